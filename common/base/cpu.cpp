@@ -1,0 +1,43 @@
+#include "common/base/cpu.hpp"
+
+#include <cerrno>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath {
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+    throw SystemError("cannot read the CPU affinity of this process", errno);
+  }
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void pin_this_thread(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  const int error = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  if (error != 0) {
+    std::string allowed;
+    for (const int each : allowed_cpus()) allowed += " " + std::to_string(each);
+    throw SystemError("cannot pin a thread to CPU " + std::to_string(cpu) +
+                          " (this process may use:" + allowed + ")",
+                      error);
+  }
+}
+
+void name_this_thread(const std::string& name) noexcept {
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+}
+
+}  // namespace tickpath

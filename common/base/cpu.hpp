@@ -1,0 +1,36 @@
+// What the datapath needs to know about the CPU it runs on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <immintrin.h>
+
+#include "common/base/units.hpp"
+
+namespace tickpath {
+
+// x86-64 moves memory between cores in lines of 64 bytes; data shared between threads is laid out
+// by it, and a ring slot is exactly one. Changing it changes every wire format.
+inline constexpr std::size_t kCacheLineBytes = 64;
+
+// Tells the core that this is a spin loop: frees the pipeline for a sibling hyper-thread and avoids
+// the memory-order machine clear when the awaited line changes.
+inline void cpu_relax() noexcept { _mm_pause(); }
+
+// One TSC read, not serialising: about 10 ns on current hardware. Neighbouring instructions may
+// move across it by a few ns, which is below what the trace claims to resolve.
+inline TscTicks tsc_now() noexcept { return {__rdtsc()}; }
+
+// Binds the calling thread to one CPU. Throws SystemError naming the CPU and the CPUs allowed.
+void pin_this_thread(int cpu);
+
+// Names the calling thread for top, perf and gdb (15 characters at most are kept).
+void name_this_thread(const std::string& name) noexcept;
+
+// CPUs that this process may run on (affinity mask and cgroup cpuset applied), ascending.
+std::vector<int> allowed_cpus();
+
+}  // namespace tickpath

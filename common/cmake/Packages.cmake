@@ -1,0 +1,20 @@
+find_package(Threads REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # header-only Asio
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+
+find_path(QUICKFIX_INCLUDE_DIR quickfix/Session.h REQUIRED)
+find_library(QUICKFIX_LIBRARY quickfix REQUIRED)
+add_library(quickfix::quickfix INTERFACE IMPORTED)
+target_include_directories(quickfix::quickfix SYSTEM INTERFACE ${QUICKFIX_INCLUDE_DIR})
+target_link_libraries(quickfix::quickfix INTERFACE ${QUICKFIX_LIBRARY} Threads::Threads)
+
+add_library(tickpath_asio INTERFACE)
+target_link_libraries(tickpath_asio INTERFACE Boost::headers Threads::Threads)
+target_compile_definitions(tickpath_asio INTERFACE BOOST_ASIO_NO_DEPRECATED
+                           BOOST_ASIO_HEADER_ONLY)

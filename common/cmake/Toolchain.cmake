@@ -1,0 +1,43 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # plugins are shared objects that link our archives
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+# Assertions are CHECKs and live in every build; NDEBUG would only silence third parties.
+string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  # base_dir and hash_dir let several checkouts of one tree share the cache.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+               ${CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+set(TICKPATH_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+option(TICKPATH_FUZZ "Build the libFuzzer targets (clang)" OFF)
+
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM AND NOT TICKPATH_SANITIZE)
+  add_link_options(-fuse-ld=mold)
+endif()
+if(TICKPATH_SANITIZE)
+  add_compile_options(-fsanitize=${TICKPATH_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TICKPATH_SANITIZE})
+endif()
+if(TICKPATH_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+# The datapath is tuned for one micro-architecture level, not for the build machine: a binary built
+# here runs on any x86-64 server of the last ten years.
+set(TICKPATH_ARCH "x86-64-v3" CACHE STRING "-march of the build")
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=${TICKPATH_ARCH}>)

@@ -1,0 +1,74 @@
+// mdh -> every market data subscriber: one slot of the update ring for each feed message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "common/base/units.hpp"
+#include "common/wire/constants.hpp"
+
+namespace tickpath::wire {
+
+enum class UpdateKind : std::uint8_t {
+  kNone = 0,
+  kAdd = 1,           // displayed order added
+  kExecute = 2,       // displayed order executed, whole or in part (a trade)
+  kCancel = 3,        // displayed order reduced
+  kDelete = 4,        // displayed order removed
+  kReplace = 5,       // displayed order replaced: price and shares are the new ones
+  kTrade = 6,         // execution of a non-displayed order, or a cross: the book does not change
+  kTradingState = 7,  // trading_state changed
+  kDirectory = 8,     // a new instrument: read its row of the directory
+  kFeedState = 9,     // feed_state changed (instrument_id may be kNoInstrument: all)
+  kBookCleared = 10,  // every order of the instrument was dropped (new session, resynchronisation)
+  kInformation = 11,  // any other feed message; carried so that sequence numbers stay gapless
+};
+
+// FeedState of an instrument as mdh knows it; a strategy must not quote on anything but kGood.
+enum class FeedState : std::uint8_t { kUnknown = 0, kGood = 1, kStale = 2, kEnded = 3 };
+
+// ITCH 5.0, 1.2.2 "Stock Trading Action": H, P, Q, T.
+enum class TradingState : std::uint8_t {
+  kUnknown = 0,
+  kHalted = 1,
+  kPaused = 2,
+  kQuotationOnly = 3,
+  kTrading = 4,
+};
+
+// 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 price | 32 shares
+// | 36 best_bid | 40 best_ask | 44 best_bid_shares | 48 best_ask_shares | 52 kind | 53 side
+// | 54 states: feed in bits 0-3, trading in bits 4-7 | 55 reserved          (56 bytes)
+//
+// Prices are unsigned 32-bit Price(4), exactly what ITCH can carry; 0 is "none". The quote after
+// the message rides in every update, so that a reader needs no book of its own.
+struct BookUpdate {
+  std::uint64_t trace_id;          // MoldUDP64 sequence number of the feed message
+  std::uint64_t exchange_time_ns;  // since midnight, from the feed message
+  std::uint64_t received_tsc;      // mdh.rx of this message
+  std::uint32_t instrument_id;
+  std::uint32_t price;   // of the event: level added to, executed at, removed from
+  std::uint32_t shares;  // of the event
+  std::uint32_t best_bid;
+  std::uint32_t best_ask;
+  std::uint32_t best_bid_shares;  // displayed at the best bid, all orders
+  std::uint32_t best_ask_shares;
+  UpdateKind kind;
+  Side side;  // of the resting order concerned; 0 where there is none
+  std::uint8_t states;
+  std::uint8_t reserved;
+
+  FeedState feed_state() const noexcept { return static_cast<FeedState>(states & 0x0f); }
+  TradingState trading_state() const noexcept { return static_cast<TradingState>(states >> 4); }
+  void set_states(FeedState feed, TradingState trading) noexcept {
+    states = static_cast<std::uint8_t>(static_cast<unsigned>(feed) | static_cast<unsigned>(trading)
+                                                                         << 4);
+  }
+};
+static_assert(std::is_trivially_copyable_v<BookUpdate>);
+static_assert(sizeof(BookUpdate) == kSlotPayloadBytes && alignof(BookUpdate) == 8);
+static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, best_bid) == 36 &&
+              offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54);
+
+}  // namespace tickpath::wire

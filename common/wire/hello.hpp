@@ -1,0 +1,46 @@
+// What two programs say to each other at connection set-up, before any region is granted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "common/wire/constants.hpp"
+
+namespace tickpath::wire {
+
+enum class Role : std::uint8_t {
+  kMdh = 1,
+  kStrategy = 2,
+  kOeg = 3,
+  kRisk = 4,
+  kSim = 5,
+  kTool = 6
+};
+
+// What a connection is for; the listener grants regions by service and role.
+enum class Service : std::uint8_t {
+  kBookUpdates = 1,   // subscriber -> mdh: wants update ring, images, directory
+  kOrders = 2,        // strategy -> oeg: order channel
+  kDropCopy = 3,      // risk -> oeg: event ring, control block, positions
+  kRemoteTables = 4,  // tool -> mdh, oeg: read-only tables
+};
+
+// 0 magic | 4 wire_version | 8 role | 9 service | 10 instance | 11 flags | 12 process_id
+// 16 name[16] | 32 parameters[4]
+struct Hello {
+  static constexpr std::uint32_t kMagic = 0x68746b74;  // "tkth" as bytes in memory
+  std::uint32_t magic = kMagic;
+  std::uint32_t wire_version = kWireVersion;
+  Role role;
+  Service service;
+  std::uint8_t instance;  // strategy: its strategy id
+  std::uint8_t flags;
+  std::uint32_t process_id;
+  char name[16];                // NUL-padded
+  std::uint64_t parameters[4];  // of the service (ring depth and mode, ...), documented there
+};
+static_assert(std::is_trivially_copyable_v<Hello>);
+static_assert(sizeof(Hello) == 64 && offsetof(Hello, parameters) == 32);
+
+}  // namespace tickpath::wire

@@ -1,0 +1,43 @@
+// oeg -> risk: the drop copy, one ring slot for each event in an order's life.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "common/wire/order_messages.hpp"
+#include "common/wire/order_state.hpp"
+
+namespace tickpath::wire {
+
+enum class EventKind : std::uint8_t {
+  kRequested = 1,  // a request arrived and passed the checks; it is about to be sent
+  kRefused = 2,    // a request was rejected by oeg; reason says why
+  kReported = 3,   // the venue answered; report_kind says what
+};
+
+//  0 order_id | 8 target_order_id | 16 trace_id | 24 instrument_id | 28 shares | 32 price
+// 36 leaves_shares | 40 cumulative_shares | 44 event | 45 report_kind | 46 request_kind
+// 47 side | 48 reason | 49 strategy_id | 50 state | 51 reserved[5]              (56 bytes)
+struct OrderEvent {
+  std::uint64_t order_id;
+  std::uint64_t target_order_id;
+  std::uint64_t trace_id;
+  std::uint32_t instrument_id;
+  std::uint32_t shares;  // requested: ordered; fill: last_shares
+  std::uint32_t price;   // Price(4); requested: limit, 0 market; fill: last_price
+  std::uint32_t leaves_shares;
+  std::uint32_t cumulative_shares;
+  EventKind event;
+  ReportKind report_kind;    // kReported and kRefused
+  RequestKind request_kind;  // kRequested and kRefused
+  Side side;
+  RejectReason reason;
+  std::uint8_t strategy_id;
+  OrderState state;  // of the order after the event
+  std::uint8_t reserved[5];
+};
+static_assert(std::is_trivially_copyable_v<OrderEvent>);
+static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, event) == 44);
+
+}  // namespace tickpath::wire

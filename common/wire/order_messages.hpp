@@ -1,0 +1,97 @@
+// strategy <-> oeg, over the SEND/RECV message channel: one 64-byte message each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "common/base/units.hpp"
+#include "common/wire/constants.hpp"
+
+namespace tickpath::wire {
+
+enum class RequestKind : std::uint8_t { kNew = 1, kCancel = 2, kReplace = 3 };
+enum class OrderType : std::uint8_t { kMarket = 1, kLimit = 2 };             // FIX tag 40
+enum class TimeInForce : std::uint8_t { kDay = 0, kImmediateOrCancel = 3 };  // FIX tag 59
+
+// strategy -> oeg
+//  0 order_id | 8 target_order_id | 16 trace_id | 24 price | 32 instrument_id | 36 shares
+//  40 kind | 41 side | 42 type | 43 time_in_force | 44 strategy_id | 45 reserved[19]
+struct OrderRequest {
+  std::uint64_t order_id;         // of this request: every new, cancel and replace has its own
+  std::uint64_t target_order_id;  // cancel, replace: the live order's current id; else 0
+  std::uint64_t trace_id;         // the tick that caused it; 0: a timer or a person did
+  Price price;                    // limit; 0 for market and cancel
+  std::uint32_t instrument_id;
+  std::uint32_t shares;  // new: ordered; replace: the new total; cancel: 0
+  RequestKind kind;
+  Side side;
+  OrderType type;
+  TimeInForce time_in_force;
+  std::uint8_t strategy_id;  // oeg overwrites it with the connection's own
+  std::uint8_t reserved[19];
+};
+static_assert(std::is_trivially_copyable_v<OrderRequest>);
+static_assert(sizeof(OrderRequest) == 64 && offsetof(OrderRequest, price) == 24 &&
+              offsetof(OrderRequest, kind) == 40);
+
+enum class ReportKind : std::uint8_t {
+  kAccepted = 1,        // resting or working at the venue
+  kRejected = 2,        // a new order, by oeg (reason says which check) or by the venue
+  kFill = 3,            // part or all: leaves_shares tells which
+  kCanceled = 4,        // at our request
+  kExpired = 5,         // by the venue: what an IOC could not trade, end of day
+  kReplaced = 6,        // order_id is the live id from now on, target_order_id the one before
+  kCancelRejected = 7,  // a cancel or replace; the order lives on as it was
+  kReplaceRejected = 8,
+};
+
+// Why oeg, or the venue through oeg, said no. Values are stable: scripts and journals keep them.
+enum class RejectReason : std::uint8_t {
+  kNone = 0,
+  kOrderSize = 1,
+  kOrderValue = 2,
+  kPriceCollar = 3,
+  kOpenOrders = 4,
+  kPositionLimit = 5,
+  kMessageRate = 6,
+  kKillSwitch = 7,
+  kUnknownInstrument = 8,
+  kUnknownOrder = 9,
+  kDuplicateOrderId = 10,
+  kMalformed = 11,      // a field outside its range: kind, side, type, zero shares or price
+  kSessionDown = 12,    // FIX session not logged on
+  kRiskAbsent = 13,     // risk's heartbeat stopped longer ago than configured
+  kNoMarket = 14,       // no fresh price to check the collar against
+  kCapacity = 15,       // oeg's order table is full
+  kVenue = 16,          // the exchange refused it
+  kTooLate = 17,        // cancel or replace of an order that is done
+  kPendingRequest = 18  // an earlier cancel or replace is still on its way
+};
+
+// oeg -> strategy
+//  0 order_id | 8 target_order_id | 16 trace_id | 24 execution_id | 32 instrument_id
+// 36 last_shares | 40 last_price | 44 leaves_shares | 48 cumulative_shares | 52 kind | 53 side
+// 54 reason | 55 strategy_id | 56 limit_price | 60 reserved
+struct OrderReport {
+  std::uint64_t order_id;         // the request answered, or the live order's id for a fill
+  std::uint64_t target_order_id;  // canceled, replaced and their rejects: the order concerned
+  std::uint64_t trace_id;         // of the request
+  std::uint64_t execution_id;     // the venue's, unique in its session; 0 for oeg's own answers
+  std::uint32_t instrument_id;
+  std::uint32_t last_shares;
+  std::uint32_t last_price;  // Price(4), of this fill
+  std::uint32_t leaves_shares;
+  std::uint32_t cumulative_shares;
+  ReportKind kind;
+  Side side;
+  RejectReason reason;
+  std::uint8_t strategy_id;
+  std::uint32_t limit_price;  // Price(4) in effect, 0 for market
+  std::uint32_t reserved;
+};
+static_assert(std::is_trivially_copyable_v<OrderReport>);
+static_assert(sizeof(OrderReport) == 64 && offsetof(OrderReport, instrument_id) == 32 &&
+              offsetof(OrderReport, kind) == 52);
+
+}  // namespace tickpath::wire

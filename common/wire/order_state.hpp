@@ -1,0 +1,66 @@
+// The life of an order, one machine for strategy, oeg, risk and sim. States are FIX 4.2's OrdStatus
+// (tag 39) without the ones that this pipeline cannot reach.
+#pragma once
+
+#include <cstdint>
+
+#include "common/wire/order_messages.hpp"
+
+namespace tickpath::wire {
+
+enum class OrderState : std::uint8_t {
+  kPendingNew = 0,    // requested, not yet acknowledged by the venue
+  kWorking = 1,       // acknowledged, nothing filled
+  kPartlyFilled = 2,  // acknowledged, something filled, something left
+  kFilled = 3,        // final
+  kCanceled = 4,      // final
+  kRejected = 5,      // final
+  kExpired = 6,       // final
+};
+
+constexpr bool is_final(OrderState state) noexcept { return state >= OrderState::kFilled; }
+
+// What a report does to an order. `leaves` is the report's leaves_shares (looked at for fills
+// and replacements only). Returns false, and leaves `state` alone, where the report cannot follow
+// the state: the caller counts it as a protocol violation.
+//
+//              accepted  rejected  fill         canceled  expired  replaced   *-rejected
+// PendingNew   Working   Rejected  Partly/Full  Canceled  Expired  -          same
+// Working      -         -         Partly/Full  Canceled  Expired  by leaves  same
+// PartlyFilled -         -         Partly/Full  Canceled  Expired  by leaves  same
+// final        -         -         -            -         -        -          same
+constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
+                     std::uint32_t cumulative) noexcept {
+  if (kind == ReportKind::kCancelRejected || kind == ReportKind::kReplaceRejected) return true;
+  if (is_final(state)) return false;
+  const bool pending = state == OrderState::kPendingNew;
+  switch (kind) {
+    case ReportKind::kAccepted:
+      if (!pending) return false;
+      state = OrderState::kWorking;
+      return true;
+    case ReportKind::kRejected:
+      if (!pending) return false;
+      state = OrderState::kRejected;
+      return true;
+    case ReportKind::kFill:
+      state = leaves == 0 ? OrderState::kFilled : OrderState::kPartlyFilled;
+      return true;
+    case ReportKind::kCanceled:
+      state = OrderState::kCanceled;
+      return true;
+    case ReportKind::kExpired:
+      state = OrderState::kExpired;
+      return true;
+    case ReportKind::kReplaced:
+      if (pending) return false;
+      state = leaves == 0       ? OrderState::kFilled
+              : cumulative == 0 ? OrderState::kWorking
+                                : OrderState::kPartlyFilled;
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace tickpath::wire

@@ -1,0 +1,26 @@
+// oeg -> risk (READ): what each strategy holds, to reconcile with the drop copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace tickpath::wire {
+
+// Travels as a VersionedRecord row of a remote table, one for each (strategy, instrument) that
+// ever had an order; 48 bytes, so that with its version it fills one line.
+struct PositionRow {
+  std::uint32_t instrument_id;
+  std::uint8_t strategy_id;
+  std::uint8_t reserved[3];
+  std::int64_t position_shares;  // bought less sold
+  std::int64_t cash;             // 1/10,000: sold less bought
+  std::uint32_t open_buy_shares;
+  std::uint32_t open_sell_shares;
+  std::uint64_t events;  // drop-copy events included
+  std::uint64_t fills;
+};
+static_assert(std::is_trivially_copyable_v<PositionRow>);
+static_assert(sizeof(PositionRow) == 48 && offsetof(PositionRow, position_shares) == 8);
+
+}  // namespace tickpath::wire
