@@ -1,0 +1,310 @@
+// The fabric: one small interface in verbs' own terms, with several providers behind it.
+//
+// Terms are those of the InfiniBand Architecture Specification, volume 1, chapters 9-11, as
+// rdma-core spells them (ibv_post_send(3), ibv_poll_cq(3), ...): device, memory region, queue pair,
+// completion queue, work request, completion. Only reliable connections (RC) exist here.
+//
+// Threads: set-up (everything that can throw) belongs to a control thread. A queue pair and the
+// completion queue that it is bound to belong to one polling thread at a time; posting and polling
+// are noexcept, never block and never allocate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::rdma {
+
+// ------------------------------------------------------------------------------------- errors
+
+// Set-up errors. The message says what failed, the cause, and what to do about it.
+enum class SetupCause : std::uint8_t {
+  kNoDevice,    // no such provider or device on this machine
+  kMemoryLock,  // RLIMIT_MEMLOCK too low to register that much
+  kNoMemory,    // the kernel or the device had none left
+  kPermission,  // not allowed: user, group, device file, seal
+  kAddress,     // an endpoint that cannot be parsed, resolved, bound
+  kRefused,     // the peer said no, or nobody listens
+  kTimeout,     // the peer did not answer in time
+  kProtocol,    // the peer speaks something else, or another version
+  kLimit,       // more than the device (or the provider) can do
+  kSystem,      // any other failed system call
+};
+
+class SetupError : public Error {
+ public:
+  SetupError(SetupCause cause, const std::string& what) : Error(what), cause_(cause) {}
+  SetupCause cause() const noexcept { return cause_; }
+
+ private:
+  SetupCause cause_;
+};
+
+// ------------------------------------------------------------------------------ memory regions
+
+// Rights on a region, as ibv_access_flags. Local read is always granted.
+enum Access : std::uint32_t {
+  kLocalWrite = 1u << 0,
+  kRemoteWrite = 1u << 1,
+  kRemoteRead = 1u << 2,
+  kRemoteAtomic = 1u << 3,
+};
+using AccessFlags = std::uint32_t;
+
+// What a peer must know to reach a region; plain data, travels in connection set-up only.
+// 0 address | 8 length_bytes | 16 rkey | 20 access
+struct RemoteRegion {
+  std::uint64_t address = 0;  // in the owner's address space, as in verbs
+  std::uint64_t length_bytes = 0;
+  std::uint32_t rkey = 0;
+  AccessFlags access = 0;
+};
+static_assert(sizeof(RemoteRegion) == 24);
+
+// Memory that the device allocated and registered. Registration follows allocation in one step, so
+// that every provider can place it where its peers can reach it (memfd, huge pages).
+class MemoryRegion {
+ public:
+  virtual ~MemoryRegion() = default;
+  MemoryRegion(const MemoryRegion&) = delete;
+  MemoryRegion& operator=(const MemoryRegion&) = delete;
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  std::uint32_t lkey() const noexcept { return lkey_; }
+  AccessFlags access() const noexcept { return access_; }
+
+ protected:
+  MemoryRegion() = default;
+  std::byte* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  std::uint32_t lkey_ = 0;
+  AccessFlags access_ = 0;
+};
+
+// ------------------------------------------------------------------- work requests, completions
+
+enum class Opcode : std::uint8_t {
+  kWrite,
+  kWriteWithImm,  // consumes a receive at the peer
+  kSend,          // consumes a receive at the peer
+  kSendWithImm,
+  kRead,
+  kFetchAdd,     // 8 bytes, 8-byte aligned; the old value lands in the local buffer
+  kCompareSwap,  // likewise
+  kRecv,         // only in completions
+  kRecvWithImm,  // only in completions: a SEND or WRITE with immediate data consumed a receive
+};
+
+enum SendFlags : std::uint8_t {
+  kSignaled = 1u << 0,  // a completion when done; without it only failures complete
+  kInline = 1u << 1,  // the bytes are copied at posting: the buffer is free at once, needs no lkey
+  kFence = 1u << 2,   // waits for earlier READs and atomics of this queue pair
+  kSolicited = 1u << 3,  // wakes a peer that armed its completion queue for solicited ones
+};
+
+struct WorkRequest {
+  std::uint64_t wr_id = 0;
+  Opcode opcode = Opcode::kWrite;
+  std::uint8_t flags = 0;               // SendFlags
+  std::uint32_t imm_data = 0;           // host order; travels unchanged between little-endian hosts
+  const void* local_address = nullptr;  // source; READ and atomics: destination
+  std::uint32_t length_bytes = 0;       // atomics: 8
+  std::uint32_t lkey = 0;               // of the region that holds local_address; unused if inline
+  std::uint32_t rkey = 0;
+  std::uint64_t remote_address = 0;
+  std::uint64_t compare_add = 0;  // FETCH_ADD: addend; COMPARE_SWAP: expected value
+  std::uint64_t swap = 0;
+};
+
+struct ReceiveRequest {
+  std::uint64_t wr_id = 0;
+  void* local_address = nullptr;
+  std::uint32_t length_bytes = 0;
+  std::uint32_t lkey = 0;
+};
+
+// As ibv_wc_status; the values are ours.
+enum class CompletionStatus : std::uint8_t {
+  kSuccess,
+  kLocalLength,       // a message larger than the receive buffer
+  kLocalProtection,   // lkey or local bounds or rights
+  kFlushed,           // the queue pair went to error before this request ran
+  kRemoteAccess,      // rkey, bounds or rights at the peer
+  kRemoteInvalid,     // the peer could not accept the request (its receive buffer too small)
+  kRetryExceeded,     // the peer does not answer: dead or unreachable
+  kRnrRetryExceeded,  // the peer posted no receive for too long
+  kGeneral,           // the provider's last resort; its log line says more
+};
+
+struct Completion {
+  std::uint64_t wr_id = 0;
+  CompletionStatus status = CompletionStatus::kSuccess;
+  Opcode opcode = Opcode::kWrite;  // valid on success only, as in verbs
+  std::uint16_t reserved = 0;
+  std::uint32_t byte_length = 0;  // receives and READs
+  std::uint32_t imm_data = 0;
+  std::uint32_t qp_number = 0;
+};
+
+enum class PostStatus : std::uint8_t {
+  kOk,
+  kQueueFull,   // poll completions first; nothing was posted
+  kNotReady,    // the queue pair is not connected, or is in error
+  kBadRequest,  // inline too long, atomics misaligned, opcode not for posting: nothing was posted
+};
+
+// ------------------------------------------------------------------------ queues and connections
+
+// What poll() of a blocked thread waits on. Edge: arm, poll the queue once more, then wait.
+class CompletionChannel {
+ public:
+  virtual ~CompletionChannel() = default;
+  // Readable once something completed after arm(). Give it to poll(2), epoll(7) or Asio.
+  virtual int file_descriptor() const noexcept = 0;
+  // Consumes what made it readable. A system call: parked threads only.
+  virtual void acknowledge() noexcept = 0;
+};
+
+class CompletionQueue {
+ public:
+  virtual ~CompletionQueue() = default;
+  // Up to out.size() completions, oldest first for each queue pair. 0: nothing new.
+  // Polling thread only. It is also what moves requests that wait for a receive (RNR) along.
+  [[nodiscard]] virtual std::size_t poll(std::span<Completion> out) noexcept = 0;
+  // Asks for one event on the channel at the next completion (solicited only: receives marked so,
+  // and failures). Race-free when followed by one more poll().
+  virtual void arm(bool solicited_only) noexcept = 0;
+};
+
+enum class QueuePairState : std::uint8_t { kConnecting, kReadyToSend, kError };
+
+struct QueuePairOptions {
+  std::uint32_t send_depth = 256;  // requests posted and not yet completed
+  std::uint32_t receive_depth = 256;
+  std::uint32_t inline_bytes = 64;  // asked for; inline_bytes() tells what was granted
+  std::uint8_t rnr_retry = 7;       // as in verbs: 7 is for ever
+  std::uint32_t min_rnr_timer_us = 640;
+  // How long a peer that does not answer may stay unnoticed by the transport. verbs rounds it up to
+  // its timeout/retry_cnt steps; shm notices a dead process at once and ignores it.
+  std::uint32_t peer_timeout_ms = 50;
+};
+
+class QueuePair {
+ public:
+  virtual ~QueuePair() = default;
+
+  // Polling thread only. Requests complete in order. A rejected request leaves the queue as it was.
+  [[nodiscard]] virtual PostStatus post_send(const WorkRequest& request) noexcept = 0;
+  // Several with one doorbell. *posted says how many were accepted before the status.
+  [[nodiscard]] virtual PostStatus post_send(std::span<const WorkRequest> requests,
+                                             std::size_t* posted) noexcept = 0;
+  [[nodiscard]] virtual PostStatus post_receive(const ReceiveRequest& request) noexcept = 0;
+
+  // Any thread.
+  virtual QueuePairState state() const noexcept = 0;
+  virtual std::uint32_t number() const noexcept = 0;
+  virtual std::uint32_t inline_bytes() const noexcept = 0;
+  // Why the queue pair went to error: "peer process 4711 ended"; empty while it works.
+  virtual std::string error_text() const = 0;
+
+  // Moves to error: everything outstanding completes as kFlushed, the peer notices. Any thread.
+  virtual void disconnect() noexcept = 0;
+
+  // What the peer granted at set-up, in the order in which it was given.
+  virtual std::span<const RemoteRegion> remote_regions() const noexcept = 0;
+};
+
+// One side's part in a connection. Opaque bytes first, regions with the hello or the answer.
+struct Grant {
+  MemoryRegion* region = nullptr;
+  AccessFlags access = 0;  // a subset of the region's remote rights
+};
+
+// A peer that asks to connect, not yet answered. Control thread.
+class ConnectionRequest {
+ public:
+  virtual ~ConnectionRequest() = default;
+  virtual std::span<const std::byte> hello() const noexcept = 0;
+  // Who it is, for logs: "process 4711 (user 0)", "10.0.0.2:4711".
+  virtual std::string peer() const = 0;
+  // Completes the connection: the queue pair is ready to send when this returns. Receives that must
+  // be there for the peer's first SEND: post `initial_receives` before the peer can send.
+  virtual std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
+                                            std::span<const std::byte> answer,
+                                            std::span<const Grant> grants,
+                                            std::span<const ReceiveRequest> initial_receives) = 0;
+  // The peer's connect() throws SetupError{kRefused} with this text.
+  virtual void reject(std::string_view reason) noexcept = 0;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // Readable when next() would return a request. Control thread.
+  virtual int file_descriptor() const noexcept = 0;
+  // Non-blocking: nullptr when nobody waits. A peer that misbehaves during set-up is dropped and
+  // counted, never thrown about.
+  virtual std::unique_ptr<ConnectionRequest> next() = 0;
+  virtual std::string endpoint() const = 0;  // as bound
+  virtual std::uint64_t bad_peers() const noexcept = 0;
+};
+
+struct ConnectParameters {
+  std::string endpoint;
+  std::span<const std::byte> hello;  // at most kHelloBytesMax
+  std::span<const Grant> grants;     // what the listener gets
+  std::span<const ReceiveRequest> initial_receives;
+  QueuePairOptions options;
+  std::uint32_t timeout_ms = 2000;
+};
+
+struct Connected {
+  std::unique_ptr<QueuePair> queue_pair;
+  std::vector<std::byte> answer;
+};
+
+inline constexpr std::size_t kHelloBytesMax = 4096;
+inline constexpr std::size_t kGrantsMax = 16;  // a connection; rkeys carry a region index
+
+// ------------------------------------------------------------------------------------- device
+
+struct DeviceInfo {
+  std::string provider;  // "shm", "verbs", "ofi": the label of every figure
+  std::string name;      // "shm0", "mlx5_0", "rxe0"
+  std::uint32_t inline_bytes_max = 0;
+  std::uint32_t queue_depth_max = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const noexcept = 0;
+
+  // Zeroed, at least `size_bytes`, on huge pages where there are any. Throws SetupError.
+  virtual std::unique_ptr<MemoryRegion> allocate(std::size_t size_bytes, AccessFlags access,
+                                                 const std::string& name) = 0;
+  virtual std::unique_ptr<CompletionChannel> create_channel() = 0;
+  // depth: completions that may wait unpolled; posting is refused (kQueueFull) before it overflows.
+  virtual std::unique_ptr<CompletionQueue> create_queue(std::uint32_t depth,
+                                                        CompletionChannel* channel) = 0;
+  // endpoint: shm takes a path ("run/mdh.fabric"), verbs "host:port".
+  virtual std::unique_ptr<Listener> listen(const std::string& endpoint) = 0;
+  // Blocks for at most timeout_ms. Throws SetupError (kRefused, kTimeout, kProtocol, ...).
+  virtual Connected connect(CompletionQueue& queue, const ConnectParameters& parameters) = 0;
+};
+
+// provider: "shm" (more to come); device: "" for the first usable. Throws SetupError{kNoDevice}.
+std::unique_ptr<Device> open_device(const std::string& provider, const std::string& device);
+
+std::string_view to_string(CompletionStatus status) noexcept;
+std::string_view to_string(Opcode opcode) noexcept;
+std::string_view to_string(PostStatus status) noexcept;
+
+}  // namespace tickpath::rdma

@@ -1,0 +1,114 @@
+// A stamp: one TSC read and one store into the thread's own memory-mapped trace file.
+//
+// File: one header page (FileHeader), then `capacity` records of 16 bytes, written as a ring.
+// Conversion to time, joining and statistics happen in readers, never here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <immintrin.h>
+
+#include "common/base/cpu.hpp"
+#include "common/trace/hop.hpp"
+
+namespace tickpath::trace {
+
+// 0 time (TSC ticks; CLOCK_REALTIME ns for mdh.kernel_rx) | 8 key: hop in bits 63-56, id below
+// A key of 0 is a slot never written.
+struct alignas(16) Record {
+  std::uint64_t time;
+  std::uint64_t key;
+};
+static_assert(sizeof(Record) == 16);
+
+inline constexpr std::uint64_t kIdMask = (std::uint64_t{1} << 56) - 1;
+
+// One pair of simultaneous clock readings; the control thread adds one a second.
+struct SyncPoint {
+  std::uint64_t tsc;
+  std::int64_t realtime_ns;
+};
+
+// The first page of a trace file, host order, version 1.
+struct FileHeader {
+  static constexpr char kMagic[8] = {'t', 'k', 't', 'r', 'a', 'c', 'e', '1'};
+  // As many as fit the page. When full, every second one is dropped, so that they always span the
+  // whole run.
+  static constexpr std::size_t kSyncPointsMax = 200;
+
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t process_id;
+  std::uint64_t capacity;  // records, a power of two
+  std::uint64_t tsc_hz;
+  std::atomic<std::uint64_t> written;  // records ever; exact after close, else up to 256 behind
+  char program[32];
+  char provider[16];   // "shm", "verbs", ...: the fabric it ran on
+  char wait_mode[16];  // in effect: "spin", "yield", "park"
+  char cores[64];      // where the datapath thread ran: "cpu 1", "cpus 0-1 (unpinned)"
+  std::atomic<std::uint32_t> sync_points;
+  std::uint32_t reserved;
+  SyncPoint sync[kSyncPointsMax];
+};
+inline constexpr std::size_t kHeaderBytes = 4096;
+static_assert(sizeof(FileHeader) <= kHeaderBytes);
+
+struct TraceOptions {
+  std::string path;                   // empty: tracing off, a stamp costs the same
+  std::uint64_t capacity = 1u << 20;  // records; rounded up to a power of two
+  std::string program;
+  std::string provider;
+  std::string wait_mode;
+  std::string cores;
+};
+
+// Set-up and close on a control thread; stamps by the one datapath thread that owns it.
+class TraceWriter {
+ public:
+  // Creates (truncates) the file and touches its pages, so that no stamp takes a page fault.
+  // Throws SystemError naming the path.
+  explicit TraceWriter(const TraceOptions& options);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // Datapath thread. id: feed sequence or order id, below 2^56.
+  void stamp(Hop hop, std::uint64_t id) noexcept { stamp_at(hop, id, tsc_now()); }
+  void stamp_at(Hop hop, std::uint64_t id, TscTicks at) noexcept { put(hop, id, at.value); }
+  void stamp_realtime(Hop hop, std::uint64_t id, std::int64_t realtime_ns) noexcept {
+    put(hop, id, static_cast<std::uint64_t>(realtime_ns));
+  }
+  // The tick `trace_id` caused the request `order_id`.
+  void link_order(std::uint64_t order_id, std::uint64_t trace_id) noexcept {
+    put(Hop::kOrderLink, order_id, trace_id);
+  }
+
+  // Control thread, about once a second: pairs TSC with CLOCK_REALTIME.
+  void add_sync_point() noexcept;
+  // Control thread, once the wait mode in effect is known (auto may change it).
+  void set_wait_mode(std::string_view mode) noexcept;
+
+ private:
+  void put(Hop hop, std::uint64_t id, std::uint64_t time) noexcept {
+    const std::uint64_t key = static_cast<std::uint64_t>(hop) << 56 | (id & kIdMask);
+    // One 16-byte store: x86 with AVX makes aligned ones atomic, so a reader of a live file never
+    // sees a time with another record's key.
+    _mm_store_si128(reinterpret_cast<__m128i*>(&records_[head_ & mask_]),
+                    _mm_set_epi64x(static_cast<long long>(key), static_cast<long long>(time)));
+    if ((++head_ & 255) == 0) publish_head();
+  }
+  void publish_head() noexcept;
+
+  Record* records_;
+  std::uint64_t mask_;
+  std::uint64_t head_ = 0;
+  FileHeader* header_ = nullptr;  // null: tracing off
+  std::size_t mapped_bytes_ = 0;
+  Record scratch_{};  // where stamps go while tracing is off
+};
+
+}  // namespace tickpath::trace
