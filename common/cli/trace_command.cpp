@@ -1,0 +1,86 @@
+#include "common/cli/trace_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "common/trace/report.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct TraceArguments {
+  std::vector<std::string> paths{"run"};
+  bool json = false;
+  bool csv = false;
+  std::string html;
+  std::uint64_t orders_min = 0;
+};
+
+// A folder stands for the *.trace files in it.
+std::vector<trace::TraceFile> open_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      names.push_back(path);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (entry.path().extension() == ".trace") names.push_back(entry.path());
+    }
+  }
+  if (names.empty()) {
+    throw Error("no *.trace files in " + paths.front() +
+                ": run the pipeline with trace.enabled = true first, or name the run directory");
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<trace::TraceFile> files;
+  for (const std::string& name : names) files.emplace_back(name);
+  return files;
+}
+
+void write_page(const std::string& path, const trace::Analysis& analysis) {
+  std::ofstream page(path, std::ios::trunc);
+  page << trace::to_html(analysis);
+  page.close();
+  if (!page) throw Error("cannot write the report " + path);
+}
+
+void run_trace(const TraceArguments& arguments) {
+  const auto files = open_files(arguments.paths);
+  const trace::Analysis analysis = trace::analyse(files);
+  if (!arguments.html.empty()) write_page(arguments.html, analysis);
+  const std::string text = arguments.json  ? trace::to_json(analysis)
+                           : arguments.csv ? trace::to_csv(analysis)
+                                           : trace::to_text(analysis);
+  std::fputs(text.c_str(), stdout);
+  if (!arguments.html.empty() && !arguments.json && !arguments.csv) {
+    std::printf("\nreport: %s\n", arguments.html.c_str());
+  }
+  if (analysis.orders_complete < arguments.orders_min) {
+    throw Error("only " + std::to_string(analysis.orders_complete) +
+                " orders have every hop; --orders-min asks for " +
+                std::to_string(arguments.orders_min));
+  }
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app) {
+  auto* command = app.add_subcommand("trace", "Tick-to-order and each hop, from a run's traces");
+  auto arguments = std::make_shared<TraceArguments>();
+  command->add_option("paths", arguments->paths, "Run directory, or trace files of one host")
+      ->capture_default_str();
+  auto* json = command->add_flag("--json", arguments->json, "Print JSON");
+  command->add_flag("--csv", arguments->csv, "Print CSV")->excludes(json);
+  command->add_option("--html", arguments->html, "Also write a page with pictures to this file");
+  command->add_option("--orders-min", arguments->orders_min,
+                      "Fail unless this many orders have every hop");
+  command->callback([arguments] { run_trace(*arguments); });
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,284 @@
+#include "common/trace/analysis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+namespace tickpath::trace {
+namespace {
+
+constexpr std::size_t kTickHops = 7;  // Hop::kSimSent..kStrategySeen, and slot 0 unused
+constexpr auto kUnset = std::numeric_limits<double>::quiet_NaN();
+
+// Hops that exist only with a standby oeg: their absence is not a gap.
+constexpr bool is_optional(Hop hop) { return hop == Hop::kOegReplicated; }
+
+struct Times {
+  std::array<double, kHopCount> at;  // TSC ticks
+  std::uint64_t trace_id = 0;
+  Times() { at.fill(kUnset); }
+  bool has(Hop hop) const { return !std::isnan(at[static_cast<std::size_t>(hop)]); }
+  double operator[](Hop hop) const { return at[static_cast<std::size_t>(hop)]; }
+  // The first occurrence counts: an order has several reports, a tick one life.
+  void note(Hop hop, double time) {
+    double& slot = at[static_cast<std::size_t>(hop)];
+    if (std::isnan(slot) || time < slot) slot = time;
+  }
+};
+
+struct TickTimes {
+  std::array<double, kTickHops> at;
+  TickTimes() { at.fill(kUnset); }
+};
+
+// Everything read from the files, before any statistics.
+struct Joined {
+  std::vector<TickTimes> ticks;  // by feed sequence less `first_tick`
+  std::uint64_t first_tick = 0;
+  std::unordered_map<std::uint64_t, Times> orders;
+  double ticks_per_ns = 1;
+
+  TickTimes* tick(std::uint64_t id) {
+    if (id < first_tick || id - first_tick >= ticks.size()) return nullptr;
+    return &ticks[id - first_tick];
+  }
+};
+
+bool is_tick_hop(Hop hop) {
+  return hop >= Hop::kSimSent && static_cast<std::size_t>(hop) < kTickHops;
+}
+
+// A feed sequence this far from the lowest one is damage, not a day's feed; it would cost memory.
+constexpr std::uint64_t kTicksMax = 2'000'000'000;
+
+void size_ticks(std::span<const TraceFile> files, Joined& joined) {
+  std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t highest = 0;
+  for (const TraceFile& file : files) {
+    for (const Record& record : file.records()) {
+      if (record.key == 0 || !is_tick_hop(static_cast<Hop>(record.key >> 56))) continue;
+      lowest = std::min(lowest, record.key & kIdMask);
+      highest = std::max(highest, record.key & kIdMask);
+    }
+  }
+  if (lowest > highest) return;
+  if (highest - lowest > kTicksMax) throw Error("damaged trace: feed sequences span too far");
+  joined.first_tick = lowest;
+  joined.ticks.resize(highest - lowest + 1);
+}
+
+void read_records(const TraceFile& file, const TimeLine& line, Joined& joined) {
+  for (const Record& record : file.records()) {
+    if (record.key == 0) continue;
+    const Hop hop = static_cast<Hop>(record.key >> 56);
+    const std::uint64_t id = record.key & kIdMask;
+    if (hop == Hop::kOrderLink) {
+      joined.orders[id].trace_id = record.time;
+      continue;
+    }
+    if (static_cast<std::size_t>(hop) >= kHopCount) continue;  // written by a newer version
+    const double time = info(hop).realtime_clock
+                            ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
+                            : static_cast<double>(record.time);
+    if (info(hop).keyed_by_order) {
+      joined.orders[id].note(hop, time);
+    } else if (TickTimes* tick = joined.tick(id)) {
+      double& slot = tick->at[static_cast<std::size_t>(hop)];
+      if (std::isnan(slot) || time < slot) slot = time;
+    }
+  }
+}
+
+// Gives each order the stamps of the tick that caused it.
+void inherit_ticks(Joined& joined) {
+  for (auto& [id, order] : joined.orders) {
+    if (order.trace_id == 0) continue;
+    const TickTimes* tick = joined.tick(order.trace_id);
+    if (tick == nullptr) continue;
+    for (std::size_t hop = 1; hop < kTickHops; ++hop) order.at[hop] = tick->at[hop];
+  }
+}
+
+void finish(Interval& interval) {
+  std::sort(interval.sorted_ns.begin(), interval.sorted_ns.end());
+  interval.distribution = summarise(interval.sorted_ns);
+}
+
+std::int64_t rounded_ns(const Joined& joined, double ticks) {
+  return std::llround(ticks / joined.ticks_per_ns);
+}
+
+Interval over_orders(const Joined& joined, std::string name, Hop from, Hop to,
+                     std::string population) {
+  Interval interval{std::move(name), from, to, std::move(population), {}, {}};
+  for (const auto& [id, order] : joined.orders) {
+    if (!order.has(from) || !order.has(to)) continue;
+    interval.sorted_ns.push_back(rounded_ns(joined, order[to] - order[from]));
+  }
+  finish(interval);
+  return interval;
+}
+
+Interval over_ticks(const Joined& joined, std::string name, Hop from, Hop to) {
+  Interval interval{std::move(name), from, to, "all ticks", {}, {}};
+  const auto first = static_cast<std::size_t>(from);
+  const auto last = static_cast<std::size_t>(to);
+  for (const TickTimes& tick : joined.ticks) {
+    const double elapsed = tick.at[last] - tick.at[first];
+    if (!std::isnan(elapsed)) interval.sorted_ns.push_back(rounded_ns(joined, elapsed));
+  }
+  finish(interval);
+  return interval;
+}
+
+std::string hop_name(Hop from, Hop to) {
+  return std::string(info(from).name) + " -> " + std::string(info(to).name);
+}
+
+void add_hops(const Joined& joined, const std::array<bool, kHopCount>& present, Analysis& result) {
+  Hop from = Hop::kNone;
+  for (std::size_t index = 1; index < kHopCount; ++index) {
+    const Hop to = static_cast<Hop>(index);
+    if (!present[index]) continue;
+    if (from != Hop::kNone) {
+      if (is_tick_hop(to)) {
+        result.hops.push_back(over_ticks(joined, hop_name(from, to), from, to));
+      } else {
+        const bool first = is_tick_hop(from);
+        result.hops.push_back(over_orders(joined, hop_name(from, to), from, to,
+                                          first ? "ticks that led to orders" : "orders"));
+      }
+    }
+    from = to;
+  }
+}
+
+void count_orders(const Joined& joined, const std::array<bool, kHopCount>& present,
+                  Analysis& result) {
+  std::array<std::uint64_t, kHopCount> missing{};
+  double start = std::numeric_limits<double>::max();
+  for (const TickTimes& tick : joined.ticks) {
+    const double at = tick.at[static_cast<std::size_t>(Hop::kMdhRx)];
+    if (!std::isnan(at)) start = std::min(start, at);
+  }
+  for (const auto& [id, order] : joined.orders) {
+    if (!order.has(Hop::kOegSent)) continue;
+    ++result.requests_sent;
+    if (order.trace_id == 0) {
+      ++result.orders_untriggered;
+      continue;
+    }
+    bool complete = true;
+    for (std::size_t index = 1; index < kHopCount; ++index) {
+      const Hop hop = static_cast<Hop>(index);
+      if (order.has(hop) || (is_optional(hop) && !present[index])) continue;
+      complete = false;
+      ++missing[index];
+    }
+    if (complete) ++result.orders_complete;
+    if (order.has(Hop::kMdhKernelRx)) {
+      const double ticks = order[Hop::kOegSent] - order[Hop::kMdhKernelRx];
+      const double since = (order[Hop::kMdhKernelRx] - start) / joined.ticks_per_ns * 1e-9;
+      result.orders.push_back({id, order.trace_id, since, rounded_ns(joined, ticks)});
+    }
+  }
+  for (std::size_t index = 1; index < kHopCount; ++index) {
+    if (missing[index] != 0) result.missing.emplace_back(static_cast<Hop>(index), missing[index]);
+  }
+  std::sort(result.orders.begin(), result.orders.end(),
+            [](const auto& a, const auto& b) { return a.since_start_s < b.since_start_s; });
+}
+
+std::array<bool, kHopCount> hops_present(const Joined& joined) {
+  std::array<bool, kHopCount> present{};
+  for (const TickTimes& tick : joined.ticks) {
+    for (std::size_t hop = 1; hop < kTickHops; ++hop) present[hop] |= !std::isnan(tick.at[hop]);
+  }
+  for (const auto& [id, order] : joined.orders) {
+    for (std::size_t hop = kTickHops; hop < kHopCount; ++hop) {
+      present[hop] |= !std::isnan(order.at[hop]);
+    }
+  }
+  return present;
+}
+
+Environment environment_of(const TraceFile& file) {
+  const FileHeader& header = file.header();
+  const auto text = [](const char* field, std::size_t size) {
+    return std::string(field, strnlen(field, size));
+  };
+  Environment environment;
+  environment.program = text(header.program, sizeof(header.program));
+  environment.provider = text(header.provider, sizeof(header.provider));
+  environment.wait_mode = text(header.wait_mode, sizeof(header.wait_mode));
+  environment.cores = text(header.cores, sizeof(header.cores));
+  environment.path = file.path();
+  environment.overwritten = file.overwritten();
+  for (const Record& record : file.records()) environment.stamps += record.key != 0 ? 1 : 0;
+  return environment;
+}
+
+}  // namespace
+
+std::int64_t percentile(std::span<const std::int64_t> sorted, double percent) {
+  if (sorted.empty()) return 0;
+  // The small step back keeps 99.9 % of 1,000 at rank 999 in spite of binary fractions.
+  const double rank = std::ceil(percent / 100.0 * static_cast<double>(sorted.size()) - 1e-6);
+  const auto index = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
+  return sorted[std::min(index, sorted.size() - 1)];
+}
+
+Distribution summarise(std::span<const std::int64_t> sorted) {
+  Distribution result;
+  if (sorted.empty()) return result;
+  result.count = sorted.size();
+  result.min = sorted.front();
+  result.p50 = percentile(sorted, 50);
+  result.p90 = percentile(sorted, 90);
+  result.p99 = percentile(sorted, 99);
+  result.p999 = percentile(sorted, 99.9);
+  result.max = sorted.back();
+  double sum = 0;
+  for (const std::int64_t each : sorted) sum += static_cast<double>(each);
+  result.mean = sum / static_cast<double>(sorted.size());
+  return result;
+}
+
+Analysis analyse(std::span<const TraceFile> files) {
+  if (files.empty()) throw Error("no trace files to read");
+  Analysis result;
+  Joined joined;
+  size_ticks(files, joined);
+  for (const TraceFile& file : files) {
+    const TimeLine line(file.sync_points(), file.header().tsc_hz);
+    joined.ticks_per_ns = line.ticks_per_ns();
+    read_records(file, line, joined);
+    result.programs.push_back(environment_of(file));
+  }
+  inherit_ticks(joined);
+  const auto present = hops_present(joined);
+  for (const TickTimes& tick : joined.ticks) {
+    result.ticks +=
+        std::any_of(tick.at.begin(), tick.at.end(), [](double at) { return !std::isnan(at); });
+  }
+  result.requests = joined.orders.size();
+  const std::string led = "ticks that led to orders";
+  result.headline.push_back(
+      over_orders(joined, "tick-to-order", Hop::kMdhKernelRx, Hop::kOegSent, led));
+  result.headline.push_back(
+      over_orders(joined, "tick-to-order, user space", Hop::kMdhRx, Hop::kOegSent, led));
+  result.headline.push_back(
+      over_orders(joined, "tick-to-risk-passed", Hop::kMdhRx, Hop::kOegRiskPassed, led));
+  result.headline.push_back(
+      over_orders(joined, "tick-to-order at the exchange", Hop::kSimSent, Hop::kSimOrderRx, led));
+  result.headline.push_back(over_orders(joined, "order to report", Hop::kStrategyPosted,
+                                        Hop::kStrategyReportSeen, "orders"));
+  add_hops(joined, present, result);
+  count_orders(joined, present, result);
+  return result;
+}
+
+}  // namespace tickpath::trace

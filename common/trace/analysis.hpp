@@ -1,0 +1,74 @@
+// From stamps to distributions: every tick joined with the orders that it caused.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/trace/reader.hpp"
+
+namespace tickpath::trace {
+
+// Exact order statistics of a sample, nanoseconds. Percentiles are nearest-rank: the smallest
+// sample that at least that share of the samples does not exceed.
+struct Distribution {
+  std::uint64_t count = 0;
+  std::int64_t min = 0;
+  std::int64_t p50 = 0;
+  std::int64_t p90 = 0;
+  std::int64_t p99 = 0;
+  std::int64_t p999 = 0;
+  std::int64_t max = 0;
+  double mean = 0;
+};
+// sorted: ascending.
+Distribution summarise(std::span<const std::int64_t> sorted);
+std::int64_t percentile(std::span<const std::int64_t> sorted, double percent);
+
+// One row of the table: the time from a hop to another.
+struct Interval {
+  std::string name;  // "tick-to-order", or "mdh.rx -> mdh.book"
+  Hop from = Hop::kNone;
+  Hop to = Hop::kNone;
+  std::string population;  // "all ticks", "ticks that led to orders", "orders"
+  Distribution distribution;
+  std::vector<std::int64_t> sorted_ns;
+};
+
+// One sample of tick-to-order, for the picture over time.
+struct OrderSample {
+  std::uint64_t order_id;
+  std::uint64_t trace_id;
+  double since_start_s;
+  std::int64_t tick_to_order_ns;
+};
+
+struct Environment {  // of one program
+  std::string program;
+  std::string provider;
+  std::string wait_mode;
+  std::string cores;
+  std::string path;
+  std::uint64_t stamps = 0;
+  std::uint64_t overwritten = 0;
+};
+
+struct Analysis {
+  std::vector<Environment> programs;
+  std::vector<Interval> headline;  // tick-to-order, user-space tick-to-order, as sim sees it
+  std::vector<Interval> hops;      // neighbour to neighbour, in order
+  std::vector<OrderSample> orders;
+  std::uint64_t ticks = 0;               // feed messages with at least one stamp
+  std::uint64_t requests = 0;            // order ids with at least one stamp
+  std::uint64_t requests_sent = 0;       // of these, with oeg.sent
+  std::uint64_t orders_complete = 0;     // caused by a tick, sent, and stamped at every hop
+  std::uint64_t orders_untriggered = 0;  // sent, but caused by a timer or a person
+  // Sent requests caused by a tick that lack a hop, by hop.
+  std::vector<std::pair<Hop, std::uint64_t>> missing;
+};
+
+// All files must come from one host (one TSC). Throws Error when there are none.
+Analysis analyse(std::span<const TraceFile> files);
+
+}  // namespace tickpath::trace

@@ -1,0 +1,236 @@
+// The page: three pictures in plain SVG. All coordinates are in SVG user units (pixels at 100 %).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+#include "common/trace/report.hpp"
+
+namespace tickpath::trace {
+namespace {
+
+constexpr double kWidth = 960;
+constexpr double kLeft = 210;  // room for hop names
+constexpr double kRight = 90;  // room for values
+constexpr double kPlot = kWidth - kLeft - kRight;
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
+  std::array<char, 512> text{};
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::vsnprintf(text.data(), text.size(), pattern, arguments);
+  va_end(arguments);
+  return text.data();
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char each : text) {
+    switch (each) {
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '&':
+        result += "&amp;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += each;
+    }
+  }
+  return result;
+}
+
+std::string time_label(double ns) {
+  if (ns < 1e3) return format("%.0f ns", ns);
+  if (ns < 1e6) return format("%.3g us", ns / 1e3);
+  if (ns < 1e9) return format("%.3g ms", ns / 1e6);
+  return format("%.3g s", ns / 1e9);
+}
+
+// Latencies span decades: every time axis here is logarithmic.
+struct LogAxis {
+  double low;                      // ns, a power of ten
+  double high;                     // ns, a power of ten
+  double place(double ns) const {  // 0..1
+    const double clamped = std::clamp(ns, low, high);
+    return (std::log10(clamped) - std::log10(low)) / (std::log10(high) - std::log10(low));
+  }
+};
+
+LogAxis axis_for(double smallest, double largest) {
+  const double low = std::pow(10, std::floor(std::log10(std::max(smallest, 10.0))));
+  const double high = std::pow(10, std::ceil(std::log10(std::max(largest, low * 10))));
+  return {low, high};
+}
+
+std::string text_at(double x, double y, std::string_view text, const char* anchor = "start") {
+  return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped(text) +
+         "</text>\n";
+}
+
+std::string vertical_grid(const LogAxis& axis, double top, double bottom) {
+  std::string svg;
+  for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
+    const double x = kLeft + axis.place(ns) * kPlot;
+    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x, x,
+                  top, bottom);
+    svg += text_at(x, bottom + 16, time_label(ns), "middle");
+  }
+  return svg;
+}
+
+// One bar from p50 to p99 a row, with a tick at p99.9: where the time goes, and where it strays.
+std::string hops_picture(const std::vector<Interval>& rows) {
+  constexpr double kRow = 26;
+  double smallest = 1e18;
+  double largest = 0;
+  for (const Interval& row : rows) {
+    if (row.distribution.count == 0) continue;
+    smallest = std::min(smallest, static_cast<double>(row.distribution.p50));
+    largest = std::max(largest, static_cast<double>(row.distribution.p999));
+  }
+  const LogAxis axis = axis_for(smallest, largest);
+  const double bottom = 10 + kRow * static_cast<double>(rows.size());
+  std::string svg = format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, bottom + 30);
+  svg += vertical_grid(axis, 6, bottom);
+  double y = 10;
+  for (const Interval& row : rows) {
+    const Distribution& d = row.distribution;
+    svg += text_at(kLeft - 8, y + 16, row.name, "end");
+    if (d.count != 0) {
+      const double start = kLeft + axis.place(static_cast<double>(d.p50)) * kPlot;
+      const double end = kLeft + axis.place(static_cast<double>(d.p99)) * kPlot;
+      const double far = kLeft + axis.place(static_cast<double>(d.p999)) * kPlot;
+      svg += format("<line class=\"tail\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", end,
+                    far, y + 12, y + 12);
+      svg += format("<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\"/>\n",
+                    start, y + 5, std::max(end - start, 2.0));
+      svg += text_at(kLeft + kPlot + 8, y + 16, time_label(static_cast<double>(d.p50)));
+    }
+    y += kRow;
+  }
+  return svg + "</svg>\n";
+}
+
+// Percentile on a scale that opens up toward 100 %: -log10(1 - p), as HDR histograms are drawn.
+std::string percentiles_picture(const Interval& row) {
+  constexpr double kTop = 12;
+  constexpr double kBottom = 300;
+  if (row.sorted_ns.empty()) return "<p>No order was caused by a tick in this run.</p>\n";
+  const auto count = static_cast<double>(row.sorted_ns.size());
+  const double decades = std::max(1.0, std::ceil(std::log10(count)));
+  const LogAxis axis = axis_for(static_cast<double>(row.sorted_ns.front()),
+                                static_cast<double>(row.sorted_ns.back()));
+  const auto height = [&](double ns) { return kBottom - axis.place(ns) * (kBottom - kTop); };
+  std::string svg = format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
+  for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
+    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", kLeft,
+                  kLeft + kPlot, height(ns), height(ns));
+    svg += text_at(kLeft - 8, height(ns) + 4, time_label(ns), "end");
+  }
+  const std::array<const char*, 8> names{"0",       "90 %",     "99 %",      "99.9 %",
+                                         "99.99 %", "99.999 %", "99.9999 %", "99.99999 %"};
+  for (int decade = 0; decade <= static_cast<int>(decades) && decade < 8; ++decade) {
+    const double x = kLeft + decade / decades * kPlot;
+    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x, x,
+                  kTop, kBottom);
+    svg += text_at(x, kBottom + 18, names[static_cast<std::size_t>(decade)], "middle");
+  }
+  svg += "<polyline class=\"curve\" points=\"";
+  constexpr int kSteps = 400;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double place = static_cast<double>(step) / kSteps;
+    const double fraction = 1 - std::pow(10, -place * decades);
+    const double ns = static_cast<double>(percentile(row.sorted_ns, fraction * 100));
+    svg += format("%.1f,%.1f ", kLeft + place * kPlot, height(ns));
+  }
+  return svg + "\"/>\n</svg>\n";
+}
+
+std::string scatter_picture(const std::vector<OrderSample>& orders) {
+  constexpr double kTop = 12;
+  constexpr double kBottom = 240;
+  constexpr std::size_t kPointsMax = 4000;  // what a browser draws at once
+  if (orders.empty()) return "";
+  double smallest = 1e18;
+  double largest = 0;
+  for (const OrderSample& order : orders) {
+    smallest = std::min(smallest, static_cast<double>(order.tick_to_order_ns));
+    largest = std::max(largest, static_cast<double>(order.tick_to_order_ns));
+  }
+  const LogAxis axis = axis_for(smallest, largest);
+  const double seconds = std::max(orders.back().since_start_s, 1e-3);
+  std::string svg = format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
+  for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
+    const double y = kBottom - axis.place(ns) * (kBottom - kTop);
+    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", kLeft,
+                  kLeft + kPlot, y, y);
+    svg += text_at(kLeft - 8, y + 4, time_label(ns), "end");
+  }
+  const std::size_t stride = orders.size() / kPointsMax + 1;
+  for (std::size_t index = 0; index < orders.size(); index += stride) {
+    const OrderSample& order = orders[index];
+    const double y =
+        kBottom - axis.place(static_cast<double>(order.tick_to_order_ns)) * (kBottom - kTop);
+    svg += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>\n",
+                  kLeft + order.since_start_s / seconds * kPlot, y);
+  }
+  svg += text_at(kLeft, kBottom + 20, "first tick");
+  svg += text_at(kLeft + kPlot, kBottom + 20, format("%.1f s later", seconds), "end");
+  if (stride > 1) {
+    svg += text_at(kLeft + kPlot / 2, kBottom + 20, format("one of %zu orders drawn", stride),
+                   "middle");
+  }
+  return svg + "</svg>\n";
+}
+
+constexpr const char* kStyle =
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;"
+    "color:#1b2733;background:#fff}h1{font-size:1.6em}h2{margin-top:1.8em;font-size:1.15em}"
+    "pre{overflow-x:auto;background:#f4f6f8;padding:1em;font-size:12px}"
+    "svg{width:100%;height:auto}text{font:12px system-ui,sans-serif;fill:#44515e}"
+    ".grid{stroke:#dfe5ea}.bar{fill:#2f7fb8}.tail{stroke:#e08a3c;stroke-width:2}"
+    ".curve{fill:none;stroke:#2f7fb8;stroke-width:2}circle{fill:#2f7fb8;fill-opacity:.45}"
+    ".figures{display:flex;gap:2.2em;flex-wrap:wrap}.figures b{display:block;font-size:1.7em}";
+
+}  // namespace
+
+std::string to_html(const Analysis& analysis) {
+  const Interval& headline = analysis.headline.front();
+  const Distribution& d = headline.distribution;
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>tickpath trace</title>\n"
+      "<style>" +
+      std::string(kStyle) + "</style>\n<h1>From tick to order</h1>\n";
+  page += "<p>" + escaped(std::string(info(headline.from).name)) + " to " +
+          escaped(std::string(info(headline.to).name)) + ", " + escaped(headline.population) +
+          ". Provider " + escaped(providers(analysis)) + ", wait " + escaped(wait_modes(analysis)) +
+          ", cores " + escaped(cores(analysis)) + ".</p>\n<div class=\"figures\">";
+  const auto figure = [&](const char* label, const std::string& value) {
+    page += "<span><b>" + value + "</b>" + label + "</span>";
+  };
+  figure("median", time_label(static_cast<double>(d.p50)));
+  figure("99 %", time_label(static_cast<double>(d.p99)));
+  figure("99.9 %", time_label(static_cast<double>(d.p999)));
+  figure("slowest", time_label(static_cast<double>(d.max)));
+  figure("orders", std::to_string(d.count));
+  figure("ticks", std::to_string(analysis.ticks));
+  page +=
+      "</div>\n<h2>Where the time goes</h2>\n<p>Bar: median to 99 %. Line: to 99.9 %. Right: "
+      "the median.</p>\n" +
+      hops_picture(analysis.hops);
+  page += "<h2>Tick-to-order by percentile</h2>\n" + percentiles_picture(headline);
+  page += "<h2>Tick-to-order over the run</h2>\n" + scatter_picture(analysis.orders);
+  page += "<h2>Figures</h2>\n<pre>" + escaped(to_text(analysis)) + "</pre>\n</html>\n";
+  return page;
+}
+
+}  // namespace tickpath::trace

@@ -1,0 +1,128 @@
+#include "common/trace/reader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tickpath::trace {
+namespace {
+
+struct Mapping {
+  void* address;
+  std::size_t size_bytes;
+};
+
+Mapping map_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw SystemError("cannot open the trace file " + path, errno);
+  struct stat status {};
+  const int failed = ::fstat(descriptor, &status);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (failed != 0 || size < kHeaderBytes) {
+    ::close(descriptor);
+    throw Error(path + ": not a trace file: shorter than its header of " +
+                std::to_string(kHeaderBytes) + " bytes");
+  }
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  const int error = errno;
+  ::close(descriptor);
+  if (address == MAP_FAILED) throw SystemError("cannot map the trace file " + path, error);
+  return {address, size};
+}
+
+std::string complaint(const FileHeader& header, std::size_t size_bytes) {
+  if (std::memcmp(header.magic, FileHeader::kMagic, sizeof(header.magic)) != 0) {
+    return "not a trace file: it does not begin with \"tktrace1\"";
+  }
+  if (header.version != 1) {
+    return "trace version " + std::to_string(header.version) + ", this tool reads version 1";
+  }
+  const std::uint64_t available = (size_bytes - kHeaderBytes) / sizeof(Record);
+  if (!std::has_single_bit(header.capacity) || header.capacity > available) {
+    return "truncated: its header speaks of " + std::to_string(header.capacity) +
+           " records, the file holds " + std::to_string(available);
+  }
+  // A TSC outside 100 MHz to 100 GHz is damage, not a CPU.
+  if (header.tsc_hz < 100'000'000 || header.tsc_hz > 100'000'000'000) {
+    return "damaged header: a TSC rate of " + std::to_string(header.tsc_hz) + " Hz";
+  }
+  return {};
+}
+
+}  // namespace
+
+TraceFile::TraceFile(const std::string& path) : path_(path) {
+  const Mapping mapping = map_file(path);
+  header_ = static_cast<const FileHeader*>(mapping.address);
+  mapped_bytes_ = mapping.size_bytes;
+  const std::string problem = complaint(*header_, mapped_bytes_);
+  if (!problem.empty()) {
+    ::munmap(mapping.address, mapped_bytes_);
+    throw Error(path + ": " + problem);
+  }
+  records_ = {reinterpret_cast<const Record*>(static_cast<const std::byte*>(mapping.address) +
+                                              kHeaderBytes),
+              header_->capacity};
+}
+
+TraceFile::~TraceFile() {
+  if (header_ != nullptr) ::munmap(const_cast<FileHeader*>(header_), mapped_bytes_);
+}
+
+TraceFile::TraceFile(TraceFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      header_(std::exchange(other.header_, nullptr)),
+      mapped_bytes_(other.mapped_bytes_),
+      records_(std::exchange(other.records_, {})) {}
+
+std::uint64_t TraceFile::overwritten() const noexcept {
+  const std::uint64_t written = header_->written.load(std::memory_order_relaxed);
+  return written > header_->capacity ? written - header_->capacity : 0;
+}
+
+std::vector<SyncPoint> TraceFile::sync_points() const {
+  // Pairs with the release in add_sync_point(): the points counted are written.
+  const std::uint32_t count = header_->sync_points.load(std::memory_order_acquire);
+  const auto end = std::min<std::size_t>(count, FileHeader::kSyncPointsMax);
+  std::vector<SyncPoint> points(header_->sync, header_->sync + end);
+  std::sort(points.begin(), points.end(),
+            [](const SyncPoint& a, const SyncPoint& b) { return a.tsc < b.tsc; });
+  return points;
+}
+
+TimeLine::TimeLine(std::vector<SyncPoint> points, std::uint64_t hz)
+    : points_(std::move(points)), ticks_per_ns_(static_cast<double>(hz) * 1e-9) {
+  if (points_.size() < 2) return;
+  const std::int64_t span_ns = points_.back().realtime_ns - points_.front().realtime_ns;
+  if (span_ns < 1'000'000'000) return;
+  ticks_per_ns_ =
+      static_cast<double>(points_.back().tsc - points_.front().tsc) / static_cast<double>(span_ns);
+}
+
+double TimeLine::tsc_of_realtime(std::int64_t realtime_ns) const noexcept {
+  if (points_.empty()) return 0;
+  const auto after = std::lower_bound(
+      points_.begin(), points_.end(), realtime_ns,
+      [](const SyncPoint& point, std::int64_t time) { return point.realtime_ns < time; });
+  const SyncPoint& near = after == points_.end() ? points_.back() : *after;
+  double slope = ticks_per_ns_;
+  if (after != points_.end() && after != points_.begin()) {
+    const SyncPoint& before = *(after - 1);
+    // Points closer than this carry more reading error than slope.
+    if (near.realtime_ns - before.realtime_ns > 100'000'000) {
+      slope = static_cast<double>(near.tsc - before.tsc) /
+              static_cast<double>(near.realtime_ns - before.realtime_ns);
+    }
+  }
+  return static_cast<double>(near.tsc) +
+         slope * static_cast<double>(realtime_ns - near.realtime_ns);
+}
+
+}  // namespace tickpath::trace

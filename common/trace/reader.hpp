@@ -1,0 +1,56 @@
+// Reads the trace files that TraceWriter leaves behind. Tools only; not for a datapath.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/trace/stamp.hpp"
+
+namespace tickpath::trace {
+
+// One trace file, mapped read-only. May be read while its program still writes.
+class TraceFile {
+ public:
+  // Throws Error naming the path: not there, not a trace file, another version, shorter than its
+  // header says.
+  explicit TraceFile(const std::string& path);
+  ~TraceFile();
+  TraceFile(TraceFile&& other) noexcept;
+  TraceFile& operator=(TraceFile&&) = delete;
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  const FileHeader& header() const noexcept { return *header_; }
+  // Every slot of the ring, in no particular order; a key of 0 was never written.
+  std::span<const Record> records() const noexcept { return records_; }
+  // Records that were overwritten because the ring was smaller than the run.
+  std::uint64_t overwritten() const noexcept;
+  std::vector<SyncPoint> sync_points() const;
+
+ private:
+  std::string path_;
+  const FileHeader* header_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+  std::span<const Record> records_;
+};
+
+// Puts CLOCK_REALTIME readings of one host on that host's TSC line.
+class TimeLine {
+ public:
+  // hz: the nominal rate, used outside the points and when there is only one.
+  TimeLine(std::vector<SyncPoint> points, std::uint64_t hz);
+
+  double tsc_of_realtime(std::int64_t realtime_ns) const noexcept;
+  // From the first to the last point when they are at least a second apart, else nominal.
+  double ticks_per_ns() const noexcept { return ticks_per_ns_; }
+
+ private:
+  std::vector<SyncPoint> points_;
+  double ticks_per_ns_;
+};
+
+}  // namespace tickpath::trace

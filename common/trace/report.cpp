@@ -1,0 +1,163 @@
+#include "common/trace/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+namespace tickpath::trace {
+namespace {
+
+// A duration in at most 8 characters, with three significant digits or whole nanoseconds.
+std::string short_time(std::int64_t ns) {
+  std::array<char, 32> text{};
+  const double value = static_cast<double>(ns);
+  const double size = value < 0 ? -value : value;
+  if (size < 10'000) {
+    std::snprintf(text.data(), text.size(), "%.0f ns", value);
+  } else if (size < 10'000'000) {
+    std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
+  } else if (size < 10'000'000'000) {
+    std::snprintf(text.data(), text.size(), "%.1f ms", value / 1e6);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f s", value / 1e9);
+  }
+  return text.data();
+}
+
+std::string joined(const Analysis& analysis, std::string Environment::*field) {
+  std::vector<std::string> seen;
+  for (const Environment& program : analysis.programs) {
+    const std::string& value = program.*field;
+    if (!value.empty() && std::find(seen.begin(), seen.end(), value) == seen.end()) {
+      seen.push_back(value);
+    }
+  }
+  std::string text;
+  for (const std::string& each : seen) text += (text.empty() ? "" : "/") + each;
+  return text.empty() ? "unknown" : text;
+}
+
+void add_row(std::string& text, const Interval& row) {
+  const Distribution& d = row.distribution;
+  std::array<char, 256> line{};
+  std::snprintf(line.data(), line.size(), "%-38s %9llu %10s %10s %10s %10s %10s  %s\n",
+                row.name.c_str(), static_cast<unsigned long long>(d.count),
+                short_time(d.p50).c_str(), short_time(d.p90).c_str(), short_time(d.p99).c_str(),
+                short_time(d.p999).c_str(), short_time(d.max).c_str(), row.population.c_str());
+  text += line.data();
+}
+
+std::string title_line(const char* title) {
+  std::array<char, 160> line{};
+  std::snprintf(line.data(), line.size(), "%-38s %9s %10s %10s %10s %10s %10s  %s\n", title,
+                "count", "p50", "p90", "p99", "p99.9", "max", "population");
+  return line.data();
+}
+
+void add_orders(std::string& text, const Analysis& analysis) {
+  text += "\nrequests traced: " + std::to_string(analysis.requests) +
+          ", sent to the exchange: " + std::to_string(analysis.requests_sent) + " (" +
+          std::to_string(analysis.orders_untriggered) + " by no tick)\n" +
+          "caused by a tick and stamped at every hop: " + std::to_string(analysis.orders_complete) +
+          "\n";
+  for (const auto& [hop, count] : analysis.missing) {
+    text += "  without " + std::string(info(hop).name) + ": " + std::to_string(count) + "\n";
+  }
+  for (const Environment& program : analysis.programs) {
+    if (program.overwritten == 0) continue;
+    text += "note: " + program.path + " was too small: " + std::to_string(program.overwritten) +
+            " stamps were overwritten (raise trace.capacity)\n";
+  }
+}
+
+nlohmann::ordered_json row_json(const Analysis& analysis, const Interval& row) {
+  const Distribution& d = row.distribution;
+  return {{"name", row.name},
+          {"from", info(row.from).name},
+          {"to", info(row.to).name},
+          {"population", row.population},
+          {"provider", providers(analysis)},
+          {"wait_mode", wait_modes(analysis)},
+          {"count", d.count},
+          {"min_ns", d.min},
+          {"p50_ns", d.p50},
+          {"p90_ns", d.p90},
+          {"p99_ns", d.p99},
+          {"p99.9_ns", d.p999},
+          {"max_ns", d.max},
+          {"mean_ns", d.mean}};
+}
+
+}  // namespace
+
+std::string providers(const Analysis& analysis) { return joined(analysis, &Environment::provider); }
+std::string wait_modes(const Analysis& analysis) {
+  return joined(analysis, &Environment::wait_mode);
+}
+std::string cores(const Analysis& analysis) { return joined(analysis, &Environment::cores); }
+
+std::string to_text(const Analysis& analysis) {
+  std::string text = "provider " + providers(analysis) + ", wait " + wait_modes(analysis) +
+                     ", cores " + cores(analysis) + ", " + std::to_string(analysis.ticks) +
+                     " ticks\n\n";
+  text += title_line("from tick to order");
+  for (const Interval& row : analysis.headline) {
+    add_row(text, row);
+    text +=
+        "  " + std::string(info(row.from).name) + " to " + std::string(info(row.to).name) + "\n";
+  }
+  text += "\n" + title_line("hop by hop (medians do not add up)");
+  for (const Interval& row : analysis.hops) add_row(text, row);
+  add_orders(text, analysis);
+  return text;
+}
+
+std::string to_json(const Analysis& analysis) {
+  nlohmann::ordered_json root;
+  for (const Environment& program : analysis.programs) {
+    root["programs"].push_back({{"program", program.program},
+                                {"provider", program.provider},
+                                {"wait_mode", program.wait_mode},
+                                {"cores", program.cores},
+                                {"file", program.path},
+                                {"stamps", program.stamps},
+                                {"overwritten", program.overwritten}});
+  }
+  for (const Interval& row : analysis.headline) {
+    root["headline"].push_back(row_json(analysis, row));
+  }
+  root["hops"] = nlohmann::ordered_json::array();
+  for (const Interval& row : analysis.hops) root["hops"].push_back(row_json(analysis, row));
+  auto missing = nlohmann::ordered_json::object();
+  for (const auto& [hop, count] : analysis.missing) missing[std::string(info(hop).name)] = count;
+  root["orders"] = {{"ticks", analysis.ticks},
+                    {"requests", analysis.requests},
+                    {"requests_sent", analysis.requests_sent},
+                    {"untriggered", analysis.orders_untriggered},
+                    {"complete", analysis.orders_complete},
+                    {"missing", missing}};
+  return root.dump(2) + "\n";
+}
+
+std::string to_csv(const Analysis& analysis) {
+  std::string text =
+      "name,from,to,population,provider,wait_mode,count,min_ns,p50_ns,p90_ns,p99_ns,p99.9_ns,"
+      "max_ns,mean_ns\n";
+  const auto add = [&](const Interval& row) {
+    const Distribution& d = row.distribution;
+    text += "\"" + row.name + "\"," + std::string(info(row.from).name) + "," +
+            std::string(info(row.to).name) + ",\"" + row.population + "\"," + providers(analysis) +
+            "," + wait_modes(analysis) + "," + std::to_string(d.count);
+    for (const std::int64_t value : {d.min, d.p50, d.p90, d.p99, d.p999, d.max}) {
+      text += "," + std::to_string(value);
+    }
+    text += "," + std::to_string(d.mean) + "\n";
+  };
+  for (const Interval& row : analysis.headline) add(row);
+  for (const Interval& row : analysis.hops) add(row);
+  return text;
+}
+
+}  // namespace tickpath::trace

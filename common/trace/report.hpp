@@ -1,0 +1,31 @@
+// An analysis as a table, as JSON, as CSV and as a page with pictures.
+#pragma once
+
+#include <string>
+
+#include "common/trace/analysis.hpp"
+
+namespace tickpath::trace {
+
+// "clean" or what a reader of the figures must know: overwritten stamps, missing hops.
+std::string to_text(const Analysis& analysis);
+
+// {"programs": [...], "headline": [row...], "hops": [row...], "orders": {...}}; a row is {"name",
+// "from", "to", "population", "provider", "wait_mode", "count", "min_ns", "p50_ns", "p90_ns",
+// "p99_ns", "p99.9_ns", "max_ns", "mean_ns"}.
+std::string to_json(const Analysis& analysis);
+
+// One header line, then a line a row; the columns are the JSON row's.
+std::string to_csv(const Analysis& analysis);
+
+// A self-contained page (inline SVG, no script, no network): the way of a median and of a slow
+// order hop by hop, tick-to-order by percentile, and over the run.
+std::string to_html(const Analysis& analysis);
+
+// What the programs that carry the interval ran on: "shm", "yield", "cpu 0, cpu 1"; several
+// different ones are joined by "/".
+std::string providers(const Analysis& analysis);
+std::string wait_modes(const Analysis& analysis);
+std::string cores(const Analysis& analysis);
+
+}  // namespace tickpath::trace

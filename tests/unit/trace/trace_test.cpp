@@ -1,0 +1,172 @@
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "common/clock/clock.hpp"
+#include "common/trace/analysis.hpp"
+#include "common/trace/report.hpp"
+
+namespace tickpath::trace {
+namespace {
+
+class TraceTest : public testing::Test {
+ protected:
+  TraceTest() : folder_(std::filesystem::temp_directory_path() / name()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~TraceTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& file) const { return folder_ / file; }
+  TraceOptions options(const std::string& file, std::uint64_t capacity = 4096) const {
+    return {path(file), capacity, "test", "shm", "yield", "cpu 0"};
+  }
+  static std::string name() { return "tickpath_trace_test_" + std::to_string(::getpid()); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// A tick at every hop 1,000 ticks apart, and an order it caused.
+void stamp_order(TraceWriter& writer, std::uint64_t tick, std::uint64_t order,
+                 std::uint64_t start) {
+  std::uint64_t time = start;
+  for (std::size_t index = 1; index < kHopCount; ++index) {
+    const Hop hop = static_cast<Hop>(index);
+    time += 1000;
+    if (hop == Hop::kOegReplicated || info(hop).realtime_clock) continue;
+    writer.stamp_at(hop, info(hop).keyed_by_order ? order : tick, {time});
+  }
+  writer.link_order(order, tick);
+}
+
+TEST_F(TraceTest, JoinsAnOrderWithTheTickThatCausedIt) {
+  const std::uint64_t hz = clock::tsc_hz();
+  {
+    TraceWriter writer(options("a.trace"));
+    const clock::Pair now = clock::read_pair();
+    stamp_order(writer, 7, 0x1'0000'0001, now.tsc.value);
+    // The kernel saw the packet 500 us before now: realtime must land on the TSC line.
+    writer.stamp_realtime(Hop::kMdhKernelRx, 7, now.realtime_ns - 500'000);
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const Analysis analysis = analyse(files);
+  EXPECT_EQ(analysis.orders_complete, 1u);
+  EXPECT_EQ(analysis.requests_sent, 1u);
+  EXPECT_TRUE(analysis.missing.empty());
+  const Interval& user_space = analysis.headline[1];
+  ASSERT_EQ(user_space.distribution.count, 1u);
+  // Ten hops of 1,000 ticks lie between mdh.rx and oeg.sent.
+  const double expected_ns = 10'000 * 1e9 / static_cast<double>(hz);
+  EXPECT_NEAR(static_cast<double>(user_space.distribution.p50), expected_ns, 2);
+  const Interval& headline = analysis.headline[0];
+  ASSERT_EQ(headline.distribution.count, 1u);
+  const double since_kernel = 500'000 + 13'000 * 1e9 / static_cast<double>(hz);
+  EXPECT_NEAR(static_cast<double>(headline.distribution.p50), since_kernel, 5'000);
+}
+
+TEST_F(TraceTest, CountsOrdersThatLackAHop) {
+  {
+    TraceWriter writer(options("a.trace"));
+    writer.stamp(Hop::kMdhRx, 1);
+    writer.stamp(Hop::kOegSent, 5);
+    writer.link_order(5, 1);
+    writer.stamp(Hop::kOegSent, 6);  // by no tick
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const Analysis analysis = analyse(files);
+  EXPECT_EQ(analysis.orders_complete, 0u);
+  EXPECT_EQ(analysis.requests_sent, 2u);
+  EXPECT_EQ(analysis.orders_untriggered, 1u);
+  EXPECT_FALSE(analysis.missing.empty());
+}
+
+TEST_F(TraceTest, KeepsTheNewestRecordsAndCountsTheOverwritten) {
+  {
+    TraceWriter writer(options("a.trace", 256));
+    for (std::uint64_t id = 1; id <= 300; ++id) writer.stamp(Hop::kMdhRx, id);
+  }
+  const TraceFile file(path("a.trace"));
+  EXPECT_EQ(file.overwritten(), 44u);
+  std::uint64_t lowest = ~std::uint64_t{0};
+  for (const Record& record : file.records()) {
+    ASSERT_NE(record.key, 0u);
+    lowest = std::min(lowest, record.key & kIdMask);
+  }
+  EXPECT_EQ(lowest, 45u);
+}
+
+TEST_F(TraceTest, StampsNowhereWhenTracingIsOff) {
+  TraceWriter writer(TraceOptions{});
+  for (std::uint64_t id = 1; id <= 1000; ++id) writer.stamp(Hop::kMdhRx, id);
+  writer.add_sync_point();
+}
+
+TEST_F(TraceTest, SyncPointsSpanTheRunHoweverMany) {
+  {
+    TraceWriter writer(options("a.trace"));
+    for (int i = 0; i < 1000; ++i) writer.add_sync_point();
+  }
+  const TraceFile file(path("a.trace"));
+  const auto points = file.sync_points();
+  ASSERT_LE(points.size(), FileHeader::kSyncPointsMax);
+  ASSERT_GE(points.size(), FileHeader::kSyncPointsMax / 2);
+  for (std::size_t i = 1; i < points.size(); ++i) EXPECT_GE(points[i].tsc, points[i - 1].tsc);
+}
+
+TEST_F(TraceTest, RefusesWhatIsNoTraceFile) {
+  EXPECT_THROW(TraceFile(path("absent.trace")), SystemError);
+  std::ofstream(path("short.trace")) << "tktrace1";
+  EXPECT_THROW(TraceFile(path("short.trace")), Error);
+  std::ofstream(path("wrong.trace")) << std::string(8192, 'x');
+  EXPECT_THROW(TraceFile(path("wrong.trace")), Error);
+  { TraceWriter writer(options("cut.trace")); }
+  std::filesystem::resize_file(path("cut.trace"), 8192);
+  try {
+    TraceFile file(path("cut.trace"));
+    FAIL() << "a truncated file was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("truncated"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Percentile, IsTheNearestRank) {
+  std::vector<std::int64_t> values;
+  for (int i = 1; i <= 1000; ++i) values.push_back(i);
+  EXPECT_EQ(percentile(values, 50), 500);
+  EXPECT_EQ(percentile(values, 99), 990);
+  EXPECT_EQ(percentile(values, 99.9), 999);
+  EXPECT_EQ(percentile(values, 100), 1000);
+  EXPECT_EQ(percentile(values, 0), 1);
+  EXPECT_EQ(percentile({}, 50), 0);
+}
+
+TEST(TimeLine, InterpolatesBetweenPoints) {
+  const TimeLine line({{1'000'000'000, 0}, {4'000'000'000, 1'000'000'000}}, 2'000'000'000);
+  EXPECT_DOUBLE_EQ(line.ticks_per_ns(), 3.0);
+  EXPECT_NEAR(line.tsc_of_realtime(500'000'000), 2.5e9, 1);
+  EXPECT_NEAR(line.tsc_of_realtime(1'100'000'000), 4.3e9, 1);
+}
+
+TEST_F(TraceTest, ReportsCarryEveryRowInEachForm) {
+  {
+    TraceWriter writer(options("a.trace"));
+    stamp_order(writer, 7, 0x1'0000'0001, 5'000'000);
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const Analysis analysis = analyse(files);
+  for (const Interval& row : analysis.hops) {
+    EXPECT_NE(to_text(analysis).find(row.name), std::string::npos);
+    EXPECT_NE(to_json(analysis).find(row.name), std::string::npos);
+    EXPECT_NE(to_csv(analysis).find(row.name), std::string::npos);
+  }
+  EXPECT_NE(to_html(analysis).find("</svg>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tickpath::trace
