@@ -1,0 +1,81 @@
+// Recordings of an ITCH feed, whatever file they come from: BinaryFILE (plain or gzip) and LOBSTER
+// message files (plain or gzip), which are turned into ITCH while they are read.
+//
+//   auto recording = itch::open_recording("20200130.itch50.gz");
+//   for (itch::RecordedMessage m;;) {
+//     const itch::ReadStatus status = recording->next(m);
+//     if (status == itch::ReadStatus::kMessage) { use(m.bytes, m.timestamp_ns); continue; }
+//     if (status == itch::ReadStatus::kDamaged) report(recording->damage());
+//     break;
+//   }
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::itch {
+
+// A recording that cannot be opened, recognised or written: names the file and what to do.
+class RecordingError : public Error {
+ public:
+  using Error::Error;
+};
+
+struct RecordedMessage {
+  std::span<const std::byte> bytes;  // valid until the next call of next()
+  std::uint64_t timestamp_ns = 0;    // since midnight, from the message
+};
+
+enum class ReadStatus : std::uint8_t {
+  kMessage = 0,
+  kEnd = 1,      // everything was delivered
+  kDamaged = 2,  // everything before the damage was delivered; damage() says what and where
+};
+
+enum class RecordingFormat : std::uint8_t { kBinaryFile = 1, kLobster = 2 };
+
+// Not for the datapath: next() reads files and may allocate. One thread at a time.
+class RecordingReader {
+ public:
+  RecordingReader() = default;
+  RecordingReader(const RecordingReader&) = delete;
+  RecordingReader& operator=(const RecordingReader&) = delete;
+  virtual ~RecordingReader() = default;
+
+  // Messages of unknown type or length are delivered as they are, timestamp 0 if they are too short
+  // to have one. Memory use does not grow with the file, except for a LOBSTER file's open orders.
+  [[nodiscard]] virtual ReadStatus next(RecordedMessage& message) = 0;
+
+  // One line, "file: message 1234 at byte 5678: truncated: 3 of 36 bytes"; empty when undamaged.
+  const std::string& damage() const noexcept { return damage_; }
+
+  // For a progress bar: how much of the file (compressed, if it is) was read, and its size.
+  virtual std::uint64_t file_bytes_read() const = 0;
+  virtual std::uint64_t file_bytes_total() const = 0;
+
+  virtual RecordingFormat format() const noexcept = 0;
+
+  // What a person should know about how the file was read, one line; empty for nothing. Complete
+  // after kEnd. LOBSTER: events that were corrected or dropped, with counts.
+  virtual std::string remarks() const { return {}; }
+
+ protected:
+  std::string damage_;
+};
+
+struct OpenOptions {
+  std::string stock;  // LOBSTER: symbol in place of the one in the file name
+};
+
+// Recognises the format: a name ending in .csv or .csv.gz is LOBSTER, anything else by content.
+// Throws RecordingError if the file is missing, unreadable, empty or of no known format.
+std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
+                                                const OpenOptions& options = {});
+
+}  // namespace tickpath::itch
