@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test: release, AddressSanitizer with
+# UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers.
+#   tests/run.sh            everything
+#   tests/run.sh release    one stage: release | asan | tsan | fuzz
+# TICKPATH_FUZZ_SECONDS (default 15) is the time each fuzzer gets.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+stages=("$@")
+[ ${#stages[@]} -gt 0 ] || stages=(release asan tsan fuzz)
+fuzz_seconds=${TICKPATH_FUZZ_SECONDS:-15}
+logs=build/logs
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+failures=()
+
+say() { printf '\n== %s (%s)\n' "$1" "$(date +%T)"; }
+
+# build PRESET [TARGET ...]
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" >"$logs/configure-$preset.log" 2>&1 ||
+    { tail -n 30 "$logs/configure-$preset.log"; echo "configuring $preset failed"; exit 1; }
+  cmake --build --preset "$preset" ${@:+--target "$@"} >"$logs/build-$preset.log" 2>&1 ||
+    { grep -E 'error|FAILED' -A5 "$logs/build-$preset.log" | head -n 60; echo "building $preset failed"; exit 1; }
+}
+
+# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total.
+suite() {
+  local preset=$1 log="$logs/test-$1.log"
+  shift
+  ctest --preset "$preset" --no-tests=error "$@" 2>&1 | tee "$log" | grep -vE '^ +Start ' || true
+  local bad all
+  all=$(sed -nE 's/^.*tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log")
+  bad=$(sed -nE 's/^.*tests passed, ([0-9]+) tests failed out of [0-9]+$/\1/p' "$log")
+  [ -n "$all" ] || { echo "the $preset suite did not finish"; exit 1; }
+  passed=$((passed + all - bad))
+  failed=$((failed + bad))
+  skipped=$((skipped + $(grep -c '\[  SKIPPED \]' build/"$preset"/Testing/Temporary/LastTest.log || true)))
+  [ "$bad" -eq 0 ] || failures+=("$preset: $bad tests, see $log")
+}
+
+fuzz() {
+  say "fuzzers, $fuzz_seconds s each"
+  build fuzz fuzzers
+  local fuzzer name work
+  for fuzzer in build/fuzz/fuzz/*; do
+    [ -x "$fuzzer" ] || continue
+    name=$(basename "$fuzzer")
+    work=build/fuzz/corpus/$name
+    mkdir -p "$work" # new inputs go here; the corpus in the tree is only read
+    if "$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+      -artifact_prefix="$work/crash-" "$work" "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.log" 2>&1; then
+      echo "fuzz $name: $(sed -nE 's/^stat::number_of_executed_units: +//p' "$logs/fuzz-$name.log") inputs, no finding"
+      passed=$((passed + 1))
+    else
+      tail -n 30 "$logs/fuzz-$name.log"
+      failed=$((failed + 1))
+      failures+=("fuzzer $name, see $logs/fuzz-$name.log")
+    fi
+  done
+}
+
+say "packages"
+tests/support/install.sh
+for stage in "${stages[@]}"; do
+  case $stage in
+    release)
+      say "release build"
+      build release
+      build release all_verify_interface_header_sets
+      say "release tests"
+      suite release
+      ;;
+    asan | tsan)
+      say "$stage build"
+      build "$stage"
+      say "$stage tests"
+      suite "$stage" -LE 'bench|release_only'
+      ;;
+    fuzz) fuzz ;;
+    *)
+      echo "unknown stage $stage: release, asan, tsan or fuzz" >&2
+      exit 2
+      ;;
+  esac
+done
+
+echo
+for each in "${failures[@]+"${failures[@]}"}"; do echo "FAILED $each"; done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Keeps the tree tidy: layout, file sizes, leftovers, formatting. Prints each finding, exits 1."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOP = {"CMakeLists.txt", "mdh", "strategy", "oeg", "risk", "common", "config", "tests", "sim", "README.md"}
+CODE = {".hpp", ".h", ".cpp", ".c"}
+LINES_MAX = 600  # STYLE: a file that one person can hold in the head
+BANNED = re.compile(r"\b(FIX" + r"ME|XXX|TO" + r"DO|HACK)\b")
+
+
+def tracked():
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    return [ROOT / name for name in names.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def check_file(path, findings):
+    name = path.relative_to(ROOT)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = text.split("\n")
+    if path.suffix in CODE and len(lines) > LINES_MAX:
+        findings.append(f"{name}: {len(lines)} lines, more than {LINES_MAX}")
+    for number, line in enumerate(lines, 1):
+        if BANNED.search(line):
+            findings.append(f"{name}:{number}: leftover {BANNED.search(line).group(0)}")
+        if line != line.rstrip():
+            findings.append(f"{name}:{number}: trailing white space")
+
+
+def main():
+    findings = []
+    files = tracked()
+    for path in files:
+        top = path.relative_to(ROOT).parts[0]
+        if top not in TOP and not top.startswith(".") and top != "CMakePresets.json":
+            findings.append(f"{path.relative_to(ROOT)}: not part of the layout")
+    readable = [p for p in files if "corpus" not in p.parts and p.suffix in CODE | {".txt", ".cmake", ".sh", ".py", ".md", ".toml"}]
+    for path in readable:
+        check_file(path, findings)
+    code = [str(p) for p in readable if p.suffix in CODE]
+    formatted = subprocess.run(["clang-format", "--dry-run", "--Werror", *code], capture_output=True, text=True)
+    findings += sorted({line.split(":")[0].replace(str(ROOT) + "/", "") + ": clang-format would change it"
+                        for line in formatted.stderr.splitlines() if "error:" in line})
+    print("\n".join(findings) if findings else f"{len(files)} files are tidy")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
