@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP = {"CMakeLists.txt", "mdh", "strategy", "oeg", "risk", "common", "config", "tests", "sim", "README.md"}
 CODE = {".hpp", ".h", ".cpp", ".c"}
 LINES_MAX = 600  # STYLE: a file that one person can hold in the head
-BANNED = re.compile(r"\b(FIX" + r"ME|XXX|TO" + r"DO|HACK)\b")
+BANNED = re.compile(r"\b(FIX" + r"ME|TO" + r"DO)\b")
 
 
 def tracked():
