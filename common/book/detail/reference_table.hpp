@@ -1,0 +1,102 @@
+// Order reference -> node: open addressing, one cache line holds eight slots.
+//
+// Feeds number orders upwards, so the references of one moment are neighbours. The eight references
+// that differ in their low three bits only share one home line, and lines are spread by a
+// multiplication: additions run along warm lines while old survivors cannot pile up into long runs.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <immintrin.h>
+
+#include "common/book/detail/huge_array.hpp"
+
+namespace tickpath::book::detail {
+
+class ReferenceTable {
+ public:
+  static constexpr std::uint32_t kEmpty = 0;  // node numbers are stored plus one
+
+  // At most half full at `entries_max` entries: linear probing then looks at 1.5 slots on average.
+  explicit ReferenceTable(std::uint32_t entries_max)
+      : slots_(std::bit_ceil(std::size_t{entries_max} * 2 < kLineSlots * 2
+                                 ? kLineSlots * 2
+                                 : std::size_t{entries_max} * 2),
+               "the order reference table"),
+        mask_(slots_.size() - 1),
+        line_shift_(32 - static_cast<unsigned>(std::countr_zero(slots_.size() / kLineSlots))) {}
+
+  void prefetch(std::uint64_t reference) const noexcept {
+    _mm_prefetch(reinterpret_cast<const char*>(&slots_[home(tag_of(reference))]), _MM_HINT_T0);
+  }
+
+  // The slot that holds `reference`, or the empty one that would take it.
+  // same(node) tells whether the node carries the reference: tags are 32 bits of 64.
+  template <class Same>
+  std::size_t find(std::uint64_t reference, Same same) const noexcept {
+    const std::uint32_t tag = tag_of(reference);
+    for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
+      const Slot slot = slots_[at];
+      if (slot.node == kEmpty || (slot.tag == tag && same(slot.node - 1))) return at;
+    }
+  }
+  // First candidate without looking at the node, for prefetching only: may be a wrong one.
+  // Returns the node, or `none`.
+  std::uint32_t guess(std::uint64_t reference, std::uint32_t none) const noexcept {
+    const std::uint32_t tag = tag_of(reference);
+    for (std::size_t at = home(tag), tries = 0; tries < kLineSlots;
+         at = (at + 1) & mask_, ++tries) {
+      const Slot slot = slots_[at];
+      if (slot.node == kEmpty) return none;
+      if (slot.tag == tag) return slot.node - 1;
+    }
+    return none;
+  }
+
+  bool empty_at(std::size_t at) const noexcept { return slots_[at].node == kEmpty; }
+  std::uint32_t node_at(std::size_t at) const noexcept { return slots_[at].node - 1; }
+
+  void insert_at(std::size_t at, std::uint64_t reference, std::uint32_t node) noexcept {
+    slots_[at] = {tag_of(reference), node + 1};
+  }
+
+  // Closes the hole by moving later entries of the run back, so that no tombstones gather. A tag
+  // holds its own home, hence no node is read.
+  void erase_at(std::size_t hole) noexcept {
+    for (std::size_t at = (hole + 1) & mask_; slots_[at].node != kEmpty; at = (at + 1) & mask_) {
+      const std::size_t from_home = (at - home(slots_[at].tag)) & mask_;
+      if (from_home < ((at - hole) & mask_)) continue;  // its home lies behind the hole: stays
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole] = {0, kEmpty};
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t tag;   // bits 31-3: top of the mixed line number; bits 2-0: place in the line
+    std::uint32_t node;  // plus one
+  };
+  static constexpr std::size_t kLineSlots = 8;
+  static_assert(sizeof(Slot) * kLineSlots == 64);
+
+  static std::uint32_t tag_of(std::uint64_t reference) noexcept {
+    std::uint64_t line = reference >> 3;
+    line ^= line >> 32;
+    line *= 0x9e37'79b9'7f4a'7c15;  // 2^64 / golden ratio: consecutive lines land far apart
+    return (static_cast<std::uint32_t>(line >> 32) & ~std::uint32_t{7}) |
+           static_cast<std::uint32_t>(reference & 7);
+  }
+  std::size_t home(std::uint32_t tag) const noexcept {
+    // 64-bit shift: line_shift_ is at most 31 because there are at least two lines.
+    return (static_cast<std::size_t>(tag >> line_shift_) * kLineSlots) | (tag & 7);
+  }
+
+  HugeArray<Slot> slots_;
+  std::size_t mask_;
+  unsigned line_shift_;
+};
+
+}  // namespace tickpath::book::detail
