@@ -1,0 +1,44 @@
+// The configuration keys that every program has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/config/config.hpp"
+#include "common/log/log.hpp"
+
+namespace tickpath::control {
+
+// How a datapath thread waits for work (DESIGN: The programs).
+enum class WaitMode : std::uint8_t { kSpin, kYield, kPark, kAuto };
+
+// "datapath.cpu": a CPU number, or one of these.
+inline constexpr int kCpuUnpinned = -1;
+
+struct CommonConfig {
+  std::string name;             // of this instance; empty: the program's
+  std::string run_dir = "run";  // one for all programs that belong together
+  log::Level log_level = log::Level::kInfo;
+
+  int cpu = kCpuUnpinned;
+  WaitMode wait = WaitMode::kAuto;
+  std::int64_t park_timeout_ns = 10'000'000;  // park: wakes at the latest after this
+  std::int64_t stop_timeout_ns = 5'000'000'000;
+
+  bool trace_enabled = true;
+  std::string trace_file = "{run_dir}/{name}.trace";
+  std::uint64_t trace_capacity = std::uint64_t{1} << 20;  // records of 16 bytes
+
+  std::string fabric_provider = "shm";
+  std::string fabric_device;  // empty: the first usable
+  // Where this program listens; empty: it does not.
+  std::string fabric_endpoint = "{run_dir}/{name}.fabric";
+};
+
+// Keys: name, run_dir, log.level, datapath.{cpu, wait, park_timeout, stop_timeout},
+// trace.{enabled, file, capacity}, fabric.{provider, device, endpoint}.
+config::Schema<CommonConfig> common_schema();
+
+std::string_view to_string(WaitMode mode) noexcept;
+
+}  // namespace tickpath::control

@@ -1,0 +1,91 @@
+// What a program leaves at its end, <run_dir>/<name>.summary.json: its side of the books, for the
+// conservation check of `tickpath up` (common/cli/conservation.hpp). Each fills in what it knows.
+//
+// Conservation, over all programs of a run:
+//   orders    strategy.sent = strategy.accepted + strategy.rejected; the sum over strategies =
+//             oeg.received = oeg.refused + oeg.sent; oeg.sent = sim.received = sim.accepted +
+//             sim.rejected; nothing unanswered
+//   requests  the same for cancels and replacements
+//   reports   sim.reports_sent = oeg.reports_received; oeg.reports_sent to a strategy =
+//             that strategy's reports_received
+//   positions the same shares and cash for each (strategy, symbol) in strategy, oeg, risk and sim
+//   ticks     mdh's published to a subscriber = that subscriber's seen + lapped
+//   events    oeg's drop-copy events published to risk = risk's seen + lapped
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/control/json.hpp"
+
+namespace tickpath::control {
+
+// One kind of request (new orders; cancels and replacements together), on its way through one
+// program. A request is accepted or rejected by its first answer: an order that is filled, canceled
+// or expired without an acknowledgement before counts as accepted; so does a cancel or replacement
+// that is answered by anything but a reject.
+struct RequestFlow {
+  std::uint64_t received = 0;    // from upstream (oeg: from strategies, sim: over FIX); else 0
+  std::uint64_t refused = 0;     // oeg: rejected by its own checks, never sent on
+  std::uint64_t sent = 0;        // downstream (strategy: to oeg, oeg: to the venue); else 0
+  std::uint64_t accepted = 0;    // as seen here (strategy: by reports; oeg, sim: by the venue)
+  std::uint64_t rejected = 0;    // as seen here (strategy: by anyone; oeg, sim: by the venue only)
+  std::uint64_t unanswered = 0;  // neither, at the end
+};
+
+struct ReportFlow {
+  std::uint64_t received = 0;  // from downstream (oeg: from the venue; strategy: from oeg)
+  std::uint64_t sent = 0;      // upstream (sim: over FIX; oeg: to all strategies)
+  std::uint64_t fills = 0;     // reports received (sim: sent) that are fills, part or whole
+  std::uint64_t dropped = 0;   // could not be delivered: their strategy is gone (oeg)
+};
+
+// Of one strategy in one instrument. Rows without any fill may be left out.
+struct PositionSummary {
+  std::uint8_t strategy_id = 0;
+  std::string symbol;       // without padding
+  std::int64_t shares = 0;  // bought less sold
+  std::int64_t cash = 0;    // 1/10,000: sold less bought
+  std::int64_t fills = 0;   // executions that made it
+};
+
+// One end of an update ring. Writer: `peer` is the reader's instance name (from its Hello).
+// Reader: `peer` is empty.
+struct RingFlow {
+  std::string peer;
+  std::uint64_t published = 0;  // writer: posted to this reader
+  std::uint64_t seen = 0;       // reader
+  std::uint64_t lapped = 0;     // reader: overwritten before it came to them
+};
+
+// Of one strategy, as oeg saw it.
+struct StrategyFlow {
+  std::uint8_t strategy_id = 0;
+  std::uint64_t orders_received = 0;  // new orders
+  std::uint64_t reports_sent = 0;     // delivered into its channel
+};
+
+struct Summary {
+  std::string program;                      // filled in by the skeleton: "oeg"
+  std::string name;                         // likewise: the instance's name
+  std::optional<std::uint8_t> strategy_id;  // strategy only
+  std::optional<RequestFlow> orders;        // new orders: strategy, oeg, sim
+  std::optional<RequestFlow> changes;       // cancels and replacements: strategy, oeg, sim
+  std::optional<ReportFlow> reports;        // strategy, oeg, sim
+  std::vector<StrategyFlow> strategies;     // oeg
+  std::vector<PositionSummary> positions;   // strategy (its own), oeg, risk, sim
+  bool has_positions = false;               // set it even when there are none
+  std::vector<RingFlow> ticks;              // mdh: one a subscriber; strategy, risk: one
+  std::vector<RingFlow> events;             // oeg: one a drop-copy reader; risk: one
+  std::uint64_t open_orders = 0;            // at the end
+  std::uint64_t feed_messages = 0;          // sim: replayed; mdh: taken in sequence
+  std::uint64_t feed_messages_missed = 0;   // mdh: gaps
+};
+
+// The file's format. Reading throws Error naming what is missing.
+Json to_json(const Summary& summary);
+Summary summary_from_json(const Json& json);
+
+}  // namespace tickpath::control
