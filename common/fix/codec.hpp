@@ -1,0 +1,143 @@
+// FIX 4.2 tag=value text, encoded and parsed in place.
+//
+// Source: FIX 4.2 with Errata 20010501, volume 1: "FIX Message Format and Delivery" (framing, data
+// types: an int and a float may carry leading zeros, a float trailing zeros) and "Checksum
+// Calculation" (appendix B). No allocation, no exception; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "common/fix/messages.hpp"
+
+namespace tickpath::fix {
+
+inline constexpr char kSoh = '\x01';
+
+// ------------------------------------------------------------------------------------- framing
+
+enum class FrameStatus : std::uint8_t {
+  kIncomplete,  // needs more bytes
+  kMessage,     // `length` bytes are one message whose length and checksum agree
+  kGarbled,     // drop `length` bytes (at least 1): they are not a message
+  kBadChecksum  // `length` bytes are framed like a message, but the checksum is wrong
+};
+struct Frame {
+  FrameStatus status;
+  std::size_t length;
+};
+
+// Looks at the start of `bytes`. A garbled start is skipped up to the next "8=FIX". A message
+// longer than `length_max` is garbled: no buffer could ever hold it.
+Frame frame(std::string_view bytes, std::size_t length_max) noexcept;
+
+// Sum of all bytes modulo 256, the value of tag 10.
+std::uint8_t checksum(std::string_view bytes) noexcept;
+
+// ------------------------------------------------------------------------------------- parsing
+
+// Fields of one message by tag, as views into it; a parsed message is decoded from these.
+class Fields {
+ public:
+  // Indexes a framed message. False if it is not tag=value fields all along, a known tag comes
+  // twice, or the first three tags are not 8, 9, 35 (bad_tag() names the culprit where there is
+  // one).
+  bool scan(std::string_view message) noexcept;
+
+  // Empty when absent. `tag` must be one of the known tags (codec.cpp), others are not indexed.
+  std::string_view get(std::uint32_t tag) const noexcept;
+  bool has(std::uint32_t tag) const noexcept;
+  std::uint32_t bad_tag() const noexcept { return bad_tag_; }
+
+  // Header shortcuts.
+  char msg_type() const noexcept;          // 35 if one character, else 0
+  std::uint32_t seq_num() const noexcept;  // 34; 0 if absent or not a number
+  bool poss_dup() const noexcept;          // 43=Y
+
+ private:
+  static constexpr std::size_t kSlots = 64;
+  std::string_view values_[kSlots];
+  std::uint64_t present_ = 0;
+  std::uint32_t bad_tag_ = 0;
+};
+
+enum class DecodeStatus : std::uint8_t {
+  kOk,
+  kMissingTag,  // a required field is absent: Business Message Reject, 380=5
+  kBadFormat,   // a value that its data type does not allow: Reject, 373=6
+  kBadValue,    // well-formed, but outside the field's values: Reject, 373=5
+};
+struct DecodeResult {
+  DecodeStatus status = DecodeStatus::kOk;
+  std::uint32_t tag = 0;
+  explicit operator bool() const noexcept { return status == DecodeStatus::kOk; }
+};
+
+DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderCancelRequest& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) noexcept;
+DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderCancelReject& message) noexcept;
+DecodeResult decode(const Fields& fields, MessageReject& message) noexcept;  // 3 and j
+
+// An unsigned decimal, leading zeros allowed. False if empty, too large, or anything else in it.
+bool parse_number(std::string_view text, std::uint64_t& value) noexcept;
+// A float as Price(4): up to four decimals, trailing zeros allowed, no sign. False as above.
+bool parse_price(std::string_view text, Price& price) noexcept;
+// An id field (String): a decimal as itself; any other text as its 64-bit FNV-1a hash with the top
+// bit set, so that ids of venues that use letters still compare. False if empty.
+bool parse_id(std::string_view text, std::uint64_t& id) noexcept;
+
+// ------------------------------------------------------------------------------------ encoding
+
+// UTCTimestamp "YYYYMMDD-HH:MM:SS.sss" (FIX 4.2, vol. 1, data types), kept from one call to the
+// next: the date is computed once a second.
+class UtcText {
+ public:
+  static constexpr std::size_t kLength = 21;
+  // Nanoseconds since 1970, UTC.
+  const char* at(std::int64_t realtime_ns) noexcept;
+
+ private:
+  void set_second(std::int64_t second) noexcept;
+  std::int64_t second_ = -1;
+  char text_[kLength] = {};
+};
+
+// Writes whole messages: the header is copied from a prepared template and patched (BodyLength four
+// digits, MsgSeqNum nine, SendingTime), the body is appended, the checksum closes it.
+class Encoder {
+ public:
+  // CompIDs of 1 to kCompIdMax characters; the caller has checked.
+  Encoder(std::string_view sender, std::string_view target) noexcept;
+
+  // `out` has room for kMessageBytesMax. `now` is UtcText::kLength characters, used for SendingTime
+  // (52) and TransactTime (60). Returns the length.
+  std::size_t encode(char* out, const NewOrderSingle& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  std::size_t encode(char* out, const OrderCancelRequest& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  std::size_t encode(char* out, const OrderCancelReplaceRequest& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  std::size_t encode(char* out, const ExecutionReport& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  std::size_t encode(char* out, const OrderCancelReject& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  // Heartbeat, MsgType 0; test_request_id (112) empty when it answers none, at most kTextMax.
+  std::size_t encode_heartbeat(char* out, std::string_view test_request_id, std::uint32_t seq,
+                               const char* now) const noexcept;
+
+ private:
+  class Body;
+  char* begin(char* out, char msg_type, std::uint32_t seq, const char* now) const noexcept;
+  static std::size_t finish(char* out, char* end) noexcept;
+
+  // "8=FIX.4.2|9=0000|35=?|49=..|56=..|34=000000000|52=...|" with | for SOH
+  char header_[64 + 2 * kCompIdMax + UtcText::kLength] = {};
+  std::size_t header_bytes_ = 0;
+  std::size_t seq_at_ = 0;
+  std::size_t time_at_ = 0;
+};
+
+}  // namespace tickpath::fix

@@ -1,0 +1,200 @@
+#include "common/fix/codec.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+// Reads fields one after the other and remembers the first that fails.
+class Reader {
+ public:
+  explicit Reader(const Fields& fields) noexcept : fields_(fields) {}
+
+  void id(std::uint32_t tag, std::uint64_t& value) noexcept {
+    if (const auto text = required(tag); !text.empty()) parse_id(text, value);
+  }
+  // OrderID (37) of an unknown order is "NONE" (FIX 4.2, Order Cancel Reject): 0 here.
+  void venue_id(std::uint32_t tag, std::uint64_t& value) noexcept {
+    const auto text = required(tag);
+    if (text == "NONE")
+      value = 0;
+    else if (!text.empty())
+      parse_id(text, value);
+  }
+  void optional_id(std::uint32_t tag, std::uint64_t& value) noexcept {
+    value = 0;
+    if (fields_.has(tag)) parse_id(fields_.get(tag), value);
+  }
+  // A quantity: whole shares, though the type is a float.
+  void quantity(std::uint32_t tag, std::uint32_t& value, bool needed) noexcept {
+    value = 0;
+    if (!needed && !fields_.has(tag)) return;
+    const auto text = required(tag);
+    Price shares;
+    if (text.empty()) return;
+    if (!parse_price(text, shares)) return fail(DecodeStatus::kBadFormat, tag);
+    if (shares.value % kPriceScale != 0 || shares.value / kPriceScale > 0xffff'ffff)
+      return fail(DecodeStatus::kBadValue, tag);
+    value = static_cast<std::uint32_t>(shares.value / kPriceScale);
+  }
+  void price(std::uint32_t tag, Price& value, bool needed) noexcept {
+    value = {};
+    if (!needed && !fields_.has(tag)) return;
+    const auto text = required(tag);
+    if (!text.empty() && !parse_price(text, value)) fail(DecodeStatus::kBadFormat, tag);
+  }
+  // An average has as many decimals as its sender likes: cut to four.
+  void average(std::uint32_t tag, Price& value) noexcept {
+    auto text = required(tag);
+    if (text.empty()) return;
+    if (const auto point = text.find('.');
+        point != std::string_view::npos && text.size() > point + 5)
+      text = text.substr(0, point + 5);
+    if (!parse_price(text, value)) fail(DecodeStatus::kBadFormat, tag);
+  }
+  void side(Side& value) noexcept {
+    const char c = one_of(54, "12", '1', true);
+    value = c == '2' ? Side::kSell : Side::kBuy;
+  }
+  void symbol(Symbol& value) noexcept {
+    const auto text = required(55);
+    if (text.size() > sizeof(value.text)) return fail(DecodeStatus::kBadValue, 55);
+    value = Symbol::from(text);
+  }
+  // One character out of `values`.
+  char one_of(std::uint32_t tag, std::string_view values, char absent, bool needed) noexcept {
+    if (!needed && !fields_.has(tag)) return absent;
+    const auto text = required(tag);
+    if (text.empty()) return absent;
+    if (text.size() == 1 && values.find(text[0]) != std::string_view::npos) return text[0];
+    fail(DecodeStatus::kBadValue, tag);
+    return absent;
+  }
+  std::uint32_t number(std::uint32_t tag, std::uint32_t limit, bool needed) noexcept {
+    if (!needed && !fields_.has(tag)) return 0;
+    std::uint64_t value = 0;
+    const auto text = required(tag);
+    if (text.empty()) return 0;
+    if (!parse_number(text, value)) {
+      fail(DecodeStatus::kBadFormat, tag);
+      return 0;
+    }
+    if (value > limit) {
+      fail(DecodeStatus::kBadValue, tag);
+      return 0;
+    }
+    return static_cast<std::uint32_t>(value);
+  }
+  std::string_view text() const noexcept { return fields_.get(58); }
+  bool has(std::uint32_t tag) const noexcept { return fields_.has(tag); }
+  std::string_view required(std::uint32_t tag) noexcept {
+    if (!fields_.has(tag)) fail(DecodeStatus::kMissingTag, tag);
+    return fields_.get(tag);
+  }
+  DecodeResult result() const noexcept { return result_; }
+
+ private:
+  void fail(DecodeStatus status, std::uint32_t tag) noexcept {
+    if (result_) result_ = {status, tag};
+  }
+  const Fields& fields_;
+  DecodeResult result_;
+};
+
+constexpr std::string_view kExecTypes =
+    "012456"
+    "8ACE";
+// 3 Done for day, 7 Stopped, 9 Suspended, B Calculated, D Restated: valid FIX, not of our subset.
+
+template <class Message>
+void terms(Reader& read, Message& message) noexcept {
+  read.symbol(message.symbol);
+  read.side(message.side);
+  read.quantity(38, message.order_qty, true);
+  message.type = read.one_of(40, "12", '2', true) == '1' ? OrderType::kMarket : OrderType::kLimit;
+  message.time_in_force = read.one_of(59, "03", '0', false) == '3' ? TimeInForce::kImmediateOrCancel
+                                                                   : TimeInForce::kDay;
+  read.price(44, message.price, message.type == OrderType::kLimit);
+}
+
+}  // namespace
+
+DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept {
+  Reader read(fields);
+  read.id(11, message.cl_ord_id);
+  read.required(21);
+  terms(read, message);
+  read.required(60);
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, OrderCancelRequest& message) noexcept {
+  Reader read(fields);
+  read.id(41, message.orig_cl_ord_id);
+  read.id(11, message.cl_ord_id);
+  read.symbol(message.symbol);
+  read.side(message.side);
+  read.required(60);
+  read.quantity(38, message.order_qty, false);  // 4.2 asks for OrderQty or CashOrderQty
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) noexcept {
+  Reader read(fields);
+  read.id(41, message.orig_cl_ord_id);
+  read.id(11, message.cl_ord_id);
+  read.required(21);
+  terms(read, message);
+  read.required(60);
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
+  Reader read(fields);
+  read.venue_id(37, message.order_id);
+  read.id(17, message.exec_id);
+  read.one_of(20, "0", '0', true);  // New; Cancel, Correct and Status are not of our subset
+  message.exec_type = static_cast<ExecType>(read.one_of(150, kExecTypes, '0', true));
+  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kExecTypes, '0', true));
+  read.symbol(message.symbol);
+  read.side(message.side);
+  read.quantity(151, message.leaves_qty, true);
+  read.quantity(14, message.cum_qty, true);
+  read.average(6, message.average_price);
+  read.optional_id(11, message.cl_ord_id);
+  read.optional_id(41, message.orig_cl_ord_id);
+  const bool fill =
+      message.exec_type == ExecType::kFill || message.exec_type == ExecType::kPartialFill;
+  read.quantity(32, message.last_shares, fill);
+  read.price(31, message.last_price, fill);
+  read.quantity(38, message.order_qty, false);
+  read.price(44, message.price, false);
+  message.reject_reason = static_cast<OrdRejReason>(read.number(103, 8, false));
+  message.text = read.text();
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, OrderCancelReject& message) noexcept {
+  Reader read(fields);
+  read.venue_id(37, message.order_id);
+  read.id(11, message.cl_ord_id);
+  read.id(41, message.orig_cl_ord_id);
+  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kExecTypes, '0', true));
+  message.of_replace = read.one_of(434, "12", '1', true) == '2';
+  message.reason = static_cast<CxlRejReason>(read.number(102, 3, false));
+  message.text = read.text();
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, MessageReject& message) noexcept {
+  Reader read(fields);
+  message.business = fields.msg_type() == 'j';
+  message.ref_seq_num = read.number(45, 0x7fff'ffff, !message.business);
+  message.ref_tag = read.number(371, 0xffff'ffff, false);
+  message.reason = read.number(message.business ? 380 : 373, 0xffff, false);
+  const std::string_view type = fields.get(372);
+  message.ref_msg_type = type.size() == 1 ? type[0] : '\0';
+  message.ref_cl_ord_id = 0;
+  message.text = read.text();
+  return read.result();
+}
+
+}  // namespace tickpath::fix

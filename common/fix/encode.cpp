@@ -1,0 +1,216 @@
+#include <charconv>
+#include <ctime>
+
+#include "common/base/check.hpp"
+#include "common/fix/codec.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+// Positions in the header template.
+constexpr std::string_view kPrefix =
+    "8=FIX.4.2\x01"
+    "9=0000\x01"
+    "35=?\x01"
+    "49=";
+constexpr std::size_t kBodyLengthAt = 12;
+constexpr std::size_t kBodyLengthDigits = 4;
+constexpr std::size_t kBodyAt = 17;  // BodyLength counts from behind the SOH of tag 9
+constexpr std::size_t kMsgTypeAt = 20;
+constexpr std::size_t kSeqDigits = 9;
+
+// Fixed width, leading zeros: an int may carry them.
+void put_digits(char* out, std::uint64_t value, std::size_t width) noexcept {
+  while (width != 0) {
+    out[--width] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  }
+}
+
+}  // namespace
+
+const char* UtcText::at(std::int64_t realtime_ns) noexcept {
+  const std::int64_t second = realtime_ns / 1'000'000'000;
+  if (second != second_) set_second(second);
+  put_digits(text_ + 18, static_cast<std::uint64_t>(realtime_ns / 1'000'000 % 1000), 3);
+  return text_;
+}
+
+void UtcText::set_second(std::int64_t second) noexcept {
+  second_ = second;
+  const std::time_t time = second;
+  std::tm parts{};
+  gmtime_r(&time, &parts);  // arithmetic only: UTC needs no zone file
+  put_digits(text_, static_cast<std::uint64_t>(parts.tm_year + 1900), 4);
+  put_digits(text_ + 4, static_cast<std::uint64_t>(parts.tm_mon + 1), 2);
+  put_digits(text_ + 6, static_cast<std::uint64_t>(parts.tm_mday), 2);
+  text_[8] = '-';
+  put_digits(text_ + 9, static_cast<std::uint64_t>(parts.tm_hour), 2);
+  text_[11] = ':';
+  put_digits(text_ + 12, static_cast<std::uint64_t>(parts.tm_min), 2);
+  text_[14] = ':';
+  put_digits(text_ + 15, static_cast<std::uint64_t>(parts.tm_sec), 2);
+  text_[17] = '.';
+}
+
+// Appends fields. The caller's buffer has room for kMessageBytesMax, which no message exceeds.
+class Encoder::Body {
+ public:
+  explicit Body(char* at) noexcept : at_(at) {}
+
+  template <std::size_t N>
+  Body& raw(const char (&text)[N]) noexcept {
+    std::memcpy(at_, text, N - 1);
+    at_ += N - 1;
+    return *this;
+  }
+  Body& text(std::string_view value) noexcept {
+    std::memcpy(at_, value.data(), value.size());
+    at_ += value.size();
+    return end();
+  }
+  Body& number(std::uint64_t value) noexcept {
+    at_ = std::to_chars(at_, at_ + 20, value).ptr;
+    return end();
+  }
+  Body& price(Price value) noexcept {
+    const auto scaled = static_cast<std::uint64_t>(value.value < 0 ? 0 : value.value);
+    at_ = std::to_chars(at_, at_ + 20, scaled / kPriceScale).ptr;
+    *at_ = '.';
+    put_digits(at_ + 1, scaled % kPriceScale, 4);
+    at_ += 5;
+    return end();
+  }
+  Body& character(char value) noexcept {
+    *at_++ = value;
+    return end();
+  }
+  Body& symbol_and_side(const Symbol& symbol, Side side) noexcept {
+    return raw("55=")
+        .text(symbol.view())
+        .raw("54=")
+        .character(static_cast<char>('0' + static_cast<int>(side)));
+  }
+  Body& time(const char* now) noexcept { return raw("60=").text({now, UtcText::kLength}); }
+  Body& free_text(std::string_view value) noexcept {
+    return value.empty() ? *this : raw("58=").text(value.substr(0, kTextMax));
+  }
+  template <class Message>
+  Body& terms(const Message& message) noexcept {
+    raw("38=")
+        .number(message.order_qty)
+        .raw("40=")
+        .character(static_cast<char>('0' + static_cast<int>(message.type)));
+    if (message.type == OrderType::kLimit) raw("44=").price(message.price);
+    return raw("59=").character(static_cast<char>('0' + static_cast<int>(message.time_in_force)));
+  }
+  char* at() const noexcept { return at_; }
+
+ private:
+  Body& end() noexcept {
+    *at_++ = kSoh;
+    return *this;
+  }
+  char* at_;
+};
+
+Encoder::Encoder(std::string_view sender, std::string_view target) noexcept {
+  TICKPATH_CHECK(sender.size() <= kCompIdMax && target.size() <= kCompIdMax, "CompID too long");
+  Body body(header_);
+  std::memcpy(header_, kPrefix.data(), kPrefix.size());
+  body = Body(header_ + kPrefix.size());
+  body.text(sender).raw("56=").text(target).raw("34=");
+  seq_at_ = static_cast<std::size_t>(body.at() - header_);
+  body.text("000000000").raw("52=");
+  time_at_ = static_cast<std::size_t>(body.at() - header_);
+  body.text("00000000-00:00:00.000");
+  header_bytes_ = static_cast<std::size_t>(body.at() - header_);
+}
+
+char* Encoder::begin(char* out, char msg_type, std::uint32_t seq, const char* now) const noexcept {
+  std::memcpy(out, header_, sizeof(header_));  // a constant size: a handful of vector moves
+  out[kMsgTypeAt] = msg_type;
+  put_digits(out + seq_at_, seq, kSeqDigits);
+  std::memcpy(out + time_at_, now, UtcText::kLength);
+  return out + header_bytes_;
+}
+
+std::size_t Encoder::finish(char* out, char* end) noexcept {
+  const auto length = static_cast<std::size_t>(end - out);
+  put_digits(out + kBodyLengthAt, length - kBodyAt, kBodyLengthDigits);
+  std::memcpy(end, "10=", 3);
+  put_digits(end + 3, checksum({out, length}), 3);
+  end[6] = kSoh;
+  return length + 7;
+}
+
+std::size_t Encoder::encode(char* out, const NewOrderSingle& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, 'D', seq, now));
+  body.raw("11=").number(message.cl_ord_id).raw("21=1\x01");
+  body.symbol_and_side(message.symbol, message.side).time(now).terms(message);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode(char* out, const OrderCancelRequest& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, 'F', seq, now));
+  body.raw("41=").number(message.orig_cl_ord_id).raw("11=").number(message.cl_ord_id);
+  body.symbol_and_side(message.symbol, message.side).time(now);
+  body.raw("38=").number(message.order_qty);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode(char* out, const OrderCancelReplaceRequest& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, 'G', seq, now));
+  body.raw("41=").number(message.orig_cl_ord_id).raw("11=").number(message.cl_ord_id);
+  body.raw("21=1\x01").symbol_and_side(message.symbol, message.side).time(now).terms(message);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, '8', seq, now));
+  body.raw("37=").number(message.order_id).raw("11=").number(message.cl_ord_id);
+  if (message.orig_cl_ord_id != 0) body.raw("41=").number(message.orig_cl_ord_id);
+  body.raw("17=")
+      .number(message.exec_id)
+      .raw(
+          "20=0\x01"
+          "150=");
+  body.character(static_cast<char>(message.exec_type)).raw("39=");
+  body.character(static_cast<char>(message.ord_status));
+  if (message.exec_type == ExecType::kRejected)
+    body.raw("103=").number(static_cast<std::uint64_t>(message.reject_reason));
+  body.symbol_and_side(message.symbol, message.side).raw("38=").number(message.order_qty);
+  if (message.price.value != 0) body.raw("44=").price(message.price);
+  if (message.last_shares != 0)
+    body.raw("32=").number(message.last_shares).raw("31=").price(message.last_price);
+  body.raw("151=").number(message.leaves_qty).raw("14=").number(message.cum_qty);
+  body.raw("6=").price(message.average_price).time(now).free_text(message.text);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode(char* out, const OrderCancelReject& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, '9', seq, now));
+  if (message.order_id == 0)
+    body.raw("37=NONE\x01");
+  else
+    body.raw("37=").number(message.order_id);
+  body.raw("11=").number(message.cl_ord_id).raw("41=").number(message.orig_cl_ord_id);
+  body.raw("39=").character(static_cast<char>(message.ord_status));
+  body.time(now).raw("434=").character(message.of_replace ? '2' : '1');
+  body.raw("102=").number(static_cast<std::uint64_t>(message.reason)).free_text(message.text);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode_heartbeat(char* out, std::string_view test_request_id,
+                                      std::uint32_t seq, const char* now) const noexcept {
+  Body body(begin(out, '0', seq, now));
+  if (!test_request_id.empty()) body.raw("112=").text(test_request_id.substr(0, kTextMax));
+  return finish(out, body.at());
+}
+
+}  // namespace tickpath::fix

@@ -1,0 +1,169 @@
+// The FIX 4.2 application messages of the order path as plain structs.
+//
+// Source: "Financial Information Exchange Protocol (FIX), Version 4.2 with Errata 20010501"; each
+// struct names its section. Only fields that this pipeline uses are kept; a parser skips the rest.
+// Ids are 64-bit numbers and travel as decimal text. Prices are Price(4) and travel with four
+// decimals. Views (text) point into the receive buffer and live as long as the callback.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "common/base/units.hpp"
+#include "common/wire/order_messages.hpp"
+
+namespace tickpath::fix {
+
+using wire::OrderType;    // tag 40
+using wire::TimeInForce;  // tag 59
+
+// Tag 55. Longer ones are cut by from(): ITCH and our directory use at most 8 characters.
+struct Symbol {
+  char text[15] = {};
+  std::uint8_t length = 0;
+
+  static Symbol from(std::string_view name) noexcept {
+    Symbol symbol;
+    symbol.length =
+        static_cast<std::uint8_t>(name.size() < sizeof(text) ? name.size() : sizeof(text));
+    if (symbol.length != 0) std::memcpy(symbol.text, name.data(), symbol.length);
+    return symbol;
+  }
+  std::string_view view() const noexcept { return {text, length}; }
+  friend bool operator==(const Symbol& a, const Symbol& b) { return a.view() == b.view(); }
+};
+
+// Tag 150, FIX 4.2 values (partial fill and fill are separate; 'F' Trade came with 4.3).
+enum class ExecType : char {
+  kNew = '0',
+  kPartialFill = '1',
+  kFill = '2',
+  kCanceled = '4',
+  kReplaced = '5',
+  kPendingCancel = '6',
+  kRejected = '8',
+  kPendingNew = 'A',
+  kExpired = 'C',
+  kPendingReplace = 'E',
+};
+
+// Tag 39.
+enum class OrdStatus : char {
+  kNew = '0',
+  kPartiallyFilled = '1',
+  kFilled = '2',
+  kCanceled = '4',
+  kReplaced = '5',
+  kPendingCancel = '6',
+  kRejected = '8',
+  kPendingNew = 'A',
+  kExpired = 'C',
+  kPendingReplace = 'E',
+};
+
+// Tag 103.
+enum class OrdRejReason : std::uint8_t {
+  kBrokerOption = 0,
+  kUnknownSymbol = 1,
+  kExchangeClosed = 2,
+  kOrderExceedsLimit = 3,
+  kTooLateToEnter = 4,
+  kUnknownOrder = 5,
+  kDuplicateOrder = 6,
+};
+
+// Tag 102.
+enum class CxlRejReason : std::uint8_t {
+  kTooLateToCancel = 0,
+  kUnknownOrder = 1,
+  kBrokerOption = 2,
+  kAlreadyPending = 3,
+};
+
+// New Order - Single, MsgType D. Initiator to acceptor.
+struct NewOrderSingle {
+  std::uint64_t cl_ord_id = 0;  // 11
+  Price price;                  // 44, limit orders only
+  std::uint32_t order_qty = 0;  // 38
+  Side side = Side::kBuy;       // 54: 1 or 2
+  OrderType type = OrderType::kLimit;
+  TimeInForce time_in_force = TimeInForce::kDay;
+  Symbol symbol;
+};
+
+// Order Cancel Request, MsgType F. Initiator to acceptor.
+struct OrderCancelRequest {
+  std::uint64_t cl_ord_id = 0;       // 11: of this request
+  std::uint64_t orig_cl_ord_id = 0;  // 41: the order's current id
+  std::uint32_t order_qty = 0;       // 38: as ordered
+  Side side = Side::kBuy;
+  Symbol symbol;
+};
+
+// Order Cancel/Replace Request, MsgType G. Initiator to acceptor.
+struct OrderCancelReplaceRequest {
+  std::uint64_t cl_ord_id = 0;       // 11: the order's id from the replacement on
+  std::uint64_t orig_cl_ord_id = 0;  // 41: its id so far
+  Price price;                       // 44
+  std::uint32_t order_qty = 0;       // 38: the new total, what is filled included
+  Side side = Side::kBuy;
+  OrderType type = OrderType::kLimit;
+  TimeInForce time_in_force = TimeInForce::kDay;
+  Symbol symbol;
+};
+
+// Execution Report, MsgType 8. Acceptor to initiator. ExecTransType (20) is always 0, New.
+struct ExecutionReport {
+  std::uint64_t order_id = 0;        // 37: the venue's
+  std::uint64_t exec_id = 0;         // 17: unique in the session
+  std::uint64_t cl_ord_id = 0;       // 11
+  std::uint64_t orig_cl_ord_id = 0;  // 41: canceled and replaced only, else 0 (absent)
+  Price price;                       // 44: limit in effect; 0 (absent) for market
+  Price last_price;                  // 31: fills only
+  Price average_price;               // 6
+  std::uint32_t order_qty = 0;       // 38
+  std::uint32_t last_shares = 0;     // 32: fills only
+  std::uint32_t leaves_qty = 0;      // 151
+  std::uint32_t cum_qty = 0;         // 14
+  ExecType exec_type = ExecType::kNew;
+  OrdStatus ord_status = OrdStatus::kNew;
+  Side side = Side::kBuy;
+  OrdRejReason reject_reason = OrdRejReason::kBrokerOption;  // 103: exec_type rejected only
+  Symbol symbol;
+  std::string_view text;  // 58: empty is absent; at most kTextMax are sent
+};
+
+// Order Cancel Reject, MsgType 9. Acceptor to initiator.
+struct OrderCancelReject {
+  std::uint64_t order_id = 0;        // 37: the venue's; 0 travels as "NONE" (unknown order)
+  std::uint64_t cl_ord_id = 0;       // 11: of the refused request
+  std::uint64_t orig_cl_ord_id = 0;  // 41: the order that lives on
+  OrdStatus ord_status = OrdStatus::kNew;
+  CxlRejReason reason = CxlRejReason::kBrokerOption;  // 102
+  bool of_replace = false;                            // 434: 1 cancel, 2 cancel/replace
+  std::string_view text;
+};
+
+// Session-level Reject (MsgType 3) and Business Message Reject (MsgType j) of something we sent.
+struct MessageReject {
+  bool business = false;
+  std::uint32_t ref_seq_num = 0;    // 45
+  std::uint32_t ref_tag = 0;        // 371, session level only
+  std::uint32_t reason = 0;         // 373 or 380
+  char ref_msg_type = 0;            // 372: 'D', 'F', 'G', ...; 0 unknown
+  std::uint64_t ref_cl_ord_id = 0;  // tag 11 of the refused message, found in our store; 0 unknown
+  std::string_view text;
+};
+
+// Longest tag 58 that is sent; the rest is cut.
+inline constexpr std::size_t kTextMax = 80;
+
+// Longest CompID (tags 49, 56).
+inline constexpr std::size_t kCompIdMax = 32;
+
+// Upper bound of an encoded message of this header: the header with two full CompIDs (about 150),
+// an execution report's 23 fields (about 290) and kTextMax. A store slot holds one.
+inline constexpr std::size_t kMessageBytesMax = 560;
+
+}  // namespace tickpath::fix

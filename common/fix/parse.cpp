@@ -1,0 +1,184 @@
+#include <array>
+
+#include "common/fix/codec.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+// The tags that are indexed; a tag's position here is its slot.
+constexpr std::uint32_t kKnownTags[] = {
+    6,   8,   9,   10,  11,  14,  17,  20,  21,  31,  32,  34,  35,  36,  37,  38,
+    39,  40,  41,  43,  44,  45,  49,  52,  54,  55,  56,  58,  59,  60,  97,  98,
+    102, 103, 108, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434,
+};
+static_assert(std::size(kKnownTags) <= 64);
+
+// Highest known tag, bound of the lookup table.
+constexpr std::uint32_t kTagMax = 434;
+constexpr std::uint8_t kNoSlot = 0xff;
+
+constexpr auto kSlotOfTag = [] {
+  std::array<std::uint8_t, kTagMax + 1> table{};
+  for (auto& slot : table) slot = kNoSlot;
+  std::uint8_t slot = 0;
+  for (std::uint32_t tag : kKnownTags) table[tag] = slot++;
+  return table;
+}();
+
+constexpr std::uint8_t slot_of(std::uint32_t tag) noexcept {
+  return tag <= kTagMax ? kSlotOfTag[tag] : kNoSlot;
+}
+
+// Length fields and the data fields that follow them directly; only a data value may hold SOH
+// (FIX 4.2, vol. 1, data types: "data").
+constexpr bool is_data_length(std::uint32_t tag) noexcept {
+  switch (tag) {
+    case 90:
+    case 93:
+    case 95:
+    case 212:
+    case 348:
+    case 350:
+    case 352:
+    case 354:
+    case 356:
+    case 358:
+    case 360:
+    case 362:
+    case 364:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Reads "tag=" at `at`. False if it is not 1 to 9 digits without a leading zero and '='.
+bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexcept {
+  tag = 0;
+  const std::size_t start = at;
+  for (; at < text.size(); ++at) {
+    const auto digit = static_cast<unsigned>(text[at] - '0');
+    if (digit > 9) break;
+    if (at - start == 9) return false;
+    tag = tag * 10 + digit;
+  }
+  if (at == text.size() || text[at] != '=' || tag == 0 || text[start] == '0') return false;
+  ++at;
+  return true;
+}
+
+}  // namespace
+
+bool Fields::scan(std::string_view message) noexcept {
+  present_ = 0;
+  bad_tag_ = 0;
+  std::size_t at = 0;
+  std::size_t data_bytes = 0;
+  bool data_next = false;
+  for (unsigned index = 0; at < message.size(); ++index) {
+    std::uint32_t tag = 0;
+    if (!read_tag(message, at, tag)) return false;
+    if (index < 3 && tag != (index == 0 ? 8u : index == 1 ? 9u : 35u)) {
+      bad_tag_ = tag;
+      return false;
+    }
+    std::size_t end = data_next ? at + data_bytes : message.find(kSoh, at);
+    if (end >= message.size() || message[end] != kSoh || end == at) {
+      bad_tag_ = tag;
+      return false;
+    }
+    const std::string_view value = message.substr(at, end - at);
+    data_next = is_data_length(tag);
+    if (data_next) {
+      std::uint64_t bytes = 0;
+      if (!parse_number(value, bytes) || bytes > message.size()) {
+        bad_tag_ = tag;
+        return false;
+      }
+      data_bytes = static_cast<std::size_t>(bytes);
+    }
+    const std::uint8_t slot = slot_of(tag);
+    if (slot != kNoSlot) {
+      const std::uint64_t bit = std::uint64_t{1} << slot;
+      if ((present_ & bit) != 0) {
+        bad_tag_ = tag;
+        return false;
+      }
+      present_ |= bit;
+      values_[slot] = value;
+    }
+    at = end + 1;
+  }
+  return has(35);
+}
+
+bool Fields::has(std::uint32_t tag) const noexcept {
+  const std::uint8_t slot = slot_of(tag);
+  return slot != kNoSlot && (present_ >> slot & 1) != 0;
+}
+
+std::string_view Fields::get(std::uint32_t tag) const noexcept {
+  return has(tag) ? values_[slot_of(tag)] : std::string_view{};
+}
+
+char Fields::msg_type() const noexcept {
+  const std::string_view type = get(35);
+  return type.size() == 1 ? type[0] : '\0';
+}
+
+std::uint32_t Fields::seq_num() const noexcept {
+  std::uint64_t value = 0;
+  // QuickFIX keeps sequence numbers in an int.
+  if (!parse_number(get(34), value) || value > 0x7fff'ffff) return 0;
+  return static_cast<std::uint32_t>(value);
+}
+
+bool Fields::poss_dup() const noexcept { return get(43) == "Y"; }
+
+bool parse_number(std::string_view text, std::uint64_t& value) noexcept {
+  if (text.empty()) return false;
+  std::uint64_t result = 0;
+  for (char c : text) {
+    const auto digit = static_cast<unsigned>(c - '0');
+    if (digit > 9 || result > (~std::uint64_t{0} - digit) / 10) return false;
+    result = result * 10 + digit;
+  }
+  value = result;
+  return true;
+}
+
+bool parse_price(std::string_view text, Price& price) noexcept {
+  const std::size_t point = text.find('.');
+  std::uint64_t whole = 0;
+  const std::string_view integer = text.substr(0, point);
+  // ".5" and "5." are floats too; "." and "" are not.
+  if (!integer.empty() && !parse_number(integer, whole)) return false;
+  std::string_view decimals =
+      point == std::string_view::npos ? std::string_view{} : text.substr(point + 1);
+  if (integer.empty() && decimals.empty()) return false;
+  std::uint64_t fraction = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    fraction *= 10;
+    if (i >= decimals.size()) continue;
+    const auto digit = static_cast<unsigned>(decimals[i] - '0');
+    if (digit > 9) return false;
+    fraction += digit;
+  }
+  for (std::size_t i = 4; i < decimals.size(); ++i)
+    if (decimals[i] != '0') return false;
+  // Beyond this a price times any quantity could overflow.
+  if (whole > 1'000'000'000'000) return false;
+  price.value = static_cast<std::int64_t>(whole * kPriceScale + fraction);
+  return true;
+}
+
+bool parse_id(std::string_view text, std::uint64_t& id) noexcept {
+  if (text.empty()) return false;
+  if (parse_number(text, id) && id >> 63 == 0) return true;
+  id = 14695981039346656037u;  // FNV-1a, 64 bits: offset basis and prime
+  for (char c : text) id = (id ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  id |= std::uint64_t{1} << 63;
+  return true;
+}
+
+}  // namespace tickpath::fix

@@ -1,0 +1,168 @@
+// A FIX 4.2 session driven by one polling thread.
+//
+// QuickFIX owns what is rare: logon, logout, gaps, resend requests, sequence resets, test requests
+// on silence, malformed messages. What is frequent never reaches it: application messages in
+// sequence are parsed in the receive buffer, ours are encoded in the store's slot and written by
+// send(); heartbeats and answers to test requests likewise. Both sides share one message store, so
+// sequence numbers and resends are the same whoever sent.
+//
+// The same class is the initiator (oeg) and the acceptor (sim). It neither connects nor listens:
+// a control thread does, and hands the connected socket to the polling thread, which calls
+// attach().
+//
+// Threads: constructor and destructor on a control thread; everything else on the polling thread,
+// except what says otherwise. Nothing here blocks. Allocation happens only inside a SessionScope
+// (common/base/datapath_guard.hpp), where QuickFIX runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/counter.hpp"
+#include "common/base/error.hpp"
+#include "common/base/units.hpp"
+#include "common/fix/messages.hpp"
+
+namespace tickpath::fix {
+
+enum class SessionRole : std::uint8_t { kInitiator, kAcceptor };
+
+struct SessionOptions {
+  SessionRole role = SessionRole::kInitiator;
+  std::string sender;              // SenderCompID (49) of what we send
+  std::string target;              // TargetCompID (56)
+  std::string store_path;          // file of the message store; created when missing
+  std::uint32_t heartbeat_s = 10;  // HeartBtInt (108); the acceptor takes the initiator's
+  std::uint32_t logon_timeout_s = 10;
+  std::uint32_t logout_timeout_s = 2;
+  // Messages kept for resend, a power of two, 640 bytes each. An older one that the peer asks for
+  // is gap-filled. The initiator keeps its orders far longer than any gap lasts.
+  std::uint32_t store_messages = 1u << 15;
+  std::size_t receive_buffer_bytes = 1u << 20;
+  // What the kernel did not take; when full, send() refuses.
+  std::size_t send_buffer_bytes = 1u << 20;
+  // Initiator: start every logon from sequence number 1 (ResetSeqNumFlag, 141=Y). Loses what the
+  // peer still had to resend; for venues that demand it.
+  bool reset_on_logon = false;
+};
+
+enum class SendStatus : std::uint8_t {
+  kSent,    // handed to the kernel
+  kQueued,  // in sequence, in our buffer: poll() writes it when the kernel takes more
+  kStored,  // reports only: session down; the peer gets it by resend after its next logon
+  kDown,    // requests: not logged on; no sequence number was used
+  kFull,    // send buffer full (the peer does not read); no sequence number was used
+};
+
+// In sequence and safe: false for kDown and kFull.
+constexpr bool accepted(SendStatus status) noexcept { return status <= SendStatus::kStored; }
+
+// When the parts of a send happened, for trace stamps. TSC ticks.
+struct SendTimes {
+  TscTicks encoded;
+  TscTicks sent;
+};
+
+// What a received message came with.
+struct MessageInfo {
+  std::uint32_t seq_num;  // 34
+  bool poss_dup;          // 43=Y: a resend; its sequence number was never processed before
+  TscTicks received;      // right after the recv() that brought its last byte
+};
+
+// Receives what the peer says, inside poll(). Implementations send from inside as they like.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // Acceptor.
+  virtual void on_new_order(const NewOrderSingle&, const MessageInfo&) noexcept {}
+  virtual void on_cancel_request(const OrderCancelRequest&, const MessageInfo&) noexcept {}
+  virtual void on_replace_request(const OrderCancelReplaceRequest&, const MessageInfo&) noexcept {}
+  // Initiator.
+  virtual void on_execution_report(const ExecutionReport&, const MessageInfo&) noexcept {}
+  virtual void on_cancel_reject(const OrderCancelReject&, const MessageInfo&) noexcept {}
+  // Either: the peer refused one of our messages as such.
+  virtual void on_message_reject(const MessageReject&, const MessageInfo&) noexcept {}
+  virtual void on_logon() noexcept {}
+  virtual void on_logout() noexcept {}  // logged out, or the connection was lost after a logon
+};
+
+// Written by the polling thread; any thread reads.
+struct SessionCounters {
+  Counter sent;               // messages with a sequence number of their own, admin included
+  Counter sent_in_place;      // of those, encoded here
+  Counter received;           // well-framed messages
+  Counter received_in_place;  // of those, handled without QuickFIX
+  Counter garbled;            // bad framing, length or checksum: disregarded (FIX 4.2, vol. 2)
+  Counter rejected;           // well-framed but malformed, or of unknown type: QuickFIX answered
+  Counter send_refused;       // kDown and kFull
+  Counter stored_only;        // kStored
+  Counter logons;
+  Counter disconnects;
+  Counter bytes_sent;
+  Counter bytes_received;
+};
+
+class Session {
+ public:
+  // Opens the store and creates the QuickFIX session. Throws SystemError or Error (path, CompIDs,
+  // options out of range, a store of another session).
+  explicit Session(const SessionOptions& options);
+  ~Session();  // closes the socket without a logout
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Takes a connected stream socket (TCP, or a socketpair in tests) and owns it from now on; makes
+  // it non-blocking, sets TCP_NODELAY. The initiator sends its Logon at once. False, and the socket
+  // is closed, if one is attached already.
+  bool attach(int socket) noexcept;
+
+  // Writes what was left over, reads the socket once, dispatches, runs timers. Returns whether
+  // anything was received or written. One system call when nothing is there.
+  bool poll(Handler& handler) noexcept;
+
+  // Requests: initiator. kDown unless logged on.
+  SendStatus send(const NewOrderSingle& message, SendTimes* times = nullptr) noexcept;
+  SendStatus send(const OrderCancelRequest& message, SendTimes* times = nullptr) noexcept;
+  SendStatus send(const OrderCancelReplaceRequest& message, SendTimes* times = nullptr) noexcept;
+  // Reports: acceptor. Kept for resend when the session is down.
+  SendStatus send(const ExecutionReport& message, SendTimes* times = nullptr) noexcept;
+  SendStatus send(const OrderCancelReject& message, SendTimes* times = nullptr) noexcept;
+
+  // Sends a Logout and closes when the peer has answered, or after logout_timeout_s. Keep polling
+  // until !connected(). attach() starts anew.
+  void logout(std::string_view reason) noexcept;
+  // Closes the connection now, as if the peer had gone.
+  void disconnect() noexcept;
+
+  // Any thread: recent values.
+  bool connected() const noexcept;
+  bool logged_on() const noexcept;
+  // Next sequence numbers. Any thread: recent values.
+  std::uint32_t next_sender_seq() const noexcept;
+  std::uint32_t next_target_seq() const noexcept;
+  // Before the first attach() only, by an owner whose own journal is ahead of the store: the peer's
+  // messages below `seq` have been processed.
+  void set_next_target_seq(std::uint32_t seq) noexcept;
+
+  // The attached socket, -1 without: for a thread that parks in poll(2) on POLLIN (and POLLOUT
+  // while wants_write()).
+  int fd() const noexcept;
+  bool wants_write() const noexcept;
+
+  const SessionCounters& counters() const noexcept;
+
+  // Control thread: the next line that QuickFIX or the session had to say ("Received logon
+  // response", "Disconnecting", ...). False when there is none. Lines are dropped when nobody
+  // takes them.
+  bool pop_event(std::string& line);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tickpath::fix
