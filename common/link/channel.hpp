@@ -1,0 +1,208 @@
+// A full-duplex message channel over SEND/RECV: 64-byte messages, credits, never RNR.
+//
+// Each side posts `depth` receives before the other can send. A sender may have `depth` messages
+// unacknowledged; the receiver's count of recycled receives comes back as the immediate data of
+// messages that go the other way, or, when there are none, by an 8-byte WRITE after depth/2.
+//
+// Grants, both ways: 0 a line for credits (WRITE), extras.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/base/spsc_ring.hpp"
+#include "common/link/connection.hpp"
+#include "common/link/detail/channel_end.hpp"
+#include "common/link/words.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link {
+
+template <class M>
+concept Message = Payload<M> && sizeof(M) == kMessageBytes;
+
+// One side that connects. Out: what it sends.
+template <Message Out, Message In>
+class ChannelClient {
+ public:
+  // Control thread. channel: of the datapath thread that parks, or nullptr.
+  ChannelClient(rdma::Device& device, rdma::CompletionChannel* channel, ChannelOptions options)
+      : ends_(device, channel, std::move(options)) {}
+
+  // ---- control thread
+
+  // Connects and hands the connection to the datapath, as Subscriber::connect(). Messages that the
+  // former connection had in flight are lost; kLost or kClosed was reported for it.
+  std::vector<std::byte> connect(const std::string& endpoint,
+                                 std::span<const std::byte> program_hello,
+                                 std::span<const rdma::Grant> grants = {},
+                                 std::uint32_t timeout_ms = 2000) {
+    return ends_.connect(endpoint, program_hello, grants, timeout_ms, sizeof(Out), sizeof(In));
+  }
+  void collect() { ends_.collect(); }
+
+  // ---- datapath thread; noexcept, no system call, no allocation
+
+  [[nodiscard]] SendStatus send(const Out& message) noexcept {
+    if (current_ == nullptr) [[unlikely]]
+      return ends_.count_down();
+    return current_->send(&message, ends_.counters());
+  }
+
+  // handler.on_message(const In&) and handler.on_link(LinkEvent), both noexcept. At most `batch`
+  // messages. What arrived before the peer died is handed over before kLost.
+  template <class Handler>
+  std::size_t poll(Handler& handler, std::size_t batch = 32) noexcept;
+
+  bool up() const noexcept { return current_ != nullptr; }
+  // Messages that can be sent before kFull.
+  std::size_t credits() noexcept { return current_ ? current_->credits() : 0; }
+  // For sinks, as Subscriber::connection().
+  Connection* connection() noexcept { return current_ ? current_->connection.get() : nullptr; }
+  // Ends the connection in order: the peer sees kClosed after it took what was sent.
+  void close() noexcept {
+    if (current_) current_->close();
+  }
+  // Before sleeping on the channel: arm, poll() once more, then wait. False: do not sleep.
+  bool arm() noexcept { return current_ == nullptr || current_->arm(); }
+
+  const ChannelCounters& counters() const noexcept { return ends_.counters(); }
+
+ private:
+  ChannelEnds ends_;
+  ChannelEnd* current_ = nullptr;
+};
+
+// The side that listens: many clients. Out: what it sends.
+template <Message Out, Message In>
+class ChannelServer {
+ public:
+  ChannelServer(rdma::Device& device, rdma::CompletionChannel* channel, ChannelOptions options)
+      : ends_(device, channel, std::move(options)) {}
+
+  // ---- control thread
+
+  // Completes the set-up and hands the client to the datapath. tag: the program's own word for it
+  // (a strategy id), given with every event. Throws rdma::SetupError after rejecting.
+  ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                  std::span<const rdma::Grant> grants, std::uint64_t tag) {
+    return ends_.accept(request, program_answer, grants, tag, sizeof(In), sizeof(Out));
+  }
+  // Destroys clients that the datapath saw leave. Call it now and then.
+  void collect() { ends_.collect(); }
+
+  // ---- datapath thread
+
+  // kDown: that client is gone.
+  [[nodiscard]] SendStatus send(ClientId client, const Out& message) noexcept {
+    ChannelEnd* end = find(client);
+    return end == nullptr ? ends_.count_down() : end->send(&message, ends_.counters());
+  }
+
+  // handler.on_message(ClientId, std::uint64_t tag, const In&),
+  // handler.on_client(ClientId, std::uint64_t tag, LinkEvent); both noexcept. At most `batch`
+  // messages of each client, clients in turn: a noisy one does not starve the rest.
+  template <class Handler>
+  std::size_t poll(Handler& handler, std::size_t batch = 16) noexcept;
+
+  std::size_t client_count() const noexcept { return count_; }
+  std::size_t credits(ClientId client) noexcept {
+    ChannelEnd* end = find(client);
+    return end == nullptr ? 0 : end->credits();
+  }
+  Connection* connection(ClientId client) noexcept {
+    ChannelEnd* end = find(client);
+    return end == nullptr ? nullptr : end->connection.get();
+  }
+  // Ends one client's connection in order; its on_client(kClosed) follows.
+  void close(ClientId client) noexcept {
+    if (ChannelEnd* end = find(client)) end->close();
+  }
+  bool arm() noexcept;
+
+  const ChannelCounters& counters() const noexcept { return ends_.counters(); }
+
+ private:
+  ChannelEnd* find(ClientId client) noexcept {
+    for (std::size_t i = 0; i < count_; ++i)
+      if (clients_[i]->id == client) return clients_[i];
+    return nullptr;
+  }
+
+  ChannelEnds ends_;
+  std::array<ChannelEnd*, kClientsMax> clients_{};
+  std::size_t count_ = 0;
+};
+
+template <Message Out, Message In>
+template <class Handler>
+std::size_t ChannelClient<Out, In>::poll(Handler& handler, std::size_t batch) noexcept {
+  if (ChannelEnd* fresh = ends_.take_new()) [[unlikely]] {
+    if (current_ != nullptr) {
+      ends_.give_back(current_);
+      handler.on_link(LinkEvent::kLost);
+    }
+    current_ = fresh;
+    handler.on_link(LinkEvent::kConnected);
+  }
+  if (current_ == nullptr) return 0;
+  const std::size_t count = current_->receive(
+      [&](const void* bytes) {
+        In message;
+        std::memcpy(&message, bytes, sizeof(In));
+        handler.on_message(message);
+      },
+      batch, ends_.counters());
+  if (current_->ended() && !current_->pending()) [[unlikely]] {
+    const LinkEvent event = current_->end_event();
+    ends_.give_back(current_);
+    current_ = nullptr;
+    handler.on_link(event);
+  }
+  return count;
+}
+
+template <Message Out, Message In>
+template <class Handler>
+std::size_t ChannelServer<Out, In>::poll(Handler& handler, std::size_t batch) noexcept {
+  if (count_ < kClientsMax) {
+    if (ChannelEnd* fresh = ends_.take_new()) [[unlikely]] {
+      clients_[count_++] = fresh;
+      handler.on_client(fresh->id, fresh->tag, LinkEvent::kConnected);
+    }
+  }
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < count_;) {
+    ChannelEnd& end = *clients_[i];
+    total += end.receive(
+        [&](const void* bytes) {
+          In message;
+          std::memcpy(&message, bytes, sizeof(In));
+          handler.on_message(end.id, end.tag, message);
+        },
+        batch, ends_.counters());
+    if (end.ended() && !end.pending()) [[unlikely]] {
+      clients_[i] = clients_[--count_];
+      handler.on_client(end.id, end.tag, end.end_event());
+      ends_.give_back(&end);
+    } else {
+      ++i;
+    }
+  }
+  return total;
+}
+
+template <Message Out, Message In>
+bool ChannelServer<Out, In>::arm() noexcept {
+  bool idle = true;
+  for (std::size_t i = 0; i < count_; ++i) idle = clients_[i]->arm() && idle;
+  return idle;
+}
+
+}  // namespace tickpath::link

@@ -1,0 +1,109 @@
+// A queue pair with a completion queue of its own, and who gets which completion.
+//
+// Every connection has its own completion queue: the control thread can make and destroy one while
+// the datapath thread polls the others. Several may share one CompletionChannel for parking.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/link/handshake.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link {
+
+// Work that shares a connection with the pattern that owns it: remote tables, heartbeats, control
+// blocks. Called on the polling thread.
+class CompletionSink {
+ public:
+  virtual void on_completion(const rdma::Completion& completion) noexcept = 0;
+
+ protected:
+  ~CompletionSink() = default;
+};
+
+// wr_id: the sink's tag in bits 63-56, the sink's own number below. Tag 0 is the owning pattern.
+inline constexpr unsigned kTagShift = 56;
+inline constexpr std::size_t kSinksMax = 8;
+
+class Connection {
+ public:
+  Connection(std::unique_ptr<rdma::CompletionQueue> queue, std::unique_ptr<rdma::QueuePair> pair,
+             std::size_t first_extra)
+      : queue_(std::move(queue)), pair_(std::move(pair)), first_extra_(first_extra) {}
+
+  rdma::QueuePair& queue_pair() noexcept { return *pair_; }
+  const rdma::QueuePair& queue_pair() const noexcept { return *pair_; }
+  rdma::CompletionQueue& completion_queue() noexcept { return *queue_; }
+
+  // What the peer's program granted beyond what the pattern needs, in the order it gave them.
+  std::span<const rdma::RemoteRegion> extras() const noexcept {
+    return pair_->remote_regions().subspan(first_extra_);
+  }
+
+  // Polling thread. Returns the tag to put in wr_ids; sinks stay until the connection ends or
+  // remove_sink(). CHECKs that no more than kSinksMax are attached.
+  std::uint64_t add_sink(CompletionSink& sink) noexcept;
+  void remove_sink(CompletionSink& sink) noexcept;
+
+  // Polling thread. Takes up to 32 completions; `own` gets those with tag 0, sinks get theirs.
+  // Failed ones too: check status first.
+  template <class Own>
+  std::size_t poll(Own&& own) noexcept {
+    std::array<rdma::Completion, 32> completions;
+    const std::size_t count = queue_->poll(completions);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t tag = completions[i].wr_id >> kTagShift;
+      if (tag == 0) [[likely]]
+        own(completions[i]);
+      else
+        deliver(tag, completions[i]);
+    }
+    return count;
+  }
+  // For connections that carry sinks only.
+  std::size_t poll() noexcept {
+    return poll([](const rdma::Completion&) {});
+  }
+
+  // Any thread.
+  bool failed() const noexcept { return pair_->state() == rdma::QueuePairState::kError; }
+
+ private:
+  void deliver(std::uint64_t tag, const rdma::Completion& completion) noexcept;
+
+  std::unique_ptr<rdma::CompletionQueue> queue_;  // outlives pair_: destroyed after it
+  std::unique_ptr<rdma::QueuePair> pair_;
+  std::size_t first_extra_;
+  std::array<CompletionSink*, kSinksMax> sinks_{};
+};
+
+struct TableConnection {
+  std::unique_ptr<Connection> connection;
+  std::vector<std::byte> answer;  // the program's bytes
+};
+
+// Pattern::kTables: a connection for nothing but the program's grants, e.g. a tool that READs.
+// Control thread. Throws rdma::SetupError.
+TableConnection connect_tables(rdma::Device& device, const std::string& endpoint,
+                               std::span<const std::byte> program_hello,
+                               std::span<const rdma::Grant> grants = {},
+                               std::uint32_t timeout_ms = 2000);
+// The other side. Keep what it returns for as long as the peer may READ; drop it once failed().
+std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::ConnectionRequest& request,
+                                          std::span<const std::byte> program_answer,
+                                          std::span<const rdma::Grant> grants);
+
+// What a datapath learns about its connection.
+enum class LinkEvent : std::uint8_t {
+  kConnected,  // a connection made by the control thread is in use from now on
+  kClosed,     // the peer ended in order; nothing was left behind
+  kLost,       // the peer died, or the queue pair failed
+};
+
+}  // namespace tickpath::link

@@ -1,0 +1,4 @@
+// Bodies of publisher.hpp.
+#pragma once
+
+#include "common/link/publisher.hpp"

@@ -1,0 +1,4 @@
+// Bodies of subscriber.hpp.
+#pragma once
+
+#include "common/link/subscriber.hpp"

@@ -1,0 +1,116 @@
+// The writing side of update ring and images: one publisher, up to 16 subscribers.
+//
+// Grants. Subscriber to publisher: the ring region (WRITE; RingLayout). Publisher to subscriber:
+// 0 a line for returned receives (WRITE), 1 the image table (READ; only with images), extras.
+//
+// A datapath turn:   publish(update)..., mark_dirty(image)..., flush(fill), turn()
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/base/spsc_ring.hpp"
+#include "common/link/detail/publisher_peers.hpp"
+#include "common/link/ring.hpp"
+#include "common/link/versioned_record.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link {
+
+// T: one update, 56 bytes. Image: the latest state of one thing, e.g. a book's best ten levels.
+template <SlotPayload T, ImagePayload Image = NoImage>
+class Publisher {
+ public:
+  using Record = VersionedRecord<Image>;
+
+  // Control thread. channel: of the datapath thread that parks, or nullptr. Throws
+  // rdma::SetupError.
+  Publisher(rdma::Device& device, rdma::CompletionChannel* channel, PublisherOptions options);
+
+  // ---- control thread
+
+  // Completes the set-up with one subscriber and hands it to the datapath, which serves it from its
+  // next turn() on. Throws rdma::SetupError, after rejecting the request with the same text, when
+  // depth, sizes or the number of subscribers do not fit.
+  void accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+              std::span<const rdma::Grant> extras) {
+    peers_.accept(request, program_answer, extras, part(), image_grant());
+  }
+  // Destroys subscribers that the datapath found dead. Call it now and then.
+  void collect() { peers_.collect(); }
+  std::vector<SubscriberStatus> subscribers() const { return peers_.status(); }
+
+  // The image table, image_count VersionedRecord<Image>, to grant for READ on other connections.
+  // region is nullptr without images.
+  rdma::Grant image_grant() const noexcept {
+    return {image_region_.get(), image_region_ ? rdma::kRemoteRead : 0u};
+  }
+
+  // ---- datapath thread; noexcept, no system call, no allocation
+
+  // Writes one slot to every subscriber; never waits. Returns the update's sequence, from 1.
+  std::uint64_t publish(const T& update) noexcept;
+  // Sequence of the newest update; 0 before the first.
+  std::uint64_t sequence() const noexcept { return sequence_; }
+
+  // Image `index` no longer shows the latest state. Call it after publish() of the update that
+  // changed it. Cheap when the image is dirty already.
+  void mark_dirty(std::uint32_t index) noexcept;
+
+  // Calls fill(std::uint32_t index, Image& out) for each dirty image, oldest first, at most
+  // images_per_flush of them, and writes it once to each subscriber, then the watermark. `out`
+  // comes with its former contents; link sets ring_sequence. Costs next to nothing when nothing is
+  // dirty.
+  template <class Fill>
+  void flush(Fill&& fill) noexcept;
+
+  // Takes in new subscribers, reads completions, finds the dead, tells those who lost updates.
+  void turn() noexcept { peers_.turn(sequence_, flushed_sequence()); }
+
+  // Tells every subscriber the final count; publish() is over. Call turn() until closed() or until
+  // a bound of your own, then drop the publisher.
+  void close() noexcept { peers_.close(sequence_, flushed_sequence()); }
+  // True once every living subscriber has been told (its send queue had room).
+  bool closed() const noexcept { return peers_.closed(); }
+
+  // Before sleeping on the channel: arm, turn() once more, then wait.
+  void arm() noexcept { peers_.arm(); }
+  std::size_t subscriber_count() const noexcept { return peers_.active().size(); }
+
+  const PublisherCounters& counters() const noexcept { return peers_.counters(); }
+
+ private:
+  LinkPart part() const noexcept;
+  // Every image includes all updates up to here.
+  std::uint64_t flushed_sequence() const noexcept {
+    return dirty_head_ == dirty_tail_ ? sequence_ : dirty_[dirty_head_ & dirty_mask_].sequence - 1;
+  }
+  void write_image(std::uint32_t index) noexcept;
+  void fill_newcomers() noexcept;
+
+  struct Dirty {
+    std::uint32_t index;
+    std::uint64_t sequence;  // newest update when it became dirty
+  };
+
+  PublisherOptions options_;
+  std::unique_ptr<rdma::MemoryRegion> image_region_;
+  Record* records_ = nullptr;
+  PublisherPeers peers_;
+  std::uint64_t sequence_ = 0;
+  // First in, first out, each image at most once; room for all.
+  std::vector<Dirty> dirty_;
+  std::vector<std::uint8_t> is_dirty_;
+  std::vector<Image> images_;
+  std::uint64_t dirty_mask_ = 0;
+  std::uint64_t dirty_head_ = 0;
+  std::uint64_t dirty_tail_ = 0;
+};
+
+}  // namespace tickpath::link
+
+#include "common/link/detail/publisher_impl.hpp"

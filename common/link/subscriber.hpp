@@ -1,0 +1,174 @@
+// The reading side of update ring and images.
+//
+// The ring and the images lie in the subscriber's own memory; poll() touches nothing else. A life:
+//
+//   connect() -> joining: waits for the first watermark
+//             -> resyncing: waits until the images include everything up to the position to start
+//                from, hands each image that changed to the handler (all of them at first)
+//             -> live: hands over updates in order
+//   lapped -> counted exactly, back to resyncing at the live position
+//   peer closed or lost -> what is still in the ring is handed over first, then on_link()
+//
+// Invariant once closed: published since join = seen + lapped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/base/spsc_ring.hpp"
+#include "common/link/connection.hpp"
+#include "common/link/ring.hpp"
+#include "common/link/versioned_record.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link {
+
+struct SubscriberOptions {
+  std::string name = "subscriber";  // of memory regions and in error texts
+  RingMode mode = RingMode::kPoll;
+  std::uint32_t depth = 1u << 14;  // slots, a power of two; 64 bytes each
+  std::uint32_t image_count = 0;  // at least the publisher's; memory that is not used costs nothing
+  std::uint32_t images_per_poll = 64;  // bound of one poll() while resyncing
+  std::uint32_t peer_timeout_ms = 50;  // see rdma::QueuePairOptions
+};
+
+// One writer, the datapath; any thread reads. Since the newest connect().
+struct SubscriberCounters {
+  Counter published;  // by the publisher since the join, as far as known; final once closed
+  Counter seen;       // handed to the handler
+  Counter lapped;     // lost: overwritten, never sent, or superseded by an image
+  Counter laps;       // how often
+  Counter resyncs;    // from images, completed; the first one included
+  Counter images;     // handed to the handler
+  Counter conserved;  // 1 once closed and published = seen + lapped
+};
+
+enum class SubscriberState : std::uint8_t { kDown, kJoining, kResyncing, kLive };
+
+// What poll() calls; all noexcept. Only on_update is a must; give the others if you use them.
+//
+//   void on_update(const T& update, std::uint64_t sequence)
+//   void on_image(std::uint32_t index, const Image& image)          image.ring_sequence: includes
+//                                                                    all updates up to that one
+//   void on_lapped(std::uint64_t lost)                               images follow
+//   void on_live()                                                   every image is as new as can
+//   be void on_link(LinkEvent event) bool wants_image(std::uint32_t index) false: spares the copy
+//   std::uint32_t image_index(const T& update)                       which image shows it, or
+//                                                                    kNoImageIndex
+// With image_index(), an update that an image already shown includes is not handed over but counted
+// as lapped: time never runs backwards for one image.
+inline constexpr std::uint32_t kNoImageIndex = 0xffff'ffff;
+
+template <SlotPayload T, ImagePayload Image = NoImage>
+class Subscriber {
+ public:
+  using Record = VersionedRecord<Image>;
+
+  // Control thread. channel: of the datapath thread that parks, or nullptr.
+  Subscriber(rdma::Device& device, rdma::CompletionChannel* channel, SubscriberOptions options);
+  ~Subscriber();
+
+  // ---- control thread
+
+  // Connects and hands the connection to the datapath, which uses it from its next poll() on and
+  // gives the former one back. Returns the program's bytes of the answer. grants: the program's
+  // own, for the publisher. Throws rdma::SetupError.
+  std::vector<std::byte> connect(const std::string& endpoint,
+                                 std::span<const std::byte> program_hello,
+                                 std::span<const rdma::Grant> grants = {},
+                                 std::uint32_t timeout_ms = 2000);
+  // Destroys what the datapath gave back. Call it now and then.
+  void collect();
+
+  // ---- datapath thread; noexcept, no system call, no allocation
+
+  // Hands over at most `batch` updates. Returns how many updates and images it handed over.
+  template <class Handler>
+  std::size_t poll(Handler& handler, std::size_t batch = 64) noexcept;
+
+  SubscriberState state() const noexcept { return state_; }
+  // The connection in use, to attach sinks to (remote tables, heartbeats); nullptr when down.
+  // Changes only within poll(), which then calls on_link(kConnected).
+  Connection* connection() noexcept { return current_ ? current_->connection.get() : nullptr; }
+  // The newest sequence handed over, or made known by images.
+  std::uint64_t position() const noexcept { return next_ - 1; }
+
+  // Before sleeping on the channel (immediate mode): arm, poll() once more, then wait, and never
+  // without a bound. False: do not sleep, a resynchronisation is under way.
+  bool arm() noexcept;
+
+  const SubscriberCounters& counters() const noexcept { return counters_; }
+
+ private:
+  // One connection with the memory that its publisher writes.
+  struct Session {
+    std::unique_ptr<rdma::MemoryRegion> region;
+    std::unique_ptr<Connection> connection;
+    RingLayout layout;
+    const VersionedRecord<Watermark>* watermark = nullptr;
+    const Record* images = nullptr;
+    std::uint32_t image_count = 0;
+    rdma::RemoteRegion return_line;
+    std::vector<std::uint64_t> image_version;   // shown last
+    std::vector<std::uint64_t> image_sequence;  // its ring_sequence
+  };
+  struct Arrived {
+    std::uint32_t immediate;
+  };
+
+  template <class Handler>
+  void adopt(Session* session, Handler& handler) noexcept;
+  template <class Handler>
+  void leave(LinkEvent event, Handler& handler) noexcept;
+  template <class Handler>
+  std::size_t poll_live(Handler& handler, std::size_t batch) noexcept;
+  template <class Handler>
+  std::size_t poll_live_immediate(Handler& handler, std::size_t batch) noexcept;
+  template <class Handler>
+  std::size_t poll_resync(Handler& handler) noexcept;
+  template <class Handler>
+  void poll_joining(Handler& handler) noexcept;
+  template <class Handler>
+  bool hand_over(const T& update, Handler& handler) noexcept;
+  template <class Handler>
+  void lap(std::uint64_t new_next, Handler& handler) noexcept;
+  template <class Handler>
+  void idle(Handler& handler) noexcept;
+  template <class Handler>
+  void go_live(Handler& handler) noexcept;
+  void read_completions() noexcept;
+  void return_receives() noexcept;
+  bool read_watermark() noexcept;
+
+  rdma::Device& device_;
+  rdma::CompletionChannel* channel_;
+  SubscriberOptions options_;
+  SpscRing<Session*> to_datapath_{8};
+  SpscRing<Session*> to_control_{16};
+
+  Session* current_ = nullptr;  // datapath thread from here on
+  RingReader ring_;
+  SubscriberState state_ = SubscriberState::kDown;
+  std::uint64_t next_ = 1;
+  std::uint64_t resync_target_ = 0;
+  std::uint64_t image_cursor_ = 0;
+  std::uint64_t image_sequence_max_ = 0;
+  std::uint64_t arrived_ = 0;  // immediate: slot completions read
+  std::uint64_t taken_ = 0;    // of those, handed over
+  std::uint64_t receives_used_ = 0;
+  std::uint64_t receives_reported_ = 0;
+  std::uint32_t idle_polls_ = 0;
+  std::uint32_t polls_ = 0;
+  bool failed_ = false;
+  Watermark watermark_{};
+  std::uint64_t watermark_version_ = 0;
+  SubscriberCounters counters_;
+};
+
+}  // namespace tickpath::link
+
+#include "common/link/detail/subscriber_impl.hpp"
