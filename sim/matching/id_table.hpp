@@ -1,0 +1,58 @@
+// Every order id that the exchange has seen, and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/wire/order_state.hpp"
+
+namespace tickpath::sim {
+
+// Insert-only open addressing: ids never return, so nothing is ever erased. Half full at most, so
+// that probes stay short. One thread; nothing allocates after the constructor.
+class IdTable {
+ public:
+  struct Entry {
+    std::uint64_t order_id = 0;
+    // A node of the live orders, or kClosedBase + the final state, or kRequest.
+    std::uint32_t node = 0;
+    std::uint32_t number = 0;  // of the exchange's order; 0 for a free entry
+  };
+  static constexpr std::uint32_t kClosedBase = 0xffff'ff00;
+  // The id named a cancel, a refused replace, or an order's earlier life: not an order any more.
+  static constexpr std::uint32_t kRequest = 0xffff'ffff;
+
+  static constexpr bool live(const Entry& entry) noexcept { return entry.node < kClosedBase; }
+  static constexpr std::uint32_t closed(wire::OrderState state) noexcept {
+    return kClosedBase + static_cast<std::uint32_t>(state);
+  }
+  static constexpr wire::OrderState final_state(const Entry& entry) noexcept {
+    return entry.node == kRequest ? wire::OrderState::kRejected
+                                  : static_cast<wire::OrderState>(entry.node - kClosedBase);
+  }
+
+  explicit IdTable(std::uint32_t ids_max);
+
+  // Null when unknown. Stays valid for ever.
+  Entry* find(std::uint64_t order_id) noexcept;
+  // The entry of an id that is not in the table. Null when ids_max are.
+  Entry* insert(std::uint64_t order_id, std::uint32_t number, std::uint32_t node) noexcept;
+
+  std::uint32_t size() const noexcept { return size_; }
+  bool full() const noexcept { return size_ == ids_max_; }
+
+ private:
+  std::size_t home(std::uint64_t order_id) const noexcept {
+    // Fibonacci hashing: ids are counters below a strategy and an incarnation; the high bits of
+    // the product mix all of them.
+    return static_cast<std::size_t>((order_id * 0x9e37'79b9'7f4a'7c15ull) >> shift_);
+  }
+
+  std::uint32_t ids_max_;
+  std::uint32_t size_ = 0;
+  unsigned shift_;
+  std::size_t mask_;
+  std::unique_ptr<Entry[]> entries_;
+};
+
+}  // namespace tickpath::sim

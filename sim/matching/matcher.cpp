@@ -1,0 +1,115 @@
+#include "sim/matching/matcher.hpp"
+
+#include <limits>
+
+#include "common/base/check.hpp"
+
+namespace tickpath::sim {
+
+Matcher::Matcher(const MatcherOptions& options, ReportSink& sink)
+    : halt_rule_(options.halt_rule),
+      incarnation_bits_(std::uint64_t{options.incarnation} << 48),
+      sink_(sink),
+      book_(options.book),
+      live_(options.live_orders_max),
+      ids_(options.order_ids_max),
+      states_(std::make_unique<wire::TradingState[]>(book::kLocatesMax)),
+      accounts_(std::make_unique<RecordedAccount[]>(book::kLocatesMax)) {}
+
+std::uint32_t Matcher::next_arrival() noexcept {
+  // 2^32 arrivals are eight times the messages of the busiest day; a wrapped one would jump queues.
+  TICKPATH_CHECK(arrivals_ != std::numeric_limits<std::uint32_t>::max(), "arrivals exhausted");
+  return ++arrivals_;
+}
+
+const LiveOrder* Matcher::find_live(std::uint64_t order_id) noexcept {
+  const IdTable::Entry* entry = ids_.find(order_id);
+  return entry != nullptr && IdTable::live(*entry) ? &live_[entry->node] : nullptr;
+}
+
+std::uint64_t Matcher::taken_in_book() const noexcept {
+  std::uint64_t sum = 0;
+  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) {
+    for (const Side side : {Side::kBuy, Side::kSell}) {
+      const auto at = static_cast<Locate>(locate);
+      for (std::uint32_t rank = 0; rank < book_.depth(at, side); ++rank) {
+        book::Handle handle = book_.front(at, side, book_.level(at, side, rank).price);
+        for (; handle != book::kNoOrder; handle = book_.next(handle))
+          sum += taken_of(book_.user(handle));
+      }
+    }
+  }
+  return sum;
+}
+
+Report Matcher::report_of(const LiveOrder& order, ReportKind kind) noexcept {
+  Report report;
+  report.order_id = order.order_id;
+  report.exchange_order_id = order.exchange_order_id;
+  report.filled_value = order.filled_value;
+  report.locate = order.locate;
+  report.shares = order.shares;
+  report.limit_price = order.price;
+  report.leaves_shares = order.leaves();
+  report.cumulative_shares = order.cumulative;
+  report.party = order.party;
+  report.side = order.side;
+  report.kind = kind;
+  report.state = order.leaves() == 0     ? OrderState::kFilled
+                 : order.cumulative != 0 ? OrderState::kPartlyFilled
+                                         : OrderState::kWorking;
+  return report;
+}
+
+void Matcher::emit(const Report& report) noexcept {
+  Report numbered = report;
+  numbered.execution_id = next_execution_id();
+  sink_.on_report(numbered);
+}
+
+void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
+                   FillSource source) noexcept {
+  LiveOrder& order = live_[node];
+  TICKPATH_CHECK(shares != 0 && shares <= order.leaves(), "a fill is part of its order");
+  order.cumulative += shares;
+  order.filled_value += std::int64_t{price} * shares;
+  Report report = report_of(order, ReportKind::kFill);
+  report.last_shares = shares;
+  report.last_price = price;
+  report.source = source;
+  counters_.fills.add();
+  emit(report);
+}
+
+void Matcher::fill_recorded(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
+                            FillSource source) noexcept {
+  const LiveOrder& order = live_[node];
+  RecordedAccount& account = accounts_[order.locate];
+  const std::int64_t sign = order.side == Side::kBuy ? -1 : 1;  // the other side of our trade
+  account.position_shares += sign * shares;
+  account.cash = account.cash - Price{price} * (sign * std::int64_t{shares});
+  (order.side == Side::kBuy ? counters_.bought_from_recorded : counters_.sold_to_recorded)
+      .add(shares);
+  counters_.filled_shares[static_cast<std::size_t>(source)].add(shares);
+  fill(node, shares, price, source);
+}
+
+void Matcher::expire(std::uint32_t node, Reason reason) noexcept {
+  Report report = report_of(live_[node], ReportKind::kExpired);
+  report.state = OrderState::kExpired;
+  report.reason = reason;
+  report.leaves_shares = 0;
+  counters_.expired.add();
+  emit(report);
+  finish(node, OrderState::kExpired);
+}
+
+// Gives the node back; the order must not be in a queue any more.
+void Matcher::finish(std::uint32_t node, OrderState state) noexcept {
+  IdTable::Entry* entry = ids_.find(live_[node].order_id);
+  TICKPATH_CHECK(entry != nullptr && entry->node == node, "an order has its id");
+  entry->node = IdTable::closed(state);
+  live_.free(node);
+}
+
+}  // namespace tickpath::sim

@@ -1,0 +1,154 @@
+// The exchange's rule book: our orders against a replayed market, by price and time.
+//
+// A library without sockets, clocks or threads: recorded events and requests go in, in the order in
+// which they happened; reports come out at once. sim/DESIGN.md tells every rule and why.
+//
+// One thread owns a Matcher; counters may be read from any. Nothing allocates, throws or makes a
+// system call after the constructor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/book/book.hpp"
+#include "common/wire/book_update.hpp"
+#include "sim/matching/id_table.hpp"
+#include "sim/matching/live_orders.hpp"
+#include "sim/matching/types.hpp"
+
+namespace tickpath::sim {
+
+// What the recorded market as a whole has gained from us, in one instrument.
+struct RecordedAccount {
+  std::int64_t position_shares = 0;  // bought from us less sold to us
+  Cash cash;
+};
+
+class Matcher {
+ public:
+  // sink: outlives the matcher. Throws Error when the options make no sense or memory is short.
+  Matcher(const MatcherOptions& options, ReportSink& sink);
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+
+  // ------------------------------------------------------------------ the recorded market
+  // Shares and prices as the feed carries them; anything that the book refuses is counted.
+
+  void on_add(Locate locate, std::uint64_t reference, Side side, std::uint32_t shares,
+              std::uint32_t price) noexcept;
+  // At the resting order's own price.
+  void on_execute(std::uint64_t reference, std::uint32_t shares) noexcept;
+  // At another price. Not printable: part of a cross, which is none of our orders' business.
+  void on_execute_at(std::uint64_t reference, std::uint32_t shares, std::uint32_t price,
+                     bool printable) noexcept;
+  void on_reduce(std::uint64_t reference, std::uint32_t shares) noexcept;
+  void on_delete(std::uint64_t reference) noexcept;
+  void on_replace(std::uint64_t reference, std::uint64_t new_reference, std::uint32_t shares,
+                  std::uint32_t price) noexcept;
+  // A trade with an order that was not displayed.
+  void on_hidden_trade(Locate locate, std::uint32_t shares, std::uint32_t price) noexcept;
+  void on_trading_state(Locate locate, wire::TradingState state) noexcept;
+  // The end of the day: every working order expires, new ones are refused. Idempotent.
+  void close() noexcept;
+
+  // ------------------------------------------------------------------ our orders
+
+  void enter(const NewOrder& request) noexcept;
+  void cancel(const CancelOrder& request) noexcept;
+  void replace(const ReplaceOrder& request) noexcept;
+
+  // ------------------------------------------------------------------ questions (owning thread)
+
+  const book::BookSet& book() const noexcept { return book_; }
+  const LiveOrder* find_live(std::uint64_t order_id) noexcept;
+  std::uint32_t live_orders() const noexcept { return live_.size(); }
+  wire::TradingState trading_state(Locate locate) const noexcept { return states_[locate]; }
+  const RecordedAccount& recorded_account(Locate locate) const noexcept {
+    return accounts_[locate];
+  }
+  // Recorded shares still in the book that already traded with us. Walks the whole book.
+  std::uint64_t taken_in_book() const noexcept;
+  static std::uint32_t taken_of(std::uint64_t user) noexcept {
+    return static_cast<std::uint32_t>(user);
+  }
+  const MatcherCounters& counters() const noexcept { return counters_; }
+
+ private:
+  // A recorded order's user word: its place in time, and how much of it we have taken.
+  static std::uint64_t user_word(std::uint32_t arrival, std::uint32_t taken) noexcept {
+    return std::uint64_t{arrival} << 32 | taken;
+  }
+  static std::uint32_t arrival_of(std::uint64_t user) noexcept {
+    return static_cast<std::uint32_t>(user >> 32);
+  }
+
+  // Which live orders an aggressor meets: those ahead of (price, arrival) whose price it accepts.
+  struct Reach {
+    std::uint32_t price;
+    std::uint32_t arrival;     // at `price`, only earlier ones are ahead; 0: none, max: all
+    std::uint32_t acceptable;  // the worst price for a resting order's owner... see reaches()
+  };
+  // Walks recorded orders, best first, that have shares left for us.
+  struct Cursor;
+
+  std::uint32_t next_arrival() noexcept;
+  bool trading(std::uint32_t locate) const noexcept {
+    return states_[locate] == wire::TradingState::kTrading ||
+           states_[locate] == wire::TradingState::kUnknown;
+  }
+
+  // matcher_recorded.cpp
+  static bool reaches(const Reach& reach, const LiveOrder& order) noexcept;
+  std::uint32_t fill_resting(std::uint32_t locate, Side side, const Reach& reach,
+                             std::uint32_t budget, FillSource source) noexcept;
+  void execute(std::uint64_t reference, std::uint32_t shares, std::uint32_t price,
+               bool printable) noexcept;
+  void settle_execution(book::Handle handle, const book::OrderView& order, std::uint32_t shares,
+                        std::uint32_t displaced) noexcept;
+  void release(std::uint32_t shares, Counter& cause) noexcept;
+  void meet_arrival(Locate locate, std::uint64_t reference, Side side,
+                    std::uint32_t taken) noexcept;
+  void uncross(std::uint32_t locate) noexcept;
+  void expire_all(std::uint32_t locate) noexcept;
+
+  // matcher_orders.cpp
+  Reason refusal(const NewOrder& request) noexcept;
+  Reason refusal_to_change(const IdTable::Entry* target, const Party& party, std::uint32_t locate,
+                           Side side) const noexcept;
+  Reason refusal(const ReplaceOrder& request, const IdTable::Entry* target) noexcept;
+  void reject(const NewOrder& request, Reason reason) noexcept;
+  template <class Request>
+  void refuse_change(const Request& request, ReportKind kind, Reason reason) noexcept;
+  void work(std::uint32_t node) noexcept;
+  Reason match(std::uint32_t node) noexcept;
+  bool next_available(Cursor& cursor, const LiveOrder& taker) const noexcept;
+  void take(std::uint32_t node, const Cursor& cursor) noexcept;
+  void cross(std::uint32_t taker, std::uint32_t resting) noexcept;
+  void finish(std::uint32_t node, OrderState state) noexcept;
+
+  // matcher.cpp
+  Report report_of(const LiveOrder& order, ReportKind kind) noexcept;
+  void emit(const Report& report) noexcept;
+  void fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
+            FillSource source) noexcept;
+  void fill_recorded(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
+                     FillSource source) noexcept;
+  void expire(std::uint32_t node, Reason reason) noexcept;
+  std::uint64_t next_execution_id() noexcept { return incarnation_bits_ | ++executions_; }
+
+  HaltRule halt_rule_;
+  std::uint64_t incarnation_bits_;
+  ReportSink& sink_;
+  book::BookSet book_;
+  LiveOrders live_;
+  IdTable ids_;
+  std::unique_ptr<wire::TradingState[]> states_;
+  std::unique_ptr<RecordedAccount[]> accounts_;
+  std::uint64_t executions_ = 0;
+  std::uint32_t numbers_ = 0;
+  std::uint32_t arrivals_ = 0;
+  bool closed_ = false;
+  MatcherCounters counters_;
+};
+
+}  // namespace tickpath::sim

@@ -1,0 +1,211 @@
+// What recorded events do to our resting orders.
+#include <algorithm>
+#include <limits>
+
+#include "sim/matching/matcher.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+constexpr std::uint32_t kEveryArrival = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+// Ahead of the order that the recording says was hit, and at a price that the aggressor takes.
+bool Matcher::reaches(const Reach& reach, const LiveOrder& order) noexcept {
+  const bool ahead = better(order.side, order.price, reach.price) ||
+                     (order.price == reach.price && order.arrival < reach.arrival);
+  return ahead && !better(order.side, reach.acceptable, order.price);
+}
+
+// Spends up to `budget` shares of one recorded aggressor on our orders of one side, best first.
+// Returns what was spent.
+std::uint32_t Matcher::fill_resting(std::uint32_t locate, Side side, const Reach& reach,
+                                    std::uint32_t budget, FillSource source) noexcept {
+  if (!trading(locate)) return 0;
+  std::uint32_t spent = 0;
+  for (std::uint32_t node = live_.front(locate, side);
+       node != LiveOrders::kNone && spent < budget && reaches(reach, live_[node]);
+       node = live_.front(locate, side)) {
+    const std::uint32_t shares = std::min(budget - spent, live_[node].leaves());
+    spent += shares;
+    fill_recorded(node, shares, live_[node].price, source);
+    if (live_[node].leaves() != 0) break;  // then the budget is spent
+    live_.unrest(node);
+    finish(node, OrderState::kFilled);
+  }
+  return spent;
+}
+
+// A recorded order came to rest. Ours on the other side that it meets would have traded with it.
+void Matcher::meet_arrival(Locate locate, std::uint64_t reference, Side side,
+                           std::uint32_t taken) noexcept {
+  const Side other = opposite(side);
+  if (live_.front(locate, other) == LiveOrders::kNone) return;
+  const book::Handle handle = book_.find(reference);
+  const book::OrderView order = book_.order(handle);
+  const Reach reach{order.price, kEveryArrival, order.price};
+  const std::uint32_t spent =
+      fill_resting(locate, other, reach, order.shares - taken, FillSource::kCrossingAdd);
+  if (spent == 0) return;
+  counters_.taken.add(spent);
+  book_.set_user(handle, order.user + spent);
+}
+
+void Matcher::on_add(Locate locate, std::uint64_t reference, Side side, std::uint32_t shares,
+                     std::uint32_t price) noexcept {
+  const book::Change change =
+      book_.add(locate, reference, side, shares, price, user_word(next_arrival(), 0));
+  if (!change.ok()) [[unlikely]] {
+    counters_.bad_messages.add();
+    return;
+  }
+  meet_arrival(locate, reference, side, 0);
+}
+
+void Matcher::on_execute(std::uint64_t reference, std::uint32_t shares) noexcept {
+  execute(reference, shares, 0, true);
+}
+
+void Matcher::on_execute_at(std::uint64_t reference, std::uint32_t shares, std::uint32_t price,
+                            bool printable) noexcept {
+  execute(reference, shares, price, printable);
+}
+
+// price 0: at the resting order's own.
+void Matcher::execute(std::uint64_t reference, std::uint32_t shares, std::uint32_t price,
+                      bool printable) noexcept {
+  const book::Handle handle = book_.find(reference);
+  if (handle == book::kNoOrder) [[unlikely]] {
+    counters_.unknown_references.add();
+    return;
+  }
+  const book::OrderView order = book_.order(handle);
+  const std::uint32_t executed = std::min(shares, order.shares);
+  std::uint32_t displaced = 0;
+  if (printable && live_.front(order.locate, order.side) != LiveOrders::kNone) {
+    const Reach reach{order.price, arrival_of(order.user), price == 0 ? order.price : price};
+    displaced = fill_resting(order.locate, order.side, reach, executed, FillSource::kExecution);
+    counters_.displaced.add(displaced);
+  }
+  settle_execution(handle, order, executed, displaced);
+  if (!book_.execute(reference, shares).ok()) counters_.bad_messages.add();
+}
+
+// The recording takes `shares` from an order of which we may hold some already. What it takes
+// beyond the rest is ours: the future bends. `displaced` of the aggressor went to us instead, so
+// that only what is left of it could meet shares that are gone.
+void Matcher::settle_execution(book::Handle handle, const book::OrderView& order,
+                               std::uint32_t shares, std::uint32_t displaced) noexcept {
+  const std::uint32_t taken = taken_of(order.user);
+  if (taken == 0) return;
+  const std::uint32_t available = order.shares - taken;
+  const std::uint32_t excess = shares - std::min(shares, available);
+  const std::uint32_t arriving = shares - displaced;
+  counters_.bent_executed.add(arriving - std::min(arriving, available));
+  counters_.taken_released.add(excess);
+  book_.set_user(handle, order.user - excess);
+}
+
+void Matcher::release(std::uint32_t shares, Counter& cause) noexcept {
+  counters_.taken_released.add(shares);
+  cause.add(shares);
+}
+
+void Matcher::on_reduce(std::uint64_t reference, std::uint32_t shares) noexcept {
+  const book::Handle handle = book_.find(reference);
+  if (handle == book::kNoOrder) [[unlikely]] {
+    counters_.unknown_references.add();
+    return;
+  }
+  const book::OrderView order = book_.order(handle);
+  const std::uint32_t taken = taken_of(order.user);
+  if (taken != 0) {
+    const std::uint32_t available = order.shares - taken;
+    const std::uint32_t withdrawn = std::min(shares, order.shares);
+    const std::uint32_t excess = withdrawn - std::min(withdrawn, available);
+    release(excess, counters_.bent_withdrawn);
+    book_.set_user(handle, order.user - excess);
+  }
+  if (!book_.reduce(reference, shares).ok()) counters_.bad_messages.add();
+}
+
+void Matcher::on_delete(std::uint64_t reference) noexcept {
+  const book::Handle handle = book_.find(reference);
+  if (handle == book::kNoOrder) [[unlikely]] {
+    counters_.unknown_references.add();
+    return;
+  }
+  const std::uint32_t taken = taken_of(book_.user(handle));
+  if (taken != 0) release(taken, counters_.bent_withdrawn);
+  book_.remove(reference);
+}
+
+// The replacement is the same owner's same shares at another place: what we took stays taken.
+void Matcher::on_replace(std::uint64_t reference, std::uint64_t new_reference, std::uint32_t shares,
+                         std::uint32_t price) noexcept {
+  const book::Handle handle = book_.find(reference);
+  if (handle == book::kNoOrder) [[unlikely]] {
+    counters_.unknown_references.add();
+    return;
+  }
+  const book::OrderView order = book_.order(handle);
+  const std::uint32_t taken = taken_of(order.user);
+  if (!book_.replace(reference, new_reference, shares, price).ok()) [[unlikely]] {
+    counters_.bad_messages.add();
+    if (taken != 0) release(taken, counters_.bent_withdrawn);  // the old order is gone all the same
+    return;
+  }
+  const std::uint32_t carried = std::min(taken, shares);
+  if (taken != carried) release(taken - carried, counters_.bent_withdrawn);
+  book_.set_user(book_.find(new_reference), user_word(next_arrival(), carried));
+  meet_arrival(order.locate, new_reference, order.side, carried);
+}
+
+// Which side was hidden the feed does not say (its indicator has been 'B' always since 2014), so
+// only a strictly worse price proves that we stood first. Our two sides never cross, so at most one
+// of them is reached.
+void Matcher::on_hidden_trade(Locate locate, std::uint32_t shares, std::uint32_t price) noexcept {
+  if (price == 0) {
+    counters_.bad_messages.add();
+    return;
+  }
+  const Reach reach{price, 0, price};
+  std::uint32_t spent = 0;
+  for (const Side side : {Side::kBuy, Side::kSell})
+    spent += fill_resting(locate, side, reach, shares - spent, FillSource::kTradeThrough);
+}
+
+void Matcher::on_trading_state(Locate locate, wire::TradingState state) noexcept {
+  const bool before = trading(locate);
+  states_[locate] = state;
+  if (!before && trading(locate)) uncross(locate);
+}
+
+// Trading resumes: our orders meet what is there one after the other, as if each arrived now in
+// its old order, and keep their old places in time.
+void Matcher::uncross(std::uint32_t locate) noexcept {
+  std::uint32_t node = live_.detach_all(locate);
+  while (node != LiveOrders::kNone) {
+    const std::uint32_t next = live_[node].next;
+    work(node);
+    node = next;
+  }
+}
+
+void Matcher::expire_all(std::uint32_t locate) noexcept {
+  std::uint32_t node = live_.detach_all(locate);
+  while (node != LiveOrders::kNone) {
+    const std::uint32_t next = live_[node].next;
+    expire(node, Reason::kSessionEnd);
+    node = next;
+  }
+}
+
+void Matcher::close() noexcept {
+  if (closed_) return;
+  closed_ = true;
+  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) expire_all(locate);
+}
+
+}  // namespace tickpath::sim

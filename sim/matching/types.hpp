@@ -1,0 +1,172 @@
+// The words of the matching core: what goes in, what comes out, what it counts.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/base/counter.hpp"
+#include "common/base/units.hpp"
+#include "common/book/types.hpp"
+#include "common/wire/constants.hpp"
+#include "common/wire/order_messages.hpp"
+#include "common/wire/order_state.hpp"
+
+namespace tickpath::sim {
+
+using book::Locate;
+using wire::OrderState;
+using wire::OrderType;
+using wire::ReportKind;
+using wire::TimeInForce;
+
+// Largest order that is taken, in shares: the limit of Nasdaq's OUCH 5.0 (2.1 "Enter Order",
+// Quantity: less than 1,000,000).
+inline constexpr std::uint32_t kOrderSharesMax = 999'999;
+
+// Largest limit price, Price(4): $199,999.9900, as in OUCH 5.0 (appendix, "Data Types").
+inline constexpr std::int64_t kOrderPriceMax = 1'999'999'900;
+
+// Who sent it: one FIX session, and the strategy that its order ids carry. Two orders of one party
+// never trade with each other.
+struct Party {
+  std::uint8_t session = 0;
+  std::uint8_t strategy = 0;
+  friend bool operator==(const Party&, const Party&) = default;
+};
+
+struct NewOrder {
+  std::uint64_t order_id = 0;
+  Price price;                                 // limit orders
+  std::uint32_t locate = wire::kNoInstrument;  // kNoInstrument: the symbol is unknown
+  std::uint32_t shares = 0;
+  Party party;
+  Side side = Side::kBuy;
+  OrderType type = OrderType::kLimit;
+  TimeInForce time_in_force = TimeInForce::kDay;
+};
+
+struct CancelOrder {
+  std::uint64_t order_id = 0;         // of this request
+  std::uint64_t target_order_id = 0;  // the order's id so far
+  std::uint32_t locate = wire::kNoInstrument;
+  Party party;
+  Side side = Side::kBuy;
+};
+
+struct ReplaceOrder {
+  std::uint64_t order_id = 0;         // the order's id from the replacement on
+  std::uint64_t target_order_id = 0;  // its id so far
+  Price price;
+  std::uint32_t locate = wire::kNoInstrument;
+  std::uint32_t shares = 0;  // the new total, what is filled included
+  Party party;
+  Side side = Side::kBuy;
+  OrderType type = OrderType::kLimit;
+};
+
+// Why a request was refused, or why an order ended without its owner's wish.
+enum class Reason : std::uint8_t {
+  kNone = 0,
+  kUnknownSymbol,
+  kDuplicateId,
+  kNotTrading,    // halted, paused or quotation only, and the rule is to refuse
+  kClosed,        // the session is over
+  kQuantity,      // zero, or above kOrderSharesMax
+  kPrice,         // zero, or above kOrderPriceMax
+  kUnsupported,   // order type, side or time in force
+  kCapacity,      // tables full
+  kUnknownOrder,  // cancel, replace: no such order of this party
+  kTooLate,       // cancel, replace: the order is done
+  kMismatch,      // cancel, replace: another symbol or side than the order's
+  kBelowFilled,   // replace: the new total is less than what is filled
+  kRemainder,     // expired: an IOC or market order, and nothing more to trade with
+  kSelfMatch,     // expired: next in the book stood an order of the same party
+  kSessionEnd,    // expired: the end of the day
+};
+inline constexpr std::size_t kReasonCount = 16;
+std::string_view describe(Reason reason) noexcept;  // a line for a person, at most 80 characters
+
+// Where a fill's counterparty came from. Each rule is told in sim/DESIGN.md.
+enum class FillSource : std::uint8_t {
+  kNone = 0,
+  kDisplayed,     // we took a recorded resting order
+  kExecution,     // a recorded execution behind us; we stood first
+  kCrossingAdd,   // a recorded order arrived at our price or through it
+  kTradeThrough,  // a recorded hidden trade at a worse price than ours
+  kLive,          // another of our orders
+};
+inline constexpr std::size_t kFillSourceCount = 6;
+std::string_view name(FillSource source) noexcept;
+
+// What the core has to say about an order: at once, in order, on the caller's thread.
+struct Report {
+  std::uint64_t order_id = 0;           // the request answered; fill, expired: the order's id
+  std::uint64_t target_order_id = 0;    // canceled, replaced, their rejects: the id before
+  std::uint64_t exchange_order_id = 0;  // 0: no such order (a cancel of something unknown)
+  std::uint64_t execution_id = 0;       // unique for ever
+  std::int64_t filled_value = 0;        // sum of price times shares over all fills, 1/10,000
+  std::uint32_t locate = wire::kNoInstrument;
+  std::uint32_t shares = 0;  // the order's total
+  std::uint32_t limit_price = 0;
+  std::uint32_t last_shares = 0;
+  std::uint32_t last_price = 0;
+  std::uint32_t leaves_shares = 0;
+  std::uint32_t cumulative_shares = 0;
+  Party party;
+  Side side = Side::kBuy;
+  ReportKind kind = ReportKind::kAccepted;
+  OrderState state = OrderState::kPendingNew;
+  Reason reason = Reason::kNone;
+  FillSource source = FillSource::kNone;
+};
+
+// Takes the reports. Must not call back into the core.
+class ReportSink {
+ public:
+  virtual ~ReportSink() = default;
+  virtual void on_report(const Report& report) noexcept = 0;
+};
+
+// What to do with a new or replaced order while its instrument does not trade.
+enum class HaltRule : std::uint8_t {
+  kReject,  // refuse it
+  kRest,    // accept it; day orders rest and match when trading resumes, the others expire
+};
+
+struct MatcherOptions {
+  book::Options book;
+  std::uint32_t live_orders_max = 1u << 16;  // of ours, working at one time
+  std::uint32_t order_ids_max = 1u << 20;    // of ours, ever: every request takes one
+  HaltRule halt_rule = HaltRule::kReject;
+  // Raised at each start of the exchange; the top 16 bits of order and execution ids.
+  std::uint16_t incarnation = 1;
+};
+
+// Written by the matching thread; any thread reads. Shares unless it says orders or requests.
+struct MatcherCounters {
+  Counter new_orders;  // requests
+  Counter cancels;
+  Counter replaces;
+  Counter accepted;
+  Counter rejected;
+  Counter canceled;
+  Counter expired;
+  Counter replaced;
+  Counter cancel_rejected;
+  Counter replace_rejected;
+  Counter fills;                            // reports
+  Counter filled_shares[kFillSourceCount];  // one side of each trade, by source
+  Counter refused[kReasonCount];            // requests, by reason
+  Counter bought_from_recorded;
+  Counter sold_to_recorded;
+  Counter traded_live;     // between our own orders, counted once
+  Counter taken;           // recorded shares that traded with us before the recording traded them
+  Counter taken_released;  // of those, gone from the book since
+  Counter bent_executed;   // of those released: the recording executed them a second time
+  Counter bent_withdrawn;  // of those released: their owner cancelled or replaced them away
+  Counter displaced;       // recorded executions that in our world went to us
+  Counter unknown_references;
+  Counter bad_messages;  // recorded events that the book refused (zero price, duplicate, full)
+};
+
+}  // namespace tickpath::sim
