@@ -49,7 +49,7 @@ class RecordingReader {
   virtual ~RecordingReader() = default;
 
   // Messages of unknown type or length are delivered as they are, timestamp 0 if they are too short
-  // to have one. Memory use does not grow with the file, except for a LOBSTER file's open orders.
+  // to have one. Memory use does not grow with the file, but for the order ids of a LOBSTER file.
   [[nodiscard]] virtual ReadStatus next(RecordedMessage& message) = 0;
 
   // One line, "file: message 1234 at byte 5678: truncated: 3 of 36 bytes"; empty when undamaged.

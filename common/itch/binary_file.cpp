@@ -1,0 +1,108 @@
+#include "common/itch/binary_file.hpp"
+
+#include <cstring>
+
+#include "common/base/check.hpp"
+#include "common/itch/codec.hpp"
+
+namespace tickpath::itch {
+
+namespace {
+// Read and write granularity. At least kMaxFrameBytes, or a long message would never be complete.
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+static_assert(kBufferBytes > kMaxFrameBytes);
+}  // namespace
+
+BinaryFileReader::BinaryFileReader(std::unique_ptr<detail::ByteSource> source)
+    : source_(std::move(source)), buffer_(kBufferBytes) {}
+
+ReadStatus BinaryFileReader::next(RecordedMessage& message) {
+  if (ended_) return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
+  FrameStatus status = cursor_.next(message.bytes);
+  if (status == FrameStatus::kIncomplete) {
+    if (!refill()) return finish();
+    status = cursor_.next(message.bytes);
+    if (status == FrameStatus::kIncomplete) return finish();
+  }
+  if (status == FrameStatus::kEndOfSession) {
+    ended_ = end_marker_ = true;
+    return ReadStatus::kEnd;
+  }
+  ++messages_;
+  offset_ += kFrameLengthBytes + message.bytes.size();
+  message.timestamp_ns =
+      message.bytes.size() < kHeaderBytes ? 0 : timestamp_ns(message.bytes.data());
+  return ReadStatus::kMessage;
+}
+
+// Moves what is left of a frame to the front and reads behind it. False if nothing was added.
+bool BinaryFileReader::refill() {
+  const std::span<const std::byte> rest = cursor_.rest();
+  if (!rest.empty()) std::memmove(buffer_.data(), rest.data(), rest.size());
+  const std::size_t added = source_->read(std::span(buffer_).subspan(rest.size()));
+  cursor_ = FrameCursor(std::span(buffer_).first(rest.size() + added));
+  return added > 0;
+}
+
+ReadStatus BinaryFileReader::finish() {
+  ended_ = true;
+  const std::span<const std::byte> rest = cursor_.rest();
+  if (rest.empty() && source_->error().empty()) return ReadStatus::kEnd;
+  damage_ = source_->name() + ": message " + std::to_string(messages_ + 1) + " at byte " +
+            std::to_string(offset_) + ": ";
+  if (!source_->error().empty()) {
+    damage_ += source_->error();
+  } else if (rest.size() < kFrameLengthBytes) {
+    damage_ += "truncated: 1 of 2 bytes of the length";
+  } else {
+    damage_ += "truncated: " + std::to_string(rest.size() - kFrameLengthBytes) + " of " +
+               std::to_string(detail::load_big_endian<std::uint16_t>(rest.data())) + " bytes";
+  }
+  return ReadStatus::kDamaged;
+}
+
+std::string BinaryFileReader::remarks() const {
+  if (!ended_ || end_marker_ || !damage_.empty()) return {};
+  return "no end-of-session marker: the recording is an extract, or its writer stopped early";
+}
+
+BinaryFileWriter::BinaryFileWriter(const std::filesystem::path& path)
+    : sink_(detail::create_file(path)), buffer_(kBufferBytes) {}
+
+BinaryFileWriter::~BinaryFileWriter() {
+  if (sink_ == nullptr) return;
+  try {
+    flush();
+    sink_->close();
+  } catch (const RecordingError&) {
+    // The writer is being dropped after an error that was already told, or by one.
+  }
+}
+
+void BinaryFileWriter::write(std::span<const std::byte> message) {
+  TICKPATH_CHECK(!message.empty() && message.size() <= 0xffff, "BinaryFILE lengths are 1 to 65535");
+  const std::size_t frame = kFrameLengthBytes + message.size();
+  if (buffer_.size() - used_ < frame) flush();
+  detail::store_big_endian(buffer_.data() + used_, static_cast<std::uint16_t>(message.size()));
+  std::memcpy(buffer_.data() + used_ + kFrameLengthBytes, message.data(), message.size());
+  used_ += frame;
+  bytes_ += frame;
+  ++messages_;
+}
+
+void BinaryFileWriter::finish() {
+  if (buffer_.size() - used_ < kFrameLengthBytes) flush();
+  detail::store_big_endian(buffer_.data() + used_, std::uint16_t{0});
+  used_ += kFrameLengthBytes;
+  bytes_ += kFrameLengthBytes;
+  flush();
+  const std::unique_ptr<detail::ByteSink> sink = std::move(sink_);
+  sink->close();
+}
+
+void BinaryFileWriter::flush() {
+  const std::size_t used = std::exchange(used_, 0);
+  sink_->write(std::span(buffer_).first(used));
+}
+
+}  // namespace tickpath::itch

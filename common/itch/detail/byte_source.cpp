@@ -1,0 +1,149 @@
+#include "common/itch/detail/byte_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <zlib.h>
+
+#include "common/itch/recording.hpp"
+
+namespace tickpath::itch::detail {
+
+namespace {
+
+// zlib's own input buffer: large enough that a read costs nothing beside the decompression.
+constexpr unsigned kZlibBufferBytes = 256 * 1024;
+
+std::string errno_text(int error) { return std::strerror(error); }
+
+// zlib reads plain files through the same calls, so there is one path for both.
+class FileSource final : public ByteSource {
+ public:
+  explicit FileSource(const std::filesystem::path& path) {
+    name_ = path.string();
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      throw RecordingError(name_ + ": is a directory, not a recording");
+    }
+    errno = 0;
+    file_ = gzopen(path.c_str(), "rb");
+    if (file_ == nullptr) throw RecordingError(name_ + ": cannot open: " + errno_text(errno));
+    gzbuffer(file_, kZlibBufferBytes);
+    total_ = std::filesystem::file_size(path, error);
+    if (error) total_ = 0;  // a pipe: progress is unknown, reading works
+  }
+  ~FileSource() override { gzclose(file_); }
+
+  std::size_t read(std::span<std::byte> to) override {
+    std::size_t filled = 0;
+    while (filled < to.size() && error_.empty()) {
+      const auto want = static_cast<unsigned>(std::min<std::size_t>(to.size() - filled, 1U << 30));
+      const int got = gzread(file_, to.data() + filled, want);
+      if (got > 0) filled += static_cast<std::size_t>(got);
+      if (got < static_cast<int>(want)) {
+        note_error();
+        break;
+      }
+    }
+    return filled;
+  }
+
+  void rewind() override {
+    gzrewind(file_);
+    error_.clear();
+  }
+
+  std::uint64_t file_bytes_read() const override {
+    const auto offset = gzoffset(file_);
+    return offset < 0 ? 0 : static_cast<std::uint64_t>(offset);
+  }
+  std::uint64_t file_bytes_total() const override { return total_; }
+
+ private:
+  void note_error() {
+    int code = Z_OK;
+    const char* text = gzerror(file_, &code);
+    if (code == Z_ERRNO) {
+      error_ = errno_text(errno);
+    } else if (code == Z_BUF_ERROR) {
+      error_ = "unexpected end of compressed data";
+    } else if (code != Z_OK && code != Z_STREAM_END) {
+      // zlib puts the path before its words; ours stands there already.
+      error_ = text;
+      if (error_.starts_with(name_ + ": ")) error_.erase(0, name_.size() + 2);
+    }
+  }
+
+  gzFile file_;
+  std::uint64_t total_ = 0;
+};
+
+class MemorySource final : public ByteSource {
+ public:
+  MemorySource(std::span<const std::byte> bytes, std::string name) : bytes_(bytes) {
+    name_ = std::move(name);
+  }
+  std::size_t read(std::span<std::byte> to) override {
+    const std::size_t count = std::min(to.size(), bytes_.size() - at_);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), count, to.begin());
+    at_ += count;
+    return count;
+  }
+  void rewind() override { at_ = 0; }
+  std::uint64_t file_bytes_read() const override { return at_; }
+  std::uint64_t file_bytes_total() const override { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+};
+
+class FileSink final : public ByteSink {
+ public:
+  explicit FileSink(const std::filesystem::path& path) : name_(path.string()) {
+    // Level 3: a third of level 6's time for files a tenth larger. T writes without compression.
+    errno = 0;
+    file_ = gzopen(path.c_str(), path.extension() == ".gz" ? "wb3" : "wbT");
+    if (file_ == nullptr) throw RecordingError(name_ + ": cannot create: " + errno_text(errno));
+    gzbuffer(file_, kZlibBufferBytes);
+  }
+  ~FileSink() override {
+    if (file_ != nullptr) gzclose(file_);
+  }
+  void write(std::span<const std::byte> from) override {
+    if (from.empty()) return;
+    errno = 0;
+    if (gzwrite(file_, from.data(), static_cast<unsigned>(from.size())) <= 0) fail();
+  }
+  void close() override {
+    errno = 0;
+    const int result = gzclose(file_);
+    file_ = nullptr;
+    if (result != Z_OK) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw RecordingError(name_ + ": cannot write: " + errno_text(errno));
+  }
+
+  std::string name_;
+  gzFile file_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
+  return std::make_unique<FileSource>(path);
+}
+
+std::unique_ptr<ByteSource> open_memory(std::span<const std::byte> bytes, std::string name) {
+  return std::make_unique<MemorySource>(bytes, std::move(name));
+}
+
+std::unique_ptr<ByteSink> create_file(const std::filesystem::path& path) {
+  return std::make_unique<FileSink>(path);
+}
+
+}  // namespace tickpath::itch::detail

@@ -1,0 +1,57 @@
+// Files of bytes, plain or gzip, behind one interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tickpath::itch::detail {
+
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+
+  // Fills as much of `to` as the file has; 0 at its end, or at damage, which error() then tells.
+  virtual std::size_t read(std::span<std::byte> to) = 0;
+  // "unexpected end of compressed data", "incorrect data check", or the errno text.
+  const std::string& error() const noexcept { return error_; }
+  // Starts over from the first byte.
+  virtual void rewind() = 0;
+
+  virtual std::uint64_t file_bytes_read() const = 0;
+  virtual std::uint64_t file_bytes_total() const = 0;
+  // How messages name the file.
+  const std::string& name() const noexcept { return name_; }
+
+ protected:
+  std::string error_;
+  std::string name_;
+};
+
+// Opens a file, decompressing it if it begins as gzip does. Throws RecordingError.
+std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path);
+
+// Bytes in memory that outlive the source, for tests and fuzzers.
+std::unique_ptr<ByteSource> open_memory(std::span<const std::byte> bytes, std::string name);
+
+class ByteSink {
+ public:
+  ByteSink() = default;
+  ByteSink(const ByteSink&) = delete;
+  ByteSink& operator=(const ByteSink&) = delete;
+  virtual ~ByteSink() = default;
+  // Throws RecordingError.
+  virtual void write(std::span<const std::byte> from) = 0;
+  virtual void close() = 0;
+};
+
+// Creates or truncates a file, compressing when its name ends in .gz. Throws RecordingError.
+std::unique_ptr<ByteSink> create_file(const std::filesystem::path& path);
+
+}  // namespace tickpath::itch::detail

@@ -1,0 +1,144 @@
+// What the ITCH tests share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/itch/codec.hpp"
+#include "common/itch/recording.hpp"
+
+namespace tickpath::itch::test {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes from_hex(std::string_view hex) {
+  Bytes bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+inline std::string to_hex(std::span<const std::byte> bytes) {
+  std::string hex;
+  for (const std::byte b : bytes) {
+    hex += "0123456789abcdef"[static_cast<unsigned>(b) >> 4];
+    hex += "0123456789abcdef"[static_cast<unsigned>(b) & 15];
+  }
+  return hex;
+}
+
+inline Bytes to_bytes(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  return {bytes.begin(), bytes.end()};
+}
+
+template <class Message>
+Bytes encoded(const Message& message) {
+  std::array<std::byte, kMaxMessageBytes> buffer;
+  const std::size_t length = encode(message, buffer.data());
+  return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length)};
+}
+
+// A copy that ends where a page ends, with an inaccessible page behind: a decoder that reads one
+// byte too many crashes, in every build type.
+class GuardedCopy {
+ public:
+  explicit GuardedCopy(std::span<const std::byte> bytes) : size_(bytes.size()) {
+    page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    readable_ = (size_ / page_ + 1) * page_;
+    base_ = static_cast<std::byte*>(::mmap(nullptr, readable_ + page_, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(base_ + readable_, page_, PROT_NONE);
+    if (size_ > 0) std::memcpy(base_ + readable_ - size_, bytes.data(), size_);
+  }
+  ~GuardedCopy() { ::munmap(base_, readable_ + page_); }
+  GuardedCopy(const GuardedCopy&) = delete;
+  GuardedCopy& operator=(const GuardedCopy&) = delete;
+
+  std::span<const std::byte> bytes() const { return {base_ + readable_ - size_, size_}; }
+
+ private:
+  std::size_t size_;
+  std::size_t page_;
+  std::size_t readable_;
+  std::byte* base_;
+};
+
+// Decodes and encodes again; the answer of decode() is in `status`.
+inline Bytes decoded_and_encoded(std::span<const std::byte> message, DecodeStatus& status) {
+  Bytes again;
+  status = decode(message, [&again](const auto& m) { again = encoded(m); });
+  return again;
+}
+
+// A folder that is removed at the end of the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tickpath_itch_XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+inline Bytes read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return to_bytes(text);
+}
+
+struct Collected {
+  std::vector<Bytes> messages;
+  std::vector<std::uint64_t> times;
+  std::map<char, std::uint64_t> counts;
+  ReadStatus status = ReadStatus::kEnd;
+};
+
+inline Collected collect(RecordingReader& reader) {
+  Collected all;
+  RecordedMessage message;
+  while ((all.status = reader.next(message)) == ReadStatus::kMessage) {
+    all.messages.emplace_back(message.bytes.begin(), message.bytes.end());
+    all.times.push_back(message.timestamp_ns);
+    ++all.counts[static_cast<char>(message.bytes[0])];
+  }
+  return all;
+}
+
+// The folder of real recordings; tests that need it skip when it is not there.
+inline std::filesystem::path data_folder() {
+  if (const char* folder = std::getenv("TICKPATH_DATA")) return folder;
+  const char* source = std::getenv("TICKPATH_SOURCE");
+  return std::filesystem::path(source == nullptr ? "." : source) / "../shared/data";
+}
+
+}  // namespace tickpath::itch::test
+
+#define TICKPATH_NEED_DATA(path)      \
+  if (!std::filesystem::exists(path)) \
+  GTEST_SKIP() << (path) << " is not there: set TICKPATH_DATA to the recordings' folder"
