@@ -1,0 +1,83 @@
+#include "tests/bench/report.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "common/base/cpu.hpp"
+#include "common/clock/clock.hpp"
+
+namespace tickpath::bench {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+double to_ns(std::uint64_t ticks) {
+  static const double ns_per_tick = 1e9 / static_cast<double>(clock::tsc_hz());
+  return static_cast<double>(ticks) * ns_per_tick;
+}
+
+}  // namespace
+
+bool is_quick(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc,
+                     [](const char* each) { return std::strcmp(each, "--quick") == 0; });
+}
+
+double measurement_cost_ns() {
+  Samples samples(10'000);
+  for (int i = 0; i < 10'000; ++i) {
+    const auto start = tsc_now();
+    samples.add((tsc_now() - start).value);
+  }
+  return samples.median_ns();
+}
+
+void print_environment(std::string_view what) {
+  std::printf("%.*s\n", static_cast<int>(what.size()), what.data());
+  std::printf("%s, %zu CPUs allowed, TSC %.0f MHz, one measurement costs %.1f ns\n\n",
+              cpu_model().c_str(), allowed_cpus().size(),
+              static_cast<double>(clock::tsc_hz()) / 1e6, measurement_cost_ns());
+}
+
+std::vector<std::uint64_t> Samples::sorted() const {
+  std::vector<std::uint64_t> result = ticks_;
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+double Samples::percentile_ns(double percent) const {
+  const auto ordered = sorted();
+  std::vector<std::int64_t> values(ordered.begin(), ordered.end());
+  return to_ns(static_cast<std::uint64_t>(trace::percentile(values, percent)));
+}
+
+void Samples::print(std::string_view label, std::string_view note) const {
+  const auto ordered = sorted();
+  const std::vector<std::int64_t> values(ordered.begin(), ordered.end());
+  const auto at = [&](double percent) {
+    return to_ns(static_cast<std::uint64_t>(trace::percentile(values, percent)));
+  };
+  std::printf(
+      "%-34.*s count %9zu  p50 %8.1f  p90 %8.1f  p99 %8.1f  p99.9 %8.1f  max %10.1f ns  %.*s\n",
+      static_cast<int>(label.size()), label.data(), values.size(), at(50), at(90), at(99), at(99.9),
+      at(100), static_cast<int>(note.size()), note.data());
+}
+
+void print_ratio(std::string_view label, double ratio, double bar) {
+  std::printf("%-34.*s %.2f x (bar %.2f x): %s\n", static_cast<int>(label.size()), label.data(),
+              ratio, bar, ratio <= bar ? "met" : "NOT met");
+}
+
+void print_against(std::string_view label, double value_ns, double bar_ns) {
+  std::printf("%-34.*s %.1f ns (bar %.0f ns): %s\n", static_cast<int>(label.size()), label.data(),
+              value_ns, bar_ns, value_ns <= bar_ns ? "met" : "NOT met");
+}
+
+}  // namespace tickpath::bench
