@@ -174,9 +174,12 @@ class CompletionChannel {
 
 class CompletionQueue {
  public:
+  // Destroy the queue pairs bound to it first.
   virtual ~CompletionQueue() = default;
   // Up to out.size() completions, oldest first for each queue pair. 0: nothing new.
   // Polling thread only. It is also what moves requests that wait for a receive (RNR) along.
+  // A queue pair's completions may show up before accept() or connect() has returned it to the
+  // control thread: look them up by qp_number.
   [[nodiscard]] virtual std::size_t poll(std::span<Completion> out) noexcept = 0;
   // Asks for one event on the channel at the next completion (solicited only: receives marked so,
   // and failures). Race-free when followed by one more poll().
@@ -191,13 +194,27 @@ struct QueuePairOptions {
   std::uint32_t inline_bytes = 64;  // asked for; inline_bytes() tells what was granted
   std::uint8_t rnr_retry = 7;       // as in verbs: 7 is for ever
   std::uint32_t min_rnr_timer_us = 640;
+  // The largest SEND that this side can receive. shm holds so much in shared memory for every
+  // receive; a longer SEND is refused (kBadRequest) at the peer. verbs has no such limit.
+  std::uint32_t message_bytes_max = 4096;
   // How long a peer that does not answer may stay unnoticed by the transport. verbs rounds it up to
   // its timeout/retry_cnt steps; shm notices a dead process at once and ignores it.
   std::uint32_t peer_timeout_ms = 50;
 };
 
+// What a queue pair did so far. Written by its polling thread; read by any.
+struct QueuePairCounters {
+  std::uint64_t sent = 0;       // send requests executed
+  std::uint64_t received = 0;   // receives consumed by messages
+  std::uint64_t rnr_waits = 0;  // requests that met no posted receive
+  std::uint64_t refused = 0;    // posts answered with kQueueFull
+  std::uint64_t wakeups = 0;    // system calls to wake a parked peer
+};
+
 class QueuePair {
  public:
+  // Control thread, once its polling thread neither posts to it any more; the completion queue may
+  // still be polled. Disconnects. Completions not polled yet are dropped.
   virtual ~QueuePair() = default;
 
   // Polling thread only. Requests complete in order. A rejected request leaves the queue as it was.
@@ -219,6 +236,7 @@ class QueuePair {
 
   // What the peer granted at set-up, in the order in which it was given.
   virtual std::span<const RemoteRegion> remote_regions() const noexcept = 0;
+  virtual QueuePairCounters counters() const noexcept = 0;  // any thread
 };
 
 // One side's part in a connection. Opaque bytes first, regions with the hello or the answer.
@@ -286,12 +304,15 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const noexcept = 0;
+  // What a person should know for once: memory that could not be locked, no huge pages.
+  virtual std::vector<std::string> notes() const = 0;
 
   // Zeroed, at least `size_bytes`, on huge pages where there are any. Throws SetupError.
   virtual std::unique_ptr<MemoryRegion> allocate(std::size_t size_bytes, AccessFlags access,
                                                  const std::string& name) = 0;
   virtual std::unique_ptr<CompletionChannel> create_channel() = 0;
   // depth: completions that may wait unpolled; posting is refused (kQueueFull) before it overflows.
+  // As in verbs, size it for the receives posted on all its queue pairs plus the signalled sends.
   virtual std::unique_ptr<CompletionQueue> create_queue(std::uint32_t depth,
                                                         CompletionChannel* channel) = 0;
   // endpoint: shm takes a path ("run/mdh.fabric"), verbs "host:port".

@@ -1,0 +1,95 @@
+// Completion queue of the shm provider. Nothing arrives in it by itself: polling walks the queue
+// pairs that are bound to it, looks at their wires and moves their waiting requests.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "common/rdma/detail/shm_core.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma::detail {
+
+class ShmQueuePair;
+
+class ShmChannel final : public CompletionChannel {
+ public:
+  explicit ShmChannel(std::shared_ptr<Wake> wake) : wake_(std::move(wake)) {}
+  int file_descriptor() const noexcept override { return wake_->descriptor(); }
+  void acknowledge() noexcept override { wake_->acknowledge(); }
+  const std::shared_ptr<Wake>& wake() const noexcept { return wake_; }
+
+ private:
+  std::shared_ptr<Wake> wake_;
+};
+
+class ShmCompletionQueue final : public CompletionQueue {
+ public:
+  // A poll looks at each: hundreds cost microseconds.
+  static constexpr std::size_t kQueuePairsMax = 256;
+
+  ShmCompletionQueue(std::shared_ptr<DeviceCore> core, std::uint32_t depth,
+                     std::shared_ptr<Wake> wake);
+  ~ShmCompletionQueue() override;
+
+  std::size_t poll(std::span<Completion> out) noexcept override;
+  void arm(bool solicited_only) noexcept override;
+
+  // Control thread, also while another thread polls.
+  void attach(ShmQueuePair& queue_pair);           // throws SetupError{kLimit}
+  void detach(ShmQueuePair& queue_pair) noexcept;  // on return no poll sees it any more
+
+  const std::shared_ptr<Wake>& wake() const noexcept { return wake_; }
+  std::uint32_t depth() const noexcept { return depth_; }
+
+  // Room accounting, polling thread: a request takes room when a completion of it may come to wait
+  // here, and gives it back when that completion is handed out (or will never come).
+  bool has_room() const noexcept {
+    // Relaxed: a count of room given back; being late only refuses a moment longer.
+    return taken_ - returned_.load(std::memory_order_relaxed) < depth_;
+  }
+  void take_room(std::uint64_t count = 1) noexcept { taken_ += count; }
+  void return_room() noexcept { --taken_; }
+  // From the destroyer of a queue pair.
+  void return_room_later(std::uint64_t count) noexcept {
+    returned_.fetch_add(count, std::memory_order_relaxed);
+  }
+
+ private:
+  void begin_poll() noexcept;
+  void end_poll() noexcept;
+
+  std::uint64_t taken_ = 0;
+  std::atomic<std::uint64_t> returned_{0};
+  std::atomic<std::uint64_t> polls_{0};  // odd: a poll is under way
+  std::atomic<std::size_t> used_{0};     // slots_ that were ever in use
+  std::size_t first_ = 0;                // where the next poll starts, for fairness
+  std::uint32_t depth_;
+  bool fence_polls_;  // no membarrier here: the poller pays for detach()
+  std::array<std::atomic<ShmQueuePair*>, kQueuePairsMax> slots_{};
+  std::mutex mutex_;  // attach and detach only
+  std::shared_ptr<Wake> wake_;
+  std::shared_ptr<DeviceCore> core_;
+};
+
+inline void ShmCompletionQueue::begin_poll() noexcept {
+  // Pairs with the barrier in detach(): the odd count is visible before a pointer is taken from a
+  // slot. The fence costs nothing where detach() can run it for us (membarrier).
+  const std::uint64_t now = polls_.load(std::memory_order_relaxed) + 1;
+  if (fence_polls_) [[unlikely]] {
+    polls_.exchange(now, std::memory_order_seq_cst);
+    return;
+  }
+  polls_.store(now, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+inline void ShmCompletionQueue::end_poll() noexcept {
+  // Pairs with the acquire in detach(): our last use of a queue pair happens before it is freed.
+  polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+}  // namespace tickpath::rdma::detail

@@ -1,0 +1,109 @@
+#include "common/rdma/detail/shm_connection.hpp"
+
+#include <cerrno>
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace tickpath::rdma::detail {
+namespace {
+
+const char* describe(FailureCause cause) {
+  switch (cause) {
+    case FailureCause::kNone:
+      return "no failure";
+    case FailureCause::kPeerDied:
+      return "its peer ended";
+    case FailureCause::kPeerFailed:
+      return "its peer failed";
+    case FailureCause::kDisconnected:
+      return "disconnected";
+    case FailureCause::kRemoteAccess:
+      return "remote access error (rkey, bounds or rights)";
+    case FailureCause::kLocalProtection:
+      return "local protection error (lkey, bounds or rights)";
+    case FailureCause::kRemoteInvalid:
+      return "a SEND larger than the receive buffer it met";
+    case FailureCause::kLocalLength:
+      return "a message larger than the posted receive buffer";
+    case FailureCause::kRnrExceeded:
+      return "no receive was posted for too long (RNR)";
+    case FailureCause::kPeerProtocol:
+      return "the peer broke the protocol of the shm provider";
+  }
+  return "an unknown failure";
+}
+
+}  // namespace
+
+Wake::Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!event_.valid()) throw_system("eventfd", errno);
+}
+
+void Wake::signal() noexcept {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then it is readable anyway.
+  [[maybe_unused]] const ssize_t written = ::write(event_.get(), &one, sizeof(one));
+}
+
+void Wake::acknowledge() noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(event_.get(), &count, sizeof(count));
+}
+
+std::string Connection::error_text() const {
+  const std::uint32_t failure = failure_.load(std::memory_order_acquire);
+  switch (static_cast<FailureCause>(failure & 0xff)) {
+    case FailureCause::kNone:
+      return {};
+    case FailureCause::kPeerDied:
+      return "peer " + peer_.text() + " ended";
+    case FailureCause::kPeerFailed:
+      return "peer " + peer_.text() + ": " + describe(static_cast<FailureCause>(failure >> 8));
+    case FailureCause::kDisconnected:
+      return "disconnected by this side";
+    default:
+      return std::string(describe(static_cast<FailureCause>(failure & 0xff))) +
+             "; peer: " + peer_.text();
+  }
+}
+
+void Connection::fail(FailureCause cause, FailureCause peer_cause) noexcept {
+  std::uint32_t none = 0;
+  const std::uint32_t value =
+      static_cast<std::uint32_t>(cause) | (static_cast<std::uint32_t>(peer_cause) << 8);
+  // Release: pairs with failed(); the success of the exchange makes one caller the reporter.
+  if (!failure_.compare_exchange_strong(none, value, std::memory_order_acq_rel)) return;
+  if (cause != FailureCause::kPeerDied) {
+    SetupHeader notice;
+    notice.type = SetupType::kNotice;
+    notice.reason = static_cast<std::uint32_t>(cause);
+    ::send(socket_.get(), &notice, sizeof(notice), MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+  // The peer sees the end of the connection at once; so does our monitor, which then lets go.
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  if (wake_ != nullptr) wake_->signal();
+}
+
+bool Connection::on_readable() noexcept {
+  try {
+    while (std::optional<SetupMessage> message = receive_setup(socket_)) {
+      if (message->header.type != SetupType::kNotice) {
+        fail(FailureCause::kPeerProtocol);
+        return false;
+      }
+      const std::uint32_t reason = message->header.reason & 0xff;
+      fail(FailureCause::kPeerFailed, static_cast<FailureCause>(reason));
+    }
+    return !failed();
+  } catch (const SetupError& error) {
+    fail(error.cause() == SetupCause::kProtocol ? FailureCause::kPeerProtocol
+                                                : FailureCause::kPeerDied);
+  } catch (const std::exception&) {
+    fail(FailureCause::kPeerDied);  // out of memory while reading: the peer cannot be watched
+  }
+  return false;
+}
+
+}  // namespace tickpath::rdma::detail

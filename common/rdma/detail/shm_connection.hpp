@@ -1,0 +1,79 @@
+// One connection's shared fate: the socket that tells of the peer's life, and why it failed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/rdma/detail/shm_memory.hpp"
+#include "common/rdma/detail/shm_setup.hpp"
+
+namespace tickpath::rdma::detail {
+
+// The values travel in notices: append only.
+enum class FailureCause : std::uint32_t {
+  kNone = 0,
+  kPeerDied = 1,         // its socket closed without a notice
+  kPeerFailed = 2,       // a notice arrived; its reason is kept beside
+  kDisconnected = 3,     // disconnect() or destruction
+  kRemoteAccess = 4,     // a request was refused: rkey, bounds, rights
+  kLocalProtection = 5,  // lkey, local bounds or rights
+  kRemoteInvalid = 6,    // a SEND larger than the peer's receive buffer
+  kLocalLength = 7,      // a message larger than our receive buffer
+  kRnrExceeded = 8,
+  kPeerProtocol = 9,  // the peer broke the provider's protocol
+};
+
+// What a parked thread waits on: an eventfd, shared with the peers that may wake it.
+class Wake {
+ public:
+  Wake();  // throws SetupError
+  int descriptor() const noexcept { return event_.get(); }
+  void signal() noexcept;
+  void acknowledge() noexcept;
+
+  // Asks the monitor for a signal within about a millisecond (requests that wait for a receive).
+  void request_tick() noexcept { tick_.store(true, std::memory_order_seq_cst); }
+  bool tick_requested() const noexcept { return tick_.load(std::memory_order_seq_cst); }
+  bool take_tick() noexcept { return tick_.exchange(false, std::memory_order_seq_cst); }
+
+ private:
+  UniqueFd event_;
+  std::atomic<bool> tick_{false};
+};
+
+class Connection {
+ public:
+  Connection(UniqueFd socket, PeerIdentity peer, std::shared_ptr<Wake> wake)
+      : socket_(std::move(socket)), peer_(std::move(peer)), wake_(std::move(wake)) {}
+
+  // Any thread. One load of a line that changes once in a connection's life.
+  bool failed() const noexcept {
+    // Pairs with the release in fail(): what the peer sent before it went is seen first.
+    return failure_.load(std::memory_order_acquire) != 0;
+  }
+  FailureCause cause() const noexcept {
+    return static_cast<FailureCause>(failure_.load(std::memory_order_acquire) & 0xff);
+  }
+  std::string error_text() const;
+
+  // Any thread; the first cause stays. Tells the peer (unless it is gone) and wakes our side.
+  void fail(FailureCause cause) noexcept { fail(cause, FailureCause::kNone); }
+
+  // Monitor thread: the socket is readable. False: nothing more to watch.
+  bool on_readable() noexcept;
+
+  int socket() const noexcept { return socket_.get(); }
+  const PeerIdentity& peer() const noexcept { return peer_; }
+
+ private:
+  void fail(FailureCause cause, FailureCause peer_cause) noexcept;
+
+  std::atomic<std::uint32_t> failure_{0};  // cause | the peer's own cause << 8
+  UniqueFd socket_;
+  PeerIdentity peer_;
+  std::shared_ptr<Wake> wake_;  // null: nobody parks
+};
+
+}  // namespace tickpath::rdma::detail

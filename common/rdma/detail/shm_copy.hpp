@@ -1,0 +1,72 @@
+// The copies of the shm provider: what a NIC's DMA engine would do.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <immintrin.h>
+
+namespace tickpath::rdma::detail {
+
+// Stores 8 bytes after everything stored before. Pairs with load_placed(): without release the
+// reader could see the sequence word of a slot before its payload.
+inline void store_last_word(std::byte* to, const std::byte* from) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, from, sizeof(word));
+  if ((reinterpret_cast<std::uintptr_t>(to) & 7) == 0) {
+    std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(to))
+        .store(word, std::memory_order_release);
+    return;
+  }
+  // Not aligned: still last (x86 keeps stores in order, the fence stops the compiler), no longer
+  // promised to be whole.
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(to, &word, sizeof(word));
+}
+
+// One cache line, the size of a ring slot and of most messages here: straight vector moves.
+inline void place_line(std::byte* to, const std::byte* from) noexcept {
+  const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 16));
+  const __m128i third = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 32));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), first);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 16), second);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 32), third);
+  std::memcpy(to + 48, from + 48, 8);
+  store_last_word(to + 56, from + 56);
+}
+
+// Places `length` bytes in the peer's memory, the last 8 last (the placement guarantee of
+// common/rdma/ordering.hpp).
+inline void place(std::byte* to, const std::byte* from, std::size_t length) noexcept {
+  if (length == 64) [[likely]] {
+    place_line(to, from);
+  } else if (length >= 8) {
+    std::memcpy(to, from, length - 8);
+    store_last_word(to + length - 8, from + length - 8);
+  } else {
+    std::memcpy(to, from, length);
+  }
+}
+
+// Fetches `length` bytes from the peer's memory: aligned 8-byte words whole.
+inline void fetch(std::byte* to, const std::byte* from, std::size_t length) noexcept {
+  // Pairs with the owner's store_for_peer() seen by an earlier READ: without it this copy could be
+  // taken before that READ.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (length == 64) [[likely]] {
+    const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 32));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), second);
+  } else if (length == 8) {
+    std::memcpy(to, from, 8);
+  } else {
+    std::memcpy(to, from, length);
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+}  // namespace tickpath::rdma::detail

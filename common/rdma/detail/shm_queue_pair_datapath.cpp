@@ -1,0 +1,334 @@
+// The hot path of the shm provider: post and poll. No allocation, no lock; the only system call is
+// the one that wakes a parked peer.
+#include <algorithm>
+#include <atomic>
+
+#include <unistd.h>
+
+#include "common/base/cpu.hpp"
+#include "common/rdma/detail/shm_copy.hpp"
+#include "common/rdma/detail/shm_queue_pair.hpp"
+
+namespace tickpath::rdma::detail {
+
+// ------------------------------------------------------------------------------------ posting
+
+PostStatus ShmQueuePair::post_send(const WorkRequest& request) noexcept {
+  if (connection_->failed()) [[unlikely]]
+    return PostStatus::kNotReady;
+  if (posted_ - reclaimed_ >= send_depth_ || !queue_->has_room()) [[unlikely]] {
+    refused_.add();
+    return PostStatus::kQueueFull;
+  }
+  if (!acceptable(request)) [[unlikely]]
+    return PostStatus::kBadRequest;
+  if (executed_ != posted_) [[unlikely]]
+    return post_behind(request);
+  const Step step = execute(request);
+  if (step == Step::kNoReceive) [[unlikely]] {
+    enqueue(request);
+    return PostStatus::kOk;
+  }
+  ++posted_;
+  ++executed_;
+  settle(request, step);
+  return PostStatus::kOk;
+}
+
+PostStatus ShmQueuePair::post_send(std::span<const WorkRequest> requests,
+                                   std::size_t* posted) noexcept {
+  std::size_t count = 0;
+  PostStatus status = PostStatus::kOk;
+  for (const WorkRequest& request : requests) {
+    status = post_send(request);
+    if (status != PostStatus::kOk) break;
+    ++count;
+  }
+  if (posted != nullptr) *posted = count;
+  return status;
+}
+
+inline bool ShmQueuePair::acceptable(const WorkRequest& request) const noexcept {
+  if ((request.flags & kInline) != 0 && request.length_bytes > inline_bytes_) return false;
+  switch (request.opcode) {
+    case Opcode::kWrite:
+    case Opcode::kWriteWithImm:
+      return true;
+    case Opcode::kSend:
+    case Opcode::kSendWithImm:
+      return request.length_bytes <= sender_.message_bytes_max();
+    case Opcode::kRead:
+      return (request.flags & kInline) == 0;
+    case Opcode::kFetchAdd:
+    case Opcode::kCompareSwap:
+      return (request.flags & kInline) == 0 && request.length_bytes == 8 &&
+             request.remote_address % 8 == 0;
+    default:
+      return false;
+  }
+}
+
+// The bytes to send; nullptr if the lkey does not cover them.
+inline const std::byte* ShmQueuePair::source_of(const WorkRequest& request) const noexcept {
+  const auto* source = static_cast<const std::byte*>(request.local_address);
+  if ((request.flags & kInline) != 0 ||
+      local_regions_->allows(request.lkey, source, request.length_bytes, false)) [[likely]] {
+    return source;
+  }
+  return nullptr;
+}
+
+// The peer's memory; nullptr if the rkey is not one of this connection, or lacks the right, or the
+// range leaves the region.
+inline std::byte* ShmQueuePair::target_of(const WorkRequest& request,
+                                          AccessFlags needed) const noexcept {
+  const Target& target = targets_[request.rkey & (kGrantsMax - 1)];
+  const std::uint64_t offset = request.remote_address - target.address;
+  if (target.rkey != request.rkey || (target.access & needed) == 0 || offset > target.length ||
+      request.length_bytes > target.length - offset) [[unlikely]] {
+    return nullptr;
+  }
+  return target.mapped + offset;
+}
+
+inline ShmQueuePair::Step ShmQueuePair::write(const WorkRequest& request,
+                                              const std::byte* source) noexcept {
+  // As in verbs, a WRITE of nothing looks at no key.
+  if (request.length_bytes == 0) return Step::kDone;
+  if (source == nullptr) [[unlikely]]
+    return Step::kLocalProtection;
+  std::byte* target = target_of(request, kRemoteWrite);
+  if (target == nullptr) [[unlikely]]
+    return Step::kRemoteAccess;
+  place(target, source, request.length_bytes);
+  return Step::kDone;
+}
+
+inline ShmQueuePair::Step ShmQueuePair::send(const WorkRequest& request) noexcept {
+  const std::byte* source = nullptr;
+  if (request.length_bytes != 0) {
+    source = source_of(request);
+    if (source == nullptr) [[unlikely]]
+      return Step::kLocalProtection;
+  }
+  if (!sender_.has_credit()) [[unlikely]]
+    return no_credit();
+  const WireKind kind = request.opcode == Opcode::kSend ? WireKind::kSend : WireKind::kSendWithImm;
+  if (request.length_bytes > sender_.smallest_receive() &&
+      request.length_bytes > sender_.receive_length()) [[unlikely]] {
+    // The receiver gets the length without the bytes, and fails its receive by it.
+    sender_.send_descriptor(kind, request.imm_data, request.length_bytes);
+    return Step::kRemoteInvalid;
+  }
+  sender_.send(kind, request.imm_data, source, request.length_bytes);
+  wake_peer((request.flags & kSolicited) != 0);
+  return Step::kDone;
+}
+
+ShmQueuePair::Step ShmQueuePair::write_with_imm(const WorkRequest& request) noexcept {
+  // The receive first: a request that has to wait for it must not have written yet.
+  if (!sender_.has_credit()) return no_credit();
+  const Step step = write(request, source_of(request));
+  if (step != Step::kDone) return step;
+  sender_.send_descriptor(WireKind::kWriteWithImm, request.imm_data, request.length_bytes);
+  wake_peer((request.flags & kSolicited) != 0);
+  return Step::kDone;
+}
+
+inline ShmQueuePair::Step ShmQueuePair::read(const WorkRequest& request) noexcept {
+  if (request.length_bytes == 0) return Step::kDone;
+  auto* local = static_cast<std::byte*>(const_cast<void*>(request.local_address));
+  if (!local_regions_->allows(request.lkey, local, request.length_bytes, true)) [[unlikely]] {
+    return Step::kLocalProtection;
+  }
+  const std::byte* source = target_of(request, kRemoteRead);
+  if (source == nullptr) [[unlikely]]
+    return Step::kRemoteAccess;
+  fetch(local, source, request.length_bytes);
+  return Step::kDone;
+}
+
+inline ShmQueuePair::Step ShmQueuePair::atomic(const WorkRequest& request) noexcept {
+  auto* local = static_cast<std::byte*>(const_cast<void*>(request.local_address));
+  if (!local_regions_->allows(request.lkey, local, 8, true)) [[unlikely]] {
+    return Step::kLocalProtection;
+  }
+  std::byte* target = target_of(request, kRemoteAtomic);
+  // Aligned in the owner's address space, and here: mappings differ by whole pages.
+  if (target == nullptr) [[unlikely]]
+    return Step::kRemoteAccess;
+  std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(target));
+  std::uint64_t old = request.compare_add;
+  if (request.opcode == Opcode::kFetchAdd) {
+    old = word.fetch_add(request.compare_add, std::memory_order_seq_cst);
+  } else {
+    word.compare_exchange_strong(old, request.swap, std::memory_order_seq_cst);
+  }
+  std::memcpy(local, &old, sizeof(old));
+  return Step::kDone;
+}
+
+ShmQueuePair::Step ShmQueuePair::execute(const WorkRequest& request) noexcept {
+  switch (request.opcode) {
+    case Opcode::kWrite:
+      return write(request, source_of(request));
+    case Opcode::kSend:
+    case Opcode::kSendWithImm:
+      return send(request);
+    case Opcode::kWriteWithImm:
+      return write_with_imm(request);
+    case Opcode::kRead:
+      return read(request);
+    default:
+      return atomic(request);
+  }
+}
+
+inline void ShmQueuePair::wake_peer(bool solicited) noexcept {
+  if (!peer_wake_.valid()) return;
+  if (!sender_.wake_needed(solicited)) [[likely]]
+    return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(peer_wake_.get(), &one, sizeof(one));
+  wakeups_.add();
+}
+
+// A request that ran: its completion, if one is due.
+inline void ShmQueuePair::settle(const WorkRequest& request, Step step) noexcept {
+  if (step != Step::kDone) [[unlikely]]
+    return settle_failed(request, step);
+  sent_.add();
+  if ((request.flags & kSignaled) == 0) return;
+  queue_->take_room();
+  push_done(request, CompletionStatus::kSuccess);
+}
+
+void ShmQueuePair::push_done(const WorkRequest& request, CompletionStatus status) noexcept {
+  done_[done_tail_ & send_mask_] = {request.wr_id, executed_, request.length_bytes, status,
+                                    request.opcode};
+  ++done_tail_;
+}
+
+PostStatus ShmQueuePair::post_receive(const ReceiveRequest& request) noexcept {
+  if (connection_->failed()) [[unlikely]]
+    return PostStatus::kNotReady;
+  if (receiver_.posted() - receiver_.received() >= receive_depth_ || !queue_->has_room())
+      [[unlikely]] {
+    refused_.add();
+    return PostStatus::kQueueFull;
+  }
+  if (adopted_) queue_->take_room();
+  enqueue_receive(request);
+  return PostStatus::kOk;
+}
+
+void ShmQueuePair::enqueue_receive(const ReceiveRequest& request) noexcept {
+  const bool valid =
+      request.length_bytes == 0 ||
+      local_regions_->allows(request.lkey, request.local_address, request.length_bytes, true);
+  receives_[receiver_.posted() & receive_mask_] = {
+      request.wr_id, static_cast<std::byte*>(request.local_address), request.length_bytes, valid};
+  receiver_.post_receive(request.length_bytes);
+}
+
+// ------------------------------------------------------------------------------------ polling
+
+inline std::size_t ShmQueuePair::take_sends(std::span<Completion> out) noexcept {
+  std::size_t count = 0;
+  while (count < out.size() && done_head_ != done_tail_) {
+    const SendDone& done = done_[done_head_++ & send_mask_];
+    reclaimed_ = done.posted_through;
+    queue_->return_room();
+    out[count++] = {.wr_id = done.wr_id,
+                    .status = done.status,
+                    .opcode = done.opcode,
+                    .byte_length = done.byte_length,
+                    .qp_number = number_};
+  }
+  return count;
+}
+
+// Fills the completion of the next receive. False: it failed, and with it the queue pair.
+inline bool ShmQueuePair::accept_message(const WireReceiver::Message& message,
+                                         Completion& completion) noexcept {
+  const Receive& receive = receives_[receiver_.received() & receive_mask_];
+  completion = {.wr_id = receive.wr_id, .opcode = Opcode::kRecvWithImm, .qp_number = number_};
+  completion.imm_data = message.imm;
+  completion.byte_length = message.length;
+  switch (message.kind) {
+    case WireKind::kWriteWithImm:
+      return true;
+    case WireKind::kSend:
+      completion.opcode = Opcode::kRecv;
+      completion.imm_data = 0;
+      break;
+    case WireKind::kSendWithImm:
+      break;
+    default:
+      completion.status = CompletionStatus::kGeneral;
+      return false;
+  }
+  if (message.length > receive.length) [[unlikely]] {
+    completion.status = CompletionStatus::kLocalLength;
+  } else if (!receive.valid) [[unlikely]] {
+    completion.status = CompletionStatus::kLocalProtection;
+  } else if (message.length > receiver_.message_bytes_max()) [[unlikely]] {
+    completion.status = CompletionStatus::kGeneral;  // no honest sender posts it
+  } else {
+    receiver_.copy_to(receive.address, message.length);
+    return true;
+  }
+  return false;
+}
+
+inline std::size_t ShmQueuePair::take_receives(std::span<Completion> out) noexcept {
+  std::size_t count = 0;
+  WireReceiver::Message message;
+  while (count < out.size() && receiver_.received() != receiver_.posted() &&
+         receiver_.next(message)) {
+    const bool good = accept_message(message, out[count]);
+    receiver_.done();
+    queue_->return_room();
+    received_.add();
+    ++count;
+    if (!good) [[unlikely]] {
+      fail_receive(out[count - 1].status);
+      break;
+    }
+  }
+  return count;
+}
+
+inline std::size_t ShmQueuePair::poll(std::span<Completion> out) noexcept {
+  if (!adopted_) [[unlikely]]
+    adopt();
+  // Before the wire is looked at: what the peer sent before it failed is delivered first.
+  const bool failed = connection_->failed();
+  std::size_t count = 0;
+  if (executed_ != posted_ && !failed) [[unlikely]]
+    advance();
+  if (done_head_ != done_tail_) count = take_sends(out);
+  if (!stop_receiving_) count += take_receives(out.subspan(count));
+  if (failed) [[unlikely]]
+    count += flush(out.subspan(count));
+  return count;
+}
+
+std::size_t ShmCompletionQueue::poll(std::span<Completion> out) noexcept {
+  begin_poll();
+  // Acquire pairs with the release in attach().
+  const std::size_t used = used_.load(std::memory_order_acquire);
+  std::size_t count = 0;
+  std::size_t index = first_;
+  for (std::size_t i = 0; i < used && count < out.size(); ++i, ++index) {
+    if (index >= used) index = 0;
+    ShmQueuePair* queue_pair = slots_[index].load(std::memory_order_acquire);
+    if (queue_pair != nullptr) count += queue_pair->poll(out.subspan(count));
+  }
+  // A busy queue pair that filled `out` does not starve the ones behind it.
+  first_ = index >= used ? 0 : index;
+  end_poll();
+  return count;
+}
+
+}  // namespace tickpath::rdma::detail

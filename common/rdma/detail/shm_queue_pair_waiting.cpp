@@ -1,0 +1,148 @@
+// What a queue pair does off its fast path: requests that wait for a receive, failures, flushing.
+#include <cstring>
+
+#include "common/base/cpu.hpp"
+#include "common/rdma/detail/shm_queue_pair.hpp"
+
+namespace tickpath::rdma::detail {
+
+ShmQueuePair::Step ShmQueuePair::no_credit() noexcept {
+  return sender_.receiver_lies() ? Step::kPeerProtocol : Step::kNoReceive;
+}
+
+// RC ordering: while one request waits, later ones queue behind it.
+PostStatus ShmQueuePair::post_behind(const WorkRequest& request) noexcept {
+  advance();
+  if (connection_->failed()) return PostStatus::kNotReady;
+  if (executed_ == posted_) return post_send(request);
+  enqueue(request);
+  return PostStatus::kOk;
+}
+
+void ShmQueuePair::enqueue(const WorkRequest& request) noexcept {
+  const std::uint64_t index = posted_ & send_mask_;
+  WorkRequest& waiting = waiting_[index];
+  waiting = request;
+  if ((request.flags & kInline) != 0) {
+    // The caller's buffer is free when post_send() returns.
+    std::byte* copy = &waiting_inline_[index * inline_bytes_];
+    std::memcpy(copy, request.local_address, request.length_bytes);
+    waiting.local_address = copy;
+  }
+  queue_->take_room();
+  ++posted_;
+}
+
+// True when the oldest waiting request has met no receive for rnr_retry * min_rnr_timer.
+bool ShmQueuePair::rnr_expired() noexcept {
+  const std::uint64_t now = tsc_now().value;
+  if (rnr_since_tsc_ == 0) {
+    rnr_since_tsc_ = now;
+    rnr_waits_.add();
+  }
+  return !rnr_for_ever_ && now - rnr_since_tsc_ >= rnr_limit_tsc_;
+}
+
+void ShmQueuePair::advance() noexcept {
+  while (executed_ != posted_) {
+    const WorkRequest& request = waiting_[executed_ & send_mask_];
+    const Step step = execute(request);
+    if (step == Step::kNoReceive) {
+      if (!rnr_expired()) return;
+      ++executed_;
+      push_done(request, CompletionStatus::kRnrRetryExceeded);
+      connection_->fail(FailureCause::kRnrExceeded);
+      return;
+    }
+    rnr_since_tsc_ = 0;
+    ++executed_;
+    queue_->return_room();  // settle() takes it again if there is a completion
+    settle_waited(request, step);
+    if (step != Step::kDone) return;
+  }
+}
+
+void ShmQueuePair::settle_waited(const WorkRequest& request, Step step) noexcept {
+  if (step != Step::kDone) {
+    settle_failed(request, step);
+    return;
+  }
+  sent_.add();
+  if ((request.flags & kSignaled) == 0) return;
+  queue_->take_room();
+  push_done(request, CompletionStatus::kSuccess);
+}
+
+// Failures complete even if unsignalled, and take the queue pair to error on both sides.
+void ShmQueuePair::settle_failed(const WorkRequest& request, Step step) noexcept {
+  CompletionStatus status = CompletionStatus::kGeneral;
+  FailureCause cause = FailureCause::kPeerProtocol;
+  switch (step) {
+    case Step::kRemoteAccess:
+      status = CompletionStatus::kRemoteAccess;
+      cause = FailureCause::kRemoteAccess;
+      break;
+    case Step::kLocalProtection:
+      status = CompletionStatus::kLocalProtection;
+      cause = FailureCause::kLocalProtection;
+      break;
+    case Step::kRemoteInvalid:
+      status = CompletionStatus::kRemoteInvalid;
+      cause = FailureCause::kRemoteInvalid;
+      break;
+    case Step::kDone:
+    case Step::kNoReceive:
+    case Step::kPeerProtocol:
+      break;
+  }
+  queue_->take_room();
+  push_done(request, status);
+  connection_->fail(cause);
+}
+
+void ShmQueuePair::fail_receive(CompletionStatus status) noexcept {
+  stop_receiving_ = true;
+  switch (status) {
+    case CompletionStatus::kLocalLength:
+      return connection_->fail(FailureCause::kLocalLength);
+    case CompletionStatus::kLocalProtection:
+      return connection_->fail(FailureCause::kLocalProtection);
+    default:
+      return connection_->fail(FailureCause::kPeerProtocol);
+  }
+}
+
+// The queue pair is in error and everything that arrived has been handed out: the rest fails, sends
+// first, each in order.
+std::size_t ShmQueuePair::flush(std::span<Completion> out) noexcept {
+  std::size_t count = 0;
+  for (; count < out.size() && executed_ != posted_; ++count) {
+    const WorkRequest& request = waiting_[executed_ & send_mask_];
+    // The oldest one is what the peer's death interrupted.
+    const bool first = !flushed_send_ && connection_->cause() == FailureCause::kPeerDied;
+    flushed_send_ = true;
+    out[count] = {.wr_id = request.wr_id,
+                  .status = first ? CompletionStatus::kRetryExceeded : CompletionStatus::kFlushed,
+                  .opcode = request.opcode,
+                  .qp_number = number_};
+    ++executed_;
+    queue_->return_room();
+  }
+  for (; count < out.size() && receiver_.received() != receiver_.posted(); ++count) {
+    const Receive& receive = receives_[receiver_.received() & receive_mask_];
+    out[count] = {.wr_id = receive.wr_id,
+                  .status = CompletionStatus::kFlushed,
+                  .opcode = Opcode::kRecv,
+                  .qp_number = number_};
+    receiver_.done();
+    queue_->return_room();
+  }
+  return count;
+}
+
+void ShmQueuePair::adopt() noexcept {
+  adopted_ = true;
+  queue_->take_room(receiver_.posted() - receiver_.received());
+}
+
+}  // namespace tickpath::rdma::detail

@@ -1,0 +1,153 @@
+#include "common/rdma/detail/shm_setup.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace tickpath::rdma::detail {
+namespace {
+
+constexpr std::size_t kDescriptorsMax = kGrantsMax + 2;  // wire and wake-up
+constexpr std::size_t kMessageBytes =
+    sizeof(SetupHeader) + kGrantsMax * sizeof(RemoteRegion) + kHelloBytesMax;
+
+[[noreturn]] void throw_protocol(const std::string& what) {
+  throw SetupError(SetupCause::kProtocol,
+                   what + "; is it a tickpath endpoint of the same version?");
+}
+
+std::vector<UniqueFd> take_descriptors(const msghdr& message) {
+  std::vector<UniqueFd> descriptors;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
+       control = CMSG_NXTHDR(const_cast<msghdr*>(&message), control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(control) + i * sizeof(int), sizeof(int));
+      descriptors.emplace_back(fd);
+    }
+  }
+  return descriptors;
+}
+
+// The form only; what regions and descriptors are worth is checked where they are mapped.
+SetupMessage parse(std::span<const std::byte> bytes, std::vector<UniqueFd> descriptors) {
+  SetupMessage message;
+  message.descriptors = std::move(descriptors);
+  SetupHeader& header = message.header;
+  if (bytes.size() < sizeof(header)) throw_protocol("the peer's set-up message is too short");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.magic != kSetupMagic) throw_protocol("the peer does not speak the fabric's set-up");
+  if (header.version != kSetupVersion) {
+    throw_protocol("the peer speaks version " + std::to_string(header.version) + ", this is " +
+                   std::to_string(kSetupVersion));
+  }
+  if (header.grants > kGrantsMax || header.body_bytes > kHelloBytesMax ||
+      bytes.size() != sizeof(header) + header.grants * sizeof(RemoteRegion) + header.body_bytes) {
+    throw_protocol("the peer's set-up message has a wrong length");
+  }
+  const std::byte* at = bytes.data() + sizeof(header);
+  message.regions.resize(header.grants);
+  if (header.grants != 0) {
+    std::memcpy(message.regions.data(), at, header.grants * sizeof(RemoteRegion));
+  }
+  at += header.grants * sizeof(RemoteRegion);
+  message.body.assign(at, at + header.body_bytes);
+  return message;
+}
+
+}  // namespace
+
+std::string PeerIdentity::text() const {
+  return "process " + std::to_string(pid) + " (user " + std::to_string(uid) + ")";
+}
+
+PeerIdentity peer_identity(const UniqueFd& socket) {
+  ucred credentials{};
+  socklen_t length = sizeof(credentials);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+    throw_system("cannot tell who the peer is", errno);
+  }
+  return {credentials.pid, credentials.uid};
+}
+
+bool peer_allowed(const PeerIdentity& peer) noexcept {
+  return peer.uid == 0 || peer.uid == ::geteuid();
+}
+
+void send_setup(const UniqueFd& socket, SetupHeader header, std::span<const RemoteRegion> regions,
+                std::span<const std::byte> body, std::span<const int> descriptors) {
+  header.grants = static_cast<std::uint32_t>(regions.size());
+  header.body_bytes = static_cast<std::uint32_t>(body.size());
+  std::array<iovec, 3> parts{{{&header, sizeof(header)},
+                              {const_cast<RemoteRegion*>(regions.data()), regions.size_bytes()},
+                              {const_cast<std::byte*>(body.data()), body.size_bytes()}}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  if (!descriptors.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    auto* head = reinterpret_cast<cmsghdr*>(control.data());  // what CMSG_FIRSTHDR() gives
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(head), descriptors.data(), descriptors.size_bytes());
+  }
+  if (::sendmsg(socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    const int error = errno;
+    throw SetupError(SetupCause::kRefused,
+                     std::string("the peer went away during set-up: ") + std::strerror(error));
+  }
+}
+
+std::optional<SetupMessage> receive_setup(const UniqueFd& socket) {
+  std::array<std::byte, kMessageBytes> buffer;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control{};
+  iovec part{buffer.data(), buffer.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t length = ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  // A peer that closed with unread bytes leaves an error in front of its last message.
+  if (length < 0 && errno == ECONNRESET) {
+    length = ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  }
+  if (length < 0) {
+    if (errno == EAGAIN || errno == EINTR) return std::nullopt;
+    throw SetupError(SetupCause::kRefused,
+                     std::string("the peer went away during set-up: ") + std::strerror(errno));
+  }
+  std::vector<UniqueFd> descriptors = take_descriptors(message);
+  if (length == 0) {
+    throw SetupError(SetupCause::kRefused, "the peer closed the connection during set-up");
+  }
+  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    throw_protocol("the peer's set-up message is too long");
+  }
+  return parse({buffer.data(), static_cast<std::size_t>(length)}, std::move(descriptors));
+}
+
+SetupMessage await_setup(const UniqueFd& socket, Deadline deadline, const std::string& what) {
+  for (;;) {
+    if (std::optional<SetupMessage> message = receive_setup(socket)) return std::move(*message);
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) throw SetupError(SetupCause::kTimeout, "timed out waiting for " + what);
+    pollfd waiting{socket.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) {
+      throw_system("poll", errno);
+    }
+  }
+}
+
+}  // namespace tickpath::rdma::detail

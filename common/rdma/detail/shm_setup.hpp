@@ -1,0 +1,85 @@
+// What the two sides of a connection say over the Unix socket (SOCK_SEQPACKET: whole messages).
+//
+//   connecting side                      listening side
+//   kHello  hello bytes            ->    looks at user and hello; nothing secret has moved yet
+//                                  <-    kAccept answer, wire, wake-up, regions   (or kReject text)
+//   kConfirm wire, wake-up, regions ->   both ready
+//   kNotice reason                 <->   the sender's queue pair went to error
+//   end of file without a notice         the process is gone
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/rdma/detail/shm_memory.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma::detail {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+enum class SetupType : std::uint8_t { kHello = 1, kAccept, kReject, kConfirm, kNotice };
+
+enum SetupFlags : std::uint8_t {
+  kHasBarrier = 1u << 0,  // this process takes part in membarrier(GLOBAL_EXPEDITED)
+  kHasWake = 1u << 1,     // an eventfd follows the wire descriptor
+};
+
+inline constexpr std::uint32_t kSetupMagic = 0x48535054;  // "TPSH" in memory
+inline constexpr std::uint16_t kSetupVersion = 1;
+
+// Both directions, little-endian, 32 bytes, then grants * RemoteRegion, then the body.
+//   0 magic | 4 version | 6 type | 7 flags | 8 grants | 12 body_bytes | 16 wire_slots |
+//   20 message_bytes_max | 24 reason | 28 reserved
+struct SetupHeader {
+  std::uint32_t magic = kSetupMagic;
+  std::uint16_t version = kSetupVersion;
+  SetupType type = SetupType::kHello;
+  std::uint8_t flags = 0;
+  std::uint32_t grants = 0;
+  std::uint32_t body_bytes = 0;
+  std::uint32_t wire_slots = 0;
+  std::uint32_t message_bytes_max = 0;
+  std::uint32_t reason = 0;  // kNotice: FailureCause
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(SetupHeader) == 32 && offsetof(SetupHeader, reason) == 24);
+
+// A message as it is sent or after it was received and checked for form.
+struct SetupMessage {
+  SetupHeader header;
+  std::vector<RemoteRegion> regions;
+  std::vector<std::byte> body;
+  std::vector<UniqueFd> descriptors;  // received: wire, wake-up, one a region
+};
+
+struct PeerIdentity {
+  pid_t pid = 0;
+  uid_t uid = 0;
+  std::string text() const;  // "process 4711 (user 0)"
+};
+
+// Who is at the other end, by the kernel's word.
+PeerIdentity peer_identity(const UniqueFd& socket);
+// Same user or root.
+bool peer_allowed(const PeerIdentity& peer) noexcept;
+
+// Sends header, regions, body and the descriptors. Throws SetupError{kRefused} if the peer is gone.
+void send_setup(const UniqueFd& socket, SetupHeader header, std::span<const RemoteRegion> regions,
+                std::span<const std::byte> body, std::span<const int> descriptors);
+
+// nullopt: nothing there yet. Throws SetupError: kProtocol (not our form, other version), kRefused
+// (end of file).
+std::optional<SetupMessage> receive_setup(const UniqueFd& socket);
+
+// Waits for a message until the deadline. Throws as receive_setup, or kTimeout naming `what`.
+SetupMessage await_setup(const UniqueFd& socket, Deadline deadline, const std::string& what);
+
+}  // namespace tickpath::rdma::detail

@@ -1,0 +1,81 @@
+#include "common/rdma/rdma.hpp"
+
+#include "common/rdma/detail/shm_device.hpp"
+
+namespace tickpath::rdma {
+
+std::unique_ptr<Device> open_device(const std::string& provider, const std::string& device) {
+  if (provider == "shm") {
+    if (!device.empty() && device != "shm0") {
+      throw SetupError(SetupCause::kNoDevice,
+                       "the shm provider has one device, shm0; there is no " + device);
+    }
+    return std::make_unique<detail::ShmDevice>();
+  }
+  throw SetupError(SetupCause::kNoDevice,
+                   "no fabric provider is called \"" + provider + "\"; this build has: shm");
+}
+
+std::string_view to_string(CompletionStatus status) noexcept {
+  switch (status) {
+    case CompletionStatus::kSuccess:
+      return "success";
+    case CompletionStatus::kLocalLength:
+      return "local length error";
+    case CompletionStatus::kLocalProtection:
+      return "local protection error";
+    case CompletionStatus::kFlushed:
+      return "flushed";
+    case CompletionStatus::kRemoteAccess:
+      return "remote access error";
+    case CompletionStatus::kRemoteInvalid:
+      return "remote invalid request";
+    case CompletionStatus::kRetryExceeded:
+      return "retry exceeded";
+    case CompletionStatus::kRnrRetryExceeded:
+      return "RNR retry exceeded";
+    case CompletionStatus::kGeneral:
+      return "general error";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Opcode opcode) noexcept {
+  switch (opcode) {
+    case Opcode::kWrite:
+      return "WRITE";
+    case Opcode::kWriteWithImm:
+      return "WRITE_WITH_IMM";
+    case Opcode::kSend:
+      return "SEND";
+    case Opcode::kSendWithImm:
+      return "SEND_WITH_IMM";
+    case Opcode::kRead:
+      return "READ";
+    case Opcode::kFetchAdd:
+      return "FETCH_ADD";
+    case Opcode::kCompareSwap:
+      return "COMPARE_SWAP";
+    case Opcode::kRecv:
+      return "RECV";
+    case Opcode::kRecvWithImm:
+      return "RECV_WITH_IMM";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(PostStatus status) noexcept {
+  switch (status) {
+    case PostStatus::kOk:
+      return "ok";
+    case PostStatus::kQueueFull:
+      return "queue full";
+    case PostStatus::kNotReady:
+      return "not ready";
+    case PostStatus::kBadRequest:
+      return "bad request";
+  }
+  return "unknown";
+}
+
+}  // namespace tickpath::rdma
