@@ -46,21 +46,18 @@ void print_environment(std::string_view what) {
               static_cast<double>(clock::tsc_hz()) / 1e6, measurement_cost_ns());
 }
 
-std::vector<std::uint64_t> Samples::sorted() const {
-  std::vector<std::uint64_t> result = ticks_;
+std::vector<std::int64_t> Samples::sorted() const {
+  std::vector<std::int64_t> result(ticks_.begin(), ticks_.end());
   std::sort(result.begin(), result.end());
   return result;
 }
 
 double Samples::percentile_ns(double percent) const {
-  const auto ordered = sorted();
-  std::vector<std::int64_t> values(ordered.begin(), ordered.end());
-  return to_ns(static_cast<std::uint64_t>(trace::percentile(values, percent)));
+  return to_ns(static_cast<std::uint64_t>(trace::percentile(sorted(), percent)));
 }
 
 void Samples::print(std::string_view label, std::string_view note) const {
-  const auto ordered = sorted();
-  const std::vector<std::int64_t> values(ordered.begin(), ordered.end());
+  const std::vector<std::int64_t> values = sorted();
   const auto at = [&](double percent) {
     return to_ns(static_cast<std::uint64_t>(trace::percentile(values, percent)));
   };

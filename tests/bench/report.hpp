@@ -36,7 +36,7 @@ class Samples {
   void print(std::string_view label, std::string_view note = "") const;
 
  private:
-  std::vector<std::uint64_t> sorted() const;
+  std::vector<std::int64_t> sorted() const;
   std::vector<std::uint64_t> ticks_;
 };
 
