@@ -41,8 +41,8 @@ std::uint8_t checksum(std::string_view bytes) noexcept;
 class Fields {
  public:
   // Indexes a framed message. False if it is not tag=value fields all along, a known tag comes
-  // twice, or the first three tags are not 8, 9, 35 (bad_tag() names the culprit where there is
-  // one).
+  // twice, or the first three tags are not 8, 9, 35. bad_tag() names the culprit; it is 0 where not
+  // even a tag could be read, and the fields before that place are indexed all the same.
   bool scan(std::string_view message) noexcept;
 
   // Empty when absent. `tag` must be one of the known tags (codec.cpp), others are not indexed.
@@ -127,6 +127,10 @@ class Encoder {
   // Heartbeat, MsgType 0; test_request_id (112) empty when it answers none, at most kTextMax.
   std::size_t encode_heartbeat(char* out, std::string_view test_request_id, std::uint32_t seq,
                                const char* now) const noexcept;
+  // Reject, MsgType 3, of a message whose fields cannot be told apart: reason 0, Invalid tag
+  // number.
+  std::size_t encode_reject(char* out, std::uint32_t refused_seq, std::string_view refused_type,
+                            std::uint32_t seq, const char* now) const noexcept;
 
  private:
   class Body;

@@ -213,4 +213,13 @@ std::size_t Encoder::encode_heartbeat(char* out, std::string_view test_request_i
   return finish(out, body.at());
 }
 
+std::size_t Encoder::encode_reject(char* out, std::uint32_t refused_seq,
+                                   std::string_view refused_type, std::uint32_t seq,
+                                   const char* now) const noexcept {
+  Body body(begin(out, '3', seq, now));
+  body.raw("45=").number(refused_seq).raw("372=").text(refused_type.substr(0, 2));
+  body.raw("373=0\x01").free_text("Invalid tag number");
+  return finish(out, body.at());
+}
+
 }  // namespace tickpath::fix

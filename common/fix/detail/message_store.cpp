@@ -1,0 +1,149 @@
+#include "common/fix/detail/message_store.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::fix::detail {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4096;
+static_assert(sizeof(StoreHeader) <= kHeaderBytes);
+
+// Closes on the way out of a failing constructor.
+class FileCloser {
+ public:
+  explicit FileCloser(int file) noexcept : file_(file) {}
+  ~FileCloser() {
+    if (file_ >= 0) ::close(file_);
+  }
+  FileCloser(const FileCloser&) = delete;
+  FileCloser& operator=(const FileCloser&) = delete;
+  int release() noexcept { return std::exchange(file_, -1); }
+  int get() const noexcept { return file_; }
+
+ private:
+  int file_;
+};
+
+}  // namespace
+
+MessageStore::MessageStore(const std::string& path, std::uint32_t slots, std::string_view sender,
+                           std::string_view target)
+    : mask_(slots - 1) {
+  if (slots == 0 || (slots & mask_) != 0)
+    throw Error("FIX store " + path + ": the number of messages kept must be a power of two");
+  FileCloser file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (file.get() < 0) throw SystemError("cannot open FIX store " + path, errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error("FIX store " + path + " is in use by another process; end that one first");
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw SystemError("cannot stat " + path, errno);
+  mapped_bytes_ = kHeaderBytes + std::size_t{slots} * kSlotBytes;
+  const bool fresh = status.st_size == 0;
+  if (!fresh && static_cast<std::size_t>(status.st_size) != mapped_bytes_)
+    throw Error("FIX store " + path + " has another size than " + std::to_string(slots) +
+                " messages need; set store_messages back, or move the file away (sequence numbers "
+                "are lost with it)");
+  // Space is reserved now: a full disk must not raise SIGBUS in the middle of trading.
+  if (fresh) {
+    const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(mapped_bytes_));
+    if (error != 0) throw SystemError("cannot reserve space for FIX store " + path, error);
+  }
+  void* base = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      file.get(), 0);
+  if (base == MAP_FAILED) throw SystemError("cannot map FIX store " + path, errno);
+  header_ = static_cast<StoreHeader*>(base);
+  slots_ = reinterpret_cast<StoreSlot*>(static_cast<char*>(base) + kHeaderBytes);
+  try {
+    if (fresh)
+      create_header(sender, target, slots);
+    else
+      check_header(path, sender, target, slots);
+  } catch (...) {
+    ::munmap(base, mapped_bytes_);
+    throw;
+  }
+  file_ = file.release();
+}
+
+MessageStore::~MessageStore() {
+  ::munmap(header_, mapped_bytes_);
+  ::close(file_);
+}
+
+void MessageStore::create_header(std::string_view sender, std::string_view target,
+                                 std::uint32_t slots) {
+  *header_ = {};
+  sender.copy(header_->sender, kCompIdMax);
+  target.copy(header_->target, kCompIdMax);
+  header_->slots = slots;
+  header_->slot_bytes = kSlotBytes;
+  header_->next_sender = 1;
+  header_->next_target = 1;
+  // Touched once for writing: a first write to a mapped page is a fault of a microsecond.
+  for (std::uint32_t seq = 0; seq < slots; ++seq) slot(seq).seq = 0;
+  // Last: a file without its magic was never completed.
+  std::memcpy(header_->magic, StoreHeader::kMagic, sizeof(StoreHeader::kMagic));
+}
+
+void MessageStore::check_header(const std::string& path, std::string_view sender,
+                                std::string_view target, std::uint32_t slots) const {
+  if (std::memcmp(header_->magic, StoreHeader::kMagic, sizeof(StoreHeader::kMagic)) != 0 ||
+      header_->slots != slots || header_->slot_bytes != kSlotBytes || header_->next_sender == 0 ||
+      header_->next_target == 0)
+    throw Error(path +
+                " is not a FIX store of this version, or damaged; move it away to start "
+                "from sequence number 1");
+  if (sender != header_->sender || target != header_->target)
+    throw Error("FIX store " + path + " belongs to the session " + header_->sender + " -> " +
+                header_->target + ", not to " + std::string(sender) + " -> " + std::string(target));
+}
+
+char* MessageStore::begin_message() noexcept {
+  StoreSlot& place = slot(next_sender());
+  place.seq = 0;
+  return place.bytes;
+}
+
+void MessageStore::commit(std::size_t length) noexcept {
+  const std::uint32_t seq = next_sender();
+  StoreSlot& place = slot(seq);
+  place.length = static_cast<std::uint32_t>(length);
+  place.seq = seq;
+  set_next_sender(seq + 1);
+  // The next slot is cold: fetch it while nothing waits for it.
+  const char* next = reinterpret_cast<const char*>(&slot(seq + 1));
+  for (std::size_t line = 0; line < 5; ++line) __builtin_prefetch(next + 64 * line, 1);
+}
+
+bool MessageStore::put(std::uint32_t seq, std::string_view message) noexcept {
+  StoreSlot& place = slot(seq);
+  place.seq = 0;
+  if (message.size() > sizeof(place.bytes)) return false;
+  std::memcpy(place.bytes, message.data(), message.size());
+  place.length = static_cast<std::uint32_t>(message.size());
+  place.seq = seq;
+  return true;
+}
+
+std::string_view MessageStore::get(std::uint32_t seq) const noexcept {
+  const StoreSlot& place = slot(seq);
+  if (seq == 0 || place.seq != seq || place.length > sizeof(place.bytes)) return {};
+  return {place.bytes, place.length};
+}
+
+void MessageStore::reset() noexcept {
+  for (std::uint32_t index = 0; index <= mask_; ++index) slots_[index].seq = 0;
+  set_next_sender(1);
+  set_next_target(1);
+}
+
+}  // namespace tickpath::fix::detail

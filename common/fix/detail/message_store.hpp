@@ -1,0 +1,89 @@
+// The session's message store: a memory-mapped file of sequence numbers and sent messages.
+//
+// File: one header page, then `slots` slots of kSlotBytes, used as a ring by sequence number.
+// Writing is a copy into mapped memory: no system call. What is written survives the end of the
+// process (the pages belong to the kernel), not a power cut.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/fix/messages.hpp"
+
+namespace tickpath::fix::detail {
+
+// 0 seq (0: empty) | 4 length | 8 bytes
+struct StoreSlot {
+  std::uint32_t seq;
+  std::uint32_t length;
+  char bytes[632];
+};
+inline constexpr std::size_t kSlotBytes = 640;  // whole cache lines
+static_assert(sizeof(StoreSlot) == kSlotBytes && sizeof(StoreSlot::bytes) >= kMessageBytesMax);
+
+// First page of the file, host order, version 1.
+struct StoreHeader {
+  static constexpr char kMagic[8] = {'t', 'k', 'f', 'i', 'x', 's', 't', '1'};
+  char magic[8];
+  std::uint32_t slots;
+  std::uint32_t slot_bytes;
+  char sender[kCompIdMax + 8];  // NUL-padded
+  char target[kCompIdMax + 8];
+  std::uint32_t next_sender;
+  std::uint32_t next_target;
+};
+
+class MessageStore {
+ public:
+  // Opens or creates `path` and maps it with every page present. Throws SystemError (system calls),
+  // Error (another session's file, a damaged one, in use by another process).
+  MessageStore(const std::string& path, std::uint32_t slots, std::string_view sender,
+               std::string_view target);
+  ~MessageStore();
+  MessageStore(const MessageStore&) = delete;
+  MessageStore& operator=(const MessageStore&) = delete;
+
+  // Polling thread, or any thread for a recent value. Relaxed: nothing is ordered by them.
+  std::uint32_t next_sender() const noexcept { return number(header_->next_sender); }
+  std::uint32_t next_target() const noexcept { return number(header_->next_target); }
+
+  void set_next_sender(std::uint32_t seq) noexcept { set(header_->next_sender, seq); }
+  void set_next_target(std::uint32_t seq) noexcept { set(header_->next_target, seq); }
+
+  // Where the message with number next_sender() is to be encoded; its old content is gone.
+  // The number is not used up before commit().
+  char* begin_message() noexcept;
+  // The message is complete: stores it and advances next_sender(). A process that dies between this
+  // and the write to the socket leaves a gap at the peer, which asks for a resend: sent once.
+  void commit(std::size_t length) noexcept;
+
+  // A message sent by someone else (QuickFIX). False if it does not fit: it is then unknown.
+  bool put(std::uint32_t seq, std::string_view message) noexcept;
+  // The message with this number; empty if it was never stored or is overwritten.
+  std::string_view get(std::uint32_t seq) const noexcept;
+  // Both numbers to 1, every message forgotten.
+  void reset() noexcept;
+
+ private:
+  StoreSlot& slot(std::uint32_t seq) const noexcept { return slots_[seq & mask_]; }
+  static std::uint32_t number(std::uint32_t& value) noexcept {
+    return std::atomic_ref<std::uint32_t>(value).load(std::memory_order_relaxed);
+  }
+  static void set(std::uint32_t& value, std::uint32_t seq) noexcept {
+    std::atomic_ref<std::uint32_t>(value).store(seq, std::memory_order_relaxed);
+  }
+  void create_header(std::string_view sender, std::string_view target, std::uint32_t slots);
+  void check_header(const std::string& path, std::string_view sender, std::string_view target,
+                    std::uint32_t slots) const;
+
+  int file_ = -1;
+  StoreHeader* header_ = nullptr;
+  StoreSlot* slots_ = nullptr;
+  std::uint32_t mask_ = 0;
+  std::size_t mapped_bytes_ = 0;
+};
+
+}  // namespace tickpath::fix::detail

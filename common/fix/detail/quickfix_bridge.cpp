@@ -1,0 +1,287 @@
+// Compiled as C++14: see the header. Includes none of our C++20 headers.
+#include "common/fix/detail/quickfix_bridge.hpp"
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <vector>
+
+#include <quickfix/Application.h>
+#include <quickfix/Log.h>
+#include <quickfix/MessageStore.h>
+#include <quickfix/Responder.h>
+#include <quickfix/Session.h>
+#include <quickfix/SessionFactory.h>
+#include <quickfix/SessionSettings.h>
+
+// QuickFIX's virtual functions carry exception specifications; an override must repeat them.
+#pragma GCC diagnostic ignored "-Wdeprecated"
+
+namespace tickpath {
+namespace fix {
+namespace detail {
+namespace {
+
+// QuickFIX's store interface over the owner's store.
+class Store final : public FIX::MessageStore {
+ public:
+  explicit Store(BridgeHooks& hooks) : hooks_(hooks) {}
+
+  bool set(int seq, const std::string& message) noexcept override {
+    return hooks_.store_put(seq, message.data(), message.size());
+  }
+  void get(int begin, int end, std::vector<std::string>& messages) const
+      throw(FIX::IOException) override {
+    messages.clear();
+    for (int seq = begin; seq <= end; ++seq) {
+      const char* bytes = nullptr;
+      std::size_t length = 0;
+      if (hooks_.store_get(seq, &bytes, &length)) messages.emplace_back(bytes, length);
+    }
+  }
+  int getNextSenderMsgSeqNum() const noexcept override { return hooks_.next_sender(); }
+  int getNextTargetMsgSeqNum() const noexcept override { return hooks_.next_target(); }
+  void setNextSenderMsgSeqNum(int seq) noexcept override { hooks_.set_next_sender(seq); }
+  void setNextTargetMsgSeqNum(int seq) noexcept override { hooks_.set_next_target(seq); }
+  void incrNextSenderMsgSeqNum() noexcept override {
+    hooks_.set_next_sender(hooks_.next_sender() + 1);
+  }
+  void incrNextTargetMsgSeqNum() noexcept override {
+    hooks_.set_next_target(hooks_.next_target() + 1);
+  }
+  // QuickFIX resets a session whose store was created before today's session time began. Ours runs
+  // without end: it was always created now. Numbers start anew only on request.
+  FIX::UtcTimeStamp getCreationTime() const throw(FIX::IOException) override {
+    return FIX::UtcTimeStamp();
+  }
+  void reset() noexcept override { hooks_.store_reset(); }
+  void refresh() noexcept override {}
+
+ private:
+  BridgeHooks& hooks_;
+};
+
+class StoreFactory final : public FIX::MessageStoreFactory {
+ public:
+  explicit StoreFactory(BridgeHooks& hooks) : hooks_(hooks) {}
+  FIX::MessageStore* create(const FIX::SessionID&) override { return new Store(hooks_); }
+  void destroy(FIX::MessageStore* store) override { delete store; }
+
+ private:
+  BridgeHooks& hooks_;
+};
+
+class EventLog final : public FIX::Log {
+ public:
+  explicit EventLog(BridgeHooks& hooks) : hooks_(hooks) {}
+  void clear() override {}
+  void backup() override {}
+  void onIncoming(const std::string&) override {}
+  void onOutgoing(const std::string&) override {}
+  void onEvent(const std::string& text) override { hooks_.on_event(text.data(), text.size()); }
+
+ private:
+  BridgeHooks& hooks_;
+};
+
+class EventLogFactory final : public FIX::LogFactory {
+ public:
+  explicit EventLogFactory(BridgeHooks& hooks) : hooks_(hooks) {}
+  FIX::Log* create() override { return new EventLog(hooks_); }
+  FIX::Log* create(const FIX::SessionID&) override { return new EventLog(hooks_); }
+  void destroy(FIX::Log* log) override { delete log; }
+
+ private:
+  BridgeHooks& hooks_;
+};
+
+class Transport final : public FIX::Responder {
+ public:
+  explicit Transport(BridgeHooks& hooks) : hooks_(hooks) {}
+  bool send(const std::string& bytes) override { return hooks_.write(bytes.data(), bytes.size()); }
+  void disconnect() override { hooks_.close_transport(); }
+
+ private:
+  BridgeHooks& hooks_;
+};
+
+class Application final : public FIX::Application {
+ public:
+  explicit Application(BridgeHooks& hooks) : hooks_(hooks) {}
+  void onCreate(const FIX::SessionID&) override {}
+  void onLogon(const FIX::SessionID&) override { hooks_.on_logon(); }
+  void onLogout(const FIX::SessionID&) override { hooks_.on_logout(); }
+  void toAdmin(FIX::Message&, const FIX::SessionID&) override {}
+  void toApp(FIX::Message&, const FIX::SessionID&) throw(FIX::DoNotSend) override {}
+  void fromAdmin(const FIX::Message& message,
+                 const FIX::SessionID&) throw(FIX::FieldNotFound, FIX::IncorrectDataFormat,
+                                              FIX::IncorrectTagValue, FIX::RejectLogon) override {
+    if (message.getHeader().getField(FIX::FIELD::MsgType) != FIX::MsgType_Reject) return;
+    const std::string text = message.toString();
+    hooks_.on_session_reject(text.data(), text.size());
+  }
+  void fromApp(const FIX::Message& message,
+               const FIX::SessionID&) throw(FIX::FieldNotFound, FIX::IncorrectDataFormat,
+                                            FIX::IncorrectTagValue,
+                                            FIX::UnsupportedMessageType) override {
+    const std::string text = message.toString();
+    const AppVerdict verdict = hooks_.on_app_message(text.data(), text.size());
+    switch (verdict.kind) {
+      case AppVerdict::kAccept:
+        return;
+      case AppVerdict::kMissingTag:
+        throw FIX::FieldNotFound(verdict.tag);
+      case AppVerdict::kBadFormat:
+        throw FIX::IncorrectDataFormat(verdict.tag);
+      case AppVerdict::kBadValue:
+        throw FIX::IncorrectTagValue(verdict.tag);
+      case AppVerdict::kUnsupportedType:
+        throw FIX::UnsupportedMessageType();
+    }
+  }
+
+ private:
+  BridgeHooks& hooks_;
+};
+
+FIX::Dictionary settings_of(const BridgeOptions& options) {
+  FIX::Dictionary settings;
+  settings.setString(FIX::CONNECTION_TYPE, options.initiator ? "initiator" : "acceptor");
+  // Start equal to end: always in session (QuickFIX, TimeRange).
+  settings.setString(FIX::START_TIME, "00:00:00");
+  settings.setString(FIX::END_TIME, "00:00:00");
+  settings.setBool(FIX::USE_DATA_DICTIONARY, false);
+  settings.setBool(FIX::CHECK_LATENCY, false);
+  settings.setInt(FIX::HEARTBTINT, options.heartbeat_s);
+  settings.setInt(FIX::LOGON_TIMEOUT, options.logon_timeout_s);
+  settings.setInt(FIX::LOGOUT_TIMEOUT, options.logout_timeout_s);
+  settings.setBool(FIX::RESET_ON_LOGON, options.reset_on_logon);
+  return settings;
+}
+
+// The time `age_ns` ago.
+FIX::UtcTimeStamp ago(std::int64_t age_ns) {
+  using std::chrono::nanoseconds;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t at =
+      std::chrono::duration_cast<nanoseconds>(now).count() - (age_ns > 0 ? age_ns : 0);
+  return FIX::UtcTimeStamp(static_cast<time_t>(at / 1000000000), static_cast<int>(at % 1000000000),
+                           9);
+}
+
+}  // namespace
+
+class QuickFixBridge::Impl {
+ public:
+  Impl(const BridgeOptions& options, BridgeHooks& hooks)
+      : hooks_(hooks),
+        application_(hooks),
+        stores_(hooks),
+        logs_(hooks),
+        transport_(hooks),
+        factory_(application_, stores_, &logs_),
+        session_(factory_.create(FIX::SessionID("FIX.4.2", options.sender, options.target),
+                                 settings_of(options))) {}
+
+  // A failure inside QuickFIX is told and costs the connection, never the program.
+  template <class Work>
+  void guarded(Work&& work) noexcept {
+    try {
+      work();
+    } catch (const FIX::InvalidMessage&) {
+      // Garbled: QuickFIX has logged it, and a garbled message is disregarded.
+    } catch (const std::exception& error) {
+      fail(error.what());
+    } catch (...) {
+      fail("unknown exception inside QuickFIX");
+    }
+  }
+
+  FIX::Session& session() noexcept { return *session_; }
+  // Session keeps its state private, but hands it out as the Log that it also is.
+  FIX::SessionState& state() noexcept {
+    return static_cast<FIX::SessionState&>(*session_->getLog());
+  }
+  Transport& transport() noexcept { return transport_; }
+
+ private:
+  void fail(const char* what) noexcept {
+    hooks_.on_event(what, std::char_traits<char>::length(what));
+    try {
+      session_->disconnect();
+    } catch (...) {
+      hooks_.close_transport();
+    }
+  }
+
+  BridgeHooks& hooks_;
+  Application application_;
+  StoreFactory stores_;
+  EventLogFactory logs_;
+  Transport transport_;
+  FIX::SessionFactory factory_;
+  std::unique_ptr<FIX::Session> session_;
+};
+
+QuickFixBridge::QuickFixBridge(const BridgeOptions& options, BridgeHooks& hooks) {
+  try {
+    impl_.reset(new Impl(options, hooks));
+  } catch (const std::exception& error) {
+    throw std::runtime_error(error.what());
+  }
+}
+
+QuickFixBridge::~QuickFixBridge() = default;
+
+void QuickFixBridge::attach() noexcept {
+  impl_->guarded([this] {
+    impl_->session().logon();  // enables it: a logout before had disabled it
+    impl_->session().setResponder(&impl_->transport());
+    impl_->session().next();
+  });
+}
+
+void QuickFixBridge::receive(const char* message, std::size_t length) noexcept {
+  impl_->guarded([&] { impl_->session().next(std::string(message, length), FIX::UtcTimeStamp()); });
+}
+
+void QuickFixBridge::tick() noexcept {
+  impl_->guarded([this] { impl_->session().next(); });
+}
+
+void QuickFixBridge::logout(const char* reason, std::size_t length) noexcept {
+  impl_->guarded([&] {
+    impl_->session().logout(std::string(reason, length));
+    impl_->session().next();
+  });
+}
+
+void QuickFixBridge::disconnect() noexcept {
+  impl_->guarded([this] { impl_->session().disconnect(); });
+}
+
+bool QuickFixBridge::logged_on() const noexcept { return impl_->session().isLoggedOn(); }
+
+bool QuickFixBridge::logout_pending() const noexcept {
+  return !impl_->session().isEnabled() || impl_->session().sentLogout();
+}
+
+bool QuickFixBridge::resend_pending() const noexcept { return impl_->state().resendRequested(); }
+
+int QuickFixBridge::heartbeat_s() const noexcept {
+  return impl_->session().getHeartBtInt().getValue();
+}
+
+void QuickFixBridge::sync_activity(std::int64_t sent_age_ns, std::int64_t received_age_ns,
+                                   bool received_since) noexcept {
+  impl_->guarded([&] {
+    impl_->state().lastSentTime(ago(sent_age_ns));
+    if (!received_since) return;
+    impl_->state().lastReceivedTime(ago(received_age_ns));
+    impl_->state().testRequest(0);
+  });
+}
+
+}  // namespace detail
+}  // namespace fix
+}  // namespace tickpath

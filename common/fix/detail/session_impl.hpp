@@ -1,0 +1,163 @@
+// What a Session is made of. session.cpp acquires and closes, session_datapath.cpp runs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/cpu.hpp"
+#include "common/base/datapath_guard.hpp"
+#include "common/base/spsc_ring.hpp"
+#include "common/clock/clock.hpp"
+#include "common/fix/codec.hpp"
+#include "common/fix/detail/message_store.hpp"
+#include "common/fix/detail/quickfix_bridge.hpp"
+#include "common/fix/session.hpp"
+
+namespace tickpath::fix {
+
+// One line for the control thread's log.
+struct EventLine {
+  // What QuickFIX says fits; a longer line is cut.
+  static constexpr std::size_t kTextBytes = 252;
+  std::uint32_t length;
+  char text[kTextBytes];
+};
+
+class Session::Impl final : public detail::BridgeHooks {
+ public:
+  explicit Impl(const SessionOptions& options);
+  ~Impl() override;
+
+  bool attach(int socket) noexcept;
+  bool poll(Handler& handler) noexcept;
+  void logout(std::string_view reason) noexcept;
+  void disconnect() noexcept;
+  bool pop_event(std::string& line);
+
+  template <class Message>
+  SendStatus send_request(const Message& message, SendTimes* times) noexcept;
+  template <class Message>
+  SendStatus send_report(const Message& message, SendTimes* times) noexcept;
+
+  // Relaxed, here and where they are set: readers on other threads want a recent value.
+  bool connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
+  bool logged_on() const noexcept { return logged_on_.load(std::memory_order_relaxed); }
+  int fd() const noexcept { return fd_; }
+  bool wants_write() const noexcept { return pending_bytes() != 0; }
+  detail::MessageStore& store() noexcept { return store_; }
+  const SessionCounters& counters() const noexcept { return counters_; }
+
+  // detail::BridgeHooks: called by QuickFIX, inside a call of ours.
+  bool store_put(int seq, const char* message, std::size_t length) override;
+  bool store_get(int seq, const char** message, std::size_t* length) override;
+  int next_sender() const override { return static_cast<int>(store_.next_sender()); }
+  int next_target() const override { return static_cast<int>(store_.next_target()); }
+  void set_next_sender(int seq) override { store_.set_next_sender(static_cast<unsigned>(seq)); }
+  void set_next_target(int seq) override { store_.set_next_target(static_cast<unsigned>(seq)); }
+  void store_reset() override { store_.reset(); }
+  bool write(const char* bytes, std::size_t length) override;
+  void close_transport() override;
+  void on_logon() override;
+  void on_logout() override;
+  void on_event(const char* text, std::size_t length) override;
+  detail::AppVerdict on_app_message(const char* message, std::size_t length) override;
+  void on_session_reject(const char* message, std::size_t length) override;
+
+ private:
+  // Calls QuickFIX with its clocks brought up to date, then reads back what became of the session.
+  template <class Work>
+  void quickfix(Work&& work) noexcept;
+
+  bool receive() noexcept;
+  void dispatch() noexcept;
+  void handle(std::string_view message) noexcept;
+  bool in_sequence() const noexcept;
+  bool handle_in_place() noexcept;
+  bool answer_test_request() noexcept;
+  bool reject_unreadable() noexcept;
+  template <class Message>
+  bool deliver(Message& message,
+               void (Handler::*callback)(const Message&, const MessageInfo&) noexcept,
+               DecodeResult& result) noexcept;
+  bool deliver_application(DecodeResult& result) noexcept;
+  bool is_ours_to_take(char msg_type) const noexcept;
+
+  template <class Message>
+  SendStatus encode_and_send(const Message& message, bool transmit_now, SendTimes* times) noexcept;
+  void send_heartbeat(std::string_view test_request_id) noexcept;
+  template <class Encode>
+  void send_admin(Encode&& encode) noexcept;
+  bool transmit(const char* bytes, std::size_t length) noexcept;
+  void keep(const char* bytes, std::size_t length) noexcept;
+  bool flush() noexcept;
+  void timers(TscTicks now) noexcept;
+  void drop(std::string_view why) noexcept;
+  const char* utc_now() noexcept;
+  std::size_t pending_bytes() const noexcept { return tx_end_ - tx_begin_; }
+  TscTicks ticks(double seconds) const noexcept {
+    return converter_.from_ns(static_cast<std::uint64_t>(seconds * 1e9));
+  }
+
+  const SessionOptions options_;
+  detail::MessageStore store_;
+  Encoder encoder_;
+  UtcText utc_;
+  clock::TickConverter converter_;
+  clock::Pair base_;  // where SendingTime counts from, renewed by timers()
+  SessionCounters counters_;
+  SpscRing<EventLine> events_;
+
+  std::vector<char> rx_;
+  std::size_t rx_begin_ = 0;
+  std::size_t rx_end_ = 0;
+  std::vector<char> tx_;  // bytes that the kernel did not take, from tx_begin_ to tx_end_
+  std::size_t tx_begin_ = 0;
+  std::size_t tx_end_ = 0;
+
+  Fields fields_;  // of the message being handled
+  MessageInfo info_{};
+  Handler* handler_ = nullptr;   // inside poll() only
+  bool logout_untold_ = false;   // a logout happened outside poll()
+  bool broken_ = false;          // the kernel reported an error while sending
+  bool resend_pending_ = false;  // as QuickFIX said last
+  bool logout_pending_ = false;  // likewise
+  bool received_since_sync_ = false;
+  int fd_ = -1;
+  std::uint64_t heartbeat_ticks_ = 0;
+  TscTicks last_sent_;
+  TscTicks last_received_;
+  TscTicks next_timer_;
+  std::atomic<bool> connected_{false};
+  std::atomic<bool> logged_on_{false};
+
+  detail::QuickFixBridge bridge_;  // last: it uses the hooks above from its construction on
+};
+
+template <class Work>
+void Session::Impl::quickfix(Work&& work) noexcept {
+  SessionScope allocating;  // QuickFIX allocates; this is the rare path
+  const TscTicks now = tsc_now();
+  bridge_.sync_activity(static_cast<std::int64_t>(converter_.to_ns(now - last_sent_)),
+                        static_cast<std::int64_t>(converter_.to_ns(now - last_received_)),
+                        std::exchange(received_since_sync_, false));
+  work();
+  logged_on_.store(bridge_.logged_on(), std::memory_order_relaxed);
+  resend_pending_ = bridge_.resend_pending();
+  logout_pending_ = bridge_.logout_pending();
+}
+
+template <class Encode>
+void Session::Impl::send_admin(Encode&& encode) noexcept {
+  // Full: the peer does not read, so it misses nothing; its silence ends the session soon.
+  if (pending_bytes() + kMessageBytesMax > options_.send_buffer_bytes) return;
+  char* const out = store_.begin_message();
+  const std::size_t length = encode(out, store_.next_sender(), utc_now());
+  store_.commit(length);
+  counters_.sent.add();
+  counters_.sent_in_place.add();
+  transmit(out, length);
+}
+
+}  // namespace tickpath::fix

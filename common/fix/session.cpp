@@ -1,0 +1,172 @@
+#include "common/fix/session.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fix/detail/session_impl.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+// Lines kept for the control thread; a logon with its resends takes about ten.
+constexpr std::size_t kEventLines = 256;
+
+// Every reason a session could not work with, before anything is opened.
+const SessionOptions& checked(const SessionOptions& options) {
+  const auto comp_id = [](const std::string& value, const char* name) {
+    if (value.empty() || value.size() > kCompIdMax ||
+        value.find_first_of(std::string("\x01=", 2)) != std::string::npos)
+      throw Error(std::string("FIX ") + name + " '" + value + "': 1 to " +
+                  std::to_string(kCompIdMax) + " characters without '=' are needed");
+  };
+  comp_id(options.sender, "SenderCompID");
+  comp_id(options.target, "TargetCompID");
+  if (options.heartbeat_s < 1 || options.heartbeat_s > 3600)
+    throw Error("FIX heartbeat must be 1 s to 3600 s");
+  if (options.receive_buffer_bytes < 65536 || options.send_buffer_bytes < 65536)
+    throw Error("FIX receive and send buffers need at least 65536 bytes");
+  return options;
+}
+
+detail::BridgeOptions bridge_options(const SessionOptions& options) {
+  detail::BridgeOptions bridge;
+  bridge.initiator = options.role == SessionRole::kInitiator;
+  bridge.sender = options.sender;
+  bridge.target = options.target;
+  bridge.heartbeat_s = static_cast<int>(options.heartbeat_s);
+  bridge.logon_timeout_s = static_cast<int>(options.logon_timeout_s);
+  bridge.logout_timeout_s = static_cast<int>(options.logout_timeout_s);
+  bridge.reset_on_logon = bridge.initiator && options.reset_on_logon;
+  return bridge;
+}
+
+}  // namespace
+
+Session::Impl::Impl(const SessionOptions& options)
+    : options_(checked(options)),
+      store_(options.store_path, options.store_messages, options.sender, options.target),
+      encoder_(options.sender, options.target),
+      base_(clock::read_pair()),
+      events_(kEventLines),
+      rx_(options.receive_buffer_bytes),
+      tx_(options.send_buffer_bytes),
+      bridge_(bridge_options(options), *this) {
+  utc_.at(base_.realtime_ns);  // the first use of gmtime_r reads the zone settings: not later
+}
+
+Session::Impl::~Impl() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool Session::Impl::attach(int socket) noexcept {
+  if (fd_ >= 0) {
+    ::close(socket);
+    return false;
+  }
+  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
+  const int on = 1;  // fails on a socketpair, which needs no such option
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  fd_ = socket;
+  rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
+  broken_ = false;
+  logout_pending_ = false;
+  last_sent_ = last_received_ = tsc_now();
+  received_since_sync_ = true;
+  connected_.store(true, std::memory_order_relaxed);
+  quickfix([this] { bridge_.attach(); });
+  return true;
+}
+
+void Session::Impl::logout(std::string_view reason) noexcept {
+  if (fd_ < 0) return;
+  quickfix([&] { bridge_.logout(reason.data(), reason.size()); });
+}
+
+void Session::Impl::disconnect() noexcept {
+  if (fd_ >= 0) quickfix([this] { bridge_.disconnect(); });
+}
+
+void Session::Impl::close_transport() {
+  if (fd_ < 0) return;
+  if (!broken_) flush();  // a Logout may still wait here
+  ::close(fd_);
+  fd_ = -1;
+  rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
+  counters_.disconnects.add();
+  connected_.store(false, std::memory_order_relaxed);
+}
+
+bool Session::Impl::store_put(int seq, const char* message, std::size_t length) {
+  const auto number = static_cast<std::uint32_t>(seq);
+  if (store_.put(number, {message, length})) return true;
+  // Too long for a slot: an administrative message with a long text. A resend would skip it, and a
+  // heartbeat of the same number is skipped just so.
+  char stand_in[kMessageBytesMax];
+  return store_.put(number, {stand_in, encoder_.encode_heartbeat(stand_in, {}, number, utc_now())});
+}
+
+bool Session::Impl::store_get(int seq, const char** message, std::size_t* length) {
+  const std::string_view found = store_.get(static_cast<std::uint32_t>(seq));
+  *message = found.data();
+  *length = found.size();
+  return !found.empty();
+}
+
+void Session::Impl::on_logon() {
+  heartbeat_ticks_ = ticks(bridge_.heartbeat_s()).value;
+  logged_on_.store(true, std::memory_order_relaxed);
+  counters_.logons.add();
+  if (handler_ != nullptr) handler_->on_logon();
+}
+
+void Session::Impl::on_logout() {
+  const bool was_on = logged_on_.exchange(false, std::memory_order_relaxed);
+  if (!was_on) return;  // the logon never succeeded
+  if (handler_ != nullptr)
+    handler_->on_logout();
+  else
+    logout_untold_ = true;
+}
+
+void Session::Impl::on_event(const char* text, std::size_t length) {
+  EventLine line;
+  line.length = static_cast<std::uint32_t>(std::min(length, EventLine::kTextBytes));
+  std::memcpy(line.text, text, line.length);
+  // Full: nobody reads the log, so the line is of no use either.
+  (void)events_.try_push(line);
+}
+
+bool Session::Impl::pop_event(std::string& line) {
+  EventLine next;
+  if (!events_.try_pop(next)) return false;
+  line.assign(next.text, next.length);
+  return true;
+}
+
+// ------------------------------------------------------------------------------- the public face
+
+Session::Session(const SessionOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Session::~Session() = default;
+bool Session::attach(int socket) noexcept { return impl_->attach(socket); }
+bool Session::poll(Handler& handler) noexcept { return impl_->poll(handler); }
+void Session::logout(std::string_view reason) noexcept { impl_->logout(reason); }
+void Session::disconnect() noexcept { impl_->disconnect(); }
+bool Session::connected() const noexcept { return impl_->connected(); }
+bool Session::logged_on() const noexcept { return impl_->logged_on(); }
+std::uint32_t Session::next_sender_seq() const noexcept { return impl_->store().next_sender(); }
+std::uint32_t Session::next_target_seq() const noexcept { return impl_->store().next_target(); }
+void Session::set_next_target_seq(std::uint32_t seq) noexcept {
+  impl_->store().set_next_target(seq);
+}
+int Session::fd() const noexcept { return impl_->fd(); }
+bool Session::wants_write() const noexcept { return impl_->wants_write(); }
+const SessionCounters& Session::counters() const noexcept { return impl_->counters(); }
+bool Session::pop_event(std::string& line) { return impl_->pop_event(line); }
+
+}  // namespace tickpath::fix

@@ -1,0 +1,376 @@
+// The polling side of a Session: what runs for every message.
+#include <cerrno>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "common/base/datapath_guard.hpp"
+#include "common/fix/detail/session_impl.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+// A longer message is garbled. Ours are below kMessageBytesMax, QuickFIX's below a few kilobytes.
+constexpr std::size_t kIncomingBytesMax = 32768;
+
+// How often timers are looked at. Heartbeats are in seconds, so this is exact enough, and a logon
+// or logout in progress is driven by it.
+constexpr std::uint64_t kTimerPeriodNs = 50'000'000;
+
+// FIX 4.2, vol. 1, Test Request: after "a reasonable transmission time" beyond the heartbeat
+// interval; QuickFIX takes a fifth of it.
+constexpr double kSilenceFactor = 1.2;
+
+}  // namespace
+
+bool Session::Impl::poll(Handler& handler) noexcept {
+  handler_ = &handler;
+  if (std::exchange(logout_untold_, false)) handler.on_logout();
+  bool worked = false;
+  if (fd_ >= 0) {
+    if (wants_write()) worked = flush();
+    if (!broken_) worked |= receive();
+    const TscTicks now = tsc_now();
+    if (now >= next_timer_) timers(now);
+    if (broken_ && fd_ >= 0) drop("connection lost while sending");
+  }
+  handler_ = nullptr;
+  return worked;
+}
+
+// ------------------------------------------------------------------------------------ receiving
+
+bool Session::Impl::receive() noexcept {
+  if (rx_.size() - rx_end_ < kIncomingBytesMax) {
+    std::memmove(rx_.data(), rx_.data() + rx_begin_, rx_end_ - rx_begin_);
+    rx_end_ -= rx_begin_;
+    rx_begin_ = 0;
+  }
+  const ssize_t got = ::recv(fd_, rx_.data() + rx_end_, rx_.size() - rx_end_, MSG_DONTWAIT);
+  if (got < 0) {
+    if (errno != EAGAIN && errno != EINTR) drop("connection lost");
+    return false;
+  }
+  if (got == 0) {
+    drop("peer closed the connection");
+    return true;
+  }
+  info_.received = tsc_now();
+  rx_end_ += static_cast<std::size_t>(got);
+  counters_.bytes_received.add(static_cast<std::uint64_t>(got));
+  dispatch();
+  return true;
+}
+
+void Session::Impl::dispatch() noexcept {
+  while (rx_begin_ < rx_end_) {
+    const std::string_view bytes(rx_.data() + rx_begin_, rx_end_ - rx_begin_);
+    const Frame next = frame(bytes, kIncomingBytesMax);
+    if (next.status == FrameStatus::kIncomplete) return;
+    rx_begin_ += next.length;
+    if (next.status == FrameStatus::kGarbled) {
+      counters_.garbled.add();
+      continue;
+    }
+    const std::string_view message = bytes.substr(0, next.length);
+    if (next.status == FrameStatus::kBadChecksum) {
+      // Disregarded; but QuickFIX ends a connection that begins with a garbled Logon.
+      counters_.garbled.add();
+      quickfix([&] { bridge_.receive(message.data(), message.size()); });
+    } else {
+      handle(message);
+    }
+  }
+  if (rx_begin_ == rx_end_) rx_begin_ = rx_end_ = 0;
+}
+
+void Session::Impl::handle(std::string_view message) noexcept {
+  counters_.received.add();
+  last_received_ = info_.received;
+  received_since_sync_ = true;
+  if (logged_on() && !resend_pending_) {
+    const bool readable = fields_.scan(message);
+    if (in_sequence()) {
+      info_.seq_num = fields_.seq_num();
+      info_.poss_dup = false;
+      if (readable ? handle_in_place() : reject_unreadable()) {
+        // After the handler: a process that dies in between gets the message again.
+        store_.set_next_target(info_.seq_num + 1);
+        counters_.received_in_place.add();
+        return;
+      }
+    }
+  }
+  quickfix([&] { bridge_.receive(message.data(), message.size()); });
+}
+
+bool Session::Impl::in_sequence() const noexcept {
+  return fields_.seq_num() == store_.next_target() && !fields_.poss_dup() &&
+         fields_.get(49) == options_.target && fields_.get(56) == options_.sender &&
+         fields_.get(8) == "FIX.4.2" && fields_.has(52);
+}
+
+bool Session::Impl::handle_in_place() noexcept {
+  switch (fields_.msg_type()) {
+    case '0':
+      return true;
+    case '1':
+      return answer_test_request();
+    default:
+      DecodeResult result;
+      return is_ours_to_take(fields_.msg_type()) && deliver_application(result);
+  }
+}
+
+bool Session::Impl::answer_test_request() noexcept {
+  if (!fields_.has(112) || fields_.get(112).size() > kTextMax) return false;
+  send_heartbeat(fields_.get(112));
+  return true;
+}
+
+// A tag that is no number. QuickFIX disregards such a message as garbled although its checksum is
+// right, asks for a resend, and gets the same again: the session would stand still. FIX 4.2 has a
+// Reject for it (373=0, Invalid tag number).
+bool Session::Impl::reject_unreadable() noexcept {
+  if (fields_.bad_tag() != 0) return false;
+  counters_.rejected.add();
+  send_admin([this](char* out, std::uint32_t seq, const char* now) {
+    return encoder_.encode_reject(out, info_.seq_num, fields_.get(35), seq, now);
+  });
+  return true;
+}
+
+bool Session::Impl::is_ours_to_take(char msg_type) const noexcept {
+  switch (msg_type) {
+    case '8':
+    case '9':
+      return options_.role == SessionRole::kInitiator;
+    case 'D':
+    case 'F':
+    case 'G':
+      return options_.role == SessionRole::kAcceptor;
+    default:
+      return msg_type == 'j';
+  }
+}
+
+template <class Message>
+bool Session::Impl::deliver(Message& message,
+                            void (Handler::*callback)(const Message&, const MessageInfo&) noexcept,
+                            DecodeResult& result) noexcept {
+  result = decode(fields_, message);
+  if (!result) return false;
+  if (handler_ != nullptr) (handler_->*callback)(message, info_);
+  return true;
+}
+
+bool Session::Impl::deliver_application(DecodeResult& result) noexcept {
+  switch (fields_.msg_type()) {
+    case 'D': {
+      NewOrderSingle message;
+      return deliver(message, &Handler::on_new_order, result);
+    }
+    case 'F': {
+      OrderCancelRequest message;
+      return deliver(message, &Handler::on_cancel_request, result);
+    }
+    case 'G': {
+      OrderCancelReplaceRequest message;
+      return deliver(message, &Handler::on_replace_request, result);
+    }
+    case '8': {
+      ExecutionReport message;
+      return deliver(message, &Handler::on_execution_report, result);
+    }
+    case '9': {
+      OrderCancelReject message;
+      return deliver(message, &Handler::on_cancel_reject, result);
+    }
+    default: {
+      MessageReject message;
+      result = decode(fields_, message);
+      if (!result) return false;
+      Fields refused;
+      // What was refused may be unreadable from some field on; the id comes early.
+      (void)refused.scan(store_.get(message.ref_seq_num));
+      (void)parse_id(refused.get(11), message.ref_cl_ord_id);
+      if (handler_ != nullptr) handler_->on_message_reject(message, info_);
+      return true;
+    }
+  }
+}
+
+detail::AppVerdict Session::Impl::on_app_message(const char* message, std::size_t length) {
+  using detail::AppVerdict;
+  const auto refuse = [this](AppVerdict::Kind kind, std::uint32_t tag) {
+    counters_.rejected.add();
+    return AppVerdict{kind, static_cast<int>(tag)};
+  };
+  if (!fields_.scan({message, length}))
+    return refuse(AppVerdict::kBadValue, fields_.bad_tag() != 0 ? fields_.bad_tag() : 35);
+  if (!is_ours_to_take(fields_.msg_type())) return refuse(AppVerdict::kUnsupportedType, 35);
+  info_.seq_num = fields_.seq_num();
+  info_.poss_dup = fields_.poss_dup();
+  DecodeResult result;
+  if (deliver_application(result)) return AppVerdict{AppVerdict::kAccept, 0};
+  switch (result.status) {
+    case DecodeStatus::kMissingTag:
+      return refuse(AppVerdict::kMissingTag, result.tag);
+    case DecodeStatus::kBadFormat:
+      return refuse(AppVerdict::kBadFormat, result.tag);
+    default:
+      return refuse(AppVerdict::kBadValue, result.tag);
+  }
+}
+
+void Session::Impl::on_session_reject(const char* message, std::size_t length) {
+  if (!fields_.scan({message, length})) return;
+  info_.seq_num = fields_.seq_num();
+  info_.poss_dup = fields_.poss_dup();
+  DecodeResult result;
+  deliver_application(result);
+}
+
+// -------------------------------------------------------------------------------------- sending
+
+template <class Message>
+SendStatus Session::Impl::encode_and_send(const Message& message, bool transmit_now,
+                                          SendTimes* times) noexcept {
+  if (pending_bytes() + kMessageBytesMax > options_.send_buffer_bytes) [[unlikely]] {
+    counters_.send_refused.add();
+    return SendStatus::kFull;
+  }
+  char* const out = store_.begin_message();
+  const std::size_t length = encoder_.encode(out, message, store_.next_sender(), utc_now());
+  store_.commit(length);
+  if (times != nullptr) times->encoded = tsc_now();
+  counters_.sent.add();
+  counters_.sent_in_place.add();
+  if (!transmit_now) {
+    counters_.stored_only.add();
+    return SendStatus::kStored;
+  }
+  const bool taken = transmit(out, length);
+  if (times != nullptr) times->sent = last_sent_;
+  return taken ? SendStatus::kSent : SendStatus::kQueued;
+}
+
+template <class Message>
+SendStatus Session::Impl::send_request(const Message& message, SendTimes* times) noexcept {
+  if (!logged_on() || logout_pending_) [[unlikely]] {
+    counters_.send_refused.add();
+    return SendStatus::kDown;
+  }
+  return encode_and_send(message, true, times);
+}
+
+template <class Message>
+SendStatus Session::Impl::send_report(const Message& message, SendTimes* times) noexcept {
+  return encode_and_send(message, logged_on(), times);
+}
+
+void Session::Impl::send_heartbeat(std::string_view test_request_id) noexcept {
+  send_admin([&](char* out, std::uint32_t seq, const char* now) {
+    return encoder_.encode_heartbeat(out, test_request_id, seq, now);
+  });
+}
+
+bool Session::Impl::write(const char* bytes, std::size_t length) {
+  counters_.sent.add();
+  transmit(bytes, length);
+  return !broken_;
+}
+
+bool Session::Impl::transmit(const char* bytes, std::size_t length) noexcept {
+  std::size_t taken = 0;
+  if (fd_ >= 0 && !broken_ && !wants_write()) {
+    const ssize_t sent = ::send(fd_, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0)
+      taken = static_cast<std::size_t>(sent);
+    else if (errno != EAGAIN && errno != EINTR)
+      broken_ = true;  // poll() drops the connection; the message is in the store for a resend
+    counters_.bytes_sent.add(taken);
+  }
+  last_sent_ = tsc_now();
+  if (taken == length) return true;
+  if (fd_ >= 0 && !broken_) keep(bytes + taken, length - taken);
+  return false;
+}
+
+void Session::Impl::keep(const char* bytes, std::size_t length) noexcept {
+  if (tx_.size() - tx_end_ < length) {
+    std::memmove(tx_.data(), tx_.data() + tx_begin_, pending_bytes());
+    tx_end_ -= tx_begin_;
+    tx_begin_ = 0;
+  }
+  // encode_and_send() has checked for room, so only a long resend by QuickFIX grows the buffer.
+  if (tx_.size() - tx_end_ < length) {
+    try {
+      tx_.resize(2 * (tx_end_ + length));
+    } catch (...) {
+      broken_ = true;
+      return;
+    }
+  }
+  std::memcpy(tx_.data() + tx_end_, bytes, length);
+  tx_end_ += length;
+}
+
+bool Session::Impl::flush() noexcept {
+  const ssize_t sent =
+      ::send(fd_, tx_.data() + tx_begin_, pending_bytes(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0) {
+    if (errno != EAGAIN && errno != EINTR) broken_ = true;
+    return false;
+  }
+  counters_.bytes_sent.add(static_cast<std::uint64_t>(sent));
+  tx_begin_ += static_cast<std::size_t>(sent);
+  if (tx_begin_ == tx_end_) tx_begin_ = tx_end_ = 0;
+  return sent > 0;
+}
+
+// --------------------------------------------------------------------------------------- timers
+
+void Session::Impl::timers(TscTicks now) noexcept {
+  next_timer_ = {now.value + converter_.from_ns(kTimerPeriodNs).value};
+  base_ = clock::read_pair();
+  if (fd_ < 0) return;
+  if (!logged_on() || logout_pending_) {
+    quickfix([this] { bridge_.tick(); });
+    return;
+  }
+  if ((now - last_sent_).value >= heartbeat_ticks_ && now > last_sent_) send_heartbeat({});
+  const double silence = static_cast<double>((now - last_received_).value);
+  if (now > last_received_ && silence >= kSilenceFactor * static_cast<double>(heartbeat_ticks_))
+    quickfix([this] { bridge_.tick(); });
+}
+
+void Session::Impl::drop(std::string_view why) noexcept {
+  on_event(why.data(), why.size());
+  quickfix([this] { bridge_.disconnect(); });
+}
+
+const char* Session::Impl::utc_now() noexcept {
+  const auto since = static_cast<std::int64_t>(converter_.to_ns(tsc_now() - base_.tsc));
+  return utc_.at(base_.realtime_ns + since);
+}
+
+// ------------------------------------------------------------------------------- the public face
+
+SendStatus Session::send(const NewOrderSingle& message, SendTimes* times) noexcept {
+  return impl_->send_request(message, times);
+}
+SendStatus Session::send(const OrderCancelRequest& message, SendTimes* times) noexcept {
+  return impl_->send_request(message, times);
+}
+SendStatus Session::send(const OrderCancelReplaceRequest& message, SendTimes* times) noexcept {
+  return impl_->send_request(message, times);
+}
+SendStatus Session::send(const ExecutionReport& message, SendTimes* times) noexcept {
+  return impl_->send_report(message, times);
+}
+SendStatus Session::send(const OrderCancelReject& message, SendTimes* times) noexcept {
+  return impl_->send_report(message, times);
+}
+
+}  // namespace tickpath::fix

@@ -1,0 +1,300 @@
+#include "common/fix/codec.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tickpath::fix {
+namespace {
+
+constexpr char kNow[] = "20261121-10:11:12.345";
+
+std::string readable(std::string_view bytes) {
+  std::string text(bytes);
+  for (char& c : text)
+    if (c == kSoh) c = '|';
+  return text;
+}
+
+std::string wire_text(std::string text) {
+  for (char& c : text)
+    if (c == '|') c = kSoh;
+  return text;
+}
+
+// "8=..|9=..|" in front of `body` and the checksum behind it.
+std::string framed(const std::string& body, const std::string& version = "FIX.4.2") {
+  std::string message =
+      wire_text("8=" + version + "|9=" + std::to_string(body.size()) + "|" + body);
+  char trailer[16];
+  std::snprintf(trailer, sizeof(trailer), "10=%03u|", checksum(message));
+  return message + wire_text(trailer);
+}
+
+template <class Message>
+std::string encoded(const Message& message, std::uint32_t seq = 7) {
+  char buffer[kMessageBytesMax];
+  const Encoder encoder("OEG", "SIM");
+  return {buffer, encoder.encode(buffer, message, seq, kNow)};
+}
+
+NewOrderSingle limit_order() {
+  NewOrderSingle order;
+  order.cl_ord_id = 281479271677953;
+  order.price = {5853300};
+  order.order_qty = 100;
+  order.side = Side::kSell;
+  order.symbol = Symbol::from("AAPL");
+  return order;
+}
+
+TEST(FixEncoder, WritesANewOrderByteForByte) {
+  EXPECT_EQ(readable(encoded(limit_order())),
+            "8=FIX.4.2|9=0148|35=D|49=OEG|56=SIM|34=000000007|52=20261121-10:11:12.345|"
+            "11=281479271677953|21=1|55=AAPL|54=2|60=20261121-10:11:12.345|38=100|40=2|"
+            "44=585.3300|59=0|10=159|");
+}
+
+TEST(FixEncoder, LeavesThePriceOfAMarketOrderOut) {
+  NewOrderSingle order = limit_order();
+  order.type = OrderType::kMarket;
+  order.time_in_force = TimeInForce::kImmediateOrCancel;
+  const std::string text = readable(encoded(order));
+  EXPECT_EQ(text.find("|44="), std::string::npos);
+  EXPECT_NE(text.find("|40=1|59=3|"), std::string::npos);
+}
+
+TEST(FixEncoder, FitsTheLargestMessageIntoItsBound) {
+  const std::string id(kCompIdMax, 'X');
+  const Encoder encoder(id, id);
+  ExecutionReport report;
+  report.order_id = report.exec_id = report.cl_ord_id = report.orig_cl_ord_id = std::uint64_t{1}
+                                                                                << 63;
+  report.order_qty = report.last_shares = report.leaves_qty = report.cum_qty = 0xffffffff;
+  report.price = report.last_price = report.average_price = {0x7fffffffffffffff};
+  report.symbol = Symbol::from("ABCDEFGHIJKLMNOPQ");
+  report.exec_type = ExecType::kRejected;
+  report.reject_reason = OrdRejReason::kDuplicateOrder;
+  const std::string text(200, 't');
+  report.text = text;
+  std::vector<char> buffer(2 * kMessageBytesMax, '#');
+  const std::size_t length = encoder.encode(buffer.data(), report, 999999999, kNow);
+  EXPECT_LE(length, kMessageBytesMax);
+  EXPECT_EQ(buffer[length], '#');
+  EXPECT_EQ(frame({buffer.data(), length}, 1000).status, FrameStatus::kMessage);
+}
+
+TEST(FixEncoder, CountsTimeInUtcAcrossASecondADayAndALeapYear) {
+  UtcText text;
+  const auto at = [&](std::int64_t ns) { return std::string(text.at(ns), UtcText::kLength); };
+  EXPECT_EQ(at(0), "19700101-00:00:00.000");
+  EXPECT_EQ(at(999'999'999), "19700101-00:00:00.999");
+  EXPECT_EQ(at(1'000'000'000), "19700101-00:00:01.000");
+  EXPECT_EQ(at(951'782'400'000'000'000), "20000229-00:00:00.000");
+  EXPECT_EQ(at(1'795'219'199'123'000'000), "20261120-23:59:59.123");
+}
+
+template <class Message>
+Message round_trip(const Message& message) {
+  const std::string text = encoded(message);
+  Fields fields;
+  EXPECT_TRUE(fields.scan(text));
+  Message result;
+  EXPECT_TRUE(decode(fields, result)) << readable(text);
+  return result;
+}
+
+TEST(FixCodec, ReadsBackEveryRequest) {
+  const NewOrderSingle order = round_trip(limit_order());
+  EXPECT_EQ(order.cl_ord_id, 281479271677953u);
+  EXPECT_EQ(order.price.value, 5853300);
+  EXPECT_EQ(order.order_qty, 100u);
+  EXPECT_EQ(order.side, Side::kSell);
+  EXPECT_EQ(order.type, OrderType::kLimit);
+  EXPECT_EQ(order.symbol.view(), "AAPL");
+
+  OrderCancelRequest cancel;
+  cancel.cl_ord_id = 12;
+  cancel.orig_cl_ord_id = 11;
+  cancel.order_qty = 300;
+  cancel.symbol = Symbol::from("MSFT");
+  const OrderCancelRequest cancel_back = round_trip(cancel);
+  EXPECT_EQ(cancel_back.cl_ord_id, 12u);
+  EXPECT_EQ(cancel_back.orig_cl_ord_id, 11u);
+  EXPECT_EQ(cancel_back.order_qty, 300u);
+
+  OrderCancelReplaceRequest replace;
+  replace.cl_ord_id = 13;
+  replace.orig_cl_ord_id = 11;
+  replace.price = {1};
+  replace.order_qty = 1;
+  replace.symbol = Symbol::from("A");
+  const OrderCancelReplaceRequest replace_back = round_trip(replace);
+  EXPECT_EQ(replace_back.price.value, 1);
+  EXPECT_EQ(replace_back.orig_cl_ord_id, 11u);
+}
+
+TEST(FixCodec, ReadsBackEveryReport) {
+  ExecutionReport fill;
+  fill.order_id = 5;
+  fill.exec_id = 6;
+  fill.cl_ord_id = 7;
+  fill.price = {123400};
+  fill.last_price = {123300};
+  fill.average_price = {123350};
+  fill.order_qty = 10;
+  fill.last_shares = 4;
+  fill.leaves_qty = 6;
+  fill.cum_qty = 4;
+  fill.exec_type = ExecType::kPartialFill;
+  fill.ord_status = OrdStatus::kPartiallyFilled;
+  fill.symbol = Symbol::from("AAPL");
+  const ExecutionReport back = round_trip(fill);
+  EXPECT_EQ(back.last_price.value, 123300);
+  EXPECT_EQ(back.last_shares, 4u);
+  EXPECT_EQ(back.leaves_qty, 6u);
+  EXPECT_EQ(back.cum_qty, 4u);
+  EXPECT_EQ(back.exec_type, ExecType::kPartialFill);
+  EXPECT_EQ(back.ord_status, OrdStatus::kPartiallyFilled);
+  EXPECT_EQ(back.orig_cl_ord_id, 0u);
+
+  OrderCancelReject reject;
+  reject.cl_ord_id = 9;
+  reject.orig_cl_ord_id = 8;
+  reject.reason = CxlRejReason::kUnknownOrder;
+  reject.of_replace = true;
+  reject.ord_status = OrdStatus::kRejected;
+  const OrderCancelReject reject_back = round_trip(reject);
+  EXPECT_EQ(reject_back.order_id, 0u);
+  EXPECT_TRUE(reject_back.of_replace);
+  EXPECT_EQ(reject_back.reason, CxlRejReason::kUnknownOrder);
+}
+
+TEST(FixFrame, WaitsForEveryByteAndReadsNoneBeyond) {
+  const std::string message = encoded(limit_order());
+  for (std::size_t length = 0; length < message.size(); ++length) {
+    // An exact allocation: AddressSanitizer guards its end.
+    const std::vector<char> bytes(message.begin(),
+                                  message.begin() + static_cast<std::ptrdiff_t>(length));
+    ASSERT_EQ(frame({bytes.data(), bytes.size()}, 1000).status, FrameStatus::kIncomplete) << length;
+  }
+  const Frame whole = frame(message + "8", 1000);
+  EXPECT_EQ(whole.status, FrameStatus::kMessage);
+  EXPECT_EQ(whole.length, message.size());
+}
+
+TEST(FixFrame, SkipsGarbageUpToTheNextMessage) {
+  const std::string message = encoded(limit_order());
+  const Frame garbage = frame("garbage8=FI" + message, 1000);
+  EXPECT_EQ(garbage.status, FrameStatus::kGarbled);
+  EXPECT_EQ(garbage.length, 11u);
+  // The start of a next message at the very end is kept.
+  EXPECT_EQ(frame("xx8=F", 1000).length, 2u);
+  EXPECT_EQ(frame("xxyy", 1000).length, 4u);
+}
+
+TEST(FixFrame, FindsAWrongChecksumALyingLengthAndAnEndlessMessage) {
+  std::string message = encoded(limit_order());
+  std::string wrong = message;
+  wrong[wrong.size() - 2] = static_cast<char>(wrong[wrong.size() - 2] == '0' ? '1' : '0');
+  EXPECT_EQ(frame(wrong, 1000).status, FrameStatus::kBadChecksum);
+  EXPECT_EQ(frame(wrong, 1000).length, message.size());
+  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=5|35=0|10=000|"), 1000).status, FrameStatus::kBadChecksum);
+  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=4|35=0|10=000|"), 1000).status, FrameStatus::kGarbled);
+  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=99999|35=0|"), 1000).status, FrameStatus::kGarbled);
+  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=-5|35=0|"), 1000).status, FrameStatus::kGarbled);
+  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=00000000000000000001|"), 1000).status,
+            FrameStatus::kGarbled);
+}
+
+TEST(FixFields, RejectsWhatIsNotTagEqualsValueAllAlong) {
+  Fields fields;
+  for (const char* body : {"35=D|11=|", "35=D|=5|", "35=D|x=5|", "35=D|05=5|", "35=D|11=1|11=2|",
+                           "11=1|35=D|", "35=D|1234567890=1|", "35=D||"}) {
+    EXPECT_FALSE(fields.scan(framed(body))) << body;
+  }
+  EXPECT_TRUE(fields.scan(framed("35=D|9999=x|11=1|")));
+  EXPECT_EQ(fields.get(11), "1");
+  EXPECT_FALSE(fields.has(9999));
+}
+
+TEST(FixFields, LetsADataFieldHoldTheSeparator) {
+  Fields fields;
+  ASSERT_TRUE(fields.scan(framed("35=D|95=5|96=a|11=|11=42|")));
+  EXPECT_EQ(fields.get(11), "42");
+  EXPECT_FALSE(fields.scan(framed("35=D|95=500|96=a|11=42|")));
+}
+
+struct BadOrder {
+  const char* name;
+  const char* body;
+  DecodeStatus status;
+  std::uint32_t tag;
+};
+
+TEST(FixDecode, NamesTheFieldOfAMalformedOrder) {
+  const BadOrder cases[] = {
+      {"no ClOrdID", "21=1|55=A|54=1|60=x|38=1|40=2|44=1|", DecodeStatus::kMissingTag, 11},
+      {"no price", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|", DecodeStatus::kMissingTag, 44},
+      {"side", "11=1|21=1|55=A|54=5|60=x|38=1|40=2|44=1|", DecodeStatus::kBadValue, 54},
+      {"quantity text", "11=1|21=1|55=A|54=1|60=x|38=ten|40=1|", DecodeStatus::kBadFormat, 38},
+      {"negative", "11=1|21=1|55=A|54=1|60=x|38=-5|40=1|", DecodeStatus::kBadFormat, 38},
+      {"half a share", "11=1|21=1|55=A|54=1|60=x|38=0.5|40=1|", DecodeStatus::kBadValue, 38},
+      {"too many", "11=1|21=1|55=A|54=1|60=x|38=5000000000|40=1|", DecodeStatus::kBadValue, 38},
+      {"five decimals", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1.00001|", DecodeStatus::kBadFormat,
+       44},
+      {"stop order", "11=1|21=1|55=A|54=1|60=x|38=1|40=3|44=1|", DecodeStatus::kBadValue, 40},
+      {"good till cancel", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|59=1|", DecodeStatus::kBadValue,
+       59},
+      {"long symbol", "11=1|21=1|55=ABCDEFGHIJKLMNOP|54=1|60=x|38=1|40=1|", DecodeStatus::kBadValue,
+       55},
+  };
+  for (const BadOrder& bad : cases) {
+    Fields fields;
+    ASSERT_TRUE(fields.scan(framed(std::string("35=D|") + bad.body))) << bad.name;
+    NewOrderSingle order;
+    const DecodeResult result = decode(fields, order);
+    EXPECT_EQ(result.status, bad.status) << bad.name;
+    EXPECT_EQ(result.tag, bad.tag) << bad.name;
+  }
+}
+
+TEST(FixDecode, TakesPricesAndQuantitiesInEveryFormTheStandardAllows) {
+  Price price;
+  for (const char* text : {"585.33", "585.3300", "00585.33", "585.330000"}) {
+    ASSERT_TRUE(parse_price(text, price)) << text;
+    EXPECT_EQ(price.value, 5853300) << text;
+  }
+  ASSERT_TRUE(parse_price("5.", price));
+  EXPECT_EQ(price.value, 50000);
+  ASSERT_TRUE(parse_price(".5", price));
+  EXPECT_EQ(price.value, 5000);
+  for (const char* text : {"", ".", "1.2.3", "1e3", "-1", "+1", " 1", "9999999999999"})
+    EXPECT_FALSE(parse_price(text, price)) << text;
+}
+
+TEST(FixDecode, TellsVenueIdsWithLettersApart) {
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  ASSERT_TRUE(parse_id("EX-1", a));
+  ASSERT_TRUE(parse_id("EX-2", b));
+  EXPECT_NE(a, b);
+  EXPECT_NE(a >> 63, 0u);
+  ASSERT_TRUE(parse_id("00042", a));
+  EXPECT_EQ(a, 42u);
+  EXPECT_FALSE(parse_id("", a));
+}
+
+TEST(FixChecksum, SumsEveryLengthLikeTheDefinition) {
+  std::string bytes;
+  unsigned sum = 0;
+  for (unsigned i = 0; i < 300; ++i) {
+    ASSERT_EQ(checksum(bytes), sum % 256) << i;
+    bytes.push_back(static_cast<char>(i * 37 + 200));
+    sum += static_cast<unsigned char>(bytes.back());
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::fix

@@ -1,0 +1,92 @@
+#include "common/fix/detail/message_store.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::fix::detail {
+namespace {
+
+class MessageStoreTest : public ::testing::Test {
+ protected:
+  MessageStoreTest() {
+    char name[] = "/tmp/tickpath_store_XXXXXX";
+    const int file = ::mkstemp(name);
+    ::close(file);
+    ::unlink(name);
+    path_ = name;
+  }
+  ~MessageStoreTest() override { ::unlink(path_.c_str()); }
+
+  static void write(MessageStore& store, std::string_view text) {
+    text.copy(store.begin_message(), text.size());
+    store.commit(text.size());
+  }
+  std::string path_;
+};
+
+TEST_F(MessageStoreTest, KeepsNumbersAndMessagesAcrossARestart) {
+  {
+    MessageStore store(path_, 8, "OEG", "SIM");
+    EXPECT_EQ(store.next_sender(), 1u);
+    write(store, "one");
+    write(store, "two");
+    store.set_next_target(9);
+  }
+  MessageStore store(path_, 8, "OEG", "SIM");
+  EXPECT_EQ(store.next_sender(), 3u);
+  EXPECT_EQ(store.next_target(), 9u);
+  EXPECT_EQ(store.get(1), "one");
+  EXPECT_EQ(store.get(2), "two");
+  EXPECT_EQ(store.get(3), "");
+  EXPECT_EQ(store.get(0), "");
+}
+
+TEST_F(MessageStoreTest, ForgetsTheOldestWhenItWraps) {
+  MessageStore store(path_, 4, "OEG", "SIM");
+  for (int i = 1; i <= 6; ++i) write(store, std::string(1, static_cast<char>('0' + i)));
+  EXPECT_EQ(store.get(2), "");
+  EXPECT_EQ(store.get(3), "3");
+  EXPECT_EQ(store.get(6), "6");
+}
+
+TEST_F(MessageStoreTest, LosesAMessageThatWasNeverCompleted) {
+  MessageStore store(path_, 4, "OEG", "SIM");
+  for (int i = 1; i <= 4; ++i) write(store, "x");
+  store.begin_message()[0] = 'h';  // dies here: number 5 was not used, number 1 is gone
+  EXPECT_EQ(store.get(1), "");
+  EXPECT_EQ(store.get(5), "");
+  EXPECT_EQ(store.next_sender(), 5u);
+}
+
+TEST_F(MessageStoreTest, RefusesAnotherSessionsFileASecondOwnerAndADamagedFile) {
+  {
+    MessageStore store(path_, 8, "OEG", "SIM");
+    EXPECT_THROW(MessageStore(path_, 8, "OEG", "SIM"), Error);
+  }
+  EXPECT_THROW(MessageStore(path_, 8, "OEG", "OTHER"), Error);
+  EXPECT_THROW(MessageStore(path_, 16, "OEG", "SIM"), Error);
+  std::FILE* file = std::fopen(path_.c_str(), "r+b");
+  std::fputs("garbage!", file);
+  std::fclose(file);
+  EXPECT_THROW(MessageStore(path_, 8, "OEG", "SIM"), Error);
+  EXPECT_THROW(MessageStore("/nonexistent/store", 8, "OEG", "SIM"), SystemError);
+}
+
+TEST_F(MessageStoreTest, ForgetsEverythingOnReset) {
+  MessageStore store(path_, 8, "OEG", "SIM");
+  write(store, "one");
+  store.set_next_target(5);
+  store.reset();
+  EXPECT_EQ(store.next_sender(), 1u);
+  EXPECT_EQ(store.next_target(), 1u);
+  EXPECT_EQ(store.get(1), "");
+}
+
+}  // namespace
+}  // namespace tickpath::fix::detail
