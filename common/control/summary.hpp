@@ -88,4 +88,7 @@ struct Summary {
 Json to_json(const Summary& summary);
 Summary summary_from_json(const Json& json);
 
+// Readers see the old file or the whole new one. Throws SystemError naming the path.
+void write_file_atomically(const std::string& path, const std::string& text);
+
 }  // namespace tickpath::control

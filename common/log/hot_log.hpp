@@ -51,8 +51,9 @@ class HotLog {
     push(static_cast<std::size_t>(code), {static_cast<std::uint64_t>(arguments)...});
   }
 
-  // Control thread: writes what has arrived, then what was left out since the last time.
-  void drain();
+  // Control thread: writes what has arrived and, once a second, what was left out. `last`: the
+  // datapath thread has ended; tells what was left out at once.
+  void drain(bool last = false);
 
   // Any thread: records that found the ring full.
   const Counter& lost() const noexcept { return lost_; }
@@ -76,6 +77,7 @@ class HotLog {
   };
 
   void define_code(std::size_t code, Level level, std::string format, std::uint32_t per_second);
+  void tell_what_was_left_out();
   void push(std::size_t code, std::array<std::uint64_t, kArgumentsMax> arguments) noexcept;
 
   // Codes are small enumerations; the array bounds them so that a note can index without a search.
@@ -86,6 +88,7 @@ class HotLog {
   SpscRing<Record> ring_{kDepth};
   Counter lost_;
   std::uint64_t lost_told_ = 0;
+  std::uint64_t told_tsc_ = 0;  // of the last report of what was left out
 };
 
 }  // namespace tickpath::log

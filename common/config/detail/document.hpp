@@ -1,0 +1,43 @@
+// A TOML document as a plain tree: the one door to the TOML parser, so that its header is compiled
+// once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tickpath::config::detail {
+
+struct Node {
+  enum class Type : std::uint8_t { kTable, kArray, kText, kInteger, kReal, kFlag, kDateTime };
+
+  Type type = Type::kTable;
+  std::string origin;         // "demo/mdh.toml:12", or "--set feed.port=1"
+  bool from_command = false;  // raw holds what was typed
+  std::string raw;
+  std::string text;
+  std::int64_t integer = 0;
+  double real = 0;
+  bool flag = false;
+  std::vector<std::pair<std::string, Node>> entries;  // kTable, in the order of the file
+  std::vector<Node> items;                            // kArray
+
+  Node* find(std::string_view key) noexcept;
+};
+
+// A file larger than this is no configuration.
+inline constexpr std::size_t kDocumentBytesMax = 1 << 20;
+
+// Throws ConfigError with "name:line:column: what" for text that is not TOML.
+Node parse_document(std::string_view text, const std::string& name);
+
+// Puts "key=value" into the tree; the value is TOML if it can be read so, else a text. Throws
+// ConfigError where the key leads nowhere ("plugin.7.x" with two plugins).
+void apply_override(Node& root, const std::string& assignment);
+
+// For messages: `"abc"`, `12`, `a table`.
+std::string describe(const Node& node);
+
+}  // namespace tickpath::config::detail

@@ -1,0 +1,52 @@
+// The admin socket of a program (admin_protocol.md). Control thread only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/control/json.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace tickpath::control {
+
+class AdminServer {
+ public:
+  // Answers now, or keeps `answer` and calls it once, later.
+  using Answer = std::function<void(const Json&)>;
+  using Handler = std::function<void(const Json& request, Answer answer)>;
+
+  // Throws Error where the socket cannot be bound. A stale socket file is replaced: the run
+  // directory's lock has shown that nobody uses it.
+  AdminServer(boost::asio::io_context& io, const std::string& path);
+  ~AdminServer();
+  AdminServer(const AdminServer&) = delete;
+  AdminServer& operator=(const AdminServer&) = delete;
+
+  void add(const std::string& command, const std::string& help, Handler handler);
+
+  // A request line; larger ones end the connection.
+  static constexpr std::size_t kRequestBytesMax = 64 * 1024;
+
+ private:
+  class Session;
+  void accept();
+  void handle(const std::string& line, Answer answer) const;
+  Json commands() const;
+
+  struct Command {
+    std::string help;
+    Handler handler;
+  };
+  struct Acceptor;
+  std::string path_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::map<std::string, Command> commands_;
+};
+
+}  // namespace tickpath::control

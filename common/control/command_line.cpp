@@ -1,0 +1,40 @@
+#include "common/control/command_line.hpp"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+namespace tickpath::control {
+
+std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::string& program,
+                                              const std::string& description, int& exit_status) {
+  CLI::App app("tickpath " + program + ": " + description, program);
+  CommandLine line;
+  std::string run_dir;
+  app.add_option("config", line.config_path, "Configuration, a TOML file");
+  app.add_option("--set", line.overrides, "key=value: overrides the file; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--run-dir", run_dir, "Short for --set run_dir=DIR");
+  app.add_flag("--check", line.check, "Read the configuration, report what is wrong, and end");
+  app.add_flag("--print-config", line.print_config,
+               "Print every key with its help and the value in effect (without a file: the "
+               "default), and end");
+  app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    exit_status = app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return std::nullopt;
+  }
+  if (line.config_path.empty() && !line.print_config) {
+    std::fprintf(stderr, "%s: which configuration? For example: %s config/demo/%s.toml\n",
+                 program.c_str(), program.c_str(), program.c_str());
+    exit_status = kExitUsage;
+    return std::nullopt;
+  }
+  if (!run_dir.empty()) line.overrides.push_back("run_dir=" + run_dir);
+  return line;
+}
+
+}  // namespace tickpath::control

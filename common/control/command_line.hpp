@@ -1,0 +1,25 @@
+// The command line that every program has.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tickpath::control {
+
+// Exit status of programs and tools; scripts rely on them.
+enum ExitStatus : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 2 };
+
+struct CommandLine {
+  std::string config_path;             // empty only with print_config
+  std::vector<std::string> overrides;  // "key=value", --run-dir included
+  bool check = false;
+  bool print_config = false;
+};
+
+// Sets `exit_status`, and returns nothing, where there is nothing left to do (--help, an error;
+// what there is to say has been said).
+std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::string& program,
+                                              const std::string& description, int& exit_status);
+
+}  // namespace tickpath::control

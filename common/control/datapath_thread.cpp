@@ -1,0 +1,116 @@
+#include "common/control/datapath_thread.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <pthread.h>
+
+#include "common/base/cpu.hpp"
+#include "common/base/datapath_guard.hpp"
+#include "common/base/error.hpp"
+#include "common/log/log.hpp"
+
+namespace tickpath::control {
+namespace {
+
+std::string cores_text(const std::vector<int>& cpus, int pinned) {
+  if (pinned != kCpuUnpinned) return "cpu " + std::to_string(pinned);
+  std::string text = "cpus ";
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    if (text.size() > 5) text += ',';
+    text += std::to_string(cpus[i]);
+    if (last > i) text += "-" + std::to_string(cpus[last]);
+    i = last;
+  }
+  return text + " (unpinned)";
+}
+
+// Signals are the control thread's: one that interrupted the datapath would cost it microseconds.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
+    : name_(std::move(name)),
+      cpu_(config.cpu),
+      automatic_(config.wait == WaitMode::kAuto),
+      waiter_(automatic_ ? WaitMode::kYield : config.wait, config.park_timeout_ns) {
+  const std::vector<int> allowed = allowed_cpus();
+  cores_ = cores_text(allowed, cpu_);
+  if (cpu_ != kCpuUnpinned && std::find(allowed.begin(), allowed.end(), cpu_) == allowed.end())
+    throw Error("datapath.cpu = " + std::to_string(cpu_) + ": this process may run on " +
+                cores_text(allowed, kCpuUnpinned) + " only");
+  if (config.wait == WaitMode::kPark) return;
+  try {
+    registry_ = std::make_unique<PollRegistry>();
+    registry_->announce(cpu_ == kCpuUnpinned ? allowed : std::vector<int>{cpu_});
+  } catch (const Error& error) {
+    // Without the registry nobody knows how many poll: yielding is right either way.
+    log::warning("{}; wait = auto means yield", error.what());
+    registry_.reset();
+  }
+  reconsider();
+}
+
+DatapathThread::~DatapathThread() {
+  if (thread_.joinable() && !stop()) thread_.detach();
+}
+
+void DatapathThread::start(Datapath& datapath) {
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this, &datapath] { run(datapath); });
+}
+
+void DatapathThread::run(Datapath& datapath) noexcept {
+  name_this_thread(name_);
+  try {
+    if (cpu_ != kCpuUnpinned) pin_this_thread(cpu_);
+  } catch (const Error& error) {
+    log::error("{}", error.what());  // allowed a moment ago; runs unpinned
+  }
+  datapath.on_thread_start();
+  {
+    const DatapathScope scope;
+    // Relaxed: the flag orders nothing, the join in stop() does.
+    while (!stop_.load(std::memory_order_relaxed)) {
+      turns_.add();
+      if (datapath.turn()) continue;
+      idle_turns_.add();
+      waiter_.wait(datapath);
+    }
+  }
+  datapath.on_thread_end();
+  ended_.release();
+}
+
+bool DatapathThread::stop() {
+  stop_.store(true, std::memory_order_relaxed);  // see run()
+  if (!thread_.joinable()) return true;
+  if (!ended_.try_acquire_for(std::chrono::milliseconds(kJoinMs))) return false;
+  thread_.join();
+  return true;
+}
+
+void DatapathThread::reconsider() {
+  if (!automatic_ || !registry_) return;
+  waiter_.set_mode(registry_->everyone_has_a_core() ? WaitMode::kSpin : WaitMode::kYield);
+}
+
+}  // namespace tickpath::control

@@ -1,0 +1,59 @@
+// The one polling thread of a program.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/control/common_config.hpp"
+#include "common/control/datapath.hpp"
+#include "common/control/poll_registry.hpp"
+#include "common/control/waiter.hpp"
+
+namespace tickpath::control {
+
+// Control thread, but for the loop itself.
+class DatapathThread {
+ public:
+  // Resolves the wait mode; the thread starts with start(). Throws where the CPU is not allowed.
+  DatapathThread(const CommonConfig& config, std::string name);
+  ~DatapathThread();
+  DatapathThread(const DatapathThread&) = delete;
+  DatapathThread& operator=(const DatapathThread&) = delete;
+
+  void start(Datapath& datapath);
+  // Ends the loop and waits for it. False where the thread does not come back within kJoinMs: it
+  // hangs in a turn, and the process must not wait for it.
+  [[nodiscard]] bool stop();
+
+  // wait = auto: looks around the host and publishes the mode. About once a second.
+  void reconsider();
+
+  WaitMode mode() const noexcept { return waiter_.mode(); }
+  const std::string& cores() const noexcept { return cores_; }  // "cpu 1", "cpus 0-1 (unpinned)"
+  const Counter& turns() const noexcept { return turns_; }
+  const Counter& idle_turns() const noexcept { return idle_turns_; }
+
+  static constexpr int kJoinMs = 2000;
+
+ private:
+  void run(Datapath& datapath) noexcept;
+
+  std::string name_;
+  int cpu_;
+  bool automatic_;
+  std::string cores_;
+  std::unique_ptr<PollRegistry> registry_;  // none: wait = park
+  Waiter waiter_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+  std::binary_semaphore ended_{0};
+  Counter turns_;
+  Counter idle_turns_;
+};
+
+}  // namespace tickpath::control

@@ -1,0 +1,144 @@
+#include "common/control/poll_registry.hpp"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::control {
+
+// Version 1, host order. `filled` guards against a slot whose new owner is still writing.
+struct PollRegistry::Slot {
+  static constexpr std::size_t kWords = kCpusMax / 64;
+  std::atomic<std::uint64_t> filled;
+  std::atomic<std::uint64_t> cpus[kWords];
+  std::uint64_t reserved[7];
+};
+
+namespace {
+
+struct flock lock_of(std::size_t slot, short type, std::size_t slot_bytes) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(slot * slot_bytes);
+  lock.l_len = 1;
+  return lock;
+}
+
+// Every user's programs share the host's cores, so the file is writable by all. It holds nothing
+// but hints; spoiling it costs speed, not correctness. An existing file is opened without O_CREAT:
+// the kernel refuses that for a file of another user in a sticky directory.
+int open_shared(const std::string& path) {
+  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (file >= 0) return file;
+  file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file >= 0) (void)::fchmod(file, 0666);  // whatever the umask said; not ours: already set
+  return file;
+}
+
+bool match(std::size_t thread, const std::vector<PollRegistry::Cpus>& threads,
+           std::vector<std::size_t>& owner, PollRegistry::Cpus& tried) {
+  for (std::size_t cpu = 0; cpu < PollRegistry::kCpusMax; ++cpu) {
+    if (!threads[thread][cpu] || tried[cpu]) continue;
+    tried[cpu] = true;
+    if (owner[cpu] == threads.size() || match(owner[cpu], threads, owner, tried)) {
+      owner[cpu] = thread;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool each_has_a_core(const std::vector<PollRegistry::Cpus>& threads) {
+  std::vector<std::size_t> owner(PollRegistry::kCpusMax, threads.size());
+  for (std::size_t thread = 0; thread < threads.size(); ++thread) {
+    PollRegistry::Cpus tried;
+    if (!match(thread, threads, owner, tried)) return false;
+  }
+  return true;
+}
+
+std::string PollRegistry::default_path() { return "/dev/shm/tickpath-pollers-1"; }
+
+PollRegistry::PollRegistry(const std::string& path) {
+  static_assert(sizeof(Slot) == 192);
+  constexpr std::size_t kBytes = kSlots * sizeof(Slot);
+  file_ = open_shared(path);
+  if (file_ < 0) throw SystemError("cannot open the registry of polling threads " + path, errno);
+  struct stat status {};
+  void* mapped = MAP_FAILED;
+  if (::fstat(file_, &status) == 0 &&
+      (status.st_size >= static_cast<off_t>(kBytes) || ::ftruncate(file_, kBytes) == 0))
+    mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    ::close(file_);
+    throw SystemError("cannot map the registry of polling threads " + path, error);
+  }
+  slots_ = static_cast<Slot*>(mapped);
+}
+
+PollRegistry::~PollRegistry() {
+  ::munmap(slots_, kSlots * sizeof(Slot));
+  ::close(file_);  // drops the lock, and with it the slot
+}
+
+void PollRegistry::announce(const std::vector<int>& cpus) {
+  Cpus allowed;
+  for (const int cpu : cpus)
+    if (cpu >= 0 && static_cast<std::size_t>(cpu) < kCpusMax)
+      allowed[static_cast<std::size_t>(cpu)] = true;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    struct flock lock = lock_of(slot, F_WRLCK, sizeof(Slot));
+    if (::fcntl(file_, F_OFD_SETLK, &lock) != 0) continue;
+    slots_[slot].filled = 0;
+    for (std::size_t word = 0; word < Slot::kWords; ++word) {
+      std::uint64_t bits = 0;
+      for (std::size_t bit = 0; bit < 64; ++bit)
+        bits |= std::uint64_t{allowed[word * 64 + bit]} << bit;
+      slots_[slot].cpus[word] = bits;
+    }
+    slots_[slot].filled = 1;
+    own_ = slot;
+    return;
+  }
+}
+
+bool PollRegistry::held_by_other(std::size_t slot) const {
+  struct flock lock = lock_of(slot, F_WRLCK, sizeof(Slot));
+  return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+std::vector<PollRegistry::Cpus> PollRegistry::pollers() const {
+  std::vector<Cpus> result;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    // Most slots were never used; the kernel is asked about the others only.
+    if (slots_[slot].filled == 0 || (slot != own_ && !held_by_other(slot))) continue;
+    Cpus cpus;
+    for (std::size_t word = 0; word < Slot::kWords; ++word) {
+      const std::uint64_t bits = slots_[slot].cpus[word];
+      for (std::size_t bit = 0; bit < 64; ++bit)
+        if ((bits >> bit & 1) != 0) cpus[word * 64 + bit] = true;
+    }
+    result.push_back(cpus);
+  }
+  return result;
+}
+
+bool PollRegistry::everyone_has_a_core() const {
+  return own_ != kSlots && each_has_a_core(pollers());
+}
+
+}  // namespace tickpath::control

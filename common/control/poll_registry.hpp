@@ -1,0 +1,52 @@
+// Which threads of this host poll, and on which cores they may: what wait = "auto" decides by.
+//
+// One small file of slots, mapped by everyone. A slot belongs to whoever holds the record lock on
+// its first byte; the kernel drops the lock when the process ends, however it ends, so the dead do
+// not count. (Open file description locks, fcntl(2): two registrations in one process do not share
+// them.)
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tickpath::control {
+
+class PollRegistry {
+ public:
+  // Polling threads a host; more run, but do not count. A host of that many cores would need it
+  // raised, with the file's name.
+  static constexpr std::size_t kSlots = 256;
+  static constexpr std::size_t kCpusMax = 1024;  // the kernel's cpu_set_t
+  using Cpus = std::bitset<kCpusMax>;
+
+  // Shared by all users of the host: "/dev/shm/tickpath-pollers-1".
+  static std::string default_path();
+
+  // Control thread. Throws SystemError naming the path.
+  explicit PollRegistry(const std::string& path = default_path());
+  ~PollRegistry();
+  PollRegistry(const PollRegistry&) = delete;
+  PollRegistry& operator=(const PollRegistry&) = delete;
+
+  // Takes a slot for a thread that may run on `cpus`. Once.
+  void announce(const std::vector<int>& cpus);
+
+  // The allowed CPUs of every polling thread, one's own included.
+  std::vector<Cpus> pollers() const;
+  bool everyone_has_a_core() const;
+
+ private:
+  struct Slot;
+  bool held_by_other(std::size_t slot) const;
+
+  int file_ = -1;
+  Slot* slots_ = nullptr;
+  std::size_t own_ = kSlots;
+};
+
+// Whether each of the threads can have a core that no other has: a bipartite matching.
+bool each_has_a_core(const std::vector<PollRegistry::Cpus>& threads);
+
+}  // namespace tickpath::control

@@ -1,0 +1,95 @@
+#include "common/control/program.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "common/base/error.hpp"
+#include "common/control/command_line.hpp"
+#include "common/control/run_directory.hpp"
+#include "common/control/runtime_impl.hpp"
+#include "common/log/log.hpp"
+
+namespace tickpath::control::detail {
+namespace {
+
+// False: told on stderr.
+bool load(const ErasedProgram& program, const CommandLine& line) {
+  try {
+    const auto& schema = *program.schema;
+    if (line.config_path.empty())
+      config::detail::read_text(schema, program.config.get(), "", "defaults", line.overrides);
+    else
+      config::detail::read_file(schema, program.config.get(), line.config_path, line.overrides);
+  } catch (const config::ConfigError& error) {
+    // Printing the defaults must work although a required key has none.
+    if (line.print_config && line.config_path.empty() && line.overrides.empty()) return true;
+    for (const std::string& problem : error.problems())
+      std::fprintf(stderr, "%s: %s\n", program.program.c_str(), problem.c_str());
+    return false;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", program.program.c_str(), error.what());
+    return false;
+  }
+  return true;
+}
+
+void resolve_names(const ErasedProgram& program) {
+  CommonConfig& common = *program.common;
+  if (common.name.empty()) common.name = program.program;
+  config::detail::substitute(*program.schema, program.config.get(), "run_dir", common.run_dir);
+  config::detail::substitute(*program.schema, program.config.get(), "name", common.name);
+}
+
+void open_log(const CommonConfig& common) {
+  log::Options options;
+  options.name = common.name;
+  options.path = common.run_dir + "/" + common.name + ".log";
+  options.file_level = common.log_level;
+  log::open(options);
+}
+
+int run_loaded(const ErasedProgram& program) {
+  const CommonConfig& common = *program.common;
+  try {
+    const RunDirectory directory(common.run_dir, common.name);
+    // What an earlier run left must not pass for ours.
+    std::filesystem::remove(common.run_dir + "/" + common.name + ".summary.json");
+    open_log(common);
+    log::info("tickpath {} {} starts; configuration in effect:\n{}", program.program,
+              TICKPATH_VERSION, config::detail::print(*program.schema, program.config.get()));
+    RuntimeImpl runtime(program.program, common);
+    const std::unique_ptr<Application> application = program.create(runtime);
+    const int status = runtime.run(*application);
+    log::flush();
+    return status;
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+    log::flush();
+    return kExitFailed;
+  }
+}
+
+}  // namespace
+
+int run_erased(int argc, char** argv, const ErasedProgram& program) {
+  int exit_status = kExitOk;
+  const auto line =
+      parse_command_line(argc, argv, program.program, program.description, exit_status);
+  if (!line) return exit_status;
+  if (!load(program, *line)) return kExitUsage;
+  if (line->print_config) {
+    std::fputs(config::detail::print(*program.schema, program.config.get()).c_str(), stdout);
+    return kExitOk;
+  }
+  if (line->check) {
+    std::printf("%s: %s is fine\n", program.program.c_str(), line->config_path.c_str());
+    return kExitOk;
+  }
+  resolve_names(program);
+  // A peer that closes its socket is an error code here, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  return run_loaded(program);
+}
+
+}  // namespace tickpath::control::detail

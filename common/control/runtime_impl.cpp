@@ -1,0 +1,319 @@
+#include "common/control/runtime_impl.hpp"
+
+#include <utility>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/clock/clock.hpp"
+#include "common/control/command_line.hpp"
+#include "common/log/log.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::control {
+
+namespace asio = boost::asio;
+
+namespace {
+
+// A descriptor of its own for the reactor: the caller may watch one twice, and close it.
+int duplicate(int file_descriptor) {
+  const int copy = ::dup(file_descriptor);
+  if (copy < 0)
+    throw SystemError("cannot watch descriptor " + std::to_string(file_descriptor), errno);
+  return copy;
+}
+
+struct Watch : std::enable_shared_from_this<Watch> {
+  Watch(asio::io_context& io, int file, std::function<void()> function)
+      : descriptor(io, duplicate(file)), callback(std::move(function)) {}
+  void arm() {
+    descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [weak = weak_from_this()](const auto& error) {
+                            const auto self = weak.lock();
+                            if (error || !self) return;
+                            self->callback();
+                            if (self.use_count() > 1) self->arm();  // else cancelled meanwhile
+                          });
+  }
+  asio::posix::stream_descriptor descriptor;
+  std::function<void()> callback;
+};
+
+struct Timer : std::enable_shared_from_this<Timer> {
+  Timer(asio::io_context& io, std::chrono::milliseconds each, bool again,
+        std::function<void()> function)
+      : timer(io), period(each), repeat(again), callback(std::move(function)) {
+    timer.expires_after(period);
+  }
+  void arm() {
+    timer.async_wait([weak = weak_from_this()](const auto& error) {
+      const auto self = weak.lock();
+      if (error || !self) return;
+      self->callback();
+      if (!self->repeat || self.use_count() == 1) return;
+      // From now, not from the last expiry: a control thread that was held up does not catch up.
+      self->timer.expires_after(self->period);
+      self->arm();
+    });
+  }
+  asio::steady_timer timer;
+  std::chrono::milliseconds period;
+  bool repeat;
+  std::function<void()> callback;
+};
+
+trace::TraceOptions trace_options(const std::string& program, const CommonConfig& common,
+                                  const DatapathThread& thread) {
+  trace::TraceOptions options;
+  if (common.trace_enabled) options.path = common.trace_file;
+  options.capacity = common.trace_capacity;
+  options.program = program;
+  options.provider = common.fabric_provider;
+  options.wait_mode = to_string(thread.mode());
+  options.cores = thread.cores();
+  return options;
+}
+
+}  // namespace
+
+RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common)
+    : program_(std::move(program)),
+      common_(common),
+      signals_(io_, SIGINT, SIGTERM),
+      admin_(io_, run_path(common.name + ".admin")),
+      thread_(common, common.name),
+      trace_(trace_options(program_, common, thread_)),
+      started_ns_(clock::monotonic_ns()) {
+  counters_.add("datapath", "turns", thread_.turns());
+  counters_.add("datapath", "idle_turns", thread_.idle_turns());
+  counters_.add("log", "hot_lost", hot_log_.lost());
+  counters_.add("log", "dropped_lines", [] { return log::dropped_lines(); });
+  add_builtin_commands();
+  wait_for_signal();
+}
+
+RuntimeImpl::~RuntimeImpl() = default;
+
+std::string RuntimeImpl::run_path(const std::string& file) const {
+  return common_.run_dir + "/" + file;
+}
+
+rdma::Device& RuntimeImpl::device() {
+  if (!device_) device_ = rdma::open_device(common_.fabric_provider, common_.fabric_device);
+  return *device_;
+}
+
+Subscription RuntimeImpl::watch(int file_descriptor, std::function<void()> callback) {
+  auto watch = std::make_shared<Watch>(io_, file_descriptor, std::move(callback));
+  watch->arm();
+  return Subscription(std::move(watch));
+}
+
+Subscription RuntimeImpl::every(std::chrono::milliseconds period, std::function<void()> callback) {
+  auto timer = std::make_shared<Timer>(io_, period, true, std::move(callback));
+  timer->arm();
+  return Subscription(std::move(timer));
+}
+
+Subscription RuntimeImpl::after(std::chrono::milliseconds delay, std::function<void()> callback) {
+  auto timer = std::make_shared<Timer>(io_, delay, false, std::move(callback));
+  timer->arm();
+  return Subscription(std::move(timer));
+}
+
+void RuntimeImpl::post(std::function<void()> callback) { asio::post(io_, std::move(callback)); }
+
+void RuntimeImpl::add_command(const std::string& command, const std::string& help,
+                              std::function<Json(const Json&)> function) {
+  admin_.add(
+      command, help,
+      [function = std::move(function)](const Json& request, const AdminServer::Answer& answer) {
+        Json result = function(request);
+        if (!result.is_object()) result = Json::object();
+        result["ok"] = true;
+        answer(result);
+      });
+}
+
+void RuntimeImpl::add_builtin_commands() {
+  add_command("status", "everything that the program tells about itself",
+              [this](const Json&) { return status(); });
+  add_command("counters", "the counters", [this](const Json&) {
+    return Json{{"counters", counters_.to_json()}};
+  });
+  add_command("stop", "stop in order", [this](const Json&) {
+    request_stop("asked through the admin socket");
+    return Json::object();
+  });
+  admin_.add("ready", "answers once the program is ready",
+             [this](const Json& request, AdminServer::Answer answer) {
+               constexpr std::int64_t kDefaultMs = 10'000;
+               const std::int64_t timeout_ms = request.value("timeout_ms", kDefaultMs);
+               ready_waiters_.push_back(
+                   {clock::monotonic_ns() + timeout_ms * 1'000'000, std::move(answer)});
+               check_ready();
+             });
+}
+
+void RuntimeImpl::wait_for_signal() {
+  signals_.async_wait([this](const auto& error, int signal) {
+    if (error) return;
+    if (stop_wanted_) {
+      log::warning("a second signal: not waiting for what is open");
+      forced_ = true;
+    }
+    request_stop(signal == SIGINT ? "interrupted (SIGINT)" : "asked to end (SIGTERM)");
+    wait_for_signal();
+  });
+}
+
+void RuntimeImpl::request_stop(const std::string& why) {
+  if (stop_wanted_) return;
+  stop_wanted_ = true;  // acted upon by tick(), once the application runs
+  log::info("stopping: {}", why);
+}
+
+void RuntimeImpl::fail(const std::string& why) {
+  log::error("{}", why);
+  exit_status_ = kExitFailed;
+  request_stop("failed");
+}
+
+int RuntimeImpl::run(Application& application) {
+  application_ = &application;
+  thread_.start(application.datapath());
+  timers_.push_back(every(std::chrono::milliseconds(kTickMs), [this] { tick(); }));
+  timers_.push_back(every(std::chrono::seconds(1), [this] { each_second(); }));
+  try {
+    application.on_start();
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  loop();
+  application_ = nullptr;
+  return exit_status_;
+}
+
+void RuntimeImpl::loop() {
+  while (phase_ != Phase::kEnded) {
+    try {
+      io_.run();
+    } catch (const std::exception& error) {
+      fail(error.what());
+      // The timer whose callback threw is gone; these drive the stop.
+      timers_.clear();
+      timers_.push_back(every(std::chrono::milliseconds(kTickMs), [this] { tick(); }));
+    }
+  }
+}
+
+void RuntimeImpl::tick() {
+  hot_log_.drain();
+  if (stop_wanted_ && phase_ == Phase::kRunning) begin_stop();
+  application_->on_tick();
+  check_ready();
+  if (phase_ == Phase::kDraining) check_drained();
+}
+
+void RuntimeImpl::each_second() {
+  const WaitMode before = thread_.mode();
+  thread_.reconsider();
+  if (thread_.mode() != before) {
+    log::info("datapath now waits by {}", to_string(thread_.mode()));
+    trace_.set_wait_mode(to_string(thread_.mode()));
+  }
+  trace_.add_sync_point();
+  log::flush();
+}
+
+void RuntimeImpl::check_ready() {
+  if (application_ == nullptr) return;
+  not_ready_reason_ = stop_wanted_ ? "stopping" : application_->not_ready_reason();
+  if (not_ready_reason_.empty() && !ready_told_) {
+    ready_told_ = true;
+    log::info("ready");
+    log::flush();
+  }
+  const std::int64_t now = clock::monotonic_ns();
+  std::vector<ReadyWaiter> waiters;
+  waiters.swap(ready_waiters_);
+  for (ReadyWaiter& waiter : waiters) {
+    if (not_ready_reason_.empty())
+      waiter.answer({{"ok", true}, {"ready", true}});
+    else if (stop_wanted_ || now >= waiter.deadline_ns)
+      waiter.answer({{"ok", true}, {"ready", false}, {"reason", not_ready_reason_}});
+    else
+      ready_waiters_.push_back(std::move(waiter));
+  }
+}
+
+void RuntimeImpl::begin_stop() {
+  phase_ = Phase::kDraining;
+  drain_deadline_ns_ = clock::monotonic_ns() + common_.stop_timeout_ns;
+  application_->begin_stop();
+}
+
+void RuntimeImpl::check_drained() {
+  std::string open;
+  if (!forced_ && !application_->drained(open)) {
+    if (clock::monotonic_ns() < drain_deadline_ns_) return;
+    log::error("not settled within datapath.stop_timeout: {}", open.empty() ? "?" : open);
+    exit_status_ = kExitFailed;
+  }
+  if (forced_) exit_status_ = kExitFailed;
+  end();
+}
+
+void RuntimeImpl::end() {
+  phase_ = Phase::kEnded;
+  if (!thread_.stop()) {
+    log::error("the datapath thread hangs in a turn; leaving without it");
+    log::flush();
+    std::_Exit(kExitFailed);
+  }
+  hot_log_.drain(true);
+  try {
+    application_->on_stopped();
+    write_summary();
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+    exit_status_ = kExitFailed;
+  }
+  trace_.add_sync_point();
+  log::info("stopped");
+  io_.stop();
+}
+
+void RuntimeImpl::write_summary() {
+  Summary summary;
+  summary.program = program_;
+  summary.name = common_.name;
+  application_->summarize(summary);
+  const std::string path = run_path(common_.name + ".summary.json");
+  write_file_atomically(path, to_json(summary).dump(2) + "\n");
+}
+
+Json RuntimeImpl::status() {
+  Json json;
+  json["program"] = program_;
+  json["name"] = common_.name;
+  json["pid"] = ::getpid();
+  json["state"] = stop_wanted_ ? "stopping" : not_ready_reason_.empty() ? "ready" : "starting";
+  json["not_ready_reason"] = not_ready_reason_;
+  json["uptime_ms"] = (clock::monotonic_ns() - started_ns_) / 1'000'000;
+  json["wait_mode"] = to_string(thread_.mode());
+  json["wait_configured"] = to_string(common_.wait);
+  json["cores"] = thread_.cores();
+  json["provider"] = common_.fabric_provider;
+  if (application_ != nullptr) application_->describe(json);
+  json["key_counters"] = counters_.key_json();
+  json["counters"] = counters_.to_json();
+  return json;
+}
+
+}  // namespace tickpath::control

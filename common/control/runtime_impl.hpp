@@ -1,0 +1,92 @@
+// The Runtime behind run_program(): everything that the skeleton holds for one program.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "common/control/admin_server.hpp"
+#include "common/control/datapath_thread.hpp"
+#include "common/control/program.hpp"
+#include "common/control/runtime.hpp"
+#include "common/trace/stamp.hpp"
+
+namespace tickpath::control {
+
+class RuntimeImpl final : public Runtime {
+ public:
+  RuntimeImpl(std::string program, const CommonConfig& common);
+  ~RuntimeImpl() override;
+
+  const CommonConfig& common() const noexcept override { return common_; }
+  const std::string& name() const noexcept override { return common_.name; }
+  std::string run_path(const std::string& file) const override;
+  rdma::Device& device() override;
+  trace::TraceWriter& trace() noexcept override { return trace_; }
+  log::HotLog& hot_log() noexcept override { return hot_log_; }
+  Counters& counters() noexcept override { return counters_; }
+  WaitMode wait_mode() const noexcept override { return thread_.mode(); }
+  Subscription watch(int file_descriptor, std::function<void()> callback) override;
+  Subscription every(std::chrono::milliseconds period, std::function<void()> callback) override;
+  Subscription after(std::chrono::milliseconds delay, std::function<void()> callback) override;
+  void post(std::function<void()> callback) override;
+  boost::asio::io_context& io() noexcept override { return io_; }
+  void add_command(const std::string& command, const std::string& help,
+                   std::function<Json(const Json&)> function) override;
+  void request_stop(const std::string& why) override;
+  void fail(const std::string& why) override;
+  bool stopping() const noexcept override { return phase_ != Phase::kRunning; }
+
+  // The program's life from here on. The exit status.
+  int run(Application& application);
+
+ private:
+  enum class Phase : std::uint8_t { kRunning, kDraining, kEnded };
+  struct ReadyWaiter {
+    std::int64_t deadline_ns;
+    AdminServer::Answer answer;
+  };
+
+  void add_builtin_commands();
+  void wait_for_signal();
+  void loop();
+  void tick();
+  void each_second();
+  void check_ready();
+  void begin_stop();
+  void check_drained();
+  void end();
+  void write_summary();
+  Json status();
+
+  std::string program_;
+  CommonConfig common_;
+  boost::asio::io_context io_{1};
+  boost::asio::signal_set signals_;
+  AdminServer admin_;
+  Counters counters_;
+  log::HotLog hot_log_;
+  std::unique_ptr<rdma::Device> device_;
+  DatapathThread thread_;
+  trace::TraceWriter trace_;
+
+  Application* application_ = nullptr;
+  std::vector<Subscription> timers_;
+  std::vector<ReadyWaiter> ready_waiters_;
+  std::string not_ready_reason_ = "starting";
+  bool ready_told_ = false;
+  Phase phase_ = Phase::kRunning;
+  bool stop_wanted_ = false;
+  bool forced_ = false;
+  int exit_status_ = 0;
+  std::int64_t started_ns_;
+  std::int64_t drain_deadline_ns_ = 0;
+};
+
+}  // namespace tickpath::control

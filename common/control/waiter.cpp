@@ -1,0 +1,31 @@
+#include "common/control/waiter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include <poll.h>
+#include <sched.h>
+
+#include "common/base/cpu.hpp"
+
+namespace tickpath::control {
+
+void Waiter::yield() noexcept {
+  for (int i = 0; i < kPauses; ++i) cpu_relax();
+  sched_yield();
+}
+
+void Waiter::park(Datapath& datapath) noexcept {
+  if (!datapath.arm()) return;
+  const std::span<const int> descriptors = datapath.wake_descriptors();
+  std::array<pollfd, kWakeDescriptorsMax> polled;
+  const std::size_t count = std::min(descriptors.size(), polled.size());
+  for (std::size_t i = 0; i < count; ++i) polled[i] = {descriptors[i], POLLIN, 0};
+  const timespec timeout{park_timeout_ns_ / 1'000'000'000, park_timeout_ns_ % 1'000'000'000};
+  // A signal or an error ends the sleep early: the next turn looks around, which is right for both.
+  (void)ppoll(polled.data(), count, &timeout, nullptr);
+  datapath.woken();
+}
+
+}  // namespace tickpath::control

@@ -1,0 +1,105 @@
+#include "common/log/log.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+
+#include <fcntl.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::log {
+namespace {
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarning:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
+    case Level::kOff:
+      return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+struct State {
+  std::shared_ptr<spdlog::logger> logger;
+  std::atomic<Level> lowest{Level::kWarning};
+  std::atomic<std::uint64_t> dropped{0};
+};
+
+std::shared_ptr<spdlog::sinks::sink> stderr_sink(Level level) {
+  auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  sink->set_level(to_spdlog(level));
+  sink->set_pattern("%n: %l: %v");
+  return sink;
+}
+
+State& state() {
+  // Never destroyed: a thread may still log while the process exits.
+  static State& instance = *new State{
+      std::make_shared<spdlog::logger>("tickpath", stderr_sink(Level::kWarning)), {}, {}};
+  return instance;
+}
+
+// spdlog throws its own type, without the errno: try the file first.
+void probe(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) throw SystemError("cannot write the log '" + path + "'", errno);
+  ::close(file);
+}
+
+}  // namespace
+
+void open(const Options& options) {
+  std::vector<spdlog::sink_ptr> sinks{stderr_sink(options.stderr_level)};
+  if (!options.path.empty()) {
+    probe(options.path);
+    auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.path);
+    file->set_level(to_spdlog(options.file_level));
+    file->set_pattern("%Y-%m-%dT%H:%M:%S.%f %n %l: %v");
+    sinks.push_back(std::move(file));
+  }
+  auto logger = std::make_shared<spdlog::logger>(options.name, sinks.begin(), sinks.end());
+  const Level lowest = options.path.empty() ? options.stderr_level
+                                            : std::min(options.file_level, options.stderr_level);
+  logger->set_level(to_spdlog(lowest));
+  logger->flush_on(spdlog::level::warn);
+  logger->set_error_handler([](const std::string&) { ++state().dropped; });
+  state().logger = std::move(logger);
+  state().lowest = lowest;
+}
+
+bool enabled(Level level) noexcept {
+  // Relaxed: set once before other threads log; a stale level costs a line, nothing else.
+  return level >= state().lowest.load(std::memory_order_relaxed);
+}
+
+void write(Level level, std::string_view line) noexcept {
+  try {
+    state().logger->log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  } catch (...) {
+    ++state().dropped;
+  }
+}
+
+std::uint64_t dropped_lines() noexcept { return state().dropped; }
+
+void flush() noexcept {
+  try {
+    state().logger->flush();
+  } catch (...) {
+    ++state().dropped;
+  }
+}
+
+}  // namespace tickpath::log
