@@ -11,6 +11,7 @@
 #include "common/wire/constants.hpp"
 #include "common/wire/control_block.hpp"
 #include "common/wire/directory.hpp"
+#include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
 #include "common/wire/order_event.hpp"

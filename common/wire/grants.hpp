@@ -1,0 +1,43 @@
+// Which regions come with each service: the program's own grants ("extras" of common/link), in this
+// order, from the side that listens. A connecting side grants nothing but what its pattern needs.
+#pragma once
+
+#include <cstddef>
+
+namespace tickpath::wire {
+
+// Service::kBookUpdates: subscriber -> mdh, over an update ring with images.
+struct BookUpdatesGrants {
+  static constexpr std::size_t kDirectory = 0;  // remote table of DirectoryEntry (READ)
+  static constexpr std::size_t kHeartbeat = 1;  // of mdh's datapath thread (READ)
+};
+
+// Service::kOrders: strategy -> oeg, over a message channel.
+struct OrdersGrants {
+  static constexpr std::size_t kHeartbeat = 0;  // of oeg's datapath thread (READ)
+};
+
+// Service::kDropCopy: risk -> oeg, over an update ring of OrderEvents without images.
+//
+// risk writes the control block whenever it changes, and at least every kRiskRefreshMs with a
+// raised generation: that is its sign of life to oeg, and it comes from the thread that watches
+// the limits.
+struct DropCopyGrants {
+  static constexpr std::size_t kControlBlock = 0;  // link::ControlBlock<ControlBlock> (WRITE, READ)
+  static constexpr std::size_t kPositions = 1;     // remote table of PositionRow (READ)
+  static constexpr std::size_t kHeartbeat = 2;     // of oeg's datapath thread (READ)
+};
+inline constexpr unsigned kRiskRefreshMs = 50;
+
+// Service::kRemoteTables: a tool -> mdh or oeg, no pattern at all.
+struct MdhTablesGrants {
+  static constexpr std::size_t kDirectory = 0;
+  static constexpr std::size_t kImages = 1;  // VersionedRecord<BookImage> by instrument (READ)
+  static constexpr std::size_t kHeartbeat = 2;
+};
+struct OegTablesGrants {
+  static constexpr std::size_t kPositions = 0;
+  static constexpr std::size_t kHeartbeat = 1;
+};
+
+}  // namespace tickpath::wire
