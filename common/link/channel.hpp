@@ -37,13 +37,13 @@ class ChannelClient {
 
   // ---- control thread
 
-  // Connects and hands the connection to the datapath, as Subscriber::connect(). Messages that the
-  // former connection had in flight are lost; kLost or kClosed was reported for it.
+  // Connects and hands the connection to the datapath, which uses it from its next poll() on, or as
+  // soon as the former one has ended. What that one had in flight is lost. Throws rdma::SetupError.
   std::vector<std::byte> connect(const std::string& endpoint,
                                  std::span<const std::byte> program_hello,
                                  std::span<const rdma::Grant> grants = {},
                                  std::uint32_t timeout_ms = 2000) {
-    return ends_.connect(endpoint, program_hello, grants, timeout_ms, sizeof(Out), sizeof(In));
+    return ends_.connect(endpoint, program_hello, grants, timeout_ms);
   }
   void collect() { ends_.collect(); }
 
@@ -92,7 +92,7 @@ class ChannelServer {
   // (a strategy id), given with every event. Throws rdma::SetupError after rejecting.
   ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                   std::span<const rdma::Grant> grants, std::uint64_t tag) {
-    return ends_.accept(request, program_answer, grants, tag, sizeof(In), sizeof(Out));
+    return ends_.accept(request, program_answer, grants, tag);
   }
   // Destroys clients that the datapath saw leave. Call it now and then.
   void collect() { ends_.collect(); }
@@ -143,15 +143,12 @@ class ChannelServer {
 template <Message Out, Message In>
 template <class Handler>
 std::size_t ChannelClient<Out, In>::poll(Handler& handler, std::size_t batch) noexcept {
-  if (ChannelEnd* fresh = ends_.take_new()) [[unlikely]] {
-    if (current_ != nullptr) {
-      ends_.give_back(current_);
-      handler.on_link(LinkEvent::kLost);
-    }
+  if (current_ == nullptr) {
+    ChannelEnd* const fresh = ends_.take_new();
+    if (fresh == nullptr) return 0;
     current_ = fresh;
     handler.on_link(LinkEvent::kConnected);
   }
-  if (current_ == nullptr) return 0;
   const std::size_t count = current_->receive(
       [&](const void* bytes) {
         In message;
@@ -159,11 +156,10 @@ std::size_t ChannelClient<Out, In>::poll(Handler& handler, std::size_t batch) no
         handler.on_message(message);
       },
       batch, ends_.counters());
-  if (current_->ended() && !current_->pending()) [[unlikely]] {
-    const LinkEvent event = current_->end_event();
+  if (current_->over()) [[unlikely]] {
+    handler.on_link(current_->end_event());
     ends_.give_back(current_);
     current_ = nullptr;
-    handler.on_link(event);
   }
   return count;
 }
@@ -187,7 +183,7 @@ std::size_t ChannelServer<Out, In>::poll(Handler& handler, std::size_t batch) no
           handler.on_message(end.id, end.tag, message);
         },
         batch, ends_.counters());
-    if (end.ended() && !end.pending()) [[unlikely]] {
+    if (end.over()) [[unlikely]] {
       clients_[i] = clients_[--count_];
       handler.on_client(end.id, end.tag, end.end_event());
       ends_.give_back(&end);

@@ -77,6 +77,7 @@ class ControlBlockWriter final : public CompletionSink {
   std::uint64_t version_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t in_flight_ = 0;
+  bool half_written_ = false;  // the odd head is there, its record was refused
   State state_ = State::kDetached;
   Counter failures_;
 };

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/base/spsc_ring.hpp"
 #include "common/link/detail/publisher_peers.hpp"
 #include "common/link/ring.hpp"
 #include "common/link/versioned_record.hpp"
@@ -89,8 +88,9 @@ class Publisher {
   std::uint64_t flushed_sequence() const noexcept {
     return dirty_head_ == dirty_tail_ ? sequence_ : dirty_[dirty_head_ & dirty_mask_].sequence - 1;
   }
-  void write_image(std::uint32_t index) noexcept;
-  void fill_newcomers() noexcept;
+  // Writes record `index` to one subscriber.
+  void write_image(PublisherPeer& peer, std::uint64_t index) noexcept;
+  void fill_newcomer(PublisherPeer& peer) noexcept;
 
   struct Dirty {
     std::uint32_t index;
@@ -109,6 +109,8 @@ class Publisher {
   std::uint64_t dirty_mask_ = 0;
   std::uint64_t dirty_head_ = 0;
   std::uint64_t dirty_tail_ = 0;
+  std::uint64_t watermark_sequence_ = 0;  // sequence_ when flush() last wrote watermarks
+  bool filling_ = false;
 };
 
 }  // namespace tickpath::link

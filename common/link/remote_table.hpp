@@ -74,7 +74,7 @@ class RemoteTable final : public CompletionSink {
   std::uint64_t torn_reads() const noexcept { return torn_.get(); }
 
  private:
-  bool post(std::size_t row) noexcept;
+  bool post() noexcept;
 
   std::unique_ptr<rdma::MemoryRegion> region_;  // line 0: the two heads; then the row
   Connection* connection_ = nullptr;

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/base/spsc_ring.hpp"
 #include "common/link/connection.hpp"
+#include "common/link/detail/handover.hpp"
 #include "common/link/ring.hpp"
 #include "common/link/versioned_record.hpp"
 #include "common/rdma/rdma.hpp"
@@ -70,19 +70,18 @@ class Subscriber {
 
   // Control thread. channel: of the datapath thread that parks, or nullptr.
   Subscriber(rdma::Device& device, rdma::CompletionChannel* channel, SubscriberOptions options);
-  ~Subscriber();
 
   // ---- control thread
 
-  // Connects and hands the connection to the datapath, which uses it from its next poll() on and
-  // gives the former one back. Returns the program's bytes of the answer. grants: the program's
-  // own, for the publisher. Throws rdma::SetupError.
+  // Connects and hands the connection to the datapath, which uses it from its next poll() on, or as
+  // soon as the former one has ended. Returns the program's bytes of the answer. grants: the
+  // program's own, for the publisher. Throws rdma::SetupError.
   std::vector<std::byte> connect(const std::string& endpoint,
                                  std::span<const std::byte> program_hello,
                                  std::span<const rdma::Grant> grants = {},
                                  std::uint32_t timeout_ms = 2000);
   // Destroys what the datapath gave back. Call it now and then.
-  void collect();
+  void collect() { handover_.collect(); }
 
   // ---- datapath thread; noexcept, no system call, no allocation
 
@@ -106,66 +105,69 @@ class Subscriber {
  private:
   // One connection with the memory that its publisher writes.
   struct Session {
-    std::unique_ptr<rdma::MemoryRegion> region;
+    std::unique_ptr<rdma::MemoryRegion> region;  // outlives the queue pair
     std::unique_ptr<Connection> connection;
     RingLayout layout;
-    const VersionedRecord<Watermark>* watermark = nullptr;
-    const Record* images = nullptr;
-    std::uint32_t image_count = 0;
+    std::uint32_t image_count = 0;  // the publisher's
     rdma::RemoteRegion return_line;
-    std::vector<std::uint64_t> image_version;   // shown last
+    std::vector<std::uint64_t> image_version;   // of each image as shown last
     std::vector<std::uint64_t> image_sequence;  // its ring_sequence
   };
-  struct Arrived {
-    std::uint32_t immediate;
-  };
 
+  // Control thread.
+  std::unique_ptr<Session> make_session(std::size_t depth);
+  LinkPart part(std::size_t depth, std::size_t extras) const noexcept;
+  std::size_t usable_depth() const noexcept;
+
+  // Datapath thread.
   template <class Handler>
-  void adopt(Session* session, Handler& handler) noexcept;
+  void adopt(Session& session, Handler& handler) noexcept;
   template <class Handler>
   void leave(LinkEvent event, Handler& handler) noexcept;
   template <class Handler>
-  std::size_t poll_live(Handler& handler, std::size_t batch) noexcept;
+  std::size_t poll_ring(Handler& handler, std::size_t batch) noexcept;
   template <class Handler>
-  std::size_t poll_live_immediate(Handler& handler, std::size_t batch) noexcept;
+  std::size_t poll_immediate(Handler& handler, std::size_t batch) noexcept;
   template <class Handler>
-  std::size_t poll_resync(Handler& handler) noexcept;
+  std::size_t resynchronise(Handler& handler) noexcept;
   template <class Handler>
-  void poll_joining(Handler& handler) noexcept;
-  template <class Handler>
-  bool hand_over(const T& update, Handler& handler) noexcept;
+  void hand_over(const T& update, Handler& handler) noexcept;
   template <class Handler>
   void lap(std::uint64_t new_next, Handler& handler) noexcept;
   template <class Handler>
-  void idle(Handler& handler) noexcept;
-  template <class Handler>
-  void go_live(Handler& handler) noexcept;
+  void look_around(Handler& handler) noexcept;
+  bool update_waits() noexcept;
+  void finish_counts() noexcept;
+  void start_from(std::uint64_t next) noexcept;
   void read_completions() noexcept;
   void return_receives() noexcept;
   bool read_watermark() noexcept;
+  const VersionedRecord<Watermark>& watermark_record() const noexcept;
+  const Record* image_records() const noexcept;
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   SubscriberOptions options_;
-  SpscRing<Session*> to_datapath_{8};
-  SpscRing<Session*> to_control_{16};
+  Handover<Session> handover_{4};
 
   Session* current_ = nullptr;  // datapath thread from here on
   RingReader ring_;
   SubscriberState state_ = SubscriberState::kDown;
-  std::uint64_t next_ = 1;
-  std::uint64_t resync_target_ = 0;
+  bool failed_ = false;              // the connection; what has landed is still read
+  bool images_complete_ = false;     // while resyncing: the watermark has been reached
+  std::uint64_t next_ = 1;           // the sequence to come
+  std::uint64_t resync_target_ = 0;  // images must include everything up to here
   std::uint64_t image_cursor_ = 0;
-  std::uint64_t image_sequence_max_ = 0;
-  std::uint64_t arrived_ = 0;  // immediate: slot completions read
-  std::uint64_t taken_ = 0;    // of those, handed over
-  std::uint64_t receives_used_ = 0;
-  std::uint64_t receives_reported_ = 0;
-  std::uint32_t idle_polls_ = 0;
-  std::uint32_t polls_ = 0;
-  bool failed_ = false;
-  Watermark watermark_{};
+  std::uint64_t image_sequence_max_ = 0;  // newest of those shown
+  std::uint64_t arrived_ = 0;             // immediate: slot completions read
+  std::uint64_t taken_ = 0;               // of those, done with
+  std::uint64_t notices_ = 0;             // immediate: other completions
+  std::uint64_t returned_ = 0;            // receives posted again
+  std::uint64_t reported_ = 0;            // of those, told to the publisher
   std::uint64_t watermark_version_ = 0;
+  std::uint32_t idle_polls_ = 0;
+  std::uint32_t busy_polls_ = 0;
+  Watermark watermark_{};
   SubscriberCounters counters_;
 };
 

@@ -50,6 +50,10 @@ class VersionedRecord {
   static constexpr std::size_t kWords = sizeof(T) / 8;
   static constexpr std::size_t kLines = (kWords + kLinePayloadWords - 1) / kLinePayloadWords;
 
+  VersionedRecord() = default;  // in zeroed memory of a region: never written
+  // A private one to send from, that continues a remote record's versions (even).
+  explicit VersionedRecord(std::uint64_t version) noexcept : lines_{} { head() = version; }
+
   // The one writer only. Readers see the old record or the new one, never a mixture.
   void store(const T& value) noexcept {
     Words<T> words;

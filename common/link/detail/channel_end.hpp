@@ -2,7 +2,6 @@
 // control and datapath thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,8 +11,9 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/base/spsc_ring.hpp"
+#include "common/base/cpu.hpp"
 #include "common/link/connection.hpp"
+#include "common/link/detail/handover.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::link {
@@ -49,75 +49,95 @@ struct ChannelCounters {
   Counter ended;            // connections that ended, in order or not
 };
 
+// What the peer WRITEs into our first line.
+//  0 recycled | 8 closed_at
+struct ChannelLine {
+  std::uint64_t recycled;   // of its receives: so many messages of ours it is done with
+  std::uint64_t closed_at;  // 1 + messages it sent in all, once it closed; else 0
+};
+
 // Datapath thread, but for construction and destruction.
-struct ChannelEnd {
-  std::unique_ptr<Connection> connection;
-  std::unique_ptr<rdma::MemoryRegion> region;  // credit line, then the receive buffers
-  ClientId id;
-  std::uint64_t tag = 0;
+class ChannelEnd {
+ public:
+  // Control thread. peer_depth: receives that the peer posted.
+  void prepare(std::unique_ptr<Connection> made, std::uint32_t peer_depth,
+               std::uint32_t send_depth);
+  std::vector<rdma::ReceiveRequest> initial_receives() const;
 
   SendStatus send(const void* message, ChannelCounters& counters) noexcept;
   // deliver(const void* bytes) for each message, at most `batch`.
   template <class Deliver>
   std::size_t receive(Deliver&& deliver, std::size_t batch, ChannelCounters& counters) noexcept;
+  // Messages that may be sent now.
   std::size_t credits() noexcept;
   void close() noexcept;
   bool arm() noexcept;
-  bool ended() const noexcept { return failed_ || peer_closed_; }
-  bool pending() const noexcept { return taken_ != arrived_; }
+  // Nothing will come any more, and all that came was delivered.
+  bool over() const noexcept { return over_; }
   LinkEvent end_event() const noexcept {
-    return peer_closed_ ? LinkEvent::kClosed : LinkEvent::kLost;
+    return peer_closed_ || close_sent_ ? LinkEvent::kClosed : LinkEvent::kLost;
   }
 
-  // Set-up: `depth` is ours, `peer_depth` how many receives the peer posted.
-  void prepare(std::uint32_t depth, std::uint32_t peer_depth) noexcept;
-  std::vector<rdma::ReceiveRequest> initial_receives(std::uint32_t depth) const;
+  std::unique_ptr<rdma::MemoryRegion> line_region;  // both outlive the queue pair
+  std::unique_ptr<rdma::MemoryRegion> buffers;
+  std::unique_ptr<Connection> connection;
+  ClientId id;
+  std::uint64_t tag = 0;
+  std::uint32_t depth = 0;  // receives that we post
 
  private:
-  void read_completions() noexcept;
+  std::size_t read_completions() noexcept;
   void on_completion(const rdma::Completion& completion) noexcept;
-  void recycle(std::uint64_t index) noexcept;
   void return_credits(ChannelCounters& counters) noexcept;
-  void refresh_credits() noexcept;
-  std::byte* buffer(std::uint64_t index) const noexcept;
+  void look_around() noexcept;
+  rdma::PostStatus post(rdma::WorkRequest& request) noexcept;
+  bool write_line(std::size_t offset, std::uint64_t value) noexcept;
+  rdma::ReceiveRequest receive_request(std::uint64_t index) const noexcept;
+  std::byte* buffer(std::uint64_t index) const noexcept {
+    return buffers->data() + (index & (depth - 1)) * kMessageBytes;
+  }
+  const ChannelLine& line() const noexcept {
+    return *reinterpret_cast<const ChannelLine*>(line_region->data());
+  }
 
-  rdma::WorkRequest send_request_;
-  rdma::WorkRequest credit_request_;
-  std::uint64_t mask_ = 0;  // of our receive buffers
+  rdma::WorkRequest request_;  // prefilled SEND
+  rdma::QueuePair* pair_ = nullptr;
+  rdma::RemoteRegion peer_line_;
   std::uint64_t peer_depth_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t acknowledged_ = 0;  // of those, receives that the peer recycled
   std::uint64_t arrived_ = 0;       // receive completions read
-  std::uint64_t taken_ = 0;         // of those, handed over and recycled
+  std::uint64_t taken_ = 0;         // of those, delivered and recycled
   std::uint64_t returned_ = 0;      // of those, told to the peer
   std::uint32_t unsignaled_ = 0;
+  std::uint32_t signal_interval_ = 1;
+  std::uint32_t idle_polls_ = 0;
   bool failed_ = false;
   bool peer_closed_ = false;
+  bool close_wanted_ = false;
   bool close_sent_ = false;
+  bool over_ = false;
 };
 
 // Makes ends on the control thread, passes them to the datapath and takes them back.
 class ChannelEnds {
  public:
   ChannelEnds(rdma::Device& device, rdma::CompletionChannel* channel, ChannelOptions options);
-  ~ChannelEnds();
 
-  // Control thread. Sizes are of the messages from client to server and back.
+  // Control thread. Throw rdma::SetupError.
   std::vector<std::byte> connect(const std::string& endpoint,
                                  std::span<const std::byte> program_hello,
-                                 std::span<const rdma::Grant> grants, std::uint32_t timeout_ms,
-                                 std::size_t out_bytes, std::size_t in_bytes);
+                                 std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
   ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-                  std::span<const rdma::Grant> grants, std::uint64_t tag, std::size_t in_bytes,
-                  std::size_t out_bytes);
-  void collect();
+                  std::span<const rdma::Grant> grants, std::uint64_t tag);
+  void collect() { handover_.collect(); }
 
   // Datapath thread.
-  ChannelEnd* take_new() noexcept {
-    ChannelEnd* end = nullptr;
-    return to_datapath_.try_pop(end) ? end : nullptr;
+  ChannelEnd* take_new() noexcept { return handover_.take(); }
+  void give_back(ChannelEnd* end) noexcept {
+    counters_.ended.add();
+    handover_.give_back(end);
   }
-  void give_back(ChannelEnd* end) noexcept;
   SendStatus count_down() noexcept {
     counters_.down.add();
     return SendStatus::kDown;
@@ -126,36 +146,39 @@ class ChannelEnds {
   const ChannelCounters& counters() const noexcept { return counters_; }
 
  private:
-  LinkPart part(std::size_t client_to_server, std::size_t server_to_client,
-                std::size_t extras) const noexcept;
-  std::unique_ptr<ChannelEnd> make_end();
-  void hand_over(std::unique_ptr<ChannelEnd> end);
+  LinkPart part(std::size_t extras) const noexcept;
+  std::unique_ptr<ChannelEnd> make_end(std::span<const rdma::Grant> extras,
+                                       std::vector<rdma::Grant>& grants);
+  rdma::QueuePairOptions pair_options() const noexcept;
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   ChannelOptions options_;
-  std::vector<std::unique_ptr<ChannelEnd>> owned_;  // control thread
-  std::uint32_t next_id_ = 1;
-  SpscRing<ChannelEnd*> to_datapath_{kClientsMax};
-  SpscRing<ChannelEnd*> to_control_{kClientsMax * 2};
+  Handover<ChannelEnd> handover_{kClientsMax};
+  std::uint32_t next_id_ = 1;  // control thread
   ChannelCounters counters_;
 };
+
+// Idle polls between looks at the peer's line and the connection's state.
+inline constexpr std::uint32_t kChannelIdleMask = 31;
 
 template <class Deliver>
 std::size_t ChannelEnd::receive(Deliver&& deliver, std::size_t batch,
                                 ChannelCounters& counters) noexcept {
-  if (taken_ == arrived_) read_completions();
+  if (taken_ == arrived_ && read_completions() == 0) {
+    if (failed_ || (++idle_polls_ & kChannelIdleMask) == 0) [[unlikely]]
+      look_around();
+    return 0;
+  }
   std::size_t count = 0;
   while (taken_ != arrived_ && count < batch) {
     deliver(static_cast<const void*>(buffer(taken_)));
-    recycle(taken_);
+    if (pair_->post_receive(receive_request(taken_)) != rdma::PostStatus::kOk) failed_ = true;
     ++taken_;
     ++count;
   }
-  if (count != 0) {
-    counters.received.add(count);
-    return_credits(counters);
-  }
+  counters.received.add(count);
+  if (taken_ - returned_ >= depth / 2) return_credits(counters);
   return count;
 }
 

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/base/spsc_ring.hpp"
 #include "common/link/connection.hpp"
+#include "common/link/detail/handover.hpp"
 #include "common/link/handshake.hpp"
 #include "common/link/ring.hpp"
 #include "common/rdma/rdma.hpp"
@@ -50,7 +50,7 @@ struct SubscriberStatus {
   bool lost;
 };
 
-// One subscriber, on the datapath.
+// One subscriber. The datapath thread's, from take_in() until it is given back.
 struct alignas(kCacheLineBytes) PublisherPeer {
   rdma::WorkRequest slot_request;  // prefilled: only address, flags and immediate change
   rdma::QueuePair* pair = nullptr;
@@ -60,28 +60,32 @@ struct alignas(kCacheLineBytes) PublisherPeer {
   std::uint64_t immediates = 0;  // receives used at the subscriber
   std::uint64_t returned = 0;    // of those, given back as far as we looked
   const std::uint64_t* returned_word = nullptr;  // written by the subscriber
-  std::uint64_t join_sequence = 0;
-  std::uint64_t skipped_sequence = 0;  // newest update that was not written
-  std::uint64_t flush_count = 0;
-  std::uint64_t watermark_version = 0;
-  std::uint64_t fill_cursor = 0;  // first image that a newcomer has not been given
   std::uint32_t unsignaled = 0;
-  std::uint32_t signal_interval = 64;
+  std::uint32_t signal_interval = 1;
   RingMode mode = RingMode::kPoll;
-  bool skipping = false;     // poll: the send queue was full; resume() writes a hole first
-  bool notice_owed = false;  // immediate: it lost updates and has not been told
-  bool filling = false;
-  bool watermark_due = true;
-  bool closed_told = false;
+  bool skipping = false;       // poll: the send queue was full; resume() writes a hole first
+  bool notice_owed = false;    // immediate: it lost updates and has not been told
+  bool filling = false;        // it has not been given all images yet
+  bool watermark_due = false;  // one could not be posted, or something new must be said
+  bool close_posted = false;
+  bool close_done = false;
   bool failed = false;
 
+  std::uint64_t join_sequence = 0;
+  std::uint64_t skipped_sequence = 0;  // newest update that was not written
+  std::uint64_t fill_cursor = 0;       // the next image that a newcomer is given
+  std::uint64_t flush_count = 0;
+  std::uint64_t watermark_version = 0;
   RingLayout layout;
   rdma::RemoteRegion region;
+  std::unique_ptr<rdma::MemoryRegion> return_region;  // outlives the queue pair
   std::unique_ptr<Connection> connection;
-  std::unique_ptr<rdma::MemoryRegion> return_region;
-  std::uint32_t id = 0;
+
+  std::uint32_t id = 0;  // for status(), which reads the counters while the datapath runs
   std::string peer_name;
-  Counter join_seen, skips, lost;  // for status()
+  Counter joined_at;
+  Counter skips;
+  Counter lost;
 };
 
 class PublisherPeers {
@@ -89,16 +93,23 @@ class PublisherPeers {
   PublisherPeers(rdma::Device& device, rdma::CompletionChannel* channel,
                  const PublisherOptions& options);
 
-  // Control thread.
+  // ---- control thread
   void accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-              std::span<const rdma::Grant> extras, const LinkPart& ours, rdma::Grant images);
-  void collect();
+              std::span<const rdma::Grant> extras, LinkPart ours, rdma::Grant images);
+  void collect() { handover_.collect(); }
   std::vector<SubscriberStatus> status() const;
 
-  // Datapath thread.
+  // ---- datapath thread
   std::span<PublisherPeer* const> active() const noexcept { return {active_.data(), count_}; }
+  bool any_filling() const noexcept {
+    for (const PublisherPeer* const peer : active())
+      if (peer->filling) return true;
+    return false;
+  }
+  // Writes a slot, or notes that this subscriber does not get it.
   void post_slot(PublisherPeer& peer, const RingSlot& slot) noexcept;
-  // bytes of one record whose versions are `version`; false when it could not be posted.
+  // WRITEs one VersionedRecord of `bytes`, whose head is `version`, to `offset` in the subscriber's
+  // region. False: it may be half there; write it again.
   bool post_record(PublisherPeer& peer, std::size_t offset, const void* record, std::size_t bytes,
                    std::uint32_t lkey, std::uint64_t version) noexcept;
   void post_watermark(PublisherPeer& peer, std::uint64_t published, std::uint64_t flushed) noexcept;
@@ -110,26 +121,78 @@ class PublisherPeers {
   const PublisherCounters& counters() const noexcept { return counters_; }
 
  private:
+  std::unique_ptr<PublisherPeer> make_peer(rdma::ConnectionRequest& request,
+                                           std::span<const std::byte> program_answer,
+                                           std::span<const rdma::Grant> extras,
+                                           const LinkPart& ours, rdma::Grant images);
+  void check(const LinkPart& theirs, const LinkPart& ours) const;
   rdma::PostStatus post(PublisherPeer& peer, rdma::WorkRequest& request) noexcept;
+  rdma::PostStatus post_slow(PublisherPeer& peer, rdma::WorkRequest& request,
+                             rdma::PostStatus status) noexcept;
   void skip(PublisherPeer& peer, std::uint64_t sequence) noexcept;
-  void resume(PublisherPeer& peer, std::uint64_t published, std::uint64_t flushed) noexcept;
+  void resume(PublisherPeer& peer, std::uint64_t published) noexcept;
   bool has_receive(PublisherPeer& peer) noexcept;
   void read_completions(PublisherPeer& peer) noexcept;
-  void take_in(std::uint64_t published, std::uint64_t flushed) noexcept;
+  void take_in(std::uint64_t published) noexcept;
   void drop_failed() noexcept;
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   PublisherOptions options_;
-  std::vector<std::unique_ptr<PublisherPeer>> owned_;  // control thread
-  std::uint32_t next_id_ = 1;
-  SpscRing<PublisherPeer*> to_datapath_{kSubscribersMax * 2};
-  SpscRing<PublisherPeer*> to_control_{kSubscribersMax * 2};
+  Handover<PublisherPeer> handover_{kSubscribersMax};
+  std::uint32_t next_id_ = 1;  // control thread
 
   std::array<PublisherPeer*, kSubscribersMax> active_{};  // datapath thread from here on
   std::size_t count_ = 0;
   bool closing_ = false;
   PublisherCounters counters_;
 };
+
+inline rdma::PostStatus PublisherPeers::post(PublisherPeer& peer,
+                                             rdma::WorkRequest& request) noexcept {
+  // One completion for every signal_interval requests: enough to free the send queue in time, and
+  // cheap. Failures complete without it.
+  const bool signal = ++peer.unsignaled >= peer.signal_interval;
+  request.flags = static_cast<std::uint8_t>((request.flags & ~unsigned{rdma::kSignaled}) |
+                                            (signal ? unsigned{rdma::kSignaled} : 0u));
+  const rdma::PostStatus status = peer.pair->post_send(request);
+  if (status != rdma::PostStatus::kOk) [[unlikely]]
+    return post_slow(peer, request, status);
+  if (signal) peer.unsignaled = 0;
+  return status;
+}
+
+// A receive that the subscriber posted and that is not used up: a slot that it is done with.
+inline bool PublisherPeers::has_receive(PublisherPeer& peer) noexcept {
+  if (peer.immediates - peer.returned <= peer.mask) [[likely]]
+    return true;
+  // Pairs with the subscriber's WRITE of the count, which follows its copy of the slot: without
+  // acquire a slot could be overwritten that it still reads.
+  peer.returned = load_word(*peer.returned_word, std::memory_order_acquire);
+  return peer.immediates - peer.returned <= peer.mask;
+}
+
+inline void PublisherPeers::post_slot(PublisherPeer& peer, const RingSlot& slot) noexcept {
+  rdma::WorkRequest& request = peer.slot_request;
+  std::uint64_t index = slot.sequence;
+  const bool immediate = peer.mode == RingMode::kImmediate;
+  if (immediate) {
+    index = peer.slots;
+    request.imm_data = static_cast<std::uint32_t>(index) & ~kNoticeImmediate;
+    if (!has_receive(peer)) [[unlikely]]
+      return skip(peer, slot.sequence);
+  } else if (peer.skipping) [[unlikely]] {
+    return skip(peer, slot.sequence);
+  }
+  request.local_address = &slot;
+  request.remote_address = peer.ring_address + (index & peer.mask) * sizeof(RingSlot);
+  if (post(peer, request) != rdma::PostStatus::kOk) [[unlikely]]
+    return skip(peer, slot.sequence);
+  if (immediate) {
+    ++peer.slots;
+    ++peer.immediates;
+  }
+  counters_.slots_posted.add();
+}
 
 }  // namespace tickpath::link

@@ -1,0 +1,119 @@
+#include "common/link/connection.hpp"
+
+#include <string>
+
+#include "common/base/check.hpp"
+#include "common/link/detail/setup.hpp"
+
+namespace tickpath::link {
+
+namespace {
+
+constexpr std::uint32_t kTableSendDepth = 64;
+
+LinkPart tables_part(std::size_t extras) {
+  LinkPart part;
+  part.pattern = Pattern::kTables;
+  part.extra_grants = static_cast<std::uint32_t>(extras);
+  return part;
+}
+
+rdma::QueuePairOptions table_options() {
+  rdma::QueuePairOptions options;
+  options.send_depth = kTableSendDepth;
+  options.receive_depth = 1;  // nothing is sent on such a connection
+  return options;
+}
+
+}  // namespace
+
+std::uint64_t Connection::add_sink(CompletionSink& sink) noexcept {
+  for (std::size_t i = 0; i < kSinksMax; ++i) {
+    if (sinks_[i] != nullptr) continue;
+    sinks_[i] = &sink;
+    return static_cast<std::uint64_t>(i + 1) << kTagShift;
+  }
+  TICKPATH_CHECK(false, "more sinks on one connection than kSinksMax");
+  return 0;
+}
+
+void Connection::remove_sink(CompletionSink& sink) noexcept {
+  for (CompletionSink*& entry : sinks_)
+    if (entry == &sink) entry = nullptr;
+}
+
+void Connection::deliver(std::uint64_t tag, const rdma::Completion& completion) noexcept {
+  if (tag > kSinksMax || sinks_[tag - 1] == nullptr) return;  // its sink has gone meanwhile
+  sinks_[tag - 1]->on_completion(completion);
+}
+
+LinkPart require_part(std::span<const std::byte> hello, const LinkPart& ours) {
+  const std::optional<LinkPart> theirs = link_part(hello);
+  if (!theirs)
+    throw rdma::SetupError(rdma::SetupCause::kProtocol,
+                           "the peer does not speak tickpath's link protocol, version " +
+                               std::to_string(LinkPart::kVersion));
+  require_compatible(ours, *theirs);
+  return *theirs;
+}
+
+std::size_t first_extra(const rdma::QueuePair& pair, const LinkPart& theirs,
+                        std::size_t pattern_grants) {
+  const std::size_t granted = pair.remote_regions().size();
+  if (granted != pattern_grants + theirs.extra_grants)
+    throw rdma::SetupError(rdma::SetupCause::kProtocol,
+                           "the peer granted " + std::to_string(granted) + " regions, " +
+                               std::to_string(pattern_grants + theirs.extra_grants) +
+                               " were announced");
+  return pattern_grants;
+}
+
+void require_region(const rdma::RemoteRegion& region, std::size_t bytes, rdma::AccessFlags access,
+                    const char* what) {
+  if (region.length_bytes < bytes || (region.access & access) != access)
+    throw rdma::SetupError(rdma::SetupCause::kProtocol,
+                           std::string("the peer's ") + what + " has " +
+                               std::to_string(region.length_bytes) + " bytes and rights " +
+                               std::to_string(region.access) + "; needed are " +
+                               std::to_string(bytes) + " and " + std::to_string(access));
+}
+
+TableConnection connect_tables(rdma::Device& device, const std::string& endpoint,
+                               std::span<const std::byte> program_hello,
+                               std::span<const rdma::Grant> grants, std::uint32_t timeout_ms) {
+  const LinkPart ours = tables_part(grants.size());
+  const std::vector<std::byte> hello = join_hello(program_hello, ours);
+  std::unique_ptr<rdma::CompletionQueue> queue = device.create_queue(kTableSendDepth * 2, nullptr);
+  rdma::ConnectParameters parameters;
+  parameters.endpoint = endpoint;
+  parameters.hello = hello;
+  parameters.grants = grants;
+  parameters.options = table_options();
+  parameters.timeout_ms = timeout_ms;
+  rdma::Connected connected = device.connect(*queue, parameters);
+  const LinkPart theirs = require_part(connected.answer, ours);
+  const std::size_t extra = first_extra(*connected.queue_pair, theirs, 0);
+  const std::span<const std::byte> answer = program_part(connected.answer);
+  TableConnection result;
+  result.answer.assign(answer.begin(), answer.end());
+  result.connection =
+      std::make_unique<Connection>(std::move(queue), std::move(connected.queue_pair), extra);
+  return result;
+}
+
+std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::ConnectionRequest& request,
+                                          std::span<const std::byte> program_answer,
+                                          std::span<const rdma::Grant> grants) {
+  return accept_or_reject(request, [&] {
+    const LinkPart ours = tables_part(grants.size());
+    const LinkPart theirs = require_part(request.hello(), ours);
+    std::unique_ptr<rdma::CompletionQueue> queue =
+        device.create_queue(kTableSendDepth * 2, nullptr);
+    std::unique_ptr<rdma::QueuePair> pair =
+        request.accept(*queue, table_options(), join_hello(program_answer, ours), grants, {});
+    const std::size_t extra = first_extra(*pair, theirs, 0);
+    return std::make_unique<Connection>(std::move(queue), std::move(pair), extra);
+  });
+}
+
+}  // namespace tickpath::link

@@ -1,0 +1,264 @@
+#include "common/link/detail/publisher_peers.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "common/link/detail/setup.hpp"
+
+namespace tickpath::link {
+
+namespace {
+
+// wr_ids of the pattern itself (tag 0).
+constexpr std::uint64_t kOrdinary = 0;
+constexpr std::uint64_t kCloseWatermark = 1;
+
+}  // namespace
+
+PublisherPeers::PublisherPeers(rdma::Device& device, rdma::CompletionChannel* channel,
+                               const PublisherOptions& options)
+    : device_(device), channel_(channel), options_(options) {}
+
+// ---------------------------------------------------------------------------- control thread
+
+void PublisherPeers::check(const LinkPart& theirs, const LinkPart& ours) const {
+  if (theirs.depth < 2 || !std::has_single_bit(theirs.depth) || theirs.depth > options_.depth_max)
+    throw rdma::SetupError(rdma::SetupCause::kLimit,
+                           options_.name + ": a ring of " + std::to_string(theirs.depth) +
+                               " slots was asked for; a power of two from 2 to " +
+                               std::to_string(options_.depth_max) + " is possible");
+  if (theirs.image_count < ours.image_count)
+    throw rdma::SetupError(rdma::SetupCause::kLimit,
+                           options_.name + ": the subscriber has room for " +
+                               std::to_string(theirs.image_count) + " images, needed are " +
+                               std::to_string(ours.image_count));
+  if (theirs.mode != RingMode::kPoll && theirs.mode != RingMode::kImmediate)
+    throw rdma::SetupError(rdma::SetupCause::kProtocol, options_.name + ": unknown ring mode");
+}
+
+std::unique_ptr<PublisherPeer> PublisherPeers::make_peer(rdma::ConnectionRequest& request,
+                                                         std::span<const std::byte> program_answer,
+                                                         std::span<const rdma::Grant> extras,
+                                                         const LinkPart& ours, rdma::Grant images) {
+  const LinkPart theirs = require_part(request.hello(), ours);
+  check(theirs, ours);
+  auto peer = std::make_unique<PublisherPeer>();
+  peer->peer_name = request.peer();
+  peer->return_region = device_.allocate(kCacheLineBytes, rdma::kLocalWrite | rdma::kRemoteWrite,
+                                         options_.name + ".returned");
+  std::vector<rdma::Grant> grants{{peer->return_region.get(), rdma::kRemoteWrite}};
+  if (images.region != nullptr) grants.push_back(images);
+  grants.insert(grants.end(), extras.begin(), extras.end());
+
+  rdma::QueuePairOptions options;
+  options.send_depth = options_.send_depth;
+  options.receive_depth = 1;  // nobody sends to a publisher
+  options.inline_bytes = sizeof(RingSlot);
+  options.peer_timeout_ms = options_.peer_timeout_ms;
+  std::unique_ptr<rdma::CompletionQueue> queue =
+      device_.create_queue(options_.send_depth * 2, channel_);
+  std::unique_ptr<rdma::QueuePair> pair =
+      request.accept(*queue, options, join_hello(program_answer, ours), grants, {});
+  const std::size_t extra = first_extra(*pair, theirs, 1);
+  peer->layout = {theirs.depth, theirs.image_count, theirs.image_bytes};
+  peer->region = pair->remote_regions()[0];
+  require_region(peer->region, peer->layout.size_bytes(), rdma::kRemoteWrite, "ring region");
+  if (pair->inline_bytes() < sizeof(RingSlot))
+    throw rdma::SetupError(rdma::SetupCause::kLimit, options_.name + ": the device sends only " +
+                                                         std::to_string(pair->inline_bytes()) +
+                                                         " bytes inline, a ring slot needs 64");
+  peer->mode = theirs.mode;
+  peer->mask = theirs.depth - 1;
+  peer->pair = pair.get();
+  peer->connection = std::make_unique<Connection>(std::move(queue), std::move(pair), extra);
+  return peer;
+}
+
+void PublisherPeers::accept(rdma::ConnectionRequest& request,
+                            std::span<const std::byte> program_answer,
+                            std::span<const rdma::Grant> extras, LinkPart ours,
+                            rdma::Grant images) {
+  ours.extra_grants = static_cast<std::uint32_t>(extras.size());
+  std::unique_ptr<PublisherPeer> peer = accept_or_reject(request, [&] {
+    handover_.require_room(options_.name);
+    return make_peer(request, program_answer, extras, ours, images);
+  });
+  peer->id = next_id_++;
+  peer->ring_address = peer->region.address + RingLayout::ring_offset();
+  peer->returned_word = reinterpret_cast<const std::uint64_t*>(peer->return_region->data());
+  peer->signal_interval = std::max(1u, options_.send_depth / 4);
+  peer->filling = ours.image_count != 0;
+  peer->watermark_due = true;
+  peer->slot_request.opcode =
+      peer->mode == RingMode::kImmediate ? rdma::Opcode::kWriteWithImm : rdma::Opcode::kWrite;
+  // Solicited: wakes a subscriber that sleeps.
+  peer->slot_request.flags = static_cast<std::uint8_t>(
+      rdma::kInline | (peer->mode == RingMode::kImmediate ? unsigned{rdma::kSolicited} : 0u));
+  peer->slot_request.length_bytes = sizeof(RingSlot);
+  peer->slot_request.rkey = peer->region.rkey;
+  peer->slot_request.wr_id = kOrdinary;
+  handover_.give(std::move(peer));
+}
+
+std::vector<SubscriberStatus> PublisherPeers::status() const {
+  std::vector<SubscriberStatus> result;
+  for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned())
+    result.push_back({peer->id, peer->peer_name, peer->mode,
+                      static_cast<std::uint32_t>(peer->layout.depth), peer->joined_at.get(),
+                      peer->skips.get(), peer->lost.get() != 0});
+  return result;
+}
+
+// ---------------------------------------------------------------------------- datapath thread
+
+rdma::PostStatus PublisherPeers::post_slow(PublisherPeer& peer, rdma::WorkRequest& request,
+                                           rdma::PostStatus status) noexcept {
+  if (status == rdma::PostStatus::kQueueFull) {
+    read_completions(peer);
+    status = peer.pair->post_send(request);
+  }
+  if (status == rdma::PostStatus::kOk && (request.flags & rdma::kSignaled) != 0)
+    peer.unsignaled = 0;
+  if (status == rdma::PostStatus::kNotReady) peer.failed = true;
+  return status;
+}
+
+void PublisherPeers::skip(PublisherPeer& peer, std::uint64_t sequence) noexcept {
+  peer.skipped_sequence = sequence;
+  if (peer.mode == RingMode::kPoll)
+    peer.skipping = true;
+  else
+    peer.notice_owed = true;
+  peer.skips.add();
+  counters_.slots_skipped.add();
+}
+
+void PublisherPeers::resume(PublisherPeer& peer, std::uint64_t published) noexcept {
+  RingSlot hole{};
+  hole.sequence = published | kHole;
+  rdma::WorkRequest& request = peer.slot_request;
+  request.local_address = &hole;
+  request.remote_address = peer.ring_address + (published & peer.mask) * sizeof(RingSlot);
+  if (post(peer, request) != rdma::PostStatus::kOk) return;
+  peer.skipping = false;
+  peer.skipped_sequence = published;
+  peer.watermark_due = true;
+}
+
+bool PublisherPeers::post_record(PublisherPeer& peer, std::size_t offset, const void* record,
+                                 std::size_t bytes, std::uint32_t lkey,
+                                 std::uint64_t version) noexcept {
+  const std::uint64_t odd = version - 1;
+  rdma::WorkRequest request;
+  request.wr_id = kOrdinary;
+  request.rkey = peer.region.rkey;
+  request.flags = rdma::kInline;
+  request.local_address = &odd;
+  request.length_bytes = sizeof(odd);
+  request.remote_address = peer.region.address + offset + bytes - sizeof(odd);
+  if (post(peer, request) != rdma::PostStatus::kOk) return false;
+  request.flags = static_cast<std::uint8_t>(bytes <= sizeof(RecordLine) ? rdma::kInline : 0);
+  request.local_address = record;
+  request.length_bytes = static_cast<std::uint32_t>(bytes);
+  request.lkey = lkey;
+  request.remote_address = peer.region.address + offset;
+  return post(peer, request) == rdma::PostStatus::kOk;
+}
+
+void PublisherPeers::post_watermark(PublisherPeer& peer, std::uint64_t published,
+                                    std::uint64_t flushed) noexcept {
+  VersionedRecord<Watermark> record(peer.watermark_version);
+  record.store({peer.join_sequence, flushed, published, peer.skipped_sequence,
+                closing_ ? 1ull : 0ull, ++peer.flush_count, 0});
+  peer.watermark_version += 2;
+  peer.watermark_due = true;  // until all of it is posted
+  if (!post_record(peer, RingLayout::watermark_offset(), &record, sizeof(record), 0,
+                   peer.watermark_version))
+    return;
+  if (closing_ || peer.notice_owed) {
+    // Nothing but a completion: it tells the subscriber to look, and us that it all arrived.
+    rdma::WorkRequest request;
+    request.wr_id = closing_ ? kCloseWatermark : kOrdinary;
+    request.rkey = peer.region.rkey;
+    request.remote_address = peer.region.address;
+    request.flags = rdma::kInline;
+    if (peer.mode == RingMode::kImmediate && has_receive(peer)) {
+      request.opcode = rdma::Opcode::kWriteWithImm;
+      request.imm_data = kNoticeImmediate;
+      request.flags |= rdma::kSolicited;
+    } else if (!closing_) {
+      return;  // no receive left: watermark_due stays, the next turn tries again
+    }
+    if (closing_) peer.unsignaled = peer.signal_interval;  // makes post() ask for a completion
+    if (post(peer, request) != rdma::PostStatus::kOk) return;
+    if (request.opcode == rdma::Opcode::kWriteWithImm) ++peer.immediates;
+    peer.notice_owed = false;
+    peer.close_posted = closing_;
+  }
+  peer.watermark_due = false;
+  counters_.watermarks.add();
+}
+
+void PublisherPeers::read_completions(PublisherPeer& peer) noexcept {
+  peer.connection->poll([&peer](const rdma::Completion& completion) {
+    if (completion.status != rdma::CompletionStatus::kSuccess)
+      peer.failed = true;
+    else if (completion.wr_id == kCloseWatermark)
+      peer.close_done = true;
+  });
+  if (peer.connection->failed()) peer.failed = true;
+}
+
+void PublisherPeers::take_in(std::uint64_t published) noexcept {
+  while (count_ < kSubscribersMax) {
+    PublisherPeer* const peer = handover_.take();
+    if (peer == nullptr) return;
+    peer->join_sequence = published;
+    peer->joined_at.set(published);
+    active_[count_++] = peer;
+  }
+}
+
+void PublisherPeers::turn(std::uint64_t published, std::uint64_t flushed) noexcept {
+  take_in(published);
+  for (PublisherPeer* const peer : active()) {
+    read_completions(*peer);
+    if (peer->failed) continue;
+    if (peer->skipping) resume(*peer, published);
+    const bool due = peer->watermark_due || peer->notice_owed || (closing_ && !peer->close_posted);
+    if (due && !peer->filling) post_watermark(*peer, published, flushed);
+  }
+  drop_failed();
+}
+
+void PublisherPeers::drop_failed() noexcept {
+  for (std::size_t i = 0; i < count_;) {
+    PublisherPeer* const peer = active_[i];
+    if (!peer->failed) {
+      ++i;
+      continue;
+    }
+    active_[i] = active_[--count_];
+    peer->lost.set(1);
+    counters_.subscribers_lost.add();
+    handover_.give_back(peer);
+  }
+}
+
+void PublisherPeers::close(std::uint64_t published, std::uint64_t flushed) noexcept {
+  closing_ = true;
+  // Images that a newcomer still lacks will not come: it gets its counts and what it has.
+  for (PublisherPeer* const peer : active()) peer->filling = false;
+  turn(published, flushed);
+}
+
+bool PublisherPeers::closed() const noexcept {
+  return closing_ && std::all_of(active_.begin(), active_.begin() + static_cast<long>(count_),
+                                 [](const PublisherPeer* peer) { return peer->close_done; });
+}
+
+void PublisherPeers::arm() noexcept {
+  for (PublisherPeer* const peer : active()) peer->connection->completion_queue().arm(false);
+}
+
+}  // namespace tickpath::link

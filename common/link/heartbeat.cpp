@@ -1,0 +1,106 @@
+#include "common/link/heartbeat.hpp"
+
+#include <algorithm>
+
+#include "common/link/words.hpp"
+
+namespace tickpath::link {
+
+Heartbeat::Heartbeat(rdma::Device& device, const std::string& name)
+    : region_(device.allocate(sizeof(std::uint64_t), rdma::kLocalWrite | rdma::kRemoteRead, name)),
+      word_(reinterpret_cast<std::uint64_t*>(region_->data())) {}
+
+void Heartbeat::beat() noexcept {
+  // Relaxed: the counter orders nothing, any newer value says "alive".
+  store_word(*word_, ++count_, std::memory_order_relaxed);
+}
+
+void LivenessScore::restart(std::uint64_t now_ns) noexcept {
+  state_ = Liveness::kUnknown;
+  seen_ = false;
+  silent_ns_ = 0;
+  last_ns_ = now_ns;
+}
+
+Liveness LivenessScore::observe(std::uint64_t counter, std::uint64_t now_ns) noexcept {
+  const std::uint64_t elapsed = now_ns > last_ns_ ? now_ns - last_ns_ : 0;
+  const std::uint64_t bound = 2 * options_.interval_ns;
+  if (elapsed > bound) ++late_;
+  last_ns_ = now_ns;
+  if (!seen_ || counter != counter_) {
+    // The first value proves only that the memory is there; the peer must move it to be alive.
+    if (seen_) state_ = Liveness::kAlive;
+    counter_ = counter;
+    seen_ = true;
+    silent_ns_ = 0;
+    return state_;
+  }
+  silent_ns_ += std::min(elapsed, bound);
+  if (silent_ns_ >= options_.dead_after_ns)
+    state_ = Liveness::kDead;
+  else if (silent_ns_ >= options_.suspect_after_ns)
+    state_ = Liveness::kSuspect;
+  return state_;
+}
+
+HeartbeatMonitor::HeartbeatMonitor(rdma::Device& device, const HeartbeatOptions& options,
+                                   const std::string& name)
+    : options_(options),
+      score_(options),
+      region_(device.allocate(sizeof(std::uint64_t), rdma::kLocalWrite, name)) {
+  request_.opcode = rdma::Opcode::kRead;
+  request_.flags = rdma::kSignaled;
+  request_.local_address = region_->data();
+  request_.lkey = region_->lkey();
+  request_.length_bytes = sizeof(std::uint64_t);
+}
+
+void HeartbeatMonitor::attach(Connection& connection, const rdma::RemoteRegion& region,
+                              std::uint64_t now_ns) noexcept {
+  connection_ = &connection;
+  tag_ = connection.add_sink(*this);
+  request_.rkey = region.rkey;
+  request_.remote_address = region.address;
+  busy_ = false;
+  arrived_ = false;
+  next_read_ns_ = now_ns;
+  score_.restart(now_ns);
+}
+
+void HeartbeatMonitor::detach(bool lost) noexcept {
+  connection_ = nullptr;
+  score_.restart(0);
+  if (lost) score_.fail();
+}
+
+Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
+  if (connection_ == nullptr) return score_.state();
+  if (arrived_) {
+    arrived_ = false;
+    score_.observe(
+        load_word(*reinterpret_cast<const std::uint64_t*>(region_->data()),
+                  std::memory_order_relaxed),  // a single word that the device placed before
+        now_ns);
+  }
+  if (busy_ || now_ns < next_read_ns_) return score_.state();
+  request_.wr_id = tag_ | (++serial_ & 0xffff'ffff);
+  const rdma::PostStatus status = connection_->queue_pair().post_send(request_);
+  if (status == rdma::PostStatus::kOk) {
+    busy_ = true;
+    next_read_ns_ = now_ns + options_.interval_ns;
+  } else if (status == rdma::PostStatus::kNotReady) {
+    score_.fail();
+  }
+  return score_.state();
+}
+
+void HeartbeatMonitor::on_completion(const rdma::Completion& completion) noexcept {
+  if ((completion.wr_id & 0xffff'ffff) != (serial_ & 0xffff'ffff)) return;  // before attach()
+  busy_ = false;
+  if (completion.status == rdma::CompletionStatus::kSuccess)
+    arrived_ = true;
+  else
+    score_.fail();
+}
+
+}  // namespace tickpath::link
