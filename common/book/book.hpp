@@ -17,6 +17,7 @@
 #include "common/book/detail/huge_array.hpp"
 #include "common/book/detail/ladder_store.hpp"
 #include "common/book/detail/pool.hpp"
+#include "common/book/detail/prefetch.hpp"
 #include "common/book/detail/reference_table.hpp"
 #include "common/book/types.hpp"
 
@@ -93,22 +94,23 @@ class BookSet {
 
   // ------------------------------------------------------------------ hints (owning thread)
   // For calls a few messages ahead, in this order with some work between: each touches what the one
-  // before brought in. They change nothing; any argument is allowed.
+  // before brought in. They change nothing; any reference is allowed.
   void prefetch_reference(std::uint64_t reference) const noexcept {
     references_.prefetch(reference);
   }
-  void prefetch_symbol(Locate locate) const noexcept { prefetch_line(&symbols_[locate]); }
-  void prefetch_order(std::uint64_t reference) const noexcept {
-    const std::uint32_t node = references_.guess(reference, kNoOrder);
-    if (node != kNoOrder) prefetch_line(&orders_[node]);
+  void prefetch_symbol(Locate locate) const noexcept { detail::prefetch_line(&symbols_[locate]); }
+  // The order probably meant, for prefetch_neighbours(); kNoOrder if there is none.
+  Handle prefetch_order(std::uint64_t reference) const noexcept {
+    const Handle handle = references_.guess(reference);
+    detail::prefetch_line(&orders_[handle]);
+    return handle;
   }
-  void prefetch_neighbours(std::uint64_t reference) const noexcept {
-    const std::uint32_t node = references_.guess(reference, kNoOrder);
-    if (node == kNoOrder) return;
-    const Order& order = orders_[node];
-    prefetch_line(&levels_[order.level]);
-    if (order.next != kNoOrder) prefetch_line(&orders_[order.next]);
-    if (order.previous != kNoOrder) prefetch_line(&orders_[order.previous]);
+  // handle: from prefetch_order(), kNoOrder included; its order may have left since.
+  void prefetch_neighbours(Handle handle) const noexcept {
+    const Order& order = orders_[handle];
+    detail::prefetch_line(&levels_[order.level]);
+    detail::prefetch_line(&orders_[order.next]);
+    detail::prefetch_line(&orders_[order.previous]);
   }
 
   // ------------------------------------------------------------------ counters (any thread)
@@ -125,7 +127,7 @@ class BookSet {
   void verify() const;
 
  private:
-  static constexpr std::uint32_t kNoLevel = 0xffff'ffff;
+  static constexpr std::uint32_t kNoLevel = 0;  // as kNoOrder: the pools' kNil
 
   // 32 bytes: two a cache line, and none straddles one.
   struct alignas(32) Order {
@@ -140,8 +142,8 @@ class BookSet {
     std::uint64_t shares;
     std::uint32_t price;
     std::uint32_t orders;
-    std::uint32_t next;  // head of the queue; in the pool's list of free levels
-    std::uint32_t tail;
+    std::uint32_t next;  // first of the queue; in the pool's list of free levels
+    std::uint32_t last;
     Locate locate;
     Side side;
     std::uint8_t reserved[5];
@@ -168,9 +170,6 @@ class BookSet {
     const std::uint32_t ascending = side == Side::kBuy ? price : ~price;
     return static_cast<std::int32_t>(ascending ^ 0x8000'0000u);
   }
-  static void prefetch_line(const void* address) noexcept {
-    _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
-  }
 
   std::size_t slot_of(std::uint64_t reference) const noexcept {
     return references_.find(reference, [this, reference](std::uint32_t node) {
@@ -180,7 +179,9 @@ class BookSet {
   Change take(std::uint64_t reference, std::uint32_t shares) noexcept;
   Change place(Locate locate, std::uint64_t reference, Side side, std::uint32_t shares,
                std::uint32_t price, std::uint64_t user) noexcept;
-  std::uint32_t level_for(Locate locate, Side side, std::uint32_t price) noexcept;
+  void enqueue(SideHead& head, std::uint32_t level_index, std::uint32_t node, const Order& order,
+               std::uint32_t price) noexcept;
+  std::uint32_t level_for(SideHead& head, Locate locate, Side side, std::uint32_t price) noexcept;
   std::uint32_t open_level(SideHead& head, std::uint32_t at, Locate locate, Side side,
                            std::uint32_t price) noexcept;
   bool grow(SideHead& head) noexcept;
@@ -213,3 +214,5 @@ class BookSet {
 };
 
 }  // namespace tickpath::book
+
+#include "common/book/book_datapath.hpp"

@@ -18,7 +18,7 @@ std::size_t BookSet::levels(Locate locate, Side side, std::span<LevelView> out) 
   const std::size_t filled = out.size() < head.count ? out.size() : head.count;
   if (filled == 0) return 0;
   const std::uint32_t* best = ladders_.levels(head.offset) + head.count - 1;
-  for (std::size_t i = 0; i < filled; ++i) prefetch_line(&levels_[*(best - i)]);
+  for (std::size_t i = 0; i < filled; ++i) detail::prefetch_line(&levels_[*(best - i)]);
   for (std::size_t i = 0; i < filled; ++i) {
     const Level& level = levels_[*(best - i)];
     out[i] = {level.price, level.orders, level.shares};
@@ -83,7 +83,7 @@ void BookSet::verify_level(const Level& level) const {
     ++orders;
     last = node;
   }
-  TICKPATH_CHECK(level.tail == last && orders > 0, "a level holds orders and knows its last");
+  TICKPATH_CHECK(level.last == last && orders > 0, "a level holds orders and knows its last");
   TICKPATH_CHECK(level.orders == orders && level.shares == shares, "sums of a level agree");
 }
 

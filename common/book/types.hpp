@@ -15,7 +15,7 @@ inline constexpr std::size_t kLocatesMax = 65'536;
 
 // A resting order, as long as it rests. Stable while other orders come and go; never on the wire.
 using Handle = std::uint32_t;
-inline constexpr Handle kNoOrder = 0xffff'ffff;
+inline constexpr Handle kNoOrder = 0;
 
 // What became of a call. Everything but kOk is counted, leaves every other order as it was, and is
 // never fatal: a feed may send anything.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include <immintrin.h>
 
@@ -17,35 +18,49 @@ namespace tickpath::book::detail {
 
 // Two parallel arrays, `keys` and `levels`, share offsets. Keys ascend towards the best price,
 // which stands last: insertions and removals happen near the top, so they move few entries.
+//
+//   block   8 x lowest key | keys, best last | free ... | at least 8 more
+//           ^ the search may read eight keys    ^ a shift may move eight entries, whatever they are
+//             wherever it stands
 class LadderStore {
  public:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
-  static constexpr std::uint32_t kFirstCapacity = 8;
+  static constexpr std::uint32_t kLane = 8;             // entries in a 256-bit register
+  static constexpr std::uint32_t kFirstCapacity = 32;   // of a block
+  static constexpr std::uint32_t kMargins = 2 * kLane;  // of it, not for entries
 
-  // A first block for every side of every symbol, and four entries a level above that: a grown
-  // block may be half empty, blocks left behind by growth wait for another side, none ever shrinks.
+  // A first block for every side of some thousands of symbols, and four entries a level above that:
+  // a grown block may be half empty, blocks left behind by growth wait for another side.
   explicit LadderStore(std::size_t levels_max)
       : keys_(capacity_for(levels_max), "the price ladders"),
         levels_(capacity_for(levels_max), "the price ladders") {
     free_.fill(kNone);
   }
 
-  std::int32_t* keys(std::uint32_t offset) noexcept { return &keys_[offset]; }
-  const std::int32_t* keys(std::uint32_t offset) const noexcept { return &keys_[offset]; }
-  std::uint32_t* levels(std::uint32_t offset) noexcept { return &levels_[offset]; }
-  const std::uint32_t* levels(std::uint32_t offset) const noexcept { return &levels_[offset]; }
+  // Of a block's first entry.
+  std::int32_t* keys(std::uint32_t offset) noexcept { return &keys_[offset + kLane]; }
+  const std::int32_t* keys(std::uint32_t offset) const noexcept { return &keys_[offset + kLane]; }
+  std::uint32_t* levels(std::uint32_t offset) noexcept { return &levels_[offset + kLane]; }
+  const std::uint32_t* levels(std::uint32_t offset) const noexcept {
+    return &levels_[offset + kLane];
+  }
+  static constexpr std::uint32_t room(std::uint32_t capacity) noexcept {
+    return capacity == 0 ? 0 : capacity - kMargins;
+  }
 
-  // capacity: a power of two. kNone when the arena has no such block left.
+  // capacity: a power of two, at least kFirstCapacity. kNone when the arena has no such block left.
   [[nodiscard]] std::uint32_t take(std::uint32_t capacity) noexcept {
     std::uint32_t& head = free_[static_cast<std::size_t>(std::countr_zero(capacity))];
-    if (head != kNone) {
-      const std::uint32_t offset = head;
+    std::uint32_t offset = head;
+    if (offset != kNone) {
       head = levels_[offset];
-      return offset;
+    } else {
+      if (keys_.size() - used_ < capacity) return kNone;
+      offset = static_cast<std::uint32_t>(used_);
+      used_ += capacity;
     }
-    if (keys_.size() - used_ < capacity) return kNone;
-    const auto offset = static_cast<std::uint32_t>(used_);
-    used_ += capacity;
+    for (std::uint32_t i = 0; i < kLane; ++i)
+      keys_[offset + i] = std::numeric_limits<std::int32_t>::min();
     return offset;
   }
   void give_back(std::uint32_t offset, std::uint32_t capacity) noexcept {
@@ -54,35 +69,62 @@ class LadderStore {
     head = offset;
   }
 
-  // How many of the first `count` keys are below `key`. Starts at the back: most prices are within
-  // a few levels of the best.
+  // How many of the `count` keys of a block are below `key`. Starts at the back: most prices are
+  // within a few levels of the best.
   static std::uint32_t below(const std::int32_t* keys, std::uint32_t count,
                              std::int32_t key) noexcept {
-    std::uint32_t end = count;
-#ifdef __AVX2__
+    auto end = static_cast<std::ptrdiff_t>(count);
     const __m256i wanted = _mm256_set1_epi32(key);
-    for (int tries = 0; end >= 8 && tries < 6; ++tries, end -= 8) {
-      const __m256i have = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + end - 8));
+    for (int tries = 0; end > 0; end -= kLane) {
+      const __m256i have = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + end - kLane));
       const int mask = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(wanted, have)));
-      // Keys ascend, so those below are a prefix of the eight: its length is the answer.
-      if (mask != 0)
-        return end - 8 + static_cast<std::uint32_t>(std::popcount(static_cast<unsigned>(mask)));
+      // Keys ascend, so those below are a prefix of the eight: its length is the answer. In front
+      // of the first key stand the lowest keys, which count as below, too.
+      if (mask != 0) [[likely]]
+        return static_cast<std::uint32_t>(end - kLane + std::popcount(static_cast<unsigned>(mask)));
+      if (++tries == kLanesSearched) return bisect(keys, end - kLane, key);
     }
-#endif
-    std::uint32_t begin = 0;
+    return 0;
+  }
+
+  // Opens or closes a gap of one entry at `at` in a block of `count` entries.
+  void open_gap(std::uint32_t offset, std::uint32_t at, std::uint32_t count) noexcept {
+    shift(keys(offset) + at + 1, keys(offset) + at, count - at);
+    shift(levels(offset) + at + 1, levels(offset) + at, count - at);
+  }
+  void close_gap(std::uint32_t offset, std::uint32_t at, std::uint32_t count) noexcept {
+    shift(keys(offset) + at, keys(offset) + at + 1, count - at - 1);
+    shift(levels(offset) + at, levels(offset) + at + 1, count - at - 1);
+  }
+
+ private:
+  // Beyond 48 levels from the best, halving beats looking at every eight.
+  static constexpr int kLanesSearched = 6;
+
+  static std::size_t capacity_for(std::size_t levels_max) noexcept {
+    return levels_max * 4 + std::size_t{kFirstCapacity} * 2 * 8192;
+  }
+  static std::uint32_t bisect(const std::int32_t* keys, std::ptrdiff_t end,
+                              std::int32_t key) noexcept {
+    std::ptrdiff_t begin = 0;
     while (begin < end) {
-      const std::uint32_t middle = begin + (end - begin) / 2;
+      const std::ptrdiff_t middle = begin + (end - begin) / 2;
       if (keys[middle] < key)
         begin = middle + 1;
       else
         end = middle;
     }
-    return begin;
+    return static_cast<std::uint32_t>(begin);
   }
-
- private:
-  static std::size_t capacity_for(std::size_t levels_max) noexcept {
-    return levels_max * 4 + kFirstCapacity * 2 * kLocatesMax;
+  template <class T>
+  static void shift(T* to, const T* from, std::size_t count) noexcept {
+    static_assert(sizeof(T) * kLane == sizeof(__m256i));
+    // Both lane loads stay in the block: that is what its upper margin is for.
+    if (count <= kLane) [[likely]]
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    else
+      std::memmove(to, from, count * sizeof(T));
   }
 
   HugeArray<std::int32_t> keys_;

@@ -1,6 +1,7 @@
 // A fixed pool of nodes named by index. The node returned last goes out first: it is still cached.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "common/book/detail/huge_array.hpp"
@@ -8,27 +9,27 @@
 namespace tickpath::book::detail {
 
 // Node has a std::uint32_t member `next`, which links free nodes.
+//
+// Node kNil is never given out. It exists, so that code that unlinks a list writes through its ends
+// without asking whether there is a neighbour: what lands in kNil is never read.
 template <class Node>
 class Pool {
  public:
-  static constexpr std::uint32_t kNone = 0xffff'ffff;
+  static constexpr std::uint32_t kNil = 0;
 
-  Pool(std::uint32_t capacity, const char* what) : nodes_(capacity, what), capacity_(capacity) {}
+  Pool(std::uint32_t capacity, const char* what)
+      : nodes_(std::size_t{capacity} + 1, what), capacity_(capacity) {}
 
   Node& operator[](std::uint32_t index) noexcept { return nodes_[index]; }
   const Node& operator[](std::uint32_t index) const noexcept { return nodes_[index]; }
 
-  // kNone when all are out.
+  // Not when full().
   [[nodiscard]] std::uint32_t take() noexcept {
-    if (free_ != kNone) {
-      const std::uint32_t index = free_;
-      free_ = nodes_[index].next;
-      ++in_use_;
-      return index;
-    }
-    if (fresh_ == capacity_) return kNone;
     ++in_use_;
-    return fresh_++;
+    if (free_ == kNil) return fresh_++;
+    const std::uint32_t index = free_;
+    free_ = nodes_[index].next;
+    return index;
   }
   void give_back(std::uint32_t index) noexcept {
     nodes_[index].next = free_;
@@ -42,8 +43,8 @@ class Pool {
  private:
   HugeArray<Node> nodes_;
   std::uint32_t capacity_;
-  std::uint32_t free_ = kNone;
-  std::uint32_t fresh_ = 0;  // nodes at and above were never used
+  std::uint32_t free_ = kNil;
+  std::uint32_t fresh_ = 1;  // nodes at and above were never used
   std::uint32_t in_use_ = 0;
 };
 

@@ -9,15 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <immintrin.h>
-
 #include "common/book/detail/huge_array.hpp"
+#include "common/book/detail/prefetch.hpp"
 
 namespace tickpath::book::detail {
 
 class ReferenceTable {
  public:
-  static constexpr std::uint32_t kEmpty = 0;  // node numbers are stored plus one
+  static constexpr std::uint32_t kEmpty = 0;  // the pool's kNil: never a node
 
   // At most half full at `entries_max` entries: linear probing then looks at 1.5 slots on average.
   explicit ReferenceTable(std::uint32_t entries_max)
@@ -29,7 +28,7 @@ class ReferenceTable {
         line_shift_(32 - static_cast<unsigned>(std::countr_zero(slots_.size() / kLineSlots))) {}
 
   void prefetch(std::uint64_t reference) const noexcept {
-    _mm_prefetch(reinterpret_cast<const char*>(&slots_[home(tag_of(reference))]), _MM_HINT_T0);
+    prefetch_line(&slots_[home(tag_of(reference))]);
   }
 
   // The slot that holds `reference`, or the empty one that would take it.
@@ -39,27 +38,25 @@ class ReferenceTable {
     const std::uint32_t tag = tag_of(reference);
     for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
       const Slot slot = slots_[at];
-      if (slot.node == kEmpty || (slot.tag == tag && same(slot.node - 1))) return at;
+      if (slot.node == kEmpty || (slot.tag == tag && same(slot.node))) return at;
     }
   }
-  // First candidate without looking at the node, for prefetching only: may be a wrong one.
-  // Returns the node, or `none`.
-  std::uint32_t guess(std::uint64_t reference, std::uint32_t none) const noexcept {
+  // First candidate without looking at the node, for prefetching only: may be a wrong one, or
+  // kEmpty.
+  std::uint32_t guess(std::uint64_t reference) const noexcept {
     const std::uint32_t tag = tag_of(reference);
-    for (std::size_t at = home(tag), tries = 0; tries < kLineSlots;
-         at = (at + 1) & mask_, ++tries) {
-      const Slot slot = slots_[at];
-      if (slot.node == kEmpty) return none;
-      if (slot.tag == tag) return slot.node - 1;
-    }
-    return none;
+    const std::size_t at = home(tag);
+    if (slots_[at].tag == tag) [[likely]]
+      return slots_[at].node;
+    const std::size_t next = (at + 1) & mask_;
+    return slots_[next].tag == tag ? slots_[next].node : kEmpty;
   }
 
   bool empty_at(std::size_t at) const noexcept { return slots_[at].node == kEmpty; }
-  std::uint32_t node_at(std::size_t at) const noexcept { return slots_[at].node - 1; }
+  std::uint32_t node_at(std::size_t at) const noexcept { return slots_[at].node; }
 
   void insert_at(std::size_t at, std::uint64_t reference, std::uint32_t node) noexcept {
-    slots_[at] = {tag_of(reference), node + 1};
+    slots_[at] = {tag_of(reference), node};
   }
 
   // Closes the hole by moving later entries of the run back, so that no tombstones gather. A tag
@@ -76,8 +73,8 @@ class ReferenceTable {
 
  private:
   struct Slot {
-    std::uint32_t tag;   // bits 31-3: top of the mixed line number; bits 2-0: place in the line
-    std::uint32_t node;  // plus one
+    std::uint32_t tag;  // bits 31-3: top of the mixed line number; bits 2-0: place in the line
+    std::uint32_t node;
   };
   static constexpr std::size_t kLineSlots = 8;
   static_assert(sizeof(Slot) * kLineSlots == 64);

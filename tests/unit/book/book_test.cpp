@@ -193,8 +193,7 @@ TEST(Book, TakesAnyReferenceAsAHint) {
   ASSERT_TRUE(books.add(kApple, 3, Side::kBuy, 1, 1).ok());
   for (const std::uint64_t reference : {std::uint64_t{0}, std::uint64_t{3}, ~std::uint64_t{0}}) {
     books.prefetch_reference(reference);
-    books.prefetch_order(reference);
-    books.prefetch_neighbours(reference);
+    books.prefetch_neighbours(books.prefetch_order(reference));
   }
   books.verify();
 }
