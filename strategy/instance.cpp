@@ -1,0 +1,37 @@
+#include "strategy/instance.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace tickpath::strategy {
+
+Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
+                   const tickpath_plugin& plugin_, ParameterReader parameters_,
+                   std::size_t orders_max, std::uint32_t instruments_max)
+    : engine(engine_),
+      index(index_),
+      id(id_),
+      name(std::move(name_)),
+      plugin(plugin_),
+      parameters(std::move(parameters_)),
+      orders(orders_max),
+      positions(instruments_max) {
+  fill_host(*this, instruments_max);
+}
+
+Instance::~Instance() {
+  if (self == nullptr) return;
+  try {
+    plugin.destroy(self);
+  } catch (...) {
+    // Nothing is left to contain: the instance is gone either way.
+    self = nullptr;
+  }
+}
+
+void Instance::set_failure(std::string_view text) noexcept {
+  failure_length = text.size() < sizeof(failure) ? text.size() : sizeof(failure);
+  std::memcpy(failure, text.data(), failure_length);
+}
+
+}  // namespace tickpath::strategy

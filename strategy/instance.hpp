@@ -1,0 +1,81 @@
+// One plugin instance: its code, its orders, its positions, and the host functions it calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/wire/order_messages.hpp"
+#include "strategy/counters.hpp"
+#include "strategy/order_table.hpp"
+#include "strategy/parameters.hpp"
+#include "strategy/plugin.h"
+#include "strategy/plugin_log.hpp"
+
+namespace tickpath::strategy {
+
+class Engine;
+
+enum class InstanceState : std::uint8_t {
+  kLoaded = 0,    // code is there, not started
+  kRunning = 1,
+  kStopping = 2,  // stop was called: no new orders any more
+  kFailed = 3,    // contained: never called again, its orders are being cancelled
+};
+
+// A subscription that waits for the directory.
+struct PendingSymbol {
+  std::string symbol;
+  bool settled = false;
+};
+
+struct Instance {
+  Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
+           const tickpath_plugin& plugin_, ParameterReader parameters_, std::size_t orders_max,
+           std::uint32_t instruments_max);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  bool running() const noexcept { return state == InstanceState::kRunning; }
+  // Called at all: running, or stopping and still told what becomes of its orders.
+  bool alive() const noexcept {
+    return state == InstanceState::kRunning || state == InstanceState::kStopping;
+  }
+
+  Engine& engine;
+  const std::uint32_t index;  // in the engine's list and subscriber masks
+  const std::uint8_t id;      // strategy id
+  const std::string name;
+  const tickpath_plugin& plugin;
+  tickpath_host host{};
+  void* self = nullptr;
+  InstanceState state = InstanceState::kLoaded;
+
+  ParameterReader parameters;
+  std::vector<PendingSymbol> symbols;
+  std::uint32_t symbols_unsettled = 0;
+  bool setting_up = false;     // inside create or start
+  bool gateway_up = false;     // connected and, after an outage, recovered
+  bool recovering = false;     // connected again, uncertain orders not settled yet
+  bool sweep_wanted = false;   // some order has cancel_wanted
+
+  OrderTable orders;
+  std::vector<tickpath_position> positions;  // by instrument
+  std::uint16_t incarnation = 0;
+  std::uint32_t next_order = 0;
+  StrategyCounters counters;
+
+  // Why the last callback failed; set by host.fail, read by the engine.
+  char failure[LogRecord::kTextMax];
+  std::size_t failure_length = 0;
+  std::string_view failure_text() const noexcept { return {failure, failure_length}; }
+  void set_failure(std::string_view text) noexcept;
+};
+
+// The table of host functions for this instance (host_functions.cpp).
+void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept;
+
+}  // namespace tickpath::strategy

@@ -1,0 +1,325 @@
+/* The contract between the strategy engine and a plugin: one shared object, one C entry, plain
+ * structs of function pointers. This header is pure C and needs nothing else of tickpath; C++
+ * authors derive from tickpath::Strategy in plugin.hpp instead.
+ *
+ * Stability. TICKPATH_PLUGIN_ABI_VERSION changes whenever a plugin built before would misbehave.
+ * Functions may be appended to tickpath_host without raising it: a plugin asks for no more than the
+ * host_struct_size that it was compiled with, and the engine refuses one that asks for more than it
+ * has. Every event struct's size is checked as well, so that a plugin compiled with other packing
+ * or another header is refused by name before any of its code but the entry runs.
+ *
+ * Threads. `create`, `start` and `destroy` run on the control thread while the datapath rests. All
+ * other callbacks run on the datapath thread, one at a time, and must not block, allocate or call
+ * the kernel. Host functions may be called from inside a callback only, from its thread.
+ *
+ * Failure. A callback returns TICKPATH_OK, or anything else to say that it failed; say why with
+ * tickpath_host.fail first. The engine then reports it, cancels the plugin's open orders and never
+ * calls it again; other plugins go on. No C++ exception may leave a callback. A plugin that crashes
+ * takes the process with it: oeg then cancels the orders of all strategies in it.
+ *
+ * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares. Times:
+ * nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
+ */
+#ifndef TICKPATH_STRATEGY_PLUGIN_H
+#define TICKPATH_STRATEGY_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TICKPATH_PLUGIN_ABI_VERSION 1u
+/* The entry: `const struct tickpath_plugin* tickpath_plugin_entry(void)`. The struct it returns must
+ * stay valid until the process ends. */
+#define TICKPATH_PLUGIN_ENTRY "tickpath_plugin_entry"
+
+#define TICKPATH_NO_INSTRUMENT 0xffffffffu
+#define TICKPATH_DEPTH_LEVELS 10
+
+/* What host functions return, and what a callback may return. Values are stable. */
+enum tickpath_status {
+  TICKPATH_OK = 0,
+  TICKPATH_ERROR = 1,              /* a callback's plain "I failed" */
+  TICKPATH_UNKNOWN_SYMBOL = 2,     /* the directory is complete and does not hold it */
+  TICKPATH_UNKNOWN_INSTRUMENT = 3, /* no such id */
+  TICKPATH_UNKNOWN_ORDER = 4,      /* not an open order of this strategy */
+  TICKPATH_PENDING_REQUEST = 5,    /* the order's last cancel or replace is not answered yet */
+  TICKPATH_INVALID = 6,            /* an argument outside its range */
+  TICKPATH_NO_CREDIT = 7,          /* the order channel is full: try again on a later event */
+  TICKPATH_GATEWAY_DOWN = 8,       /* no connection to oeg, or its state is being recovered */
+  TICKPATH_NO_DATA = 9,            /* no image of this instrument yet, or it moved while read */
+  TICKPATH_CAPACITY = 10,          /* a preallocated table is full (orders, timers) */
+  TICKPATH_STOPPING = 11,          /* the engine is draining: cancels still pass */
+  TICKPATH_NOT_NOW = 12,           /* this function works in `start` only */
+  TICKPATH_MISSING_PARAMETER = 13,
+  TICKPATH_WRONG_TYPE = 14,        /* of a parameter, or outside what the type can hold */
+  TICKPATH_SYMBOL_PENDING = 15     /* accepted: `instrument` will be called once it is known */
+};
+
+enum tickpath_side { TICKPATH_BUY = 1, TICKPATH_SELL = 2 };
+enum tickpath_order_type { TICKPATH_MARKET = 1, TICKPATH_LIMIT = 2 };
+enum tickpath_time_in_force { TICKPATH_DAY = 0, TICKPATH_IOC = 3 };
+
+enum tickpath_update_kind {
+  TICKPATH_UPDATE_ADD = 1,
+  TICKPATH_UPDATE_EXECUTE = 2,
+  TICKPATH_UPDATE_CANCEL = 3,
+  TICKPATH_UPDATE_DELETE = 4,
+  TICKPATH_UPDATE_REPLACE = 5,
+  TICKPATH_UPDATE_TRADING_STATE = 7,
+  TICKPATH_UPDATE_BOOK_CLEARED = 10,
+  TICKPATH_UPDATE_RESYNCED = 64 /* updates were lost: this is the book as it stands now */
+};
+
+enum tickpath_feed_state {
+  TICKPATH_FEED_UNKNOWN = 0,
+  TICKPATH_FEED_GOOD = 1,
+  TICKPATH_FEED_STALE = 2, /* do not trust the book: feed gap, or mdh itself is gone */
+  TICKPATH_FEED_ENDED = 3
+};
+
+enum tickpath_trading_state {
+  TICKPATH_TRADING_UNKNOWN = 0,
+  TICKPATH_TRADING_HALTED = 1,
+  TICKPATH_TRADING_PAUSED = 2,
+  TICKPATH_TRADING_QUOTATION_ONLY = 3,
+  TICKPATH_TRADING_OPEN = 4
+};
+
+enum tickpath_report_kind {
+  TICKPATH_REPORT_ACCEPTED = 1,
+  TICKPATH_REPORT_REJECTED = 2, /* a new order; `reason` says why */
+  TICKPATH_REPORT_FILL = 3,
+  TICKPATH_REPORT_CANCELED = 4,
+  TICKPATH_REPORT_EXPIRED = 5,
+  TICKPATH_REPORT_REPLACED = 6, /* order_id is the order's id from now on */
+  TICKPATH_REPORT_CANCEL_REJECTED = 7,
+  TICKPATH_REPORT_REPLACE_REJECTED = 8,
+  TICKPATH_REPORT_LOST = 64 /* oeg was gone and does not know the order any more: it is closed */
+};
+
+enum tickpath_order_state {
+  TICKPATH_STATE_PENDING_NEW = 0,
+  TICKPATH_STATE_WORKING = 1,
+  TICKPATH_STATE_PARTLY_FILLED = 2,
+  TICKPATH_STATE_FILLED = 3, /* this and all below are final */
+  TICKPATH_STATE_CANCELED = 4,
+  TICKPATH_STATE_REJECTED = 5,
+  TICKPATH_STATE_EXPIRED = 6
+};
+
+enum tickpath_log_level { TICKPATH_INFO = 0, TICKPATH_WARNING = 1, TICKPATH_LOG_ERROR = 2 };
+
+/* The book of one instrument changed; the best quote after the change. A price of 0 is "none". */
+typedef struct tickpath_book_change {
+  uint64_t trace_id;         /* feed sequence number of the message that caused it */
+  uint64_t exchange_time_ns; /* since midnight, the exchange's clock */
+  uint32_t instrument;
+  uint32_t price;  /* of the event: level added to, executed at, removed from */
+  uint32_t shares; /* of the event */
+  uint32_t best_bid;
+  uint32_t best_ask;
+  uint32_t best_bid_shares;
+  uint32_t best_ask_shares;
+  uint8_t kind;          /* tickpath_update_kind */
+  uint8_t side;          /* of the resting order concerned; 0: none */
+  uint8_t feed_state;    /* tickpath_feed_state */
+  uint8_t trading_state; /* tickpath_trading_state */
+} tickpath_book_change;
+
+/* An execution at the venue, displayed or not. For a displayed one `book_change` came just before. */
+typedef struct tickpath_trade {
+  uint64_t trace_id;
+  uint64_t exchange_time_ns;
+  uint32_t instrument;
+  uint32_t price;
+  uint32_t shares;
+  uint8_t resting_side; /* the aggressor was on the other side; 0: unknown (cross) */
+  uint8_t displayed;    /* 1: the book changed with it */
+  uint8_t reserved[2];
+} tickpath_trade;
+
+/* What happened to an order of this strategy. The engine's own tables (position, open_orders) hold
+ * the state after it. */
+typedef struct tickpath_report {
+  uint64_t order_id;        /* the request answered, or the live order for fills and expiries */
+  uint64_t target_order_id; /* canceled, replaced and their rejects: the order concerned */
+  uint64_t trace_id;        /* of the tick that caused the request */
+  uint64_t execution_id;
+  uint32_t instrument;
+  uint32_t last_shares;
+  uint32_t last_price;
+  uint32_t leaves_shares;
+  uint32_t cumulative_shares;
+  uint32_t limit_price;
+  uint8_t kind;   /* tickpath_report_kind */
+  uint8_t side;   /* tickpath_side */
+  uint8_t reason; /* of a reject: wire::RejectReason */
+  uint8_t state;  /* tickpath_order_state of the order after the report */
+  uint8_t reserved[4];
+} tickpath_report;
+
+typedef struct tickpath_new_order {
+  uint32_t instrument;
+  uint32_t shares;
+  uint32_t price; /* limit; 0 for market */
+  uint8_t side;
+  uint8_t type;
+  uint8_t time_in_force;
+  uint8_t reserved;
+} tickpath_new_order;
+
+typedef struct tickpath_quote {
+  uint32_t best_bid;
+  uint32_t best_ask;
+  uint32_t best_bid_shares;
+  uint32_t best_ask_shares;
+  uint8_t feed_state;
+  uint8_t trading_state;
+  uint8_t reserved[6];
+} tickpath_quote;
+
+typedef struct tickpath_level {
+  uint32_t price; /* 0: no such level */
+  uint32_t shares;
+  uint32_t orders;
+} tickpath_level;
+
+typedef struct tickpath_depth {
+  uint64_t trace_id; /* of the last message in it; it may be ahead of or behind book_change's */
+  uint64_t exchange_time_ns;
+  uint32_t instrument;
+  uint32_t last_trade_price;
+  uint32_t last_trade_shares;
+  uint8_t feed_state;
+  uint8_t trading_state;
+  uint8_t reserved[2];
+  tickpath_level bids[TICKPATH_DEPTH_LEVELS]; /* best first */
+  tickpath_level asks[TICKPATH_DEPTH_LEVELS];
+} tickpath_depth;
+
+typedef struct tickpath_position {
+  int64_t shares; /* bought less sold since the engine's start */
+  int64_t cash;   /* sold less bought */
+  uint32_t open_buy_shares;
+  uint32_t open_sell_shares;
+  uint32_t open_orders;
+  uint32_t reserved;
+} tickpath_position;
+
+typedef struct tickpath_open_order {
+  uint64_t order_id;
+  uint32_t instrument;
+  uint32_t price;
+  uint32_t shares;
+  uint32_t leaves_shares;
+  uint8_t side;
+  uint8_t state;           /* tickpath_order_state */
+  uint8_t request_pending; /* 1: a cancel or replace is on its way */
+  uint8_t reserved[5];
+} tickpath_open_order;
+
+/* The engine, as a plugin sees it. `context` is always the first argument. */
+typedef struct tickpath_host {
+  uint32_t abi_version;
+  uint32_t struct_size;
+  void* context;
+
+  uint32_t instruments_max; /* ids are below it: size per-instrument tables by it in `start` */
+  uint8_t strategy_id;
+  uint8_t reserved[3];
+
+  /* Parameters, from [plugin.parameters] of the engine's TOML; in create and start only. A missing
+   * key or a wrong type names file, line, plugin and key in the engine's error; the plugin just
+   * returns the status. Durations are strings with a unit: "250us", "5ms", "2s". Text stays valid
+   * as long as the plugin. get_text_at splits a text at its commas ("AAPL, MSFT"): index from 0;
+   * TICKPATH_MISSING_PARAMETER past the end. */
+  int32_t (*has_parameter)(void* context, const char* key); /* 1 or 0 */
+  int32_t (*get_integer)(void* context, const char* key, int64_t* value);
+  int32_t (*get_number)(void* context, const char* key, double* value);
+  int32_t (*get_boolean)(void* context, const char* key, int32_t* value);
+  int32_t (*get_duration_ns)(void* context, const char* key, uint64_t* value);
+  int32_t (*get_text)(void* context, const char* key, const char** value);
+  int32_t (*get_text_at)(void* context, const char* key, size_t index, const char** value);
+
+  /* Instruments. subscribe: TICKPATH_OK with the id, or TICKPATH_SYMBOL_PENDING while the feed's
+   * directory has not named it yet; either way `instrument` is called once it is settled. Symbols
+   * are not padded. symbol_of copies a NUL-terminated name of at most 16 characters. */
+  int32_t (*subscribe)(void* context, const char* symbol, uint32_t* instrument);
+  int32_t (*subscribe_all)(void* context);
+  int32_t (*find_symbol)(void* context, const char* symbol, uint32_t* instrument);
+  int32_t (*symbol_of)(void* context, uint32_t instrument, char name[17]);
+
+  /* Market. `quote` is the engine's copy, as of the last update it took; `depth` reads the image. */
+  int32_t (*quote)(void* context, uint32_t instrument, tickpath_quote* value);
+  int32_t (*depth)(void* context, uint32_t instrument, tickpath_depth* value);
+
+  /* Orders. Each request has an id of its own; a cancel or replace names the live order's. After
+   * TICKPATH_REPORT_REPLACED the replacing request's id is the live one. Not in create or start. */
+  int32_t (*new_order)(void* context, const tickpath_new_order* order, uint64_t* order_id);
+  int32_t (*cancel)(void* context, uint64_t order_id, uint64_t* request_id);
+  int32_t (*replace)(void* context, uint64_t order_id, uint32_t price, uint32_t shares,
+                     uint64_t* request_id);
+  int32_t (*position)(void* context, uint32_t instrument, tickpath_position* value);
+  int32_t (*open_order)(void* context, uint64_t order_id, tickpath_open_order* value);
+  /* Copies up to `capacity` open orders, oldest first; instrument TICKPATH_NO_INSTRUMENT: of all.
+   * Returns how many there are, which may be more than were copied. */
+  size_t (*open_orders)(void* context, uint32_t instrument, tickpath_open_order* values,
+                        size_t capacity);
+
+  /* Time. One-shot timers; `cookie` comes back with the callback. */
+  uint64_t (*now_ns)(void* context);
+  int32_t (*set_timer)(void* context, uint64_t delay_ns, uint64_t cookie, uint64_t* timer_id);
+  int32_t (*cancel_timer)(void* context, uint64_t timer_id);
+
+  /* Text for people, cut at 240 bytes; formatted and written elsewhere. When the log queue is full
+   * it is dropped and counted. */
+  void (*log)(void* context, int32_t level, const char* text, size_t length);
+  /* Why the callback is about to return a failure. Keeps the first 240 bytes. */
+  void (*fail)(void* context, const char* text, size_t length);
+} tickpath_host;
+
+/* What a plugin gives. Any callback but create and destroy may be null: not interested. */
+typedef struct tickpath_plugin {
+  uint32_t abi_version;      /* TICKPATH_PLUGIN_ABI_VERSION */
+  uint32_t struct_size;      /* sizeof(tickpath_plugin) */
+  uint32_t host_struct_size; /* sizeof(tickpath_host) */
+  uint32_t book_change_size;
+  uint32_t trade_size;
+  uint32_t report_size;
+  uint32_t depth_size;
+  uint32_t position_size;
+  const char* name;    /* for logs, at most 31 characters */
+  const char* version; /* of the plugin, free text */
+
+  /* One instance for each [[plugin]] that names this file. `host` outlives the instance. */
+  int32_t (*create)(const tickpath_host* host, void** self);
+  void (*destroy)(void* self);
+
+  int32_t (*start)(void* self);
+  /* A subscribed symbol is settled: its id, or TICKPATH_NO_INSTRUMENT when the feed's directory is
+   * complete without it (the engine has reported that already). */
+  int32_t (*instrument)(void* self, const char* symbol, uint32_t instrument);
+  int32_t (*book_change)(void* self, const tickpath_book_change* change);
+  int32_t (*trade)(void* self, const tickpath_trade* trade);
+  int32_t (*report)(void* self, const tickpath_report* report);
+  int32_t (*timer)(void* self, uint64_t timer_id, uint64_t cookie);
+  /* instrument TICKPATH_NO_INSTRUMENT: the whole feed. */
+  int32_t (*feed_state)(void* self, uint32_t instrument, uint8_t state);
+  /* up 0: oeg is gone, the state of open orders is unknown, requests are refused. up 1: connected;
+   * after an outage every order that was open is cancelled first. */
+  int32_t (*gateway_state)(void* self, int32_t up);
+  /* The last chance to trade, for instance to flatten with IOC orders. Every order still open
+   * afterwards is cancelled; reports keep coming until all are final. */
+  int32_t (*stop)(void* self);
+} tickpath_plugin;
+
+typedef const tickpath_plugin* (*tickpath_plugin_entry_function)(void);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif

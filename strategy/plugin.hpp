@@ -1,0 +1,361 @@
+// A strategy in a page of C++: derive from tickpath::Strategy, override the callbacks you need and
+// end the file with TICKPATH_STRATEGY(MyStrategy, "my-strategy", "1.0").
+//
+// Everything here is a thin, header-only layer over the C contract in plugin.h (read its notes on
+// threads, failure and units). Exceptions that leave a callback are caught at the boundary and
+// disable the plugin with their text; after start none should be thrown, they allocate.
+//
+//   class Buyer final : public tickpath::Strategy {
+//     void start() override { subscribe(parameter<std::string>("symbol")); }
+//     void book_change(const BookChange& change) override {
+//       if (position(change.instrument).shares == 0 && change.best_ask != 0)
+//         (void)buy(change.instrument, 100, change.best_ask, kImmediateOrCancel);
+//     }
+//   };
+//   TICKPATH_STRATEGY(Buyer, "buyer", "1.0")
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "strategy/plugin.h"
+
+namespace tickpath {
+
+// A host function refused something that the plugin cannot go on without. Set-up only.
+class StrategyError : public std::runtime_error {
+ public:
+  StrategyError(const std::string& what, int status) : std::runtime_error(what), status_(status) {}
+  int status() const noexcept { return status_; }
+
+ private:
+  int status_;
+};
+
+class Strategy {
+ public:
+  using BookChange = tickpath_book_change;
+  using Trade = tickpath_trade;
+  using Report = tickpath_report;
+  using Quote = tickpath_quote;
+  using Depth = tickpath_depth;
+  using Position = tickpath_position;
+  using OpenOrder = tickpath_open_order;
+  using Instrument = std::uint32_t;
+  static constexpr Instrument kNoInstrument = TICKPATH_NO_INSTRUMENT;
+
+  enum Side : std::uint8_t { kBuy = TICKPATH_BUY, kSell = TICKPATH_SELL };
+  enum TimeInForce : std::uint8_t { kDay = TICKPATH_DAY, kImmediateOrCancel = TICKPATH_IOC };
+
+  // What became of a request: its id, or why it was not sent (a tickpath_status).
+  struct Sent {
+    std::uint64_t id = 0;
+    std::int32_t status = TICKPATH_OK;
+    explicit operator bool() const noexcept { return status == TICKPATH_OK; }
+  };
+
+  Strategy() = default;
+  virtual ~Strategy() = default;
+  Strategy(const Strategy&) = delete;
+  Strategy& operator=(const Strategy&) = delete;
+
+  // The callbacks; each is described in plugin.h beside its C counterpart.
+  virtual void start() {}
+  virtual void instrument(std::string_view /*symbol*/, Instrument /*id*/) {}
+  virtual void book_change(const BookChange& /*change*/) {}
+  virtual void trade(const Trade& /*trade*/) {}
+  virtual void report(const Report& /*report*/) {}
+  virtual void timer(std::uint64_t /*timer_id*/, std::uint64_t /*cookie*/) {}
+  virtual void feed_state(Instrument /*instrument*/, std::uint8_t /*state*/) {}
+  virtual void gateway_state(bool /*up*/) {}
+  virtual void stop() {}
+
+  void attach(const tickpath_host* host) noexcept { host_ = host; }  // the boundary's, not yours
+
+ protected:
+  // ------------------------------------------------------------------ parameters, in start() only
+
+  // T: bool, an integer, a floating point type, std::string. Throws StrategyError when the key is
+  // missing, of another type, or does not fit T.
+  template <class T>
+  T parameter(const char* key) const {
+    T value{};
+    require(get(key, value), key);
+    return value;
+  }
+  // The same with a default for a missing key; a wrong type still throws.
+  template <class T>
+  T parameter(const char* key, T otherwise) const {
+    return host_->has_parameter(host_->context, key) != 0 ? parameter<T>(key) : otherwise;
+  }
+  // "250us", "5ms", "2s".
+  std::uint64_t duration_ns(const char* key) const {
+    std::uint64_t value = 0;
+    require(host_->get_duration_ns(host_->context, key, &value), key);
+    return value;
+  }
+  std::uint64_t duration_ns(const char* key, std::uint64_t otherwise) const {
+    return host_->has_parameter(host_->context, key) != 0 ? duration_ns(key) : otherwise;
+  }
+  std::vector<std::string> texts(const char* key) const {
+    std::vector<std::string> values;
+    for (const char* text = nullptr;; values.emplace_back(text)) {
+      const std::int32_t status =
+          host_->get_text_at(host_->context, key, values.size(), &text);
+      if (status == TICKPATH_MISSING_PARAMETER && !values.empty()) return values;
+      require(status, key);
+    }
+  }
+
+  // ----------------------------------------------------------------------------------- market
+
+  // The id, or kNoInstrument while the directory does not hold the symbol yet: instrument() tells.
+  Instrument subscribe(const std::string& symbol) {
+    Instrument id = kNoInstrument;
+    const std::int32_t status = host_->subscribe(host_->context, symbol.c_str(), &id);
+    if (status != TICKPATH_SYMBOL_PENDING) require(status, symbol.c_str());
+    return id;
+  }
+  void subscribe_all() { require(host_->subscribe_all(host_->context), "subscribe_all"); }
+
+  bool quote(Instrument instrument, Quote& value) const noexcept {
+    return host_->quote(host_->context, instrument, &value) == TICKPATH_OK;
+  }
+  // False when there is no image yet, or it changed while it was read: decide without it.
+  bool depth(Instrument instrument, Depth& value) const noexcept {
+    return host_->depth(host_->context, instrument, &value) == TICKPATH_OK;
+  }
+  std::uint32_t instruments_max() const noexcept { return host_->instruments_max; }
+
+  // ----------------------------------------------------------------------------------- orders
+
+  [[nodiscard]] Sent buy(Instrument instrument, std::uint32_t shares, std::uint32_t price,
+                         TimeInForce time_in_force = kDay) noexcept {
+    return limit(instrument, kBuy, shares, price, time_in_force);
+  }
+  [[nodiscard]] Sent sell(Instrument instrument, std::uint32_t shares, std::uint32_t price,
+                          TimeInForce time_in_force = kDay) noexcept {
+    return limit(instrument, kSell, shares, price, time_in_force);
+  }
+  [[nodiscard]] Sent limit(Instrument instrument, Side side, std::uint32_t shares,
+                           std::uint32_t price, TimeInForce time_in_force = kDay) noexcept {
+    return send({instrument, shares, price, side, TICKPATH_LIMIT, time_in_force, 0});
+  }
+  [[nodiscard]] Sent market(Instrument instrument, Side side, std::uint32_t shares) noexcept {
+    return send({instrument, shares, 0, side, TICKPATH_MARKET, kImmediateOrCancel, 0});
+  }
+  [[nodiscard]] Sent cancel(std::uint64_t order_id) noexcept {
+    Sent sent;
+    sent.status = host_->cancel(host_->context, order_id, &sent.id);
+    return sent;
+  }
+  // shares: the new total, filled ones included.
+  [[nodiscard]] Sent replace(std::uint64_t order_id, std::uint32_t price,
+                             std::uint32_t shares) noexcept {
+    Sent sent;
+    sent.status = host_->replace(host_->context, order_id, price, shares, &sent.id);
+    return sent;
+  }
+
+  Position position(Instrument instrument) const noexcept {
+    Position value{};
+    (void)host_->position(host_->context, instrument, &value);  // unknown: all zero
+    return value;
+  }
+  bool open_order(std::uint64_t order_id, OpenOrder& value) const noexcept {
+    return host_->open_order(host_->context, order_id, &value) == TICKPATH_OK;
+  }
+  std::size_t open_orders(Instrument instrument, OpenOrder* values,
+                          std::size_t capacity) const noexcept {
+    return host_->open_orders(host_->context, instrument, values, capacity);
+  }
+
+  // ------------------------------------------------------------------------------ time and text
+
+  std::uint64_t now_ns() const noexcept { return host_->now_ns(host_->context); }
+  // False when the plugin's timers are used up.
+  bool set_timer(std::uint64_t delay_ns, std::uint64_t cookie = 0,
+                 std::uint64_t* timer_id = nullptr) noexcept {
+    std::uint64_t id = 0;
+    const bool set = host_->set_timer(host_->context, delay_ns, cookie, &id) == TICKPATH_OK;
+    if (set && timer_id != nullptr) *timer_id = id;
+    return set;
+  }
+  bool cancel_timer(std::uint64_t timer_id) noexcept {
+    return host_->cancel_timer(host_->context, timer_id) == TICKPATH_OK;
+  }
+  void log(std::string_view text, tickpath_log_level level = TICKPATH_INFO) const noexcept {
+    host_->log(host_->context, level, text.data(), text.size());
+  }
+  std::uint8_t strategy_id() const noexcept { return host_->strategy_id; }
+
+ private:
+  [[nodiscard]] Sent send(const tickpath_new_order& order) noexcept {
+    Sent sent;
+    sent.status = host_->new_order(host_->context, &order, &sent.id);
+    return sent;
+  }
+
+  static void require(std::int32_t status, const char* what) {
+    if (status != TICKPATH_OK) {
+      throw StrategyError(std::string(what) + ": refused with status " + std::to_string(status),
+                          status);
+    }
+  }
+
+  std::int32_t get(const char* key, bool& value) const {
+    std::int32_t number = 0;
+    const std::int32_t status = host_->get_boolean(host_->context, key, &number);
+    value = number != 0;
+    return status;
+  }
+  template <std::integral T>
+  std::int32_t get(const char* key, T& value) const {
+    std::int64_t number = 0;
+    const std::int32_t status = host_->get_integer(host_->context, key, &number);
+    if (status == TICKPATH_OK && !std::in_range<T>(number)) {
+      throw StrategyError("parameter " + std::string(key) + " = " + std::to_string(number) +
+                              " is outside the range of its type",
+                          TICKPATH_WRONG_TYPE);
+    }
+    value = static_cast<T>(number);
+    return status;
+  }
+  template <std::floating_point T>
+  std::int32_t get(const char* key, T& value) const {
+    double number = 0;
+    const std::int32_t status = host_->get_number(host_->context, key, &number);
+    value = static_cast<T>(number);
+    return status;
+  }
+  std::int32_t get(const char* key, std::string& value) const {
+    const char* text = nullptr;
+    const std::int32_t status = host_->get_text(host_->context, key, &text);
+    if (status == TICKPATH_OK) value = text;
+    return status;
+  }
+
+  const tickpath_host* host_ = nullptr;
+};
+
+namespace plugin_boundary {
+
+// What the engine calls `self`: the strategy and the host, so that a failure has its text even when
+// the constructor threw.
+template <class S>
+struct Instance {
+  std::unique_ptr<S> strategy;
+  const tickpath_host* host;
+};
+
+inline void fail(const tickpath_host* host, std::string_view text) noexcept {
+  host->fail(host->context, text.data(), text.size());
+}
+
+// Runs `body`; an exception becomes TICKPATH_ERROR with its text.
+template <class Body>
+std::int32_t contain(const tickpath_host* host, Body&& body) noexcept {
+  try {
+    body();
+    return TICKPATH_OK;
+  } catch (const std::exception& error) {
+    fail(host, error.what());
+  } catch (...) {
+    fail(host, "threw something that is not a std::exception");
+  }
+  return TICKPATH_ERROR;
+}
+
+template <class S>
+struct Boundary {
+  using Self = Instance<S>;
+  static Self& of(void* self) noexcept { return *static_cast<Self*>(self); }
+
+  static std::int32_t create(const tickpath_host* host, void** self) noexcept {
+    return contain(host, [&] {
+      auto made = std::make_unique<Self>(Self{std::make_unique<S>(), host});
+      base(*made).attach(host);
+      *self = made.release();
+    });
+  }
+  static void destroy(void* self) noexcept { delete static_cast<Self*>(self); }
+
+  static std::int32_t start(void* self) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).start(); });
+  }
+  static std::int32_t instrument(void* self, const char* symbol, std::uint32_t id) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).instrument(symbol, id); });
+  }
+  static std::int32_t book_change(void* self, const tickpath_book_change* change) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).book_change(*change); });
+  }
+  static std::int32_t trade(void* self, const tickpath_trade* trade) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).trade(*trade); });
+  }
+  static std::int32_t report(void* self, const tickpath_report* report) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).report(*report); });
+  }
+  static std::int32_t timer(void* self, std::uint64_t timer_id, std::uint64_t cookie) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).timer(timer_id, cookie); });
+  }
+  static std::int32_t feed_state(void* self, std::uint32_t id, std::uint8_t state) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).feed_state(id, state); });
+  }
+  static std::int32_t gateway_state(void* self, std::int32_t up) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).gateway_state(up != 0); });
+  }
+  static std::int32_t stop(void* self) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).stop(); });
+  }
+
+  // Through the base: an override may well be private.
+  static Strategy& base(Self& self) noexcept { return *self.strategy; }
+};
+
+template <class S>
+constexpr tickpath_plugin describe(const char* name, const char* version) noexcept {
+  static_assert(std::is_base_of_v<Strategy, S>, "derive from tickpath::Strategy");
+  using B = Boundary<S>;
+  return {TICKPATH_PLUGIN_ABI_VERSION,
+          sizeof(tickpath_plugin),
+          sizeof(tickpath_host),
+          sizeof(tickpath_book_change),
+          sizeof(tickpath_trade),
+          sizeof(tickpath_report),
+          sizeof(tickpath_depth),
+          sizeof(tickpath_position),
+          name,
+          version,
+          B::create,
+          B::destroy,
+          B::start,
+          B::instrument,
+          B::book_change,
+          B::trade,
+          B::report,
+          B::timer,
+          B::feed_state,
+          B::gateway_state,
+          B::stop};
+}
+
+}  // namespace plugin_boundary
+}  // namespace tickpath
+
+// Exports the C entry. Once in a shared object, at namespace scope.
+#define TICKPATH_STRATEGY(Type, name, version)                                             \
+  extern "C" __attribute__((visibility("default"))) const tickpath_plugin*                 \
+  tickpath_plugin_entry() {                                                                \
+    static const tickpath_plugin plugin =                                                  \
+        ::tickpath::plugin_boundary::describe<Type>(name, version);                        \
+    return &plugin;                                                                        \
+  }

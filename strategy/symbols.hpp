@@ -1,0 +1,71 @@
+// The directory as the engine knows it: symbol to instrument id and back, preallocated.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "common/wire/constants.hpp"
+#include "common/wire/directory.hpp"
+
+namespace tickpath::strategy {
+
+// Filled by one thread; no entry is ever removed.
+class Symbols {
+ public:
+  using Name = std::array<char, 16>;  // NUL-padded
+
+  explicit Symbols(std::uint32_t instruments_max)
+      : names_(instruments_max), cells_(std::bit_ceil(std::size_t{instruments_max} * 2 + 2), wire::kNoInstrument) {}
+
+  // False: the id is out of range, the symbol is empty, or the id has another name already.
+  bool add(const wire::DirectoryEntry& entry) noexcept {
+    const Name name = padded(entry.name());
+    if (entry.instrument_id >= names_.size() || name[0] == '\0') return false;
+    Name& known = names_[entry.instrument_id];
+    if (known[0] != '\0') return known == name;
+    known = name;
+    cells_[cell_of(name)] = entry.instrument_id;
+    ++size_;
+    return true;
+  }
+
+  // kNoInstrument: not (yet) in the directory.
+  std::uint32_t find(std::string_view symbol) const noexcept {
+    return symbol.empty() || symbol.size() > 16 ? wire::kNoInstrument
+                                                : cells_[cell_of(padded(symbol))];
+  }
+  // Empty: no such instrument.
+  std::string_view name(std::uint32_t instrument) const noexcept {
+    if (instrument >= names_.size()) return {};
+    const Name& name = names_[instrument];
+    return {name.data(), strnlen(name.data(), name.size())};
+  }
+  std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  static Name padded(std::string_view symbol) noexcept {
+    Name name{};
+    std::memcpy(name.data(), symbol.data(), symbol.size() < 16 ? symbol.size() : 16);
+    return name;
+  }
+  // The cell that holds the name, or the free one where it belongs.
+  std::size_t cell_of(const Name& name) const noexcept {
+    std::uint64_t words[2];
+    std::memcpy(words, name.data(), sizeof(words));
+    const std::uint64_t mixed = (words[0] ^ std::rotl(words[1], 31)) * 0x9e37'79b9'7f4a'7c15u;
+    const std::size_t mask = cells_.size() - 1;
+    std::size_t at = static_cast<std::size_t>(mixed >> 20) & mask;
+    while (cells_[at] != wire::kNoInstrument && names_[cells_[at]] != name) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Name> names_;
+  std::vector<std::uint32_t> cells_;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace tickpath::strategy
