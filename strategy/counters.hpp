@@ -30,13 +30,15 @@ struct StrategyCounters {
   Counter canceled;
   Counter expired;
   Counter replaced;
-  Counter request_rejects;  // cancels and replaces that oeg or the venue refused
-  Counter lost;             // orders that oeg no longer knew after an outage
+  Counter request_rejects;   // cancels and replaces that oeg or the venue refused
+  Counter changes_accepted;  // cancels and replaces answered by anything but a reject
+  Counter lost;              // orders that oeg no longer knew after an outage
   Counter reports;
   Counter no_credit;  // requests not sent: channel full
   Counter refused;    // requests not sent: any other reason
   Counter open_orders;
-  Counter unanswered;  // requests that still wait for their answer
+  Counter unanswered;    // requests that still wait for their answer
+  Counter answers_lost;  // that waited when the connection to oeg went
 };
 
 }  // namespace tickpath::strategy

@@ -19,7 +19,7 @@ namespace tickpath::strategy {
 class Engine;
 
 enum class InstanceState : std::uint8_t {
-  kLoaded = 0,    // code is there, not started
+  kLoaded = 0,  // code is there, not started
   kRunning = 1,
   kStopping = 2,  // stop was called: no new orders any more
   kFailed = 3,    // contained: never called again, its orders are being cancelled
@@ -56,11 +56,11 @@ struct Instance {
 
   ParameterReader parameters;
   std::vector<PendingSymbol> symbols;
-  std::uint32_t symbols_unsettled = 0;
-  bool setting_up = false;     // inside create or start
-  bool gateway_up = false;     // connected and, after an outage, recovered
-  bool recovering = false;     // connected again, uncertain orders not settled yet
-  bool sweep_wanted = false;   // some order has cancel_wanted
+  bool setting_up = false;          // inside create or start
+  bool connected = false;           // to oeg: the engine's own cancels can be sent
+  bool gateway_up = false;          // connected and, after an outage, recovered
+  bool recovering = false;          // connected again, uncertain orders not settled yet
+  std::uint64_t next_sweep_ns = 0;  // the engine's cancels wait until then
 
   OrderTable orders;
   std::vector<tickpath_position> positions;  // by instrument

@@ -39,7 +39,8 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 
 ParameterReader::ParameterReader(config::Parameters parameters, std::string where)
     : where_(std::move(where)) {
-  for (config::Parameter& parameter : parameters) entries_.push_back({std::move(parameter), false, {}});
+  for (config::Parameter& parameter : parameters)
+    entries_.push_back({std::move(parameter), false, {}});
 }
 
 ParameterReader::Entry* ParameterReader::find(std::string_view key) {
@@ -143,8 +144,8 @@ std::string ParameterReader::unused() const {
   if (keys.empty()) return {};
   std::string known;
   for (const std::string& question : questions_) known += (known.empty() ? "" : ", ") + question;
-  return "unknown parameter " + keys + " of " + where_ + "; it knows: " +
-         (known.empty() ? "none" : known);
+  return "unknown parameter " + keys + " of " + where_ +
+         "; it knows: " + (known.empty() ? "none" : known);
 }
 
 }  // namespace tickpath::strategy

@@ -17,8 +17,8 @@
  * calls it again; other plugins go on. No C++ exception may leave a callback. A plugin that crashes
  * takes the process with it: oeg then cancels the orders of all strategies in it.
  *
- * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares. Times:
- * nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
+ * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares.
+ * Times: nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
  */
 #ifndef TICKPATH_STRATEGY_PLUGIN_H
 #define TICKPATH_STRATEGY_PLUGIN_H
@@ -31,8 +31,8 @@ extern "C" {
 #endif
 
 #define TICKPATH_PLUGIN_ABI_VERSION 1u
-/* The entry: `const struct tickpath_plugin* tickpath_plugin_entry(void)`. The struct it returns must
- * stay valid until the process ends. */
+/* The entry: `const struct tickpath_plugin* tickpath_plugin_entry(void)`. The struct it returns
+ * must stay valid until the process ends. */
 #define TICKPATH_PLUGIN_ENTRY "tickpath_plugin_entry"
 
 #define TICKPATH_NO_INSTRUMENT 0xffffffffu
@@ -54,8 +54,8 @@ enum tickpath_status {
   TICKPATH_STOPPING = 11,          /* the engine is draining: cancels still pass */
   TICKPATH_NOT_NOW = 12,           /* this function works in `start` only */
   TICKPATH_MISSING_PARAMETER = 13,
-  TICKPATH_WRONG_TYPE = 14,        /* of a parameter, or outside what the type can hold */
-  TICKPATH_SYMBOL_PENDING = 15     /* accepted: `instrument` will be called once it is known */
+  TICKPATH_WRONG_TYPE = 14,    /* of a parameter, or outside what the type can hold */
+  TICKPATH_SYMBOL_PENDING = 15 /* accepted: `instrument` will be called once it is known */
 };
 
 enum tickpath_side { TICKPATH_BUY = 1, TICKPATH_SELL = 2 };
@@ -129,7 +129,8 @@ typedef struct tickpath_book_change {
   uint8_t trading_state; /* tickpath_trading_state */
 } tickpath_book_change;
 
-/* An execution at the venue, displayed or not. For a displayed one `book_change` came just before. */
+/* An execution at the venue, displayed or not. For a displayed one `book_change` came just before.
+ */
 typedef struct tickpath_trade {
   uint64_t trace_id;
   uint64_t exchange_time_ns;
@@ -206,7 +207,7 @@ typedef struct tickpath_position {
   uint32_t open_buy_shares;
   uint32_t open_sell_shares;
   uint32_t open_orders;
-  uint32_t reserved;
+  uint32_t fills;
 } tickpath_position;
 
 typedef struct tickpath_open_order {
@@ -252,7 +253,8 @@ typedef struct tickpath_host {
   int32_t (*find_symbol)(void* context, const char* symbol, uint32_t* instrument);
   int32_t (*symbol_of)(void* context, uint32_t instrument, char name[17]);
 
-  /* Market. `quote` is the engine's copy, as of the last update it took; `depth` reads the image. */
+  /* Market. `quote` is the engine's copy, as of the last update it took; `depth` reads the image.
+   */
   int32_t (*quote)(void* context, uint32_t instrument, tickpath_quote* value);
   int32_t (*depth)(void* context, uint32_t instrument, tickpath_depth* value);
 

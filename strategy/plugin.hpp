@@ -109,8 +109,7 @@ class Strategy {
   std::vector<std::string> texts(const char* key) const {
     std::vector<std::string> values;
     for (const char* text = nullptr;; values.emplace_back(text)) {
-      const std::int32_t status =
-          host_->get_text_at(host_->context, key, values.size(), &text);
+      const std::int32_t status = host_->get_text_at(host_->context, key, values.size(), &text);
       if (status == TICKPATH_MISSING_PARAMETER && !values.empty()) return values;
       require(status, key);
     }
@@ -352,10 +351,10 @@ constexpr tickpath_plugin describe(const char* name, const char* version) noexce
 }  // namespace tickpath
 
 // Exports the C entry. Once in a shared object, at namespace scope.
-#define TICKPATH_STRATEGY(Type, name, version)                                             \
-  extern "C" __attribute__((visibility("default"))) const tickpath_plugin*                 \
-  tickpath_plugin_entry() {                                                                \
-    static const tickpath_plugin plugin =                                                  \
-        ::tickpath::plugin_boundary::describe<Type>(name, version);                        \
-    return &plugin;                                                                        \
+#define TICKPATH_STRATEGY(Type, name, version)                             \
+  extern "C" __attribute__((visibility("default"))) const tickpath_plugin* \
+  tickpath_plugin_entry() {                                                \
+    static const tickpath_plugin plugin =                                  \
+        ::tickpath::plugin_boundary::describe<Type>(name, version);        \
+    return &plugin;                                                        \
   }

@@ -28,11 +28,13 @@ const tickpath_plugin* call_entry(const std::string& path, tickpath_plugin_entry
   try {
     plugin = entry();
   } catch (...) {
-    throw PluginError("plugin " + path + ": its entry " TICKPATH_PLUGIN_ENTRY
+    throw PluginError("plugin " + path +
+                      ": its entry " TICKPATH_PLUGIN_ENTRY
                       " threw; it must only return its struct");
   }
   if (plugin == nullptr) {
-    throw PluginError("plugin " + path + ": its entry " TICKPATH_PLUGIN_ENTRY
+    throw PluginError("plugin " + path +
+                      ": its entry " TICKPATH_PLUGIN_ENTRY
                       " returned null; it must return its struct");
   }
   return plugin;
@@ -89,13 +91,14 @@ const tickpath_plugin& load_plugin(const std::string& path) {
   void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (object == nullptr) {
     const char* why = ::dlerror();
-    throw PluginError("plugin " + path + ": cannot be loaded: " +
-                      (why == nullptr ? "unknown reason" : why) +
+    throw PluginError("plugin " + path +
+                      ": cannot be loaded: " + (why == nullptr ? "unknown reason" : why) +
                       "; rebuild it as a shared object for this machine");
   }
   void* symbol = ::dlsym(object, TICKPATH_PLUGIN_ENTRY);
   if (symbol == nullptr) {
-    throw PluginError("plugin " + path + ": has no entry " TICKPATH_PLUGIN_ENTRY
+    throw PluginError("plugin " + path +
+                      ": has no entry " TICKPATH_PLUGIN_ENTRY
                       "; end its source with TICKPATH_STRATEGY(...) or define the C function");
   }
   // POSIX guarantees this conversion for dlsym(), C++ only supports it conditionally.

@@ -1,5 +1,5 @@
-// Text on its way from plugins and the engine to the log: fixed-size records through a ring, written
-// by the control thread.
+// Text on its way from plugins and the engine to the log: fixed-size records through a ring,
+// written by the control thread.
 #pragma once
 
 #include <cstddef>

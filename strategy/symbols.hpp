@@ -19,7 +19,8 @@ class Symbols {
   using Name = std::array<char, 16>;  // NUL-padded
 
   explicit Symbols(std::uint32_t instruments_max)
-      : names_(instruments_max), cells_(std::bit_ceil(std::size_t{instruments_max} * 2 + 2), wire::kNoInstrument) {}
+      : names_(instruments_max),
+        cells_(std::bit_ceil(std::size_t{instruments_max} * 2 + 2), wire::kNoInstrument) {}
 
   // False: the id is out of range, the symbol is empty, or the id has another name already.
   bool add(const wire::DirectoryEntry& entry) noexcept {

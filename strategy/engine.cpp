@@ -1,0 +1,151 @@
+#include "strategy/engine.hpp"
+
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "strategy/plugin_file.hpp"
+
+namespace tickpath::strategy {
+
+static_assert(TICKPATH_NO_INSTRUMENT == wire::kNoInstrument);
+static_assert(TICKPATH_DEPTH_LEVELS == wire::kImageLevels);
+static_assert(TICKPATH_UPDATE_EXECUTE == static_cast<int>(wire::UpdateKind::kExecute) &&
+              TICKPATH_UPDATE_TRADING_STATE == static_cast<int>(wire::UpdateKind::kTradingState) &&
+              TICKPATH_UPDATE_BOOK_CLEARED == static_cast<int>(wire::UpdateKind::kBookCleared));
+static_assert(TICKPATH_FEED_ENDED == static_cast<int>(wire::FeedState::kEnded) &&
+              TICKPATH_TRADING_OPEN == static_cast<int>(wire::TradingState::kTrading));
+static_assert(TICKPATH_REPORT_REPLACE_REJECTED ==
+                  static_cast<int>(wire::ReportKind::kReplaceRejected) &&
+              TICKPATH_STATE_EXPIRED == static_cast<int>(wire::OrderState::kExpired));
+static_assert(TICKPATH_BUY == static_cast<int>(Side::kBuy) &&
+              TICKPATH_LIMIT == static_cast<int>(wire::OrderType::kLimit) &&
+              TICKPATH_IOC == static_cast<int>(wire::TimeInForce::kImmediateOrCancel));
+
+Engine::Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
+               trace::TraceWriter& trace, LogRing& log)
+    : options_(options),
+      orders_(orders),
+      images_(images),
+      trace_(trace),
+      log_(log),
+      instruments_(options.instruments_max),
+      symbols_(options.instruments_max),
+      timers_(options.timers_max) {
+  instances_.reserve(kInstancesMax);
+}
+
+Engine::~Engine() = default;
+
+Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
+  const std::string name = spec.name.empty() ? plugin.name : spec.name;
+  const std::string title = name + " (strategy " + std::to_string(spec.id) + ")";
+  if (by_strategy_[spec.id] != nullptr) {
+    throw PluginError("plugin " + title + ": strategy id " + std::to_string(spec.id) +
+                      " is taken by " + by_strategy_[spec.id]->name +
+                      "; give each [[plugin]] an `id` of its own");
+  }
+  if (instances_.size() == kInstancesMax) {
+    throw PluginError("plugin " + title + ": one engine runs at most " +
+                      std::to_string(kInstancesMax) + " plugins; start a second engine");
+  }
+  auto instance = std::make_unique<Instance>(
+      *this, static_cast<std::uint32_t>(instances_.size()), spec.id, name, plugin,
+      ParameterReader(std::move(spec.parameters), title + " in " + spec.where), options_.orders_max,
+      options_.instruments_max);
+  instance->incarnation = spec.incarnation;
+  instance->setting_up = true;
+  std::int32_t status = TICKPATH_ERROR;
+  try {
+    status = plugin.create(&instance->host, &instance->self);
+  } catch (...) {
+    instance->set_failure("an exception left the C function");
+  }
+  instance->setting_up = false;
+  if (status != TICKPATH_OK) {
+    instance->self = nullptr;  // not created: nothing to destroy
+    throw PluginError("plugin " + title + ": create failed: " +
+                      (instance->failure_length != 0 ? std::string(instance->failure_text())
+                                                     : "status " + std::to_string(status)));
+  }
+  instances_.push_back(std::move(instance));
+  by_strategy_[spec.id] = instances_.back().get();
+  return *instances_.back();
+}
+
+void Engine::start(Instance& instance) {
+  instance.setting_up = true;
+  std::int32_t status = TICKPATH_OK;
+  try {
+    if (instance.plugin.start != nullptr) status = instance.plugin.start(instance.self);
+  } catch (...) {
+    status = TICKPATH_ERROR;
+    instance.set_failure("an exception left the C function");
+  }
+  instance.setting_up = false;
+  // The parameter reader knows more than the status that went through the plugin.
+  std::string why = instance.parameters.error();
+  if (status == TICKPATH_OK) {
+    why = instance.parameters.unused();
+  } else if (why.empty()) {
+    why = instance.failure_length != 0 ? std::string(instance.failure_text())
+                                       : "status " + std::to_string(status);
+  }
+  if (status != TICKPATH_OK || !why.empty()) {
+    instance.state = InstanceState::kFailed;
+    counters_.plugins_failed.add();
+    throw PluginError("plugin " + instance.name + " (strategy " + std::to_string(instance.id) +
+                      "): start failed: " + why);
+  }
+  instance.state = InstanceState::kRunning;
+  alive_ |= std::uint64_t{1} << instance.index;
+  settle_known_symbols(instance);
+}
+
+void Engine::begin_stop() noexcept {
+  trace_id_ = 0;
+  for (const auto& held : instances_) {
+    Instance& instance = *held;
+    if (!instance.running()) continue;
+    if (instance.plugin.stop != nullptr)
+      guard(instance, "stop", [&] { return instance.plugin.stop(instance.self); });
+    if (instance.running()) instance.state = InstanceState::kStopping;
+    want_cancels(instance, true);
+  }
+}
+
+bool Engine::drained() const noexcept {
+  for (const auto& instance : instances_)
+    if (instance->orders.size() != 0 || instance->counters.unanswered.get() != 0) return false;
+  return true;
+}
+
+bool Engine::on_turn() noexcept {
+  bool any = false;
+  trace_id_ = 0;
+  // Bounded: a timer that sets itself anew with no delay must not starve the market.
+  Timer timer;
+  for (int i = 0; i < 16 && timers_.take_due(now_ns_, timer); ++i) {
+    Instance& instance = *instances_[timer.owner];
+    any = true;
+    if (instance.alive() && instance.plugin.timer != nullptr)
+      guard(instance, "timer",
+            [&] { return instance.plugin.timer(instance.self, timer.id, timer.cookie); });
+  }
+  for (std::uint64_t left = sweeping_; left != 0; left &= left - 1)
+    any |= sweep(*instances_[static_cast<std::size_t>(std::countr_zero(left))]);
+  return any;
+}
+
+void Engine::note(const Instance& instance, tickpath_log_level level, bool from_engine,
+                  std::string_view text) noexcept {
+  LogRecord record{};
+  record.at_ns = now_ns_;
+  record.level = static_cast<std::uint8_t>(level);
+  record.strategy_id = instance.id;
+  record.from_engine = from_engine ? 1 : 0;
+  record.set(text);
+  if (!log_.try_push(record)) counters_.log_dropped.add();
+}
+
+}  // namespace tickpath::strategy

@@ -1,0 +1,199 @@
+// The strategy engine: what happens between a book update and an order, independent of the fabric.
+//
+//   updates, reports, states  ->  Engine  ->  callbacks of the plugins that want them
+//   host functions of plugins ->  Engine  ->  OrderPort
+//
+// Set-up (add, start) belongs to the control thread; everything below "datapath" to the datapath
+// thread, which may also be the only thread of a test. Nothing there allocates, blocks or throws,
+// provided that the plugins do not.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/cpu.hpp"
+#include "common/config/values.hpp"
+#include "common/trace/stamp.hpp"
+#include "common/wire/book_image.hpp"
+#include "common/wire/book_update.hpp"
+#include "common/wire/directory.hpp"
+#include "common/wire/order_messages.hpp"
+#include "strategy/counters.hpp"
+#include "strategy/instance.hpp"
+#include "strategy/plugin.h"
+#include "strategy/plugin_log.hpp"
+#include "strategy/ports.hpp"
+#include "strategy/symbols.hpp"
+#include "strategy/timers.hpp"
+
+namespace tickpath::strategy {
+
+struct EngineOptions {
+  std::uint32_t instruments_max = 16'384;
+  std::uint32_t orders_max = 4'096;    // open at once, per strategy
+  std::uint32_t timers_max = 256;      // set at once, all strategies
+  bool cancel_when_feed_stale = true;  // cancels every open order when mdh or its feed is lost
+};
+
+// One [[plugin]] of the configuration.
+struct PluginSpec {
+  std::uint8_t id = 0;  // strategy id, 0-255, unique in the pipeline
+  std::string name;     // for logs; empty: the plugin's own
+  config::Parameters parameters;
+  std::string where;  // "config/demo/strategy.toml", for errors
+  std::uint16_t incarnation = 0;
+};
+
+// Bits of a subscriber mask.
+inline constexpr std::size_t kInstancesMax = 64;
+
+class Engine {
+ public:
+  Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
+         trace::TraceWriter& trace, LogRing& log);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // ---- set-up
+
+  // Creates an instance. Throws PluginError (strategy id used twice, create failed), naming the
+  // plugin and its own words; the engine is then as it was before.
+  Instance& add(const tickpath_plugin& plugin, PluginSpec spec);
+  // Calls `start`. Throws PluginError when it fails or leaves parameters unknown; the instance is
+  // then failed and stays silent, others are not touched.
+  void start(Instance& instance);
+
+  // ---- datapath: the market
+
+  // One clock for all that a turn does; first in each turn.
+  void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
+  void on_update(const wire::BookUpdate& update) noexcept;
+  // The book as it stands after lost updates, or before the first one.
+  void on_image(const wire::BookImage& image) noexcept;
+  void on_lapped() noexcept { counters_.resyncs.add(); }
+  void on_directory(const wire::DirectoryEntry& entry) noexcept;
+  // Whether rows of the directory are still being fetched: no symbol is called unknown meanwhile.
+  void on_directory_behind(bool behind) noexcept { directory_behind_ = behind; }
+  // mdh itself came (good) or went (stale, ended). Feed states of mdh's own come as updates.
+  void on_market_state(wire::FeedState state) noexcept;
+
+  // ---- datapath: oeg
+
+  void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept;
+  void on_gateway(std::uint8_t strategy, bool up) noexcept;
+
+  // ---- datapath: time
+
+  // Timers that are due, and cancels that the engine itself wants. Each turn. True: it did
+  // anything.
+  bool on_turn() noexcept;
+  // For a thread that wants to sleep. Timers::kNever: none.
+  std::uint64_t next_timer_ns() const noexcept { return timers_.next_deadline_ns(); }
+
+  // Calls every plugin's `stop`, then cancels what is open. Further orders are refused.
+  void begin_stop() noexcept;
+  // Every order final and every request answered.
+  bool drained() const noexcept;
+
+  // ---- any thread for counters; the rest while no datapath runs
+
+  const EngineCounters& counters() const noexcept { return counters_; }
+  const std::vector<std::unique_ptr<Instance>>& instances() const noexcept { return instances_; }
+  const Symbols& symbols() const noexcept { return symbols_; }
+  std::uint32_t symbols_known() const noexcept { return symbols_.size(); }
+
+ private:
+  friend struct HostFunctions;  // the C functions that plugins call
+
+  // What the engine keeps of an instrument: one line, one miss an update.
+  struct alignas(kCacheLineBytes) InstrumentState {
+    tickpath_quote quote{};
+    std::uint64_t subscribers = 0;  // bit per instance
+    std::uint64_t trace_id = 0;     // of the newest update or image
+  };
+
+  // ---- callbacks (engine_dispatch.cpp)
+
+  // Each living instance of the mask.
+  template <class Call>
+  void call_each(std::uint64_t mask, Call&& call) noexcept {
+    for (mask &= alive_; mask != 0; mask &= mask - 1)
+      call(*instances_[static_cast<std::size_t>(std::countr_zero(mask))]);
+  }
+  // Runs one callback and judges it. The wrapper lets no exception out; this holds for a plugin
+  // that breaks the contract. It costs nothing until it is needed.
+  template <class Call>
+  void guard(Instance& instance, std::string_view callback, Call&& call) noexcept {
+    std::int32_t status = TICKPATH_ERROR;
+    try {
+      status = call();
+    } catch (const std::exception& error) {
+      instance.set_failure(error.what());
+    } catch (...) {
+      instance.set_failure("an exception left the C function");
+    }
+    check(instance, callback, status);
+  }
+  void check(Instance& instance, std::string_view callback, std::int32_t status) noexcept;
+  void contain(Instance& instance, std::string_view callback, std::string_view why) noexcept;
+  void dispatch_book(const InstrumentState& state, const wire::BookUpdate& update) noexcept;
+  void dispatch_trade(const InstrumentState& state, const wire::BookUpdate& update,
+                      bool displayed) noexcept;
+  void dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,
+                           wire::FeedState feed) noexcept;
+  void on_feed_state(const wire::BookUpdate& update) noexcept;
+  void settle_known_symbols(Instance& instance) noexcept;
+  void settle_symbols() noexcept;
+  void settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept;
+  void subscribe(Instance& instance, std::uint32_t instrument) noexcept;
+
+  // ---- orders (engine_orders.cpp)
+  std::int32_t send_new(Instance& instance, const tickpath_new_order& order,
+                        std::uint64_t& order_id) noexcept;
+  std::int32_t send_cancel(Instance& instance, Order& order, std::uint64_t& request_id) noexcept;
+  std::int32_t send_replace(Instance& instance, Order& order, std::uint32_t price,
+                            std::uint32_t shares, std::uint64_t& request_id) noexcept;
+  std::int32_t may_request(Instance& instance) noexcept;
+  bool post(Instance& instance, wire::OrderRequest& request) noexcept;
+  void apply_report(Instance& instance, Order& order, const wire::OrderReport& report) noexcept;
+  void settle_request(Instance& instance, Order& order, const wire::OrderReport& report) noexcept;
+  void book_fill(Instance& instance, const wire::OrderReport& report) noexcept;
+  void finish(Instance& instance, Order& order) noexcept;
+  void lose(Instance& instance, Order& order) noexcept;
+  void deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
+               wire::OrderState state) noexcept;
+  void want_cancels(Instance& instance, bool spare_immediate) noexcept;
+  bool sweep(Instance& instance) noexcept;
+  void note(const Instance& instance, tickpath_log_level level, bool from_engine,
+            std::string_view text) noexcept;
+
+  EngineOptions options_;
+  OrderPort& orders_;
+  ImageSource& images_;
+  trace::TraceWriter& trace_;
+  LogRing& log_;
+
+  std::vector<std::unique_ptr<Instance>> instances_;
+  std::array<Instance*, 256> by_strategy_{};
+  std::vector<InstrumentState> instruments_;
+  std::uint64_t alive_ = 0;  // bit per instance that may be called
+  std::uint64_t all_subscribers_ = 0;
+  std::uint64_t sweeping_ = 0;  // bit per instance with cancels to send
+  Symbols symbols_;
+  Timers timers_;
+  bool symbols_unsettled_ = false;
+  bool directory_behind_ = false;
+  wire::FeedState market_ = wire::FeedState::kUnknown;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t trace_id_ = 0;  // of the tick whose callbacks run; 0: none
+  EngineCounters counters_;
+};
+
+}  // namespace tickpath::strategy

@@ -1,0 +1,235 @@
+// The market side of the engine: from updates, images and the directory to callbacks.
+#include <bit>
+
+#include "strategy/engine.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+tickpath_book_change book_change_of(const wire::BookUpdate& update) noexcept {
+  return {update.trace_id,
+          update.exchange_time_ns,
+          update.instrument_id,
+          update.price,
+          update.shares,
+          update.best_bid,
+          update.best_ask,
+          update.best_bid_shares,
+          update.best_ask_shares,
+          static_cast<std::uint8_t>(update.kind),
+          static_cast<std::uint8_t>(update.side),
+          static_cast<std::uint8_t>(update.feed_state()),
+          static_cast<std::uint8_t>(update.trading_state())};
+}
+
+bool moves_book(wire::UpdateKind kind) noexcept {
+  return kind >= wire::UpdateKind::kAdd && kind <= wire::UpdateKind::kReplace;
+}
+
+}  // namespace
+
+void Engine::check(Instance& instance, std::string_view callback, std::int32_t status) noexcept {
+  if (status == TICKPATH_OK) [[likely]]
+    return;
+  if (instance.failure_length != 0) {
+    contain(instance, callback, instance.failure_text());
+    return;
+  }
+  TextBuilder text;
+  text << "status " << static_cast<std::uint64_t>(static_cast<std::uint32_t>(status));
+  contain(instance, callback, text.view());
+}
+
+// A plugin failed: report it, never call it again, leave no order of it behind.
+void Engine::contain(Instance& instance, std::string_view callback, std::string_view why) noexcept {
+  if (!instance.alive()) return;
+  instance.state = InstanceState::kFailed;
+  alive_ &= ~(std::uint64_t{1} << instance.index);
+  counters_.plugins_failed.add();
+  TextBuilder text;
+  text << callback << " failed, the plugin is disabled and its orders are cancelled: " << why;
+  note(instance, TICKPATH_LOG_ERROR, true, text.view());
+  want_cancels(instance, false);
+}
+
+void Engine::on_update(const wire::BookUpdate& update) noexcept {
+  trace_.stamp(trace::Hop::kStrategySeen, update.trace_id);
+  counters_.updates.add();
+  if (update.kind == wire::UpdateKind::kFeedState) [[unlikely]]
+    return on_feed_state(update);
+  if (update.kind == wire::UpdateKind::kInformation || update.kind == wire::UpdateKind::kDirectory)
+    return;
+  if (update.instrument_id >= instruments_.size()) [[unlikely]] {
+    counters_.instruments_beyond.add();
+    return;
+  }
+  // ITCH 5.0, 1.2.1: the directory is sent before any order of the day. So the first order tells
+  // that a symbol which is still unknown will stay so.
+  if (symbols_unsettled_ && !directory_behind_ && moves_book(update.kind)) [[unlikely]]
+    settle_symbols();
+
+  InstrumentState& state = instruments_[update.instrument_id];
+  state.quote = {update.best_bid,
+                 update.best_ask,
+                 update.best_bid_shares,
+                 update.best_ask_shares,
+                 static_cast<std::uint8_t>(update.feed_state()),
+                 static_cast<std::uint8_t>(update.trading_state()),
+                 {}};
+  state.trace_id = update.trace_id;
+  if ((state.subscribers & alive_) == 0) return;
+  trace_id_ = update.trace_id;
+  if (update.kind != wire::UpdateKind::kTrade) dispatch_book(state, update);
+  if (update.kind == wire::UpdateKind::kTrade || update.kind == wire::UpdateKind::kExecute)
+    dispatch_trade(state, update, update.kind == wire::UpdateKind::kExecute);
+  trace_id_ = 0;
+}
+
+void Engine::dispatch_book(const InstrumentState& state, const wire::BookUpdate& update) noexcept {
+  const tickpath_book_change change = book_change_of(update);
+  call_each(state.subscribers, [&](Instance& instance) {
+    if (instance.plugin.book_change == nullptr) return;
+    counters_.book_changes.add();
+    guard(instance, "book_change",
+          [&] { return instance.plugin.book_change(instance.self, &change); });
+  });
+}
+
+void Engine::dispatch_trade(const InstrumentState& state, const wire::BookUpdate& update,
+                            bool displayed) noexcept {
+  const tickpath_trade trade{update.trace_id,
+                             update.exchange_time_ns,
+                             update.instrument_id,
+                             update.price,
+                             update.shares,
+                             static_cast<std::uint8_t>(update.side),
+                             static_cast<std::uint8_t>(displayed ? 1 : 0),
+                             {}};
+  call_each(state.subscribers, [&](Instance& instance) {
+    if (instance.plugin.trade == nullptr) return;
+    guard(instance, "trade", [&] { return instance.plugin.trade(instance.self, &trade); });
+  });
+}
+
+void Engine::on_image(const wire::BookImage& image) noexcept {
+  if (image.instrument_id >= instruments_.size()) {
+    counters_.instruments_beyond.add();
+    return;
+  }
+  InstrumentState& state = instruments_[image.instrument_id];
+  const wire::ImageLevel& bid = image.bids[0];
+  const wire::ImageLevel& ask = image.asks[0];
+  wire::BookUpdate update{};
+  update.trace_id = image.trace_id;
+  update.exchange_time_ns = image.exchange_time_ns;
+  update.instrument_id = image.instrument_id;
+  update.best_bid = bid.price;
+  update.best_ask = ask.price;
+  update.best_bid_shares = bid.shares;
+  update.best_ask_shares = ask.shares;
+  update.set_states(image.feed_state(), image.trading_state());
+  tickpath_book_change change = book_change_of(update);
+  change.kind = TICKPATH_UPDATE_RESYNCED;
+  state.quote = {change.best_bid,
+                 change.best_ask,
+                 change.best_bid_shares,
+                 change.best_ask_shares,
+                 change.feed_state,
+                 change.trading_state,
+                 {}};
+  state.trace_id = image.trace_id;
+  // No tick of its own caused what a plugin does now: trace_id_ stays 0.
+  call_each(state.subscribers, [&](Instance& instance) {
+    if (instance.plugin.book_change == nullptr) return;
+    guard(instance, "book_change",
+          [&] { return instance.plugin.book_change(instance.self, &change); });
+  });
+}
+
+void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
+  const wire::FeedState feed = update.feed_state();
+  if (update.instrument_id == wire::kNoInstrument) {
+    on_market_state(feed);
+  } else if (update.instrument_id < instruments_.size()) {
+    InstrumentState& state = instruments_[update.instrument_id];
+    state.quote.feed_state = static_cast<std::uint8_t>(feed);
+    dispatch_feed_state(state.subscribers, update.instrument_id, feed);
+  } else {
+    counters_.instruments_beyond.add();
+  }
+}
+
+void Engine::on_market_state(wire::FeedState feed) noexcept {
+  if (feed == market_) return;
+  market_ = feed;
+  for (InstrumentState& state : instruments_)
+    if (state.trace_id != 0) state.quote.feed_state = static_cast<std::uint8_t>(feed);
+  dispatch_feed_state(~std::uint64_t{0}, wire::kNoInstrument, feed);
+  if (feed != wire::FeedState::kStale || !options_.cancel_when_feed_stale) return;
+  for (const auto& instance : instances_) want_cancels(*instance, true);
+}
+
+void Engine::dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,
+                                 wire::FeedState feed) noexcept {
+  call_each(mask, [&](Instance& instance) {
+    if (instance.plugin.feed_state == nullptr) return;
+    guard(instance, "feed_state", [&] {
+      return instance.plugin.feed_state(instance.self, instrument, static_cast<std::uint8_t>(feed));
+    });
+  });
+}
+
+// ------------------------------------------------------------------------------------ directory
+
+void Engine::subscribe(Instance& instance, std::uint32_t instrument) noexcept {
+  instruments_[instrument].subscribers |= std::uint64_t{1} << instance.index;
+}
+
+void Engine::on_directory(const wire::DirectoryEntry& entry) noexcept {
+  if (entry.instrument_id >= instruments_.size()) {
+    counters_.instruments_beyond.add();
+    return;
+  }
+  if (!symbols_.add(entry)) return;
+  instruments_[entry.instrument_id].subscribers |= all_subscribers_;
+  if (!symbols_unsettled_) return;
+  for (const auto& instance : instances_)
+    for (PendingSymbol& pending : instance->symbols)
+      if (!pending.settled && pending.symbol == entry.name())
+        settle(*instance, pending, entry.instrument_id);
+}
+
+void Engine::settle_known_symbols(Instance& instance) noexcept {
+  for (PendingSymbol& pending : instance.symbols) {
+    const std::uint32_t known = symbols_.find(pending.symbol);
+    if (!pending.settled && known != wire::kNoInstrument) settle(instance, pending, known);
+  }
+}
+
+void Engine::settle_symbols() noexcept {
+  symbols_unsettled_ = false;
+  for (const auto& instance : instances_)
+    for (PendingSymbol& pending : instance->symbols)
+      if (!pending.settled) settle(*instance, pending, symbols_.find(pending.symbol));
+}
+
+void Engine::settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept {
+  pending.settled = true;
+  if (!instance.alive()) return;
+  if (instrument != wire::kNoInstrument) {
+    subscribe(instance, instrument);
+  } else {
+    counters_.symbols_unknown.add();
+    TextBuilder text;
+    text << "asked for the symbol '" << pending.symbol << "', which is not among the "
+         << std::uint64_t{symbols_.size()}
+         << " of the feed's directory; correct it in [plugin.parameters]";
+    note(instance, TICKPATH_LOG_ERROR, true, text.view());
+  }
+  if (instance.plugin.instrument != nullptr)
+    guard(instance, "instrument", [&] {
+      return instance.plugin.instrument(instance.self, pending.symbol.c_str(), instrument);
+    });
+}
+
+}  // namespace tickpath::strategy

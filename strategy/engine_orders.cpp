@@ -1,0 +1,377 @@
+// The order side of the engine: requests out, reports in, positions, recovery after an outage.
+#include <bit>
+
+#include "common/wire/order_id.hpp"
+#include "strategy/engine.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+// How long the engine waits before it repeats a cancel of its own that was refused for a passing
+// reason (session down, rate): long enough not to flood oeg, short against any stop timeout.
+constexpr std::uint64_t kSweepRetryNs = 10'000'000;
+
+void count(Counter& counter, std::int64_t change) noexcept {
+  const std::int64_t value = static_cast<std::int64_t>(counter.get()) + change;
+  counter.set(value > 0 ? static_cast<std::uint64_t>(value) : 0);
+}
+
+bool names_target(wire::ReportKind kind) noexcept {
+  return kind == wire::ReportKind::kCanceled || kind >= wire::ReportKind::kReplaced;
+}
+bool is_request_reject(wire::ReportKind kind) noexcept {
+  return kind == wire::ReportKind::kCancelRejected || kind == wire::ReportKind::kReplaceRejected;
+}
+
+// The product of a 32-bit price and 32-bit shares may exceed 63 bits only for values beyond any
+// market; the sum saturates instead of wrapping, so that a limit still sees something enormous.
+std::int64_t add_product(std::int64_t sum, std::int64_t price, std::int64_t shares) noexcept {
+  std::int64_t product = 0;
+  std::int64_t result = 0;
+  if (!__builtin_mul_overflow(price, shares, &product) &&
+      !__builtin_add_overflow(sum, product, &result))
+    return result;
+  return shares < 0 ? INT64_MIN : INT64_MAX;
+}
+
+void set_leaves(Instance& instance, Order& order, std::uint32_t leaves) noexcept {
+  tickpath_position& position = instance.positions[order.instrument];
+  std::uint32_t& open =
+      order.side == Side::kBuy ? position.open_buy_shares : position.open_sell_shares;
+  open += leaves - order.leaves;
+  order.leaves = leaves;
+}
+
+void count_report(StrategyCounters& counters, const wire::OrderReport& report) noexcept {
+  counters.reports.add();
+  switch (report.kind) {
+    case wire::ReportKind::kRejected:
+      counters.rejected.add();
+      break;
+    case wire::ReportKind::kFill:
+      counters.fills.add();
+      counters.shares_filled.add(report.last_shares);
+      break;
+    case wire::ReportKind::kCanceled:
+      counters.canceled.add();
+      break;
+    case wire::ReportKind::kExpired:
+      counters.expired.add();
+      break;
+    case wire::ReportKind::kReplaced:
+      counters.replaced.add();
+      break;
+    case wire::ReportKind::kCancelRejected:
+    case wire::ReportKind::kReplaceRejected:
+      counters.request_rejects.add();
+      break;
+    case wire::ReportKind::kAccepted:
+      break;  // counted with the order's first answer, which may be a fill as well
+  }
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------- requests
+
+std::int32_t Engine::may_request(Instance& instance) noexcept {
+  if (instance.setting_up) return TICKPATH_NOT_NOW;
+  if (!instance.gateway_up) return TICKPATH_GATEWAY_DOWN;
+  return instance.running() ? TICKPATH_OK : TICKPATH_STOPPING;
+}
+
+// Completes the request and hands it to the fabric. The id is spent only if it was sent.
+bool Engine::post(Instance& instance, wire::OrderRequest& request) noexcept {
+  const TscTicks decided = tsc_now();
+  request.strategy_id = instance.id;
+  request.trace_id = trace_id_;
+  request.order_id =
+      wire::OrderId::make(instance.id, instance.incarnation, instance.next_order + 1);
+  if (!orders_.send(request)) {
+    instance.counters.no_credit.add();
+    return false;
+  }
+  ++instance.next_order;
+  // After the send: three stores less between the decision and the wire.
+  trace_.stamp(trace::Hop::kStrategyPosted, request.order_id);
+  trace_.stamp_at(trace::Hop::kStrategyDecided, request.order_id, decided);
+  if (trace_id_ != 0) trace_.link_order(request.order_id, trace_id_);
+  count(instance.counters.unanswered, +1);
+  return true;
+}
+
+std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& order,
+                              std::uint64_t& order_id) noexcept {
+  if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
+  if (order.instrument >= instruments_.size() || symbols_.name(order.instrument).empty())
+    return TICKPATH_UNKNOWN_INSTRUMENT;
+  const bool limit = order.type == TICKPATH_LIMIT;
+  if (order.shares == 0 || limit != (order.price != 0) ||
+      (!limit && order.type != TICKPATH_MARKET) ||
+      (order.side != TICKPATH_BUY && order.side != TICKPATH_SELL) ||
+      (order.time_in_force != TICKPATH_DAY && order.time_in_force != TICKPATH_IOC))
+    return TICKPATH_INVALID;
+  if (instance.orders.full()) return TICKPATH_CAPACITY;
+
+  wire::OrderRequest request{};
+  request.kind = wire::RequestKind::kNew;
+  request.price = Price{order.price};
+  request.instrument_id = order.instrument;
+  request.shares = order.shares;
+  request.side = static_cast<Side>(order.side);
+  request.type = static_cast<wire::OrderType>(order.type);
+  request.time_in_force = static_cast<wire::TimeInForce>(order.time_in_force);
+  if (!post(instance, request)) return TICKPATH_NO_CREDIT;
+
+  Order kept;
+  kept.id = request.order_id;
+  kept.instrument = order.instrument;
+  kept.price = order.price;
+  kept.shares = order.shares;
+  kept.side = request.side;
+  kept.type = request.type;
+  kept.time_in_force = request.time_in_force;
+  Order* inserted = instance.orders.insert(kept);
+  TICKPATH_CHECK(inserted != nullptr, "room was checked, and ids are unique");
+  set_leaves(instance, *inserted, order.shares);
+  ++instance.positions[order.instrument].open_orders;
+  instance.counters.orders.add();
+  instance.counters.open_orders.set(instance.orders.size());
+  order_id = request.order_id;
+  return TICKPATH_OK;
+}
+
+std::int32_t Engine::send_cancel(Instance& instance, Order& order,
+                                 std::uint64_t& request_id) noexcept {
+  if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
+  wire::OrderRequest request{};
+  request.kind = wire::RequestKind::kCancel;
+  request.target_order_id = order.id;
+  request.instrument_id = order.instrument;
+  request.side = order.side;
+  request.type = order.type;
+  request.time_in_force = order.time_in_force;
+  if (!post(instance, request)) return TICKPATH_NO_CREDIT;
+  instance.orders.set_pending(order, request.order_id);
+  instance.counters.cancels.add();
+  request_id = request.order_id;
+  return TICKPATH_OK;
+}
+
+std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_t price,
+                                  std::uint32_t shares, std::uint64_t& request_id) noexcept {
+  if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
+  if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
+  if (order.type != wire::OrderType::kLimit || price == 0 || shares <= order.cumulative)
+    return TICKPATH_INVALID;
+  wire::OrderRequest request{};
+  request.kind = wire::RequestKind::kReplace;
+  request.target_order_id = order.id;
+  request.price = Price{price};
+  request.instrument_id = order.instrument;
+  request.shares = shares;
+  request.side = order.side;
+  request.type = order.type;
+  request.time_in_force = order.time_in_force;
+  if (!post(instance, request)) return TICKPATH_NO_CREDIT;
+  instance.orders.set_pending(order, request.order_id);
+  instance.counters.replaces.add();
+  request_id = request.order_id;
+  return TICKPATH_OK;
+}
+
+// -------------------------------------------------------------------------------------- reports
+
+void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept {
+  trace_.stamp(trace::Hop::kStrategyReportSeen, report.order_id);
+  counters_.reports.add();
+  Instance* const instance = by_strategy_[strategy];
+  if (instance == nullptr) {
+    counters_.reports_unmatched.add();
+    return;
+  }
+  count_report(instance->counters, report);
+  if (report.kind == wire::ReportKind::kFill) book_fill(*instance, report);
+
+  Order* order = nullptr;
+  if (names_target(report.kind)) order = instance->orders.find(report.target_order_id);
+  if (order == nullptr) order = instance->orders.find(report.order_id);
+  if (order != nullptr) {
+    apply_report(*instance, *order, report);
+    return;
+  }
+  // A cancel may cross a fill: its reject then comes when the order is gone. Anything else about an
+  // order that is not open means that oeg and we disagree.
+  if (is_request_reject(report.kind)) {
+    counters_.reports_late.add();
+    count(instance->counters.unanswered, -1);
+  } else {
+    counters_.reports_unmatched.add();
+  }
+  deliver(*instance, report, static_cast<std::uint8_t>(report.kind), wire::OrderState::kCanceled);
+}
+
+void Engine::apply_report(Instance& instance, Order& order,
+                          const wire::OrderReport& report) noexcept {
+  const bool was_new = order.state == wire::OrderState::kPendingNew;
+  if (!wire::apply(order.state, report.kind, report.leaves_shares, report.cumulative_shares)) {
+    counters_.reports_impossible.add();
+    return;
+  }
+  if (was_new && order.state != wire::OrderState::kPendingNew) {
+    count(instance.counters.unanswered, -1);
+    if (order.state != wire::OrderState::kRejected) instance.counters.accepted.add();
+  }
+  settle_request(instance, order, report);
+  if (report.kind == wire::ReportKind::kCancelRejected &&
+      report.reason == wire::RejectReason::kUnknownOrder) {
+    lose(instance, order);
+    return;
+  }
+  const wire::OrderState state = order.state;
+  if (wire::is_final(state)) {
+    finish(instance, order);
+  } else if (report.kind == wire::ReportKind::kFill || report.kind == wire::ReportKind::kReplaced) {
+    order.cumulative = report.cumulative_shares;
+    set_leaves(instance, order, report.leaves_shares);
+  }
+  deliver(instance, report, static_cast<std::uint8_t>(report.kind), state);
+  if (instance.recovering && instance.orders.size() == 0) on_gateway(instance.id, true);
+}
+
+// The answer to the order's pending cancel or replace, if this is it.
+void Engine::settle_request(Instance& instance, Order& order,
+                            const wire::OrderReport& report) noexcept {
+  if (order.pending_id == 0 || report.order_id != order.pending_id) return;
+  if (report.kind == wire::ReportKind::kReplaced) {
+    order.price = report.limit_price;
+    order.shares = report.leaves_shares + report.cumulative_shares;
+    instance.orders.promote_pending(order);
+  } else if (report.kind == wire::ReportKind::kCanceled || is_request_reject(report.kind)) {
+    instance.orders.clear_pending(order);
+  } else {
+    return;  // a fill that already carries the replacing id; the answer itself is still to come
+  }
+  count(instance.counters.unanswered, -1);
+  if (!is_request_reject(report.kind)) instance.counters.changes_accepted.add();
+  if (is_request_reject(report.kind) && order.cancel_wanted)
+    instance.next_sweep_ns = now_ns_ + kSweepRetryNs;
+}
+
+void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noexcept {
+  if (report.instrument_id >= instance.positions.size()) {
+    counters_.instruments_beyond.add();
+    return;
+  }
+  tickpath_position& position = instance.positions[report.instrument_id];
+  const std::int64_t shares = report.side == Side::kBuy ? std::int64_t{report.last_shares}
+                                                        : -std::int64_t{report.last_shares};
+  position.shares += shares;
+  position.cash = add_product(position.cash, report.last_price, -shares);
+  ++position.fills;
+}
+
+// The order is final: everything it held is released.
+void Engine::finish(Instance& instance, Order& order) noexcept {
+  set_leaves(instance, order, 0);
+  --instance.positions[order.instrument].open_orders;
+  instance.orders.erase(order);
+  instance.counters.open_orders.set(instance.orders.size());
+}
+
+// oeg does not know the order, so nothing will ever be heard of it again.
+void Engine::lose(Instance& instance, Order& order) noexcept {
+  wire::OrderReport report{};
+  report.order_id = order.id;
+  report.instrument_id = order.instrument;
+  report.cumulative_shares = order.cumulative;
+  report.limit_price = order.price;
+  report.side = order.side;
+  report.reason = wire::RejectReason::kUnknownOrder;
+  instance.counters.lost.add();
+  finish(instance, order);
+  deliver(instance, report, TICKPATH_REPORT_LOST, wire::OrderState::kCanceled);
+  if (instance.recovering && instance.orders.size() == 0) on_gateway(instance.id, true);
+}
+
+void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
+                     wire::OrderState state) noexcept {
+  if (!instance.alive() || instance.plugin.report == nullptr) return;
+  const tickpath_report told{report.order_id,
+                             report.target_order_id,
+                             report.trace_id,
+                             report.execution_id,
+                             report.instrument_id,
+                             report.last_shares,
+                             report.last_price,
+                             report.leaves_shares,
+                             report.cumulative_shares,
+                             report.limit_price,
+                             kind,
+                             static_cast<std::uint8_t>(report.side),
+                             static_cast<std::uint8_t>(report.reason),
+                             static_cast<std::uint8_t>(state),
+                             {}};
+  trace_id_ = 0;  // what it does now was caused by the report, not by a tick
+  guard(instance, "report", [&] { return instance.plugin.report(instance.self, &told); });
+}
+
+// ---------------------------------------------------------------------------- gateway, cancels
+
+void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
+  Instance* const instance = by_strategy_[strategy];
+  if (instance == nullptr) return;
+  trace_id_ = 0;
+  if (!up) {
+    instance->gateway_up = false;
+    instance->connected = false;
+    instance->recovering = false;
+    // Answers on their way are lost with the connection.
+    instance->counters.answers_lost.add(instance->counters.unanswered.get());
+    instance->counters.unanswered.set(0);
+    instance->orders.for_each([&](Order& order) {
+      instance->orders.clear_pending(order);
+      order.uncertain = true;
+    });
+  } else {
+    instance->connected = true;
+    instance->recovering = instance->orders.size() != 0;
+    if (instance->recovering) {
+      // Whatever became of them: a cancel settles each, by Canceled or by "unknown order".
+      want_cancels(*instance, false);
+      return;
+    }
+    instance->gateway_up = true;
+  }
+  if (instance->alive() && instance->plugin.gateway_state != nullptr)
+    guard(*instance, "gateway_state",
+          [&] { return instance->plugin.gateway_state(instance->self, up ? 1 : 0); });
+}
+
+void Engine::want_cancels(Instance& instance, bool spare_immediate) noexcept {
+  instance.orders.for_each([&](Order& order) {
+    if (spare_immediate && order.time_in_force == wire::TimeInForce::kImmediateOrCancel) return;
+    order.cancel_wanted = true;
+    sweeping_ |= std::uint64_t{1} << instance.index;
+  });
+}
+
+// Sends cancels that the engine wants, as far as credits go. True: it sent any.
+bool Engine::sweep(Instance& instance) noexcept {
+  if (!instance.connected || now_ns_ < instance.next_sweep_ns) return false;
+  bool any = false;
+  bool left = false;
+  bool full = false;
+  instance.orders.for_each([&](Order& order) {
+    if (!order.cancel_wanted) return;
+    left = true;
+    if (full || order.pending_id != 0) return;
+    std::uint64_t request_id = 0;
+    full = send_cancel(instance, order, request_id) != TICKPATH_OK;
+    any |= !full;
+  });
+  if (!left) sweeping_ &= ~(std::uint64_t{1} << instance.index);
+  return any;
+}
+
+}  // namespace tickpath::strategy

@@ -1,0 +1,250 @@
+// The C functions that a plugin calls. Each finds its instance in `context`.
+#include <cstring>
+#include <string_view>
+
+#include "strategy/engine.hpp"
+#include "strategy/instance.hpp"
+
+namespace tickpath::strategy {
+
+struct HostFunctions {
+  static Instance& of(void* context) noexcept { return *static_cast<Instance*>(context); }
+
+  // Runs a parameter getter; they allocate, so they work during set-up only, and nothing they throw
+  // may cross the C boundary.
+  template <class Get>
+  static std::int32_t parameter(void* context, Get&& get) noexcept {
+    Instance& instance = of(context);
+    if (!instance.setting_up) return TICKPATH_NOT_NOW;
+    try {
+      return get(instance.parameters);
+    } catch (...) {
+      return TICKPATH_ERROR;
+    }
+  }
+
+  static std::int32_t has_parameter(void* context, const char* key) noexcept {
+    bool has = false;
+    (void)parameter(context, [&](ParameterReader& reader) {
+      has = reader.has(key);
+      return TICKPATH_OK;
+    });
+    return has ? 1 : 0;
+  }
+  static std::int32_t get_integer(void* context, const char* key, std::int64_t* value) noexcept {
+    return parameter(context, [&](ParameterReader& reader) { return reader.integer(key, *value); });
+  }
+  static std::int32_t get_number(void* context, const char* key, double* value) noexcept {
+    return parameter(context, [&](ParameterReader& reader) { return reader.number(key, *value); });
+  }
+  static std::int32_t get_boolean(void* context, const char* key, std::int32_t* value) noexcept {
+    return parameter(context, [&](ParameterReader& reader) {
+      bool flag = false;
+      const int status = reader.boolean(key, flag);
+      *value = flag ? 1 : 0;
+      return status;
+    });
+  }
+  static std::int32_t get_duration_ns(void* context, const char* key,
+                                      std::uint64_t* value) noexcept {
+    return parameter(context,
+                     [&](ParameterReader& reader) { return reader.duration_ns(key, *value); });
+  }
+  static std::int32_t get_text(void* context, const char* key, const char** value) noexcept {
+    return parameter(context, [&](ParameterReader& reader) { return reader.text(key, *value); });
+  }
+  static std::int32_t get_text_at(void* context, const char* key, std::size_t index,
+                                  const char** value) noexcept {
+    return parameter(context,
+                     [&](ParameterReader& reader) { return reader.text_at(key, index, *value); });
+  }
+
+  static std::int32_t subscribe(void* context, const char* symbol,
+                                std::uint32_t* instrument) noexcept {
+    Instance& instance = of(context);
+    if (!instance.setting_up) return TICKPATH_NOT_NOW;
+    const std::string_view name(symbol);
+    if (name.empty() || name.size() > 16) return TICKPATH_INVALID;
+    try {
+      // Settled after start: `instrument` is called for every symbol, known already or not.
+      instance.symbols.push_back({std::string(name), false});
+    } catch (...) {
+      return TICKPATH_CAPACITY;
+    }
+    instance.engine.symbols_unsettled_ = true;
+    *instrument = instance.engine.symbols_.find(name);
+    return *instrument == wire::kNoInstrument ? TICKPATH_SYMBOL_PENDING : TICKPATH_OK;
+  }
+  static std::int32_t subscribe_all(void* context) noexcept {
+    Instance& instance = of(context);
+    if (!instance.setting_up) return TICKPATH_NOT_NOW;
+    Engine& engine = instance.engine;
+    engine.all_subscribers_ |= std::uint64_t{1} << instance.index;
+    for (std::uint32_t i = 0; i < engine.instruments_.size(); ++i)
+      if (!engine.symbols_.name(i).empty()) engine.subscribe(instance, i);
+    return TICKPATH_OK;
+  }
+  static std::int32_t find_symbol(void* context, const char* symbol,
+                                  std::uint32_t* instrument) noexcept {
+    *instrument = of(context).engine.symbols_.find(symbol);
+    return *instrument == wire::kNoInstrument ? TICKPATH_UNKNOWN_SYMBOL : TICKPATH_OK;
+  }
+  static std::int32_t symbol_of(void* context, std::uint32_t instrument, char name[17]) noexcept {
+    const std::string_view symbol = of(context).engine.symbols_.name(instrument);
+    std::memset(name, 0, 17);
+    if (symbol.empty()) return TICKPATH_UNKNOWN_INSTRUMENT;
+    std::memcpy(name, symbol.data(), symbol.size());
+    return TICKPATH_OK;
+  }
+
+  static std::int32_t quote(void* context, std::uint32_t instrument,
+                            tickpath_quote* value) noexcept {
+    const Engine& engine = of(context).engine;
+    if (instrument >= engine.instruments_.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
+    if (engine.instruments_[instrument].trace_id == 0) return TICKPATH_NO_DATA;
+    *value = engine.instruments_[instrument].quote;
+    return TICKPATH_OK;
+  }
+  static std::int32_t depth(void* context, std::uint32_t instrument,
+                            tickpath_depth* value) noexcept {
+    Engine& engine = of(context).engine;
+    if (instrument >= engine.instruments_.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
+    wire::BookImage image;
+    if (!engine.images_.image(instrument, image)) return TICKPATH_NO_DATA;
+    value->trace_id = image.trace_id;
+    value->exchange_time_ns = image.exchange_time_ns;
+    value->instrument = instrument;
+    value->last_trade_price = image.last_trade_price;
+    value->last_trade_shares = image.last_trade_shares;
+    value->feed_state = static_cast<std::uint8_t>(image.feed_state());
+    value->trading_state = static_cast<std::uint8_t>(image.trading_state());
+    static_assert(sizeof(value->bids) == sizeof(image.bids) &&
+                  sizeof(tickpath_level) == sizeof(wire::ImageLevel));
+    std::memcpy(value->bids, image.bids, sizeof(image.bids));
+    std::memcpy(value->asks, image.asks, sizeof(image.asks));
+    return TICKPATH_OK;
+  }
+
+  static std::int32_t new_order(void* context, const tickpath_new_order* order,
+                                std::uint64_t* order_id) noexcept {
+    Instance& instance = of(context);
+    return counted(instance, instance.engine.send_new(instance, *order, *order_id));
+  }
+  static std::int32_t cancel(void* context, std::uint64_t order_id,
+                             std::uint64_t* request_id) noexcept {
+    Instance& instance = of(context);
+    if (instance.setting_up) return TICKPATH_NOT_NOW;
+    if (!instance.gateway_up) return counted(instance, TICKPATH_GATEWAY_DOWN);
+    Order* order = instance.orders.find(order_id);
+    if (order == nullptr) return counted(instance, TICKPATH_UNKNOWN_ORDER);
+    return counted(instance, instance.engine.send_cancel(instance, *order, *request_id));
+  }
+  static std::int32_t replace(void* context, std::uint64_t order_id, std::uint32_t price,
+                              std::uint32_t shares, std::uint64_t* request_id) noexcept {
+    Instance& instance = of(context);
+    Order* order = instance.orders.find(order_id);
+    if (order == nullptr) return counted(instance, TICKPATH_UNKNOWN_ORDER);
+    return counted(instance,
+                   instance.engine.send_replace(instance, *order, price, shares, *request_id));
+  }
+  static std::int32_t position(void* context, std::uint32_t instrument,
+                               tickpath_position* value) noexcept {
+    const Instance& instance = of(context);
+    if (instrument >= instance.positions.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
+    *value = instance.positions[instrument];
+    return TICKPATH_OK;
+  }
+  static std::int32_t open_order(void* context, std::uint64_t order_id,
+                                 tickpath_open_order* value) noexcept {
+    Order* order = of(context).orders.find(order_id);
+    if (order == nullptr) return TICKPATH_UNKNOWN_ORDER;
+    *value = shown(*order);
+    return TICKPATH_OK;
+  }
+  static std::size_t open_orders(void* context, std::uint32_t instrument,
+                                 tickpath_open_order* values, std::size_t capacity) noexcept {
+    std::size_t found = 0;
+    of(context).orders.for_each([&](Order& order) {
+      if (instrument != TICKPATH_NO_INSTRUMENT && order.instrument != instrument) return;
+      if (found < capacity) values[found] = shown(order);
+      ++found;
+    });
+    return found;
+  }
+
+  static std::uint64_t now_ns(void* context) noexcept { return of(context).engine.now_ns_; }
+  static std::int32_t set_timer(void* context, std::uint64_t delay_ns, std::uint64_t cookie,
+                                std::uint64_t* timer_id) noexcept {
+    Instance& instance = of(context);
+    if (instance.setting_up) return TICKPATH_NOT_NOW;
+    *timer_id =
+        instance.engine.timers_.set(instance.engine.now_ns_ + delay_ns, cookie, instance.index);
+    return *timer_id == 0 ? TICKPATH_CAPACITY : TICKPATH_OK;
+  }
+  static std::int32_t cancel_timer(void* context, std::uint64_t timer_id) noexcept {
+    Instance& instance = of(context);
+    return instance.engine.timers_.cancel(timer_id, instance.index) ? TICKPATH_OK
+                                                                    : TICKPATH_INVALID;
+  }
+
+  static void log(void* context, std::int32_t level, const char* text, std::size_t size) noexcept {
+    const Instance& instance = of(context);
+    instance.engine.note(instance, static_cast<tickpath_log_level>(level), false, {text, size});
+  }
+  static void fail(void* context, const char* text, std::size_t size) noexcept {
+    of(context).set_failure({text, size});
+  }
+
+ private:
+  static std::int32_t counted(Instance& instance, std::int32_t status) noexcept {
+    if (status != TICKPATH_OK && status != TICKPATH_NO_CREDIT) instance.counters.refused.add();
+    return status;
+  }
+  static tickpath_open_order shown(const Order& order) noexcept {
+    return {order.id,
+            order.instrument,
+            order.price,
+            order.shares,
+            order.leaves,
+            static_cast<std::uint8_t>(order.side),
+            static_cast<std::uint8_t>(order.state),
+            static_cast<std::uint8_t>(order.pending_id != 0 ? 1 : 0),
+            {}};
+  }
+};
+
+void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept {
+  using F = HostFunctions;
+  instance.host = {TICKPATH_PLUGIN_ABI_VERSION,
+                   sizeof(tickpath_host),
+                   &instance,
+                   instruments_max,
+                   instance.id,
+                   {},
+                   F::has_parameter,
+                   F::get_integer,
+                   F::get_number,
+                   F::get_boolean,
+                   F::get_duration_ns,
+                   F::get_text,
+                   F::get_text_at,
+                   F::subscribe,
+                   F::subscribe_all,
+                   F::find_symbol,
+                   F::symbol_of,
+                   F::quote,
+                   F::depth,
+                   F::new_order,
+                   F::cancel,
+                   F::replace,
+                   F::position,
+                   F::open_order,
+                   F::open_orders,
+                   F::now_ns,
+                   F::set_timer,
+                   F::cancel_timer,
+                   F::log,
+                   F::fail};
+}
+
+}  // namespace tickpath::strategy

@@ -1,0 +1,171 @@
+// The market side of the engine: who is told what, and when.
+#include "strategy/engine.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/strategy/engine_fixture.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using testing::Scripted;
+
+class Market : public testing::EngineTest {
+ protected:
+  // A strategy that subscribed to these symbols in start().
+  template <const char* const* Symbols, std::size_t Count>
+  class For final : public Scripted {
+    void start() override {
+      for (std::size_t i = 0; i < Count; ++i) subscribe(Symbols[i]);
+    }
+  };
+};
+
+constexpr const char* kTwo[] = {"AAPL", "NOSUCH"};
+
+TEST_F(Market, ABookChangeReachesOnlyThoseWhoSubscribed) {
+  static constexpr const char* kOne[] = {"AAPL"};
+  const tickpath_plugin plugin = plugin_boundary::describe<For<kOne, 1>>("one", "1");
+  list(3, "AAPL");
+  list(4, "MSFT");
+  add(1, plugin);
+  Scripted& one = *Scripted::last_made;
+  Scripted& all = add(2);
+  engine.on_update(update(3, 100'000, 100'100));
+  engine.on_update(update(4, 200'000, 200'100));
+  ASSERT_EQ(one.changes.size(), 1u);
+  EXPECT_EQ(one.changes[0].instrument, 3u);
+  EXPECT_EQ(one.changes[0].best_ask, 100'100u);
+  EXPECT_EQ(all.changes.size(), 2u);
+}
+
+TEST_F(Market, ASymbolThatTheDirectoryNamesLaterIsSettledThen) {
+  const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("late", "1");
+  add(1, plugin);
+  Scripted& late = *Scripted::last_made;
+  EXPECT_TRUE(late.instruments.empty());
+  list(9, "AAPL");
+  EXPECT_THAT(late.instruments, ElementsAre(Pair("AAPL", 9u)));
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(late.changes.size(), 1u);
+}
+
+TEST_F(Market, AnUnknownSymbolIsReportedOnceTheDirectoryIsComplete) {
+  const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 2>>("wrong", "1");
+  add(1, plugin);
+  Scripted& wrong = *Scripted::last_made;
+  list(9, "AAPL");
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u);
+  engine.on_directory_behind(true);
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u) << "rows are still being fetched";
+  engine.on_directory_behind(false);
+  engine.on_update(update(9, 100'000, 100'200));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 1u);
+  EXPECT_THAT(next_log(), AllOf(HasSubstr("'NOSUCH'"), HasSubstr("not among the 1")));
+  EXPECT_THAT(wrong.instruments,
+              ElementsAre(Pair("AAPL", 9u), Pair("NOSUCH", TICKPATH_NO_INSTRUMENT)));
+  EXPECT_EQ(wrong.changes.size(), 2u) << "it goes on with the symbol that exists";
+}
+
+TEST_F(Market, AnExecutionIsABookChangeAndATradeAHiddenOneOnlyATrade) {
+  list(3, "AAPL");
+  Scripted& strategy = add(1);
+  engine.on_update(update(3, 100'000, 100'100, wire::UpdateKind::kExecute));
+  engine.on_update(update(3, 100'000, 100'100, wire::UpdateKind::kTrade));
+  EXPECT_EQ(strategy.changes.size(), 1u);
+  ASSERT_EQ(strategy.trades.size(), 2u);
+  EXPECT_EQ(strategy.trades[0].displayed, 1);
+  EXPECT_EQ(strategy.trades[1].displayed, 0);
+}
+
+TEST_F(Market, ImagesAfterLostUpdatesComeAsResyncedBookChanges) {
+  list(3, "AAPL");
+  Scripted& strategy = add(1);
+  wire::BookImage image{};
+  image.instrument_id = 3;
+  image.trace_id = 77;
+  image.states = 0x41;  // good, trading
+  image.bids[0] = {99'900, 500, 2};
+  image.asks[0] = {100'300, 400, 1};
+  engine.on_image(image);
+  ASSERT_EQ(strategy.changes.size(), 1u);
+  EXPECT_EQ(strategy.changes[0].kind, TICKPATH_UPDATE_RESYNCED);
+  EXPECT_EQ(strategy.changes[0].best_bid, 99'900u);
+  tickpath_quote quote{};
+  EXPECT_TRUE(strategy.quote(3, quote));
+  EXPECT_EQ(quote.best_ask_shares, 400u);
+}
+
+TEST_F(Market, DepthReadsTheImageAndSaysSoWhenThereIsNone) {
+  list(3, "AAPL");
+  Scripted& strategy = add(1);
+  tickpath_depth depth{};
+  EXPECT_FALSE(strategy.depth(3, depth));
+  images.images[3].bids[9] = {99'000, 700, 3};
+  EXPECT_TRUE(strategy.depth(3, depth));
+  EXPECT_EQ(depth.bids[9].shares, 700u);
+}
+
+TEST_F(Market, FeedStatesReachTheSubscribersOfTheInstrumentOrEveryone) {
+  list(3, "AAPL");
+  Scripted& strategy = add(1);
+  wire::BookUpdate one = update(3, 0, 0, wire::UpdateKind::kFeedState);
+  one.set_states(wire::FeedState::kStale, wire::TradingState::kTrading);
+  engine.on_update(one);
+  engine.on_market_state(wire::FeedState::kGood);
+  engine.on_market_state(wire::FeedState::kGood);
+  engine.on_market_state(wire::FeedState::kStale);
+  EXPECT_THAT(strategy.feeds, ElementsAre(Pair(3u, TICKPATH_FEED_STALE),
+                                          Pair(TICKPATH_NO_INSTRUMENT, TICKPATH_FEED_GOOD),
+                                          Pair(TICKPATH_NO_INSTRUMENT, TICKPATH_FEED_STALE)));
+}
+
+TEST_F(Market, AnInstrumentBeyondTheTablesIsCountedNotTouched) {
+  engine.on_update(update(64, 100'000, 100'100));
+  EXPECT_EQ(engine.counters().instruments_beyond.get(), 1u);
+}
+
+TEST_F(Market, TimersFireInOrderOnceAndOnlyWhenDue) {
+  Scripted& strategy = add(1);
+  engine.advance(1'000);
+  EXPECT_TRUE(strategy.set_timer(500, 5));
+  EXPECT_TRUE(strategy.set_timer(100, 1));
+  std::uint64_t third = 0;
+  EXPECT_TRUE(strategy.set_timer(200, 2, &third));
+  EXPECT_TRUE(strategy.cancel_timer(third));
+  EXPECT_EQ(engine.next_timer_ns(), 1'100u);
+  engine.advance(1'099);
+  EXPECT_FALSE(engine.on_turn());
+  engine.advance(2'000);
+  EXPECT_TRUE(engine.on_turn());
+  EXPECT_THAT(strategy.timers, ElementsAre(1u, 5u));
+  EXPECT_EQ(engine.next_timer_ns(), Timers::kNever);
+}
+
+TEST_F(Market, APluginThatUsesUpTheTimersIsToldSo) {
+  Scripted& strategy = add(1);
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(strategy.set_timer(100));
+  EXPECT_FALSE(strategy.set_timer(100));
+}
+
+TEST_F(Market, TextOfAPluginIsCutAndLoggedUnderItsStrategy) {
+  Scripted& strategy = add(9);
+  strategy.log(std::string(300, 'x'), TICKPATH_WARNING);
+  LogRecord record;
+  ASSERT_TRUE(log.try_pop(record));
+  EXPECT_EQ(record.strategy_id, 9);
+  EXPECT_EQ(record.from_engine, 0);
+  EXPECT_EQ(record.view().size(), LogRecord::kTextMax);
+  for (int i = 0; i < 70; ++i) strategy.log("more");
+  EXPECT_EQ(engine.counters().log_dropped.get(), 6u) << "the queue holds 64";
+}
+
+}  // namespace
+}  // namespace tickpath::strategy

@@ -1,0 +1,166 @@
+// The engine's datapath allocates nothing, from the tick through the order to its last report. The
+// operator new of this binary counts what a thread inside a DatapathScope asks for.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "common/base/datapath_guard.hpp"
+#include "strategy/plugin_file.hpp"
+#include "tests/unit/strategy/engine_fixture.hpp"
+
+namespace {
+std::atomic<std::uint64_t> datapath_allocations{0};
+
+void* counted_allocate(std::size_t size) {
+  if (tickpath::datapath_state() == tickpath::DatapathState::kPolling) ++datapath_allocations;
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted_allocate(size); }
+void* operator new[](std::size_t size) { return counted_allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tickpath::strategy {
+namespace {
+
+class ExamplePlugins : public testing::EngineTest {
+ protected:
+  static const tickpath_plugin& example(const std::string& name) {
+    const char* bin = std::getenv("TICKPATH_BIN");
+    return load_plugin(std::string(bin == nullptr ? "build/release/bin" : bin) + "/../plugins/" +
+                       name + ".so");
+  }
+  Instance& add_momentum() {
+    return add(1, example("momentum"),
+               {{"symbols", std::string("*")},
+                {"order_shares", std::int64_t{100}},
+                {"position_max_shares", std::int64_t{300}},
+                {"average_updates", 20.0},
+                {"move_min_spreads", 0.5},
+                {"imbalance_min", 0.1},
+                {"spread_max_basis_points", 50.0},
+                {"cooldown", std::string("1us")}});
+  }
+  Instance& add_quoter() {
+    return add(2, example("quoter"),
+               {{"symbols", std::string("AAPL, MSFT")},
+                {"order_shares", std::int64_t{100}},
+                {"position_max_shares", std::int64_t{500}},
+                {"edge_ticks", std::int64_t{1}},
+                {"skew_ticks", std::int64_t{3}},
+                {"move_ticks", std::int64_t{1}},
+                {"throttle", std::string("1us")}});
+  }
+
+  // What a venue would answer: accepts new orders and replacements, fills immediate ones, cancels.
+  void answer_all() {
+    for (; answered_ < port.count; ++answered_) {
+      const wire::OrderRequest request = port.sent.at(answered_);
+      wire::OrderReport made{};
+      made.order_id = request.order_id;
+      made.target_order_id = request.target_order_id;
+      made.instrument_id = request.instrument_id;
+      made.side = request.side;
+      made.strategy_id = request.strategy_id;
+      made.limit_price = static_cast<std::uint32_t>(request.price.value);
+      made.leaves_shares = request.shares;
+      made.kind = request.kind == wire::RequestKind::kNew       ? wire::ReportKind::kAccepted
+                  : request.kind == wire::RequestKind::kReplace ? wire::ReportKind::kReplaced
+                                                                : wire::ReportKind::kCanceled;
+      engine.on_report(request.strategy_id, made);
+      if (request.kind != wire::RequestKind::kNew ||
+          request.time_in_force != wire::TimeInForce::kImmediateOrCancel)
+        continue;
+      made.kind = wire::ReportKind::kFill;
+      made.last_shares = request.shares;
+      made.last_price = made.limit_price;
+      made.leaves_shares = 0;
+      made.cumulative_shares = request.shares;
+      engine.on_report(request.strategy_id, made);
+    }
+  }
+
+  std::size_t answered_ = 0;
+};
+
+TEST_F(ExamplePlugins, TradeWithoutAnAllocationOnTheDatapath) {
+  const Instance& momentum = add_momentum();
+  const Instance& quoter = add_quoter();
+  list(3, "AAPL");
+  list(4, "MSFT");
+  engine.on_market_state(wire::FeedState::kGood);
+  datapath_allocations = 0;
+  {
+    const DatapathScope scope;
+    for (std::uint32_t step = 0; step < 2'000 && port.count + 16 < port.sent.size(); ++step) {
+      engine.advance(step * 10'000);
+      // A price that swings by some ten cents, each side in turn the heavier one.
+      const std::uint32_t swing = step % 200 < 100 ? step % 100 : 100 - step % 100;
+      wire::BookUpdate tick =
+          update(3 + step % 2, 1'000'000 + swing * 100, 1'000'200 + swing * 100,
+                 step % 7 == 0 ? wire::UpdateKind::kExecute : wire::UpdateKind::kAdd);
+      tick.best_bid_shares = step % 200 < 100 ? 900 : 100;
+      tick.best_ask_shares = 1'000 - tick.best_bid_shares;
+      engine.on_update(tick);
+      engine.on_turn();
+      answer_all();
+    }
+    engine.begin_stop();
+    engine.on_turn();
+    answer_all();
+  }
+  EXPECT_EQ(datapath_allocations.load(), 0u);
+  EXPECT_GT(momentum.counters.orders.get(), 10u);
+  EXPECT_GT(quoter.counters.orders.get() + quoter.counters.replaces.get(), 100u);
+  EXPECT_TRUE(engine.drained());
+  EXPECT_EQ(engine.counters().plugins_failed.get(), 0u);
+  EXPECT_EQ(engine.counters().reports_impossible.get(), 0u);
+  EXPECT_EQ(engine.counters().reports_unmatched.get(), 0u);
+}
+
+TEST_F(ExamplePlugins, MomentumStaysWithinItsPositionLimitAndEndsFlat) {
+  const Instance& momentum = add_momentum();
+  list(3, "AAPL");
+  engine.on_market_state(wire::FeedState::kGood);
+  for (std::uint32_t step = 0; step < 100; ++step) {
+    wire::BookUpdate tick = update(3, 1'000'000 + step * 200, 1'000'100 + step * 200);
+    tick.best_bid_shares = 900;
+    tick.best_ask_shares = 100;
+    engine.on_update(tick);
+    answer_all();
+    ASSERT_LE(momentum.positions[3].shares, 300);
+  }
+  EXPECT_EQ(momentum.positions[3].shares, 300) << "the price only rose";
+  engine.begin_stop();
+  answer_all();
+  EXPECT_EQ(momentum.positions[3].shares, 0);
+}
+
+TEST_F(ExamplePlugins, QuoterKeepsOneOrderASideAndLeansAgainstItsInventory) {
+  const Instance& quoter = add_quoter();
+  list(3, "AAPL");
+  engine.on_market_state(wire::FeedState::kGood);
+  engine.on_update(update(3, 1'000'000, 1'000'400));
+  answer_all();
+  ASSERT_EQ(port.count, 2u);
+  EXPECT_EQ(port.sent[0].price.value, 999'900);
+  EXPECT_EQ(port.sent[1].price.value, 1'000'500);
+  // Its bid is filled several times over: it is long, so both quotes move down by the skew.
+  fill(port.sent[0].order_id, 100, 999'900, 0, 100);
+  fill(wire::OrderId::make(2, 1, 1), 400, 999'900, 0, 400);
+  engine.on_update(update(3, 1'000'000, 1'000'400));
+  answer_all();
+  ASSERT_EQ(port.count, 3u) << "no further bid at the position limit";
+  EXPECT_EQ(port.last().kind, wire::RequestKind::kReplace);
+  EXPECT_EQ(port.last().price.value, 1'000'200);
+  EXPECT_EQ(quoter.orders.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tickpath::strategy

@@ -1,0 +1,290 @@
+// The life of orders in the engine, and what the plugin, the tables and oeg see of it.
+#include <gmock/gmock.h>
+
+#include "tests/unit/strategy/engine_fixture.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::Scripted;
+using wire::OrderId;
+using wire::RejectReason;
+using wire::ReportKind;
+
+class Orders : public testing::EngineTest {
+ protected:
+  Orders() : strategy(add(1)) {
+    list(3, "AAPL");
+    engine.on_market_state(wire::FeedState::kGood);
+    engine.advance(1'000'000);
+  }
+  std::uint64_t buy(std::uint32_t shares = 100, std::uint32_t price = 100'000) {
+    const auto sent = strategy.limit(3, Scripted::kBuy, shares, price);
+    EXPECT_EQ(sent.status, TICKPATH_OK);
+    return sent.id;
+  }
+  const StrategyCounters& counters() const { return engine.instances()[0]->counters; }
+  Scripted& strategy;
+};
+
+TEST_F(Orders, GoOutWithAnIdOfStrategyIncarnationAndCounter) {
+  EXPECT_EQ(buy(), OrderId::make(1, 7, 1));
+  EXPECT_EQ(buy(), OrderId::make(1, 7, 2));
+  const wire::OrderRequest& request = port.last();
+  EXPECT_EQ(request.kind, wire::RequestKind::kNew);
+  EXPECT_EQ(request.price.value, 100'000);
+  EXPECT_EQ(request.shares, 100u);
+  EXPECT_EQ(request.strategy_id, 1);
+  EXPECT_EQ(request.trace_id, 0u) << "no tick caused it";
+}
+
+TEST_F(Orders, CarryTheTraceIdOfTheTickThatCausedThem) {
+  strategy.on_change = [](Scripted& self, const Scripted::BookChange& change) {
+    (void)self.limit(change.instrument, Scripted::kSell, 50, change.best_bid,
+                     Scripted::kImmediateOrCancel);
+  };
+  const wire::BookUpdate tick = update(3, 100'000, 100'100);
+  engine.on_update(tick);
+  ASSERT_EQ(port.count, 1u);
+  EXPECT_EQ(port.last().trace_id, tick.trace_id);
+  EXPECT_EQ(port.last().side, Side::kSell);
+  EXPECT_EQ(port.last().time_in_force, wire::TimeInForce::kImmediateOrCancel);
+}
+
+TEST_F(Orders, AreFilledInPartsAndThenGone) {
+  const std::uint64_t id = buy(100, 100'000);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 100u);
+  accept(id);
+  fill(id, 30, 99'900, 70, 30);
+  tickpath_open_order order{};
+  ASSERT_TRUE(strategy.open_order(id, order));
+  EXPECT_EQ(order.leaves_shares, 70u);
+  EXPECT_EQ(order.state, TICKPATH_STATE_PARTLY_FILLED);
+  fill(id, 70, 100'000, 0, 100);
+  EXPECT_FALSE(strategy.open_order(id, order));
+  const tickpath_position position = strategy.position(3);
+  EXPECT_EQ(position.shares, 100);
+  EXPECT_EQ(position.cash, -(30 * 99'900 + 70 * 100'000));
+  EXPECT_EQ(position.open_buy_shares, 0u);
+  EXPECT_EQ(position.open_orders, 0u);
+  EXPECT_EQ(position.fills, 2u);
+  EXPECT_EQ(counters().accepted.get(), 1u);
+  EXPECT_EQ(counters().fills.get(), 2u);
+  EXPECT_TRUE(engine.drained());
+}
+
+TEST_F(Orders, ASaleMakesThePositionShortAndTheCashPositive) {
+  const auto sent = strategy.limit(3, Scripted::kSell, 100, 100'000);
+  fill(sent.id, 100, 100'200, 0, 100, Side::kSell);
+  EXPECT_EQ(strategy.position(3).shares, -100);
+  EXPECT_EQ(strategy.position(3).cash, 100 * 100'200);
+  EXPECT_EQ(counters().accepted.get(), 1u) << "a fill without an acknowledgement accepts";
+}
+
+TEST_F(Orders, ARejectClosesTheOrderAndReleasesWhatItHeld) {
+  const std::uint64_t id = buy();
+  tell(ReportKind::kRejected, id, 0, RejectReason::kPriceCollar);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 0u);
+  EXPECT_EQ(counters().rejected.get(), 1u);
+  EXPECT_EQ(counters().accepted.get(), 0u);
+  ASSERT_EQ(strategy.reports.size(), 1u);
+  EXPECT_EQ(strategy.reports[0].reason, static_cast<int>(RejectReason::kPriceCollar));
+  EXPECT_EQ(strategy.reports[0].state, TICKPATH_STATE_REJECTED);
+}
+
+TEST_F(Orders, ACancelNamesTheLiveOrderAndOneAtATimeIsAllowed) {
+  const std::uint64_t id = buy();
+  accept(id);
+  const auto cancel = strategy.cancel(id);
+  ASSERT_TRUE(cancel);
+  EXPECT_EQ(port.last().kind, wire::RequestKind::kCancel);
+  EXPECT_EQ(port.last().target_order_id, id);
+  EXPECT_EQ(strategy.cancel(id).status, TICKPATH_PENDING_REQUEST);
+  tell(ReportKind::kCanceled, cancel.id, id);
+  EXPECT_EQ(strategy.open_orders(3, nullptr, 0), 0u);
+  EXPECT_EQ(strategy.cancel(id).status, TICKPATH_UNKNOWN_ORDER);
+  EXPECT_EQ(counters().changes_accepted.get(), 1u);
+  EXPECT_TRUE(engine.drained());
+}
+
+TEST_F(Orders, AReplacementTakesOverTheIdPriceAndSize) {
+  const std::uint64_t id = buy(100, 100'000);
+  accept(id);
+  fill(id, 40, 100'000, 60, 40);
+  EXPECT_EQ(strategy.replace(id, 100'100, 40).status, TICKPATH_INVALID) << "40 are filled already";
+  const auto replace = strategy.replace(id, 100'100, 150);
+  ASSERT_TRUE(replace);
+  wire::OrderReport replaced = report(ReportKind::kReplaced, replace.id, id);
+  replaced.limit_price = 100'100;
+  replaced.leaves_shares = 110;
+  replaced.cumulative_shares = 40;
+  engine.on_report(1, replaced);
+  tickpath_open_order order{};
+  EXPECT_FALSE(strategy.open_order(id, order));
+  ASSERT_TRUE(strategy.open_order(replace.id, order));
+  EXPECT_EQ(order.price, 100'100u);
+  EXPECT_EQ(order.shares, 150u);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 110u);
+  fill(replace.id, 110, 100'100, 0, 150);
+  EXPECT_EQ(strategy.position(3).shares, 150);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 0u);
+  EXPECT_TRUE(engine.drained());
+}
+
+TEST_F(Orders, ARefusedReplacementLeavesTheOrderAsItWas) {
+  const std::uint64_t id = buy();
+  accept(id);
+  const auto replace = strategy.replace(id, 100'100, 100);
+  tell(ReportKind::kReplaceRejected, replace.id, id, RejectReason::kKillSwitch);
+  tickpath_open_order order{};
+  ASSERT_TRUE(strategy.open_order(id, order));
+  EXPECT_EQ(order.price, 100'000u);
+  EXPECT_EQ(order.request_pending, 0);
+  EXPECT_TRUE(strategy.cancel(id)) << "free for the next request";
+}
+
+TEST_F(Orders, ACancelThatCrossesTheFillIsAnsweredLateAndSettled) {
+  const std::uint64_t id = buy();
+  accept(id);
+  const auto cancel = strategy.cancel(id);
+  fill(id, 100, 100'000, 0, 100);
+  EXPECT_FALSE(engine.drained()) << "the cancel's answer is still on its way";
+  tell(ReportKind::kCancelRejected, cancel.id, id, RejectReason::kTooLate);
+  EXPECT_EQ(engine.counters().reports_late.get(), 1u);
+  EXPECT_EQ(engine.counters().reports_unmatched.get(), 0u);
+  EXPECT_EQ(strategy.reports.size(), 3u) << "accepted, filled, too late";
+  EXPECT_TRUE(engine.drained());
+}
+
+TEST_F(Orders, AnUnaskedCancelFromTheVenueClosesTheOrder) {
+  const std::uint64_t id = buy();
+  accept(id);
+  tell(ReportKind::kCanceled, id);
+  EXPECT_EQ(strategy.open_orders(3, nullptr, 0), 0u);
+  EXPECT_TRUE(engine.drained());
+}
+
+TEST_F(Orders, AReportThatCannotFollowTheStateIsCountedAndChangesNothing) {
+  const std::uint64_t id = buy();
+  accept(id);
+  accept(id);
+  EXPECT_EQ(engine.counters().reports_impossible.get(), 1u);
+  EXPECT_EQ(strategy.open_orders(3, nullptr, 0), 1u);
+}
+
+TEST_F(Orders, AFillOfAnOrderThatIsNotOpenStillMovesThePosition) {
+  fill(OrderId::make(1, 6, 99), 10, 100'000, 0, 10);
+  EXPECT_EQ(engine.counters().reports_unmatched.get(), 1u);
+  EXPECT_EQ(strategy.position(3).shares, 10) << "the venue's word counts";
+}
+
+TEST_F(Orders, OpenOrdersAreListedOldestFirst) {
+  const std::uint64_t first = buy();
+  const std::uint64_t second = buy();
+  const std::uint64_t third = buy();
+  accept(second);
+  tell(ReportKind::kCanceled, second);
+  tickpath_open_order orders[4];
+  ASSERT_EQ(strategy.open_orders(TICKPATH_NO_INSTRUMENT, orders, 4), 2u);
+  EXPECT_EQ(orders[0].order_id, first);
+  EXPECT_EQ(orders[1].order_id, third);
+  EXPECT_EQ(strategy.open_orders(4, orders, 4), 0u);
+}
+
+TEST_F(Orders, AreRefusedWithAReasonThatSaysWhatIsWrong) {
+  EXPECT_EQ(strategy.limit(5, Scripted::kBuy, 100, 100'000).status, TICKPATH_UNKNOWN_INSTRUMENT);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 0, 100'000).status, TICKPATH_INVALID);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 0).status, TICKPATH_INVALID);
+  EXPECT_EQ(strategy.replace(123, 100'000, 100).status, TICKPATH_UNKNOWN_ORDER);
+  port.credits = 0;
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_NO_CREDIT);
+  EXPECT_EQ(counters().no_credit.get(), 1u);
+  EXPECT_EQ(counters().orders.get(), 0u);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 0u);
+}
+
+TEST_F(Orders, AFullOrderTableRefusesTheNextOrder) {
+  for (int i = 0; i < 16; ++i) buy();
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_CAPACITY);
+  tell(ReportKind::kRejected, OrderId::make(1, 7, 5), 0, RejectReason::kVenue);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_OK);
+}
+
+TEST_F(Orders, AStaleFeedCancelsTheQuotesAsFarAsCreditsGoAndThenTheRest) {
+  for (int i = 0; i < 3; ++i) accept(buy());
+  (void)strategy.limit(3, Scripted::kBuy, 100, 100'000, Scripted::kImmediateOrCancel);
+  port.credits = 2;
+  engine.on_market_state(wire::FeedState::kStale);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 2u);
+  port.credits = 10;
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 3u) << "the immediate-or-cancel order ends by itself";
+}
+
+TEST_F(Orders, StopLetsThePluginTradeOnceMoreThenCancelsAndRefuses) {
+  const std::uint64_t id = buy();
+  accept(id);
+  strategy.on_stop = [](Scripted& self) {
+    EXPECT_TRUE(self.limit(3, Scripted::kSell, 10, 99'000, Scripted::kImmediateOrCancel));
+  };
+  engine.begin_stop();
+  engine.on_turn();
+  EXPECT_EQ(port.count, 3u) << "the order, the one in stop, the engine's cancel";
+  EXPECT_EQ(port.last().kind, wire::RequestKind::kCancel);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 1, 100'000).status, TICKPATH_STOPPING);
+  EXPECT_FALSE(engine.drained());
+  tell(ReportKind::kCanceled, port.last().order_id, id);
+  tell(ReportKind::kExpired, OrderId::make(1, 7, 2));
+  EXPECT_TRUE(engine.drained());
+  EXPECT_EQ(strategy.reports.size(), 3u) << "reports keep coming after stop";
+}
+
+TEST_F(Orders, ACancelOfTheEngineThatIsRefusedForAPassingReasonIsRepeatedLater) {
+  const std::uint64_t id = buy();
+  accept(id);
+  engine.begin_stop();
+  engine.on_turn();
+  ASSERT_EQ(counters().cancels.get(), 1u);
+  tell(ReportKind::kCancelRejected, port.last().order_id, id, RejectReason::kSessionDown);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 1u) << "not at once";
+  engine.advance(1'000'000 + 10'000'000);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 2u);
+}
+
+TEST_F(Orders, AfterAnOutageOfOegEveryOrderIsSettledBeforeTradingGoesOn) {
+  const std::uint64_t known = buy();
+  accept(known);
+  const std::uint64_t forgotten = buy();
+  engine.on_gateway(1, false);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
+  EXPECT_EQ(strategy.cancel(known).status, TICKPATH_GATEWAY_DOWN);
+  EXPECT_EQ(counters().answers_lost.get(), 1u);
+  engine.on_gateway(1, true);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 2u);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
+  tell(ReportKind::kCanceled, OrderId::make(1, 7, 3), known);
+  tell(ReportKind::kCancelRejected, OrderId::make(1, 7, 4), forgotten, RejectReason::kUnknownOrder);
+  EXPECT_EQ(counters().lost.get(), 1u);
+  EXPECT_EQ(strategy.reports.back().kind, TICKPATH_REPORT_LOST);
+  EXPECT_THAT(strategy.gateway, ElementsAre(true, false, true));
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_OK);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 100u);
+}
+
+TEST_F(Orders, AreKeptApartBetweenStrategies) {
+  Scripted& other = add(2);
+  buy();
+  const auto sent = other.limit(3, Scripted::kSell, 10, 100'000);
+  EXPECT_EQ(OrderId::strategy(sent.id), 2);
+  EXPECT_EQ(other.cancel(OrderId::make(1, 7, 1)).status, TICKPATH_UNKNOWN_ORDER);
+  EXPECT_EQ(other.position(3).open_buy_shares, 0u);
+  EXPECT_EQ(strategy.position(3).open_sell_shares, 0u);
+}
+
+}  // namespace
+}  // namespace tickpath::strategy

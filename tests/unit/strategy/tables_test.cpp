@@ -1,0 +1,184 @@
+// The preallocated tables under the engine.
+#include <random>
+#include <set>
+#include <unordered_map>
+
+#include <gmock/gmock.h>
+
+#include "strategy/id_map.hpp"
+#include "strategy/order_table.hpp"
+#include "strategy/parameters.hpp"
+#include "strategy/plugin.h"
+#include "strategy/symbols.hpp"
+#include "strategy/timers.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Random inserts and erases against std::unordered_map; consecutive ids, as orders have, and a map
+// so small that clusters wrap around its end.
+TEST(IdMap, AgreesWithTheStandardMapUnderRandomWork) {
+  IdMap map(24);
+  std::unordered_map<std::uint64_t, std::uint32_t> answer;
+  std::mt19937 random(20120621);
+  std::uint64_t next = (std::uint64_t{1} << 48) + 1;
+  for (int step = 0; step < 200'000; ++step) {
+    if (random() % 2 == 0) {
+      const bool fits = answer.size() < 24;
+      EXPECT_EQ(map.insert(next, static_cast<std::uint32_t>(step)), fits);
+      if (fits) answer[next] = static_cast<std::uint32_t>(step);
+      ++next;
+    } else if (!answer.empty()) {
+      const auto victim = std::next(answer.begin(), random() % answer.size());
+      map.erase(victim->first);
+      answer.erase(victim);
+    }
+    ASSERT_EQ(map.size(), answer.size());
+    for (const auto& [id, value] : answer) ASSERT_EQ(map.find(id), value);
+    ASSERT_EQ(map.find(next), IdMap::kNone);
+  }
+}
+
+TEST(IdMap, RefusesAnIdThatItHolds) {
+  IdMap map(4);
+  EXPECT_TRUE(map.insert(5, 1));
+  EXPECT_FALSE(map.insert(5, 2));
+  EXPECT_EQ(map.find(5), 1u);
+  map.erase(6);
+  map.erase(0);
+  EXPECT_EQ(map.size(), 1u);
+}
+
+TEST(OrderTable, FindsAnOrderByItsLiveAndItsPendingId) {
+  OrderTable table(2);
+  Order order;
+  order.id = 10;
+  Order* kept = table.insert(order);
+  ASSERT_NE(kept, nullptr);
+  table.set_pending(*kept, 11);
+  EXPECT_EQ(table.find(11), kept);
+  table.promote_pending(*kept);
+  EXPECT_EQ(table.find(10), nullptr);
+  EXPECT_EQ(kept->id, 11u);
+  table.erase(*kept);
+  EXPECT_EQ(table.find(11), nullptr);
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(OrderTable, KeepsEveryIdFindableWhenFullOfOrdersWithPendingRequests) {
+  OrderTable table(64);
+  for (std::uint64_t id = 1; id <= 64; ++id) {
+    Order order;
+    order.id = id;
+    Order* kept = table.insert(order);
+    ASSERT_NE(kept, nullptr);
+    table.set_pending(*kept, id + 1'000);
+  }
+  EXPECT_TRUE(table.full());
+  for (std::uint64_t id = 1; id <= 64; ++id) EXPECT_EQ(table.find(id), table.find(id + 1'000));
+}
+
+TEST(Timers, OfOneDeadlineFireInTheOrderTheyWereSet) {
+  Timers timers(4);
+  timers.set(100, 1, 0);
+  timers.set(100, 2, 0);
+  timers.set(50, 3, 0);
+  Timer timer;
+  std::vector<std::uint64_t> cookies;
+  while (timers.take_due(100, timer)) cookies.push_back(timer.cookie);
+  EXPECT_THAT(cookies, ::testing::ElementsAre(3, 1, 2));
+}
+
+TEST(Timers, OfAnotherOwnerCannotBeCancelled) {
+  Timers timers(4);
+  const std::uint64_t id = timers.set(100, 1, 0);
+  EXPECT_FALSE(timers.cancel(id, 1));
+  EXPECT_TRUE(timers.cancel(id, 0));
+  EXPECT_FALSE(timers.cancel(id, 0));
+}
+
+wire::DirectoryEntry entry(std::uint32_t id, const std::string& symbol) {
+  wire::DirectoryEntry made{};
+  std::memset(made.symbol, ' ', sizeof(made.symbol));
+  std::memcpy(made.symbol, symbol.data(), symbol.size());
+  made.instrument_id = id;
+  return made;
+}
+
+TEST(Symbols, FindsEachOfAFullDirectoryAndNothingElse) {
+  Symbols symbols(500);
+  for (std::uint32_t i = 0; i < 500; ++i)
+    EXPECT_TRUE(symbols.add(entry(i, "S" + std::to_string(i))));
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    EXPECT_EQ(symbols.find("S" + std::to_string(i)), i);
+    EXPECT_EQ(symbols.name(i), "S" + std::to_string(i));
+  }
+  EXPECT_EQ(symbols.find("S500"), wire::kNoInstrument);
+  EXPECT_EQ(symbols.find("SEVENTEENLETTERSX"), wire::kNoInstrument);
+  EXPECT_EQ(symbols.find(""), wire::kNoInstrument);
+}
+
+TEST(Symbols, KeepsTheFirstNameOfAnId) {
+  Symbols symbols(4);
+  EXPECT_TRUE(symbols.add(entry(1, "AAPL")));
+  EXPECT_TRUE(symbols.add(entry(1, "AAPL")));
+  EXPECT_FALSE(symbols.add(entry(1, "MSFT")));
+  EXPECT_FALSE(symbols.add(entry(4, "GOOG")));
+  EXPECT_EQ(symbols.name(1), "AAPL");
+}
+
+class ParametersOf : public ::testing::Test {
+ protected:
+  ParameterReader reader{{{"size", std::int64_t{100}},
+                          {"edge", 1.5},
+                          {"on", true},
+                          {"pause", std::string("5ms")},
+                          {"symbols", std::string(" AAPL , MSFT,,GOOG")}},
+                         "quoter (strategy 2) in x.toml"};
+};
+
+TEST_F(ParametersOf, APluginComeWithTheTypeTheyHave) {
+  std::int64_t size = 0;
+  double edge = 0;
+  bool on = false;
+  std::uint64_t pause = 0;
+  EXPECT_EQ(reader.integer("size", size), TICKPATH_OK);
+  EXPECT_EQ(reader.number("edge", edge), TICKPATH_OK);
+  EXPECT_EQ(reader.boolean("on", on), TICKPATH_OK);
+  EXPECT_EQ(reader.duration_ns("pause", pause), TICKPATH_OK);
+  EXPECT_EQ(size, 100);
+  EXPECT_EQ(edge, 1.5);
+  EXPECT_TRUE(on);
+  EXPECT_EQ(pause, 5'000'000u);
+  EXPECT_EQ(reader.number("size", edge), TICKPATH_OK) << "an integer is a number";
+  EXPECT_EQ(edge, 100.0);
+}
+
+TEST_F(ParametersOf, APluginAreSplitIntoLists) {
+  const char* symbol = nullptr;
+  EXPECT_EQ(reader.text_at("symbols", 2, symbol), TICKPATH_OK);
+  EXPECT_STREQ(symbol, "GOOG");
+  EXPECT_EQ(reader.text_at("symbols", 3, symbol), TICKPATH_MISSING_PARAMETER);
+}
+
+TEST_F(ParametersOf, AWrongTypeNameThePluginTheKeyAndWhatWasFound) {
+  std::int64_t number = 0;
+  EXPECT_EQ(reader.integer("pause", number), TICKPATH_WRONG_TYPE);
+  EXPECT_THAT(reader.error(),
+              ::testing::AllOf(HasSubstr("'pause' of quoter (strategy 2)"),
+                               HasSubstr("the text \"5ms\""), HasSubstr("wants an integer")));
+  std::uint64_t duration = 0;
+  EXPECT_EQ(reader.duration_ns("symbols", duration), TICKPATH_WRONG_TYPE);
+  EXPECT_THAT(reader.error(), HasSubstr("with its unit"));
+}
+
+TEST_F(ParametersOf, AMissingKeySaysWhereToAddIt) {
+  bool flag = false;
+  EXPECT_EQ(reader.boolean("absent", flag), TICKPATH_MISSING_PARAMETER);
+  EXPECT_THAT(reader.error(), HasSubstr("'absent' of quoter (strategy 2) in x.toml is missing"));
+}
+
+}  // namespace
+}  // namespace tickpath::strategy
