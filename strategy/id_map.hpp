@@ -25,8 +25,8 @@ class IdMap {
 
   std::uint32_t find(std::uint64_t id) const noexcept {
     for (std::size_t at = home(id);; at = (at + 1) & mask_) {
+      if (cells_[at].id == 0) return kNone;  // first: 0 is asked for, too
       if (cells_[at].id == id) return cells_[at].value;
-      if (cells_[at].id == 0) return kNone;
     }
   }
 

@@ -17,6 +17,6 @@ TICKPATH_TEST_EXPORT const tickpath_plugin* tickpath_plugin_entry(void) {
                                    0,
                                    0,
                                    0};
-  plugin.book_change_size = 48;
+  plugin.book_change_size = 40;
   return &plugin;
 }

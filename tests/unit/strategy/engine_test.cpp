@@ -31,7 +31,7 @@ constexpr const char* kTwo[] = {"AAPL", "NOSUCH"};
 
 TEST_F(Market, ABookChangeReachesOnlyThoseWhoSubscribed) {
   static constexpr const char* kOne[] = {"AAPL"};
-  const tickpath_plugin plugin = plugin_boundary::describe<For<kOne, 1>>("one", "1");
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kOne, 1>>("one", "1");
   list(3, "AAPL");
   list(4, "MSFT");
   add(1, plugin);
@@ -46,7 +46,7 @@ TEST_F(Market, ABookChangeReachesOnlyThoseWhoSubscribed) {
 }
 
 TEST_F(Market, ASymbolThatTheDirectoryNamesLaterIsSettledThen) {
-  const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("late", "1");
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("late", "1");
   add(1, plugin);
   Scripted& late = *Scripted::last_made;
   EXPECT_TRUE(late.instruments.empty());
@@ -57,7 +57,7 @@ TEST_F(Market, ASymbolThatTheDirectoryNamesLaterIsSettledThen) {
 }
 
 TEST_F(Market, AnUnknownSymbolIsReportedOnceTheDirectoryIsComplete) {
-  const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 2>>("wrong", "1");
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 2>>("wrong", "1");
   add(1, plugin);
   Scripted& wrong = *Scripted::last_made;
   list(9, "AAPL");

@@ -2,6 +2,7 @@
 // operator new of this binary counts what a thread inside a DatapathScope asks for.
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 
 #include "common/base/datapath_guard.hpp"
@@ -33,8 +34,9 @@ class ExamplePlugins : public testing::EngineTest {
  protected:
   static const tickpath_plugin& example(const std::string& name) {
     const char* bin = std::getenv("TICKPATH_BIN");
-    return load_plugin(std::string(bin == nullptr ? "build/release/bin" : bin) + "/../plugins/" +
-                       name + ".so");
+    return load_plugin(
+        std::filesystem::path(bin == nullptr ? "build/release/bin" : bin).parent_path().string() +
+        "/plugins/" + name + ".so");
   }
   Instance& add_momentum() {
     return add(1, example("momentum"),

@@ -46,6 +46,7 @@ TEST(IdMap, RefusesAnIdThatItHolds) {
   EXPECT_TRUE(map.insert(5, 1));
   EXPECT_FALSE(map.insert(5, 2));
   EXPECT_EQ(map.find(5), 1u);
+  EXPECT_EQ(map.find(0), IdMap::kNone);
   map.erase(6);
   map.erase(0);
   EXPECT_EQ(map.size(), 1u);
