@@ -1,0 +1,158 @@
+#include "common/control/datapath_thread.hpp"
+
+#include <atomic>
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/base/cpu.hpp"
+#include "common/base/datapath_guard.hpp"
+#include "common/base/error.hpp"
+
+namespace tickpath::control {
+namespace {
+
+CommonConfig config(WaitMode wait) {
+  CommonConfig common;
+  common.wait = wait;
+  return common;
+}
+
+// Counts its turns and remembers what it was called in.
+class Counting : public Datapath {
+ public:
+  void on_thread_start() noexcept override { started = datapath_state(); }
+  bool turn() noexcept override {
+    state = datapath_state();
+    ++turns;
+    return false;
+  }
+  void on_thread_end() noexcept override { ended = datapath_state(); }
+
+  void wait_for_turns(int count) const {
+    while (turns < count) std::this_thread::yield();
+  }
+
+  std::atomic<int> turns{0};
+  std::atomic<DatapathState> started{DatapathState::kSession};
+  std::atomic<DatapathState> state{DatapathState::kOutside};
+  std::atomic<DatapathState> ended{DatapathState::kSession};
+};
+
+TEST(DatapathThread, TurnsUnderAScopeAndStartsAndEndsOutsideIt) {
+  for (const WaitMode mode : {WaitMode::kSpin, WaitMode::kYield, WaitMode::kPark}) {
+    Counting datapath;
+    DatapathThread thread(config(mode), "test");
+    thread.start(datapath);
+    datapath.wait_for_turns(3);
+    EXPECT_TRUE(thread.stop());
+    EXPECT_EQ(datapath.started, DatapathState::kOutside);
+    EXPECT_EQ(datapath.state, DatapathState::kPolling);
+    EXPECT_EQ(datapath.ended, DatapathState::kOutside);
+    EXPECT_EQ(thread.turns().get(), static_cast<std::uint64_t>(datapath.turns));
+    EXPECT_EQ(thread.mode(), mode);
+  }
+}
+
+TEST(DatapathThread, ThatIsToRunOnACpuItMayNotUseIsRefusedWithTheAllowedOnes) {
+  CommonConfig common = config(WaitMode::kYield);
+  common.cpu = 4000;
+  try {
+    const DatapathThread thread(common, "test");
+    FAIL() << "made";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("datapath.cpu = 4000"));
+  }
+}
+
+TEST(DatapathThread, RunsWhereItIsPinned) {
+  struct Where : Counting {
+    bool turn() noexcept override {
+      cpu = ::sched_getcpu();
+      return Counting::turn();
+    }
+    std::atomic<int> cpu{-1};
+  } datapath;
+  CommonConfig common = config(WaitMode::kYield);
+  common.cpu = allowed_cpus().back();
+  DatapathThread thread(common, "test");
+  thread.start(datapath);
+  datapath.wait_for_turns(3);
+  EXPECT_TRUE(thread.stop());
+  EXPECT_EQ(datapath.cpu, common.cpu);
+  EXPECT_EQ(thread.cores(), "cpu " + std::to_string(common.cpu));
+}
+
+TEST(DatapathThread, AutoYieldsOnceMoreThreadsPollThanThereAreCores) {
+  CommonConfig common = config(WaitMode::kAuto);
+  common.cpu = allowed_cpus().front();  // pinned: two of them always compete
+  DatapathThread first(common, "first");
+  DatapathThread second(common, "second");
+  first.reconsider();
+  EXPECT_EQ(first.mode(), WaitMode::kYield);
+  EXPECT_EQ(second.mode(), WaitMode::kYield);
+}
+
+// Sleeps on an eventfd; work is what the test announces.
+class Parking : public Datapath {
+ public:
+  Parking() : event_(::eventfd(0, EFD_NONBLOCK)), descriptors_{event_} {}
+  ~Parking() override { ::close(event_); }
+  bool turn() noexcept override {
+    ++turns;
+    if (work.exchange(0) == 0) return false;
+    ++done;
+    return true;
+  }
+  bool arm() noexcept override {
+    ++armed;
+    return work == 0;
+  }
+  std::span<const int> wake_descriptors() const noexcept override { return descriptors_; }
+  void woken() noexcept override {
+    std::uint64_t count = 0;
+    (void)!::read(event_, &count, sizeof(count));
+  }
+  void give_work() {
+    work = 1;
+    const std::uint64_t one = 1;
+    (void)!::write(event_, &one, sizeof(one));
+  }
+  std::atomic<int> turns{0}, armed{0}, done{0}, work{0};
+
+ private:
+  int event_;
+  std::array<int, 1> descriptors_;
+};
+
+TEST(Park, SleepsUntilADescriptorWakesIt) {
+  CommonConfig common = config(WaitMode::kPark);
+  common.park_timeout_ns = 1'000'000'000;
+  Parking datapath;
+  DatapathThread thread(common, "park");
+  thread.start(datapath);
+  while (datapath.armed < 1) std::this_thread::yield();
+  const auto before = std::chrono::steady_clock::now();
+  datapath.give_work();
+  while (datapath.done < 1) std::this_thread::yield();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(500));
+  EXPECT_LT(datapath.turns, 20) << "it slept, it did not poll";
+  datapath.give_work();  // so that it sees the stop without waiting for the time-out
+  EXPECT_TRUE(thread.stop());
+}
+
+TEST(Park, LooksAroundAfterItsTimeOut) {
+  CommonConfig common = config(WaitMode::kPark);
+  common.park_timeout_ns = 1'000'000;
+  Counting datapath;
+  DatapathThread thread(common, "park");
+  thread.start(datapath);
+  datapath.wait_for_turns(5);
+  EXPECT_TRUE(thread.stop());
+}
+
+}  // namespace
+}  // namespace tickpath::control

@@ -1,0 +1,113 @@
+#include "common/log/log.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/error.hpp"
+#include "common/log/hot_log.hpp"
+
+namespace tickpath::log {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class LogFile : public ::testing::Test {
+ protected:
+  LogFile() {
+    char name[] = "/tmp/tickpath-log-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    path_ = directory_ + "/x.log";
+    open({.name = "x", .path = path_, .file_level = Level::kInfo, .stderr_level = Level::kOff});
+  }
+  ~LogFile() override {
+    open({.name = "test", .path = "", .file_level = Level::kOff, .stderr_level = Level::kWarning});
+    std::remove(path_.c_str());
+    std::remove(directory_.c_str());
+  }
+  std::string text() const {
+    flush();
+    std::ifstream file(path_);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  static int count(const std::string& text, const std::string& what) {
+    int found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+      ++found;
+    return found;
+  }
+
+  std::string directory_;
+  std::string path_;
+};
+
+TEST_F(LogFile, HoldsLinesFromItsLevelUpWithNameAndLevel) {
+  debug("hidden {}", 1);
+  info("shown {}", 2);
+  error("bad {}", "thing");
+  EXPECT_THAT(text(), HasSubstr("x info: shown 2\n"));
+  EXPECT_THAT(text(), HasSubstr("x error: bad thing\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("hidden")));
+  EXPECT_FALSE(enabled(Level::kDebug));
+}
+
+TEST_F(LogFile, ATextWithBracesIsNotAFormat) {
+  write(Level::kInfo, "{} {0} {");
+  EXPECT_THAT(text(), HasSubstr("x info: {} {0} {\n"));
+}
+
+TEST_F(LogFile, ThatCannotBeWrittenIsAnErrorThatNamesIt) {
+  try {
+    open({.name = "x", .path = "/nonexistent/x.log"});
+    FAIL() << "opened";
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/x.log"));
+  }
+}
+
+enum class Note : std::uint16_t { kGap, kNoise };
+
+TEST_F(LogFile, HotRecordsAreFormattedByTheThreadThatDrains) {
+  HotLog hot;
+  hot.define(Note::kGap, Level::kWarning, "gap: {} messages missing from sequence {}");
+  std::thread datapath([&] { hot.note(Note::kGap, 5u, 1000u); });
+  datapath.join();
+  hot.drain();
+  EXPECT_THAT(text(), HasSubstr("x warning: gap: 5 messages missing from sequence 1000\n"));
+}
+
+TEST_F(LogFile, HotRecordsAboveTheRateAreCountedAndTold) {
+  HotLog hot;
+  hot.define(Note::kNoise, Level::kWarning, "noise {}", 3);
+  for (unsigned i = 0; i < 10; ++i) hot.note(Note::kNoise, i);
+  hot.drain(true);
+  const std::string lines = text();
+  EXPECT_EQ(count(lines, "warning: noise "), 3);
+  EXPECT_THAT(lines, HasSubstr("and 7 more such lines left out"));
+  hot.drain(true);
+  EXPECT_EQ(count(text(), "left out"), 1) << "told once";
+}
+
+TEST_F(LogFile, HotRecordsThatFindTheRingFullAreCountedNotWaitedFor) {
+  HotLog hot;
+  hot.define(Note::kNoise, Level::kDebug, "noise", 1u << 30);
+  for (std::size_t i = 0; i < HotLog::kDepth + 5; ++i) hot.note(Note::kNoise);
+  EXPECT_EQ(hot.lost().get(), 5u);
+  hot.drain(true);
+  EXPECT_THAT(text(), HasSubstr("5 log records found the ring full"));
+}
+
+TEST_F(LogFile, AHotFormatThatNeedsMoreArgumentsThanThereAreIsFoundWhenDefined) {
+  HotLog hot;
+  EXPECT_ANY_THROW(hot.define(Note::kGap, Level::kInfo, "{} {} {} {} {}"));
+}
+
+}  // namespace
+}  // namespace tickpath::log
