@@ -1,0 +1,315 @@
+// A whole program behind run_program(), in a process of its own.
+#include "common/control/program.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
+#include "common/control/run_directory.hpp"
+#include "tests/unit/control/scratch.hpp"
+
+namespace tickpath::control {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct EchoConfig {
+  CommonConfig common;
+  int ready_after_ticks = 0;
+  int drain_ticks = 0;
+  bool throw_at_start = false;
+  bool throw_in_tick = false;
+  std::string text = "{run_dir}/{name}";
+};
+
+config::Schema<EchoConfig> echo_schema() {
+  config::Schema<EchoConfig> schema;
+  schema.include("", &EchoConfig::common, common_schema());
+  schema.integer("ready_after", &EchoConfig::ready_after_ticks, {-1, 1000}, "ticks", "-1: never");
+  schema.integer("drain", &EchoConfig::drain_ticks, {-1, 1000}, "ticks", "-1: never");
+  schema.flag("throw_at_start", &EchoConfig::throw_at_start, "fail in on_start()");
+  schema.flag("throw_in_tick", &EchoConfig::throw_in_tick, "fail in the fifth tick");
+  schema.text("text", &EchoConfig::text, "shown by status");
+  return schema;
+}
+
+class EchoApplication final : public Application, public Datapath {
+ public:
+  EchoApplication(const EchoConfig& config, Runtime& runtime) : config_(config), runtime_(runtime) {
+    runtime.counters().add("echo", "turns", turns_, Counters::Weight::kKey);
+    runtime.add_command("double", "twice the number", [](const Json& request) {
+      if (!request.contains("number")) throw Error("which number?");
+      return Json{{"result", request["number"].get<int>() * 2}};
+    });
+    event_ = ::eventfd(0, EFD_NONBLOCK);
+    watch_ = runtime.watch(event_, [this] {
+      std::uint64_t count = 0;
+      (void)!::read(event_, &count, sizeof(count));
+      ++woken_;
+    });
+    once_ = runtime.after(std::chrono::milliseconds(1), [this] {
+      const std::uint64_t one = 1;
+      (void)!::write(event_, &one, sizeof(one));
+    });
+    often_ = runtime.every(std::chrono::milliseconds(1), [this] {
+      if (++often_count_ == 3) often_.cancel();  // from its own callback
+    });
+  }
+  ~EchoApplication() override { ::close(event_); }
+
+  Datapath& datapath() override { return *this; }
+  bool turn() noexcept override {
+    turns_.add();
+    return false;
+  }
+  void on_start() override {
+    if (config_.throw_at_start) throw Error("no luck at the start");
+  }
+  void on_tick() override {
+    if (++ticks_ == 5 && config_.throw_in_tick) throw Error("no luck in a tick");
+  }
+  std::string not_ready_reason() override {
+    const bool ready = config_.ready_after_ticks >= 0 && ticks_ >= config_.ready_after_ticks;
+    return ready ? "" : "waiting for tick " + std::to_string(config_.ready_after_ticks);
+  }
+  void describe(Json& status) override {
+    status["text"] = config_.text;
+    status["woken"] = woken_;
+    status["often"] = often_count_;
+  }
+  void begin_stop() override { stop_tick_ = ticks_; }
+  bool drained(std::string& why) override {
+    why = "an order is open";
+    return config_.drain_ticks >= 0 && ticks_ >= stop_tick_ + config_.drain_ticks;
+  }
+  void summarize(Summary& summary) override { summary.feed_messages = 42; }
+
+ private:
+  EchoConfig config_;
+  Runtime& runtime_;
+  Counter turns_;
+  int ticks_ = 0, stop_tick_ = 0, woken_ = 0, often_count_ = 0, event_ = -1;
+  Subscription watch_, once_, often_;
+};
+
+int run_echo(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "echo");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  return run_program<EchoConfig>(
+      static_cast<int>(pointers.size()), pointers.data(),
+      {.program = "echo",
+       .description = "a program for tests",
+       .schema = echo_schema(),
+       .common = &EchoConfig::common,
+       .create = [](const EchoConfig& config, Runtime& runtime) -> std::unique_ptr<Application> {
+         return std::make_unique<EchoApplication>(config, runtime);
+       }});
+}
+
+class Program : public ::testing::Test {
+ protected:
+  Program() { write("echo.toml", "[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n"); }
+  ~Program() override {
+    if (child_ > 0) ::kill(child_, SIGKILL), ::waitpid(child_, nullptr, 0);
+  }
+
+  void write(const std::string& file, const std::string& text) {
+    std::ofstream(scratch_.path() + "/" + file) << text;
+  }
+  std::string read(const std::string& file) const {
+    std::ifstream stream(scratch_.path() + "/" + file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  }
+
+  // In a child, its output in "out".
+  void start(std::vector<std::string> settings) {
+    std::vector<std::string> arguments{scratch_.path() + "/echo.toml", "--run-dir",
+                                       scratch_.path() + "/run"};
+    for (const std::string& setting : settings) {
+      arguments.push_back("--set");
+      arguments.push_back(setting);
+    }
+    launch(arguments);
+  }
+  void launch(const std::vector<std::string>& arguments) {
+    const std::string out = scratch_.path() + "/out";
+    child_ = ::fork();
+    if (child_ != 0) return;
+    if (std::freopen(out.c_str(), "w", stdout) == nullptr ||
+        ::dup2(::fileno(stdout), STDERR_FILENO) < 0)
+      std::_Exit(99);
+    const int status = run_echo(arguments);
+    std::fflush(nullptr);
+    std::_Exit(status);
+  }
+  int wait_for_end() {
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  std::string socket() const { return admin_path(scratch_.path() + "/run", "echo"); }
+  Json ask(const Json& request) const { return admin_request(socket(), request); }
+  // Until the admin socket answers.
+  Json ready(int timeout_ms = 5000) const {
+    for (int attempt = 0; attempt < 500; ++attempt) {
+      try {
+        return ask({{"command", "ready"}, {"timeout_ms", timeout_ms}});
+      } catch (const Error&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    }
+    return {};
+  }
+
+  ScratchDirectory scratch_;
+  pid_t child_ = -1;
+};
+
+TEST_F(Program, AnswersReadyWhenTheApplicationIs) {
+  start({"ready_after=5"});
+  EXPECT_EQ(ready(), (Json{{"ok", true}, {"ready", true}}));
+  const Json status = ask({{"command", "status"}});
+  EXPECT_EQ(status["state"], "ready");
+  EXPECT_EQ(status["pid"], child_);
+  EXPECT_EQ(status["wait_mode"], "yield");
+  EXPECT_GT(status["key_counters"]["echo.turns"], 0);
+}
+
+TEST_F(Program, SaysWhyItIsNotReadyWhenTheTimeIsOver) {
+  start({"ready_after=-1"});
+  EXPECT_EQ(ready(50), (Json{{"ok", true}, {"ready", false}, {"reason", "waiting for tick -1"}}));
+  EXPECT_EQ(ask({{"command", "status"}})["state"], "starting");
+}
+
+TEST_F(Program, StopsInOrderBySignalAndLeavesASummary) {
+  start({"drain=3"});
+  ready();
+  ::kill(child_, SIGTERM);
+  EXPECT_EQ(wait_for_end(), 0);
+  const Summary summary = summary_from_json(Json::parse(read("run/echo.summary.json")));
+  EXPECT_EQ(summary.program, "echo");
+  EXPECT_EQ(summary.feed_messages, 42u);
+  EXPECT_THAT(read("run/echo.log"), HasSubstr("stopped"));
+  EXPECT_EQ(RunDirectory::holder(scratch_.path() + "/run", "echo"), 0);
+}
+
+TEST_F(Program, StopsThroughTheAdminSocket) {
+  start({});
+  ready();
+  EXPECT_EQ(ask({{"command", "stop"}}), (Json{{"ok", true}}));
+  EXPECT_EQ(wait_for_end(), 0);
+}
+
+TEST_F(Program, ThatDoesNotSettleInTimeSaysWhatIsOpenAndFails) {
+  start({"drain=-1", "datapath.stop_timeout=50ms"});
+  ready();
+  ::kill(child_, SIGTERM);
+  EXPECT_EQ(wait_for_end(), 1);
+  EXPECT_THAT(read("out"), HasSubstr("not settled within datapath.stop_timeout: an order is open"));
+}
+
+TEST_F(Program, ASecondSignalDoesNotWait) {
+  start({"drain=-1", "datapath.stop_timeout=100s"});
+  ready();
+  ::kill(child_, SIGINT);
+  while (ask({{"command", "status"}})["state"] != "stopping") {
+  }
+  ::kill(child_, SIGINT);
+  EXPECT_EQ(wait_for_end(), 1);
+}
+
+TEST_F(Program, RunsItsOwnCommandsAndReportsTheirErrors) {
+  start({});
+  ready();
+  EXPECT_EQ(ask({{"command", "double"}, {"number", 21}}), (Json{{"result", 42}, {"ok", true}}));
+  EXPECT_EQ(ask({{"command", "double"}}), (Json{{"ok", false}, {"error", "which number?"}}));
+  EXPECT_FALSE(ask({{"command", "double"}, {"number", "text"}})["ok"]);
+  EXPECT_FALSE(ask({{"command", "nonsense"}})["ok"]);
+  EXPECT_FALSE(ask("not an object")["ok"]);
+  EXPECT_FALSE(ask({{"command", "ready"}, {"timeout_ms", "x"}})["ok"]);
+  EXPECT_THROW(admin_command(socket(), {{"command", "nonsense"}}), Error);
+}
+
+TEST_F(Program, WatchesDescriptorsAndRunsTimersUntilTheyAreCancelled) {
+  start({"ready_after=20"});
+  ready();
+  const Json status = ask({{"command", "status"}});
+  EXPECT_EQ(status["woken"], 1);
+  EXPECT_EQ(status["often"], 3);
+}
+
+TEST_F(Program, PutsRunDirectoryAndNameIntoItsTexts) {
+  start({"name=second"});
+  const std::string run = scratch_.path() + "/run";
+  Json status;
+  for (int attempt = 0; attempt < 500 && status.is_null(); ++attempt) {
+    try {
+      status = admin_request(admin_path(run, "second"), {{"command", "status"}});
+    } catch (const Error&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  EXPECT_EQ(status["text"], run + "/second");
+  EXPECT_TRUE(std::filesystem::exists(run + "/second.trace"));
+}
+
+TEST_F(Program, ThatFailsWhileItStartsOrRunsExitsWithOneAndSaysWhy) {
+  start({"throw_at_start=true"});
+  EXPECT_EQ(wait_for_end(), 1);
+  EXPECT_THAT(read("out"), HasSubstr("no luck at the start"));
+  start({"throw_in_tick=true"});
+  EXPECT_EQ(wait_for_end(), 1);
+  EXPECT_THAT(read("out"), HasSubstr("no luck in a tick"));
+}
+
+TEST_F(Program, ASecondOneOfItsNameIsRefused) {
+  start({});
+  ready();
+  const pid_t first = child_;
+  start({});
+  const pid_t second = child_;
+  EXPECT_EQ(wait_for_end(), 1);
+  EXPECT_NE(second, first);
+  child_ = first;
+  EXPECT_THAT(read("out"), HasSubstr("already runs in"));
+  EXPECT_TRUE(ask({{"command", "status"}})["ok"]) << "the first lives on";
+}
+
+TEST_F(Program, AWrongConfigurationExitsWithTwoAndListsEveryProblem) {
+  write("echo.toml", "drian = 1\n[datapath]\nwait = \"nap\"\n");
+  start({});
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("echo.toml:1: drian: unknown key; did you mean 'drain'?"));
+  EXPECT_THAT(read("out"), HasSubstr("echo.toml:3: datapath.wait: found \"nap\""));
+}
+
+TEST_F(Program, ChecksAndPrintsItsConfigurationWithoutRunning) {
+  launch({scratch_.path() + "/echo.toml", "--check"});
+  EXPECT_EQ(wait_for_end(), 0);
+  EXPECT_THAT(read("out"), HasSubstr("is fine"));
+  launch({"--print-config"});
+  EXPECT_EQ(wait_for_end(), 0);
+  EXPECT_THAT(read("out"), HasSubstr("wait = \"auto\""));
+  launch({});
+  EXPECT_EQ(wait_for_end(), 2);
+  launch({"--nonsense"});
+  EXPECT_EQ(wait_for_end(), 2);
+}
+
+}  // namespace
+}  // namespace tickpath::control
