@@ -24,10 +24,7 @@ ReadStatus BinaryFileReader::next(RecordedMessage& message) {
     status = cursor_.next(message.bytes);
     if (status == FrameStatus::kIncomplete) return finish();
   }
-  if (status == FrameStatus::kEndOfSession) {
-    ended_ = end_marker_ = true;
-    return ReadStatus::kEnd;
-  }
+  if (status == FrameStatus::kEndOfSession) return finish_session();
   ++messages_;
   offset_ += kFrameLengthBytes + message.bytes.size();
   message.timestamp_ns =
@@ -44,12 +41,22 @@ bool BinaryFileReader::refill() {
   return added > 0;
 }
 
+// Nothing may follow the end of session. Looking for it makes zlib compare the checksum too, so a
+// zero that damage put into the middle is not taken for the end.
+ReadStatus BinaryFileReader::finish_session() {
+  end_marker_ = true;
+  const bool more = cursor_.remaining() > 0 || refill();
+  if (!more) return finish();
+  ended_ = true;
+  damage_ = place() + "data follows the end of the session";
+  return ReadStatus::kDamaged;
+}
+
 ReadStatus BinaryFileReader::finish() {
   ended_ = true;
   const std::span<const std::byte> rest = cursor_.rest();
   if (rest.empty() && source_->error().empty()) return ReadStatus::kEnd;
-  damage_ = source_->name() + ": message " + std::to_string(messages_ + 1) + " at byte " +
-            std::to_string(offset_) + ": ";
+  damage_ = place();
   if (!source_->error().empty()) {
     damage_ += source_->error();
   } else if (rest.size() < kFrameLengthBytes) {
@@ -59,6 +66,11 @@ ReadStatus BinaryFileReader::finish() {
                std::to_string(detail::load_big_endian<std::uint16_t>(rest.data())) + " bytes";
   }
   return ReadStatus::kDamaged;
+}
+
+std::string BinaryFileReader::place() const {
+  return source_->name() + ": message " + std::to_string(messages_ + 1) + " at byte " +
+         std::to_string(offset_) + ": ";
 }
 
 std::string BinaryFileReader::remarks() const {

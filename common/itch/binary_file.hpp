@@ -67,6 +67,8 @@ class BinaryFileReader final : public RecordingReader {
  private:
   bool refill();
   ReadStatus finish();
+  ReadStatus finish_session();
+  std::string place() const;
 
   std::unique_ptr<detail::ByteSource> source_;
   std::vector<std::byte> buffer_;

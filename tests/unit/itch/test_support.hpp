@@ -107,9 +107,10 @@ inline void write_file(const std::filesystem::path& path, std::span<const std::b
 }
 
 inline Bytes read_file(const std::filesystem::path& path) {
+  Bytes bytes(std::filesystem::file_size(path));
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return to_bytes(text);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
 }
 
 struct Collected {
