@@ -38,7 +38,7 @@ enum class ReadStatus : std::uint8_t {
   kDamaged = 2,  // everything before the damage was delivered; damage() says what and where
 };
 
-enum class RecordingFormat : std::uint8_t { kBinaryFile = 1, kLobster = 2 };
+enum class RecordingFormat : std::uint8_t { kBinaryFile = 1, kLobster = 2, kGenerated = 3 };
 
 // Not for the datapath: next() reads files and may allocate. One thread at a time.
 class RecordingReader {

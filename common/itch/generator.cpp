@@ -1,0 +1,91 @@
+#include "common/itch/generator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/itch/binary_file.hpp"
+#include "common/itch/codec.hpp"
+#include "common/itch/detail/generated_market.hpp"
+
+namespace tickpath::itch {
+
+namespace {
+
+constexpr std::uint32_t kMaxSymbols = 10'000;
+// An ITCH timestamp and a day end here; the recording must fit.
+constexpr double kDayNs = 24.0 * 3600 * 1e9;
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw RecordingError("cannot generate: " + what);
+}
+
+void check(const GeneratorOptions& options) {
+  require(options.symbols >= 1 && options.symbols <= kMaxSymbols,
+          "symbols is " + std::to_string(options.symbols) + ", it goes from 1 to " +
+              std::to_string(kMaxSymbols));
+  const std::uint64_t least = generator_minimum_messages(options.symbols);
+  require(options.messages >= least, "messages is " + std::to_string(options.messages) + ", " +
+                                         std::to_string(options.symbols) + " symbols need " +
+                                         std::to_string(least) +
+                                         " for the start and the end of the day alone");
+  require(options.messages_per_second > 0 && std::isfinite(options.messages_per_second),
+          "the rate must be more than 0 messages a second");
+  require(options.burst_share >= 0 && options.burst_share <= 0.9,
+          "the burst share goes from 0 to 0.9");
+  const double length_ns =
+      static_cast<double>(options.messages) / options.messages_per_second * 1e9;
+  require(static_cast<double>(options.start_ns) + length_ns < kDayNs,
+          "start, messages and rate reach past midnight: raise the rate or start earlier");
+}
+
+}  // namespace
+
+std::string generated_symbol(std::uint32_t i) {
+  std::string letters;
+  for (; letters.size() < 3 || i > 0; i /= 26) {
+    letters.insert(letters.begin(), static_cast<char>('A' + i % 26));
+  }
+  return "Z" + letters;
+}
+
+std::uint64_t generator_minimum_messages(std::uint32_t symbols) noexcept {
+  return detail::GeneratedMarket::kDayMessages +
+         std::uint64_t{symbols} * detail::GeneratedMarket::kSymbolMessages;
+}
+
+class Generator::Market : public detail::GeneratedMarket {
+ public:
+  using GeneratedMarket::GeneratedMarket;
+};
+
+Generator::Generator(const GeneratorOptions& options) {
+  check(options);
+  market_ = std::make_unique<Market>(options);
+}
+
+Generator::~Generator() = default;
+
+ReadStatus Generator::next(RecordedMessage& message) {
+  return market_->next(message) ? ReadStatus::kMessage : ReadStatus::kEnd;
+}
+
+std::uint64_t Generator::file_bytes_read() const { return market_->messages_given(); }
+std::uint64_t Generator::file_bytes_total() const { return market_->messages_total(); }
+
+std::vector<std::byte> generate_framed(const GeneratorOptions& options) {
+  Generator generator(options);
+  std::vector<std::byte> framed;
+  // Messages have 30 bytes on average; a quarter of slack spares the copy of a growing vector.
+  framed.reserve(options.messages * 40);
+  RecordedMessage message;
+  while (generator.next(message) == ReadStatus::kMessage) {
+    const auto length = static_cast<std::uint16_t>(message.bytes.size());
+    framed.resize(framed.size() + kFrameLengthBytes);
+    detail::store_big_endian(&framed[framed.size() - kFrameLengthBytes], length);
+    framed.insert(framed.end(), message.bytes.begin(), message.bytes.end());
+  }
+  framed.resize(framed.size() + kFrameLengthBytes);  // the end of session: length zero
+  return framed;
+}
+
+}  // namespace tickpath::itch
