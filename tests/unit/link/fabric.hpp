@@ -1,0 +1,82 @@
+// A device, a listener, and a way to let two ends meet, for tests of the patterns.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link::test {
+
+// Polls until `done` or ten seconds are over.
+template <class Done>
+bool eventually(Done&& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+inline std::string fresh_endpoint() {
+  static int number = 0;
+  return (std::filesystem::temp_directory_path() /
+          ("tp-link-" + std::to_string(::getpid()) + "-" + std::to_string(number++)))
+      .string();
+}
+
+inline std::unique_ptr<rdma::ConnectionRequest> wait_for_request(rdma::Listener& listener) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < end) {
+    pollfd waiting{listener.file_descriptor(), POLLIN, 0};
+    ::poll(&waiting, 1, 100);
+    if (auto request = listener.next()) return request;
+  }
+  return nullptr;
+}
+
+struct Fabric {
+  explicit Fabric(std::unique_ptr<rdma::Device> own = rdma::open_device("shm", ""))
+      : device(std::move(own)), endpoint(fresh_endpoint()), listener(device->listen(endpoint)) {}
+
+  // connect() runs on another thread, accept(ConnectionRequest&) here; what connect() throws is
+  // thrown here, too, unless accept() threw first.
+  void meet(const std::function<void()>& connect,
+            const std::function<void(rdma::ConnectionRequest&)>& accept) {
+    std::exception_ptr thrown;
+    std::thread other([&] {
+      try {
+        connect();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    });
+    std::exception_ptr here;
+    try {
+      const std::unique_ptr<rdma::ConnectionRequest> request = wait_for_request(*listener);
+      if (request == nullptr) throw std::runtime_error("nobody connected");
+      accept(*request);
+    } catch (...) {
+      here = std::current_exception();
+    }
+    other.join();
+    if (here) std::rethrow_exception(here);
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+  std::unique_ptr<rdma::Device> device;
+  std::string endpoint;
+  std::unique_ptr<rdma::Listener> listener;
+};
+
+}  // namespace tickpath::link::test

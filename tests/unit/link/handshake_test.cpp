@@ -1,0 +1,62 @@
+#include "common/link/handshake.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tickpath::link {
+namespace {
+
+struct ProgramHello {
+  std::uint64_t a = 11;
+  std::uint64_t b = 22;
+};
+
+TEST(Handshake, KeepsProgramAndLinkApart) {
+  LinkPart part;
+  part.pattern = Pattern::kRing;
+  part.depth = 64;
+  const std::vector<std::byte> bytes = join_hello(bytes_of(ProgramHello{}), part);
+  ASSERT_EQ(bytes.size(), sizeof(ProgramHello) + sizeof(LinkPart));
+  const auto hello = read_program<ProgramHello>(bytes);
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->b, 22u);
+  ASSERT_TRUE(link_part(bytes));
+  EXPECT_EQ(link_part(bytes)->depth, 64u);
+}
+
+TEST(Handshake, HasNoProgramPartOfAnotherSize) {
+  const std::vector<std::byte> bytes = join_hello(bytes_of(std::uint64_t{5}), {});
+  EXPECT_FALSE(read_program<ProgramHello>(bytes));
+}
+
+TEST(Handshake, RefusesBytesOfEveryLengthThatAreNotOurs) {
+  std::vector<std::byte> bytes;
+  for (std::size_t length = 0; length < 3 * sizeof(LinkPart); ++length) {
+    bytes.assign(length, std::byte{0x5a});
+    EXPECT_FALSE(link_part(bytes)) << length;
+    EXPECT_TRUE(program_part(bytes).empty()) << length;
+  }
+}
+
+TEST(Handshake, NamesTheFieldInWhichPeersDiffer) {
+  LinkPart ours;
+  ours.payload_bytes = 56;
+  LinkPart theirs = ours;
+  EXPECT_NO_THROW(require_compatible(ours, theirs));
+  theirs.payload_bytes = 64;
+  try {
+    require_compatible(ours, theirs);
+    FAIL() << "nothing was thrown";
+  } catch (const rdma::SetupError& error) {
+    EXPECT_EQ(error.cause(), rdma::SetupCause::kProtocol);
+    EXPECT_NE(std::string(error.what()).find("payload_bytes"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("64"), std::string::npos);
+  }
+}
+
+TEST(Handshake, RefusesAHelloThatIsTooLong) {
+  const std::vector<std::byte> huge(rdma::kHelloBytesMax);
+  EXPECT_THROW(join_hello(huge, {}), rdma::SetupError);
+}
+
+}  // namespace
+}  // namespace tickpath::link

@@ -1,0 +1,321 @@
+// Update ring and images over the shm provider, both ends driven by one thread, so that every
+// interleaving here is chosen by the test.
+#include <random>
+
+#include "tests/unit/link/market.hpp"
+
+namespace tickpath::link::test {
+namespace {
+
+class PublishSubscribe : public testing::TestWithParam<RingMode> {
+ protected:
+  SubscriberOptions options(std::uint32_t depth) const {
+    return {.mode = GetParam(), .depth = depth, .image_count = kThings};
+  }
+  Fabric fabric;
+  Source source{*fabric.device};
+  Sink sink;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, PublishSubscribe,
+                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
+                         [](const testing::TestParamInfo<RingMode>& mode) {
+                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
+                         });
+
+TEST_P(PublishSubscribe, HandsOverEveryUpdateInOrder) {
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  for (int turn = 0; turn < 200; ++turn) {
+    source.change_some(1 + turn % 30);
+    source.end_turn();
+    while (subscriber.poll(sink) != 0) {
+    }
+  }
+  EXPECT_EQ(sink.updates.size(), source.changes);
+  ASSERT_TRUE(close_and_drain(source, subscriber, sink));
+  expect_sound(sink);
+  expect_same_values(source, sink);
+  expect_conserved(source, subscriber);
+  EXPECT_EQ(subscriber.counters().lapped.get(), 0u);
+  EXPECT_EQ(sink.events, (std::vector{LinkEvent::kConnected, LinkEvent::kClosed}));
+}
+
+TEST_P(PublishSubscribe, ShowsAllImagesToOneThatJoinsLate) {
+  source.change_some(7);  // seven of the ten things
+  source.end_turn();
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  EXPECT_EQ(sink.images, 7u);
+  EXPECT_TRUE(sink.updates.empty());
+  expect_same_values(source, sink);
+  source.change_some(5);
+  ASSERT_TRUE(close_and_drain(source, subscriber, sink));
+  EXPECT_EQ(sink.updates.front(), 8u);
+  EXPECT_EQ(subscriber.counters().published.get(), 5u);
+  expect_conserved(source, subscriber);
+  expect_same_values(source, sink);
+}
+
+TEST_P(PublishSubscribe, NeverWaitsForAReaderAndTellsItExactlyWhatItLost) {
+  TestSubscriber subscriber(*fabric.device, nullptr, options(16));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  source.change_some(1000);  // with nobody reading
+  source.end_turn();
+  ASSERT_TRUE(eventually([&] {
+    source.end_turn();
+    subscriber.poll(sink);
+    return sink.live == 2;
+  }));
+  EXPECT_EQ(subscriber.counters().laps.get(), 1u);
+  EXPECT_EQ(sink.updates.size() + subscriber.counters().lapped.get(), 1000u);
+  EXPECT_GE(sink.lapped, 1000u - 16);
+  expect_same_values(source, sink);
+  source.change_some(3);  // and on it goes
+  ASSERT_TRUE(close_and_drain(source, subscriber, sink));
+  expect_sound(sink);
+  expect_same_values(source, sink);
+  expect_conserved(source, subscriber);
+}
+
+TEST_P(PublishSubscribe, ConservesEveryUpdateUnderAnyInterleaving) {
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    Source own(*fabric.device);
+    Sink told;
+    TestSubscriber subscriber(*fabric.device, nullptr, options(8));
+    own.change_some(random() % 20);
+    own.end_turn();
+    join(fabric, own, subscriber);
+    for (int step = 0; step < 300; ++step) {
+      switch (random() % 4) {
+        case 0:
+          own.change_some(random() % 6);
+          break;
+        case 1:
+          own.end_turn();
+          break;
+        default:
+          subscriber.poll(told, 1 + random() % 4);
+      }
+    }
+    ASSERT_TRUE(close_and_drain(own, subscriber, told));
+    expect_sound(told);
+    expect_same_values(own, told);
+    expect_conserved(own, subscriber);
+    EXPECT_EQ(told.updates.size(), subscriber.counters().seen.get());
+  }
+}
+
+TEST_P(PublishSubscribe, GivesItsCountsToAReaderThatOnlyReadsAfterTheClose) {
+  TestSubscriber subscriber(*fabric.device, nullptr, options(32));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  source.change_some(500);
+  source.end_turn();
+  source.publisher.close();
+  ASSERT_TRUE(eventually([&] {
+    source.publisher.turn();
+    return source.publisher.closed();
+  }));
+  ASSERT_TRUE(eventually([&] {
+    subscriber.poll(sink);
+    return subscriber.state() == SubscriberState::kDown;
+  }));
+  EXPECT_EQ(subscriber.counters().published.get(), 500u);
+  expect_conserved(source, subscriber);
+  expect_same_values(source, sink);
+}
+
+TEST_P(PublishSubscribe, ServesTheOthersWhenOneDies) {
+  auto dying = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
+  TestSubscriber living(*fabric.device, nullptr, options(64));
+  join(fabric, source, *dying);
+  join(fabric, source, living);
+  ASSERT_TRUE(reach_live(source, living, sink));
+  EXPECT_EQ(source.publisher.subscriber_count(), 2u);
+  dying.reset();
+  ASSERT_TRUE(eventually([&] {
+    source.change_some(1);
+    source.end_turn();
+    living.poll(sink);
+    return source.publisher.subscriber_count() == 1;
+  }));
+  source.publisher.collect();
+  EXPECT_EQ(source.publisher.subscribers().size(), 1u);
+  EXPECT_EQ(source.publisher.counters().subscribers_lost.get(), 1u);
+  source.change_some(10);
+  ASSERT_TRUE(close_and_drain(source, living, sink));
+  EXPECT_EQ(living.counters().lapped.get(), 0u);
+  expect_conserved(source, living);
+}
+
+TEST_P(PublishSubscribe, HandsOverWhatHadArrivedBeforeThePublisherDied) {
+  auto dying = std::make_unique<Source>(*fabric.device);
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  join(fabric, *dying, subscriber);
+  ASSERT_TRUE(reach_live(*dying, subscriber, sink));
+  dying->change_some(20);
+  dying.reset();  // without close()
+  ASSERT_TRUE(eventually([&] {
+    subscriber.poll(sink);
+    return subscriber.state() == SubscriberState::kDown;
+  }));
+  EXPECT_EQ(sink.updates.size(), 20u);
+  EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
+  EXPECT_EQ(subscriber.counters().conserved.get(), 0u);  // nobody told the final count
+}
+
+TEST_P(PublishSubscribe, ConnectsAgainAfterALoss) {
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  {
+    Source first(*fabric.device);
+    join(fabric, first, subscriber);
+    first.change_some(5);
+    ASSERT_TRUE(reach_live(first, subscriber, sink));
+  }
+  ASSERT_TRUE(eventually([&] {
+    subscriber.poll(sink);
+    return subscriber.state() == SubscriberState::kDown;
+  }));
+  source.change_some(3);
+  source.end_turn();
+  for (int again = 0; again < 10; ++again) subscriber.collect();
+  Sink fresh;
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, fresh));
+  EXPECT_EQ(fresh.images, 3u);
+  source.change_some(4);
+  ASSERT_TRUE(close_and_drain(source, subscriber, fresh));
+  expect_conserved(source, subscriber);
+  EXPECT_EQ(subscriber.counters().published.get(), 4u);
+}
+
+TEST_P(PublishSubscribe, ServesSixteenSubscribersAndRefusesTheNext) {
+  std::vector<std::unique_ptr<TestSubscriber>> all;
+  std::vector<Sink> sinks(kSubscribersMax);
+  for (std::size_t i = 0; i < kSubscribersMax; ++i) {
+    all.push_back(std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64)));
+    join(fabric, source, *all.back());
+    source.end_turn();
+  }
+  TestSubscriber next(*fabric.device, nullptr, options(64));
+  EXPECT_THROW(join(fabric, source, next), rdma::SetupError);
+  source.change_some(40);
+  for (std::size_t i = 0; i < kSubscribersMax; ++i)
+    ASSERT_TRUE(reach_live(source, *all[i], sinks[i]));
+  source.change_some(40);
+  for (std::size_t i = 0; i < kSubscribersMax; ++i) {
+    ASSERT_TRUE(close_and_drain(source, *all[i], sinks[i]));
+    expect_conserved(source, *all[i]);
+    expect_same_values(source, sinks[i]);
+  }
+}
+
+TEST_P(PublishSubscribe, BoundsTheImagesOfOneFlushAndStillGetsThere) {
+  Source slow(*fabric.device, {.image_count = kThings, .images_per_flush = 3});
+  TestSubscriber subscriber(*fabric.device, nullptr, options(8));
+  join(fabric, slow, subscriber);
+  slow.change_some(100);
+  slow.publisher.turn();
+  std::uint64_t before = 0;
+  ASSERT_TRUE(eventually([&] {
+    slow.end_turn();
+    const std::uint64_t flushed = slow.publisher.counters().images_flushed.get();
+    EXPECT_LE(flushed - before, 3u);
+    before = flushed;
+    subscriber.poll(sink);
+    return subscriber.state() == SubscriberState::kLive;
+  }));
+  expect_same_values(slow, sink);
+}
+
+TEST_P(PublishSubscribe, WritesAnImageOnceHoweverOftenItChangedInATurn) {
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  for (std::uint64_t value = 1; value <= 50; ++value) source.change(4, value);
+  source.end_turn();
+  EXPECT_EQ(source.publisher.counters().images_flushed.get(), 1u);
+}
+
+TEST_P(PublishSubscribe, PassesTheProgramsOwnGrantsAndAnswer) {
+  const std::unique_ptr<rdma::MemoryRegion> own =
+      fabric.device->allocate(4096, rdma::kLocalWrite | rdma::kRemoteRead, "directory");
+  const std::uint64_t greeting = 77;
+  const std::uint64_t reply = 88;
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  std::vector<std::byte> answer;
+  fabric.meet([&] { answer = subscriber.connect(fabric.endpoint, bytes_of(greeting)); },
+              [&](rdma::ConnectionRequest& request) {
+                EXPECT_EQ(read_program<std::uint64_t>(request.hello()), greeting);
+                const rdma::Grant extra{own.get(), rdma::kRemoteRead};
+                source.publisher.accept(request, bytes_of(reply), {&extra, 1});
+              });
+  ASSERT_EQ(answer.size(), sizeof(reply));
+  EXPECT_EQ(std::memcmp(answer.data(), &reply, sizeof(reply)), 0);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  const Connection* const connection = subscriber.connection();
+  ASSERT_NE(connection, nullptr);
+  ASSERT_EQ(connection->extras().size(), 1u);
+  EXPECT_GE(connection->extras()[0].length_bytes, 4096u);
+}
+
+TEST_P(PublishSubscribe, RefusesARingDeeperThanAllowed) {
+  Source small(*fabric.device, {.image_count = kThings, .depth_max = 32});
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  try {
+    join(fabric, small, subscriber);
+    FAIL() << "accepted";
+  } catch (const rdma::SetupError& error) {
+    EXPECT_EQ(error.cause(), rdma::SetupCause::kLimit);
+  }
+}
+
+TEST_P(PublishSubscribe, RefusesASubscriberWithoutRoomForTheImages) {
+  SubscriberOptions few = options(64);
+  few.image_count = kThings - 1;
+  TestSubscriber subscriber(*fabric.device, nullptr, few);
+  EXPECT_THROW(join(fabric, source, subscriber), rdma::SetupError);
+}
+
+struct BareSink {
+  void on_update(const Update&, std::uint64_t sequence) noexcept {
+    ++count;
+    newest = sequence;
+  }
+  std::uint64_t count = 0;
+  std::uint64_t newest = 0;
+};
+
+TEST_P(PublishSubscribe, WorksWithoutImagesAndWithTheSmallestHandler) {
+  Publisher<Update> publisher(*fabric.device, nullptr, {});
+  SubscriberOptions bare = options(16);
+  bare.image_count = 0;
+  Subscriber<Update> subscriber(*fabric.device, nullptr, bare);
+  BareSink sink_only;
+  fabric.meet([&] { subscriber.connect(fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { publisher.accept(request, {}, {}); });
+  publisher.turn();
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    publisher.publish({i, i, {}});
+    if (i % 3 == 0) subscriber.poll(sink_only);
+  }
+  for (int i = 0; i < 40; ++i) publisher.publish({});
+  publisher.close();
+  ASSERT_TRUE(eventually([&] {
+    publisher.turn();
+    subscriber.poll(sink_only);
+    return subscriber.state() == SubscriberState::kDown;
+  }));
+  EXPECT_GE(subscriber.counters().laps.get(), 1u);
+  EXPECT_EQ(subscriber.counters().conserved.get(), 1u);
+  EXPECT_EQ(sink_only.count, subscriber.counters().seen.get());
+}
+
+}  // namespace
+}  // namespace tickpath::link::test
