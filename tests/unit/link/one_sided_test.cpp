@@ -1,0 +1,315 @@
+// Control blocks, remote tables and heartbeats: what rides on a connection as a sink.
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "common/clock/clock.hpp"
+#include "common/link/control_block.hpp"
+#include "common/link/heartbeat.hpp"
+#include "common/link/remote_table.hpp"
+#include "tests/unit/link/fabric.hpp"
+
+namespace tickpath::link::test {
+namespace {
+
+struct Limits {
+  std::uint64_t generation;
+  std::uint64_t words[10];
+};
+Limits limits_of(std::uint64_t generation) {
+  Limits limits{generation, {}};
+  for (std::uint64_t& word : limits.words) word = generation;
+  return limits;
+}
+bool whole(const Limits& limits) {
+  for (const std::uint64_t word : limits.words)
+    if (word != limits.generation) return false;
+  return true;
+}
+
+// A connection without a pattern, with one grant.
+class OneSided : public testing::Test {
+ protected:
+  void join(rdma::Grant grant) {
+    fabric.meet(
+        [&] { there = std::move(connect_tables(*fabric.device, fabric.endpoint, {}).connection); },
+        [&](rdma::ConnectionRequest& request) {
+          here = accept_tables(*fabric.device, request, {}, {&grant, 1});
+        });
+    ASSERT_NE(there, nullptr);
+    ASSERT_EQ(there->extras().size(), 1u);
+  }
+  Fabric fabric;
+  std::unique_ptr<Connection> here;   // the owner's
+  std::unique_ptr<Connection> there;  // the peer's
+};
+
+using ControlBlocks = OneSided;
+using RemoteTables = OneSided;
+using Heartbeats = OneSided;
+
+TEST_F(ControlBlocks, ShowTheOwnerWhatThePeerWrote) {
+  ControlBlock<Limits> block(*fabric.device, "limits");
+  join(block.grant());
+  ControlBlockWriter<Limits> writer(*fabric.device, "writer");
+  EXPECT_EQ(writer.write(limits_of(1)), rdma::PostStatus::kNotReady);
+  writer.attach(*there, there->extras()[0]);
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return writer.ready();
+  }));
+  Limits seen{};
+  EXPECT_EQ(block.read(seen), ReadStatus::kEmpty);
+  for (std::uint64_t generation = 1; generation <= 100; ++generation) {
+    ASSERT_EQ(writer.write(limits_of(generation)), rdma::PostStatus::kOk);
+    ASSERT_TRUE(eventually([&] { return block.read(seen) == ReadStatus::kOk; }));
+    EXPECT_EQ(seen.generation, generation);
+    EXPECT_TRUE(whole(seen));
+    EXPECT_EQ(block.read(seen), ReadStatus::kUnchanged);
+    ASSERT_TRUE(eventually([&] {
+      there->poll();
+      return !writer.in_flight();
+    }));
+  }
+}
+
+TEST_F(ControlBlocks, AskTheWriterToPollWhenTooManyWritesAreUnderWay) {
+  ControlBlock<Limits> block(*fabric.device, "limits");
+  join(block.grant());
+  ControlBlockWriter<Limits> writer(*fabric.device, "writer");
+  writer.attach(*there, there->extras()[0]);
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return writer.ready();
+  }));
+  std::uint64_t accepted = 0;
+  while (writer.write(limits_of(accepted + 1)) == rdma::PostStatus::kOk) ++accepted;
+  EXPECT_EQ(accepted, kControlWritesMax);
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return writer.write(limits_of(50)) == rdma::PostStatus::kOk;
+  }));
+  Limits seen{};
+  ASSERT_TRUE(
+      eventually([&] { return block.read(seen) == ReadStatus::kOk && seen.generation == 50; }));
+}
+
+TEST_F(ControlBlocks, ContinueWithANewWriterEvenIfTheOldOneDiedHalfWay) {
+  ControlBlock<Limits> block(*fabric.device, "limits");
+  block.initialise(limits_of(7));
+  join(block.grant());
+  // A writer that died after its first small WRITE left an odd head.
+  const rdma::Grant grant = block.grant();
+  auto* const lines = reinterpret_cast<RecordLine*>(grant.region->data());
+  lines[VersionedRecord<Limits>::kLines - 1].version = 3;
+  Limits seen = limits_of(5);
+  EXPECT_EQ(block.read(seen), ReadStatus::kTorn);
+  EXPECT_EQ(seen.generation, 5u);
+  ControlBlockWriter<Limits> writer(*fabric.device, "writer");
+  writer.attach(*there, there->extras()[0]);
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return writer.ready();
+  }));
+  ASSERT_EQ(writer.write(limits_of(8)), rdma::PostStatus::kOk);
+  ASSERT_TRUE(eventually([&] { return block.read(seen) == ReadStatus::kOk; }));
+  EXPECT_EQ(seen.generation, 8u);
+}
+
+TEST_F(ControlBlocks, CannotBeWrittenByAPeerThatWasGrantedReadOnly) {
+  ControlBlock<Limits> block(*fabric.device, "limits");
+  block.initialise(limits_of(7));
+  rdma::Grant grant = block.grant();
+  grant.access = rdma::kRemoteRead;
+  join(grant);
+  ControlBlockWriter<Limits> writer(*fabric.device, "thief");
+  writer.attach(*there, there->extras()[0]);
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return writer.ready();
+  }));
+  (void)writer.write(limits_of(666));
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return writer.failures() != 0;
+  }));
+  Limits seen{};
+  EXPECT_EQ(block.read(seen), ReadStatus::kOk);
+  EXPECT_EQ(seen.generation, 7u);
+}
+
+// The owner reads all the time while a peer writes all the time.
+TEST_F(ControlBlocks, NeverShowAMixtureOfTwoWrites) {
+  ControlBlock<Limits> block(*fabric.device, "limits");
+  join(block.grant());
+  ControlBlockWriter<Limits> writer(*fabric.device, "writer");
+  writer.attach(*there, there->extras()[0]);
+  constexpr std::uint64_t kWrites = 20'000;
+  std::thread writing([&] {
+    for (std::uint64_t generation = 1; generation <= kWrites;) {
+      there->poll();
+      generation += writer.write(limits_of(generation)) == rdma::PostStatus::kOk;
+      if (generation % 256 == 0) std::this_thread::yield();
+    }
+  });
+  std::uint64_t mixed = 0;
+  std::uint64_t newest = 0;
+  EXPECT_TRUE(eventually([&] {
+    Limits seen{};
+    if (block.read(seen) == ReadStatus::kOk) {
+      mixed += !whole(seen) || seen.generation <= newest;
+      newest = seen.generation;
+    }
+    return newest == kWrites;
+  }));
+  writing.join();
+  EXPECT_EQ(mixed, 0u);
+}
+
+TEST_F(RemoteTables, ReadRowsAndTellThoseNeverWritten) {
+  TableOwner<Limits> table(*fabric.device, 50, "table");
+  table.store(3, limits_of(30));
+  table.store(49, limits_of(490));
+  join(table.grant());
+  RemoteTable<Limits> remote(*fabric.device, "reader");
+  Limits row{};
+  EXPECT_EQ(remote.read(0, row), RowStatus::kFailed);  // not attached
+  remote.attach(*there, there->extras()[0]);
+  EXPECT_GE(remote.rows(), 50u);
+  EXPECT_EQ(remote.read(3, row), RowStatus::kOk);
+  EXPECT_EQ(row.generation, 30u);
+  EXPECT_EQ(remote.read(49, row), RowStatus::kOk);
+  EXPECT_EQ(row.generation, 490u);
+  EXPECT_EQ(remote.read(4, row), RowStatus::kEmpty);
+  EXPECT_EQ(remote.read(remote.rows(), row), RowStatus::kFailed);
+}
+
+TEST_F(RemoteTables, DoNotWaitWhenReadByADatapath) {
+  TableOwner<Limits> table(*fabric.device, 2, "table");
+  table.store(1, limits_of(5));
+  join(table.grant());
+  RemoteTable<Limits> remote(*fabric.device, "reader");
+  remote.attach(*there, there->extras()[0]);
+  ASSERT_TRUE(remote.start(1));
+  EXPECT_FALSE(remote.start(0));  // one at a time
+  Limits row{};
+  EXPECT_EQ(remote.finish(row), RowStatus::kPending);  // nobody polled yet
+  RowStatus status = RowStatus::kPending;
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    status = remote.finish(row);
+    return status != RowStatus::kPending;
+  }));
+  EXPECT_EQ(status, RowStatus::kOk);
+  EXPECT_EQ(row.generation, 5u);
+}
+
+TEST_F(RemoteTables, GiveUpOnARowThatIsAlwaysBeingWritten) {
+  TableOwner<Limits> table(*fabric.device, 1, "table");
+  table.store(0, limits_of(5));
+  const rdma::Grant grant = table.grant();
+  auto* const lines = reinterpret_cast<RecordLine*>(grant.region->data());
+  lines[VersionedRecord<Limits>::kLines - 1].version = 3;  // its writer stopped half-way
+  join(grant);
+  RemoteTable<Limits> remote(*fabric.device, "reader");
+  remote.attach(*there, there->extras()[0]);
+  Limits row{};
+  EXPECT_EQ(remote.read(0, row), RowStatus::kTorn);
+  EXPECT_EQ(remote.torn_reads(), std::uint64_t{RemoteTable<Limits>::kAttemptsMax});
+}
+
+TEST_F(RemoteTables, FailWhenTheOwnerIsGone) {
+  TableOwner<Limits> table(*fabric.device, 1, "table");
+  table.store(0, limits_of(5));
+  join(table.grant());
+  RemoteTable<Limits> remote(*fabric.device, "reader");
+  remote.attach(*there, there->extras()[0]);
+  here.reset();
+  Limits row{};
+  ASSERT_TRUE(eventually([&] { return remote.read(0, row) == RowStatus::kFailed; }));
+  EXPECT_TRUE(there->failed());
+}
+
+// One thread stores a row as fast as it can, another READs it.
+TEST_F(RemoteTables, NeverGiveAMixtureOfTwoStores) {
+  TableOwner<Limits> table(*fabric.device, 1, "table");
+  table.store(0, limits_of(1));
+  join(table.grant());
+  RemoteTable<Limits> remote(*fabric.device, "reader");
+  remote.attach(*there, there->extras()[0]);
+  std::atomic<bool> stop{false};
+  std::thread storing([&] {
+    for (std::uint64_t generation = 2; !stop.load(); ++generation) {
+      table.store(0, limits_of(generation));
+      if (generation % 16 == 0) std::this_thread::yield();
+    }
+  });
+  std::uint64_t mixed = 0;
+  std::uint64_t newest = 0;
+  int good = 0;
+  EXPECT_TRUE(eventually([&] {
+    Limits row{};
+    if (remote.read(0, row) == RowStatus::kOk) {
+      mixed += !whole(row) || row.generation < newest;
+      newest = row.generation;
+      ++good;
+    }
+    return good == 5'000;
+  }));
+  stop.store(true);
+  storing.join();
+  EXPECT_EQ(mixed, 0u);
+}
+
+std::uint64_t now_ns() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+
+TEST_F(Heartbeats, AreAliveWhileBeatingAndDeadWhenTheyStop) {
+  Heartbeat heartbeat(*fabric.device, "beat");
+  join(heartbeat.grant());
+  const HeartbeatOptions options{
+      .interval_ns = 200'000, .suspect_after_ns = 5'000'000, .dead_after_ns = 20'000'000};
+  HeartbeatMonitor monitor(*fabric.device, options, "watch");
+  EXPECT_EQ(monitor.evaluate(now_ns()), Liveness::kUnknown);
+  monitor.attach(*there, there->extras()[0], now_ns());
+  ASSERT_TRUE(eventually([&] {
+    heartbeat.beat();
+    there->poll();
+    return monitor.evaluate(now_ns()) == Liveness::kAlive;
+  }));
+  const std::uint64_t stopped = now_ns();
+  bool suspected = false;
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    const Liveness state = monitor.evaluate(now_ns());
+    suspected = suspected || state == Liveness::kSuspect;
+    return state == Liveness::kDead;
+  }));
+  EXPECT_TRUE(suspected);
+  EXPECT_GE(now_ns() - stopped, options.dead_after_ns / 2);
+  ASSERT_TRUE(eventually([&] {  // it was only slow
+    heartbeat.beat();
+    there->poll();
+    return monitor.evaluate(now_ns()) == Liveness::kAlive;
+  }));
+}
+
+TEST_F(Heartbeats, AreDeadAtOnceWhenTheConnectionFails) {
+  Heartbeat heartbeat(*fabric.device, "beat");
+  join(heartbeat.grant());
+  HeartbeatMonitor monitor(*fabric.device, {.interval_ns = 100'000}, "watch");
+  monitor.attach(*there, there->extras()[0], now_ns());
+  ASSERT_TRUE(eventually([&] {
+    heartbeat.beat();
+    there->poll();
+    return monitor.evaluate(now_ns()) == Liveness::kAlive;
+  }));
+  here.reset();
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return monitor.evaluate(now_ns()) == Liveness::kDead;
+  }));
+}
+
+}  // namespace
+}  // namespace tickpath::link::test
