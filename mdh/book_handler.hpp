@@ -72,11 +72,15 @@ class BookHandler {
   }
   void operator()(const auto& m) noexcept { information(m.header); }
 
+  // What is known of any message, and all that is told of most.
   void information(const itch::Header& header) noexcept {
     event_ = {};
     event_.exchange_time_ns = header.timestamp;
     event_.locate = header.stock_locate;
   }
+
+ protected:
+  void set_kind(wire::UpdateKind kind) noexcept { event_.kind = kind; }
 
  private:
   void add(const auto& m) noexcept {
@@ -126,6 +130,7 @@ class Lookahead {
   // Before the first of `messages` is handled.
   void begin(std::span<const std::span<const std::byte>> messages) noexcept {
     const std::size_t count = messages.size();
+    if (count < 2) return;  // nothing to overlap with
     for (std::size_t i = 0; i < kSlotDistance && i < count; ++i) slot(messages[i]);
     for (std::size_t i = 0; i < kOrderDistance && i < count; ++i) order(messages[i], i);
     for (std::size_t i = 0; i < kNeighbourDistance && i < count; ++i) neighbours(i);

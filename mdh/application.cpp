@@ -1,0 +1,255 @@
+#include "mdh/application.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/itch/codec.hpp"
+#include "common/log/log.hpp"
+#include "common/wire/grants.hpp"
+#include "mdh/notes.hpp"
+
+namespace tickpath::mdh {
+namespace {
+
+using Weight = control::Counters::Weight;
+
+std::string name_of(const wire::Hello& hello) {
+  return {hello.name, ::strnlen(hello.name, sizeof(hello.name))};
+}
+
+std::string session_text(const FeedCounters& counters) {
+  std::string text(10, ' ');
+  const std::uint64_t head = counters.session_text[0].get();
+  const std::uint64_t tail = counters.session_text[1].get();
+  std::memcpy(text.data(), &head, 8);
+  std::memcpy(text.data() + 8, &tail, 2);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) text.pop_back();
+  return text;
+}
+
+const char* to_string(wire::FeedState state) {
+  switch (state) {
+    case wire::FeedState::kUnknown:
+      return "unknown";
+    case wire::FeedState::kGood:
+      return "good";
+    case wire::FeedState::kStale:
+      return "stale";
+    case wire::FeedState::kEnded:
+      return "ended";
+  }
+  return "?";
+}
+
+link::PublisherOptions publisher_options(const MdhConfig& config) {
+  link::PublisherOptions options;
+  options.name = "mdh.books";
+  options.image_count = config.instruments_max;
+  options.depth_max = config.publish_ring_slots_max;
+  options.images_per_flush = config.publish_images_per_flush;
+  return options;
+}
+
+}  // namespace
+
+MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtime)
+    : config_(config), runtime_(runtime) {
+  define_notes(runtime.hot_log());
+  rdma::Device& device = runtime.device();
+  channel_ = device.create_channel();
+  publisher_ = std::make_unique<BookPublisher>(device, channel_.get(), publisher_options(config));
+  directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
+  heartbeat_ = std::make_unique<link::Heartbeat>(device, "mdh.heartbeat");
+  datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, *heartbeat_,
+                                            channel_.get(), runtime.trace(), runtime.hot_log());
+  listener_ = device.listen(runtime.common().fabric_endpoint);
+  register_counters();
+  const int granted = datapath_->receiver().receive_buffer_bytes();
+  if (granted < config.feed_receive_buffer_bytes)
+    log::info(
+        "feed.receive_buffer: {} bytes were asked for, the kernel grants {} "
+        "(net.core.rmem_max)",
+        config.feed_receive_buffer_bytes, granted);
+}
+
+void MdhApplication::on_start() {
+  watch_ = runtime_.watch(listener_->file_descriptor(), [this] { accept_all(); });
+  log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed_group),
+            config_.feed_interface, listener_->endpoint());
+}
+
+void MdhApplication::on_tick() {
+  publisher_->collect();
+  drop_departed();
+}
+
+// ------------------------------------------------------------------------------- connections
+
+wire::Hello MdhApplication::answer() const {
+  wire::Hello hello{};
+  hello.role = wire::Role::kMdh;
+  hello.process_id = static_cast<std::uint32_t>(::getpid());
+  const std::string& name = runtime_.name();
+  std::memcpy(hello.name, name.data(), std::min(name.size(), sizeof(hello.name) - 1));
+  return hello;
+}
+
+void MdhApplication::accept_all() {
+  while (std::unique_ptr<rdma::ConnectionRequest> request = listener_->next()) {
+    try {
+      accept(*request);
+    } catch (const Error& error) {
+      ++refused_connections_;
+      log::warning("{} was refused: {}", request->peer(), error.what());
+    }
+  }
+}
+
+void MdhApplication::accept(rdma::ConnectionRequest& request) {
+  const auto refuse = [this, &request](const std::string& why) {
+    ++refused_connections_;
+    log::warning("{} was refused: {}", request.peer(), why);
+    request.reject(why);
+  };
+  const std::optional<wire::Hello> hello = link::read_program<wire::Hello>(request.hello());
+  if (!hello || hello->magic != wire::Hello::kMagic)
+    return refuse("mdh: the hello is not tickpath's");
+  if (hello->wire_version != wire::kWireVersion)
+    return refuse("mdh: speaks wire version " + std::to_string(wire::kWireVersion) +
+                  ", the peer version " + std::to_string(hello->wire_version) +
+                  "; use programs of one build");
+  if (runtime_.stopping()) return refuse("mdh: is stopping");
+  switch (hello->service) {
+    case wire::Service::kBookUpdates:
+      return accept_subscriber(request, *hello);
+    case wire::Service::kRemoteTables:
+      return accept_reader(request, *hello);
+    default:
+      return refuse("mdh: offers book updates and remote tables, no other service");
+  }
+}
+
+void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  std::array<rdma::Grant, 2> extras;
+  extras[wire::BookUpdatesGrants::kDirectory] = directory_->grant();
+  extras[wire::BookUpdatesGrants::kHeartbeat] = heartbeat_->grant();
+  const wire::Hello ours = answer();
+  publisher_->accept(request, link::bytes_of(ours), extras);
+  std::uint32_t newest = 0;  // ids grow: the highest is the one just made
+  for (const link::SubscriberStatus& status : publisher_->subscribers())
+    newest = std::max(newest, status.id);
+  subscriber_names_[newest] = name_of(hello);
+  log::info("subscriber {}: {}, {}", newest, name_of(hello), request.peer());
+}
+
+void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  std::array<rdma::Grant, 3> grants;
+  grants[wire::MdhTablesGrants::kDirectory] = directory_->grant();
+  grants[wire::MdhTablesGrants::kImages] = publisher_->image_grant();
+  grants[wire::MdhTablesGrants::kHeartbeat] = heartbeat_->grant();
+  const wire::Hello ours = answer();
+  readers_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(ours), grants));
+  log::info("reader of tables: {}, {}", name_of(hello), request.peer());
+}
+
+void MdhApplication::drop_departed() {
+  std::erase_if(readers_,
+                [](const std::unique_ptr<link::Connection>& reader) { return reader->failed(); });
+  const std::vector<link::SubscriberStatus> present = publisher_->subscribers();
+  std::erase_if(subscriber_names_, [&present](const auto& known) {
+    const bool here = std::any_of(present.begin(), present.end(), [&known](const auto& status) {
+      return status.id == known.first;
+    });
+    if (!here) log::info("subscriber {} ({}) has left", known.first, known.second);
+    return !here;
+  });
+}
+
+// ------------------------------------------------------------------------------------- status
+
+void MdhApplication::register_counters() {
+  control::Counters& out = runtime_.counters();
+  const FeedCounters& feed = datapath_->feed().counters();
+  out.add("feed", "packets", feed.packets);
+  out.add("feed", "messages", feed.messages, Weight::kKey);
+  out.add("feed", "next_sequence", feed.next_sequence);
+  out.add("feed", "gaps", feed.gaps, Weight::kKey);
+  out.add("feed", "missed_messages", feed.missed_messages, Weight::kKey);
+  out.add("feed", "duplicate_packets", feed.duplicate_packets);
+  out.add("feed", "duplicate_messages", feed.duplicate_messages);
+  out.add("feed", "malformed_packets", feed.malformed_packets);
+  out.add("feed", "malformed_messages", feed.malformed_messages);
+  out.add("feed", "heartbeats", feed.heartbeats);
+  out.add("feed", "sessions", feed.sessions);
+  out.add("feed", "silences", feed.silences);
+  out.add("feed", "kernel_drops", datapath_->socket_counters().kernel_drops, Weight::kKey);
+  out.add("feed", "receive_errors", datapath_->socket_counters().receive_errors);
+  for (std::size_t type = 0; type < feed.by_type.size(); ++type)
+    if (itch::length_of(static_cast<char>(type)) > 0)
+      out.add("messages", std::string(1, static_cast<char>(type)), feed.by_type[type]);
+  const book::BookSet& books = datapath_->feed().books();
+  out.add("book", "instruments", feed.instruments, Weight::kKey);
+  out.add("book", "unlisted", feed.unlisted);
+  out.add("book", "orders", [&books] { return books.orders_resting(); });
+  out.add("book", "orders_max_seen", [&books] { return books.orders_resting_max(); });
+  for (std::size_t status = 0; status < book::kStatusCount; ++status)
+    out.add("book", book::to_string(static_cast<book::Status>(status)),
+            [&books, status] { return books.count(static_cast<book::Status>(status)); });
+  const link::PublisherCounters& publish = publisher_->counters();
+  out.add("publish", "published", publish.published, Weight::kKey);
+  out.add("publish", "slots_posted", publish.slots_posted);
+  out.add("publish", "slots_skipped", publish.slots_skipped);
+  out.add("publish", "images_flushed", publish.images_flushed);
+  out.add("publish", "subscribers_lost", publish.subscribers_lost);
+  out.add(
+      "publish", "subscribers", [this] { return subscriber_names_.size(); }, Weight::kKey);
+  out.add("publish", "readers", [this] { return readers_.size(); });
+  out.add("publish", "refused_connections", [this] { return refused_connections_; });
+}
+
+void MdhApplication::describe(control::Json& status) {
+  const FeedCounters& feed = datapath_->feed().counters();
+  status["feed"] = {{"group", config::format_address(config_.feed_group)},
+                    {"session", session_text(feed)},
+                    {"state", to_string(static_cast<wire::FeedState>(feed.state.get()))},
+                    {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
+  status["subscribers"] = control::Json::array();
+  for (const link::SubscriberStatus& peer : publisher_->subscribers())
+    status["subscribers"].push_back(
+        {{"name", subscriber_names_[peer.id]},
+         {"peer", peer.peer},
+         {"mode", peer.mode == link::RingMode::kPoll ? "poll" : "immediate"},
+         {"ring_slots", peer.depth},
+         {"joined_at", peer.join_sequence},
+         {"skipped", peer.skipped}});
+}
+
+// --------------------------------------------------------------------------------------- end
+
+bool MdhApplication::drained(std::string& why) {
+  if (datapath_->closed()) return true;
+  why = "subscribers have not been told the final count";
+  return false;
+}
+
+void MdhApplication::on_stopped() {
+  watch_.cancel();
+  const std::uint64_t published = publisher_->counters().published.get();
+  for (const link::SubscriberStatus& peer : publisher_->subscribers()) {
+    if (peer.lost) continue;  // nobody can say how far it came
+    flows_.push_back({subscriber_names_[peer.id], published - peer.join_sequence, 0, 0});
+  }
+}
+
+void MdhApplication::summarize(control::Summary& summary) {
+  const FeedCounters& feed = datapath_->feed().counters();
+  summary.ticks = flows_;
+  summary.feed_messages = feed.messages.get();
+  summary.feed_messages_missed = feed.missed_messages.get();
+}
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,33 @@
+// The configuration of mdh; config/demo/mdh.toml shows it in use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/config/config.hpp"
+#include "common/control/common_config.hpp"
+
+namespace tickpath::mdh {
+
+struct MdhConfig {
+  control::CommonConfig common;
+
+  config::Address feed_group{"239.255.7.1", 7701};
+  std::string feed_interface = "127.0.0.1";
+  std::int64_t feed_receive_buffer_bytes = std::int64_t{8} << 20;
+  std::uint32_t feed_datagram_bytes = 2048;
+  std::uint32_t feed_batch = 16;
+  std::int64_t feed_silence_timeout_ns = 3'000'000'000;
+
+  std::uint32_t instruments_max = 16'384;
+  std::uint32_t orders_max = 1u << 20;
+  std::uint32_t levels_max = 1u << 18;
+
+  std::uint32_t publish_ring_slots_max = 1u << 20;
+  std::uint32_t publish_images_per_flush = 64;
+  std::int64_t publish_image_delay_ns = 200'000;
+};
+
+config::Schema<MdhConfig> mdh_schema();
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,95 @@
+// The one polling thread of mdh: socket, books, fabric.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/control/datapath.hpp"
+#include "common/link/heartbeat.hpp"
+#include "common/link/publisher.hpp"
+#include "common/link/remote_table.hpp"
+#include "common/net/multicast.hpp"
+#include "common/wire/book_image.hpp"
+#include "common/wire/book_update.hpp"
+#include "common/wire/directory.hpp"
+#include "mdh/config.hpp"
+#include "mdh/feed.hpp"
+
+namespace tickpath::mdh {
+
+using BookPublisher = link::Publisher<wire::BookUpdate, wire::BookImage>;
+using DirectoryTable = link::TableOwner<wire::DirectoryEntry>;
+
+// Puts a feed's updates on the fabric.
+class FabricSink final : public UpdateSink {
+ public:
+  FabricSink(BookPublisher& publisher, DirectoryTable& directory) noexcept
+      : publisher_(publisher), directory_(directory) {}
+  void publish(const wire::BookUpdate& update) noexcept override { publisher_.publish(update); }
+  void mark_dirty(std::uint32_t id) noexcept override { publisher_.mark_dirty(id); }
+  void store_row(const wire::DirectoryEntry& row) noexcept override {
+    directory_.store(row.instrument_id, row);
+  }
+
+ private:
+  BookPublisher& publisher_;
+  DirectoryTable& directory_;
+};
+
+// One writer, the datapath thread; any thread reads.
+struct SocketCounters {
+  Counter kernel_drops;  // datagrams that found the socket's buffer full
+  Counter receive_errors;
+};
+
+class MdhDatapath final : public control::Datapath {
+ public:
+  // Control thread. Everything given outlives the datapath; channel wakes a parked thread and may
+  // be nullptr. Throws Error: the socket, the memory.
+  MdhDatapath(const MdhConfig& config, BookPublisher& publisher, DirectoryTable& directory,
+              link::Heartbeat& heartbeat, rdma::CompletionChannel* channel,
+              trace::TraceWriter& trace, log::HotLog& log);
+
+  bool turn() noexcept override;
+  bool arm() noexcept override;
+  std::span<const int> wake_descriptors() const noexcept override { return wake_; }
+  void woken() noexcept override;
+
+  // Any thread: empties the socket, publishes what is left, tells subscribers the final count.
+  void close() noexcept;
+  // Any thread: true once all of them know it.
+  bool closed() const noexcept;
+
+  const Feed& feed() const noexcept { return feed_; }
+  const SocketCounters& socket_counters() const noexcept { return socket_; }
+  const net::UdpMulticastReceiver& receiver() const noexcept { return receiver_; }
+
+ private:
+  std::size_t receive(TscTicks& now) noexcept;
+  void flush_images(bool drained, TscTicks now) noexcept;
+  void finish() noexcept;
+
+  BookPublisher& publisher_;
+  link::Heartbeat& heartbeat_;
+  rdma::CompletionChannel* channel_;
+  log::HotLog& log_;
+  FabricSink sink_;
+  Feed feed_;
+  net::UdpMulticastReceiver receiver_;
+  net::ReceiveBatch batch_;
+  std::size_t batch_size_;
+  std::size_t datagram_bytes_;
+  TscTicks image_delay_;
+  TscTicks last_flush_{0};
+  std::array<int, 2> wake_storage_{};
+  std::span<const int> wake_;
+  SocketCounters socket_;
+  std::atomic<bool> close_requested_{false};
+  std::atomic<bool> closed_{false};
+  bool closing_ = false;
+};
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,174 @@
+// Packets, sessions, and the state of the feed. Messages are in feed_messages.cpp.
+#include "mdh/feed.hpp"
+
+#include <cstring>
+
+#include "mdh/notes.hpp"
+
+namespace tickpath::mdh {
+namespace {
+
+// Packets of one burst.
+constexpr std::size_t kBurstPackets = 1'024;
+// Messages of one burst: the most that one datagram of 65,507 bytes can hold (blocks without
+// content), so that any packet fits an empty burst.
+constexpr std::size_t kBurstMessages = 32'768;
+
+}  // namespace
+
+Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& trace,
+           log::HotLog& log)
+    : options_(options),
+      sink_(sink),
+      trace_(trace),
+      log_(log),
+      books_(options.book),
+      instruments_(options.instruments_max),
+      handler_(*this),
+      lookahead_(books_),
+      silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {
+  packets_.reserve(kBurstPackets);
+  messages_.reserve(kBurstMessages);
+}
+
+void Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
+  counters_.packets.add();
+  itch::mold::PacketCursor cursor(packet);
+  if (packets_.size() == kBurstPackets ||
+      messages_.size() + cursor.header().messages() > kBurstMessages)
+    process();
+  const std::size_t first = messages_.size();
+  for (std::span<const std::byte> message; cursor.next(message);) {
+    if (messages_.size() == kBurstMessages) break;  // more than any datagram holds
+    messages_.push_back(message);
+  }
+  if (cursor.status() != itch::mold::PacketStatus::kOk) [[unlikely]] {
+    messages_.resize(first);
+    counters_.malformed_packets.add();
+    log_.note(Note::kMalformedPacket, packet.size(), static_cast<std::uint64_t>(cursor.status()));
+    return;
+  }
+  packets_.push_back({cursor.header(), arrival, first});
+}
+
+void Feed::on_truncated(std::size_t limit_bytes) noexcept {
+  counters_.packets.add();
+  counters_.malformed_packets.add();
+  log_.note(Note::kTruncatedPacket, limit_bytes);
+}
+
+void Feed::process() noexcept {
+  lookahead_.begin(messages_);
+  for (std::size_t i = 0; i < packets_.size(); ++i) {
+    const Packet& packet = packets_[i];
+    const Verdict verdict = sequencer_.accept(packet.header);
+    current_ = {packet.header.sequence_number, packet.arrival.tsc};
+    if (verdict.kind == Verdict::Kind::kMalformed) [[unlikely]] {
+      counters_.malformed_packets.add();
+      log_.note(Note::kMalformedPacket, itch::mold::kHeaderBytes,
+                static_cast<std::uint64_t>(itch::mold::PacketStatus::kOk));
+      continue;
+    }
+    last_packet_ = packet.arrival.tsc;
+    on_verdict(verdict, packet);
+    if (verdict.kind == Verdict::Kind::kDeliver) deliver(packet, verdict.skip);
+  }
+  counters_.next_sequence.set(sequencer_.expected());
+  packets_.clear();
+  messages_.clear();
+}
+
+void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
+  const std::size_t end = packet.first + packet.header.messages();
+  current_.sequence += skip;
+  for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
+    lookahead_.step(messages_, at);
+    handle(messages_[at], packet.arrival.kernel_realtime_ns);
+  }
+}
+
+void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
+  if (verdict.new_session) [[unlikely]]
+    begin_session(packet.header.sequence_number);
+  if (verdict.missed > 0) [[unlikely]] {
+    gapped_ = true;
+    counters_.gaps.add();
+    counters_.missed_messages.add(verdict.missed);
+    log_.note(Note::kGap, verdict.missed_from, verdict.missed);
+  }
+  if (silent_) [[unlikely]] {
+    silent_ = false;
+    log_.note(Note::kResumed, sequencer_.expected());
+  }
+  switch (verdict.kind) {
+    case Verdict::Kind::kDeliver:
+      counters_.duplicate_messages.add(verdict.skip);
+      break;
+    case Verdict::Kind::kNothing:
+      counters_.heartbeats.add();
+      break;
+    case Verdict::Kind::kDuplicate:
+      counters_.duplicate_packets.add();
+      counters_.duplicate_messages.add(packet.header.messages());
+      break;
+    case Verdict::Kind::kEndOfSession:
+      if (!ended_) log_.note(Note::kEndOfSession, sequencer_.expected());
+      ended_ = true;
+      break;
+    case Verdict::Kind::kMalformed:
+      break;
+  }
+  update_state();
+}
+
+void Feed::begin_session(std::uint64_t sequence) noexcept {
+  if (counters_.sessions.get() > 0) drop_books();
+  gapped_ = false;
+  ended_ = false;
+  state_ = wire::FeedState::kUnknown;
+  counters_.sessions.add();
+  for (std::size_t part = 0; part < 2; ++part) {
+    std::uint64_t text = 0;
+    const auto& characters = sequencer_.session().characters;
+    std::memcpy(&text, characters.data() + part * 8, part == 0 ? 8 : 2);
+    counters_.session_text[part].set(text);
+  }
+  log_.note(Note::kSession, sequence);
+}
+
+// Sequence numbers, locates and orders of another session mean nothing any more.
+void Feed::drop_books() noexcept {
+  state_ = wire::FeedState::kUnknown;
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
+    const Instrument& instrument = instruments_[id];
+    if (!instrument.listed) continue;
+    const bool had_orders = books_.orders(instrument.locate, Side::kBuy) > 0 ||
+                            books_.orders(instrument.locate, Side::kSell) > 0;
+    books_.clear(instrument.locate);
+    if (had_orders) publish_instrument(id, wire::UpdateKind::kBookCleared);
+    sink_.mark_dirty(id);
+  }
+  books_.clear();  // of locates that the directory had no room for
+  instruments_.end_session();
+}
+
+void Feed::on_silence(TscTicks now) noexcept {
+  if (silent_ || ended_) return;
+  silent_ = true;
+  counters_.silences.add();
+  log_.note(Note::kSilent, ticks_.to_ns(now - last_packet_) / 1'000'000);
+  update_state();
+}
+
+void Feed::update_state() noexcept {
+  const wire::FeedState state = ended_                 ? wire::FeedState::kEnded
+                                : (gapped_ || silent_) ? wire::FeedState::kStale
+                                                       : wire::FeedState::kGood;
+  if (state == state_) [[likely]]
+    return;
+  state_ = state;
+  counters_.state.set(static_cast<std::uint64_t>(state));
+  publish_state();
+}
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,161 @@
+// The market data handler without sockets and fabric: packets in, updates and images out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/base/units.hpp"
+#include "common/book/book.hpp"
+#include "common/clock/clock.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "common/log/hot_log.hpp"
+#include "common/trace/stamp.hpp"
+#include "common/wire/book_image.hpp"
+#include "mdh/book_handler.hpp"
+#include "mdh/instruments.hpp"
+#include "mdh/sequencer.hpp"
+#include "mdh/update_sink.hpp"
+
+namespace tickpath::mdh {
+
+struct FeedOptions {
+  std::uint32_t instruments_max = 16'384;
+  book::Options book;
+  // Without any packet for so long (MoldUDP64 senders beat every second) the feed counts as stale.
+  std::uint64_t silence_timeout_ns = 0;  // 0: never
+};
+
+// One writer, the datapath thread; any thread reads.
+struct FeedCounters {
+  Counter packets;
+  Counter heartbeats;
+  Counter messages;                  // taken in sequence, malformed ones included
+  std::array<Counter, 128> by_type;  // of those, by ITCH type character
+  Counter updates;                   // published, announcements included
+  Counter sessions;
+  Counter gaps;
+  Counter missed_messages;
+  Counter duplicate_packets;
+  Counter duplicate_messages;  // in packets that were new in part, too
+  Counter malformed_packets;
+  Counter malformed_messages;
+  Counter silences;
+  Counter unlisted;  // instruments without room in the directory
+  Counter instruments;
+  Counter state;  // wire::FeedState
+  Counter next_sequence;
+  std::array<Counter, 2> session_text;  // the ten characters, eight and two
+};
+
+// When a packet came.
+struct Arrival {
+  std::int64_t kernel_realtime_ns = 0;  // 0: unknown
+  TscTicks tsc{0};                      // in user space
+};
+
+// All members belong to the datapath thread except where noted; none allocates after construction.
+class Feed {
+ public:
+  // Everything given outlives the feed. Throws Error when memory is short.
+  Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& trace, log::HotLog& log);
+
+  // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
+  // is in full order is delivered in order; malformed ones are dropped whole.
+  void collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept;
+  // Handles what was collected. Knowing the whole burst, it fetches what later messages will touch
+  // while it works on earlier ones.
+  void process() noexcept;
+  void on_packet(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
+    collect(packet, arrival);
+    process();
+  }
+  // A datagram that did not fit its buffer.
+  void on_truncated(std::size_t limit_bytes) noexcept;
+  // Each turn: notices silence.
+  void on_time(TscTicks now) noexcept {
+    if (silence_timeout_.value != 0 && now > last_packet_ && now - last_packet_ > silence_timeout_)
+        [[unlikely]]
+      on_silence(now);
+  }
+
+  // The instrument as it is now; ring_sequence is left alone.
+  void fill_image(std::uint32_t instrument_id, wire::BookImage& image) const noexcept;
+
+  wire::FeedState state() const noexcept { return state_; }
+  const book::BookSet& books() const noexcept { return books_; }
+  const Instruments& instruments() const noexcept { return instruments_; }
+  const FeedCounters& counters() const noexcept { return counters_; }  // any thread
+
+ private:
+  struct Packet {
+    itch::mold::PacketHeader header;
+    Arrival arrival;
+    std::size_t first;  // of its messages in messages_
+  };
+  struct Current {  // the message at hand
+    std::uint64_t sequence = 0;
+    TscTicks rx{0};
+  };
+  // BookHandler for orders, the feed itself for what concerns instruments.
+  class MessageHandler final : public BookHandler {
+   public:
+    explicit MessageHandler(Feed& feed) noexcept : BookHandler(feed.books_), feed_(feed) {}
+    using BookHandler::operator();
+    void operator()(const itch::AddOrder& m) noexcept;
+    void operator()(const itch::AddOrderMpid& m) noexcept;
+    void operator()(const itch::StockDirectory& m) noexcept;
+    void operator()(const itch::StockTradingAction& m) noexcept;
+    void operator()(const itch::OperationalHalt& m) noexcept;
+
+   private:
+    Feed& feed_;
+  };
+
+  void deliver(const Packet& packet, std::size_t skip) noexcept;
+  void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
+  void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
+  void begin_session(std::uint64_t sequence) noexcept;
+  void drop_books() noexcept;
+  void on_silence(TscTicks now) noexcept;
+  void update_state() noexcept;
+
+  std::uint32_t list(book::Locate locate, const itch::Stock& symbol) noexcept;
+  void publish(const Event& event) noexcept;
+  void publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept;
+  void publish_state() noexcept;
+  void send(wire::BookUpdate& update, std::uint32_t id) noexcept;
+  void complete(wire::BookUpdate& update, const Instrument& instrument) const noexcept;
+  void on_unlisted(book::Locate locate) noexcept;
+  void on_refused(const Event& event) noexcept;
+  wire::FeedState state_of(const Instrument& instrument) const noexcept {
+    return instrument.incomplete && state_ == wire::FeedState::kGood ? wire::FeedState::kStale
+                                                                     : state_;
+  }
+
+  FeedOptions options_;
+  UpdateSink& sink_;
+  trace::TraceWriter& trace_;
+  log::HotLog& log_;
+  book::BookSet books_;
+  Instruments instruments_;
+  Sequencer sequencer_;
+  MessageHandler handler_;
+  Lookahead lookahead_;
+  std::vector<Packet> packets_;                       // of the burst; fixed capacity
+  std::vector<std::span<const std::byte>> messages_;  // likewise
+  Current current_;
+  TscTicks last_packet_{~std::uint64_t{0}};  // before the first packet nothing is silent
+  wire::FeedState state_ = wire::FeedState::kUnknown;
+  bool gapped_ = false;  // in this session
+  bool silent_ = false;
+  bool ended_ = false;
+  clock::TickConverter ticks_;
+  TscTicks silence_timeout_;
+  FeedCounters counters_;
+};
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,210 @@
+// One message after the other: decode, book, publish.
+#include <limits>
+
+#include "mdh/feed.hpp"
+#include "mdh/notes.hpp"
+
+namespace tickpath::mdh {
+namespace {
+
+std::uint32_t saturated(std::uint64_t shares) noexcept {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(shares < most ? shares : most);
+}
+
+wire::TradingState trading_state_of(char state) noexcept {
+  switch (state) {
+    case itch::StockTradingAction::kHalted:
+      return wire::TradingState::kHalted;
+    case itch::StockTradingAction::kPaused:
+      return wire::TradingState::kPaused;
+    case itch::StockTradingAction::kQuotationOnly:
+      return wire::TradingState::kQuotationOnly;
+    case itch::StockTradingAction::kTrading:
+      return wire::TradingState::kTrading;
+    default:
+      return wire::TradingState::kUnknown;
+  }
+}
+
+}  // namespace
+
+void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept {
+  const std::uint64_t sequence = current_.sequence;
+  if (kernel_ns != 0) trace_.stamp_realtime(trace::Hop::kMdhKernelRx, sequence, kernel_ns);
+  trace_.stamp_at(trace::Hop::kMdhRx, sequence, current_.rx);
+  const itch::DecodeStatus status = itch::decode(message, handler_);
+  Event event = handler_.event();
+  counters_.messages.add();
+  if (status != itch::DecodeStatus::kOk) [[unlikely]] {
+    counters_.malformed_messages.add();
+    log_.note(Note::kMalformedMessage, sequence,
+              message.empty() ? 0 : static_cast<std::uint64_t>(message[0]), message.size());
+    event = {};
+  } else {
+    counters_.by_type[static_cast<std::size_t>(message[0]) & 127].add();
+  }
+  trace_.stamp(trace::Hop::kMdhBook, sequence);
+  publish(event);
+  trace_.stamp(trace::Hop::kMdhPosted, sequence);
+  if (event.status != book::Status::kOk) [[unlikely]]
+    on_refused(event);
+}
+
+void Feed::MessageHandler::operator()(const itch::AddOrder& m) noexcept {
+  if (feed_.instruments_.id_of(m.header.stock_locate) == wire::kNoInstrument) [[unlikely]]
+    feed_.list(m.header.stock_locate, m.stock);
+  BookHandler::operator()(m);
+}
+
+void Feed::MessageHandler::operator()(const itch::AddOrderMpid& m) noexcept {
+  if (feed_.instruments_.id_of(m.header.stock_locate) == wire::kNoInstrument) [[unlikely]]
+    feed_.list(m.header.stock_locate, m.stock);
+  BookHandler::operator()(m);
+}
+
+void Feed::MessageHandler::operator()(const itch::StockDirectory& m) noexcept {
+  information(m.header);
+  const std::uint32_t id = feed_.instruments_.list(m.header.stock_locate, m.stock);
+  if (id == wire::kNoInstrument) return feed_.on_unlisted(m.header.stock_locate);
+  wire::DirectoryEntry& row = feed_.instruments_.entry(id);
+  row.round_lot_shares = m.round_lot_size;
+  row.market_category = m.market_category;
+  row.financial_status = m.financial_status_indicator;
+  feed_.sink_.store_row(row);
+  feed_.counters_.instruments.set(feed_.instruments_.size());
+  set_kind(wire::UpdateKind::kDirectory);
+}
+
+void Feed::MessageHandler::operator()(const itch::StockTradingAction& m) noexcept {
+  information(m.header);
+  const std::uint32_t id = feed_.list(m.header.stock_locate, m.stock);
+  if (id == wire::kNoInstrument) return;
+  feed_.instruments_[id].trading = trading_state_of(m.trading_state);
+  set_kind(wire::UpdateKind::kTradingState);
+}
+
+// 1.2.8: 'Q' is the Nasdaq market, whose feed this is; halts elsewhere do not stop trading here.
+void Feed::MessageHandler::operator()(const itch::OperationalHalt& m) noexcept {
+  information(m.header);
+  const std::uint32_t id = feed_.list(m.header.stock_locate, m.stock);
+  if (id == wire::kNoInstrument || m.market_code != 'Q') return;
+  feed_.instruments_[id].operational_halt = m.operational_halt_action == 'H';
+  set_kind(wire::UpdateKind::kTradingState);
+}
+
+// The instrument of a message that names its symbol; announced when it is new.
+std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcept {
+  const std::uint32_t known = instruments_.id_of(locate);
+  if (known != wire::kNoInstrument) [[likely]]
+    return known;
+  const std::uint32_t id = instruments_.list(locate, symbol);
+  if (id == wire::kNoInstrument) {
+    on_unlisted(locate);
+    return id;
+  }
+  counters_.instruments.set(instruments_.size());
+  sink_.store_row(instruments_.entry(id));
+  publish_instrument(id, wire::UpdateKind::kDirectory);
+  return id;
+}
+
+void Feed::on_unlisted(book::Locate locate) noexcept {
+  counters_.unlisted.add();
+  log_.note(Note::kDirectoryFull, locate);
+}
+
+void Feed::publish(const Event& event) noexcept {
+  const std::uint32_t id = instruments_.id_of(event.locate);
+  wire::BookUpdate update{};
+  update.exchange_time_ns = event.exchange_time_ns;
+  update.price = event.price;
+  update.shares = event.shares;
+  update.kind = event.kind;
+  update.side = event.side;
+  if (id == wire::kNoInstrument) [[unlikely]] {
+    update.set_states(state_, wire::TradingState::kUnknown);
+    return send(update, id);
+  }
+  Instrument& instrument = instruments_[id];
+  if (event.kind == wire::UpdateKind::kExecute || event.kind == wire::UpdateKind::kTrade) {
+    instrument.last_trade_price = event.price;
+    instrument.last_trade_shares = event.shares;
+  }
+  instrument.exchange_time_ns = event.exchange_time_ns;
+  instrument.trace_id = current_.sequence;
+  complete(update, instrument);
+  send(update, id);
+  // Nothing that an image shows depends on other messages.
+  if (event.kind != wire::UpdateKind::kInformation) sink_.mark_dirty(id);
+}
+
+// Quote and states of the instrument after the message.
+void Feed::complete(wire::BookUpdate& update, const Instrument& instrument) const noexcept {
+  const book::Quote bid = books_.best(instrument.locate, Side::kBuy);
+  const book::Quote ask = books_.best(instrument.locate, Side::kSell);
+  update.best_bid = bid.price;
+  update.best_bid_shares = saturated(bid.shares);
+  update.best_ask = ask.price;
+  update.best_ask_shares = saturated(ask.shares);
+  update.set_states(state_of(instrument), instrument.trading_state());
+}
+
+void Feed::send(wire::BookUpdate& update, std::uint32_t id) noexcept {
+  update.trace_id = current_.sequence;
+  update.received_tsc = current_.rx.value;
+  update.instrument_id = id;
+  sink_.publish(update);
+  counters_.updates.add();
+}
+
+// An update that no single message stands for.
+void Feed::publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept {
+  wire::BookUpdate update{};
+  update.kind = kind;
+  update.side = Side{0};
+  update.exchange_time_ns = instruments_[id].exchange_time_ns;
+  complete(update, instruments_[id]);
+  send(update, id);
+  sink_.mark_dirty(id);
+}
+
+void Feed::publish_state() noexcept {
+  wire::BookUpdate update{};
+  update.kind = wire::UpdateKind::kFeedState;
+  update.side = Side{0};
+  update.set_states(state_, wire::TradingState::kUnknown);
+  send(update, wire::kNoInstrument);
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id) sink_.mark_dirty(id);
+}
+
+// The book counts every refusal; here only what makes a book untrustworthy is told.
+void Feed::on_refused(const Event& event) noexcept {
+  if (event.status != book::Status::kOrdersFull && event.status != book::Status::kLevelsFull)
+    return;
+  const std::uint32_t id = instruments_.id_of(event.locate);
+  log_.note(Note::kBookFull, current_.sequence, static_cast<std::uint64_t>(event.status), id);
+  if (id == wire::kNoInstrument || instruments_[id].incomplete) return;
+  instruments_[id].incomplete = true;
+  publish_instrument(id, wire::UpdateKind::kFeedState);
+}
+
+void Feed::fill_image(std::uint32_t instrument_id, wire::BookImage& image) const noexcept {
+  const Instrument& instrument = instruments_[instrument_id];
+  image.trace_id = instrument.trace_id;
+  image.exchange_time_ns = instrument.exchange_time_ns;
+  image.instrument_id = instrument_id;
+  image.last_trade_price = instrument.last_trade_price;
+  image.last_trade_shares = instrument.last_trade_shares;
+  image.states = static_cast<std::uint8_t>(static_cast<unsigned>(state_of(instrument)) |
+                                           static_cast<unsigned>(instrument.trading_state()) << 4);
+  for (const Side side : {Side::kBuy, Side::kSell}) {
+    std::array<book::LevelView, wire::kImageLevels> levels{};
+    if (instrument.listed) books_.levels(instrument.locate, side, levels);
+    wire::ImageLevel* const out = side == Side::kBuy ? image.bids : image.asks;
+    for (std::size_t i = 0; i < wire::kImageLevels; ++i)
+      out[i] = {levels[i].price, saturated(levels[i].shares), levels[i].orders};
+  }
+}
+
+}  // namespace tickpath::mdh

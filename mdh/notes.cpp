@@ -1,0 +1,33 @@
+#include "mdh/notes.hpp"
+
+namespace tickpath::mdh {
+
+void define_notes(log::HotLog& log) {
+  using log::Level;
+  log.define(Note::kSession, Level::kInfo, "feed: a session begins; first packet at sequence {}");
+  log.define(
+      Note::kGap, Level::kWarning,
+      "feed: gap: from sequence {} on {} messages are missing; every book is stale until the "
+      "next session");
+  log.define(Note::kEndOfSession, Level::kInfo, "feed: end of session; next sequence {}");
+  log.define(Note::kSilent, Level::kWarning,
+             "feed: no packet for {} ms; every book counts as stale until the feed resumes (is the "
+             "sender up, is feed.group right?)");
+  log.define(Note::kResumed, Level::kInfo, "feed: resumed; next sequence {}");
+  log.define(Note::kMalformedPacket, Level::kWarning,
+             "feed: malformed packet of {} bytes dropped (MoldUDP64 status {})");
+  log.define(Note::kMalformedMessage, Level::kWarning,
+             "feed: message {} of type {} with {} bytes is none of ITCH 5.0's; passed over");
+  log.define(Note::kTruncatedPacket, Level::kWarning,
+             "feed: a datagram of more than {} bytes was cut and dropped; raise "
+             "feed.datagram_bytes");
+  log.define(Note::kBookFull, Level::kError,
+             "book: no room for the order of message {} (status {}); instrument {} is stale from "
+             "here on; raise book.orders_max or book.levels_max",
+             2);
+  log.define(Note::kDirectoryFull, Level::kError,
+             "directory: no room for the instrument with locate {}; raise instruments_max", 2);
+  log.define(Note::kReceiveFailed, Level::kError, "feed: receiving failed, errno {}", 1);
+}
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,27 @@
+// What the datapath tells the log.
+#pragma once
+
+#include <cstdint>
+
+#include "common/log/hot_log.hpp"
+
+namespace tickpath::mdh {
+
+enum class Note : std::uint8_t {
+  kSession,           // first sequence number
+  kGap,               // first missing, how many
+  kEndOfSession,      // next sequence number
+  kSilent,            // milliseconds
+  kResumed,           // next sequence number
+  kMalformedPacket,   // size, itch::mold::PacketStatus
+  kMalformedMessage,  // sequence number, type, length
+  kTruncatedPacket,   // size
+  kBookFull,          // sequence number, book::Status, instrument
+  kDirectoryFull,     // locate
+  kReceiveFailed,     // errno
+};
+
+// Control thread, before the datapath starts.
+void define_notes(log::HotLog& log);
+
+}  // namespace tickpath::mdh

@@ -1,0 +1,24 @@
+// Where a feed's updates go: the fabric in the program, a vector in tests.
+#pragma once
+
+#include <cstdint>
+
+#include "common/wire/book_update.hpp"
+#include "common/wire/directory.hpp"
+
+namespace tickpath::mdh {
+
+// Called by the datapath thread; noexcept, no allocation, no system call.
+class UpdateSink {
+ public:
+  virtual void publish(const wire::BookUpdate& update) noexcept = 0;
+  // The instrument's image no longer shows its latest state. After publish().
+  virtual void mark_dirty(std::uint32_t instrument_id) noexcept = 0;
+  // A row is new or has changed. Before the update that tells of it.
+  virtual void store_row(const wire::DirectoryEntry& row) noexcept = 0;
+
+ protected:
+  ~UpdateSink() = default;
+};
+
+}  // namespace tickpath::mdh
