@@ -192,9 +192,9 @@ class Schema {
 
   // A rule between keys: `void(const S&, Problems&)`, run when every single value is in range.
   template <class Check>
-  void check(Check check) {
-    core_->add_check([check](const void* config, Problems& problems) {
-      check(*static_cast<const S*>(config), problems);
+  void check(Check rule) {
+    core_->add_check([rule](const void* config, Problems& problems) {
+      rule(*static_cast<const S*>(config), problems);
     });
   }
 

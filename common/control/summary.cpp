@@ -54,6 +54,7 @@ Json to_json(const Summary& summary) {
   json["open_orders"] = summary.open_orders;
   json["feed_messages"] = summary.feed_messages;
   json["feed_messages_missed"] = summary.feed_messages_missed;
+  json["details"] = summary.details;
   return json;
 }
 
@@ -74,6 +75,7 @@ Summary summary_from_json(const Json& json) {
     json.at("open_orders").get_to(summary.open_orders);
     json.at("feed_messages").get_to(summary.feed_messages);
     json.at("feed_messages_missed").get_to(summary.feed_messages_missed);
+    if (json.contains("details")) json.at("details").get_to(summary.details);
     return summary;
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("not a summary: ") + error.what());

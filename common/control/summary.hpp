@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,20 +69,21 @@ struct StrategyFlow {
 };
 
 struct Summary {
-  std::string program;                      // filled in by the skeleton: "oeg"
-  std::string name;                         // likewise: the instance's name
-  std::optional<std::uint8_t> strategy_id;  // strategy only
-  std::optional<RequestFlow> orders;        // new orders: strategy, oeg, sim
-  std::optional<RequestFlow> changes;       // cancels and replacements: strategy, oeg, sim
-  std::optional<ReportFlow> reports;        // strategy, oeg, sim
-  std::vector<StrategyFlow> strategies;     // oeg
-  std::vector<PositionSummary> positions;   // strategy (its own), oeg, risk, sim
-  bool has_positions = false;               // set it even when there are none
-  std::vector<RingFlow> ticks;              // mdh: one a subscriber; strategy, risk: one
-  std::vector<RingFlow> events;             // oeg: one a drop-copy reader; risk: one
-  std::uint64_t open_orders = 0;            // at the end
-  std::uint64_t feed_messages = 0;          // sim: replayed; mdh: taken in sequence
-  std::uint64_t feed_messages_missed = 0;   // mdh: gaps
+  std::string program;                           // filled in by the skeleton: "oeg"
+  std::string name;                              // likewise: the instance's name
+  std::optional<std::uint8_t> strategy_id;       // strategy only
+  std::optional<RequestFlow> orders;             // new orders: strategy, oeg, sim
+  std::optional<RequestFlow> changes;            // cancels and replacements: strategy, oeg, sim
+  std::optional<ReportFlow> reports;             // strategy, oeg, sim
+  std::vector<StrategyFlow> strategies;          // oeg
+  std::vector<PositionSummary> positions;        // strategy (its own), oeg, risk, sim
+  bool has_positions = false;                    // set it even when there are none
+  std::vector<RingFlow> ticks;                   // mdh: one a subscriber; strategy, risk: one
+  std::vector<RingFlow> events;                  // oeg: one a drop-copy reader; risk: one
+  std::uint64_t open_orders = 0;                 // at the end
+  std::uint64_t feed_messages = 0;               // sim: replayed; mdh: taken in sequence
+  std::uint64_t feed_messages_missed = 0;        // mdh: gaps
+  std::map<std::string, std::uint64_t> details;  // what else a person may want to know
 };
 
 // The file's format. Reading throws Error naming what is missing.

@@ -54,6 +54,8 @@ class Matcher {
   // ------------------------------------------------------------------ our orders
 
   void enter(const NewOrder& request) noexcept;
+  // Rejects an order for a reason of the caller's own.
+  void refuse(const NewOrder& request, Reason reason) noexcept;
   void cancel(const CancelOrder& request) noexcept;
   void replace(const ReplaceOrder& request) noexcept;
 

@@ -67,6 +67,11 @@ void Matcher::reject(const NewOrder& request, Reason reason) noexcept {
   emit(report);
 }
 
+void Matcher::refuse(const NewOrder& request, Reason reason) noexcept {
+  counters_.new_orders.add();
+  reject(request, ids_.find(request.order_id) != nullptr ? Reason::kDuplicateId : reason);
+}
+
 void Matcher::enter(const NewOrder& request) noexcept {
   counters_.new_orders.add();
   const Reason reason = refusal(request);

@@ -1,0 +1,190 @@
+#include "sim/application.hpp"
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/log/log.hpp"
+#include "common/net/endpoint.hpp"
+#include "sim/replay/time_of_day.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+SimConfig completed(SimConfig config, const control::Runtime& runtime) {
+  if (config.orders.empty()) config.orders.emplace_back();
+  for (OrderSessionConfig& session : config.orders)
+    if (session.store.empty())
+      session.store = runtime.run_path(runtime.name() + "." + session.target + ".fixstore");
+  return config;
+}
+
+RecordingOptions recording_options(const SimConfig& config) {
+  return {config.replay.file, config.replay.stock, pace_options(config.replay)};
+}
+
+FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
+  FeedOptions options;
+  options.socket.group = net::parse_endpoint(config::format_address(config.feed.group));
+  options.socket.interface = config.feed.interface;
+  options.socket.ttl = config.feed.ttl;
+  options.socket.send_buffer_bytes = static_cast<int>(config.feed.send_buffer_bytes);
+  // Receivers tell a restarted exchange from a gap by another session (MoldUDP64 1.00, "Session").
+  options.session = itch::mold::Session(
+      config.feed.session.empty() ? fmt::format("SIM{:07}", incarnation) : config.feed.session);
+  options.packet_bytes = config.feed.packet_bytes;
+  options.packet_messages = config.feed.packet_messages;
+  return options;
+}
+
+GatewayOptions gateway_options(const SimConfig& config) {
+  GatewayOptions options;
+  for (const OrderSessionConfig& session : config.orders) {
+    fix::SessionOptions fix;
+    fix.role = fix::SessionRole::kAcceptor;
+    fix.sender = session.sender;
+    fix.target = session.target;
+    fix.store_path = session.store;
+    options.sessions.push_back(fix);
+  }
+  options.reports_pending_max = config.reports_pending_max;
+  options.ledger_rows = config.ledger_rows;
+  return options;
+}
+
+MatcherOptions matcher_options(const MatchingConfig& config, std::uint16_t incarnation) {
+  MatcherOptions options;
+  options.book = {.orders_max = config.recorded_orders_max,
+                  .levels_max = config.recorded_levels_max};
+  options.live_orders_max = config.live_orders_max;
+  options.order_ids_max = config.order_ids_max;
+  options.halt_rule = config.halted;
+  options.incarnation = incarnation;
+  return options;
+}
+
+}  // namespace
+
+SimApplication::SimApplication(const SimConfig& config, control::Runtime& runtime)
+    : config_(completed(config, runtime)),
+      runtime_(runtime),
+      incarnation_(next_incarnation(runtime.run_path(runtime.name() + ".incarnation"))),
+      queue_(config.replay.read_ahead_blocks),
+      loader_(recording_options(config_), queue_),
+      feed_(feed_options(config_, incarnation_), runtime.trace()),
+      gateway_(gateway_options(config_), runtime.trace()),
+      matcher_(matcher_options(config_.matching, incarnation_), gateway_),
+      market_(matcher_),
+      replayer_(
+          {pace_options(config_.replay), static_cast<std::uint64_t>(config_.feed.heartbeat_ns)},
+          queue_, feed_, market_),
+      datapath_(replayer_, matcher_, gateway_,
+                static_cast<std::uint64_t>(config_.replay.settle_ns)),
+      progress_(replayer_, feed_, loader_) {
+  gateway_.connect(matcher_, market_.symbols());
+  add_listeners();
+  add_counters();
+  add_commands();
+}
+
+void SimApplication::add_listeners() {
+  for (std::uint32_t i = 0; i < config_.orders.size(); ++i)
+    listeners_.push_back(std::make_unique<Listener>(config_.orders[i].listen,
+                                                    fmt::format("orders.session.{}.listen", i),
+                                                    [this, i](int socket) { accept(i, socket); }));
+}
+
+void SimApplication::accept(std::uint32_t session, int socket) {
+  const OrderSessionConfig& config = config_.orders[session];
+  if (gateway_.connected(session)) {
+    log::warning("session {}: a second connection was refused", config.target);
+    ::close(socket);
+    return;
+  }
+  log::info("session {}: connected", config.target);
+  if (datapath_.post({Command::Kind::kAttach, session, socket})) return;
+  ::close(socket);
+  runtime_.fail("the datapath thread does not take commands");
+}
+
+void SimApplication::post(Command::Kind kind) {
+  if (!datapath_.post({kind})) runtime_.fail("the datapath thread does not take commands");
+}
+
+void SimApplication::add_commands() {
+  runtime_.add_command("start", "begins the replay", [this](const control::Json&) {
+    post(Command::Kind::kStart);
+    return control::Json::object();
+  });
+  runtime_.add_command("halt", "ends the replay early; matching and heartbeats go on, books stay",
+                       [this](const control::Json&) {
+                         post(Command::Kind::kHalt);
+                         return control::Json::object();
+                       });
+}
+
+void SimApplication::on_start() {
+  loader_.start();
+  progress_.plan(recording_options(config_));
+  for (const auto& listener : listeners_) listener->start(runtime_);
+  if (config_.replay.start == StartRule::kImmediate) post(Command::Kind::kStart);
+}
+
+std::string SimApplication::not_ready_reason() {
+  // A first block is in memory when the reader is far enough ahead to replay without a stop.
+  if (loader_.messages_read() != 0 || loader_.done()) return {};
+  return "reading " + config_.replay.file;
+}
+
+void SimApplication::on_tick() {
+  watch_replay();
+  tell_events();
+  progress_.draw();
+}
+
+void SimApplication::watch_replay() {
+  if (loader_.damaged() && !damage_told_) {
+    damage_told_ = true;
+    log::error("the recording is damaged; replaying what is before the damage: {}",
+               loader_.damage());
+  }
+  const ReplayStatus status = progress_.status();
+  if (status.state == state_told_) return;
+  state_told_ = status.state;
+  log::info("replay {}: {} messages, at {}", name(status.state), status.messages_sent,
+            format_time_of_day(status.position_ns));
+  if (status.state == ReplayState::kEnded && !loader_.remarks().empty())
+    log::info("{}", loader_.remarks());
+}
+
+void SimApplication::tell_events() {
+  std::string line;
+  for (std::size_t i = 0; i < gateway_.sessions(); ++i)
+    while (gateway_.pop_event(i, line)) log::info("session {}: {}", config_.orders[i].target, line);
+}
+
+void SimApplication::begin_stop() {
+  for (const auto& listener : listeners_) listener->stop();
+  post(Command::Kind::kStop);
+}
+
+bool SimApplication::drained(std::string& why) {
+  if (datapath_.settled()) return true;
+  for (std::size_t i = 0; i < gateway_.sessions(); ++i) {
+    if (gateway_.reports_pending(i) != 0)
+      why = fmt::format("{} reports to {} are not sent", gateway_.reports_pending(i),
+                        config_.orders[i].target);
+    else if (gateway_.connected(i))
+      why = config_.orders[i].target + " has not answered the logout";
+  }
+  return false;
+}
+
+void SimApplication::on_stopped() {
+  tell_events();
+  broken_ = check_conservation(matcher_, gateway_.ledger());
+  for (const std::string& line : broken_) log::error("conservation is broken: {}", line);
+  write_ledger();
+  if (!broken_.empty()) runtime_.fail("conservation is broken; see " + config_.common.run_dir);
+}
+
+}  // namespace tickpath::sim

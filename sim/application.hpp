@@ -1,0 +1,63 @@
+// sim as a program: sets everything up, and tells the world about it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/control/program.hpp"
+#include "sim/config.hpp"
+#include "sim/datapath.hpp"
+#include "sim/orders/listener.hpp"
+#include "sim/progress.hpp"
+
+namespace tickpath::sim {
+
+class SimApplication final : public control::Application {
+ public:
+  SimApplication(const SimConfig& config, control::Runtime& runtime);
+
+  control::Datapath& datapath() override { return datapath_; }
+  void on_start() override;
+  void on_tick() override;
+  std::string not_ready_reason() override;
+  void describe(control::Json& status) override;
+  void begin_stop() override;
+  bool drained(std::string& why) override;
+  void on_stopped() override;
+  void summarize(control::Summary& summary) override;
+
+ private:
+  void add_counters();
+  void add_commands();
+  void add_listeners();
+  void accept(std::uint32_t session, int socket);
+  void post(Command::Kind kind);
+  void watch_replay();
+  void tell_events();
+  void write_ledger() const;
+
+  SimConfig config_;
+  control::Runtime& runtime_;
+  std::uint16_t incarnation_;
+  MessageQueue queue_;
+  RecordingLoader loader_;
+  FeedSender feed_;
+  OrderGateway gateway_;
+  Matcher matcher_;
+  Market market_;
+  Replayer replayer_;
+  SimDatapath datapath_;
+  Progress progress_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  ReplayState state_told_ = ReplayState::kWaiting;
+  bool damage_told_ = false;
+  std::vector<std::string> broken_;  // what conservation found
+};
+
+// The next incarnation of an exchange, kept in a file: ids made with it never return. Throws
+// SystemError.
+std::uint16_t next_incarnation(const std::string& path);
+
+}  // namespace tickpath::sim

@@ -1,0 +1,161 @@
+#include "sim/config.hpp"
+
+#include <bit>
+
+#include "common/base/error.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "sim/replay/time_of_day.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+template <class Group>
+auto in(Group SimConfig::*group, auto member) {
+  return [ group, member ](SimConfig & config) -> auto& { return (config.*group).*member; };
+}
+
+void add_replay(config::Schema<SimConfig>& schema) {
+  const auto at = [](auto member) { return in(&SimConfig::replay, member); };
+  schema
+      .path("replay.file", at(&ReplayConfig::file),
+            "Recording: ITCH 5.0 in BinaryFILE framing or a LOBSTER message file, plain or .gz")
+      .required();
+  schema.text("replay.stock", at(&ReplayConfig::stock),
+              "LOBSTER only: symbol in place of the one in the file's name");
+  schema.choice("replay.start", at(&ReplayConfig::start),
+                {{"command", StartRule::kCommand}, {"immediate", StartRule::kImmediate}},
+                "When the replay begins: at the admin command `start`, or at once");
+  schema.choice("replay.pace", at(&ReplayConfig::pace),
+                {{"recorded", PaceMode::kRecorded}, {"max", PaceMode::kMax}},
+                "As recorded (times replay.speed), or as fast as replay.max_rate allows");
+  schema.real("replay.speed", at(&ReplayConfig::speed), {0.001, 1e6}, "times",
+              "Recorded pace: 10 replays ten times as fast as it was");
+  schema.duration("replay.max_idle", at(&ReplayConfig::max_idle_ns), {0, 86'400 * kSecondNs},
+                  "Recorded pace: a longer recorded silence is cut to this; 0s: never");
+  schema.text("replay.from", at(&ReplayConfig::from),
+              "Time of day (\"09:30\"); what was recorded before is sent at replay.max_rate, so "
+              "that books are complete. Empty: from the start");
+  schema.text("replay.to", at(&ReplayConfig::to),
+              "Time of day at which the replay ends. Empty: the end of the recording");
+  schema.integer("replay.max_rate", at(&ReplayConfig::max_rate), {0, 100'000'000}, "messages/s",
+                 "Rate of pace = \"max\"; 0: no limit, receivers may lose packets");
+  schema.integer("replay.burst", at(&ReplayConfig::burst), {1, 10'000}, "messages",
+                 "Messages that become due together under replay.max_rate");
+  schema.duration("replay.settle", at(&ReplayConfig::settle_ns), {0, 3'600 * kSecondNs},
+                  "From the last message to the expiry of day orders, where the recording has no "
+                  "end of system hours itself");
+  schema.integer("replay.read_ahead", at(&ReplayConfig::read_ahead_blocks), {2, 4'096}, "blocks",
+                 "Recording kept in memory ahead of the replay, in blocks of 256 KiB; a power of "
+                 "two");
+}
+
+void add_feed(config::Schema<SimConfig>& schema) {
+  const auto at = [](auto member) { return in(&SimConfig::feed, member); };
+  schema.address("feed.group", at(&FeedConfig::group), "Multicast group of the market data");
+  schema.text("feed.interface", at(&FeedConfig::interface), "Local address to send from");
+  schema.integer("feed.ttl", at(&FeedConfig::ttl), {0, 255}, "hops",
+                 "Multicast TTL; 0 stays on this host");
+  schema.text("feed.session", at(&FeedConfig::session),
+              "MoldUDP64 session, up to 10 characters; empty: a new one at each start");
+  schema.duration("feed.heartbeat", at(&FeedConfig::heartbeat_ns), {1'000'000, 60 * kSecondNs},
+                  "Silence after which a heartbeat is sent");
+  schema.integer("feed.packet_bytes", at(&FeedConfig::packet_bytes),
+                 {128, itch::mold::kMaxPacketBytes}, "bytes", "Longest packet");
+  schema.integer("feed.packet_messages", at(&FeedConfig::packet_messages), {1, 256}, "messages",
+                 "Most messages in a packet");
+  schema.size("feed.send_buffer", at(&FeedConfig::send_buffer_bytes), {4'096, 1 << 30},
+              "Socket buffer");
+}
+
+config::Schema<OrderSessionConfig> session_schema() {
+  config::Schema<OrderSessionConfig> schema;
+  schema.address("listen", &OrderSessionConfig::listen, "Where this session's oeg connects");
+  schema.text("sender", &OrderSessionConfig::sender, "SenderCompID (49) of what sim sends");
+  schema.text("target", &OrderSessionConfig::target, "TargetCompID (56): the oeg's SenderCompID");
+  schema.path("store", &OrderSessionConfig::store,
+              "FIX message store; empty: <run_dir>/<name>.<target>.fixstore");
+  return schema;
+}
+
+void add_matching(config::Schema<SimConfig>& schema) {
+  const auto at = [](auto member) { return in(&SimConfig::matching, member); };
+  schema.choice("matching.halted", at(&MatchingConfig::halted),
+                {{"reject", HaltRule::kReject}, {"rest", HaltRule::kRest}},
+                "Orders for an instrument that does not trade: refuse them, or let them rest until "
+                "it does");
+  schema.integer("matching.recorded_orders_max", at(&MatchingConfig::recorded_orders_max),
+                 {1'024, 1 << 28}, "orders", "Recorded orders resting at one time, all symbols");
+  schema.integer("matching.recorded_levels_max", at(&MatchingConfig::recorded_levels_max),
+                 {1'024, 1 << 26}, "levels", "Price levels in use at one time, all symbols");
+  schema.integer("matching.live_orders_max", at(&MatchingConfig::live_orders_max), {1, 1 << 24},
+                 "orders", "Our orders working at one time");
+  schema.integer("matching.order_ids_max", at(&MatchingConfig::order_ids_max), {1, 1 << 28},
+                 "requests", "New orders, cancels and replacements of a run");
+}
+
+void check_times(const SimConfig& config, config::Problems& problems) {
+  std::uint64_t from = 0;
+  std::uint64_t to = kNoTime;
+  const auto parse = [&](const char* key, const std::string& text, std::uint64_t& into) {
+    try {
+      if (!text.empty()) into = parse_time_of_day(text);
+    } catch (const Error& error) {
+      problems.add(key, error.what());
+    }
+  };
+  parse("replay.from", config.replay.from, from);
+  parse("replay.to", config.replay.to, to);
+  if (from > to) problems.add("replay.to", "is before replay.from");
+}
+
+void check_rest(const SimConfig& config, config::Problems& problems) {
+  if (!std::has_single_bit(config.replay.read_ahead_blocks))
+    problems.add("replay.read_ahead", "must be a power of two");
+  if (!std::has_single_bit(config.reports_pending_max))
+    problems.add("orders.reports_pending_max", "must be a power of two");
+  if (config.feed.session.size() > sizeof(itch::mold::Session))
+    problems.add("feed.session", "has more than 10 characters");
+  for (std::size_t i = 0; i < config.orders.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (config.orders[i].listen == config.orders[j].listen)
+        problems.add("orders.session", "two sessions listen on " +
+                                           config::format_address(config.orders[i].listen) +
+                                           "; each oeg needs its own");
+}
+
+}  // namespace
+
+config::Schema<SimConfig> sim_schema() {
+  config::Schema<SimConfig> schema;
+  schema.include("", &SimConfig::common, control::common_schema());
+  add_replay(schema);
+  add_feed(schema);
+  add_matching(schema);
+  schema.tables("orders.session", &SimConfig::orders, session_schema(), {0, 255},
+                "FIX 4.2 sessions, one for each oeg; none given: one with these defaults");
+  schema.integer("orders.reports_pending_max", &SimConfig::reports_pending_max, {1'024, 1 << 24},
+                 "reports",
+                 "Reports that wait for an oeg that does not read, before it is cut off; a power "
+                 "of two");
+  schema.integer("orders.ledger_rows", &SimConfig::ledger_rows, {1, 1 << 24}, "rows",
+                 "Strategies times symbols that ever have an order");
+  schema.check(check_times);
+  schema.check(check_rest);
+  return schema;
+}
+
+PaceOptions pace_options(const ReplayConfig& config) {
+  PaceOptions options;
+  options.mode = config.pace;
+  options.speed = config.speed;
+  options.max_idle_ns = static_cast<std::uint64_t>(config.max_idle_ns);
+  options.rate = config.max_rate;
+  options.burst = config.burst;
+  if (!config.from.empty()) options.from_ns = parse_time_of_day(config.from);
+  if (!config.to.empty()) options.to_ns = parse_time_of_day(config.to);
+  return options;
+}
+
+}  // namespace tickpath::sim

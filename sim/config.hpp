@@ -1,0 +1,77 @@
+// The configuration of sim.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/config/config.hpp"
+#include "common/control/common_config.hpp"
+#include "sim/matching/types.hpp"
+#include "sim/replay/pace.hpp"
+
+namespace tickpath::sim {
+
+enum class StartRule : std::uint8_t {
+  kCommand,    // at the admin command `start`: when everybody listens
+  kImmediate,  // as soon as sim runs
+};
+
+struct ReplayConfig {
+  std::string file;
+  std::string stock;
+  StartRule start = StartRule::kCommand;
+  PaceMode pace = PaceMode::kRecorded;
+  double speed = 1.0;
+  std::int64_t max_idle_ns = 1'000'000'000;
+  std::string from;
+  std::string to;
+  std::uint64_t max_rate = 200'000;
+  std::uint32_t burst = 16;
+  std::int64_t settle_ns = 1'000'000'000;
+  std::uint32_t read_ahead_blocks = 64;
+};
+
+struct FeedConfig {
+  config::Address group{"239.255.7.1", 7701};
+  std::string interface = "127.0.0.1";
+  std::uint8_t ttl = 0;
+  std::string session;
+  std::int64_t heartbeat_ns = 100'000'000;
+  std::uint32_t packet_bytes = 1'472;
+  std::uint16_t packet_messages = 32;
+  std::uint32_t send_buffer_bytes = 4 << 20;
+};
+
+// One oeg.
+struct OrderSessionConfig {
+  config::Address listen{"127.0.0.1", 7711};
+  std::string sender = "SIM";
+  std::string target = "OEG";
+  std::string store;
+};
+
+struct MatchingConfig {
+  HaltRule halted = HaltRule::kReject;
+  std::uint32_t recorded_orders_max = 1u << 20;
+  std::uint32_t recorded_levels_max = 1u << 18;
+  std::uint32_t live_orders_max = 1u << 16;
+  std::uint32_t order_ids_max = 1u << 20;
+};
+
+struct SimConfig {
+  control::CommonConfig common;
+  ReplayConfig replay;
+  FeedConfig feed;
+  MatchingConfig matching;
+  std::vector<OrderSessionConfig> orders;  // empty: one, with the defaults
+  std::uint32_t reports_pending_max = 1u << 17;
+  std::uint32_t ledger_rows = 1u << 14;
+};
+
+config::Schema<SimConfig> sim_schema();
+
+// Of a configuration that the schema has accepted.
+PaceOptions pace_options(const ReplayConfig& config);
+
+}  // namespace tickpath::sim

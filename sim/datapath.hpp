@@ -1,0 +1,74 @@
+// sim's datapath thread: replay, order sessions and matching, one after the other, so that what
+// the recording does and what our orders do has exactly one order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "common/base/counter.hpp"
+#include "common/base/spsc_ring.hpp"
+#include "common/clock/clock.hpp"
+#include "common/control/datapath.hpp"
+#include "common/net/file_descriptor.hpp"
+#include "sim/matching/matcher.hpp"
+#include "sim/orders/order_gateway.hpp"
+#include "sim/replay/replayer.hpp"
+
+namespace tickpath::sim {
+
+// From the control thread.
+struct Command {
+  enum class Kind : std::uint8_t {
+    kStart,   // the replay
+    kHalt,    // the replay
+    kAttach,  // `socket` to session `session`
+    kStop,    // end everything: the feed, day orders, sessions
+  };
+  Kind kind;
+  std::uint32_t session = 0;
+  int socket = -1;
+};
+
+class SimDatapath final : public control::Datapath {
+ public:
+  SimDatapath(Replayer& replayer, Matcher& matcher, OrderGateway& gateway, std::uint64_t settle_ns);
+
+  bool turn() noexcept override;
+  bool arm() noexcept override;
+  std::span<const int> wake_descriptors() const noexcept override;
+  void woken() noexcept override;
+
+  // Control thread. False: the ring is full, the thread must hang.
+  [[nodiscard]] bool post(const Command& command) noexcept;
+  // Any thread. After kStop: every report is out of our hands and every session is closed.
+  bool settled() const noexcept { return settled_.get() != 0; }
+
+ private:
+  void obey(const Command& command) noexcept;
+  bool drain_commands() noexcept;
+  void close_when_due() noexcept;
+  void finish_when_stopped() noexcept;
+
+  // A turn obeys at most this many, so that a burst of connections cannot hold up the replay.
+  static constexpr int kCommandsPerTurn = 8;
+
+  clock::TickConverter converter_;
+  Replayer& replayer_;
+  Matcher& matcher_;
+  OrderGateway& gateway_;
+  TscTicks settle_ticks_;
+  SpscRing<Command> commands_{256};
+  TscTicks ended_at_{};
+  bool stopping_ = false;
+  bool logged_out_ = false;
+  Counter settled_;
+
+  // wait = "park" only.
+  net::FileDescriptor timer_;
+  net::FileDescriptor wake_;
+  std::array<int, control::kWakeDescriptorsMax> descriptors_{};
+  std::size_t descriptor_count_ = 0;
+};
+
+}  // namespace tickpath::sim

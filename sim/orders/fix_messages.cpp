@@ -1,0 +1,156 @@
+#include "sim/orders/fix_messages.hpp"
+
+#include "common/wire/order_id.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+Party party_of(std::uint64_t order_id, std::uint8_t session) noexcept {
+  return {session, wire::OrderId::strategy(order_id)};
+}
+
+// Tag 39 from the order's state, which comes from wire and is the same for the whole pipeline.
+fix::OrdStatus status_of(OrderState state) noexcept {
+  switch (state) {
+    case OrderState::kPendingNew:
+      return fix::OrdStatus::kPendingNew;
+    case OrderState::kWorking:
+      return fix::OrdStatus::kNew;
+    case OrderState::kPartlyFilled:
+      return fix::OrdStatus::kPartiallyFilled;
+    case OrderState::kFilled:
+      return fix::OrdStatus::kFilled;
+    case OrderState::kCanceled:
+      return fix::OrdStatus::kCanceled;
+    case OrderState::kExpired:
+      return fix::OrdStatus::kExpired;
+    case OrderState::kRejected:
+      break;
+  }
+  return fix::OrdStatus::kRejected;
+}
+
+fix::ExecType exec_type_of(const Report& report) noexcept {
+  switch (report.kind) {
+    case ReportKind::kAccepted:
+      return fix::ExecType::kNew;
+    case ReportKind::kFill:
+      return report.leaves_shares == 0 ? fix::ExecType::kFill : fix::ExecType::kPartialFill;
+    case ReportKind::kCanceled:
+      return fix::ExecType::kCanceled;
+    case ReportKind::kExpired:
+      return fix::ExecType::kExpired;
+    case ReportKind::kReplaced:
+      return fix::ExecType::kReplaced;
+    default:
+      return fix::ExecType::kRejected;
+  }
+}
+
+// Tag 103 has few values; the text says more.
+fix::OrdRejReason order_reason_of(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::kUnknownSymbol:
+      return fix::OrdRejReason::kUnknownSymbol;
+    case Reason::kNotTrading:
+    case Reason::kClosed:
+      return fix::OrdRejReason::kExchangeClosed;
+    case Reason::kQuantity:
+    case Reason::kPrice:
+      return fix::OrdRejReason::kOrderExceedsLimit;
+    case Reason::kDuplicateId:
+      return fix::OrdRejReason::kDuplicateOrder;
+    default:
+      return fix::OrdRejReason::kBrokerOption;
+  }
+}
+
+fix::CxlRejReason change_reason_of(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::kTooLate:
+    case Reason::kBelowFilled:
+      return fix::CxlRejReason::kTooLateToCancel;
+    case Reason::kUnknownOrder:
+      return fix::CxlRejReason::kUnknownOrder;
+    default:
+      return fix::CxlRejReason::kBrokerOption;
+  }
+}
+
+}  // namespace
+
+NewOrder to_request(const fix::NewOrderSingle& message, std::uint8_t session,
+                    std::uint32_t locate) noexcept {
+  NewOrder request;
+  request.order_id = message.cl_ord_id;
+  request.price = message.price;
+  request.locate = locate;
+  request.shares = message.order_qty;
+  request.party = party_of(message.cl_ord_id, session);
+  request.side = message.side;
+  request.type = message.type;
+  request.time_in_force = message.time_in_force;
+  return request;
+}
+
+CancelOrder to_request(const fix::OrderCancelRequest& message, std::uint8_t session,
+                       std::uint32_t locate) noexcept {
+  CancelOrder request;
+  request.order_id = message.cl_ord_id;
+  request.target_order_id = message.orig_cl_ord_id;
+  request.locate = locate;
+  request.party = party_of(message.cl_ord_id, session);
+  request.side = message.side;
+  return request;
+}
+
+ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message, std::uint8_t session,
+                        std::uint32_t locate) noexcept {
+  ReplaceOrder request;
+  request.order_id = message.cl_ord_id;
+  request.target_order_id = message.orig_cl_ord_id;
+  request.price = message.price;
+  request.locate = locate;
+  request.shares = message.order_qty;
+  request.party = party_of(message.cl_ord_id, session);
+  request.side = message.side;
+  request.type = message.type;
+  return request;
+}
+
+fix::ExecutionReport to_execution_report(const Report& report, const fix::Symbol& symbol) noexcept {
+  fix::ExecutionReport message;
+  message.order_id = report.exchange_order_id;
+  message.exec_id = report.execution_id;
+  message.cl_ord_id = report.order_id;
+  message.orig_cl_ord_id = report.target_order_id;
+  message.price = {report.limit_price};
+  message.last_price = {report.last_price};
+  if (report.cumulative_shares != 0)
+    message.average_price = {report.filled_value / report.cumulative_shares};
+  message.order_qty = report.shares;
+  message.last_shares = report.last_shares;
+  message.leaves_qty = report.leaves_shares;
+  message.cum_qty = report.cumulative_shares;
+  message.exec_type = exec_type_of(report);
+  message.ord_status = status_of(report.state);
+  message.side = report.side;
+  message.reject_reason = order_reason_of(report.reason);
+  message.symbol = symbol;
+  message.text = describe(report.reason);
+  return message;
+}
+
+fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept {
+  fix::OrderCancelReject message;
+  message.order_id = report.exchange_order_id;
+  message.cl_ord_id = report.order_id;
+  message.orig_cl_ord_id = report.target_order_id;
+  message.ord_status = status_of(report.state);
+  message.reason = change_reason_of(report.reason);
+  message.of_replace = report.kind == ReportKind::kReplaceRejected;
+  message.text = describe(report.reason);
+  return message;
+}
+
+}  // namespace tickpath::sim

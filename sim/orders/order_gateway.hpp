@@ -1,0 +1,84 @@
+// The exchange's order entry: FIX 4.2 sessions in front of the matching core.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/fix/session.hpp"
+#include "common/trace/stamp.hpp"
+#include "sim/market/symbols.hpp"
+#include "sim/matching/matcher.hpp"
+#include "sim/orders/ledger.hpp"
+#include "sim/orders/outbox.hpp"
+
+namespace tickpath::sim {
+
+struct GatewayOptions {
+  std::vector<fix::SessionOptions> sessions;     // 1 to 255, all acceptors
+  std::uint32_t reports_pending_max = 1u << 14;  // a session; a power of two
+  std::uint32_t ledger_rows = 1u << 14;
+};
+
+// Written by the datapath thread; any thread reads.
+struct GatewayCounters {
+  Counter reports_sent;    // with a sequence number: sent, queued, or stored for a later logon
+  Counter reports_stored;  // of those, while the session was down
+  Counter backed_up;       // sends that had to wait for a peer that does not read
+  Counter disconnected;    // peers cut off because their reports filled the outbox
+  Counter attach_refused;  // connections to a session that has one
+};
+
+class OrderGateway final : public ReportSink {
+ public:
+  // Opens the sessions' stores. Throws Error and SystemError.
+  OrderGateway(const GatewayOptions& options, trace::TraceWriter& trace);
+  ~OrderGateway() override;
+  // Before anything else: the core reports to this gateway, and this gateway asks the core.
+  void connect(Matcher& matcher, const Symbols& symbols) noexcept;
+
+  // ------------------------------------------------------------------ datapath thread
+  // Takes over the connected socket of a session.
+  void attach(std::uint32_t session, int socket) noexcept;
+  // Reads requests, matches, answers. True if there was anything.
+  bool poll() noexcept;
+  // Sends what matching has reported since. True if there was anything.
+  bool flush() noexcept;
+  void logout(std::string_view reason) noexcept;
+  void on_report(const Report& report) noexcept override;
+  const Ledger& ledger() const noexcept { return ledger_; }
+
+  // ------------------------------------------------------------------ any thread
+  std::size_t sessions() const noexcept { return peers_.size(); }
+  bool connected(std::size_t session) const noexcept;
+  bool logged_on(std::size_t session) const noexcept;
+  std::uint64_t reports_pending(std::size_t session) const noexcept;
+  const fix::SessionCounters& session_counters(std::size_t session) const noexcept;
+  const GatewayCounters& counters() const noexcept { return counters_; }
+
+  // ------------------------------------------------------------------ control thread
+  bool pop_event(std::size_t session, std::string& line);
+  // Sockets of the sessions that have one, for a thread that sleeps. Owning thread.
+  std::span<const int> descriptors() noexcept;
+
+ private:
+  class Peer;
+
+  bool flush(Peer& peer) noexcept;
+  bool send(Peer& peer, const Outbox::Entry& entry) noexcept;
+  void matched(std::uint64_t order_id) noexcept;
+
+  trace::TraceWriter& trace_;
+  Matcher* matcher_ = nullptr;
+  const Symbols* symbols_ = nullptr;
+  Ledger ledger_;
+  fix::Symbol request_symbol_;  // of the request at hand: a reject of an unknown one repeats it
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<int> descriptors_;
+  GatewayCounters counters_;
+};
+
+}  // namespace tickpath::sim

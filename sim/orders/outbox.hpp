@@ -1,0 +1,51 @@
+// Reports of one session that wait to be sent, in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/base/check.hpp"
+#include "common/base/counter.hpp"
+#include "common/fix/messages.hpp"
+#include "sim/matching/types.hpp"
+
+namespace tickpath::sim {
+
+// Datapath thread; size() anywhere. Matching fills it, the session empties it: so a fill never
+// waits for the formatting of the one before, and a peer that does not read holds up nobody else.
+class Outbox {
+ public:
+  struct Entry {
+    Report report;
+    fix::Symbol symbol;
+  };
+
+  // capacity: a power of two.
+  explicit Outbox(std::uint32_t capacity)
+      : entries_(std::make_unique<Entry[]>(capacity)), mask_(capacity - 1) {
+    TICKPATH_CHECK(capacity != 0 && (capacity & mask_) == 0, "a power of two");
+  }
+
+  bool full() const noexcept { return tail_ - head_ > mask_; }
+  bool empty() const noexcept { return tail_ == head_; }
+  void push(const Report& report, const fix::Symbol& symbol) noexcept {
+    TICKPATH_CHECK(!full(), "the outbox has room");
+    entries_[tail_++ & mask_] = {report, symbol};
+    size_.set(tail_ - head_);
+  }
+  const Entry& front() const noexcept { return entries_[head_ & mask_]; }
+  void pop() noexcept {
+    ++head_;
+    size_.set(tail_ - head_);
+  }
+  std::uint64_t size() const noexcept { return size_.get(); }
+
+ private:
+  std::unique_ptr<Entry[]> entries_;
+  std::uint32_t mask_;
+  std::uint32_t head_ = 0;
+  std::uint32_t tail_ = 0;
+  Counter size_;
+};
+
+}  // namespace tickpath::sim

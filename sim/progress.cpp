@@ -1,0 +1,100 @@
+#include "sim/progress.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "common/clock/clock.hpp"
+#include "common/log/log.hpp"
+#include "sim/replay/time_of_day.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+constexpr std::int64_t kDrawPeriodNs = 200'000'000;  // five times a second looks like motion
+constexpr int kBarCells = 30;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+}  // namespace
+
+void Progress::plan(const RecordingOptions& options) {
+  future_ = std::async(std::launch::async, [options] {
+    try {
+      return plan_replay(options);
+    } catch (const Error&) {
+      return ReplayPlan{};  // the loader reads the same file and tells of it
+    }
+  });
+}
+
+ReplayStatus Progress::status() {
+  if (future_.valid() && future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    plan_ = future_.get();
+  const ReplayProgress& progress = replayer_.progress();
+  ReplayStatus status;
+  status.state = static_cast<ReplayState>(progress.state.get());
+  status.messages_sent = feed_.counters().messages.get();
+  status.position_ns = progress.position_ns.get();
+  status.elapsed_ns = progress.elapsed_ns.get();
+  if (status.elapsed_ns != 0)
+    status.rate = static_cast<std::uint64_t>(static_cast<double>(status.messages_sent) * kSecondNs /
+                                             static_cast<double>(status.elapsed_ns));
+  estimate_total(status);
+  if (status.state == ReplayState::kEnded || status.state == ReplayState::kHalted)
+    status.remaining_ns = 0;
+  else if (plan_.messages != 0)
+    status.remaining_ns =
+        std::max<std::int64_t>(0, static_cast<std::int64_t>(plan_.duration_ns) -
+                                      static_cast<std::int64_t>(status.elapsed_ns));
+  else if (status.fraction() > 0)
+    status.remaining_ns = static_cast<std::int64_t>(static_cast<double>(status.elapsed_ns) *
+                                                    (1 / status.fraction() - 1));
+  return status;
+}
+
+// A recording too large to be read twice: what was read so far tells how many bytes a message has.
+void Progress::estimate_total(ReplayStatus& status) {
+  status.messages_total = plan_.messages;
+  if (plan_.messages != 0) return;
+  if (loader_.done()) {
+    status.messages_total = loader_.messages_read();
+    return;
+  }
+  status.total_is_estimate = true;
+  if (loader_.file_bytes_read() != 0)
+    status.messages_total =
+        static_cast<std::uint64_t>(static_cast<double>(loader_.messages_read()) *
+                                   static_cast<double>(loader_.file_bytes_total()) /
+                                   static_cast<double>(loader_.file_bytes_read()));
+}
+
+std::string progress_line(const ReplayStatus& status) {
+  const double fraction = std::clamp(status.fraction(), 0.0, 1.0);
+  const int cells = static_cast<int>(fraction * kBarCells);
+  std::string bar(static_cast<std::size_t>(cells), '#');
+  bar.resize(kBarCells, '.');
+  std::string line =
+      fmt::format("[{}] {:3.0f} %  {} messages  {}  {}/s", bar, fraction * 100,
+                  status.messages_sent, format_time_of_day(status.position_ns), status.rate);
+  if (status.remaining_ns > 0)
+    line += fmt::format("  {:.0f} s left", static_cast<double>(status.remaining_ns) / kSecondNs);
+  return line;
+}
+
+void Progress::draw() {
+  static const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  if (!terminal || finished_) return;
+  const std::int64_t now = clock::monotonic_ns();
+  const ReplayStatus current = status();
+  if (current.state == ReplayState::kWaiting) return;
+  finished_ = current.state != ReplayState::kRunning;
+  if (!finished_ && now - drawn_at_ns_ < kDrawPeriodNs) return;
+  drawn_at_ns_ = now;
+  std::fprintf(stderr, "\r%s\033[K%s", progress_line(current).c_str(), finished_ ? "\n" : "");
+  std::fflush(stderr);
+}
+
+}  // namespace tickpath::sim

@@ -1,0 +1,75 @@
+// The exchange's market data line: numbered messages in MoldUDP64 packets on UDP multicast.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/base/counter.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "common/net/multicast.hpp"
+#include "common/trace/stamp.hpp"
+
+namespace tickpath::sim {
+
+struct FeedOptions {
+  net::SenderOptions socket;
+  itch::mold::Session session{};
+  std::size_t packet_bytes = itch::mold::kMaxPacketBytes;
+  std::uint16_t packet_messages = 32;
+};
+
+// Written by the datapath thread; any thread reads.
+struct FeedCounters {
+  Counter messages;
+  Counter packets;
+  Counter heartbeats;
+  Counter ends_of_session;
+  Counter bytes;
+  Counter blocked;    // the socket's buffer was full: sent again later
+  Counter failed;     // packets that the kernel refused: receivers see a gap
+  Counter oversized;  // messages longer than a packet: not sent, without a sequence number
+};
+
+// Constructor on the control thread (throws net::NetError), everything else on the datapath.
+class FeedSender {
+ public:
+  FeedSender(const FeedOptions& options, trace::TraceWriter& trace);
+
+  // Builds the next packet.
+  enum class Append : std::uint8_t { kOk, kFull, kOversized };
+  Append append(std::span<const std::byte> message) noexcept;
+  std::uint16_t pending() const noexcept { return builder_.message_count(); }
+  // What send() has just sent, until the next append().
+  std::span<const std::byte> packet() const noexcept { return packet_; }
+
+  // Sends what was appended. sim.sent is stamped for each message right before the kernel gets it.
+  // False: the socket is full, call again later; the packet is kept.
+  [[nodiscard]] bool send() noexcept;
+  void send_heartbeat() noexcept;
+  void send_end_of_session() noexcept;
+
+  std::uint64_t next_sequence() const noexcept { return next_sequence_; }
+  // When the last packet of any kind left.
+  TscTicks last_sent() const noexcept { return last_sent_; }
+  int last_errno() const noexcept { return socket_.last_errno(); }
+  const FeedCounters& counters() const noexcept { return counters_; }
+
+ private:
+  net::IoStatus transmit(std::span<const std::byte> packet) noexcept;
+
+  net::UdpMulticastSender socket_;
+  trace::TraceWriter& trace_;
+  itch::mold::Session session_;
+  std::uint16_t packet_messages_;
+  std::size_t longest_message_;
+  std::array<std::byte, itch::mold::kMaxPacketBytes> buffer_;
+  itch::mold::PacketBuilder builder_;
+  std::span<const std::byte> packet_;
+  std::uint64_t next_sequence_ = 1;
+  TscTicks last_sent_{};
+  FeedCounters counters_;
+};
+
+}  // namespace tickpath::sim

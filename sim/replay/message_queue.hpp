@@ -1,0 +1,72 @@
+// From the thread that reads the recording to the datapath thread that replays it: files are read,
+// unpacked and converted elsewhere, the datapath finds messages in memory.
+//
+// Messages travel in blocks, so that the threads meet once for thousands of messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "common/base/spsc_ring.hpp"
+
+namespace tickpath::sim {
+
+struct QueuedMessage {
+  std::span<const std::byte> bytes;
+  std::uint64_t timestamp_ns = 0;
+};
+
+class MessageQueue {
+ public:
+  enum class Status : std::uint8_t {
+    kMessage,
+    kEmpty,  // the reading thread has not come so far
+    kEnd,    // there will be no more
+  };
+
+  // A block holds the longest message that BinaryFILE can frame (65,535 bytes) and much more.
+  static constexpr std::size_t kBlockBytes = 256 * 1024;
+
+  // blocks: a power of two, 2 or more; 256 KiB each.
+  explicit MessageQueue(std::size_t blocks);
+
+  // ------------------------------------------------------------------ reading thread
+  // False when every block is full: try again later.
+  [[nodiscard]] bool push(std::span<const std::byte> message, std::uint64_t timestamp_ns) noexcept;
+  // Marks the end and hands over what is left. False: try again later.
+  [[nodiscard]] bool finish() noexcept;
+
+  // ------------------------------------------------------------------ datapath thread
+  // The next message; its bytes stay until pop().
+  Status front(QueuedMessage& message) noexcept;
+  void pop() noexcept;
+
+ private:
+  struct Entry {
+    std::uint64_t timestamp_ns;
+    std::uint32_t bytes;
+    std::uint32_t reserved;
+  };
+  struct Block {
+    std::uint32_t used = 0;
+    std::uint32_t last = 0;  // 1: nothing follows
+    alignas(8) std::byte bytes[kBlockBytes];
+  };
+  static constexpr std::uint32_t kNoBlock = 0xffff'ffff;
+  static std::uint32_t padded(std::uint32_t bytes) noexcept { return (bytes + 7) & ~7u; }
+  bool open_block() noexcept;
+  bool hand_over() noexcept;
+
+  std::unique_ptr<Block[]> blocks_;
+  SpscRing<std::uint32_t> full_;
+  SpscRing<std::uint32_t> free_;
+  std::uint32_t filling_ = kNoBlock;   // reading thread
+  std::uint32_t draining_ = kNoBlock;  // datapath thread
+  std::uint32_t position_ = 0;         // in the block that is drained
+  bool ended_ = false;
+};
+
+}  // namespace tickpath::sim

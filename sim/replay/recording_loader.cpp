@@ -1,0 +1,75 @@
+#include "sim/replay/recording_loader.hpp"
+
+#include <chrono>
+#include <exception>
+
+#include "common/base/cpu.hpp"
+
+namespace tickpath::sim {
+
+ReplayPlan plan_replay(const RecordingOptions& options) {
+  const auto reader = itch::open_recording(options.path, {.stock = options.stock});
+  ReplayPlan plan;
+  if (reader->file_bytes_total() > kPlannedBytesMax) return plan;
+  Pace pace(options.pace);
+  itch::RecordedMessage message;
+  while (reader->next(message) == itch::ReadStatus::kMessage &&
+         !pace.past_end(message.timestamp_ns)) {
+    ++plan.messages;
+    plan.duration_ns = pace.due(message.timestamp_ns);
+  }
+  return plan;
+}
+
+RecordingLoader::RecordingLoader(const RecordingOptions& options, MessageQueue& queue)
+    : queue_(queue),
+      pace_(options.pace),
+      reader_(itch::open_recording(options.path, {.stock = options.stock})),
+      bytes_total_(reader_->file_bytes_total()) {}
+
+RecordingLoader::~RecordingLoader() {
+  stop_.store(true);
+  if (thread_.joinable()) thread_.join();
+}
+
+void RecordingLoader::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void RecordingLoader::run() noexcept {
+  name_this_thread("recording");
+  try {
+    read_all();
+  } catch (const std::exception& error) {
+    // Memory ran out, or a disk failed: the replay ends with what there is, and says so.
+    damage_ = error.what();
+  }
+  // Pairs with the acquire in done(): without it damage_ could be read half written.
+  done_.store(true, std::memory_order_release);
+  (void)wait_until([this] { return queue_.finish(); });
+}
+
+// Sleeps while the queue is full: the replay drains a block in milliseconds at the fastest, and 64
+// of them hold more than any sleep lasts. False when asked to stop.
+bool RecordingLoader::wait_until(const std::function<bool()>& succeeded) const {
+  while (!succeeded()) {
+    if (stop_.load()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+void RecordingLoader::read_all() {
+  itch::RecordedMessage message;
+  for (;;) {
+    const itch::ReadStatus status = reader_->next(message);
+    bytes_read_.set(reader_->file_bytes_read());
+    if (status == itch::ReadStatus::kDamaged) damage_ = reader_->damage();
+    if (status != itch::ReadStatus::kMessage || pace_.past_end(message.timestamp_ns)) break;
+    if (!wait_until([&] { return queue_.push(message.bytes, message.timestamp_ns); })) return;
+    messages_.add();
+  }
+  remarks_ = reader_->remarks();
+}
+
+}  // namespace tickpath::sim

@@ -1,0 +1,73 @@
+// The thread that reads a recording into a MessageQueue, ahead of the replay.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "common/base/counter.hpp"
+#include "common/itch/recording.hpp"
+#include "sim/replay/message_queue.hpp"
+#include "sim/replay/pace.hpp"
+
+namespace tickpath::sim {
+
+struct RecordingOptions {
+  std::filesystem::path path;
+  std::string stock;  // LOBSTER: symbol in place of the one in the file name
+  PaceOptions pace;   // for the plan
+};
+
+// What a replay will come to, found by reading the file once before. Recordings above
+// kPlannedBytesMax are not read twice: messages is 0, progress then follows the file position.
+struct ReplayPlan {
+  std::uint64_t messages = 0;
+  std::uint64_t duration_ns = 0;  // from start to the last message, as scheduled
+};
+inline constexpr std::uint64_t kPlannedBytesMax = 64 << 20;
+
+// Throws itch::RecordingError.
+ReplayPlan plan_replay(const RecordingOptions& options);
+
+class RecordingLoader {
+ public:
+  // Opens the recording; throws itch::RecordingError. Nothing is read before start().
+  RecordingLoader(const RecordingOptions& options, MessageQueue& queue);
+  ~RecordingLoader();  // stops and joins
+
+  void start();  // control thread, once
+
+  // Any thread.
+  std::uint64_t messages_read() const noexcept { return messages_.get(); }
+  std::uint64_t file_bytes_read() const noexcept { return bytes_read_.get(); }
+  std::uint64_t file_bytes_total() const noexcept { return bytes_total_; }
+  // Pairs with the release in run(): whoever sees true may read damage() and remarks().
+  bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  bool damaged() const noexcept { return done() && !damage_.empty(); }
+  // After done(): one line each, empty when there is nothing to say.
+  const std::string& damage() const noexcept { return damage_; }
+  const std::string& remarks() const noexcept { return remarks_; }
+
+ private:
+  void run() noexcept;
+  void read_all();
+  bool wait_until(const std::function<bool()>& succeeded) const;
+
+  MessageQueue& queue_;
+  Pace pace_;
+  std::unique_ptr<itch::RecordingReader> reader_;
+  std::uint64_t bytes_total_ = 0;
+  Counter messages_;
+  Counter bytes_read_;
+  std::string damage_;
+  std::string remarks_;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+}  // namespace tickpath::sim

@@ -1,0 +1,86 @@
+// Replays a recording: each message leaves when it is due, and then happens in our own market.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/counter.hpp"
+#include "common/clock/clock.hpp"
+#include "sim/market/market.hpp"
+#include "sim/replay/feed_sender.hpp"
+#include "sim/replay/lag_histogram.hpp"
+#include "sim/replay/message_queue.hpp"
+#include "sim/replay/pace.hpp"
+
+namespace tickpath::sim {
+
+enum class ReplayState : std::uint8_t {
+  kWaiting = 0,  // for the command to start; heartbeats
+  kRunning = 1,
+  kEnded = 2,   // everything was sent; end-of-session packets in place of heartbeats
+  kHalted = 3,  // ended early by a person: heartbeats, books stay
+};
+const char* name(ReplayState state) noexcept;
+
+// Written by the datapath thread; any thread reads.
+struct ReplayProgress {
+  Counter state;        // ReplayState
+  Counter position_ns;  // recorded time of the last message sent
+  Counter elapsed_ns;   // since the start, while running
+  Counter starved;      // turns on which a message was due and the reading thread had none
+  LagHistogram lag;     // send time less due time, each message
+};
+
+struct ReplayerOptions {
+  PaceOptions pace;
+  std::uint64_t heartbeat_ns = 100'000'000;
+};
+
+// Constructor on the control thread, progress() anywhere, everything else on the datapath thread.
+class Replayer {
+ public:
+  Replayer(const ReplayerOptions& options, MessageQueue& queue, FeedSender& feed, Market& market);
+
+  void start() noexcept;  // does nothing unless waiting
+  void halt() noexcept;   // does nothing unless waiting or running
+
+  void end() noexcept;  // as the end of the recording, now
+
+  // Sends at most one packet. True if it did anything.
+  bool turn() noexcept;
+
+  ReplayState state() const noexcept { return state_; }
+  // When turn() has something to do next.
+  TscTicks next_due() const noexcept;
+  const ReplayProgress& progress() const noexcept { return progress_; }
+
+ private:
+  bool run(TscTicks now) noexcept;
+  bool transmit() noexcept;
+  bool keep_alive(TscTicks now) noexcept;
+  bool fetch() noexcept;
+  void fill_packet(std::uint64_t elapsed_ns) noexcept;
+  void note_lag(std::uint64_t elapsed_ns) noexcept;
+  void apply_packet() noexcept;
+  void enter(ReplayState state) noexcept;
+
+  // Messages of one packet; their due times, for the lag.
+  static constexpr std::size_t kPacketMessagesMax = 256;
+
+  clock::TickConverter converter_;
+  TscTicks heartbeat_ticks_;
+  MessageQueue& queue_;
+  FeedSender& feed_;
+  Market& market_;
+  Pace pace_;
+  ReplayState state_ = ReplayState::kWaiting;
+  TscTicks started_{};
+  QueuedMessage next_{};
+  std::uint64_t next_due_ns_ = 0;
+  bool have_next_ = false;
+  bool exhausted_ = false;
+  bool packet_blocked_ = false;  // filled, and the socket was full
+  std::uint64_t packet_due_ns_[kPacketMessagesMax] = {};
+  ReplayProgress progress_;
+};
+
+}  // namespace tickpath::sim

@@ -1,0 +1,66 @@
+#include "sim/replay/time_of_day.hpp"
+
+#include <charconv>
+
+#include <fmt/core.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+[[noreturn]] void refuse(std::string_view text) {
+  throw Error("\"" + std::string(text) +
+              "\" is not a time of day; write hours, minutes and, if wanted, seconds: \"09:30\", "
+              "\"09:30:00.25\"");
+}
+
+// Two digits below `limit`; advances `rest` past them.
+std::uint64_t two_digits(std::string_view& rest, std::uint64_t limit, std::string_view text) {
+  std::uint64_t value = 0;
+  if (rest.size() < 2) refuse(text);
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + 2, value);
+  if (error != std::errc{} || end != rest.data() + 2 || value >= limit) refuse(text);
+  rest.remove_prefix(2);
+  return value;
+}
+
+std::uint64_t fraction_ns(std::string_view digits, std::string_view text) {
+  if (digits.empty() || digits.size() > 9) refuse(text);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 9; ++i) {
+    const char digit = i < digits.size() ? digits[i] : '0';
+    if (digit < '0' || digit > '9') refuse(text);
+    value = value * 10 + static_cast<std::uint64_t>(digit - '0');
+  }
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t parse_time_of_day(std::string_view text) {
+  std::string_view rest = text;
+  const auto skip = [&](char separator) {
+    if (rest.empty() || rest.front() != separator) refuse(text);
+    rest.remove_prefix(1);
+  };
+  std::uint64_t seconds = two_digits(rest, 48, text) * 3600;
+  skip(':');
+  seconds += two_digits(rest, 60, text) * 60;
+  if (rest.empty()) return seconds * kSecondNs;
+  skip(':');
+  seconds += two_digits(rest, 60, text);
+  if (rest.empty()) return seconds * kSecondNs;
+  skip('.');
+  return seconds * kSecondNs + fraction_ns(rest, text);
+}
+
+std::string format_time_of_day(std::uint64_t ns) {
+  const std::uint64_t seconds = ns / kSecondNs;
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", seconds / 3600, seconds / 60 % 60, seconds % 60,
+                     ns % kSecondNs / 1'000'000);
+}
+
+}  // namespace tickpath::sim

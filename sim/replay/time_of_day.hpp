@@ -1,0 +1,20 @@
+// Times of day as a person writes them, "09:30" or "09:30:00.25", and as ITCH carries them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tickpath::sim {
+
+// ITCH's timestamps fit 48 bits (TotalView-ITCH 5.0, "Data Types"); this is later than any.
+inline constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
+
+// Nanoseconds since midnight. Hours to 47, for sessions that cross midnight. Throws Error saying
+// what is allowed.
+std::uint64_t parse_time_of_day(std::string_view text);
+
+// "09:30:00.250"
+std::string format_time_of_day(std::uint64_t ns);
+
+}  // namespace tickpath::sim
