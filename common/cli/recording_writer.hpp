@@ -1,0 +1,30 @@
+// What `generate` and `convert` share: a recording is read to its end, written, and summed up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "common/itch/recording.hpp"
+
+namespace tickpath::cli {
+
+struct RecordingSummary {
+  std::array<std::uint64_t, 256> by_type{};  // index: the type byte
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;  // framed, before compression
+  std::uint64_t first_ns = 0;
+  std::uint64_t last_ns = 0;
+  bool damaged = false;  // the reader's damage() says how; what came before it was written
+};
+
+// Writes every message of `recording` to `output`, with a progress bar called `what`. A damaged
+// recording is written up to its damage and gets no end-of-session marker.
+RecordingSummary write_recording(itch::RecordingReader& recording,
+                                 const std::filesystem::path& output, const std::string& what);
+
+// Prints count and share of each type to stdout, most frequent first.
+void print_summary(const RecordingSummary& summary, const std::filesystem::path& output);
+
+}  // namespace tickpath::cli

@@ -1,0 +1,164 @@
+#include <filesystem>
+#include <fstream>
+
+#include <CLI/CLI.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "common/cli/convert_command.hpp"
+#include "common/cli/generate_command.hpp"
+#include "common/cli/progress_bar.hpp"
+#include "common/itch/recording.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class RecordingCommands : public testing::Test {
+ protected:
+  RecordingCommands() {
+    std::string name = (std::filesystem::temp_directory_path() / "tickpath_cli_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~RecordingCommands() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+  // Runs the command line as `tickpath` does; what it prints is returned.
+  std::string run(std::vector<std::string> arguments) {
+    CLI::App app;
+    add_generate_command(app);
+    add_convert_command(app);
+    std::reverse(arguments.begin(), arguments.end());
+    testing::internal::CaptureStdout();
+    try {
+      app.parse(arguments);
+    } catch (...) {
+      output_before_error_ = testing::internal::GetCapturedStdout();
+      throw;
+    }
+    return testing::internal::GetCapturedStdout();
+  }
+  std::string error_of(const std::vector<std::string>& arguments) {
+    try {
+      run(arguments);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  static std::uint64_t count_messages(const std::string& file, std::uint64_t* last_ns = nullptr) {
+    const auto recording = itch::open_recording(file);
+    itch::RecordedMessage message;
+    std::uint64_t count = 0;
+    while (recording->next(message) == itch::ReadStatus::kMessage) {
+      ++count;
+      if (last_ns != nullptr) *last_ns = message.timestamp_ns;
+    }
+    EXPECT_EQ(recording->damage(), "");
+    return count;
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+  }
+
+  std::filesystem::path folder_;
+  std::string output_before_error_;
+};
+
+TEST_F(RecordingCommands, GenerateWritesWhatItWasAskedFor) {
+  const std::string file = path("a.itch50.gz");
+  const std::string output = run({"generate", file, "--messages", "5000", "--symbols", "7",
+                                  "--start", "10:00", "--duration", "500ms", "--seed", "3"});
+  EXPECT_THAT(output, HasSubstr("5,000 messages, 10:00:00.000000000 to 10:00:00.500000000"));
+  EXPECT_THAT(output, HasSubstr("A  Add Order "));
+  EXPECT_THAT(output, HasSubstr("7 symbols from ZAAA (most active) to ZAAG, seed 3"));
+  std::uint64_t last_ns = 0;
+  EXPECT_EQ(count_messages(file, &last_ns), 5000U);
+  EXPECT_EQ(last_ns, parse_time_of_day("10:00:00.5"));
+}
+
+TEST_F(RecordingCommands, GenerateTakesADurationOrARateAndRefusesBoth) {
+  EXPECT_THROW(run({"generate", path("a"), "--rate", "5", "--duration", "1s"}), CLI::ParseError);
+  EXPECT_THROW(run({"generate", path("a"), "--duration", "-1s"}), CLI::ParseError);
+  EXPECT_THROW(run({"generate"}), CLI::ParseError);
+}
+
+TEST_F(RecordingCommands, GenerateSaysWhichOptionIsWrong) {
+  EXPECT_THAT(error_of({"generate", path("a"), "--symbols", "0"}), HasSubstr("symbols is 0"));
+  EXPECT_THAT(error_of({"generate", path("a"), "--start", "25:00"}),
+              HasSubstr("\"25:00\" is not a time of day"));
+  EXPECT_THAT(error_of({"generate", path("absent/a")}), HasSubstr("cannot create"));
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+}
+
+TEST_F(RecordingCommands, ConvertTurnsLobsterIntoItch) {
+  write("AAPL_2012-06-21_1_2_message_1.csv",
+        "34200.5,1,10,100,5853300,1\n34201,4,9,7,5853400,-1\n");
+  const std::string output =
+      run({"convert", path("AAPL_2012-06-21_1_2_message_1.csv"), path("a.itch50")});
+  EXPECT_THAT(output, HasSubstr("12 messages, 09:30:00.500000000 to 09:30:01.000000000"));
+  EXPECT_THAT(output, HasSubstr("1 orders whose submission is not in the file were added"));
+  EXPECT_EQ(count_messages(path("a.itch50")), 12U);
+}
+
+TEST_F(RecordingCommands, ConvertTakesTheSymbolAsAnOption) {
+  write("x.csv", "34200.5,1,10,100,5853300,1\n");
+  EXPECT_THAT(error_of({"convert", path("x.csv"), path("a")}),
+              HasSubstr("the symbol is not in the file name"));
+  run({"convert", path("x.csv"), path("a"), "--symbol", "IBM"});
+  EXPECT_EQ(count_messages(path("a")), 10U);
+}
+
+TEST_F(RecordingCommands, ConvertWritesWhatComesBeforeADamageAndFails) {
+  write("x.csv", "34200.5,1,10,100,5853300,1\n34201,4,9,7\n");
+  EXPECT_THAT(error_of({"convert", path("x.csv"), path("a"), "--symbol", "IBM"}),
+              HasSubstr("x.csv: line 2: not 6 fields separated by commas: \"34201,4,9,7\"; "
+                        "everything before it was written to "));
+  EXPECT_THAT(output_before_error_, HasSubstr("7 messages"));
+  EXPECT_EQ(count_messages(path("a")), 7U);
+}
+
+TEST_F(RecordingCommands, ConvertNeverOverwritesItsInput) {
+  write("x.csv", "34200.5,1,10,100,5853300,1\n");
+  EXPECT_THAT(error_of({"convert", path("x.csv"), path("./x.csv"), "--symbol", "IBM"}),
+              HasSubstr("is the input itself"));
+  EXPECT_EQ(std::filesystem::file_size(path("x.csv")), 27U);
+}
+
+TEST_F(RecordingCommands, ConvertRepacksARecordingByteForByte) {
+  run({"generate", path("a"), "--messages", "2000", "--symbols", "3"});
+  run({"convert", path("a"), path("b.gz")});
+  run({"convert", path("b.gz"), path("c")});
+  const auto content = [](const std::string& name) {
+    std::ifstream file(name, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  EXPECT_TRUE(content(path("a")) == content(path("c")));
+}
+
+TEST(TimeOfDay, ReadsWhatItWrites) {
+  for (const char* text : {"00:00:00.000000000", "09:30:00.004241176", "23:59:59.999999999"}) {
+    EXPECT_EQ(time_of_day_text(parse_time_of_day(text)), text);
+  }
+  EXPECT_EQ(parse_time_of_day("9:30"), 34'200'000'000'000U);
+  EXPECT_EQ(parse_time_of_day("09:30:00.5"), 34'200'500'000'000U);
+  for (const char* text : {"", "9", "24:00", "9:60", "9:30:60", "9:30:", "9:30:00.", "a:b",
+                           "9:30:00.0000000001", "-9:30"}) {
+    EXPECT_THROW(parse_time_of_day(text), Error) << text;
+  }
+}
+
+TEST(Grouped, SetsCommas) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(12345678), "12,345,678");
+}
+
+}  // namespace
+}  // namespace tickpath::cli
