@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/base/check.hpp"
+#include "common/base/cpu.hpp"
 #include "common/link/detail/setup.hpp"
 
 namespace tickpath::link {
@@ -21,6 +22,7 @@ LinkPart tables_part(std::size_t extras) {
 rdma::QueuePairOptions table_options() {
   rdma::QueuePairOptions options;
   options.send_depth = kTableSendDepth;
+  options.message_bytes_max = kCacheLineBytes;
   options.receive_depth = 1;  // nothing is sent on such a connection
   return options;
 }

@@ -42,6 +42,7 @@ rdma::QueuePairOptions ChannelEnds::pair_options() const noexcept {
   options.send_depth = options_.depth + kSpareSends;
   options.receive_depth = options_.depth;
   options.inline_bytes = kMessageBytes;
+  options.message_bytes_max = kMessageBytes;
   options.peer_timeout_ms = options_.peer_timeout_ms;
   return options;
 }

@@ -54,6 +54,7 @@ std::unique_ptr<PublisherPeer> PublisherPeers::make_peer(rdma::ConnectionRequest
   options.send_depth = options_.send_depth;
   options.receive_depth = 1;  // nobody sends to a publisher
   options.inline_bytes = sizeof(RingSlot);
+  options.message_bytes_max = sizeof(RingSlot);
   options.peer_timeout_ms = options_.peer_timeout_ms;
   std::unique_ptr<rdma::CompletionQueue> queue =
       device_.create_queue(options_.send_depth * 2, channel_);

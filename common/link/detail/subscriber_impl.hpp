@@ -77,6 +77,7 @@ std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint
   parameters.options.send_depth = kSubscriberSendDepth;
   parameters.options.receive_depth = immediate ? static_cast<std::uint32_t>(depth) : 1;
   parameters.options.inline_bytes = sizeof(std::uint64_t);
+  parameters.options.message_bytes_max = sizeof(RingSlot);
   parameters.options.peer_timeout_ms = options_.peer_timeout_ms;
   parameters.timeout_ms = timeout_ms;
   std::unique_ptr<rdma::CompletionQueue> queue =

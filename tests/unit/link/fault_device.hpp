@@ -1,0 +1,168 @@
+// A device around another one that refuses posts and fails completions, from a seed.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link::test {
+
+// What goes wrong. Change it between calls, on the thread that posts and polls.
+struct FaultPlan {
+  explicit FaultPlan(unsigned seed = 1) : random(seed) {}
+  std::mt19937 random;
+  unsigned refuse_per_mille = 0;  // of posts: kQueueFull, nothing posted
+  unsigned fail_per_mille = 0;    // of completions: kRetryExceeded, and the queue pair fails
+  std::uint64_t refused = 0;
+  std::uint64_t failed = 0;
+
+  bool hits(unsigned per_mille) { return per_mille != 0 && random() % 1000 < per_mille; }
+};
+
+class FaultPair final : public rdma::QueuePair {
+ public:
+  FaultPair(std::unique_ptr<rdma::QueuePair> inner, FaultPlan& plan)
+      : inner_(std::move(inner)), plan_(plan) {}
+
+  rdma::PostStatus post_send(const rdma::WorkRequest& request) noexcept override {
+    if (plan_.hits(plan_.refuse_per_mille)) {
+      ++plan_.refused;
+      return rdma::PostStatus::kQueueFull;
+    }
+    return inner_->post_send(request);
+  }
+  rdma::PostStatus post_send(std::span<const rdma::WorkRequest> requests,
+                             std::size_t* posted) noexcept override {
+    *posted = 0;
+    for (const rdma::WorkRequest& request : requests) {
+      const rdma::PostStatus status = post_send(request);
+      if (status != rdma::PostStatus::kOk) return status;
+      ++*posted;
+    }
+    return rdma::PostStatus::kOk;
+  }
+  rdma::PostStatus post_receive(const rdma::ReceiveRequest& request) noexcept override {
+    return inner_->post_receive(request);
+  }
+  rdma::QueuePairState state() const noexcept override { return inner_->state(); }
+  std::uint32_t number() const noexcept override { return inner_->number(); }
+  std::uint32_t inline_bytes() const noexcept override { return inner_->inline_bytes(); }
+  std::string error_text() const override { return inner_->error_text(); }
+  void disconnect() noexcept override { inner_->disconnect(); }
+  std::span<const rdma::RemoteRegion> remote_regions() const noexcept override {
+    return inner_->remote_regions();
+  }
+  rdma::QueuePairCounters counters() const noexcept override { return inner_->counters(); }
+
+ private:
+  std::unique_ptr<rdma::QueuePair> inner_;
+  FaultPlan& plan_;
+};
+
+class FaultQueue final : public rdma::CompletionQueue {
+ public:
+  FaultQueue(std::unique_ptr<rdma::CompletionQueue> inner, FaultPlan& plan)
+      : inner_(std::move(inner)), plan_(plan) {}
+
+  std::size_t poll(std::span<rdma::Completion> out) noexcept override {
+    const std::size_t count = inner_->poll(out);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!plan_.hits(plan_.fail_per_mille)) continue;
+      ++plan_.failed;
+      out[i].status = rdma::CompletionStatus::kRetryExceeded;
+      if (pair != nullptr) pair->disconnect();
+    }
+    return count;
+  }
+  void arm(bool solicited_only) noexcept override { inner_->arm(solicited_only); }
+
+  rdma::CompletionQueue& inner() noexcept { return *inner_; }
+  rdma::QueuePair* pair = nullptr;
+
+ private:
+  std::unique_ptr<rdma::CompletionQueue> inner_;
+  FaultPlan& plan_;
+};
+
+class FaultRequest final : public rdma::ConnectionRequest {
+ public:
+  FaultRequest(std::unique_ptr<rdma::ConnectionRequest> inner, FaultPlan& plan)
+      : inner_(std::move(inner)), plan_(plan) {}
+
+  std::span<const std::byte> hello() const noexcept override { return inner_->hello(); }
+  std::string peer() const override { return inner_->peer(); }
+  std::unique_ptr<rdma::QueuePair> accept(
+      rdma::CompletionQueue& queue, const rdma::QueuePairOptions& options,
+      std::span<const std::byte> answer, std::span<const rdma::Grant> grants,
+      std::span<const rdma::ReceiveRequest> initial_receives) override {
+    auto& own = dynamic_cast<FaultQueue&>(queue);
+    auto pair = std::make_unique<FaultPair>(
+        inner_->accept(own.inner(), options, answer, grants, initial_receives), plan_);
+    own.pair = pair.get();
+    return pair;
+  }
+  void reject(std::string_view reason) noexcept override { inner_->reject(reason); }
+
+ private:
+  std::unique_ptr<rdma::ConnectionRequest> inner_;
+  FaultPlan& plan_;
+};
+
+class FaultListener final : public rdma::Listener {
+ public:
+  FaultListener(std::unique_ptr<rdma::Listener> inner, FaultPlan& plan)
+      : inner_(std::move(inner)), plan_(plan) {}
+  int file_descriptor() const noexcept override { return inner_->file_descriptor(); }
+  std::unique_ptr<rdma::ConnectionRequest> next() override {
+    auto request = inner_->next();
+    if (request == nullptr) return nullptr;
+    return std::make_unique<FaultRequest>(std::move(request), plan_);
+  }
+  std::string endpoint() const override { return inner_->endpoint(); }
+  std::uint64_t bad_peers() const noexcept override { return inner_->bad_peers(); }
+
+ private:
+  std::unique_ptr<rdma::Listener> inner_;
+  FaultPlan& plan_;
+};
+
+// Faults hit the side that listens; who connects gets the inner device's queue pairs.
+class FaultDevice final : public rdma::Device {
+ public:
+  FaultDevice(std::unique_ptr<rdma::Device> inner, FaultPlan& plan)
+      : inner_(std::move(inner)), plan_(plan) {}
+  const rdma::DeviceInfo& info() const noexcept override { return inner_->info(); }
+  std::vector<std::string> notes() const override { return inner_->notes(); }
+  std::unique_ptr<rdma::MemoryRegion> allocate(std::size_t size_bytes, rdma::AccessFlags access,
+                                               const std::string& name) override {
+    return inner_->allocate(size_bytes, access, name);
+  }
+  std::unique_ptr<rdma::CompletionChannel> create_channel() override {
+    return inner_->create_channel();
+  }
+  std::unique_ptr<rdma::CompletionQueue> create_queue(std::uint32_t depth,
+                                                      rdma::CompletionChannel* channel) override {
+    return std::make_unique<FaultQueue>(inner_->create_queue(depth, channel), plan_);
+  }
+  std::unique_ptr<rdma::Listener> listen(const std::string& endpoint) override {
+    return std::make_unique<FaultListener>(inner_->listen(endpoint), plan_);
+  }
+  rdma::Connected connect(rdma::CompletionQueue& queue,
+                          const rdma::ConnectParameters& parameters) override {
+    auto& own = dynamic_cast<FaultQueue&>(queue);
+    rdma::Connected connected = inner_->connect(own.inner(), parameters);
+    own.pair = connected.queue_pair.get();
+    return connected;
+  }
+
+ private:
+  std::unique_ptr<rdma::Device> inner_;
+  FaultPlan& plan_;
+};
+
+}  // namespace tickpath::link::test

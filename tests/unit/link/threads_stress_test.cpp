@@ -1,0 +1,72 @@
+// A publisher thread, subscriber threads, and a control thread that connects, drops and collects
+// all the while: the hand-over of connections between threads, for ThreadSanitizer above all.
+#include <atomic>
+#include <thread>
+
+#include "tests/unit/link/market.hpp"
+
+namespace tickpath::link::test {
+namespace {
+
+class ThreadsStress : public testing::TestWithParam<RingMode> {};
+
+INSTANTIATE_TEST_SUITE_P(Modes, ThreadsStress,
+                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
+                         [](const testing::TestParamInfo<RingMode>& mode) {
+                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
+                         });
+
+// One subscriber stays for the whole run, others come and go without a word. The one that stays
+// must be told everything exactly, the publisher must keep its pace, and nothing may be touched by
+// two threads at once.
+TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
+  const SubscriberOptions options{.mode = GetParam(), .depth = 128, .image_count = kThings};
+  Fabric fabric;
+  Source source(*fabric.device);
+  std::atomic<bool> stop{false};
+  std::thread publishing([&] {
+    while (!stop.load()) {
+      source.change_some(5);
+      source.end_turn();
+      std::this_thread::yield();
+    }
+    source.end_turn();
+    source.publisher.close();
+    while (!source.publisher.closed()) {
+      source.publisher.turn();
+      std::this_thread::yield();
+    }
+  });
+
+  TestSubscriber staying(*fabric.device, nullptr, options);
+  join(fabric, source, staying);
+  Sink sink;
+  std::thread reading([&] {
+    do {
+      if (staying.poll(sink) == 0) std::this_thread::yield();
+    } while (staying.state() != SubscriberState::kDown || sink.events.empty());
+  });
+
+  for (int round = 0; round < 12; ++round) {
+    auto passing = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options);
+    join(fabric, source, *passing);
+    Sink short_lived;
+    EXPECT_TRUE(eventually([&] {
+      passing->poll(short_lived);
+      return short_lived.updates.size() > 10;
+    }));
+    expect_sound(short_lived);
+    passing.reset();
+    source.publisher.collect();
+    EXPECT_LE(source.publisher.subscribers().size(), kSubscribersMax);
+  }
+  stop.store(true);
+  publishing.join();
+  reading.join();
+  expect_sound(sink);
+  expect_same_values(source, sink);
+  expect_conserved(source, staying);
+}
+
+}  // namespace
+}  // namespace tickpath::link::test

@@ -1,0 +1,285 @@
+// Both ends in processes of their own: death, and threads that race for real.
+#include <csignal>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "common/link/channel.hpp"
+#include "tests/unit/link/market.hpp"
+
+namespace tickpath::link::test {
+namespace {
+
+// Runs `child` in a forked process that ends with its result; kills it if the test does not wait.
+class Child {
+ public:
+  template <class Main>
+  explicit Child(Main&& child) : pid_(::fork()) {
+    if (pid_ == 0) ::_exit(child());
+  }
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  void kill() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  void stop() const { ::kill(pid_, SIGSTOP); }
+  void go_on() const { ::kill(pid_, SIGCONT); }
+  int exit_status() {
+    int status = -1;
+    ::waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+template <class Connect>
+void connect_when_there(Connect&& connect) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return connect();
+    } catch (const rdma::SetupError&) {
+      if (attempt == 500) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+}
+
+class TwoProcesses : public testing::TestWithParam<RingMode> {
+ protected:
+  SubscriberOptions options(std::uint32_t depth) const {
+    return {.mode = GetParam(), .depth = depth, .image_count = kThings};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, TwoProcesses,
+                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
+                         [](const testing::TestParamInfo<RingMode>& mode) {
+                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
+                         });
+
+// The subscriber is another process that reads as fast as it can, on a ring so small that it is
+// lapped often; it checks everything itself and tells by its exit status.
+TEST_P(TwoProcesses, ConserveWhenThePublisherRunsAtFullSpeed) {
+  const std::string endpoint = fresh_endpoint();
+  Child child([&] {
+    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+    TestSubscriber subscriber(*device, nullptr, options(64));
+    connect_when_there([&] { subscriber.connect(endpoint, {}); });
+    Sink sink;
+    do {
+      if (subscriber.poll(sink) == 0) std::this_thread::yield();
+    } while (subscriber.state() != SubscriberState::kDown);
+    const SubscriberCounters& counters = subscriber.counters();
+    if (sink.torn != 0) return 2;
+    if (sink.backwards != 0 || sink.disorder != 0) return 3;
+    if (counters.conserved.get() != 1) return 4;
+    if (sink.events.back() != LinkEvent::kClosed) return 5;
+    // The last change of every thing is known: each got the value that its number tells.
+    for (std::uint64_t thing = 0; thing < kThings; ++thing)
+      if ((sink.values[thing] - 1) % kThings != thing) return 6;
+    return 0;
+  });
+  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
+  Source source(*device);
+  const auto request = wait_for_request(*listener);
+  ASSERT_NE(request, nullptr);
+  source.publisher.accept(*request, {}, {});
+  source.publisher.turn();
+  for (int turn = 0; turn < 20'000; ++turn) {
+    source.change_some(20);
+    source.end_turn();
+    if (turn % 64 == 0) std::this_thread::yield();
+  }
+  source.publisher.close();
+  ASSERT_TRUE(eventually([&] {
+    source.publisher.turn();
+    return source.publisher.closed();
+  }));
+  EXPECT_EQ(child.exit_status(), 0);
+}
+
+TEST_P(TwoProcesses, ThePublisherRunsOnWhenASubscriberIsStoppedOrKilled) {
+  const std::string endpoint = fresh_endpoint();
+  Child child([&] {
+    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+    TestSubscriber subscriber(*device, nullptr, options(64));
+    connect_when_there([&] { subscriber.connect(endpoint, {}); });
+    Sink sink;
+    for (;;)
+      if (subscriber.poll(sink) == 0) std::this_thread::yield();
+    return 0;
+  });
+  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
+  Source source(*device);
+  const auto request = wait_for_request(*listener);
+  ASSERT_NE(request, nullptr);
+  source.publisher.accept(*request, {}, {});
+  source.publisher.turn();
+  child.stop();
+  for (int turn = 0; turn < 1'000; ++turn) {
+    source.change_some(10);
+    source.end_turn();
+  }
+  EXPECT_EQ(source.publisher.sequence(), 10'000u);
+  EXPECT_EQ(source.publisher.subscriber_count(), 1u);
+  child.kill();
+  ASSERT_TRUE(eventually([&] {
+    source.change_some(1);
+    source.end_turn();
+    return source.publisher.subscriber_count() == 0;
+  }));
+  source.publisher.collect();
+  EXPECT_TRUE(source.publisher.subscribers().empty());
+}
+
+TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
+  const std::string endpoint = fresh_endpoint();
+  Child child([&] {
+    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+    const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
+    Source source(*device);
+    const auto request = wait_for_request(*listener);
+    if (request == nullptr) return 1;
+    source.publisher.accept(*request, {}, {});
+    for (;;) {
+      source.change_some(1);
+      source.end_turn();
+      std::this_thread::yield();
+    }
+    return 0;
+  });
+  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  TestSubscriber subscriber(*device, nullptr, options(1024));
+  connect_when_there([&] { subscriber.connect(endpoint, {}); });
+  Sink sink;
+  ASSERT_TRUE(eventually([&] {
+    subscriber.poll(sink);
+    return sink.updates.size() > 100;
+  }));
+  child.kill();
+  ASSERT_TRUE(eventually([&] {
+    subscriber.poll(sink);
+    return subscriber.state() == SubscriberState::kDown;
+  }));
+  EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
+  expect_sound(sink);
+}
+
+// Only an immediate ring wakes its reader.
+TEST(TwoProcessSleep, ASleepingSubscriberIsWokenByAnUpdate) {
+  const std::string endpoint = fresh_endpoint();
+  Child child([&] {
+    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+    const std::unique_ptr<rdma::CompletionChannel> channel = device->create_channel();
+    TestSubscriber subscriber(*device, channel.get(),
+                              {.mode = RingMode::kImmediate, .depth = 64, .image_count = kThings});
+    connect_when_there([&] { subscriber.connect(endpoint, {}); });
+    Sink sink;
+    int sleeps = 0;
+    do {
+      if (subscriber.poll(sink) != 0 || !subscriber.arm() || subscriber.poll(sink) != 0) continue;
+      if (subscriber.state() == SubscriberState::kDown) break;  // learnt by that poll
+      pollfd waiting{channel->file_descriptor(), POLLIN, 0};
+      if (::poll(&waiting, 1, 5'000) != 1) return 2;  // slept through: nothing woke it
+      channel->acknowledge();
+      ++sleeps;
+    } while (subscriber.state() != SubscriberState::kDown);
+    if (subscriber.counters().conserved.get() != 1) return 3;
+    if (subscriber.counters().published.get() != 40) return 5;
+    return sleeps < 5 ? 4 : 0;
+  });
+  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
+  Source source(*device);
+  const auto request = wait_for_request(*listener);
+  ASSERT_NE(request, nullptr);
+  source.publisher.accept(*request, {}, {});
+  for (int update = 0; update < 40; ++update) {
+    source.end_turn();
+    source.change_some(1);
+    source.end_turn();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  source.publisher.close();
+  ASSERT_TRUE(eventually([&] {
+    source.publisher.turn();
+    return source.publisher.closed();
+  }));
+  EXPECT_EQ(child.exit_status(), 0);
+}
+
+struct Message {
+  std::uint64_t number;
+  std::uint64_t fill[7];
+};
+struct ServerLog {
+  void on_message(ClientId client, std::uint64_t, const Message& message) noexcept {
+    disorder += message.number != ++received;
+    while (server->send(client, message) == SendStatus::kFull) {
+    }
+  }
+  void on_client(ClientId, std::uint64_t, LinkEvent event) noexcept { last = event; }
+  ChannelServer<Message, Message>* server = nullptr;
+  std::uint64_t received = 0;
+  std::uint64_t disorder = 0;
+  LinkEvent last = LinkEvent::kConnected;
+};
+struct ClientLog {
+  void on_message(const Message& message) noexcept { disorder += message.number != ++received; }
+  void on_link(LinkEvent) noexcept {}
+  std::uint64_t received = 0;
+  std::uint64_t disorder = 0;
+};
+
+TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
+  constexpr std::uint64_t kMessages = 20'000;
+  const std::string endpoint = fresh_endpoint();
+  Child child([&] {
+    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+    ChannelClient<Message, Message> client(*device, nullptr, {.depth = 64});
+    connect_when_there([&] { client.connect(endpoint, {}); });
+    ClientLog log;
+    std::uint64_t sent = 0;
+    for (;;) {
+      if (client.poll(log) == 0) std::this_thread::yield();
+      if (log.disorder != 0) return 2;
+      // No more under way than the echo can hold on both sides.
+      if (sent < kMessages && sent - log.received < 32)
+        sent += client.send({sent + 1, {}}) == SendStatus::kOk;
+    }
+  });
+  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
+  ChannelServer<Message, Message> server(*device, nullptr, {.depth = 64});
+  ServerLog log;
+  log.server = &server;
+  const auto request = wait_for_request(*listener);
+  ASSERT_NE(request, nullptr);
+  server.accept(*request, {}, {}, 1);
+  ASSERT_TRUE(eventually([&] {
+    if (server.poll(log) == 0) std::this_thread::yield();
+    return log.received == kMessages;
+  }));
+  EXPECT_EQ(log.disorder, 0u);
+  child.kill();
+  ASSERT_TRUE(eventually([&] {
+    server.poll(log);
+    return server.client_count() == 0;
+  }));
+  EXPECT_EQ(log.last, LinkEvent::kLost);
+}
+
+}  // namespace
+}  // namespace tickpath::link::test
