@@ -62,7 +62,7 @@ void ShmCompletionQueue::detach(ShmQueuePair& queue_pair) noexcept {
 
 void ShmCompletionQueue::arm(bool solicited_only) noexcept {
   if (wake_ == nullptr) return;
-  begin_poll();
+  const std::uint64_t begun = begin_poll();
   bool waiting = false;
   // Acquire pairs with the release in attach().
   const std::size_t used = used_.load(std::memory_order_acquire);
@@ -72,7 +72,7 @@ void ShmCompletionQueue::arm(bool solicited_only) noexcept {
     queue_pair->arm(solicited_only);
     waiting = waiting || queue_pair->has_waiting_sends();
   }
-  end_poll();
+  end_poll(begun);
   if (waiting) {
     // Nobody wakes us when the peer posts a receive: try again in a moment, as a NIC does.
     wake_->request_tick();

@@ -59,8 +59,9 @@ class ShmCompletionQueue final : public CompletionQueue {
   }
 
  private:
-  void begin_poll() noexcept;
-  void end_poll() noexcept;
+  std::size_t poll_many(std::size_t used, std::span<Completion> out) noexcept;
+  std::uint64_t begin_poll() noexcept;
+  void end_poll(std::uint64_t begun) noexcept;
 
   std::uint64_t taken_ = 0;
   std::atomic<std::uint64_t> returned_{0};
@@ -75,21 +76,22 @@ class ShmCompletionQueue final : public CompletionQueue {
   std::shared_ptr<DeviceCore> core_;
 };
 
-inline void ShmCompletionQueue::begin_poll() noexcept {
+inline std::uint64_t ShmCompletionQueue::begin_poll() noexcept {
   // Pairs with the barrier in detach(): the odd count is visible before a pointer is taken from a
   // slot. The fence costs nothing where detach() can run it for us (membarrier).
   const std::uint64_t now = polls_.load(std::memory_order_relaxed) + 1;
   if (fence_polls_) [[unlikely]] {
     polls_.exchange(now, std::memory_order_seq_cst);
-    return;
+  } else {
+    polls_.store(now, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  polls_.store(now, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return now;
 }
 
-inline void ShmCompletionQueue::end_poll() noexcept {
+inline void ShmCompletionQueue::end_poll(std::uint64_t begun) noexcept {
   // Pairs with the acquire in detach(): our last use of a queue pair happens before it is freed.
-  polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  polls_.store(begun + 1, std::memory_order_release);
 }
 
 }  // namespace tickpath::rdma::detail

@@ -34,14 +34,14 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, ShmCompletionQueue&
                            const QueuePairOptions& options,
                            std::span<const ReceiveRequest> initial_receives, bool peer_barrier)
     : queue_(&queue),
-      send_depth_(options.send_depth),
+      send_room_(options.send_depth),
       inline_bytes_(std::min(options.inline_bytes, kInlineBytesMax)),
       local_regions_(&core->regions),
       receive_depth_(options.receive_depth),
       number_(next_number()),
       core_(std::move(core)) {
   check_options(options, initial_receives.size());
-  send_mask_ = std::bit_ceil(send_depth_) - 1;
+  send_mask_ = std::bit_ceil(options.send_depth) - 1;
   receive_mask_ = std::bit_ceil(receive_depth_) - 1;
   done_ = std::make_unique<SendDone[]>(send_mask_ + 1);
   receives_ = std::make_unique<Receive[]>(receive_mask_ + 1);
@@ -132,12 +132,12 @@ std::string ShmQueuePair::error_text() const {
 void ShmQueuePair::disconnect() noexcept { connection_->fail(FailureCause::kDisconnected); }
 
 QueuePairCounters ShmQueuePair::counters() const noexcept {
-  return {sent_.get(), received_.get(), rnr_waits_.get(), refused_.get(), wakeups_.get()};
+  return {executed_.get(), received_.get(), rnr_waits_.get(), refused_.get(), wakeups_.get()};
 }
 
 std::uint64_t ShmQueuePair::room_taken() const noexcept {
   const std::uint64_t receives = adopted_ ? receiver_.posted() - receiver_.received() : 0;
-  return (done_tail_ - done_head_) + (posted_ - executed_) + receives;
+  return (done_tail_ - done_head_) + waiting_count_ + receives;
 }
 
 void ShmQueuePair::arm(bool solicited_only) noexcept {

@@ -53,7 +53,7 @@ class ShmQueuePair final : public QueuePair {
   // For the completion queue. Polling thread.
   std::size_t poll(std::span<Completion> out) noexcept;
   void arm(bool solicited_only) noexcept;
-  bool has_waiting_sends() const noexcept { return executed_ != posted_; }
+  bool has_waiting_sends() const noexcept { return waiting_count_ != 0; }
   // For the destroyer, once no poll sees this queue pair any more.
   std::uint64_t room_taken() const noexcept;
 
@@ -100,7 +100,9 @@ class ShmQueuePair final : public QueuePair {
   bool acceptable(const WorkRequest& request) const noexcept;
   const std::byte* source_of(const WorkRequest& request) const noexcept;
   std::byte* target_of(const WorkRequest& request, AccessFlags needed) const noexcept;
+  PostStatus post_one(const WorkRequest& request) noexcept;
   Step execute(const WorkRequest& request) noexcept;
+  Step execute_waiting(const WorkRequest& request) noexcept;
   Step write(const WorkRequest& request, const std::byte* source) noexcept;
   Step write_with_imm(const WorkRequest& request) noexcept;
   Step send(const WorkRequest& request) noexcept;
@@ -108,14 +110,14 @@ class ShmQueuePair final : public QueuePair {
   Step atomic(const WorkRequest& request) noexcept;
   Step no_credit() noexcept;
   void wake_peer(bool solicited) noexcept;
-  void settle(const WorkRequest& request, Step step) noexcept;
   void settle_failed(const WorkRequest& request, Step step) noexcept;
-  void settle_waited(const WorkRequest& request, Step step) noexcept;
   void push_done(const WorkRequest& request, CompletionStatus status) noexcept;
 
-  // Requests that wait (shm_queue_pair_waiting.cpp).
+  // Requests that wait (shm_queue_pair_waiting.cpp). They hold a slot of the send queue and room in
+  // the completion queue, so that executing them later can overrun neither.
   PostStatus post_behind(const WorkRequest& request) noexcept;
   void enqueue(const WorkRequest& request) noexcept;
+  const WorkRequest& dequeue() noexcept;
   void advance() noexcept;
   bool rnr_expired() noexcept;
   void fail_receive(CompletionStatus status) noexcept;
@@ -134,10 +136,10 @@ class ShmQueuePair final : public QueuePair {
   // Hot, in the order in which a post and a poll touch it.
   Connection* connection_ = nullptr;  // owned by connection_owner_
   ShmCompletionQueue* queue_;
-  std::uint64_t posted_ = 0;     // send requests accepted
-  std::uint64_t executed_ = 0;   // of them: run (or failed)
-  std::uint64_t reclaimed_ = 0;  // of them: their slots in the send queue are free again
-  std::uint32_t send_depth_;
+  Counter executed_;                 // send requests run, or failed
+  std::uint64_t reclaimed_ = 0;      // of them: their slots in the send queue are free again
+  std::uint64_t send_room_;          // send_depth less the requests that wait
+  std::uint64_t waiting_count_ = 0;  // accepted, not executed yet
   std::uint32_t inline_bytes_;
   const RegionTable* local_regions_;
   std::array<Target, kGrantsMax> targets_{};
@@ -162,7 +164,7 @@ class ShmQueuePair final : public QueuePair {
   std::uint64_t rnr_limit_tsc_;
   bool rnr_for_ever_;
 
-  Counter sent_, received_, rnr_waits_, refused_, wakeups_;
+  Counter received_, rnr_waits_, refused_, wakeups_;
 
   // Owned.
   std::shared_ptr<DeviceCore> core_;

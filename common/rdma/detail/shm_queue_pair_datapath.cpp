@@ -1,6 +1,5 @@
 // The hot path of the shm provider: post and poll. No allocation, no lock; the only system call is
 // the one that wakes a parked peer.
-#include <algorithm>
 #include <atomic>
 
 #include <unistd.h>
@@ -13,26 +12,34 @@ namespace tickpath::rdma::detail {
 
 // ------------------------------------------------------------------------------------ posting
 
-PostStatus ShmQueuePair::post_send(const WorkRequest& request) noexcept {
+inline PostStatus ShmQueuePair::post_one(const WorkRequest& request) noexcept {
   if (connection_->failed()) [[unlikely]]
     return PostStatus::kNotReady;
-  if (posted_ - reclaimed_ >= send_depth_ || !queue_->has_room()) [[unlikely]] {
+  if (executed_.get() - reclaimed_ >= send_room_ || !queue_->has_room()) [[unlikely]] {
     refused_.add();
     return PostStatus::kQueueFull;
   }
   if (!acceptable(request)) [[unlikely]]
     return PostStatus::kBadRequest;
-  if (executed_ != posted_) [[unlikely]]
+  if (waiting_count_ != 0) [[unlikely]]
     return post_behind(request);
   const Step step = execute(request);
   if (step == Step::kNoReceive) [[unlikely]] {
     enqueue(request);
     return PostStatus::kOk;
   }
-  ++posted_;
-  ++executed_;
-  settle(request, step);
+  executed_.add();
+  if (step != Step::kDone) [[unlikely]] {
+    settle_failed(request, step);
+  } else if ((request.flags & kSignaled) != 0) {
+    queue_->take_room();
+    push_done(request, CompletionStatus::kSuccess);
+  }
   return PostStatus::kOk;
+}
+
+PostStatus ShmQueuePair::post_send(const WorkRequest& request) noexcept {
+  return post_one(request);
 }
 
 PostStatus ShmQueuePair::post_send(std::span<const WorkRequest> requests,
@@ -40,7 +47,7 @@ PostStatus ShmQueuePair::post_send(std::span<const WorkRequest> requests,
   std::size_t count = 0;
   PostStatus status = PostStatus::kOk;
   for (const WorkRequest& request : requests) {
-    status = post_send(request);
+    status = post_one(request);
     if (status != PostStatus::kOk) break;
     ++count;
   }
@@ -49,7 +56,11 @@ PostStatus ShmQueuePair::post_send(std::span<const WorkRequest> requests,
 }
 
 inline bool ShmQueuePair::acceptable(const WorkRequest& request) const noexcept {
-  if ((request.flags & kInline) != 0 && request.length_bytes > inline_bytes_) return false;
+  if ((request.flags & kInline) != 0 && request.length_bytes > inline_bytes_) [[unlikely]] {
+    return false;
+  }
+  if (request.opcode == Opcode::kWrite) [[likely]]
+    return true;
   switch (request.opcode) {
     case Opcode::kWrite:
     case Opcode::kWriteWithImm:
@@ -168,7 +179,13 @@ inline ShmQueuePair::Step ShmQueuePair::atomic(const WorkRequest& request) noexc
   return Step::kDone;
 }
 
-ShmQueuePair::Step ShmQueuePair::execute(const WorkRequest& request) noexcept {
+ShmQueuePair::Step ShmQueuePair::execute_waiting(const WorkRequest& request) noexcept {
+  return execute(request);
+}
+
+inline ShmQueuePair::Step ShmQueuePair::execute(const WorkRequest& request) noexcept {
+  if (request.opcode == Opcode::kWrite) [[likely]]
+    return write(request, source_of(request));
   switch (request.opcode) {
     case Opcode::kWrite:
       return write(request, source_of(request));
@@ -193,18 +210,8 @@ inline void ShmQueuePair::wake_peer(bool solicited) noexcept {
   wakeups_.add();
 }
 
-// A request that ran: its completion, if one is due.
-inline void ShmQueuePair::settle(const WorkRequest& request, Step step) noexcept {
-  if (step != Step::kDone) [[unlikely]]
-    return settle_failed(request, step);
-  sent_.add();
-  if ((request.flags & kSignaled) == 0) return;
-  queue_->take_room();
-  push_done(request, CompletionStatus::kSuccess);
-}
-
 void ShmQueuePair::push_done(const WorkRequest& request, CompletionStatus status) noexcept {
-  done_[done_tail_ & send_mask_] = {request.wr_id, executed_, request.length_bytes, status,
+  done_[done_tail_ & send_mask_] = {request.wr_id, executed_.get(), request.length_bytes, status,
                                     request.opcode};
   ++done_tail_;
 }
@@ -305,7 +312,7 @@ inline std::size_t ShmQueuePair::poll(std::span<Completion> out) noexcept {
   // Before the wire is looked at: what the peer sent before it failed is delivered first.
   const bool failed = connection_->failed();
   std::size_t count = 0;
-  if (executed_ != posted_ && !failed) [[unlikely]]
+  if (waiting_count_ != 0 && !failed) [[unlikely]]
     advance();
   if (done_head_ != done_tail_) count = take_sends(out);
   if (!stop_receiving_) count += take_receives(out.subspan(count));
@@ -315,9 +322,21 @@ inline std::size_t ShmQueuePair::poll(std::span<Completion> out) noexcept {
 }
 
 std::size_t ShmCompletionQueue::poll(std::span<Completion> out) noexcept {
-  begin_poll();
+  const std::uint64_t begun = begin_poll();
   // Acquire pairs with the release in attach().
   const std::size_t used = used_.load(std::memory_order_acquire);
+  std::size_t count = 0;
+  if (used == 1) [[likely]] {
+    ShmQueuePair* queue_pair = slots_[0].load(std::memory_order_acquire);
+    if (queue_pair != nullptr) count = queue_pair->poll(out);
+  } else {
+    count = poll_many(used, out);
+  }
+  end_poll(begun);
+  return count;
+}
+
+std::size_t ShmCompletionQueue::poll_many(std::size_t used, std::span<Completion> out) noexcept {
   std::size_t count = 0;
   std::size_t index = first_;
   for (std::size_t i = 0; i < used && count < out.size(); ++i, ++index) {
@@ -327,7 +346,6 @@ std::size_t ShmCompletionQueue::poll(std::span<Completion> out) noexcept {
   }
   // A busy queue pair that filled `out` does not starve the ones behind it.
   first_ = index >= used ? 0 : index;
-  end_poll();
   return count;
 }
 

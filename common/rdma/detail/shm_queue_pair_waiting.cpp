@@ -14,13 +14,13 @@ ShmQueuePair::Step ShmQueuePair::no_credit() noexcept {
 PostStatus ShmQueuePair::post_behind(const WorkRequest& request) noexcept {
   advance();
   if (connection_->failed()) return PostStatus::kNotReady;
-  if (executed_ == posted_) return post_send(request);
+  if (waiting_count_ == 0) return post_send(request);
   enqueue(request);
   return PostStatus::kOk;
 }
 
 void ShmQueuePair::enqueue(const WorkRequest& request) noexcept {
-  const std::uint64_t index = posted_ & send_mask_;
+  const std::uint64_t index = (executed_.get() + waiting_count_) & send_mask_;
   WorkRequest& waiting = waiting_[index];
   waiting = request;
   if ((request.flags & kInline) != 0) {
@@ -30,7 +30,17 @@ void ShmQueuePair::enqueue(const WorkRequest& request) noexcept {
     waiting.local_address = copy;
   }
   queue_->take_room();
-  ++posted_;
+  ++waiting_count_;
+  --send_room_;
+}
+
+// The oldest waiting request leaves: it ran, or failed.
+const WorkRequest& ShmQueuePair::dequeue() noexcept {
+  const WorkRequest& request = waiting_[executed_.get() & send_mask_];
+  executed_.add();
+  --waiting_count_;
+  ++send_room_;
+  return request;
 }
 
 // True when the oldest waiting request has met no receive for rnr_retry * min_rnr_timer.
@@ -44,33 +54,27 @@ bool ShmQueuePair::rnr_expired() noexcept {
 }
 
 void ShmQueuePair::advance() noexcept {
-  while (executed_ != posted_) {
-    const WorkRequest& request = waiting_[executed_ & send_mask_];
-    const Step step = execute(request);
+  while (waiting_count_ != 0) {
+    const Step step = execute_waiting(waiting_[executed_.get() & send_mask_]);
     if (step == Step::kNoReceive) {
       if (!rnr_expired()) return;
-      ++executed_;
-      push_done(request, CompletionStatus::kRnrRetryExceeded);
+      push_done(dequeue(), CompletionStatus::kRnrRetryExceeded);
       connection_->fail(FailureCause::kRnrExceeded);
       return;
     }
     rnr_since_tsc_ = 0;
-    ++executed_;
-    queue_->return_room();  // settle() takes it again if there is a completion
-    settle_waited(request, step);
-    if (step != Step::kDone) return;
+    const WorkRequest& request = dequeue();
+    if (step != Step::kDone) {
+      queue_->return_room();  // settle_failed() takes it
+      settle_failed(request, step);
+      return;
+    }
+    if ((request.flags & kSignaled) != 0) {
+      push_done(request, CompletionStatus::kSuccess);
+    } else {
+      queue_->return_room();
+    }
   }
-}
-
-void ShmQueuePair::settle_waited(const WorkRequest& request, Step step) noexcept {
-  if (step != Step::kDone) {
-    settle_failed(request, step);
-    return;
-  }
-  sent_.add();
-  if ((request.flags & kSignaled) == 0) return;
-  queue_->take_room();
-  push_done(request, CompletionStatus::kSuccess);
 }
 
 // Failures complete even if unsignalled, and take the queue pair to error on both sides.
@@ -116,8 +120,8 @@ void ShmQueuePair::fail_receive(CompletionStatus status) noexcept {
 // first, each in order.
 std::size_t ShmQueuePair::flush(std::span<Completion> out) noexcept {
   std::size_t count = 0;
-  for (; count < out.size() && executed_ != posted_; ++count) {
-    const WorkRequest& request = waiting_[executed_ & send_mask_];
+  for (; count < out.size() && waiting_count_ != 0; ++count) {
+    const WorkRequest& request = dequeue();
     // The oldest one is what the peer's death interrupted.
     const bool first = !flushed_send_ && connection_->cause() == FailureCause::kPeerDied;
     flushed_send_ = true;
@@ -125,7 +129,6 @@ std::size_t ShmQueuePair::flush(std::span<Completion> out) noexcept {
                   .status = first ? CompletionStatus::kRetryExceeded : CompletionStatus::kFlushed,
                   .opcode = request.opcode,
                   .qp_number = number_};
-    ++executed_;
     queue_->return_room();
   }
   for (; count < out.size() && receiver_.received() != receiver_.posted(); ++count) {

@@ -1,0 +1,373 @@
+#include "common/rdma/perf/lat.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <span>
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock/clock.hpp"
+#include "common/rdma/perf/lat_peer.hpp"
+
+namespace tickpath::rdma::perf {
+namespace {
+
+constexpr LatOperation kAllOperations[] = {LatOperation::kFloor,    LatOperation::kWrite,
+                                           LatOperation::kSend,     LatOperation::kRead,
+                                           LatOperation::kFetchAdd, LatOperation::kCompareSwap};
+
+// Anonymous memory that the forked peer inherits.
+class SharedControl {
+ public:
+  SharedControl() {
+    void* memory = ::mmap(nullptr, sizeof(LatControl), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw SystemError("cannot map the control page", errno);
+    control_ = new (memory) LatControl;
+  }
+  ~SharedControl() { ::munmap(control_, sizeof(LatControl)); }
+  SharedControl(const SharedControl&) = delete;
+  SharedControl& operator=(const SharedControl&) = delete;
+  LatControl& operator*() const { return *control_; }
+  LatControl* operator->() const { return control_; }
+
+ private:
+  LatControl* control_;
+};
+
+// The client's view of the forked server.
+class ServerProcess final : public PeerWatch {
+ public:
+  ServerProcess(LatControl& control, pid_t pid) : control_(control), pid_(pid) {}
+  ~ServerProcess() override {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  void check() override {
+    if (control_.failed.load(std::memory_order_seq_cst)) {
+      throw Error(std::string("the peer process failed: ") + control_.failure);
+    }
+    if (::waitpid(pid_, nullptr, WNOHANG) == 0) return;
+    pid_ = -1;
+    throw Error("the peer process ended during the measurement");
+  }
+  void finish() {
+    control_.exit = true;
+    control_.command.fetch_add(1, std::memory_order_seq_cst);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  LatControl& control_;
+  pid_t pid_;
+};
+
+// The server's view of its parent, which the kernel kills it with.
+class ParentProcess final : public PeerWatch {
+ public:
+  void check() override {
+    if (::getppid() == 1) throw Error("the client process ended");
+  }
+};
+
+void serve_commands(LatPeer& peer, LatControl& control, PeerWatch& watch) {
+  for (std::uint32_t last = 0;;) {
+    for (std::uint32_t spins = 1; control.command.load(std::memory_order_seq_cst) == last;
+         ++spins) {
+      cpu_relax();
+      if (spins % (1u << 20) == 0) watch.check();
+    }
+    last = control.command.load(std::memory_order_seq_cst);
+    if (control.exit) return;
+    control.ready.store(last + 1, std::memory_order_seq_cst);  // 1 was "listening"
+    peer.run_server(control.operation, control.size_bytes, control.count);
+  }
+}
+
+[[noreturn]] void server_main(const LatOptions& options, LatControl& control, int cpu,
+                              const std::string& endpoint) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    ParentProcess parent;
+    pin_this_thread(cpu);
+    LatPeer peer(options, control, parent);
+    peer.serve(endpoint);
+    serve_commands(peer, control, parent);
+  } catch (const std::exception& error) {
+    std::snprintf(control.failure, sizeof(control.failure), "%s", error.what());
+    control.failed.store(true, std::memory_order_seq_cst);
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+// Which CPUs: those asked for, else the first two allowed.
+void choose_cpus(LatOptions& options) {
+  const std::vector<int> allowed = allowed_cpus();
+  if (allowed.size() < 2 && (options.client_cpu < 0 || options.server_cpu < 0)) {
+    throw Error("latency between two processes needs two CPUs; this process may use one only");
+  }
+  if (options.client_cpu < 0) options.client_cpu = allowed[0];
+  if (options.server_cpu < 0) {
+    options.server_cpu = allowed[0] == options.client_cpu ? allowed[1] : allowed[0];
+  }
+  if (options.client_cpu == options.server_cpu) {
+    throw Error("client and server must run on different CPUs");
+  }
+}
+
+void check_options(const LatOptions& options) {
+  for (const std::uint32_t size : options.sizes) {
+    if (size < 8 || size % 8 != 0 || size > kLatBytesMax) {
+      throw Error("a message size is a multiple of 8 from 8 to " + std::to_string(kLatBytesMax) +
+                  ", not " + std::to_string(size));
+    }
+  }
+  if (options.sizes.empty() || options.rounds == 0 || options.iterations < options.rounds) {
+    throw Error("latency needs at least one size, one round and one iteration a round");
+  }
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+// The TSC of some CPUs advances in steps of many ticks (10 ns on AMD), give or take a tick where a
+// hypervisor scales it: the usual distance between two reads that differ, in ticks.
+double clock_step_ticks() {
+  std::vector<std::uint64_t> steps;
+  std::uint64_t last = tsc_now().value;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t now = tsc_now().value;
+    if (now > last) steps.push_back(now - last);
+    last = now;
+  }
+  if (steps.empty()) return 1;
+  std::sort(steps.begin(), steps.end());
+  // The lower quartile: reads further apart than one step only lengthen the upper half.
+  return static_cast<double>(steps[steps.size() / 4]);
+}
+
+double clock_cost_ns(const clock::TickConverter& converter) {
+  constexpr int kReads = 10'000;
+  const std::uint64_t before = tsc_now().value;
+  for (int i = 0; i < kReads - 1; ++i) {
+    [[maybe_unused]] const volatile std::uint64_t read = tsc_now().value;
+  }
+  return static_cast<double>(converter.to_ns({tsc_now().value - before})) / kReads;
+}
+
+bool is_ping_pong(LatOperation operation) {
+  return operation == LatOperation::kFloor || operation == LatOperation::kWrite ||
+         operation == LatOperation::kSend;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// One operation at one size: its samples of all rounds, its median in each.
+struct Series {
+  LatOperation operation;
+  std::uint32_t size_bytes;
+  std::vector<std::uint64_t> ticks;
+  std::vector<double> round_p50;
+};
+
+class Measurement {
+ public:
+  Measurement(const LatOptions& options, LatPeer& peer, LatControl& control, PeerWatch& watch)
+      : options_(options), peer_(peer), control_(control), watch_(watch) {
+    series_.push_back({LatOperation::kFloor, 8, {}, {}});
+    for (const LatOperation operation : kAllOperations) {
+      if (operation == LatOperation::kFloor || !wanted(operation)) continue;
+      for (const std::uint32_t size : options.sizes) {
+        const bool word = operation >= LatOperation::kFetchAdd;
+        series_.push_back({operation, word ? 8 : size, {}, {}});
+        if (word) break;
+      }
+    }
+  }
+
+  void run() {
+    const std::uint32_t count = options_.iterations / options_.rounds;
+    for (Series& each : series_) each.ticks.reserve(std::size_t{count} * options_.rounds);
+    for (std::uint32_t round = 0; round < options_.rounds; ++round) {
+      for (Series& each : series_) run_round(each, count);
+    }
+  }
+
+  std::vector<LatRow> rows() {
+    std::vector<LatRow> rows;
+    for (Series& each : series_) {
+      std::vector<double> ratios;
+      for (std::size_t i = 0; i < each.round_p50.size(); ++i) {
+        ratios.push_back(each.round_p50[i] / series_[0].round_p50[i]);
+      }
+      rows.push_back({each.operation, each.size_bytes, statistics(each), median(ratios)});
+    }
+    return rows;
+  }
+
+ private:
+  bool wanted(LatOperation operation) const {
+    return options_.operations.empty() ||
+           std::find(options_.operations.begin(), options_.operations.end(), operation) !=
+               options_.operations.end();
+  }
+
+  void start(const Series& series, std::uint32_t count) {
+    control_.operation = series.operation;
+    control_.size_bytes = series.size_bytes;
+    control_.count = count;
+    control_.floor.store(0, std::memory_order_seq_cst);
+    control_.touch.store(0, std::memory_order_seq_cst);
+    const std::uint32_t command = control_.command.fetch_add(1, std::memory_order_seq_cst) + 1;
+    for (std::uint32_t spins = 1; control_.ready.load(std::memory_order_seq_cst) != command + 1;
+         ++spins) {
+      cpu_relax();
+      if (spins % (1u << 20) == 0) watch_.check();
+    }
+  }
+
+  void run_round(Series& series, std::uint32_t count) {
+    scratch_.clear();
+    const std::uint32_t total = options_.warmup + count;
+    scratch_.reserve(total);
+    start(series, total);
+    peer_.run_client(series.operation, series.size_bytes, total, scratch_);
+    const auto counted = scratch_.begin() + options_.warmup;
+    series.ticks.insert(series.ticks.end(), counted, scratch_.end());
+    std::sort(counted, scratch_.end());
+    series.round_p50.push_back(to_ns(series.operation, quantile({counted, scratch_.end()}, 0.5)));
+  }
+
+  // Samples that fall into one step of the clock are taken as spread evenly over it (the median of
+  // grouped data), so that a quantile resolves finer than the clock.
+  double quantile(std::span<const std::uint64_t> sorted, double part) const {
+    const double rank = part * static_cast<double>(sorted.size());
+    const std::uint64_t value = sorted[std::min(static_cast<std::size_t>(rank), sorted.size() - 1)];
+    const double middle = std::round(static_cast<double>(value) / step_) * step_;
+    const auto edge = [](double ticks) {
+      return static_cast<std::uint64_t>(std::ceil(std::max(ticks, 0.0)));
+    };
+    const auto first = std::lower_bound(sorted.begin(), sorted.end(), edge(middle - step_ / 2));
+    const auto last = std::lower_bound(first, sorted.end(), edge(middle + step_ / 2));
+    if (first == last) return static_cast<double>(value);
+    const double within =
+        (rank - static_cast<double>(first - sorted.begin())) / static_cast<double>(last - first);
+    return middle + step_ * (within - 0.5);
+  }
+
+  double to_ns(LatOperation operation, double ticks) const {
+    const double ns = ticks * 1e9 / static_cast<double>(clock::tsc_hz());
+    return is_ping_pong(operation) ? ns / 2 : ns;
+  }
+
+  LatStatistics statistics(Series& series) const {
+    std::sort(series.ticks.begin(), series.ticks.end());
+    const auto at = [&](double part) {
+      return to_ns(series.operation, quantile(series.ticks, part));
+    };
+    return {series.ticks.size(),
+            at(0.5),
+            at(0.9),
+            at(0.99),
+            at(0.999),
+            to_ns(series.operation, static_cast<double>(series.ticks.back()))};
+  }
+
+  const LatOptions& options_;
+  LatPeer& peer_;
+  LatControl& control_;
+  PeerWatch& watch_;
+  std::vector<Series> series_;
+  std::vector<std::uint64_t> scratch_;
+  double step_ = clock_step_ticks();
+};
+
+}  // namespace
+
+std::string_view to_string(LatOperation operation) noexcept {
+  switch (operation) {
+    case LatOperation::kFloor:
+      return "floor";
+    case LatOperation::kWrite:
+      return "write";
+    case LatOperation::kSend:
+      return "send";
+    case LatOperation::kRead:
+      return "read";
+    case LatOperation::kFetchAdd:
+      return "fetch_add";
+    case LatOperation::kCompareSwap:
+      return "compare_swap";
+  }
+  return "unknown";
+}
+
+LatOperation parse_operation(std::string_view name) {
+  std::string choices;
+  for (const LatOperation operation : kAllOperations) {
+    if (to_string(operation) == name) return operation;
+    choices += " " + std::string(to_string(operation));
+  }
+  throw Error("no operation is called \"" + std::string(name) + "\"; choose from:" + choices);
+}
+
+LatReport measure_latency(const LatOptions& requested) {
+  LatOptions options = requested;
+  check_options(options);
+  choose_cpus(options);
+  const std::string endpoint =
+      (std::filesystem::temp_directory_path() / ("tickpath.lat." + std::to_string(::getpid())))
+          .string();
+  SharedControl control;
+  clock::tsc_hz();  // before the fork: both sides use one measurement
+  const pid_t pid = ::fork();
+  if (pid < 0) throw SystemError("cannot fork the peer process", errno);
+  if (pid == 0) server_main(options, *control, options.server_cpu, endpoint);
+  ServerProcess server(*control, pid);
+  pin_this_thread(options.client_cpu);
+  LatPeer peer(options, *control, server);
+  while (control->ready.load(std::memory_order_seq_cst) == 0) {
+    server.check();
+    ::usleep(1000);
+  }
+  peer.connect(endpoint);
+  Measurement measurement(options, peer, *control, server);
+  measurement.run();
+  server.finish();
+  return {.provider = peer.device().info().provider,
+          .device = peer.device().info().name,
+          .cpu_model = cpu_model(),
+          .client_cpu = options.client_cpu,
+          .server_cpu = options.server_cpu,
+          .rounds = options.rounds,
+          .clock_cost_ns = clock_cost_ns(clock::TickConverter()),
+          .clock_step_ns = clock_step_ticks() * 1e9 / static_cast<double>(clock::tsc_hz()),
+          .rows = measurement.rows(),
+          .notes = peer.device().notes()};
+}
+
+}  // namespace tickpath::rdma::perf

@@ -1,0 +1,72 @@
+// Latency of the fabric between two processes, beside the bare cost of moving one cache line.
+//
+// Boundary of every figure: one process, from before the request is posted to after its effect is
+// seen; for ping-pongs half of the round trip. One sample a message, never an average of many. The
+// floor (a word stored by one process, polled by the other, and back) and the operations run in
+// alternating rounds on the same two CPUs, so that noise meets both alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::rdma::perf {
+
+enum class LatOperation : std::uint8_t {
+  kFloor,        // no fabric: one word in one shared cache line
+  kWrite,        // WRITE there, WRITE back; each side polls the last word that lands
+  kSend,         // SEND there, SEND back; each side polls completions and posts receives
+  kRead,         // one READ of bytes that the owner has just written, to its completion
+  kFetchAdd,     // one FETCH_ADD of a word that the owner has just written, to its completion
+  kCompareSwap,  // likewise
+};
+std::string_view to_string(LatOperation operation) noexcept;
+// Throws Error naming the choices.
+LatOperation parse_operation(std::string_view name);
+
+struct LatOptions {
+  std::string provider = "shm";
+  std::string device;                      // empty: the first
+  std::vector<LatOperation> operations{};  // empty: all; the floor always runs
+  std::vector<std::uint32_t> sizes{64};    // bytes; multiples of 8, up to kLatBytesMax
+  std::uint32_t iterations = 200'000;      // messages an operation and size, all rounds together
+  std::uint32_t warmup = 2'000;            // messages before each round, not counted
+  std::uint32_t rounds = 10;
+  int client_cpu = -1;  // -1: the first two CPUs that this process may use
+  int server_cpu = -1;
+};
+inline constexpr std::uint32_t kLatBytesMax = 65'536;
+
+struct LatStatistics {
+  std::uint64_t count = 0;
+  double p50_ns = 0, p90_ns = 0, p99_ns = 0, p999_ns = 0, max_ns = 0;
+};
+
+struct LatRow {
+  LatOperation operation = LatOperation::kFloor;
+  std::uint32_t size_bytes = 0;
+  LatStatistics statistics;
+  double ratio = 0;  // to the floor: the median over the rounds of this round's p50 / floor's p50
+};
+
+struct LatReport {
+  std::string provider, device, cpu_model;
+  int client_cpu = 0, server_cpu = 0;
+  std::uint32_t rounds = 0;
+  double clock_cost_ns = 0;  // one TSC read, contained in every sample
+  double clock_step_ns = 0;  // samples come in these steps; quantiles are interpolated within one
+  std::vector<LatRow> rows;  // the floor first
+  std::vector<std::string> notes;
+};
+
+// Forks the peer process, so call it before starting threads. Throws Error (bad options, no such
+// CPU, set-up, a peer that died).
+LatReport measure_latency(const LatOptions& options);
+
+std::string to_text(const LatReport& report);
+std::string to_json(const LatReport& report);
+
+}  // namespace tickpath::rdma::perf

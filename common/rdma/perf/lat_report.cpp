@@ -1,0 +1,88 @@
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "common/rdma/perf/lat.hpp"
+
+namespace tickpath::rdma::perf {
+namespace {
+
+const char* boundary(LatOperation operation) {
+  switch (operation) {
+    case LatOperation::kFloor:
+      return "one-way: a word stored here, polled there; no fabric";
+    case LatOperation::kWrite:
+      return "one-way: posted here, last word seen there";
+    case LatOperation::kSend:
+      return "one-way: posted here, receive completed there";
+    case LatOperation::kRead:
+      return "posted to completed; bytes just written by their owner";
+    case LatOperation::kFetchAdd:
+    case LatOperation::kCompareSwap:
+      return "posted to completed; word just written by its owner";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_text(const LatReport& report) {
+  char line[256];
+  std::snprintf(line, sizeof(line),
+                "provider %s (%s), CPUs %d and %d, busy polling, two processes, %u rounds\n"
+                "clock TSC, one read %.1f ns (contained in each sample), steps of %.1f ns; %s\n\n",
+                report.provider.c_str(), report.device.c_str(), report.client_cpu,
+                report.server_cpu, report.rounds, report.clock_cost_ns, report.clock_step_ns,
+                report.cpu_model.c_str());
+  std::string text = line;
+  std::snprintf(line, sizeof(line), "%-14s %-6s %6s %9s %8s %8s %8s %8s %10s %7s  %s\n",
+                "operation", "via", "bytes", "count", "p50 ns", "p90 ns", "p99 ns", "p99.9 ns",
+                "max ns", "ratio", "boundary");
+  text += line;
+  for (const LatRow& row : report.rows) {
+    const LatStatistics& s = row.statistics;
+    const bool floor = row.operation == LatOperation::kFloor;
+    std::snprintf(
+        line, sizeof(line), "%-14s %-6s %6u %9llu %8.1f %8.1f %8.1f %8.1f %10.1f %7.2f  %s\n",
+        std::string(to_string(row.operation)).c_str(), floor ? "memory" : report.provider.c_str(),
+        row.size_bytes, static_cast<unsigned long long>(s.count), s.p50_ns, s.p90_ns, s.p99_ns,
+        s.p999_ns, s.max_ns, row.ratio, boundary(row.operation));
+    text += line;
+  }
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string to_json(const LatReport& report) {
+  nlohmann::ordered_json json;
+  json["provider"] = report.provider;
+  json["device"] = report.device;
+  json["cpu"] = report.cpu_model;
+  json["client_cpu"] = report.client_cpu;
+  json["server_cpu"] = report.server_cpu;
+  json["wait"] = "spin";
+  json["clock"] = "tsc";
+  json["clock_cost_ns"] = report.clock_cost_ns;
+  json["clock_step_ns"] = report.clock_step_ns;
+  json["rounds"] = report.rounds;
+  json["rows"] = nlohmann::ordered_json::array();
+  for (const LatRow& row : report.rows) {
+    const LatStatistics& s = row.statistics;
+    json["rows"].push_back(
+        {{"operation", to_string(row.operation)},
+         {"provider", row.operation == LatOperation::kFloor ? "memory" : report.provider},
+         {"size_bytes", row.size_bytes},
+         {"count", s.count},
+         {"p50_ns", s.p50_ns},
+         {"p90_ns", s.p90_ns},
+         {"p99_ns", s.p99_ns},
+         {"p999_ns", s.p999_ns},
+         {"max_ns", s.max_ns},
+         {"ratio_to_floor", row.ratio},
+         {"boundary", boundary(row.operation)}});
+  }
+  json["notes"] = report.notes;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace tickpath::rdma::perf
