@@ -1,0 +1,308 @@
+// Orders over a FIX session into the matching core and back, without a network.
+#include <chrono>
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "common/wire/order_id.hpp"
+#include "recorded.hpp"
+#include "sim/market/market.hpp"
+#include "sim/orders/order_gateway.hpp"
+#include "tests/support/process.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What an oeg would see; texts are copied, for they live in the receive buffer.
+struct OegSide final : fix::Handler {
+  std::vector<fix::ExecutionReport> reports;
+  std::vector<fix::OrderCancelReject> rejects;
+  std::vector<std::string> texts;
+  std::vector<fix::MessageReject> refused;
+  void on_execution_report(const fix::ExecutionReport& r,
+                           const fix::MessageInfo&) noexcept override {
+    reports.push_back(r);
+    texts.emplace_back(r.text);
+    reports.back().text = {};
+  }
+  void on_cancel_reject(const fix::OrderCancelReject& r,
+                        const fix::MessageInfo&) noexcept override {
+    rejects.push_back(r);
+    rejects.back().text = {};
+  }
+  void on_message_reject(const fix::MessageReject& r, const fix::MessageInfo&) noexcept override {
+    refused.push_back(r);
+    refused.back().text = {};
+  }
+};
+
+std::uint64_t id(std::uint32_t counter, std::uint8_t strategy = 5) {
+  return wire::OrderId::make(strategy, 1, counter);
+}
+
+class GatewayTest : public ::testing::Test {
+ protected:
+  GatewayTest() { open(); }
+
+  void open() {
+    GatewayOptions options;
+    for (const char* target : {"OEG", "OEG2"}) {
+      fix::SessionOptions session;
+      session.role = fix::SessionRole::kAcceptor;
+      session.sender = "SIM";
+      session.target = target;
+      session.store_path = folder_ / (std::string(target) + ".acceptor");
+      session.store_messages = 1024;
+      options.sessions.push_back(session);
+    }
+    options.reports_pending_max = 1024;
+    options.ledger_rows = 4;
+    gateway_ = std::make_unique<OrderGateway>(options, trace_);
+    MatcherOptions matcher;
+    matcher.book = {.orders_max = 1024, .levels_max = 1024};
+    matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
+    market_ = std::make_unique<Market>(*matcher_);
+    gateway_->connect(*matcher_, market_->symbols());
+    market_->apply(directory(7, "ZAAA"));
+    market_->apply(directory(8, "ZAAB"));
+  }
+  void connect(std::uint32_t session = 0, const char* name = "OEG") {
+    if (!oeg_) {
+      fix::SessionOptions options;
+      options.sender = name;
+      options.target = "SIM";
+      options.store_path = folder_ / (std::string(name) + ".initiator");
+      options.store_messages = 1024;
+      oeg_ = std::make_unique<fix::Session>(options);
+    }
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    gateway_->attach(session, pair[0]);
+    ASSERT_TRUE(oeg_->attach(pair[1]));
+    until([&] { return oeg_->logged_on() && gateway_->logged_on(session); });
+  }
+  void until(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + 10s;
+    while (!done()) {
+      gateway_->poll();
+      gateway_->flush();
+      if (oeg_) oeg_->poll(seen_);
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    }
+  }
+  void until_reports(std::size_t count) {
+    until([&] { return seen_.reports.size() >= count; });
+  }
+  void buy(std::uint64_t order_id, std::uint32_t shares, std::int64_t price,
+           const char* symbol = "ZAAA") {
+    fix::NewOrderSingle order;
+    order.cl_ord_id = order_id;
+    order.order_qty = shares;
+    order.price = {price};
+    order.symbol = fix::Symbol::from(symbol);
+    ASSERT_TRUE(fix::accepted(oeg_->send(order)));
+  }
+
+  testing::Folder folder_;
+  trace::TraceWriter trace_{{}};
+  std::unique_ptr<OrderGateway> gateway_;
+  std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<Market> market_;
+  std::unique_ptr<fix::Session> oeg_;
+  OegSide seen_;
+};
+
+TEST_F(GatewayTest, AcknowledgesAndFillsWithFixs42OrderStates) {
+  connect();
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
+  market_->apply(add(7, "ZAAA", 2, Side::kSell, 100, 10'100));
+  buy(id(1), 100, 10'100);
+  until_reports(3);
+  EXPECT_EQ(seen_.reports[0].exec_type, fix::ExecType::kNew);
+  EXPECT_EQ(seen_.reports[0].ord_status, fix::OrdStatus::kNew);
+  EXPECT_EQ(seen_.reports[0].leaves_qty, 100u);
+  EXPECT_EQ(seen_.reports[0].symbol.view(), "ZAAA");
+  EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kPartialFill);
+  EXPECT_EQ(seen_.reports[1].ord_status, fix::OrdStatus::kPartiallyFilled);
+  EXPECT_EQ(seen_.reports[1].last_shares, 60u);
+  EXPECT_EQ(seen_.reports[1].last_price.value, 10'000);
+  EXPECT_EQ(seen_.reports[2].exec_type, fix::ExecType::kFill);
+  EXPECT_EQ(seen_.reports[2].ord_status, fix::OrdStatus::kFilled);
+  EXPECT_EQ(seen_.reports[2].cum_qty, 100u);
+  EXPECT_EQ(seen_.reports[2].average_price.value, (60 * 10'000 + 40 * 10'100) / 100);
+  EXPECT_EQ(seen_.reports[0].order_id, seen_.reports[2].order_id);
+  EXPECT_NE(seen_.reports[1].exec_id, seen_.reports[2].exec_id);
+}
+
+TEST_F(GatewayTest, AFillThatTheReplayCausesIsReportedToo) {
+  connect();
+  buy(id(1), 100, 10'000);
+  until_reports(1);
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 30, 9'900));
+  until_reports(2);
+  EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kPartialFill);
+  EXPECT_EQ(seen_.reports[1].last_price.value, 10'000);
+}
+
+TEST_F(GatewayTest, CancelsReplacesAndRejectsWithTheIdsThatFixAsksFor) {
+  connect();
+  buy(id(1), 100, 10'000);
+  fix::OrderCancelReplaceRequest replace;
+  replace.cl_ord_id = id(2);
+  replace.orig_cl_ord_id = id(1);
+  replace.order_qty = 80;
+  replace.price = {10'000};
+  replace.symbol = fix::Symbol::from("ZAAA");
+  oeg_->send(replace);
+  fix::OrderCancelRequest cancel;
+  cancel.cl_ord_id = id(3);
+  cancel.orig_cl_ord_id = id(2);
+  cancel.symbol = fix::Symbol::from("ZAAA");
+  oeg_->send(cancel);
+  cancel.cl_ord_id = id(4);
+  oeg_->send(cancel);
+  replace.cl_ord_id = id(5);
+  replace.orig_cl_ord_id = id(99);
+  oeg_->send(replace);
+  until([&] { return seen_.rejects.size() == 2; });
+  ASSERT_EQ(seen_.reports.size(), 3u);
+  EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kReplaced);
+  EXPECT_EQ(seen_.reports[1].cl_ord_id, id(2));
+  EXPECT_EQ(seen_.reports[1].orig_cl_ord_id, id(1));
+  EXPECT_EQ(seen_.reports[1].order_qty, 80u);
+  EXPECT_EQ(seen_.reports[2].exec_type, fix::ExecType::kCanceled);
+  EXPECT_EQ(seen_.reports[2].cl_ord_id, id(3));
+  EXPECT_EQ(seen_.reports[2].orig_cl_ord_id, id(2));
+  EXPECT_EQ(seen_.reports[2].leaves_qty, 0u);
+  EXPECT_EQ(seen_.rejects[0].reason, fix::CxlRejReason::kTooLateToCancel);
+  EXPECT_EQ(seen_.rejects[0].ord_status, fix::OrdStatus::kCanceled);
+  EXPECT_EQ(seen_.rejects[0].order_id, seen_.reports[2].order_id);
+  EXPECT_FALSE(seen_.rejects[0].of_replace);
+  EXPECT_EQ(seen_.rejects[1].reason, fix::CxlRejReason::kUnknownOrder);
+  EXPECT_TRUE(seen_.rejects[1].of_replace);
+}
+
+TEST_F(GatewayTest, RejectsUnknownSymbolsAndDuplicateIdsAndGoesOn) {
+  connect();
+  buy(id(1), 100, 10'000, "NOSUCH");
+  buy(id(2), 100, 10'000);
+  buy(id(2), 100, 10'000);
+  buy(id(3), 100, 10'000);
+  until_reports(4);
+  EXPECT_EQ(seen_.reports[0].exec_type, fix::ExecType::kRejected);
+  EXPECT_EQ(seen_.reports[0].reject_reason, fix::OrdRejReason::kUnknownSymbol);
+  EXPECT_EQ(seen_.reports[0].symbol.view(), "NOSUCH");
+  EXPECT_EQ(seen_.texts[0], "unknown symbol");
+  EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kNew);
+  EXPECT_EQ(seen_.reports[2].reject_reason, fix::OrdRejReason::kDuplicateOrder);
+  EXPECT_EQ(seen_.reports[3].exec_type, fix::ExecType::kNew);
+  EXPECT_EQ(matcher_->live_orders(), 2u);
+}
+
+TEST_F(GatewayTest, MalformedMessagesAreRefusedAsSuchAndTheSessionGoesOn) {
+  connect();
+  buy(id(1), 0, 10'000);  // FIX can say it, the exchange cannot take it
+  fix::NewOrderSingle order;
+  order.cl_ord_id = id(2);
+  order.order_qty = 10;
+  order.price = {10'000};
+  order.side = static_cast<Side>(7);  // not a side of FIX
+  order.symbol = fix::Symbol::from("ZAAA");
+  oeg_->send(order);
+  buy(id(3), 10, 10'000);
+  until([&] { return seen_.reports.size() + seen_.refused.size() >= 3; });
+  EXPECT_EQ(seen_.reports.back().cl_ord_id, id(3));
+  EXPECT_EQ(seen_.reports.back().exec_type, fix::ExecType::kNew);
+  EXPECT_EQ(matcher_->live_orders(), 1u);
+}
+
+TEST_F(GatewayTest, ReportsOfASessionThatIsDownArriveAfterItsNextLogon) {
+  connect();
+  buy(id(1), 100, 10'000);
+  until_reports(1);
+  oeg_->disconnect();
+  until([&] { return !gateway_->connected(0); });
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 100, 10'000));
+  gateway_->flush();
+  EXPECT_EQ(gateway_->counters().reports_stored.get(), 1u);
+  connect();
+  until_reports(2);
+  EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kFill);
+}
+
+TEST_F(GatewayTest, AStoreSurvivesARestartOfTheExchange) {
+  connect();
+  buy(id(1), 100, 10'000);
+  until_reports(1);
+  gateway_.reset();
+  matcher_.reset();
+  market_.reset();
+  open();
+  until([&] { return !oeg_->connected(); });
+  connect();
+  EXPECT_EQ(gateway_->session_counters(0).rejected.get(), 0u);
+  buy(id(2), 100, 10'000);
+  until_reports(2);
+  EXPECT_EQ(seen_.reports[1].cl_ord_id, id(2));
+}
+
+TEST_F(GatewayTest, EverySessionHasItsOwnOrdersAndLedger) {
+  connect(1, "OEG2");
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
+  buy(id(1), 60, 10'000);
+  until_reports(2);
+  ASSERT_EQ(gateway_->ledger().rows().size(), 1u);
+  const LedgerRow& row = gateway_->ledger().rows()[0];
+  EXPECT_EQ(row.party, (Party{1, 5}));
+  EXPECT_EQ(row.position_shares, 60);
+  EXPECT_EQ(row.cash.value, -600'000);
+  EXPECT_EQ(row.fills, 1u);
+  EXPECT_EQ(row.accepted, 1u);
+  EXPECT_TRUE(check_conservation(*matcher_, gateway_->ledger()).empty());
+}
+
+TEST_F(GatewayTest, RefusesOrdersForWhichTheLedgerHasNoRow) {
+  connect();
+  for (std::uint8_t strategy = 1; strategy <= 5; ++strategy) buy(id(1, strategy), 1, 10'000);
+  until_reports(5);
+  EXPECT_EQ(seen_.reports[3].exec_type, fix::ExecType::kNew);
+  EXPECT_EQ(seen_.reports[4].exec_type, fix::ExecType::kRejected);
+  EXPECT_EQ(matcher_->live_orders(), 4u);
+}
+
+// The peer stops reading while thousands of its orders fill: kernel, session and outbox fill up, it
+// is cut off, and finds every report in order when it comes back.
+TEST_F(GatewayTest, APeerThatDoesNotReadIsCutOffAndLosesNothingThatItsStoreHolds) {
+  connect();
+  buy(id(1), kOrderSharesMax, 10'000);
+  until_reports(1);
+  std::uint64_t reference = 0;
+  while (gateway_->counters().disconnected.get() == 0 && reference < 100'000) {
+    market_->apply(add(7, "ZAAA", ++reference, Side::kSell, 1, 10'000));
+    matcher_->on_delete(reference);
+    gateway_->flush();
+  }
+  EXPECT_EQ(gateway_->counters().disconnected.get(), 1u);
+  gateway_->flush();
+  EXPECT_EQ(gateway_->reports_pending(0), 0u);
+  until([&] { return !oeg_->connected(); });
+  const std::size_t before = seen_.reports.size();
+  connect();
+  until([&] { return seen_.reports.back().cum_qty == reference; });
+  EXPECT_GT(seen_.reports.size(), before);
+}
+
+TEST_F(GatewayTest, BrokenBooksAreFound) {
+  connect();
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
+  buy(id(1), 60, 10'000);
+  until_reports(2);
+  Ledger other(4);
+  EXPECT_FALSE(check_conservation(*matcher_, other).empty());
+}
+
+}  // namespace
+}  // namespace tickpath::sim

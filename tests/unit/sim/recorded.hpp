@@ -1,0 +1,79 @@
+// Small recordings and ITCH messages for the tests of sim.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/itch/binary_file.hpp"
+#include "common/itch/codec.hpp"
+
+namespace tickpath::sim {
+
+using Bytes = std::vector<std::byte>;
+
+inline constexpr std::uint64_t kOpenNs = 34'200'000'000'000;  // 09:30
+
+template <class Message>
+Bytes encoded(const Message& message) {
+  std::array<std::byte, itch::kMaxMessageBytes> buffer;
+  const std::size_t length = itch::encode(message, buffer.data());
+  return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length)};
+}
+
+inline Bytes directory(std::uint16_t locate, const char* symbol, std::uint64_t at = kOpenNs) {
+  itch::StockDirectory m;
+  m.header = {locate, 0, at};
+  m.stock = symbol;
+  return encoded(m);
+}
+inline Bytes add(std::uint16_t locate, const char* symbol, std::uint64_t reference, Side side,
+                 std::uint32_t shares, std::uint32_t price, std::uint64_t at = kOpenNs) {
+  itch::AddOrder m;
+  m.header = {locate, 0, at};
+  m.order_reference_number = reference;
+  m.buy_sell_indicator = itch::indicator_of(side);
+  m.shares = shares;
+  m.stock = symbol;
+  m.price = price;
+  return encoded(m);
+}
+inline Bytes executed(std::uint16_t locate, std::uint64_t reference, std::uint32_t shares,
+                      std::uint64_t at = kOpenNs) {
+  itch::OrderExecuted m;
+  m.header = {locate, 0, at};
+  m.order_reference_number = reference;
+  m.executed_shares = shares;
+  return encoded(m);
+}
+inline Bytes trading_action(std::uint16_t locate, const char* symbol, char state) {
+  itch::StockTradingAction m;
+  m.header = {locate, 0, kOpenNs};
+  m.stock = symbol;
+  m.trading_state = state;
+  return encoded(m);
+}
+inline Bytes system_event(char code, std::uint64_t at = kOpenNs) {
+  itch::SystemEvent m;
+  m.header = {0, 0, at};
+  m.event_code = code;
+  return encoded(m);
+}
+
+inline void write_recording(const std::string& path, const std::vector<Bytes>& messages) {
+  itch::BinaryFileWriter writer(path);
+  for (const Bytes& message : messages) writer.write(message);
+  writer.finish();
+}
+
+// Cuts the last `bytes` off a file.
+inline void truncate_file(const std::string& path, std::uintmax_t bytes) {
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - bytes);
+}
+
+}  // namespace tickpath::sim

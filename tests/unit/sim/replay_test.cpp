@@ -1,0 +1,322 @@
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "common/base/error.hpp"
+#include "common/net/multicast.hpp"
+#include "recorded.hpp"
+#include "report_log.hpp"
+#include "sim/progress.hpp"
+#include "sim/replay/lag_histogram.hpp"
+#include "sim/replay/recording_loader.hpp"
+#include "sim/replay/replayer.hpp"
+#include "tests/support/process.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+using testing::Folder;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+TEST(TimeOfDay, ReadsHoursMinutesSecondsAndFractions) {
+  EXPECT_EQ(parse_time_of_day("09:30"), kOpenNs);
+  EXPECT_EQ(parse_time_of_day("09:30:01.25"), kOpenNs + 1'250'000'000);
+  EXPECT_EQ(parse_time_of_day("00:00:00.000000001"), 1u);
+  EXPECT_EQ(format_time_of_day(kOpenNs + 1'250'000'000), "09:30:01.250");
+}
+
+TEST(TimeOfDay, RefusesEverythingElse) {
+  for (const char* text : {"", "9:30", "09:60", "48:00", "09-30", "09:30:", "09:30:61", "09:30:00.",
+                           "09:30:00.1234567890", "09:30:00,5", "09:30:00.x", "ab:cd", "09:30x"})
+    EXPECT_THROW(parse_time_of_day(text), Error) << text;
+}
+
+TEST(Pace, KeepsTheRecordedTimesAtSpeedOne) {
+  Pace pace({});
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 3'600'000 * kMs), 3'600'000 * kMs);
+}
+
+TEST(Pace, DividesTheRecordedTimesByTheSpeed) {
+  Pace pace({.speed = 10.0});
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  EXPECT_NEAR(static_cast<double>(pace.due(kOpenNs + 100 * kMs)), 10.0 * kMs, 2);
+}
+
+TEST(Pace, CutsSilencesAndIgnoresTimesThatRunBackwards) {
+  Pace pace({.max_idle_ns = 10 * kMs});
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + 3'600'000 * kMs), 10 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs), 10 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 3'600'004 * kMs), 14 * kMs);
+}
+
+TEST(Pace, MaxSendsBurstsAtTheRate) {
+  Pace pace({.mode = PaceMode::kMax, .rate = 1'000, .burst = 2});
+  EXPECT_EQ(pace.due(0), 0u);
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  EXPECT_EQ(pace.due(0), 2 * kMs);
+  EXPECT_EQ(pace.due(0), 2 * kMs);
+  EXPECT_EQ(pace.due(0), 4 * kMs);
+  Pace unlimited({.mode = PaceMode::kMax});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(unlimited.due(kOpenNs), 0u);
+}
+
+TEST(Pace, SendsWhatIsBeforeFromAtTheRateAndEndsAfterTo) {
+  Pace pace({.rate = 1'000, .from_ns = kOpenNs, .to_ns = kOpenNs + 10 * kMs});
+  EXPECT_EQ(pace.due(1), 0u);
+  EXPECT_EQ(pace.due(2), 1 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 1 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 7 * kMs), 3 * kMs);
+  EXPECT_FALSE(pace.past_end(kOpenNs + 10 * kMs));
+  EXPECT_TRUE(pace.past_end(kOpenNs + 10 * kMs + 1));
+}
+
+TEST(LagHistogram, GivesQuantilesToSixPercentAndTheMaximumExactly) {
+  LagHistogram lag;
+  EXPECT_EQ(lag.quantile_ns(0.5), 0u);
+  for (std::uint64_t i = 1; i <= 100'000; ++i) lag.add(i);
+  for (const double q : {0.1, 0.5, 0.9, 0.99}) {
+    const double wanted = 100'000 * q;
+    EXPECT_NEAR(static_cast<double>(lag.quantile_ns(q)), wanted, wanted * 0.0625 + 1) << q;
+  }
+  EXPECT_EQ(lag.quantile_ns(1.0), 100'000u);
+  EXPECT_EQ(lag.max_ns(), 100'000u);
+  lag.add(~std::uint64_t{0});
+  EXPECT_EQ(lag.max_ns(), ~std::uint64_t{0});
+}
+
+// The reading thread and the datapath thread meet over two blocks only, so that both wait often.
+TEST(MessageQueue, CarriesEveryMessageInOrderBetweenTwoThreads) {
+  MessageQueue queue(2);
+  constexpr std::uint64_t kCount = 100'000;
+  std::thread reader([&] {
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const Bytes bytes(i % 50, static_cast<std::byte>(i));
+      while (!queue.push(bytes, i)) std::this_thread::yield();
+    }
+    while (!queue.finish()) std::this_thread::yield();
+  });
+  QueuedMessage message;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    MessageQueue::Status status;
+    while ((status = queue.front(message)) == MessageQueue::Status::kEmpty)
+      std::this_thread::yield();
+    ASSERT_EQ(status, MessageQueue::Status::kMessage);
+    ASSERT_EQ(message.timestamp_ns, i);
+    ASSERT_EQ(message.bytes.size(), i % 50);
+    for (const std::byte b : message.bytes) ASSERT_EQ(b, static_cast<std::byte>(i));
+    queue.pop();
+  }
+  reader.join();
+  MessageQueue::Status status;
+  while ((status = queue.front(message)) == MessageQueue::Status::kEmpty) std::this_thread::yield();
+  EXPECT_EQ(status, MessageQueue::Status::kEnd);
+  EXPECT_EQ(queue.front(message), MessageQueue::Status::kEnd);
+}
+
+TEST(RecordingLoader, DeliversWhatIsBeforeTheDamageAndSaysWhereItIs) {
+  Folder folder;
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 10; ++i)
+    messages.push_back(add(1, "ZAAA", i + 1, Side::kBuy, 100, 10'000));
+  write_recording(folder / "cut.itch50", messages);
+  truncate_file(folder / "cut.itch50", 2 + 10);  // the end mark and part of the last message
+  MessageQueue queue(4);
+  RecordingLoader loader({folder / "cut.itch50", "", {}}, queue);
+  loader.start();
+  QueuedMessage message;
+  int count = 0;
+  for (MessageQueue::Status status;
+       (status = queue.front(message)) != MessageQueue::Status::kEnd;) {
+    if (status == MessageQueue::Status::kEmpty) {
+      std::this_thread::yield();
+      continue;
+    }
+    ++count;
+    queue.pop();
+  }
+  EXPECT_EQ(count, 9);
+  EXPECT_TRUE(loader.damaged());
+  EXPECT_NE(loader.damage().find("cut.itch50"), std::string::npos) << loader.damage();
+  EXPECT_NE(loader.damage().find("message 10"), std::string::npos) << loader.damage();
+}
+
+TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
+  Folder folder;
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 10; ++i)
+    messages.push_back(add(1, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i * kMs));
+  write_recording(folder / "plan.itch50", messages);
+  const ReplayPlan plan = plan_replay({folder / "plan.itch50", "", {.speed = 0.5}});
+  EXPECT_EQ(plan.messages, 10u);
+  EXPECT_EQ(plan.duration_ns, 18 * kMs);
+  EXPECT_EQ(plan_replay({folder / "plan.itch50", "", {.to_ns = kOpenNs + 4 * kMs}}).messages, 5u);
+}
+
+// A replay on loopback, driven by hand and received by a socket of ours.
+class ReplayOnLoopback : public ::testing::Test {
+ protected:
+  static constexpr net::Endpoint kGroup{0xefff'071b, 17'733};  // 239.255.7.27
+
+  void prepare(const std::vector<Bytes>& messages, const ReplayerOptions& options,
+               std::uint16_t packet_messages = 4) {
+    FeedOptions feed;
+    feed.socket = {.group = kGroup, .interface = "127.0.0.1"};
+    feed.session = "TEST";
+    feed.packet_messages = packet_messages;
+    feed_ = std::make_unique<FeedSender>(feed, trace_);
+    MatcherOptions matcher;
+    matcher.book = {.orders_max = 1024, .levels_max = 1024};
+    matcher_ = std::make_unique<Matcher>(matcher, log_);
+    market_ = std::make_unique<Market>(*matcher_);
+    for (const Bytes& message : messages)
+      ASSERT_TRUE(queue_.push(message, itch::timestamp_ns(message.data())));
+    ASSERT_TRUE(queue_.finish());
+    replayer_ = std::make_unique<Replayer>(options, queue_, *feed_, *market_);
+  }
+  // Takes what has arrived; counts messages, heartbeats and ends of session.
+  void receive() {
+    std::array<std::byte, 2048> buffer;
+    net::Datagram datagram;
+    while (receiver_.receive(buffer, datagram) == net::IoStatus::kOk) {
+      itch::mold::PacketCursor packet(datagram.bytes);
+      heartbeats_ += packet.header().is_heartbeat() ? 1 : 0;
+      ends_ += packet.header().is_end_of_session() ? 1 : 0;
+      EXPECT_EQ(packet.header().session.view(), "TEST");
+      EXPECT_EQ(packet.header().sequence_number, received_.size() + 1);
+      packets_ += packet.header().messages() != 0 ? 1 : 0;
+      for (std::span<const std::byte> m; packet.next(m);)
+        received_.emplace_back(m.begin(), m.end());
+    }
+  }
+  void run_until_ended() {
+    const auto limit = std::chrono::steady_clock::now() + 10s;
+    while (replayer_->state() != ReplayState::kEnded) {
+      replayer_->turn();
+      receive();
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    }
+    receive();
+  }
+
+  net::UdpMulticastReceiver receiver_{{.group = kGroup, .interface = "127.0.0.1"}};
+  trace::TraceWriter trace_{{}};
+  ReportLog log_;
+  MessageQueue queue_{4};
+  std::unique_ptr<FeedSender> feed_;
+  std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<Market> market_;
+  std::unique_ptr<Replayer> replayer_;
+  std::vector<Bytes> received_;
+  int packets_ = 0;
+  int heartbeats_ = 0;
+  int ends_ = 0;
+};
+
+TEST_F(ReplayOnLoopback, SendsEveryMessageInOrderThenTheEndAndKeepsTheBook) {
+  std::vector<Bytes> messages{directory(7, "ZAAA")};
+  for (std::uint64_t i = 0; i < 20; ++i)
+    messages.push_back(add(7, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i));
+  prepare(messages, {.pace = {.mode = PaceMode::kMax}});
+  EXPECT_EQ(replayer_->state(), ReplayState::kWaiting);
+  replayer_->start();
+  run_until_ended();
+  EXPECT_EQ(received_, messages);
+  EXPECT_EQ(packets_, 6);  // 21 messages, at most 4 in each
+  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(matcher_->book().best(7, Side::kBuy), (book::Quote{10'000, 2'000}));
+  EXPECT_EQ(market_->symbols().find("ZAAA"), 7u);
+  EXPECT_EQ(market_->symbols().find("ZAAB"), wire::kNoInstrument);
+  EXPECT_EQ(replayer_->progress().lag.count(), 21u);
+  EXPECT_EQ(replayer_->progress().position_ns.get(), kOpenNs + 19);
+}
+
+TEST_F(ReplayOnLoopback, SendsNothingBeforeItIsDue) {
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    messages.push_back(add(7, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i * 20 * kMs));
+  prepare(messages, {});
+  const auto start = std::chrono::steady_clock::now();
+  replayer_->start();
+  run_until_ended();
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 60ms);
+  EXPECT_EQ(packets_, 4);
+  EXPECT_EQ(received_, messages);
+}
+
+TEST_F(ReplayOnLoopback, SendsHeartbeatsWhileItWaitsAndAfterAHalt) {
+  prepare({add(7, "ZAAA", 1, Side::kBuy, 100, 10'000)}, {.pace = {}, .heartbeat_ns = 1 * kMs});
+  const auto turn_for = [&](std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) replayer_->turn();
+    receive();
+  };
+  turn_for(20ms);
+  EXPECT_GE(heartbeats_, 2);
+  EXPECT_LE(heartbeats_, 21);
+  replayer_->halt();
+  replayer_->start();  // too late
+  EXPECT_EQ(replayer_->state(), ReplayState::kHalted);
+  const int before = heartbeats_;
+  turn_for(20ms);
+  EXPECT_GT(heartbeats_, before);
+  EXPECT_TRUE(received_.empty());
+  EXPECT_EQ(ends_, 0);
+  replayer_->end();
+  turn_for(20ms);
+  EXPECT_GE(ends_, 2);
+}
+
+TEST_F(ReplayOnLoopback, SkipsMessagesThatFitNoPacketWithoutANumber) {
+  const Bytes huge(2'000, std::byte{'A'});
+  prepare({directory(7, "ZAAA"), huge, directory(8, "ZAAB")}, {.pace = {.mode = PaceMode::kMax}});
+  replayer_->start();
+  run_until_ended();
+  EXPECT_EQ(received_.size(), 2u);
+  EXPECT_EQ(feed_->counters().oversized.get(), 1u);
+}
+
+TEST_F(ReplayOnLoopback, HandsOnWhatIsNotItchAndCountsIt) {
+  const Bytes odd(20, std::byte{'z'});
+  prepare({odd, directory(8, "ZAAB")}, {.pace = {.mode = PaceMode::kMax}});
+  replayer_->start();
+  run_until_ended();
+  EXPECT_EQ(received_.size(), 2u);
+  EXPECT_EQ(market_->counters().undecodable.get(), 1u);
+}
+
+TEST_F(ReplayOnLoopback, EndOfSystemHoursExpiresDayOrders) {
+  prepare({directory(7, "ZAAA"), system_event('E')}, {.pace = {.mode = PaceMode::kMax}});
+  NewOrder order;
+  order.order_id = 1;
+  order.locate = 7;
+  order.shares = 10;
+  order.price = {10'000};
+  matcher_->enter(order);
+  replayer_->start();
+  run_until_ended();
+  EXPECT_EQ(log_.brief.back().kind, ReportKind::kExpired);
+  EXPECT_EQ(log_.brief.back().reason, Reason::kSessionEnd);
+}
+
+TEST(ProgressLine, ShowsShareMessagesTimeRateAndWhatIsLeft) {
+  ReplayStatus status;
+  status.messages_sent = 250;
+  status.messages_total = 1'000;
+  status.position_ns = kOpenNs;
+  status.rate = 99;
+  status.remaining_ns = 3'000'000'000;
+  const std::string line = progress_line(status);
+  EXPECT_NE(line.find("[#######......................."), std::string::npos) << line;
+  EXPECT_NE(line.find(" 25 %"), std::string::npos) << line;
+  EXPECT_NE(line.find("250 messages  09:30:00.000  99/s  3 s left"), std::string::npos) << line;
+}
+
+}  // namespace
+}  // namespace tickpath::sim
