@@ -1,0 +1,199 @@
+#include "oeg/application.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "common/clock/clock.hpp"
+#include "common/log/log.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+// Between tries to reach mdh, and how long one may hold the control thread.
+constexpr std::int64_t kMarketRetryNs = 200'000'000;
+constexpr std::uint32_t kMarketTimeoutMs = 500;
+
+wire::Hello own_hello(wire::Service service) {
+  wire::Hello hello{};
+  hello.magic = wire::Hello::kMagic;
+  hello.wire_version = wire::kWireVersion;
+  hello.role = wire::Role::kOeg;
+  hello.service = service;
+  hello.process_id = static_cast<std::uint32_t>(::getpid());
+  std::memcpy(hello.name, "oeg", 3);
+  return hello;
+}
+
+void refuse(rdma::ConnectionRequest& request, const std::string& why) {
+  log::warning("refused {}: {}", request.peer(), why);
+  request.reject(why);
+}
+
+}  // namespace
+
+OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtime)
+    : config_(config), runtime_(runtime) {
+  define_notes();
+  datapath_ =
+      std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log());
+  tell_recovery();
+  register_counters();
+  listener_ = runtime.device().listen(config.common.fabric_endpoint);
+  venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.reconnect_ns,
+                                            [this](int socket) {
+                                              if (!datapath_->give_socket(socket)) return false;
+                                              datapath_->wake();
+                                              return true;
+                                            });
+}
+
+OegApplication::~OegApplication() = default;
+
+void OegApplication::on_start() {
+  listener_watch_ = runtime_.watch(listener_->file_descriptor(), [this] { accept_all(); });
+  log::info("listening on {}", listener_->endpoint());
+  on_tick();
+}
+
+void OegApplication::on_tick() {
+  venue_->tick(!datapath_->session().connected());
+  connect_market();
+  datapath_->strategies().collect();
+  datapath_->events().collect();
+  datapath_->market().collect();
+  std::erase_if(tools_, [](const auto& connection) { return connection->failed(); });
+  std::string line;
+  while (datapath_->session().pop_event(line)) log::info("fix: {}", line);
+}
+
+void OegApplication::connect_market() {
+  const std::int64_t now = clock::monotonic_ns();
+  if (runtime_.stopping() || datapath_->market_connected() || now < next_market_try_ns_) return;
+  next_market_try_ns_ = now + kMarketRetryNs;
+  try {
+    const wire::Hello hello = own_hello(wire::Service::kBookUpdates);
+    datapath_->market().connect(config_.mdh_endpoint, link::bytes_of(hello), {}, kMarketTimeoutMs);
+    // Until the datapath has taken it, connected() still says no.
+    next_market_try_ns_ = clock::monotonic_ns() + 5 * kMarketRetryNs;
+    market_error_.clear();
+    datapath_->wake();
+  } catch (const rdma::SetupError& error) {
+    if (market_error_ != error.what()) log::info("no market data yet: {}", error.what());
+    market_error_ = error.what();
+  }
+}
+
+// --------------------------------------------------------------------------------- connections
+
+void OegApplication::accept_all() {
+  while (const std::unique_ptr<rdma::ConnectionRequest> request = listener_->next()) {
+    try {
+      accept(*request);
+    } catch (const Error& error) {
+      log::warning("a connection of {} failed: {}", request->peer(), error.what());
+    }
+  }
+  datapath_->wake();
+}
+
+void OegApplication::accept(rdma::ConnectionRequest& request) {
+  const auto hello = link::read_program<wire::Hello>(request.hello());
+  if (!hello || hello->magic != wire::Hello::kMagic)
+    return refuse(request, "this is a tickpath oeg; the hello is of something else");
+  if (hello->wire_version != wire::kWireVersion)
+    return refuse(request, "wire version " + std::to_string(hello->wire_version) +
+                               ", this oeg speaks " + std::to_string(wire::kWireVersion));
+  if (runtime_.stopping()) return refuse(request, "oeg is stopping");
+  // Each role gets the regions of its own service and no other.
+  if (hello->role == wire::Role::kStrategy && hello->service == wire::Service::kOrders)
+    return accept_strategy(request, *hello);
+  if (hello->role == wire::Role::kRisk && hello->service == wire::Service::kDropCopy)
+    return accept_risk(request, *hello);
+  if (hello->service == wire::Service::kRemoteTables) return accept_tool(request);
+  refuse(request, "role " + std::string(wire::name(hello->role)) + " has no right to service " +
+                      std::string(wire::name(hello->service)) + " of oeg");
+}
+
+void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  Gateway& gateway = datapath_->gateway();
+  StrategySlot* slot = gateway.assign_slot(hello.instance);
+  if (slot == nullptr)
+    return refuse(request, "strategy id " + std::to_string(hello.instance) +
+                               ": reserved, or more strategies than strategies.max");
+  if (slot->taken.exchange(true, std::memory_order_relaxed))
+    return refuse(request,
+                  "strategy id " + std::to_string(hello.instance) + " is connected already");
+  const rdma::Grant grants[] = {datapath_->heartbeat_grant()};
+  static_assert(wire::OrdersGrants::kHeartbeat == 0);
+  const wire::Hello answer = own_hello(wire::Service::kOrders);
+  try {
+    datapath_->strategies().accept(request, link::bytes_of(answer), grants,
+                                   gateway.slot_index(*slot));
+  } catch (...) {
+    slot->taken.store(false, std::memory_order_relaxed);
+    throw;
+  }
+  log::info("strategy {} connects: {}", hello.instance, request.peer());
+}
+
+void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello&) {
+  const auto subscribers = datapath_->events().subscribers();
+  if (std::any_of(subscribers.begin(), subscribers.end(),
+                  [](const link::SubscriberStatus& status) { return !status.lost; }))
+    return refuse(request, "another risk holds the control block");
+  const rdma::Grant grants[] = {datapath_->control_grant(), datapath_->positions_grant(),
+                                datapath_->heartbeat_grant()};
+  static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
+                wire::DropCopyGrants::kHeartbeat == 2);
+  const wire::Hello answer = own_hello(wire::Service::kDropCopy);
+  datapath_->events().accept(request, link::bytes_of(answer), grants);
+  log::info("risk connects: {}", request.peer());
+}
+
+void OegApplication::accept_tool(rdma::ConnectionRequest& request) {
+  const rdma::Grant grants[] = {datapath_->positions_grant(), datapath_->heartbeat_grant()};
+  static_assert(wire::OegTablesGrants::kPositions == 0 && wire::OegTablesGrants::kHeartbeat == 1);
+  const wire::Hello answer = own_hello(wire::Service::kRemoteTables);
+  tools_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(answer), grants));
+}
+
+// --------------------------------------------------------------------------------------- state
+
+std::string OegApplication::not_ready_reason() {
+  if (!datapath_->session().logged_on())
+    return venue_->last_error().empty() ? "waiting for the FIX logon" : venue_->last_error();
+  if (config_.limits.collar_basis_points != 0 && !datapath_->market_connected())
+    return "waiting for mdh at " + config_.mdh_endpoint +
+           (market_error_.empty() ? "" : ": " + market_error_);
+  return {};
+}
+
+void OegApplication::begin_stop() {
+  // A third of the time is kept for logout and drop copy.
+  datapath_->request_stop(config_.common.stop_timeout_ns * 2 / 3);
+  datapath_->wake();
+}
+
+bool OegApplication::drained(std::string& why) {
+  if (datapath_->stopped()) return true;
+  why = datapath_->stage_name();
+  return false;
+}
+
+void OegApplication::on_stopped() {
+  on_tick();  // the last lines of the session
+  const Gateway& gateway = datapath_->gateway();
+  if (gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered())
+    datapath_->journal().close_in_order();
+  else
+    log::warning("{} orders stay open; the journal keeps them for the next start",
+                 gateway.ledger().open_orders());
+}
+
+std::string OegApplication::symbol(std::uint32_t instrument) const {
+  return std::string(datapath_->gateway().instruments()[instrument].symbol.view());
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,122 @@
+#include "oeg/config.hpp"
+
+#include <bit>
+
+#include "common/base/units.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+// Shares and orders: whatever fits their 32-bit fields. Money: Price(4) times shares must fit 63
+// bits.
+constexpr std::int64_t kCountMax = 0xffff'ffff;
+constexpr std::int64_t kMoneyMax = 900'000'000'000'000;
+
+config::Schema<LimitsConfig> limits_schema() {
+  using L = LimitsConfig;
+  config::Schema<L> schema;
+  schema.integer("order_shares_max", &L::order_shares_max, {0, kCountMax}, "shares",
+                 "Largest order; 0 here and below: no such limit");
+  schema.integer("order_value_max", &L::order_value_max, {0, kMoneyMax}, "currency",
+                 "Largest price times shares of an order");
+  schema.integer("collar_basis_points", &L::collar_basis_points, {0, 10'000}, "1/100 %",
+                 "How much worse than the opposite best price a limit may be");
+  schema.integer("open_orders_max", &L::open_orders_max, {0, kCountMax}, "orders",
+                 "Open orders of a strategy");
+  schema.integer("position_shares_max", &L::position_shares_max, {0, kCountMax}, "shares",
+                 "Position of a strategy in an instrument if all that is open were filled");
+  schema.integer("position_value_max", &L::position_value_max, {0, kMoneyMax}, "currency",
+                 "The same position at the order's price");
+  schema.integer("messages_per_second_max", &L::messages_per_second_max, {0, 10'000'000},
+                 "messages/s", "New orders and replacements of a strategy; cancels always pass");
+  return schema;
+}
+
+void add_venue(config::Schema<OegConfig>& schema) {
+  using C = OegConfig;
+  schema.address("venue.address", &C::venue, "Where the exchange's FIX acceptor listens");
+  schema.text("venue.sender", &C::sender, "Our SenderCompID (49)");
+  schema.text("venue.target", &C::target, "The exchange's CompID (56)");
+  schema.path("venue.store", &C::store_file,
+              "FIX message store: sequence numbers and sent messages, survives a restart");
+  schema.integer("venue.store_messages", &C::store_messages, {1024, 1 << 24}, "messages",
+                 "Sent messages kept for resend, 640 bytes each; a power of two");
+  schema.integer("venue.heartbeat", &C::heartbeat_s, {1, 3600}, "s", "HeartBtInt (108)");
+  schema.duration("venue.reconnect", &C::reconnect_ns, {10'000'000, 600'000'000'000},
+                  "Pause before the next try to connect");
+  schema.flag("venue.reset_on_logon", &C::reset_on_logon,
+              "Start every logon from sequence number 1; loses reports missed meanwhile");
+}
+
+}  // namespace
+
+GatewayOptions OegConfig::gateway_options() const {
+  GatewayOptions options;
+  options.strategies_max = strategies_max;
+  options.orders_max = orders_max;
+  options.positions_max = positions_max;
+  options.instruments_max = instruments_max;
+  options.report_queue = report_queue;
+  options.cancel_orphans = cancel_orphans;
+  options.limits.order_value_max = static_cast<std::uint64_t>(limits.order_value_max) * kPriceScale;
+  options.limits.position_value_max =
+      static_cast<std::uint64_t>(limits.position_value_max) * kPriceScale;
+  options.limits.order_shares_max = limits.order_shares_max;
+  options.limits.position_shares_max = limits.position_shares_max;
+  options.limits.open_orders_max = limits.open_orders_max;
+  options.limits.messages_per_second_max = limits.messages_per_second_max;
+  options.limits.collar_basis_points = limits.collar_basis_points;
+  return options;
+}
+
+config::Schema<OegConfig> oeg_schema() {
+  using C = OegConfig;
+  config::Schema<C> schema;
+  schema.include("", &C::common, control::common_schema());
+  add_venue(schema);
+  schema.text("mdh.endpoint", &C::mdh_endpoint, "Market data for the price collar");
+  schema.integer("mdh.ring_slots", &C::mdh_ring_slots, {1024, 1 << 22}, "slots",
+                 "Update ring, 64 bytes a slot; a power of two");
+  schema.integer("mdh.instruments_max", &C::instruments_max, {1, 1 << 16}, "instruments",
+                 "At least what mdh has room for");
+  schema.integer("strategies.max", &C::strategies_max, {1, 64}, "strategies",
+                 "Strategy ids that may ever connect in one run");
+  schema.integer("strategies.channel_depth", &C::channel_depth, {16, 1 << 14}, "messages",
+                 "Requests and reports in flight of each strategy; a power of two");
+  schema.integer("strategies.report_queue", &C::report_queue, {64, 1 << 20}, "reports",
+                 "Reports kept for a strategy that does not read; when full it is disconnected");
+  schema.flag("strategies.cancel_orphans", &C::cancel_orphans,
+              "Cancel the open orders of a strategy that is gone");
+  schema.duration("strategies.reconnect_grace", &C::reconnect_grace_ns, {0, 3'600'000'000'000},
+                  "After a restart of oeg: open orders wait this long for their strategy");
+  schema.integer("orders.max", &C::orders_max, {64, 1 << 22}, "orders",
+                 "Open orders over all strategies");
+  schema.integer("orders.positions_max", &C::positions_max, {16, 1 << 20}, "rows",
+                 "Pairs of strategy and instrument that ever had an order");
+  schema.flag("orders.cancel_on_stop", &C::cancel_on_stop, "Cancel what is open when oeg stops");
+  schema.path("journal.file", &C::journal_file, "Order journal; a restart rebuilds orders from it");
+  schema.integer("journal.records", &C::journal_records, {1024, std::int64_t{1} << 28}, "records",
+                 "Changes of state that fit, 128 bytes each; new orders are refused at 7/8 of it");
+  schema.choice("journal.start", &C::journal_start,
+                {{"resume", JournalStart::kResume},
+                 {"auto", JournalStart::kAuto},
+                 {"fresh", JournalStart::kFresh}},
+                "resume: carry positions over; auto: only if the last run did not end in order; "
+                "fresh: start empty");
+  schema.flag("risk.required", &C::risk_required, "Refuse new orders while risk shows no life");
+  schema.duration("risk.absent_after", &C::risk_absent_after_ns, {1'000'000, 600'000'000'000},
+                  "Silence of risk after which new orders are refused; cancels always pass");
+  schema.include("limits", &C::limits, limits_schema());
+  schema.check([](const C& config, config::Problems& problems) {
+    const auto power_of_two = [&](const char* key, std::uint64_t value) {
+      if (!std::has_single_bit(value))
+        problems.add(key, std::to_string(value) + " is not a power of two");
+    };
+    power_of_two("venue.store_messages", config.store_messages);
+    power_of_two("mdh.ring_slots", config.mdh_ring_slots);
+    power_of_two("strategies.channel_depth", config.channel_depth);
+  });
+  return schema;
+}
+
+}  // namespace tickpath::oeg

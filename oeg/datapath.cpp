@@ -1,0 +1,291 @@
+#include "oeg/datapath.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+// Bounds of one turn, so that no source starves another.
+constexpr std::size_t kRequestsPerTurn = 16;
+constexpr std::size_t kUpdatesPerTurn = 64;
+
+// What stays of datapath.stop_timeout for logout and the last events once settling is over.
+constexpr std::int64_t kLogoutNs = 3'000'000'000;
+
+fix::SessionOptions session_options(const OegConfig& config) {
+  fix::SessionOptions options;
+  options.role = fix::SessionRole::kInitiator;
+  options.sender = config.sender;
+  options.target = config.target;
+  options.store_path = config.store_file;
+  options.store_messages = config.store_messages;
+  options.heartbeat_s = config.heartbeat_s;
+  options.reset_on_logon = config.reset_on_logon;
+  return options;
+}
+
+link::ChannelOptions channel_options(const OegConfig& config) {
+  link::ChannelOptions options;
+  options.name = "oeg.orders";
+  options.depth = config.channel_depth;
+  return options;
+}
+
+link::SubscriberOptions market_options(const OegConfig& config, bool parks) {
+  link::SubscriberOptions options;
+  options.name = "oeg.market";
+  options.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
+  options.depth = config.mdh_ring_slots;
+  options.image_count = config.instruments_max;
+  return options;
+}
+
+link::PublisherOptions event_options() {
+  link::PublisherOptions options;
+  options.name = "oeg.events";
+  return options;
+}
+
+}  // namespace
+
+OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
+                         log::HotLog& hot_log)
+    : config_(config),
+      hot_log_(hot_log),
+      channel_(config.common.wait == control::WaitMode::kPark ? device.create_channel() : nullptr),
+      journal_(config.journal_file, config.journal_records, config.journal_start),
+      session_(session_options(config)),
+      strategies_(device, channel_.get(), channel_options(config)),
+      gateway_(config.gateway_options(), *this, *this, *this, journal_, trace),
+      market_(device, channel_.get(), market_options(config, channel_ != nullptr)),
+      directory_(device, gateway_.instruments()),
+      events_(device, channel_.get(), event_options()),
+      control_(device, "oeg.control"),
+      positions_(device, config.positions_max, "oeg.positions"),
+      heartbeat_(device, "oeg.heartbeat") {
+  recovery_ = recover(gateway_, journal_, session_.next_sender_seq(), session_.next_target_seq());
+  if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
+  for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
+    positions_.store(row, gateway_.ledger().position(row).row);
+  unclaimed_ = recovery_.open_orders != 0;
+  claim_deadline_ = after(tsc_now(), config.reconnect_grace_ns);
+  gateway_.set_risk_alive(!config.risk_required);
+  if (channel_ != nullptr) {
+    wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake_fd_ < 0) throw SystemError("eventfd", errno);
+  }
+}
+
+OegDatapath::~OegDatapath() {
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+  int socket = -1;
+  while (sockets_.try_pop(socket)) ::close(socket);
+}
+
+bool OegDatapath::turn() noexcept {
+  heartbeat_.beat();
+  bool worked = strategies_.poll(*this, kRequestsPerTurn) != 0;
+  worked |= session_.poll(gateway_);
+  worked |= market_.poll(*this, kUpdatesPerTurn) != 0;
+  const std::uint32_t conflict = directory_.turn();
+  if (conflict != wire::kNoInstrument) hot_log_.note(Note::kSymbolConflict, conflict);
+  worked |= gateway_.turn();
+  events_.flush([](std::uint32_t, link::NoImage&) {});
+  events_.turn();
+
+  int socket = -1;
+  if (sockets_.try_pop(socket)) [[unlikely]]
+    session_.attach(socket);
+  const TscTicks now = tsc_now();
+  watch_risk(now);
+  if (unclaimed_) [[unlikely]]
+    orphan_unclaimed(now);
+  if (stop_requested_ns_.load(std::memory_order_relaxed) >= 0) [[unlikely]]
+    worked |= advance_stop(now);
+  return worked;
+}
+
+// --------------------------------------------------------------------------------- strategies
+
+void OegDatapath::on_message(link::ClientId, std::uint64_t tag,
+                             const wire::OrderRequest& request) noexcept {
+  gateway_.on_request(static_cast<std::size_t>(tag), request);
+}
+
+void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
+                            link::LinkEvent event) noexcept {
+  const auto slot = static_cast<std::size_t>(tag);
+  const std::uint8_t id = gateway_.slot(slot).id;
+  if (event == link::LinkEvent::kConnected) {
+    clients_[slot] = client;
+    gateway_.on_strategy_connected(slot);
+    hot_log_.note(Note::kStrategyUp, id);
+  } else {
+    clients_[slot] = {};
+    hot_log_.note(Note::kStrategyDown, id, gateway_.ledger().open_orders(id));
+    gateway_.on_strategy_lost(slot);
+  }
+}
+
+bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexcept {
+  return strategies_.send(clients_[slot], report) == link::SendStatus::kOk;
+}
+
+void OegDatapath::drop(std::size_t slot) noexcept { strategies_.close(clients_[slot]); }
+
+// Orders of the last run whose strategy has not come back in time.
+void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
+  if (now < claim_deadline_) return;
+  unclaimed_ = false;
+  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot)
+    if (!gateway_.slot(slot).connected) gateway_.orphan_orders(slot);
+}
+
+// ------------------------------------------------------------------------------------- market
+
+void OegDatapath::on_update(const wire::BookUpdate& update, std::uint64_t) noexcept {
+  gateway_.instruments().update(update);
+  if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]]
+    directory_.look_again();
+}
+
+void OegDatapath::on_image(std::uint32_t, const wire::BookImage& image) noexcept {
+  gateway_.instruments().update(image);
+  directory_.look_again();
+}
+
+void OegDatapath::on_lapped(std::uint64_t lost) noexcept {
+  // Quotes may be old until the images are through.
+  market_live_.store(false, std::memory_order_relaxed);
+  gateway_.instruments().set_all(wire::FeedState::kStale);
+  hot_log_.note(Note::kMarketLapped, lost);
+}
+
+void OegDatapath::on_live() noexcept { market_live_.store(true, std::memory_order_relaxed); }
+
+void OegDatapath::on_link(link::LinkEvent event) noexcept {
+  if (event == link::LinkEvent::kConnected) {
+    if (link::Connection* connection = market_.connection()) directory_.attach(*connection);
+    market_connected_.store(true, std::memory_order_relaxed);
+    hot_log_.note(Note::kMarketUp);
+    return;
+  }
+  directory_.detach();
+  market_connected_.store(false, std::memory_order_relaxed);
+  market_live_.store(false, std::memory_order_relaxed);
+  gateway_.instruments().set_all(wire::FeedState::kStale);
+  hot_log_.note(Note::kMarketDown);
+}
+
+// --------------------------------------------------------------------------------------- risk
+
+void OegDatapath::watch_risk(TscTicks now) noexcept {
+  if (control_.read(block_) == link::ReadStatus::kOk) {
+    risk_seen_ = now;
+    if (!std::exchange(risk_ever_seen_, true)) hot_log_.note(Note::kRiskSeen, block_.generation);
+    if (block_.kill_all != gateway_.control_block().kill_all)
+      hot_log_.note(Note::kKillSwitch, block_.kill_all);
+    gateway_.set_control_block(block_);
+  }
+  if (!config_.risk_required) return;
+  const bool alive =
+      risk_ever_seen_ &&
+      (now <= risk_seen_ || converter_.to_ns(now - risk_seen_) <
+                                static_cast<std::uint64_t>(config_.risk_absent_after_ns));
+  if (alive == risk_alive_.load(std::memory_order_relaxed)) return;
+  risk_alive_.store(alive, std::memory_order_relaxed);
+  gateway_.set_risk_alive(alive);
+  if (!alive) hot_log_.note(Note::kRiskAbsent);
+}
+
+// --------------------------------------------------------------------------------------- stop
+
+void OegDatapath::request_stop(std::int64_t settle_ns) noexcept {
+  stop_requested_ns_.store(settle_ns, std::memory_order_relaxed);
+}
+
+const char* OegDatapath::stage_name() const noexcept {
+  switch (stage_.load(std::memory_order_relaxed)) {
+    case Stage::kRunning:
+      return "running";
+    case Stage::kSettling:
+      return "waiting for open orders and reports";
+    case Stage::kLoggingOut:
+      return "logging out";
+    case Stage::kClosing:
+      return "closing the drop copy";
+    default:
+      return "stopped";
+  }
+}
+
+bool OegDatapath::advance_stop(TscTicks now) noexcept {
+  const Stage stage = stage_.load(std::memory_order_relaxed);
+  switch (stage) {
+    case Stage::kRunning: {
+      const std::int64_t settle_ns = stop_requested_ns_.load(std::memory_order_relaxed);
+      settle_deadline_ = after(now, settle_ns);
+      gateway_.stop_accepting();
+      if (config_.cancel_on_stop) gateway_.cancel_everything();
+      set_stage(Stage::kSettling);
+      return true;
+    }
+    case Stage::kSettling: {
+      const bool open_stays = !config_.cancel_on_stop && gateway_.nothing_unanswered();
+      if (!gateway_.settled() && !open_stays && now < settle_deadline_) return false;
+      session_.logout("oeg stops");
+      settle_deadline_ = after(now, kLogoutNs);
+      set_stage(Stage::kLoggingOut);
+      return true;
+    }
+    case Stage::kLoggingOut:
+      if (session_.connected() && now < settle_deadline_) return false;
+      events_.close();
+      settle_deadline_ = after(now, kLogoutNs);
+      set_stage(Stage::kClosing);
+      return true;
+    case Stage::kClosing:
+      if (!events_.closed() && now < settle_deadline_) return false;
+      set_stage(Stage::kStopped);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// ------------------------------------------------------------------------------------- parking
+
+bool OegDatapath::arm() noexcept {
+  if (!strategies_.arm() || !market_.arm()) return false;
+  events_.arm();
+  return true;
+}
+
+std::span<const int> OegDatapath::wake_descriptors() const noexcept {
+  auto& descriptors = const_cast<std::array<int, 3>&>(descriptors_);
+  descriptor_count_ = 0;
+  if (channel_ == nullptr) return {};
+  descriptors[descriptor_count_++] = channel_->file_descriptor();
+  descriptors[descriptor_count_++] = wake_fd_;
+  if (session_.fd() >= 0) descriptors[descriptor_count_++] = session_.fd();
+  return {descriptors.data(), descriptor_count_};
+}
+
+void OegDatapath::wake() noexcept {
+  const std::uint64_t one = 1;
+  if (wake_fd_ >= 0) (void)!::write(wake_fd_, &one, sizeof(one));
+}
+
+void OegDatapath::woken() noexcept {
+  std::uint64_t count = 0;
+  if (wake_fd_ >= 0) (void)!::read(wake_fd_, &count, sizeof(count));
+  if (channel_ != nullptr) channel_->acknowledge();
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,171 @@
+// oeg's datapath thread: it owns the FIX session, the strategies' channels, the market data
+// subscription and the drop copy, and turns them one after the other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/base/spsc_ring.hpp"
+#include "common/clock/clock.hpp"
+#include "common/control/datapath.hpp"
+#include "common/fix/session.hpp"
+#include "common/link/link.hpp"
+#include "common/log/hot_log.hpp"
+#include "common/trace/stamp.hpp"
+#include "common/wire/wire.hpp"
+#include "oeg/config.hpp"
+#include "oeg/directory_reader.hpp"
+#include "oeg/gateway.hpp"
+#include "oeg/journal.hpp"
+#include "oeg/recovery.hpp"
+
+namespace tickpath::oeg {
+
+enum class Note : std::uint16_t {
+  kMarketUp,
+  kMarketDown,
+  kMarketLapped,
+  kStrategyUp,
+  kStrategyDown,
+  kRiskSeen,
+  kRiskAbsent,
+  kKillSwitch,
+  kSymbolConflict,
+  kJournalFull,
+  kUnknownReport,
+};
+
+class OegDatapath final : public control::Datapath,
+                          private VenuePort,
+                          private StrategyPort,
+                          private EventPort {
+ public:
+  using Strategies = link::ChannelServer<wire::OrderReport, wire::OrderRequest>;
+  using Market = link::Subscriber<wire::BookUpdate, wire::BookImage>;
+  using Events = link::Publisher<wire::OrderEvent>;
+
+  // Control thread. Opens journal and FIX store and recovers what they hold. Throws Error,
+  // rdma::SetupError.
+  OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
+              log::HotLog& hot_log);
+  ~OegDatapath() override;
+
+  // ---- control thread
+  Strategies& strategies() noexcept { return strategies_; }
+  Market& market() noexcept { return market_; }
+  Events& events() noexcept { return events_; }
+  Gateway& gateway() noexcept { return gateway_; }
+  Journal& journal() noexcept { return journal_; }
+  fix::Session& session() noexcept { return session_; }
+  const RecoveryResult& recovery() const noexcept { return recovery_; }
+  rdma::Grant control_grant() const noexcept { return control_.grant(); }
+  rdma::Grant positions_grant() const noexcept { return positions_.grant(); }
+  rdma::Grant heartbeat_grant() const noexcept { return heartbeat_.grant(); }
+
+  // A connected socket to the venue; false: the last one has not been taken yet (keep it).
+  bool give_socket(int socket) noexcept { return sockets_.try_push(socket); }
+  // Begins the orderly end: no new orders, cancels, logout.
+  void request_stop(std::int64_t settle_ns) noexcept;
+  // Wakes a parked datapath after give_socket() or request_stop().
+  void wake() noexcept;
+
+  // Any thread. Relaxed: states for display and for waiting, nothing is ordered by them.
+  bool market_live() const noexcept { return market_live_.load(std::memory_order_relaxed); }
+  bool market_connected() const noexcept {
+    return market_connected_.load(std::memory_order_relaxed);
+  }
+  bool risk_alive() const noexcept { return risk_alive_.load(std::memory_order_relaxed); }
+  bool stopped() const noexcept {
+    return stage_.load(std::memory_order_relaxed) == Stage::kStopped;
+  }
+  const char* stage_name() const noexcept;
+  std::uint32_t instruments_known() const noexcept { return directory_.known(); }
+
+  // ---- control::Datapath
+  bool turn() noexcept override;
+  bool arm() noexcept override;
+  std::span<const int> wake_descriptors() const noexcept override;
+  void woken() noexcept override;
+
+  // ---- link handlers; datapath thread
+  void on_message(link::ClientId client, std::uint64_t tag,
+                  const wire::OrderRequest& request) noexcept;
+  void on_client(link::ClientId client, std::uint64_t tag, link::LinkEvent event) noexcept;
+  void on_update(const wire::BookUpdate& update, std::uint64_t sequence) noexcept;
+  void on_image(std::uint32_t index, const wire::BookImage& image) noexcept;
+  void on_lapped(std::uint64_t lost) noexcept;
+  void on_live() noexcept;
+  void on_link(link::LinkEvent event) noexcept;
+  bool wants_image(std::uint32_t) noexcept { return true; }
+  std::uint32_t image_index(const wire::BookUpdate&) noexcept { return link::kNoImageIndex; }
+
+ private:
+  enum class Stage : std::uint8_t { kRunning, kSettling, kLoggingOut, kClosing, kStopped };
+
+  // Ports of the gateway.
+  fix::SendStatus send(const fix::NewOrderSingle& message, fix::SendTimes& times) override {
+    return session_.send(message, &times);
+  }
+  fix::SendStatus send(const fix::OrderCancelRequest& message, fix::SendTimes& times) override {
+    return session_.send(message, &times);
+  }
+  fix::SendStatus send(const fix::OrderCancelReplaceRequest& message,
+                       fix::SendTimes& times) override {
+    return session_.send(message, &times);
+  }
+  bool up() const noexcept override { return session_.logged_on(); }
+  std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
+  bool send(std::size_t slot, const wire::OrderReport& report) noexcept override;
+  void drop(std::size_t slot) noexcept override;
+  void publish(const wire::OrderEvent& event) noexcept override { events_.publish(event); }
+  void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
+    positions_.store(row, position);
+  }
+
+  void watch_risk(TscTicks now) noexcept;
+  void orphan_unclaimed(TscTicks now) noexcept;
+  bool advance_stop(TscTicks now) noexcept;
+  void set_stage(Stage stage) noexcept { stage_.store(stage, std::memory_order_relaxed); }
+  TscTicks after(TscTicks now, std::int64_t ns) const noexcept {
+    return {now.value + converter_.from_ns(static_cast<std::uint64_t>(ns)).value};
+  }
+
+  const OegConfig& config_;
+  log::HotLog& hot_log_;
+  clock::TickConverter converter_;
+  std::unique_ptr<rdma::CompletionChannel> channel_;  // wait = "park" only
+  int wake_fd_ = -1;
+  std::array<int, 3> descriptors_{};
+  mutable std::size_t descriptor_count_ = 0;
+
+  Journal journal_;
+  fix::Session session_;
+  Strategies strategies_;
+  std::array<link::ClientId, 64> clients_{};  // by slot
+  Gateway gateway_;
+  Market market_;
+  DirectoryReader directory_;
+  Events events_;
+  link::ControlBlock<wire::ControlBlock> control_;
+  link::TableOwner<wire::PositionRow> positions_;
+  link::Heartbeat heartbeat_;
+  SpscRing<int> sockets_{4};
+  RecoveryResult recovery_;
+
+  wire::ControlBlock block_{};
+  TscTicks risk_seen_;
+  bool risk_ever_seen_ = false;
+  TscTicks claim_deadline_;
+  bool unclaimed_ = false;
+  TscTicks settle_deadline_;
+  std::atomic<std::int64_t> stop_requested_ns_{-1};  // how long to settle; -1: not asked to stop
+  std::atomic<Stage> stage_{Stage::kRunning};
+  std::atomic<bool> market_live_{false};
+  std::atomic<bool> market_connected_{false};
+  std::atomic<bool> risk_alive_{false};
+};
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,397 @@
+#include "oeg/gateway.hpp"
+
+#include "common/wire/order_id.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+constexpr std::uint8_t kNoSlot = 0xff;
+
+// Ids of one strategy rise: incarnation and counter, without the strategy's own byte.
+constexpr std::uint64_t kIdSequenceMask = (std::uint64_t{1} << 48) - 1;
+
+// Own cancels sent in one turn: a strategy with thousands of open orders may not stall the others.
+constexpr int kOrphansPerTurn = 32;
+
+wire::OrderEvent requested(const Order& order, const wire::OrderRequest& request) noexcept {
+  wire::OrderEvent event{};
+  event.order_id = request.order_id;
+  event.target_order_id = request.target_order_id;
+  event.trace_id = request.trace_id;
+  event.instrument_id = order.instrument;
+  event.shares = request.shares;
+  event.price = static_cast<std::uint32_t>(request.price.value);
+  event.leaves_shares = order.leaves;
+  event.cumulative_shares = order.cumulative;
+  event.event = wire::EventKind::kRequested;
+  event.request_kind = request.kind;
+  event.side = order.side;
+  event.strategy_id = order.strategy;
+  event.state = order.state;
+  return event;
+}
+
+}  // namespace
+
+Gateway::Gateway(const GatewayOptions& options, VenuePort& venue, StrategyPort& strategies,
+                 EventPort& events, JournalPort& journal, trace::TraceWriter& trace)
+    : options_(options),
+      venue_(venue),
+      strategies_(strategies),
+      events_(events),
+      journal_(journal),
+      trace_(trace),
+      hz_(clock::tsc_hz()),
+      limits_(options.limits),
+      instruments_(options.instruments_max),
+      ledger_(options.orders_max, options.positions_max),
+      slots_(options.strategies_max) {
+  slot_of_.fill(kNoSlot);
+  for (StrategySlot& slot : slots_) slot.queue.resize(options.report_queue);
+  set_own_incarnation(0);
+}
+
+void Gateway::set_own_incarnation(std::uint16_t incarnation) noexcept {
+  own_cancels_ = wire::OrderId::make(kOwnStrategyId, incarnation, 0);
+}
+
+StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
+  if (slot_of_[strategy] != kNoSlot) return &slots_[slot_of_[strategy]];
+  const std::size_t used = slots_used_.load(std::memory_order_relaxed);  // own index
+  if (strategy == kOwnStrategyId || used == slots_.size()) return nullptr;
+  StrategySlot& slot = slots_[used];
+  slot.id = strategy;
+  slot_of_[strategy] = static_cast<std::uint8_t>(used);
+  slots_used_.store(used + 1, std::memory_order_release);  // see the member
+  return &slot;
+}
+
+void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
+  block_ = block;
+  limits_ = options_.limits.overridden_by(block);
+}
+
+// -------------------------------------------------------------------------------------- checks
+
+wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRequest& request,
+                                      std::uint32_t& row) noexcept {
+  using wire::RejectReason;
+  if (malformed(request, slot.id)) return RejectReason::kMalformed;
+  const Instrument* instrument = instruments_.find(request.instrument_id);
+  if (instrument == nullptr || !instrument->known()) return RejectReason::kUnknownInstrument;
+  const std::uint64_t sequence = request.order_id & kIdSequenceMask;
+  if (sequence <= slot.last_id) return RejectReason::kDuplicateOrderId;
+  slot.last_id = sequence;
+  row = ledger_.position_row(slot.id, request.instrument_id);
+  if (row == IdTable::kNone || ledger_.full() || !journal_.has_room())
+    return RejectReason::kCapacity;
+
+  const Demand demand{request.instrument_id, static_cast<std::uint32_t>(request.price.value),
+                      request.shares, request.shares, request.side};
+  const RejectReason limit = check_limits(demand, *instrument, ledger_.position(row),
+                                          ledger_.open_orders(slot.id), true, limits_);
+  if (limit != RejectReason::kNone) return limit;
+  if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
+    return RejectReason::kMessageRate;
+  conditions_.session_up = venue_.up();
+  return check_conditions(conditions_, block_, slot.id);
+}
+
+wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRequest& request,
+                                         Order*& order) noexcept {
+  using wire::RejectReason;
+  if (malformed(request, slot.id)) return RejectReason::kMalformed;
+  const std::uint64_t sequence = request.order_id & kIdSequenceMask;
+  if (sequence <= slot.last_id) return RejectReason::kDuplicateOrderId;
+  slot.last_id = sequence;
+  order = ledger_.find(request.target_order_id);
+  if (order == nullptr || order->strategy != slot.id || order->id != request.target_order_id ||
+      wire::is_final(order->state)) {
+    order = nullptr;
+    // An id that this connection has used is an order that is done; any other was never ours.
+    const std::uint64_t target = request.target_order_id & kIdSequenceMask;
+    const bool used = wire::OrderId::strategy(request.target_order_id) == slot.id &&
+                      target > slot.floor_id && target < sequence;
+    return used ? RejectReason::kTooLate : RejectReason::kUnknownOrder;
+  }
+  if (order->pending_id != 0) return RejectReason::kPendingRequest;
+  if (request.kind == wire::RequestKind::kCancel)
+    return venue_.up() ? RejectReason::kNone : RejectReason::kSessionDown;
+
+  if (request.side != order->side || order->type != wire::OrderType::kLimit ||
+      request.shares <= order->cumulative)
+    return RejectReason::kMalformed;
+  const std::uint32_t present = order->cumulative + order->leaves;
+  const Demand demand{order->instrument, static_cast<std::uint32_t>(request.price.value),
+                      request.shares, request.shares > present ? request.shares - present : 0,
+                      order->side};
+  const RejectReason limit =
+      check_limits(demand, instruments_[order->instrument], ledger_.position(order->row),
+                   ledger_.open_orders(slot.id), false, limits_);
+  if (limit != RejectReason::kNone) return limit;
+  if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
+    return RejectReason::kMessageRate;
+  conditions_.session_up = venue_.up();
+  return check_conditions(conditions_, block_, slot.id);
+}
+
+// ------------------------------------------------------------------------------------ requests
+
+void Gateway::on_request(std::size_t index, const wire::OrderRequest& request) noexcept {
+  StrategySlot& slot = slots_[index];
+  if (request.kind == wire::RequestKind::kCancel || request.kind == wire::RequestKind::kReplace) {
+    slot.counters.changes_received.add();
+    counters_.changes.received.add();
+    change_order(slot, request);
+  } else {
+    slot.counters.orders_received.add();
+    counters_.orders.received.add();
+    new_order(slot, request);
+  }
+}
+
+void Gateway::stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
+                         const fix::SendTimes& times) noexcept {
+  // After the send: none of these stores stands between the order and the wire.
+  trace_.stamp_at(trace::Hop::kOegSeen, order_id, seen);
+  trace_.stamp_at(trace::Hop::kOegRiskPassed, order_id, passed);
+  trace_.stamp_at(trace::Hop::kOegEncoded, order_id, times.encoded);
+  trace_.stamp_at(trace::Hop::kOegSent, order_id, times.sent);
+}
+
+void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept {
+  const TscTicks seen = tsc_now();
+  std::uint32_t row = IdTable::kNone;
+  const wire::RejectReason reason = check_new(slot, request, row);
+  const TscTicks passed = tsc_now();
+  if (reason != wire::RejectReason::kNone) {
+    trace_.stamp_at(trace::Hop::kOegSeen, request.order_id, seen);
+    refuse(slot, request, reason, nullptr);
+    return;
+  }
+  Order fresh;
+  fresh.id = request.order_id;
+  fresh.trace_id = request.trace_id;
+  fresh.instrument = request.instrument_id;
+  fresh.row = row;
+  fresh.price = static_cast<std::uint32_t>(request.price.value);
+  fresh.shares = request.shares;
+  fresh.strategy = slot.id;
+  fresh.side = request.side;
+  fresh.type = request.type;
+  fresh.time_in_force = request.time_in_force;
+  Order& order = ledger_.add(fresh);
+  const wire::OrderEvent event = requested(order, request);
+  journal(event, order, venue_.next_seq(), 0);
+
+  fix::NewOrderSingle message;
+  message.cl_ord_id = request.order_id;
+  message.price = request.price;
+  message.order_qty = request.shares;
+  message.side = request.side;
+  message.type = request.type;
+  message.time_in_force = request.time_in_force;
+  message.symbol = instruments_[request.instrument_id].symbol;
+  fix::SendTimes times{};
+  if (!fix::accepted(venue_.send(message, times))) [[unlikely]] {
+    reject_unsent(order);
+    refuse(slot, request, wire::RejectReason::kSessionDown, nullptr);
+    return;
+  }
+  stamp_sent(request.order_id, seen, passed, times);
+  counters_.orders.sent.add();
+  publish(event, row);
+}
+
+fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) noexcept {
+  if (order.pending_kind == wire::RequestKind::kCancel) {
+    fix::OrderCancelRequest message;
+    message.cl_ord_id = order.pending_id;
+    message.orig_cl_ord_id = order.id;
+    message.order_qty = order.shares;
+    message.side = order.side;
+    message.symbol = instruments_[order.instrument].symbol;
+    return venue_.send(message, times);
+  }
+  fix::OrderCancelReplaceRequest message;
+  message.cl_ord_id = order.pending_id;
+  message.orig_cl_ord_id = order.id;
+  message.price = {std::int64_t{order.pending_price}};
+  message.order_qty = order.pending_shares;
+  message.side = order.side;
+  message.type = order.type;
+  message.time_in_force = order.time_in_force;
+  message.symbol = instruments_[order.instrument].symbol;
+  return venue_.send(message, times);
+}
+
+void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept {
+  const TscTicks seen = tsc_now();
+  Order* order = nullptr;
+  const wire::RejectReason reason = check_change(slot, request, order);
+  const TscTicks passed = tsc_now();
+  if (reason != wire::RejectReason::kNone) {
+    trace_.stamp_at(trace::Hop::kOegSeen, request.order_id, seen);
+    refuse(slot, request, reason, order);
+    return;
+  }
+  ledger_.set_pending(*order, request.kind, request.order_id, request.trace_id,
+                      static_cast<std::uint32_t>(request.price.value), request.shares, false);
+  const wire::OrderEvent event = requested(*order, request);
+  journal(event, *order, venue_.next_seq(), 0);
+  fix::SendTimes times{};
+  if (!fix::accepted(send_change(*order, times))) [[unlikely]] {
+    reject_unsent(*order);
+    refuse(slot, request, wire::RejectReason::kSessionDown, order);
+    return;
+  }
+  stamp_sent(request.order_id, seen, passed, times);
+  counters_.changes.sent.add();
+  publish(event, order->row);
+}
+
+void Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
+                     wire::RejectReason reason, const Order* order) noexcept {
+  const bool is_new =
+      request.kind != wire::RequestKind::kCancel && request.kind != wire::RequestKind::kReplace;
+  (is_new ? counters_.orders : counters_.changes).refused.add();
+  slot.counters.refused.add();
+  counters_.refused_for[static_cast<std::size_t>(reason)].add();
+
+  wire::OrderReport report{};
+  report.order_id = request.order_id;
+  report.target_order_id = request.target_order_id;
+  report.trace_id = request.trace_id;
+  report.instrument_id = request.instrument_id;
+  report.kind = is_new                                       ? wire::ReportKind::kRejected
+                : request.kind == wire::RequestKind::kCancel ? wire::ReportKind::kCancelRejected
+                                                             : wire::ReportKind::kReplaceRejected;
+  report.side = request.side;
+  report.reason = reason;
+  report.strategy_id = slot.id;
+  if (order != nullptr) {
+    report.leaves_shares = order->leaves;
+    report.cumulative_shares = order->cumulative;
+    report.limit_price = order->price;
+  }
+  report_to(slot, report);
+
+  wire::OrderEvent event{};
+  event.order_id = request.order_id;
+  event.target_order_id = request.target_order_id;
+  event.trace_id = request.trace_id;
+  event.instrument_id = request.instrument_id;
+  event.shares = request.shares;
+  event.price = static_cast<std::uint32_t>(request.price.value);
+  event.event = wire::EventKind::kRefused;
+  event.report_kind = report.kind;
+  event.request_kind = request.kind;
+  event.side = request.side;
+  event.reason = reason;
+  event.strategy_id = slot.id;
+  event.state = order != nullptr ? order->state : wire::OrderState::kRejected;
+  publish(event, order != nullptr ? order->row : IdTable::kNone);
+}
+
+// ---------------------------------------------------------------------------------- strategies
+
+void Gateway::on_strategy_connected(std::size_t index) noexcept {
+  StrategySlot& slot = slots_[index];
+  slot.connected = true;
+  slot.floor_id = slot.last_id;
+  slot.counters.connections.add();
+}
+
+void Gateway::on_strategy_lost(std::size_t index) noexcept {
+  StrategySlot& slot = slots_[index];
+  slot.connected = false;
+  drop_reports(slot);
+  orphan_orders(index);
+  slot.taken.store(false, std::memory_order_relaxed);
+}
+
+void Gateway::orphan_orders(std::size_t index) noexcept {
+  if (!options_.cancel_orphans) return;
+  StrategySlot& slot = slots_[index];
+  ledger_.for_each(slot.id, [&](Order& order) {
+    if (wire::is_final(order.state)) return;
+    order.orphan = true;
+    slot.orphans = true;
+    counters_.orphaned_orders.add();
+  });
+}
+
+void Gateway::cancel_everything() noexcept {
+  for (std::size_t i = 0; i < slot_count(); ++i) {
+    ledger_.for_each(slots_[i].id, [&](Order& order) {
+      order.orphan = true;
+      slots_[i].orphans = true;
+    });
+  }
+}
+
+bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {
+  wire::OrderRequest request{};
+  request.order_id = ++own_cancels_;
+  request.target_order_id = order.id;
+  request.instrument_id = order.instrument;
+  request.kind = wire::RequestKind::kCancel;
+  request.side = order.side;
+  request.strategy_id = slot.id;
+  ledger_.set_pending(order, request.kind, request.order_id, 0, 0, 0, true);
+  const wire::OrderEvent event = requested(order, request);
+  journal(event, order, venue_.next_seq(), 0);
+  fix::SendTimes times{};
+  if (!fix::accepted(send_change(order, times))) {
+    reject_unsent(order);
+    return false;
+  }
+  counters_.changes.own.add();
+  counters_.changes.sent.add();
+  publish(event, order.row);
+  return true;
+}
+
+bool Gateway::cancel_orphans(StrategySlot& slot) noexcept {
+  int sent = 0;
+  bool left = false;
+  bool stuck = false;
+  ledger_.for_each(slot.id, [&](Order& order) {
+    if (!order.orphan || wire::is_final(order.state)) return;
+    left = true;
+    // One that has a request on its way is looked at again when that is answered.
+    if (stuck || order.pending_id != 0 || sent == kOrphansPerTurn) return;
+    if (cancel_orphan(slot, order))
+      ++sent;
+    else
+      stuck = true;
+  });
+  slot.orphans = left;
+  return sent != 0;
+}
+
+bool Gateway::turn() noexcept {
+  bool worked = false;
+  const bool up = venue_.up();
+  for (std::size_t i = 0; i < slot_count(); ++i) {
+    StrategySlot& slot = slots_[i];
+    if (slot.queue_size != 0) worked |= flush_reports(slot);
+    if (slot.orphans && up) worked |= cancel_orphans(slot);
+  }
+  return worked;
+}
+
+bool Gateway::nothing_unanswered() const noexcept {
+  for (const FlowCounters* flow : {&counters_.orders, &counters_.changes})
+    if (flow->sent.get() > flow->accepted.get() + flow->rejected.get()) return false;
+  return true;
+}
+
+bool Gateway::settled() const noexcept {
+  if (ledger_.open_orders() != 0 || !nothing_unanswered()) return false;
+  for (const StrategySlot& slot : slots_)
+    if (slot.connected && slot.queue_size != 0) return false;
+  return true;
+}
+
+}  // namespace tickpath::oeg

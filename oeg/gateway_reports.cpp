@@ -1,0 +1,307 @@
+// The report side of the gateway: from the venue to ledger, journal, drop copy and strategy.
+#include "oeg/gateway.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+// How many reports at once go to a strategy that got credits again.
+constexpr int kReportsPerTurn = 64;
+
+// The ReportKind of an execution report; false for those that change nothing.
+bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
+  switch (type) {
+    case fix::ExecType::kNew:
+      kind = wire::ReportKind::kAccepted;
+      return true;
+    case fix::ExecType::kRejected:
+      kind = wire::ReportKind::kRejected;
+      return true;
+    case fix::ExecType::kPartialFill:
+    case fix::ExecType::kFill:
+      kind = wire::ReportKind::kFill;
+      return true;
+    case fix::ExecType::kCanceled:
+      kind = wire::ReportKind::kCanceled;
+      return true;
+    case fix::ExecType::kExpired:
+      kind = wire::ReportKind::kExpired;
+      return true;
+    case fix::ExecType::kReplaced:
+      kind = wire::ReportKind::kReplaced;
+      return true;
+    default:
+      return false;
+  }
+}
+
+wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
+  switch (reason) {
+    case fix::CxlRejReason::kTooLateToCancel:
+      return wire::RejectReason::kTooLate;
+    case fix::CxlRejReason::kUnknownOrder:
+      return wire::RejectReason::kUnknownOrder;
+    case fix::CxlRejReason::kAlreadyPending:
+      return wire::RejectReason::kPendingRequest;
+    default:
+      return wire::RejectReason::kVenue;
+  }
+}
+
+bool is_change_reject(wire::ReportKind kind) noexcept {
+  return kind == wire::ReportKind::kCancelRejected || kind == wire::ReportKind::kReplaceRejected;
+}
+
+}  // namespace
+
+void Gateway::on_execution_report(const fix::ExecutionReport& report,
+                                  const fix::MessageInfo& info) noexcept {
+  trace_.stamp_at(trace::Hop::kOegReportRx, report.cl_ord_id, info.received);
+  counters_.reports_received.add();
+  VenueReport venue;
+  if (!kind_of(report.exec_type, venue.ledger.kind)) {
+    counters_.ignored_reports.add();
+    return;
+  }
+  Order* order = ledger_.find(report.cl_ord_id);
+  if (order == nullptr) order = ledger_.find(report.orig_cl_ord_id);
+  if (order == nullptr) {
+    counters_.unknown_reports.add();
+    return;
+  }
+  venue.ledger.request_id = report.cl_ord_id;
+  venue.ledger.last_shares = report.last_shares;
+  venue.ledger.last_price = static_cast<std::uint32_t>(report.last_price.value);
+  venue.ledger.leaves = report.leaves_qty;
+  venue.ledger.cumulative = report.cum_qty;
+  venue.execution_id = report.exec_id;
+  venue.fix_seq = info.seq_num;
+  if (venue.ledger.kind == wire::ReportKind::kRejected) venue.reason = wire::RejectReason::kVenue;
+  // A replacement that we did not ask for, or a price that no order can have, cannot be booked.
+  if ((venue.ledger.kind == wire::ReportKind::kReplaced && report.cl_ord_id != order->pending_id) ||
+      report.last_price.value > 0xffff'ffff) {
+    counters_.impossible_reports.add();
+    return;
+  }
+  book(*order, venue);
+}
+
+void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
+                               const fix::MessageInfo& info) noexcept {
+  trace_.stamp_at(trace::Hop::kOegReportRx, reject.cl_ord_id, info.received);
+  counters_.reports_received.add();
+  Order* order = ledger_.find(reject.cl_ord_id);
+  if (order == nullptr || order->pending_id != reject.cl_ord_id) {
+    counters_.unknown_reports.add();
+    return;
+  }
+  VenueReport venue;
+  venue.ledger.kind = order->pending_kind == wire::RequestKind::kCancel
+                          ? wire::ReportKind::kCancelRejected
+                          : wire::ReportKind::kReplaceRejected;
+  venue.ledger.request_id = reject.cl_ord_id;
+  venue.ledger.leaves = order->leaves;
+  venue.ledger.cumulative = order->cumulative;
+  venue.reason = reason_of(reject.reason);
+  venue.fix_seq = info.seq_num;
+  book(*order, venue);
+}
+
+// The venue could not read, or would not take, one of our messages as such.
+void Gateway::on_message_reject(const fix::MessageReject& reject,
+                                const fix::MessageInfo& info) noexcept {
+  Order* order = ledger_.find(reject.ref_cl_ord_id);
+  if (order == nullptr) {
+    counters_.unknown_reports.add();
+    return;
+  }
+  VenueReport venue;
+  const bool of_pending = order->pending_id == reject.ref_cl_ord_id;
+  venue.ledger.kind = !of_pending ? wire::ReportKind::kRejected
+                      : order->pending_kind == wire::RequestKind::kCancel
+                          ? wire::ReportKind::kCancelRejected
+                          : wire::ReportKind::kReplaceRejected;
+  venue.ledger.request_id = reject.ref_cl_ord_id;
+  venue.ledger.leaves = of_pending ? order->leaves : 0;
+  venue.ledger.cumulative = order->cumulative;
+  venue.reason = wire::RejectReason::kVenue;
+  venue.fix_seq = info.seq_num;
+  book(*order, venue);
+}
+
+bool Gateway::answers_pending(const Order& order, const LedgerReport& report) noexcept {
+  return order.pending_id != 0 && report.request_id == order.pending_id &&
+         report.kind != wire::ReportKind::kFill;
+}
+
+void Gateway::count_answer(const Order& order, const VenueReport& report) noexcept {
+  if (answers_pending(order, report.ledger)) {
+    (is_change_reject(report.ledger.kind) ? counters_.changes.rejected : counters_.changes.accepted)
+        .add();
+  }
+  // The first word about a new order, whatever it is, answers it.
+  if (order.state != wire::OrderState::kPendingNew || is_change_reject(report.ledger.kind)) return;
+  (report.ledger.kind == wire::ReportKind::kRejected ? counters_.orders.rejected
+                                                     : counters_.orders.accepted)
+      .add();
+}
+
+void Gateway::book(Order& order, const VenueReport& report) noexcept {
+  const Order before = order;  // the order may be gone after apply()
+  const LedgerReport& change = report.ledger;
+  wire::OrderState state = order.state;
+  if (!ledger_.apply(order, change, state)) {
+    counters_.impossible_reports.add();
+    return;
+  }
+  count_answer(before, report);
+  const bool pending = answers_pending(before, change);
+  const bool own = pending && before.pending_own;
+  const bool rejected = is_change_reject(change.kind);
+  StrategySlot& slot = slots_[slot_of_[before.strategy]];
+
+  wire::OrderEvent event{};
+  event.order_id = change.request_id;
+  event.target_order_id = before.id;
+  event.trace_id = pending ? before.pending_trace_id : before.trace_id;
+  event.instrument_id = before.instrument;
+  event.shares = change.kind == wire::ReportKind::kFill ? change.last_shares : 0;
+  event.price = change.kind == wire::ReportKind::kFill ? change.last_price : 0;
+  event.leaves_shares = wire::is_final(state) ? 0 : change.leaves;
+  event.cumulative_shares = change.cumulative;
+  event.event = wire::EventKind::kReported;
+  event.report_kind = change.kind;
+  event.side = before.side;
+  event.reason = report.reason;
+  event.strategy_id = before.strategy;
+  event.state = state;
+  journal(event, before, report.fix_seq, report.execution_id);
+  publish(event, before.row);
+  if (change.kind == wire::ReportKind::kFill) {
+    counters_.fills.add();
+    slot.counters.fills.add();
+  }
+  if (own && rejected) return;  // our own cancel came too late: the strategy never asked
+
+  wire::OrderReport out{};
+  // A cancel by oeg itself has an id that the strategy does not know.
+  out.order_id = own ? before.id : change.request_id;
+  const bool names_target = change.kind == wire::ReportKind::kCanceled ||
+                            change.kind == wire::ReportKind::kReplaced || rejected;
+  out.target_order_id = names_target ? before.id : 0;
+  out.trace_id = event.trace_id;
+  out.execution_id = report.execution_id;
+  out.instrument_id = before.instrument;
+  out.last_shares = event.shares;
+  out.last_price = event.price;
+  out.leaves_shares = event.leaves_shares;
+  out.cumulative_shares = change.cumulative;
+  out.kind = change.kind;
+  out.side = before.side;
+  out.reason = report.reason;
+  out.strategy_id = before.strategy;
+  out.limit_price =
+      change.kind == wire::ReportKind::kReplaced ? before.pending_price : before.price;
+  report_to(slot, out);
+}
+
+// The request never left: the ledger forgets it, and the journal says so.
+void Gateway::reject_unsent(Order& order) noexcept {
+  const bool of_pending = order.pending_id != 0;
+  wire::OrderEvent event{};
+  event.order_id = of_pending ? order.pending_id : order.id;
+  event.target_order_id = order.id;
+  event.instrument_id = order.instrument;
+  event.leaves_shares = of_pending ? order.leaves : 0;
+  event.cumulative_shares = order.cumulative;
+  event.event = wire::EventKind::kReported;
+  event.report_kind = !of_pending ? wire::ReportKind::kRejected
+                      : order.pending_kind == wire::RequestKind::kCancel
+                          ? wire::ReportKind::kCancelRejected
+                          : wire::ReportKind::kReplaceRejected;
+  event.side = order.side;
+  event.reason = wire::RejectReason::kSessionDown;
+  event.strategy_id = order.strategy;
+  event.state = of_pending ? order.state : wire::OrderState::kRejected;
+  journal(event, order, 0, 0);
+  if (of_pending)
+    ledger_.undo_pending(order);
+  else
+    ledger_.undo_add(order);
+}
+
+void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
+                      std::uint64_t execution_id) noexcept {
+  JournalRecord record{};
+  record.event = event;
+  record.realtime_ns = clock::realtime_ns();
+  record.execution_id = execution_id;
+  record.fix_seq = fix_seq;
+  record.order_shares = event.shares;
+  record.limit_price = event.price;
+  record.type = order.type;
+  record.time_in_force = order.time_in_force;
+  record.own = order.pending_own && order.pending_id == event.order_id ? 1 : 0;
+  const fix::Symbol& symbol = instruments_[order.instrument].symbol;
+  std::memcpy(record.symbol, symbol.text, symbol.length);
+  if (!journal_.append(record)) counters_.journal_lost.add();
+}
+
+void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept {
+  counters_.events.add();
+  events_.publish(event);
+  if (row == IdTable::kNone) return;
+  wire::PositionRow& position = ledger_.position(row).row;
+  ++position.events;
+  events_.store_position(row, position);
+}
+
+void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept {
+  if (!slot.connected) {
+    counters_.reports_dropped.add();
+    slot.counters.reports_dropped.add();
+    return;
+  }
+  // Order is kept: nothing overtakes what waits.
+  if (slot.queue_size == 0) {
+    const std::size_t index = static_cast<std::size_t>(&slot - slots_.data());
+    if (strategies_.send(index, report)) [[likely]] {
+      counters_.reports_sent.add();
+      slot.counters.reports_sent.add();
+      return;
+    }
+  }
+  if (slot.queue_size == slot.queue.size()) {
+    // Thousands of reports behind: it will not catch up, and must not trade on stale knowledge.
+    counters_.strategies_dropped.add();
+    drop_reports(slot);
+    counters_.reports_dropped.add();
+    slot.counters.reports_dropped.add();
+    slot.connected = false;
+    strategies_.drop(static_cast<std::size_t>(&slot - slots_.data()));
+    return;
+  }
+  slot.queue[(slot.queue_head + slot.queue_size++) % slot.queue.size()] = report;
+  counters_.reports_queued.add();
+}
+
+bool Gateway::flush_reports(StrategySlot& slot) noexcept {
+  const std::size_t index = static_cast<std::size_t>(&slot - slots_.data());
+  int sent = 0;
+  while (slot.queue_size != 0 && sent < kReportsPerTurn &&
+         strategies_.send(index, slot.queue[slot.queue_head])) {
+    slot.queue_head = (slot.queue_head + 1) % slot.queue.size();
+    --slot.queue_size;
+    counters_.reports_sent.add();
+    slot.counters.reports_sent.add();
+    ++sent;
+  }
+  return sent != 0;
+}
+
+void Gateway::drop_reports(StrategySlot& slot) noexcept {
+  counters_.reports_dropped.add(slot.queue_size);
+  slot.counters.reports_dropped.add(slot.queue_size);
+  slot.queue_size = 0;
+}
+
+}  // namespace tickpath::oeg

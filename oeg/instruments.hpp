@@ -1,0 +1,84 @@
+// What oeg knows of each instrument: its symbol from mdh's directory and its best prices from mdh's
+// updates. 32 bytes each: one cache miss an order at most.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/fix/messages.hpp"
+#include "common/wire/book_image.hpp"
+#include "common/wire/book_update.hpp"
+#include "common/wire/directory.hpp"
+
+namespace tickpath::oeg {
+
+struct alignas(32) Instrument {
+  fix::Symbol symbol;      // empty: not in the directory yet
+  std::uint32_t best_bid;  // Price(4); 0: none
+  std::uint32_t best_ask;
+  wire::FeedState feed;
+  bool conflicting;  // the directory gave this id another symbol than before: not tradable
+
+  bool known() const noexcept { return symbol.length != 0 && !conflicting; }
+  bool good() const noexcept { return feed == wire::FeedState::kGood; }
+};
+static_assert(sizeof(Instrument) == 32);
+
+// Datapath thread (the control thread before it starts).
+class Instruments {
+ public:
+  explicit Instruments(std::uint32_t instruments_max) : instruments_(instruments_max) {}
+
+  std::uint32_t capacity() const noexcept {
+    return static_cast<std::uint32_t>(instruments_.size());
+  }
+  // nullptr: beyond capacity.
+  const Instrument* find(std::uint32_t id) const noexcept {
+    return id < instruments_.size() ? &instruments_[id] : nullptr;
+  }
+  const Instrument& operator[](std::uint32_t id) const noexcept { return instruments_[id]; }
+
+  // False: the id has another symbol, or is beyond capacity.
+  bool set_symbol(std::uint32_t id, std::string_view symbol) noexcept {
+    if (id >= instruments_.size() || symbol.empty()) return false;
+    Instrument& instrument = instruments_[id];
+    const fix::Symbol name = fix::Symbol::from(symbol);
+    if (instrument.symbol.length == 0) {
+      instrument.symbol = name;
+      return true;
+    }
+    instrument.conflicting = !(instrument.symbol == name);
+    return !instrument.conflicting;
+  }
+
+  void update(const wire::BookUpdate& update) noexcept {
+    if (update.instrument_id < instruments_.size()) [[likely]] {
+      set_quote(instruments_[update.instrument_id], update.best_bid, update.best_ask,
+                update.feed_state());
+    } else if (update.instrument_id == wire::kNoInstrument &&
+               update.kind == wire::UpdateKind::kFeedState) {
+      set_all(update.feed_state());
+    }
+  }
+  void update(const wire::BookImage& image) noexcept {
+    if (image.instrument_id < instruments_.size())
+      set_quote(instruments_[image.instrument_id], image.bids[0].price, image.asks[0].price,
+                image.feed_state());
+  }
+  // mdh is gone, or its feed changed as a whole.
+  void set_all(wire::FeedState feed) noexcept {
+    for (Instrument& instrument : instruments_) instrument.feed = feed;
+  }
+
+ private:
+  static void set_quote(Instrument& instrument, std::uint32_t bid, std::uint32_t ask,
+                        wire::FeedState feed) noexcept {
+    instrument.best_bid = bid;
+    instrument.best_ask = ask;
+    instrument.feed = feed;
+  }
+  std::vector<Instrument> instruments_;
+};
+
+}  // namespace tickpath::oeg

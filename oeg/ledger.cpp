@@ -1,0 +1,164 @@
+#include "oeg/ledger.hpp"
+
+#include "common/wire/control_block.hpp"
+
+namespace tickpath::oeg {
+
+Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
+    : orders_(orders_max),
+      ids_(std::size_t{orders_max} * 2),  // live id and pending id
+      positions_(positions_max),
+      rows_(positions_max),
+      open_of_(wire::kMaxStrategies),
+      oldest_(wire::kMaxStrategies, IdTable::kNone),
+      newest_(wire::kMaxStrategies, IdTable::kNone) {
+  free_.reserve(orders_max);
+  for (std::uint32_t at = orders_max; at-- > 0;) free_.push_back(at);
+}
+
+Order* Ledger::find(std::uint64_t id) noexcept {
+  if (id == 0) return nullptr;
+  const std::uint32_t at = ids_.find(id);
+  return at == IdTable::kNone ? nullptr : &orders_[at];
+}
+
+Order& Ledger::add(const Order& order) noexcept {
+  const std::uint32_t at = free_.back();
+  free_.pop_back();
+  Order& added = orders_[at];
+  added = order;
+  added.leaves = 0;
+  ids_.insert(added.id, at);
+  link(added);
+  ++open_;
+  ++open_of_[added.strategy];
+  set_leaves(added, order.shares);
+  return added;
+}
+
+void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t request_id,
+                         std::uint64_t trace_id, std::uint32_t price, std::uint32_t shares,
+                         bool own) noexcept {
+  order.pending_id = request_id;
+  order.pending_trace_id = trace_id;
+  order.pending_kind = kind;
+  order.pending_own = own;
+  order.pending_price = price;
+  order.pending_shares = shares;
+  ids_.insert(request_id, index(order));
+  if (kind == wire::RequestKind::kReplace && shares > order.cumulative + order.leaves) {
+    order.reserved_shares = shares - order.cumulative - order.leaves;
+    Position& position = positions_[order.row];
+    (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
+        order.reserved_shares;
+  }
+}
+
+void Ledger::clear_pending(Order& order) noexcept {
+  if (order.pending_id == 0) return;
+  ids_.erase(order.pending_id);
+  order.pending_id = 0;
+  Position& position = positions_[order.row];
+  (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) -=
+      order.reserved_shares;
+  order.reserved_shares = 0;
+}
+
+void Ledger::undo_add(Order& order) noexcept {
+  set_leaves(order, 0);
+  --open_;
+  --open_of_[order.strategy];
+  remove(order);
+}
+
+bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept {
+  const bool was_final = wire::is_final(order.state);
+  if (!wire::apply(order.state, report.kind, report.leaves, report.cumulative)) {
+    state = order.state;
+    return false;
+  }
+  if (report.kind == wire::ReportKind::kFill) {
+    wire::PositionRow& row = positions_[order.row].row;
+    const std::int64_t shares = order.side == Side::kBuy ? std::int64_t{report.last_shares}
+                                                         : -std::int64_t{report.last_shares};
+    row.position_shares += shares;
+    row.cash -= shares * std::int64_t{report.last_price};
+    ++row.fills;
+    order.cumulative = report.cumulative;
+    set_leaves(order, report.leaves);
+  }
+  if (order.pending_id != 0 && report.request_id == order.pending_id &&
+      report.kind != wire::ReportKind::kFill) {
+    if (report.kind == wire::ReportKind::kReplaced) {
+      const std::uint64_t new_id = order.pending_id;
+      clear_pending(order);
+      ids_.erase(order.id);
+      order.id = new_id;
+      order.trace_id = order.pending_trace_id;
+      order.price = order.pending_price;
+      order.shares = order.pending_shares;
+      order.cumulative = report.cumulative;
+      ids_.insert(new_id, index(order));
+      set_leaves(order, report.leaves);
+    } else {
+      clear_pending(order);
+    }
+  }
+  state = order.state;
+  if (wire::is_final(state) && !was_final) {
+    set_leaves(order, 0);
+    --open_;
+    --open_of_[order.strategy];
+  }
+  release_if_done(order);
+  return true;
+}
+
+// A final order stays findable while an answer about it is still to come.
+void Ledger::release_if_done(Order& order) noexcept {
+  if (wire::is_final(order.state) && order.pending_id == 0) remove(order);
+}
+
+void Ledger::remove(Order& order) noexcept {
+  clear_pending(order);
+  ids_.erase(order.id);
+  unlink(order);
+  free_.push_back(index(order));
+}
+
+void Ledger::set_leaves(Order& order, std::uint32_t leaves) noexcept {
+  wire::PositionRow& row = positions_[order.row].row;
+  (order.side == Side::kBuy ? row.open_buy_shares : row.open_sell_shares) += leaves - order.leaves;
+  order.leaves = leaves;
+}
+
+void Ledger::link(Order& order) noexcept {
+  const std::uint32_t at = index(order);
+  std::uint32_t& newest = newest_[order.strategy];
+  order.older = newest;
+  order.newer = IdTable::kNone;
+  (newest == IdTable::kNone ? oldest_[order.strategy] : orders_[newest].newer) = at;
+  newest = at;
+}
+
+void Ledger::unlink(Order& order) noexcept {
+  (order.older == IdTable::kNone ? oldest_[order.strategy] : orders_[order.older].newer) =
+      order.newer;
+  (order.newer == IdTable::kNone ? newest_[order.strategy] : orders_[order.newer].older) =
+      order.older;
+}
+
+std::uint32_t Ledger::position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept {
+  // Never 0: ids of the table must not be.
+  const std::uint64_t key = std::uint64_t{instrument} << 8 | strategy | std::uint64_t{1} << 63;
+  const std::uint32_t known = rows_.find(key);
+  if (known != IdTable::kNone) return known;
+  if (position_count_ == positions_.size()) return IdTable::kNone;
+  const std::uint32_t row = position_count_++;
+  rows_.insert(key, row);
+  positions_[row].row.instrument_id = instrument;
+  positions_[row].row.strategy_id = strategy;
+  return row;
+}
+
+}  // namespace tickpath::oeg

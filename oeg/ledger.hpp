@@ -1,0 +1,126 @@
+// What oeg knows: open orders by id, and what each strategy holds in each instrument. The same code
+// books live events and replays the journal, so that both end in the same state.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "common/wire/order_messages.hpp"
+#include "common/wire/order_state.hpp"
+#include "common/wire/position.hpp"
+#include "oeg/id_table.hpp"
+
+namespace tickpath::oeg {
+
+struct alignas(64) Order {
+  std::uint64_t id = 0;          // the live one; a replacement changes it
+  std::uint64_t pending_id = 0;  // the cancel or replace on its way; 0: none
+  std::uint64_t trace_id = 0;    // of the request that made the live id
+  std::uint64_t pending_trace_id = 0;
+  std::uint32_t instrument = 0;
+  std::uint32_t row = 0;     // in positions
+  std::uint32_t price = 0;   // Price(4), 0: market
+  std::uint32_t shares = 0;  // ordered in all
+  std::uint32_t leaves = 0;
+  std::uint32_t cumulative = 0;
+  std::uint32_t pending_price = 0;       // replace
+  std::uint32_t pending_shares = 0;      // replace: the new total
+  std::uint32_t reserved_shares = 0;     // what a pending replacement may add, held against limits
+  std::uint32_t older = IdTable::kNone;  // of the same strategy
+  std::uint32_t newer = IdTable::kNone;
+  std::uint8_t strategy = 0;
+  Side side = Side::kBuy;
+  wire::OrderType type = wire::OrderType::kLimit;
+  wire::TimeInForce time_in_force = wire::TimeInForce::kDay;
+  wire::OrderState state = wire::OrderState::kPendingNew;
+  wire::RequestKind pending_kind = wire::RequestKind::kCancel;
+  bool pending_own = false;  // the pending cancel is oeg's own
+  bool orphan = false;       // its strategy is gone: to be cancelled
+};
+
+// Position of one strategy in one instrument, with what only oeg needs.
+struct Position {
+  wire::PositionRow row{};
+  std::uint32_t reserved_buy = 0;  // pending replacements
+  std::uint32_t reserved_sell = 0;
+};
+
+// What a report changes, in the ledger's own terms.
+struct LedgerReport {
+  wire::ReportKind kind = wire::ReportKind::kAccepted;
+  std::uint64_t request_id = 0;  // the request answered; the live id for a fill
+  std::uint32_t last_shares = 0;
+  std::uint32_t last_price = 0;
+  std::uint32_t leaves = 0;
+  std::uint32_t cumulative = 0;
+};
+
+// Datapath thread (the control thread before it starts). Allocates in the constructor alone.
+class Ledger {
+ public:
+  Ledger(std::uint32_t orders_max, std::uint32_t positions_max);
+
+  // ---- orders
+
+  // By its live id or by its pending request's; nullptr: not open.
+  Order* find(std::uint64_t id) noexcept;
+  bool full() const noexcept { return free_.empty(); }
+  std::size_t open_orders() const noexcept { return open_; }
+  std::uint32_t open_orders(std::uint8_t strategy) const noexcept { return open_of_[strategy]; }
+
+  // A new order, PendingNew. Its row is from position_row(); there is room (full()).
+  Order& add(const Order& order) noexcept;
+  // A cancel or replacement is on its way. The order has no other.
+  void set_pending(Order& order, wire::RequestKind kind, std::uint64_t request_id,
+                   std::uint64_t trace_id, std::uint32_t price, std::uint32_t shares,
+                   bool own) noexcept;
+  // The request never left: as if it had not been made.
+  void undo_add(Order& order) noexcept;
+  void undo_pending(Order& order) noexcept { clear_pending(order); }
+
+  // Books a report. False: it cannot follow the order's state; nothing changed. An order that is
+  // final leaves the table at once, or with the answer to its pending request: `order` is then
+  // gone. `state` is the state after.
+  bool apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept;
+
+  // Calls visit(Order&) for each open order of a strategy, oldest first; visit may not change the
+  // table.
+  template <class Visit>
+  void for_each(std::uint8_t strategy, Visit&& visit) noexcept {
+    for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone; at = orders_[at].newer)
+      visit(orders_[at]);
+  }
+
+  // ---- positions
+
+  // The row of (strategy, instrument), made at the first call; IdTable::kNone: no room.
+  std::uint32_t position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept;
+  Position& position(std::uint32_t row) noexcept { return positions_[row]; }
+  const Position& position(std::uint32_t row) const noexcept { return positions_[row]; }
+  std::uint32_t position_count() const noexcept { return position_count_; }
+
+ private:
+  void set_leaves(Order& order, std::uint32_t leaves) noexcept;
+  void clear_pending(Order& order) noexcept;
+  void release_if_done(Order& order) noexcept;
+  void remove(Order& order) noexcept;
+  void link(Order& order) noexcept;
+  void unlink(Order& order) noexcept;
+  std::uint32_t index(const Order& order) const noexcept {
+    return static_cast<std::uint32_t>(&order - orders_.data());
+  }
+
+  std::vector<Order> orders_;
+  std::vector<std::uint32_t> free_;
+  IdTable ids_;
+  std::vector<Position> positions_;
+  IdTable rows_;
+  std::uint32_t position_count_ = 0;
+  std::size_t open_ = 0;
+  std::vector<std::uint32_t> open_of_;
+  std::vector<std::uint32_t> oldest_;
+  std::vector<std::uint32_t> newest_;
+};
+
+}  // namespace tickpath::oeg

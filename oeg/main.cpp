@@ -1,0 +1,16 @@
+#include "common/control/program.hpp"
+#include "oeg/application.hpp"
+#include "oeg/config.hpp"
+
+int main(int argc, char** argv) {
+  using namespace tickpath;
+  return control::run_program<oeg::OegConfig>(
+      argc, argv,
+      {.program = "oeg",
+       .description = "checks the orders of strategies and trades them over FIX 4.2",
+       .schema = oeg::oeg_schema(),
+       .common = &oeg::OegConfig::common,
+       .create = [](const oeg::OegConfig& config, control::Runtime& runtime) {
+         return std::make_unique<oeg::OegApplication>(config, runtime);
+       }});
+}

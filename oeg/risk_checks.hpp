@@ -1,0 +1,134 @@
+// The checks of an order, in this order; the first that fails names the reject reason:
+//
+//   malformed, unknown instrument, duplicate id, (unknown order), order size, order value, price
+//   collar, open orders, position, message rate, kill switch, session down, risk absent
+//
+// A cancel reduces risk: it must be well-formed and name a live order of its strategy, nothing
+// else.
+#pragma once
+
+#include <cstdint>
+
+#include "common/wire/order_id.hpp"
+#include "common/wire/order_messages.hpp"
+#include "oeg/instruments.hpp"
+#include "oeg/ledger.hpp"
+#include "oeg/limits.hpp"
+
+namespace tickpath::oeg {
+
+// What holds for all orders at a moment.
+struct Conditions {
+  bool accepting = true;    // false: oeg is stopping
+  bool session_up = false;  // FIX is logged on
+  bool risk_alive = false;  // or not required
+};
+
+// What is asked for, whether by a new order or a replacement.
+struct Demand {
+  std::uint32_t instrument;
+  std::uint32_t price;         // 0: market
+  std::uint32_t shares;        // the order's size
+  std::uint32_t added_shares;  // beyond what this order already has open
+  Side side;
+};
+
+constexpr bool is_side(Side side) noexcept { return side == Side::kBuy || side == Side::kSell; }
+
+// Of one request, its fields alone. A strategy may only use ids of its own.
+inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) noexcept {
+  using wire::RequestKind;
+  const bool id_ok = request.order_id >> 56 == 0 && request.order_id != 0 &&
+                     wire::OrderId::strategy(request.order_id) == strategy;
+  if (!id_ok) return true;
+  if (request.kind == RequestKind::kCancel) return request.target_order_id == 0;
+  const bool limit = request.type == wire::OrderType::kLimit;
+  const bool price_ok = limit ? request.price.value > 0 && request.price.value <= 0xffff'ffff
+                              : request.price.value == 0;
+  const bool terms_ok = is_side(request.side) && request.shares != 0 && price_ok &&
+                        (limit || request.type == wire::OrderType::kMarket) &&
+                        (request.time_in_force == wire::TimeInForce::kDay ||
+                         request.time_in_force == wire::TimeInForce::kImmediateOrCancel);
+  if (request.kind == RequestKind::kReplace)
+    return !terms_ok || !limit || request.target_order_id == 0;
+  return request.kind != RequestKind::kNew || !terms_ok || request.target_order_id != 0;
+}
+
+// The price that an order could trade at, at worst: its limit, or for a market order the best
+// opposite price. 0: unknown.
+inline std::uint32_t worst_price(const Demand& demand, const Instrument& instrument) noexcept {
+  if (demand.price != 0) return demand.price;
+  if (!instrument.good()) return 0;
+  return demand.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
+}
+
+// A limit may be worse than the opposite best price by so many basis points; a market order only
+// needs that there is a market.
+inline wire::RejectReason check_collar(const Demand& demand, const Instrument& instrument,
+                                       std::uint32_t basis_points) noexcept {
+  if (basis_points == 0) return wire::RejectReason::kNone;
+  const std::uint64_t best = demand.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
+  if (!instrument.good() || best == 0) return wire::RejectReason::kNoMarket;
+  if (demand.price == 0) return wire::RejectReason::kNone;
+  // In units of 1/10,000 of a Price(4), so that nothing is rounded: 32 + 14 bits.
+  const std::uint64_t price = std::uint64_t{demand.price} * 10'000;
+  const bool outside = demand.side == Side::kBuy
+                           ? price > best * (std::uint64_t{10'000} + basis_points)
+                           : price + best * basis_points < best * 10'000;
+  return outside ? wire::RejectReason::kPriceCollar : wire::RejectReason::kNone;
+}
+
+// What the strategy would hold if everything open on this side were filled and nothing on the
+// other.
+inline bool exceeds_position(const Demand& demand, const Position& position, std::uint32_t price,
+                             const Limits& limits) noexcept {
+  const wire::PositionRow& row = position.row;
+  const std::int64_t worst =
+      demand.side == Side::kBuy
+          ? row.position_shares + row.open_buy_shares + position.reserved_buy + demand.added_shares
+          : -(row.position_shares - row.open_sell_shares - position.reserved_sell -
+              std::int64_t{demand.added_shares});
+  // Towards zero is always allowed: `worst` is then not positive.
+  if (worst <= 0) return false;
+  const auto held = static_cast<std::uint64_t>(worst);
+  if (limits.position_shares_max != 0 && held > limits.position_shares_max) return true;
+  return limits.position_value_max != 0 && price != 0 && held > limits.position_value_max / price;
+}
+
+// Size, value, collar, open orders and position. open_orders: of the strategy now; `is_new` adds
+// one.
+inline wire::RejectReason check_limits(const Demand& demand, const Instrument& instrument,
+                                       const Position& position, std::uint32_t open_orders,
+                                       bool is_new, const Limits& limits) noexcept {
+  using wire::RejectReason;
+  if (limits.order_shares_max != 0 && demand.shares > limits.order_shares_max)
+    return RejectReason::kOrderSize;
+  const std::uint32_t price = worst_price(demand, instrument);
+  if (limits.order_value_max != 0) {
+    if (price == 0) return RejectReason::kNoMarket;
+    // 32 by 32 bits: fits.
+    if (std::uint64_t{price} * demand.shares > limits.order_value_max)
+      return RejectReason::kOrderValue;
+  }
+  if (const RejectReason reason = check_collar(demand, instrument, limits.collar_basis_points);
+      reason != RejectReason::kNone)
+    return reason;
+  if (is_new && limits.open_orders_max != 0 && open_orders >= limits.open_orders_max)
+    return RejectReason::kOpenOrders;
+  if (limits.position_value_max != 0 && price == 0) return RejectReason::kNoMarket;
+  if (exceeds_position(demand, position, price, limits)) return RejectReason::kPositionLimit;
+  return RejectReason::kNone;
+}
+
+// Kill switch, session, risk.
+inline wire::RejectReason check_conditions(const Conditions& conditions,
+                                           const wire::ControlBlock& block,
+                                           std::uint8_t strategy) noexcept {
+  using wire::RejectReason;
+  if (block.killed(strategy)) return RejectReason::kKillSwitch;
+  if (!conditions.accepting || !conditions.session_up) return RejectReason::kSessionDown;
+  if (!conditions.risk_alive) return RejectReason::kRiskAbsent;
+  return RejectReason::kNone;
+}
+
+}  // namespace tickpath::oeg

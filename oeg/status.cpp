@@ -1,0 +1,157 @@
+// What oeg tells about itself: notes, counters, status, summary.
+#include <nlohmann/json.hpp>
+
+#include "common/log/log.hpp"
+#include "common/wire/names.hpp"
+#include "oeg/application.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+using Weight = control::Counters::Weight;
+
+void add_flow(control::Counters& counters, const std::string& group, const FlowCounters& flow) {
+  counters.add(group, "received", flow.received, Weight::kKey);
+  counters.add(group, "own", flow.own);
+  counters.add(group, "refused", flow.refused, Weight::kKey);
+  counters.add(group, "sent", flow.sent);
+  counters.add(group, "accepted", flow.accepted);
+  counters.add(group, "rejected", flow.rejected);
+}
+
+control::RequestFlow flow_of(const FlowCounters& flow) {
+  control::RequestFlow result;
+  result.received = flow.received.get();
+  result.refused = flow.refused.get();
+  result.sent = flow.sent.get();
+  result.accepted = flow.accepted.get();
+  result.rejected = flow.rejected.get();
+  const std::uint64_t answered = result.accepted + result.rejected;
+  result.unanswered = result.sent > answered ? result.sent - answered : 0;
+  return result;
+}
+
+}  // namespace
+
+void OegApplication::define_notes() {
+  using log::Level;
+  log::HotLog& notes = runtime_.hot_log();
+  notes.define(Note::kMarketUp, Level::kInfo, "market data connected");
+  notes.define(Note::kMarketDown, Level::kWarning,
+               "market data lost: orders are refused for want of a market (no_market)");
+  notes.define(Note::kMarketLapped, Level::kWarning,
+               "fell behind the market data by {} updates; resynchronising from the images");
+  notes.define(Note::kStrategyUp, Level::kInfo, "strategy {} is up");
+  notes.define(Note::kStrategyDown, Level::kWarning, "strategy {} is gone, with {} open orders");
+  notes.define(Note::kRiskSeen, Level::kInfo, "risk wrote its limits, generation {}");
+  notes.define(Note::kRiskAbsent, Level::kWarning,
+               "risk shows no life: new orders are refused, cancels pass");
+  notes.define(Note::kKillSwitch, Level::kWarning, "kill switch is now {}");
+  notes.define(Note::kSymbolConflict, Level::kError,
+               "instrument {} has another symbol than before: its orders are refused");
+  notes.define(Note::kJournalFull, Level::kError, "journal full: {} changes were not recorded");
+  notes.define(Note::kUnknownReport, Level::kWarning, "{} reports were about no order we know");
+}
+
+void OegApplication::tell_recovery() {
+  const RecoveryResult& recovery = datapath_->recovery();
+  if (recovery.records == 0) return;
+  log::info("journal: {} records, {} open orders, {} positions recovered; {} never sent",
+            recovery.records, recovery.open_orders, recovery.positions, recovery.unsent);
+  if (recovery.impossible != 0)
+    log::warning("journal: {} records do not follow from those before them", recovery.impossible);
+}
+
+void OegApplication::register_counters() {
+  control::Counters& counters = runtime_.counters();
+  const GatewayCounters& gateway = datapath_->gateway().counters();
+  add_flow(counters, "orders", gateway.orders);
+  add_flow(counters, "changes", gateway.changes);
+  for (std::size_t reason = 1; reason < gateway.refused_for.size(); ++reason) {
+    const std::string_view name = wire::name(static_cast<wire::RejectReason>(reason));
+    if (name != "?") counters.add("refused", std::string(name), gateway.refused_for[reason]);
+  }
+  counters.add("reports", "received", gateway.reports_received, Weight::kKey);
+  counters.add("reports", "sent", gateway.reports_sent, Weight::kKey);
+  counters.add("reports", "queued", gateway.reports_queued);
+  counters.add("reports", "dropped", gateway.reports_dropped);
+  counters.add("reports", "fills", gateway.fills, Weight::kKey);
+  counters.add("reports", "unknown", gateway.unknown_reports);
+  counters.add("reports", "impossible", gateway.impossible_reports);
+  counters.add("reports", "ignored", gateway.ignored_reports);
+  counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
+  counters.add("strategies", "dropped", gateway.strategies_dropped);
+  counters.add("events", "published", gateway.events);
+  counters.add("journal", "records", datapath_->journal().size());
+  counters.add("journal", "lost", gateway.journal_lost);
+  const fix::SessionCounters& session = datapath_->session().counters();
+  counters.add("fix", "sent", session.sent);
+  counters.add("fix", "sent_in_place", session.sent_in_place);
+  counters.add("fix", "received", session.received);
+  counters.add("fix", "received_in_place", session.received_in_place);
+  counters.add("fix", "garbled", session.garbled);
+  counters.add("fix", "rejected", session.rejected);
+  counters.add("fix", "logons", session.logons);
+  counters.add("fix", "disconnects", session.disconnects);
+  const link::SubscriberCounters& market = datapath_->market().counters();
+  counters.add("market", "seen", market.seen, Weight::kKey);
+  counters.add("market", "lapped", market.lapped);
+  counters.add("market", "resyncs", market.resyncs);
+}
+
+void OegApplication::describe(control::Json& status) {
+  const fix::Session& session = datapath_->session();
+  const Gateway& gateway = datapath_->gateway();
+  status["venue"] = {{"logged_on", session.logged_on()},
+                     {"next_sender", session.next_sender_seq()},
+                     {"next_target", session.next_target_seq()}};
+  status["market"] = {{"live", datapath_->market_live()},
+                      {"instruments", datapath_->instruments_known()}};
+  status["risk_alive"] = datapath_->risk_alive() || !config_.risk_required;
+  control::Json strategies = control::Json::array();
+  for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
+    const StrategySlot& slot = gateway.slot(i);
+    strategies.push_back({{"id", slot.id},
+                          {"connected", slot.taken.load(std::memory_order_relaxed)},
+                          {"orders", slot.counters.orders_received.get()},
+                          {"changes", slot.counters.changes_received.get()},
+                          {"refused", slot.counters.refused.get()},
+                          {"fills", slot.counters.fills.get()},
+                          {"reports_sent", slot.counters.reports_sent.get()},
+                          {"reports_dropped", slot.counters.reports_dropped.get()}});
+  }
+  status["strategies"] = std::move(strategies);
+}
+
+void OegApplication::summarize(control::Summary& summary) {
+  const Gateway& gateway = datapath_->gateway();
+  const GatewayCounters& counters = gateway.counters();
+  summary.orders = flow_of(counters.orders);
+  summary.changes = flow_of(counters.changes);
+  control::ReportFlow reports;
+  reports.received = counters.reports_received.get();
+  reports.sent = counters.reports_sent.get();
+  reports.fills = counters.fills.get();
+  reports.dropped = counters.reports_dropped.get();
+  summary.reports = reports;
+  for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
+    const StrategySlot& slot = gateway.slot(i);
+    summary.strategies.push_back(
+        {slot.id, slot.counters.orders_received.get(), slot.counters.reports_sent.get()});
+  }
+  summary.has_positions = true;
+  const Ledger& ledger = gateway.ledger();
+  for (std::uint32_t row = 0; row < ledger.position_count(); ++row) {
+    const wire::PositionRow& position = ledger.position(row).row;
+    if (position.fills == 0) continue;
+    summary.positions.push_back({position.strategy_id, symbol(position.instrument_id),
+                                 position.position_shares, position.cash,
+                                 static_cast<std::int64_t>(position.fills)});
+  }
+  const std::uint64_t published = datapath_->events().sequence();
+  for (const link::SubscriberStatus& reader : datapath_->events().subscribers())
+    summary.events.push_back({reader.peer, published - reader.join_sequence, 0, 0});
+  summary.open_orders = ledger.open_orders();
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,48 @@
+// What the gateway keeps for one strategy, connected or not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/wire/order_messages.hpp"
+#include "oeg/limits.hpp"
+
+namespace tickpath::oeg {
+
+// Strategy id of oeg's own cancels; no strategy may connect with it.
+inline constexpr std::uint8_t kOwnStrategyId = 255;
+
+// Written by the datapath; any thread reads the counters.
+struct StrategyCounters {
+  Counter orders_received;
+  Counter changes_received;
+  Counter refused;
+  Counter reports_sent;
+  Counter reports_dropped;
+  Counter fills;
+  Counter connections;
+};
+
+struct alignas(64) StrategySlot {
+  std::uint8_t id = 0;
+  bool connected = false;      // datapath
+  bool orphans = false;        // some of its open orders are to be cancelled
+  std::uint64_t last_id = 0;   // low 48 bits of the newest order id: each must be larger
+  std::uint64_t floor_id = 0;  // of last_id when the present connection began
+  RateLimiter rate;
+
+  // Reports that found no credit, oldest first: a ring.
+  std::vector<wire::OrderReport> queue;
+  std::size_t queue_head = 0;
+  std::size_t queue_size = 0;
+
+  StrategyCounters counters;
+  // Set by the control thread when it accepts a connection, cleared by the datapath when that is
+  // gone: a strategy id is connected once. Relaxed: nothing else is ordered by it, a refused
+  // strategy tries again.
+  std::atomic<bool> taken{false};
+};
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,42 @@
+// Makes the TCP connection to the exchange, again and again until told to stop. Control thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/config/values.hpp"
+#include "common/control/runtime.hpp"
+
+namespace tickpath::oeg {
+
+class VenueConnector {
+ public:
+  // use(socket): a connected socket, now the callee's; false: it has no use for it (it is closed).
+  VenueConnector(control::Runtime& runtime, config::Address address, std::int64_t pause_ns,
+                 std::function<bool(int socket)> use);
+  ~VenueConnector();
+  VenueConnector(const VenueConnector&) = delete;
+  VenueConnector& operator=(const VenueConnector&) = delete;
+
+  // Every tick: starts or continues an attempt. `wanted`: there is no connection.
+  void tick(bool wanted);
+  // Why the last attempt failed; empty after a success.
+  const std::string& last_error() const noexcept { return last_error_; }
+
+ private:
+  void start();
+  void check();
+  void fail(const std::string& why);
+
+  control::Runtime& runtime_;
+  config::Address address_;
+  std::int64_t pause_ns_;
+  std::function<bool(int)> use_;
+  int socket_ = -1;
+  std::int64_t started_ns_ = 0;
+  std::int64_t next_try_ns_ = 0;
+  std::string last_error_;
+  std::string logged_error_;
+};
+
+}  // namespace tickpath::oeg
