@@ -7,7 +7,7 @@
 
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
-#include "strategy/id_map.hpp"
+#include "common/base/id_map.hpp"
 
 namespace tickpath::strategy {
 

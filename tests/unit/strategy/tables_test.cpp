@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "strategy/id_map.hpp"
+#include "common/base/id_map.hpp"
 #include "strategy/order_table.hpp"
 #include "strategy/parameters.hpp"
 #include "strategy/plugin.h"

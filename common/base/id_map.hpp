@@ -1,4 +1,4 @@
-// Order id to table index: open addressing, preallocated, never grows.
+// A 64-bit id (an order id) to a table index: open addressing, preallocated, never grows.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 #include "common/base/check.hpp"
 
-namespace tickpath::strategy {
+namespace tickpath {
 
 // One thread. Linear probing with backward-shift deletion, so that no tombstones pile up over a
 // day's orders. Id 0 is not an id.
@@ -32,7 +32,7 @@ class IdMap {
 
   // False when full, or the id is there already.
   [[nodiscard]] bool insert(std::uint64_t id, std::uint32_t value) noexcept {
-    TICKPATH_CHECK(id != 0, "0 is not an order id");
+    TICKPATH_CHECK(id != 0, "0 is not an id");
     if (size_ == ids_max_) return false;
     std::size_t at = home(id);
     while (cells_[at].id != 0) {
@@ -82,4 +82,4 @@ class IdMap {
   std::size_t size_ = 0;
 };
 
-}  // namespace tickpath::strategy
+}  // namespace tickpath

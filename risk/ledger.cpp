@@ -1,0 +1,124 @@
+#include "risk/ledger.hpp"
+
+#include "common/base/check.hpp"
+
+namespace tickpath::risk {
+
+Ledger::Ledger(std::uint32_t instruments_max, std::uint32_t strategies_max, std::uint32_t rows_max)
+    : strategies_max_(strategies_max),
+      index_by_id_(256, kNone),
+      row_of_(std::size_t{instruments_max} * strategies_max, kNone),
+      first_(instruments_max, kNone),
+      marks_(instruments_max) {
+  rows_.reserve(rows_max);
+  strategies_.reserve(strategies_max);
+}
+
+std::uint32_t Ledger::strategy(std::uint8_t id) noexcept {
+  std::uint32_t& index = index_by_id_[id];
+  if (index == kNone && strategies_.size() < strategies_max_) {
+    index = static_cast<std::uint32_t>(strategies_.size());
+    strategies_.emplace_back().id = id;
+  }
+  return index;
+}
+
+Row* Ledger::row(std::uint8_t strategy_id, std::uint32_t instrument) noexcept {
+  if (instrument >= marks_.size()) return nullptr;
+  const std::uint32_t index = strategy(strategy_id);
+  if (index == kNone) return nullptr;
+  std::uint32_t& found = row_of_[std::size_t{index} * marks_.size() + instrument];
+  if (found == kNone) {
+    if (rows_.size() == rows_.capacity()) return nullptr;
+    found = static_cast<std::uint32_t>(rows_.size());
+    Row& made = rows_.emplace_back();
+    made.instrument = instrument;
+    made.strategy = index;
+    made.next = first_[instrument];
+    first_[instrument] = found;
+  }
+  return &rows_[found];
+}
+
+void Ledger::fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept {
+  const std::int64_t change = side == Side::kBuy ? std::int64_t{shares} : -std::int64_t{shares};
+  const Int128 value = Int128{change} * price;  // paid; negative: received
+  const Int128 realised_before = row.realised();
+  if (row.position == 0 || (row.position > 0) == (change > 0)) {
+    row.cost += value;
+  } else {
+    const Int128 held = magnitude(row.position);
+    const Int128 closed = shares < held ? Int128{shares} : held;
+    row.cost -= row.cost * closed / held;
+    // Through zero: the rest opens a position on the other side.
+    row.cost += (change > 0 ? 1 : -1) * (Int128{shares} - closed) * price;
+  }
+  row.position += change;
+  row.cash = saturate(row.cash - value);
+  ++row.fills;
+  StrategySums& sums = strategies_[row.strategy];
+  ++sums.fills;
+  ++total_.fills;
+  const Int128 realised = row.realised() - realised_before;
+  sums.realised += realised;
+  total_.realised += realised;
+  revalue(row);
+}
+
+bool Ledger::quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t ask,
+                   std::uint32_t last_trade) noexcept {
+  if (instrument >= marks_.size()) return false;
+  Mark& mark = marks_[instrument];
+  if (last_trade != 0) mark.last_trade = last_trade;
+  const std::uint64_t doubled =
+      bid != 0 && ask != 0 ? std::uint64_t{bid} + ask : std::uint64_t{mark.last_trade} * 2;
+  if (doubled == 0 || doubled == mark.doubled) return false;
+  mark.doubled = doubled;
+  bool any = false;
+  for (Row* row = first_row(instrument); row != nullptr; row = next_row(*row)) {
+    if (row->position == 0) continue;
+    revalue(*row);
+    any = true;
+  }
+  return any;
+}
+
+// Recomputes what depends on the mark and carries the difference into the sums.
+void Ledger::revalue(Row& row) noexcept {
+  const std::uint64_t doubled = marks_[row.instrument].doubled;
+  const Int128 value = doubled != 0 ? Int128{row.position} * doubled / 2 : row.cost;
+  const Int128 pnl = row.cash + value;
+  const Int128 notional = magnitude(value);
+  StrategySums& sums = strategies_[row.strategy];
+  sums.pnl += pnl - row.pnl;
+  total_.pnl += pnl - row.pnl;
+  sums.gross_notional += notional - row.notional;
+  total_.gross_notional += notional - row.notional;
+  row.pnl = pnl;
+  row.notional = notional;
+}
+
+void Ledger::adopt(Row& row, const wire::PositionRow& theirs) noexcept {
+  const Int128 realised_before = row.realised();
+  StrategySums& sums = strategies_[row.strategy];
+  sums.fills += theirs.fills - row.fills;
+  total_.fills += theirs.fills - row.fills;
+  if (row.position != theirs.position_shares) {
+    const std::uint64_t doubled = marks_[row.instrument].doubled;
+    // Without a mark the cash is all we know: as if every fill had opened.
+    row.cost = theirs.position_shares == 0 ? 0
+               : doubled != 0              ? Int128{theirs.position_shares} * doubled / 2
+                                           : -Int128{theirs.cash};
+  }
+  row.position = theirs.position_shares;
+  row.cash = theirs.cash;
+  row.open_buy_shares = theirs.open_buy_shares;
+  row.open_sell_shares = theirs.open_sell_shares;
+  row.events = theirs.events;
+  row.fills = theirs.fills;
+  sums.realised += row.realised() - realised_before;
+  total_.realised += row.realised() - realised_before;
+  revalue(row);
+}
+
+}  // namespace tickpath::risk

@@ -1,0 +1,100 @@
+// What risk watches itself, beside the limits that oeg checks on every order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace tickpath::risk {
+
+// Money in 1/10,000 of the currency. 0: no such limit. All are inclusive ("at most").
+struct StrategyLimits {
+  std::int64_t loss_max = 0;            // of realised and unrealised P&L together
+  std::int64_t gross_notional_max = 0;  // sum of |position| x mark
+  std::int64_t position_value_max = 0;  // |position| x mark of one instrument
+  std::int64_t position_shares_max = 0;
+  std::int64_t open_orders_max = 0;
+  std::int64_t requests_per_second_max = 0;
+  std::int64_t rejects_per_second_max = 0;
+};
+struct TotalLimits {
+  std::int64_t loss_max = 0;
+  std::int64_t gross_notional_max = 0;
+};
+
+enum class LimitKind : std::uint8_t {
+  kNone,
+  kLoss,
+  kGrossNotional,
+  kPositionValue,
+  kPositionShares,
+  kOpenOrders,
+  kRequestRate,
+  kRejectRate,
+  kTotalLoss,
+  kTotalGrossNotional,
+  kOperator,  // not a limit: a person said so
+};
+
+constexpr std::string_view name(LimitKind kind) noexcept {
+  constexpr std::array<std::string_view, 11> kNames{"none",
+                                                    "loss_max",
+                                                    "gross_notional_max",
+                                                    "position_value_max",
+                                                    "position_shares_max",
+                                                    "open_orders_max",
+                                                    "requests_per_second_max",
+                                                    "rejects_per_second_max",
+                                                    "total.loss_max",
+                                                    "total.gross_notional_max",
+                                                    "operator"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// A limit that broke, and by how much.
+struct Breach {
+  LimitKind kind = LimitKind::kNone;
+  std::int64_t value = 0;
+  std::int64_t limit = 0;
+};
+
+// How many events fell into the last second, to a tenth: the window slides in steps of 100 ms, so a
+// burst counts for between 0.9 and 1 second.
+class SecondWindow {
+ public:
+  // now_ns may not run backwards.
+  void add(std::uint64_t now_ns) noexcept {
+    slide(now_ns);
+    ++buckets_[step_ % kBuckets];
+    ++sum_;
+  }
+  std::uint32_t sum(std::uint64_t now_ns) noexcept {
+    slide(now_ns);
+    return sum_;
+  }
+
+ private:
+  static constexpr std::uint64_t kBuckets = 10;
+  static constexpr std::uint64_t kBucketNs = 100'000'000;
+
+  void slide(std::uint64_t now_ns) noexcept {
+    const std::uint64_t step = now_ns / kBucketNs;
+    if (step >= step_ + kBuckets) {
+      buckets_ = {};
+      sum_ = 0;
+      step_ = step;
+      return;
+    }
+    while (step_ < step) {
+      std::uint32_t& oldest = buckets_[++step_ % kBuckets];
+      sum_ -= oldest;
+      oldest = 0;
+    }
+  }
+
+  std::array<std::uint32_t, kBuckets> buckets_{};
+  std::uint64_t step_ = 0;
+  std::uint32_t sum_ = 0;
+};
+
+}  // namespace tickpath::risk

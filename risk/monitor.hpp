@@ -1,0 +1,139 @@
+// The risk monitor: drop copy and market in, control block out. Independent of the fabric.
+//
+// Set-up aside, everything belongs to the datapath thread and allocates nothing. Each change of a
+// row, an order or a mark is judged at once against the limits that it can break; a limit that
+// breaks kills its strategy (or all), and only a person lifts a kill again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/base/id_map.hpp"
+#include "common/wire/book_image.hpp"
+#include "common/wire/book_update.hpp"
+#include "common/wire/control_block.hpp"
+#include "common/wire/order_event.hpp"
+#include "common/wire/position.hpp"
+#include "risk/ledger.hpp"
+#include "risk/limits.hpp"
+
+namespace tickpath::risk {
+
+struct MonitorOptions {
+  std::uint32_t instruments_max = 16'384;
+  std::uint32_t strategies_max = 16;
+  std::uint32_t rows_max = 65'536;
+  std::uint32_t orders_max = 65'536;  // open at once, all strategies
+  StrategyLimits strategy;            // for every strategy without limits of its own
+  TotalLimits total;
+  wire::ControlBlock order_limits{};  // what oeg checks; kill fields are ours
+};
+
+struct MonitorCounters {
+  Counter events;
+  Counter fills;
+  Counter refused;            // new orders that oeg's checks stopped
+  Counter events_unknown;     // about an order that we do not know (after a lap, mostly)
+  Counter events_impossible;  // the order state machine does not allow them
+  Counter beyond;             // did not fit a table: strategies, rows, orders, instruments
+  Counter breaches;
+  Counter kills;       // strategies (or all) that went from free to killed
+  Counter compared;    // rows compared with oeg's
+  Counter in_flight;   // of those, apart only by events still on their way
+  Counter mismatches;  // position or cash differed with nothing on its way
+  Counter adopted;     // rows taken over from oeg
+};
+
+// What `status` shows of a strategy: written by the datapath thread, signed values as their bits.
+struct StrategyView {
+  Counter known;  // 1 once it has appeared
+  Counter pnl;
+  Counter realised;
+  Counter gross_notional;
+  Counter open_orders;
+  Counter requests;
+  Counter fills;
+  Counter rejects;
+  Counter killed;       // 1: by limit or operator
+  Counter breach_kind;  // LimitKind of the newest breach
+  Counter breach_value;
+  Counter breach_limit;
+};
+
+class Monitor {
+ public:
+  static constexpr std::uint32_t kAll = 256;  // beside the strategy ids
+
+  explicit Monitor(const MonitorOptions& options);
+
+  // ---- set-up
+  void set_limits(std::uint8_t strategy, const StrategyLimits& limits);
+
+  // ---- datapath
+  void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
+  void on_event(const wire::OrderEvent& event) noexcept;
+  void on_update(const wire::BookUpdate& update) noexcept;
+  void on_image(const wire::BookImage& image) noexcept;
+  // Events were lost: which orders are open is unknown until oeg's table says so.
+  void on_lapped() noexcept;
+  // A row of oeg's table, READ after everything in the ring was taken.
+  void on_remote_row(const wire::PositionRow& theirs) noexcept;
+
+  // id: a strategy, or kAll.
+  void kill(std::uint32_t id, const Breach& why) noexcept;
+  void unkill(std::uint32_t id) noexcept;
+
+  // What oeg must know; changes whenever `version` does.
+  const wire::ControlBlock& block() const noexcept { return block_; }
+  std::uint64_t block_version() const noexcept { return block_version_; }
+
+  // ---- any thread
+  const MonitorCounters& counters() const noexcept { return counters_; }
+  const StrategyView& view(std::uint32_t id) const noexcept { return views_[id]; }
+
+  // ---- while no datapath runs
+  const Ledger& ledger() const noexcept { return ledger_; }
+  std::size_t open_orders() const noexcept { return open_order_ids_.size(); }
+
+ private:
+  struct OpenOrder {
+    std::uint64_t id = 0;
+    std::uint32_t row = Ledger::kNone;
+    std::uint32_t leaves = 0;
+    Side side = Side::kBuy;
+    wire::OrderState state = wire::OrderState::kPendingNew;
+  };
+  struct StrategyState {
+    StrategyLimits limits;
+    SecondWindow requests;
+    SecondWindow rejects;
+    std::uint32_t open_orders = 0;
+  };
+
+  void on_requested(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept;
+  void on_reported(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept;
+  void insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept;
+  void remove_order(std::uint32_t slot) noexcept;
+  void set_leaves(OpenOrder& order, std::uint32_t leaves) noexcept;
+  void judge(const Row& row) noexcept;
+  void judge_strategy(std::uint8_t id, const StrategySums& sums) noexcept;
+  void judge_total() noexcept;
+  bool over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t limit) noexcept;
+  void show(const StrategySums& sums) noexcept;
+
+  MonitorOptions options_;
+  Ledger ledger_;
+  std::array<StrategyState, 256> states_;
+  std::vector<OpenOrder> orders_;
+  std::vector<std::uint32_t> free_;
+  IdMap open_order_ids_;
+  wire::ControlBlock block_;
+  std::uint64_t block_version_ = 1;
+  std::uint64_t now_ns_ = 0;
+  MonitorCounters counters_;
+  std::array<StrategyView, kAll + 1> views_;
+};
+
+}  // namespace tickpath::risk
