@@ -93,6 +93,16 @@ class Subscriber {
   // The connection in use, to attach sinks to (remote tables, heartbeats); nullptr when down.
   // Changes only within poll(), which then calls on_link(kConnected).
   Connection* connection() noexcept { return current_ ? current_->connection.get() : nullptr; }
+  // The newest image as it lies in our memory; it may be ahead of or behind position(). kEmpty also
+  // when there is no connection or no such image.
+  ReadStatus image(std::uint32_t index, Image& out) const noexcept {
+    if (current_ == nullptr || index >= current_->image_count) return ReadStatus::kEmpty;
+    return image_records()[index].load(out);
+  }
+  // Gives sinks their completions now; while updates flow, poll() does so only now and then.
+  void poll_sinks() noexcept {
+    if (current_ != nullptr) read_completions();
+  }
   // The newest sequence handed over, or made known by images.
   std::uint64_t position() const noexcept { return next_ - 1; }
 

@@ -1,0 +1,52 @@
+// Keeps trying to connect what is down: the control thread's half of every client.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::link {
+
+// One client: a Subscriber, a ChannelClient, ...
+class Reconnect {
+ public:
+  // Connecting costs the peer's control thread some system calls: ten times a second is quick for a
+  // person and nothing for a machine.
+  explicit Reconnect(std::uint64_t interval_ns = 100'000'000) : interval_ns_(interval_ns) {}
+
+  // Control thread, each tick. Calls attempt() when the client is down and the interval is over;
+  // attempt throws rdma::SetupError. True: connected just now.
+  template <class Attempt>
+  bool step(std::uint64_t now_ns, Attempt&& attempt) {
+    // Relaxed: the flag only says that it is our turn; the connection itself is handed over by the
+    // client's own rings.
+    if (!down_.load(std::memory_order_relaxed) || now_ns < next_ns_) return false;
+    next_ns_ = now_ns + interval_ns_;
+    try {
+      attempt();
+    } catch (const rdma::SetupError& error) {
+      error_ = error.what();
+      return false;
+    }
+    error_.clear();
+    down_.store(false, std::memory_order_relaxed);
+    return true;
+  }
+
+  // Datapath thread: LinkEvent::kClosed or kLost.
+  void mark_down() noexcept { down_.store(true, std::memory_order_relaxed); }
+  // Any thread: no connection, and none being handed over.
+  bool down() const noexcept { return down_.load(std::memory_order_relaxed); }
+  // Control thread: why the last attempt failed; empty after one that worked.
+  const std::string& error() const noexcept { return error_; }
+
+ private:
+  std::uint64_t interval_ns_;
+  std::uint64_t next_ns_ = 0;
+  std::atomic<bool> down_{true};
+  std::string error_;
+};
+
+}  // namespace tickpath::link

@@ -1,0 +1,74 @@
+// Follows a remote table that only grows: hands over row after row, each once, in order.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "common/link/remote_table.hpp"
+
+namespace tickpath::link {
+
+// Polling thread of the connection, but for the constructor. Rows must be stored in order, and a row
+// is final once stored (a directory of instruments).
+template <Payload T>
+class TableFollower {
+ public:
+  TableFollower(rdma::Device& device, const std::string& name) : table_(device, name) {}
+
+  // After each LinkEvent::kConnected. Starts over: another owner may have other rows.
+  void attach(Connection& connection, const rdma::RemoteRegion& region) noexcept {
+    table_.attach(connection, region);
+    next_ = 0;
+    wanted_ = 0;
+    idle_ = false;
+    reading_ = false;
+  }
+  void detach() noexcept {
+    table_.detach();
+    idle_ = true;
+    reading_ = false;
+  }
+
+  // Someone said that `rows` rows exist.
+  void expect(std::size_t rows) noexcept {
+    if (rows > wanted_) wanted_ = rows;
+    if (next_ < wanted_) idle_ = false;
+  }
+  // Something was missed: there may be more than anyone said.
+  void look_again() noexcept { idle_ = false; }
+  // Rows exist, or may exist, that were not handed over.
+  bool behind() const noexcept { return !idle_; }
+
+  // Each turn, after the connection was polled: on_row(const T&) for what arrived. True: any did.
+  template <class OnRow>
+  bool step(OnRow&& on_row) noexcept {
+    if (idle_) return false;
+    if (!reading_) {
+      reading_ = table_.start(next_);
+      if (!reading_ && next_ >= table_.rows()) idle_ = true;  // a full table ends here
+      return false;
+    }
+    T row;
+    const RowStatus status = table_.finish(row);
+    if (status == RowStatus::kPending) return false;
+    reading_ = false;
+    if (status == RowStatus::kOk) {
+      ++next_;
+      on_row(row);
+      return true;
+    }
+    // Empty: the end, unless more are said to exist. Torn: again. Failed: the connection is going,
+    // and its owner will detach us.
+    if (status == RowStatus::kEmpty && next_ >= wanted_) idle_ = true;
+    return false;
+  }
+
+ private:
+  RemoteTable<T> table_;
+  std::size_t next_ = 0;
+  std::size_t wanted_ = 0;
+  bool idle_ = true;
+  bool reading_ = false;
+};
+
+}  // namespace tickpath::link

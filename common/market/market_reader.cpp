@@ -1,0 +1,76 @@
+#include "common/market/market_reader.hpp"
+
+#include <cstring>
+
+#include <unistd.h>
+
+namespace tickpath::market {
+namespace {
+
+link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
+  link::SubscriberOptions made;
+  made.name = options.name + ".book_updates";
+  made.mode = options.mode;
+  made.depth = options.ring_depth;
+  made.image_count = options.instruments_max;
+  return made;
+}
+
+wire::Hello hello_of(const MarketReaderOptions& options) {
+  wire::Hello hello{};
+  hello.role = options.role;
+  hello.service = wire::Service::kBookUpdates;
+  hello.process_id = static_cast<std::uint32_t>(::getpid());
+  std::strncpy(hello.name, options.name.c_str(), sizeof(hello.name) - 1);
+  return hello;
+}
+
+}  // namespace
+
+MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
+                           const MarketReaderOptions& options)
+    : options_(options),
+      subscriber_(device, channel, subscriber_options(options)),
+      directory_(device, options.name + ".directory"),
+      heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat") {}
+
+bool MarketReader::maintain(std::uint64_t now_ns) {
+  subscriber_.collect();
+  return reconnect_.step(now_ns, [this] {
+    const wire::Hello hello = hello_of(options_);
+    subscriber_.connect(options_.endpoint, link::bytes_of(hello), {}, /*timeout_ms=*/500);
+  });
+}
+
+std::string MarketReader::not_ready_reason() const {
+  if (alive_.get() != 0) return {};
+  const std::string waiting = "waiting for mdh at " + options_.endpoint;
+  return reconnect_.error().empty() ? waiting : waiting + ": " + reconnect_.error();
+}
+
+void MarketReader::attach(std::uint64_t now_ns) noexcept {
+  link::Connection& connection = *subscriber_.connection();
+  const auto extras = connection.extras();
+  // A peer that grants less is another version's mdh; it was refused by its hello already.
+  if (extras.size() <= wire::BookUpdatesGrants::kHeartbeat) return;
+  directory_.attach(connection, extras[wire::BookUpdatesGrants::kDirectory]);
+  heartbeat_.attach(connection, extras[wire::BookUpdatesGrants::kHeartbeat], now_ns);
+}
+
+void MarketReader::detach(bool lost) noexcept {
+  directory_.detach();
+  heartbeat_.detach(lost);
+  reconnect_.mark_down();
+}
+
+bool MarketReader::image(std::uint32_t instrument, wire::BookImage& out) noexcept {
+  // A writer needs well under a microsecond for an image; three looks outlast it.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const link::ReadStatus status = subscriber_.image(instrument, out);
+    if (status != link::ReadStatus::kTorn) return status == link::ReadStatus::kOk;
+    cpu_relax();
+  }
+  return false;
+}
+
+}  // namespace tickpath::market

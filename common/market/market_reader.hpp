@@ -1,0 +1,128 @@
+// What every reader of mdh does: update ring, images, directory, and watching that mdh lives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/link/heartbeat.hpp"
+#include "common/link/reconnect.hpp"
+#include "common/link/subscriber.hpp"
+#include "common/link/table_follower.hpp"
+#include "common/wire/book_image.hpp"
+#include "common/wire/book_update.hpp"
+#include "common/wire/directory.hpp"
+#include "common/wire/grants.hpp"
+#include "common/wire/hello.hpp"
+
+namespace tickpath::market {
+
+struct MarketReaderOptions {
+  std::string endpoint;  // of mdh
+  std::string name;      // this program's, as mdh shows it
+  wire::Role role = wire::Role::kTool;
+  link::RingMode mode = link::RingMode::kPoll;
+  std::uint32_t ring_depth = 1u << 16;
+  std::uint32_t instruments_max = 16'384;
+  link::HeartbeatOptions heartbeat;
+};
+
+// The handler of poll(), all noexcept:
+//   void on_update(const wire::BookUpdate&)
+//   void on_image(const wire::BookImage&)         after a join or a lap, for each that changed
+//   void on_lapped(std::uint64_t lost)
+//   void on_directory(const wire::DirectoryEntry&)
+//   void on_mdh(bool alive)                       connected and beating, or not; on every change
+class MarketReader {
+ public:
+  using Subscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
+
+  // Control thread. channel: of the datapath thread that parks, or nullptr.
+  MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
+               const MarketReaderOptions& options);
+
+  // ---- control thread, each tick
+
+  // Connects when it is down, releases what is done with. True: connected just now.
+  bool maintain(std::uint64_t now_ns);
+  // Empty: updates are being taken.
+  std::string not_ready_reason() const;
+
+  // ---- datapath thread
+
+  // Takes at most `batch` updates. now_ns: monotonic, the same clock in every turn.
+  template <class Handler>
+  std::size_t poll(Handler& handler, std::uint64_t now_ns, std::size_t batch = 64) noexcept {
+    Adapter<Handler> adapter{*this, handler, now_ns};
+    std::size_t count = subscriber_.poll(adapter, batch);
+    if (subscriber_.connection() == nullptr) return count;
+    if (directory_.behind()) {
+      subscriber_.poll_sinks();
+      count += directory_.step([&](const wire::DirectoryEntry& row) { handler.on_directory(row); })
+                   ? 1
+                   : 0;
+    }
+    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
+    return count;
+  }
+
+  // Rows of the directory are known to exist, or may, that were not handed over yet.
+  bool directory_behind() const noexcept { return directory_.behind(); }
+  // The latest image of an instrument. False: none, or it was being written all the time.
+  bool image(std::uint32_t instrument, wire::BookImage& out) noexcept;
+  bool arm() noexcept { return subscriber_.arm(); }
+
+  // ---- any thread
+  const link::SubscriberCounters& counters() const noexcept { return subscriber_.counters(); }
+  const Counter& alive() const noexcept { return alive_; }
+
+ private:
+  template <class Handler>
+  struct Adapter {
+    void on_update(const wire::BookUpdate& update, std::uint64_t /*sequence*/) noexcept {
+      if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]]
+        self.directory_.expect(std::size_t{update.instrument_id} + 1);
+      handler.on_update(update);
+    }
+    void on_image(std::uint32_t /*index*/, const wire::BookImage& image) noexcept {
+      handler.on_image(image);
+    }
+    std::uint32_t image_index(const wire::BookUpdate& update) const noexcept {
+      return update.instrument_id;
+    }
+    void on_lapped(std::uint64_t lost) noexcept {
+      // New instruments may have been among them: look behind the last row known.
+      self.directory_.look_again();
+      handler.on_lapped(lost);
+    }
+    void on_link(link::LinkEvent event) noexcept {
+      if (event == link::LinkEvent::kConnected) {
+        self.attach(now_ns);
+        self.judge(true, handler);
+      } else {
+        self.detach(event == link::LinkEvent::kLost);
+        self.judge(false, handler);
+      }
+    }
+    MarketReader& self;
+    Handler& handler;
+    std::uint64_t now_ns;
+  };
+
+  template <class Handler>
+  void judge(bool alive, Handler& handler) noexcept {
+    if (alive == (alive_.get() != 0)) return;
+    alive_.set(alive ? 1 : 0);
+    handler.on_mdh(alive);
+  }
+  void attach(std::uint64_t now_ns) noexcept;
+  void detach(bool lost) noexcept;
+
+  MarketReaderOptions options_;
+  Subscriber subscriber_;
+  link::TableFollower<wire::DirectoryEntry> directory_;
+  link::HeartbeatMonitor heartbeat_;
+  link::Reconnect reconnect_;
+  Counter alive_;
+};
+
+}  // namespace tickpath::market
