@@ -36,6 +36,7 @@ struct StrategyCounters {
   Counter reports;
   Counter no_credit;  // requests not sent: channel full
   Counter refused;    // requests not sent: any other reason
+  Counter state;      // InstanceState
   Counter open_orders;
   Counter unanswered;    // requests that still wait for their answer
   Counter answers_lost;  // that waited when the connection to oeg went

@@ -92,12 +92,12 @@ void Engine::start(Instance& instance) {
                                        : "status " + std::to_string(status);
   }
   if (status != TICKPATH_OK || !why.empty()) {
-    instance.state = InstanceState::kFailed;
+    instance.set_state(InstanceState::kFailed);
     counters_.plugins_failed.add();
     throw PluginError("plugin " + instance.name + " (strategy " + std::to_string(instance.id) +
                       "): start failed: " + why);
   }
-  instance.state = InstanceState::kRunning;
+  instance.set_state(InstanceState::kRunning);
   alive_ |= std::uint64_t{1} << instance.index;
   settle_known_symbols(instance);
 }
@@ -109,7 +109,7 @@ void Engine::begin_stop() noexcept {
     if (!instance.running()) continue;
     if (instance.plugin.stop != nullptr)
       guard(instance, "stop", [&] { return instance.plugin.stop(instance.self); });
-    if (instance.running()) instance.state = InstanceState::kStopping;
+    if (instance.running()) instance.set_state(InstanceState::kStopping);
     want_cancels(instance, true);
   }
 }

@@ -81,7 +81,10 @@ class Engine {
   void on_directory(const wire::DirectoryEntry& entry) noexcept;
   // Whether rows of the directory are still being fetched: no symbol is called unknown meanwhile.
   void on_directory_behind(bool behind) noexcept { directory_behind_ = behind; }
-  // mdh itself came (good) or went (stale, ended). Feed states of mdh's own come as updates.
+  // mdh is connected and beats, or not: while it does not, the feed is stale whatever mdh said
+  // last.
+  void on_mdh(bool alive) noexcept;
+  // The state of the whole feed, as updates of kind kFeedState say it.
   void on_market_state(wire::FeedState state) noexcept;
 
   // ---- datapath: oeg
@@ -190,7 +193,8 @@ class Engine {
   Timers timers_;
   bool symbols_unsettled_ = false;
   bool directory_behind_ = false;
-  wire::FeedState market_ = wire::FeedState::kUnknown;
+  wire::FeedState market_ = wire::FeedState::kUnknown;       // in effect
+  wire::FeedState market_told_ = wire::FeedState::kUnknown;  // by mdh, while it lives
   std::uint64_t now_ns_ = 0;
   std::uint64_t trace_id_ = 0;  // of the tick whose callbacks run; 0: none
   EngineCounters counters_;

@@ -43,7 +43,7 @@ void Engine::check(Instance& instance, std::string_view callback, std::int32_t s
 // A plugin failed: report it, never call it again, leave no order of it behind.
 void Engine::contain(Instance& instance, std::string_view callback, std::string_view why) noexcept {
   if (!instance.alive()) return;
-  instance.state = InstanceState::kFailed;
+  instance.set_state(InstanceState::kFailed);
   alive_ &= ~(std::uint64_t{1} << instance.index);
   counters_.plugins_failed.add();
   TextBuilder text;
@@ -149,6 +149,7 @@ void Engine::on_image(const wire::BookImage& image) noexcept {
 void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
   const wire::FeedState feed = update.feed_state();
   if (update.instrument_id == wire::kNoInstrument) {
+    market_told_ = feed;
     on_market_state(feed);
   } else if (update.instrument_id < instruments_.size()) {
     InstrumentState& state = instruments_[update.instrument_id];
@@ -157,6 +158,10 @@ void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
   } else {
     counters_.instruments_beyond.add();
   }
+}
+
+void Engine::on_mdh(bool alive) noexcept {
+  on_market_state(alive ? market_told_ : wire::FeedState::kStale);
 }
 
 void Engine::on_market_state(wire::FeedState feed) noexcept {

@@ -40,6 +40,14 @@ struct Instance {
   Instance& operator=(const Instance&) = delete;
 
   bool running() const noexcept { return state == InstanceState::kRunning; }
+  // For status, from the control thread.
+  InstanceState shown_state() const noexcept {
+    return static_cast<InstanceState>(counters.state.get());
+  }
+  void set_state(InstanceState next) noexcept {
+    state = next;
+    counters.state.set(static_cast<std::uint64_t>(next));
+  }
   // Called at all: running, or stopping and still told what becomes of its orders.
   bool alive() const noexcept {
     return state == InstanceState::kRunning || state == InstanceState::kStopping;

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/base/id_map.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
-#include "common/base/id_map.hpp"
 
 namespace tickpath::strategy {
 

@@ -8,8 +8,8 @@
 
 namespace tickpath::link {
 
-// Polling thread of the connection, but for the constructor. Rows must be stored in order, and a row
-// is final once stored (a directory of instruments).
+// Polling thread of the connection, but for the constructor. Rows must be stored in order, and a
+// row is final once stored (a directory of instruments).
 template <Payload T>
 class TableFollower {
  public:

@@ -49,12 +49,13 @@ std::string MarketReader::not_ready_reason() const {
 }
 
 void MarketReader::attach(std::uint64_t now_ns) noexcept {
-  link::Connection& connection = *subscriber_.connection();
-  const auto extras = connection.extras();
+  link::Connection* const connection = subscriber_.connection();
+  if (connection == nullptr) return;
+  const auto extras = connection->extras();
   // A peer that grants less is another version's mdh; it was refused by its hello already.
   if (extras.size() <= wire::BookUpdatesGrants::kHeartbeat) return;
-  directory_.attach(connection, extras[wire::BookUpdatesGrants::kDirectory]);
-  heartbeat_.attach(connection, extras[wire::BookUpdatesGrants::kHeartbeat], now_ns);
+  directory_.attach(*connection, extras[wire::BookUpdatesGrants::kDirectory]);
+  heartbeat_.attach(*connection, extras[wire::BookUpdatesGrants::kHeartbeat], now_ns);
 }
 
 void MarketReader::detach(bool lost) noexcept {

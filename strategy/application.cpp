@@ -1,0 +1,277 @@
+#include "strategy/application.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "common/clock/clock.hpp"
+#include "common/log/log.hpp"
+#include "strategy/incarnation.hpp"
+#include "strategy/plugin_file.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+using Weight = control::Counters::Weight;
+
+EngineOptions engine_options(const StrategyConfig& config) {
+  EngineOptions options;
+  options.instruments_max = config.instruments_max;
+  options.orders_max = config.orders_max;
+  options.timers_max = config.timers_max;
+  options.cancel_when_feed_stale = config.feed_cancel_when_stale;
+  return options;
+}
+
+link::HeartbeatOptions heartbeat_options(const StrategyConfig& config) {
+  return {static_cast<std::uint64_t>(config.heartbeat_interval_ns),
+          static_cast<std::uint64_t>(config.heartbeat_suspect_after_ns),
+          static_cast<std::uint64_t>(config.heartbeat_dead_after_ns)};
+}
+
+const char* to_string(InstanceState state) {
+  switch (state) {
+    case InstanceState::kLoaded:
+      return "loaded";
+    case InstanceState::kRunning:
+      return "running";
+    case InstanceState::kStopping:
+      return "stopping";
+    case InstanceState::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+std::uint64_t monotonic_now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+
+}  // namespace
+
+StrategyApplication::StrategyApplication(const StrategyConfig& config, control::Runtime& runtime)
+    : config_(config), runtime_(runtime) {
+  make_readers();
+  engine_ =
+      std::make_unique<Engine>(engine_options(config), *orders_, images_, runtime.trace(), log_);
+  load_plugins();
+  datapath_ = std::make_unique<StrategyDatapath>(*market_, *orders_, *engine_, channel_.get());
+  register_counters();
+}
+
+StrategyApplication::~StrategyApplication() = default;
+
+void StrategyApplication::make_readers() {
+  rdma::Device& device = runtime_.device();
+  const bool parks = runtime_.common().wait == control::WaitMode::kPark;
+  if (parks) channel_ = device.create_channel();
+  market::MarketReaderOptions market;
+  market.endpoint = config_.feed_endpoint;
+  market.name = runtime_.name();
+  market.role = wire::Role::kStrategy;
+  market.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
+  market.ring_depth = config_.feed_ring_slots;
+  market.instruments_max = config_.instruments_max;
+  market.heartbeat = heartbeat_options(config_);
+  market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
+  images_.reader = market_.get();
+
+  std::vector<std::uint8_t> strategies;
+  for (const PluginConfig& plugin : config_.plugins)
+    if (plugin.enabled) strategies.push_back(plugin.id);
+  OrderChannelsOptions orders;
+  orders.endpoint = config_.gateway_endpoint;
+  orders.name = runtime_.name();
+  orders.depth = config_.gateway_depth;
+  orders.heartbeat = heartbeat_options(config_);
+  orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders, strategies);
+}
+
+// ------------------------------------------------------------------------------------ plugins
+
+void StrategyApplication::load_plugins() {
+  std::size_t running = 0;
+  for (const PluginConfig& plugin : config_.plugins) {
+    if (!plugin.enabled) continue;
+    try {
+      load_plugin(plugin);
+      ++running;
+    } catch (const PluginError& error) {
+      log::error("{}; the other plugins go on without it", error.what());
+      rejected_.push_back({plugin.id, plugin.file, error.what()});
+    }
+  }
+  if (running != 0) return;
+  std::string all = "not one plugin can be used:";
+  for (const Rejected& rejected : rejected_) all += "\n  " + rejected.error;
+  throw Error(all);
+}
+
+void StrategyApplication::load_plugin(const PluginConfig& plugin) {
+  const std::string path = find_plugin_file(plugin.file, config_.plugin_dir);
+  const tickpath_plugin& code = strategy::load_plugin(path);
+  PluginSpec spec;
+  spec.id = plugin.id;
+  spec.name = plugin.name;
+  spec.parameters = plugin.parameters;
+  spec.where = "the configuration of " + runtime_.name();
+  spec.incarnation =
+      next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
+  Instance& instance = engine_->add(code, spec);
+  engine_->start(instance);
+  log::info("plugin {} {} from {} runs as strategy {}, incarnation {}", instance.name,
+            code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);
+}
+
+void StrategyApplication::write_plugin_log() {
+  LogRecord record;
+  while (log_.try_pop(record)) {
+    std::string name = "?";
+    for (const auto& instance : engine_->instances())
+      if (instance->id == record.strategy_id) name = instance->name;
+    const log::Level level = record.level == TICKPATH_INFO      ? log::Level::kInfo
+                             : record.level == TICKPATH_WARNING ? log::Level::kWarning
+                                                                : log::Level::kError;
+    log::write(level, "plugin " + name + " (strategy " + std::to_string(record.strategy_id) + ")" +
+                          (record.from_engine != 0 ? " " : ": ") + std::string(record.view()));
+  }
+}
+
+// -------------------------------------------------------------------------------------- life
+
+void StrategyApplication::on_tick() {
+  write_plugin_log();
+  if (runtime_.stopping()) return;  // nothing new while draining
+  const std::uint64_t now_ns = monotonic_now();
+  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed_endpoint);
+  orders_->maintain(now_ns);
+}
+
+std::string StrategyApplication::not_ready_reason() {
+  const std::string market = market_->not_ready_reason();
+  return market.empty() ? orders_->not_ready_reason() : market;
+}
+
+void StrategyApplication::begin_stop() { datapath_->request_stop(); }
+
+bool StrategyApplication::drained(std::string& why) {
+  if (datapath_->drained()) return true;
+  std::uint64_t open = 0;
+  std::uint64_t unanswered = 0;
+  for (const auto& instance : engine_->instances()) {
+    open += instance->counters.open_orders.get();
+    unanswered += instance->counters.unanswered.get();
+  }
+  why = std::to_string(open) + " orders are open, " + std::to_string(unanswered) +
+        " requests unanswered";
+  return false;
+}
+
+void StrategyApplication::on_stopped() { write_plugin_log(); }
+
+// ------------------------------------------------------------------------------------- status
+
+void StrategyApplication::register_counters() {
+  control::Counters& out = runtime_.counters();
+  const link::SubscriberCounters& feed = market_->counters();
+  out.add("feed", "seen", feed.seen, Weight::kKey);
+  out.add("feed", "lapped", feed.lapped, Weight::kKey);
+  out.add("feed", "laps", feed.laps);
+  out.add("feed", "resyncs", feed.resyncs);
+  out.add("feed", "images", feed.images);
+  out.add("feed", "mdh_alive", market_->alive());
+  const EngineCounters& engine = engine_->counters();
+  out.add("engine", "updates", engine.updates);
+  out.add("engine", "book_changes", engine.book_changes);
+  out.add("engine", "reports", engine.reports, Weight::kKey);
+  out.add("engine", "reports_late", engine.reports_late);
+  out.add("engine", "reports_unmatched", engine.reports_unmatched);
+  out.add("engine", "reports_impossible", engine.reports_impossible);
+  out.add("engine", "instruments_beyond", engine.instruments_beyond);
+  out.add("engine", "symbols_unknown", engine.symbols_unknown);
+  out.add("engine", "plugins_failed", engine.plugins_failed, Weight::kKey);
+  out.add("engine", "log_dropped", engine.log_dropped);
+  out.add(
+      "engine", "orders",
+      [this] {
+        std::uint64_t sum = 0;
+        for (const auto& instance : engine_->instances()) sum += instance->counters.orders.get();
+        return sum;
+      },
+      Weight::kKey);
+  for (const auto& instance : engine_->instances()) {
+    const std::string group = "strategy " + std::to_string(instance->id);
+    const StrategyCounters& counters = instance->counters;
+    out.add(group, "orders", counters.orders);
+    out.add(group, "cancels", counters.cancels);
+    out.add(group, "replaces", counters.replaces);
+    out.add(group, "accepted", counters.accepted);
+    out.add(group, "rejected", counters.rejected);
+    out.add(group, "fills", counters.fills);
+    out.add(group, "shares_filled", counters.shares_filled);
+    out.add(group, "canceled", counters.canceled);
+    out.add(group, "expired", counters.expired);
+    out.add(group, "replaced", counters.replaced);
+    out.add(group, "request_rejects", counters.request_rejects);
+    out.add(group, "lost", counters.lost);
+    out.add(group, "reports", counters.reports);
+    out.add(group, "no_credit", counters.no_credit);
+    out.add(group, "refused", counters.refused);
+    out.add(group, "open_orders", counters.open_orders);
+    out.add(group, "unanswered", counters.unanswered);
+    out.add(group, "answers_lost", counters.answers_lost);
+  }
+}
+
+void StrategyApplication::describe(control::Json& status) {
+  status["plugins"] = control::Json::array();
+  for (const auto& instance : engine_->instances()) {
+    status["plugins"].push_back({{"strategy", instance->id},
+                                 {"name", instance->name},
+                                 {"state", to_string(instance->shown_state())},
+                                 {"incarnation", instance->incarnation},
+                                 {"orders", instance->counters.orders.get()},
+                                 {"fills", instance->counters.fills.get()},
+                                 {"open_orders", instance->counters.open_orders.get()}});
+  }
+  for (const Rejected& rejected : rejected_) {
+    status["plugins"].push_back({{"strategy", rejected.id},
+                                 {"file", rejected.file},
+                                 {"state", "unusable"},
+                                 {"error", rejected.error}});
+  }
+}
+
+void StrategyApplication::summarize(control::Summary& summary) {
+  control::RequestFlow orders;
+  control::RequestFlow changes;
+  control::ReportFlow reports;
+  for (const auto& held : engine_->instances()) {
+    const Instance& instance = *held;
+    const StrategyCounters& counters = instance.counters;
+    const std::uint64_t sent_changes = counters.cancels.get() + counters.replaces.get();
+    orders.sent += counters.orders.get();
+    orders.accepted += counters.accepted.get();
+    orders.rejected += counters.rejected.get();
+    changes.sent += sent_changes;
+    changes.accepted += counters.changes_accepted.get();
+    changes.rejected += counters.request_rejects.get();
+    reports.received += counters.reports.get();
+    reports.fills += counters.fills.get();
+    summary.open_orders += instance.orders.size();
+    summary.strategies.push_back({instance.id, counters.orders.get(), counters.reports.get()});
+    for (std::uint32_t i = 0; i < instance.positions.size(); ++i) {
+      const tickpath_position& position = instance.positions[i];
+      if (position.fills == 0) continue;
+      summary.positions.push_back({instance.id, std::string(engine_->symbols().name(i)),
+                                   position.shares, position.cash, position.fills});
+    }
+  }
+  orders.unanswered = orders.sent - orders.accepted - orders.rejected;
+  changes.unanswered = changes.sent - changes.accepted - changes.rejected;
+  if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
+  summary.orders = orders;
+  summary.changes = changes;
+  summary.reports = reports;
+  summary.has_positions = true;
+  const link::SubscriberCounters& feed = market_->counters();
+  summary.ticks.push_back({"", feed.published.get(), feed.seen.get(), feed.lapped.get()});
+}
+
+}  // namespace tickpath::strategy

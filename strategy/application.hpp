@@ -1,0 +1,69 @@
+// The strategy program: loads the plugins, connects to mdh and oeg, reports what goes on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/control/program.hpp"
+#include "common/market/market_reader.hpp"
+#include "common/rdma/rdma.hpp"
+#include "strategy/config.hpp"
+#include "strategy/datapath.hpp"
+#include "strategy/engine.hpp"
+#include "strategy/order_channels.hpp"
+#include "strategy/plugin_log.hpp"
+
+namespace tickpath::strategy {
+
+class StrategyApplication final : public control::Application {
+ public:
+  // Throws Error when not one plugin can be used; each that cannot is reported and left out.
+  StrategyApplication(const StrategyConfig& config, control::Runtime& runtime);
+  ~StrategyApplication() override;
+
+  control::Datapath& datapath() override { return *datapath_; }
+  void on_tick() override;
+  std::string not_ready_reason() override;
+  void describe(control::Json& status) override;
+  void begin_stop() override;
+  bool drained(std::string& why) override;
+  void on_stopped() override;
+  void summarize(control::Summary& summary) override;
+
+ private:
+  // The engine's image source: the market reader, which is made after the engine's options are
+  // known.
+  class Images final : public ImageSource {
+   public:
+    bool image(std::uint32_t instrument, wire::BookImage& out) noexcept override {
+      return reader->image(instrument, out);
+    }
+    market::MarketReader* reader = nullptr;
+  };
+  // A [[plugin]] that could not be used, for status.
+  struct Rejected {
+    std::uint8_t id;
+    std::string file;
+    std::string error;
+  };
+
+  void make_readers();
+  void load_plugins();
+  void load_plugin(const PluginConfig& plugin);
+  void register_counters();
+  void write_plugin_log();
+
+  const StrategyConfig& config_;
+  control::Runtime& runtime_;
+  std::unique_ptr<rdma::CompletionChannel> channel_;
+  std::unique_ptr<market::MarketReader> market_;
+  std::unique_ptr<OrderChannels> orders_;
+  Images images_;
+  LogRing log_{1024};
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<StrategyDatapath> datapath_;
+  std::vector<Rejected> rejected_;
+};
+
+}  // namespace tickpath::strategy

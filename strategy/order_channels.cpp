@@ -1,0 +1,88 @@
+#include "strategy/order_channels.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <unistd.h>
+
+#include "common/wire/hello.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+link::ChannelOptions channel_options(const OrderChannelsOptions& options, std::uint8_t strategy) {
+  link::ChannelOptions made;
+  made.name = options.name + ".orders." + std::to_string(strategy);
+  made.depth = options.depth;
+  return made;
+}
+
+wire::Hello hello_of(const std::string& name, std::uint8_t strategy) {
+  wire::Hello hello{};
+  hello.role = wire::Role::kStrategy;
+  hello.service = wire::Service::kOrders;
+  hello.instance = strategy;
+  hello.process_id = static_cast<std::uint32_t>(::getpid());
+  std::strncpy(hello.name, name.c_str(), sizeof(hello.name) - 1);
+  return hello;
+}
+
+}  // namespace
+
+OrderChannels::Entry::Entry(rdma::Device& device, rdma::CompletionChannel* channel,
+                            const OrderChannelsOptions& options, std::uint8_t strategy_id)
+    : strategy(strategy_id),
+      client(device, channel, channel_options(options, strategy_id)),
+      heartbeat(device, options.heartbeat,
+                options.name + ".oeg_heartbeat." + std::to_string(strategy_id)) {}
+
+OrderChannels::OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,
+                             OrderChannelsOptions options,
+                             const std::vector<std::uint8_t>& strategies)
+    : options_(std::move(options)) {
+  for (const std::uint8_t strategy : strategies) {
+    entries_.push_back(std::make_unique<Entry>(device, channel, options_, strategy));
+    by_strategy_[strategy] = entries_.back().get();
+  }
+}
+
+void OrderChannels::maintain(std::uint64_t now_ns) {
+  for (const auto& entry : entries_) {
+    entry->client.collect();
+    entry->reconnect.step(now_ns, [&] {
+      const wire::Hello hello = hello_of(options_.name, entry->strategy);
+      entry->client.connect(options_.endpoint, link::bytes_of(hello), {}, /*timeout_ms=*/500);
+    });
+  }
+}
+
+std::string OrderChannels::not_ready_reason() const {
+  for (const auto& entry : entries_) {
+    if (entry->up.get() != 0) continue;
+    std::string reason = "waiting for oeg at " + options_.endpoint + " (strategy " +
+                         std::to_string(entry->strategy) + ")";
+    if (!entry->reconnect.error().empty()) reason += ": " + entry->reconnect.error();
+    return reason;
+  }
+  return {};
+}
+
+bool OrderChannels::arm() noexcept {
+  bool may_sleep = true;
+  for (const auto& entry : entries_) may_sleep &= entry->client.arm();
+  return may_sleep;
+}
+
+void OrderChannels::close() noexcept {
+  for (const auto& entry : entries_) entry->client.close();
+}
+
+void OrderChannels::attach(Entry& entry, std::uint64_t now_ns) noexcept {
+  link::Connection* const connection = entry.client.connection();
+  if (connection == nullptr) return;
+  const auto extras = connection->extras();
+  if (extras.size() > wire::OrdersGrants::kHeartbeat)
+    entry.heartbeat.attach(*connection, extras[wire::OrdersGrants::kHeartbeat], now_ns);
+}
+
+}  // namespace tickpath::strategy

@@ -1,0 +1,115 @@
+// One message channel to oeg for each strategy id, so that oeg can tell them apart by connection.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/link/channel.hpp"
+#include "common/link/heartbeat.hpp"
+#include "common/link/reconnect.hpp"
+#include "common/wire/grants.hpp"
+#include "common/wire/order_messages.hpp"
+#include "strategy/ports.hpp"
+
+namespace tickpath::strategy {
+
+struct OrderChannelsOptions {
+  std::string endpoint;  // of oeg
+  std::string name;      // this program's, as oeg shows it
+  std::uint32_t depth = 1024;
+  link::HeartbeatOptions heartbeat;
+};
+
+// The handler of poll(), noexcept:
+//   void on_report(std::uint8_t strategy, const wire::OrderReport&)
+//   void on_gateway(std::uint8_t strategy, bool up)     connected and beating, or not
+class OrderChannels final : public OrderPort {
+ public:
+  // Control thread. channel: of the datapath thread that parks, or nullptr.
+  OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,
+                OrderChannelsOptions options, const std::vector<std::uint8_t>& strategies);
+
+  // ---- control thread, each tick
+
+  // Connects what is down and releases what is done with.
+  void maintain(std::uint64_t now_ns);
+  // Empty: every channel is up.
+  std::string not_ready_reason() const;
+
+  // ---- datapath thread
+
+  bool send(const wire::OrderRequest& request) noexcept override {
+    Entry* const entry = by_strategy_[request.strategy_id];
+    return entry != nullptr && entry->client.send(request) == link::SendStatus::kOk;
+  }
+
+  template <class Handler>
+  std::size_t poll(Handler& handler, std::uint64_t now_ns) noexcept {
+    std::size_t count = 0;
+    for (const auto& entry : entries_) {
+      Adapter<Handler> adapter{*entry, handler, now_ns};
+      count += entry->client.poll(adapter);
+      if (!entry->client.up()) continue;
+      adapter.judge(entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead);
+    }
+    return count;
+  }
+
+  bool arm() noexcept;
+  // Ends every connection in order: oeg sees that this was no accident.
+  void close() noexcept;
+
+  // ---- any thread
+  const link::ChannelCounters& counters(std::size_t index) const noexcept {
+    return entries_[index]->client.counters();
+  }
+
+ private:
+  using Client = link::ChannelClient<wire::OrderRequest, wire::OrderReport>;
+
+  struct Entry {
+    Entry(rdma::Device& device, rdma::CompletionChannel* channel,
+          const OrderChannelsOptions& options, std::uint8_t strategy_id);
+    std::uint8_t strategy;
+    Client client;
+    link::HeartbeatMonitor heartbeat;
+    link::Reconnect reconnect;
+    Counter up;  // 1: connected and beating
+  };
+
+  template <class Handler>
+  struct Adapter {
+    void on_message(const wire::OrderReport& report) noexcept {
+      handler.on_report(entry.strategy, report);
+    }
+    void on_link(link::LinkEvent event) noexcept {
+      if (event == link::LinkEvent::kConnected) {
+        attach(entry, now_ns);
+        judge(true);
+      } else {
+        entry.heartbeat.detach(event == link::LinkEvent::kLost);
+        entry.reconnect.mark_down();
+        judge(false);
+      }
+    }
+    void judge(bool up) noexcept {
+      if (up == (entry.up.get() != 0)) return;
+      entry.up.set(up ? 1 : 0);
+      handler.on_gateway(entry.strategy, up);
+    }
+    Entry& entry;
+    Handler& handler;
+    std::uint64_t now_ns;
+  };
+
+  static void attach(Entry& entry, std::uint64_t now_ns) noexcept;
+
+  OrderChannelsOptions options_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::array<Entry*, 256> by_strategy_{};
+};
+
+}  // namespace tickpath::strategy
