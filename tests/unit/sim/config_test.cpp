@@ -1,0 +1,57 @@
+#include "sim/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/process.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+SimConfig load(const std::string& text) {
+  return config::load_text(sim_schema(), "[replay]\nfile = \"x\"\n" + text, "sim.toml");
+}
+
+std::string problems(const std::string& text) {
+  try {
+    load(text);
+  } catch (const config::ConfigError& error) {
+    std::string all;
+    for (const std::string& line : error.problems()) all += line + "\n";
+    return all;
+  }
+  return {};
+}
+
+TEST(SimConfig, TheDemosConfigurationIsAccepted) {
+  const SimConfig config = config::load_file(sim_schema(), testing::source("config/demo/sim.toml"));
+  ASSERT_EQ(config.orders.size(), 1u);
+  EXPECT_EQ(config.orders[0].target, "OEG");
+  EXPECT_EQ(config.replay.start, StartRule::kCommand);
+}
+
+TEST(SimConfig, TurnsTimesAndSpeedIntoAPace) {
+  const SimConfig config =
+      load("from = \"09:30\"\nto = \"09:31\"\nspeed = 10.0\nmax_idle = \"5ms\"\n");
+  const PaceOptions pace = pace_options(config.replay);
+  EXPECT_EQ(pace.from_ns, 34'200'000'000'000u);
+  EXPECT_EQ(pace.to_ns, 34'260'000'000'000u);
+  EXPECT_EQ(pace.speed, 10.0);
+  EXPECT_EQ(pace.max_idle_ns, 5'000'000u);
+  EXPECT_EQ(pace_options(load("").replay).to_ns, kNoTime);
+}
+
+TEST(SimConfig, RefusesWhatMakesNoSenseAndNamesTheKey) {
+  EXPECT_NE(problems("from = \"half past nine\"\n").find("replay.from"), std::string::npos);
+  EXPECT_NE(problems("from = \"10:00\"\nto = \"09:00\"\n").find("replay.to"), std::string::npos);
+  EXPECT_NE(problems("read_ahead = 3\n").find("power of two"), std::string::npos);
+  EXPECT_NE(problems("speed = 0.0\n").find("replay.speed"), std::string::npos);
+  EXPECT_NE(problems("speeed = 1.0\n").find("replay.speeed"), std::string::npos);
+  EXPECT_NE(problems("[feed]\nsession = \"more than ten\"\n").find("10 characters"),
+            std::string::npos);
+  EXPECT_NE(problems("[[orders.session]]\ntarget = \"A\"\n[[orders.session]]\ntarget = \"B\"\n")
+                .find("two sessions listen on 127.0.0.1:7711"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tickpath::sim

@@ -1,0 +1,280 @@
+// sim as a program: started, traded with over TCP, watched on multicast and stopped.
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/control/admin_client.hpp"
+#include "common/control/json.hpp"
+#include "common/fix/session.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "common/net/multicast.hpp"
+#include "common/wire/order_id.hpp"
+#include "recorded.hpp"
+#include "tests/support/process.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+using control::Json;
+using testing::Process;
+using namespace std::chrono_literals;
+
+// Away from the demo's, so that a test does not meet a pipeline that runs beside it.
+constexpr std::uint16_t kOrderPort = 17'712;
+constexpr const char* kGroup = "239.255.7.29:17734";
+
+struct OegSide final : fix::Handler {
+  std::vector<fix::ExecutionReport> reports;
+  void on_execution_report(const fix::ExecutionReport& r,
+                           const fix::MessageInfo&) noexcept override {
+    reports.push_back(r);
+    reports.back().text = {};
+  }
+};
+
+int connect_to_port(std::uint16_t port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0) return socket;
+  ::close(socket);
+  return -1;
+}
+
+class SimProgram : public ::testing::Test {
+ protected:
+  std::vector<std::string> command(const std::string& recording,
+                                   const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all{testing::program("sim"),
+                                 testing::source("config/demo/sim.toml"),
+                                 "--run-dir",
+                                 folder_ / "run",
+                                 "--set",
+                                 "replay.file=" + recording,
+                                 "--set",
+                                 "feed.group=" + std::string(kGroup),
+                                 "--set",
+                                 "orders.session.0.listen=127.0.0.1:" + std::to_string(kOrderPort),
+                                 "--set",
+                                 "replay.settle=50ms"};
+    for (const std::string& option : more) {
+      all.push_back("--set");
+      all.push_back(option);
+    }
+    return all;
+  }
+  // The allocation guard, where it is built (not under sanitizers).
+  std::map<std::string, std::string> guarded() {
+    const std::string guard =
+        std::filesystem::path(testing::program("sim")).parent_path().parent_path() /
+        "tests/liballoc_guard.so";
+    if (!std::filesystem::exists(guard)) return {};
+    return {{"LD_PRELOAD", guard}, {"TICKPATH_ALLOC_GUARD_FILE", folder_ / "guard"}};
+  }
+  std::string market() {
+    std::vector<Bytes> messages{directory(7, "ZAAA")};
+    for (std::uint64_t i = 0; i < 50; ++i)
+      messages.push_back(add(7, "ZAAA", i + 1, Side::kSell, 10, 10'000, kOpenNs + i));
+    write_recording(folder_ / "market.itch50", messages);
+    return folder_ / "market.itch50";
+  }
+  Json admin(const Json& request) {
+    return control::admin_command(control::admin_path(folder_ / "run", "sim"), request);
+  }
+  void until(const char* what, const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + 20s;
+    while (!done()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), limit) << what;
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  // Waits for the admin socket, then for the program to be ready.
+  void until_ready() {
+    until("admin socket",
+          [&] { return std::filesystem::exists(control::admin_path(folder_ / "run", "sim")); });
+    until("ready", [&] {
+      try {
+        return admin({{"command", "ready"}}).value("ready", false);
+      } catch (const Error&) {
+        return false;  // bound, not listening yet
+      }
+    });
+  }
+  Json summary() { return Json::parse(testing::read_file(folder_ / "run/sim.summary.json")); }
+  void trade(std::uint32_t orders);
+
+  testing::Folder folder_;
+  OegSide seen_;
+};
+
+// Logs on, buys one share with each order, and logs out.
+void SimProgram::trade(std::uint32_t orders) {
+  fix::SessionOptions options;
+  options.sender = "OEG";
+  options.target = "SIM";
+  options.store_path = folder_ / "oeg.fixstore";
+  fix::Session oeg(options);
+  const int socket = connect_to_port(kOrderPort);
+  ASSERT_GE(socket, 0);
+  ASSERT_TRUE(oeg.attach(socket));
+  const auto poll_until = [&](const char* what, const std::function<bool()>& done) {
+    until(what, [&] {
+      oeg.poll(seen_);
+      return done();
+    });
+  };
+  poll_until("logon", [&] { return oeg.logged_on(); });
+  for (std::uint32_t i = 1; i <= orders; ++i) {
+    fix::NewOrderSingle order;
+    order.cl_ord_id = wire::OrderId::make(3, 1, i);
+    order.order_qty = 1;
+    order.price = {10'000};
+    order.symbol = fix::Symbol::from("ZAAA");
+    ASSERT_TRUE(fix::accepted(oeg.send(order)));
+  }
+  poll_until("fills", [&] { return seen_.reports.size() == 2 * orders; });
+  oeg.logout("done");
+  poll_until("logout", [&] { return !oeg.connected(); });
+}
+
+TEST_F(SimProgram, ReplaysOnCommandTradesAndLeavesABalancedSummary) {
+  net::UdpMulticastReceiver feed({.group = net::parse_endpoint(kGroup), .interface = "127.0.0.1"});
+  Process sim(command(market(), {"replay.pace=max"}), "", guarded());
+  until_ready();
+  EXPECT_EQ(admin({{"command", "status"}})["replay"]["state"], "waiting");
+  admin({{"command", "start"}});
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["messages_sent"] == 51;
+  });
+  // Whoever trades before the day is over trades with what the recording left.
+  const Json status = admin({{"command", "status"}})["replay"];
+  EXPECT_EQ(status["messages_total"], 51);
+  sim.signal(SIGTERM);
+  const testing::Finished finished = sim.wait(20s);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_EQ(summary()["feed_messages"], 51);
+
+  std::array<std::byte, 2048> buffer;
+  net::Datagram datagram;
+  std::uint64_t received = 0;
+  bool ended = false;
+  while (feed.receive(buffer, datagram) == net::IoStatus::kOk) {
+    const itch::mold::PacketHeader header = itch::mold::load_header(datagram.bytes.data());
+    received += header.messages();
+    ended |= header.is_end_of_session();
+  }
+  EXPECT_EQ(received, 51u);
+  EXPECT_TRUE(ended);
+}
+
+TEST_F(SimProgram, FillsOrdersOverTcpWithoutAllocatingOnItsDatapathThread) {
+  Process sim(command(market(), {"replay.pace=max", "replay.settle=1min"}), "", guarded());
+  until_ready();
+  admin({{"command", "start"}});
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["state"] == "ended";
+  });
+  trade(100);
+  sim.signal(SIGINT);
+  const testing::Finished finished = sim.wait(20s);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  const Json all = summary();
+  EXPECT_EQ(all["orders"]["received"], 100);
+  EXPECT_EQ(all["orders"]["accepted"], 100);
+  EXPECT_EQ(all["reports"]["sent"], 200);
+  EXPECT_EQ(all["reports"]["fills"], 100);
+  ASSERT_EQ(all["positions"].size(), 1u);
+  EXPECT_EQ(all["positions"][0]["symbol"], "ZAAA");
+  EXPECT_EQ(all["positions"][0]["shares"], 100);
+  EXPECT_EQ(all["positions"][0]["cash"], -1'000'000);
+  EXPECT_EQ(all["details"]["conservation_broken"], 0);
+  EXPECT_EQ(all["details"]["taken_shares"], 100);
+  if (!guarded().empty()) {
+    std::istringstream line(testing::read_file(folder_ / "guard"));
+    std::string pid, program;
+    std::uint64_t allocations = 0, session = 0, violations = 1;
+    line >> pid >> program >> allocations >> session >> violations;
+    EXPECT_EQ(violations, 0u);
+    EXPECT_GT(allocations, 0u);
+  }
+}
+
+TEST_F(SimProgram, WaitsByParkingAndStillReplaysOnTime) {
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 20; ++i)
+    messages.push_back(add(7, "ZAAA", i + 1, Side::kSell, 10, 10'000, kOpenNs + i * 10'000'000));
+  write_recording(folder_ / "slow.itch50", messages);
+  Process sim(command(folder_ / "slow.itch50", {"replay.start=immediate", "datapath.wait=park"}));
+  until_ready();
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["state"] == "ended";
+  });
+  sim.signal(SIGTERM);
+  EXPECT_EQ(sim.wait(20s).exit_code, 0);
+  EXPECT_EQ(summary()["feed_messages"], 20);
+  // Of 190 ms; a parked thread that waited for its time-out (10 ms) each time would be far behind.
+  EXPECT_LT(summary()["details"]["lag_p50_ns"].get<std::uint64_t>(), 5'000'000u);
+}
+
+TEST_F(SimProgram, ReplaysADamagedRecordingUpToTheDamageAndSaysSo) {
+  const std::string recording = market();
+  truncate_file(recording, 2 + 5);
+  Process sim(command(recording, {"replay.start=immediate", "replay.pace=max"}));
+  until_ready();
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["state"] == "ended";
+  });
+  sim.signal(SIGTERM);
+  const testing::Finished finished = sim.wait(20s);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_NE(finished.output.find("damaged"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("message 51"), std::string::npos) << finished.output;
+  EXPECT_EQ(summary()["details"]["recording_damage"], 1);
+  EXPECT_EQ(summary()["feed_messages"], 50);
+}
+
+TEST_F(SimProgram, ABusyPortIsOneClearError) {
+  const int taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(kOrderPort);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int on = 1;
+  ::setsockopt(taken, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ASSERT_EQ(::bind(taken, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  ASSERT_EQ(::listen(taken, 1), 0);
+  const testing::Finished finished = testing::run(command(market()));
+  ::close(taken);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_NE(finished.output.find("127.0.0.1:17712"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("Address already in use"), std::string::npos) << finished.output;
+}
+
+TEST_F(SimProgram, AMissingRecordingIsOneClearError) {
+  const testing::Finished finished = testing::run(command(folder_ / "nothing.itch50"));
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_NE(finished.output.find("nothing.itch50"), std::string::npos) << finished.output;
+}
+
+// The number in its file is raised at each start, so that ids never return.
+TEST_F(SimProgram, EveryStartIsAnotherIncarnation) {
+  for (int run = 1; run <= 2; ++run) {
+    Process sim(command(market()));
+    until_ready();
+    sim.signal(SIGTERM);
+    EXPECT_EQ(sim.wait(20s).exit_code, 0);
+    EXPECT_EQ(testing::read_file(folder_ / "run/sim.incarnation"), std::to_string(run) + "\n");
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::sim
