@@ -1,0 +1,36 @@
+// The conservation check: what every program of a run says it did must fit what the others say
+// (control/summary.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/control/summary.hpp"
+
+namespace tickpath::cli {
+
+struct Conservation {
+  struct Line {
+    bool holds = false;
+    std::string rule;     // "orders: sent by strategies = accepted + rejected"
+    std::string figures;  // "1203 = 1180 + 23"
+  };
+  std::vector<Line> lines;
+  // Programs that left no summary: what needs them is not checked, and conservation not shown.
+  std::vector<std::string> missing;
+
+  bool holds() const noexcept;
+};
+
+// expected: instance names of all programs of the run.
+Conservation check_conservation(const std::vector<control::Summary>& summaries,
+                                const std::vector<std::string>& expected);
+
+// One line a rule, then the verdict.
+std::string to_text(const Conservation& conservation);
+
+// <run_dir>/<name>.summary.json of each name that has one. Throws Error for one that is broken.
+std::vector<control::Summary> read_summaries(const std::string& run_dir,
+                                             const std::vector<std::string>& names);
+
+}  // namespace tickpath::cli

@@ -1,0 +1,82 @@
+#include "common/cli/down_command.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/cli/programs.hpp"
+#include "common/control/admin_client.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct DownArguments {
+  std::string run_dir = "run";
+  double timeout_s = 20;
+  bool kill = false;
+};
+
+// Through the admin socket; by signal where that does not answer.
+void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
+  try {
+    control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
+  } catch (const Error&) {
+    ::kill(program.pid, SIGTERM);
+  }
+}
+
+void halt_replay(const std::string& run_dir, const RunningProgram& sim) {
+  try {
+    control::admin_command(control::admin_path(run_dir, sim.name), {{"command", "halt"}}, 2000);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "halting the replay: %s\n", error.what());
+  }
+}
+
+void run_down(const DownArguments& arguments) {
+  const auto programs = running_programs(arguments.run_dir);
+  if (programs.empty()) {
+    std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
+    return;
+  }
+  for (const RunningProgram& program : programs)
+    if (program.program == "sim") halt_replay(arguments.run_dir, program);
+  std::string left;
+  for (const RunningProgram& program : programs) {
+    ask_to_stop(arguments.run_dir, program);
+    const int timeout_ms = static_cast<int>(arguments.timeout_s * 1000);
+    bool gone = wait_for_exit(program.pid, timeout_ms);
+    const bool killed = !gone && arguments.kill;
+    if (killed) {
+      ::kill(program.pid, SIGKILL);
+      gone = wait_for_exit(program.pid, timeout_ms);
+    }
+    std::printf("%-10s %s (process %d)\n", program.name.c_str(),
+                killed ? "killed"
+                : gone ? "stopped"
+                       : "still runs",
+                program.pid);
+    if (!gone) left += " " + program.name;
+  }
+  if (!left.empty())
+    throw Error("still running:" + left + "; --kill ends them, their logs say what they wait for");
+}
+
+}  // namespace
+
+void add_down_command(CLI::App& app) {
+  auto* command = app.add_subcommand("down", "Stop the programs of a run directory, in order");
+  auto arguments = std::make_shared<DownArguments>();
+  command->add_option("--run-dir", arguments->run_dir, "Where they run")->capture_default_str();
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for each program")
+      ->capture_default_str();
+  command->add_flag("--kill", arguments->kill, "Kill what does not stop in time");
+  command->callback([arguments] { run_down(*arguments); });
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,38 @@
+// tickpath: everything that is not one of the five programs.
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+
+#include "common/cli/convert_command.hpp"
+#include "common/cli/down_command.hpp"
+#include "common/cli/generate_command.hpp"
+#include "common/cli/lat_command.hpp"
+#include "common/cli/status_command.hpp"
+#include "common/cli/trace_command.hpp"
+#include "common/cli/up_command.hpp"
+#include "common/control/command_line.hpp"
+
+int main(int argc, char** argv) {
+  using namespace tickpath;
+  CLI::App app("tickpath: run, watch and measure the trading pipeline", "tickpath");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
+  cli::add_up_command(app);
+  cli::add_down_command(app);
+  cli::add_status_command(app);
+  cli::add_trace_command(app);
+  cli::add_lat_command(app);
+  cli::add_generate_command(app);
+  cli::add_convert_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? control::kExitOk : control::kExitUsage;
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "tickpath: %s\n", error.what());
+    return control::kExitFailed;
+  }
+  return control::kExitOk;
+}

@@ -1,0 +1,303 @@
+#include "common/cli/pipeline.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/cli/programs.hpp"
+#include "common/clock/clock.hpp"
+#include "common/control/admin_client.hpp"
+
+namespace tickpath::cli {
+
+namespace fs = std::filesystem;
+using control::Json;
+
+namespace {
+
+// Lines of a log that explain a failure without filling the screen.
+constexpr std::size_t kTailLines = 8;
+
+bool concerns(const std::string& scope, const std::string& name, const std::string& program) {
+  return scope.empty() || scope == name || scope == program;
+}
+
+// "mdh:feed.port=1" into its scope and the rest. A colon after the "=" belongs to the value.
+std::pair<std::string, std::string> split_scope(const std::string& setting) {
+  const std::size_t colon = setting.find(':');
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos) throw Error("--set " + setting + ": write key=value");
+  if (colon == std::string::npos || colon > equals) return {"", setting};
+  return {setting.substr(0, colon), setting.substr(colon + 1)};
+}
+
+}  // namespace
+
+Pipeline::Pipeline(PipelineOptions options) : options_(std::move(options)) {
+  find_members();
+  check_members();
+  clean_run_dir();
+}
+
+Pipeline::~Pipeline() = default;
+
+void Pipeline::find_members() {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options_.config_dir, error)) {
+    if (entry.path().extension() != ".toml") continue;
+    const std::string name = entry.path().stem();
+    const std::string program = program_of(name);
+    if (!is_known_program(program)) continue;
+    if (!options_.only.empty() &&
+        std::find(options_.only.begin(), options_.only.end(), name) == options_.only.end())
+      continue;
+    Member member;
+    member.name = name;
+    member.program = program;
+    member.config_path = entry.path();
+    members_.push_back(std::move(member));
+  }
+  if (error)
+    throw SystemError("cannot read the configuration directory '" + options_.config_dir + "'",
+                      error.value());
+  if (members_.empty())
+    throw Error("no sim.toml, mdh.toml, oeg.toml, risk.toml or strategy.toml in '" +
+                options_.config_dir + "'");
+  std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+    return std::pair(start_rank(a.program), a.name) < std::pair(start_rank(b.program), b.name);
+  });
+  std::set<std::string> used;
+  for (Member& member : members_) {
+    member.arguments = {options_.binary_dir + "/" + member.program,
+                        member.config_path,
+                        "--run-dir",
+                        options_.run_dir,
+                        "--set",
+                        "name=" + member.name};
+    for (const std::string& setting : options_.overrides) {
+      const auto [scope, assignment] = split_scope(setting);
+      if (!concerns(scope, member.name, member.program)) continue;
+      used.insert(setting);
+      member.arguments.insert(member.arguments.end(), {"--set", assignment});
+    }
+  }
+  for (const std::string& setting : options_.overrides)
+    if (!used.contains(setting))
+      throw Error("--set " + setting + ": no program of that name in '" + options_.config_dir +
+                  "'");
+}
+
+void Pipeline::check_members() {
+  std::string problems;
+  std::error_code error;
+  fs::create_directories(options_.run_dir, error);
+  if (error)
+    throw SystemError("cannot make the run directory '" + options_.run_dir + "'", error.value());
+  for (const Member& member : members_) {
+    const std::string output = options_.run_dir + "/" + member.name + ".check";
+    std::vector<std::string> arguments = member.arguments;
+    arguments.emplace_back("--check");
+    Child child(arguments, output, {});
+    if (!child.wait(options_.ready_timeout_ms) || !child.succeeded())
+      problems += "\n" + last_lines(output, 40);
+    fs::remove(output, error);
+  }
+  if (!problems.empty()) throw Error("the configuration is wrong:" + problems);
+}
+
+// What an earlier run left must not pass for this one's: a trace of a program that this run does
+// not have would join its table.
+void Pipeline::clean_run_dir() {
+  for (const RunningProgram& other : running_programs(options_.run_dir))
+    throw Error("'" + other.name + "' already runs in '" + options_.run_dir + "' as process " +
+                std::to_string(other.pid) + ": tickpath down --run-dir " + options_.run_dir);
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(".trace") || name.ends_with(".summary.json") || name.ends_with(".out"))
+      old.push_back(entry.path());
+  }
+  for (const fs::path& path : old) fs::remove(path);
+}
+
+void Pipeline::launch(Member& member) {
+  std::map<std::string, std::string> environment;
+  if (!options_.preload.empty()) environment["LD_PRELOAD"] = options_.preload;
+  // Logs are appended to; this run's last lines are looked for in its output first.
+  member.launched_ns = clock::monotonic_ns();
+  member.child = std::make_unique<Child>(
+      member.arguments, options_.run_dir + "/" + member.name + ".out", environment);
+}
+
+std::string Pipeline::log_tail(const Member& member) const {
+  const std::string stem = options_.run_dir + "/" + member.name;
+  std::string tail = last_lines(stem + ".out", kTailLines);
+  if (tail.empty()) tail = last_lines(stem + ".log", kTailLines);
+  return tail + "  log: " + stem + ".log";
+}
+
+// Waits a short while for either answer: a program that is not ready yet keeps the question open.
+bool Pipeline::is_ready(Member& member) {
+  constexpr int kAskMs = 100;
+  std::string reason = "its admin socket does not answer";
+  try {
+    const Json answer =
+        control::admin_command(control::admin_path(options_.run_dir, member.name),
+                               {{"command", "ready"}, {"timeout_ms", kAskMs}}, kAskMs + 2000);
+    if (answer.value("ready", false)) return true;
+    reason = answer.value("reason", reason);
+  } catch (const Error&) {
+    // No socket yet: its end shows at once, else it is asked again.
+    constexpr int kAgainMs = 5;
+    (void)member.child->wait(kAgainMs);
+  }
+  if (member.child->ended()) {
+    member.reported = true;
+    throw Error(member.name + " " + member.child->how_it_ended() + " before it was ready\n" +
+                log_tail(member));
+  }
+  const std::int64_t waited_ns = clock::monotonic_ns() - member.launched_ns;
+  if (waited_ns > std::int64_t{options_.ready_timeout_ms} * 1'000'000)
+    throw Error(member.name + " is not ready after " +
+                std::to_string(options_.ready_timeout_ms / 1000) + " s: " + reason + "\n" +
+                log_tail(member));
+  return false;
+}
+
+void Pipeline::announce(const Member& member) {
+  const auto ms = (clock::monotonic_ns() - member.launched_ns) / 1'000'000;
+  std::fprintf(stderr, "%-10s ready after %lld ms (process %d)\n", member.name.c_str(),
+               static_cast<long long>(ms), member.child->pid());
+}
+
+Pipeline::Member* Pipeline::sim() {
+  for (Member& member : members_)
+    if (member.program == "sim" && member.child && !member.child->ended()) return &member;
+  return nullptr;
+}
+
+bool Pipeline::has_sim() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.program == "sim"; });
+}
+
+bool Pipeline::begin_replay() {
+  const Member* exchange = sim();
+  if (exchange == nullptr) return false;
+  control::admin_command(control::admin_path(options_.run_dir, exchange->name),
+                         {{"command", "start"}});
+  return true;
+}
+
+Json Pipeline::replay() {
+  const Member* exchange = sim();
+  if (exchange == nullptr) return nullptr;
+  const Json status = try_status(options_.run_dir, exchange->name);
+  return status.is_object() && status.contains("replay") ? status["replay"] : Json(nullptr);
+}
+
+std::vector<Pipeline::Ended> Pipeline::newly_ended() {
+  std::vector<Ended> result;
+  for (Member& member : members_) {
+    if (!member.child || member.reported || !member.child->ended()) continue;
+    member.reported = true;
+    Ended ended{member.name, member.program, !member.child->succeeded(),
+                member.name + " " + member.child->how_it_ended()};
+    if (ended.failed) {
+      ended.text += "\n" + log_tail(member);
+      problems_.push_back(member.name + " " + member.child->how_it_ended());
+    }
+    result.push_back(std::move(ended));
+  }
+  return result;
+}
+
+std::vector<int> Pipeline::exit_descriptors() const {
+  std::vector<int> result;
+  for (const Member& member : members_)
+    if (member.child && !member.reported) result.push_back(member.child->exit_descriptor());
+  return result;
+}
+
+bool Pipeline::any_runs() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.child && !member.child->ended(); });
+}
+
+void Pipeline::halt_replay() {
+  const Member* exchange = sim();
+  if (exchange == nullptr) return;
+  try {
+    control::admin_command(control::admin_path(options_.run_dir, exchange->name),
+                           {{"command", "halt"}});
+  } catch (const Error& error) {
+    problems_.push_back(std::string("halting the replay: ") + error.what());
+  }
+}
+
+// The last packets may still lie in mdh's socket: a strategy that left before they came out would
+// have updates published to it that it never saw. mdh is at rest when its key counters stand still.
+void Pipeline::settle() {
+  constexpr int kLooks = 60;  // at most 3 s
+  constexpr auto kBetween = std::chrono::milliseconds(50);
+  constexpr int kQuietLooks = 3;
+  int quiet = 0;
+  Json before;
+  for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {
+    Json now = Json::array();
+    for (const Member& member : members_)
+      if (member.program == "mdh" && member.child && !member.child->ended()) {
+        const Json status = try_status(options_.run_dir, member.name);
+        if (status.is_object()) now.push_back(status.value("key_counters", Json()));
+      }
+    quiet = now == before ? quiet + 1 : 0;
+    before = std::move(now);
+    if (quiet < kQuietLooks) std::this_thread::sleep_for(kBetween);
+  }
+}
+
+void Pipeline::stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  halt_replay();
+  settle();
+  std::map<std::size_t, std::vector<Member*>> groups;
+  for (Member& member : members_) groups[stop_rank(member.program)].push_back(&member);
+  for (auto& [rank, group] : groups) stop_group(group);
+}
+
+void Pipeline::stop_group(const std::vector<Member*>& group) {
+  for (Member* member : group)
+    if (member->child) member->child->signal(SIGTERM);
+  for (Member* member : group) {
+    if (!member->child) continue;
+    if (!member->child->wait(options_.stop_timeout_ms)) {
+      problems_.push_back(member->name + " did not stop within " +
+                          std::to_string(options_.stop_timeout_ms / 1000) + " s and was killed");
+      member->child->signal(SIGKILL);
+      (void)member->child->wait(options_.stop_timeout_ms);
+      member->reported = true;
+    }
+  }
+  for (const Ended& ended : newly_ended())
+    if (ended.failed) std::fprintf(stderr, "%s\n", ended.text.c_str());
+}
+
+void Pipeline::kill_all() {
+  for (Member& member : members_)
+    if (member.child) member.child->signal(SIGKILL);
+}
+
+std::vector<std::string> Pipeline::names() const {
+  std::vector<std::string> result;
+  for (const Member& member : members_) result.push_back(member.name);
+  return result;
+}
+
+}  // namespace tickpath::cli

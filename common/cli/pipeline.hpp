@@ -1,0 +1,103 @@
+// The programs of one configuration directory as `tickpath up` runs them: started in order,
+// watched, stopped in order.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/cli/child.hpp"
+#include "common/control/json.hpp"
+
+namespace tickpath::cli {
+
+struct PipelineOptions {
+  std::string config_dir;
+  std::string run_dir = "run";
+  std::string binary_dir;  // where sim, mdh, ... are
+  // "key=value" for every program, "mdh:key=value" for one (an instance's name, or a program's).
+  std::vector<std::string> overrides;
+  std::vector<std::string> only;  // instances to start; empty: all
+  std::string preload;            // LD_PRELOAD of the programs
+  int ready_timeout_ms = 30'000;  // for each program
+  int stop_timeout_ms = 20'000;   // for each program
+};
+
+// One thread.
+class Pipeline {
+ public:
+  // Finds <config_dir>/<instance>.toml and checks them all (program --check). Throws Error telling
+  // everything that is wrong with any of them.
+  explicit Pipeline(PipelineOptions options);
+  ~Pipeline();
+
+  // One after the other, each once the one before is ready. Throws Error telling which failed, why,
+  // and where its log is. `interrupted` is asked while waiting; true throws Interrupted.
+  struct Interrupted {};
+  template <class Callback>
+  void start(Callback interrupted) {
+    for (Member& member : members_) {
+      launch(member);
+      while (!is_ready(member))
+        if (interrupted()) throw Interrupted{};
+      announce(member);
+    }
+  }
+
+  // Asks sim; false where there is none that answers.
+  bool begin_replay();
+  control::Json replay();  // sim's "replay" object; null where there is none
+  bool has_sim() const;
+
+  // Programs that have ended since the last call: (what to print). Remembers failures.
+  struct Ended {
+    std::string name;
+    std::string program;
+    bool failed = false;
+    std::string text;
+  };
+  std::vector<Ended> newly_ended();
+  // To poll(2) on: readable when a program ends.
+  std::vector<int> exit_descriptors() const;
+  bool any_runs() const;
+
+  // Halts the replay, lets mdh publish what is under way, then stops program after program in stop
+  // order. Every failure becomes a line of problems().
+  void stop();
+  void kill_all();
+
+  std::vector<std::string> names() const;
+  const std::vector<std::string>& problems() const noexcept { return problems_; }
+  const PipelineOptions& options() const noexcept { return options_; }
+
+ private:
+  struct Member {
+    std::string name;
+    std::string program;
+    std::string config_path;
+    std::vector<std::string> arguments;
+    std::unique_ptr<Child> child;
+    bool reported = false;  // its end
+    std::int64_t launched_ns = 0;
+  };
+
+  void find_members();
+  void check_members();
+  void clean_run_dir();
+  void launch(Member& member);
+  bool is_ready(Member& member);
+  void announce(const Member& member);
+  void halt_replay();
+  void settle();
+  void stop_group(const std::vector<Member*>& group);
+  std::string log_tail(const Member& member) const;
+  Member* sim();
+
+  PipelineOptions options_;
+  std::vector<Member> members_;  // in start order
+  std::vector<std::string> problems_;
+  bool stopping_ = false;
+};
+
+}  // namespace tickpath::cli

@@ -1,0 +1,46 @@
+// The programs of a pipeline: in which order they start and stop, and which of them run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/control/json.hpp"
+
+namespace tickpath::cli {
+
+// Start: whoever is waited for comes first. sim, mdh, oeg, risk, strategy; programs of one kind
+// together. A program is ready without any that starts after it.
+std::size_t start_rank(const std::string& program);
+
+// Stop: strategies first: they cancel what is open and wait for the reports while everybody they
+// need is there. Then oeg, which has nothing left to do for anyone and logs out of sim. Then risk:
+// the drop copy lies in its own memory, complete, and it reads it to the end. Then mdh, whose
+// readers are all gone, so that its counts are final. sim last: it answers the logout.
+std::size_t stop_rank(const std::string& program);
+
+// "strategy-2" is an instance of "strategy".
+std::string program_of(const std::string& instance);
+bool is_known_program(const std::string& program);
+
+struct RunningProgram {
+  std::string name;
+  std::string program;
+  pid_t pid = 0;
+};
+
+// Those that hold their pid file in the run directory, in stop order.
+std::vector<RunningProgram> running_programs(const std::string& run_dir);
+
+// Waits until the process is gone; false after the limit. For any process, not only children.
+bool wait_for_exit(pid_t pid, int timeout_ms);
+
+// Its `status`, or null where it does not answer.
+control::Json try_status(const std::string& run_dir, const std::string& name);
+
+// The last lines of a file, each indented; empty where there is none.
+std::string last_lines(const std::string& path, std::size_t count);
+
+}  // namespace tickpath::cli

@@ -1,0 +1,57 @@
+#include "common/cli/replay_view.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/cli/progress_bar.hpp"
+
+namespace tickpath::cli {
+
+std::string replay_line(const control::Json& replay, bool bar) {
+  const auto sent = replay.value("messages_sent", std::uint64_t{0});
+  const auto total = replay.value("messages_total", std::uint64_t{0});
+  const auto position_ns = replay.value("position_ns", std::uint64_t{0});
+  std::string line;
+  if (total > 0) {
+    constexpr std::uint64_t kWidth = 30;
+    const std::uint64_t done = std::min(sent, total);
+    if (bar)
+      line += "[" + std::string(done * kWidth / total, '#') +
+              std::string(kWidth - done * kWidth / total, '.') + "] ";
+    char percent[16];
+    std::snprintf(percent, sizeof(percent), "%3u %%  ", static_cast<unsigned>(done * 100 / total));
+    line += percent;
+  }
+  line += grouped(sent) + (total > 0 ? " of " + grouped(total) : "") + " messages";
+  if (position_ns > 0) line += "  " + time_of_day_text(position_ns).substr(0, 8);
+  return line;
+}
+
+ReplayView::ReplayView()
+    : terminal_(::isatty(STDERR_FILENO) == 1), last_line_(std::chrono::steady_clock::now()) {}
+
+ReplayView::~ReplayView() { finish(); }
+
+void ReplayView::show(const control::Json& replay) {
+  if (terminal_) {
+    std::fprintf(stderr, "\r\033[K%s", replay_line(replay, true).c_str());
+    std::fflush(stderr);
+    drawn_ = true;
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_line_ < kBetweenLines) return;
+  last_line_ = now;
+  std::fprintf(stderr, "replay: %s\n", replay_line(replay, false).c_str());
+}
+
+void ReplayView::finish() {
+  if (drawn_) std::fputc('\n', stderr);
+  drawn_ = false;
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,181 @@
+#include "common/cli/up_command.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/cli/conservation.hpp"
+#include "common/cli/pipeline.hpp"
+#include "common/cli/replay_view.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct UpArguments {
+  PipelineOptions pipeline;
+  std::string on_failure = "stop";
+  double ready_timeout_s = 30;
+  double stop_timeout_s = 20;
+  bool until_end = false;
+  bool no_replay = false;
+};
+
+// SIGINT and SIGTERM as something to poll; the programs get theirs from us, in order.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (file_ < 0) throw SystemError("signalfd", errno);
+  }
+  ~Signals() { ::close(file_); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int file() const noexcept { return file_; }
+  // Whether one has come, now or before.
+  bool came() {
+    signalfd_siginfo info;
+    if (::read(file_, &info, sizeof(info)) == sizeof(info)) came_ = true;
+    return came_;
+  }
+
+ private:
+  int file_ = -1;
+  bool came_ = false;
+};
+
+// Until a program ends, a signal comes, or the time is over.
+void wait_for_something(const Pipeline& pipeline, const Signals& signals, int timeout_ms) {
+  std::vector<pollfd> polled{{signals.file(), POLLIN, 0}};
+  for (const int descriptor : pipeline.exit_descriptors())
+    polled.push_back({descriptor, POLLIN, 0});
+  (void)::poll(polled.data(), polled.size(), timeout_ms);
+}
+
+// True: go on. Tells what ended.
+bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failure) {
+  bool go_on = true;
+  for (const Pipeline::Ended& ended : pipeline.newly_ended()) {
+    view.finish();
+    std::fprintf(stderr, "%s\n", ended.text.c_str());
+    // One that ended in order was asked to, by somebody else: that is the end of the run. Without
+    // sim there is nothing to go on for.
+    if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
+  }
+  return go_on && pipeline.any_runs();
+}
+
+// Watches until something ends the run.
+void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
+  ReplayView view;
+  bool replaying = !arguments.no_replay && pipeline.begin_replay();
+  if (!replaying) std::fprintf(stderr, "up; Ctrl-C stops everything in order\n");
+  // Ten pictures a second on a terminal; an end is noticed at once.
+  constexpr int kLookMs = 100;
+  for (;;) {
+    wait_for_something(pipeline, signals, kLookMs);
+    if (signals.came()) {
+      view.finish();
+      std::fprintf(stderr, "stopping in order\n");
+      return;
+    }
+    if (!look_at_the_ended(pipeline, view, arguments.on_failure == "stop")) return;
+    if (!replaying) continue;
+    const control::Json replay = pipeline.replay();
+    if (!replay.is_object()) continue;
+    view.show(replay);
+    const std::string state = replay.value("state", "");
+    if (state != "ended" && state != "halted") continue;
+    view.finish();
+    std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, false).c_str());
+    if (arguments.until_end) return;
+    replaying = false;
+    std::fprintf(stderr, "Ctrl-C stops everything in order\n");
+  }
+}
+
+// Throws where something is wrong with the run.
+void check_books(const Pipeline& pipeline) {
+  const std::string& run_dir = pipeline.options().run_dir;
+  const Conservation conservation =
+      check_conservation(read_summaries(run_dir, pipeline.names()), pipeline.names());
+  std::fputs(to_text(conservation).c_str(), stdout);
+  std::fflush(stdout);
+  std::string problems;
+  for (const std::string& problem : pipeline.problems()) problems += "\n  " + problem;
+  if (!conservation.holds()) problems += "\n  conservation is broken";
+  if (!problems.empty()) throw Error("the run failed:" + problems);
+}
+
+void run_up(UpArguments arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  PipelineOptions& options = arguments.pipeline;
+  options.ready_timeout_ms = static_cast<int>(arguments.ready_timeout_s * 1000);
+  options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
+  options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  Signals signals;
+  Pipeline pipeline(options);
+  try {
+    pipeline.start([&] { return signals.came(); });
+  } catch (const Pipeline::Interrupted&) {
+    std::fprintf(stderr, "interrupted before everything was ready; stopping in order\n");
+    pipeline.stop();
+    throw Error("interrupted");
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    pipeline.stop();
+    throw Error("not everything came up");
+  }
+  watch(pipeline, signals, arguments);
+  pipeline.stop();
+  check_books(pipeline);
+}
+
+}  // namespace
+
+void add_up_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "up", "Start the programs of a configuration directory, replay, stop, check the books");
+  auto arguments = std::make_shared<UpArguments>();
+  PipelineOptions& options = arguments->pipeline;
+  command->add_option("config", options.config_dir, "Directory with sim.toml, mdh.toml, ...")
+      ->required();
+  command->add_option("--run-dir", options.run_dir, "Where the programs meet")
+      ->capture_default_str();
+  command
+      ->add_option("--set", options.overrides,
+                   "key=value for all, mdh:key=value for one program; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--only", options.only, "Start only these (by file name without .toml)");
+  command->add_flag("--until-end", arguments->until_end, "Stop everything when the replay ends");
+  command->add_flag("--no-replay", arguments->no_replay, "Do not start sim's replay");
+  command
+      ->add_option("--on-failure", arguments->on_failure,
+                   "What the rest does when a program dies: stop, or continue")
+      ->check(CLI::IsMember({"stop", "continue"}))
+      ->capture_default_str();
+  command->add_option("--ready-timeout", arguments->ready_timeout_s, "Seconds for each program")
+      ->capture_default_str();
+  command->add_option("--stop-timeout", arguments->stop_timeout_s, "Seconds for each program")
+      ->capture_default_str();
+  command->add_option("--preload", options.preload, "LD_PRELOAD of the programs (tests)");
+  command->callback([arguments] { run_up(*arguments); });
+}
+
+}  // namespace tickpath::cli
