@@ -7,14 +7,11 @@
 
 namespace tickpath::itch {
 
-namespace {
-// Read and write granularity. At least kMaxFrameBytes, or a long message would never be complete.
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-static_assert(kBufferBytes > kMaxFrameBytes);
-}  // namespace
-
-BinaryFileReader::BinaryFileReader(std::unique_ptr<detail::ByteSource> source)
-    : source_(std::move(source)), buffer_(kBufferBytes) {}
+BinaryFileReader::BinaryFileReader(std::unique_ptr<detail::ByteSource> source,
+                                   std::size_t buffer_bytes)
+    : source_(std::move(source)), buffer_(buffer_bytes) {
+  TICKPATH_CHECK(buffer_bytes >= kMaxFrameBytes, "a buffer holds the longest message");
+}
 
 ReadStatus BinaryFileReader::next(RecordedMessage& message) {
   if (ended_) return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
@@ -79,7 +76,7 @@ std::string BinaryFileReader::remarks() const {
 }
 
 BinaryFileWriter::BinaryFileWriter(const std::filesystem::path& path)
-    : sink_(detail::create_file(path)), buffer_(kBufferBytes) {}
+    : sink_(detail::create_file(path)), buffer_(BinaryFileReader::kBufferBytes) {}
 
 BinaryFileWriter::~BinaryFileWriter() {
   if (sink_ == nullptr) return;

@@ -56,7 +56,12 @@ class FrameCursor {
 // Reads BinaryFILE, plain or gzip, through a buffer of fixed size.
 class BinaryFileReader final : public RecordingReader {
  public:
-  explicit BinaryFileReader(std::unique_ptr<detail::ByteSource> source);
+  // Read granularity: large enough that a read costs nothing beside what is read.
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+  // `buffer_bytes` is at least kMaxFrameBytes (CHECK): the longest message must fit whole.
+  explicit BinaryFileReader(std::unique_ptr<detail::ByteSource> source,
+                            std::size_t buffer_bytes = kBufferBytes);
 
   ReadStatus next(RecordedMessage& message) override;
   std::uint64_t file_bytes_read() const override { return source_->file_bytes_read(); }

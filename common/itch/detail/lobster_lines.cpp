@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kFields = 6;
 // A line has about 45 characters. One that does not end within a buffer of this size is no event.
-constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kBufferBytes = 64 * 1024;
 constexpr std::uint64_t kDaySeconds = 24 * 60 * 60;
 
 bool parse_integer(std::string_view text, auto& value) {
@@ -129,7 +129,7 @@ bool LobsterLines::next_line(std::string_view& line) {
   }
   ++line_number_;
   if (!source_.error().empty()) return fail(source_.error());
-  if (end_ == buffer_.size()) return fail("no end of line within 256 KiB: not a LOBSTER file");
+  if (end_ == buffer_.size()) return fail("no end of line within 64 KiB: not a LOBSTER file");
   --line_number_;
   if (begin_ == end_) return false;
   line = {buffer_.data() + begin_, end_ - begin_};  // the last line may lack its end

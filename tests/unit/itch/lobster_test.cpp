@@ -211,7 +211,7 @@ TEST(Lobster, RefusesAFileWhoseFirstLineIsNoEvent) {
   EXPECT_EQ(error_of(""), "t.csv: the file is empty");
   EXPECT_THAT(error_of("Time,Type,OrderID,Size,Price,Direction\n"),
               HasSubstr("t.csv: line 1: not a time of day: \"Time\""));
-  EXPECT_THAT(error_of(std::string(300'000, 'x')), HasSubstr("no end of line within 256 KiB"));
+  EXPECT_THAT(error_of(std::string(70'000, 'x')), HasSubstr("no end of line within 64 KiB"));
 }
 
 TEST(Lobster, ReadsLinesWithCarriageReturnsAndALastLineWithoutAnEnd) {

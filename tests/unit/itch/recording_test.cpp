@@ -136,6 +136,26 @@ TEST(BinaryFile, SaysWhereCompressedDataIsWrong) {
   EXPECT_THAT(reader->damage(), HasSubstr("wrong.itch50.gz: message "));
 }
 
+TEST(BinaryFile, ReadsMessagesOfEveryLengthThroughTheSmallestBuffer) {
+  Bytes framed;
+  for (std::size_t length = 1; length <= 0xffff; length += 97) {
+    framed.push_back(static_cast<std::byte>(length >> 8));
+    framed.push_back(static_cast<std::byte>(length));
+    framed.insert(framed.end(), length, static_cast<std::byte>(length));
+  }
+  framed.resize(framed.size() + 2);
+  BinaryFileReader reader(detail::open_memory(framed, "m"), kMaxFrameBytes);
+  RecordedMessage message;
+  std::size_t length = 1;
+  for (; reader.next(message) == ReadStatus::kMessage; length += 97) {
+    ASSERT_EQ(message.bytes.size(), length);
+    ASSERT_EQ(message.bytes.front(), static_cast<std::byte>(length));
+    ASSERT_EQ(message.bytes.back(), static_cast<std::byte>(length));
+  }
+  EXPECT_EQ(reader.damage(), "");
+  EXPECT_GT(length, 0xffffU);
+}
+
 TEST(BinaryFile, RefusesDataBehindTheEndOfTheSession) {
   const test::TemporaryFolder folder;
   const auto path = folder / "more.itch50";
