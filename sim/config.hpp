@@ -45,9 +45,9 @@ struct FeedConfig {
 
 // One oeg.
 struct OrderSessionConfig {
-  config::Address listen{"127.0.0.1", 7711};
+  config::Address listen{"127.0.0.1", 9878};
   std::string sender = "SIM";
-  std::string target = "OEG";
+  std::string target = "TICKPATH";
   std::string store;
 };
 

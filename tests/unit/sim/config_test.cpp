@@ -25,7 +25,7 @@ std::string problems(const std::string& text) {
 TEST(SimConfig, TheDemosConfigurationIsAccepted) {
   const SimConfig config = config::load_file(sim_schema(), testing::source("config/demo/sim.toml"));
   ASSERT_EQ(config.orders.size(), 1u);
-  EXPECT_EQ(config.orders[0].target, "OEG");
+  EXPECT_EQ(config.orders[0].target, "TICKPATH");
   EXPECT_EQ(config.replay.start, StartRule::kCommand);
 }
 
@@ -49,7 +49,7 @@ TEST(SimConfig, RefusesWhatMakesNoSenseAndNamesTheKey) {
   EXPECT_NE(problems("[feed]\nsession = \"more than ten\"\n").find("10 characters"),
             std::string::npos);
   EXPECT_NE(problems("[[orders.session]]\ntarget = \"A\"\n[[orders.session]]\ntarget = \"B\"\n")
-                .find("two sessions listen on 127.0.0.1:7711"),
+                .find("two sessions listen on 127.0.0.1:9878"),
             std::string::npos);
 }
 

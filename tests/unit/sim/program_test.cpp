@@ -119,7 +119,7 @@ class SimProgram : public ::testing::Test {
 // Logs on, buys one share with each order, and logs out.
 void SimProgram::trade(std::uint32_t orders) {
   fix::SessionOptions options;
-  options.sender = "OEG";
+  options.sender = "TICKPATH";
   options.target = "SIM";
   options.store_path = folder_ / "oeg.fixstore";
   fix::Session oeg(options);
