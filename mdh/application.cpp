@@ -142,7 +142,7 @@ void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const w
   std::uint32_t newest = 0;  // ids grow: the highest is the one just made
   for (const link::SubscriberStatus& status : publisher_->subscribers())
     newest = std::max(newest, status.id);
-  subscriber_names_[newest] = name_of(hello);
+  subscribers_[newest] = {name_of(hello), 0};
   log::info("subscriber {}: {}, {}", newest, name_of(hello), request.peer());
 }
 
@@ -160,12 +160,17 @@ void MdhApplication::drop_departed() {
   std::erase_if(readers_,
                 [](const std::unique_ptr<link::Connection>& reader) { return reader->failed(); });
   const std::vector<link::SubscriberStatus> present = publisher_->subscribers();
-  std::erase_if(subscriber_names_, [&present](const auto& known) {
+  // Known once the datapath thread has taken it in, which may be after accept_subscriber().
+  for (const link::SubscriberStatus& status : present)
+    subscribers_[status.id].join_sequence = status.join_sequence;
+  std::erase_if(subscribers_, [&](const auto& known) {
     const bool here = std::any_of(present.begin(), present.end(), [&known](const auto& status) {
       return status.id == known.first;
     });
-    if (!here) log::info("subscriber {} ({}) has left", known.first, known.second);
-    return !here;
+    if (here) return false;
+    log::info("subscriber {} ({}) has left", known.first, known.second.name);
+    close_account(known.second);
+    return true;
   });
 }
 
@@ -206,7 +211,7 @@ void MdhApplication::register_counters() {
   out.add("publish", "images_flushed", publish.images_flushed);
   out.add("publish", "subscribers_lost", publish.subscribers_lost);
   out.add(
-      "publish", "subscribers", [this] { return subscriber_names_.size(); }, Weight::kKey);
+      "publish", "subscribers", [this] { return subscribers_.size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
   out.add("publish", "refused_connections", [this] { return refused_connections_; });
 }
@@ -220,7 +225,7 @@ void MdhApplication::describe(control::Json& status) {
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
     status["subscribers"].push_back(
-        {{"name", subscriber_names_[peer.id]},
+        {{"name", subscribers_[peer.id].name},
          {"peer", peer.peer},
          {"mode", peer.mode == link::RingMode::kPoll ? "poll" : "immediate"},
          {"ring_slots", peer.depth},
@@ -238,11 +243,14 @@ bool MdhApplication::drained(std::string& why) {
 
 void MdhApplication::on_stopped() {
   watch_.cancel();
-  const std::uint64_t published = publisher_->counters().published.get();
-  for (const link::SubscriberStatus& peer : publisher_->subscribers()) {
-    if (peer.lost) continue;  // nobody can say how far it came
-    flows_.push_back({subscriber_names_[peer.id], published - peer.join_sequence, 0, 0});
-  }
+  for (const auto& [id, subscriber] : subscribers_) close_account(subscriber);
+}
+
+// What was published to it until now. Exact where nothing was published while it left: an orderly
+// stop lets the feed come to rest first. One that crashed leaves no count to compare with.
+void MdhApplication::close_account(const Subscriber& subscriber) {
+  flows_.push_back(
+      {subscriber.name, publisher_->counters().published.get() - subscriber.join_sequence, 0, 0});
 }
 
 void MdhApplication::summarize(control::Summary& summary) {

@@ -46,9 +46,15 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;
-  std::map<std::uint32_t, std::string> subscriber_names_;  // by the publisher's id
+  struct Subscriber {
+    std::string name;
+    std::uint64_t join_sequence = 0;
+  };
+  void close_account(const Subscriber& subscriber);
+
+  std::map<std::uint32_t, Subscriber> subscribers_;  // by the publisher's id
   std::vector<std::unique_ptr<link::Connection>> readers_;
-  std::vector<control::RingFlow> flows_;  // taken when the datapath has ended
+  std::vector<control::RingFlow> flows_;  // of those that left, and at the end of those left
   std::uint64_t refused_connections_ = 0;
 };
 
