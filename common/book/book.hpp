@@ -93,24 +93,42 @@ class BookSet {
   Ahead ahead_of(Handle handle) const noexcept;
 
   // ------------------------------------------------------------------ hints (owning thread)
-  // For calls a few messages ahead, in this order with some work between: each touches what the one
-  // before brought in. They change nothing; any reference is allowed.
+  // For calls some messages ahead, stage after stage with work in between, as each reads what the
+  // one before brought in. They change nothing, and whatever they are given or find is allowed: at
+  // worst a hint helps nobody.
+  //   1 prefetch_reference, prefetch_symbol
+  //   2 prefetch_order, prefetch_ladders
+  //   3 prefetch_neighbours for an order that rests, prefetch_level for one to be added
+  //   4 prefetch_last for one to be added
   void prefetch_reference(std::uint64_t reference) const noexcept {
     references_.prefetch(reference);
   }
   void prefetch_symbol(Locate locate) const noexcept { detail::prefetch_line(&symbols_[locate]); }
-  // The order probably meant, for prefetch_neighbours(); kNoOrder if there is none.
+  // The order probably meant, kNoOrder if there is none.
   Handle prefetch_order(std::uint64_t reference) const noexcept {
     const Handle handle = references_.guess(reference);
     detail::prefetch_line(&orders_[handle]);
     return handle;
   }
-  // handle: from prefetch_order(), kNoOrder included; its order may have left since.
+  void prefetch_ladders(Locate locate) const noexcept {
+    for (const SideHead& head : symbols_[locate].sides) ladders_.prefetch(head.offset, head.count);
+  }
+  // handle: from prefetch_order(); its order may have left since.
   void prefetch_neighbours(Handle handle) const noexcept {
     const Order& order = orders_[handle];
     detail::prefetch_line(&levels_[order.level]);
     detail::prefetch_line(&orders_[order.next]);
     detail::prefetch_line(&orders_[order.previous]);
+  }
+  // The level where such an order would probably rest, for prefetch_last().
+  std::uint32_t prefetch_level(Locate locate, Side side, std::uint32_t price) const noexcept {
+    const SideHead& head = symbols_[locate].side(side);
+    const std::uint32_t level = ladders_.guess(head.offset, head.count, key_of(side, price));
+    detail::prefetch_line(&levels_[level]);
+    return level;
+  }
+  void prefetch_last(std::uint32_t level) const noexcept {
+    if (level <= levels_.capacity()) detail::prefetch_line(&orders_[levels_[level].last]);
   }
 
   // ------------------------------------------------------------------ counters (any thread)

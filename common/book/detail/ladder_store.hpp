@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include "common/book/detail/huge_array.hpp"
+#include "common/book/detail/prefetch.hpp"
 #include "common/book/types.hpp"
 
 namespace tickpath::book::detail {
@@ -85,6 +86,20 @@ class LadderStore {
       if (++tries == kLanesSearched) return bisect(keys, end - kLane, key);
     }
     return 0;
+  }
+
+  // For prefetching: the lines around the top of a block; and the level at a key near the top,
+  // which is garbage when there is none. offset, count: of any block, or 0.
+  void prefetch(std::uint32_t offset, std::uint32_t count) const noexcept {
+    prefetch_line(keys(offset) + count - 1);
+    prefetch_line(levels(offset) + count - 1);
+  }
+  std::uint32_t guess(std::uint32_t offset, std::uint32_t count, std::int32_t key) const noexcept {
+    const std::int32_t* const top = keys(offset) + count - kLane;
+    const __m256i have = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(top));
+    const int mask =
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(key), have)));
+    return *(levels(offset) + count - kLane + std::popcount(static_cast<unsigned>(mask)));
   }
 
   // Opens or closes a gap of one entry at `at` in a block of `count` entries.

@@ -1,8 +1,11 @@
 // Order reference -> node: open addressing, one cache line holds eight slots.
 //
-// Feeds number orders upwards, so the references of one moment are neighbours. The eight references
-// that differ in their low three bits only share one home line, and lines are spread by a
-// multiplication: additions run along warm lines while old survivors cannot pile up into long runs.
+// Feeds number orders upwards, so the references of one moment are neighbours. Eight references
+// that differ in their low three bits only share one line, each with a place of its own; lines are
+// spread by a multiplication. So additions run along warm lines, and an entry that finds its place
+// taken goes to another line, not to its neighbours' places: with a table that is mostly empty, a
+// search ends at its first look and a removal finds nothing to close up, both of which a branch
+// predictor learns.
 #pragma once
 
 #include <bit>
@@ -18,7 +21,7 @@ class ReferenceTable {
  public:
   static constexpr std::uint32_t kEmpty = 0;  // the pool's kNil: never a node
 
-  // At most half full at `entries_max` entries: linear probing then looks at 1.5 slots on average.
+  // At most half full at `entries_max` entries: a search then looks at 1.5 slots on average.
   explicit ReferenceTable(std::uint32_t entries_max)
       : slots_(std::bit_ceil(std::size_t{entries_max} * 2 < kLineSlots * 2
                                  ? kLineSlots * 2
@@ -36,7 +39,7 @@ class ReferenceTable {
   template <class Same>
   std::size_t find(std::uint64_t reference, Same same) const noexcept {
     const std::uint32_t tag = tag_of(reference);
-    for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
+    for (std::size_t at = home(tag);; at = (at + kStep) & mask_) {
       const Slot slot = slots_[at];
       if (slot.node == kEmpty || (slot.tag == tag && same(slot.node))) return at;
     }
@@ -48,7 +51,7 @@ class ReferenceTable {
     const std::size_t at = home(tag);
     if (slots_[at].tag == tag) [[likely]]
       return slots_[at].node;
-    const std::size_t next = (at + 1) & mask_;
+    const std::size_t next = (at + kStep) & mask_;
     return slots_[next].tag == tag ? slots_[next].node : kEmpty;
   }
 
@@ -62,9 +65,10 @@ class ReferenceTable {
   // Closes the hole by moving later entries of the run back, so that no tombstones gather. A tag
   // holds its own home, hence no node is read.
   void erase_at(std::size_t hole) noexcept {
-    for (std::size_t at = (hole + 1) & mask_; slots_[at].node != kEmpty; at = (at + 1) & mask_) {
-      const std::size_t from_home = (at - home(slots_[at].tag)) & mask_;
-      if (from_home < ((at - hole) & mask_)) continue;  // its home lies behind the hole: stays
+    for (std::size_t at = (hole + kStep) & mask_; slots_[at].node != kEmpty;
+         at = (at + kStep) & mask_) {
+      // In steps from its home; less than from the hole: its home lies behind the hole, it stays.
+      if (steps(home(slots_[at].tag), at) < steps(hole, at)) continue;
       slots_[hole] = slots_[at];
       hole = at;
     }
@@ -79,12 +83,22 @@ class ReferenceTable {
   static constexpr std::size_t kLineSlots = 8;
   static_assert(sizeof(Slot) * kLineSlots == 64);
 
+  // To the next line and the next place in it. Odd, so that a run visits every slot before it ends.
+  static constexpr std::size_t kStep = kLineSlots + 1;
+  static constexpr std::size_t kInverse = 0x8e38'e38e'38e3'8e39;  // kStep x kInverse = 1 mod 2^64
+  static_assert(kStep * kInverse == 1);
+  std::size_t steps(std::size_t from, std::size_t to) const noexcept {
+    return ((to - from) * kInverse) & mask_;
+  }
+
   static std::uint32_t tag_of(std::uint64_t reference) noexcept {
     std::uint64_t line = reference >> 3;
     line ^= line >> 32;
     line *= 0x9e37'79b9'7f4a'7c15;  // 2^64 / golden ratio: consecutive lines land far apart
+    // The place is mixed, too: references may be multiples of eight.
+    const std::uint64_t place = (reference ^ (line >> 29)) & 7;
     return (static_cast<std::uint32_t>(line >> 32) & ~std::uint32_t{7}) |
-           static_cast<std::uint32_t>(reference & 7);
+           static_cast<std::uint32_t>(place);
   }
   std::size_t home(std::uint32_t tag) const noexcept {
     // 64-bit shift: line_shift_ is at most 31 because there are at least two lines.

@@ -1,0 +1,177 @@
+// What a feed message costs from its bytes to the new best quote: decode plus full order book, with
+// the code that mdh runs (mdh/book_handler.hpp), on a generated recording.
+//
+//   decode_book [--quick] [--messages N] [--symbols N]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/cpu.hpp"
+#include "common/book/book.hpp"
+#include "common/clock/clock.hpp"
+#include "common/itch/binary_file.hpp"
+#include "common/itch/codec.hpp"
+#include "common/itch/generator.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "mdh/book_handler.hpp"
+#include "tests/bench/report.hpp"
+
+namespace tickpath {
+namespace {
+
+using Message = std::span<const std::byte>;
+using Messages = std::span<const Message>;
+
+struct Input {
+  std::vector<std::byte> bytes;
+  std::vector<Message> messages;
+  std::vector<Messages> bursts;  // what mdh takes from its socket at once
+};
+
+// Bursts as mdh sees them when it is busy: 16 packets (its default feed.batch) filled to the brim.
+constexpr std::size_t kBurstBytes = 16 * itch::mold::kMaxPacketBytes;
+
+Input make_input(std::uint32_t symbols, std::uint64_t messages) {
+  Input input;
+  itch::GeneratorOptions options;
+  options.symbols = symbols;
+  options.messages = messages;
+  input.bytes = itch::generate_framed(options);
+  itch::FrameCursor cursor(input.bytes);
+  for (Message message; cursor.next(message) == itch::FrameStatus::kMessage;)
+    input.messages.push_back(message);
+  const Messages all(input.messages);
+  for (std::size_t first = 0, at = 0, bytes = 0; at <= all.size(); ++at) {
+    if (at < all.size() && (at == first || bytes + all[at].size() + 2 <= kBurstBytes)) {
+      bytes += all[at].size() + 2;
+      continue;
+    }
+    input.bursts.push_back(all.subspan(first, at - first));
+    if (at == all.size()) break;
+    first = at--;
+    bytes = 0;
+  }
+  return input;
+}
+
+// The best quote of the symbol concerned: what mdh publishes with each message.
+[[gnu::always_inline]] inline std::uint64_t use(const book::BookSet& books,
+                                                const mdh::Event& event) {
+  const book::Quote bid = books.best(event.locate, Side::kBuy);
+  const book::Quote ask = books.best(event.locate, Side::kSell);
+  return bid.price + bid.shares + ask.price + ask.shares + event.shares;
+}
+
+enum class Mode { kBursts, kSingle };
+
+// ns a message over the whole recording, from an empty book. `checksum` keeps the work alive and
+// proves that all runs did the same.
+double run(const Input& input, Mode mode, std::uint64_t& checksum) {
+  const auto books = std::make_unique<book::BookSet>(book::Options{});
+  mdh::BookHandler handler(*books);
+  mdh::Lookahead lookahead(*books);
+  checksum = 0;
+  const std::uint64_t begin = tsc_now().value;
+  if (mode == Mode::kBursts) {
+    for (const Messages burst : input.bursts) {
+      lookahead.begin(burst);
+      for (std::size_t i = 0; i < burst.size(); ++i) {
+        lookahead.step(burst, i);
+        (void)itch::decode(burst[i], handler);
+        checksum += use(*books, handler.event());
+      }
+    }
+  } else {
+    for (const Message message : input.messages) {
+      (void)itch::decode(message, handler);
+      checksum += use(*books, handler.event());
+    }
+  }
+  const std::uint64_t ticks = tsc_now().value - begin;
+  return static_cast<double>(clock::TickConverter().to_ns({ticks})) /
+         static_cast<double>(input.messages.size());
+}
+
+void sample(const Input& input, bench::Samples& samples) {
+  const auto books = std::make_unique<book::BookSet>(book::Options{});
+  mdh::BookHandler handler(*books);
+  mdh::Lookahead lookahead(*books);
+  std::uint64_t checksum = 0;
+  for (const Messages burst : input.bursts) {
+    lookahead.begin(burst);
+    for (std::size_t i = 0; i < burst.size(); ++i) {
+      const std::uint64_t begin = tsc_now().value;
+      lookahead.step(burst, i);
+      (void)itch::decode(burst[i], handler);
+      checksum += use(*books, handler.event());
+      samples.add(tsc_now().value - begin);
+    }
+  }
+  if (checksum == 1) std::puts("");  // the work must not be optimised away
+}
+
+double decode_only(const Input& input) {
+  std::uint64_t checksum = 0;
+  const std::uint64_t begin = tsc_now().value;
+  for (const Message message : input.messages) {
+    (void)itch::decode(message, [&checksum](const auto& m) {
+      checksum += m.header.stock_locate + m.header.timestamp;
+    });
+  }
+  const std::uint64_t ticks = tsc_now().value - begin;
+  if (checksum == 1) std::puts("");
+  return static_cast<double>(clock::TickConverter().to_ns({ticks})) /
+         static_cast<double>(input.messages.size());
+}
+
+std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise) {
+  for (int i = 1; i + 1 < argc; ++i)
+    if (std::strcmp(argv[i], name) == 0) return std::strtoull(argv[i + 1], nullptr, 10);
+  return otherwise;
+}
+
+int main_of(int argc, char** argv) {
+  const bool quick = bench::is_quick(argc, argv);
+  const auto symbols =
+      static_cast<std::uint32_t>(option(argc, argv, "--symbols", quick ? 50 : 1'000));
+  const std::uint64_t count = option(argc, argv, "--messages", quick ? 50'000 : 5'000'000);
+  const int repeats = quick ? 2 : 5;
+  bench::print_environment("decode and book a feed message");
+  const Input input = make_input(symbols, count);
+  std::printf(
+      "generated: %zu messages, %u symbols, %zu bursts of %.0f messages on average\n",
+      input.messages.size(), symbols, input.bursts.size(),
+      static_cast<double>(input.messages.size()) / static_cast<double>(input.bursts.size()));
+
+  double best[2] = {1e9, 1e9};
+  double decoding = 1e9;
+  std::uint64_t checksums[2] = {0, 0};
+  for (int i = 0; i < repeats; ++i) {
+    decoding = std::min(decoding, decode_only(input));
+    best[0] = std::min(best[0], run(input, Mode::kBursts, checksums[0]));
+    best[1] = std::min(best[1], run(input, Mode::kSingle, checksums[1]));
+  }
+  if (checksums[0] != checksums[1]) {
+    std::puts("the two ways disagree: the book is broken");
+    return 1;
+  }
+  std::printf("whole recording, ns a message, best of %d (generated):\n", repeats);
+  std::printf("  decode only                          %6.1f\n", decoding);
+  std::printf("  decode and book, message by message  %6.1f\n", best[1]);
+  bench::print_against("  decode and book, in bursts (as mdh)", best[0], 60);
+
+  bench::Samples samples(input.messages.size());
+  sample(input, samples);
+  samples.print("one message in a burst", "generated; each sample includes one TSC read");
+  return 0;
+}
+
+}  // namespace
+}  // namespace tickpath
+
+int main(int argc, char** argv) { return tickpath::main_of(argc, argv); }

@@ -1,0 +1,311 @@
+#include <random>
+
+#include "tests/unit/mdh/feed_fixture.hpp"
+
+namespace tickpath::mdh::test {
+namespace {
+
+using wire::FeedState;
+using wire::TradingState;
+using wire::UpdateKind;
+
+TEST_F(FeedTest, PublishesEachMessageWithTheQuoteAfterIt) {
+  send({directory(7, "AAPL"), add(7, "AAPL", 1, 'B', 300, 99'0000)});
+  send({add(7, "AAPL", 2, 'S', 200, 100'0000), execute(7, 1, 100)});
+  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kFeedState, UpdateKind::kDirectory, UpdateKind::kAdd,
+                                  UpdateKind::kAdd, UpdateKind::kExecute}));
+  EXPECT_EQ(last().trace_id, 4u);
+  EXPECT_EQ(last().instrument_id, 0u);
+  EXPECT_EQ(last().price, 99'0000u);
+  EXPECT_EQ(last().shares, 100u);
+  EXPECT_EQ(last().side, Side::kBuy);
+  EXPECT_EQ(last().best_bid, 99'0000u);
+  EXPECT_EQ(last().best_bid_shares, 200u);
+  EXPECT_EQ(last().best_ask, 100'0000u);
+  EXPECT_EQ(last().best_ask_shares, 200u);
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
+}
+
+TEST_F(FeedTest, TellsEveryChangeOfAnOrder) {
+  send({add(7, "AAPL", 1, 'S', 300, 100'0000)});
+  sink.updates.clear();
+  send({encoded(itch::OrderExecutedWithPrice{.header = header(7),
+                                             .order_reference_number = 1,
+                                             .executed_shares = 50,
+                                             .execution_price = 101'0000}),
+        encoded(itch::OrderCancel{
+            .header = header(7), .order_reference_number = 1, .cancelled_shares = 50}),
+        encoded(itch::OrderReplace{.header = header(7),
+                                   .original_order_reference_number = 1,
+                                   .new_order_reference_number = 2,
+                                   .shares = 500,
+                                   .price = 99'0000}),
+        remove(7, 2)});
+  ASSERT_EQ(kinds(), (std::vector{UpdateKind::kExecute, UpdateKind::kCancel, UpdateKind::kReplace,
+                                  UpdateKind::kDelete}));
+  EXPECT_EQ(sink.updates[0].price, 101'0000u) << "the price of the execution, not of the order";
+  EXPECT_EQ(sink.updates[0].best_ask_shares, 250u);
+  EXPECT_EQ(sink.updates[1].best_ask_shares, 200u);
+  EXPECT_EQ(sink.updates[2].price, 99'0000u);
+  EXPECT_EQ(sink.updates[2].best_ask_shares, 500u);
+  EXPECT_EQ(sink.updates[3].shares, 500u);
+  EXPECT_EQ(sink.updates[3].best_ask, 0u);
+}
+
+TEST_F(FeedTest, TellsTradesThatLeaveTheBookAlone) {
+  send({directory(7, "AAPL"),
+        encoded(itch::NonCrossTrade{
+            .header = header(7), .shares = 30, .stock = "AAPL", .price = 98'0000}),
+        encoded(itch::CrossTrade{.header = header(7),
+                                 .shares = std::uint64_t{1} << 40,
+                                 .stock = "AAPL",
+                                 .cross_price = 97'0000})});
+  EXPECT_EQ(sink.updates[2].kind, UpdateKind::kTrade);
+  EXPECT_EQ(sink.updates[2].shares, 30u);
+  EXPECT_EQ(last().kind, UpdateKind::kTrade);
+  EXPECT_EQ(last().shares, 0xffff'ffffu);
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.last_trade_price, 97'0000u);
+}
+
+TEST_F(FeedTest, AnnouncesAnInstrumentThatNoDirectoryMessageNamed) {
+  send({add(9, "ZZZ", 1, 'B', 1, 5)});
+  EXPECT_EQ(kinds(),
+            (std::vector{UpdateKind::kFeedState, UpdateKind::kDirectory, UpdateKind::kAdd}));
+  EXPECT_EQ(sink.rows.at(0).name(), "ZZZ");
+  send({directory(9, "ZZZ")});
+  EXPECT_EQ(sink.rows.at(0).round_lot_shares, 100u);
+  EXPECT_EQ(feed.counters().instruments.get(), 1u);
+}
+
+TEST_F(FeedTest, CarriesTheTradingStateOfEachInstrument) {
+  send({trading(7, "AAPL", 'T'), trading(8, "MSFT", 'H')});
+  EXPECT_EQ(last().kind, UpdateKind::kTradingState);
+  EXPECT_EQ(last().trading_state(), TradingState::kHalted);
+  send({add(7, "AAPL", 1, 'B', 1, 5)});
+  EXPECT_EQ(last().trading_state(), TradingState::kTrading);
+  const auto halt = [](char market, char action) {
+    return encoded(itch::OperationalHalt{.header = header(7),
+                                         .stock = "AAPL",
+                                         .market_code = market,
+                                         .operational_halt_action = action});
+  };
+  send({halt('B', 'H')});
+  EXPECT_EQ(last().trading_state(), TradingState::kTrading) << "another market's halt";
+  send({halt('Q', 'H')});
+  EXPECT_EQ(last().trading_state(), TradingState::kHalted);
+  send({halt('Q', 'T')});
+  EXPECT_EQ(last().trading_state(), TradingState::kTrading);
+}
+
+TEST_F(FeedTest, KeepsTenLevelsInImages) {
+  std::vector<Bytes> messages;
+  for (std::uint32_t i = 0; i < 15; ++i) {
+    messages.push_back(add(7, "AAPL", 1 + i, 'B', 10 + i, 1'000 + i * 100));
+    messages.push_back(add(7, "AAPL", 100 + i, 'S', 20 + i, 9'000 - i * 100));
+  }
+  messages.push_back(add(7, "AAPL", 200, 'B', 5, 2'400));
+  send(messages);
+  EXPECT_GT(sink.dirty[0], 0);
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.bids[0], (wire::ImageLevel{2'400, 29, 2}));
+  EXPECT_EQ(image.bids[9], (wire::ImageLevel{1'500, 15, 1}));
+  EXPECT_EQ(image.asks[0], (wire::ImageLevel{7'600, 34, 1}));
+  EXPECT_EQ(image.asks[9], (wire::ImageLevel{8'500, 25, 1}));
+  EXPECT_EQ(image.trace_id, 31u);
+  EXPECT_EQ(image.feed_state(), FeedState::kGood);
+}
+
+TEST_F(FeedTest, MarksEveryBookStaleAtAGapAndGoesOn) {
+  send({add(7, "AAPL", 1, 'B', 1, 500)});
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
+  next += 5;
+  sink.dirty.clear();
+  send({add(7, "AAPL", 2, 'B', 1, 600)});
+  EXPECT_EQ(sink.updates[sink.updates.size() - 2].kind, UpdateKind::kFeedState);
+  EXPECT_EQ(sink.updates[sink.updates.size() - 2].instrument_id, wire::kNoInstrument);
+  EXPECT_EQ(last().feed_state(), FeedState::kStale);
+  EXPECT_EQ(last().best_bid, 600u);
+  EXPECT_EQ(feed.counters().gaps.get(), 1u);
+  EXPECT_EQ(feed.counters().missed_messages.get(), 5u);
+  EXPECT_EQ(sink.dirty.count(0), 1u);
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.feed_state(), FeedState::kStale);
+}
+
+TEST_F(FeedTest, DropsDuplicatesWithoutATrace) {
+  const Bytes first = packet("S", 1, {add(7, "AAPL", 1, 'B', 1, 500), remove(7, 1)});
+  deliver(first);
+  const std::size_t before = sink.updates.size();
+  deliver(first);
+  EXPECT_EQ(sink.updates.size(), before);
+  EXPECT_EQ(feed.counters().duplicate_packets.get(), 1u);
+  deliver(packet("S", 2, {remove(7, 1), add(7, "AAPL", 3, 'B', 1, 500)}));
+  EXPECT_EQ(sink.updates.size(), before + 1) << "only the part that is new";
+  EXPECT_EQ(last().trace_id, 3u);
+  EXPECT_EQ(feed.counters().duplicate_messages.get(), 3u);
+  EXPECT_EQ(feed.books().count(book::Status::kUnknownReference), 0u);
+}
+
+TEST_F(FeedTest, DropsMalformedPacketsWholeAndThenSeesTheGap) {
+  send({add(7, "AAPL", 1, 'B', 1, 500)});
+  Bytes bad = packet("S", 2, {add(7, "AAPL", 2, 'B', 1, 600), add(7, "AAPL", 3, 'B', 1, 700)});
+  for (std::size_t length = 0; length < bad.size(); ++length)
+    deliver(Bytes(bad.begin(), bad.begin() + static_cast<std::ptrdiff_t>(length)));
+  EXPECT_EQ(feed.counters().malformed_packets.get(), bad.size());
+  EXPECT_EQ(feed.books().orders_resting(), 1u);
+  EXPECT_EQ(feed.state(), FeedState::kGood);
+  bad.push_back(std::byte{0});
+  deliver(bad);
+  EXPECT_EQ(feed.books().orders_resting(), 1u) << "bytes behind the last message";
+  next = 4;
+  send({remove(7, 1)});
+  EXPECT_EQ(feed.state(), FeedState::kStale);
+}
+
+TEST_F(FeedTest, PassesOverMessagesItDoesNotKnowAndKeepsTheNumbersGapless) {
+  Bytes longer = add(7, "AAPL", 1, 'B', 1, 500);
+  longer.push_back(std::byte{0});
+  send({Bytes{}, Bytes{std::byte{'z'}}, longer, add(7, "AAPL", 2, 'B', 1, 500)});
+  EXPECT_EQ(feed.counters().malformed_messages.get(), 3u);
+  ASSERT_GE(sink.updates.size(), 5u);
+  EXPECT_EQ(sink.updates[1].kind, UpdateKind::kInformation);
+  EXPECT_EQ(sink.updates[1].instrument_id, wire::kNoInstrument);
+  EXPECT_EQ(last().trace_id, 4u);
+  EXPECT_EQ(last().best_bid_shares, 1u);
+}
+
+TEST_F(FeedTest, CarriesWhatTheBookRefusesAsInformation) {
+  send({directory(7, "AAPL"), execute(7, 99, 1)});
+  EXPECT_EQ(last().kind, UpdateKind::kInformation);
+  EXPECT_EQ(last().instrument_id, 0u);
+  send({add(7, "AAPL", 1, 'B', 10, 500), execute(7, 1, 11)});
+  EXPECT_EQ(last().kind, UpdateKind::kExecute);
+  EXPECT_EQ(last().shares, 10u) << "what there was";
+  EXPECT_EQ(last().best_bid, 0u);
+  EXPECT_EQ(feed.books().count(book::Status::kSharesExceeded), 1u);
+  EXPECT_EQ(feed.state(), FeedState::kGood);
+}
+
+TEST_F(FeedTest, ClearsTheBooksWhenTheSessionChanges) {
+  send({directory(7, "AAPL"), add(7, "AAPL", 1, 'B', 10, 500), directory(8, "MSFT")});
+  next += 1;  // a gap, which the new session makes good
+  send({trading(7, "AAPL", 'T')});
+  sink.updates.clear();
+  deliver(packet("T", 1, {add(8, "AAPL", 1, 'S', 20, 600)}));
+  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kBookCleared, UpdateKind::kFeedState,
+                                  UpdateKind::kDirectory, UpdateKind::kAdd}));
+  EXPECT_EQ(last().instrument_id, 0u) << "the symbol keeps its id";
+  EXPECT_EQ(last().best_bid, 0u);
+  EXPECT_EQ(last().best_ask, 600u);
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
+  EXPECT_EQ(last().trading_state(), TradingState::kUnknown);
+  EXPECT_EQ(sink.rows.at(0).feed_locate, 8u);
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  feed.books().verify();
+}
+
+TEST_F(FeedTest, KeepsItsSessionWhenADamagedPacketClaimsAnother) {
+  send({add(7, "AAPL", 1, 'B', 10, 500)});
+  Bytes other = packet("OTHER", 1, {add(7, "AAPL", 1, 'B', 10, 700)});
+  other.pop_back();
+  deliver(other);
+  EXPECT_EQ(feed.books().orders_resting(), 1u);
+  EXPECT_EQ(feed.counters().sessions.get(), 1u);
+}
+
+TEST_F(FeedTest, EndsWithTheSession) {
+  send({add(7, "AAPL", 1, 'B', 10, 500)});
+  deliver(packet("S", 2, {}));
+  EXPECT_EQ(feed.counters().heartbeats.get(), 1u);
+  deliver(end_of_session("S", 2));
+  deliver(end_of_session("S", 2));
+  EXPECT_EQ(last().kind, UpdateKind::kFeedState);
+  EXPECT_EQ(last().feed_state(), FeedState::kEnded);
+  EXPECT_EQ(sink.updates.size(), 4u) << "told once";
+}
+
+TEST_F(FeedTest, CountsSilenceAsStaleUntilTheFeedResumes) {
+  feed.on_time({~std::uint64_t{0} - 1});
+  EXPECT_EQ(feed.state(), FeedState::kUnknown) << "nothing was heard yet: nothing fell silent";
+  send({add(7, "AAPL", 1, 'B', 10, 500)});
+  const TscTicks second = clock::TickConverter().from_ns(1'000'000'000);
+  feed.on_time(tsc_now());
+  EXPECT_EQ(feed.state(), FeedState::kGood);
+  feed.on_time({tsc_now().value + 2 * second.value});
+  feed.on_time({tsc_now().value + 3 * second.value});
+  EXPECT_EQ(feed.state(), FeedState::kStale);
+  EXPECT_EQ(feed.counters().silences.get(), 1u);
+  deliver(packet("S", 2, {}));
+  EXPECT_EQ(feed.state(), FeedState::kGood);
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
+}
+
+class FullBook : public FeedTest {
+ protected:
+  FullBook() : FeedTest(tiny()) {}
+  static FeedOptions tiny() {
+    FeedOptions options = small_options();
+    options.instruments_max = 2;
+    options.book.orders_max = 2;
+    return options;
+  }
+};
+
+TEST_F(FullBook, MarksTheInstrumentStaleThatAnOrderFindsNoRoomIn) {
+  send({add(1, "A", 1, 'B', 1, 500), add(2, "B", 2, 'B', 1, 500), add(2, "B", 3, 'B', 1, 600)});
+  EXPECT_EQ(last().kind, UpdateKind::kFeedState);
+  EXPECT_EQ(last().instrument_id, 1u);
+  EXPECT_EQ(last().feed_state(), FeedState::kStale);
+  send({execute(1, 1, 1)});
+  EXPECT_EQ(last().feed_state(), FeedState::kGood) << "the other instrument is in order";
+  EXPECT_EQ(feed.books().count(book::Status::kOrdersFull), 1u);
+}
+
+TEST_F(FullBook, GoesOnWithoutRoomInTheDirectory) {
+  send({add(1, "A", 1, 'B', 1, 500), directory(2, "B"), directory(3, "C"),
+        add(3, "C", 2, 'B', 1, 500)});
+  EXPECT_EQ(feed.counters().unlisted.get(), 2u);
+  EXPECT_EQ(last().instrument_id, wire::kNoInstrument);
+  EXPECT_EQ(last().trace_id, 4u);
+}
+
+TEST_F(FeedTest, HandlesABurstAsItWouldHandleItsPacketsOneByOne) {
+  std::mt19937_64 random(7);
+  VectorSink other_sink;
+  Feed other(small_options(), other_sink, trace, log);
+  std::vector<Bytes> burst;
+  std::uint64_t sequence = 1;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<Bytes> messages;
+    for (std::uint64_t n = random() % 6; n > 0; --n) {
+      const auto locate = static_cast<std::uint16_t>(random() % 5);
+      const std::uint64_t reference = random() % 300;
+      if (random() % 2 == 0)
+        messages.push_back(add(locate, "SYM", reference, random() % 2 == 0 ? 'B' : 'S', 10,
+                               static_cast<std::uint32_t>(100 + random() % 20)));
+      else if (random() % 2 == 0)
+        messages.push_back(remove(locate, reference));
+      else
+        messages.push_back(execute(locate, reference, static_cast<std::uint32_t>(random() % 12)));
+    }
+    burst.push_back(packet("S", sequence, messages));
+    if (random() % 10 != 0) sequence += messages.size();
+  }
+  for (const Bytes& bytes : burst) {
+    feed.collect(bytes, {});
+    other.on_packet(bytes, {});
+  }
+  feed.process();
+  ASSERT_EQ(sink.updates.size(), other_sink.updates.size());
+  for (std::size_t i = 0; i < sink.updates.size(); ++i)
+    ASSERT_EQ(std::memcmp(&sink.updates[i], &other_sink.updates[i], sizeof(wire::BookUpdate)), 0)
+        << i;
+  feed.books().verify();
+}
+
+}  // namespace
+}  // namespace tickpath::mdh::test
