@@ -1,0 +1,157 @@
+// mdh's book against an independent answer: an hour of AAPL as LOBSTER published it, order by
+// order, and LOBSTER's own 30-level book after each event.
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/itch/recording.hpp"
+#include "tests/unit/mdh/feed_fixture.hpp"
+#include "tests/unit/mdh/zip_member.hpp"
+
+namespace tickpath::mdh::test {
+namespace {
+
+std::filesystem::path lobster_folder() {
+  if (const char* folder = std::getenv("TICKPATH_DATA"))
+    return std::filesystem::path(folder) / "lobster";
+  const char* source = std::getenv("TICKPATH_SOURCE");
+  return std::filesystem::path(source == nullptr ? "." : source) / "../shared/data/lobster";
+}
+
+// Splits off the text up to `separator`.
+std::string_view take(std::string_view& text, char separator) {
+  const std::size_t end = text.find(separator);
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return taken;
+}
+
+std::int64_t integer(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// "34200.004241176": seconds with up to nine decimals.
+std::uint64_t nanoseconds(std::string_view text) {
+  const std::string_view seconds = take(text, '.');
+  std::string fraction(text);
+  fraction.resize(9, '0');
+  return static_cast<std::uint64_t>(integer(seconds)) * 1'000'000'000 +
+         static_cast<std::uint64_t>(integer(fraction));
+}
+
+// One row of LOBSTER's book: ask price, ask size, bid price, bid size, and so on by level.
+struct Answer {
+  std::uint64_t time_ns = 0;
+  std::array<wire::ImageLevel, wire::kImageLevels> asks{};
+  std::array<wire::ImageLevel, wire::kImageLevels> bids{};
+};
+
+Answer parse_row(std::uint64_t time_ns, std::string_view row) {
+  Answer answer{time_ns, {}, {}};
+  for (std::size_t i = 0; i < wire::kImageLevels; ++i)
+    for (auto* side : {&answer.asks, &answer.bids}) {
+      const auto price = static_cast<std::uint32_t>(integer(take(row, ',')));
+      const auto shares = static_cast<std::uint32_t>(integer(take(row, ',')));
+      (*side)[i] = {price, shares, 0};
+    }
+  return answer;
+}
+
+// Every `stride`-th row, moved on to the last row of the same time: only then does a time name one
+// state of the book.
+std::vector<Answer> sampled_answers(const std::filesystem::path& archive, std::size_t stride) {
+  const testing::ZipArchive zip(archive);
+  const std::string message_text = zip.member("message_30.csv");
+  const std::string book_text = zip.member("orderbook_30.csv");
+  std::string_view messages = message_text;
+  std::string_view rows = book_text;
+  std::vector<Answer> answers;
+  bool due = false;
+  for (std::size_t number = 0; !messages.empty() && !rows.empty(); ++number) {
+    std::string_view message = take(messages, '\n');
+    const std::string_view row = take(rows, '\n');
+    const std::string_view time = take(message, ',');
+    due = due || number % stride == stride - 1;
+    std::string_view following = messages;
+    if (!due || take(following, ',') == time) continue;
+    answers.push_back(parse_row(nanoseconds(time), row));
+    due = false;
+  }
+  return answers;
+}
+
+std::size_t agreeing_levels(const Answer& answer, const wire::BookImage& image) {
+  for (std::size_t i = 0; i < wire::kImageLevels; ++i)
+    if (image.asks[i].price != answer.asks[i].price ||
+        image.asks[i].shares != answer.asks[i].shares ||
+        image.bids[i].price != answer.bids[i].price ||
+        image.bids[i].shares != answer.bids[i].shares)
+      return i;
+  return wire::kImageLevels;
+}
+
+class LobsterBook : public FeedTest {
+ protected:
+  LobsterBook() : FeedTest(roomy()) {}
+  static FeedOptions roomy() {
+    FeedOptions options = small_options();
+    options.book = {.orders_max = 65'536, .levels_max = 16'384};
+    return options;
+  }
+};
+
+TEST_F(LobsterBook, AgreesWithThirtyLevelsThatLobsterReconstructed) {
+  const std::filesystem::path folder = lobster_folder();
+  const auto recorded = folder / "AAPL_2012-06-21_message_50.csv.gz";
+  const auto archive = folder / "AAPL_2012-06-21_book_30.zip";
+  if (!std::filesystem::exists(recorded) || !std::filesystem::exists(archive))
+    GTEST_SKIP() << folder << " is not there: set TICKPATH_DATA to the recordings' folder";
+  const std::vector<Answer> answers = sampled_answers(archive, 20);
+  ASSERT_GT(answers.size(), 4'200u);
+
+  const auto recording = itch::open_recording(recorded);
+  std::size_t next_answer = 0;
+  std::size_t best = 0;
+  std::size_t five = 0;
+  std::size_t ten = 0;
+  const auto compare_before = [&](std::uint64_t time_ns) {
+    for (; next_answer < answers.size() && answers[next_answer].time_ns < time_ns; ++next_answer) {
+      wire::BookImage image{};
+      feed.fill_image(0, image);
+      const std::size_t levels = agreeing_levels(answers[next_answer], image);
+      best += levels >= 1 ? 1 : 0;
+      five += levels >= 5 ? 1 : 0;
+      ten += levels >= 10 ? 1 : 0;
+    }
+  };
+  itch::RecordedMessage message;
+  while (recording->next(message) == itch::ReadStatus::kMessage) {
+    compare_before(message.timestamp_ns);
+    sink.updates.clear();
+    send({Bytes(message.bytes.begin(), message.bytes.end())});
+  }
+  compare_before(~std::uint64_t{0});
+  feed.books().verify();
+
+  const auto percent = [&](std::size_t count) {
+    return 100.0 * static_cast<double>(count) / static_cast<double>(answers.size());
+  };
+  std::printf(
+      "samples %zu: agreement at the best level %.2f %%, levels 1-5 %.2f %%, 1-10 %.2f %%\n",
+      answers.size(), percent(best), percent(five), percent(ten));
+  EXPECT_GE(percent(best), 99.8);
+  EXPECT_GE(percent(ten), 97.0);
+  EXPECT_EQ(feed.books().count(book::Status::kUnknownReference), 0u);
+  EXPECT_EQ(feed.counters().malformed_messages.get(), 0u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+}
+
+}  // namespace
+}  // namespace tickpath::mdh::test
