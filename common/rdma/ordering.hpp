@@ -27,10 +27,12 @@ inline std::uint64_t load_placed(const std::uint64_t& word) noexcept {
       .load(std::memory_order_acquire);
 }
 
-// Orders reads of a record before a second look at its sequence word: the after-check of a copy
-// that a lapping peer may have overwritten meanwhile.
+// Orders reads of a record before a second look at a word that tells whether the peer has begun to
+// overwrite it: the slot before it in a ring (RC ordering: written before this one), a version.
 //
-//   copy(slot.payload); recheck_fence(); if (load_placed(slot.sequence) != expected) torn();
+//   copy(slot.payload);
+//   recheck_fence();
+//   if (load_placed(slot_before.sequence) >= expected) lapped();
 inline void recheck_fence() noexcept {
   // Pairs with the order of the peer's stores: without it the second look could be taken before
   // the copy, and a torn copy would pass.

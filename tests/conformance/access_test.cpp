@@ -1,0 +1,150 @@
+// Rights and bounds: what a peer may not do fails, and ends the queue pair on both sides.
+#include <functional>
+
+#include "tests/conformance/provider_fixture.hpp"
+
+namespace tickpath::rdma::conformance {
+namespace {
+
+struct Forbidden {
+  const char* what;
+  std::function<void(WorkRequest&)> spoil;
+  Opcode opcode = Opcode::kWrite;
+  std::size_t remote = kFull;
+};
+
+class ForbiddenRequest {
+ public:
+  static std::vector<Forbidden> all() {
+    const auto nothing = [](WorkRequest&) {};
+    return {
+        {"a wrong rkey", [](WorkRequest& r) { r.rkey ^= 0x40; }},
+        {"an rkey of zero", [](WorkRequest& r) { r.rkey = 0; }},
+        {"an rkey of a region that does not exist", [](WorkRequest& r) { r.rkey |= 0xf; }},
+        {"an address before the region", [](WorkRequest& r) { r.remote_address -= 8; }},
+        {"an end behind the region",
+         [](WorkRequest& r) { r.remote_address += kMainBytes - r.length_bytes + 8; }},
+        {"an address far away", [](WorkRequest& r) { r.remote_address += 1ull << 40; }},
+        {"an end beyond the address space",
+         [](WorkRequest& r) { r.remote_address = ~std::uint64_t{7}; }},
+        {"a length that wraps", [](WorkRequest& r) { r.remote_address = ~std::uint64_t{0} - 63; }},
+        {"a WRITE through a narrowed grant", nothing, Opcode::kWrite, kNarrowed},
+        {"a WRITE to a read-only region", nothing, Opcode::kWrite, kReadOnly},
+        {"a WRITE_WITH_IMM to a read-only region", nothing, Opcode::kWriteWithImm, kReadOnly},
+        {"a FETCH_ADD on a read-only region", nothing, Opcode::kFetchAdd, kReadOnly},
+        {"a COMPARE_SWAP on a region without atomics", nothing, Opcode::kCompareSwap, kWriteOnly},
+        {"a READ of a write-only region", nothing, Opcode::kRead, kWriteOnly},
+        {"a READ with a wrong rkey", [](WorkRequest& r) { r.rkey ^= 0x80; }, Opcode::kRead},
+        {"a FETCH_ADD behind the region", [](WorkRequest& r) { r.remote_address += kMainBytes; },
+         Opcode::kFetchAdd},
+    };
+  }
+};
+
+TEST_P(Fabric, FailsWhatThePeerDidNotAllow) {
+  peer_.ask("listen " + address_);
+  EndpointOptions options;
+  options.initial_receives = 2;
+  std::size_t index = 0;
+  for (const Forbidden& each : ForbiddenRequest::all()) {
+    SCOPED_TRACE(each.what);
+    peer_.tell("accept initial_receives=1");
+    mine_.connect(address_, options, "hello");
+    peer_.answer();
+    peer_.ask("fill main 0 64 5");
+    WorkRequest request = mine_.request(each.opcode, 1, 0, 8, each.remote, 0, 0);
+    each.spoil(request);
+    post(request);
+    // The failure first, although unsignalled; then the receives are flushed.
+    expect_done(1, CompletionStatus::kRemoteAccess);
+    expect_done(kFirstReceiveId, CompletionStatus::kFlushed);
+    expect_done(kFirstReceiveId + 1, CompletionStatus::kFlushed);
+    EXPECT_EQ(mine_.queue_pair().state(), QueuePairState::kError);
+    EXPECT_NE(mine_.queue_pair().error_text().find("access"), std::string::npos);
+    EXPECT_EQ(mine_.queue_pair().post_send(mine_.request(Opcode::kWrite, 2, 0, 8, kFull, 0, 0)),
+              PostStatus::kNotReady);
+    EXPECT_EQ(mine_.post_receive(1, 0, 64), PostStatus::kNotReady);
+    // The other side fails too, and nothing was touched.
+    EXPECT_EQ(peer_.ask("poll 1 5000").substr(0, 9), "1 1000:3:");
+    EXPECT_EQ(peer_.ask("state").substr(0, 5), "error");
+    EXPECT_EQ(peer_.ask("word 0"), std::to_string(0x0505050505050505u));
+    mine_.use(++index);
+  }
+}
+
+TEST_P(Fabric, AllowsExactlyWhatWasGranted) {
+  connect();
+  peer_.ask("fill read-only 0 64 9");
+  post(mine_.request(Opcode::kRead, 1, 0, 64, kReadOnly, 0, kSignaled));
+  expect_done(1);
+  EXPECT_EQ(std::to_integer<int>(mine_.memory().data()[63]), 9);
+  post(mine_.request(Opcode::kRead, 2, 0, 8, kNarrowed, kMainBytes - 8, kSignaled));
+  expect_done(2);
+  post(mine_.request(Opcode::kWrite, 3, 0, 64, kWriteOnly, kSmallBytes - 64, kSignaled));
+  expect_done(3);
+  EXPECT_EQ(peer_sum("write-only", kSmallBytes - 64, 64),
+            std::to_string(local_sum(mine_.memory().data(), 64)));
+  post(mine_.request(Opcode::kWrite, 4, 0, 8, kFull, kMainBytes - 8, kSignaled));
+  expect_done(4);
+}
+
+TEST_P(Fabric, FailsARequestWhoseLocalBytesAreNotItsOwn) {
+  peer_.ask("listen " + address_);
+  const std::function<void(WorkRequest&)> spoils[] = {
+      [](WorkRequest& r) { r.lkey = 0; },
+      [](WorkRequest& r) { r.lkey ^= 0x10000; },
+      [](WorkRequest& r) { r.local_address = static_cast<const char*>(r.local_address) - 1; },
+      [](WorkRequest& r) {
+        r.local_address = static_cast<const char*>(r.local_address) + kMainBytes;
+      },
+      [this](WorkRequest& r) {  // readable, but a READ writes it
+        r.opcode = Opcode::kRead;
+        r.local_address = mine_.unwritable().data();
+        r.lkey = mine_.unwritable().lkey();
+      },
+  };
+  std::size_t index = 0;
+  for (const auto& spoil : spoils) {
+    SCOPED_TRACE(index);
+    peer_.tell("accept");
+    mine_.connect(address_, {}, "hello");
+    peer_.answer();
+    WorkRequest request = mine_.request(Opcode::kWrite, 1, 0, 64, kFull, 0, 0);
+    spoil(request);
+    post(request);
+    expect_done(1, CompletionStatus::kLocalProtection);
+    EXPECT_EQ(mine_.queue_pair().state(), QueuePairState::kError);
+    mine_.use(++index);
+  }
+}
+
+TEST_P(Fabric, FailsAReceiveIntoMemoryThatIsNotItsOwn) {
+  QueuePair& queue_pair = connect();
+  ASSERT_EQ(queue_pair.post_receive({.wr_id = 8,
+                                     .local_address = mine_.unwritable().data(),
+                                     .length_bytes = 64,
+                                     .lkey = mine_.unwritable().lkey()}),
+            PostStatus::kOk);
+  peer_.ask("send 1 0 8 1");
+  expect_done(8, CompletionStatus::kLocalProtection);
+  EXPECT_TRUE(becomes_error());
+}
+
+TEST_P(Fabric, FlushesTheRequestsBehindAFailedOne) {
+  connect();
+  post(mine_.request(Opcode::kSend, 1, 0, 8, kFull, 0, kSignaled));  // waits for a receive
+  WorkRequest bad = mine_.request(Opcode::kWrite, 2, 0, 8, kFull, 0, 0);
+  bad.rkey ^= 0x100;
+  post(bad);
+  post(mine_.request(Opcode::kWrite, 3, 0, 8, kFull, 0, 0));
+  post(mine_.request(Opcode::kSend, 4, 0, 8, kFull, 0, kSignaled));
+  EXPECT_TRUE(mine_.poll(1, 20).empty());
+  peer_.ask("receive 1 0 64");
+  expect_done(1);
+  expect_done(2, CompletionStatus::kRemoteAccess);
+  expect_done(3, CompletionStatus::kFlushed);
+  expect_done(4, CompletionStatus::kFlushed);
+}
+
+}  // namespace
+}  // namespace tickpath::rdma::conformance

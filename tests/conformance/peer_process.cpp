@@ -1,0 +1,85 @@
+#include <array>
+#include <csignal>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/provider_fixture.hpp"
+
+namespace tickpath::rdma::conformance {
+
+PeerProcess::PeerProcess(const std::string& provider) {
+  std::array<int, 2> down{}, up{};
+  if (::pipe2(down.data(), O_CLOEXEC) != 0 || ::pipe2(up.data(), O_CLOEXEC) != 0) {
+    throw SystemError("pipe2", errno);
+  }
+  const std::string path =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "conformance_peer").string();
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::dup2(down[0], STDIN_FILENO);
+    ::dup2(up[1], STDOUT_FILENO);
+    ::execl(path.c_str(), path.c_str(), provider.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(down[0]);
+  ::close(up[1]);
+  to_peer_ = down[1];
+  from_peer_ = up[0];
+  answer();  // it says "ok" when its device is open
+}
+
+PeerProcess::~PeerProcess() {
+  ::close(to_peer_);  // end of input: it leaves, unless it hangs
+  ::close(from_peer_);
+  for (int waited_ms = 0; waited_ms < 2000; waited_ms += 2) {
+    if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
+    ::usleep(2000);
+  }
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+void PeerProcess::tell(const std::string& command) {
+  const std::string line = command + "\n";
+  ASSERT_EQ(::write(to_peer_, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+}
+
+std::string PeerProcess::read_line(int timeout_ms) {
+  for (;;) {
+    const std::size_t end = buffered_.find('\n');
+    if (end != std::string::npos) {
+      const std::string line = buffered_.substr(0, end);
+      buffered_.erase(0, end + 1);
+      return line;
+    }
+    pollfd waiting{from_peer_, POLLIN, 0};
+    if (::poll(&waiting, 1, timeout_ms) != 1) return "error the peer process does not answer";
+    std::array<char, 4096> bytes;
+    const ssize_t got = ::read(from_peer_, bytes.data(), bytes.size());
+    if (got <= 0) return "error the peer process ended";
+    buffered_.append(bytes.data(), static_cast<std::size_t>(got));
+  }
+}
+
+std::string PeerProcess::answer(int timeout_ms) {
+  const std::string line = read_line(timeout_ms);
+  if (line == "ok") return "";
+  if (line.rfind("ok ", 0) == 0) return line.substr(3);
+  ADD_FAILURE() << "the peer answered: " << line;
+  return line;
+}
+
+std::string PeerProcess::ask_error(const std::string& command) {
+  tell(command);
+  const std::string line = read_line(60'000);
+  EXPECT_EQ(line.rfind("error ", 0), 0u) << line;
+  return line.substr(std::min<std::size_t>(6, line.size()));
+}
+
+void PeerProcess::signal(int number) { ::kill(pid_, number); }
+
+}  // namespace tickpath::rdma::conformance

@@ -1,0 +1,75 @@
+// The parametrised suite: every test runs once for each provider, with the peer in a process of its
+// own that does what the test tells it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include "tests/conformance/endpoint.hpp"
+
+namespace tickpath::rdma::conformance {
+
+struct Provider {
+  const char* name;
+  std::string (*new_address)();  // a fresh one that a listener can bind
+};
+void PrintTo(const Provider& provider, std::ostream* out);
+
+// The peer_main.cpp process. Commands are lines; every command is answered by one line.
+class PeerProcess {
+ public:
+  explicit PeerProcess(const std::string& provider);
+  ~PeerProcess();
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  // Without waiting; answer() later gives the reply. One command may be under way at a time.
+  void tell(const std::string& command);
+  // What follows "ok"; the whole line (and a test failure) otherwise.
+  std::string answer(int timeout_ms = 60'000);
+  std::string ask(const std::string& command) {
+    tell(command);
+    return answer();
+  }
+  // Answer expected to begin with "error": the text after it.
+  std::string ask_error(const std::string& command);
+  void signal(int number);  // SIGKILL, SIGSTOP, SIGCONT
+  pid_t pid() const { return pid_; }
+
+ private:
+  std::string read_line(int timeout_ms);
+
+  pid_t pid_ = -1;
+  int to_peer_ = -1;
+  int from_peer_ = -1;
+  std::string buffered_;
+};
+
+class Fabric : public testing::TestWithParam<Provider> {
+ protected:
+  Fabric();
+
+  // Connects `mine` to the peer's listener; the peer accepts with these options ("key=value ...").
+  QueuePair& connect(const EndpointOptions& options = {}, const std::string& peer_options = "");
+
+  // Posts on the current queue pair; a test failure if refused.
+  void post(const WorkRequest& request);
+  // Exactly one completion, waited for.
+  Completion one(int timeout_ms = 5000);
+  void expect_done(std::uint64_t wr_id, CompletionStatus status = CompletionStatus::kSuccess);
+  // Waits until the queue pair is in error; false after five seconds.
+  bool becomes_error();
+  std::uint64_t local_sum(const std::byte* data, std::size_t length);
+  void fill_pattern(std::size_t offset, std::size_t length, unsigned seed);
+  std::string peer_sum(const std::string& region, std::size_t offset, std::size_t length);
+
+  std::string address_;
+  Endpoint mine_;
+  PeerProcess peer_;
+};
+
+}  // namespace tickpath::rdma::conformance
