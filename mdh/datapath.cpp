@@ -103,7 +103,8 @@ void MdhDatapath::finish() noexcept {
 
 bool MdhDatapath::arm() noexcept {
   publisher_.arm();
-  return !turn();
+  const bool worked = turn();
+  return !worked && !publisher_.busy();
 }
 
 void MdhDatapath::woken() noexcept {

@@ -58,6 +58,7 @@ HeartbeatMonitor::HeartbeatMonitor(rdma::Device& device, const HeartbeatOptions&
 void HeartbeatMonitor::attach(Connection& connection, const rdma::RemoteRegion& region,
                               std::uint64_t now_ns) noexcept {
   connection_ = &connection;
+  connection.remove_sink(*this);  // attached to it before
   tag_ = connection.add_sink(*this);
   request_.rkey = region.rkey;
   request_.remote_address = region.address;

@@ -4,6 +4,8 @@
 //   waits channel.hpp                     message channel              SEND/RECV with credits, both
 //   ways control_block.hpp               control block                one record that one peer may
 //   write remote_table.hpp                remote table                 rows that others READ
+//   table_follower.hpp              rows of a table that grows   each once, in order
+//   reconnect.hpp                   the control thread's half of every client
 //   heartbeat.hpp                   heartbeat                    a counter that others READ
 //   connection.hpp, handshake.hpp   what they share
 //
@@ -17,7 +19,9 @@
 #include "common/link/handshake.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/publisher.hpp"
+#include "common/link/reconnect.hpp"
 #include "common/link/remote_table.hpp"
 #include "common/link/ring.hpp"
 #include "common/link/subscriber.hpp"
+#include "common/link/table_follower.hpp"
 #include "common/link/versioned_record.hpp"

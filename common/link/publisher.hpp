@@ -76,8 +76,10 @@ class Publisher {
   // True once every living subscriber has been told (its send queue had room).
   bool closed() const noexcept { return peers_.closed(); }
 
-  // Before sleeping on the channel: arm, turn() once more, then wait.
+  // Before sleeping on the channel: arm, turn() once more, then wait, unless busy().
   void arm() noexcept { peers_.arm(); }
+  // Images wait for another flush(), or a newcomer has not been given all of them.
+  bool busy() const noexcept { return dirty_head_ != dirty_tail_ || peers_.any_filling(); }
   std::size_t subscriber_count() const noexcept { return peers_.active().size(); }
 
   const PublisherCounters& counters() const noexcept { return peers_.counters(); }

@@ -104,6 +104,13 @@ struct Watermark {
 };
 static_assert(sizeof(Watermark) == 56);
 
+// subscriber -> publisher, one line in the publisher's memory; each word by a WRITE of its own.
+//  0 returned | 8 leaving
+struct ReturnLine {
+  std::uint64_t returned;  // immediate mode: receives that the subscriber is done with
+  std::uint64_t leaving;   // 1: it ends of its own will
+};
+
 // Immediate data of a ring: the top bit tells a notice (the watermark changed) from a slot.
 inline constexpr std::uint32_t kNoticeImmediate = 1u << 31;
 

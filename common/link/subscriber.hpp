@@ -103,8 +103,14 @@ class Subscriber {
   void poll_sinks() noexcept {
     if (current_ != nullptr) read_completions();
   }
-  // The newest sequence handed over, or made known by images.
+  // The newest sequence handed over, or made known by images. At any time, once joined:
+  // position() - join_sequence() = seen + lapped.
   std::uint64_t position() const noexcept { return next_ - 1; }
+  std::uint64_t join_sequence() const noexcept { return watermark_.join_sequence; }
+
+  // Tells the publisher that we leave of our own will, so that it does not report a loss. Then
+  // destroy the subscriber.
+  void close() noexcept;
 
   // Before sleeping on the channel (immediate mode): arm, poll() once more, then wait, and never
   // without a bound. False: do not sleep, a resynchronisation is under way.

@@ -23,6 +23,7 @@ void ControlBlockWriter<T>::attach(Connection& connection,
                                    const rdma::RemoteRegion& region) noexcept {
   connection_ = &connection;
   remote_ = region;
+  connection.remove_sink(*this);  // attached to it before
   tag_ = connection.add_sink(*this);
   in_flight_ = 0;
   writes_ = 0;

@@ -86,7 +86,7 @@ void PublisherPeers::accept(rdma::ConnectionRequest& request,
   });
   peer->id = next_id_++;
   peer->ring_address = peer->region.address + RingLayout::ring_offset();
-  peer->returned_word = reinterpret_cast<const std::uint64_t*>(peer->return_region->data());
+  peer->return_line = reinterpret_cast<const ReturnLine*>(peer->return_region->data());
   peer->signal_interval = std::max(1u, options_.send_depth / 4);
   peer->filling = ours.image_count != 0;
   peer->watermark_due = true;
@@ -241,7 +241,9 @@ void PublisherPeers::drop_failed() noexcept {
     }
     active_[i] = active_[--count_];
     peer->lost.set(1);
-    counters_.subscribers_lost.add();
+    // Written before the queue pair failed, so it is there; orders nothing else.
+    const bool left = load_word(peer->return_line->leaving, std::memory_order_relaxed) != 0;
+    (left ? counters_.subscribers_left : counters_.subscribers_lost).add();
     handover_.give_back(peer);
   }
 }

@@ -37,7 +37,8 @@ struct PublisherCounters {
   Counter slots_skipped;  // not written: no receive left (immediate) or send queue full
   Counter images_flushed;
   Counter watermarks;
-  Counter subscribers_lost;
+  Counter subscribers_lost;  // died, or were cut off
+  Counter subscribers_left;  // of their own will
 };
 
 struct SubscriberStatus {
@@ -59,7 +60,7 @@ struct alignas(kCacheLineBytes) PublisherPeer {
   std::uint64_t slots = 0;       // immediate: slots written; the next goes to slots & mask
   std::uint64_t immediates = 0;  // receives used at the subscriber
   std::uint64_t returned = 0;    // of those, given back as far as we looked
-  const std::uint64_t* returned_word = nullptr;  // written by the subscriber
+  const ReturnLine* return_line = nullptr;  // written by the subscriber
   std::uint32_t unsignaled = 0;
   std::uint32_t signal_interval = 1;
   RingMode mode = RingMode::kPoll;
@@ -168,7 +169,7 @@ inline bool PublisherPeers::has_receive(PublisherPeer& peer) noexcept {
     return true;
   // Pairs with the subscriber's WRITE of the count, which follows its copy of the slot: without
   // acquire a slot could be overwritten that it still reads.
-  peer.returned = load_word(*peer.returned_word, std::memory_order_acquire);
+  peer.returned = load_word(peer.return_line->returned, std::memory_order_acquire);
   return peer.immediates - peer.returned <= peer.mask;
 }
 

@@ -21,6 +21,7 @@ template <Payload T>
 void RemoteTable<T>::attach(Connection& connection, const rdma::RemoteRegion& region) noexcept {
   connection_ = &connection;
   remote_ = region;
+  connection.remove_sink(*this);  // attached to it before
   tag_ = connection.add_sink(*this);
   rows_ = region.length_bytes / sizeof(VersionedRecord<T>);
   busy_ = false;

@@ -88,7 +88,7 @@ std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint
   const std::size_t own_grants = theirs.image_count != 0 ? 2 : 1;
   const std::size_t extra = first_extra(*connected.queue_pair, theirs, own_grants);
   session->return_line = connected.queue_pair->remote_regions()[0];
-  require_region(session->return_line, sizeof(std::uint64_t), rdma::kRemoteWrite, "return line");
+  require_region(session->return_line, sizeof(ReturnLine), rdma::kRemoteWrite, "return line");
   session->image_count = std::min(theirs.image_count, options_.image_count);
   session->connection =
       std::make_unique<Connection>(std::move(queue), std::move(connected.queue_pair), extra);

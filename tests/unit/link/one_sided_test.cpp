@@ -7,7 +7,9 @@
 #include "common/clock/clock.hpp"
 #include "common/link/control_block.hpp"
 #include "common/link/heartbeat.hpp"
+#include "common/link/reconnect.hpp"
 #include "common/link/remote_table.hpp"
+#include "common/link/table_follower.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::link::test {
@@ -260,6 +262,59 @@ TEST_F(RemoteTables, NeverGiveAMixtureOfTwoStores) {
   stop.store(true);
   storing.join();
   EXPECT_EQ(mixed, 0u);
+}
+
+TEST_F(RemoteTables, AreFollowedRowByRowAsTheyGrow) {
+  TableOwner<Limits> table(*fabric.device, 64, "table");
+  for (std::uint64_t row = 0; row < 5; ++row) table.store(row, limits_of(row));
+  join(table.grant());
+  TableFollower<Limits> follower(*fabric.device, "follower");
+  EXPECT_FALSE(follower.behind());
+  follower.attach(*there, there->extras()[0]);
+  std::vector<std::uint64_t> rows;
+  const auto catch_up = [&] {
+    return eventually([&] {
+      there->poll();
+      follower.step([&](const Limits& row) { rows.push_back(row.generation); });
+      return !follower.behind();
+    });
+  };
+  ASSERT_TRUE(catch_up());
+  EXPECT_EQ(rows, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+  table.store(5, limits_of(5));
+  EXPECT_FALSE(follower.behind());
+  follower.expect(6);  // an update spoke of it
+  ASSERT_TRUE(catch_up());
+  table.store(6, limits_of(6));
+  follower.look_again();  // something was missed
+  ASSERT_TRUE(catch_up());
+  EXPECT_EQ(rows, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6}));
+  rows.clear();
+  follower.attach(*there, there->extras()[0]);
+  ASSERT_TRUE(catch_up());
+  EXPECT_EQ(rows.size(), 7u);
+}
+
+TEST(Reconnect, TriesAtTheIntervalUntilItWorksAndAgainAfterALoss) {
+  Reconnect reconnect(100);
+  int attempts = 0;
+  bool works = false;
+  const auto attempt = [&] {
+    ++attempts;
+    if (!works) throw rdma::SetupError(rdma::SetupCause::kRefused, "nobody is there");
+  };
+  EXPECT_FALSE(reconnect.step(1'000, attempt));
+  EXPECT_EQ(reconnect.error(), "nobody is there");
+  EXPECT_FALSE(reconnect.step(1'099, attempt));
+  EXPECT_EQ(attempts, 1);
+  works = true;
+  EXPECT_TRUE(reconnect.step(1'100, attempt));
+  EXPECT_FALSE(reconnect.down());
+  EXPECT_TRUE(reconnect.error().empty());
+  EXPECT_FALSE(reconnect.step(9'000, attempt));
+  EXPECT_EQ(attempts, 2);
+  reconnect.mark_down();
+  EXPECT_TRUE(reconnect.step(9'100, attempt));
 }
 
 std::uint64_t now_ns() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }

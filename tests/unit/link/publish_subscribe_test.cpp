@@ -154,6 +154,38 @@ TEST_P(PublishSubscribe, ServesTheOthersWhenOneDies) {
   expect_conserved(source, living);
 }
 
+TEST_P(PublishSubscribe, TellsOneThatLeavesFromOneThatIsLost) {
+  auto leaving = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
+  join(fabric, source, *leaving);
+  ASSERT_TRUE(reach_live(source, *leaving, sink));
+  source.change_some(20);
+  leaving->poll(sink);
+  EXPECT_EQ(leaving->position() - leaving->join_sequence(),
+            leaving->counters().seen.get() + leaving->counters().lapped.get());
+  leaving->close();
+  leaving.reset();
+  ASSERT_TRUE(eventually([&] {
+    source.end_turn();
+    return source.publisher.subscriber_count() == 0;
+  }));
+  EXPECT_EQ(source.publisher.counters().subscribers_left.get(), 1u);
+  EXPECT_EQ(source.publisher.counters().subscribers_lost.get(), 0u);
+}
+
+TEST_P(PublishSubscribe, IsBusyWhileANewcomerLacksImages) {
+  Source slow(*fabric.device, {.image_count = kThings, .images_per_flush = 3});
+  slow.change_some(10);
+  EXPECT_TRUE(slow.publisher.busy());
+  for (int turn = 0; turn < 4; ++turn) slow.end_turn();
+  EXPECT_FALSE(slow.publisher.busy());
+  TestSubscriber subscriber(*fabric.device, nullptr, options(64));
+  join(fabric, slow, subscriber);
+  slow.end_turn();
+  EXPECT_TRUE(slow.publisher.busy());
+  ASSERT_TRUE(reach_live(slow, subscriber, sink));
+  EXPECT_FALSE(slow.publisher.busy());
+}
+
 TEST_P(PublishSubscribe, HandsOverWhatHadArrivedBeforeThePublisherDied) {
   auto dying = std::make_unique<Source>(*fabric.device);
   TestSubscriber subscriber(*fabric.device, nullptr, options(64));
