@@ -1,0 +1,244 @@
+// The whole datapath, from a multicast socket on loopback to a subscriber over the shm fabric.
+// Every turn runs under a DatapathScope: where the allocation guard is linked (all builds but
+// sanitizers), the first allocation ends the test.
+#include "mdh/datapath.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <unistd.h>
+
+#include "common/base/datapath_guard.hpp"
+#include "common/itch/generator.hpp"
+#include "common/link/subscriber.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/unit/link/fabric.hpp"
+#include "tests/unit/mdh/feed_fixture.hpp"
+#ifdef TICKPATH_ALLOC_GUARD
+#include "tests/support/alloc_guard/alloc_guard.hpp"
+#endif
+
+namespace tickpath::mdh::test {
+namespace {
+
+using BookSubscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
+
+struct Reader {
+  void on_update(const wire::BookUpdate& update, std::uint64_t) { updates.push_back(update); }
+  void on_image(std::uint32_t index, const wire::BookImage& image) { images[index] = image; }
+  std::vector<wire::BookUpdate> updates;
+  std::map<std::uint32_t, wire::BookImage> images;
+};
+
+MdhConfig test_config() {
+  MdhConfig config;
+  // Tests of several checkouts may run at once: the process number keeps them apart.
+  const auto id = static_cast<unsigned>(::getpid());
+  config.feed_group = {"239.255." + std::to_string(id % 251) + "." + std::to_string(id / 251 % 251),
+                       static_cast<std::uint16_t>(20'000 + id % 20'000)};
+  config.instruments_max = 32;
+  config.orders_max = 1u << 16;
+  config.levels_max = 1u << 14;
+  config.feed_batch = 8;
+  return config;
+}
+
+class DatapathTest : public ::testing::Test {
+ protected:
+  explicit DatapathTest(const trace::TraceOptions& tracing = {})
+      : config(test_config()),
+        publisher(*fabric.device, nullptr,
+                  {.name = "mdh", .image_count = config.instruments_max, .images_per_flush = 64}),
+        directory(*fabric.device, config.instruments_max, "directory"),
+        heartbeat(*fabric.device, "heartbeat"),
+        trace(tracing),
+        datapath(config, publisher, directory, heartbeat, nullptr, trace, log),
+        sender({.group = net::parse_endpoint(config::format_address(config.feed_group)),
+                .interface = "127.0.0.1"}) {
+    define_notes(log);
+  }
+
+  bool turn() {
+    const DatapathScope scope;
+    return datapath.turn();
+  }
+  // Until nothing more comes.
+  void run() {
+    for (int idle = 0; idle < 20;) idle = turn() ? 0 : idle + 1;
+  }
+  void send(const Bytes& bytes) { ASSERT_EQ(sender.send(bytes), net::IoStatus::kOk); }
+
+  std::unique_ptr<BookSubscriber> connect() {
+    auto subscriber = std::make_unique<BookSubscriber>(
+        *fabric.device, nullptr,
+        link::SubscriberOptions{.depth = 1u << 15, .image_count = config.instruments_max});
+    const wire::Hello hello{};
+    fabric.meet([&] { subscriber->connect(fabric.endpoint, link::bytes_of(hello)); },
+                [&](rdma::ConnectionRequest& request) {
+                  const std::array<rdma::Grant, 2> extras{directory.grant(), heartbeat.grant()};
+                  publisher.accept(request, {}, extras);
+                });
+    return subscriber;
+  }
+  // Sends a generated day in full packets, letting both ends keep up.
+  void replay(const itch::GeneratorOptions& options, BookSubscriber* subscriber, Reader& reader) {
+    itch::Generator generator(options);
+    Bytes buffer(itch::mold::kMaxPacketBytes);
+    itch::mold::PacketBuilder builder(buffer);
+    std::uint64_t sequence = 1;
+    builder.begin("DAY", sequence);
+    const auto flush = [&] {
+      sequence += builder.message_count();
+      const auto bytes = builder.finish();
+      send({bytes.begin(), bytes.end()});
+      builder.begin("DAY", sequence);
+      turn();
+      if (subscriber != nullptr) (void)subscriber->poll(reader, 4'096);
+    };
+    itch::RecordedMessage message;
+    while (generator.next(message) == itch::ReadStatus::kMessage) {
+      if (builder.append(message.bytes)) continue;
+      flush();
+      ASSERT_TRUE(builder.append(message.bytes));
+    }
+    flush();
+    run();
+  }
+
+  MdhConfig config;
+  link::test::Fabric fabric;
+  BookPublisher publisher;
+  DirectoryTable directory;
+  link::Heartbeat heartbeat;
+  trace::TraceWriter trace;
+  log::HotLog log;
+  MdhDatapath datapath;
+  net::UdpMulticastSender sender;
+};
+
+TEST_F(DatapathTest, CarriesEveryMessageFromTheSocketToASubscriber) {
+  const auto subscriber = connect();
+  Reader reader;
+  ASSERT_TRUE(link::test::eventually([&] {
+    turn();
+    (void)subscriber->poll(reader);
+    return subscriber->state() == link::SubscriberState::kLive;
+  }));
+  replay({.symbols = 20, .messages = 20'000}, subscriber.get(), reader);
+  ASSERT_TRUE(link::test::eventually([&] {
+    run();
+    (void)subscriber->poll(reader, 4'096);
+    return subscriber->position() == publisher.sequence();
+  }));
+  const FeedCounters& feed = datapath.feed().counters();
+  EXPECT_EQ(feed.messages.get(), 20'000u);
+  EXPECT_EQ(feed.gaps.get(), 0u);
+  EXPECT_EQ(reader.updates.size(), feed.updates.get());
+  std::set<std::uint64_t> traced;
+  for (const wire::BookUpdate& update : reader.updates) traced.insert(update.trace_id);
+  EXPECT_EQ(traced.size(), 20'000u) << "each message in at least one update";
+
+  datapath.close();
+  ASSERT_TRUE(link::test::eventually([&] {
+    turn();
+    (void)subscriber->poll(reader);
+    return datapath.closed() && subscriber->counters().conserved.get() == 1;
+  }));
+  EXPECT_EQ(subscriber->counters().seen.get() + subscriber->counters().lapped.get(),
+            publisher.counters().published.get());
+}
+
+TEST_F(DatapathTest, GivesALateSubscriberEveryBookAndTheDirectory) {
+  Reader reader;
+  replay({.symbols = 20, .messages = 5'000}, nullptr, reader);
+  const auto subscriber = connect();
+  ASSERT_TRUE(link::test::eventually([&] {
+    turn();
+    (void)subscriber->poll(reader);
+    return subscriber->state() == link::SubscriberState::kLive;
+  }));
+  ASSERT_EQ(reader.images.size(), 20u);
+  for (const auto& [id, image] : reader.images) {
+    wire::BookImage now{};
+    datapath.feed().fill_image(id, now);
+    now.ring_sequence = image.ring_sequence;
+    EXPECT_EQ(std::memcmp(&now, &image, sizeof(now)), 0) << id;
+    EXPECT_LE(image.ring_sequence, publisher.sequence());
+    wire::DirectoryEntry row{};
+    ASSERT_EQ(directory.load(id, row), link::ReadStatus::kOk);
+    EXPECT_EQ(row.instrument_id, id);
+    EXPECT_EQ(row.name(), itch::generated_symbol(row.feed_locate - 1u));
+  }
+}
+
+TEST_F(DatapathTest, DropsADatagramThatIsTooLong) {
+  send(packet("S", 1, {add(7, "AAPL", 1, 'B', 10, 500)}));
+  std::vector<Bytes> many(60, add(7, "AAPL", 2, 'B', 10, 500));
+  send(packet("S", 2, many));
+  run();
+  EXPECT_EQ(datapath.feed().counters().malformed_packets.get(), 1u);
+  EXPECT_EQ(datapath.feed().counters().messages.get(), 1u);
+}
+
+#ifdef TICKPATH_ALLOC_GUARD
+TEST_F(DatapathTest, TurnsWithoutAnAllocation) {
+  const auto before = testing::allocation_counts();
+  testing::alloc_guard_report_only(true);
+  const auto subscriber = connect();
+  Reader reader;
+  replay({.symbols = 30, .messages = 5'000}, subscriber.get(), reader);
+  send(packet("NEXT", 1, {test::directory(1, "AAPL"), add(1, "AAPL", 1, 'B', 1, 1)}));
+  send(packet("NEXT", 9, {remove(1, 1), remove(1, 2), Bytes{std::byte{'z'}}}));
+  send(packet("NEXT", 1, {}));
+  send(Bytes(3));
+  send(end_of_session("NEXT", 12));
+  run();
+  EXPECT_EQ(datapath.feed().state(), wire::FeedState::kEnded);
+  testing::alloc_guard_report_only(false);
+  EXPECT_EQ(testing::allocation_counts().violations, before.violations);
+  EXPECT_GT(testing::allocation_counts().all, before.all) << "the guard is at work";
+}
+#endif
+
+class TracedDatapathTest : public DatapathTest {
+ protected:
+  TracedDatapathTest() : DatapathTest(tracing()) {}
+  static trace::TraceOptions tracing() {
+    trace::TraceOptions options;
+    options.path = path();
+    options.capacity = 4'096;
+    return options;
+  }
+  ~TracedDatapathTest() override { std::filesystem::remove(path()); }
+  static std::string path() {
+    return (std::filesystem::temp_directory_path() /
+            ("tickpath_mdh_" + std::to_string(::getpid()) + ".trace"))
+        .string();
+  }
+};
+
+TEST_F(TracedDatapathTest, StampsFourHopsForEveryMessage) {
+  for (std::uint64_t i = 1; i <= 50; ++i) send(packet("S", i, {add(7, "AAPL", i, 'B', 10, 500)}));
+  run();
+  std::ifstream file(path(), std::ios::binary);
+  file.seekg(trace::kHeaderBytes);
+  std::map<std::uint64_t, std::map<trace::Hop, std::uint64_t>> stamps;
+  for (trace::Record record; file.read(reinterpret_cast<char*>(&record), sizeof(record));)
+    if (record.key != 0)
+      stamps[record.key & trace::kIdMask][static_cast<trace::Hop>(record.key >> 56)] = record.time;
+  ASSERT_EQ(stamps.size(), 50u);
+  for (auto& [id, hops] : stamps) {
+    ASSERT_EQ(hops.size(), 4u) << id;
+    EXPECT_LT(hops[trace::Hop::kMdhRx], hops[trace::Hop::kMdhBook]);
+    EXPECT_LE(hops[trace::Hop::kMdhBook], hops[trace::Hop::kMdhPosted]);
+    EXPECT_LT(clock::realtime_ns() - static_cast<std::int64_t>(hops[trace::Hop::kMdhKernelRx]),
+              60'000'000'000);
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::mdh::test
