@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Trades a recorded market through all five programs on this machine: installs what is missing,
+# builds, starts the programs on config/demo, replays with a progress bar, checks that everything is
+# accounted for, and ends with the tick-to-order table.
+#   sim/demo.sh                      a generated recording, at its own pace
+#   sim/demo.sh RECORDING            any file (ITCH 5.0, LOBSTER; plain or .gz), 20,000 messages/s
+#   sim/demo.sh [RECORDING] -- ...   further arguments of `tickpath up`
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+recording=
+if [ $# -gt 0 ] && [ "$1" != -- ]; then
+  case $1 in
+    -*) sed -nE '2,7s/^# ?//p' "${BASH_SOURCE[0]}"; exit 2 ;;
+  esac
+  [ -r "$1" ] || { echo "demo: cannot read the recording '$1'" >&2; exit 2; }
+  recording=$(realpath "$1")
+  shift
+fi
+[ "${1:-}" != -- ] || shift
+[ $# -eq 0 ] || [[ $1 == --* ]] || { echo "demo: one recording at most; see sim/demo.sh --help" >&2; exit 2; }
+
+cd "$root"
+build=build/release
+tickpath=$build/bin/tickpath
+run_dir=run
+mkdir -p build/logs
+
+say() { printf '== %s\n' "$1"; }
+
+# quietly LOG COMMAND ...: output to the log, its end to the screen on failure.
+quietly() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 || { tail -n 40 "$log" >&2; echo "demo: '$*' failed; all of it: $log" >&2; exit 1; }
+}
+
+say "packages"
+tests/support/install.sh
+
+say "build"
+quietly build/logs/demo-configure.log cmake --preset release
+targets=(sim_program mdh_program oeg_program risk_program strategy_program tickpath_program)
+if [ -t 1 ]; then
+  cmake --build --preset release --target "${targets[@]}"
+else
+  quietly build/logs/demo-build.log cmake --build --preset release --target "${targets[@]}"
+fi
+
+up=(--run-dir "$run_dir" --until-end)
+orders_min=0
+if [ -z "$recording" ]; then
+  # 25 seconds of a market of 100 symbols: long enough for a thousand orders, short enough to wait.
+  messages=300000 symbols=100 seconds=25 seed=1
+  recording=$root/build/demo-$messages-$symbols-$seconds-$seed.itch50
+  orders_min=1000
+  if [ ! -s "$recording" ]; then
+    say "generating a recording"
+    quietly build/logs/demo-generate.log "$tickpath" generate "$recording.part" \
+      --messages "$messages" --symbols "$symbols" --duration "$seconds" --seed "$seed"
+    mv "$recording.part" "$recording"
+  fi
+  up+=(--set sim:replay.pace=recorded)
+else
+  # A recording of hours, or of days before the first trade, is not waited for.
+  up+=(--set sim:replay.pace=max --set sim:replay.max_rate=20000)
+fi
+
+say "up: $recording"
+failed=0
+"$tickpath" up config/demo "${up[@]}" --set "sim:replay.file=$recording" "$@" || failed=$?
+
+say "trace"
+"$tickpath" trace "$run_dir" --html "$run_dir/report.html" --orders-min "$orders_min" || failed=$?
+[ "$failed" -eq 0 ] || { echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }
+echo "report: $root/$run_dir/report.html"
