@@ -11,6 +11,7 @@
 #include "common/cli/status_command.hpp"
 #include "common/cli/trace_command.hpp"
 #include "common/cli/up_command.hpp"
+#include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
 
 int main(int argc, char** argv) {
@@ -29,6 +30,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? control::kExitOk : control::kExitUsage;
+  } catch (const config::ConfigError& error) {
+    std::fprintf(stderr, "tickpath: %s\n", error.what());
+    return control::kExitUsage;
   } catch (const std::exception& error) {
     std::fflush(stdout);
     std::fprintf(stderr, "tickpath: %s\n", error.what());

@@ -12,6 +12,7 @@
 #include "common/base/error.hpp"
 #include "common/cli/programs.hpp"
 #include "common/clock/clock.hpp"
+#include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
 
 namespace tickpath::cli {
@@ -32,7 +33,8 @@ bool concerns(const std::string& scope, const std::string& name, const std::stri
 std::pair<std::string, std::string> split_scope(const std::string& setting) {
   const std::size_t colon = setting.find(':');
   const std::size_t equals = setting.find('=');
-  if (equals == std::string::npos) throw Error("--set " + setting + ": write key=value");
+  if (equals == std::string::npos)
+    throw config::ConfigError({"--set " + setting + ": write key=value"});
   if (colon == std::string::npos || colon > equals) return {"", setting};
   return {setting.substr(0, colon), setting.substr(colon + 1)};
 }
@@ -67,8 +69,8 @@ void Pipeline::find_members() {
     throw SystemError("cannot read the configuration directory '" + options_.config_dir + "'",
                       error.value());
   if (members_.empty())
-    throw Error("no sim.toml, mdh.toml, oeg.toml, risk.toml or strategy.toml in '" +
-                options_.config_dir + "'");
+    throw config::ConfigError({"no sim.toml, mdh.toml, oeg.toml, risk.toml or strategy.toml in '" +
+                               options_.config_dir + "'"});
   std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
     return std::pair(start_rank(a.program), a.name) < std::pair(start_rank(b.program), b.name);
   });
@@ -89,8 +91,8 @@ void Pipeline::find_members() {
   }
   for (const std::string& setting : options_.overrides)
     if (!used.contains(setting))
-      throw Error("--set " + setting + ": no program of that name in '" + options_.config_dir +
-                  "'");
+      throw config::ConfigError(
+          {"--set " + setting + ": no program of that name in '" + options_.config_dir + "'"});
 }
 
 void Pipeline::check_members() {
@@ -108,7 +110,7 @@ void Pipeline::check_members() {
       problems += "\n" + last_lines(output, 40);
     fs::remove(output, error);
   }
-  if (!problems.empty()) throw Error("the configuration is wrong:" + problems);
+  if (!problems.empty()) throw config::ConfigError({"the configuration is wrong:" + problems});
 }
 
 // What an earlier run left must not pass for this one's: a trace of a program that this run does

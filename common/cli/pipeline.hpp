@@ -27,8 +27,8 @@ struct PipelineOptions {
 // One thread.
 class Pipeline {
  public:
-  // Finds <config_dir>/<instance>.toml and checks them all (program --check). Throws Error telling
-  // everything that is wrong with any of them.
+  // Finds <config_dir>/<instance>.toml and checks them all (program --check). Throws ConfigError
+  // telling everything that is wrong with any of them.
   explicit Pipeline(PipelineOptions options);
   ~Pipeline();
 

@@ -127,7 +127,8 @@ void run_up(UpArguments arguments) {
   PipelineOptions& options = arguments.pipeline;
   options.ready_timeout_ms = static_cast<int>(arguments.ready_timeout_s * 1000);
   options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
-  options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  if (options.binary_dir.empty())
+    options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   Signals signals;
   Pipeline pipeline(options);
   try {
@@ -174,6 +175,8 @@ void add_up_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--stop-timeout", arguments->stop_timeout_s, "Seconds for each program")
       ->capture_default_str();
+  command->add_option("--bin-dir", options.binary_dir,
+                      "Where the programs are; beside tickpath if not given");
   command->add_option("--preload", options.preload, "LD_PRELOAD of the programs (tests)");
   command->callback([arguments] { run_up(*arguments); });
 }

@@ -1,0 +1,122 @@
+// Stands in for any of the five programs (by the name it is started as) so that tests of `tickpath
+// up` can make them late, slow to stop, or die, without a market.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "common/control/program.hpp"
+
+namespace {
+
+using namespace tickpath;
+using control::Json;
+
+struct StandInConfig {
+  control::CommonConfig common;
+  int ready_after_ms = 0;         // -1: never
+  int die_after_ms = -1;          // after the start of the program
+  int drain_ms = 0;               // -1: never
+  int replay_ms = 300;            // sim
+  std::uint64_t lost_orders = 0;  // strategy: sent, and never answered
+  std::string diary = "{run_dir}/diary";
+};
+
+config::Schema<StandInConfig> schema() {
+  using C = StandInConfig;
+  config::Schema<C> schema;
+  schema.include("", &C::common, control::common_schema());
+  schema.integer("ready_after", &C::ready_after_ms, {-1, 60'000}, "ms", "Late by so much");
+  schema.integer("die_after", &C::die_after_ms, {-1, 60'000}, "ms", "Kills itself");
+  schema.integer("drain", &C::drain_ms, {-1, 60'000}, "ms", "Time to settle");
+  schema.integer("replay", &C::replay_ms, {0, 60'000}, "ms", "Length of the replay");
+  schema.integer("lost_orders", &C::lost_orders, {0, 100}, "", "Sent and never answered");
+  schema.path("diary", &C::diary, "Where all note what happens, in order");
+  return schema;
+}
+
+class StandIn final : public control::Application, public control::Datapath {
+ public:
+  StandIn(const StandInConfig& config, control::Runtime& runtime, std::string program)
+      : config_(config), runtime_(runtime), program_(std::move(program)) {
+    note("starts");
+    ready_ = later(config.ready_after_ms, is_ready_);
+    if (config.die_after_ms >= 0)
+      death_ = runtime.after(std::chrono::milliseconds(config.die_after_ms),
+                             [] { std::raise(SIGKILL); });
+    if (program_ != "sim") return;
+    runtime.add_command("start", "begins the replay", [this](const Json&) {
+      state_ = "running";
+      note("replays");
+      end_ = runtime_.after(std::chrono::milliseconds(config_.replay_ms), [this] {
+        if (state_ == "running") state_ = "ended";
+      });
+      return Json::object();
+    });
+    runtime.add_command("halt", "ends the replay", [this](const Json&) {
+      if (state_ == "running") state_ = "halted";
+      note("halts");
+      return Json::object();
+    });
+  }
+
+  control::Datapath& datapath() override { return *this; }
+  bool turn() noexcept override { return false; }
+  std::string not_ready_reason() override { return is_ready_ ? "" : "waiting for Godot"; }
+  void describe(Json& status) override {
+    if (program_ == "sim")
+      status["replay"] = {{"state", state_}, {"messages_sent", 5}, {"messages_total", 10}};
+  }
+  void begin_stop() override {
+    note("stops");
+    settled_ = later(config_.drain_ms, is_settled_);
+  }
+  bool drained(std::string& why) override {
+    why = "still thinking";
+    return is_settled_;
+  }
+  void on_stopped() override { note("stopped"); }
+  void summarize(control::Summary& summary) override {
+    if (program_ != "strategy") return;
+    summary.strategy_id = 1;
+    summary.orders = control::RequestFlow{};
+    summary.orders->sent = config_.lost_orders;
+    summary.orders->unanswered = config_.lost_orders;
+  }
+
+ private:
+  control::Subscription later(int ms, bool& flag) {
+    if (ms < 0) return {};
+    return runtime_.after(std::chrono::milliseconds(ms), [&flag] { flag = true; });
+  }
+  void note(const std::string& what) {
+    std::ofstream(config_.diary, std::ios::app) << runtime_.name() + " " + what + "\n";
+  }
+
+  StandInConfig config_;
+  control::Runtime& runtime_;
+  std::string program_;
+  std::string state_ = "waiting";
+  bool is_ready_ = false, is_settled_ = false;
+  control::Subscription ready_, death_, end_, settled_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string program = std::filesystem::path(argv[0]).filename();
+  return control::run_program<StandInConfig>(
+      argc, argv,
+      {.program = program,
+       .description = "a stand-in for tests",
+       .schema = schema(),
+       .common = &StandInConfig::common,
+       .create = [program](const StandInConfig& config,
+                           control::Runtime& runtime) -> std::unique_ptr<control::Application> {
+         return std::make_unique<StandIn>(config, runtime, program);
+       }});
+}

@@ -1,0 +1,144 @@
+#include "common/cli/conservation.hpp"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tickpath::cli {
+namespace {
+
+using control::RequestFlow;
+using control::Summary;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kAll{"sim", "mdh", "oeg", "risk", "strategy"};
+
+RequestFlow flow(std::uint64_t received, std::uint64_t refused, std::uint64_t sent,
+                 std::uint64_t accepted, std::uint64_t rejected) {
+  return {received, refused, sent, accepted, rejected, 0};
+}
+
+// A run in which everything fits: 10 orders, of which oeg refused 2 and the venue 1; 4 cancels.
+struct FiveSides {
+  Summary sim, mdh, oeg, risk, strategy;
+
+  FiveSides() {
+    const auto named = [](Summary& summary, const char* name) {
+      summary.program = summary.name = name;
+    };
+    named(sim, "sim"), named(mdh, "mdh"), named(oeg, "oeg"), named(risk, "risk");
+    named(strategy, "strategy");
+    strategy.strategy_id = 1;
+    strategy.orders = flow(0, 0, 10, 7, 3);
+    oeg.orders = flow(10, 2, 8, 7, 1);
+    sim.orders = flow(8, 0, 0, 7, 1);
+    strategy.changes = flow(0, 0, 4, 3, 1);
+    oeg.changes = flow(4, 0, 4, 3, 1);
+    sim.changes = flow(4, 0, 0, 3, 1);
+    sim.reports = control::ReportFlow{0, 20, 5, 0};
+    oeg.reports = control::ReportFlow{20, 22, 5, 0};
+    strategy.reports = control::ReportFlow{22, 0, 5, 0};
+    oeg.strategies = {{1, 10, 22}};
+    for (Summary* summary : {&sim, &oeg, &risk, &strategy}) {
+      summary->has_positions = true;
+      summary->positions = {{1, "AAPL", 100, -5000, 3}, {1, "MSFT", 0, 70, 2}};
+    }
+    sim.positions.push_back({1, "IBM", 0, 0, 0});  // nothing ever happened
+    mdh.ticks = {{"strategy", 1000, 0, 0}, {"risk", 900, 0, 0}};
+    strategy.ticks = {{"", 1000, 990, 10}};
+    risk.ticks = {{"", 0, 900, 0}};
+    oeg.events = {{"risk", 50, 0, 0}};
+    risk.events = {{"", 0, 50, 0}};
+    sim.feed_messages = 1000;
+    mdh.feed_messages = 998;
+    mdh.feed_messages_missed = 2;
+  }
+  Conservation check(const std::vector<std::string>& expected = kAll) const {
+    return check_conservation({sim, mdh, oeg, risk, strategy}, expected);
+  }
+};
+
+TEST(Conservation, HoldsWhereEverythingFits) {
+  const Conservation conservation = FiveSides().check();
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+  EXPECT_THAT(to_text(conservation), HasSubstr("everything is accounted for"));
+}
+
+// Each break of the books, and a piece of the line that must say so.
+TEST(Conservation, FindsEachWayInWhichItCanBreak) {
+  const std::vector<std::pair<std::function<void(FiveSides&)>, std::string>> breaks{
+      {[](FiveSides& run) { ++run.strategy.orders->sent; }, "orders: sent by strategy = accepted"},
+      {[](FiveSides& run) { ++run.oeg.orders->received; }, "orders: sent by strategies = received"},
+      {[](FiveSides& run) { ++run.oeg.orders->refused; }, "orders: received by oeg = refused"},
+      {[](FiveSides& run) { ++run.sim.orders->received; }, "orders: sent by oeg = received by sim"},
+      {[](FiveSides& run) { ++run.sim.orders->accepted; }, "orders: received by sim = accepted"},
+      {[](FiveSides& run) { run.oeg.orders->unanswered = 1; }, "orders: unanswered"},
+      {[](FiveSides& run) { ++run.oeg.changes->rejected; }, "cancels, replacements: rejected"},
+      {[](FiveSides& run) { ++run.sim.reports->sent; }, "reports: sent by sim = received by oeg"},
+      {[](FiveSides& run) { ++run.strategy.reports->received; }, "reports: sent to strategy 1"},
+      {[](FiveSides& run) { ++run.oeg.reports->dropped; },
+       "reports: that found their strategy gone"},
+      {[](FiveSides& run) { ++run.oeg.reports->fills; }, "fills: reported by sim"},
+      {[](FiveSides& run) { run.oeg.positions[0].shares += 1; }, "positions and cash: sim = oeg"},
+      {[](FiveSides& run) { run.risk.positions[1].cash += 1; }, "positions and cash: sim = risk"},
+      {[](FiveSides& run) { run.strategy.positions.pop_back(); },
+       "positions and cash: sim = strategy"},
+      {[](FiveSides& run) { --run.strategy.ticks[0].seen; }, "ticks: published by mdh to strategy"},
+      {[](FiveSides& run) { run.mdh.ticks.pop_back(); }, "ticks: published by mdh to risk"},
+      {[](FiveSides& run) { --run.risk.events[0].seen; }, "drop copy: published by oeg to risk"},
+      {[](FiveSides& run) { --run.mdh.feed_messages; }, "feed: messages sent by sim"},
+  };
+  for (const auto& [damage, told] : breaks) {
+    FiveSides run;
+    damage(run);
+    const Conservation conservation = run.check();
+    EXPECT_FALSE(conservation.holds()) << told;
+    bool found = false;
+    for (const auto& line : conservation.lines)
+      found = found || (!line.holds && line.rule.starts_with(told));
+    EXPECT_TRUE(found) << told << "\n" << to_text(conservation);
+  }
+}
+
+TEST(Conservation, TellsWhichPositionsDiffer) {
+  FiveSides run;
+  run.oeg.positions[0].shares = 90;
+  EXPECT_THAT(to_text(run.check()), HasSubstr("strategy 1 AAPL: 100 shares, cash -5000 against 90 "
+                                              "shares, cash -5000"));
+}
+
+TEST(Conservation, IsNotShownWhereAProgramLeftNoSummary) {
+  FiveSides run;
+  const Conservation conservation = check_conservation({run.sim, run.mdh, run.oeg, run.risk}, kAll);
+  EXPECT_FALSE(conservation.holds());
+  EXPECT_EQ(conservation.missing, (std::vector<std::string>{"strategy"}));
+  for (const auto& line : conservation.lines) EXPECT_TRUE(line.holds) << line.rule;
+}
+
+TEST(Conservation, AddsUpSeveralStrategies) {
+  FiveSides run;
+  Summary second = run.strategy;
+  second.name = "strategy-2";
+  second.strategy_id = 2;
+  second.orders = flow(0, 0, 1, 1, 0);
+  second.changes = flow(0, 0, 0, 0, 0);
+  second.reports = control::ReportFlow{1, 0, 0, 0};
+  second.positions.clear();
+  second.ticks.clear();
+  run.oeg.orders = flow(11, 2, 9, 8, 1);
+  run.sim.orders = flow(9, 0, 0, 8, 1);
+  run.sim.reports->sent = run.oeg.reports->received = 21;
+  run.oeg.reports->sent = 23;
+  run.oeg.strategies.push_back({2, 1, 1});
+  std::vector<std::string> expected = kAll;
+  expected.push_back("strategy-2");
+  const Conservation conservation =
+      check_conservation({run.sim, run.mdh, run.oeg, run.risk, run.strategy, second}, expected);
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+}
+
+TEST(Conservation, OfNothingIsNotShown) { EXPECT_FALSE(check_conservation({}, {}).holds()); }
+
+}  // namespace
+}  // namespace tickpath::cli

@@ -1,0 +1,219 @@
+// `tickpath up`, `down` and `status` over programs that stand in for the real ones.
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+class Up : public ::testing::Test {
+ protected:
+  Up() {
+    const std::string bin = folder_ / "bin";
+    std::filesystem::create_directory(bin);
+    std::filesystem::create_directory(folder_ / "config");
+    std::filesystem::create_symlink(program("tickpath"), bin + "/tickpath");
+    for (const char* name : {"sim", "mdh", "oeg", "risk", "strategy"}) {
+      std::filesystem::create_symlink(stand_in(), bin + "/" + name);
+      configure(name);
+    }
+  }
+
+  static std::string stand_in() {
+    return std::filesystem::path(program("x")).parent_path().parent_path() / "tests/stand_in";
+  }
+  void configure(const std::string& name, const std::string& text = "") {
+    write_file(folder_ / "config/" + name + ".toml",
+               text + "\n[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n");
+  }
+
+  std::vector<std::string> command(std::vector<std::string> further = {}) const {
+    std::vector<std::string> arguments{program("tickpath"), "up",         "config", "--bin-dir",
+                                       folder_ / "bin",     "--until-end"};
+    arguments.insert(arguments.end(), further.begin(), further.end());
+    return arguments;
+  }
+  Finished up(std::vector<std::string> further = {}) {
+    return run(command(std::move(further)), folder_.path(), 60s);
+  }
+  Finished tickpath(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program("tickpath"));
+    return run(arguments, folder_.path(), 60s);
+  }
+
+  // The notes of all programs that hold `word`, in the order in which they were made.
+  std::vector<std::string> diary(const std::string& word) const {
+    std::istringstream text(read_file(folder_ / "run/diary"));
+    std::vector<std::string> names;
+    for (std::string name, what; text >> name >> what;)
+      if (what == word) names.push_back(name);
+    return names;
+  }
+
+  Folder folder_;
+};
+
+TEST_F(Up, StartsInOrderReplaysAndStopsInOrder) {
+  configure("strategy", "drain = 50");
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(diary("starts"), ElementsAre("sim", "mdh", "oeg", "risk", "strategy"));
+  EXPECT_THAT(diary("replays"), ElementsAre("sim"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
+  EXPECT_THAT(finished.output, HasSubstr("replay ended"));
+  EXPECT_THAT(finished.output, HasSubstr("everything is accounted for"));
+}
+
+TEST_F(Up, RunsSeveralStrategiesAndSetsKeysOfOne) {
+  configure("strategy-2", "drain = 60000");
+  const Finished finished = up({"--set", "strategy-2:drain=1", "--set", "log.level=debug"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(diary("stopped"), IsSupersetOf({"strategy", "strategy-2"}));
+}
+
+TEST_F(Up, AProgramThatIsNotReadyInTimeIsToldWithItsReasonAndLogAndAllIsStopped) {
+  configure("mdh", "ready_after = -1");
+  const Finished finished = up({"--ready-timeout", "0.5"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, HasSubstr("mdh is not ready after"));
+  EXPECT_THAT(finished.output, HasSubstr("waiting for Godot"));
+  EXPECT_THAT(finished.output, HasSubstr("log: run/mdh.log"));
+  EXPECT_THAT(diary("starts"), ElementsAre("sim", "mdh"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("mdh", "sim"));
+}
+
+TEST_F(Up, AProgramThatDiesBeforeItIsReadyIsTold) {
+  configure("oeg", "ready_after = -1\ndie_after = 1");
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, HasSubstr("oeg killed by signal 9 (Killed) before it was ready"));
+}
+
+TEST_F(Up, ADeathInTheMiddleStopsTheRestInOrder) {
+  configure("sim", "replay = 60000");
+  configure("risk", "die_after = 700");
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, HasSubstr("risk killed by signal 9"));
+  EXPECT_THAT(finished.output, HasSubstr("MISSING risk left no summary"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "mdh", "sim"));
+}
+
+TEST_F(Up, ADeathInTheMiddleLetsTheRestGoOnIfSoAsked) {
+  configure("sim", "replay = 1500");
+  configure("strategy", "die_after = 200");
+  const Finished finished = up({"--on-failure", "continue"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, HasSubstr("strategy killed by signal 9"));
+  EXPECT_THAT(finished.output, HasSubstr("replay ended"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "risk", "mdh", "sim"));
+}
+
+TEST_F(Up, BrokenConservationFails) {
+  configure("strategy", "lost_orders = 3");
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output,
+              HasSubstr("BROKEN  orders: sent by strategy = accepted + rejected: 3 is not 0 + 0"));
+  EXPECT_THAT(finished.output, HasSubstr("conservation is broken"));
+}
+
+TEST_F(Up, WrongConfigurationsAreToldTogetherAndNothingStarts) {
+  configure("sim", "raedy_after = 1");
+  configure("oeg", "drain = \"x\"");
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.output,
+              HasSubstr("config/sim.toml:1: raedy_after: unknown key; did you mean "
+                        "'ready_after'?"));
+  EXPECT_THAT(finished.output, HasSubstr("config/oeg.toml:1: drain: found \"x\""));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/diary"));
+}
+
+TEST_F(Up, AnOverrideForNobodyIsRefused) {
+  const Finished finished = up({"--set", "mhd:drain=1"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.output, HasSubstr("--set mhd:drain=1: no program of that name"));
+}
+
+TEST_F(Up, AnEmptyDirectoryIsRefused) {
+  EXPECT_EQ(tickpath({"up", "bin"}).exit_code, 2);
+  EXPECT_EQ(tickpath({"up", "nowhere"}).exit_code, 1);
+}
+
+TEST_F(Up, AnInterruptStopsAllInOrder) {
+  configure("sim", "replay = 60000");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", 30s)) << process.output();
+  process.signal(SIGINT);
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(diary("halts"), ElementsAre("sim"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
+}
+
+TEST_F(Up, AnInterruptBeforeAllAreReadyStopsWhatRuns) {
+  configure("oeg", "ready_after = -1");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(process.wait_for_output("mdh        ready", 30s)) << process.output();
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait().exit_code, 1);
+  EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "mdh", "sim"));
+}
+
+TEST_F(Up, AProgramThatDoesNotStopIsKilledAndTold) {
+  configure("mdh", "drain = -1");
+  const Finished finished =
+      up({"--stop-timeout", "0.5", "--set", "mdh:datapath.stop_timeout=1min"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, HasSubstr("mdh did not stop within"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "sim"));
+}
+
+TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
+  configure("sim", "replay = 60000");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", 30s)) << process.output();
+
+  const Finished table = tickpath({"status"});
+  EXPECT_EQ(table.exit_code, 0);
+  for (const char* name : {"sim", "mdh", "oeg", "risk", "strategy"})
+    EXPECT_THAT(table.output, HasSubstr(name));
+  const auto json = nlohmann::json::parse(tickpath({"status", "--json"}).output);
+  ASSERT_EQ(json.size(), 5u);
+  EXPECT_EQ(json[0]["program"], "strategy");
+  EXPECT_EQ(json[0]["state"], "ready");
+
+  const Finished second = up();
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.output, HasSubstr("already runs in 'run'"));
+
+  EXPECT_EQ(tickpath({"down"}).exit_code, 0);
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
+  EXPECT_EQ(process.wait().exit_code, 0);
+  EXPECT_EQ(tickpath({"status"}).exit_code, 1);
+  EXPECT_THAT(tickpath({"down"}).output, HasSubstr("nothing runs in 'run'"));
+}
+
+TEST_F(Up, LeavesNothingOfAnEarlierRun) {
+  std::filesystem::create_directory(folder_ / "run");
+  write_file(folder_ / "run/other.trace", "old");
+  write_file(folder_ / "run/sim.summary.json", "old");
+  EXPECT_EQ(up().exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/other.trace"));
+}
+
+}  // namespace
+}  // namespace tickpath::testing
