@@ -15,8 +15,9 @@ std::uint64_t bits(Int128 value) noexcept { return static_cast<std::uint64_t>(sa
 
 }  // namespace
 
-Monitor::Monitor(const MonitorOptions& options)
+Monitor::Monitor(const MonitorOptions& options, MonitorObserver* observer)
     : options_(options),
+      observer_(observer),
       ledger_(options.instruments_max, options.strategies_max, options.rows_max),
       orders_(options.orders_max),
       open_order_ids_(options.orders_max),
@@ -188,7 +189,10 @@ void Monitor::on_remote_row(const wire::PositionRow& theirs) noexcept {
     counters_.in_flight.add();
     return;
   }
-  if (!equal) counters_.mismatches.add();
+  if (!equal) {
+    counters_.mismatches.add();
+    if (observer_ != nullptr) observer_->on_mismatch(*row, theirs);
+  }
   counters_.adopted.add();
   ledger_.adopt(*row, theirs);
   row->compared_events = row->events;
@@ -244,6 +248,7 @@ void Monitor::kill(std::uint32_t id, const Breach& why) noexcept {
   if (view.killed.get() != 0) return;
   view.killed.set(1);
   counters_.kills.add();
+  if (observer_ != nullptr) observer_->on_kill(id, why);
   if (id == kAll) {
     block_.kill_all = 1;
   } else {
@@ -253,6 +258,8 @@ void Monitor::kill(std::uint32_t id, const Breach& why) noexcept {
 }
 
 void Monitor::unkill(std::uint32_t id) noexcept {
+  if (views_[id].killed.get() == 0) return;
+  if (observer_ != nullptr) observer_->on_unkill(id);
   views_[id].killed.set(0);
   views_[id].breach_kind.set(static_cast<std::uint64_t>(LimitKind::kNone));
   if (id == kAll) {

@@ -62,11 +62,23 @@ struct StrategyView {
   Counter breach_limit;
 };
 
+// Told on the datapath thread; must neither block nor allocate.
+class MonitorObserver {
+ public:
+  virtual void on_kill(std::uint32_t id, const Breach& why) noexcept = 0;
+  virtual void on_unkill(std::uint32_t id) noexcept = 0;
+  // Before oeg's row replaces ours.
+  virtual void on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept = 0;
+
+ protected:
+  ~MonitorObserver() = default;
+};
+
 class Monitor {
  public:
   static constexpr std::uint32_t kAll = 256;  // beside the strategy ids
 
-  explicit Monitor(const MonitorOptions& options);
+  explicit Monitor(const MonitorOptions& options, MonitorObserver* observer = nullptr);
 
   // ---- set-up
   void set_limits(std::uint8_t strategy, const StrategyLimits& limits);
@@ -124,6 +136,7 @@ class Monitor {
   void show(const StrategySums& sums) noexcept;
 
   MonitorOptions options_;
+  MonitorObserver* observer_;
   Ledger ledger_;
   std::array<StrategyState, 256> states_;
   std::vector<OpenOrder> orders_;

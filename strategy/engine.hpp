@@ -29,7 +29,7 @@
 #include "strategy/plugin.h"
 #include "strategy/plugin_log.hpp"
 #include "strategy/ports.hpp"
-#include "strategy/symbols.hpp"
+#include "common/market/symbols.hpp"
 #include "strategy/timers.hpp"
 
 namespace tickpath::strategy {
@@ -109,7 +109,7 @@ class Engine {
 
   const EngineCounters& counters() const noexcept { return counters_; }
   const std::vector<std::unique_ptr<Instance>>& instances() const noexcept { return instances_; }
-  const Symbols& symbols() const noexcept { return symbols_; }
+  const market::Symbols& symbols() const noexcept { return symbols_; }
   std::uint32_t symbols_known() const noexcept { return symbols_.size(); }
 
  private:
@@ -189,7 +189,7 @@ class Engine {
   std::uint64_t alive_ = 0;  // bit per instance that may be called
   std::uint64_t all_subscribers_ = 0;
   std::uint64_t sweeping_ = 0;  // bit per instance with cancels to send
-  Symbols symbols_;
+  market::Symbols symbols_;
   Timers timers_;
   bool symbols_unsettled_ = false;
   bool directory_behind_ = false;

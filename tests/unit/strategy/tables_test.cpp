@@ -9,7 +9,6 @@
 #include "strategy/order_table.hpp"
 #include "strategy/parameters.hpp"
 #include "strategy/plugin.h"
-#include "strategy/symbols.hpp"
 #include "strategy/timers.hpp"
 
 namespace tickpath::strategy {
@@ -98,36 +97,6 @@ TEST(Timers, OfAnotherOwnerCannotBeCancelled) {
   EXPECT_FALSE(timers.cancel(id, 1));
   EXPECT_TRUE(timers.cancel(id, 0));
   EXPECT_FALSE(timers.cancel(id, 0));
-}
-
-wire::DirectoryEntry entry(std::uint32_t id, const std::string& symbol) {
-  wire::DirectoryEntry made{};
-  std::memset(made.symbol, ' ', sizeof(made.symbol));
-  std::memcpy(made.symbol, symbol.data(), symbol.size());
-  made.instrument_id = id;
-  return made;
-}
-
-TEST(Symbols, FindsEachOfAFullDirectoryAndNothingElse) {
-  Symbols symbols(500);
-  for (std::uint32_t i = 0; i < 500; ++i)
-    EXPECT_TRUE(symbols.add(entry(i, "S" + std::to_string(i))));
-  for (std::uint32_t i = 0; i < 500; ++i) {
-    EXPECT_EQ(symbols.find("S" + std::to_string(i)), i);
-    EXPECT_EQ(symbols.name(i), "S" + std::to_string(i));
-  }
-  EXPECT_EQ(symbols.find("S500"), wire::kNoInstrument);
-  EXPECT_EQ(symbols.find("SEVENTEENLETTERSX"), wire::kNoInstrument);
-  EXPECT_EQ(symbols.find(""), wire::kNoInstrument);
-}
-
-TEST(Symbols, KeepsTheFirstNameOfAnId) {
-  Symbols symbols(4);
-  EXPECT_TRUE(symbols.add(entry(1, "AAPL")));
-  EXPECT_TRUE(symbols.add(entry(1, "AAPL")));
-  EXPECT_FALSE(symbols.add(entry(1, "MSFT")));
-  EXPECT_FALSE(symbols.add(entry(4, "GOOG")));
-  EXPECT_EQ(symbols.name(1), "AAPL");
 }
 
 class ParametersOf : public ::testing::Test {

@@ -1,4 +1,4 @@
-// The directory as the engine knows it: symbol to instrument id and back, preallocated.
+// The directory as a reader knows it: symbol to instrument id and back, preallocated.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include "common/wire/constants.hpp"
 #include "common/wire/directory.hpp"
 
-namespace tickpath::strategy {
+namespace tickpath::market {
 
 // Filled by one thread; no entry is ever removed.
 class Symbols {
@@ -69,4 +69,4 @@ class Symbols {
   std::uint32_t size_ = 0;
 };
 
-}  // namespace tickpath::strategy
+}  // namespace tickpath::market

@@ -1,0 +1,189 @@
+#include "risk/application.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "common/clock/clock.hpp"
+#include "common/log/log.hpp"
+
+namespace tickpath::risk {
+namespace {
+
+using Weight = control::Counters::Weight;
+
+link::HeartbeatOptions heartbeat_options(const RiskConfig& config) {
+  return {static_cast<std::uint64_t>(config.heartbeat_interval_ns),
+          static_cast<std::uint64_t>(config.heartbeat_suspect_after_ns),
+          static_cast<std::uint64_t>(config.heartbeat_dead_after_ns)};
+}
+
+double in_currency(const Counter& counter) {
+  return static_cast<double>(static_cast<std::int64_t>(counter.get())) /
+         static_cast<double>(kPriceScale);
+}
+
+control::Json shown(const StrategyView& view) {
+  control::Json json = {{"pnl", in_currency(view.pnl)},
+                        {"realised", in_currency(view.realised)},
+                        {"unrealised", in_currency(view.pnl) - in_currency(view.realised)},
+                        {"gross_notional", in_currency(view.gross_notional)},
+                        {"open_orders", view.open_orders.get()},
+                        {"requests", view.requests.get()},
+                        {"fills", view.fills.get()},
+                        {"rejects", view.rejects.get()},
+                        {"killed", view.killed.get() != 0}};
+  const auto kind = static_cast<LimitKind>(view.breach_kind.get());
+  if (kind == LimitKind::kNone) return json;
+  json["killed_by"] = std::string(name(kind));
+  if (kind == LimitKind::kOperator) return json;
+  json["value"] = static_cast<std::int64_t>(view.breach_value.get());
+  json["limit"] = static_cast<std::int64_t>(view.breach_limit.get());
+  return json;
+}
+
+}  // namespace
+
+RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& runtime)
+    : config_(config), runtime_(runtime), notes_(runtime.hot_log()) {
+  monitor_ = std::make_unique<Monitor>(monitor_options(config), &notes_);
+  for (unsigned id = 0; id < 256; ++id) {
+    const auto strategy = static_cast<std::uint8_t>(id);
+    monitor_->set_limits(strategy, strategy_limits(config, strategy));
+  }
+  make_readers();
+  datapath_ = std::make_unique<RiskDatapath>(*market_, *gateway_, *monitor_, config.instruments_max,
+                                             channel_.get());
+  register_counters();
+  register_commands();
+}
+
+RiskApplication::~RiskApplication() = default;
+
+void RiskApplication::make_readers() {
+  rdma::Device& device = runtime_.device();
+  const bool parks = runtime_.common().wait == control::WaitMode::kPark;
+  const link::RingMode mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
+  if (parks) channel_ = device.create_channel();
+  market::MarketReaderOptions market;
+  market.endpoint = config_.feed_endpoint;
+  market.name = runtime_.name();
+  market.role = wire::Role::kRisk;
+  market.mode = mode;
+  market.ring_depth = config_.feed_ring_slots;
+  market.instruments_max = config_.instruments_max;
+  market.heartbeat = heartbeat_options(config_);
+  market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
+
+  GatewayLinkOptions gateway;
+  gateway.endpoint = config_.gateway_endpoint;
+  gateway.name = runtime_.name();
+  gateway.mode = mode;
+  gateway.ring_slots = config_.gateway_ring_slots;
+  gateway.reconcile_interval_ns = static_cast<std::uint64_t>(config_.reconcile_interval_ns);
+  gateway.heartbeat = heartbeat_options(config_);
+  gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
+}
+
+void RiskApplication::on_tick() {
+  if (runtime_.stopping()) return;
+  const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
+  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed_endpoint);
+  if (gateway_->maintain(now_ns)) log::info("connected to oeg at {}", config_.gateway_endpoint);
+}
+
+std::string RiskApplication::not_ready_reason() {
+  const std::string market = market_->not_ready_reason();
+  return market.empty() ? gateway_->not_ready_reason() : market;
+}
+
+// Nothing of our own is open: whoever stops us has stopped the trading before.
+bool RiskApplication::drained(std::string& /*why*/) { return true; }
+
+// ----------------------------------------------------------------------------------- operator
+
+void RiskApplication::register_commands() {
+  runtime_.add_command(
+      "kill", "stops the new orders of \"strategy\" (a number), or of all",
+      [this](const control::Json& request) { return switch_strategy(request, true); });
+  runtime_.add_command(
+      "unkill", "lets \"strategy\" (a number) trade again, or all",
+      [this](const control::Json& request) { return switch_strategy(request, false); });
+}
+
+control::Json RiskApplication::switch_strategy(const control::Json& request, bool kill) {
+  std::uint32_t id = Monitor::kAll;
+  if (request.contains("strategy")) {
+    const control::Json& given = request.at("strategy");
+    if (!given.is_number_integer() || given.get<std::int64_t>() < 0 ||
+        given.get<std::int64_t>() > 255)
+      throw Error("strategy: a number from 0 to 255 is wanted; leave it out to mean all");
+    id = given.get<std::uint32_t>();
+  }
+  if (!datapath_->command({kill, id}))
+    throw Error("too many commands at once; try again in a moment");
+  control::Json answer = control::Json::object();
+  if (id == Monitor::kAll) {
+    answer["strategy"] = "all";
+  } else {
+    answer["strategy"] = id;
+  }
+  answer[kill ? "killed" : "unkilled"] = true;
+  return answer;
+}
+
+// ------------------------------------------------------------------------------------- status
+
+void RiskApplication::register_counters() {
+  control::Counters& out = runtime_.counters();
+  const link::SubscriberCounters& feed = market_->counters();
+  out.add("feed", "seen", feed.seen, Weight::kKey);
+  out.add("feed", "lapped", feed.lapped, Weight::kKey);
+  out.add("feed", "resyncs", feed.resyncs);
+  out.add("feed", "mdh_alive", market_->alive());
+  const link::SubscriberCounters& events = gateway_->events();
+  out.add("orders", "events_seen", events.seen, Weight::kKey);
+  out.add("orders", "events_lapped", events.lapped, Weight::kKey);
+  out.add("orders", "oeg_alive", gateway_->alive());
+  const MonitorCounters& monitor = monitor_->counters();
+  out.add("orders", "events_unknown", monitor.events_unknown);
+  out.add("orders", "events_impossible", monitor.events_impossible);
+  out.add("orders", "fills", monitor.fills, Weight::kKey);
+  out.add("orders", "refused", monitor.refused);
+  out.add("orders", "beyond", monitor.beyond);
+  out.add("limits", "breaches", monitor.breaches, Weight::kKey);
+  out.add("limits", "kills", monitor.kills);
+  out.add("limits", "blocks_written", gateway_->blocks_written());
+  out.add("reconcile", "passes", gateway_->passes());
+  out.add("reconcile", "compared", monitor.compared);
+  out.add("reconcile", "in_flight", monitor.in_flight);
+  out.add("reconcile", "mismatches", monitor.mismatches, Weight::kKey);
+  out.add("reconcile", "adopted", monitor.adopted);
+}
+
+void RiskApplication::describe(control::Json& status) {
+  status["strategies"] = control::Json::array();
+  for (std::uint32_t id = 0; id < Monitor::kAll; ++id) {
+    const StrategyView& view = monitor_->view(id);
+    if (view.known.get() == 0) continue;
+    control::Json strategy = {{"strategy", id}};
+    strategy.update(shown(view));
+    status["strategies"].push_back(strategy);
+  }
+  status["total"] = shown(monitor_->view(Monitor::kAll));
+}
+
+void RiskApplication::summarize(control::Summary& summary) {
+  for (const Row& row : monitor_->ledger().rows()) {
+    if (row.fills == 0) continue;
+    summary.positions.push_back({monitor_->ledger().strategies()[row.strategy].id,
+                                 std::string(datapath_->symbols().name(row.instrument)),
+                                 row.position, row.cash, static_cast<std::int64_t>(row.fills)});
+  }
+  summary.has_positions = true;
+  summary.open_orders = monitor_->open_orders();
+  const link::SubscriberCounters& feed = market_->counters();
+  summary.ticks.push_back({"", feed.published.get(), feed.seen.get(), feed.lapped.get()});
+  const link::SubscriberCounters& events = gateway_->events();
+  summary.events.push_back({"", events.published.get(), events.seen.get(), events.lapped.get()});
+}
+
+}  // namespace tickpath::risk

@@ -1,0 +1,46 @@
+// The risk program: follows every order and the market, and holds the kill switch.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/control/program.hpp"
+#include "common/market/market_reader.hpp"
+#include "common/rdma/rdma.hpp"
+#include "risk/config.hpp"
+#include "risk/datapath.hpp"
+#include "risk/gateway_link.hpp"
+#include "risk/monitor.hpp"
+#include "risk/notes.hpp"
+
+namespace tickpath::risk {
+
+class RiskApplication final : public control::Application {
+ public:
+  RiskApplication(const RiskConfig& config, control::Runtime& runtime);
+  ~RiskApplication() override;
+
+  control::Datapath& datapath() override { return *datapath_; }
+  void on_tick() override;
+  std::string not_ready_reason() override;
+  void describe(control::Json& status) override;
+  bool drained(std::string& why) override;
+  void summarize(control::Summary& summary) override;
+
+ private:
+  void make_readers();
+  void register_counters();
+  void register_commands();
+  control::Json switch_strategy(const control::Json& request, bool kill);
+
+  const RiskConfig& config_;
+  control::Runtime& runtime_;
+  Notes notes_;
+  std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<rdma::CompletionChannel> channel_;
+  std::unique_ptr<market::MarketReader> market_;
+  std::unique_ptr<GatewayLink> gateway_;
+  std::unique_ptr<RiskDatapath> datapath_;
+};
+
+}  // namespace tickpath::risk

@@ -1,0 +1,46 @@
+#include "risk/datapath.hpp"
+
+namespace tickpath::risk {
+
+RiskDatapath::RiskDatapath(market::MarketReader& market, GatewayLink& gateway, Monitor& monitor,
+                           std::uint32_t instruments_max, rdma::CompletionChannel* channel)
+    : market_(market),
+      gateway_(gateway),
+      monitor_(monitor),
+      symbols_(instruments_max),
+      channel_(channel) {
+  if (channel_ == nullptr) return;
+  wake_storage_[0] = channel_->file_descriptor();
+  wake_ = wake_storage_;
+}
+
+bool RiskDatapath::turn() noexcept {
+  const std::uint64_t now_ns = clock_.to_ns(tsc_now());
+  monitor_.advance(now_ns);
+  // A person's word first: it must not wait behind a burst.
+  OperatorCommand command;
+  bool any = false;
+  while (commands_.try_pop(command)) {
+    any = true;
+    if (command.kill) {
+      monitor_.kill(command.id, {LimitKind::kOperator, 0, 0});
+    } else {
+      monitor_.unkill(command.id);
+    }
+  }
+  any |= gateway_.turn(now_ns);
+  Handler handler{*this};
+  any |= market_.poll(handler, now_ns) != 0;
+  return any;
+}
+
+bool RiskDatapath::arm() noexcept {
+  const bool may_sleep = market_.arm() & gateway_.arm();
+  return !turn() && may_sleep;
+}
+
+void RiskDatapath::woken() noexcept {
+  if (channel_ != nullptr) channel_->acknowledge();
+}
+
+}  // namespace tickpath::risk

@@ -1,0 +1,63 @@
+// The datapath thread of risk: order events and market in, control block out.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "common/base/spsc_ring.hpp"
+#include "common/clock/clock.hpp"
+#include "common/control/datapath.hpp"
+#include "common/market/market_reader.hpp"
+#include "common/market/symbols.hpp"
+#include "risk/gateway_link.hpp"
+#include "risk/monitor.hpp"
+
+namespace tickpath::risk {
+
+// What a person asked for.
+struct OperatorCommand {
+  bool kill;         // false: unkill
+  std::uint32_t id;  // a strategy, or Monitor::kAll
+};
+
+class RiskDatapath final : public control::Datapath {
+ public:
+  // The references must outlive it; channel may be nullptr (not parking).
+  RiskDatapath(market::MarketReader& market, GatewayLink& gateway, Monitor& monitor,
+               std::uint32_t instruments_max, rdma::CompletionChannel* channel);
+
+  bool turn() noexcept override;
+  bool arm() noexcept override;
+  std::span<const int> wake_descriptors() const noexcept override { return wake_; }
+  void woken() noexcept override;
+
+  // Control thread. False: too many at once.
+  bool command(const OperatorCommand& command) { return commands_.try_push(command); }
+
+  // While the thread does not run.
+  const market::Symbols& symbols() const noexcept { return symbols_; }
+
+ private:
+  struct Handler {
+    void on_update(const wire::BookUpdate& update) noexcept { self.monitor_.on_update(update); }
+    void on_image(const wire::BookImage& image) noexcept { self.monitor_.on_image(image); }
+    void on_lapped(std::uint64_t /*lost*/) noexcept {}  // marks come with the images
+    void on_directory(const wire::DirectoryEntry& entry) noexcept { self.symbols_.add(entry); }
+    void on_mdh(bool /*alive*/) noexcept {}  // the last marks stay
+    RiskDatapath& self;
+  };
+
+  market::MarketReader& market_;
+  GatewayLink& gateway_;
+  Monitor& monitor_;
+  market::Symbols symbols_;
+  rdma::CompletionChannel* channel_;
+  clock::TickConverter clock_;
+  SpscRing<OperatorCommand> commands_{64};
+  std::array<int, 1> wake_storage_{-1};
+  std::span<const int> wake_;
+};
+
+}  // namespace tickpath::risk

@@ -1,0 +1,148 @@
+#include "risk/gateway_link.hpp"
+
+#include <cstring>
+
+#include <unistd.h>
+
+#include "common/wire/hello.hpp"
+
+namespace tickpath::risk {
+namespace {
+
+link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
+  link::SubscriberOptions made;
+  made.name = options.name + ".order_events";
+  made.mode = options.mode;
+  made.depth = options.ring_slots;
+  return made;
+}
+
+wire::Hello hello_of(const std::string& name) {
+  wire::Hello hello{};
+  hello.role = wire::Role::kRisk;
+  hello.service = wire::Service::kDropCopy;
+  hello.process_id = static_cast<std::uint32_t>(::getpid());
+  std::strncpy(hello.name, name.c_str(), sizeof(hello.name) - 1);
+  return hello;
+}
+
+}  // namespace
+
+GatewayLink::GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
+                         const GatewayLinkOptions& options, Monitor& monitor)
+    : options_(options),
+      monitor_(monitor),
+      subscriber_(device, channel, subscriber_options(options)),
+      block_(device, options.name + ".control_block"),
+      positions_(device, options.name + ".positions"),
+      heartbeat_(device, options.heartbeat, options.name + ".oeg_heartbeat") {}
+
+bool GatewayLink::maintain(std::uint64_t now_ns) {
+  subscriber_.collect();
+  return reconnect_.step(now_ns, [this] {
+    const wire::Hello hello = hello_of(options_.name);
+    subscriber_.connect(options_.endpoint, link::bytes_of(hello), {}, /*timeout_ms=*/500);
+  });
+}
+
+std::string GatewayLink::not_ready_reason() const {
+  const std::string waiting = "waiting for oeg at " + options_.endpoint;
+  if (alive_.get() == 0)
+    return reconnect_.error().empty() ? waiting : waiting + ": " + reconnect_.error();
+  return blocks_written_.get() == 0 ? "the limits have not been written to oeg yet" : std::string();
+}
+
+bool GatewayLink::turn(std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  const std::size_t events = subscriber_.poll(*this);
+  if (subscriber_.connection() == nullptr) return events != 0;
+  alive_.set(heartbeat_.evaluate(now_ns) != link::Liveness::kDead ? 1 : 0);
+  write_block(now_ns);
+  reconcile(now_ns);
+  return events != 0;
+}
+
+void GatewayLink::on_update(const wire::OrderEvent& event, std::uint64_t /*sequence*/) noexcept {
+  monitor_.on_event(event);
+}
+
+void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
+  monitor_.on_lapped();
+  next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
+}
+
+void GatewayLink::on_link(link::LinkEvent event) noexcept {
+  if (event != link::LinkEvent::kConnected) {
+    block_.detach();
+    positions_.detach();
+    heartbeat_.detach(event == link::LinkEvent::kLost);
+    alive_.set(0);
+    reconnect_.mark_down();
+    return;
+  }
+  // What happened between two connections was not seen.
+  if (connected_before_) monitor_.on_lapped();
+  connected_before_ = true;
+  reading_ = passing_ = false;
+  next_pass_ns_ = 0;
+  version_written_ = 0;
+  link::Connection* const connection = subscriber_.connection();
+  if (connection == nullptr) return;
+  const auto extras = connection->extras();
+  if (extras.size() <= wire::DropCopyGrants::kHeartbeat) return;
+  block_.attach(*connection, extras[wire::DropCopyGrants::kControlBlock]);
+  positions_.attach(*connection, extras[wire::DropCopyGrants::kPositions]);
+  heartbeat_.attach(*connection, extras[wire::DropCopyGrants::kHeartbeat], now_ns_);
+}
+
+// At once when something changed; else as the sign of life that oeg waits for.
+void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
+  const std::uint64_t version = monitor_.block_version();
+  if (version == version_written_ && now_ns < next_refresh_ns_) return;
+  if (!block_.ready()) {
+    subscriber_.poll_sinks();  // it waits for a READ of its own
+    return;
+  }
+  wire::ControlBlock block = monitor_.block();
+  block.generation = ++generation_;
+  if (block_.write(block) != rdma::PostStatus::kOk) {
+    subscriber_.poll_sinks();  // full: make room, try in the next turn
+    return;
+  }
+  version_written_ = version;
+  // Half of what was promised: a turn that comes late must not look like death.
+  next_refresh_ns_ = now_ns + std::uint64_t{wire::kRiskRefreshMs} * 1'000'000 / 2;
+  blocks_written_.add();
+}
+
+void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
+  if (!passing_) {
+    if (now_ns < next_pass_ns_ || subscriber_.state() != link::SubscriberState::kLive) return;
+    passing_ = true;
+    next_row_ = 0;
+  }
+  if (!reading_) {
+    reading_ = positions_.start(next_row_);
+    if (!reading_ && next_row_ < positions_.rows()) return;  // no room to post: the next turn
+  }
+  wire::PositionRow row;
+  link::RowStatus status = link::RowStatus::kEmpty;
+  if (reading_) {
+    subscriber_.poll_sinks();
+    status = positions_.finish(row);
+    if (status == link::RowStatus::kPending) return;
+    reading_ = false;
+  }
+  if (status == link::RowStatus::kOk) {
+    ++next_row_;
+    monitor_.on_remote_row(row);
+    return;
+  }
+  if (status == link::RowStatus::kTorn) return;  // the same row again
+  // Empty: the end of the table. Failed: the connection is going.
+  passing_ = false;
+  next_pass_ns_ = now_ns + options_.reconcile_interval_ns;
+  if (status == link::RowStatus::kEmpty) passes_.add();
+}
+
+}  // namespace tickpath::risk

@@ -1,0 +1,85 @@
+// Everything between risk and oeg on one connection: the drop copy in, the control block out, the
+// table of positions READ now and then, oeg's heartbeat watched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/link/control_block.hpp"
+#include "common/link/heartbeat.hpp"
+#include "common/link/reconnect.hpp"
+#include "common/link/remote_table.hpp"
+#include "common/link/subscriber.hpp"
+#include "common/wire/control_block.hpp"
+#include "common/wire/grants.hpp"
+#include "common/wire/order_event.hpp"
+#include "common/wire/position.hpp"
+#include "risk/monitor.hpp"
+
+namespace tickpath::risk {
+
+struct GatewayLinkOptions {
+  std::string endpoint;  // of oeg
+  std::string name;      // this program's, as oeg shows it
+  link::RingMode mode = link::RingMode::kPoll;
+  std::uint32_t ring_slots = 1u << 14;
+  std::uint64_t reconcile_interval_ns = 500'000'000;
+  link::HeartbeatOptions heartbeat;
+};
+
+class GatewayLink {
+ public:
+  using Subscriber = link::Subscriber<wire::OrderEvent>;
+
+  // Control thread. channel: of the datapath thread that parks, or nullptr.
+  GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
+              const GatewayLinkOptions& options, Monitor& monitor);
+
+  // ---- control thread, each tick
+  bool maintain(std::uint64_t now_ns);  // true: connected just now
+  std::string not_ready_reason() const;
+
+  // ---- datapath thread
+
+  // Takes events, then writes the block if it changed or is due, then reconciles. True: any work.
+  bool turn(std::uint64_t now_ns) noexcept;
+  bool arm() noexcept { return subscriber_.arm(); }
+
+  // ---- any thread
+  const link::SubscriberCounters& events() const noexcept { return subscriber_.counters(); }
+  const Counter& alive() const noexcept { return alive_; }
+  const Counter& blocks_written() const noexcept { return blocks_written_; }
+  const Counter& passes() const noexcept { return passes_; }
+
+  // What the subscriber calls; public for it alone.
+  void on_update(const wire::OrderEvent& event, std::uint64_t sequence) noexcept;
+  void on_lapped(std::uint64_t lost) noexcept;
+  void on_link(link::LinkEvent event) noexcept;
+
+ private:
+  void write_block(std::uint64_t now_ns) noexcept;
+  void reconcile(std::uint64_t now_ns) noexcept;
+
+  GatewayLinkOptions options_;
+  Monitor& monitor_;
+  Subscriber subscriber_;
+  link::ControlBlockWriter<wire::ControlBlock> block_;
+  link::RemoteTable<wire::PositionRow> positions_;
+  link::HeartbeatMonitor heartbeat_;
+  link::Reconnect reconnect_;
+
+  std::uint64_t now_ns_ = 0;
+  bool connected_before_ = false;
+  std::uint64_t generation_ = 0;
+  std::uint64_t version_written_ = 0;  // of the monitor's block
+  std::uint64_t next_refresh_ns_ = 0;
+  std::uint64_t next_pass_ns_ = 0;
+  std::size_t next_row_ = 0;
+  bool reading_ = false;
+  bool passing_ = false;
+  Counter alive_;
+  Counter blocks_written_;
+  Counter passes_;  // over oeg's whole table
+};
+
+}  // namespace tickpath::risk

@@ -1,0 +1,75 @@
+#include "risk/notes.hpp"
+
+#include <string>
+
+namespace tickpath::risk {
+namespace {
+
+// One code a limit, because a hot note carries numbers only and the limit's name is a text.
+enum class Note : std::uint16_t {
+  kPositionApart = 0,
+  kCashApart = 1,
+  kUnkilled = 2,
+  kAllUnkilled = 3,
+  kKilledByLimit = 16,  // + LimitKind
+};
+
+Note killed_by(LimitKind kind) {
+  return static_cast<Note>(static_cast<unsigned>(Note::kKilledByLimit) +
+                           static_cast<unsigned>(kind));
+}
+
+bool counts_money(LimitKind kind) {
+  return kind == LimitKind::kLoss || kind == LimitKind::kGrossNotional ||
+         kind == LimitKind::kPositionValue || kind == LimitKind::kTotalLoss ||
+         kind == LimitKind::kTotalGrossNotional;
+}
+
+}  // namespace
+
+Notes::Notes(log::HotLog& log) : log_(log) {
+  using log::Level;
+  log.define(Note::kPositionApart, Level::kWarning,
+             "strategy {}, instrument {}: oeg holds {:d} shares, the drop copy made {:d}; oeg's "
+             "count is taken over");
+  log.define(Note::kCashApart, Level::kWarning,
+             "strategy {}, instrument {}: oeg's cash is {:d}, the drop copy made {:d} (1/10,000); "
+             "oeg's is taken over");
+  log.define(Note::kUnkilled, Level::kWarning, "strategy {} may trade again");
+  log.define(Note::kAllUnkilled, Level::kWarning, "the kill switch for all is lifted");
+  for (unsigned i = 1; i <= static_cast<unsigned>(LimitKind::kTotalGrossNotional); ++i) {
+    const LimitKind kind = static_cast<LimitKind>(i);
+    const std::string unit = counts_money(kind) ? " (1/10,000)" : "";
+    const bool all = kind == LimitKind::kTotalLoss || kind == LimitKind::kTotalGrossNotional;
+    log.define(
+        killed_by(kind), Level::kError,
+        all ? "all strategies (id {}) are killed: " + std::string(name(kind)) +
+                  ": {:d} is over {:d}" + unit
+            : "strategy {} is killed: " + std::string(name(kind)) + ": {:d} is over {:d}" + unit);
+  }
+  log.define(killed_by(LimitKind::kOperator), Level::kWarning,
+             "strategy {} is killed by the operator (256: all)");
+}
+
+void Notes::on_kill(std::uint32_t id, const Breach& why) noexcept {
+  log_.note(killed_by(why.kind), id, static_cast<std::uint64_t>(why.value),
+            static_cast<std::uint64_t>(why.limit));
+}
+
+void Notes::on_unkill(std::uint32_t id) noexcept {
+  if (id == Monitor::kAll) {
+    log_.note(Note::kAllUnkilled);
+  } else {
+    log_.note(Note::kUnkilled, id);
+  }
+}
+
+void Notes::on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept {
+  const bool shares = ours.position != theirs.position_shares;
+  log_.note(shares ? Note::kPositionApart : Note::kCashApart, theirs.strategy_id,
+            theirs.instrument_id,
+            static_cast<std::uint64_t>(shares ? theirs.position_shares : theirs.cash),
+            static_cast<std::uint64_t>(shares ? ours.position : ours.cash));
+}
+
+}  // namespace tickpath::risk
