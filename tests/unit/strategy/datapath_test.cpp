@@ -1,0 +1,296 @@
+// The strategy's datapath over the real fabric: mdh and oeg are played by hand in this process.
+#include "strategy/datapath.hpp"
+
+#include <cstring>
+#include <deque>
+#include <memory>
+
+#include <gmock/gmock.h>
+
+#include "common/link/publisher.hpp"
+#include "tests/unit/link/fabric.hpp"
+#include "tests/unit/strategy/engine_fixture.hpp"
+
+namespace tickpath::strategy {
+namespace {
+
+using link::test::eventually;
+using link::test::Fabric;
+using testing::Scripted;
+using wire::OrderId;
+using wire::ReportKind;
+
+constexpr std::uint32_t kInstruments = 8;
+
+// mdh as a subscriber sees it.
+class PlayedMdh {
+ public:
+  void accept(rdma::ConnectionRequest& request) {
+    const auto hello = link::read_program<wire::Hello>(request.hello());
+    ASSERT_TRUE(hello.has_value());
+    EXPECT_EQ(hello->service, wire::Service::kBookUpdates);
+    EXPECT_EQ(hello->role, wire::Role::kStrategy);
+    const std::array<rdma::Grant, 2> extras{directory.grant(), heartbeat.grant()};
+    publisher->accept(request, {}, extras);
+  }
+  void list(std::uint32_t id, const std::string& symbol) {
+    wire::DirectoryEntry entry{};
+    std::memset(entry.symbol, ' ', sizeof(entry.symbol));
+    std::memcpy(entry.symbol, symbol.data(), symbol.size());
+    entry.instrument_id = id;
+    directory.store(id, entry);
+    wire::BookUpdate update{};
+    update.kind = wire::UpdateKind::kDirectory;
+    update.instrument_id = id;
+    publisher->publish(update);
+  }
+  void tick(std::uint32_t id, std::uint32_t bid, std::uint32_t ask) {
+    wire::BookUpdate update{};
+    update.trace_id = ++sequence;
+    update.instrument_id = id;
+    update.kind = wire::UpdateKind::kAdd;
+    update.best_bid = bid;
+    update.best_ask = ask;
+    update.best_bid_shares = update.best_ask_shares = 100;
+    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
+    publisher->publish(update);
+    last[id] = update;
+    publisher->mark_dirty(id);
+  }
+  void turn() {
+    heartbeat.beat();
+    publisher->flush([this](std::uint32_t id, wire::BookImage& image) noexcept {
+      image.instrument_id = id;
+      image.trace_id = last[id].trace_id;
+      image.states = last[id].states;
+      image.bids[0] = {last[id].best_bid, 100, 1};
+      image.asks[0] = {last[id].best_ask, 100, 1};
+    });
+    publisher->turn();
+  }
+
+  Fabric fabric;
+  link::TableOwner<wire::DirectoryEntry> directory{*fabric.device, kInstruments, "directory"};
+  link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
+  std::unique_ptr<link::Publisher<wire::BookUpdate, wire::BookImage>> publisher = make();
+  std::array<wire::BookUpdate, kInstruments> last{};
+  std::uint64_t sequence = 0;
+
+ private:
+  std::unique_ptr<link::Publisher<wire::BookUpdate, wire::BookImage>> make() {
+    link::PublisherOptions options;
+    options.image_count = kInstruments;
+    options.depth_max = 1024;
+    return std::make_unique<link::Publisher<wire::BookUpdate, wire::BookImage>>(*fabric.device,
+                                                                                nullptr, options);
+  }
+};
+
+// oeg as a strategy sees it: keeps requests, reports by hand.
+class PlayedOeg {
+ public:
+  void accept(rdma::ConnectionRequest& request) {
+    const auto hello = link::read_program<wire::Hello>(request.hello());
+    ASSERT_TRUE(hello.has_value());
+    EXPECT_EQ(hello->service, wire::Service::kOrders);
+    const std::array<rdma::Grant, 1> extras{heartbeat.grant()};
+    client = server->accept(request, {}, extras, hello->instance);
+  }
+  void report(ReportKind kind, std::uint64_t id, std::uint64_t target = 0) {
+    wire::OrderReport made{};
+    made.kind = kind;
+    made.order_id = id;
+    made.target_order_id = target;
+    made.instrument_id = 3;
+    made.side = Side::kBuy;
+    EXPECT_EQ(server->send(client, made), link::SendStatus::kOk);
+  }
+  void turn() {
+    heartbeat.beat();
+    server->poll(*this);
+  }
+  void on_message(link::ClientId, std::uint64_t tag, const wire::OrderRequest& request) noexcept {
+    EXPECT_EQ(tag, request.strategy_id);
+    requests.push_back(request);
+  }
+  void on_client(link::ClientId, std::uint64_t, link::LinkEvent event) noexcept { last = event; }
+
+  Fabric fabric;
+  link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
+  std::unique_ptr<link::ChannelServer<wire::OrderReport, wire::OrderRequest>> server =
+      std::make_unique<link::ChannelServer<wire::OrderReport, wire::OrderRequest>>(
+          *fabric.device, nullptr, link::ChannelOptions{});
+  link::ClientId client;
+  link::LinkEvent last = link::LinkEvent::kLost;
+  std::deque<wire::OrderRequest> requests;
+};
+
+class StrategyDatapathOf : public ::testing::Test {
+ protected:
+  class Images final : public ImageSource {
+   public:
+    bool image(std::uint32_t instrument, wire::BookImage& out) noexcept override {
+      return reader->image(instrument, out);
+    }
+    market::MarketReader* reader = nullptr;
+  };
+
+  StrategyDatapathOf() {
+    Scripted::subscribe_to_all = true;
+    images.reader = &market;
+    Instance& instance = engine.add(scripted_plugin(), {1, "", {}, "test.toml", 7});
+    engine.start(instance);
+    strategy = Scripted::last_made;
+    connect_market();
+    connect_orders();
+  }
+  static const tickpath_plugin& scripted_plugin() { return testing::scripted_plugin(); }
+
+  market::MarketReaderOptions market_options() const {
+    market::MarketReaderOptions options;
+    options.endpoint = mdh.fabric.endpoint;
+    options.name = "strategy";
+    options.role = wire::Role::kStrategy;
+    options.ring_depth = 64;
+    options.instruments_max = kInstruments;
+    return options;
+  }
+  OrderChannelsOptions order_options() const {
+    OrderChannelsOptions options;
+    options.endpoint = oeg.fabric.endpoint;
+    options.name = "strategy";
+    options.depth = 64;
+    return options;
+  }
+  static std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+  void connect_market() {
+    mdh.fabric.meet([this] { ASSERT_TRUE(market.maintain(now())) << market.not_ready_reason(); },
+                    [this](rdma::ConnectionRequest& request) { mdh.accept(request); });
+  }
+  void connect_orders() {
+    oeg.fabric.meet([this] { orders.maintain(now()); },
+                    [this](rdma::ConnectionRequest& request) { oeg.accept(request); });
+  }
+  // Everyone takes turns until it is so.
+  template <class Done>
+  ::testing::AssertionResult soon(Done&& done) {
+    const bool so = eventually([&] {
+      if (mdh.publisher) mdh.turn();
+      if (oeg.server) oeg.turn();
+      datapath.turn();
+      return done();
+    });
+    return so ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << "not in time";
+  }
+
+  PlayedMdh mdh;
+  PlayedOeg oeg;
+  std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  market::MarketReader market{*device, nullptr, market_options()};
+  OrderChannels orders{*device, nullptr, order_options(), {1}};
+  Images images;
+  trace::TraceWriter trace{trace::TraceOptions{}};
+  LogRing log{64};
+  EngineOptions engine_options{.instruments_max = kInstruments,
+                               .orders_max = 16,
+                               .timers_max = 8,
+                               .cancel_when_feed_stale = true};
+  Engine engine{engine_options, orders, images, trace, log};
+  StrategyDatapath datapath{market, orders, engine, nullptr};
+  Scripted* strategy = nullptr;
+};
+
+TEST_F(StrategyDatapathOf, ATickBecomesAnOrderAndItsReportComesBack) {
+  strategy->on_change = [](Scripted& self, const Scripted::BookChange& change) {
+    if (self.changes.size() == 1)
+      (void)self.limit(change.instrument, Scripted::kBuy, 100, change.best_ask);
+  };
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  mdh.list(0, "MSFT");
+  mdh.list(1, "IBM");
+  mdh.list(2, "INTC");
+  mdh.list(3, "AAPL");
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
+  ASSERT_TRUE(soon([&] { return !market.directory_behind(); }));
+  mdh.tick(3, 100'000, 100'100);
+  ASSERT_TRUE(soon([&] { return oeg.requests.size() == 1; }));
+  EXPECT_EQ(oeg.requests[0].trace_id, mdh.sequence);
+  EXPECT_EQ(oeg.requests[0].price.value, 100'100);
+  oeg.report(ReportKind::kAccepted, oeg.requests[0].order_id);
+  ASSERT_TRUE(soon([&] { return strategy->reports.size() == 1; }));
+  EXPECT_EQ(strategy->reports[0].state, TICKPATH_STATE_WORKING);
+  tickpath_depth depth{};
+  ASSERT_TRUE(soon([&] { return strategy->depth(3, depth); }));
+  EXPECT_EQ(depth.bids[0].price, 100'000u);
+}
+
+TEST_F(StrategyDatapathOf, ALapIsRepairedFromTheImages) {
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  mdh.list(0, "MSFT");
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 1; }));
+  mdh.tick(0, 100'000, 100'100);
+  ASSERT_TRUE(soon([&] { return strategy->changes.size() == 1; }));
+  for (std::uint32_t i = 0; i < 200; ++i) mdh.tick(0, 200'000 + i, 200'100 + i);  // a ring of 64
+  ASSERT_TRUE(soon(
+      [&] { return !strategy->changes.empty() && strategy->changes.back().best_bid == 200'199; }));
+  EXPECT_EQ(strategy->changes.back().kind, TICKPATH_UPDATE_RESYNCED);
+  EXPECT_EQ(engine.counters().resyncs.get(), 1u);
+  EXPECT_GT(market.counters().lapped.get(), 100u);
+}
+
+TEST_F(StrategyDatapathOf, WhenMdhGoesTheFeedIsStaleAndQuotesAreCancelled) {
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
+  const auto sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
+  ASSERT_TRUE(sent);
+  ASSERT_TRUE(soon([&] { return oeg.requests.size() == 1; }));
+  oeg.report(ReportKind::kAccepted, sent.id);
+  mdh.publisher.reset();
+  ASSERT_TRUE(soon([&] { return oeg.requests.size() == 2; }));
+  EXPECT_EQ(oeg.requests[1].kind, wire::RequestKind::kCancel);
+  EXPECT_EQ(oeg.requests[1].target_order_id, sent.id);
+  ASSERT_FALSE(strategy->feeds.empty());
+  EXPECT_EQ(strategy->feeds.back().second, TICKPATH_FEED_STALE);
+  EXPECT_THAT(market.not_ready_reason(), ::testing::HasSubstr("waiting for mdh"));
+}
+
+TEST_F(StrategyDatapathOf, WhenOegGoesRequestsAreRefusedUntilItIsBackAndAsked) {
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
+  const auto sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
+  ASSERT_TRUE(sent);
+  oeg.server.reset();
+  ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 2; }));
+  EXPECT_FALSE(strategy->gateway.back());
+  EXPECT_EQ(strategy->limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
+  oeg.server = std::make_unique<link::ChannelServer<wire::OrderReport, wire::OrderRequest>>(
+      *oeg.fabric.device, nullptr, link::ChannelOptions{});
+  oeg.requests.clear();
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));  // the pause between two attempts
+  connect_orders();
+  ASSERT_TRUE(soon([&] { return oeg.requests.size() == 1; }));
+  EXPECT_EQ(oeg.requests[0].kind, wire::RequestKind::kCancel);
+  oeg.report(ReportKind::kCanceled, oeg.requests[0].order_id, sent.id);
+  ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 3; }));
+  EXPECT_TRUE(strategy->limit(3, Scripted::kBuy, 100, 100'000));
+}
+
+TEST_F(StrategyDatapathOf, StopCancelsWaitsForTheAnswersAndClosesInOrder) {
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
+  const auto sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
+  ASSERT_TRUE(sent);
+  oeg.report(ReportKind::kAccepted, sent.id);
+  datapath.request_stop();
+  ASSERT_TRUE(soon([&] { return oeg.requests.size() == 2; }));
+  EXPECT_FALSE(datapath.drained());
+  oeg.report(ReportKind::kCanceled, oeg.requests[1].order_id, sent.id);
+  ASSERT_TRUE(soon([&] { return datapath.drained(); }));
+  ASSERT_TRUE(soon([&] { return oeg.last == link::LinkEvent::kClosed; }));
+}
+
+}  // namespace
+}  // namespace tickpath::strategy
