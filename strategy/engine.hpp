@@ -19,6 +19,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/config/values.hpp"
+#include "common/market/symbols.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
@@ -29,7 +30,6 @@
 #include "strategy/plugin.h"
 #include "strategy/plugin_log.hpp"
 #include "strategy/ports.hpp"
-#include "common/market/symbols.hpp"
 #include "strategy/timers.hpp"
 
 namespace tickpath::strategy {
