@@ -214,7 +214,8 @@ TEST(FixFields, RejectsWhatIsNotTagEqualsValueAllAlong) {
                            "11=1|35=D|", "35=D|1234567890=1|", "35=D||"}) {
     EXPECT_FALSE(fields.scan(framed(body))) << body;
   }
-  EXPECT_TRUE(fields.scan(framed("35=D|9999=x|11=1|")));
+  const std::string good = framed("35=D|9999=x|11=1|");
+  EXPECT_TRUE(fields.scan(good));
   EXPECT_EQ(fields.get(11), "1");
   EXPECT_FALSE(fields.has(9999));
 }
