@@ -1,0 +1,68 @@
+// Programs that die in the middle of a run: who notices, and what the others do.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using nlohmann::json;
+
+pid_t program_id(const PipelineFolder& folder, const std::string& name) {
+  const Finished status =
+      run({program("tickpath"), "status", "--run-dir", folder.run_dir(), "--json"});
+  const json parsed = json::parse(status.output);
+  const json& programs = parsed.is_array() ? parsed : parsed.at("programs");
+  for (const json& each : programs) {
+    if (each.at("name") == name) return each.at("pid").get<pid_t>();
+  }
+  return -1;
+}
+
+// Starts a run of ten seconds, kills one program after three and waits for the end.
+Finished run_with_a_death(const PipelineFolder& folder, const std::string& victim) {
+  Process up(folder.up(folder.generate(100'000, 10), {"--on-failure", "continue"}), folder.path());
+  EXPECT_TRUE(up.wait_for_output("msg", std::chrono::seconds(30))) << up.output();
+  ::usleep(3'000'000);
+  const pid_t id = program_id(folder, victim);
+  EXPECT_GT(id, 0);
+  if (id > 0) ::kill(id, SIGKILL);
+  return up.wait(std::chrono::seconds(60));
+}
+
+TEST(ProgramDeath, AKilledStrategyLeavesNoOpenOrderBehind) {
+  const PipelineFolder folder;
+  const Finished finished = run_with_a_death(folder, "strategy");
+  EXPECT_FALSE(finished.timed_out);
+  EXPECT_NE(finished.exit_code, 0) << "a death must fail the run\n" << finished.output;
+  EXPECT_NE(finished.output.find("strategy"), std::string::npos);
+  const json oeg = json::parse(folder.summary("oeg"));
+  EXPECT_EQ(oeg.at("open_orders"), 0) << finished.output;
+  // oeg, risk and sim still agree on every position.
+  EXPECT_EQ(oeg.at("positions"), json::parse(folder.summary("risk")).at("positions"));
+  EXPECT_EQ(json::parse(folder.summary("mdh")).at("feed_messages"), 100'000);
+}
+
+TEST(ProgramDeath, AKilledRiskMonitorStopsNewOrdersAndTheRunEnds) {
+  const PipelineFolder folder;
+  const Finished finished = run_with_a_death(folder, "risk");
+  EXPECT_FALSE(finished.timed_out);
+  EXPECT_NE(finished.exit_code, 0) << finished.output;
+  const json oeg = json::parse(folder.summary("oeg"));
+  EXPECT_GT(oeg.at("orders").at("refused"), 0) << finished.output;
+  EXPECT_EQ(oeg.at("open_orders"), 0);
+}
+
+TEST(ProgramDeath, AKilledMarketDataHandlerIsNoticedAndTheRunEnds) {
+  const PipelineFolder folder;
+  const Finished finished = run_with_a_death(folder, "mdh");
+  EXPECT_FALSE(finished.timed_out);
+  EXPECT_NE(finished.exit_code, 0) << finished.output;
+  EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0) << finished.output;
+}
+
+}  // namespace
+}  // namespace tickpath::testing

@@ -1,0 +1,144 @@
+// What a person gets wrong: each mistake gets one clear error, nothing hangs, the rest keeps its
+// word.
+#include <filesystem>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using nlohmann::json;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class EachProgram : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(EachProgram, NamesFileLineAndKeyOfAWrongKeyAndStops) {
+  const PipelineFolder folder;
+  const std::string name = GetParam();
+  const std::string path = folder.config_dir() + "/" + name + ".toml";
+  write_file(path, "no_such_key = 1\n" + read_file(path));
+  const Finished finished = folder.run_program(name, {"--check"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.output;
+  EXPECT_TRUE(contains(finished.output, name + ".toml:1")) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "no_such_key")) << finished.output;
+}
+
+TEST_P(EachProgram, NamesTheAllowedValuesOfAWrongValue) {
+  const PipelineFolder folder;
+  const Finished finished =
+      folder.run_program(GetParam(), {"--check", "--set", "datapath.wait=sometimes"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "datapath.wait")) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "yield")) << finished.output;
+}
+
+TEST_P(EachProgram, AcceptsTheDemoConfigurationAndSaysSo) {
+  const PipelineFolder folder;
+  const Finished finished = folder.run_program(GetParam(), {"--check"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+}
+
+TEST_P(EachProgram, ExplainsItself) {
+  const Finished help = run({program(GetParam()), "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_TRUE(contains(help.output, "--check")) << help.output;
+  const Finished missing = run({program(GetParam()), "/no/such/file.toml"});
+  EXPECT_EQ(missing.exit_code, 2) << missing.output;
+  EXPECT_TRUE(contains(missing.output, "/no/such/file.toml")) << missing.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, EachProgram,
+                         ::testing::Values("sim", "mdh", "strategy", "oeg", "risk"));
+
+TEST(BadInput, ATruncatedRecordingPlaysUpToTheDamageAndSaysWhere) {
+  const PipelineFolder folder;
+  const std::string file = folder.generate(30'000, 3);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) * 2 / 3);
+  const Finished up = folder.run_up(file);
+  EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/sim.log"), "truncated"))
+      << up.output;
+  const json mdh = json::parse(folder.summary("mdh"));
+  EXPECT_GT(mdh.at("feed_messages"), 15'000);
+  EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
+}
+
+TEST(BadInput, AMissingRecordingIsNamedAndStopsTheStart) {
+  const PipelineFolder folder;
+  const Finished up = folder.run_up("/no/such/recording.itch50");
+  EXPECT_NE(up.exit_code, 0);
+  EXPECT_FALSE(up.timed_out);
+  EXPECT_TRUE(contains(up.output, "/no/such/recording.itch50")) << up.output;
+}
+
+TEST(BadInput, ABusyPortIsNamedAndStopsTheStart) {
+  const PipelineFolder folder;
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(folder.order_port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(socket, 1), 0);
+  const Finished up = folder.run_up(folder.generate(1'000, 1));
+  ::close(socket);
+  EXPECT_NE(up.exit_code, 0);
+  EXPECT_FALSE(up.timed_out);
+  EXPECT_TRUE(contains(up.output, std::to_string(folder.order_port()))) << up.output;
+}
+
+TEST(BadInput, APluginThatIsMissingIsReportedAndTheOtherTrades) {
+  const PipelineFolder folder;
+  folder.edit("strategy", "plugins/momentum.so", "plugins/no_such_plugin.so");
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/strategy.log"), "no_such_plugin"))
+      << up.output;
+  EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
+}
+
+TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {
+  const PipelineFolder folder;
+  folder.edit("strategy", "symbols = \"*\"\norder_shares = 100\nposition_max_shares = 500",
+              "symbols = \"NOSUCH\"\norder_shares = 100\nposition_max_shares = 500");
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/strategy.log"), "NOSUCH"))
+      << up.output;
+  EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
+}
+
+// Bytes that are no FIX, half of a message, and a well-framed logon of nobody, on sim's order port
+// while the pipeline trades.
+TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
+  const PipelineFolder folder;
+  Process up(folder.up(folder.generate(60'000, 6)), folder.path());
+  ASSERT_TRUE(up.wait_for_output("msg", std::chrono::seconds(30))) << up.output();
+  for (const char* bytes : {"GET / HTTP/1.1\r\n\r\n", "8=FIX.4.2\0019=99999999\00135=D\001",
+                            "8=FIX.4.2\0019=65\00135=A\00149=NOBODY\00156=SIM\00134=1\00152="
+                            "20260101-00:00:00\00198=0\001"
+                            "108=10\00110=000\001"}) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(folder.order_port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+      (void)!::send(socket, bytes, std::string(bytes).size(), MSG_NOSIGNAL);
+      ::usleep(200'000);
+    }
+    ::close(socket);
+  }
+  const Finished finished = up.wait(std::chrono::seconds(60));
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+}
+
+}  // namespace
+}  // namespace tickpath::testing

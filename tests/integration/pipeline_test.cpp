@@ -1,0 +1,96 @@
+// The five programs together, as `tickpath up` runs them.
+#include "tests/support/pipeline.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/trace/analysis.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using nlohmann::json;
+
+trace::Analysis analyse_run(const PipelineFolder& folder) {
+  std::vector<trace::TraceFile> files;
+  for (const char* name : {"sim", "mdh", "strategy", "oeg"}) {
+    files.emplace_back(folder.run_dir() + "/" + name + ".trace");
+  }
+  return trace::analyse(files);
+}
+
+TEST(Pipeline, TradesAGeneratedRecordingAndConservesEverything) {
+  const PipelineFolder folder;
+  const Finished up = folder.run_up(folder.generate(60'000, 6));
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  const trace::Analysis analysis = analyse_run(folder);
+  EXPECT_GE(analysis.orders_complete, 100u);
+  EXPECT_TRUE(analysis.missing.empty())
+      << "first missing hop " << trace::info(analysis.missing.front().first).name;
+  EXPECT_GE(analysis.ticks, 60'000u);
+  const json sim = json::parse(folder.summary("sim"));
+  const json mdh = json::parse(folder.summary("mdh"));
+  EXPECT_EQ(sim.at("feed_messages"), 60'000);
+  EXPECT_EQ(mdh.at("feed_messages"), 60'000);
+  EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
+}
+
+TEST(Pipeline, EveryDatapathThreadKeepsFromTheAllocator) {
+  const char* guard = std::getenv("TICKPATH_ALLOC_GUARD");
+  if (guard == nullptr) GTEST_SKIP() << "the allocation guard replaces malloc, as sanitizers do";
+  const PipelineFolder folder;
+  const Finished up = folder.run_up(folder.generate(40'000, 4), {"--preload", guard});
+  EXPECT_EQ(up.exit_code, 0) << up.output;
+  EXPECT_GE(analyse_run(folder).orders_complete, 50u);
+}
+
+TEST(Pipeline, ReplaysALobsterMessageFile) {
+  const std::string file = recording("lobster/AAPL_2012-06-21_message_50.csv.gz");
+  if (file.empty()) GTEST_SKIP() << "no recordings: set TICKPATH_DATA";
+  const PipelineFolder folder;
+  const Finished up =
+      folder.run_up(file, {"--set", "sim:replay.pace=max", "--set", "sim:replay.max_rate=20000"});
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  EXPECT_EQ(json::parse(folder.summary("mdh")).at("feed_messages_missed"), 0);
+  EXPECT_GE(json::parse(folder.summary("mdh")).at("feed_messages"), 91'000);
+}
+
+class ItchRecording : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ItchRecording, ReplaysThroughTheSamePrograms) {
+  const std::string file = recording(GetParam());
+  if (file.empty()) GTEST_SKIP() << "no recordings: set TICKPATH_DATA";
+  const PipelineFolder folder;
+  const Finished up =
+      folder.run_up(file, {"--set", "sim:replay.pace=max", "--set", "sim:replay.max_rate=5000"});
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  EXPECT_EQ(json::parse(folder.summary("mdh")).at("feed_messages"),
+            json::parse(folder.summary("sim")).at("feed_messages"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Recordings, ItchRecording,
+                         ::testing::Values("itch/20200130_AAPL_10k.itch50",
+                                           "itch/20191230_first1000.itch50"));
+
+TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
+  const PipelineFolder folder;
+  const std::string recording_path = folder.generate(400'000, 40);
+  Process up(folder.up(recording_path), folder.path());
+  ASSERT_TRUE(up.wait_for_output("msg", std::chrono::seconds(30))) << up.output();
+  ::usleep(2'000'000);
+  up.signal(SIGINT);
+  const Finished finished = up.wait(std::chrono::seconds(40));
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_NE(finished.output.find("stopping in order"), std::string::npos) << finished.output;
+  EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0);
+}
+
+TEST(Pipeline, RunsParkedInsteadOfPolling) {
+  const PipelineFolder folder;
+  const Finished up = folder.run_up(folder.generate(30'000, 3), {"--set", "datapath.wait=park"});
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  EXPECT_GE(analyse_run(folder).orders_complete, 50u);
+}
+
+}  // namespace
+}  // namespace tickpath::testing

@@ -1,0 +1,102 @@
+#include "tests/support/pipeline.hpp"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// Groups of 239.255.0.0/16 (RFC 2365: IPv4 local scope), by process, on the loopback interface.
+std::string own_group(std::uint16_t port) {
+  const auto number = static_cast<unsigned>(::getpid());
+  return "239.255." + std::to_string(number / 250 % 250 + 1) + "." +
+         std::to_string(number % 250 + 1) + ":" + std::to_string(port);
+}
+
+}  // namespace
+
+std::uint16_t free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw SystemError("cannot find a free port", errno);
+  }
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+PipelineFolder::PipelineFolder() : order_port_(free_port()) {
+  std::filesystem::create_directories(config_dir());
+  const std::string group = own_group(order_port_);
+  for (const auto& entry : std::filesystem::directory_iterator(source("config/demo"))) {
+    std::string text = read_file(entry.path());
+    replace_all(text, "127.0.0.1:9878", "127.0.0.1:" + std::to_string(order_port_));
+    replace_all(text, "239.255.7.1:7701", group);
+    write_file(config_dir() + "/" + entry.path().filename().string(), text);
+  }
+}
+
+void PipelineFolder::edit(const std::string& program, const std::string& from,
+                          const std::string& to) const {
+  const std::string path = config_dir() + "/" + program + ".toml";
+  std::string text = read_file(path);
+  if (text.find(from) == std::string::npos) throw Error(path + " does not contain: " + from);
+  replace_all(text, from, to);
+  write_file(path, text);
+}
+
+std::string PipelineFolder::generate(std::uint64_t messages, double seconds, int symbols,
+                                     int seed) const {
+  const std::string path = folder_ / "generated.itch50";
+  const Finished made =
+      run({program("tickpath"), "generate", path, "--messages", std::to_string(messages),
+           "--symbols", std::to_string(symbols), "--seed", std::to_string(seed), "--duration",
+           std::to_string(seconds)});
+  if (made.exit_code != 0) throw Error("generate failed: " + made.output);
+  return path;
+}
+
+std::vector<std::string> PipelineFolder::up(const std::string& recording,
+                                            const std::vector<std::string>& more) const {
+  std::vector<std::string> arguments{
+      program("tickpath"), "up",          config_dir(), "--run-dir",
+      run_dir(),           "--until-end", "--set",      "sim:replay.file=" + recording};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+Finished PipelineFolder::run_up(const std::string& recording, const std::vector<std::string>& more,
+                                std::chrono::milliseconds limit) const {
+  return run(up(recording, more), path(), limit);
+}
+
+Finished PipelineFolder::run_program(const std::string& name, const std::vector<std::string>& more,
+                                     std::chrono::milliseconds limit) const {
+  std::vector<std::string> arguments{program(name), config_dir() + "/" + name + ".toml",
+                                     "--run-dir", run_dir()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments, path(), limit);
+}
+
+std::string PipelineFolder::summary(const std::string& name) const {
+  return read_file(run_dir() + "/" + name + ".summary.json");
+}
+
+}  // namespace tickpath::testing

@@ -1,0 +1,53 @@
+// The five programs of config/demo in a folder of their own: own run directory, own ports.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.hpp"
+
+namespace tickpath::testing {
+
+class PipelineFolder {
+ public:
+  // Copies config/demo with free ports and a multicast group that no other test has.
+  PipelineFolder();
+
+  const std::string& path() const noexcept { return folder_.path(); }
+  std::string run_dir() const { return folder_ / "run"; }
+  std::string config_dir() const { return folder_ / "config"; }
+  std::string operator/(const std::string& name) const { return folder_ / name; }
+  std::uint16_t order_port() const noexcept { return order_port_; }
+
+  // Replaces `from` by `to` in config/<program>.toml; throws Error when it is not there.
+  void edit(const std::string& program, const std::string& from, const std::string& to) const;
+
+  // Writes a recording by `tickpath generate` and returns its path.
+  std::string generate(std::uint64_t messages, double seconds, int symbols = 20,
+                       int seed = 1) const;
+
+  // `tickpath up config --until-end` on a recording, with more arguments behind.
+  std::vector<std::string> up(const std::string& recording,
+                              const std::vector<std::string>& more = {}) const;
+  Finished run_up(const std::string& recording, const std::vector<std::string>& more = {},
+                  std::chrono::milliseconds limit = std::chrono::seconds(120)) const;
+
+  // One program of the pipeline by hand.
+  Finished run_program(const std::string& name, const std::vector<std::string>& more = {},
+                       std::chrono::milliseconds limit = std::chrono::seconds(20)) const;
+
+  // What `name` left at its end.
+  std::string summary(const std::string& name) const;
+
+ private:
+  Folder folder_;
+  std::uint16_t order_port_;
+};
+
+// A TCP port that is free now.
+std::uint16_t free_port();
+
+}  // namespace tickpath::testing
