@@ -11,7 +11,7 @@ namespace tickpath::trace {
 namespace {
 
 constexpr double kWidth = 960;
-constexpr double kLeft = 210;  // room for hop names
+constexpr double kLeft = 250;  // room for hop names
 constexpr double kRight = 90;  // room for values
 constexpr double kPlot = kWidth - kLeft - kRight;
 
