@@ -28,12 +28,19 @@ std::size_t file_bytes(std::uint64_t capacity) {
 Journal::Journal(const std::string& path, std::uint64_t capacity, JournalStart start)
     : capacity_(capacity), new_order_limit_(capacity - capacity / 8) {
   if (capacity < 64) throw Error("journal " + path + ": a capacity of at least 64 is needed");
-  if (!open_existing(path, start)) create(path);
+  try {
+    if (!open_existing(path, start)) create(path);
+  } catch (...) {
+    release();  // a destructor does not run for what was never constructed
+    throw;
+  }
   header_->closed = 0;
   ++header_->incarnation;
 }
 
-Journal::~Journal() {
+Journal::~Journal() { release(); }
+
+void Journal::release() noexcept {
   if (header_ != nullptr) ::munmap(header_, file_bytes(capacity_));
   if (file_ >= 0) ::close(file_);
 }

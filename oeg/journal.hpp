@@ -62,6 +62,7 @@ class Journal final : public JournalPort {
   bool open_existing(const std::string& path, JournalStart start);
   void create(const std::string& path);
   void map(const std::string& path, int file);
+  void release() noexcept;
 
   std::uint64_t capacity_;
   std::uint64_t new_order_limit_;

@@ -1,0 +1,187 @@
+// A gateway without sockets or fabric: every port records what reaches it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oeg/gateway.hpp"
+
+namespace tickpath::oeg {
+
+struct FakeVenue final : VenuePort {
+  std::vector<fix::NewOrderSingle> orders;
+  std::vector<fix::OrderCancelRequest> cancels;
+  std::vector<fix::OrderCancelReplaceRequest> replaces;
+  std::uint32_t seq = 1;
+  bool logged_on = true;
+  bool full = false;
+
+  fix::SendStatus send(const fix::NewOrderSingle& message, fix::SendTimes&) override {
+    return take(orders, message);
+  }
+  fix::SendStatus send(const fix::OrderCancelRequest& message, fix::SendTimes&) override {
+    return take(cancels, message);
+  }
+  fix::SendStatus send(const fix::OrderCancelReplaceRequest& message, fix::SendTimes&) override {
+    return take(replaces, message);
+  }
+  bool up() const noexcept override { return logged_on; }
+  std::uint32_t next_seq() const noexcept override { return seq; }
+
+ private:
+  template <class Message>
+  fix::SendStatus take(std::vector<Message>& list, const Message& message) {
+    if (!logged_on) return fix::SendStatus::kDown;
+    if (full) return fix::SendStatus::kFull;
+    list.push_back(message);
+    ++seq;
+    return fix::SendStatus::kSent;
+  }
+};
+
+struct FakeStrategies final : StrategyPort {
+  std::vector<wire::OrderReport> reports;
+  std::vector<std::size_t> dropped;
+  std::size_t credits = 1'000'000;
+
+  bool send(std::size_t, const wire::OrderReport& report) noexcept override {
+    if (credits == 0) return false;
+    --credits;
+    reports.push_back(report);
+    return true;
+  }
+  void drop(std::size_t slot) noexcept override { dropped.push_back(slot); }
+};
+
+struct FakeEvents final : EventPort {
+  std::vector<wire::OrderEvent> events;
+  void publish(const wire::OrderEvent& event) noexcept override { events.push_back(event); }
+  void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
+};
+
+struct FakeJournal final : JournalPort {
+  std::vector<JournalRecord> records;
+  bool room = true;
+  bool has_room() const noexcept override { return room; }
+  bool append(JournalRecord& record) noexcept override {
+    record.sequence = records.size() + 1;
+    records.push_back(record);
+    return true;
+  }
+};
+
+inline constexpr std::uint8_t kStrategy = 3;
+inline constexpr std::uint32_t kInstrument = 7;
+
+// One strategy, one instrument with a good market of 100.00 to 100.10.
+struct GatewayFixture {
+  explicit GatewayFixture(const Limits& limits = {}) : gateway(make(limits)) {
+    slot = gateway->assign_slot(kStrategy);
+    gateway->on_strategy_connected(0);
+    gateway->set_risk_alive(true);
+    gateway->instruments().set_symbol(kInstrument, "AAPL");
+    set_market(1'000'000, 1'001'000);
+  }
+  std::unique_ptr<Gateway> make(const Limits& limits) {
+    GatewayOptions options;
+    options.strategies_max = 4;
+    options.orders_max = 64;
+    options.positions_max = 16;
+    options.instruments_max = 16;
+    options.report_queue = 8;
+    options.limits = limits;
+    return std::make_unique<Gateway>(options, venue, strategies, events, journal, trace);
+  }
+  void set_market(std::uint32_t bid, std::uint32_t ask,
+                  wire::FeedState feed = wire::FeedState::kGood) {
+    wire::BookUpdate update{};
+    update.instrument_id = kInstrument;
+    update.best_bid = bid;
+    update.best_ask = ask;
+    update.kind = wire::UpdateKind::kAdd;
+    update.set_states(feed, wire::TradingState::kTrading);
+    gateway->instruments().update(update);
+  }
+  static std::uint64_t id(std::uint32_t counter) {
+    return wire::OrderId::make(kStrategy, 1, counter);
+  }
+  wire::OrderRequest limit_order(std::uint32_t counter, std::uint32_t price = 1'000'000,
+                                 std::uint32_t shares = 100, Side side = Side::kBuy) {
+    wire::OrderRequest request{};
+    request.order_id = id(counter);
+    request.trace_id = 1000 + counter;
+    request.price = {price};
+    request.instrument_id = kInstrument;
+    request.shares = shares;
+    request.kind = wire::RequestKind::kNew;
+    request.side = side;
+    request.type = wire::OrderType::kLimit;
+    return request;
+  }
+  wire::OrderRequest cancel(std::uint32_t counter, std::uint64_t target) {
+    wire::OrderRequest request{};
+    request.order_id = id(counter);
+    request.target_order_id = target;
+    request.instrument_id = kInstrument;
+    request.kind = wire::RequestKind::kCancel;
+    request.side = Side::kBuy;
+    return request;
+  }
+  wire::OrderRequest replace(std::uint32_t counter, std::uint64_t target, std::uint32_t price,
+                             std::uint32_t shares) {
+    wire::OrderRequest request = limit_order(counter, price, shares);
+    request.kind = wire::RequestKind::kReplace;
+    request.target_order_id = target;
+    return request;
+  }
+  // Sends it; the reason if it was refused.
+  wire::RejectReason request(const wire::OrderRequest& what) {
+    const std::size_t before = strategies.reports.size();
+    gateway->on_request(0, what);
+    return strategies.reports.size() == before ? wire::RejectReason::kNone
+                                               : strategies.reports.back().reason;
+  }
+  fix::MessageInfo info() { return {++report_seq, false, {}}; }
+  void report(fix::ExecType type, std::uint64_t cl_ord_id, std::uint32_t leaves,
+              std::uint32_t cumulative, std::uint32_t last_shares = 0, std::uint32_t last_price = 0,
+              std::uint64_t original = 0) {
+    fix::ExecutionReport message;
+    message.exec_type = type;
+    message.cl_ord_id = cl_ord_id;
+    message.orig_cl_ord_id = original;
+    message.exec_id = ++executions;
+    message.leaves_qty = leaves;
+    message.cum_qty = cumulative;
+    message.last_shares = last_shares;
+    message.last_price = {last_price};
+    gateway->on_execution_report(message, info());
+  }
+  void accept(std::uint64_t order_id, std::uint32_t shares = 100) {
+    report(fix::ExecType::kNew, order_id, shares, 0);
+  }
+  void reject_change(std::uint64_t request_id, std::uint64_t target,
+                     fix::CxlRejReason reason = fix::CxlRejReason::kTooLateToCancel) {
+    fix::OrderCancelReject message;
+    message.cl_ord_id = request_id;
+    message.orig_cl_ord_id = target;
+    message.reason = reason;
+    gateway->on_cancel_reject(message, info());
+  }
+  const wire::OrderReport& last() const { return strategies.reports.back(); }
+  const wire::PositionRow& position() {
+    return gateway->ledger().position(gateway->ledger().position_row(kStrategy, kInstrument)).row;
+  }
+
+  FakeVenue venue;
+  FakeStrategies strategies;
+  FakeEvents events;
+  FakeJournal journal;
+  trace::TraceWriter trace{trace::TraceOptions{}};
+  std::unique_ptr<Gateway> gateway;
+  StrategySlot* slot = nullptr;
+  std::uint32_t report_seq = 0;
+  std::uint64_t executions = 0;
+};
+
+}  // namespace tickpath::oeg

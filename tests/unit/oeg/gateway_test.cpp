@@ -1,0 +1,260 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/oeg/fakes.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+using fix::ExecType;
+using wire::RejectReason;
+using wire::ReportKind;
+
+TEST(Gateway, CarriesAnOrderFromRequestToLastFill) {
+  GatewayFixture f;
+  ASSERT_EQ(f.request(f.limit_order(1, 1'000'000, 300)), RejectReason::kNone);
+  EXPECT_EQ(f.position().open_buy_shares, 300u);
+  f.accept(f.id(1), 300);
+  EXPECT_EQ(f.last().kind, ReportKind::kAccepted);
+  EXPECT_EQ(f.last().order_id, f.id(1));
+  EXPECT_EQ(f.last().trace_id, 1001u);
+  EXPECT_EQ(f.last().limit_price, 1'000'000u);
+  f.report(ExecType::kPartialFill, f.id(1), 200, 100, 100, 999'900);
+  EXPECT_EQ(f.last().kind, ReportKind::kFill);
+  EXPECT_EQ(f.last().last_shares, 100u);
+  EXPECT_EQ(f.last().leaves_shares, 200u);
+  EXPECT_EQ(f.last().execution_id, 2u);
+  EXPECT_EQ(f.position().open_buy_shares, 200u);
+  f.report(ExecType::kFill, f.id(1), 0, 300, 200, 1'000'000);
+  EXPECT_EQ(f.position().position_shares, 300);
+  EXPECT_EQ(f.position().cash, -(100 * std::int64_t{999'900} + 200 * std::int64_t{1'000'000}));
+  EXPECT_EQ(f.position().open_buy_shares, 0u);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
+  EXPECT_TRUE(f.gateway->settled());
+}
+
+TEST(Gateway, JournalsBeforeItSendsWithTheNumberItSends) {
+  GatewayFixture f;
+  f.venue.seq = 17;
+  f.request(f.limit_order(1));
+  ASSERT_EQ(f.journal.records.size(), 1u);
+  EXPECT_EQ(f.journal.records[0].fix_seq, 17u);
+  EXPECT_EQ(std::string_view(f.journal.records[0].symbol), "AAPL");
+  f.accept(f.id(1));
+  EXPECT_EQ(f.journal.records[1].event.event, wire::EventKind::kReported);
+  EXPECT_EQ(f.journal.records[1].fix_seq, 1u);
+  // risk hears the same, in the same order.
+  ASSERT_EQ(f.events.events.size(), 2u);
+  EXPECT_EQ(f.events.events[0].event, wire::EventKind::kRequested);
+  EXPECT_EQ(f.events.events[1].state, wire::OrderState::kWorking);
+}
+
+TEST(Gateway, CancelsAnOrderByItsOwner) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  ASSERT_EQ(f.request(f.cancel(2, f.id(1))), RejectReason::kNone);
+  ASSERT_EQ(f.venue.cancels.size(), 1u);
+  EXPECT_EQ(f.venue.cancels[0].cl_ord_id, f.id(2));
+  EXPECT_EQ(f.venue.cancels[0].orig_cl_ord_id, f.id(1));
+  EXPECT_EQ(f.request(f.cancel(3, f.id(1))), RejectReason::kPendingRequest);
+  f.report(ExecType::kCanceled, f.id(2), 0, 0, 0, 0, f.id(1));
+  EXPECT_EQ(f.last().kind, ReportKind::kCanceled);
+  EXPECT_EQ(f.last().order_id, f.id(2));
+  EXPECT_EQ(f.last().target_order_id, f.id(1));
+  EXPECT_EQ(f.request(f.cancel(4, f.id(1))), RejectReason::kTooLate);
+  EXPECT_EQ(f.request(f.cancel(5, f.id(40))), RejectReason::kUnknownOrder);
+  EXPECT_EQ(f.last().kind, ReportKind::kCancelRejected);
+  EXPECT_EQ(f.gateway->counters().changes.accepted.get(), 1u);
+}
+
+TEST(Gateway, GivesTheOrderItsNewIdWhenItIsReplaced) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 100));
+  f.accept(f.id(1));
+  ASSERT_EQ(f.request(f.replace(2, f.id(1), 1'000'500, 150)), RejectReason::kNone);
+  ASSERT_EQ(f.venue.replaces.size(), 1u);
+  EXPECT_EQ(f.venue.replaces[0].order_qty, 150u);
+  f.report(ExecType::kReplaced, f.id(2), 150, 0, 0, 0, f.id(1));
+  EXPECT_EQ(f.last().kind, ReportKind::kReplaced);
+  EXPECT_EQ(f.last().order_id, f.id(2));
+  EXPECT_EQ(f.last().limit_price, 1'000'500u);
+  EXPECT_EQ(f.position().open_buy_shares, 150u);
+  EXPECT_EQ(f.request(f.cancel(3, f.id(1))), RejectReason::kTooLate);
+  f.report(ExecType::kFill, f.id(2), 0, 150, 150, 1'000'500);
+  EXPECT_EQ(f.position().position_shares, 150);
+}
+
+TEST(Gateway, RefusesAReplacementThatChangesSideOrFallsBelowWhatIsFilled) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 100));
+  f.accept(f.id(1));
+  f.report(ExecType::kPartialFill, f.id(1), 40, 60, 60, 1'000'000);
+  EXPECT_EQ(f.request(f.replace(2, f.id(1), 1'000'000, 60)), RejectReason::kMalformed);
+  wire::OrderRequest other_side = f.replace(3, f.id(1), 1'000'000, 100);
+  other_side.side = Side::kSell;
+  EXPECT_EQ(f.request(other_side), RejectReason::kMalformed);
+  EXPECT_EQ(f.last().kind, ReportKind::kReplaceRejected);
+  EXPECT_EQ(f.request(f.replace(4, f.id(1), 1'000'000, 61)), RejectReason::kNone);
+}
+
+TEST(Gateway, SettlesACancelThatCrossesTheFill) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.request(f.cancel(2, f.id(1)));
+  f.report(ExecType::kFill, f.id(1), 0, 100, 100, 1'000'000);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
+  EXPECT_FALSE(f.gateway->settled());  // the cancel's answer is still to come
+  f.reject_change(f.id(2), f.id(1));
+  EXPECT_EQ(f.last().kind, ReportKind::kCancelRejected);
+  EXPECT_EQ(f.last().reason, RejectReason::kTooLate);
+  EXPECT_TRUE(f.gateway->settled());
+  EXPECT_EQ(f.gateway->ledger().find(f.id(1)), nullptr);
+}
+
+TEST(Gateway, TellsTheVenuesRejectsAndExpiries) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.report(ExecType::kRejected, f.id(1), 0, 0);
+  EXPECT_EQ(f.last().kind, ReportKind::kRejected);
+  EXPECT_EQ(f.last().reason, RejectReason::kVenue);
+  f.request(f.limit_order(2));
+  f.report(ExecType::kExpired, f.id(2), 0, 0);  // an IOC that found nothing, without an ack
+  EXPECT_EQ(f.last().kind, ReportKind::kExpired);
+  EXPECT_EQ(f.gateway->counters().orders.accepted.get(), 1u);
+  EXPECT_EQ(f.gateway->counters().orders.rejected.get(), 1u);
+  EXPECT_EQ(f.position().open_buy_shares, 0u);
+}
+
+TEST(Gateway, TakesAMessageRejectAsTheAnswerToItsRequest) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  fix::MessageReject reject;
+  reject.ref_cl_ord_id = f.id(1);
+  f.gateway->on_message_reject(reject, f.info());
+  EXPECT_EQ(f.last().kind, ReportKind::kRejected);
+  f.request(f.limit_order(2));
+  f.accept(f.id(2));
+  f.request(f.cancel(3, f.id(2)));
+  reject.ref_cl_ord_id = f.id(3);
+  f.gateway->on_message_reject(reject, f.info());
+  EXPECT_EQ(f.last().kind, ReportKind::kCancelRejected);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 1u);
+}
+
+TEST(Gateway, CountsReportsThatCannotBe) {
+  GatewayFixture f;
+  f.report(ExecType::kNew, f.id(9), 100, 0);
+  EXPECT_EQ(f.gateway->counters().unknown_reports.get(), 1u);
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.accept(f.id(1));  // twice
+  EXPECT_EQ(f.gateway->counters().impossible_reports.get(), 1u);
+  f.report(ExecType::kReplaced, f.id(5), 100, 0, 0, 0, f.id(1));  // nobody asked
+  EXPECT_EQ(f.gateway->counters().impossible_reports.get(), 2u);
+  f.report(ExecType::kPendingCancel, f.id(1), 100, 0);
+  EXPECT_EQ(f.gateway->counters().ignored_reports.get(), 1u);
+  EXPECT_EQ(f.strategies.reports.size(), 1u);
+}
+
+TEST(Gateway, UndoesAnOrderThatTheSessionWouldNotTake) {
+  GatewayFixture f;
+  f.venue.full = true;
+  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kSessionDown);
+  EXPECT_EQ(f.position().open_buy_shares, 0u);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
+  EXPECT_EQ(f.journal.records.size(), 2u);
+  f.venue.full = false;
+  f.request(f.limit_order(2));
+  f.accept(f.id(2));
+  f.venue.full = true;
+  EXPECT_EQ(f.request(f.cancel(3, f.id(2))), RejectReason::kSessionDown);
+  f.venue.full = false;
+  EXPECT_EQ(f.request(f.cancel(4, f.id(2))), RejectReason::kNone);
+}
+
+TEST(Gateway, CancelsTheOrdersOfAStrategyThatDied) {
+  GatewayFixture f;
+  for (std::uint32_t i = 1; i <= 40; ++i) {
+    f.request(f.limit_order(i));
+    f.accept(f.id(i));
+  }
+  f.gateway->on_strategy_lost(0);
+  EXPECT_EQ(f.gateway->counters().orphaned_orders.get(), 40u);
+  f.gateway->turn();
+  EXPECT_LT(f.venue.cancels.size(), 40u);  // a bounded number a turn
+  while (f.gateway->turn()) {
+  }
+  ASSERT_EQ(f.venue.cancels.size(), 40u);
+  const std::size_t told = f.strategies.reports.size();
+  for (const auto& cancel : f.venue.cancels)
+    f.report(ExecType::kCanceled, cancel.cl_ord_id, 0, 0, 0, 0, cancel.orig_cl_ord_id);
+  EXPECT_EQ(f.strategies.reports.size(), told);
+  EXPECT_EQ(f.gateway->counters().reports_dropped.get(), 40u);
+  EXPECT_TRUE(f.gateway->settled());
+  EXPECT_EQ(f.gateway->counters().changes.own.get(), 40u);
+}
+
+TEST(Gateway, SparesTheOrdersOfTheStrategysNextLife) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.venue.logged_on = false;
+  f.gateway->on_strategy_lost(0);
+  f.gateway->on_strategy_connected(0);
+  f.venue.logged_on = true;
+  EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kNone);
+  f.accept(f.id(2));
+  f.gateway->turn();
+  ASSERT_EQ(f.venue.cancels.size(), 1u);
+  EXPECT_EQ(f.venue.cancels[0].orig_cl_ord_id, f.id(1));
+  // The answer names the order, not the cancel that the strategy never sent.
+  f.report(ExecType::kCanceled, f.venue.cancels[0].cl_ord_id, 0, 0, 0, 0, f.id(1));
+  EXPECT_EQ(f.last().order_id, f.id(1));
+  EXPECT_EQ(f.last().target_order_id, f.id(1));
+  // An order of the life before is unknown to this one, not too late.
+  EXPECT_EQ(f.request(f.cancel(3, f.id(1))), RejectReason::kUnknownOrder);
+}
+
+TEST(Gateway, KeepsReportsInOrderWhileCreditsAreOut) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 300));
+  f.strategies.credits = 0;
+  f.accept(f.id(1), 300);
+  f.report(ExecType::kPartialFill, f.id(1), 200, 100, 100, 1'000'000);
+  EXPECT_TRUE(f.strategies.reports.empty());
+  EXPECT_FALSE(f.gateway->settled());
+  f.strategies.credits = 1;
+  f.report(ExecType::kPartialFill, f.id(1), 100, 200, 100, 1'000'000);
+  EXPECT_TRUE(f.strategies.reports.empty());  // it may not overtake
+  f.strategies.credits = 10;
+  EXPECT_TRUE(f.gateway->turn());
+  ASSERT_EQ(f.strategies.reports.size(), 3u);
+  EXPECT_EQ(f.strategies.reports[0].kind, ReportKind::kAccepted);
+  EXPECT_EQ(f.strategies.reports[2].cumulative_shares, 200u);
+}
+
+TEST(Gateway, DropsAStrategyThatNeverReads) {
+  GatewayFixture f;
+  f.strategies.credits = 0;
+  f.request(f.limit_order(1, 1'000'000, 300));
+  f.accept(f.id(1), 300);
+  for (std::uint32_t i = 1; i <= 8; ++i)
+    f.report(ExecType::kPartialFill, f.id(1), 300 - i, i, 1, 1'000'000);
+  ASSERT_EQ(f.strategies.dropped.size(), 1u);
+  EXPECT_EQ(f.gateway->counters().reports_dropped.get(), 9u);
+  EXPECT_EQ(f.position().position_shares, 8);
+}
+
+TEST(Gateway, RefusesMoreStrategiesThanItHasRoomForAndItsOwnId) {
+  GatewayFixture f;
+  EXPECT_EQ(f.gateway->assign_slot(kOwnStrategyId), nullptr);
+  EXPECT_EQ(f.gateway->assign_slot(kStrategy), f.slot);
+  EXPECT_NE(f.gateway->assign_slot(10), nullptr);
+  EXPECT_NE(f.gateway->assign_slot(11), nullptr);
+  EXPECT_NE(f.gateway->assign_slot(12), nullptr);
+  EXPECT_EQ(f.gateway->assign_slot(13), nullptr);
+}
+
+}  // namespace
+}  // namespace tickpath::oeg

@@ -1,0 +1,227 @@
+#include "oeg/recovery.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "common/base/error.hpp"
+#include "tests/unit/oeg/fakes.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+using fix::ExecType;
+using wire::RejectReason;
+
+class RecoveryTest : public ::testing::Test {
+ protected:
+  RecoveryTest() {
+    char name[] = "/tmp/tickpath_journal_XXXXXX";
+    directory_ = ::mkdtemp(name);
+    path_ = directory_ + "/oeg.journal";
+  }
+  ~RecoveryTest() override { std::filesystem::remove_all(directory_); }
+
+  // Writes what the gateway of `f` has journaled into the file, as its process would have.
+  void write(const GatewayFixture& f) {
+    Journal journal(path_, 4096, JournalStart::kResume);
+    for (JournalRecord record : f.journal.records) ASSERT_TRUE(journal.append(record));
+  }
+  RecoveryResult recover_into(GatewayFixture& f, std::uint32_t next_sender,
+                              std::uint32_t next_target) {
+    Journal journal(path_, 4096, JournalStart::kResume);
+    return recover(*f.gateway, journal, next_sender, next_target);
+  }
+  static void expect_same(GatewayFixture& a, GatewayFixture& b) {
+    Ledger& left = a.gateway->ledger();
+    Ledger& right = b.gateway->ledger();
+    ASSERT_EQ(left.position_count(), right.position_count());
+    EXPECT_EQ(left.open_orders(), right.open_orders());
+    for (std::uint32_t row = 0; row < left.position_count(); ++row) {
+      const Position& x = left.position(row);
+      const Position& y = right.position(row);
+      EXPECT_EQ(x.row.position_shares, y.row.position_shares);
+      EXPECT_EQ(x.row.cash, y.row.cash);
+      EXPECT_EQ(x.row.open_buy_shares, y.row.open_buy_shares);
+      EXPECT_EQ(x.row.open_sell_shares, y.row.open_sell_shares);
+      EXPECT_EQ(x.row.fills, y.row.fills);
+      EXPECT_EQ(x.reserved_buy, y.reserved_buy);
+    }
+    left.for_each(kStrategy, [&](Order& order) {
+      Order* other = right.find(order.id);
+      ASSERT_NE(other, nullptr);
+      EXPECT_EQ(other->leaves, order.leaves);
+      EXPECT_EQ(other->cumulative, order.cumulative);
+      EXPECT_EQ(other->price, order.price);
+      EXPECT_EQ(other->state, order.state);
+      EXPECT_EQ(other->pending_id, order.pending_id);
+    });
+  }
+
+  std::string directory_;
+  std::string path_;
+};
+
+TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
+  GatewayFixture f;
+  std::mt19937 random(7);
+  std::vector<std::uint64_t> live;
+  std::uint32_t counter = 0;
+  for (int step = 0; step < 600; ++step) {
+    const auto pick = static_cast<std::uint32_t>(random() % 6);
+    if (pick < 2 || live.empty()) {
+      ++counter;
+      if (f.request(f.limit_order(counter, 1'000'000, 300, pick == 0 ? Side::kBuy : Side::kSell)) !=
+          RejectReason::kNone)
+        continue;
+      f.accept(f.id(counter), 300);
+      live.push_back(f.id(counter));
+      continue;
+    }
+    const std::size_t at = random() % live.size();
+    const std::uint64_t id = live[at];
+    Order& order = *f.gateway->ledger().find(id);
+    if (pick == 2) {
+      const bool last = order.leaves <= 100;
+      const std::uint32_t traded = last ? order.leaves : 100;
+      f.report(last ? ExecType::kFill : ExecType::kPartialFill, id, order.leaves - traded,
+               order.cumulative + traded, traded,
+               1'000'000 + static_cast<std::uint32_t>(random() % 100));
+      if (last) live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
+    } else if (pick == 3 && order.pending_id == 0) {
+      wire::OrderRequest replace = f.replace(++counter, id, 999'000, order.cumulative + 150);
+      replace.side = order.side;
+      ASSERT_EQ(f.request(replace), RejectReason::kNone);
+      f.report(ExecType::kReplaced, f.id(counter), 150, order.cumulative, 0, 0, id);
+      live[at] = f.id(counter);
+    } else if (pick == 4 && order.pending_id == 0) {
+      ASSERT_EQ(f.request(f.cancel(++counter, id)), RejectReason::kNone);
+      f.report(ExecType::kCanceled, f.id(counter), 0, order.cumulative, 0, 0, id);
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
+    } else if (pick == 5 && order.pending_id == 0) {
+      ASSERT_EQ(f.request(f.cancel(++counter, id)), RejectReason::kNone);
+      f.reject_change(f.id(counter), id);
+    }
+  }
+  ASSERT_GT(f.gateway->ledger().open_orders(), 0u);
+  write(f);
+  GatewayFixture g;
+  const RecoveryResult result = recover_into(g, f.venue.seq, f.report_seq + 1);
+  EXPECT_EQ(result.impossible, 0u);
+  EXPECT_EQ(result.unsent, 0u);
+  EXPECT_FALSE(result.report_was_processed);
+  expect_same(f, g);
+  // Its ids are used up.
+  EXPECT_EQ(g.request(g.limit_order(counter)), RejectReason::kDuplicateOrderId);
+}
+
+TEST_F(RecoveryTest, ForgetsTheOneOrderThatWasNeverSent) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.request(f.limit_order(2));
+  write(f);
+  GatewayFixture g;
+  // The FIX store's next number is the one that the last order was to use.
+  const RecoveryResult result = recover_into(g, f.venue.seq - 1, f.report_seq + 1);
+  EXPECT_EQ(result.unsent, 1u);
+  EXPECT_EQ(result.open_orders, 1u);
+  EXPECT_EQ(g.gateway->ledger().find(g.id(2)), nullptr);
+  EXPECT_EQ(g.position().open_buy_shares, 100u);
+}
+
+TEST_F(RecoveryTest, NoticesAReportThatWasBookedButNotTakenOffTheSession) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  write(f);
+  GatewayFixture g;
+  EXPECT_TRUE(recover_into(g, f.venue.seq, f.report_seq).report_was_processed);
+}
+
+TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  write(f);
+  GatewayFixture g;
+  recover_into(g, f.venue.seq, f.report_seq + 1);
+  g.gateway->on_strategy_lost(0);
+  g.gateway->turn();
+  ASSERT_EQ(g.venue.cancels.size(), 1u);
+  EXPECT_EQ(wire::OrderId::strategy(g.venue.cancels[0].cl_ord_id), kOwnStrategyId);
+  EXPECT_EQ(g.venue.cancels[0].symbol.view(), "AAPL");
+}
+
+TEST_F(RecoveryTest, StartsEmptyAfterAnOrderlyEndIfSoConfigured) {
+  {
+    Journal journal(path_, 128, JournalStart::kResume);
+    JournalRecord record{};
+    ASSERT_TRUE(journal.append(record));
+  }
+  { EXPECT_EQ(Journal(path_, 128, JournalStart::kAuto).recovered(), 1u); }  // as after a crash
+  {
+    Journal journal(path_, 128, JournalStart::kAuto);
+    journal.close_in_order();
+  }
+  { EXPECT_EQ(Journal(path_, 128, JournalStart::kResume).recovered(), 1u); }
+  {
+    Journal journal(path_, 128, JournalStart::kResume);
+    journal.close_in_order();
+  }
+  EXPECT_EQ(Journal(path_, 128, JournalStart::kAuto).recovered(), 0u);
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".previous"));
+}
+
+TEST_F(RecoveryTest, RefusesNewOrdersBeforeTheJournalIsFullAndCountsWhatDoesNotFit) {
+  Journal journal(path_, 64, JournalStart::kFresh);
+  JournalRecord record{};
+  for (int i = 0; i < 56; ++i) {
+    EXPECT_TRUE(journal.has_room());
+    ASSERT_TRUE(journal.append(record));
+  }
+  EXPECT_FALSE(journal.has_room());
+  for (int i = 56; i < 64; ++i) ASSERT_TRUE(journal.append(record));
+  EXPECT_FALSE(journal.append(record));
+}
+
+TEST_F(RecoveryTest, RefusesAForeignFileAnotherCapacityAndASecondOwner) {
+  {
+    Journal journal(path_, 128, JournalStart::kResume);
+    EXPECT_THROW(Journal(path_, 128, JournalStart::kResume), Error);
+  }
+  EXPECT_THROW(Journal(path_, 256, JournalStart::kResume), Error);
+  std::FILE* file = std::fopen(path_.c_str(), "wb");
+  std::fputs("this is no journal", file);
+  std::fclose(file);
+  EXPECT_THROW(Journal(path_, 128, JournalStart::kResume), Error);
+  EXPECT_EQ(Journal(path_, 128, JournalStart::kFresh).recovered(), 0u);
+}
+
+TEST(IdTable, FindsWhatIsThereAfterManyRandomInsertionsAndErasures) {
+  std::mt19937_64 random(11);
+  IdTable table(64);
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> model;
+  for (int step = 0; step < 20'000; ++step) {
+    if (model.size() < 64 && (model.empty() || random() % 2 == 0)) {
+      const std::uint64_t id = random() % 100'000 + 1;
+      if (table.find(id) != IdTable::kNone) continue;
+      table.insert(id, static_cast<std::uint32_t>(step));
+      model.emplace_back(id, static_cast<std::uint32_t>(step));
+    } else {
+      const std::size_t at = random() % model.size();
+      table.erase(model[at].first);
+      EXPECT_EQ(table.find(model[at].first), IdTable::kNone);
+      model[at] = model.back();
+      model.pop_back();
+    }
+    for (const auto& [id, slot] : model) ASSERT_EQ(table.find(id), slot);
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::oeg
