@@ -120,7 +120,8 @@ class Checker {
       equal(what + ": received by oeg = refused + sent on", {gate.received},
             {gate.refused, gate.sent});
       if (sim != nullptr && sim->*flow)
-        equal(what + ": sent by oeg = received by sim", {gate.sent}, {(sim->*flow)->received});
+        equal(what + ": sent by oeg, with its own = received by sim", {gate.sent, gate.own},
+              {(sim->*flow)->received});
     }
     if (sim != nullptr && sim->*flow) {
       const RequestFlow& venue = *(sim->*flow);

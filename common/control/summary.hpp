@@ -3,8 +3,8 @@
 //
 // Conservation, over all programs of a run:
 //   orders    strategy.sent = strategy.accepted + strategy.rejected; the sum over strategies =
-//             oeg.received = oeg.refused + oeg.sent; oeg.sent = sim.received = sim.accepted +
-//             sim.rejected; nothing unanswered
+//             oeg.received = oeg.refused + oeg.sent; oeg.sent + oeg.own = sim.received =
+//             sim.accepted + sim.rejected; nothing unanswered
 //   requests  the same for cancels and replacements
 //   reports   sim.reports_sent = oeg.reports_received; oeg.reports_sent to a strategy =
 //             that strategy's reports_received
@@ -34,6 +34,9 @@ struct RequestFlow {
   std::uint64_t accepted = 0;    // as seen here (strategy: by reports; oeg, sim: by the venue)
   std::uint64_t rejected = 0;    // as seen here (strategy: by anyone; oeg, sim: by the venue only)
   std::uint64_t unanswered = 0;  // neither, at the end
+  // oeg: cancels of its own, for strategies that are gone; sent beside `sent`, counted in none of
+  // the figures above but `unanswered`.
+  std::uint64_t own = 0;
 };
 
 struct ReportFlow {
