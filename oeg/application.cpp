@@ -1,8 +1,10 @@
 #include "oeg/application.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/log/log.hpp"
@@ -10,10 +12,6 @@
 
 namespace tickpath::oeg {
 namespace {
-
-// Between tries to reach mdh, and how long one may hold the control thread.
-constexpr std::int64_t kMarketRetryNs = 200'000'000;
-constexpr std::uint32_t kMarketTimeoutMs = 500;
 
 wire::Hello own_hello(wire::Service service) {
   wire::Hello hello{};
@@ -59,30 +57,18 @@ void OegApplication::on_start() {
 
 void OegApplication::on_tick() {
   venue_->tick(!datapath_->session().connected());
-  connect_market();
+  maintain_market();
   datapath_->strategies().collect();
   datapath_->events().collect();
-  datapath_->market().collect();
   std::erase_if(tools_, [](const auto& connection) { return connection->failed(); });
   std::string line;
   while (datapath_->session().pop_event(line)) log::info("fix: {}", line);
 }
 
-void OegApplication::connect_market() {
-  const std::int64_t now = clock::monotonic_ns();
-  if (runtime_.stopping() || datapath_->market_connected() || now < next_market_try_ns_) return;
-  next_market_try_ns_ = now + kMarketRetryNs;
-  try {
-    const wire::Hello hello = own_hello(wire::Service::kBookUpdates);
-    datapath_->market().connect(config_.mdh_endpoint, link::bytes_of(hello), {}, kMarketTimeoutMs);
-    // Until the datapath has taken it, connected() still says no.
-    next_market_try_ns_ = clock::monotonic_ns() + 5 * kMarketRetryNs;
-    market_error_.clear();
+void OegApplication::maintain_market() {
+  if (runtime_.stopping()) return;
+  if (datapath_->market().maintain(static_cast<std::uint64_t>(clock::monotonic_ns())))
     datapath_->wake();
-  } catch (const rdma::SetupError& error) {
-    if (market_error_ != error.what()) log::info("no market data yet: {}", error.what());
-    market_error_ = error.what();
-  }
 }
 
 // --------------------------------------------------------------------------------- connections
@@ -138,7 +124,7 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   log::info("strategy {} connects: {}", hello.instance, request.peer());
 }
 
-void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello&) {
+void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   const auto subscribers = datapath_->events().subscribers();
   if (std::any_of(subscribers.begin(), subscribers.end(),
                   [](const link::SubscriberStatus& status) { return !status.lost; }))
@@ -149,7 +135,11 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
                 wire::DropCopyGrants::kHeartbeat == 2);
   const wire::Hello answer = own_hello(wire::Service::kDropCopy);
   datapath_->events().accept(request, link::bytes_of(answer), grants);
-  log::info("risk connects: {}", request.peer());
+  std::uint32_t newest = 0;  // ids grow: the highest is the one just made
+  for (const link::SubscriberStatus& status : datapath_->events().subscribers())
+    newest = std::max(newest, status.id);
+  risk_names_[newest] = std::string(hello.name, ::strnlen(hello.name, sizeof(hello.name)));
+  log::info("risk connects: {}, {}", risk_names_[newest], request.peer());
 }
 
 void OegApplication::accept_tool(rdma::ConnectionRequest& request) {
@@ -164,9 +154,7 @@ void OegApplication::accept_tool(rdma::ConnectionRequest& request) {
 std::string OegApplication::not_ready_reason() {
   if (!datapath_->session().logged_on())
     return venue_->last_error().empty() ? "waiting for the FIX logon" : venue_->last_error();
-  if (config_.limits.collar_basis_points != 0 && !datapath_->market_connected())
-    return "waiting for mdh at " + config_.mdh_endpoint +
-           (market_error_.empty() ? "" : ": " + market_error_);
+  if (config_.limits.collar_basis_points != 0) return datapath_->market().not_ready_reason();
   return {};
 }
 
@@ -184,6 +172,10 @@ bool OegApplication::drained(std::string& why) {
 
 void OegApplication::on_stopped() {
   on_tick();  // the last lines of the session
+  const std::uint64_t published = datapath_->events().sequence();
+  for (const link::SubscriberStatus& reader : datapath_->events().subscribers())
+    if (!reader.lost)  // of one that died nobody can say how far it came
+      drop_copy_flows_.push_back({risk_names_[reader.id], published - reader.join_sequence, 0, 0});
   const Gateway& gateway = datapath_->gateway();
   if (gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered())
     datapath_->journal().close_in_order();

@@ -1,6 +1,7 @@
 // oeg's control side: who connects, what is told, how it ends.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ class OegApplication final : public control::Application {
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_tool(rdma::ConnectionRequest& request);
-  void connect_market();
+  void maintain_market();
   std::string symbol(std::uint32_t instrument) const;
 
   const OegConfig& config_;
@@ -48,8 +49,8 @@ class OegApplication final : public control::Application {
   std::unique_ptr<VenueConnector> venue_;
   control::Subscription listener_watch_;
   std::vector<std::unique_ptr<link::Connection>> tools_;
-  std::int64_t next_market_try_ns_ = 0;
-  std::string market_error_;
+  std::map<std::uint32_t, std::string> risk_names_;  // by subscriber
+  std::vector<control::RingFlow> drop_copy_flows_;
 };
 
 }  // namespace tickpath::oeg

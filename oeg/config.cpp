@@ -77,6 +77,8 @@ config::Schema<OegConfig> oeg_schema() {
   schema.text("mdh.endpoint", &C::mdh_endpoint, "Market data for the price collar");
   schema.integer("mdh.ring_slots", &C::mdh_ring_slots, {1024, 1 << 22}, "slots",
                  "Update ring, 64 bytes a slot; a power of two");
+  schema.duration("mdh.dead_after", &C::mdh_dead_after_ns, {10'000'000, 600'000'000'000},
+                  "Silence of mdh's heartbeat after which its prices count as stale");
   schema.integer("mdh.instruments_max", &C::instruments_max, {1, 1 << 16}, "instruments",
                  "At least what mdh has room for");
   schema.integer("strategies.max", &C::strategies_max, {1, 64}, "strategies",

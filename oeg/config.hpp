@@ -36,7 +36,8 @@ struct OegConfig {
 
   std::string mdh_endpoint = "{run_dir}/mdh.fabric";
   std::uint32_t mdh_ring_slots = 1u << 15;
-  std::uint32_t instruments_max = 1u << 16;
+  std::int64_t mdh_dead_after_ns = 1'000'000'000;
+  std::uint32_t instruments_max = 1u << 14;
 
   std::uint32_t strategies_max = 16;
   std::uint32_t channel_depth = 512;

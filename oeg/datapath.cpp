@@ -14,6 +14,7 @@ namespace {
 // Bounds of one turn, so that no source starves another.
 constexpr std::size_t kRequestsPerTurn = 16;
 constexpr std::size_t kUpdatesPerTurn = 64;
+constexpr int kImagesPerTurn = 16;
 
 // What stays of datapath.stop_timeout for logout and the last events once settling is over.
 constexpr std::int64_t kLogoutNs = 3'000'000'000;
@@ -37,12 +38,16 @@ link::ChannelOptions channel_options(const OegConfig& config) {
   return options;
 }
 
-link::SubscriberOptions market_options(const OegConfig& config, bool parks) {
-  link::SubscriberOptions options;
-  options.name = "oeg.market";
+market::MarketReaderOptions market_options(const OegConfig& config, bool parks) {
+  market::MarketReaderOptions options;
+  options.endpoint = config.mdh_endpoint;
+  options.name = config.common.name.empty() ? "oeg" : config.common.name;
+  options.role = wire::Role::kOeg;
   options.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
-  options.depth = config.mdh_ring_slots;
-  options.image_count = config.instruments_max;
+  options.ring_depth = config.mdh_ring_slots;
+  options.instruments_max = config.instruments_max;
+  options.heartbeat.dead_after_ns = static_cast<std::uint64_t>(config.mdh_dead_after_ns);
+  options.heartbeat.suspect_after_ns = options.heartbeat.dead_after_ns / 4;
   return options;
 }
 
@@ -64,7 +69,6 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       strategies_(device, channel_.get(), channel_options(config)),
       gateway_(config.gateway_options(), *this, *this, *this, journal_, trace),
       market_(device, channel_.get(), market_options(config, channel_ != nullptr)),
-      directory_(device, gateway_.instruments()),
       events_(device, channel_.get(), event_options()),
       control_(device, "oeg.control"),
       positions_(device, config.positions_max, "oeg.positions"),
@@ -92,9 +96,10 @@ bool OegDatapath::turn() noexcept {
   heartbeat_.beat();
   bool worked = strategies_.poll(*this, kRequestsPerTurn) != 0;
   worked |= session_.poll(gateway_);
-  worked |= market_.poll(*this, kUpdatesPerTurn) != 0;
-  const std::uint32_t conflict = directory_.turn();
-  if (conflict != wire::kNoInstrument) hot_log_.note(Note::kSymbolConflict, conflict);
+  const TscTicks now = tsc_now();
+  worked |= market_.poll(*this, converter_.to_ns(now), kUpdatesPerTurn) != 0;
+  if (refresh_next_ < instruments_known_.get() && market_.alive().get() != 0) [[unlikely]]
+    refresh_quotes();
   worked |= gateway_.turn();
   events_.flush([](std::uint32_t, link::NoImage&) {});
   events_.turn();
@@ -102,7 +107,6 @@ bool OegDatapath::turn() noexcept {
   int socket = -1;
   if (sockets_.try_pop(socket)) [[unlikely]]
     session_.attach(socket);
-  const TscTicks now = tsc_now();
   watch_risk(now);
   if (unclaimed_) [[unlikely]]
     orphan_unclaimed(now);
@@ -149,38 +153,43 @@ void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
 
 // ------------------------------------------------------------------------------------- market
 
-void OegDatapath::on_update(const wire::BookUpdate& update, std::uint64_t) noexcept {
+void OegDatapath::on_update(const wire::BookUpdate& update) noexcept {
   gateway_.instruments().update(update);
-  if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]]
-    directory_.look_again();
 }
 
-void OegDatapath::on_image(std::uint32_t, const wire::BookImage& image) noexcept {
+void OegDatapath::on_image(const wire::BookImage& image) noexcept {
   gateway_.instruments().update(image);
-  directory_.look_again();
 }
 
 void OegDatapath::on_lapped(std::uint64_t lost) noexcept {
-  // Quotes may be old until the images are through.
-  market_live_.store(false, std::memory_order_relaxed);
-  gateway_.instruments().set_all(wire::FeedState::kStale);
+  // The images of what changed meanwhile follow; until then a quote may be old by that much.
   hot_log_.note(Note::kMarketLapped, lost);
 }
 
-void OegDatapath::on_live() noexcept { market_live_.store(true, std::memory_order_relaxed); }
+void OegDatapath::on_directory(const wire::DirectoryEntry& entry) noexcept {
+  instruments_known_.set(std::uint64_t{entry.instrument_id} + 1);
+  if (!gateway_.instruments().set_symbol(entry.instrument_id, entry.name()))
+    hot_log_.note(Note::kSymbolConflict, entry.instrument_id);
+}
 
-void OegDatapath::on_link(link::LinkEvent event) noexcept {
-  if (event == link::LinkEvent::kConnected) {
-    if (link::Connection* connection = market_.connection()) directory_.attach(*connection);
-    market_connected_.store(true, std::memory_order_relaxed);
+void OegDatapath::on_mdh(bool alive) noexcept {
+  if (alive) {
+    // It may have hung without the connection breaking: what it last wrote is good again.
+    refresh_next_ = 0;
     hot_log_.note(Note::kMarketUp);
     return;
   }
-  directory_.detach();
-  market_connected_.store(false, std::memory_order_relaxed);
-  market_live_.store(false, std::memory_order_relaxed);
   gateway_.instruments().set_all(wire::FeedState::kStale);
   hot_log_.note(Note::kMarketDown);
+}
+
+// A few images a turn, after mdh came back to life.
+void OegDatapath::refresh_quotes() noexcept {
+  const auto known = static_cast<std::uint32_t>(instruments_known_.get());
+  for (int i = 0; i < kImagesPerTurn && refresh_next_ < known; ++i, ++refresh_next_) {
+    wire::BookImage image;
+    if (market_.image(refresh_next_, image)) gateway_.instruments().update(image);
+  }
 }
 
 // --------------------------------------------------------------------------------------- risk

@@ -14,10 +14,10 @@
 #include "common/fix/session.hpp"
 #include "common/link/link.hpp"
 #include "common/log/hot_log.hpp"
+#include "common/market/market_reader.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/wire.hpp"
 #include "oeg/config.hpp"
-#include "oeg/directory_reader.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
 #include "oeg/recovery.hpp"
@@ -44,7 +44,6 @@ class OegDatapath final : public control::Datapath,
                           private EventPort {
  public:
   using Strategies = link::ChannelServer<wire::OrderReport, wire::OrderRequest>;
-  using Market = link::Subscriber<wire::BookUpdate, wire::BookImage>;
   using Events = link::Publisher<wire::OrderEvent>;
 
   // Control thread. Opens journal and FIX store and recovers what they hold. Throws Error,
@@ -55,7 +54,7 @@ class OegDatapath final : public control::Datapath,
 
   // ---- control thread
   Strategies& strategies() noexcept { return strategies_; }
-  Market& market() noexcept { return market_; }
+  market::MarketReader& market() noexcept { return market_; }
   Events& events() noexcept { return events_; }
   Gateway& gateway() noexcept { return gateway_; }
   Journal& journal() noexcept { return journal_; }
@@ -73,16 +72,12 @@ class OegDatapath final : public control::Datapath,
   void wake() noexcept;
 
   // Any thread. Relaxed: states for display and for waiting, nothing is ordered by them.
-  bool market_live() const noexcept { return market_live_.load(std::memory_order_relaxed); }
-  bool market_connected() const noexcept {
-    return market_connected_.load(std::memory_order_relaxed);
-  }
   bool risk_alive() const noexcept { return risk_alive_.load(std::memory_order_relaxed); }
   bool stopped() const noexcept {
     return stage_.load(std::memory_order_relaxed) == Stage::kStopped;
   }
   const char* stage_name() const noexcept;
-  std::uint32_t instruments_known() const noexcept { return directory_.known(); }
+  const Counter& instruments_known() const noexcept { return instruments_known_; }
 
   // ---- control::Datapath
   bool turn() noexcept override;
@@ -90,17 +85,15 @@ class OegDatapath final : public control::Datapath,
   std::span<const int> wake_descriptors() const noexcept override;
   void woken() noexcept override;
 
-  // ---- link handlers; datapath thread
+  // ---- handlers of channel and market; datapath thread
   void on_message(link::ClientId client, std::uint64_t tag,
                   const wire::OrderRequest& request) noexcept;
   void on_client(link::ClientId client, std::uint64_t tag, link::LinkEvent event) noexcept;
-  void on_update(const wire::BookUpdate& update, std::uint64_t sequence) noexcept;
-  void on_image(std::uint32_t index, const wire::BookImage& image) noexcept;
+  void on_update(const wire::BookUpdate& update) noexcept;
+  void on_image(const wire::BookImage& image) noexcept;
   void on_lapped(std::uint64_t lost) noexcept;
-  void on_live() noexcept;
-  void on_link(link::LinkEvent event) noexcept;
-  bool wants_image(std::uint32_t) noexcept { return true; }
-  std::uint32_t image_index(const wire::BookUpdate&) noexcept { return link::kNoImageIndex; }
+  void on_directory(const wire::DirectoryEntry& entry) noexcept;
+  void on_mdh(bool alive) noexcept;
 
  private:
   enum class Stage : std::uint8_t { kRunning, kSettling, kLoggingOut, kClosing, kStopped };
@@ -125,6 +118,7 @@ class OegDatapath final : public control::Datapath,
     positions_.store(row, position);
   }
 
+  void refresh_quotes() noexcept;
   void watch_risk(TscTicks now) noexcept;
   void orphan_unclaimed(TscTicks now) noexcept;
   bool advance_stop(TscTicks now) noexcept;
@@ -146,8 +140,9 @@ class OegDatapath final : public control::Datapath,
   Strategies strategies_;
   std::array<link::ClientId, 64> clients_{};  // by slot
   Gateway gateway_;
-  Market market_;
-  DirectoryReader directory_;
+  market::MarketReader market_;
+  Counter instruments_known_;
+  std::uint32_t refresh_next_ = 0;  // the instrument whose image is read again next
   Events events_;
   link::ControlBlock<wire::ControlBlock> control_;
   link::TableOwner<wire::PositionRow> positions_;
@@ -163,8 +158,6 @@ class OegDatapath final : public control::Datapath,
   TscTicks settle_deadline_;
   std::atomic<std::int64_t> stop_requested_ns_{-1};  // how long to settle; -1: not asked to stop
   std::atomic<Stage> stage_{Stage::kRunning};
-  std::atomic<bool> market_live_{false};
-  std::atomic<bool> market_connected_{false};
   std::atomic<bool> risk_alive_{false};
 };
 

@@ -347,7 +347,6 @@ bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {
     return false;
   }
   counters_.changes.own.add();
-  counters_.changes.sent.add();
   publish(event, order.row);
   return true;
 }
@@ -383,7 +382,9 @@ bool Gateway::turn() noexcept {
 
 bool Gateway::nothing_unanswered() const noexcept {
   for (const FlowCounters* flow : {&counters_.orders, &counters_.changes})
-    if (flow->sent.get() > flow->accepted.get() + flow->rejected.get()) return false;
+    if (flow->sent.get() + flow->own.get() >
+        flow->accepted.get() + flow->rejected.get() + flow->own_answered.get())
+      return false;
   return true;
 }
 

@@ -40,11 +40,13 @@ struct GatewayOptions {
 // Of one kind of request; new orders, and cancels with replacements.
 struct FlowCounters {
   Counter received;
-  Counter own;  // cancels by oeg itself, for strategies that are gone or at its end
   Counter refused;
   Counter sent;
   Counter accepted;
   Counter rejected;  // by the venue
+  // Cancels by oeg itself, for strategies that are gone or at its end; in no figure above.
+  Counter own;
+  Counter own_answered;
 };
 
 struct GatewayCounters {

@@ -135,7 +135,10 @@ bool Gateway::answers_pending(const Order& order, const LedgerReport& report) no
 
 void Gateway::count_answer(const Order& order, const VenueReport& report) noexcept {
   if (answers_pending(order, report.ledger)) {
-    (is_change_reject(report.ledger.kind) ? counters_.changes.rejected : counters_.changes.accepted)
+    FlowCounters& flow = counters_.changes;
+    (order.pending_own                      ? flow.own_answered
+     : is_change_reject(report.ledger.kind) ? flow.rejected
+                                            : flow.accepted)
         .add();
   }
   // The first word about a new order, whatever it is, answers it.

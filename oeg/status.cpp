@@ -26,8 +26,10 @@ control::RequestFlow flow_of(const FlowCounters& flow) {
   result.sent = flow.sent.get();
   result.accepted = flow.accepted.get();
   result.rejected = flow.rejected.get();
-  const std::uint64_t answered = result.accepted + result.rejected;
-  result.unanswered = result.sent > answered ? result.sent - answered : 0;
+  result.own = flow.own.get();
+  const std::uint64_t asked = result.sent + result.own;
+  const std::uint64_t answered = result.accepted + result.rejected + flow.own_answered.get();
+  result.unanswered = asked > answered ? asked - answered : 0;
   return result;
 }
 
@@ -36,9 +38,9 @@ control::RequestFlow flow_of(const FlowCounters& flow) {
 void OegApplication::define_notes() {
   using log::Level;
   log::HotLog& notes = runtime_.hot_log();
-  notes.define(Note::kMarketUp, Level::kInfo, "market data connected");
+  notes.define(Note::kMarketUp, Level::kInfo, "mdh is alive");
   notes.define(Note::kMarketDown, Level::kWarning,
-               "market data lost: orders are refused for want of a market (no_market)");
+               "mdh is gone or hangs: orders that need a market are refused (no_market)");
   notes.define(Note::kMarketLapped, Level::kWarning,
                "fell behind the market data by {} updates; resynchronising from the images");
   notes.define(Note::kStrategyUp, Level::kInfo, "strategy {} is up");
@@ -105,8 +107,8 @@ void OegApplication::describe(control::Json& status) {
   status["venue"] = {{"logged_on", session.logged_on()},
                      {"next_sender", session.next_sender_seq()},
                      {"next_target", session.next_target_seq()}};
-  status["market"] = {{"live", datapath_->market_live()},
-                      {"instruments", datapath_->instruments_known()}};
+  status["market"] = {{"alive", datapath_->market().alive().get() != 0},
+                      {"instruments", datapath_->instruments_known().get()}};
   status["risk_alive"] = datapath_->risk_alive() || !config_.risk_required;
   control::Json strategies = control::Json::array();
   for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
@@ -148,9 +150,7 @@ void OegApplication::summarize(control::Summary& summary) {
                                  position.position_shares, position.cash,
                                  static_cast<std::int64_t>(position.fills)});
   }
-  const std::uint64_t published = datapath_->events().sequence();
-  for (const link::SubscriberStatus& reader : datapath_->events().subscribers())
-    summary.events.push_back({reader.peer, published - reader.join_sequence, 0, 0});
+  summary.events = drop_copy_flows_;
   summary.open_orders = ledger.open_orders();
 }
 
