@@ -1,0 +1,122 @@
+// What all risk checks of one order cost: Gateway::check_new() with every limit set and none of
+// them broken, over many instruments and ids, so that its tables are as cold as a burst leaves
+// them.
+//
+// One sample an order; the cost of the measurement itself is printed beside it.
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/wire/order_id.hpp"
+#include "oeg/gateway.hpp"
+#include "tests/bench/report.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+constexpr double kBarNs = 100;
+constexpr std::uint8_t kStrategy = 1;
+constexpr std::uint32_t kInstruments = 1000;
+
+// Ports that accept everything: only the checks are measured.
+struct Sink final : VenuePort, StrategyPort, EventPort, JournalPort {
+  fix::SendStatus send(const fix::NewOrderSingle&, fix::SendTimes&) override {
+    return fix::SendStatus::kSent;
+  }
+  fix::SendStatus send(const fix::OrderCancelRequest&, fix::SendTimes&) override {
+    return fix::SendStatus::kSent;
+  }
+  fix::SendStatus send(const fix::OrderCancelReplaceRequest&, fix::SendTimes&) override {
+    return fix::SendStatus::kSent;
+  }
+  bool up() const noexcept override { return true; }
+  std::uint32_t next_seq() const noexcept override { return 1; }
+  bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }
+  void drop(std::size_t) noexcept override {}
+  void publish(const wire::OrderEvent&) noexcept override {}
+  void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
+  bool has_room() const noexcept override { return true; }
+  bool append(JournalRecord&) noexcept override { return true; }
+};
+
+GatewayOptions all_limits() {
+  GatewayOptions options;
+  options.limits.order_value_max = std::uint64_t{1} << 40;
+  options.limits.position_value_max = std::uint64_t{1} << 50;
+  options.limits.order_shares_max = 10'000;
+  options.limits.position_shares_max = 1'000'000'000;
+  options.limits.open_orders_max = 100'000;
+  options.limits.messages_per_second_max = 100'000'000;
+  options.limits.collar_basis_points = 500;
+  return options;
+}
+
+void fill_market(Gateway& gateway) {
+  for (std::uint32_t id = 0; id < kInstruments; ++id) {
+    gateway.instruments().set_symbol(id, "S" + std::to_string(id));
+    wire::BookUpdate update{};
+    update.instrument_id = id;
+    update.best_bid = 1'000'000;
+    update.best_ask = 1'000'100;
+    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
+    gateway.instruments().update(update);
+  }
+}
+
+std::vector<wire::OrderRequest> orders(std::size_t count) {
+  std::mt19937 random(5);
+  std::vector<wire::OrderRequest> requests(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    wire::OrderRequest& request = requests[i];
+    request = {};
+    request.order_id = wire::OrderId::make(kStrategy, 1, static_cast<std::uint32_t>(i + 1));
+    request.price = {1'000'000 + static_cast<std::int64_t>(random() % 100)};
+    request.instrument_id = static_cast<std::uint32_t>(random() % kInstruments);
+    request.shares = 1 + static_cast<std::uint32_t>(random() % 1000);
+    request.kind = wire::RequestKind::kNew;
+    request.side = random() % 2 == 0 ? Side::kBuy : Side::kSell;
+    request.type = wire::OrderType::kLimit;
+    request.strategy_id = kStrategy;
+  }
+  return requests;
+}
+
+int run(bool quick) {
+  bench::print_environment("risk checks of one order");
+  Sink sink;
+  trace::TraceWriter trace{trace::TraceOptions{}};
+  const auto gateway = std::make_unique<Gateway>(all_limits(), sink, sink, sink, sink, trace);
+  StrategySlot& slot = *gateway->assign_slot(kStrategy);
+  gateway->on_strategy_connected(0);
+  gateway->set_risk_alive(true);
+  fill_market(*gateway);
+
+  const std::vector<wire::OrderRequest> requests = orders(quick ? 1'000 : 1'000'000);
+  bench::Samples samples(requests.size());
+  std::size_t refused = 0;
+  for (const wire::OrderRequest& request : requests) {
+    std::uint32_t row = 0;
+    const std::uint64_t begin = tsc_now().value;
+    const wire::RejectReason reason = gateway->check_new(slot, request, row);
+    const std::uint64_t end = tsc_now().value;
+    samples.add(end - begin);
+    refused += reason != wire::RejectReason::kNone ? 1 : 0;
+  }
+  if (refused != 0) {
+    std::fprintf(stderr, "%zu of %zu orders were refused: nothing was measured\n", refused,
+                 requests.size());
+    return 1;
+  }
+  samples.print("all checks", "1,000 instruments, limit orders, measurement included");
+  bench::print_against("all checks, median", samples.median_ns(), kBarNs);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tickpath::oeg
+
+int main(int argc, char** argv) {
+  return tickpath::oeg::run(tickpath::bench::is_quick(argc, argv));
+}
