@@ -216,6 +216,7 @@ void PublisherPeers::take_in(std::uint64_t published) noexcept {
     if (peer == nullptr) return;
     peer->join_sequence = published;
     peer->joined_at.set(published);
+    if (closing_) peer->filling = false;  // too late for images, it is only told so
     active_[count_++] = peer;
   }
 }

@@ -131,6 +131,24 @@ TEST_P(PublishSubscribe, GivesItsCountsToAReaderThatOnlyReadsAfterTheClose) {
   expect_same_values(source, sink);
 }
 
+TEST_P(PublishSubscribe, TellsOneThatComesAfterTheCloseThatItIsOver) {
+  source.change_some(20);
+  source.end_turn();
+  source.publisher.close();
+  EXPECT_TRUE(source.publisher.closed());  // there was nobody to tell
+  TestSubscriber late(*fabric.device, nullptr, options(64));
+  join(fabric, source, late);
+  ASSERT_TRUE(eventually([&] {
+    source.publisher.turn();
+    late.poll(sink);
+    return late.state() == SubscriberState::kDown && !sink.events.empty();
+  }));
+  EXPECT_EQ(sink.events.back(), LinkEvent::kClosed);
+  EXPECT_TRUE(source.publisher.closed());
+  EXPECT_EQ(late.counters().published.get(), 0u);
+  expect_conserved(source, late);
+}
+
 TEST_P(PublishSubscribe, ServesTheOthersWhenOneDies) {
   auto dying = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
   TestSubscriber living(*fabric.device, nullptr, options(64));
