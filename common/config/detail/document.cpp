@@ -15,7 +15,7 @@ Node convert(const toml::node& node, const std::string& name) {
   result.origin = name + ":" + std::to_string(node.source().begin.line);
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table)
-      result.entries.emplace_back(std::string(key.str()), convert(value, name));
+      result.entries.push_back({std::string(key.str()), convert(value, name)});
     return result;
   }
   if (const auto* array = node.as_array()) {
@@ -82,9 +82,9 @@ Node& descend(Node& node, const std::string& segment, const std::string& origin)
     node = std::move(table);
   }
   if (Node* found = node.find(segment)) return *found;
-  node.entries.emplace_back(segment, Node{});
-  node.entries.back().second.origin = origin;
-  return node.entries.back().second;
+  node.entries.push_back({segment, Node{}});
+  node.entries.back().node.origin = origin;
+  return node.entries.back().node;
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tickpath::config::detail {
@@ -21,10 +20,16 @@ struct Node {
   std::int64_t integer = 0;
   double real = 0;
   bool flag = false;
-  std::vector<std::pair<std::string, Node>> entries;  // kTable, in the order of the file
-  std::vector<Node> items;                            // kArray
+  struct Entry;
+  std::vector<Entry> entries;  // kTable, in the order of the file
+  std::vector<Node> items;     // kArray
 
   Node* find(std::string_view key) noexcept;
+};
+
+struct Node::Entry {
+  std::string key;
+  Node node;
 };
 
 // A file larger than this is no configuration.
