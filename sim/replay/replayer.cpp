@@ -24,7 +24,8 @@ Replayer::Replayer(const ReplayerOptions& options, MessageQueue& queue, FeedSend
       queue_(queue),
       feed_(feed),
       market_(market),
-      pace_(options.pace) {}
+      pace_(options.pace),
+      has_schedule_(options.pace.mode == PaceMode::kRecorded || options.pace.rate != 0) {}
 
 void Replayer::enter(ReplayState state) noexcept {
   state_ = state;
@@ -121,6 +122,7 @@ void Replayer::fill_packet(std::uint64_t elapsed_ns) noexcept {
 }
 
 void Replayer::note_lag(std::uint64_t elapsed_ns) noexcept {
+  if (!has_schedule_) return;
   for (std::uint16_t i = 0; i < feed_.pending(); ++i)
     progress_.lag.add(elapsed_ns - packet_due_ns_[i]);
 }

@@ -72,6 +72,7 @@ class Replayer {
   FeedSender& feed_;
   Market& market_;
   Pace pace_;
+  bool has_schedule_;  // without a rate limit everything is due at once, and nothing is late
   ReplayState state_ = ReplayState::kWaiting;
   TscTicks started_{};
   QueuedMessage next_{};
