@@ -137,6 +137,7 @@ std::string SimApplication::not_ready_reason() {
 
 void SimApplication::on_tick() {
   watch_replay();
+  warn_once();
   tell_events();
   progress_.draw();
 }
@@ -154,6 +155,22 @@ void SimApplication::watch_replay() {
             format_time_of_day(status.position_ns));
   if (status.state == ReplayState::kEnded && !loader_.remarks().empty())
     log::info("{}", loader_.remarks());
+}
+
+// Once: the counters say how many.
+void SimApplication::warn_once() {
+  const auto warn = [](bool& told, const Counter& counter, const char* what) {
+    if (told || counter.get() == 0) return;
+    told = true;
+    log::warning("{}", what);
+  };
+  warn(warned_[0], matcher_.counters().bad_messages,
+       "the book refused recorded messages (counter matching.bad_messages): a bad recording, or "
+       "matching.recorded_orders_max or recorded_levels_max are too small for it");
+  warn(warned_[1], feed_.counters().failed,
+       "the kernel refused packets of the feed (counter feed.failed): receivers see gaps");
+  warn(warned_[2], gateway_.counters().disconnected,
+       "an oeg that did not read its reports was cut off");
 }
 
 void SimApplication::tell_events() {

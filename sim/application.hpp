@@ -1,6 +1,7 @@
 // sim as a program: sets everything up, and tells the world about it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,7 @@ class SimApplication final : public control::Application {
   void accept(std::uint32_t session, int socket);
   void post(Command::Kind kind);
   void watch_replay();
+  void warn_once();
   void tell_events();
   void write_ledger() const;
 
@@ -53,6 +55,7 @@ class SimApplication final : public control::Application {
   std::vector<std::unique_ptr<Listener>> listeners_;
   ReplayState state_told_ = ReplayState::kWaiting;
   bool damage_told_ = false;
+  std::array<bool, 3> warned_{};
   std::vector<std::string> broken_;  // what conservation found
 };
 

@@ -92,6 +92,7 @@ void SimDatapath::finish_when_stopped() noexcept {
 bool SimDatapath::turn() noexcept {
   bool worked = drain_commands();
   worked |= gateway_.poll();
+  worked |= gateway_.flush();
   worked |= replayer_.turn();
   close_when_due();
   worked |= gateway_.flush();

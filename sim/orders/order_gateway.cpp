@@ -20,17 +20,17 @@ class OrderGateway::Peer final : public fix::Handler {
       gateway_.matcher_->enter(request);
     else
       gateway_.matcher_->refuse(request, Reason::kCapacity);
-    gateway_.matched(message.cl_ord_id);
+    gateway_.trace_.stamp(trace::Hop::kSimMatched, message.cl_ord_id);
   }
   void on_cancel_request(const fix::OrderCancelRequest& message,
                          const fix::MessageInfo& info) noexcept override {
     gateway_.matcher_->cancel(to_request(message, index_, begin(message, info)));
-    gateway_.matched(message.cl_ord_id);
+    gateway_.trace_.stamp(trace::Hop::kSimMatched, message.cl_ord_id);
   }
   void on_replace_request(const fix::OrderCancelReplaceRequest& message,
                           const fix::MessageInfo& info) noexcept override {
     gateway_.matcher_->replace(to_request(message, index_, begin(message, info)));
-    gateway_.matched(message.cl_ord_id);
+    gateway_.trace_.stamp(trace::Hop::kSimMatched, message.cl_ord_id);
   }
 
   Outbox outbox;
@@ -74,12 +74,6 @@ bool OrderGateway::poll() noexcept {
   bool worked = false;
   for (const auto& peer : peers_) worked |= peer->session.poll(*peer);
   return worked;
-}
-
-// Matching is done and stamped before any of its reports is formatted.
-void OrderGateway::matched(std::uint64_t order_id) noexcept {
-  trace_.stamp(trace::Hop::kSimMatched, order_id);
-  (void)flush();
 }
 
 void OrderGateway::on_report(const Report& report) noexcept {
