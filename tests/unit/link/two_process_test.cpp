@@ -175,6 +175,7 @@ TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
   }));
   EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
   expect_sound(sink);
+  std::filesystem::remove(endpoint);  // the killed listener could not
 }
 
 // Only an immediate ring wakes its reader.
