@@ -71,6 +71,5 @@ failed=0
 "$tickpath" up config/demo "${up[@]}" --set "sim:replay.file=$recording" "$@" || failed=$?
 
 say "trace"
-"$tickpath" trace "$run_dir" --html "$run_dir/report.html" --orders-min "$orders_min" || failed=$?
+"$tickpath" trace "$run_dir" --html "$root/$run_dir/report.html" --orders-min "$orders_min" || failed=$?
 [ "$failed" -eq 0 ] || { echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }
-echo "report: $root/$run_dir/report.html"
