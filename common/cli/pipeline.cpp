@@ -233,13 +233,16 @@ bool Pipeline::any_runs() const {
 }
 
 void Pipeline::halt_replay() {
-  const Member* exchange = sim();
+  Member* const exchange = sim();
   if (exchange == nullptr) return;
   try {
     control::admin_command(control::admin_path(options_.run_dir, exchange->name),
                            {{"command", "halt"}});
   } catch (const Error& error) {
-    problems_.push_back(std::string("halting the replay: ") + error.what());
+    // It may be on its way out (tickpath down): then its end tells what there is to tell.
+    constexpr int kLeavingMs = 1000;
+    if (!exchange->child->wait(kLeavingMs))
+      problems_.push_back(std::string("halting the replay: ") + error.what());
   }
 }
 

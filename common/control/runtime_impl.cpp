@@ -163,7 +163,8 @@ void RuntimeImpl::add_builtin_commands() {
 void RuntimeImpl::wait_for_signal() {
   signals_.async_wait([this](const auto& error, int signal) {
     if (error) return;
-    if (stop_wanted_) {
+    // The first one only says what `stop` may have said already (tickpath down, and up beside it).
+    if (++signals_seen_ > 1) {
       log::warning("a second signal: not waiting for what is open");
       forced_ = true;
     }

@@ -83,6 +83,7 @@ class RuntimeImpl final : public Runtime {
   bool ready_told_ = false;
   Phase phase_ = Phase::kRunning;
   bool stop_wanted_ = false;
+  int signals_seen_ = 0;
   bool forced_ = false;
   int exit_status_ = 0;
   std::int64_t started_ns_;

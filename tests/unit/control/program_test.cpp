@@ -223,6 +223,14 @@ TEST_F(Program, ThatDoesNotSettleInTimeSaysWhatIsOpenAndFails) {
   EXPECT_THAT(read("out"), HasSubstr("not settled within datapath.stop_timeout: an order is open"));
 }
 
+TEST_F(Program, ASignalAfterAStopThatWasAskedForDoesNotForceIt) {
+  start({"drain=10"});
+  ready();
+  ask({{"command", "stop"}});
+  ::kill(child_, SIGTERM);
+  EXPECT_EQ(wait_for_end(), 0);
+}
+
 TEST_F(Program, ASecondSignalDoesNotWait) {
   start({"drain=-1", "datapath.stop_timeout=100s"});
   ready();
