@@ -1,0 +1,162 @@
+// risk's connection to oeg over the real fabric; oeg is played by hand in this process.
+#include "risk/gateway_link.hpp"
+
+#include <array>
+#include <memory>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "common/link/control_block.hpp"
+#include "common/link/publisher.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/unit/link/fabric.hpp"
+
+namespace tickpath::risk {
+namespace {
+
+using link::test::eventually;
+using link::test::Fabric;
+
+// oeg as risk sees it.
+class PlayedOeg {
+ public:
+  using Publisher = link::Publisher<wire::OrderEvent>;
+
+  PlayedOeg() { block.initialise({}); }
+  void accept(rdma::ConnectionRequest& request) {
+    const auto hello = link::read_program<wire::Hello>(request.hello());
+    ASSERT_TRUE(hello.has_value());
+    EXPECT_EQ(hello->role, wire::Role::kRisk);
+    EXPECT_EQ(hello->service, wire::Service::kDropCopy);
+    const std::array<rdma::Grant, 3> extras{block.grant(), positions.grant(), heartbeat.grant()};
+    publisher->accept(request, {}, extras);
+  }
+  void fill(std::uint64_t id, std::uint32_t shares, std::uint32_t price) {
+    wire::OrderEvent event{};
+    event.event = wire::EventKind::kReported;
+    event.report_kind = wire::ReportKind::kFill;
+    event.order_id = id;
+    event.strategy_id = 1;
+    event.instrument_id = 3;
+    event.side = Side::kBuy;
+    event.shares = shares;
+    event.price = price;
+    publisher->publish(event);
+  }
+  void turn() {
+    heartbeat.beat();
+    publisher->turn();
+    (void)block.read(limits);
+  }
+  static std::unique_ptr<Publisher> make(rdma::Device& device) {
+    link::PublisherOptions options;
+    options.depth_max = 1024;
+    return std::make_unique<Publisher>(device, nullptr, options);
+  }
+
+  Fabric fabric;
+  link::ControlBlock<wire::ControlBlock> block{*fabric.device, "block"};
+  link::TableOwner<wire::PositionRow> positions{*fabric.device, 16, "positions"};
+  link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
+  std::unique_ptr<Publisher> publisher = make(*fabric.device);
+  wire::ControlBlock limits{};
+};
+
+class GatewayLinkOf : public ::testing::Test {
+ protected:
+  GatewayLinkOf() { connect(); }
+
+  static MonitorOptions monitor_options() {
+    MonitorOptions options;
+    options.instruments_max = 16;
+    options.rows_max = 16;
+    options.orders_max = 16;
+    options.order_limits.order_shares_max = 777;
+    return options;
+  }
+  GatewayLinkOptions link_options() const {
+    GatewayLinkOptions options;
+    options.endpoint = oeg.fabric.endpoint;
+    options.name = "risk";
+    options.ring_slots = 64;
+    options.reconcile_interval_ns = 1'000'000;
+    return options;
+  }
+  static std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+  void connect() {
+    oeg.fabric.meet([this] { ASSERT_TRUE(gateway.maintain(now())) << gateway.not_ready_reason(); },
+                    [this](rdma::ConnectionRequest& request) { oeg.accept(request); });
+  }
+  template <class Done>
+  ::testing::AssertionResult soon(Done&& done) {
+    const bool so = eventually([&] {
+      if (oeg.publisher) oeg.turn();
+      monitor.advance(now());
+      gateway.turn(now());
+      return done();
+    });
+    return so ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << "not in time";
+  }
+
+  PlayedOeg oeg;
+  std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  Monitor monitor{monitor_options()};
+  GatewayLink gateway{*device, nullptr, link_options(), monitor};
+};
+
+TEST_F(GatewayLinkOf, LimitsReachOegAtOnceAndAgainAsASignOfLife) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.order_shares_max == 777; }));
+  EXPECT_EQ(gateway.not_ready_reason(), "");
+  const std::uint64_t first = oeg.limits.generation;
+  const std::uint64_t start = now();
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation >= first + 3; }));
+  const std::uint64_t took_ms = (now() - start) / 1'000'000;
+  EXPECT_LE(took_ms, 10 * 3 * wire::kRiskRefreshMs) << "a slow machine may be late, not silent";
+}
+
+TEST_F(GatewayLinkOf, AKillReachesOegWithoutWaitingForTheNextRefresh) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  EXPECT_FALSE(oeg.limits.killed(1));
+  monitor.kill(1, {LimitKind::kOperator, 0, 0});
+  ASSERT_TRUE(soon([&] { return oeg.limits.killed(1); }));
+  monitor.unkill(1);
+  ASSERT_TRUE(soon([&] { return !oeg.limits.killed(1); }));
+}
+
+TEST_F(GatewayLinkOf, EventsMakePositionsAndTheTableOfOegConfirmsThem) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  oeg.fill(1, 100, 1'000'000);
+  oeg.positions.store(0, {3, 1, {}, 100, -100'000'000, 0, 0, 1, 1});
+  ASSERT_TRUE(soon([&] { return monitor.counters().compared.get() >= 2; }));
+  EXPECT_EQ(monitor.ledger().rows()[0].position, 100);
+  EXPECT_EQ(monitor.counters().mismatches.get(), 0u);
+}
+
+TEST_F(GatewayLinkOf, AfterALapPositionsComeFromTheTable) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  for (std::uint64_t i = 1; i <= 200; ++i) oeg.fill(i, 1, 1'000'000);  // a ring of 64
+  oeg.positions.store(0, {3, 1, {}, 200, -200'000'000, 0, 0, 200, 200});
+  ASSERT_TRUE(soon([&] {
+    return !monitor.ledger().rows().empty() && monitor.ledger().rows()[0].position == 200;
+  }));
+  EXPECT_GT(gateway.events().lapped.get(), 0u);
+  EXPECT_EQ(monitor.ledger().rows()[0].cash, -200'000'000);
+  EXPECT_EQ(monitor.ledger().rows()[0].fills, 200u);
+}
+
+TEST_F(GatewayLinkOf, ARestartedOegGetsTheKillSwitchAsItStands) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  monitor.kill(Monitor::kAll, {LimitKind::kOperator, 0, 0});
+  oeg.publisher.reset();
+  ASSERT_TRUE(soon([&] { return gateway.alive().get() == 0; }));
+  EXPECT_THAT(gateway.not_ready_reason(), ::testing::HasSubstr("waiting for oeg"));
+  oeg.publisher = PlayedOeg::make(*oeg.fabric.device);
+  oeg.block.initialise({});
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));  // the pause between two attempts
+  connect();
+  ASSERT_TRUE(soon([&] { return oeg.limits.kill_all == 1; }));
+}
+
+}  // namespace
+}  // namespace tickpath::risk
