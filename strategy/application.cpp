@@ -72,15 +72,12 @@ void StrategyApplication::make_readers() {
   market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
   images_.reader = market_.get();
 
-  std::vector<std::uint8_t> strategies;
-  for (const PluginConfig& plugin : config_.plugins)
-    if (plugin.enabled) strategies.push_back(plugin.id);
   OrderChannelsOptions orders;
   orders.endpoint = config_.gateway_endpoint;
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
   orders.heartbeat = heartbeat_options(config_);
-  orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders, strategies);
+  orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders);
 }
 
 // ------------------------------------------------------------------------------------ plugins
@@ -115,6 +112,7 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
       next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
   Instance& instance = engine_->add(code, spec);
   engine_->start(instance);
+  orders_->add(plugin.id);
   log::info("plugin {} {} from {} runs as strategy {}, incarnation {}", instance.name,
             code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);
 }

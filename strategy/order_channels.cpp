@@ -37,13 +37,12 @@ OrderChannels::Entry::Entry(rdma::Device& device, rdma::CompletionChannel* chann
                 options.name + ".oeg_heartbeat." + std::to_string(strategy_id)) {}
 
 OrderChannels::OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,
-                             OrderChannelsOptions options,
-                             const std::vector<std::uint8_t>& strategies)
-    : options_(std::move(options)) {
-  for (const std::uint8_t strategy : strategies) {
-    entries_.push_back(std::make_unique<Entry>(device, channel, options_, strategy));
-    by_strategy_[strategy] = entries_.back().get();
-  }
+                             OrderChannelsOptions options)
+    : device_(device), channel_(channel), options_(std::move(options)) {}
+
+void OrderChannels::add(std::uint8_t strategy) {
+  entries_.push_back(std::make_unique<Entry>(device_, channel_, options_, strategy));
+  by_strategy_[strategy] = entries_.back().get();
 }
 
 void OrderChannels::maintain(std::uint64_t now_ns) {

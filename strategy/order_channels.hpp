@@ -107,6 +107,8 @@ class OrderChannels final : public OrderPort {
 
   static void attach(Entry& entry, std::uint64_t now_ns) noexcept;
 
+  rdma::Device& device_;
+  rdma::CompletionChannel* channel_;
   OrderChannelsOptions options_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::array<Entry*, 256> by_strategy_{};

@@ -138,6 +138,7 @@ class StrategyDatapathOf : public ::testing::Test {
   StrategyDatapathOf() {
     Scripted::subscribe_to_all = true;
     images.reader = &market;
+    orders.add(1);
     Instance& instance = engine.add(scripted_plugin(), {1, "", {}, "test.toml", 7});
     engine.start(instance);
     strategy = Scripted::last_made;
@@ -187,7 +188,7 @@ class StrategyDatapathOf : public ::testing::Test {
   PlayedOeg oeg;
   std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
   market::MarketReader market{*device, nullptr, market_options()};
-  OrderChannels orders{*device, nullptr, order_options(), {1}};
+  OrderChannels orders{*device, nullptr, order_options()};
   Images images;
   trace::TraceWriter trace{trace::TraceOptions{}};
   LogRing log{64};
