@@ -30,7 +30,9 @@ class OrderChannels final : public OrderPort {
  public:
   // Control thread. channel: of the datapath thread that parks, or nullptr.
   OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,
-                OrderChannelsOptions options, const std::vector<std::uint8_t>& strategies);
+                OrderChannelsOptions options);
+  // Before the datapath starts: another strategy that wants a connection.
+  void add(std::uint8_t strategy);
 
   // ---- control thread, each tick
 
