@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -23,6 +24,19 @@ std::size_t round_up(std::size_t value, std::size_t step) {
 
 // Neither the owner nor the peer may resize; the seals themselves are final.
 constexpr int kSizeSeals = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+
+// What the machine can give without swapping. Shared memory is not refused when it is mapped, only
+// killed for when it is touched: whoever asks for too much must be told before.
+std::size_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key, unit; file >> key;) {
+    std::size_t kibibytes = 0;
+    file >> kibibytes;
+    std::getline(file, unit);
+    if (key == "MemAvailable:") return kibibytes << 10;
+  }
+  return ~std::size_t{0};  // no /proc: nothing to compare with
+}
 
 // Empty if the kernel has no (free) huge pages.
 OwnedMemory try_create(std::size_t size_bytes, const std::string& name, unsigned flags) {
@@ -74,6 +88,12 @@ void throw_system(const std::string& what, int errno_value) {
 
 OwnedMemory create_memory(std::size_t size_bytes, bool peer_writes, const std::string& name) {
   if (size_bytes == 0) throw SetupError(SetupCause::kLimit, "a region of 0 bytes: " + name);
+  if (size_bytes > available_bytes()) {
+    throw SetupError(SetupCause::kNoMemory, "cannot allocate " + std::to_string(size_bytes) +
+                                                " bytes for " + name + ": the machine has " +
+                                                std::to_string(available_bytes()) +
+                                                " available; free memory or make it smaller");
+  }
   const std::string label = "tickpath." + name.substr(0, 200);  // memfd names end at 249 bytes
   OwnedMemory memory;
   const std::size_t huge_bytes = round_up(size_bytes, kHugePageBytes);

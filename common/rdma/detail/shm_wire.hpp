@@ -101,7 +101,8 @@ inline bool layout_valid(const WireLayout& layout) noexcept {
 class WireSender {
  public:
   WireSender() noexcept = default;
-  WireSender(std::byte* memory, const WireLayout& layout) noexcept
+  // first_message: 0, unless a test places the counters near their wrap-around.
+  WireSender(std::byte* memory, const WireLayout& layout, std::uint64_t first_message = 0) noexcept
       : credits_(reinterpret_cast<WireCredits*>(memory)),
         wake_(reinterpret_cast<WireWake*>(memory + sizeof(WireCredits))),
         lengths_(reinterpret_cast<std::uint32_t*>(memory + layout.lengths_offset())),
@@ -109,6 +110,8 @@ class WireSender {
         bounce_(memory + layout.bounce_offset()),
         bounce_stride_(layout.bounce_stride()),
         mask_(layout.slots - 1),
+        next_(first_message),
+        posted_(first_message),
         message_bytes_max_(layout.message_bytes_max) {}
 
   std::uint32_t message_bytes_max() const noexcept { return message_bytes_max_; }
@@ -218,7 +221,8 @@ class WireReceiver {
   };
 
   WireReceiver() noexcept = default;
-  WireReceiver(std::byte* memory, const WireLayout& layout) noexcept
+  WireReceiver(std::byte* memory, const WireLayout& layout,
+               std::uint64_t first_message = 0) noexcept
       : credits_(reinterpret_cast<WireCredits*>(memory)),
         wake_(reinterpret_cast<WireWake*>(memory + sizeof(WireCredits))),
         lengths_(reinterpret_cast<std::uint32_t*>(memory + layout.lengths_offset())),
@@ -226,6 +230,8 @@ class WireReceiver {
         bounce_(memory + layout.bounce_offset()),
         bounce_stride_(layout.bounce_stride()),
         mask_(layout.slots - 1),
+        next_(first_message),
+        posted_(first_message),
         message_bytes_max_(layout.message_bytes_max) {}
 
   // One more receive of this size. The caller keeps receives in flight within the slots.
@@ -288,6 +294,7 @@ class WireReceiver {
   // Before use, without a sender: `may_park` if arm() may come and no barrier can be run for it.
   void initialise(bool may_park) noexcept {
     wake_->state = may_park ? kMayPark : kNeverParks;
+    credits_->posted = posted_;
     credits_->smallest_length = smallest_;
   }
 

@@ -1,0 +1,83 @@
+// A peer that speaks the shm provider's set-up by hand, so that a test can make it misbehave.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/rdma/detail/shm_listener.hpp"
+#include "common/rdma/detail/shm_memory.hpp"
+#include "common/rdma/detail/shm_setup.hpp"
+#include "common/rdma/detail/shm_wire.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma {
+
+inline std::string fresh_endpoint() {
+  static std::atomic<int> number{0};
+  return "/tmp/tickpath_unit." + std::to_string(::getpid()) + "." + std::to_string(number++);
+}
+
+inline detail::Deadline soon() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(5);
+}
+
+// Waits for the next request of a listener; nullptr after two seconds.
+inline std::unique_ptr<ConnectionRequest> await_request(Listener& listener) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (auto request = listener.next()) return request;
+  }
+  return nullptr;
+}
+
+// The connecting side, by hand.
+class RawPeer {
+ public:
+  explicit RawPeer(const std::string& endpoint)
+      : socket(detail::connect_socket(endpoint, soon())) {}
+
+  void hello() {
+    detail::SetupHeader header;
+    header.type = detail::SetupType::kHello;
+    detail::send_setup(socket, header, {}, {}, {});
+  }
+
+  // The listener's half; maps its receive wire for writing.
+  void take_accept() {
+    accepted = detail::await_setup(socket, soon(), "accept");
+    layout = {accepted.header.wire_slots, accepted.header.message_bytes_max};
+    peer_wire = detail::map_peer_memory(accepted.descriptors[0], layout.size_bytes(), true);
+  }
+
+  // Our half: a wire, no regions.
+  void confirm() {
+    own_wire = detail::create_memory(layout.size_bytes(), true, "raw");
+    detail::SetupHeader header;
+    header.type = detail::SetupType::kConfirm;
+    header.wire_slots = layout.slots;
+    header.message_bytes_max = layout.message_bytes_max;
+    const int fd = own_wire.fd.get();
+    detail::send_setup(socket, header, {}, {}, {&fd, 1});
+  }
+
+  detail::WireSlot* slots() {
+    return reinterpret_cast<detail::WireSlot*>(peer_wire.data() + layout.slots_offset());
+  }
+  detail::WireCredits* own_credits() {
+    return reinterpret_cast<detail::WireCredits*>(own_wire.mapping.data());
+  }
+
+  detail::UniqueFd socket;
+  detail::SetupMessage accepted;
+  detail::WireLayout layout;
+  detail::Mapping peer_wire;
+  detail::OwnedMemory own_wire;
+};
+
+}  // namespace tickpath::rdma
