@@ -23,7 +23,7 @@ void ShmQueuePair::enqueue(const WorkRequest& request) noexcept {
   const std::uint64_t index = (executed_.get() + waiting_count_) & send_mask_;
   WorkRequest& waiting = waiting_[index];
   waiting = request;
-  if ((request.flags & kInline) != 0) {
+  if ((request.flags & kInline) != 0 && request.length_bytes != 0) {
     // The caller's buffer is free when post_send() returns.
     std::byte* copy = &waiting_inline_[index * inline_bytes_];
     std::memcpy(copy, request.local_address, request.length_bytes);

@@ -138,7 +138,7 @@ class WireSender {
       std::memcpy(slot.far, from + kSlotNear, 64 - kSlotNear);
       std::memcpy(slot.near, from, kSlotNear);
     } else if (length <= kSlotNear) {
-      std::memcpy(slot.near, from, length);
+      if (length != 0) std::memcpy(slot.near, from, length);  // no bytes, then perhaps no address
     } else if (length <= kSlotBytes) {
       std::memcpy(slot.far, from + kSlotNear, length - kSlotNear);
       std::memcpy(slot.near, from, kSlotNear);
@@ -279,7 +279,7 @@ class WireReceiver {
       std::memcpy(to, slot.near, kSlotNear);
       std::memcpy(to + kSlotNear, slot.far, 64 - kSlotNear);
     } else if (length <= kSlotNear) {
-      std::memcpy(to, slot.near, length);
+      if (length != 0) std::memcpy(to, slot.near, length);
     } else if (length <= kSlotBytes) {
       std::memcpy(to, slot.near, kSlotNear);
       std::memcpy(to + kSlotNear, slot.far, length - kSlotNear);
