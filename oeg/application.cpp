@@ -91,7 +91,7 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
   if (hello->wire_version != wire::kWireVersion)
     return refuse(request, "wire version " + std::to_string(hello->wire_version) +
                                ", this oeg speaks " + std::to_string(wire::kWireVersion));
-  if (runtime_.stopping()) return refuse(request, "oeg is stopping");
+  if (runtime_.stopping()) return request.reject("oeg is stopping");
   // Each role gets the regions of its own service and no other.
   if (hello->role == wire::Role::kStrategy && hello->service == wire::Service::kOrders)
     return accept_strategy(request, *hello);
@@ -177,11 +177,30 @@ void OegApplication::on_stopped() {
     if (!reader.lost)  // of one that died nobody can say how far it came
       drop_copy_flows_.push_back({risk_names_[reader.id], published - reader.join_sequence, 0, 0});
   const Gateway& gateway = datapath_->gateway();
+  tell_trouble();
   if (gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered())
     datapath_->journal().close_in_order();
   else
     log::warning("{} orders stay open; the journal keeps them for the next start",
                  gateway.ledger().open_orders());
+}
+
+// What a person who finds the figures odd will ask for first.
+void OegApplication::tell_trouble() {
+  const GatewayCounters& counters = datapath_->gateway().counters();
+  for (std::size_t reason = 1; reason < counters.refused_for.size(); ++reason) {
+    const std::uint64_t count = counters.refused_for[reason].get();
+    if (count != 0)
+      log::info("refused {} requests: {}", count,
+                wire::name(static_cast<wire::RejectReason>(reason)));
+  }
+  const auto warn = [](const Counter& count, const char* what) {
+    if (count.get() != 0) log::warning("{} {}", count.get(), what);
+  };
+  warn(counters.unknown_reports, "reports were about no order that we know");
+  warn(counters.impossible_reports, "reports could not follow the state of their order");
+  warn(counters.reports_dropped, "reports found their strategy gone");
+  warn(counters.journal_lost, "changes found the journal full and were not recorded");
 }
 
 std::string OegApplication::symbol(std::uint32_t instrument) const {

@@ -34,6 +34,7 @@ class OegApplication final : public control::Application {
   void define_notes();
   void register_counters();
   void tell_recovery();
+  void tell_trouble();
   void accept_all();
   void accept(rdma::ConnectionRequest& request);
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);

@@ -77,7 +77,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
     positions_.store(row, gateway_.ledger().position(row).row);
-  unclaimed_ = recovery_.open_orders != 0;
+  unclaimed_ = recovery_.records != 0;
   claim_deadline_ = after(tsc_now(), config.reconnect_grace_ns);
   gateway_.set_risk_alive(!config.risk_required);
   if (channel_ != nullptr) {
@@ -132,7 +132,8 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
     hot_log_.note(Note::kStrategyUp, id);
   } else {
     clients_[slot] = {};
-    hot_log_.note(Note::kStrategyDown, id, gateway_.ledger().open_orders(id));
+    hot_log_.note(event == link::LinkEvent::kClosed ? Note::kStrategyEnded : Note::kStrategyDown,
+                  id, gateway_.ledger().open_orders(id));
     gateway_.on_strategy_lost(slot);
   }
 }
@@ -147,8 +148,7 @@ void OegDatapath::drop(std::size_t slot) noexcept { strategies_.close(clients_[s
 void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
   if (now < claim_deadline_) return;
   unclaimed_ = false;
-  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot)
-    if (!gateway_.slot(slot).connected) gateway_.orphan_orders(slot);
+  gateway_.give_up_awaited();
 }
 
 // ------------------------------------------------------------------------------------- market

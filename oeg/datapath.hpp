@@ -29,13 +29,12 @@ enum class Note : std::uint16_t {
   kMarketDown,
   kMarketLapped,
   kStrategyUp,
+  kStrategyEnded,
   kStrategyDown,
   kRiskSeen,
   kRiskAbsent,
   kKillSwitch,
   kSymbolConflict,
-  kJournalFull,
-  kUnknownReport,
 };
 
 class OegDatapath final : public control::Datapath,

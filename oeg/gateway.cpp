@@ -73,15 +73,25 @@ void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
 
 // -------------------------------------------------------------------------------------- checks
 
+// False: the id was used before. A strategy's ids rise.
+bool Gateway::take_id(StrategySlot& slot, std::uint64_t order_id) noexcept {
+  const std::uint64_t sequence = order_id & kIdSequenceMask;
+  if (sequence <= slot.last_id) return false;
+  slot.last_id = sequence;
+  if (slot.first_request) [[unlikely]] {
+    slot.first_request = false;
+    slot.floor_id = sequence - 1;
+  }
+  return true;
+}
+
 wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRequest& request,
                                       std::uint32_t& row) noexcept {
   using wire::RejectReason;
   if (malformed(request, slot.id)) return RejectReason::kMalformed;
   const Instrument* instrument = instruments_.find(request.instrument_id);
   if (instrument == nullptr || !instrument->known()) return RejectReason::kUnknownInstrument;
-  const std::uint64_t sequence = request.order_id & kIdSequenceMask;
-  if (sequence <= slot.last_id) return RejectReason::kDuplicateOrderId;
-  slot.last_id = sequence;
+  if (!take_id(slot, request.order_id)) return RejectReason::kDuplicateOrderId;
   row = ledger_.position_row(slot.id, request.instrument_id);
   if (row == IdTable::kNone || ledger_.full() || !journal_.has_room())
     return RejectReason::kCapacity;
@@ -101,9 +111,7 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
                                          Order*& order) noexcept {
   using wire::RejectReason;
   if (malformed(request, slot.id)) return RejectReason::kMalformed;
-  const std::uint64_t sequence = request.order_id & kIdSequenceMask;
-  if (sequence <= slot.last_id) return RejectReason::kDuplicateOrderId;
-  slot.last_id = sequence;
+  if (!take_id(slot, request.order_id)) return RejectReason::kDuplicateOrderId;
   order = ledger_.find(request.target_order_id);
   if (order == nullptr || order->strategy != slot.id || order->id != request.target_order_id ||
       wire::is_final(order->state)) {
@@ -111,7 +119,7 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
     // An id that this connection has used is an order that is done; any other was never ours.
     const std::uint64_t target = request.target_order_id & kIdSequenceMask;
     const bool used = wire::OrderId::strategy(request.target_order_id) == slot.id &&
-                      target > slot.floor_id && target < sequence;
+                      target > slot.floor_id && target < slot.last_id;
     return used ? RejectReason::kTooLate : RejectReason::kUnknownOrder;
   }
   if (order->pending_id != 0) return RejectReason::kPendingRequest;
@@ -298,7 +306,8 @@ void Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
 void Gateway::on_strategy_connected(std::size_t index) noexcept {
   StrategySlot& slot = slots_[index];
   slot.connected = true;
-  slot.floor_id = slot.last_id;
+  slot.awaited = false;
+  slot.first_request = true;
   slot.counters.connections.add();
 }
 
@@ -319,6 +328,19 @@ void Gateway::orphan_orders(std::size_t index) noexcept {
     slot.orphans = true;
     counters_.orphaned_orders.add();
   });
+}
+
+void Gateway::await_strategies() noexcept {
+  for (std::size_t i = 0; i < slot_count(); ++i) slots_[i].awaited = true;
+}
+
+void Gateway::give_up_awaited() noexcept {
+  for (std::size_t i = 0; i < slot_count(); ++i) {
+    if (!slots_[i].awaited) continue;
+    slots_[i].awaited = false;
+    drop_reports(slots_[i]);
+    orphan_orders(i);
+  }
 }
 
 void Gateway::cancel_everything() noexcept {

@@ -96,6 +96,8 @@ class Gateway final : public fix::Handler {
   void on_request(std::size_t slot, const wire::OrderRequest& request) noexcept;
   // The strategy's open orders are to be cancelled by oeg, if so configured.
   void orphan_orders(std::size_t slot) noexcept;
+  // Strategies of the last run that have not come back: their orders are orphans.
+  void give_up_awaited() noexcept;
 
   // ---- conditions; datapath thread
 
@@ -112,8 +114,17 @@ class Gateway final : public fix::Handler {
   bool nothing_unanswered() const noexcept;
   // Nothing is open, nothing unanswered, nothing waits for a strategy.
   bool settled() const noexcept;
-  // An event of the ledger's past, told again: an order that the last run journaled and never sent.
+  // The request was journaled and never sent: the ledger forgets it, and the journal says so.
   void reject_unsent(Order& order) noexcept;
+
+  // ---- recovery; control thread, before the datapath starts
+
+  // Counts what the last run did, so that requests and answers match over both.
+  void count_recovered_request(const JournalRecord& record) noexcept;
+  // Before the record is applied to `order`.
+  void count_recovered_report(const Order& order, const JournalRecord& record) noexcept;
+  // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
+  void await_strategies() noexcept;
 
   // ---- fix::Handler
   void on_execution_report(const fix::ExecutionReport& report,
@@ -135,6 +146,7 @@ class Gateway final : public fix::Handler {
                                   Order*& order) noexcept;
 
  private:
+  bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   fix::SendStatus send_change(const Order& order, fix::SendTimes& times) noexcept;
@@ -153,7 +165,7 @@ class Gateway final : public fix::Handler {
     std::uint32_t fix_seq = 0;
   };
   void book(Order& order, const VenueReport& report) noexcept;
-  void count_answer(const Order& order, const VenueReport& report) noexcept;
+  void count_answer(const Order& order, const LedgerReport& report) noexcept;
   static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;
 
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,

@@ -1,4 +1,6 @@
 // The report side of the gateway: from the venue to ledger, journal, drop copy and strategy.
+#include <utility>
+
 #include "oeg/gateway.hpp"
 
 namespace tickpath::oeg {
@@ -133,18 +135,18 @@ bool Gateway::answers_pending(const Order& order, const LedgerReport& report) no
          report.kind != wire::ReportKind::kFill;
 }
 
-void Gateway::count_answer(const Order& order, const VenueReport& report) noexcept {
-  if (answers_pending(order, report.ledger)) {
+void Gateway::count_answer(const Order& order, const LedgerReport& report) noexcept {
+  if (answers_pending(order, report)) {
     FlowCounters& flow = counters_.changes;
-    (order.pending_own                      ? flow.own_answered
-     : is_change_reject(report.ledger.kind) ? flow.rejected
-                                            : flow.accepted)
+    (order.pending_own               ? flow.own_answered
+     : is_change_reject(report.kind) ? flow.rejected
+                                     : flow.accepted)
         .add();
   }
   // The first word about a new order, whatever it is, answers it.
-  if (order.state != wire::OrderState::kPendingNew || is_change_reject(report.ledger.kind)) return;
-  (report.ledger.kind == wire::ReportKind::kRejected ? counters_.orders.rejected
-                                                     : counters_.orders.accepted)
+  if (order.state != wire::OrderState::kPendingNew || is_change_reject(report.kind)) return;
+  (report.kind == wire::ReportKind::kRejected ? counters_.orders.rejected
+                                              : counters_.orders.accepted)
       .add();
 }
 
@@ -156,7 +158,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     counters_.impossible_reports.add();
     return;
   }
-  count_answer(before, report);
+  count_answer(before, change);
   const bool pending = answers_pending(before, change);
   const bool own = pending && before.pending_own;
   const bool rejected = is_change_reject(change.kind);
@@ -207,7 +209,36 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   report_to(slot, out);
 }
 
-// The request never left: the ledger forgets it, and the journal says so.
+void Gateway::count_recovered_request(const JournalRecord& record) noexcept {
+  FlowCounters& flow =
+      record.event.request_kind == wire::RequestKind::kNew ? counters_.orders : counters_.changes;
+  if (record.own != 0) {
+    flow.own.add();
+    return;
+  }
+  flow.received.add();
+  flow.sent.add();
+}
+
+void Gateway::count_recovered_report(const Order& order, const JournalRecord& record) noexcept {
+  const wire::OrderEvent& event = record.event;
+  if (record.fix_seq == 0) {  // reject_unsent(): it had not been sent after all
+    const bool own = order.pending_own && order.pending_id == event.order_id;
+    FlowCounters& flow =
+        event.report_kind == wire::ReportKind::kRejected ? counters_.orders : counters_.changes;
+    Counter& counted = own ? flow.own : flow.sent;
+    counted.set(counted.get() - 1);
+    if (!own) flow.refused.add();
+    return;
+  }
+  counters_.reports_received.add();
+  if (event.report_kind == wire::ReportKind::kFill) counters_.fills.add();
+  LedgerReport report;
+  report.kind = event.report_kind;
+  report.request_id = event.order_id;
+  count_answer(order, report);
+}
+
 void Gateway::reject_unsent(Order& order) noexcept {
   const bool of_pending = order.pending_id != 0;
   wire::OrderEvent event{};
@@ -259,15 +290,14 @@ void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept
 }
 
 void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept {
-  if (!slot.connected) {
+  if (!slot.connected && !slot.awaited) {
     counters_.reports_dropped.add();
     slot.counters.reports_dropped.add();
     return;
   }
   // Order is kept: nothing overtakes what waits.
-  if (slot.queue_size == 0) {
-    const std::size_t index = static_cast<std::size_t>(&slot - slots_.data());
-    if (strategies_.send(index, report)) [[likely]] {
+  if (slot.connected && slot.queue_size == 0) {
+    if (strategies_.send(slot_index(slot), report)) [[likely]] {
       counters_.reports_sent.add();
       slot.counters.reports_sent.add();
       return;
@@ -279,8 +309,8 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
     drop_reports(slot);
     counters_.reports_dropped.add();
     slot.counters.reports_dropped.add();
-    slot.connected = false;
-    strategies_.drop(static_cast<std::size_t>(&slot - slots_.data()));
+    slot.awaited = false;
+    if (std::exchange(slot.connected, false)) strategies_.drop(slot_index(slot));
     return;
   }
   slot.queue[(slot.queue_head + slot.queue_size++) % slot.queue.size()] = report;
@@ -288,7 +318,8 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
 }
 
 bool Gateway::flush_reports(StrategySlot& slot) noexcept {
-  const std::size_t index = static_cast<std::size_t>(&slot - slots_.data());
+  if (!slot.connected) return false;
+  const std::size_t index = slot_index(slot);
   int sent = 0;
   while (slot.queue_size != 0 && sent < kReportsPerTurn &&
          strategies_.send(index, slot.queue[slot.queue_head])) {

@@ -14,6 +14,7 @@ class Replay {
     const wire::OrderEvent& event = record.event;
     gateway_.instruments().set_symbol(event.instrument_id, symbol_of(record));
     note_id(event);
+    if (event.event == wire::EventKind::kRequested) gateway_.count_recovered_request(record);
     const bool possible = event.event == wire::EventKind::kRequested  ? requested(record)
                           : event.event == wire::EventKind::kReported ? reported(record)
                                                                       : false;
@@ -81,6 +82,7 @@ class Replay {
     report.leaves = event.leaves_shares;
     report.cumulative = event.cumulative_shares;
     ++ledger_.position(order->row).row.events;
+    gateway_.count_recovered_report(*order, record);
     wire::OrderState state{};
     return ledger_.apply(*order, report, state);
   }
@@ -104,6 +106,12 @@ RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t n
     // Anything stored was sent, or will be when the venue asks for a resend.
     if (last.event.event == wire::EventKind::kRequested && last.fix_seq == next_sender) {
       if (Order* order = gateway.ledger().find(last.event.order_id)) {
+        JournalRecord unsent{};
+        unsent.event.order_id = last.event.order_id;
+        unsent.event.report_kind = last.event.request_kind == wire::RequestKind::kNew
+                                       ? wire::ReportKind::kRejected
+                                       : wire::ReportKind::kCancelRejected;
+        gateway.count_recovered_report(*order, unsent);
         gateway.reject_unsent(*order);
         replay.result.unsent = 1;
       }
@@ -112,6 +120,7 @@ RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t n
     replay.result.report_was_processed =
         last.event.event == wire::EventKind::kReported && last.fix_seq == next_target;
   }
+  if (count != 0) gateway.await_strategies();
   replay.result.open_orders = gateway.ledger().open_orders();
   replay.result.positions = gateway.ledger().position_count();
   return replay.result;

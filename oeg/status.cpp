@@ -44,6 +44,7 @@ void OegApplication::define_notes() {
   notes.define(Note::kMarketLapped, Level::kWarning,
                "fell behind the market data by {} updates; resynchronising from the images");
   notes.define(Note::kStrategyUp, Level::kInfo, "strategy {} is up");
+  notes.define(Note::kStrategyEnded, Level::kInfo, "strategy {} has ended, with {} open orders");
   notes.define(Note::kStrategyDown, Level::kWarning, "strategy {} is gone, with {} open orders");
   notes.define(Note::kRiskSeen, Level::kInfo, "risk wrote its limits, generation {}");
   notes.define(Note::kRiskAbsent, Level::kWarning,
@@ -51,8 +52,6 @@ void OegApplication::define_notes() {
   notes.define(Note::kKillSwitch, Level::kWarning, "kill switch is now {}");
   notes.define(Note::kSymbolConflict, Level::kError,
                "instrument {} has another symbol than before: its orders are refused");
-  notes.define(Note::kJournalFull, Level::kError, "journal full: {} changes were not recorded");
-  notes.define(Note::kUnknownReport, Level::kWarning, "{} reports were about no order we know");
 }
 
 void OegApplication::tell_recovery() {

@@ -27,10 +27,15 @@ struct StrategyCounters {
 
 struct alignas(64) StrategySlot {
   std::uint8_t id = 0;
-  bool connected = false;      // datapath
-  bool orphans = false;        // some of its open orders are to be cancelled
-  std::uint64_t last_id = 0;   // low 48 bits of the newest order id: each must be larger
-  std::uint64_t floor_id = 0;  // of last_id when the present connection began
+  bool connected = false;     // datapath
+  bool orphans = false;       // some of its open orders are to be cancelled
+  std::uint64_t last_id = 0;  // low 48 bits of the newest order id: each must be larger
+  // The id before the first that the present connection used. Ids at or below it are of a former
+  // one, and some of those may never have arrived here.
+  std::uint64_t floor_id = 0;
+  bool first_request = true;  // of the present connection is still to come
+  // oeg restarted, and the strategy may come back: its reports wait in the queue for it.
+  bool awaited = false;
   RateLimiter rate;
 
   // Reports that found no credit, oldest first: a ring.

@@ -34,6 +34,7 @@ class RecoveryTest : public ::testing::Test {
   RecoveryResult recover_into(GatewayFixture& f, std::uint32_t next_sender,
                               std::uint32_t next_target) {
     Journal journal(path_, 4096, JournalStart::kResume);
+    f.slot->connected = false;  // nobody is, when a program starts
     return recover(*f.gateway, journal, next_sender, next_target);
   }
   static void expect_same(GatewayFixture& a, GatewayFixture& b) {
@@ -115,6 +116,7 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
   EXPECT_EQ(result.unsent, 0u);
   EXPECT_FALSE(result.report_was_processed);
   expect_same(f, g);
+  g.gateway->on_strategy_connected(0);
   // Its ids are used up.
   EXPECT_EQ(g.request(g.limit_order(counter)), RejectReason::kDuplicateOrderId);
 }
@@ -150,11 +152,54 @@ TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
   write(f);
   GatewayFixture g;
   recover_into(g, f.venue.seq, f.report_seq + 1);
-  g.gateway->on_strategy_lost(0);
+  g.gateway->turn();
+  EXPECT_TRUE(g.venue.cancels.empty());  // its strategy may come back
+  g.gateway->give_up_awaited();
   g.gateway->turn();
   ASSERT_EQ(g.venue.cancels.size(), 1u);
   EXPECT_EQ(wire::OrderId::strategy(g.venue.cancels[0].cl_ord_id), kOwnStrategyId);
   EXPECT_EQ(g.venue.cancels[0].symbol.view(), "AAPL");
+}
+
+TEST_F(RecoveryTest, KeepsReportsForAStrategyThatComesBack) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 300));
+  f.accept(f.id(1), 300);
+  write(f);
+  GatewayFixture g;
+  recover_into(g, f.venue.seq, f.report_seq + 1);
+  g.report(ExecType::kPartialFill, g.id(1), 200, 100, 100, 1'000'000);
+  EXPECT_TRUE(g.strategies.reports.empty());
+  g.gateway->on_strategy_connected(0);
+  g.gateway->turn();
+  ASSERT_EQ(g.strategies.reports.size(), 1u);
+  EXPECT_EQ(g.last().last_shares, 100u);
+  g.gateway->give_up_awaited();
+  g.gateway->turn();
+  EXPECT_TRUE(g.venue.cancels.empty());
+  // An order that the former oeg never got is unknown, whatever its id.
+  EXPECT_EQ(g.request(g.cancel(9, g.id(5))), RejectReason::kUnknownOrder);
+  EXPECT_EQ(g.request(g.cancel(10, g.id(1))), RejectReason::kNone);
+}
+
+TEST_F(RecoveryTest, CountsOnFromTheLastRun) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.request(f.cancel(2, f.id(1)));
+  f.request(f.limit_order(3));
+  write(f);
+  GatewayFixture g;
+  recover_into(g, f.venue.seq - 1, f.report_seq + 1);  // the last order never left
+  const GatewayCounters& counters = g.gateway->counters();
+  EXPECT_EQ(counters.orders.received.get(), 2u);
+  EXPECT_EQ(counters.orders.sent.get(), 1u);
+  EXPECT_EQ(counters.orders.refused.get(), 1u);
+  EXPECT_EQ(counters.orders.accepted.get(), 1u);
+  EXPECT_EQ(counters.changes.sent.get(), 1u);
+  EXPECT_FALSE(g.gateway->nothing_unanswered());
+  g.report(ExecType::kCanceled, g.id(2), 0, 0, 0, 0, g.id(1));
+  EXPECT_TRUE(g.gateway->nothing_unanswered());
 }
 
 TEST_F(RecoveryTest, StartsEmptyAfterAnOrderlyEndIfSoConfigured) {
