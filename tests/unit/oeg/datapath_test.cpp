@@ -1,0 +1,283 @@
+// oeg's datapath over the shm fabric and a real FIX session, driven turn by turn, between a
+// strategy and an exchange that this test plays. Its turns run under a DatapathScope: linked with
+// the allocation guard (unit_oeg_alloc), the first allocation ends the test.
+#include "oeg/datapath.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/datapath_guard.hpp"
+#include "common/wire/order_id.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint8_t kStrategy = 5;
+
+// Accepts everything; fills market orders and what buys at 50.00 at once.
+class Exchange final : public fix::Handler {
+ public:
+  explicit Exchange(fix::Session& session) : session_(session) {}
+
+  void on_new_order(const fix::NewOrderSingle& order, const fix::MessageInfo&) noexcept override {
+    ++orders;
+    fix::ExecutionReport report = of(order.cl_ord_id, order.order_qty, order.side, order.symbol);
+    report.exec_type = fix::ExecType::kNew;
+    report.leaves_qty = order.order_qty;
+    session_.send(report);
+    if (order.price.value != 500'000) return;
+    report.exec_id = ++executions_;
+    report.exec_type = fix::ExecType::kFill;
+    report.ord_status = fix::OrdStatus::kFilled;
+    report.leaves_qty = 0;
+    report.cum_qty = report.last_shares = order.order_qty;
+    report.last_price = order.price;
+    session_.send(report);
+  }
+  void on_cancel_request(const fix::OrderCancelRequest& cancel,
+                         const fix::MessageInfo&) noexcept override {
+    ++cancels;
+    fix::ExecutionReport report =
+        of(cancel.cl_ord_id, cancel.order_qty, cancel.side, cancel.symbol);
+    report.orig_cl_ord_id = cancel.orig_cl_ord_id;
+    report.exec_type = fix::ExecType::kCanceled;
+    report.ord_status = fix::OrdStatus::kCanceled;
+    session_.send(report);
+  }
+
+  int orders = 0;
+  int cancels = 0;
+
+ private:
+  fix::ExecutionReport of(std::uint64_t id, std::uint32_t shares, Side side,
+                          const fix::Symbol& symbol) noexcept {
+    fix::ExecutionReport report;
+    report.order_id = report.cl_ord_id = id;
+    report.exec_id = ++executions_;
+    report.order_qty = shares;
+    report.side = side;
+    report.symbol = symbol;
+    return report;
+  }
+  fix::Session& session_;
+  std::uint64_t executions_ = 0;
+};
+
+struct Strategy {
+  void on_message(const wire::OrderReport& report) noexcept {
+    last = report;
+    ++reports;
+    fills += report.kind == wire::ReportKind::kFill ? 1 : 0;
+    canceled += report.kind == wire::ReportKind::kCanceled ? 1 : 0;
+  }
+  void on_link(link::LinkEvent event) noexcept { up = event == link::LinkEvent::kConnected; }
+  wire::OrderReport last{};
+  int reports = 0;
+  int fills = 0;
+  int canceled = 0;
+  bool up = false;
+};
+
+class OegDatapathTest : public ::testing::Test {
+ protected:
+  using Client = link::ChannelClient<wire::OrderRequest, wire::OrderReport>;
+
+  OegDatapathTest() : device_(rdma::open_device("shm", "")) {
+    char name[] = "/tmp/tickpath_oeg_XXXXXX";
+    directory_ = ::mkdtemp(name);
+    config_.store_file = directory_ + "/oeg.store";
+    config_.journal_file = directory_ + "/oeg.journal";
+    config_.journal_records = 4096;
+    config_.store_messages = 4096;
+    config_.mdh_ring_slots = 1024;
+    config_.instruments_max = 64;
+    config_.risk_required = false;
+    config_.limits.collar_basis_points = 0;
+    trace_ = std::make_unique<trace::TraceWriter>(trace::TraceOptions{});
+    open_gateway();
+    fix::SessionOptions options;
+    options.role = fix::SessionRole::kAcceptor;
+    options.sender = config_.target;
+    options.target = config_.sender;
+    options.store_path = directory_ + "/exchange.store";
+    options.store_messages = 4096;
+    session_ = std::make_unique<fix::Session>(options);
+    exchange_ = std::make_unique<Exchange>(*session_);
+    listener_ = device_->listen(directory_ + "/oeg.fabric");
+  }
+  ~OegDatapathTest() override {
+    client_.reset();
+    oeg_.reset();
+    listener_.reset();
+    session_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void open_gateway() {
+    oeg_ = std::make_unique<OegDatapath>(config_, *device_, *trace_, hot_log_);
+    oeg_->gateway().instruments().set_symbol(3, "AAPL");
+  }
+  void connect_venue() {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    ASSERT_TRUE(session_->attach(pair[1]));
+    ASSERT_TRUE(oeg_->give_socket(pair[0]));
+    until([&] { return oeg_->session().logged_on(); });
+  }
+  // Connecting waits for the acceptor, so each has a thread.
+  void connect_strategy() {
+    link::ChannelOptions options;
+    options.name = "strategy";
+    client_ = std::make_unique<Client>(*device_, nullptr, options);
+    std::thread connecting([&] {
+      wire::Hello hello{};
+      client_->connect(directory_ + "/oeg.fabric", link::bytes_of(hello));
+    });
+    StrategySlot* slot = oeg_->gateway().assign_slot(kStrategy);
+    std::unique_ptr<rdma::ConnectionRequest> request;
+    while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
+    const wire::Hello answer{};
+    oeg_->strategies().accept(*request, link::bytes_of(answer), {},
+                              oeg_->gateway().slot_index(*slot));
+    connecting.join();
+    until([&] { return strategy_.up && slot->connected; });
+  }
+  void turn() {
+    {
+      const DatapathScope scope;
+      oeg_->turn();
+    }
+    session_->poll(*exchange_);
+    if (client_) client_->poll(strategy_);
+  }
+  void until(const std::function<bool()>& done) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!done()) {
+      turn();
+      ASSERT_LT(std::chrono::steady_clock::now(), end);
+    }
+  }
+  wire::OrderRequest order(std::uint32_t price) {
+    wire::OrderRequest request{};
+    request.order_id = wire::OrderId::make(kStrategy, 1, ++counter_);
+    request.price = {price};
+    request.instrument_id = 3;
+    request.shares = 10;
+    request.kind = wire::RequestKind::kNew;
+    request.side = Side::kBuy;
+    request.type = wire::OrderType::kLimit;
+    return request;
+  }
+
+  std::string directory_;
+  OegConfig config_;
+  std::unique_ptr<rdma::Device> device_;
+  std::unique_ptr<trace::TraceWriter> trace_;
+  log::HotLog hot_log_;
+  std::unique_ptr<OegDatapath> oeg_;
+  std::unique_ptr<fix::Session> session_;
+  std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<rdma::Listener> listener_;
+  std::unique_ptr<Client> client_;
+  Strategy strategy_;
+  std::uint32_t counter_ = 0;
+};
+
+TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
+  connect_venue();
+  connect_strategy();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(client_->send(order(i % 2 == 0 ? 500'000 : 400'000)), link::SendStatus::kOk);
+    until([&] { return strategy_.reports >= i + 1; });
+  }
+  until([&] { return strategy_.fills == 100; });
+  EXPECT_EQ(strategy_.reports, 300);
+  EXPECT_EQ(exchange_->orders, 200);
+  EXPECT_EQ(oeg_->gateway().ledger().open_orders(), 100u);
+
+  wire::OrderRequest cancel = order(0);
+  cancel.kind = wire::RequestKind::kCancel;
+  cancel.target_order_id = wire::OrderId::make(kStrategy, 1, 2);
+  ASSERT_EQ(client_->send(cancel), link::SendStatus::kOk);
+  until([&] { return strategy_.canceled == 1; });
+  EXPECT_EQ(strategy_.last.target_order_id, cancel.target_order_id);
+
+  // Everything that is open is cancelled, every report delivered, the session logged out.
+  oeg_->request_stop(10'000'000'000);
+  until([&] { return oeg_->stopped(); });
+  EXPECT_EQ(strategy_.canceled, 100);
+  EXPECT_TRUE(oeg_->gateway().settled());
+  EXPECT_FALSE(oeg_->session().connected());
+  EXPECT_EQ(oeg_->gateway().ledger().position(0).row.position_shares, 1000);
+}
+
+TEST_F(OegDatapathTest, CancelsWhatAStrategyThatEndedLeftOpen) {
+  connect_venue();
+  connect_strategy();
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 50; });
+  client_->close();
+  until([&] { return exchange_->cancels == 50 && oeg_->gateway().settled(); });
+  EXPECT_EQ(oeg_->gateway().ledger().open_orders(), 0u);
+}
+
+TEST_F(OegDatapathTest, RecoversOrdersPositionsAndMissedReportsAfterARestart) {
+  connect_venue();
+  connect_strategy();
+  for (int i = 0; i < 10; ++i)
+    ASSERT_EQ(client_->send(order(i < 5 ? 500'000 : 400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 15; });
+  client_.reset();
+  oeg_.reset();  // no stop, no logout
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  while (session_->connected() && std::chrono::steady_clock::now() < end)
+    session_->poll(*exchange_);
+  // Filled while nobody was there to hear of it.
+  fix::ExecutionReport fill;
+  fill.order_id = fill.cl_ord_id = wire::OrderId::make(kStrategy, 1, 10);
+  fill.exec_id = 999;
+  fill.exec_type = fix::ExecType::kFill;
+  fill.cum_qty = fill.last_shares = 10;
+  fill.last_price = {400'000};
+  fill.symbol = fix::Symbol::from("AAPL");
+  ASSERT_EQ(session_->send(fill), fix::SendStatus::kStored);
+
+  open_gateway();
+  EXPECT_EQ(oeg_->recovery().open_orders, 5u);
+  EXPECT_EQ(oeg_->recovery().impossible, 0u);
+  connect_venue();
+  until([&] { return oeg_->gateway().ledger().open_orders() == 4; });
+  EXPECT_EQ(oeg_->gateway().ledger().position(0).row.position_shares, 60);
+  // The strategy comes back and hears of it.
+  strategy_ = {};
+  connect_strategy();
+  until([&] { return strategy_.fills == 1; });
+  EXPECT_EQ(strategy_.last.execution_id, 999u);
+}
+
+TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {
+  connect_strategy();
+  ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 1; });
+  EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kRejected);
+  EXPECT_EQ(strategy_.last.reason, wire::RejectReason::kSessionDown);
+  connect_venue();
+  ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 2; });
+  EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kAccepted);
+}
+
+}  // namespace
+}  // namespace tickpath::oeg
