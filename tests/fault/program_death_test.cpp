@@ -25,7 +25,7 @@ pid_t program_id(const PipelineFolder& folder, const std::string& name) {
 // Starts a run of ten seconds, kills one program after three and waits for the end.
 Finished run_with_a_death(const PipelineFolder& folder, const std::string& victim) {
   Process up(folder.up(folder.generate(100'000, 10), {"--on-failure", "continue"}), folder.path());
-  EXPECT_TRUE(up.wait_for_output("msg", std::chrono::seconds(30))) << up.output();
+  EXPECT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
   ::usleep(3'000'000);
   const pid_t id = program_id(folder, victim);
   EXPECT_GT(id, 0);

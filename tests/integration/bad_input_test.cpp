@@ -107,8 +107,7 @@ TEST(BadInput, APluginThatIsMissingIsReportedAndTheOtherTrades) {
 
 TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {
   const PipelineFolder folder;
-  folder.edit("strategy", "symbols = \"*\"\norder_shares = 100\nposition_max_shares = 500",
-              "symbols = \"NOSUCH\"\norder_shares = 100\nposition_max_shares = 500");
+  folder.edit("strategy", "\"AAPL, MSFT\".\nsymbols = \"*\"", "\nsymbols = \"NOSUCH\"");
   const Finished up = folder.run_up(folder.generate(30'000, 3));
   EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/strategy.log"), "NOSUCH"))
       << up.output;
@@ -120,7 +119,7 @@ TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {
 TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
   const PipelineFolder folder;
   Process up(folder.up(folder.generate(60'000, 6)), folder.path());
-  ASSERT_TRUE(up.wait_for_output("msg", std::chrono::seconds(30))) << up.output();
+  ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
   for (const char* bytes : {"GET / HTTP/1.1\r\n\r\n", "8=FIX.4.2\0019=99999999\00135=D\001",
                             "8=FIX.4.2\0019=65\00135=A\00149=NOBODY\00156=SIM\00134=1\00152="
                             "20260101-00:00:00\00198=0\001"

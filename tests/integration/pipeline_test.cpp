@@ -76,7 +76,7 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   const PipelineFolder folder;
   const std::string recording_path = folder.generate(400'000, 40);
   Process up(folder.up(recording_path), folder.path());
-  ASSERT_TRUE(up.wait_for_output("msg", std::chrono::seconds(30))) << up.output();
+  ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
   ::usleep(2'000'000);
   up.signal(SIGINT);
   const Finished finished = up.wait(std::chrono::seconds(40));
