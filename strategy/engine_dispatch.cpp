@@ -57,8 +57,12 @@ void Engine::on_update(const wire::BookUpdate& update) noexcept {
   counters_.updates.add();
   if (update.kind == wire::UpdateKind::kFeedState) [[unlikely]]
     return on_feed_state(update);
-  if (update.kind == wire::UpdateKind::kInformation || update.kind == wire::UpdateKind::kDirectory)
+  if (update.kind == wire::UpdateKind::kInformation) return;
+  if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]] {
+    // Its row is still to be read: the first order may stand in the same batch of updates.
+    directory_behind_ |= symbols_.name(update.instrument_id).empty();
     return;
+  }
   if (update.instrument_id >= instruments_.size()) [[unlikely]] {
     counters_.instruments_beyond.add();
     return;

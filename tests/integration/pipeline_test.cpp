@@ -85,6 +85,18 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0);
 }
 
+TEST(Pipeline, StrategiesTradeTheSymbolsThatTheyName) {
+  const PipelineFolder folder;
+  folder.edit("strategy", "\nsymbols = \"*\"", "\nsymbols = \"ZAAA, ZAAC\"");
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  const json strategy = json::parse(folder.summary("strategy"));
+  EXPECT_GT(strategy.at("orders").at("sent"), 0);
+  for (const json& row : strategy.at("positions")) {
+    EXPECT_TRUE(row.at("symbol") == "ZAAA" || row.at("symbol") == "ZAAC") << row;
+  }
+}
+
 TEST(Pipeline, RunsParkedInsteadOfPolling) {
   const PipelineFolder folder;
   const Finished up = folder.run_up(folder.generate(30'000, 3), {"--set", "datapath.wait=park"});

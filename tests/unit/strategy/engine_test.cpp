@@ -74,6 +74,20 @@ TEST_F(Market, AnUnknownSymbolIsReportedOnceTheDirectoryIsComplete) {
   EXPECT_EQ(wrong.changes.size(), 2u) << "it goes on with the symbol that exists";
 }
 
+// A directory message and the first order may come in one batch of updates, before the directory's
+// row could be read.
+TEST_F(Market, ASymbolAnnouncedInTheSameBatchAsTheFirstOrderIsNotTakenForUnknown) {
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 3>>("early", "1");
+  add(1, plugin);
+  Scripted& early = *Scripted::last_made;
+  engine.on_directory_behind(false);
+  engine.on_update(update(9, 0, 0, wire::UpdateKind::kDirectory));
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u);
+  list(9, "AAPL");
+  EXPECT_THAT(early.instruments, ElementsAre(Pair("AAPL", 9u)));
+}
+
 TEST_F(Market, AnExecutionIsABookChangeAndATradeAHiddenOneOnlyATrade) {
   list(3, "AAPL");
   Scripted& strategy = add(1);
