@@ -7,6 +7,7 @@
 #include "common/cli/convert_command.hpp"
 #include "common/cli/down_command.hpp"
 #include "common/cli/generate_command.hpp"
+#include "common/cli/kill_command.hpp"
 #include "common/cli/lat_command.hpp"
 #include "common/cli/status_command.hpp"
 #include "common/cli/trace_command.hpp"
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   cli::add_down_command(app);
   cli::add_status_command(app);
   cli::add_trace_command(app);
+  cli::add_kill_commands(app);
   cli::add_lat_command(app);
   cli::add_generate_command(app);
   cli::add_convert_command(app);

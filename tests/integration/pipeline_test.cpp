@@ -97,6 +97,25 @@ TEST(Pipeline, StrategiesTradeTheSymbolsThatTheyName) {
   }
 }
 
+TEST(Pipeline, TheKillSwitchRefusesNewOrdersUntilItIsLifted) {
+  const PipelineFolder folder;
+  Process up(folder.up(folder.generate(80'000, 8)), folder.path());
+  ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
+  ::usleep(2'000'000);
+  const std::vector<std::string> where{"--run-dir", folder.run_dir()};
+  const Finished kill = run({program("tickpath"), "kill", where[0], where[1]});
+  EXPECT_EQ(kill.exit_code, 0) << kill.output;
+  ::usleep(2'000'000);
+  const Finished unkill = run({program("tickpath"), "unkill", where[0], where[1]});
+  EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
+  const Finished finished = up.wait(std::chrono::seconds(60));
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  const json oeg = json::parse(folder.summary("oeg"));
+  EXPECT_GT(oeg.at("orders").at("refused"), 0);
+  EXPECT_GT(oeg.at("orders").at("sent"), 0);
+  EXPECT_NE(read_file(folder.run_dir() + "/risk.log").find("kill"), std::string::npos);
+}
+
 TEST(Pipeline, RunsParkedInsteadOfPolling) {
   const PipelineFolder folder;
   const Finished up = folder.run_up(folder.generate(30'000, 3), {"--set", "datapath.wait=park"});
