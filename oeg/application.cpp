@@ -159,6 +159,10 @@ std::string OegApplication::not_ready_reason() {
 }
 
 void OegApplication::begin_stop() {
+  // A reader leaves as soon as it was told the final count: remember who was there.
+  for (const link::SubscriberStatus& reader : datapath_->events().subscribers())
+    if (!reader.lost)  // of one that died nobody can say how far it came
+      drop_copy_flows_.push_back({risk_names_[reader.id], reader.join_sequence, 0, 0});
   // A third of the time is kept for logout and drop copy.
   datapath_->request_stop(config_.common.stop_timeout_ns * 2 / 3);
   datapath_->wake();
@@ -173,9 +177,8 @@ bool OegApplication::drained(std::string& why) {
 void OegApplication::on_stopped() {
   on_tick();  // the last lines of the session
   const std::uint64_t published = datapath_->events().sequence();
-  for (const link::SubscriberStatus& reader : datapath_->events().subscribers())
-    if (!reader.lost)  // of one that died nobody can say how far it came
-      drop_copy_flows_.push_back({risk_names_[reader.id], published - reader.join_sequence, 0, 0});
+  // Until now each flow held where its reader joined.
+  for (control::RingFlow& flow : drop_copy_flows_) flow.published = published - flow.published;
   const Gateway& gateway = datapath_->gateway();
   tell_trouble();
   if (gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered())
