@@ -41,7 +41,7 @@ bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
     const wire::Hello hello = hello_of(options_.name);
-    subscriber_.connect(options_.endpoint, link::bytes_of(hello), {}, /*timeout_ms=*/500);
+    subscriber_.connect(options_.endpoint, link::bytes_of(hello));
   });
 }
 

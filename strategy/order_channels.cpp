@@ -50,7 +50,7 @@ void OrderChannels::maintain(std::uint64_t now_ns) {
     entry->client.collect();
     entry->reconnect.step(now_ns, [&] {
       const wire::Hello hello = hello_of(options_.name, entry->strategy);
-      entry->client.connect(options_.endpoint, link::bytes_of(hello), {}, /*timeout_ms=*/500);
+      entry->client.connect(options_.endpoint, link::bytes_of(hello));
     });
   }
 }

@@ -38,7 +38,7 @@ bool MarketReader::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
     const wire::Hello hello = hello_of(options_);
-    subscriber_.connect(options_.endpoint, link::bytes_of(hello), {}, /*timeout_ms=*/500);
+    subscriber_.connect(options_.endpoint, link::bytes_of(hello));
   });
 }
 
