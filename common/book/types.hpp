@@ -74,7 +74,7 @@ struct Ahead {
 };
 
 // Everything is allocated and touched by the constructor; nothing grows afterwards. Bytes: about
-// 32 + 16 an order, 32 + 32 a level, and 12 MiB of symbols.
+// 32 + 16 an order, 32 + 32 a level, and 8 MiB of symbols.
 struct Options {
   std::uint32_t orders_max = 1u << 20;  // resting at one time, all symbols
   std::uint32_t levels_max = 1u << 18;  // in use at one time, all symbols and both sides
