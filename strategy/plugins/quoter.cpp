@@ -21,6 +21,7 @@ class Quoter final : public tickpath::Strategy {
     move_ticks_ = parameter<std::int64_t>("move_ticks");
     spread_min_ticks_ = parameter<std::int64_t>("spread_min_ticks", 1);
     throttle_ns_ = duration_ns("throttle");
+    reject_pause_ns_ = duration_ns("reject_pause", 2'000'000'000);
     if (shares_ == 0 || position_max_ == 0 || tick_ <= 0 || move_ticks_ < 1)
       throw tickpath::StrategyError(
           "order_shares, position_max_shares, tick and move_ticks must be at least 1",
@@ -64,7 +65,10 @@ class Quoter final : public tickpath::Strategy {
     const bool ours = report.order_id == quoted.id || report.target_order_id == quoted.id;
     if (quoted.id == 0 || !ours) return;
     if (report.kind == TICKPATH_REPORT_REPLACED) quoted.id = report.order_id;
-    if (report.state >= TICKPATH_STATE_FILLED) quoted = {0, 0, quoted.quiet_until_ns};
+    if (report.state < TICKPATH_STATE_FILLED) return;
+    // Who is refused asks again later: a limit, a halt or a kill switch does not pass in a moment.
+    const bool rejected = report.kind == TICKPATH_REPORT_REJECTED;
+    quoted = {0, 0, quoted.quiet_until_ns + (rejected ? reject_pause_ns_ : 0)};
   }
 
   struct Quoted {
@@ -112,6 +116,7 @@ class Quoter final : public tickpath::Strategy {
   std::int64_t move_ticks_ = 0;
   std::int64_t spread_min_ticks_ = 0;
   std::uint64_t throttle_ns_ = 0;
+  std::uint64_t reject_pause_ns_ = 0;
 };
 
 }  // namespace
