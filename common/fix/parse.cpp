@@ -174,7 +174,7 @@ bool parse_price(std::string_view text, Price& price) noexcept {
 
 bool parse_id(std::string_view text, std::uint64_t& id) noexcept {
   if (text.empty()) return false;
-  if (parse_number(text, id) && id >> 63 == 0) return true;
+  if (parse_number(text, id)) return true;
   id = 14695981039346656037u;  // FNV-1a, 64 bits: offset basis and prime
   for (char c : text) id = (id ^ static_cast<unsigned char>(c)) * 1099511628211u;
   id |= std::uint64_t{1} << 63;
