@@ -15,6 +15,11 @@ namespace {
 constexpr std::size_t kRequestsPerTurn = 16;
 constexpr std::size_t kUpdatesPerTurn = 64;
 constexpr int kImagesPerTurn = 16;
+constexpr int kEventsPerTurn = 64;
+
+// Events kept for a risk that has not come back yet after a restart: more than the venue can have
+// to resend, for it keeps no more messages than this by default.
+constexpr std::size_t kHeldEventsMax = 1u << 16;
 
 // What stays of datapath.stop_timeout for logout and the last events once settling is over.
 constexpr std::int64_t kLogoutNs = 3'000'000'000;
@@ -78,6 +83,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
     positions_.store(row, gateway_.ledger().position(row).row);
   unclaimed_ = recovery_.records != 0;
+  if (unclaimed_) held_events_.reserve(kHeldEventsMax);
   claim_deadline_ = after(tsc_now(), config.reconnect_grace_ns);
   gateway_.set_risk_alive(!config.risk_required);
   if (channel_ != nullptr) {
@@ -101,6 +107,8 @@ bool OegDatapath::turn() noexcept {
   if (refresh_next_ < instruments_known_.get() && market_.alive().get() != 0) [[unlikely]]
     refresh_quotes();
   worked |= gateway_.turn();
+  if (!held_events_.empty()) [[unlikely]]
+    release_held_events();
   events_.flush([](std::uint32_t, link::NoImage&) {});
   events_.turn();
 
@@ -149,6 +157,27 @@ void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
   if (now < claim_deadline_) return;
   unclaimed_ = false;
   gateway_.give_up_awaited();
+}
+
+void OegDatapath::publish(const wire::OrderEvent& event) noexcept {
+  const bool hold = !held_events_.empty() || (unclaimed_ && events_.subscriber_count() == 0);
+  // Within its capacity, so that this allocates nothing.
+  if (hold && held_events_.size() < kHeldEventsMax) [[unlikely]]
+    held_events_.push_back(event);
+  else
+    events_.publish(event);
+}
+
+void OegDatapath::release_held_events() noexcept {
+  if (events_.subscriber_count() == 0) {
+    if (!unclaimed_) held_events_.clear();  // nobody came; as without a restart
+    return;
+  }
+  for (int i = 0; i < kEventsPerTurn && held_released_ < held_events_.size(); ++i)
+    events_.publish(held_events_[held_released_++]);
+  if (held_released_ < held_events_.size()) return;
+  held_events_.clear();
+  held_released_ = 0;
 }
 
 // ------------------------------------------------------------------------------------- market

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "common/base/spsc_ring.hpp"
 #include "common/clock/clock.hpp"
@@ -112,11 +113,12 @@ class OegDatapath final : public control::Datapath,
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
   bool send(std::size_t slot, const wire::OrderReport& report) noexcept override;
   void drop(std::size_t slot) noexcept override;
-  void publish(const wire::OrderEvent& event) noexcept override { events_.publish(event); }
+  void publish(const wire::OrderEvent& event) noexcept override;
   void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
     positions_.store(row, position);
   }
 
+  void release_held_events() noexcept;
   void refresh_quotes() noexcept;
   void watch_risk(TscTicks now) noexcept;
   void orphan_unclaimed(TscTicks now) noexcept;
@@ -153,7 +155,10 @@ class OegDatapath final : public control::Datapath,
   TscTicks risk_seen_;
   bool risk_ever_seen_ = false;
   TscTicks claim_deadline_;
-  bool unclaimed_ = false;
+  bool unclaimed_ = false;  // the grace after a restart runs
+  // Events of that time that found no risk connected: it has seen what came before, and comes back.
+  std::vector<wire::OrderEvent> held_events_;
+  std::size_t held_released_ = 0;
   TscTicks settle_deadline_;
   std::atomic<std::int64_t> stop_requested_ns_{-1};  // how long to settle; -1: not asked to stop
   std::atomic<Stage> stage_{Stage::kRunning};
