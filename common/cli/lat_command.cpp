@@ -14,6 +14,7 @@ struct LatArguments {
   rdma::perf::LatOptions options;
   std::vector<std::string> operations;
   std::vector<int> cpus;
+  std::string pace = "auto";
   bool json = false;
 };
 
@@ -25,6 +26,9 @@ void run_lat(LatArguments& arguments) {
     if (arguments.cpus.size() != 2) throw Error("--cpus takes two CPUs: client,server");
     arguments.options.client_cpu = arguments.cpus[0];
     arguments.options.server_cpu = arguments.cpus[1];
+  }
+  if (arguments.pace != "auto") {
+    arguments.options.pace = static_cast<int>(rdma::perf::parse_pace(arguments.pace));
   }
   const rdma::perf::LatReport report = rdma::perf::measure_latency(arguments.options);
   const std::string text =
@@ -51,6 +55,11 @@ void add_lat_command(CLI::App& app) {
   lat->add_option("--warmup", options.warmup, "messages before each round, not counted")
       ->capture_default_str();
   lat->add_option("--rounds", options.rounds, "rounds; the floor is measured in each")
+      ->capture_default_str();
+  lat->add_option(
+         "--pace", arguments->pace,
+         "between two looks of a poll loop: tight, fence, \"3 fences\", pause, \"2 pauses\", "
+         "\"3 pauses\"; auto: the best for each operation, tried out before each round")
       ->capture_default_str();
   lat->add_option("--cpus", arguments->cpus, "client,server CPU (default: the first two allowed)")
       ->delimiter(',');

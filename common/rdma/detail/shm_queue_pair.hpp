@@ -65,7 +65,8 @@ class ShmQueuePair final : public QueuePair {
   // How far a request got when it was tried.
   enum class Step : std::uint8_t {
     kDone,
-    kNoReceive,
+    kNoReceive,   // has to wait
+    kBadRequest,  // not to be posted
     kRemoteAccess,
     kLocalProtection,
     kRemoteInvalid,
@@ -97,7 +98,6 @@ class ShmQueuePair final : public QueuePair {
   };
 
   // Posting (shm_queue_pair_datapath.cpp).
-  bool acceptable(const WorkRequest& request) const noexcept;
   const std::byte* source_of(const WorkRequest& request) const noexcept;
   std::byte* target_of(const WorkRequest& request, AccessFlags needed) const noexcept;
   PostStatus post_one(const WorkRequest& request) noexcept;
@@ -110,7 +110,9 @@ class ShmQueuePair final : public QueuePair {
   Step atomic(const WorkRequest& request) noexcept;
   Step no_credit() noexcept;
   void wake_peer(bool solicited) noexcept;
+  PostStatus settle(const WorkRequest& request, Step step) noexcept;
   void settle_failed(const WorkRequest& request, Step step) noexcept;
+  bool acceptable(const WorkRequest& request) const noexcept;
   void push_done(const WorkRequest& request, CompletionStatus status) noexcept;
 
   // Requests that wait (shm_queue_pair_waiting.cpp). They hold a slot of the send queue and room in

@@ -15,27 +15,24 @@ namespace tickpath::rdma::detail {
 inline PostStatus ShmQueuePair::post_one(const WorkRequest& request) noexcept {
   if (connection_->failed()) [[unlikely]]
     return PostStatus::kNotReady;
-  if (executed_.get() - reclaimed_ >= send_room_ || !queue_->has_room()) [[unlikely]] {
+  // Only a request that will complete takes room in the completion queue.
+  const bool signaled = (request.flags & kSignaled) != 0;
+  if (executed_.get() - reclaimed_ >= send_room_ || (signaled && !queue_->has_room()))
+      [[unlikely]] {
     refused_.add();
     return PostStatus::kQueueFull;
   }
-  if (!acceptable(request)) [[unlikely]]
-    return PostStatus::kBadRequest;
   if (waiting_count_ != 0) [[unlikely]]
     return post_behind(request);
   const Step step = execute(request);
-  if (step == Step::kNoReceive) [[unlikely]] {
-    enqueue(request);
-    return PostStatus::kOk;
-  }
-  executed_.add();
-  if (step != Step::kDone) [[unlikely]] {
-    settle_failed(request, step);
-  } else if ((request.flags & kSignaled) != 0) {
+  if (step == Step::kDone) [[likely]] {
+    executed_.add();
+    if (!signaled) return PostStatus::kOk;
     queue_->take_room();
     push_done(request, CompletionStatus::kSuccess);
+    return PostStatus::kOk;
   }
-  return PostStatus::kOk;
+  return settle(request, step);
 }
 
 PostStatus ShmQueuePair::post_send(const WorkRequest& request) noexcept {
@@ -53,30 +50,6 @@ PostStatus ShmQueuePair::post_send(std::span<const WorkRequest> requests,
   }
   if (posted != nullptr) *posted = count;
   return status;
-}
-
-inline bool ShmQueuePair::acceptable(const WorkRequest& request) const noexcept {
-  if ((request.flags & kInline) != 0 && request.length_bytes > inline_bytes_) [[unlikely]] {
-    return false;
-  }
-  if (request.opcode == Opcode::kWrite) [[likely]]
-    return true;
-  switch (request.opcode) {
-    case Opcode::kWrite:
-    case Opcode::kWriteWithImm:
-      return true;
-    case Opcode::kSend:
-    case Opcode::kSendWithImm:
-      return request.length_bytes <= sender_.message_bytes_max();
-    case Opcode::kRead:
-      return (request.flags & kInline) == 0;
-    case Opcode::kFetchAdd:
-    case Opcode::kCompareSwap:
-      return (request.flags & kInline) == 0 && request.length_bytes == 8 &&
-             request.remote_address % 8 == 0;
-    default:
-      return false;
-  }
 }
 
 // The bytes to send; nullptr if the lkey does not cover them.
@@ -116,6 +89,8 @@ inline ShmQueuePair::Step ShmQueuePair::write(const WorkRequest& request,
 }
 
 inline ShmQueuePair::Step ShmQueuePair::send(const WorkRequest& request) noexcept {
+  if (request.length_bytes > sender_.message_bytes_max()) [[unlikely]]
+    return Step::kBadRequest;
   const std::byte* source = nullptr;
   if (request.length_bytes != 0) {
     source = source_of(request);
@@ -147,6 +122,8 @@ ShmQueuePair::Step ShmQueuePair::write_with_imm(const WorkRequest& request) noex
 }
 
 inline ShmQueuePair::Step ShmQueuePair::read(const WorkRequest& request) noexcept {
+  if ((request.flags & kInline) != 0) [[unlikely]]
+    return Step::kBadRequest;
   if (request.length_bytes == 0) return Step::kDone;
   auto* local = static_cast<std::byte*>(const_cast<void*>(request.local_address));
   if (!local_regions_->allows(request.lkey, local, request.length_bytes, true)) [[unlikely]] {
@@ -160,6 +137,10 @@ inline ShmQueuePair::Step ShmQueuePair::read(const WorkRequest& request) noexcep
 }
 
 inline ShmQueuePair::Step ShmQueuePair::atomic(const WorkRequest& request) noexcept {
+  if ((request.flags & kInline) != 0 || request.length_bytes != 8 ||
+      request.remote_address % 8 != 0) [[unlikely]] {
+    return Step::kBadRequest;
+  }
   auto* local = static_cast<std::byte*>(const_cast<void*>(request.local_address));
   if (!local_regions_->allows(request.lkey, local, 8, true)) [[unlikely]] {
     return Step::kLocalProtection;
@@ -184,8 +165,9 @@ ShmQueuePair::Step ShmQueuePair::execute_waiting(const WorkRequest& request) noe
 }
 
 inline ShmQueuePair::Step ShmQueuePair::execute(const WorkRequest& request) noexcept {
-  if (request.opcode == Opcode::kWrite) [[likely]]
-    return write(request, source_of(request));
+  if ((request.flags & kInline) != 0 && request.length_bytes > inline_bytes_) [[unlikely]] {
+    return Step::kBadRequest;
+  }
   switch (request.opcode) {
     case Opcode::kWrite:
       return write(request, source_of(request));
@@ -196,8 +178,11 @@ inline ShmQueuePair::Step ShmQueuePair::execute(const WorkRequest& request) noex
       return write_with_imm(request);
     case Opcode::kRead:
       return read(request);
-    default:
+    case Opcode::kFetchAdd:
+    case Opcode::kCompareSwap:
       return atomic(request);
+    default:
+      return Step::kBadRequest;
   }
 }
 

@@ -10,12 +10,49 @@ ShmQueuePair::Step ShmQueuePair::no_credit() noexcept {
   return sender_.receiver_lies() ? Step::kPeerProtocol : Step::kNoReceive;
 }
 
+// What execute() would refuse, asked of a request that cannot be executed yet.
+bool ShmQueuePair::acceptable(const WorkRequest& request) const noexcept {
+  const bool is_inline = (request.flags & kInline) != 0;
+  if (is_inline && request.length_bytes > inline_bytes_) return false;
+  switch (request.opcode) {
+    case Opcode::kWrite:
+    case Opcode::kWriteWithImm:
+      return true;
+    case Opcode::kSend:
+    case Opcode::kSendWithImm:
+      return request.length_bytes <= sender_.message_bytes_max();
+    case Opcode::kRead:
+      return !is_inline;
+    case Opcode::kFetchAdd:
+    case Opcode::kCompareSwap:
+      return !is_inline && request.length_bytes == 8 && request.remote_address % 8 == 0;
+    default:
+      return false;
+  }
+}
+
 // RC ordering: while one request waits, later ones queue behind it.
 PostStatus ShmQueuePair::post_behind(const WorkRequest& request) noexcept {
   advance();
   if (connection_->failed()) return PostStatus::kNotReady;
   if (waiting_count_ == 0) return post_send(request);
-  enqueue(request);
+  if (!acceptable(request)) return PostStatus::kBadRequest;
+  return settle(request, Step::kNoReceive);
+}
+
+// A request that did not run to its end at once.
+PostStatus ShmQueuePair::settle(const WorkRequest& request, Step step) noexcept {
+  if (step == Step::kBadRequest) return PostStatus::kBadRequest;
+  if (step == Step::kNoReceive) {
+    if (!queue_->has_room()) {
+      refused_.add();
+      return PostStatus::kQueueFull;
+    }
+    enqueue(request);
+    return PostStatus::kOk;
+  }
+  executed_.add();
+  settle_failed(request, step);
   return PostStatus::kOk;
 }
 
@@ -96,6 +133,7 @@ void ShmQueuePair::settle_failed(const WorkRequest& request, Step step) noexcept
       break;
     case Step::kDone:
     case Step::kNoReceive:
+    case Step::kBadRequest:
     case Step::kPeerProtocol:
       break;
   }

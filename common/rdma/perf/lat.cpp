@@ -1,12 +1,14 @@
 #include "common/rdma/perf/lat.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <numeric>
 #include <span>
 
 #include <signal.h>
@@ -20,6 +22,8 @@
 
 namespace tickpath::rdma::perf {
 namespace {
+
+constexpr std::uint32_t kPaceTrial = 1'000;  // messages: a fraction of a millisecond each
 
 constexpr LatOperation kAllOperations[] = {LatOperation::kFloor,    LatOperation::kWrite,
                                            LatOperation::kSend,     LatOperation::kRead,
@@ -93,7 +97,9 @@ void serve_commands(LatPeer& peer, LatControl& control, PeerWatch& watch) {
     }
     last = control.command.load(std::memory_order_seq_cst);
     if (control.exit) return;
+    peer.clear_landing(control.size_bytes);
     control.ready.store(last + 1, std::memory_order_seq_cst);  // 1 was "listening"
+    peer.set_pace(control.pace);
     peer.run_server(control.operation, control.size_bytes, control.count);
   }
 }
@@ -175,11 +181,6 @@ double clock_cost_ns(const clock::TickConverter& converter) {
   return static_cast<double>(converter.to_ns({tsc_now().value - before})) / kReads;
 }
 
-bool is_ping_pong(LatOperation operation) {
-  return operation == LatOperation::kFloor || operation == LatOperation::kWrite ||
-         operation == LatOperation::kSend;
-}
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
@@ -190,20 +191,26 @@ double median(std::vector<double> values) {
 struct Series {
   LatOperation operation;
   std::uint32_t size_bytes;
-  std::vector<std::uint64_t> ticks;
-  std::vector<double> round_p50;
+  std::vector<std::uint64_t> ticks{};
+  std::vector<double> round_p50{};
+  std::array<std::uint32_t, std::size(kLatPaces)> pace_rounds{};  // rounds run at each pace
 };
+
+const char* favourite_pace(const Series& series) {
+  const auto most = std::max_element(series.pace_rounds.begin(), series.pace_rounds.end());
+  return kLatPaces[most - series.pace_rounds.begin()].name;
+}
 
 class Measurement {
  public:
   Measurement(const LatOptions& options, LatPeer& peer, LatControl& control, PeerWatch& watch)
       : options_(options), peer_(peer), control_(control), watch_(watch) {
-    series_.push_back({LatOperation::kFloor, 8, {}, {}});
+    series_.push_back({LatOperation::kFloor, 8});
     for (const LatOperation operation : kAllOperations) {
       if (operation == LatOperation::kFloor || !wanted(operation)) continue;
       for (const std::uint32_t size : options.sizes) {
         const bool word = operation >= LatOperation::kFetchAdd;
-        series_.push_back({operation, word ? 8 : size, {}, {}});
+        series_.push_back({operation, word ? 8 : size});
         if (word) break;
       }
     }
@@ -224,7 +231,8 @@ class Measurement {
       for (std::size_t i = 0; i < each.round_p50.size(); ++i) {
         ratios.push_back(each.round_p50[i] / series_[0].round_p50[i]);
       }
-      rows.push_back({each.operation, each.size_bytes, statistics(each), median(ratios)});
+      rows.push_back({each.operation, each.size_bytes, statistics(each), median(ratios),
+                      favourite_pace(each)});
     }
     return rows;
   }
@@ -236,12 +244,14 @@ class Measurement {
                options_.operations.end();
   }
 
-  void start(const Series& series, std::uint32_t count) {
+  void start(const Series& series, std::uint32_t count, std::uint32_t pace) {
     control_.operation = series.operation;
     control_.size_bytes = series.size_bytes;
     control_.count = count;
+    control_.pace = pace;
+    peer_.set_pace(pace);
     control_.floor.store(0, std::memory_order_seq_cst);
-    control_.touch.store(0, std::memory_order_seq_cst);
+    peer_.clear_landing(series.size_bytes);
     const std::uint32_t command = control_.command.fetch_add(1, std::memory_order_seq_cst) + 1;
     for (std::uint32_t spins = 1; control_.ready.load(std::memory_order_seq_cst) != command + 1;
          ++spins) {
@@ -250,16 +260,42 @@ class Measurement {
     }
   }
 
-  void run_round(Series& series, std::uint32_t count) {
+  // Fills scratch_ with `total` samples.
+  void collect(const Series& series, std::uint32_t total, std::uint32_t pace) {
     scratch_.clear();
-    const std::uint32_t total = options_.warmup + count;
     scratch_.reserve(total);
-    start(series, total);
+    start(series, total, pace);
     peer_.run_client(series.operation, series.size_bytes, total, scratch_);
+  }
+
+  // The pace of the poll loops that suits this operation now (see LatPace).
+  std::uint32_t best_pace(const Series& series) {
+    if (series.operation == LatOperation::kFloor) return 0;
+    if (options_.pace >= 0) return static_cast<std::uint32_t>(options_.pace);
+    std::uint32_t best = 0;
+    std::uint64_t best_ticks = ~std::uint64_t{0};
+    for (std::uint32_t pace = 0; pace < std::size(kLatPaces); ++pace) {
+      collect(series, kPaceTrial, pace);
+      // Not the median, which the clock's steps would make equal for several.
+      const auto half = scratch_.begin() + kPaceTrial / 2;
+      std::nth_element(scratch_.begin(), half, scratch_.end());
+      const auto ticks = std::accumulate(scratch_.begin(), half, std::uint64_t{0});
+      if (ticks < best_ticks) {
+        best = pace;
+        best_ticks = ticks;
+      }
+    }
+    return best;
+  }
+
+  void run_round(Series& series, std::uint32_t count) {
+    const std::uint32_t pace = best_pace(series);
+    ++series.pace_rounds[pace];
+    collect(series, options_.warmup + count, pace);
     const auto counted = scratch_.begin() + options_.warmup;
     series.ticks.insert(series.ticks.end(), counted, scratch_.end());
     std::sort(counted, scratch_.end());
-    series.round_p50.push_back(to_ns(series.operation, quantile({counted, scratch_.end()}, 0.5)));
+    series.round_p50.push_back(to_ns(quantile({counted, scratch_.end()}, 0.5)));
   }
 
   // Samples that fall into one step of the clock are taken as spread evenly over it (the median of
@@ -279,22 +315,20 @@ class Measurement {
     return middle + step_ * (within - 0.5);
   }
 
-  double to_ns(LatOperation operation, double ticks) const {
+  static double to_ns(double ticks) {
     const double ns = ticks * 1e9 / static_cast<double>(clock::tsc_hz());
-    return is_ping_pong(operation) ? ns / 2 : ns;
+    return ns / 2;  // half of the round trip
   }
 
   LatStatistics statistics(Series& series) const {
     std::sort(series.ticks.begin(), series.ticks.end());
-    const auto at = [&](double part) {
-      return to_ns(series.operation, quantile(series.ticks, part));
-    };
+    const auto at = [&](double part) { return to_ns(quantile(series.ticks, part)); };
     return {series.ticks.size(),
             at(0.5),
             at(0.9),
             at(0.99),
             at(0.999),
-            to_ns(series.operation, static_cast<double>(series.ticks.back()))};
+            to_ns(static_cast<double>(series.ticks.back()))};
   }
 
   const LatOptions& options_;
@@ -333,6 +367,15 @@ LatOperation parse_operation(std::string_view name) {
     choices += " " + std::string(to_string(operation));
   }
   throw Error("no operation is called \"" + std::string(name) + "\"; choose from:" + choices);
+}
+
+std::size_t parse_pace(std::string_view name) {
+  std::string choices;
+  for (std::size_t i = 0; i < std::size(kLatPaces); ++i) {
+    if (kLatPaces[i].name == name) return i;
+    choices += std::string(" \"") + kLatPaces[i].name + "\"";
+  }
+  throw Error("no pace is called \"" + std::string(name) + "\"; choose from:" + choices);
 }
 
 LatReport measure_latency(const LatOptions& requested) {

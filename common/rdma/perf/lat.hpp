@@ -1,9 +1,10 @@
 // Latency of the fabric between two processes, beside the bare cost of moving one cache line.
 //
-// Boundary of every figure: one process, from before the request is posted to after its effect is
-// seen; for ping-pongs half of the round trip. One sample a message, never an average of many. The
-// floor (a word stored by one process, polled by the other, and back) and the operations run in
-// alternating rounds on the same two CPUs, so that noise meets both alike.
+// Every operation is a ping-pong, and every figure half of a round trip: from before the one
+// process posts (or, for READ, stores what the other fetches) to after the other has seen it. One
+// sample a message, never an average of many. The floor (a word stored by one process, polled by
+// the other, and back) and the operations run in alternating rounds on the same two CPUs, so that
+// noise meets all alike.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,27 @@ enum class LatOperation : std::uint8_t {
   kFloor,        // no fabric: one word in one shared cache line
   kWrite,        // WRITE there, WRITE back; each side polls the last word that lands
   kSend,         // SEND there, SEND back; each side polls completions and posts receives
-  kRead,         // one READ of bytes that the owner has just written, to its completion
-  kFetchAdd,     // one FETCH_ADD of a word that the owner has just written, to its completion
+  kRead,         // each side stores a record of its own and READs the other's until it changes
+  kFetchAdd,     // FETCH_ADD on the other's word, which polls it, and back
   kCompareSwap,  // likewise
 };
 std::string_view to_string(LatOperation operation) noexcept;
 // Throws Error naming the choices.
 LatOperation parse_operation(std::string_view name);
+
+// What a poll loop does between two looks. A poller that asks for a line too eagerly gets in the
+// way of the writer who is about to change it, and takes execution slots from a hyper-thread beside
+// it; one that waits too long sees the change late. Which is best depends on where the two CPUs
+// sit.
+struct LatPace {
+  const char* name;
+  std::uint8_t fences;  // LFENCE: a few ns, occupies nothing
+  std::uint8_t pauses;  // PAUSE: tens of ns on current CPUs
+};
+inline constexpr LatPace kLatPaces[] = {{"tight", 0, 0}, {"fence", 1, 0},    {"3 fences", 3, 0},
+                                        {"pause", 0, 1}, {"2 pauses", 0, 2}, {"3 pauses", 0, 3}};
+// Index into kLatPaces. Throws Error naming the choices.
+std::size_t parse_pace(std::string_view name);
 
 struct LatOptions {
   std::string provider = "shm";
@@ -35,6 +50,7 @@ struct LatOptions {
   std::uint32_t iterations = 200'000;      // messages an operation and size, all rounds together
   std::uint32_t warmup = 2'000;            // messages before each round, not counted
   std::uint32_t rounds = 10;
+  int pace = -1;  // index into kLatPaces; -1: tried out before each round (the VM may have moved)
   int client_cpu = -1;  // -1: the first two CPUs that this process may use
   int server_cpu = -1;
 };
@@ -50,6 +66,8 @@ struct LatRow {
   std::uint32_t size_bytes = 0;
   LatStatistics statistics;
   double ratio = 0;  // to the floor: the median over the rounds of this round's p50 / floor's p50
+  std::string
+      pace;  // of the poll loops, the most frequent of the rounds; the floor is always tight
 };
 
 struct LatReport {

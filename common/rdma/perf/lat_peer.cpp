@@ -101,6 +101,7 @@ inline std::uint64_t LatPeer::await_receive() {
   for (std::uint32_t spins = 0;; ++spins) {
     Completion completion;
     if (queue_->poll({&completion, 1}) == 0) {
+      pause();
       if (spins % kSpinsBeforeCheck == kSpinsBeforeCheck - 1) watch_.check();
       continue;
     }
@@ -116,6 +117,7 @@ inline std::uint64_t LatPeer::await_receive() {
 inline void LatPeer::await_word(const std::byte* word, std::uint64_t value) {
   const auto& placed = *reinterpret_cast<const std::uint64_t*>(word);
   for (std::uint32_t spins = 0; load_placed(placed) != value; ++spins) {
+    pause();
     if (spins % kSpinsBeforeCheck == kSpinsBeforeCheck - 1) watch_.check();
   }
 }
@@ -127,6 +129,9 @@ inline void LatPeer::await(std::atomic<std::uint64_t>& word, std::uint64_t value
   }
 }
 
+// What a former operation left where this one lands would look like its messages.
+void LatPeer::clear_landing(std::uint32_t size) { std::memset(landing(), 0, size); }
+
 void LatPeer::run_client(LatOperation operation, std::uint32_t size, std::uint32_t count,
                          std::vector<std::uint64_t>& samples) {
   switch (operation) {
@@ -136,8 +141,12 @@ void LatPeer::run_client(LatOperation operation, std::uint32_t size, std::uint32
       return client_write(size, count, samples);
     case LatOperation::kSend:
       return client_send(size, count, samples);
-    default:
-      return client_fetch(operation, size, count, samples);
+    case LatOperation::kRead:
+      return client_read(size, count, samples);
+    case LatOperation::kFetchAdd:
+      return client_atomic(Opcode::kFetchAdd, count, samples);
+    case LatOperation::kCompareSwap:
+      return client_atomic(Opcode::kCompareSwap, count, samples);
   }
 }
 
@@ -149,8 +158,12 @@ void LatPeer::run_server(LatOperation operation, std::uint32_t size, std::uint32
       return server_write(size, count);
     case LatOperation::kSend:
       return server_send(size, count);
-    default:
-      return server_touch(size, count);
+    case LatOperation::kRead:
+      return server_read(size, count);
+    case LatOperation::kFetchAdd:
+      return server_atomic(Opcode::kFetchAdd, count);
+    case LatOperation::kCompareSwap:
+      return server_atomic(Opcode::kCompareSwap, count);
   }
 }
 
@@ -175,13 +188,12 @@ void LatPeer::server_floor(std::uint32_t count) {
 void LatPeer::client_write(std::uint32_t size, std::uint32_t count,
                            std::vector<std::uint64_t>& samples) {
   WorkRequest request = request_to(Opcode::kWrite, size);
-  std::array<Completion, 4> completions;
   std::uint64_t before = tsc_now().value;
   for (std::uint64_t i = 1; i <= count; ++i) {
     std::memcpy(memory_->data() + size - 8, &i, 8);
     post(request);
     if (i % kSignalEvery == 0) [[unlikely]]
-      std::ignore = queue_->poll(completions);
+      check_completions();
     await_word(landing() + size - 8, i);
     const std::uint64_t now = tsc_now().value;
     samples.push_back(now - before);
@@ -191,13 +203,12 @@ void LatPeer::client_write(std::uint32_t size, std::uint32_t count,
 
 void LatPeer::server_write(std::uint32_t size, std::uint32_t count) {
   WorkRequest request = request_to(Opcode::kWrite, size);
-  std::array<Completion, 4> completions;
   for (std::uint64_t i = 1; i <= count; ++i) {
     await_word(landing() + size - 8, i);
     std::memcpy(memory_->data() + size - 8, &i, 8);
     post(request);
     if (i % kSignalEvery == 0) [[unlikely]]
-      std::ignore = queue_->poll(completions);
+      check_completions();
   }
 }
 
@@ -214,6 +225,7 @@ void LatPeer::client_send(std::uint32_t size, std::uint32_t count,
     samples.push_back(now - before);
     before = now;
   }
+  if (count != 0) post_receive(used);
 }
 
 void LatPeer::server_send(std::uint32_t size, std::uint32_t count) {
@@ -225,39 +237,92 @@ void LatPeer::server_send(std::uint32_t size, std::uint32_t count) {
   }
 }
 
-// The owner writes the bytes first, outside the sample: they are then in its cache, not in ours,
-// which is what a reader of a live table meets.
-void LatPeer::client_fetch(LatOperation operation, std::uint32_t size, std::uint32_t count,
-                           std::vector<std::uint64_t>& samples) {
-  const Opcode opcode = operation == LatOperation::kRead       ? Opcode::kRead
-                        : operation == LatOperation::kFetchAdd ? Opcode::kFetchAdd
-                                                               : Opcode::kCompareSwap;
-  WorkRequest request = request_to(opcode, opcode == Opcode::kRead ? size : 8);
-  request.flags = kSignaled;
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    control_.touch.store(i, std::memory_order_release);
-    await(control_.touched, i);
-    request.compare_add = i;
-    request.swap = i + 1;
-    const std::uint64_t before = tsc_now().value;
-    if (queue_pair_->post_send(request) != PostStatus::kOk) throw Error("post_send failed");
-    Completion completion;
-    while (queue_->poll({&completion, 1}) == 0) {
-    }
-    const std::uint64_t now = tsc_now().value;
-    if (completion.status != CompletionStatus::kSuccess) {
-      throw Error("completion: " + std::string(to_string(completion.status)));
-    }
-    samples.push_back(now - before);
+// Completions of signalled requests, failures above all.
+void LatPeer::check_completions() {
+  std::array<Completion, 4> completions;
+  const std::size_t count = queue_->poll(completions);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (completions[i].status == CompletionStatus::kSuccess) continue;
+    throw Error("completion: " + std::string(to_string(completions[i].status)) + "; " +
+                queue_pair_->error_text());
   }
 }
 
-void LatPeer::server_touch(std::uint32_t size, std::uint32_t count) {
+// Until a READ of the peer's record brings the value in its last word.
+inline void LatPeer::await_by_read(WorkRequest& request, std::uint64_t value) {
+  const std::byte* const last = memory_->data() + request.length_bytes - 8;
+  for (std::uint32_t spins = 0;; ++spins) {
+    if (queue_pair_->post_send(request) != PostStatus::kOk) throw Error("post_send refused a READ");
+    Completion completion;
+    while (queue_->poll({&completion, 1}) == 0) {
+    }
+    if (completion.status != CompletionStatus::kSuccess) {
+      throw Error("completion: " + std::string(to_string(completion.status)));
+    }
+    std::uint64_t seen = 0;
+    std::memcpy(&seen, last, sizeof(seen));
+    if (seen == value) return;
+    pause();
+    if (spins % kSpinsBeforeCheck == kSpinsBeforeCheck - 1) watch_.check();
+  }
+}
+
+// A record of our own that the peer READs: its last word last.
+inline void LatPeer::store_record(std::uint32_t size, std::uint64_t value) {
+  for (std::uint32_t at = 0; at + 8 < size; at += 8) std::memcpy(landing() + at, &value, 8);
+  store_for_peer(*reinterpret_cast<std::uint64_t*>(landing() + size - 8), value);
+}
+
+void LatPeer::client_read(std::uint32_t size, std::uint32_t count,
+                          std::vector<std::uint64_t>& samples) {
+  WorkRequest request = request_to(Opcode::kRead, size);
+  request.flags = kSignaled;
+  std::uint64_t before = tsc_now().value;
   for (std::uint64_t i = 1; i <= count; ++i) {
-    await(control_.touch, i);
-    for (std::uint32_t at = 0; at < size; at += 8) std::memcpy(landing() + at, &i, 8);
-    // Release: pairs with the client's await(); the bytes are there before it asks for them.
-    control_.touched.store(i, std::memory_order_release);
+    store_record(size, i);
+    await_by_read(request, i);
+    const std::uint64_t now = tsc_now().value;
+    samples.push_back(now - before);
+    before = now;
+  }
+}
+
+void LatPeer::server_read(std::uint32_t size, std::uint32_t count) {
+  WorkRequest request = request_to(Opcode::kRead, size);
+  request.flags = kSignaled;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    await_by_read(request, i);
+    store_record(size, i);
+  }
+}
+
+// The i-th atomic on the peer's word, which counts from zero.
+inline void LatPeer::post_atomic(WorkRequest& request, std::uint64_t i) {
+  request.compare_add = request.opcode == Opcode::kFetchAdd ? 1 : i - 1;
+  request.swap = i;
+  post(request);
+  if (i % kSignalEvery == 0) [[unlikely]]
+    check_completions();
+}
+
+void LatPeer::client_atomic(Opcode opcode, std::uint32_t count,
+                            std::vector<std::uint64_t>& samples) {
+  WorkRequest request = request_to(opcode, 8);
+  std::uint64_t before = tsc_now().value;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    post_atomic(request, i);
+    await_word(landing(), i);
+    const std::uint64_t now = tsc_now().value;
+    samples.push_back(now - before);
+    before = now;
+  }
+}
+
+void LatPeer::server_atomic(Opcode opcode, std::uint32_t count) {
+  WorkRequest request = request_to(opcode, 8);
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    await_word(landing(), i);
+    post_atomic(request, i);
   }
 }
 

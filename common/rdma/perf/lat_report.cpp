@@ -10,16 +10,16 @@ namespace {
 const char* boundary(LatOperation operation) {
   switch (operation) {
     case LatOperation::kFloor:
-      return "one-way: a word stored here, polled there; no fabric";
+      return "a word stored here, seen there; no fabric";
     case LatOperation::kWrite:
-      return "one-way: posted here, last word seen there";
+      return "posted here, last word seen there";
     case LatOperation::kSend:
-      return "one-way: posted here, receive completed there";
+      return "posted here, receive completed there";
     case LatOperation::kRead:
-      return "posted to completed; bytes just written by their owner";
+      return "stored here, seen there by a READ";
     case LatOperation::kFetchAdd:
     case LatOperation::kCompareSwap:
-      return "posted to completed; word just written by its owner";
+      return "posted here, new value seen there";
   }
   return "";
 }
@@ -27,26 +27,27 @@ const char* boundary(LatOperation operation) {
 }  // namespace
 
 std::string to_text(const LatReport& report) {
-  char line[256];
-  std::snprintf(line, sizeof(line),
-                "provider %s (%s), CPUs %d and %d, busy polling, two processes, %u rounds\n"
-                "clock TSC, one read %.1f ns (contained in each sample), steps of %.1f ns; %s\n\n",
-                report.provider.c_str(), report.device.c_str(), report.client_cpu,
-                report.server_cpu, report.rounds, report.clock_cost_ns, report.clock_step_ns,
-                report.cpu_model.c_str());
+  char line[320];
+  std::snprintf(
+      line, sizeof(line),
+      "provider %s (%s), CPUs %d and %d, busy polling, two processes, %u rounds; one-way figures, "
+      "half of a round trip\n"
+      "clock TSC, one read %.1f ns (contained in each round trip), steps of %.1f ns; %s\n\n",
+      report.provider.c_str(), report.device.c_str(), report.client_cpu, report.server_cpu,
+      report.rounds, report.clock_cost_ns, report.clock_step_ns, report.cpu_model.c_str());
   std::string text = line;
-  std::snprintf(line, sizeof(line), "%-14s %-6s %6s %9s %8s %8s %8s %8s %10s %7s  %s\n",
+  std::snprintf(line, sizeof(line), "%-14s %-6s %6s %9s %8s %8s %8s %8s %10s %7s %-8s  %s\n",
                 "operation", "via", "bytes", "count", "p50 ns", "p90 ns", "p99 ns", "p99.9 ns",
-                "max ns", "ratio", "boundary");
+                "max ns", "ratio", "pace", "boundary");
   text += line;
   for (const LatRow& row : report.rows) {
     const LatStatistics& s = row.statistics;
     const bool floor = row.operation == LatOperation::kFloor;
     std::snprintf(
-        line, sizeof(line), "%-14s %-6s %6u %9llu %8.1f %8.1f %8.1f %8.1f %10.1f %7.2f  %s\n",
+        line, sizeof(line), "%-14s %-6s %6u %9llu %8.1f %8.1f %8.1f %8.1f %10.1f %7.2f %-8s  %s\n",
         std::string(to_string(row.operation)).c_str(), floor ? "memory" : report.provider.c_str(),
         row.size_bytes, static_cast<unsigned long long>(s.count), s.p50_ns, s.p90_ns, s.p99_ns,
-        s.p999_ns, s.max_ns, row.ratio, boundary(row.operation));
+        s.p999_ns, s.max_ns, row.ratio, row.pace.c_str(), boundary(row.operation));
     text += line;
   }
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
@@ -79,6 +80,7 @@ std::string to_json(const LatReport& report) {
          {"p999_ns", s.p999_ns},
          {"max_ns", s.max_ns},
          {"ratio_to_floor", row.ratio},
+         {"pace", row.pace},
          {"boundary", boundary(row.operation)}});
   }
   json["notes"] = report.notes;
