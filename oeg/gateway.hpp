@@ -123,6 +123,8 @@ class Gateway final : public fix::Handler {
   void count_recovered_request(const JournalRecord& record) noexcept;
   // Before the record is applied to `order`.
   void count_recovered_report(const Order& order, const JournalRecord& record) noexcept;
+  // Ids of oeg's own cancels; `incarnation` differs at every start.
+  void set_own_incarnation(std::uint16_t incarnation) noexcept;
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 
@@ -195,10 +197,6 @@ class Gateway final : public fix::Handler {
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
   GatewayCounters counters_;
-
- public:
-  // Ids of oeg's own cancels begin here; `incarnation` differs at every start. Control thread.
-  void set_own_incarnation(std::uint16_t incarnation) noexcept;
 };
 
 }  // namespace tickpath::oeg
