@@ -58,8 +58,8 @@ void add_lat_command(CLI::App& app) {
       ->capture_default_str();
   lat->add_option(
          "--pace", arguments->pace,
-         "between two looks of a poll loop: tight, fence, \"3 fences\", pause, \"2 pauses\", "
-         "\"3 pauses\"; auto: the best for each operation, tried out before each round")
+         "between two looks of a poll loop: tight, fence, \"2 fences\" (3, 5, 8), pause, "
+         "\"2 pauses\" (3); auto: the best for each operation, tried out before each round")
       ->capture_default_str();
   lat->add_option("--cpus", arguments->cpus, "client,server CPU (default: the first two allowed)")
       ->delimiter(',');

@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <new>
 #include <numeric>
 #include <span>
 
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/rdma/perf/lat_peer.hpp"
+#include "common/rdma/perf/lat_process.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
@@ -28,98 +22,6 @@ constexpr std::uint32_t kPaceTrial = 1'000;  // messages: a fraction of a millis
 constexpr LatOperation kAllOperations[] = {LatOperation::kFloor,    LatOperation::kWrite,
                                            LatOperation::kSend,     LatOperation::kRead,
                                            LatOperation::kFetchAdd, LatOperation::kCompareSwap};
-
-// Anonymous memory that the forked peer inherits.
-class SharedControl {
- public:
-  SharedControl() {
-    void* memory = ::mmap(nullptr, sizeof(LatControl), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw SystemError("cannot map the control page", errno);
-    control_ = new (memory) LatControl;
-  }
-  ~SharedControl() { ::munmap(control_, sizeof(LatControl)); }
-  SharedControl(const SharedControl&) = delete;
-  SharedControl& operator=(const SharedControl&) = delete;
-  LatControl& operator*() const { return *control_; }
-  LatControl* operator->() const { return control_; }
-
- private:
-  LatControl* control_;
-};
-
-// The client's view of the forked server.
-class ServerProcess final : public PeerWatch {
- public:
-  ServerProcess(LatControl& control, pid_t pid) : control_(control), pid_(pid) {}
-  ~ServerProcess() override {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  ServerProcess(const ServerProcess&) = delete;
-  ServerProcess& operator=(const ServerProcess&) = delete;
-
-  void check() override {
-    if (control_.failed.load(std::memory_order_seq_cst)) {
-      throw Error(std::string("the peer process failed: ") + control_.failure);
-    }
-    if (::waitpid(pid_, nullptr, WNOHANG) == 0) return;
-    pid_ = -1;
-    throw Error("the peer process ended during the measurement");
-  }
-  void finish() {
-    control_.exit = true;
-    control_.command.fetch_add(1, std::memory_order_seq_cst);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  LatControl& control_;
-  pid_t pid_;
-};
-
-// The server's view of its parent, which the kernel kills it with.
-class ParentProcess final : public PeerWatch {
- public:
-  void check() override {
-    if (::getppid() == 1) throw Error("the client process ended");
-  }
-};
-
-void serve_commands(LatPeer& peer, LatControl& control, PeerWatch& watch) {
-  for (std::uint32_t last = 0;;) {
-    for (std::uint32_t spins = 1; control.command.load(std::memory_order_seq_cst) == last;
-         ++spins) {
-      cpu_relax();
-      if (spins % (1u << 20) == 0) watch.check();
-    }
-    last = control.command.load(std::memory_order_seq_cst);
-    if (control.exit) return;
-    peer.clear_landing(control.size_bytes);
-    control.ready.store(last + 1, std::memory_order_seq_cst);  // 1 was "listening"
-    peer.set_pace(control.pace);
-    peer.run_server(control.operation, control.size_bytes, control.count);
-  }
-}
-
-[[noreturn]] void server_main(const LatOptions& options, LatControl& control, int cpu,
-                              const std::string& endpoint) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  try {
-    ParentProcess parent;
-    pin_this_thread(cpu);
-    LatPeer peer(options, control, parent);
-    peer.serve(endpoint);
-    serve_commands(peer, control, parent);
-  } catch (const std::exception& error) {
-    std::snprintf(control.failure, sizeof(control.failure), "%s", error.what());
-    control.failed.store(true, std::memory_order_seq_cst);
-    ::_exit(1);
-  }
-  ::_exit(0);
-}
 
 // Which CPUs: those asked for, else the first two allowed.
 void choose_cpus(LatOptions& options) {
@@ -387,10 +289,7 @@ LatReport measure_latency(const LatOptions& requested) {
           .string();
   SharedControl control;
   clock::tsc_hz();  // before the fork: both sides use one measurement
-  const pid_t pid = ::fork();
-  if (pid < 0) throw SystemError("cannot fork the peer process", errno);
-  if (pid == 0) server_main(options, *control, options.server_cpu, endpoint);
-  ServerProcess server(*control, pid);
+  ServerProcess server(options, *control, options.server_cpu, endpoint);
   pin_this_thread(options.client_cpu);
   LatPeer peer(options, *control, server);
   while (control->ready.load(std::memory_order_seq_cst) == 0) {
@@ -401,6 +300,7 @@ LatReport measure_latency(const LatOptions& requested) {
   Measurement measurement(options, peer, *control, server);
   measurement.run();
   server.finish();
+  std::vector<LatRow> rows = measurement.rows();
   return {.provider = peer.device().info().provider,
           .device = peer.device().info().name,
           .cpu_model = cpu_model(),
@@ -409,7 +309,7 @@ LatReport measure_latency(const LatOptions& requested) {
           .rounds = options.rounds,
           .clock_cost_ns = clock_cost_ns(clock::TickConverter()),
           .clock_step_ns = clock_step_ticks() * 1e9 / static_cast<double>(clock::tsc_hz()),
-          .rows = measurement.rows(),
+          .rows = std::move(rows),
           .notes = peer.device().notes()};
 }
 

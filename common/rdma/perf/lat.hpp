@@ -37,8 +37,9 @@ struct LatPace {
   std::uint8_t fences;  // LFENCE: a few ns, occupies nothing
   std::uint8_t pauses;  // PAUSE: tens of ns on current CPUs
 };
-inline constexpr LatPace kLatPaces[] = {{"tight", 0, 0}, {"fence", 1, 0},    {"3 fences", 3, 0},
-                                        {"pause", 0, 1}, {"2 pauses", 0, 2}, {"3 pauses", 0, 3}};
+inline constexpr LatPace kLatPaces[] = {{"tight", 0, 0},    {"fence", 1, 0},    {"2 fences", 2, 0},
+                                        {"3 fences", 3, 0}, {"5 fences", 5, 0}, {"8 fences", 8, 0},
+                                        {"pause", 0, 1},    {"2 pauses", 0, 2}, {"3 pauses", 0, 3}};
 // Index into kLatPaces. Throws Error naming the choices.
 std::size_t parse_pace(std::string_view name);
 
