@@ -77,7 +77,7 @@ TEST_F(Market, AnUnknownSymbolIsReportedOnceTheDirectoryIsComplete) {
 // A directory message and the first order may come in one batch of updates, before the directory's
 // row could be read.
 TEST_F(Market, ASymbolAnnouncedInTheSameBatchAsTheFirstOrderIsNotTakenForUnknown) {
-  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 3>>("early", "1");
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("early", "1");
   add(1, plugin);
   Scripted& early = *Scripted::last_made;
   engine.on_directory_behind(false);
