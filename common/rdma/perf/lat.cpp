@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::uint32_t kPaceTrial = 1'000;  // messages: a fraction of a millisecond each
 
-constexpr LatOperation kAllOperations[] = {LatOperation::kFloor,    LatOperation::kWrite,
-                                           LatOperation::kSend,     LatOperation::kRead,
-                                           LatOperation::kFetchAdd, LatOperation::kCompareSwap};
+// What can be asked for; the floors run always.
+constexpr LatOperation kAllOperations[] = {LatOperation::kWrite, LatOperation::kSend,
+                                           LatOperation::kRead, LatOperation::kFetchAdd,
+                                           LatOperation::kCompareSwap};
 
 // Which CPUs: those asked for, else the first two allowed.
 void choose_cpus(LatOptions& options) {
@@ -108,8 +109,9 @@ class Measurement {
   Measurement(const LatOptions& options, LatPeer& peer, LatControl& control, PeerWatch& watch)
       : options_(options), peer_(peer), control_(control), watch_(watch) {
     series_.push_back({LatOperation::kFloor, 8});
+    series_.push_back({LatOperation::kFloorEachWay, 8});
     for (const LatOperation operation : kAllOperations) {
-      if (operation == LatOperation::kFloor || !wanted(operation)) continue;
+      if (!wanted(operation)) continue;
       for (const std::uint32_t size : options.sizes) {
         const bool word = operation >= LatOperation::kFetchAdd;
         series_.push_back({operation, word ? 8 : size});
@@ -153,6 +155,8 @@ class Measurement {
     control_.pace = pace;
     peer_.set_pace(pace);
     control_.floor.store(0, std::memory_order_seq_cst);
+    control_.floor_there.store(0, std::memory_order_seq_cst);
+    control_.floor_back.store(0, std::memory_order_seq_cst);
     peer_.clear_landing(series.size_bytes);
     const std::uint32_t command = control_.command.fetch_add(1, std::memory_order_seq_cst) + 1;
     for (std::uint32_t spins = 1; control_.ready.load(std::memory_order_seq_cst) != command + 1;
@@ -248,6 +252,8 @@ std::string_view to_string(LatOperation operation) noexcept {
   switch (operation) {
     case LatOperation::kFloor:
       return "floor";
+    case LatOperation::kFloorEachWay:
+      return "floor_each_way";
     case LatOperation::kWrite:
       return "write";
     case LatOperation::kSend:

@@ -17,12 +17,13 @@
 namespace tickpath::rdma::perf {
 
 enum class LatOperation : std::uint8_t {
-  kFloor,        // no fabric: one word in one shared cache line
-  kWrite,        // WRITE there, WRITE back; each side polls the last word that lands
-  kSend,         // SEND there, SEND back; each side polls completions and posts receives
-  kRead,         // each side stores a record of its own and READs the other's until it changes
-  kFetchAdd,     // FETCH_ADD on the other's word, which polls it, and back
-  kCompareSwap,  // likewise
+  kFloor,         // no fabric: one word in one shared cache line
+  kFloorEachWay,  // no fabric: a line of its own for each direction, as every fabric must have
+  kWrite,         // WRITE there, WRITE back; each side polls the last word that lands
+  kSend,          // SEND there, SEND back; each side polls completions and posts receives
+  kRead,          // each side stores a record of its own and READs the other's until it changes
+  kFetchAdd,      // FETCH_ADD on the other's word, which polls it, and back
+  kCompareSwap,   // likewise
 };
 std::string_view to_string(LatOperation operation) noexcept;
 // Throws Error naming the choices.
@@ -46,7 +47,7 @@ std::size_t parse_pace(std::string_view name);
 struct LatOptions {
   std::string provider = "shm";
   std::string device;                      // empty: the first
-  std::vector<LatOperation> operations{};  // empty: all; the floor always runs
+  std::vector<LatOperation> operations{};  // empty: all; the floors always run
   std::vector<std::uint32_t> sizes{64};    // bytes; multiples of 8, up to kLatBytesMax
   std::uint32_t iterations = 200'000;      // messages an operation and size, all rounds together
   std::uint32_t warmup = 2'000;            // messages before each round, not counted

@@ -137,6 +137,8 @@ void LatPeer::run_client(LatOperation operation, std::uint32_t size, std::uint32
   switch (operation) {
     case LatOperation::kFloor:
       return client_floor(count, samples);
+    case LatOperation::kFloorEachWay:
+      return client_floor_each_way(count, samples);
     case LatOperation::kWrite:
       return client_write(size, count, samples);
     case LatOperation::kSend:
@@ -154,6 +156,8 @@ void LatPeer::run_server(LatOperation operation, std::uint32_t size, std::uint32
   switch (operation) {
     case LatOperation::kFloor:
       return server_floor(count);
+    case LatOperation::kFloorEachWay:
+      return server_floor_each_way(count);
     case LatOperation::kWrite:
       return server_write(size, count);
     case LatOperation::kSend:
@@ -182,6 +186,26 @@ void LatPeer::server_floor(std::uint32_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     await(control_.floor, 2 * i + 1);
     control_.floor.store(2 * i + 2, std::memory_order_release);
+  }
+}
+
+// Paced like the fabric's poll loops: what is left of a WRITE when everything but its lines is
+// gone.
+void LatPeer::client_floor_each_way(std::uint32_t count, std::vector<std::uint64_t>& samples) {
+  std::uint64_t before = tsc_now().value;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    control_.floor_there.store(i, std::memory_order_release);
+    while (control_.floor_back.load(std::memory_order_acquire) != i) pause();
+    const std::uint64_t now = tsc_now().value;
+    samples.push_back(now - before);
+    before = now;
+  }
+}
+
+void LatPeer::server_floor_each_way(std::uint32_t count) {
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    while (control_.floor_there.load(std::memory_order_acquire) != i) pause();
+    control_.floor_back.store(i, std::memory_order_release);
   }
 }
 

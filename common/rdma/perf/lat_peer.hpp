@@ -25,6 +25,8 @@ struct LatControl {
   std::atomic<bool> failed{false};
   char failure[512] = {};
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> floor{0};
+  alignas(2 * kCacheLineBytes) std::atomic<std::uint64_t> floor_there{0};
+  alignas(2 * kCacheLineBytes) std::atomic<std::uint64_t> floor_back{0};
 };
 
 // Ends a spin that the peer will never end: called now and then, throws if the peer is dead.
@@ -60,7 +62,9 @@ class LatPeer {
   void client_send(std::uint32_t size, std::uint32_t count, std::vector<std::uint64_t>& samples);
   void client_read(std::uint32_t size, std::uint32_t count, std::vector<std::uint64_t>& samples);
   void client_atomic(Opcode opcode, std::uint32_t count, std::vector<std::uint64_t>& samples);
+  void client_floor_each_way(std::uint32_t count, std::vector<std::uint64_t>& samples);
   void server_floor(std::uint32_t count);
+  void server_floor_each_way(std::uint32_t count);
   void server_write(std::uint32_t size, std::uint32_t count);
   void server_send(std::uint32_t size, std::uint32_t count);
   void server_read(std::uint32_t size, std::uint32_t count);

@@ -7,10 +7,16 @@
 namespace tickpath::rdma::perf {
 namespace {
 
+bool is_floor(LatOperation operation) {
+  return operation == LatOperation::kFloor || operation == LatOperation::kFloorEachWay;
+}
+
 const char* boundary(LatOperation operation) {
   switch (operation) {
     case LatOperation::kFloor:
       return "a word stored here, seen there; no fabric";
+    case LatOperation::kFloorEachWay:
+      return "the same, a cache line for each direction";
     case LatOperation::kWrite:
       return "posted here, last word seen there";
     case LatOperation::kSend:
@@ -36,15 +42,15 @@ std::string to_text(const LatReport& report) {
       report.provider.c_str(), report.device.c_str(), report.client_cpu, report.server_cpu,
       report.rounds, report.clock_cost_ns, report.clock_step_ns, report.cpu_model.c_str());
   std::string text = line;
-  std::snprintf(line, sizeof(line), "%-14s %-6s %6s %9s %8s %8s %8s %8s %10s %7s %-8s  %s\n",
+  std::snprintf(line, sizeof(line), "%-15s %-6s %6s %9s %8s %8s %8s %8s %10s %7s %-8s  %s\n",
                 "operation", "via", "bytes", "count", "p50 ns", "p90 ns", "p99 ns", "p99.9 ns",
                 "max ns", "ratio", "pace", "boundary");
   text += line;
   for (const LatRow& row : report.rows) {
     const LatStatistics& s = row.statistics;
-    const bool floor = row.operation == LatOperation::kFloor;
+    const bool floor = is_floor(row.operation);
     std::snprintf(
-        line, sizeof(line), "%-14s %-6s %6u %9llu %8.1f %8.1f %8.1f %8.1f %10.1f %7.2f %-8s  %s\n",
+        line, sizeof(line), "%-15s %-6s %6u %9llu %8.1f %8.1f %8.1f %8.1f %10.1f %7.2f %-8s  %s\n",
         std::string(to_string(row.operation)).c_str(), floor ? "memory" : report.provider.c_str(),
         row.size_bytes, static_cast<unsigned long long>(s.count), s.p50_ns, s.p90_ns, s.p99_ns,
         s.p999_ns, s.max_ns, row.ratio, row.pace.c_str(), boundary(row.operation));
@@ -69,19 +75,18 @@ std::string to_json(const LatReport& report) {
   json["rows"] = nlohmann::ordered_json::array();
   for (const LatRow& row : report.rows) {
     const LatStatistics& s = row.statistics;
-    json["rows"].push_back(
-        {{"operation", to_string(row.operation)},
-         {"provider", row.operation == LatOperation::kFloor ? "memory" : report.provider},
-         {"size_bytes", row.size_bytes},
-         {"count", s.count},
-         {"p50_ns", s.p50_ns},
-         {"p90_ns", s.p90_ns},
-         {"p99_ns", s.p99_ns},
-         {"p999_ns", s.p999_ns},
-         {"max_ns", s.max_ns},
-         {"ratio_to_floor", row.ratio},
-         {"pace", row.pace},
-         {"boundary", boundary(row.operation)}});
+    json["rows"].push_back({{"operation", to_string(row.operation)},
+                            {"provider", is_floor(row.operation) ? "memory" : report.provider},
+                            {"size_bytes", row.size_bytes},
+                            {"count", s.count},
+                            {"p50_ns", s.p50_ns},
+                            {"p90_ns", s.p90_ns},
+                            {"p99_ns", s.p99_ns},
+                            {"p999_ns", s.p999_ns},
+                            {"max_ns", s.max_ns},
+                            {"ratio_to_floor", row.ratio},
+                            {"pace", row.pace},
+                            {"boundary", boundary(row.operation)}});
   }
   json["notes"] = report.notes;
   return json.dump(2) + "\n";

@@ -54,8 +54,8 @@ TEST(Lat, MeasuresEveryOperationBesideTheFloor) {
   options.sizes = {64, 256};
   const LatReport report = measure_latency(options);
   EXPECT_EQ(report.provider, "shm");
-  // The floor; WRITE, SEND and READ at two sizes; two atomics of eight bytes.
-  ASSERT_EQ(report.rows.size(), 9u);
+  // Two floors; WRITE, SEND and READ at two sizes; two atomics of eight bytes.
+  ASSERT_EQ(report.rows.size(), 10u);
   EXPECT_EQ(report.rows[0].operation, LatOperation::kFloor);
   EXPECT_DOUBLE_EQ(report.rows[0].ratio, 1.0);
   for (const LatRow& row : report.rows) {
