@@ -205,7 +205,7 @@ struct QueuePairOptions {
 // What a queue pair did so far. Written by its polling thread; read by any.
 struct QueuePairCounters {
   std::uint64_t sent = 0;       // send requests executed, or failed
-  std::uint64_t received = 0;   // receives consumed by messages
+  std::uint64_t received = 0;   // receives completed, or flushed
   std::uint64_t rnr_waits = 0;  // requests that met no posted receive
   std::uint64_t refused = 0;    // posts answered with kQueueFull
   std::uint64_t wakeups = 0;    // system calls to wake a parked peer

@@ -58,7 +58,7 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, ShmCompletionQueue&
                          std::to_string(kWireBytesMax >> 20) + " MiB a connection");
   }
   wire_memory_ = create_memory(layout_.size_bytes(), true, "wire." + std::to_string(number_));
-  receiver_ = WireReceiver(wire_memory_.mapping.data(), layout_);
+  receiver_.bind(wire_memory_.mapping.data(), layout_);
   receiver_.initialise(queue.wake() != nullptr &&
                        !(peer_barrier && core_->barriers.across_processes));
   for (const ReceiveRequest& receive : initial_receives) enqueue_receive(receive);
@@ -132,7 +132,7 @@ std::string ShmQueuePair::error_text() const {
 void ShmQueuePair::disconnect() noexcept { connection_->fail(FailureCause::kDisconnected); }
 
 QueuePairCounters ShmQueuePair::counters() const noexcept {
-  return {executed_.get(), received_.get(), rnr_waits_.get(), refused_.get(), wakeups_.get()};
+  return {executed_.get(), receiver_.received(), rnr_waits_.get(), refused_.get(), wakeups_.get()};
 }
 
 std::uint64_t ShmQueuePair::room_taken() const noexcept {

@@ -94,7 +94,9 @@ class ShmQueuePair final : public QueuePair {
     std::uint64_t wr_id;
     std::byte* address;
     std::uint32_t length;
-    bool valid;  // lkey, bounds and rights were right when posted
+    // What a SEND may have without a closer look: length, but not above what the wire can hold, and
+    // 0 if lkey, bounds or rights were wrong when posted.
+    std::uint32_t length_plain;
   };
 
   // Posting (shm_queue_pair_datapath.cpp).
@@ -129,6 +131,7 @@ class ShmQueuePair final : public QueuePair {
   std::size_t take_sends(std::span<Completion> out) noexcept;
   std::size_t take_receives(std::span<Completion> out) noexcept;
   bool accept_message(const WireReceiver::Message& message, Completion& completion) noexcept;
+  bool accept_unusual(const WireReceiver::Message& message, Completion& completion) noexcept;
   void adopt() noexcept;
 
   void enqueue_receive(const ReceiveRequest& request) noexcept;
@@ -166,7 +169,7 @@ class ShmQueuePair final : public QueuePair {
   std::uint64_t rnr_limit_tsc_;
   bool rnr_for_ever_;
 
-  Counter received_, rnr_waits_, refused_, wakeups_;
+  Counter rnr_waits_, refused_, wakeups_;
 
   // Owned.
   std::shared_ptr<DeviceCore> core_;

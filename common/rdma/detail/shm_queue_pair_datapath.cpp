@@ -219,7 +219,8 @@ void ShmQueuePair::enqueue_receive(const ReceiveRequest& request) noexcept {
       request.length_bytes == 0 ||
       local_regions_->allows(request.lkey, request.local_address, request.length_bytes, true);
   receives_[receiver_.posted() & receive_mask_] = {
-      request.wr_id, static_cast<std::byte*>(request.local_address), request.length_bytes, valid};
+      request.wr_id, static_cast<std::byte*>(request.local_address), request.length_bytes,
+      valid ? std::min(request.length_bytes, receiver_.message_bytes_max()) : 0};
   receiver_.post_receive(request.length_bytes);
 }
 
@@ -244,33 +245,18 @@ inline std::size_t ShmQueuePair::take_sends(std::span<Completion> out) noexcept 
 inline bool ShmQueuePair::accept_message(const WireReceiver::Message& message,
                                          Completion& completion) noexcept {
   const Receive& receive = receives_[receiver_.received() & receive_mask_];
-  completion = {.wr_id = receive.wr_id, .opcode = Opcode::kRecvWithImm, .qp_number = number_};
-  completion.imm_data = message.imm;
-  completion.byte_length = message.length;
-  switch (message.kind) {
-    case WireKind::kWriteWithImm:
-      return true;
-    case WireKind::kSend:
-      completion.opcode = Opcode::kRecv;
-      completion.imm_data = 0;
-      break;
-    case WireKind::kSendWithImm:
-      break;
-    default:
-      completion.status = CompletionStatus::kGeneral;
-      return false;
+  const bool plain = message.kind == WireKind::kSend;
+  completion = {.wr_id = receive.wr_id,
+                .opcode = plain ? Opcode::kRecv : Opcode::kRecvWithImm,
+                .byte_length = message.length,
+                .imm_data = message.imm,
+                .qp_number = number_};
+  if ((!plain && message.kind != WireKind::kSendWithImm) || message.length > receive.length_plain)
+      [[unlikely]] {
+    return accept_unusual(message, completion);
   }
-  if (message.length > receive.length) [[unlikely]] {
-    completion.status = CompletionStatus::kLocalLength;
-  } else if (!receive.valid) [[unlikely]] {
-    completion.status = CompletionStatus::kLocalProtection;
-  } else if (message.length > receiver_.message_bytes_max()) [[unlikely]] {
-    completion.status = CompletionStatus::kGeneral;  // no honest sender posts it
-  } else {
-    receiver_.copy_to(receive.address, message.length);
-    return true;
-  }
-  return false;
+  receiver_.copy_to(receive.address, message.length);
+  return true;
 }
 
 inline std::size_t ShmQueuePair::take_receives(std::span<Completion> out) noexcept {
@@ -281,7 +267,6 @@ inline std::size_t ShmQueuePair::take_receives(std::span<Completion> out) noexce
     const bool good = accept_message(message, out[count]);
     receiver_.done();
     queue_->return_room();
-    received_.add();
     ++count;
     if (!good) [[unlikely]] {
       fail_receive(out[count - 1].status);

@@ -142,6 +142,22 @@ void ShmQueuePair::settle_failed(const WorkRequest& request, Step step) noexcept
   connection_->fail(cause);
 }
 
+// A WRITE_WITH_IMM, whose bytes are in their place already, or a message that fails its receive.
+bool ShmQueuePair::accept_unusual(const WireReceiver::Message& message,
+                                  Completion& completion) noexcept {
+  const Receive& receive = receives_[receiver_.received() & receive_mask_];
+  if (message.kind == WireKind::kWriteWithImm) return true;
+  const bool known = message.kind == WireKind::kSend || message.kind == WireKind::kSendWithImm;
+  if (known && message.length > receive.length) {
+    completion.status = CompletionStatus::kLocalLength;
+  } else if (known && message.length <= receiver_.message_bytes_max()) {
+    completion.status = CompletionStatus::kLocalProtection;
+  } else {
+    completion.status = CompletionStatus::kGeneral;  // no honest sender posts it
+  }
+  return false;
+}
+
 void ShmQueuePair::fail_receive(CompletionStatus status) noexcept {
   stop_receiving_ = true;
   switch (status) {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
 
 namespace tickpath::rdma::detail {
@@ -222,17 +223,23 @@ class WireReceiver {
 
   WireReceiver() noexcept = default;
   WireReceiver(std::byte* memory, const WireLayout& layout,
-               std::uint64_t first_message = 0) noexcept
-      : credits_(reinterpret_cast<WireCredits*>(memory)),
-        wake_(reinterpret_cast<WireWake*>(memory + sizeof(WireCredits))),
-        lengths_(reinterpret_cast<std::uint32_t*>(memory + layout.lengths_offset())),
-        slots_(reinterpret_cast<WireSlot*>(memory + layout.slots_offset())),
-        bounce_(memory + layout.bounce_offset()),
-        bounce_stride_(layout.bounce_stride()),
-        mask_(layout.slots - 1),
-        next_(first_message),
-        posted_(first_message),
-        message_bytes_max_(layout.message_bytes_max) {}
+               std::uint64_t first_message = 0) noexcept {
+    bind(memory, layout, first_message);
+  }
+
+  // Before use.
+  void bind(std::byte* memory, const WireLayout& layout, std::uint64_t first_message = 0) noexcept {
+    credits_ = reinterpret_cast<WireCredits*>(memory);
+    wake_ = reinterpret_cast<WireWake*>(memory + sizeof(WireCredits));
+    lengths_ = reinterpret_cast<std::uint32_t*>(memory + layout.lengths_offset());
+    slots_ = reinterpret_cast<WireSlot*>(memory + layout.slots_offset());
+    bounce_ = memory + layout.bounce_offset();
+    bounce_stride_ = layout.bounce_stride();
+    mask_ = layout.slots - 1;
+    next_.set(first_message);
+    posted_ = first_message;
+    message_bytes_max_ = layout.message_bytes_max;
+  }
 
   // One more receive of this size. The caller keeps receives in flight within the slots.
   void post_receive(std::uint32_t length) noexcept {
@@ -254,15 +261,15 @@ class WireReceiver {
   }
 
   std::uint64_t posted() const noexcept { return posted_; }
-  std::uint64_t received() const noexcept { return next_; }
+  std::uint64_t received() const noexcept { return next_.get(); }
 
   // Is the next message here? Fills `message`; its bytes are taken by copy_to(), then done().
   bool next(Message& message) noexcept {
-    WireSlot& slot = slots_[next_ & mask_];
+    WireSlot& slot = slots_[next_.get() & mask_];
     // Pairs with the release in publish(): without it the bytes could be older than the word.
     const std::uint64_t word =
         std::atomic_ref<std::uint64_t>(slot.word).load(std::memory_order_acquire);
-    if (static_cast<std::uint32_t>(word) != static_cast<std::uint32_t>(next_ + 1)) {
+    if (static_cast<std::uint32_t>(word) != static_cast<std::uint32_t>(next_.get() + 1)) {
       // Keep the other line of the slot near too: it then travels together with the word's line.
       if (far_expected_) _mm_prefetch(reinterpret_cast<const char*>(slot.far), _MM_HINT_T0);
       return false;
@@ -274,7 +281,7 @@ class WireReceiver {
 
   // length: checked by the caller against the receive buffer and message_bytes_max().
   void copy_to(std::byte* to, std::uint32_t length) const noexcept {
-    const WireSlot& slot = slots_[next_ & mask_];
+    const WireSlot& slot = slots_[next_.get() & mask_];
     if (length == 64) [[likely]] {
       std::memcpy(to, slot.near, kSlotNear);
       std::memcpy(to + kSlotNear, slot.far, 64 - kSlotNear);
@@ -284,10 +291,10 @@ class WireReceiver {
       std::memcpy(to, slot.near, kSlotNear);
       std::memcpy(to + kSlotNear, slot.far, length - kSlotNear);
     } else {
-      std::memcpy(to, bounce_ + (next_ & mask_) * bounce_stride_, length);
+      std::memcpy(to, bounce_ + (next_.get() & mask_) * bounce_stride_, length);
     }
   }
-  void done() noexcept { ++next_; }
+  void done() noexcept { next_.add(); }
 
   std::uint32_t message_bytes_max() const noexcept { return message_bytes_max_; }
 
@@ -320,7 +327,7 @@ class WireReceiver {
   std::byte* bounce_ = nullptr;
   std::size_t bounce_stride_ = 0;
   std::uint64_t mask_ = 0;
-  std::uint64_t next_ = 0;
+  Counter next_;  // number of the next message; read by any thread
   std::uint64_t posted_ = 0;
   std::uint32_t smallest_ = ~std::uint32_t{0};
   std::uint32_t message_bytes_max_ = 0;
