@@ -1,6 +1,7 @@
 // The strategy's datapath over the real fabric: mdh and oeg are played by hand in this process.
 #include "strategy/datapath.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -169,8 +170,19 @@ class StrategyDatapathOf : public ::testing::Test {
                     [this](rdma::ConnectionRequest& request) { mdh.accept(request); });
   }
   void connect_orders() {
-    oeg.fabric.meet([this] { orders.maintain(now()); },
-                    [this](rdma::ConnectionRequest& request) { oeg.accept(request); });
+    // An attempt may find the former connection not yet given back: like the program, try again.
+    std::atomic<bool> met{false};
+    oeg.fabric.meet(
+        [&] {
+          for (int attempt = 0; attempt < 500 && !met.load(); ++attempt) {
+            orders.maintain(now());
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          }
+        },
+        [&](rdma::ConnectionRequest& request) {
+          oeg.accept(request);
+          met.store(true);
+        });
   }
   // Everyone takes turns until it is so.
   template <class Done>
