@@ -11,23 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-pid_t program_id(const PipelineFolder& folder, const std::string& name) {
-  const Finished status =
-      run({program("tickpath"), "status", "--run-dir", folder.run_dir(), "--json"});
-  const json parsed = json::parse(status.output);
-  const json& programs = parsed.is_array() ? parsed : parsed.at("programs");
-  for (const json& each : programs) {
-    if (each.at("name") == name) return each.at("pid").get<pid_t>();
-  }
-  return -1;
-}
-
 TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
   const PipelineFolder folder;
   Process up(folder.up(folder.generate(150'000, 15), {"--on-failure", "continue"}), folder.path());
   ASSERT_TRUE(up.wait_for_output("replay:", std::chrono::seconds(120))) << up.output();
   ::usleep(4'000'000);
-  const pid_t victim = program_id(folder, "oeg");
+  const pid_t victim = folder.program_id("oeg");
   ASSERT_GT(victim, 0);
   ASSERT_EQ(::kill(victim, SIGKILL), 0);
   ::usleep(500'000);
@@ -50,18 +39,8 @@ TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
   EXPECT_EQ(oeg.at("orders").at("accepted"), sim.at("orders").at("accepted"));
   EXPECT_EQ(oeg.at("reports").at("fills"), sim.at("reports").at("fills"));
   EXPECT_EQ(oeg.at("orders").at("unanswered"), 0);
-  const auto by_key = [](const json& summary) {
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> held;
-    for (const json& row : summary.at("positions")) {
-      const auto shares = row.at("shares").get<std::int64_t>();
-      const auto cash = row.at("cash").get<std::int64_t>();
-      if (shares == 0 && cash == 0) continue;
-      held[row.at("strategy_id").dump() + row.at("symbol").get<std::string>()] = {shares, cash};
-    }
-    return held;
-  };
-  EXPECT_EQ(by_key(oeg), by_key(sim));
-  EXPECT_EQ(by_key(oeg), by_key(risk));
+  EXPECT_EQ(folder.positions("oeg"), folder.positions("sim"));
+  EXPECT_EQ(folder.positions("oeg"), folder.positions("risk"));
 }
 
 }  // namespace

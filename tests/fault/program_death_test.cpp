@@ -1,7 +1,4 @@
 // Programs that die in the middle of a run: who notices, and what the others do.
-#include <algorithm>
-#include <vector>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
@@ -14,30 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-pid_t program_id(const PipelineFolder& folder, const std::string& name) {
-  const Finished status =
-      run({program("tickpath"), "status", "--run-dir", folder.run_dir(), "--json"});
-  const json parsed = json::parse(status.output);
-  const json& programs = parsed.is_array() ? parsed : parsed.at("programs");
-  for (const json& each : programs) {
-    if (each.at("name") == name) return each.at("pid").get<pid_t>();
-  }
-  return -1;
-}
-
-// In one order, whatever order a program keeps them in.
-json positions(const json& summary) {
-  std::vector<json> rows(summary.at("positions").begin(), summary.at("positions").end());
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
 // Starts a run of ten seconds, kills one program after three and waits for the end.
 Finished run_with_a_death(const PipelineFolder& folder, const std::string& victim) {
   Process up(folder.up(folder.generate(100'000, 10), {"--on-failure", "continue"}), folder.path());
   EXPECT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
   ::usleep(3'000'000);
-  const pid_t id = program_id(folder, victim);
+  const pid_t id = folder.program_id(victim);
   EXPECT_GT(id, 0);
   if (id > 0) ::kill(id, SIGKILL);
   return up.wait(std::chrono::seconds(60));
@@ -52,8 +31,8 @@ TEST(ProgramDeath, AKilledStrategyLeavesNoOpenOrderBehind) {
   const json oeg = json::parse(folder.summary("oeg"));
   EXPECT_EQ(oeg.at("open_orders"), 0) << finished.output;
   // oeg, risk and sim still agree on every position.
-  EXPECT_EQ(positions(oeg), positions(json::parse(folder.summary("risk"))));
-  EXPECT_EQ(positions(oeg), positions(json::parse(folder.summary("sim"))));
+  EXPECT_EQ(folder.positions("oeg"), folder.positions("risk"));
+  EXPECT_EQ(folder.positions("oeg"), folder.positions("sim"));
   EXPECT_EQ(json::parse(folder.summary("mdh")).at("feed_messages"), 100'000);
 }
 

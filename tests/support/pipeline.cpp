@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -97,6 +98,26 @@ Finished PipelineFolder::run_program(const std::string& name, const std::vector<
 
 std::string PipelineFolder::summary(const std::string& name) const {
   return read_file(run_dir() + "/" + name + ".summary.json");
+}
+
+std::map<std::string, HeldPosition> PipelineFolder::positions(const std::string& name) const {
+  std::map<std::string, HeldPosition> held;
+  for (const nlohmann::json& row : nlohmann::json::parse(summary(name)).at("positions")) {
+    const HeldPosition position{row.at("shares").get<std::int64_t>(),
+                                row.at("cash").get<std::int64_t>()};
+    if (position == HeldPosition{0, 0}) continue;
+    held[row.at("strategy_id").dump() + " " + row.at("symbol").get<std::string>()] = position;
+  }
+  return held;
+}
+
+pid_t PipelineFolder::program_id(const std::string& name) const {
+  const Finished status = run({program("tickpath"), "status", "--run-dir", run_dir(), "--json"});
+  const nlohmann::json parsed = nlohmann::json::parse(status.output);
+  for (const nlohmann::json& each : parsed.is_array() ? parsed : parsed.at("programs")) {
+    if (each.at("name") == name) return each.at("pid").get<pid_t>();
+  }
+  return -1;
 }
 
 }  // namespace tickpath::testing

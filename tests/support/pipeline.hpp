@@ -11,6 +11,13 @@
 
 namespace tickpath::testing {
 
+// What a program held at its end in one instrument for one strategy.
+struct HeldPosition {
+  std::int64_t shares;
+  std::int64_t cash;
+  bool operator==(const HeldPosition&) const = default;
+};
+
 class PipelineFolder {
  public:
   // Copies config/demo with free ports and a multicast group that no other test has.
@@ -41,6 +48,11 @@ class PipelineFolder {
 
   // What `name` left at its end.
   std::string summary(const std::string& name) const;
+  // The positions in it that are not nothing, by "strategy symbol".
+  std::map<std::string, HeldPosition> positions(const std::string& name) const;
+
+  // Process id of a running program, by `tickpath status`; -1 when it is not running.
+  pid_t program_id(const std::string& name) const;
 
  private:
   Folder folder_;
