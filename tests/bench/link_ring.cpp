@@ -20,6 +20,7 @@
 #include "common/link/link.hpp"
 #include "common/rdma/rdma.hpp"
 #include "tests/bench/report.hpp"
+#include "tests/support/connect.hpp"
 
 namespace {
 
@@ -81,18 +82,6 @@ std::unique_ptr<rdma::ConnectionRequest> next_request(rdma::Listener& listener) 
     if (auto request = listener.next()) return request;
     pollfd waiting{listener.file_descriptor(), POLLIN, 0};
     ::poll(&waiting, 1, 100);
-  }
-}
-
-template <class Connect>
-void connect_when_there(Connect&& connect) {
-  for (int attempt = 0;; ++attempt) {
-    try {
-      return connect();
-    } catch (const rdma::SetupError&) {
-      if (attempt == 500) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
   }
 }
 

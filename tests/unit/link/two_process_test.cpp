@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "common/link/channel.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/market.hpp"
 
 namespace tickpath::link::test {
@@ -42,17 +43,47 @@ class Child {
   pid_t pid_;
 };
 
-template <class Connect>
-void connect_when_there(Connect&& connect) {
-  for (int attempt = 0;; ++attempt) {
-    try {
-      return connect();
-    } catch (const rdma::SetupError&) {
-      if (attempt == 500) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+// A publisher with its listener, in the process that made it.
+struct Publishing {
+  explicit Publishing(const std::string& endpoint)
+      : device(rdma::open_device("shm", "")), listener(device->listen(endpoint)), source(*device) {}
+
+  bool let_one_in() {
+    request = wait_for_request(*listener);
+    if (request == nullptr) return false;
+    source.publisher.accept(*request, {}, {});
+    source.publisher.turn();
+    return true;
   }
-}
+  bool close() {
+    source.publisher.close();
+    return eventually([this] {
+      source.publisher.turn();
+      return source.publisher.closed();
+    });
+  }
+
+  std::unique_ptr<rdma::Device> device;
+  std::unique_ptr<rdma::Listener> listener;
+  std::unique_ptr<rdma::ConnectionRequest> request;
+  Source source;
+};
+
+// A subscriber that connects as soon as somebody listens.
+struct Subscribed {
+  Subscribed(const std::string& endpoint, const SubscriberOptions& options)
+      : device(rdma::open_device("shm", "")),
+        channel(device->create_channel()),
+        subscriber(*device, options.mode == RingMode::kImmediate ? channel.get() : nullptr,
+                   options) {
+    connect_when_there([&] { subscriber.connect(endpoint, {}); });
+  }
+
+  std::unique_ptr<rdma::Device> device;
+  std::unique_ptr<rdma::CompletionChannel> channel;
+  TestSubscriber subscriber;
+  Sink sink;
+};
 
 class TwoProcesses : public testing::TestWithParam<RingMode> {
  protected:
@@ -72,14 +103,12 @@ INSTANTIATE_TEST_SUITE_P(Modes, TwoProcesses,
 TEST_P(TwoProcesses, ConserveWhenThePublisherRunsAtFullSpeed) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
-    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-    TestSubscriber subscriber(*device, nullptr, options(64));
-    connect_when_there([&] { subscriber.connect(endpoint, {}); });
-    Sink sink;
+    Subscribed end(endpoint, options(64));
     do {
-      if (subscriber.poll(sink) == 0) std::this_thread::yield();
-    } while (subscriber.state() != SubscriberState::kDown);
-    const SubscriberCounters& counters = subscriber.counters();
+      if (end.subscriber.poll(end.sink) == 0) std::this_thread::yield();
+    } while (end.subscriber.state() != SubscriberState::kDown);
+    const SubscriberCounters& counters = end.subscriber.counters();
+    Sink& sink = end.sink;
     if (sink.torn != 0) return 2;
     if (sink.backwards != 0 || sink.disorder != 0) return 3;
     if (counters.conserved.get() != 1) return 4;
@@ -89,44 +118,29 @@ TEST_P(TwoProcesses, ConserveWhenThePublisherRunsAtFullSpeed) {
       if ((sink.values[thing] - 1) % kThings != thing) return 6;
     return 0;
   });
-  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
-  Source source(*device);
-  const auto request = wait_for_request(*listener);
-  ASSERT_NE(request, nullptr);
-  source.publisher.accept(*request, {}, {});
-  source.publisher.turn();
+  Publishing end(endpoint);
+  ASSERT_TRUE(end.let_one_in());
+  Source& source = end.source;
   for (int turn = 0; turn < 20'000; ++turn) {
     source.change_some(20);
     source.end_turn();
     if (turn % 64 == 0) std::this_thread::yield();
   }
-  source.publisher.close();
-  ASSERT_TRUE(eventually([&] {
-    source.publisher.turn();
-    return source.publisher.closed();
-  }));
+  ASSERT_TRUE(end.close());
   EXPECT_EQ(child.exit_status(), 0);
 }
 
 TEST_P(TwoProcesses, ThePublisherRunsOnWhenASubscriberIsStoppedOrKilled) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
-    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-    TestSubscriber subscriber(*device, nullptr, options(64));
-    connect_when_there([&] { subscriber.connect(endpoint, {}); });
-    Sink sink;
+    Subscribed end(endpoint, options(64));
     for (;;)
-      if (subscriber.poll(sink) == 0) std::this_thread::yield();
+      if (end.subscriber.poll(end.sink) == 0) std::this_thread::yield();
     return 0;
   });
-  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
-  Source source(*device);
-  const auto request = wait_for_request(*listener);
-  ASSERT_NE(request, nullptr);
-  source.publisher.accept(*request, {}, {});
-  source.publisher.turn();
+  Publishing end(endpoint);
+  ASSERT_TRUE(end.let_one_in());
+  Source& source = end.source;
   child.stop();
   for (int turn = 0; turn < 1'000; ++turn) {
     source.change_some(10);
@@ -147,23 +161,18 @@ TEST_P(TwoProcesses, ThePublisherRunsOnWhenASubscriberIsStoppedOrKilled) {
 TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
-    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-    const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
-    Source source(*device);
-    const auto request = wait_for_request(*listener);
-    if (request == nullptr) return 1;
-    source.publisher.accept(*request, {}, {});
+    Publishing end(endpoint);
+    if (!end.let_one_in()) return 1;
     for (;;) {
-      source.change_some(1);
-      source.end_turn();
+      end.source.change_some(1);
+      end.source.end_turn();
       std::this_thread::yield();
     }
     return 0;
   });
-  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-  TestSubscriber subscriber(*device, nullptr, options(1024));
-  connect_when_there([&] { subscriber.connect(endpoint, {}); });
-  Sink sink;
+  Subscribed end(endpoint, options(1024));
+  TestSubscriber& subscriber = end.subscriber;
+  Sink& sink = end.sink;
   ASSERT_TRUE(eventually([&] {
     subscriber.poll(sink);
     return sink.updates.size() > 100;
@@ -182,42 +191,32 @@ TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
 TEST(TwoProcessSleep, ASleepingSubscriberIsWokenByAnUpdate) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
-    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-    const std::unique_ptr<rdma::CompletionChannel> channel = device->create_channel();
-    TestSubscriber subscriber(*device, channel.get(),
-                              {.mode = RingMode::kImmediate, .depth = 64, .image_count = kThings});
-    connect_when_there([&] { subscriber.connect(endpoint, {}); });
-    Sink sink;
+    Subscribed end(endpoint, {.mode = RingMode::kImmediate, .depth = 64, .image_count = kThings});
+    TestSubscriber& subscriber = end.subscriber;
+    Sink& sink = end.sink;
     int sleeps = 0;
     do {
       if (subscriber.poll(sink) != 0 || !subscriber.arm() || subscriber.poll(sink) != 0) continue;
       if (subscriber.state() == SubscriberState::kDown) break;  // learnt by that poll
-      pollfd waiting{channel->file_descriptor(), POLLIN, 0};
+      pollfd waiting{end.channel->file_descriptor(), POLLIN, 0};
       if (::poll(&waiting, 1, 5'000) != 1) return 2;  // slept through: nothing woke it
-      channel->acknowledge();
+      end.channel->acknowledge();
       ++sleeps;
     } while (subscriber.state() != SubscriberState::kDown);
     if (subscriber.counters().conserved.get() != 1) return 3;
     if (subscriber.counters().published.get() != 40) return 5;
     return sleeps < 5 ? 4 : 0;
   });
-  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-  const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
-  Source source(*device);
-  const auto request = wait_for_request(*listener);
-  ASSERT_NE(request, nullptr);
-  source.publisher.accept(*request, {}, {});
+  Publishing end(endpoint);
+  ASSERT_TRUE(end.let_one_in());
+  Source& source = end.source;
   for (int update = 0; update < 40; ++update) {
     source.end_turn();
     source.change_some(1);
     source.end_turn();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  source.publisher.close();
-  ASSERT_TRUE(eventually([&] {
-    source.publisher.turn();
-    return source.publisher.closed();
-  }));
+  ASSERT_TRUE(end.close());
   EXPECT_EQ(child.exit_status(), 0);
 }
 
