@@ -268,6 +268,32 @@ std::string_view to_string(LatOperation operation) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(LatVerdict verdict) noexcept {
+  switch (verdict) {
+    case LatVerdict::kMet:
+      return "met";
+    case LatVerdict::kMissed:
+      return "missed";
+    case LatVerdict::kNotJudged:
+      break;
+  }
+  return "not judged";
+}
+
+bool judge(std::vector<LatRow>& rows) {
+  const bool shared_core = rows.at(0).statistics.p50_ns < kSharedCoreFloorNs;
+  for (LatRow& row : rows) {
+    for (const LatBar& bar : kLatBars) {
+      if (bar.operation != row.operation) continue;
+      if (row.size_bytes != kLatBarBytes && row.operation < LatOperation::kFetchAdd) continue;
+      row.bar = bar.ratio;
+      if (shared_core) continue;
+      row.verdict = row.ratio <= bar.ratio ? LatVerdict::kMet : LatVerdict::kMissed;
+    }
+  }
+  return shared_core;
+}
+
 LatOperation parse_operation(std::string_view name) {
   std::string choices;
   for (const LatOperation operation : kAllOperations) {
@@ -307,6 +333,7 @@ LatReport measure_latency(const LatOptions& requested) {
   measurement.run();
   server.finish();
   std::vector<LatRow> rows = measurement.rows();
+  const bool shared_core = judge(rows);
   return {.provider = peer.device().info().provider,
           .device = peer.device().info().name,
           .cpu_model = cpu_model(),
@@ -316,6 +343,7 @@ LatReport measure_latency(const LatOptions& requested) {
           .clock_cost_ns = clock_cost_ns(clock::TickConverter()),
           .clock_step_ns = clock_step_ticks() * 1e9 / static_cast<double>(clock::tsc_hz()),
           .rows = std::move(rows),
+          .shared_core = shared_core,
           .notes = peer.device().notes()};
 }
 

@@ -63,14 +63,35 @@ struct LatStatistics {
   double p50_ns = 0, p90_ns = 0, p99_ns = 0, p999_ns = 0, max_ns = 0;
 };
 
+// Ratios that the fabric is held to at 64 bytes, one fabric process on a core of its own each.
+struct LatBar {
+  LatOperation operation;
+  double ratio;
+};
+inline constexpr LatBar kLatBars[] = {{LatOperation::kWrite, 1.25},
+                                      {LatOperation::kSend, 1.6},
+                                      {LatOperation::kRead, 1.25},
+                                      {LatOperation::kFetchAdd, 1.25}};
+inline constexpr std::uint32_t kLatBarBytes = 64;  // atomics: 8
+
+enum class LatVerdict : std::uint8_t { kMet, kMissed, kNotJudged };
+std::string_view to_string(LatVerdict verdict) noexcept;
+
 struct LatRow {
   LatOperation operation = LatOperation::kFloor;
   std::uint32_t size_bytes = 0;
   LatStatistics statistics;
   double ratio = 0;  // to the floor: the median over the rounds of this round's p50 / floor's p50
   std::string
-      pace;  // of the poll loops, the most frequent of the rounds; the floor is always tight
+      pace;        // of the poll loops, the most frequent of the rounds; the floor is always tight
+  double bar = 0;  // the ratio at most; 0: there is none for this operation and size
+  LatVerdict verdict = LatVerdict::kNotJudged;
 };
+
+// Two CPUs that pass a line on in less than this share a core (hyper-threads, whatever the guest is
+// told about its topology): the line stays in one first-level cache. Two cores take 100 ns and
+// more.
+inline constexpr double kSharedCoreFloorNs = 60;
 
 struct LatReport {
   std::string provider, device, cpu_model;
@@ -79,8 +100,12 @@ struct LatReport {
   double clock_cost_ns = 0;  // one TSC read, contained in every sample
   double clock_step_ns = 0;  // samples come in these steps; quantiles are interpolated within one
   std::vector<LatRow> rows;  // the floor first
+  bool shared_core = false;  // the bars are for separate cores: nothing is judged
   std::vector<std::string> notes;
 };
+
+// Judges rows (the floor first) against kLatBars; says whether the two CPUs share a core.
+bool judge(std::vector<LatRow>& rows);
 
 // Forks the peer process, so call it before starting threads. Throws Error (bad options, no such
 // CPU, set-up, a peer that died).
