@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Prepares what a guest boots from, once, and prints the folder that holds it: vmlinuz, initrd.
+#   tests/soft_roce/prepare.sh
+# Installs the packages of packages.txt; takes Debian's kernel package (nothing of it is installed)
+# and keeps it in ${XDG_CACHE_HOME:-~/.cache}/tickpath/soft_roce, so that later runs need no network.
+# Exit status 77: not possible on this machine, the reason on standard error.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/tickpath/soft_roce
+# crc32_generic comes first: without it rxe refuses its device ("failed to add") and says no more.
+modules=(crc32_generic virtio_pci virtio_console 9p 9pnet_virtio dummy veth virtio_net sch_netem sch_prio cls_u32
+  rdma_rxe ib_uverbs rdma_ucm)
+
+cannot() { echo "soft_roce: $*" >&2; exit 77; }
+
+mapfile -t packages < <(grep -Ev '^[[:space:]]*(#|$)' "$here/packages.txt")
+"$here/../support/install.sh" "${packages[@]}" >&2 || cannot "its packages cannot be installed: ${packages[*]}"
+[ "$(uname -m)" = x86_64 ] || cannot "the guests are x86-64"
+
+mkdir -p "$cache"
+exec 9>"$cache/lock"
+flock 9 # two runs that start together fetch once
+
+# The kernel package, unpacked. linux-image-amd64 names the real one; the cloud kernels have no rxe.
+fetch_kernel() {
+  local package work=$cache/fetch.$$
+  package=$(apt-cache depends linux-image-amd64 2>/dev/null | sed -nE 's/^ *Depends: (linux-image-[0-9].*)$/\1/p' | head -n 1)
+  [ -n "$package" ] || cannot "no kernel cached in $cache, and apt knows no linux-image-amd64 (apt-get update?)"
+  rm -rf "$work"
+  mkdir -p "$work"
+  (cd "$work" && apt-get download -q "$package") >"$cache/fetch.log" 2>&1 ||
+    { rm -rf "$work"; cannot "no kernel cached in $cache, and $package cannot be fetched: $(tail -n 1 "$cache/fetch.log")"; }
+  dpkg-deb -x "$work"/*.deb "$work/root"
+  mv "$work/root" "$cache/$package"
+  rm -rf "$work"
+  ln -sfn "$package" "$cache/kernel"
+}
+
+[ -d "$cache/kernel/boot" ] || fetch_kernel
+root=$cache/kernel
+release=$(basename "$(ls -d "$root"/lib/modules/*)")
+
+# The initramfs: busybox, the modules in the order of their dependencies, and guest/init.
+make_initrd() {
+  local work each
+  work=$(mktemp -d "$cache/initrd.XXXXXX")
+  mkdir -p "$work"/{bin,modules,proc,sys,dev,host,results,keep}
+  cp "$(command -v busybox)" "$work/bin/busybox"
+  [ -e "$root/lib/modules/$release/modules.dep" ] || depmod -b "$root" "$release"
+  for each in "${modules[@]}"; do
+    modprobe -d "$root" -S "$release" --show-depends "$each"
+  done | sed -nE 's/^insmod ([^ ]+).*/\1/p' | awk '!seen[$0]++' >"$work/list"
+  while read -r each; do
+    cp "$each" "$work/modules/"
+    basename "$each" >>"$work/modules/order"
+  done <"$work/list"
+  rm "$work/list"
+  install -m 755 "$here/guest/init" "$work/init"
+  (cd "$work" && find . -print0 | cpio --null -o -H newc --quiet | gzip -1) >"$cache/$1.new"
+  mv "$cache/$1.new" "$cache/$1"
+  rm -rf "$work"
+}
+
+mark=$(printf '%s\n' "${modules[@]}" "$release" | cat - "$here/guest/init" "$(command -v busybox)" | sha256sum | cut -c1-16)
+[ -s "$cache/initrd.$mark" ] || make_initrd "initrd.$mark"
+mkdir -p "$cache/ready.$mark"
+ln -sfn "$(readlink -f "$root"/boot/vmlinuz-*)" "$cache/ready.$mark/vmlinuz"
+ln -sfn "../initrd.$mark" "$cache/ready.$mark/initrd"
+echo "$cache/ready.$mark"
