@@ -298,6 +298,9 @@ struct DeviceInfo {
   std::string name;      // "shm0", "mlx5_0", "rxe0"
   std::uint32_t inline_bytes_max = 0;
   std::uint32_t queue_depth_max = 0;
+  // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
+  // received. 0: no limit below 2^31.
+  std::uint32_t message_bytes_max = 0;
 };
 
 class Device {

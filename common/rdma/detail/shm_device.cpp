@@ -34,7 +34,7 @@ ShmRegion::~ShmRegion() { core_->regions.remove(lkey_); }
 
 ShmDevice::ShmDevice() : core_(std::make_shared<DeviceCore>()) {
   core_->barriers = Barriers::register_process();
-  core_->info = {"shm", "shm0", kInlineBytesMax, kQueueDepthMax};
+  core_->info = {"shm", "shm0", kInlineBytesMax, kQueueDepthMax, kMessageBytesMax};
   clock::tsc_hz();  // measured now: the first use must not fall into a connection's set-up
 }
 
