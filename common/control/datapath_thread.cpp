@@ -61,6 +61,7 @@ DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
   try {
     registry_ = std::make_unique<PollRegistry>();
     registry_->announce(cpu_ == kCpuUnpinned ? allowed : std::vector<int>{cpu_});
+    if (automatic_) waiter_.watch(registry_->arrivals());
   } catch (const Error& error) {
     // Without the registry nobody knows how many poll: yielding is right either way.
     log::warning("{}; wait = auto means yield", error.what());
@@ -110,7 +111,9 @@ bool DatapathThread::stop() {
 
 void DatapathThread::reconsider() {
   if (!automatic_ || !registry_) return;
-  waiter_.set_mode(registry_->everyone_has_a_core() ? WaitMode::kSpin : WaitMode::kYield);
+  const std::uint64_t arrivals = registry_->arrivals().load();
+  waiter_.reconsidered(arrivals,
+                       registry_->everyone_has_a_core() ? WaitMode::kSpin : WaitMode::kYield);
 }
 
 }  // namespace tickpath::control

@@ -21,7 +21,8 @@ struct PollRegistry::Slot {
   static constexpr std::size_t kWords = kCpusMax / 64;
   std::atomic<std::uint64_t> filled;
   std::atomic<std::uint64_t> cpus[kWords];
-  std::uint64_t reserved[7];
+  std::atomic<std::uint64_t> arrivals;  // of slot 0 only: of the whole host
+  std::uint64_t reserved[6];
 };
 
 namespace {
@@ -112,8 +113,13 @@ void PollRegistry::announce(const std::vector<int>& cpus) {
     }
     slots_[slot].filled = 1;
     own_ = slot;
+    slots_[0].arrivals.fetch_add(1);
     return;
   }
+}
+
+const std::atomic<std::uint64_t>& PollRegistry::arrivals() const noexcept {
+  return slots_[0].arrivals;
 }
 
 bool PollRegistry::held_by_other(std::size_t slot) const {

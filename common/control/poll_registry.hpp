@@ -6,8 +6,10 @@
 // them.)
 #pragma once
 
+#include <atomic>
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,10 @@ class PollRegistry {
   // The allowed CPUs of every polling thread, one's own included.
   std::vector<Cpus> pollers() const;
   bool everyone_has_a_core() const;
+
+  // Goes up with every announce() on this host. Any thread may read it: a spinning thread that sees
+  // it move yields at once, and does not keep the newcomer's core until someone looks around.
+  const std::atomic<std::uint64_t>& arrivals() const noexcept;
 
  private:
   struct Slot;

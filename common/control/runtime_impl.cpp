@@ -87,6 +87,7 @@ RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common)
       signals_(io_, SIGINT, SIGTERM),
       admin_(io_, run_path(common.name + ".admin")),
       thread_(common, common.name),
+      wait_mode_told_(thread_.mode()),
       trace_(trace_options(program_, common, thread_)),
       started_ns_(clock::monotonic_ns()) {
   counters_.add("datapath", "turns", thread_.turns());
@@ -222,11 +223,11 @@ void RuntimeImpl::tick() {
 }
 
 void RuntimeImpl::each_second() {
-  const WaitMode before = thread_.mode();
   thread_.reconsider();
-  if (thread_.mode() != before) {
-    log::info("datapath now waits by {}", to_string(thread_.mode()));
-    trace_.set_wait_mode(to_string(thread_.mode()));
+  if (const WaitMode mode = thread_.mode(); mode != wait_mode_told_) {
+    wait_mode_told_ = mode;
+    log::info("datapath now waits by {}", to_string(mode));
+    trace_.set_wait_mode(to_string(mode));
   }
   trace_.add_sync_point();
   log::flush();

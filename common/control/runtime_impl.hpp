@@ -74,6 +74,7 @@ class RuntimeImpl final : public Runtime {
   log::HotLog hot_log_;
   std::unique_ptr<rdma::Device> device_;
   DatapathThread thread_;
+  WaitMode wait_mode_told_;
   trace::TraceWriter trace_;
 
   Application* application_ = nullptr;

@@ -10,7 +10,7 @@
 
 namespace tickpath::control {
 
-// wait() belongs to the datapath thread, set_mode() to the control thread.
+// wait() belongs to the datapath thread, set_mode() and reconsidered() to the control thread.
 class Waiter {
  public:
   // mode: kSpin, kYield or kPark (kAuto is resolved by the control thread, through set_mode()).
@@ -24,6 +24,10 @@ class Waiter {
     switch (mode_.load(std::memory_order_relaxed)) {
       case WaitMode::kSpin:
         cpu_relax();
+        if (arrivals_ != nullptr && arrivals_->load(std::memory_order_relaxed) !=
+                                        arrivals_known_.load(std::memory_order_relaxed))
+            [[unlikely]]
+          mode_.store(WaitMode::kYield, std::memory_order_relaxed);
         return;
       case WaitMode::kPark:
         park(datapath);
@@ -31,6 +35,15 @@ class Waiter {
       default:
         yield();
     }
+  }
+
+  // Before the thread starts. From then on it leaves kSpin by itself, for kYield, as soon as
+  // `arrivals` is not what the last reconsidered() was told.
+  void watch(const std::atomic<std::uint64_t>& arrivals) noexcept { arrivals_ = &arrivals; }
+  // `arrivals`: read before the host was looked at, so that whoever came since is not missed.
+  void reconsidered(std::uint64_t arrivals, WaitMode mode) noexcept {
+    arrivals_known_.store(arrivals, std::memory_order_relaxed);  // see wait()
+    set_mode(mode);
   }
 
   void set_mode(WaitMode mode) noexcept { mode_.store(mode, std::memory_order_relaxed); }
@@ -50,6 +63,8 @@ class Waiter {
 
   std::atomic<WaitMode> mode_;
   std::int64_t park_timeout_ns_;
+  const std::atomic<std::uint64_t>* arrivals_ = nullptr;
+  std::atomic<std::uint64_t> arrivals_known_{0};
 };
 
 }  // namespace tickpath::control

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/control/waiter.hpp"
+
 namespace tickpath::control {
 namespace {
 
@@ -31,6 +33,11 @@ TEST(EachHasACore, MindsWhereThreadsArePinned) {
 TEST(EachHasACore, FailsForAThreadThatMayRunNowhere) {
   EXPECT_FALSE(each_has_a_core({PollRegistry::Cpus{}}));
 }
+
+class NoWork : public Datapath {
+ public:
+  bool turn() noexcept override { return false; }
+};
 
 class Registry : public ::testing::Test {
  protected:
@@ -57,6 +64,24 @@ TEST_F(Registry, CountsEveryRegistrationAlsoWithinOneProcess) {
   EXPECT_FALSE(third->everyone_has_a_core());
   third.reset();
   EXPECT_TRUE(first.everyone_has_a_core());
+}
+
+TEST_F(Registry, ASpinningThreadYieldsAsSoonAsAnotherIsAnnounced) {
+  NoWork datapath;
+  PollRegistry first(path_);
+  first.announce({0});
+  Waiter waiter(WaitMode::kYield, 1'000'000);
+  waiter.watch(first.arrivals());
+  waiter.reconsidered(first.arrivals().load(), WaitMode::kSpin);
+  waiter.wait(datapath);
+  EXPECT_EQ(waiter.mode(), WaitMode::kSpin);
+  PollRegistry second(path_);
+  second.announce({0});
+  waiter.wait(datapath);
+  EXPECT_EQ(waiter.mode(), WaitMode::kYield);
+  waiter.reconsidered(first.arrivals().load(), WaitMode::kSpin);
+  waiter.wait(datapath);
+  EXPECT_EQ(waiter.mode(), WaitMode::kSpin);
 }
 
 TEST_F(Registry, OneThatOnlyLooksDoesNotCount) {
