@@ -12,21 +12,6 @@ std::uint32_t saturated(std::uint64_t shares) noexcept {
   return static_cast<std::uint32_t>(shares < most ? shares : most);
 }
 
-wire::TradingState trading_state_of(char state) noexcept {
-  switch (state) {
-    case itch::StockTradingAction::kHalted:
-      return wire::TradingState::kHalted;
-    case itch::StockTradingAction::kPaused:
-      return wire::TradingState::kPaused;
-    case itch::StockTradingAction::kQuotationOnly:
-      return wire::TradingState::kQuotationOnly;
-    case itch::StockTradingAction::kTrading:
-      return wire::TradingState::kTrading;
-    default:
-      return wire::TradingState::kUnknown;
-  }
-}
-
 }  // namespace
 
 void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept {
@@ -80,7 +65,7 @@ void Feed::MessageHandler::operator()(const itch::StockTradingAction& m) noexcep
   information(m.header);
   const std::uint32_t id = feed_.list(m.header.stock_locate, m.stock);
   if (id == wire::kNoInstrument) return;
-  feed_.instruments_[id].trading = trading_state_of(m.trading_state);
+  feed_.instruments_[id].trading = wire::trading_state(m.trading_state);
   set_kind(wire::UpdateKind::kTradingState);
 }
 

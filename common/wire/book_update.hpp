@@ -36,6 +36,22 @@ enum class TradingState : std::uint8_t {
   kQuotationOnly = 3,
   kTrading = 4,
 };
+// The state that a code of the feed means (Nasdaq TotalView-ITCH 5.0, 1.2.2 Stock Trading Action,
+// "Trading State"); kUnknown for any that is not there.
+constexpr TradingState trading_state(char code) noexcept {
+  switch (code) {
+    case 'H':
+      return TradingState::kHalted;
+    case 'P':
+      return TradingState::kPaused;
+    case 'Q':
+      return TradingState::kQuotationOnly;
+    case 'T':
+      return TradingState::kTrading;
+    default:
+      return TradingState::kUnknown;
+  }
+}
 
 // 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 price | 32 shares
 // | 36 best_bid | 40 best_ask | 44 best_bid_shares | 48 best_ask_shares | 52 kind | 53 side

@@ -42,7 +42,7 @@ struct Market::Handler {
   }
   void operator()(const itch::StockTradingAction& m) noexcept {
     symbols.learn(m.header.stock_locate, m.stock);
-    matcher.on_trading_state(m.header.stock_locate, state_of(m.trading_state));
+    matcher.on_trading_state(m.header.stock_locate, wire::trading_state(m.trading_state));
   }
   void operator()(const itch::SystemEvent& m) noexcept {
     // Day orders live as long as the system: a recording may well be of the hours around the
@@ -52,21 +52,6 @@ struct Market::Handler {
       matcher.close();
   }
   void operator()(const auto&) noexcept {}  // nothing that matching depends on
-
-  static wire::TradingState state_of(char code) noexcept {
-    switch (code) {
-      case itch::StockTradingAction::kHalted:
-        return wire::TradingState::kHalted;
-      case itch::StockTradingAction::kPaused:
-        return wire::TradingState::kPaused;
-      case itch::StockTradingAction::kQuotationOnly:
-        return wire::TradingState::kQuotationOnly;
-      case itch::StockTradingAction::kTrading:
-        return wire::TradingState::kTrading;
-      default:
-        return wire::TradingState::kUnknown;
-    }
-  }
 };
 
 void Market::apply(std::span<const std::byte> message) noexcept {
