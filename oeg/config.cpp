@@ -1,7 +1,5 @@
 #include "oeg/config.hpp"
 
-#include <bit>
-
 #include "common/base/units.hpp"
 
 namespace tickpath::oeg {
@@ -39,8 +37,10 @@ void add_venue(config::Schema<OegConfig>& schema) {
   schema.text("venue.target", &C::target, "The exchange's CompID (56)");
   schema.path("venue.store", &C::store_file,
               "FIX message store: sequence numbers and sent messages, survives a restart");
-  schema.integer("venue.store_messages", &C::store_messages, {1024, 1 << 24}, "messages",
-                 "Sent messages kept for resend, 640 bytes each; a power of two");
+  schema
+      .integer("venue.store_messages", &C::store_messages, {1024, 1 << 24}, "messages",
+               "Sent messages kept for resend, 640 bytes each")
+      .power_of_two();
   schema.integer("venue.heartbeat", &C::heartbeat_s, {1, 3600}, "s", "HeartBtInt (108)");
   schema.duration("venue.reconnect", &C::reconnect_ns, {10'000'000, 600'000'000'000},
                   "Pause before the next try to connect");
@@ -74,17 +74,17 @@ config::Schema<OegConfig> oeg_schema() {
   config::Schema<C> schema;
   schema.include("", &C::common, control::common_schema());
   add_venue(schema);
-  schema.text("mdh.endpoint", &C::mdh_endpoint, "Market data for the price collar");
-  schema.integer("mdh.ring_slots", &C::mdh_ring_slots, {1024, 1 << 22}, "slots",
-                 "Update ring, 64 bytes a slot; a power of two");
+  schema.include("mdh", &C::mdh, market::feed_schema());
   schema.duration("mdh.dead_after", &C::mdh_dead_after_ns, {10'000'000, 600'000'000'000},
                   "Silence of mdh's heartbeat after which its prices count as stale");
   schema.integer("mdh.instruments_max", &C::instruments_max, {1, 1 << 16}, "instruments",
                  "At least what mdh has room for");
   schema.integer("strategies.max", &C::strategies_max, {1, 64}, "strategies",
                  "Strategy ids that may ever connect in one run");
-  schema.integer("strategies.channel_depth", &C::channel_depth, {16, 1 << 14}, "messages",
-                 "Requests and reports in flight of each strategy; a power of two");
+  schema
+      .integer("strategies.channel_depth", &C::channel_depth, {16, 1 << 14}, "messages",
+               "Requests and reports in flight of each strategy")
+      .power_of_two();
   schema.integer("strategies.report_queue", &C::report_queue, {64, 1 << 20}, "reports",
                  "Reports kept for a strategy that does not read; when full it is disconnected");
   schema.flag("strategies.cancel_orphans", &C::cancel_orphans,
@@ -109,15 +109,6 @@ config::Schema<OegConfig> oeg_schema() {
   schema.duration("risk.absent_after", &C::risk_absent_after_ns, {1'000'000, 600'000'000'000},
                   "Silence of risk after which new orders are refused; cancels always pass");
   schema.include("limits", &C::limits, limits_schema());
-  schema.check([](const C& config, config::Problems& problems) {
-    const auto power_of_two = [&](const char* key, std::uint64_t value) {
-      if (!std::has_single_bit(value))
-        problems.add(key, std::to_string(value) + " is not a power of two");
-    };
-    power_of_two("venue.store_messages", config.store_messages);
-    power_of_two("mdh.ring_slots", config.mdh_ring_slots);
-    power_of_two("strategies.channel_depth", config.channel_depth);
-  });
   return schema;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
+#include "common/market/config.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
 
@@ -34,8 +35,7 @@ struct OegConfig {
   std::int64_t reconnect_ns = 500'000'000;
   bool reset_on_logon = false;
 
-  std::string mdh_endpoint = "{run_dir}/mdh.fabric";
-  std::uint32_t mdh_ring_slots = 1u << 15;
+  market::FeedConfig mdh{.ring_slots = 1u << 15};
   std::int64_t mdh_dead_after_ns = 1'000'000'000;
   std::uint32_t instruments_max = 1u << 14;
 

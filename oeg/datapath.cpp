@@ -45,11 +45,11 @@ link::ChannelOptions channel_options(const OegConfig& config) {
 
 market::MarketReaderOptions market_options(const OegConfig& config, bool parks) {
   market::MarketReaderOptions options;
-  options.endpoint = config.mdh_endpoint;
+  options.endpoint = config.mdh.endpoint;
   options.name = config.common.name.empty() ? "oeg" : config.common.name;
   options.role = wire::Role::kOeg;
   options.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
-  options.ring_depth = config.mdh_ring_slots;
+  options.ring_depth = config.mdh.ring_slots;
   options.instruments_max = config.instruments_max;
   options.heartbeat.dead_after_ns = static_cast<std::uint64_t>(config.mdh_dead_after_ns);
   options.heartbeat.suspect_after_ns = options.heartbeat.dead_after_ns / 4;

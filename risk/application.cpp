@@ -10,12 +10,6 @@ namespace {
 
 using Weight = control::Counters::Weight;
 
-link::HeartbeatOptions heartbeat_options(const RiskConfig& config) {
-  return {static_cast<std::uint64_t>(config.heartbeat_interval_ns),
-          static_cast<std::uint64_t>(config.heartbeat_suspect_after_ns),
-          static_cast<std::uint64_t>(config.heartbeat_dead_after_ns)};
-}
-
 double in_currency(const Counter& counter) {
   return static_cast<double>(static_cast<std::int64_t>(counter.get())) /
          static_cast<double>(kPriceScale);
@@ -64,13 +58,13 @@ void RiskApplication::make_readers() {
   const link::RingMode mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
   if (parks) channel_ = device.create_channel();
   market::MarketReaderOptions market;
-  market.endpoint = config_.feed_endpoint;
+  market.endpoint = config_.feed.endpoint;
   market.name = runtime_.name();
   market.role = wire::Role::kRisk;
   market.mode = mode;
-  market.ring_depth = config_.feed_ring_slots;
+  market.ring_depth = config_.feed.ring_slots;
   market.instruments_max = config_.instruments_max;
-  market.heartbeat = heartbeat_options(config_);
+  market.heartbeat = config_.heartbeat.options();
   market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
 
   GatewayLinkOptions gateway;
@@ -79,14 +73,14 @@ void RiskApplication::make_readers() {
   gateway.mode = mode;
   gateway.ring_slots = config_.gateway_ring_slots;
   gateway.reconcile_interval_ns = static_cast<std::uint64_t>(config_.reconcile_interval_ns);
-  gateway.heartbeat = heartbeat_options(config_);
+  gateway.heartbeat = config_.heartbeat.options();
   gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
 }
 
 void RiskApplication::on_tick() {
   if (runtime_.stopping()) return;
   const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
-  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed_endpoint);
+  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
   if (gateway_->maintain(now_ns)) log::info("connected to oeg at {}", config_.gateway_endpoint);
 }
 

@@ -1,7 +1,6 @@
 #include "risk/config.hpp"
 
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "common/base/units.hpp"
@@ -73,12 +72,6 @@ void check(const RiskConfig& config, config::Problems& problems) {
       problems.add("strategy", "strategy " + std::to_string(strategy.id) + " is there twice");
     seen[strategy.id] = true;
   }
-  if (!std::has_single_bit(config.feed_ring_slots))
-    problems.add("feed.ring_slots", "must be a power of two");
-  if (!std::has_single_bit(config.gateway_ring_slots))
-    problems.add("gateway.ring_slots", "must be a power of two");
-  if (config.heartbeat_suspect_after_ns > config.heartbeat_dead_after_ns)
-    problems.add("heartbeat.suspect_after", "must not exceed heartbeat.dead_after");
 }
 
 }  // namespace
@@ -87,21 +80,16 @@ config::Schema<RiskConfig> risk_schema() {
   using C = RiskConfig;
   config::Schema<C> schema;
   schema.include("", &C::common, control::common_schema());
-  schema.text("feed.endpoint", &C::feed_endpoint, "Where mdh listens");
-  schema.integer("feed.ring_slots", &C::feed_ring_slots, {64, 1 << 22}, "slots",
-                 "Update ring, 64 bytes a slot; a power of two");
+  schema.include("feed", &C::feed, market::feed_schema());
   schema.text("gateway.endpoint", &C::gateway_endpoint, "Where oeg listens");
-  schema.integer("gateway.ring_slots", &C::gateway_ring_slots, {64, 1 << 22}, "slots",
-                 "Ring of order events, 64 bytes a slot; a power of two");
+  schema
+      .integer("gateway.ring_slots", &C::gateway_ring_slots, {64, 1 << 22}, "slots",
+               "Ring of order events, 64 bytes a slot")
+      .power_of_two();
   constexpr std::int64_t kMinute = 60'000'000'000;
   schema.duration("reconcile.interval", &C::reconcile_interval_ns, {1'000'000, kMinute},
                   "Between two passes over oeg's table of positions");
-  schema.duration("heartbeat.interval", &C::heartbeat_interval_ns, {10'000, kMinute},
-                  "Between two looks at the heartbeats of mdh and oeg");
-  schema.duration("heartbeat.suspect_after", &C::heartbeat_suspect_after_ns, {10'000, kMinute},
-                  "Silence after which a peer is suspected");
-  schema.duration("heartbeat.dead_after", &C::heartbeat_dead_after_ns, {10'000, kMinute},
-                  "Silence after which a peer counts as dead");
+  schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.integer("instruments_max", &C::instruments_max, {1, 65'536}, "instruments",
                  "Room in the tables; at least mdh's");
   schema.integer("strategies_max", &C::strategies_max, {1, 256}, "strategies", "Room for them");

@@ -7,6 +7,7 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
+#include "common/market/config.hpp"
 #include "common/wire/control_block.hpp"
 #include "risk/limits.hpp"
 #include "risk/monitor.hpp"
@@ -43,15 +44,12 @@ struct OrderLimitsConfig {
 struct RiskConfig {
   control::CommonConfig common;
 
-  std::string feed_endpoint = "{run_dir}/mdh.fabric";
-  std::uint32_t feed_ring_slots = 1u << 16;
+  market::FeedConfig feed;
   std::string gateway_endpoint = "{run_dir}/oeg.fabric";
   std::uint32_t gateway_ring_slots = 1u << 14;
   std::int64_t reconcile_interval_ns = 500'000'000;
 
-  std::int64_t heartbeat_interval_ns = 1'000'000;
-  std::int64_t heartbeat_suspect_after_ns = 200'000'000;
-  std::int64_t heartbeat_dead_after_ns = 1'000'000'000;
+  market::HeartbeatConfig heartbeat;
 
   std::uint32_t instruments_max = 16'384;
   std::uint32_t strategies_max = 16;

@@ -1,7 +1,5 @@
 #include "sim/config.hpp"
 
-#include <bit>
-
 #include "common/base/error.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "sim/replay/time_of_day.hpp"
@@ -46,9 +44,10 @@ void add_replay(config::Schema<SimConfig>& schema) {
   schema.duration("replay.settle", at(&ReplayConfig::settle_ns), {0, 3'600 * kSecondNs},
                   "From the last message to the expiry of day orders, where the recording has no "
                   "end of system hours itself");
-  schema.integer("replay.read_ahead", at(&ReplayConfig::read_ahead_blocks), {2, 4'096}, "blocks",
-                 "Recording kept in memory ahead of the replay, in blocks of 256 KiB; a power of "
-                 "two");
+  schema
+      .integer("replay.read_ahead", at(&ReplayConfig::read_ahead_blocks), {2, 4'096}, "blocks",
+               "Recording kept in memory ahead of the replay, in blocks of 256 KiB")
+      .power_of_two();
 }
 
 void add_feed(config::Schema<SimConfig>& schema) {
@@ -111,10 +110,6 @@ void check_times(const SimConfig& config, config::Problems& problems) {
 }
 
 void check_rest(const SimConfig& config, config::Problems& problems) {
-  if (!std::has_single_bit(config.replay.read_ahead_blocks))
-    problems.add("replay.read_ahead", "must be a power of two");
-  if (!std::has_single_bit(config.reports_pending_max))
-    problems.add("orders.reports_pending_max", "must be a power of two");
   if (config.feed.session.size() > sizeof(itch::mold::Session))
     problems.add("feed.session", "has more than 10 characters");
   for (std::size_t i = 0; i < config.orders.size(); ++i)
@@ -135,10 +130,10 @@ config::Schema<SimConfig> sim_schema() {
   add_matching(schema);
   schema.tables("orders.session", &SimConfig::orders, session_schema(), {0, 255},
                 "FIX 4.2 sessions, one for each oeg; none given: one with these defaults");
-  schema.integer("orders.reports_pending_max", &SimConfig::reports_pending_max, {1'024, 1 << 24},
-                 "reports",
-                 "Reports that wait for an oeg that does not read, before it is cut off; a power "
-                 "of two");
+  schema
+      .integer("orders.reports_pending_max", &SimConfig::reports_pending_max, {1'024, 1 << 24},
+               "reports", "Reports that wait for an oeg that does not read, before it is cut off")
+      .power_of_two();
   schema.integer("orders.ledger_rows", &SimConfig::ledger_rows, {1, 1 << 24}, "rows",
                  "Strategies times symbols that ever have an order");
   schema.check(check_times);

@@ -21,12 +21,6 @@ EngineOptions engine_options(const StrategyConfig& config) {
   return options;
 }
 
-link::HeartbeatOptions heartbeat_options(const StrategyConfig& config) {
-  return {static_cast<std::uint64_t>(config.heartbeat_interval_ns),
-          static_cast<std::uint64_t>(config.heartbeat_suspect_after_ns),
-          static_cast<std::uint64_t>(config.heartbeat_dead_after_ns)};
-}
-
 const char* to_string(InstanceState state) {
   switch (state) {
     case InstanceState::kLoaded:
@@ -62,13 +56,13 @@ void StrategyApplication::make_readers() {
   const bool parks = runtime_.common().wait == control::WaitMode::kPark;
   if (parks) channel_ = device.create_channel();
   market::MarketReaderOptions market;
-  market.endpoint = config_.feed_endpoint;
+  market.endpoint = config_.feed.endpoint;
   market.name = runtime_.name();
   market.role = wire::Role::kStrategy;
   market.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
-  market.ring_depth = config_.feed_ring_slots;
+  market.ring_depth = config_.feed.ring_slots;
   market.instruments_max = config_.instruments_max;
-  market.heartbeat = heartbeat_options(config_);
+  market.heartbeat = config_.heartbeat.options();
   market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
   images_.reader = market_.get();
 
@@ -76,7 +70,7 @@ void StrategyApplication::make_readers() {
   orders.endpoint = config_.gateway_endpoint;
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
-  orders.heartbeat = heartbeat_options(config_);
+  orders.heartbeat = config_.heartbeat.options();
   orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders);
 }
 
@@ -137,7 +131,7 @@ void StrategyApplication::on_tick() {
   write_plugin_log();
   if (runtime_.stopping()) return;  // nothing new while draining
   const std::uint64_t now_ns = monotonic_now();
-  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed_endpoint);
+  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
   orders_->maintain(now_ns);
 }
 

@@ -1,7 +1,6 @@
 #include "strategy/config.hpp"
 
 #include <array>
-#include <bit>
 
 #include "strategy/engine.hpp"
 
@@ -39,12 +38,6 @@ void check(const StrategyConfig& config, config::Problems& problems) {
     taken[plugin.id] = true;
   }
   if (!any) problems.add("plugin", "no [[plugin]] is enabled; a strategy program needs one");
-  if (!std::has_single_bit(config.feed_ring_slots))
-    problems.add("feed.ring_slots", "must be a power of two");
-  if (!std::has_single_bit(config.gateway_depth))
-    problems.add("gateway.depth", "must be a power of two");
-  if (config.heartbeat_suspect_after_ns > config.heartbeat_dead_after_ns)
-    problems.add("heartbeat.suspect_after", "must not exceed heartbeat.dead_after");
 }
 
 }  // namespace
@@ -53,22 +46,15 @@ config::Schema<StrategyConfig> strategy_schema() {
   using C = StrategyConfig;
   config::Schema<C> schema;
   schema.include("", &C::common, control::common_schema());
-  schema.text("feed.endpoint", &C::feed_endpoint, "Where mdh listens");
-  schema.integer("feed.ring_slots", &C::feed_ring_slots, {64, 1 << 22}, "slots",
-                 "Update ring, 64 bytes a slot: what may wait before this program is lapped; a "
-                 "power of two");
+  schema.include("feed", &C::feed, market::feed_schema());
   schema.flag("feed.cancel_when_stale", &C::feed_cancel_when_stale,
               "Cancel every resting order when mdh dies or calls its feed stale");
   schema.text("gateway.endpoint", &C::gateway_endpoint, "Where oeg listens");
-  schema.integer("gateway.depth", &C::gateway_depth, {8, 1 << 14}, "messages",
-                 "Reports that oeg may send ahead, for each plugin; a power of two");
-  constexpr std::int64_t kMinute = 60'000'000'000;
-  schema.duration("heartbeat.interval", &C::heartbeat_interval_ns, {10'000, kMinute},
-                  "Between two looks at the heartbeats of mdh and oeg");
-  schema.duration("heartbeat.suspect_after", &C::heartbeat_suspect_after_ns, {10'000, kMinute},
-                  "Silence after which a peer is suspected");
-  schema.duration("heartbeat.dead_after", &C::heartbeat_dead_after_ns, {10'000, kMinute},
-                  "Silence after which a peer counts as dead");
+  schema
+      .integer("gateway.depth", &C::gateway_depth, {8, 1 << 14}, "messages",
+               "Reports that oeg may send ahead, for each plugin")
+      .power_of_two();
+  schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.integer("instruments_max", &C::instruments_max, {1, 65'536}, "instruments",
                  "Room in the tables; at least mdh's");
   schema.integer("orders_max", &C::orders_max, {1, 1 << 20}, "orders",

@@ -7,6 +7,7 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
+#include "common/market/config.hpp"
 
 namespace tickpath::strategy {
 
@@ -22,16 +23,13 @@ struct PluginConfig {
 struct StrategyConfig {
   control::CommonConfig common;
 
-  std::string feed_endpoint = "{run_dir}/mdh.fabric";
-  std::uint32_t feed_ring_slots = 1u << 16;
+  market::FeedConfig feed;
   bool feed_cancel_when_stale = true;
 
   std::string gateway_endpoint = "{run_dir}/oeg.fabric";
   std::uint32_t gateway_depth = 1024;
 
-  std::int64_t heartbeat_interval_ns = 1'000'000;
-  std::int64_t heartbeat_suspect_after_ns = 200'000'000;
-  std::int64_t heartbeat_dead_after_ns = 1'000'000'000;
+  market::HeartbeatConfig heartbeat;
 
   std::uint32_t instruments_max = 16'384;
   std::uint32_t orders_max = 4'096;

@@ -61,6 +61,11 @@ class FieldHandle {
     field_->required = true;
     return *this;
   }
+  // An integer: of the values in range only these.
+  FieldHandle& power_of_two() {
+    field_->power_of_two = true;
+    return *this;
+  }
 
  private:
   detail::Field* field_;

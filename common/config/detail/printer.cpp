@@ -172,6 +172,7 @@ std::string integer_range(const Field& field) {
           ? " of at most " + std::to_string(field.max)
           : " " + range_text(field, [](std::int64_t value) { return std::to_string(value); });
   if (!field.unit.empty()) text += ", " + field.unit;
+  if (field.power_of_two) text += ", a power of two";
   return text;
 }
 

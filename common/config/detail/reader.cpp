@@ -1,5 +1,6 @@
 // From a document to a struct, all problems together.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <map>
 #include <set>
@@ -35,6 +36,8 @@ bool to_text(const Node& node, std::string& text) {
 }
 
 bool in_range(const Field& field, std::int64_t value) {
+  if (field.power_of_two && !(value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value))))
+    return false;
   return value >= field.min && value <= field.max;
 }
 

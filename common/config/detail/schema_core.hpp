@@ -52,6 +52,7 @@ struct Field {
   std::string unit;
   std::string help;
   bool required = false;
+  bool power_of_two = false;  // integers only
   std::int64_t min = 0;  // integer, duration (ns), size (bytes), each of integers, count of tables
   std::int64_t max = 0;
   double real_min = 0;

@@ -25,6 +25,7 @@ struct Inner {
 struct Sample {
   std::string name = "sample";
   std::uint16_t port = 7701;
+  std::uint32_t slots = 64;
   double factor = 1.0;
   bool loop = false;
   Pace pace = Pace::kRecorded;
@@ -59,6 +60,7 @@ Schema<Sample> sample_schema() {
   Schema<Sample> schema;
   schema.text("name", &Sample::name, "Its name");
   schema.integer("feed.port", &Sample::port, {1, 65535}, "", "UDP port");
+  schema.integer("feed.slots", &Sample::slots, {1, 1024}, "slots", "Of the ring").power_of_two();
   schema.address("feed.group", &Sample::group, "Multicast group");
   schema.real("replay.factor", &Sample::factor, {0.01, 1000}, "times", "Pace");
   schema.flag("replay.loop", &Sample::loop, "Again and again");
@@ -271,6 +273,14 @@ TEST(Config, AMissingFileIsASystemErrorThatNamesIt) {
     EXPECT_THAT(error.what(), HasSubstr("/nonexistent/x.toml"));
     EXPECT_EQ(error.errno_value(), ENOENT);
   }
+}
+
+TEST(Config, RefusesWhatIsNoPowerOfTwoWhereOneIsNeeded) {
+  EXPECT_EQ(load("feed.slots = 1").slots, 1u);
+  EXPECT_EQ(load("feed.slots = 1024").slots, 1024u);
+  for (const char* text : {"feed.slots = 0", "feed.slots = 96", "feed.slots = -64"})
+    EXPECT_THAT(problems_of(text), ElementsAre(HasSubstr("a power of two"))) << text;
+  EXPECT_THAT(print_effective(sample_schema(), Sample{}), HasSubstr("slots, a power of two"));
 }
 
 }  // namespace

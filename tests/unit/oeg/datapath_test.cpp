@@ -101,7 +101,7 @@ class OegDatapathTest : public ::testing::Test {
     config_.journal_file = directory_ + "/oeg.journal";
     config_.journal_records = 4096;
     config_.store_messages = 4096;
-    config_.mdh_ring_slots = 1024;
+    config_.mdh.ring_slots = 1024;
     config_.instruments_max = 64;
     config_.risk_required = false;
     config_.limits.collar_basis_points = 0;

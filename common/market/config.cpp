@@ -1,0 +1,32 @@
+#include "common/market/config.hpp"
+
+namespace tickpath::market {
+
+config::Schema<FeedConfig> feed_schema() {
+  config::Schema<FeedConfig> schema;
+  schema.text("endpoint", &FeedConfig::endpoint, "Where mdh listens");
+  schema
+      .integer("ring_slots", &FeedConfig::ring_slots, {64, 1 << 22}, "slots",
+               "Update ring, 64 bytes a slot: what may wait before this program is lapped")
+      .power_of_two();
+  return schema;
+}
+
+config::Schema<HeartbeatConfig> heartbeat_schema() {
+  using C = HeartbeatConfig;
+  constexpr std::int64_t kMinute = 60'000'000'000;
+  config::Schema<C> schema;
+  schema.duration("interval", &C::interval_ns, {10'000, kMinute},
+                  "Between two looks at the heartbeats of mdh and oeg");
+  schema.duration("suspect_after", &C::suspect_after_ns, {10'000, kMinute},
+                  "Silence after which a peer is suspected");
+  schema.duration("dead_after", &C::dead_after_ns, {10'000, kMinute},
+                  "Silence after which a peer counts as dead");
+  schema.check([](const C& config, config::Problems& problems) {
+    if (config.suspect_after_ns > config.dead_after_ns)
+      problems.add("suspect_after", "must not exceed dead_after");
+  });
+  return schema;
+}
+
+}  // namespace tickpath::market

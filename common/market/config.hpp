@@ -1,0 +1,33 @@
+// The keys that every reader of mdh has. Each includes them under its own section:
+// `schema.include("feed", &Config::feed, market::feed_schema());`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/config/config.hpp"
+#include "common/link/heartbeat.hpp"
+
+namespace tickpath::market {
+
+// Where the market data comes from. Keys: endpoint, ring_slots.
+struct FeedConfig {
+  std::string endpoint = "{run_dir}/mdh.fabric";
+  std::uint32_t ring_slots = 1u << 16;
+};
+config::Schema<FeedConfig> feed_schema();
+
+// How a program judges the life of those it depends on. Keys: interval, suspect_after, dead_after.
+struct HeartbeatConfig {
+  std::int64_t interval_ns = 1'000'000;
+  std::int64_t suspect_after_ns = 200'000'000;
+  std::int64_t dead_after_ns = 1'000'000'000;
+
+  link::HeartbeatOptions options() const noexcept {
+    return {static_cast<std::uint64_t>(interval_ns), static_cast<std::uint64_t>(suspect_after_ns),
+            static_cast<std::uint64_t>(dead_after_ns)};
+  }
+};
+config::Schema<HeartbeatConfig> heartbeat_schema();
+
+}  // namespace tickpath::market
