@@ -1,6 +1,37 @@
 #include "common/control/common_config.hpp"
 
 namespace tickpath::control {
+namespace {
+
+config::Schema<rdma::VerbsOptions> verbs_schema() {
+  using V = rdma::VerbsOptions;
+  config::Schema<V> schema;
+  schema.duration("peer_timeout", &V::peer_timeout_ns, {1'000'000, 60'000'000'000},
+                  "verbs: a connection whose peer does not answer fails after about this; timeout "
+                  "and retry_cnt follow from it");
+  schema.integer("timeout", &V::timeout, {0, 31}, "",
+                 "verbs: one try lasts 4.096 us * 2^timeout; 0: from peer_timeout");
+  schema.integer("retry_cnt", &V::retry_cnt, {0, 7}, "tries",
+                 "verbs: tries after the first one; 0: from peer_timeout");
+  schema.integer("rnr_retry", &V::rnr_retry, {-1, 7}, "tries",
+                 "verbs: retries of a message that meets no receive, 7 is for ever; -1: what each "
+                 "connection needs");
+  schema.duration("min_rnr_timer", &V::min_rnr_timer_ns, {0, 655'360'000},
+                  "verbs: pause before such a retry, rounded up; 0: what each connection needs");
+  schema.integer("max_rd_atomic", &V::max_rd_atomic, {1, 255}, "requests",
+                 "verbs: READs and atomics under way at once, at most what the device can");
+  schema.integer("traffic_class", &V::traffic_class, {0, 255}, "",
+                 "verbs: DSCP * 4 of the packets on RoCE; 0: the system's default");
+  schema.integer("inline_bytes", &V::inline_bytes, {-1, 4096}, "bytes",
+                 "verbs: inline size asked of the device; -1: what each connection needs");
+  schema.integer("send_depth", &V::send_depth, {0, 32'768}, "requests",
+                 "verbs: send queues are at least so deep; 0: what each connection needs");
+  schema.integer("receive_depth", &V::receive_depth, {0, 32'768}, "requests",
+                 "verbs: receive queues are at least so deep; 0: what each connection needs");
+  return schema;
+}
+
+}  // namespace
 
 config::Schema<CommonConfig> common_schema() {
   using C = CommonConfig;
@@ -32,8 +63,14 @@ config::Schema<CommonConfig> common_schema() {
   schema.path("trace.file", &C::trace_file, "Where the stamps go");
   schema.integer("trace.capacity", &C::trace_capacity, {1024, std::int64_t{1} << 32}, "records",
                  "Stamps kept, the newest ones, at 16 bytes each");
-  schema.text("fabric.provider", &C::fabric_provider, "RDMA provider: shm, verbs, ofi");
-  schema.text("fabric.device", &C::fabric_device, "RDMA device; empty: the first usable");
+  schema.text(
+      "fabric.provider", [](C& c) -> std::string& { return c.fabric.provider; },
+      "RDMA provider: shm, verbs");
+  schema.text(
+      "fabric.device", [](C& c) -> std::string& { return c.fabric.device; },
+      "RDMA device, by name or by an address of its interface; empty: the first usable");
+  schema.include(
+      "fabric", [](C& c) -> rdma::VerbsOptions& { return c.fabric.verbs; }, verbs_schema());
   schema.text("fabric.endpoint", &C::fabric_endpoint,
               "Where this program listens: a socket path (shm) or host:port (verbs)");
   return schema;

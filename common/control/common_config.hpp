@@ -6,6 +6,7 @@
 
 #include "common/config/config.hpp"
 #include "common/log/log.hpp"
+#include "common/rdma/rdma.hpp"
 
 namespace tickpath::control {
 
@@ -29,14 +30,15 @@ struct CommonConfig {
   std::string trace_file = "{run_dir}/{name}.trace";
   std::uint64_t trace_capacity = std::uint64_t{1} << 20;  // records of 16 bytes
 
-  std::string fabric_provider = "shm";
-  std::string fabric_device;  // empty: the first usable
+  rdma::DeviceOptions fabric;
   // Where this program listens; empty: it does not.
   std::string fabric_endpoint = "{run_dir}/{name}.fabric";
 };
 
 // Keys: name, run_dir, log.level, datapath.{cpu, wait, park_timeout, stop_timeout},
-// trace.{enabled, file, capacity}, fabric.{provider, device, endpoint}.
+// trace.{enabled, file, capacity}, fabric.{provider, device, endpoint,
+// peer_timeout, timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, traffic_class,
+// inline_bytes, send_depth, receive_depth}.
 config::Schema<CommonConfig> common_schema();
 
 std::string_view to_string(WaitMode mode) noexcept;

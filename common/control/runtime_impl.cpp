@@ -73,7 +73,7 @@ trace::TraceOptions trace_options(const std::string& program, const CommonConfig
   if (common.trace_enabled) options.path = common.trace_file;
   options.capacity = common.trace_capacity;
   options.program = program;
-  options.provider = common.fabric_provider;
+  options.provider = common.fabric.provider;
   options.wait_mode = to_string(thread.mode());
   options.cores = thread.cores();
   return options;
@@ -105,7 +105,11 @@ std::string RuntimeImpl::run_path(const std::string& file) const {
 }
 
 rdma::Device& RuntimeImpl::device() {
-  if (!device_) device_ = rdma::open_device(common_.fabric_provider, common_.fabric_device);
+  if (!device_) {
+    device_ = rdma::open_device(common_.fabric);
+    const rdma::DeviceInfo& info = device_->info();
+    log::info("fabric: {} {}: {}", info.provider, info.name, info.attributes);
+  }
   return *device_;
 }
 
@@ -238,6 +242,9 @@ void RuntimeImpl::check_ready() {
   not_ready_reason_ = stop_wanted_ ? "stopping" : application_->not_ready_reason();
   if (not_ready_reason_.empty() && !ready_told_) {
     ready_told_ = true;
+    if (device_) {
+      for (const std::string& note : device_->notes()) log::warning("fabric: {}", note);
+    }
     log::info("ready");
     log::flush();
   }
@@ -311,7 +318,7 @@ Json RuntimeImpl::status() {
   json["wait_mode"] = to_string(thread_.mode());
   json["wait_configured"] = to_string(common_.wait);
   json["cores"] = thread_.cores();
-  json["provider"] = common_.fabric_provider;
+  json["provider"] = common_.fabric.provider;
   if (application_ != nullptr) application_->describe(json);
   json["key_counters"] = counters_.key_json();
   json["counters"] = counters_.to_json();

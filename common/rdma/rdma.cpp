@@ -5,15 +5,22 @@
 namespace tickpath::rdma {
 
 std::unique_ptr<Device> open_device(const std::string& provider, const std::string& device) {
-  if (provider == "shm") {
-    if (!device.empty() && device != "shm0") {
+  DeviceOptions options;
+  options.provider = provider;
+  options.device = device;
+  return open_device(options);
+}
+
+std::unique_ptr<Device> open_device(const DeviceOptions& options) {
+  if (options.provider == "shm") {
+    if (!options.device.empty() && options.device != "shm0") {
       throw SetupError(SetupCause::kNoDevice,
-                       "the shm provider has one device, shm0; there is no " + device);
+                       "the shm provider has one device, shm0; there is no " + options.device);
     }
     return std::make_unique<detail::ShmDevice>();
   }
-  throw SetupError(SetupCause::kNoDevice,
-                   "no fabric provider is called \"" + provider + "\"; this build has: shm");
+  throw SetupError(SetupCause::kNoDevice, "no fabric provider is called \"" + options.provider +
+                                              "\"; this build has: shm");
 }
 
 std::string_view to_string(CompletionStatus status) noexcept {

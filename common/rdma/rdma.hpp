@@ -197,9 +197,10 @@ struct QueuePairOptions {
   // The largest SEND that this side can receive. shm holds so much in shared memory for every
   // receive; a longer SEND is refused (kBadRequest) at the peer. verbs has no such limit.
   std::uint32_t message_bytes_max = 4096;
-  // How long a peer that does not answer may stay unnoticed by the transport. verbs rounds it up to
-  // its timeout/retry_cnt steps; shm notices a dead process at once and ignores it.
-  std::uint32_t peer_timeout_ms = 50;
+  // How long a peer that does not answer may stay unnoticed by the transport; 0: what the device
+  // was opened with (DeviceOptions). verbs rounds it up to its timeout/retry_cnt steps; shm notices
+  // a dead process at once and ignores it.
+  std::uint32_t peer_timeout_ms = 0;
 };
 
 // What a queue pair did so far. Written by its polling thread; read by any.
@@ -237,6 +238,15 @@ class QueuePair {
   // What the peer granted at set-up, in the order in which it was given.
   virtual std::span<const RemoteRegion> remote_regions() const noexcept = 0;
   virtual QueuePairCounters counters() const noexcept = 0;  // any thread
+
+  // Takes back every grant of `region` that this connection's peer got. Control thread; others may
+  // post and poll meanwhile. Returns how many grants were taken back (0: it had none).
+  //  - verbs deregisters them: when this returns, the peer's next request with such a key ends in a
+  //    remote access error, changes nothing, and ends the queue pair on both sides.
+  //  - shm tells the peer's library, which forgets the key: the same within about a millisecond. A
+  //    peer that does not play by the rules keeps what it mapped, because nobody can take back a
+  //    mapping of another process; end it, or do not grant to whom you would not trust.
+  virtual std::size_t revoke(const MemoryRegion& region) noexcept = 0;
 };
 
 // One side's part in a connection. Opaque bytes first, regions with the hello or the answer.
@@ -252,6 +262,11 @@ class ConnectionRequest {
   virtual std::span<const std::byte> hello() const noexcept = 0;
   // Who it is, for logs: "process 4711 (user 0)", "10.0.0.2:4711".
   virtual std::string peer() const = 0;
+  // The role that the peer proved in the authenticated set-up ("risk"): its certificate's common
+  // name or its pre-shared key's identity. Empty where nothing was proven: on shm, whose peers are
+  // processes of this user and trusted to state their role, and on verbs without security. Grant by
+  // this role where there is one, and by the hello's only where there is none.
+  virtual std::string peer_role() const = 0;
   // Completes the connection: the queue pair is ready to send when this returns. Receives that must
   // be there for the peer's first SEND: post `initial_receives` before the peer can send.
   virtual std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
@@ -276,6 +291,9 @@ class Listener {
 
 struct ConnectParameters {
   std::string endpoint;
+  // The role that must answer ("oeg") where set-up is authenticated: needed with pre-shared keys,
+  // which it selects, and checked with certificates. Empty: any role of ours. shm ignores it.
+  std::string peer_role;
   std::span<const std::byte> hello;  // at most kHelloBytesMax
   std::span<const Grant> grants;     // what the listener gets
   std::span<const ReceiveRequest> initial_receives;
@@ -293,9 +311,38 @@ inline constexpr std::size_t kGrantsMax = 16;  // a connection; rkeys carry a re
 
 // ------------------------------------------------------------------------------------- device
 
+// Attributes of verbs connections; shm has no use for them. Sources: ibv_modify_qp(3),
+// rdma_set_option(3). What is in effect after rounding and the device's limits is in
+// DeviceInfo::attributes.
+struct VerbsOptions {
+  // A peer that does not answer fails its connection after about this long. timeout and retry_cnt
+  // follow from it unless they are given: the usual 14/7 hides a dead peer for half a second.
+  std::int64_t peer_timeout_ns = 50'000'000;
+  std::uint32_t timeout = 0;    // 1-31: one try lasts 4.096 us * 2^timeout; 0: derived
+  std::uint32_t retry_cnt = 0;  // 1-7 retries after that; 0: derived
+  std::int32_t rnr_retry = -1;  // 0-7; -1: what each connection asks for
+  // Pause before a retry, 10 us to 655 ms, rounded up; 0: what each connection asks for.
+  std::int64_t min_rnr_timer_ns = 0;
+  std::uint32_t max_rd_atomic = 16;  // READs and atomics under way at once; at most the device's
+  std::uint32_t traffic_class = 0;   // DSCP << 2, as on the wire; 0: the system's default
+  std::int32_t inline_bytes = -1;    // asked for; -1: what each connection asks for
+  std::uint32_t send_depth = 0;      // at least so deep; 0: what each connection asks for
+  std::uint32_t receive_depth = 0;   // likewise
+};
+
+struct DeviceOptions {
+  std::string provider = "shm";
+  // "" for the first usable. verbs: a device's name ("mlx5_0") or an address of its interface
+  // ("10.0.0.1").
+  std::string device;
+  VerbsOptions verbs;
+};
+
 struct DeviceInfo {
   std::string provider;  // "shm", "verbs", "ofi": the label of every figure
   std::string name;      // "shm0", "mlx5_0", "rxe0"
+  // What is in effect, for the log: "port 1 active, RoCE v2, MTU 1024, timeout 12 ..."
+  std::string attributes;
   std::uint32_t inline_bytes_max = 0;
   std::uint32_t queue_depth_max = 0;
   // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
@@ -324,7 +371,9 @@ class Device {
   virtual Connected connect(CompletionQueue& queue, const ConnectParameters& parameters) = 0;
 };
 
-// provider: "shm" (more to come); device: "" for the first usable. Throws SetupError{kNoDevice}.
+// Throws SetupError (kNoDevice, kPermission, kLimit).
+std::unique_ptr<Device> open_device(const DeviceOptions& options);
+// With everything else at its default.
 std::unique_ptr<Device> open_device(const std::string& provider, const std::string& device);
 
 std::string_view to_string(CompletionStatus status) noexcept;

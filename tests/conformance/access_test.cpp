@@ -1,5 +1,7 @@
 // Rights and bounds: what a peer may not do fails, and ends the queue pair on both sides.
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include "tests/conformance/provider_fixture.hpp"
 
@@ -86,6 +88,51 @@ TEST_P(Fabric, AllowsExactlyWhatWasGranted) {
             std::to_string(local_sum(mine_.memory().data(), 64)));
   post(mine_.request(Opcode::kWrite, 4, 0, 8, kFull, kMainBytes - 8, kSignaled));
   expect_done(4);
+}
+
+TEST_P(Fabric, ARevokedRegionEndsInARemoteAccessErrorAndChangesNoByte) {
+  connect();
+  const auto write = [&](std::uint64_t wr_id) {
+    return mine_.request(Opcode::kWrite, wr_id, 0, 8, kFull, 0, kSignaled);
+  };
+  post(write(1));
+  expect_done(1);
+  // Taken back one region; the others stay.
+  EXPECT_EQ(peer_.ask("revoke write-only"), "1");
+  EXPECT_EQ(peer_.ask("revoke write-only"), "0");
+  post(write(2));
+  expect_done(2);
+  EXPECT_EQ(peer_.ask("revoke main"), "2");  // both grants of it
+  peer_.ask("fill main 0 64 5");
+  fill_pattern(0, 8, 3);
+  // shm learns of it within about a millisecond: until then the key still works.
+  Completion completion;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  do {
+    peer_.ask("fill main 0 64 5");
+    post(write(3));
+    completion = one();
+  } while (completion.status == CompletionStatus::kSuccess &&
+           std::chrono::steady_clock::now() < limit);
+  EXPECT_EQ(to_string(completion.status), to_string(CompletionStatus::kRemoteAccess));
+  EXPECT_TRUE(becomes_error());
+  EXPECT_EQ(peer_.ask("word 0"), std::to_string(0x0505050505050505u));
+}
+
+TEST_P(Fabric, RevokesForOneConnectionOnly) {
+  peer_.ask("listen " + address_);
+  for (int i = 0; i < 2; ++i) {
+    peer_.tell("accept");
+    mine_.connect(address_, {}, "hello");
+    peer_.answer();
+  }
+  EXPECT_EQ(peer_.ask("revoke main"), "2");  // of the connection accepted last
+  mine_.use(0);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    post(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
+    expect_done(i);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST_P(Fabric, FailsARequestWhoseLocalBytesAreNotItsOwn) {

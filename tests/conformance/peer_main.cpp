@@ -184,6 +184,13 @@ class Peer {
     return "ok";
   }
 
+  std::string revoke(std::istringstream& words) {
+    std::string name;
+    words >> name;
+    const MemoryRegion& region = name == "write-only" ? endpoint_.write_only() : endpoint_.memory();
+    return "ok " + std::to_string(endpoint_.queue_pair().revoke(region));
+  }
+
   std::string disconnect(std::istringstream&) {
     endpoint_.queue_pair().disconnect();
     return "ok";
@@ -334,6 +341,7 @@ class Peer {
       {"word", &Peer::word},
       {"state", &Peer::state},
       {"use", &Peer::use},
+      {"revoke", &Peer::revoke},
       {"disconnect", &Peer::disconnect},
       {"destroy", &Peer::destroy},
       {"add", &Peer::add},

@@ -27,7 +27,7 @@ struct PublisherOptions {
   std::uint32_t depth_max = 1u << 16;    // slots; a subscriber asking for more is refused
   std::uint32_t images_per_flush = 256;  // bound of one flush(), and of one newcomer's first fill
   std::uint32_t send_depth = 256;        // of each queue pair
-  std::uint32_t peer_timeout_ms = 50;    // see rdma::QueuePairOptions
+  std::uint32_t peer_timeout_ms = 0;     // 0: the device's; see rdma::QueuePairOptions
 };
 
 // One writer, the datapath; any thread reads.

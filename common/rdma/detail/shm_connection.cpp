@@ -60,7 +60,8 @@ std::string Connection::error_text() const {
     case FailureCause::kPeerDied:
       return "peer " + peer_.text() + " ended";
     case FailureCause::kPeerFailed:
-      return "peer " + peer_.text() + ": " + describe(static_cast<FailureCause>(failure >> 8));
+      return "peer " + peer_.text() + ": " +
+             describe(static_cast<FailureCause>((failure >> 8) & 0xff));
     case FailureCause::kDisconnected:
       return "disconnected by this side";
     default:
@@ -70,11 +71,13 @@ std::string Connection::error_text() const {
 }
 
 void Connection::fail(FailureCause cause, FailureCause peer_cause) noexcept {
-  std::uint32_t none = 0;
   const std::uint32_t value =
       static_cast<std::uint32_t>(cause) | (static_cast<std::uint32_t>(peer_cause) << 8);
+  std::uint32_t seen = failure_.load(std::memory_order_acquire);
   // Release: pairs with failed(); the success of the exchange makes one caller the reporter.
-  if (!failure_.compare_exchange_strong(none, value, std::memory_order_acq_rel)) return;
+  do {
+    if ((seen & kFailureMask) != 0) return;
+  } while (!failure_.compare_exchange_weak(seen, seen | value, std::memory_order_acq_rel));
   if (cause != FailureCause::kPeerDied) {
     SetupHeader notice;
     notice.type = SetupType::kNotice;
@@ -86,15 +89,34 @@ void Connection::fail(FailureCause cause, FailureCause peer_cause) noexcept {
   if (wake_ != nullptr) wake_->signal();
 }
 
+void Connection::revoke(std::uint32_t region_index) noexcept {
+  SetupHeader notice;
+  notice.type = SetupType::kRevoke;
+  notice.reason = region_index;
+  const ssize_t sent = ::send(socket_.get(), &notice, sizeof(notice), MSG_DONTWAIT | MSG_NOSIGNAL);
+  // A peer that cannot be told must not go on: without the connection it has no key either.
+  if (sent != sizeof(notice)) fail(FailureCause::kDisconnected);
+}
+
+// False: the peer broke the protocol.
+bool Connection::take_message(const SetupMessage& message) noexcept {
+  const std::uint32_t reason = message.header.reason;
+  if (message.header.type == SetupType::kNotice) {
+    fail(FailureCause::kPeerFailed, static_cast<FailureCause>(reason & 0xff));
+    return true;
+  }
+  if (message.header.type != SetupType::kRevoke || reason >= kGrantsMax) return false;
+  // Relaxed: see take_revoked().
+  failure_.fetch_or(1u << (kRevokedShift + reason), std::memory_order_relaxed);
+  return true;
+}
+
 bool Connection::on_readable() noexcept {
   try {
     while (std::optional<SetupMessage> message = receive_setup(socket_)) {
-      if (message->header.type != SetupType::kNotice) {
-        fail(FailureCause::kPeerProtocol);
-        return false;
-      }
-      const std::uint32_t reason = message->header.reason & 0xff;
-      fail(FailureCause::kPeerFailed, static_cast<FailureCause>(reason));
+      if (take_message(*message)) continue;
+      fail(FailureCause::kPeerProtocol);
+      return false;
     }
     return !failed();
   } catch (const SetupError& error) {

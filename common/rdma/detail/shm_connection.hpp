@@ -51,8 +51,17 @@ class Connection {
   // Any thread. One load of a line that changes once in a connection's life.
   bool failed() const noexcept {
     // Pairs with the release in fail(): what the peer sent before it went is seen first.
-    return failure_.load(std::memory_order_acquire) != 0;
+    return (failure_.load(std::memory_order_acquire) & 0xff) != 0;
   }
+  // The same, or the peer took regions back: one look for both before a request is executed.
+  bool disturbed() const noexcept { return failure_.load(std::memory_order_acquire) != 0; }
+  // The regions that the peer took back since the last call, a bit for each index.
+  std::uint32_t take_revoked() noexcept {
+    // Relaxed: the bits are the message, nothing else is read because of them.
+    return failure_.fetch_and(kFailureMask, std::memory_order_relaxed) >> kRevokedShift;
+  }
+  // Control thread: tells the peer that the region is no longer its own.
+  void revoke(std::uint32_t region_index) noexcept;
   FailureCause cause() const noexcept {
     return static_cast<FailureCause>(failure_.load(std::memory_order_acquire) & 0xff);
   }
@@ -68,9 +77,16 @@ class Connection {
   const PeerIdentity& peer() const noexcept { return peer_; }
 
  private:
-  void fail(FailureCause cause, FailureCause peer_cause) noexcept;
+  static constexpr unsigned kRevokedShift = 16;  // kGrantsMax bits above the causes
+  static constexpr std::uint32_t kFailureMask = (1u << kRevokedShift) - 1;
+  static_assert(kGrantsMax <= 32 - kRevokedShift);
 
-  std::atomic<std::uint32_t> failure_{0};  // cause | the peer's own cause << 8
+  void fail(FailureCause cause, FailureCause peer_cause) noexcept;
+  bool take_message(const SetupMessage& message) noexcept;
+
+  // cause | the peer's own cause << 8 | regions that the peer took back << 16. One word, so that
+  // posting looks at one.
+  std::atomic<std::uint32_t> failure_{0};
   UniqueFd socket_;
   PeerIdentity peer_;
   std::shared_ptr<Wake> wake_;  // null: nobody parks

@@ -34,7 +34,8 @@ ShmRegion::~ShmRegion() { core_->regions.remove(lkey_); }
 
 ShmDevice::ShmDevice() : core_(std::make_shared<DeviceCore>()) {
   core_->barriers = Barriers::register_process();
-  core_->info = {"shm", "shm0", kInlineBytesMax, kQueueDepthMax, kMessageBytesMax};
+  core_->info = {"shm",           "shm0",         "shared memory of this host",
+                 kInlineBytesMax, kQueueDepthMax, kMessageBytesMax};
   clock::tsc_hz();  // measured now: the first use must not fall into a connection's set-up
 }
 

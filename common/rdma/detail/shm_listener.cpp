@@ -28,6 +28,7 @@ class ShmConnectionRequest final : public ConnectionRequest {
 
   std::span<const std::byte> hello() const noexcept override { return hello_.body; }
   std::string peer() const override { return peer_.text(); }
+  std::string peer_role() const override { return {}; }
 
   std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
                                     std::span<const std::byte> answer,
@@ -111,7 +112,7 @@ GrantedRegions grant_regions(const ShmQueuePair& queue_pair, int wake_descriptor
   return granted;
 }
 
-void send_half(const UniqueFd& socket, SetupType type, const ShmQueuePair& queue_pair,
+void send_half(const UniqueFd& socket, SetupType type, ShmQueuePair& queue_pair,
                int wake_descriptor, std::span<const Grant> grants,
                std::span<const std::byte> body) {
   const GrantedRegions granted = grant_regions(queue_pair, wake_descriptor, grants);
@@ -120,6 +121,7 @@ void send_half(const UniqueFd& socket, SetupType type, const ShmQueuePair& queue
   header.flags = queue_pair.setup_flags();
   header.wire_slots = queue_pair.wire_layout().slots;
   header.message_bytes_max = queue_pair.wire_layout().message_bytes_max;
+  queue_pair.remember_grants(grants);
   send_setup(socket, header, granted.regions, body, granted.descriptors);
 }
 

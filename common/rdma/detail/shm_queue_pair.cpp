@@ -135,6 +135,22 @@ QueuePairCounters ShmQueuePair::counters() const noexcept {
   return {executed_.get(), receiver_.received(), rnr_waits_.get(), refused_.get(), wakeups_.get()};
 }
 
+void ShmQueuePair::remember_grants(std::span<const Grant> grants) {
+  granted_.clear();
+  for (const Grant& grant : grants) granted_.push_back(grant.region);
+}
+
+std::size_t ShmQueuePair::revoke(const MemoryRegion& region) noexcept {
+  std::size_t count = 0;
+  for (std::size_t index = 0; index < granted_.size(); ++index) {
+    if (granted_[index] != &region) continue;
+    granted_[index] = nullptr;
+    connection_->revoke(static_cast<std::uint32_t>(index));
+    ++count;
+  }
+  return count;
+}
+
 std::uint64_t ShmQueuePair::room_taken() const noexcept {
   const std::uint64_t receives = adopted_ ? receiver_.posted() - receiver_.received() : 0;
   return (done_tail_ - done_head_) + waiting_count_ + receives;

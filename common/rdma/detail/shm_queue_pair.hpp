@@ -49,6 +49,7 @@ class ShmQueuePair final : public QueuePair {
   void disconnect() noexcept override;
   std::span<const RemoteRegion> remote_regions() const noexcept override { return regions_; }
   QueuePairCounters counters() const noexcept override;
+  std::size_t revoke(const MemoryRegion& region) noexcept override;
 
   // For the completion queue. Polling thread.
   std::size_t poll(std::span<Completion> out) noexcept;
@@ -56,6 +57,9 @@ class ShmQueuePair final : public QueuePair {
   bool has_waiting_sends() const noexcept { return waiting_count_ != 0; }
   // For the destroyer, once no poll sees this queue pair any more.
   std::uint64_t room_taken() const noexcept;
+
+  // Control thread, during set-up: what the peer got, in the order of its indices.
+  void remember_grants(std::span<const Grant> grants);
 
   const UniqueFd& wire_descriptor() const noexcept { return wire_memory_.fd; }
   const WireLayout& wire_layout() const noexcept { return layout_; }
@@ -103,6 +107,7 @@ class ShmQueuePair final : public QueuePair {
   const std::byte* source_of(const WorkRequest& request) const noexcept;
   std::byte* target_of(const WorkRequest& request, AccessFlags needed) const noexcept;
   PostStatus post_one(const WorkRequest& request) noexcept;
+  bool still_ready() noexcept;
   Step execute(const WorkRequest& request) noexcept;
   Step execute_waiting(const WorkRequest& request) noexcept;
   Step write(const WorkRequest& request, const std::byte* source) noexcept;
@@ -180,6 +185,7 @@ class ShmQueuePair final : public QueuePair {
   UniqueFd peer_wake_;
   std::vector<Mapping> mappings_;
   std::vector<RemoteRegion> regions_;
+  std::vector<const MemoryRegion*> granted_;  // to the peer, by index; null once taken back
 };
 
 }  // namespace tickpath::rdma::detail

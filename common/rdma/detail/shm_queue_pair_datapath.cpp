@@ -1,6 +1,7 @@
 // The hot path of the shm provider: post and poll. No allocation, no lock; the only system call is
 // the one that wakes a parked peer.
 #include <atomic>
+#include <bit>
 
 #include <unistd.h>
 
@@ -12,8 +13,16 @@ namespace tickpath::rdma::detail {
 
 // ------------------------------------------------------------------------------------ posting
 
+// After a disturbance: forgets the keys that the peer took back. False: the queue pair failed.
+bool ShmQueuePair::still_ready() noexcept {
+  for (std::uint32_t revoked = connection_->take_revoked(); revoked != 0; revoked &= revoked - 1) {
+    targets_[static_cast<std::size_t>(std::countr_zero(revoked))] = Target{};
+  }
+  return !connection_->failed();
+}
+
 inline PostStatus ShmQueuePair::post_one(const WorkRequest& request) noexcept {
-  if (connection_->failed()) [[unlikely]]
+  if (connection_->disturbed() && !still_ready()) [[unlikely]]
     return PostStatus::kNotReady;
   // Only a request that will complete takes room in the completion queue.
   const bool signaled = (request.flags & kSignaled) != 0;

@@ -91,6 +91,7 @@ bool ShmQueuePair::rnr_expired() noexcept {
 }
 
 void ShmQueuePair::advance() noexcept {
+  if (connection_->disturbed() && !still_ready()) return;
   while (waiting_count_ != 0) {
     const Step step = execute_waiting(waiting_[executed_.get() & send_mask_]);
     if (step == Step::kNoReceive) {

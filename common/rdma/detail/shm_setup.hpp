@@ -5,6 +5,7 @@
 //                                  <-    kAccept answer, wire, wake-up, regions   (or kReject text)
 //   kConfirm wire, wake-up, regions ->   both ready
 //   kNotice reason                 <->   the sender's queue pair went to error
+//   kRevoke region index           <->   the sender takes one of its regions back
 //   end of file without a notice         the process is gone
 #pragma once
 
@@ -25,7 +26,7 @@ namespace tickpath::rdma::detail {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-enum class SetupType : std::uint8_t { kHello = 1, kAccept, kReject, kConfirm, kNotice };
+enum class SetupType : std::uint8_t { kHello = 1, kAccept, kReject, kConfirm, kNotice, kRevoke };
 
 enum SetupFlags : std::uint8_t {
   kHasBarrier = 1u << 0,  // this process takes part in membarrier(GLOBAL_EXPEDITED)
@@ -33,7 +34,7 @@ enum SetupFlags : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kSetupMagic = 0x48535054;  // "TPSH" in memory
-inline constexpr std::uint16_t kSetupVersion = 1;
+inline constexpr std::uint16_t kSetupVersion = 2;
 
 // Both directions, little-endian, 32 bytes, then grants * RemoteRegion, then the body.
 //   0 magic | 4 version | 6 type | 7 flags | 8 grants | 12 body_bytes | 16 wire_slots |
@@ -47,7 +48,7 @@ struct SetupHeader {
   std::uint32_t body_bytes = 0;
   std::uint32_t wire_slots = 0;
   std::uint32_t message_bytes_max = 0;
-  std::uint32_t reason = 0;  // kNotice: FailureCause
+  std::uint32_t reason = 0;  // kNotice: FailureCause; kRevoke: index of the region
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(SetupHeader) == 32 && offsetof(SetupHeader, reason) == 24);

@@ -58,6 +58,9 @@ class FaultPair final : public rdma::QueuePair {
     return inner_->remote_regions();
   }
   rdma::QueuePairCounters counters() const noexcept override { return inner_->counters(); }
+  std::size_t revoke(const rdma::MemoryRegion& region) noexcept override {
+    return inner_->revoke(region);
+  }
 
  private:
   std::unique_ptr<rdma::QueuePair> inner_;
@@ -96,6 +99,7 @@ class FaultRequest final : public rdma::ConnectionRequest {
 
   std::span<const std::byte> hello() const noexcept override { return inner_->hello(); }
   std::string peer() const override { return inner_->peer(); }
+  std::string peer_role() const override { return inner_->peer_role(); }
   std::unique_ptr<rdma::QueuePair> accept(
       rdma::CompletionQueue& queue, const rdma::QueuePairOptions& options,
       std::span<const std::byte> answer, std::span<const rdma::Grant> grants,
