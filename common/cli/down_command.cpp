@@ -1,9 +1,11 @@
 #include "common/cli/down_command.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -17,6 +19,7 @@ namespace {
 
 struct DownArguments {
   std::string run_dir = "run";
+  std::vector<std::string> only;
   double timeout_s = 20;
   bool kill = false;
 };
@@ -38,8 +41,23 @@ void halt_replay(const std::string& run_dir, const RunningProgram& sim) {
   }
 }
 
+// Those that are asked for, in stop order; Error for one that does not run.
+std::vector<RunningProgram> chosen(const DownArguments& arguments) {
+  std::vector<RunningProgram> programs = running_programs(arguments.run_dir);
+  if (arguments.only.empty()) return programs;
+  for (const std::string& name : arguments.only)
+    if (std::none_of(programs.begin(), programs.end(),
+                     [&](const RunningProgram& each) { return each.name == name; }))
+      throw Error("'" + name + "' does not run in '" + arguments.run_dir + "'");
+  std::erase_if(programs, [&](const RunningProgram& each) {
+    return std::find(arguments.only.begin(), arguments.only.end(), each.name) ==
+           arguments.only.end();
+  });
+  return programs;
+}
+
 void run_down(const DownArguments& arguments) {
-  const auto programs = running_programs(arguments.run_dir);
+  const auto programs = chosen(arguments);
   if (programs.empty()) {
     std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
     return;
@@ -73,6 +91,7 @@ void add_down_command(CLI::App& app) {
   auto* command = app.add_subcommand("down", "Stop the programs of a run directory, in order");
   auto arguments = std::make_shared<DownArguments>();
   command->add_option("--run-dir", arguments->run_dir, "Where they run")->capture_default_str();
+  command->add_option("--only", arguments->only, "Only these; by instance name");
   command->add_option("--timeout", arguments->timeout_s, "Seconds for each program")
       ->capture_default_str();
   command->add_flag("--kill", arguments->kill, "Kill what does not stop in time");

@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/cli/books_command.hpp"
 #include "common/cli/convert_command.hpp"
 #include "common/cli/down_command.hpp"
 #include "common/cli/generate_command.hpp"
 #include "common/cli/kill_command.hpp"
 #include "common/cli/lat_command.hpp"
+#include "common/cli/replay_command.hpp"
 #include "common/cli/status_command.hpp"
 #include "common/cli/trace_command.hpp"
 #include "common/cli/up_command.hpp"
@@ -22,7 +24,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
   cli::add_up_command(app);
   cli::add_down_command(app);
+  cli::add_replay_command(app);
   cli::add_status_command(app);
+  cli::add_books_command(app);
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
   cli::add_lat_command(app);

@@ -69,12 +69,16 @@ void wait_for_something(const Pipeline& pipeline, const Signals& signals, int ti
 
 // True: go on. Tells what ended.
 bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failure) {
+  // Where the rest of the pipeline is on another host, somebody stops it program after program
+  // across the hosts (tickpath down --only): what is left here goes on.
+  const bool partial = !pipeline.options().only.empty();
   bool go_on = true;
   for (const Pipeline::Ended& ended : pipeline.newly_ended()) {
     view.finish();
     std::fprintf(stderr, "%s\n", ended.text.c_str());
     // One that ended in order was asked to, by somebody else: that is the end of the run. Without
     // sim there is nothing to go on for.
+    if (partial && !ended.failed) continue;
     if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
   }
   return go_on && pipeline.any_runs();
@@ -83,8 +87,10 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
 // Watches until something ends the run.
 void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
   ReplayView view;
-  bool replaying = !arguments.no_replay && pipeline.begin_replay();
-  if (!replaying) std::fprintf(stderr, "up; Ctrl-C stops everything in order\n");
+  // With --no-replay somebody else begins it (tickpath replay); it is watched all the same.
+  const bool began = !arguments.no_replay && pipeline.begin_replay();
+  bool replaying = pipeline.has_sim();
+  if (!began) std::fprintf(stderr, "up; Ctrl-C stops everything in order\n");
   // Ten pictures a second on a terminal; an end is noticed at once.
   constexpr int kLookMs = 100;
   for (;;) {
@@ -98,8 +104,8 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
     if (!replaying) continue;
     const control::Json replay = pipeline.replay();
     if (!replay.is_object()) continue;
-    view.show(replay);
     const std::string state = replay.value("state", "");
+    if (state != "waiting") view.show(replay);
     if (state != "ended" && state != "halted") continue;
     view.finish();
     std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, false).c_str());
@@ -115,10 +121,16 @@ void check_books(const Pipeline& pipeline) {
   const Conservation conservation =
       check_conservation(read_summaries(run_dir, pipeline.names()), pipeline.names());
   std::fputs(to_text(conservation).c_str(), stdout);
+  // A part of a pipeline may have nothing to hold against anything.
+  const bool partial = !pipeline.options().only.empty();
+  if (partial)
+    std::printf("  these programs only; all together: tickpath books RUN_DIR RUN_DIR ...\n");
   std::fflush(stdout);
   std::string problems;
   for (const std::string& problem : pipeline.problems()) problems += "\n  " + problem;
-  if (!conservation.holds()) problems += "\n  conservation is broken";
+  const bool nothing_to_check = conservation.lines.empty() && conservation.missing.empty();
+  if (!conservation.holds() && !(partial && nothing_to_check))
+    problems += "\n  conservation is broken";
   if (!problems.empty()) throw Error("the run failed:" + problems);
 }
 
@@ -163,9 +175,12 @@ void add_up_command(CLI::App& app) {
                    "key=value for all, mdh:key=value for one program; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--only", options.only, "Start only these (by file name without .toml)");
+  command->add_option("--only", options.only,
+                      "Start only these (by file name without .toml); the others run\n"
+                      "on other hosts. One that is stopped in order does not end the rest then");
   command->add_flag("--until-end", arguments->until_end, "Stop everything when the replay ends");
-  command->add_flag("--no-replay", arguments->no_replay, "Do not start sim's replay");
+  command->add_flag("--no-replay", arguments->no_replay,
+                    "Do not start sim's replay: tickpath replay does");
   command
       ->add_option("--on-failure", arguments->on_failure,
                    "What the rest does when a program dies: stop, or continue")

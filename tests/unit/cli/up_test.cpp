@@ -207,6 +207,53 @@ TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
   EXPECT_THAT(tickpath({"down"}).output, HasSubstr("nothing runs in 'run'"));
 }
 
+// Two hosts, played by two run directories: what `tickpath up` does on each, from start to books.
+TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
+  const auto here = [&](const std::string& run_dir, std::vector<std::string> programs) {
+    std::vector<std::string> arguments{"--run-dir", run_dir, "--no-replay", "--only"};
+    arguments.insert(arguments.end(), programs.begin(), programs.end());
+    return command(arguments);
+  };
+  std::vector<std::string> market = here("run1", {"sim", "mdh", "strategy"});
+  std::erase(market, "--until-end");
+  std::vector<std::string> orders = here("run2", {"oeg", "risk"});
+  Process first(market, folder_.path());
+  Process second(orders, folder_.path());
+  ASSERT_TRUE(first.wait_for_output("up; Ctrl-C", 30s)) << first.output();
+  ASSERT_TRUE(second.wait_for_output("up; Ctrl-C", 30s)) << second.output();
+
+  const Finished replay = tickpath({"replay", "--run-dir", "run1"});
+  EXPECT_EQ(replay.exit_code, 0) << replay.output;
+  EXPECT_THAT(replay.output, HasSubstr("replay ended"));
+  EXPECT_EQ(tickpath({"down", "--run-dir", "run1", "--only", "strategy"}).exit_code, 0);
+  EXPECT_EQ(tickpath({"down", "--run-dir", "run2"}).exit_code, 0);
+  EXPECT_EQ(second.wait().exit_code, 0) << second.output();
+  const auto json =
+      nlohmann::json::parse(tickpath({"status", "--run-dir", "run1", "--json"}).output);
+  EXPECT_EQ(json.size(), 2u) << "the orderly end of the strategy ended others of its host";
+  EXPECT_EQ(tickpath({"down", "--run-dir", "run1"}).exit_code, 0);
+  EXPECT_EQ(first.wait().exit_code, 0) << first.output();
+
+  const Finished books = tickpath({"books", "run1", "run2"});
+  EXPECT_EQ(books.exit_code, 0) << books.output;
+  EXPECT_THAT(books.output, HasSubstr("everything is accounted for"));
+  const Finished half = tickpath({"books", "run1"});
+  EXPECT_EQ(half.exit_code, 1);
+  EXPECT_THAT(half.output, HasSubstr("MISSING oeg"));
+  EXPECT_EQ(tickpath({"books", "run1", "run1"}).exit_code, 1);
+  EXPECT_EQ(tickpath({"books", "run3"}).exit_code, 1);
+}
+
+TEST_F(Up, DownOfAProgramThatDoesNotRunIsRefused) {
+  configure("sim", "replay = 60000");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", 30s)) << process.output();
+  const Finished down = tickpath({"down", "--only", "sim-2"});
+  EXPECT_EQ(down.exit_code, 1);
+  EXPECT_THAT(down.output, HasSubstr("'sim-2' does not run in 'run'"));
+  EXPECT_EQ(tickpath({"down"}).exit_code, 0);
+}
+
 TEST_F(Up, LeavesNothingOfAnEarlierRun) {
   std::filesystem::create_directory(folder_ / "run");
   write_file(folder_ / "run/other.trace", "old");
