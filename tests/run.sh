@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test: release, AddressSanitizer with
-# UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers.
+# Installs what is missing, builds, and runs every test: release, real verbs in guests
+# (tests/soft_roce), AddressSanitizer with UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers.
 #   tests/run.sh            everything
-#   tests/run.sh release    one stage: release | asan | tsan | fuzz
+#   tests/run.sh release    one stage: release | soft_roce | asan | tsan | fuzz
 # TICKPATH_FUZZ_SECONDS (default 15) is the time each fuzzer gets.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(release asan tsan fuzz)
+[ ${#stages[@]} -gt 0 ] || stages=(release soft_roce asan tsan fuzz)
 fuzz_seconds=${TICKPATH_FUZZ_SECONDS:-15}
 logs=build/logs
 mkdir -p "$logs"
@@ -64,6 +64,28 @@ fuzz() {
   done
 }
 
+# Real verbs: a machine that can have no guest skips with the reason.
+soft_roce() {
+  local log="$logs/soft_roce.log" status=0
+  say "release build"
+  build release
+  say "real verbs, on Soft-RoCE in guests"
+  tests/soft_roce/run.sh all 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  if [ "$status" -eq 77 ]; then
+    skipped=$((skipped + 1))
+    return
+  fi
+  local counts
+  counts=$(sed -nE 's/^soft_roce: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped.*/\1 \2 \3/p' "$log")
+  [ -n "$counts" ] || { failed=$((failed + 1)); failures+=("soft_roce did not finish, see $log"); return; }
+  local good bad left
+  read -r good bad left <<<"$counts"
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  skipped=$((skipped + left))
+  [ "$bad" -eq 0 ] || failures+=("soft_roce: $bad tests, see $log")
+}
+
 say "packages"
 tests/support/install.sh
 for stage in "${stages[@]}"; do
@@ -75,6 +97,7 @@ for stage in "${stages[@]}"; do
       say "release tests"
       suite release
       ;;
+    soft_roce) soft_roce ;;
     asan | tsan)
       say "$stage build"
       build "$stage"
@@ -83,7 +106,7 @@ for stage in "${stages[@]}"; do
       ;;
     fuzz) fuzz ;;
     *)
-      echo "unknown stage $stage: release, asan, tsan or fuzz" >&2
+      echo "unknown stage $stage: release, soft_roce, asan, tsan or fuzz" >&2
       exit 2
       ;;
   esac

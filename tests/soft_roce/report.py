@@ -1,0 +1,89 @@
+"""What the sets share: where binaries and results are, and the record of what passed."""
+import contextlib
+import os
+import pathlib
+import signal
+import time
+
+from machine import RigError, TREE
+
+
+class Failed(Exception):
+    """A test did not pass; its text says what was wrong."""
+
+
+class Run:
+    """One run of the rig. `results`: logs and what the guests brought back."""
+
+    def __init__(self, results, build, image):
+        self.results, self.build, self.image = pathlib.Path(results), pathlib.Path(build), image
+        self.bin = self.build / "bin"
+        self.tests = self.build / "tests"
+        self.passed, self.failures, self.skipped = 0, [], []
+
+    def folder(self, name):
+        path = self.results / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def environment(self):
+        """What ctest gives a test."""
+        env = {"TICKPATH_BIN": str(self.bin), "TICKPATH_SOURCE": str(TREE)}
+        if data := os.environ.get("TICKPATH_DATA"):
+            env["TICKPATH_DATA"] = data
+        return env
+
+    @contextlib.contextmanager
+    def step(self, name):
+        """One test: counted, timed, its failure kept; the next one goes on."""
+        began = time.monotonic()
+        try:
+            yield
+        except (Failed, RigError) as error:
+            if "time limit" in str(error):
+                raise
+            self.failures.append(name)
+            print(f"FAILED  {name} ({time.monotonic() - began:.0f} s)\n        " + str(error).replace("\n", "\n        "),
+                  flush=True)
+        else:
+            self.passed += 1
+            print(f"ok      {name} ({time.monotonic() - began:.0f} s)", flush=True)
+
+    def skip(self, name, reason):
+        self.skipped.append(name)
+        print(f"skipped {name}: {reason}", flush=True)
+
+    def finish(self):
+        for name in self.failures:
+            print(f"FAILED {name}")
+        print(f"soft_roce: {self.passed} passed, {len(self.failures)} failed, {len(self.skipped)} skipped; "
+              f"logs in {self.results}", flush=True)
+        return 1 if self.failures else 0
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def eventually(done, limit, text, every=0.5):
+    """Asks `done` until it is true; Failed with `text` after `limit` seconds."""
+    end = time.monotonic() + limit
+    while not (answer := done()):
+        if time.monotonic() > end:
+            raise Failed(f"{text} (waited {limit} s)")
+        time.sleep(every)
+    return answer
+
+
+@contextlib.contextmanager
+def running(guest, command, says=None, limit=60, **more):
+    """A command in the background for as long as the block runs; begins when it has said `says`."""
+    job = guest.start(command, **more)
+    try:
+        if says:
+            job.wait_for(says, limit)
+        yield job
+    finally:
+        if job.status is None and not guest.lost:
+            job.signal(signal.SIGKILL)

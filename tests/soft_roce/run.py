@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Tests over real verbs, in guests with a RoCE device (rxe)."""
+import argparse
+import pathlib
+import shutil
+import sys
+import time
+
+import machine
+from check_set import check
+from report import Run
+
+SETS = {each.__name__: each for each in (check,)}
+
+
+def arguments():
+    sets = "\n".join(f"  {name:<12} {function.__doc__}" for name, function in SETS.items())
+    parser = argparse.ArgumentParser(prog="run.sh", description=__doc__, epilog=f"sets:\n{sets}\n  all          all of them",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=int, default=1500, help="seconds until all is ended (default 1500)")
+    parser.add_argument("--build", default=str(machine.TREE / "build/release"), help="where the binaries are")
+    parser.add_argument("--results", help="folder of logs (default: BUILD/soft_roce, emptied first)")
+    parser.add_argument("sets", nargs="+", choices=[*SETS, "all"], metavar="SET")
+    return parser.parse_args()
+
+
+def results_folder(options):
+    if options.results:
+        return pathlib.Path(options.results).resolve()
+    folder = pathlib.Path(options.build).resolve() / "soft_roce"
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
+
+
+def main():
+    options = arguments()
+    machine.end_on_signals(options.limit)
+    try:
+        run = Run(results_folder(options), pathlib.Path(options.build).resolve(), machine.prepare())
+        for name in SETS if "all" in options.sets else options.sets:
+            print(f"-- {name}: {SETS[name].__doc__} ({time.strftime('%T')})", flush=True)
+            SETS[name](run)
+    except machine.NotPossible as error:
+        print(f"soft_roce: {error}", file=sys.stderr)
+        return machine.NOT_POSSIBLE
+    except machine.RigError as error:
+        print(f"soft_roce: {error}", file=sys.stderr)
+        return 125
+    return run.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
