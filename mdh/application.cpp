@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/itch/codec.hpp"
+#include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
 #include "mdh/notes.hpp"
@@ -63,9 +64,8 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
   channel_ = device.create_channel();
   publisher_ = std::make_unique<BookPublisher>(device, channel_.get(), publisher_options(config));
   directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
-  heartbeat_ = std::make_unique<link::Heartbeat>(device, "mdh.heartbeat");
-  datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, *heartbeat_,
-                                            channel_.get(), runtime.trace(), runtime.hot_log());
+  datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, channel_.get(),
+                                            runtime.trace(), runtime.hot_log());
   listener_ = device.listen(runtime.common().fabric_endpoint);
   register_counters();
   const int granted = datapath_->receiver().receive_buffer_bytes();
@@ -136,7 +136,7 @@ void MdhApplication::accept(rdma::ConnectionRequest& request) {
 void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   std::array<rdma::Grant, 2> extras;
   extras[wire::BookUpdatesGrants::kDirectory] = directory_->grant();
-  extras[wire::BookUpdatesGrants::kHeartbeat] = heartbeat_->grant();
+  extras[wire::BookUpdatesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   const wire::Hello ours = answer();
   publisher_->accept(request, link::bytes_of(ours), extras);
   std::uint32_t newest = 0;  // ids grow: the highest is the one just made
@@ -150,7 +150,7 @@ void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire:
   std::array<rdma::Grant, 3> grants;
   grants[wire::MdhTablesGrants::kDirectory] = directory_->grant();
   grants[wire::MdhTablesGrants::kImages] = publisher_->image_grant();
-  grants[wire::MdhTablesGrants::kHeartbeat] = heartbeat_->grant();
+  grants[wire::MdhTablesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   const wire::Hello ours = answer();
   readers_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(ours), grants));
   log::info("reader of tables: {}, {}", name_of(hello), request.peer());

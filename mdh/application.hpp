@@ -42,7 +42,6 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::unique_ptr<BookPublisher> publisher_;
   std::unique_ptr<DirectoryTable> directory_;
-  std::unique_ptr<link::Heartbeat> heartbeat_;
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;

@@ -27,11 +27,9 @@ net::ReceiverOptions receiver_options(const MdhConfig& config) {
 }  // namespace
 
 MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
-                         DirectoryTable& directory, link::Heartbeat& heartbeat,
-                         rdma::CompletionChannel* channel, trace::TraceWriter& trace,
-                         log::HotLog& log)
+                         DirectoryTable& directory, rdma::CompletionChannel* channel,
+                         trace::TraceWriter& trace, log::HotLog& log)
     : publisher_(publisher),
-      heartbeat_(heartbeat),
       channel_(channel),
       log_(log),
       sink_(publisher, directory),
@@ -52,7 +50,6 @@ bool MdhDatapath::turn() noexcept {
   const bool drained = packets < batch_size_;
   flush_images(drained, now);
   publisher_.turn();
-  heartbeat_.beat();
   feed_.on_time(now);
   // Relaxed: the flag alone matters; what the control thread did before is not read here.
   if (close_requested_.load(std::memory_order_relaxed) && drained) [[unlikely]]

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "common/control/datapath.hpp"
-#include "common/link/heartbeat.hpp"
 #include "common/link/publisher.hpp"
 #include "common/link/remote_table.hpp"
 #include "common/net/multicast.hpp"
@@ -50,8 +49,7 @@ class MdhDatapath final : public control::Datapath {
   // Control thread. Everything given outlives the datapath; channel wakes a parked thread and may
   // be nullptr. Throws Error: the socket, the memory.
   MdhDatapath(const MdhConfig& config, BookPublisher& publisher, DirectoryTable& directory,
-              link::Heartbeat& heartbeat, rdma::CompletionChannel* channel,
-              trace::TraceWriter& trace, log::HotLog& log);
+              rdma::CompletionChannel* channel, trace::TraceWriter& trace, log::HotLog& log);
 
   bool turn() noexcept override;
   bool arm() noexcept override;
@@ -73,7 +71,6 @@ class MdhDatapath final : public control::Datapath {
   void finish() noexcept;
 
   BookPublisher& publisher_;
-  link::Heartbeat& heartbeat_;
   rdma::CompletionChannel* channel_;
   log::HotLog& log_;
   FabricSink sink_;

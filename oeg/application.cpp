@@ -111,7 +111,8 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   if (slot->taken.exchange(true, std::memory_order_relaxed))
     return refuse(request,
                   "strategy id " + std::to_string(hello.instance) + " is connected already");
-  const rdma::Grant grants[] = {datapath_->heartbeat_grant()};
+  datapath_->prepare_watch(gateway.slot_index(*slot));
+  const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
   static_assert(wire::OrdersGrants::kHeartbeat == 0);
   const wire::Hello answer = own_hello(wire::Service::kOrders);
   try {
@@ -130,7 +131,7 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
                   [](const link::SubscriberStatus& status) { return !status.lost; }))
     return refuse(request, "another risk holds the control block");
   const rdma::Grant grants[] = {datapath_->control_grant(), datapath_->positions_grant(),
-                                datapath_->heartbeat_grant()};
+                                runtime_.heartbeat().grant()};
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
                 wire::DropCopyGrants::kHeartbeat == 2);
   const wire::Hello answer = own_hello(wire::Service::kDropCopy);
@@ -143,7 +144,7 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
 }
 
 void OegApplication::accept_tool(rdma::ConnectionRequest& request) {
-  const rdma::Grant grants[] = {datapath_->positions_grant(), datapath_->heartbeat_grant()};
+  const rdma::Grant grants[] = {datapath_->positions_grant(), runtime_.heartbeat().grant()};
   static_assert(wire::OegTablesGrants::kPositions == 0 && wire::OegTablesGrants::kHeartbeat == 1);
   const wire::Hello answer = own_hello(wire::Service::kRemoteTables);
   tools_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(answer), grants));

@@ -75,8 +75,7 @@ config::Schema<OegConfig> oeg_schema() {
   schema.include("", &C::common, control::common_schema());
   add_venue(schema);
   schema.include("mdh", &C::mdh, market::feed_schema());
-  schema.duration("mdh.dead_after", &C::mdh_dead_after_ns, {10'000'000, 600'000'000'000},
-                  "Silence of mdh's heartbeat after which its prices count as stale");
+  schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.integer("mdh.instruments_max", &C::instruments_max, {1, 1 << 16}, "instruments",
                  "At least what mdh has room for");
   schema.integer("strategies.max", &C::strategies_max, {1, 64}, "strategies",

@@ -36,7 +36,7 @@ struct OegConfig {
   bool reset_on_logon = false;
 
   market::FeedConfig mdh{.ring_slots = 1u << 15};
-  std::int64_t mdh_dead_after_ns = 1'000'000'000;
+  market::HeartbeatConfig heartbeat;
   std::uint32_t instruments_max = 1u << 14;
 
   std::uint32_t strategies_max = 16;

@@ -51,8 +51,7 @@ market::MarketReaderOptions market_options(const OegConfig& config, bool parks) 
   options.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
   options.ring_depth = config.mdh.ring_slots;
   options.instruments_max = config.instruments_max;
-  options.heartbeat.dead_after_ns = static_cast<std::uint64_t>(config.mdh_dead_after_ns);
-  options.heartbeat.suspect_after_ns = options.heartbeat.dead_after_ns / 4;
+  options.heartbeat = config.heartbeat.options();
   return options;
 }
 
@@ -67,6 +66,7 @@ link::PublisherOptions event_options() {
 OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
                          log::HotLog& hot_log)
     : config_(config),
+      device_(device),
       hot_log_(hot_log),
       channel_(config.common.wait == control::WaitMode::kPark ? device.create_channel() : nullptr),
       journal_(config.journal_file, config.journal_records, config.journal_start),
@@ -77,7 +77,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       events_(device, channel_.get(), event_options()),
       control_(device, "oeg.control"),
       positions_(device, config.positions_max, "oeg.positions"),
-      heartbeat_(device, "oeg.heartbeat") {
+      risk_watch_(device, config.heartbeat.options(), "oeg.risk_heartbeat") {
   recovery_ = recover(gateway_, journal_, session_.next_sender_seq(), session_.next_target_seq());
   if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
@@ -99,11 +99,11 @@ OegDatapath::~OegDatapath() {
 }
 
 bool OegDatapath::turn() noexcept {
-  heartbeat_.beat();
+  const TscTicks now = tsc_now();
+  now_ns_ = converter_.to_ns(now);
   bool worked = strategies_.poll(*this, kRequestsPerTurn) != 0;
   worked |= session_.poll(gateway_);
-  const TscTicks now = tsc_now();
-  worked |= market_.poll(*this, converter_.to_ns(now), kUpdatesPerTurn) != 0;
+  worked |= market_.poll(*this, now_ns_, kUpdatesPerTurn) != 0;
   if (refresh_next_ < instruments_known_.get() && market_.alive().get() != 0) [[unlikely]]
     refresh_quotes();
   worked |= gateway_.turn();
@@ -115,7 +115,9 @@ bool OegDatapath::turn() noexcept {
   int socket = -1;
   if (sockets_.try_pop(socket)) [[unlikely]]
     session_.attach(socket);
+  attach_risk(now_ns_);
   watch_risk(now);
+  watch_strategies(now_ns_);
   if (unclaimed_) [[unlikely]]
     orphan_unclaimed(now);
   if (stop_requested_ns_.load(std::memory_order_relaxed) >= 0) [[unlikely]]
@@ -137,9 +139,14 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
   if (event == link::LinkEvent::kConnected) {
     clients_[slot] = client;
     gateway_.on_strategy_connected(slot);
+    attach_strategy(slot);
     hot_log_.note(Note::kStrategyUp, id);
   } else {
     clients_[slot] = {};
+    if (event == link::LinkEvent::kLost && !silent_[slot]) strategy_losses_.note(now_ns_);
+    silent_[slot] = false;
+    if (strategy_watches_[slot] != nullptr)
+      strategy_watches_[slot]->detach(event == link::LinkEvent::kLost);
     hot_log_.note(event == link::LinkEvent::kClosed ? Note::kStrategyEnded : Note::kStrategyDown,
                   id, gateway_.ledger().open_orders(id));
     gateway_.on_strategy_lost(slot);
@@ -151,6 +158,42 @@ bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexce
 }
 
 void OegDatapath::drop(std::size_t slot) noexcept { strategies_.close(clients_[slot]); }
+
+void OegDatapath::prepare_watch(std::size_t slot) {
+  if (strategy_watches_[slot] != nullptr) return;
+  strategy_watches_[slot] = std::make_unique<link::HeartbeatMonitor>(
+      device_, config_.heartbeat.options(), "oeg.strategy_heartbeat." + std::to_string(slot));
+}
+
+void OegDatapath::attach_strategy(std::size_t slot) noexcept {
+  link::Connection* const connection = strategies_.connection(clients_[slot]);
+  if (connection == nullptr || strategy_watches_[slot] == nullptr) return;
+  const auto extras = connection->extras();
+  if (extras.size() > wire::OegClientGrants::kHeartbeat)
+    strategy_watches_[slot]->attach(*connection, extras[wire::OegClientGrants::kHeartbeat],
+                                    now_ns_);
+}
+
+// A strategy that is stopped without its connection breaking must not leave quotes in the market.
+// Nothing else is taken from it: when it goes on, its reports are waiting for it.
+void OegDatapath::watch_strategies(std::uint64_t now_ns) noexcept {
+  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot) {
+    if (clients_[slot] == link::ClientId{} || strategy_watches_[slot] == nullptr) continue;
+    link::HeartbeatMonitor& watch = *strategy_watches_[slot];
+    const bool silent = watch.evaluate(now_ns) == link::Liveness::kDead;
+    if (silent == silent_[slot]) continue;
+    silent_[slot] = silent;
+    const std::uint8_t id = gateway_.slot(slot).id;
+    if (!silent) {
+      hot_log_.note(Note::kStrategyBack, id);
+      continue;
+    }
+    hot_log_.note(Note::kStrategySilent, id, watch.score().silent_ns() / 1'000'000,
+                  gateway_.ledger().open_orders(id));
+    strategy_losses_.note(now_ns);
+    gateway_.orphan_orders(slot);
+  }
+}
 
 // Orders of the last run whose strategy has not come back in time.
 void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
@@ -223,6 +266,20 @@ void OegDatapath::refresh_quotes() noexcept {
 
 // --------------------------------------------------------------------------------------- risk
 
+void OegDatapath::attach_risk(std::uint64_t now_ns) noexcept {
+  const bool present = events_.subscriber_count() != 0;
+  const auto risk = present ? events_.subscriber(0) : Events::SubscriberConnection{0, nullptr};
+  if (risk.id == risk_id_) return;
+  if (risk_id_ != 0) risk_watch_.detach(true);
+  risk_id_ = risk.id;
+  if (!present) return;
+  const auto extras = risk.connection->extras();
+  if (extras.size() > wire::OegClientGrants::kHeartbeat)
+    risk_watch_.attach(*risk.connection, extras[wire::OegClientGrants::kHeartbeat], now_ns);
+}
+
+// Three signs: a connection, a heartbeat (is the process stopped?), and control blocks that keep
+// coming from the thread that watches the limits.
 void OegDatapath::watch_risk(TscTicks now) noexcept {
   if (control_.read(block_) == link::ReadStatus::kOk) {
     risk_seen_ = now;
@@ -233,13 +290,15 @@ void OegDatapath::watch_risk(TscTicks now) noexcept {
   }
   if (!config_.risk_required) return;
   const bool alive =
-      risk_ever_seen_ &&
+      risk_ever_seen_ && risk_id_ != 0 && risk_watch_.evaluate(now_ns_) != link::Liveness::kDead &&
       (now <= risk_seen_ || converter_.to_ns(now - risk_seen_) <
                                 static_cast<std::uint64_t>(config_.risk_absent_after_ns));
   if (alive == risk_alive_.load(std::memory_order_relaxed)) return;
   risk_alive_.store(alive, std::memory_order_relaxed);
   gateway_.set_risk_alive(alive);
-  if (!alive) hot_log_.note(Note::kRiskAbsent);
+  if (alive) return;
+  risk_losses_.note(now_ns_);
+  hot_log_.note(Note::kRiskAbsent);
 }
 
 // --------------------------------------------------------------------------------------- stop

@@ -32,6 +32,8 @@ enum class Note : std::uint16_t {
   kStrategyUp,
   kStrategyEnded,
   kStrategyDown,
+  kStrategySilent,
+  kStrategyBack,
   kRiskSeen,
   kRiskAbsent,
   kKillSwitch,
@@ -54,6 +56,8 @@ class OegDatapath final : public control::Datapath,
 
   // ---- control thread
   Strategies& strategies() noexcept { return strategies_; }
+  // Before the first connection of a slot is accepted. Throws rdma::SetupError.
+  void prepare_watch(std::size_t slot);
   market::MarketReader& market() noexcept { return market_; }
   Events& events() noexcept { return events_; }
   Gateway& gateway() noexcept { return gateway_; }
@@ -62,7 +66,6 @@ class OegDatapath final : public control::Datapath,
   const RecoveryResult& recovery() const noexcept { return recovery_; }
   rdma::Grant control_grant() const noexcept { return control_.grant(); }
   rdma::Grant positions_grant() const noexcept { return positions_.grant(); }
-  rdma::Grant heartbeat_grant() const noexcept { return heartbeat_.grant(); }
 
   // A connected socket to the venue; false: the last one has not been taken yet (keep it).
   bool give_socket(int socket) noexcept { return sockets_.try_push(socket); }
@@ -77,6 +80,9 @@ class OegDatapath final : public control::Datapath,
     return stage_.load(std::memory_order_relaxed) == Stage::kStopped;
   }
   const char* stage_name() const noexcept;
+  // Strategies that left without a word or show no life though connected; likewise risk.
+  const link::Losses& strategy_losses() const noexcept { return strategy_losses_; }
+  const link::Losses& risk_losses() const noexcept { return risk_losses_; }
   const Counter& instruments_known() const noexcept { return instruments_known_; }
 
   // ---- control::Datapath
@@ -121,6 +127,9 @@ class OegDatapath final : public control::Datapath,
   void release_held_events() noexcept;
   void refresh_quotes() noexcept;
   void watch_risk(TscTicks now) noexcept;
+  void attach_risk(std::uint64_t now_ns) noexcept;
+  void watch_strategies(std::uint64_t now_ns) noexcept;
+  void attach_strategy(std::size_t slot) noexcept;
   void orphan_unclaimed(TscTicks now) noexcept;
   bool advance_stop(TscTicks now) noexcept;
   void set_stage(Stage stage) noexcept { stage_.store(stage, std::memory_order_relaxed); }
@@ -129,6 +138,7 @@ class OegDatapath final : public control::Datapath,
   }
 
   const OegConfig& config_;
+  rdma::Device& device_;
   log::HotLog& hot_log_;
   clock::TickConverter converter_;
   std::unique_ptr<rdma::CompletionChannel> channel_;  // wait = "park" only
@@ -147,10 +157,17 @@ class OegDatapath final : public control::Datapath,
   Events events_;
   link::ControlBlock<wire::ControlBlock> control_;
   link::TableOwner<wire::PositionRow> positions_;
-  link::Heartbeat heartbeat_;
+  // By slot; each made by prepare_watch() before its strategy can connect.
+  std::array<std::unique_ptr<link::HeartbeatMonitor>, 64> strategy_watches_;
+  std::array<bool, 64> silent_{};  // by slot: connected, but shows no life
+  link::HeartbeatMonitor risk_watch_;
+  std::uint32_t risk_id_ = 0;  // the subscriber that risk_watch_ is attached to; 0: none
   SpscRing<int> sockets_{4};
   RecoveryResult recovery_;
 
+  std::uint64_t now_ns_ = 0;  // of this turn
+  link::Losses strategy_losses_;
+  link::Losses risk_losses_;
   wire::ControlBlock block_{};
   TscTicks risk_seen_;
   bool risk_ever_seen_ = false;

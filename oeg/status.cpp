@@ -1,6 +1,7 @@
 // What oeg tells about itself: notes, counters, status, summary.
 #include <nlohmann/json.hpp>
 
+#include "common/control/losses.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/names.hpp"
 #include "oeg/application.hpp"
@@ -46,6 +47,10 @@ void OegApplication::define_notes() {
   notes.define(Note::kStrategyUp, Level::kInfo, "strategy {} is up");
   notes.define(Note::kStrategyEnded, Level::kInfo, "strategy {} has ended, with {} open orders");
   notes.define(Note::kStrategyDown, Level::kWarning, "strategy {} is gone, with {} open orders");
+  notes.define(Note::kStrategySilent, Level::kWarning,
+               "strategy {} is connected but shows no life for {} ms: its {} open orders are "
+               "cancelled");
+  notes.define(Note::kStrategyBack, Level::kInfo, "strategy {} shows life again");
   notes.define(Note::kRiskSeen, Level::kInfo, "risk wrote its limits, generation {}");
   notes.define(Note::kRiskAbsent, Level::kWarning,
                "risk shows no life: new orders are refused, cancels pass");
@@ -81,6 +86,9 @@ void OegApplication::register_counters() {
   counters.add("reports", "impossible", gateway.impossible_reports);
   counters.add("reports", "ignored", gateway.ignored_reports);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
+  control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());
+  control::add_losses(counters, "risk", "risk", datapath_->risk_losses());
+  control::add_losses(counters, "market", "mdh", datapath_->market().losses());
   counters.add("strategies", "dropped", gateway.strategies_dropped);
   counters.add("events", "published", gateway.events);
   counters.add("journal", "records", datapath_->journal().size());

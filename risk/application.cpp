@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/clock/clock.hpp"
+#include "common/control/losses.hpp"
+#include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
 
 namespace tickpath::risk {
@@ -74,6 +76,7 @@ void RiskApplication::make_readers() {
   gateway.ring_slots = config_.gateway_ring_slots;
   gateway.reconcile_interval_ns = static_cast<std::uint64_t>(config_.reconcile_interval_ns);
   gateway.heartbeat = config_.heartbeat.options();
+  gateway.own_heartbeat = runtime_.heartbeat().grant();
   gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
 }
 
@@ -133,6 +136,8 @@ void RiskApplication::register_counters() {
   out.add("feed", "lapped", feed.lapped, Weight::kKey);
   out.add("feed", "resyncs", feed.resyncs);
   out.add("feed", "mdh_alive", market_->alive());
+  control::add_losses(out, "feed", "mdh", market_->losses());
+  control::add_losses(out, "orders", "oeg", gateway_->losses());
   const link::SubscriberCounters& events = gateway_->events();
   out.add("orders", "events_seen", events.seen, Weight::kKey);
   out.add("orders", "events_lapped", events.lapped, Weight::kKey);

@@ -41,7 +41,9 @@ bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
     const wire::Hello hello = hello_of(options_.name);
-    subscriber_.connect(options_.endpoint, link::bytes_of(hello));
+    const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
+    subscriber_.connect(options_.endpoint, link::bytes_of(hello),
+                        std::span(&options_.own_heartbeat, grants));
   });
 }
 
@@ -56,7 +58,7 @@ bool GatewayLink::turn(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   const std::size_t events = subscriber_.poll(*this);
   if (subscriber_.connection() == nullptr) return events != 0;
-  alive_.set(heartbeat_.evaluate(now_ns) != link::Liveness::kDead ? 1 : 0);
+  set_alive(heartbeat_.evaluate(now_ns) != link::Liveness::kDead);
   write_block(now_ns);
   reconcile(now_ns);
   return events != 0;
@@ -76,7 +78,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
     block_.detach();
     positions_.detach();
     heartbeat_.detach(event == link::LinkEvent::kLost);
-    alive_.set(0);
+    set_alive(false);
     reconnect_.mark_down();
     return;
   }
@@ -93,6 +95,12 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   block_.attach(*connection, extras[wire::DropCopyGrants::kControlBlock]);
   positions_.attach(*connection, extras[wire::DropCopyGrants::kPositions]);
   heartbeat_.attach(*connection, extras[wire::DropCopyGrants::kHeartbeat], now_ns_);
+}
+
+void GatewayLink::set_alive(bool alive) noexcept {
+  if (alive == (alive_.get() != 0)) return;
+  alive_.set(alive ? 1 : 0);
+  if (!alive) losses_.note(now_ns_);
 }
 
 // At once when something changed; else as the sign of life that oeg waits for.

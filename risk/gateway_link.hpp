@@ -24,7 +24,8 @@ struct GatewayLinkOptions {
   link::RingMode mode = link::RingMode::kPoll;
   std::uint32_t ring_slots = 1u << 14;
   std::uint64_t reconcile_interval_ns = 500'000'000;
-  link::HeartbeatOptions heartbeat;
+  link::HeartbeatOptions heartbeat;       // of oeg, as judged here
+  rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
 };
 
 class GatewayLink {
@@ -48,6 +49,7 @@ class GatewayLink {
   // ---- any thread
   const link::SubscriberCounters& events() const noexcept { return subscriber_.counters(); }
   const Counter& alive() const noexcept { return alive_; }
+  const link::Losses& losses() const noexcept { return losses_; }  // of oeg
   const Counter& blocks_written() const noexcept { return blocks_written_; }
   const Counter& passes() const noexcept { return passes_; }
 
@@ -57,6 +59,7 @@ class GatewayLink {
   void on_link(link::LinkEvent event) noexcept;
 
  private:
+  void set_alive(bool alive) noexcept;
   void write_block(std::uint64_t now_ns) noexcept;
   void reconcile(std::uint64_t now_ns) noexcept;
 
@@ -66,6 +69,7 @@ class GatewayLink {
   link::ControlBlockWriter<wire::ControlBlock> block_;
   link::RemoteTable<wire::PositionRow> positions_;
   link::HeartbeatMonitor heartbeat_;
+  link::Losses losses_;
   link::Reconnect reconnect_;
 
   std::uint64_t now_ns_ = 0;

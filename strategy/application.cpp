@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/clock/clock.hpp"
+#include "common/control/losses.hpp"
+#include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
 #include "strategy/incarnation.hpp"
 #include "strategy/plugin_file.hpp"
@@ -71,6 +73,7 @@ void StrategyApplication::make_readers() {
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
   orders.heartbeat = config_.heartbeat.options();
+  orders.own_heartbeat = runtime_.heartbeat().grant();
   orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders);
 }
 
@@ -168,6 +171,8 @@ void StrategyApplication::register_counters() {
   out.add("feed", "resyncs", feed.resyncs);
   out.add("feed", "images", feed.images);
   out.add("feed", "mdh_alive", market_->alive());
+  control::add_losses(out, "feed", "mdh", market_->losses());
+  control::add_losses(out, "gateway", "oeg", orders_->losses());
   const EngineCounters& engine = engine_->counters();
   out.add("engine", "updates", engine.updates);
   out.add("engine", "book_changes", engine.book_changes);

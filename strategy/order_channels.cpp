@@ -50,7 +50,9 @@ void OrderChannels::maintain(std::uint64_t now_ns) {
     entry->client.collect();
     entry->reconnect.step(now_ns, [&] {
       const wire::Hello hello = hello_of(options_.name, entry->strategy);
-      entry->client.connect(options_.endpoint, link::bytes_of(hello));
+      const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
+      entry->client.connect(options_.endpoint, link::bytes_of(hello),
+                            std::span(&options_.own_heartbeat, grants));
     });
   }
 }

@@ -20,7 +20,8 @@ struct OrderChannelsOptions {
   std::string endpoint;  // of oeg
   std::string name;      // this program's, as oeg shows it
   std::uint32_t depth = 1024;
-  link::HeartbeatOptions heartbeat;
+  link::HeartbeatOptions heartbeat;       // of oeg, as judged here
+  rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
 };
 
 // The handler of poll(), noexcept:
@@ -52,7 +53,7 @@ class OrderChannels final : public OrderPort {
   std::size_t poll(Handler& handler, std::uint64_t now_ns) noexcept {
     std::size_t count = 0;
     for (const auto& entry : entries_) {
-      Adapter<Handler> adapter{*entry, handler, now_ns};
+      Adapter<Handler> adapter{*entry, handler, losses_, now_ns};
       count += entry->client.poll(adapter);
       if (!entry->client.up()) continue;
       adapter.judge(entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead);
@@ -65,6 +66,7 @@ class OrderChannels final : public OrderPort {
   void close() noexcept;
 
   // ---- any thread
+  const link::Losses& losses() const noexcept { return losses_; }  // of oeg, over all channels
   const link::ChannelCounters& counters(std::size_t index) const noexcept {
     return entries_[index]->client.counters();
   }
@@ -100,10 +102,12 @@ class OrderChannels final : public OrderPort {
     void judge(bool up) noexcept {
       if (up == (entry.up.get() != 0)) return;
       entry.up.set(up ? 1 : 0);
+      if (!up) losses.note(now_ns);
       handler.on_gateway(entry.strategy, up);
     }
     Entry& entry;
     Handler& handler;
+    link::Losses& losses;
     std::uint64_t now_ns;
   };
 
@@ -112,6 +116,7 @@ class OrderChannels final : public OrderPort {
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   OrderChannelsOptions options_;
+  link::Losses losses_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::array<Entry*, 256> by_strategy_{};
 };

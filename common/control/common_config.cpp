@@ -59,6 +59,11 @@ config::Schema<CommonConfig> common_schema() {
                   "wait = park: the thread looks around at the latest after this");
   schema.duration("datapath.stop_timeout", &C::stop_timeout_ns, {0, 600'000'000'000},
                   "Time to settle what is open when asked to stop");
+  schema.duration("datapath.hang_after", &C::hang_after_ns, {10'000'000, 60'000'000'000},
+                  "Longest turn, waiting for a CPU not counted; after it the heartbeat stops and "
+                  "peers count this program as dead");
+  schema.duration("heartbeat.period", &C::heartbeat_period_ns, {100'000, 1'000'000'000},
+                  "Between two beats of this program's own heart, which its peers watch");
   schema.flag("trace.enabled", &C::trace_enabled, "Stamp every hop");
   schema.path("trace.file", &C::trace_file, "Where the stamps go");
   schema.integer("trace.capacity", &C::trace_capacity, {1024, std::int64_t{1} << 32}, "records",

@@ -25,6 +25,9 @@ struct CommonConfig {
   WaitMode wait = WaitMode::kAuto;
   std::int64_t park_timeout_ns = 10'000'000;  // park: wakes at the latest after this
   std::int64_t stop_timeout_ns = 5'000'000'000;
+  std::int64_t hang_after_ns = 100'000'000;
+  // A seventh of the silence that peers take for death by default: one late beat alarms nobody.
+  std::int64_t heartbeat_period_ns = 5'000'000;
 
   bool trace_enabled = true;
   std::string trace_file = "{run_dir}/{name}.trace";
@@ -35,8 +38,8 @@ struct CommonConfig {
   std::string fabric_endpoint = "{run_dir}/{name}.fabric";
 };
 
-// Keys: name, run_dir, log.level, datapath.{cpu, wait, park_timeout, stop_timeout},
-// trace.{enabled, file, capacity}, fabric.{provider, device, endpoint,
+// Keys: name, run_dir, log.level, datapath.{cpu, wait, park_timeout, stop_timeout,
+// hang_after}, heartbeat.period, trace.{enabled, file, capacity}, fabric.{provider, device, endpoint,
 // peer_timeout, timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, traffic_class,
 // inline_bytes, send_depth, receive_depth}.
 config::Schema<CommonConfig> common_schema();

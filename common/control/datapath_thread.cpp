@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "common/base/cpu.hpp"
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
+#include "common/control/signals_blocked.hpp"
 #include "common/log/log.hpp"
 
 namespace tickpath::control {
@@ -28,22 +29,6 @@ std::string cores_text(const std::vector<int>& cpus, int pinned) {
   }
   return text + " (unpinned)";
 }
-
-// Signals are the control thread's: one that interrupted the datapath would cost it microseconds.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -81,6 +66,8 @@ void DatapathThread::start(Datapath& datapath) {
 
 void DatapathThread::run(Datapath& datapath) noexcept {
   name_this_thread(name_);
+  if (pthread_getcpuclockid(pthread_self(), &cpu_clock_) == 0)
+    thread_id_.store(::gettid(), std::memory_order_release);
   try {
     if (cpu_ != kCpuUnpinned) pin_this_thread(cpu_);
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <ctime>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -37,6 +38,10 @@ class DatapathThread {
   const std::string& cores() const noexcept { return cores_; }  // "cpu 1", "cpus 0-1 (unpinned)"
   const Counter& turns() const noexcept { return turns_; }
   const Counter& idle_turns() const noexcept { return idle_turns_; }
+  // Of the running thread, for who watches it; 0 before it runs. Any thread.
+  int thread_id() const noexcept { return thread_id_.load(std::memory_order_acquire); }
+  // Its CPU time; valid once thread_id() is not 0, until stop().
+  clockid_t cpu_clock() const noexcept { return cpu_clock_; }
 
   static constexpr int kJoinMs = 2000;
 
@@ -51,6 +56,10 @@ class DatapathThread {
   Waiter waiter_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
+  // Released after cpu_clock_ was stored, acquired by thread_id(): else a watcher could meet the
+  // id without the clock.
+  std::atomic<int> thread_id_{0};
+  clockid_t cpu_clock_{};
   std::binary_semaphore ended_{0};
   Counter turns_;
   Counter idle_turns_;

@@ -15,6 +15,9 @@
 namespace boost::asio {
 class io_context;
 }
+namespace tickpath::link {
+class Heartbeat;
+}
 namespace tickpath::rdma {
 class Device;
 }
@@ -49,6 +52,10 @@ class Runtime {
   // The device that fabric.provider and fabric.device name; opened at the first call. Throws
   // rdma::SetupError.
   virtual rdma::Device& device() = 0;
+  // The program's heartbeat, to grant to whoever may watch it. Beaten by a thread of the skeleton
+  // (pulse.hpp) from the start of the datapath thread on. Made at the first call. Throws
+  // rdma::SetupError.
+  virtual link::Heartbeat& heartbeat() = 0;
   // The writer that the datapath thread stamps with (off unless trace.enabled).
   virtual trace::TraceWriter& trace() noexcept = 0;
   virtual log::HotLog& hot_log() noexcept = 0;

@@ -113,6 +113,42 @@ rdma::Device& RuntimeImpl::device() {
   return *device_;
 }
 
+link::Heartbeat& RuntimeImpl::heartbeat() {
+  if (!heartbeat_)
+    heartbeat_ = std::make_unique<link::Heartbeat>(device(), common_.name + ".heartbeat");
+  if (application_ != nullptr) start_pulse();
+  return *heartbeat_;
+}
+
+void RuntimeImpl::start_pulse() {
+  if (!heartbeat_ || pulse_) return;  // nobody watches this program, or it beats already
+  pulse_ = std::make_unique<Pulse>(*heartbeat_, thread_, common_.name, common_.heartbeat_period_ns,
+                                   common_.hang_after_ns);
+  const PulseCounters& pulse = pulse_->counters();
+  counters_.add("heartbeat", "beats", pulse.beats);
+  counters_.add("heartbeat", "late", pulse.late);
+  counters_.add("heartbeat", "withheld", pulse.withheld);
+  counters_.add("heartbeat", "gap_ns_max", pulse.gap_ns_max);
+}
+
+void RuntimeImpl::tell_pulse() {
+  if (!pulse_) return;
+  if (!patience_told_ && pulse_->counters().beats.get() != 0) {
+    patience_told_ = true;
+    if (!pulse_->real_time())
+      log::warning(
+          "no right to real-time priority: on a busy machine this program's heartbeat may be late, "
+          "so its death is noticed after {} ms; raise it with ulimit -r 1 or a line 'rtprio 1' in "
+          "/etc/security/limits.conf",
+          Pulse::kPatienceNs / 1'000'000);
+  }
+  const std::uint64_t withheld = pulse_->counters().withheld.get();
+  if (withheld != withheld_told_)
+    log::warning("the datapath thread hangs in a turn: {} heartbeats withheld",
+                 withheld - withheld_told_);
+  withheld_told_ = withheld;
+}
+
 Subscription RuntimeImpl::watch(int file_descriptor, std::function<void()> callback) {
   auto watch = std::make_shared<Watch>(io_, file_descriptor, std::move(callback));
   watch->arm();
@@ -193,6 +229,7 @@ void RuntimeImpl::fail(const std::string& why) {
 int RuntimeImpl::run(Application& application) {
   application_ = &application;
   thread_.start(application.datapath());
+  start_pulse();
   timers_.push_back(every(std::chrono::milliseconds(kTickMs), [this] { tick(); }));
   timers_.push_back(every(std::chrono::seconds(1), [this] { each_second(); }));
   try {
@@ -227,6 +264,7 @@ void RuntimeImpl::tick() {
 }
 
 void RuntimeImpl::each_second() {
+  tell_pulse();
   thread_.reconsider();
   if (const WaitMode mode = thread_.mode(); mode != wait_mode_told_) {
     wait_mode_told_ = mode;
@@ -285,6 +323,7 @@ void RuntimeImpl::end() {
     log::flush();
     std::_Exit(kExitFailed);
   }
+  pulse_.reset();
   hot_log_.drain(true);
   try {
     application_->on_stopped();

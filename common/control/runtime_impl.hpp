@@ -14,6 +14,7 @@
 #include "common/control/admin_server.hpp"
 #include "common/control/datapath_thread.hpp"
 #include "common/control/program.hpp"
+#include "common/control/pulse.hpp"
 #include "common/control/runtime.hpp"
 #include "common/trace/stamp.hpp"
 
@@ -28,6 +29,7 @@ class RuntimeImpl final : public Runtime {
   const std::string& name() const noexcept override { return common_.name; }
   std::string run_path(const std::string& file) const override;
   rdma::Device& device() override;
+  link::Heartbeat& heartbeat() override;
   trace::TraceWriter& trace() noexcept override { return trace_; }
   log::HotLog& hot_log() noexcept override { return hot_log_; }
   Counters& counters() noexcept override { return counters_; }
@@ -53,6 +55,8 @@ class RuntimeImpl final : public Runtime {
     AdminServer::Answer answer;
   };
 
+  void start_pulse();
+  void tell_pulse();
   void add_builtin_commands();
   void wait_for_signal();
   void loop();
@@ -73,8 +77,12 @@ class RuntimeImpl final : public Runtime {
   Counters counters_;
   log::HotLog hot_log_;
   std::unique_ptr<rdma::Device> device_;
+  std::unique_ptr<link::Heartbeat> heartbeat_;
   DatapathThread thread_;
   WaitMode wait_mode_told_;
+  std::unique_ptr<Pulse> pulse_;
+  std::uint64_t withheld_told_ = 0;
+  bool patience_told_ = false;
   trace::TraceWriter trace_;
 
   Application* application_ = nullptr;

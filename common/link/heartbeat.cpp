@@ -7,36 +7,45 @@
 namespace tickpath::link {
 
 Heartbeat::Heartbeat(rdma::Device& device, const std::string& name)
-    : region_(device.allocate(sizeof(std::uint64_t), rdma::kLocalWrite | rdma::kRemoteRead, name)),
-      word_(reinterpret_cast<std::uint64_t*>(region_->data())) {}
+    : region_(device.allocate(sizeof(HeartbeatWords), rdma::kLocalWrite | rdma::kRemoteRead, name)),
+      words_(reinterpret_cast<HeartbeatWords*>(region_->data())) {}
 
 void Heartbeat::beat() noexcept {
   // Relaxed: the counter orders nothing, any newer value says "alive".
-  store_word(*word_, ++count_, std::memory_order_relaxed);
+  store_word(words_->beats, ++count_, std::memory_order_relaxed);
+}
+
+void Heartbeat::ask_patience(std::uint64_t ns) noexcept {
+  store_word(words_->patience_ns, ns, std::memory_order_relaxed);  // likewise
 }
 
 void LivenessScore::restart(std::uint64_t now_ns) noexcept {
   state_ = Liveness::kUnknown;
   seen_ = false;
   silent_ns_ = 0;
-  last_ns_ = now_ns;
+  patience_ns_ = 0;
+  proven_to_ns_ = now_ns;
 }
 
-Liveness LivenessScore::observe(std::uint64_t counter, std::uint64_t now_ns) noexcept {
-  const std::uint64_t elapsed = now_ns > last_ns_ ? now_ns - last_ns_ : 0;
-  const std::uint64_t bound = 2 * options_.interval_ns;
-  if (elapsed > bound) ++late_;
-  last_ns_ = now_ns;
+Liveness LivenessScore::observe(std::uint64_t counter, std::uint64_t asked_ns,
+                                std::uint64_t now_ns) noexcept {
   if (!seen_ || counter != counter_) {
     // The first value proves only that the memory is there; the peer must move it to be alive.
     if (seen_) state_ = Liveness::kAlive;
     counter_ = counter;
     seen_ = true;
     silent_ns_ = 0;
+    proven_to_ns_ = now_ns;  // the beat came before now, nobody knows by how much
     return state_;
   }
-  silent_ns_ += std::min(elapsed, bound);
-  if (silent_ns_ >= options_.dead_after_ns)
+  if (asked_ns <= proven_to_ns_) return state_;
+  const std::uint64_t dead_after_ns = std::max(options_.dead_after_ns, patience_ns_);
+  const std::uint64_t bound = dead_after_ns / 2;
+  const std::uint64_t gained = asked_ns - proven_to_ns_;
+  if (gained > bound) ++late_;
+  silent_ns_ += std::min(gained, bound);
+  proven_to_ns_ = asked_ns;
+  if (silent_ns_ >= dead_after_ns)
     state_ = Liveness::kDead;
   else if (silent_ns_ >= options_.suspect_after_ns)
     state_ = Liveness::kSuspect;
@@ -47,12 +56,12 @@ HeartbeatMonitor::HeartbeatMonitor(rdma::Device& device, const HeartbeatOptions&
                                    const std::string& name)
     : options_(options),
       score_(options),
-      region_(device.allocate(sizeof(std::uint64_t), rdma::kLocalWrite, name)) {
+      region_(device.allocate(sizeof(HeartbeatWords), rdma::kLocalWrite, name)) {
   request_.opcode = rdma::Opcode::kRead;
   request_.flags = rdma::kSignaled;
   request_.local_address = region_->data();
   request_.lkey = region_->lkey();
-  request_.length_bytes = sizeof(std::uint64_t);
+  request_.length_bytes = sizeof(HeartbeatWords);
 }
 
 void HeartbeatMonitor::attach(Connection& connection, const rdma::RemoteRegion& region,
@@ -78,16 +87,17 @@ Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
   if (connection_ == nullptr) return score_.state();
   if (arrived_) {
     arrived_ = false;
-    score_.observe(
-        load_word(*reinterpret_cast<const std::uint64_t*>(region_->data()),
-                  std::memory_order_relaxed),  // a single word that the device placed before
-        now_ns);
+    // Relaxed: the device placed both before the completion, and each stands for itself.
+    const auto& words = *reinterpret_cast<const HeartbeatWords*>(region_->data());
+    score_.set_patience(load_word(words.patience_ns, std::memory_order_relaxed));
+    score_.observe(load_word(words.beats, std::memory_order_relaxed), asked_ns_, now_ns);
   }
   if (busy_ || now_ns < next_read_ns_) return score_.state();
   request_.wr_id = tag_ | (++serial_ & 0xffff'ffff);
   const rdma::PostStatus status = connection_->queue_pair().post_send(request_);
   if (status == rdma::PostStatus::kOk) {
     busy_ = true;
+    asked_ns_ = now_ns;
     next_read_ns_ = now_ns + options_.interval_ns;
   } else if (status == rdma::PostStatus::kNotReady) {
     score_.fail();

@@ -1,4 +1,5 @@
 // Liveness: the owner bumps a counter in its memory, the peer READs it and judges by its own clock.
+// DESIGN.md, "Heartbeat", has the reasons.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,30 @@
 
 namespace tickpath::link {
 
+// What the peer READs.
+//  0 beats | 8 patience_ns
+struct HeartbeatWords {
+  std::uint64_t beats;
+  std::uint64_t patience_ns;  // 0: none asked for
+};
+
 // The owner's side.
 class Heartbeat {
  public:
   // Control thread. Throws rdma::SetupError.
   Heartbeat(rdma::Device& device, const std::string& name);
 
-  // The datapath thread whose life it tells, each turn. A plain store.
+  // One thread, which vouches for the program (control::Pulse). A plain store.
   void beat() noexcept;
+  // Before the first beat: silence up to this long is no death, whatever the reader has configured.
+  // For an owner that the scheduler may keep waiting.
+  void ask_patience(std::uint64_t ns) noexcept;
   // To give to whoever may watch (READ).
   rdma::Grant grant() const noexcept { return {region_.get(), rdma::kRemoteRead}; }
 
  private:
   std::unique_ptr<rdma::MemoryRegion> region_;
-  std::uint64_t* word_;
+  HeartbeatWords* words_;
   std::uint64_t count_ = 0;
 };
 
@@ -37,38 +48,54 @@ enum class Liveness : std::uint8_t {
 
 struct HeartbeatOptions {
   std::uint64_t interval_ns = 1'000'000;  // between READs
-  std::uint64_t suspect_after_ns = 10'000'000;
-  std::uint64_t dead_after_ns = 50'000'000;
+  // Seven beats (control::Pulse), and with the READ on its way less than 50 ms.
+  std::uint64_t suspect_after_ns = 20'000'000;
+  std::uint64_t dead_after_ns = 35'000'000;
 };
 
 // The judgement alone, without a fabric: feed it observations, tests can too.
 //
-// A reader that did not run cannot tell a dead peer from its own absence. So silence is not
-// measured by the clock but by the reader's presence: each evaluation adds the time since the one
-// before, but at most two intervals. A reader that slept for a second adds two intervals, once.
+// Silence is what READs prove, not what the clock says: from the moment a change was seen to the
+// moment the newest READ that showed no other was asked for. A reader that slept in between adds
+// nothing by that. One observation adds at most half of dead_after: after a stop of the whole
+// machine (both sides lost that time) a single look is not enough to condemn.
 class LivenessScore {
  public:
   explicit LivenessScore(const HeartbeatOptions& options) noexcept : options_(options) {}
 
   void restart(std::uint64_t now_ns) noexcept;
-  // An observation: the counter as just READ.
-  Liveness observe(std::uint64_t counter, std::uint64_t now_ns) noexcept;
+  // An observation: the counter as READ, asked for at asked_ns, looked at at now_ns.
+  Liveness observe(std::uint64_t counter, std::uint64_t asked_ns, std::uint64_t now_ns) noexcept;
+  // Never kDead by less silence than this. 0: as configured.
+  void set_patience(std::uint64_t ns) noexcept { patience_ns_ = ns; }
   // The connection failed: dead at once.
   void fail() noexcept { state_ = Liveness::kDead; }
   Liveness state() const noexcept { return state_; }
   // Silence counted so far.
   std::uint64_t silent_ns() const noexcept { return silent_ns_; }
-  // Evaluations that came late, so that the reader's own stalls can be seen.
+  // Observations that came too late to count in full: the reader's own stalls.
   std::uint64_t late() const noexcept { return late_; }
 
  private:
   HeartbeatOptions options_;
   Liveness state_ = Liveness::kUnknown;
   std::uint64_t counter_ = 0;
-  std::uint64_t last_ns_ = 0;
+  std::uint64_t proven_to_ns_ = 0;  // silence is counted up to here
   std::uint64_t silent_ns_ = 0;
+  std::uint64_t patience_ns_ = 0;
   std::uint64_t late_ = 0;
   bool seen_ = false;
+};
+
+// When a peer was lost, however that was noticed; the clock is the caller's of evaluate(). One
+// writer, the datapath; any thread reads.
+struct Losses {
+  Counter count;
+  Counter at_ns;  // the newest
+  void note(std::uint64_t now_ns) noexcept {
+    at_ns.set(now_ns);
+    count.add();
+  }
 };
 
 // The watcher: polling thread of the connection.
@@ -99,6 +126,7 @@ class HeartbeatMonitor final : public CompletionSink {
   rdma::WorkRequest request_;
   std::uint64_t tag_ = 0;
   std::uint64_t serial_ = 0;
+  std::uint64_t asked_ns_ = 0;
   std::uint64_t next_read_ns_ = 0;
   bool busy_ = false;
   bool arrived_ = false;

@@ -81,6 +81,16 @@ class Publisher {
   // Images wait for another flush(), or a newcomer has not been given all of them.
   bool busy() const noexcept { return dirty_head_ != dirty_tail_ || peers_.any_filling(); }
   std::size_t subscriber_count() const noexcept { return peers_.active().size(); }
+  // One of them, for sinks (its heartbeat); index < subscriber_count(). They come and go within
+  // turn() only.
+  struct SubscriberConnection {
+    std::uint32_t id;
+    Connection* connection;
+  };
+  SubscriberConnection subscriber(std::size_t index) const noexcept {
+    const PublisherPeer* const peer = peers_.active()[index];
+    return {peer->id, peer->connection.get()};
+  }
 
   const PublisherCounters& counters() const noexcept { return peers_.counters(); }
 

@@ -17,7 +17,7 @@ config::Schema<HeartbeatConfig> heartbeat_schema() {
   constexpr std::int64_t kMinute = 60'000'000'000;
   config::Schema<C> schema;
   schema.duration("interval", &C::interval_ns, {10'000, kMinute},
-                  "Between two looks at the heartbeats of mdh and oeg");
+                  "Between two looks at a peer's heartbeat");
   schema.duration("suspect_after", &C::suspect_after_ns, {10'000, kMinute},
                   "Silence after which a peer is suspected");
   schema.duration("dead_after", &C::dead_after_ns, {10'000, kMinute},

@@ -20,8 +20,8 @@ config::Schema<FeedConfig> feed_schema();
 // How a program judges the life of those it depends on. Keys: interval, suspect_after, dead_after.
 struct HeartbeatConfig {
   std::int64_t interval_ns = 1'000'000;
-  std::int64_t suspect_after_ns = 200'000'000;
-  std::int64_t dead_after_ns = 1'000'000'000;
+  std::int64_t suspect_after_ns = 20'000'000;
+  std::int64_t dead_after_ns = 35'000'000;  // see link::HeartbeatOptions
 
   link::HeartbeatOptions options() const noexcept {
     return {static_cast<std::uint64_t>(interval_ns), static_cast<std::uint64_t>(suspect_after_ns),

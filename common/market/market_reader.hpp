@@ -61,7 +61,7 @@ class MarketReader {
                    ? 1
                    : 0;
     }
-    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
+    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler, now_ns);
     return count;
   }
 
@@ -74,6 +74,7 @@ class MarketReader {
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return subscriber_.counters(); }
   const Counter& alive() const noexcept { return alive_; }
+  const link::Losses& losses() const noexcept { return losses_; }  // of mdh
 
  private:
   template <class Handler>
@@ -97,10 +98,10 @@ class MarketReader {
     void on_link(link::LinkEvent event) noexcept {
       if (event == link::LinkEvent::kConnected) {
         self.attach(now_ns);
-        self.judge(true, handler);
+        self.judge(true, handler, now_ns);
       } else {
         self.detach(event == link::LinkEvent::kLost);
-        self.judge(false, handler);
+        self.judge(false, handler, now_ns);
       }
     }
     MarketReader& self;
@@ -109,9 +110,10 @@ class MarketReader {
   };
 
   template <class Handler>
-  void judge(bool alive, Handler& handler) noexcept {
+  void judge(bool alive, Handler& handler, std::uint64_t now_ns) noexcept {
     if (alive == (alive_.get() != 0)) return;
     alive_.set(alive ? 1 : 0);
+    if (!alive) losses_.note(now_ns);
     handler.on_mdh(alive);
   }
   void attach(std::uint64_t now_ns) noexcept;
@@ -123,6 +125,7 @@ class MarketReader {
   link::HeartbeatMonitor heartbeat_;
   link::Reconnect reconnect_;
   Counter alive_;
+  link::Losses losses_;
 };
 
 }  // namespace tickpath::market

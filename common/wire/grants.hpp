@@ -1,5 +1,6 @@
 // Which regions come with each service: the program's own grants ("extras" of common/link), in this
-// order, from the side that listens. A connecting side grants nothing but what its pattern needs.
+// order, from the side that listens. A connecting side grants what its pattern needs, and its
+// heartbeat where the other side depends on it.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,11 @@ struct BookUpdatesGrants {
 // Service::kOrders: strategy -> oeg, over a message channel.
 struct OrdersGrants {
   static constexpr std::size_t kHeartbeat = 0;  // of oeg's datapath thread (READ)
+};
+
+// From the side that connects for kOrders or kDropCopy: oeg depends on it.
+struct OegClientGrants {
+  static constexpr std::size_t kHeartbeat = 0;  // of the program (READ); may be missing
 };
 
 // Service::kDropCopy: risk -> oeg, over an update ring of OrderEvents without images.

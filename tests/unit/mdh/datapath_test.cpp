@@ -14,6 +14,7 @@
 
 #include "common/base/datapath_guard.hpp"
 #include "common/itch/generator.hpp"
+#include "common/link/heartbeat.hpp"
 #include "common/link/subscriber.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/unit/link/fabric.hpp"
@@ -56,7 +57,7 @@ class DatapathTest : public ::testing::Test {
         directory(*fabric.device, config.instruments_max, "directory"),
         heartbeat(*fabric.device, "heartbeat"),
         trace(tracing),
-        datapath(config, publisher, directory, heartbeat, nullptr, trace, log),
+        datapath(config, publisher, directory, nullptr, trace, log),
         sender({.group = net::parse_endpoint(config::format_address(config.feed_group)),
                 .interface = "127.0.0.1"}) {
     define_notes(log);
