@@ -5,6 +5,7 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # header-only Asio
+find_package(OpenSSL 3 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 
