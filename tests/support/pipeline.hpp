@@ -1,4 +1,5 @@
-// The five programs of config/demo in a folder of their own: own run directory, own ports.
+// The five programs of config/demo in a folder of their own: own run directory, own ports; on the
+// provider that the environment tells (tests/support/provider.hpp).
 #pragma once
 
 #include <chrono>
@@ -58,8 +59,5 @@ class PipelineFolder {
   Folder folder_;
   std::uint16_t order_port_;
 };
-
-// A TCP port that is free now.
-std::uint16_t free_port();
 
 }  // namespace tickpath::testing

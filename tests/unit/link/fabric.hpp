@@ -1,9 +1,9 @@
-// A device, a listener, and a way to let two ends meet, for tests of the patterns.
+// A device, a listener, and a way to let two ends meet, for tests of the patterns. The environment
+// says on which provider (tests/support/provider.hpp).
 #pragma once
 
 #include <chrono>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,16 +11,20 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include "common/rdma/rdma.hpp"
+#include "tests/support/provider.hpp"
 
 namespace tickpath::link::test {
 
-// Polls until `done` or ten seconds are over.
+using test_support::fresh_endpoint;
+using test_support::open_test_device;
+using test_support::patience;
+
+// Polls until `done` or patience() is over.
 template <class Done>
 bool eventually(Done&& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto end = std::chrono::steady_clock::now() + patience();
   while (!done()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();
@@ -28,15 +32,8 @@ bool eventually(Done&& done) {
   return true;
 }
 
-inline std::string fresh_endpoint() {
-  static int number = 0;
-  return (std::filesystem::temp_directory_path() /
-          ("tp-link-" + std::to_string(::getpid()) + "-" + std::to_string(number++)))
-      .string();
-}
-
 inline std::unique_ptr<rdma::ConnectionRequest> wait_for_request(rdma::Listener& listener) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto end = std::chrono::steady_clock::now() + patience();
   while (std::chrono::steady_clock::now() < end) {
     pollfd waiting{listener.file_descriptor(), POLLIN, 0};
     ::poll(&waiting, 1, 100);
@@ -46,7 +43,7 @@ inline std::unique_ptr<rdma::ConnectionRequest> wait_for_request(rdma::Listener&
 }
 
 struct Fabric {
-  explicit Fabric(std::unique_ptr<rdma::Device> own = rdma::open_device("shm", ""))
+  explicit Fabric(std::unique_ptr<rdma::Device> own = open_test_device())
       : device(std::move(own)), endpoint(fresh_endpoint()), listener(device->listen(endpoint)) {}
 
   // connect() runs on another thread, accept(ConnectionRequest&) here; what connect() throws is

@@ -29,7 +29,7 @@ TEST_P(FaultyPublishing, CountsExactlyWhatAFullSendQueueKeptBack) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FaultPlan plan(seed);
-    Fabric fabric(std::make_unique<FaultDevice>(rdma::open_device("shm", ""), plan));
+    Fabric fabric(std::make_unique<FaultDevice>(open_test_device(), plan));
     Source source(*fabric.device);
     Sink sink;
     TestSubscriber subscriber(*fabric.device, nullptr, options(seed % 2 == 0 ? 8 : 256));
@@ -67,7 +67,7 @@ TEST_P(FaultyPublishing, CountsExactlyWhatAFullSendQueueKeptBack) {
 
 TEST_P(FaultyPublishing, DropsASubscriberWhoseCompletionsFail) {
   FaultPlan plan(3);
-  Fabric fabric(std::make_unique<FaultDevice>(rdma::open_device("shm", ""), plan));
+  Fabric fabric(std::make_unique<FaultDevice>(open_test_device(), plan));
   Source source(*fabric.device, {.image_count = kThings, .send_depth = 16});
   Sink sink;
   TestSubscriber subscriber(*fabric.device, nullptr, options(64));
@@ -107,7 +107,7 @@ struct Log {
 
 TEST(FaultyChannel, SaysFullAndLosesNothingWhenTheSendQueueIsFull) {
   FaultPlan plan(11);
-  Fabric fabric(std::make_unique<FaultDevice>(rdma::open_device("shm", ""), plan));
+  Fabric fabric(std::make_unique<FaultDevice>(open_test_device(), plan));
   ChannelServer<Message, Message> server(*fabric.device, nullptr, {.depth = 8});
   ChannelClient<Message, Message> client(*fabric.device, nullptr, {.depth = 8});
   fabric.meet([&] { client.connect(fabric.endpoint, {}); },

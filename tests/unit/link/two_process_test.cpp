@@ -46,7 +46,7 @@ class Child {
 // A publisher with its listener, in the process that made it.
 struct Publishing {
   explicit Publishing(const std::string& endpoint)
-      : device(rdma::open_device("shm", "")), listener(device->listen(endpoint)), source(*device) {}
+      : device(open_test_device()), listener(device->listen(endpoint)), source(*device) {}
 
   bool let_one_in() {
     request = wait_for_request(*listener);
@@ -72,7 +72,7 @@ struct Publishing {
 // A subscriber that connects as soon as somebody listens.
 struct Subscribed {
   Subscribed(const std::string& endpoint, const SubscriberOptions& options)
-      : device(rdma::open_device("shm", "")),
+      : device(open_test_device()),
         channel(device->create_channel()),
         subscriber(*device, options.mode == RingMode::kImmediate ? channel.get() : nullptr,
                    options) {
@@ -247,7 +247,7 @@ TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
   constexpr std::uint64_t kMessages = 20'000;
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
-    const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+    const std::unique_ptr<rdma::Device> device = open_test_device();
     ChannelClient<Message, Message> client(*device, nullptr, {.depth = 64});
     connect_when_there([&] { client.connect(endpoint, {}); });
     ClientLog log;
@@ -260,7 +260,7 @@ TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
         sent += client.send({sent + 1, {}}) == SendStatus::kOk;
     }
   });
-  const std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
+  const std::unique_ptr<rdma::Device> device = open_test_device();
   const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
   ChannelServer<Message, Message> server(*device, nullptr, {.depth = 64});
   ServerLog log;

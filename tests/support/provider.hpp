@@ -1,0 +1,66 @@
+// Which RDMA provider the tests of the fabric's users run on, told by the environment:
+//   TICKPATH_PROVIDER        shm (the default) or verbs
+//   TICKPATH_VERBS_ADDRESS   with verbs: the address of the RDMA interface ("10.77.0.1")
+#pragma once
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::test_support {
+
+inline std::string provider_name() {
+  const char* const name = std::getenv("TICKPATH_PROVIDER");
+  return name == nullptr || *name == '\0' ? "shm" : name;
+}
+
+inline bool on_verbs() { return provider_name() == "verbs"; }
+
+inline std::string verbs_address() {
+  const char* const address = std::getenv("TICKPATH_VERBS_ADDRESS");
+  return address == nullptr ? "127.0.0.1" : address;
+}
+
+inline std::unique_ptr<rdma::Device> open_test_device() {
+  return rdma::open_device(provider_name(), "");
+}
+
+// A TCP port that is free now at `address`.
+inline std::uint16_t free_port(const std::string& address = "127.0.0.1") {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in bound{};
+  bound.sin_family = AF_INET;
+  bound.sin_addr.s_addr = ::inet_addr(address.c_str());
+  socklen_t size = sizeof(bound);
+  const bool found = ::bind(socket, reinterpret_cast<sockaddr*>(&bound), size) == 0 &&
+                     ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) == 0;
+  const int error = errno;
+  ::close(socket);
+  if (!found) throw SystemError("no free port at " + address, error);
+  return ntohs(bound.sin_port);
+}
+
+// Where a listener of this provider can bind; never given twice by one process.
+inline std::string fresh_endpoint() {
+  if (on_verbs()) return verbs_address() + ":" + std::to_string(free_port(verbs_address()));
+  static int number = 0;
+  return (std::filesystem::temp_directory_path() /
+          ("tp-link-" + std::to_string(::getpid()) + "-" + std::to_string(number++)))
+      .string();
+}
+
+// How long a test waits for what must come. Guests with an RDMA device are emulated, and slow.
+inline std::chrono::seconds patience() { return std::chrono::seconds(on_verbs() ? 60 : 10); }
+
+}  // namespace tickpath::test_support
