@@ -5,7 +5,6 @@
 #include <optional>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "common/itch/codec.hpp"
 #include "common/link/heartbeat.hpp"
@@ -17,10 +16,6 @@ namespace tickpath::mdh {
 namespace {
 
 using Weight = control::Counters::Weight;
-
-std::string name_of(const wire::Hello& hello) {
-  return {hello.name, ::strnlen(hello.name, sizeof(hello.name))};
-}
 
 std::string session_text(const FeedCounters& counters) {
   std::string text(10, ' ');
@@ -89,13 +84,8 @@ void MdhApplication::on_tick() {
 
 // ------------------------------------------------------------------------------- connections
 
-wire::Hello MdhApplication::answer() const {
-  wire::Hello hello{};
-  hello.role = wire::Role::kMdh;
-  hello.process_id = static_cast<std::uint32_t>(::getpid());
-  const std::string& name = runtime_.name();
-  std::memcpy(hello.name, name.data(), std::min(name.size(), sizeof(hello.name) - 1));
-  return hello;
+wire::Hello MdhApplication::answer(wire::Service service) const {
+  return wire::make_hello(wire::Role::kMdh, service, runtime_.name());
 }
 
 void MdhApplication::accept_all() {
@@ -137,13 +127,10 @@ void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const w
   std::array<rdma::Grant, 2> extras;
   extras[wire::BookUpdatesGrants::kDirectory] = directory_->grant();
   extras[wire::BookUpdatesGrants::kHeartbeat] = runtime_.heartbeat().grant();
-  const wire::Hello ours = answer();
-  publisher_->accept(request, link::bytes_of(ours), extras);
-  std::uint32_t newest = 0;  // ids grow: the highest is the one just made
-  for (const link::SubscriberStatus& status : publisher_->subscribers())
-    newest = std::max(newest, status.id);
-  subscribers_[newest] = {name_of(hello), 0};
-  log::info("subscriber {}: {}, {}", newest, name_of(hello), request.peer());
+  const wire::Hello ours = answer(hello.service);
+  const std::uint32_t id =
+      publisher_->accept(request, link::bytes_of(ours), extras, wire::name_of(hello));
+  log::info("subscriber {}: {}, {}", id, wire::name_of(hello), request.peer());
 }
 
 void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello) {
@@ -151,27 +138,19 @@ void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire:
   grants[wire::MdhTablesGrants::kDirectory] = directory_->grant();
   grants[wire::MdhTablesGrants::kImages] = publisher_->image_grant();
   grants[wire::MdhTablesGrants::kHeartbeat] = runtime_.heartbeat().grant();
-  const wire::Hello ours = answer();
+  const wire::Hello ours = answer(hello.service);
   readers_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(ours), grants));
-  log::info("reader of tables: {}, {}", name_of(hello), request.peer());
+  log::info("reader of tables: {}, {}", wire::name_of(hello), request.peer());
 }
 
 void MdhApplication::drop_departed() {
   std::erase_if(readers_,
                 [](const std::unique_ptr<link::Connection>& reader) { return reader->failed(); });
-  const std::vector<link::SubscriberStatus> present = publisher_->subscribers();
-  // Known once the datapath thread has taken it in, which may be after accept_subscriber().
-  for (const link::SubscriberStatus& status : present)
-    subscribers_[status.id].join_sequence = status.join_sequence;
-  std::erase_if(subscribers_, [&](const auto& known) {
-    const bool here = std::any_of(present.begin(), present.end(), [&known](const auto& status) {
-      return status.id == known.first;
-    });
-    if (here) return false;
-    log::info("subscriber {} ({}) has left", known.first, known.second.name);
-    close_account(known.second);
-    return true;
-  });
+  for (; departures_told_ < publisher_->departed().size(); ++departures_told_) {
+    const link::SubscriberAccount& account = publisher_->departed()[departures_told_];
+    log::info("subscriber {} ({}) {}", account.id, account.name,
+              account.lost ? "is lost" : "has left");
+  }
 }
 
 // ------------------------------------------------------------------------------------- status
@@ -211,7 +190,7 @@ void MdhApplication::register_counters() {
   out.add("publish", "images_flushed", publish.images_flushed);
   out.add("publish", "subscribers_lost", publish.subscribers_lost);
   out.add(
-      "publish", "subscribers", [this] { return subscribers_.size(); }, Weight::kKey);
+      "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
   out.add("publish", "refused_connections", [this] { return refused_connections_; });
 }
@@ -225,7 +204,7 @@ void MdhApplication::describe(control::Json& status) {
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
     status["subscribers"].push_back(
-        {{"name", subscribers_[peer.id].name},
+        {{"name", peer.name},
          {"peer", peer.peer},
          {"mode", peer.mode == link::RingMode::kPoll ? "poll" : "immediate"},
          {"ring_slots", peer.depth},
@@ -241,21 +220,12 @@ bool MdhApplication::drained(std::string& why) {
   return false;
 }
 
-void MdhApplication::on_stopped() {
-  watch_.cancel();
-  for (const auto& [id, subscriber] : subscribers_) close_account(subscriber);
-}
-
-// What was published to it until now. Exact where nothing was published while it left: an orderly
-// stop lets the feed come to rest first. One that crashed leaves no count to compare with.
-void MdhApplication::close_account(const Subscriber& subscriber) {
-  flows_.push_back(
-      {subscriber.name, publisher_->counters().published.get() - subscriber.join_sequence, 0, 0});
-}
+void MdhApplication::on_stopped() { watch_.cancel(); }
 
 void MdhApplication::summarize(control::Summary& summary) {
   const FeedCounters& feed = datapath_->feed().counters();
-  summary.ticks = flows_;
+  for (const link::SubscriberAccount& account : publisher_->accounts())
+    if (!account.lost) summary.ticks.push_back({account.name, account.published, 0, 0});
   summary.feed_messages = feed.messages.get();
   summary.feed_messages_missed = feed.missed_messages.get();
 }

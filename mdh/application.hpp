@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +34,7 @@ class MdhApplication final : public control::Application {
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void drop_departed();
-  wire::Hello answer() const;
+  wire::Hello answer(wire::Service service) const;
 
   const MdhConfig& config_;
   control::Runtime& runtime_;
@@ -45,15 +44,8 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;
-  struct Subscriber {
-    std::string name;
-    std::uint64_t join_sequence = 0;
-  };
-  void close_account(const Subscriber& subscriber);
-
-  std::map<std::uint32_t, Subscriber> subscribers_;  // by the publisher's id
   std::vector<std::unique_ptr<link::Connection>> readers_;
-  std::vector<control::RingFlow> flows_;  // of those that left, and at the end of those left
+  std::size_t departures_told_ = 0;
   std::uint64_t refused_connections_ = 0;
 };
 

@@ -1,10 +1,8 @@
 #include "oeg/application.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/log/log.hpp"
@@ -14,14 +12,7 @@ namespace tickpath::oeg {
 namespace {
 
 wire::Hello own_hello(wire::Service service) {
-  wire::Hello hello{};
-  hello.magic = wire::Hello::kMagic;
-  hello.wire_version = wire::kWireVersion;
-  hello.role = wire::Role::kOeg;
-  hello.service = service;
-  hello.process_id = static_cast<std::uint32_t>(::getpid());
-  std::memcpy(hello.name, "oeg", 3);
-  return hello;
+  return wire::make_hello(wire::Role::kOeg, service, "oeg");
 }
 
 void refuse(rdma::ConnectionRequest& request, const std::string& why) {
@@ -135,12 +126,8 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
                 wire::DropCopyGrants::kHeartbeat == 2);
   const wire::Hello answer = own_hello(wire::Service::kDropCopy);
-  datapath_->events().accept(request, link::bytes_of(answer), grants);
-  std::uint32_t newest = 0;  // ids grow: the highest is the one just made
-  for (const link::SubscriberStatus& status : datapath_->events().subscribers())
-    newest = std::max(newest, status.id);
-  risk_names_[newest] = std::string(hello.name, ::strnlen(hello.name, sizeof(hello.name)));
-  log::info("risk connects: {}, {}", risk_names_[newest], request.peer());
+  datapath_->events().accept(request, link::bytes_of(answer), grants, wire::name_of(hello));
+  log::info("risk connects: {}, {}", wire::name_of(hello), request.peer());
 }
 
 void OegApplication::accept_tool(rdma::ConnectionRequest& request) {
@@ -160,10 +147,6 @@ std::string OegApplication::not_ready_reason() {
 }
 
 void OegApplication::begin_stop() {
-  // A reader leaves as soon as it was told the final count: remember who was there.
-  for (const link::SubscriberStatus& reader : datapath_->events().subscribers())
-    if (!reader.lost)  // of one that died nobody can say how far it came
-      drop_copy_flows_.push_back({risk_names_[reader.id], reader.join_sequence, 0, 0});
   // A third of the time is kept for logout and drop copy.
   datapath_->request_stop(config_.common.stop_timeout_ns * 2 / 3);
   datapath_->wake();
@@ -177,9 +160,6 @@ bool OegApplication::drained(std::string& why) {
 
 void OegApplication::on_stopped() {
   on_tick();  // the last lines of the session
-  const std::uint64_t published = datapath_->events().sequence();
-  // Until now each flow held where its reader joined.
-  for (control::RingFlow& flow : drop_copy_flows_) flow.published = published - flow.published;
   const Gateway& gateway = datapath_->gateway();
   tell_trouble();
   if (gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered())

@@ -1,7 +1,6 @@
 // oeg's control side: who connects, what is told, how it ends.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,8 +49,6 @@ class OegApplication final : public control::Application {
   std::unique_ptr<VenueConnector> venue_;
   control::Subscription listener_watch_;
   std::vector<std::unique_ptr<link::Connection>> tools_;
-  std::map<std::uint32_t, std::string> risk_names_;  // by subscriber
-  std::vector<control::RingFlow> drop_copy_flows_;
 };
 
 }  // namespace tickpath::oeg

@@ -90,6 +90,7 @@ class OegDatapath final : public control::Datapath,
   bool arm() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override;
   void woken() noexcept override;
+  void on_thread_end() noexcept override { market_.close(); }
 
   // ---- handlers of channel and market; datapath thread
   void on_message(link::ClientId client, std::uint64_t tag,

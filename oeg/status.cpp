@@ -157,7 +157,8 @@ void OegApplication::summarize(control::Summary& summary) {
                                  position.position_shares, position.cash,
                                  static_cast<std::int64_t>(position.fills)});
   }
-  summary.events = drop_copy_flows_;
+  for (const link::SubscriberAccount& account : datapath_->events().accounts())
+    if (!account.lost) summary.events.push_back({account.name, account.published, 0, 0});
   summary.open_orders = ledger.open_orders();
 }
 

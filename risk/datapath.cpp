@@ -43,4 +43,9 @@ void RiskDatapath::woken() noexcept {
   if (channel_ != nullptr) channel_->acknowledge();
 }
 
+void RiskDatapath::on_thread_end() noexcept {
+  market_.close();
+  gateway_.close();
+}
+
 }  // namespace tickpath::risk

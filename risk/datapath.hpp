@@ -32,6 +32,7 @@ class RiskDatapath final : public control::Datapath {
   bool arm() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
+  void on_thread_end() noexcept override;
 
   // Control thread. False: too many at once.
   bool command(const OperatorCommand& command) { return commands_.try_push(command); }

@@ -1,9 +1,5 @@
 #include "risk/gateway_link.hpp"
 
-#include <cstring>
-
-#include <unistd.h>
-
 #include "common/wire/hello.hpp"
 
 namespace tickpath::risk {
@@ -15,15 +11,6 @@ link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
   made.mode = options.mode;
   made.depth = options.ring_slots;
   return made;
-}
-
-wire::Hello hello_of(const std::string& name) {
-  wire::Hello hello{};
-  hello.role = wire::Role::kRisk;
-  hello.service = wire::Service::kDropCopy;
-  hello.process_id = static_cast<std::uint32_t>(::getpid());
-  std::strncpy(hello.name, name.c_str(), sizeof(hello.name) - 1);
-  return hello;
 }
 
 }  // namespace
@@ -40,7 +27,8 @@ GatewayLink::GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
 bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
-    const wire::Hello hello = hello_of(options_.name);
+    const wire::Hello hello =
+        wire::make_hello(wire::Role::kRisk, wire::Service::kDropCopy, options_.name);
     const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
     subscriber_.connect(options_.endpoint, link::bytes_of(hello),
                         std::span(&options_.own_heartbeat, grants));

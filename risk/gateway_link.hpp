@@ -45,6 +45,8 @@ class GatewayLink {
   // Takes events, then writes the block if it changed or is due, then reconciles. True: any work.
   bool turn(std::uint64_t now_ns) noexcept;
   bool arm() noexcept { return subscriber_.arm(); }
+  // The last call: tells oeg that we leave of our own will.
+  void close() noexcept { subscriber_.close(); }
 
   // ---- any thread
   const link::SubscriberCounters& events() const noexcept { return subscriber_.counters(); }

@@ -25,6 +25,7 @@ class StrategyDatapath final : public control::Datapath {
   bool arm() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
+  void on_thread_end() noexcept override { market_.close(); }
 
   // ---- control thread
 

@@ -3,8 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include <unistd.h>
-
 #include "common/wire/hello.hpp"
 
 namespace tickpath::strategy {
@@ -15,16 +13,6 @@ link::ChannelOptions channel_options(const OrderChannelsOptions& options, std::u
   made.name = options.name + ".orders." + std::to_string(strategy);
   made.depth = options.depth;
   return made;
-}
-
-wire::Hello hello_of(const std::string& name, std::uint8_t strategy) {
-  wire::Hello hello{};
-  hello.role = wire::Role::kStrategy;
-  hello.service = wire::Service::kOrders;
-  hello.instance = strategy;
-  hello.process_id = static_cast<std::uint32_t>(::getpid());
-  std::strncpy(hello.name, name.c_str(), sizeof(hello.name) - 1);
-  return hello;
 }
 
 }  // namespace
@@ -49,7 +37,8 @@ void OrderChannels::maintain(std::uint64_t now_ns) {
   for (const auto& entry : entries_) {
     entry->client.collect();
     entry->reconnect.step(now_ns, [&] {
-      const wire::Hello hello = hello_of(options_.name, entry->strategy);
+      const wire::Hello hello = wire::make_hello(wire::Role::kStrategy, wire::Service::kOrders,
+                                                 options_.name, entry->strategy);
       const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
       entry->client.connect(options_.endpoint, link::bytes_of(hello),
                             std::span(&options_.own_heartbeat, grants));

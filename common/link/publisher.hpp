@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/counter.hpp"
@@ -33,15 +34,21 @@ class Publisher {
   // ---- control thread
 
   // Completes the set-up with one subscriber and hands it to the datapath, which serves it from its
-  // next turn() on. Throws rdma::SetupError, after rejecting the request with the same text, when
-  // depth, sizes or the number of subscribers do not fit.
-  void accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-              std::span<const rdma::Grant> extras) {
-    peers_.accept(request, program_answer, extras, part(), image_grant());
+  // next turn() on. `name` is the program's, for status and accounts. Returns the subscriber's id.
+  // Throws rdma::SetupError, after rejecting the request with the same text, when depth, sizes or
+  // the number of subscribers do not fit.
+  std::uint32_t accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                       std::span<const rdma::Grant> extras, std::string name = {}) {
+    return peers_.accept(request, program_answer, extras, std::move(name), part(), image_grant());
   }
-  // Destroys subscribers that the datapath found dead. Call it now and then.
+  // Destroys subscribers that the datapath found dead, and closes their accounts. Call it now and
+  // then.
   void collect() { peers_.collect(); }
   std::vector<SubscriberStatus> subscribers() const { return peers_.status(); }
+  // Of those that collect() destroyed, in the order of their leaving.
+  const std::vector<SubscriberAccount>& departed() const noexcept { return peers_.departed(); }
+  // Of all who ever joined. Final once the datapath thread has ended.
+  std::vector<SubscriberAccount> accounts() const { return peers_.accounts(); }
 
   // The image table, image_count VersionedRecord<Image>, to grant for READ on other connections.
   // region is nullptr without images.

@@ -1,9 +1,5 @@
 #include "common/market/market_reader.hpp"
 
-#include <cstring>
-
-#include <unistd.h>
-
 namespace tickpath::market {
 namespace {
 
@@ -14,15 +10,6 @@ link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
   made.depth = options.ring_depth;
   made.image_count = options.instruments_max;
   return made;
-}
-
-wire::Hello hello_of(const MarketReaderOptions& options) {
-  wire::Hello hello{};
-  hello.role = options.role;
-  hello.service = wire::Service::kBookUpdates;
-  hello.process_id = static_cast<std::uint32_t>(::getpid());
-  std::strncpy(hello.name, options.name.c_str(), sizeof(hello.name) - 1);
-  return hello;
 }
 
 }  // namespace
@@ -37,7 +24,8 @@ MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channe
 bool MarketReader::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
-    const wire::Hello hello = hello_of(options_);
+    const wire::Hello hello =
+        wire::make_hello(options_.role, wire::Service::kBookUpdates, options_.name);
     subscriber_.connect(options_.endpoint, link::bytes_of(hello));
   });
 }

@@ -70,6 +70,8 @@ class MarketReader {
   // The latest image of an instrument. False: none, or it was being written all the time.
   bool image(std::uint32_t instrument, wire::BookImage& out) noexcept;
   bool arm() noexcept { return subscriber_.arm(); }
+  // The last call: tells mdh that we leave of our own will.
+  void close() noexcept { subscriber_.close(); }
 
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return subscriber_.counters(); }

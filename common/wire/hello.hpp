@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "common/wire/constants.hpp"
@@ -42,5 +44,9 @@ struct Hello {
 };
 static_assert(std::is_trivially_copyable_v<Hello>);
 static_assert(sizeof(Hello) == 64 && offsetof(Hello, parameters) == 32);
+
+// This process's hello; a longer name is cut to 15 bytes. Control threads.
+Hello make_hello(Role role, Service service, std::string_view name, std::uint8_t instance = 0);
+std::string name_of(const Hello& hello);
 
 }  // namespace tickpath::wire

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.hpp"
@@ -15,9 +18,13 @@ namespace tickpath::link {
 template <class T>
 class Handover {
  public:
-  // capacity: of objects that exist at once, a power of two.
-  explicit Handover(std::size_t capacity)
-      : capacity_(capacity), to_datapath_(capacity), to_control_(capacity) {}
+  // capacity: of objects that exist at once, a power of two. last_look is called by the control
+  // thread for each object that came back, before it is destroyed.
+  explicit Handover(std::size_t capacity, std::function<void(const T&)> last_look = {})
+      : capacity_(capacity),
+        last_look_(std::move(last_look)),
+        to_datapath_(capacity),
+        to_control_(capacity) {}
 
   // ---- control thread
 
@@ -36,9 +43,11 @@ class Handover {
   }
   void collect() {
     T* done = nullptr;
-    while (to_control_.try_pop(done))
+    while (to_control_.try_pop(done)) {
+      if (last_look_) last_look_(*done);
       std::erase_if(owned_,
                     [done](const std::unique_ptr<T>& object) { return object.get() == done; });
+    }
   }
   const std::vector<std::unique_ptr<T>>& owned() const noexcept { return owned_; }
 
@@ -55,6 +64,7 @@ class Handover {
 
  private:
   std::size_t capacity_;
+  std::function<void(const T&)> last_look_;
   std::vector<std::unique_ptr<T>> owned_;
   SpscRing<T*> to_datapath_;
   SpscRing<T*> to_control_;

@@ -75,16 +75,18 @@ std::unique_ptr<PublisherPeer> PublisherPeers::make_peer(rdma::ConnectionRequest
   return peer;
 }
 
-void PublisherPeers::accept(rdma::ConnectionRequest& request,
-                            std::span<const std::byte> program_answer,
-                            std::span<const rdma::Grant> extras, LinkPart ours,
-                            rdma::Grant images) {
+std::uint32_t PublisherPeers::accept(rdma::ConnectionRequest& request,
+                                     std::span<const std::byte> program_answer,
+                                     std::span<const rdma::Grant> extras, std::string name,
+                                     LinkPart ours, rdma::Grant images) {
   ours.extra_grants = static_cast<std::uint32_t>(extras.size());
   std::unique_ptr<PublisherPeer> peer = accept_or_reject(request, [&] {
     handover_.require_room(options_.name);
     return make_peer(request, program_answer, extras, ours, images);
   });
-  peer->id = next_id_++;
+  const std::uint32_t id = next_id_++;
+  peer->id = id;
+  peer->name = std::move(name);
   peer->ring_address = peer->region.address + RingLayout::ring_offset();
   peer->return_line = reinterpret_cast<const ReturnLine*>(peer->return_region->data());
   peer->signal_interval = std::max(1u, options_.send_depth / 4);
@@ -99,14 +101,32 @@ void PublisherPeers::accept(rdma::ConnectionRequest& request,
   peer->slot_request.rkey = peer->region.rkey;
   peer->slot_request.wr_id = kOrdinary;
   handover_.give(std::move(peer));
+  return id;
 }
 
 std::vector<SubscriberStatus> PublisherPeers::status() const {
   std::vector<SubscriberStatus> result;
   for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned())
-    result.push_back({peer->id, peer->peer_name, peer->mode,
+    result.push_back({peer->id, peer->name, peer->peer_name, peer->mode,
                       static_cast<std::uint32_t>(peer->layout.depth), peer->joined_at.get(),
                       peer->skips.get(), peer->lost.get() != 0});
+  return result;
+}
+
+void PublisherPeers::close_account(const PublisherPeer& peer) {
+  departed_.push_back(
+      {peer.id, peer.name, peer.left_at.get() - peer.joined_at.get(), peer.left.get() == 0});
+}
+
+std::vector<SubscriberAccount> PublisherPeers::accounts() const {
+  std::vector<SubscriberAccount> result = departed_;
+  for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned()) {
+    if (peer->taken_in.get() == 0) continue;
+    const bool gone = peer->lost.get() != 0;
+    const std::uint64_t until = gone ? peer->left_at.get() : counters_.published.get();
+    result.push_back(
+        {peer->id, peer->name, until - peer->joined_at.get(), gone && peer->left.get() == 0});
+  }
   return result;
 }
 
@@ -216,6 +236,7 @@ void PublisherPeers::take_in(std::uint64_t published) noexcept {
     if (peer == nullptr) return;
     peer->join_sequence = published;
     peer->joined_at.set(published);
+    peer->taken_in.set(1);
     if (closing_) peer->filling = false;  // too late for images, it is only told so
     active_[count_++] = peer;
   }
@@ -241,9 +262,13 @@ void PublisherPeers::drop_failed() noexcept {
       continue;
     }
     active_[i] = active_[--count_];
+    peer->left_at.set(counters_.published.get());
+    // Written before the queue pair failed, so it is there; orders nothing else. One that has been
+    // told the final count has no more to wait for.
+    const bool left =
+        peer->close_done || load_word(peer->return_line->leaving, std::memory_order_relaxed) != 0;
+    peer->left.set(left ? 1 : 0);
     peer->lost.set(1);
-    // Written before the queue pair failed, so it is there; orders nothing else.
-    const bool left = load_word(peer->return_line->leaving, std::memory_order_relaxed) != 0;
     (left ? counters_.subscribers_left : counters_.subscribers_lost).add();
     handover_.give_back(peer);
   }

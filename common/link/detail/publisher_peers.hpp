@@ -43,12 +43,22 @@ struct PublisherCounters {
 
 struct SubscriberStatus {
   std::uint32_t id;
+  std::string name;  // of the program, as given to accept()
   std::string peer;
   RingMode mode;
   std::uint32_t depth;
   std::uint64_t join_sequence;
   std::uint64_t skipped;
   bool lost;
+};
+
+// What one subscriber was sent between joining and leaving: its side finds as many seen or lapped,
+// unless updates were published while it left.
+struct SubscriberAccount {
+  std::uint32_t id;
+  std::string name;
+  std::uint64_t published;
+  bool lost;  // it died or was cut off: nobody can say how far it came
 };
 
 // One subscriber. The datapath thread's, from take_in() until it is given back.
@@ -83,10 +93,14 @@ struct alignas(kCacheLineBytes) PublisherPeer {
   std::unique_ptr<Connection> connection;
 
   std::uint32_t id = 0;  // for status(), which reads the counters while the datapath runs
+  std::string name;
   std::string peer_name;
+  Counter taken_in;
   Counter joined_at;
+  Counter left_at;
   Counter skips;
-  Counter lost;
+  Counter lost;  // failed: `left` says whether of its own will
+  Counter left;
 };
 
 class PublisherPeers {
@@ -95,10 +109,13 @@ class PublisherPeers {
                  const PublisherOptions& options);
 
   // ---- control thread
-  void accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-              std::span<const rdma::Grant> extras, LinkPart ours, rdma::Grant images);
+  std::uint32_t accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                       std::span<const rdma::Grant> extras, std::string name, LinkPart ours,
+                       rdma::Grant images);
   void collect() { handover_.collect(); }
   std::vector<SubscriberStatus> status() const;
+  const std::vector<SubscriberAccount>& departed() const noexcept { return departed_; }
+  std::vector<SubscriberAccount> accounts() const;
 
   // ---- datapath thread
   std::span<PublisherPeer* const> active() const noexcept { return {active_.data(), count_}; }
@@ -127,6 +144,7 @@ class PublisherPeers {
                                            std::span<const rdma::Grant> extras,
                                            const LinkPart& ours, rdma::Grant images);
   void check(const LinkPart& theirs, const LinkPart& ours) const;
+  void close_account(const PublisherPeer& peer);
   rdma::PostStatus post(PublisherPeer& peer, rdma::WorkRequest& request) noexcept;
   rdma::PostStatus post_slow(PublisherPeer& peer, rdma::WorkRequest& request,
                              rdma::PostStatus status) noexcept;
@@ -140,8 +158,10 @@ class PublisherPeers {
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   PublisherOptions options_;
-  Handover<PublisherPeer> handover_{kSubscribersMax};
+  Handover<PublisherPeer> handover_{kSubscribersMax,
+                                    [this](const PublisherPeer& peer) { close_account(peer); }};
   std::uint32_t next_id_ = 1;  // control thread
+  std::vector<SubscriberAccount> departed_;
 
   std::array<PublisherPeer*, kSubscribersMax> active_{};  // datapath thread from here on
   std::size_t count_ = 0;

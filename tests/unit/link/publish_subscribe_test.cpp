@@ -190,6 +190,56 @@ TEST_P(PublishSubscribe, TellsOneThatLeavesFromOneThatIsLost) {
   EXPECT_EQ(source.publisher.counters().subscribers_lost.get(), 0u);
 }
 
+TEST_P(PublishSubscribe, KeepsAnAccountOfEverySubscriberUntilTheEnd) {
+  const auto counted = [](const TestSubscriber& subscriber) {
+    return subscriber.counters().seen.get() + subscriber.counters().lapped.get();
+  };
+  source.change_some(7);  // before anyone joined: in nobody's account
+  auto leaving = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
+  auto dying = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
+  TestSubscriber staying(*fabric.device, nullptr, options(64));
+  for (TestSubscriber* const subscriber : {leaving.get(), dying.get(), &staying}) {
+    fabric.meet([&] { subscriber->connect(fabric.endpoint, {}); },
+                [&](rdma::ConnectionRequest& request) {
+                  const char* name = subscriber == leaving.get() ? "leaving"
+                                     : subscriber == dying.get() ? "dying"
+                                                                 : "staying";
+                  source.publisher.accept(request, {}, {}, name);
+                });
+    Sink own;
+    ASSERT_TRUE(reach_live(source, *subscriber, own));
+  }
+  EXPECT_TRUE(source.publisher.departed().empty());
+  source.change_some(20);
+  source.end_turn();
+  ASSERT_TRUE(eventually([&] { return leaving->poll(sink) == 0; }));
+  const std::uint64_t seen_by_leaving = counted(*leaving);
+  leaving->close();
+  leaving.reset();
+  dying.reset();
+  ASSERT_TRUE(eventually([&] {
+    source.end_turn();
+    return source.publisher.subscriber_count() == 1;
+  }));
+  source.publisher.collect();
+  ASSERT_EQ(source.publisher.departed().size(), 2u);
+  Sink late;
+  source.change_some(5);
+  ASSERT_TRUE(close_and_drain(source, staying, late));
+
+  std::map<std::string, SubscriberAccount> accounts;
+  for (const SubscriberAccount& account : source.publisher.accounts())
+    EXPECT_TRUE(accounts.emplace(account.name, account).second) << account.name;
+  ASSERT_EQ(accounts.size(), 3u);
+  EXPECT_FALSE(accounts.at("leaving").lost);
+  EXPECT_EQ(accounts.at("leaving").published, seen_by_leaving);
+  EXPECT_EQ(seen_by_leaving, 20u);
+  EXPECT_TRUE(accounts.at("dying").lost);
+  EXPECT_FALSE(accounts.at("staying").lost);
+  EXPECT_EQ(accounts.at("staying").published, 25u);
+  EXPECT_EQ(counted(staying), 25u);
+}
+
 TEST_P(PublishSubscribe, IsBusyWhileANewcomerLacksImages) {
   Source slow(*fabric.device, {.image_count = kThings, .images_per_flush = 3});
   slow.change_some(10);
