@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/cli/books_command.hpp"
+#include "common/cli/bw_command.hpp"
 #include "common/cli/convert_command.hpp"
 #include "common/cli/down_command.hpp"
 #include "common/cli/generate_command.hpp"
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
   cli::add_lat_command(app);
+  cli::add_bw_command(app);
   cli::add_generate_command(app);
   cli::add_convert_command(app);
   try {

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
-#include <span>
 
 #include <unistd.h>
 
 #include "common/clock/clock.hpp"
+#include "common/rdma/perf/host.hpp"
 #include "common/rdma/perf/lat_peer.hpp"
 #include "common/rdma/perf/lat_process.hpp"
+#include "common/rdma/perf/samples.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
@@ -49,30 +48,6 @@ void check_options(const LatOptions& options) {
   if (options.sizes.empty() || options.rounds == 0 || options.iterations < options.rounds) {
     throw Error("latency needs at least one size, one round and one iteration a round");
   }
-}
-
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
-// The TSC of some CPUs advances in steps of many ticks (10 ns on AMD), give or take a tick where a
-// hypervisor scales it: the usual distance between two reads that differ, in ticks.
-double clock_step_ticks() {
-  std::vector<std::uint64_t> steps;
-  std::uint64_t last = tsc_now().value;
-  for (int i = 0; i < 20'000; ++i) {
-    const std::uint64_t now = tsc_now().value;
-    if (now > last) steps.push_back(now - last);
-    last = now;
-  }
-  if (steps.empty()) return 1;
-  std::sort(steps.begin(), steps.end());
-  // The lower quartile: reads further apart than one step only lengthen the upper half.
-  return static_cast<double>(steps[steps.size() / 4]);
 }
 
 double clock_cost_ns(const clock::TickConverter& converter) {
@@ -201,24 +176,7 @@ class Measurement {
     const auto counted = scratch_.begin() + options_.warmup;
     series.ticks.insert(series.ticks.end(), counted, scratch_.end());
     std::sort(counted, scratch_.end());
-    series.round_p50.push_back(to_ns(quantile({counted, scratch_.end()}, 0.5)));
-  }
-
-  // Samples that fall into one step of the clock are taken as spread evenly over it (the median of
-  // grouped data), so that a quantile resolves finer than the clock.
-  double quantile(std::span<const std::uint64_t> sorted, double part) const {
-    const double rank = part * static_cast<double>(sorted.size());
-    const std::uint64_t value = sorted[std::min(static_cast<std::size_t>(rank), sorted.size() - 1)];
-    const double middle = std::round(static_cast<double>(value) / step_) * step_;
-    const auto edge = [](double ticks) {
-      return static_cast<std::uint64_t>(std::ceil(std::max(ticks, 0.0)));
-    };
-    const auto first = std::lower_bound(sorted.begin(), sorted.end(), edge(middle - step_ / 2));
-    const auto last = std::lower_bound(first, sorted.end(), edge(middle + step_ / 2));
-    if (first == last) return static_cast<double>(value);
-    const double within =
-        (rank - static_cast<double>(first - sorted.begin())) / static_cast<double>(last - first);
-    return middle + step_ * (within - 0.5);
+    series.round_p50.push_back(to_ns(grouped_quantile({counted, scratch_.end()}, 0.5, step_)));
   }
 
   static double to_ns(double ticks) {
@@ -228,7 +186,7 @@ class Measurement {
 
   LatStatistics statistics(Series& series) const {
     std::sort(series.ticks.begin(), series.ticks.end());
-    const auto at = [&](double part) { return to_ns(quantile(series.ticks, part)); };
+    const auto at = [&](double part) { return to_ns(grouped_quantile(series.ticks, part, step_)); };
     return {series.ticks.size(),
             at(0.5),
             at(0.9),

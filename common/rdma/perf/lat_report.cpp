@@ -83,6 +83,7 @@ std::string to_text(const LatReport& report) {
 
 std::string to_json(const LatReport& report) {
   nlohmann::ordered_json json;
+  json["tool"] = "lat_floor";
   json["provider"] = report.provider;
   json["device"] = report.device;
   json["cpu"] = report.cpu_model;
