@@ -7,6 +7,7 @@
 //   table_follower.hpp              rows of a table that grows   each once, in order
 //   reconnect.hpp                   the control thread's half of every client
 //   heartbeat.hpp                   heartbeat                    a counter that others READ
+//   clock_exchange.hpp              clock offset                 between the hosts of two ends
 //   connection.hpp, handshake.hpp   what they share
 //
 // Control threads connect and accept; datapath threads publish, send, poll. Endpoints pass between
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "common/link/channel.hpp"
+#include "common/link/clock_exchange.hpp"
 #include "common/link/connection.hpp"
 #include "common/link/control_block.hpp"
 #include "common/link/handshake.hpp"
