@@ -15,6 +15,7 @@ namespace {
 
 struct TraceArguments {
   std::vector<std::string> paths{"run"};
+  std::vector<std::string> run_dirs;
   bool json = false;
   bool csv = false;
   std::string html;
@@ -51,7 +52,7 @@ void write_page(const std::string& path, const trace::Analysis& analysis) {
 }
 
 void run_trace(const TraceArguments& arguments) {
-  const auto files = open_files(arguments.paths);
+  const auto files = open_files(arguments.run_dirs.empty() ? arguments.paths : arguments.run_dirs);
   const trace::Analysis analysis = trace::analyse(files);
   if (!arguments.html.empty()) write_page(arguments.html, analysis);
   const std::string text = arguments.json  ? trace::to_json(analysis)
@@ -73,8 +74,12 @@ void run_trace(const TraceArguments& arguments) {
 void add_trace_command(CLI::App& app) {
   auto* command = app.add_subcommand("trace", "Tick-to-order and each hop, from a run's traces");
   auto arguments = std::make_shared<TraceArguments>();
-  command->add_option("paths", arguments->paths, "Run directory, or trace files of one host")
-      ->capture_default_str();
+  auto* paths = command->add_option("paths", arguments->paths,
+                                    "Run directories or trace files; of several hosts: the "
+                                    "directory of each");
+  paths->capture_default_str();
+  command->add_option("--run-dir", arguments->run_dirs, "The same, once for each host")
+      ->excludes(paths);
   auto* json = command->add_flag("--json", arguments->json, "Print JSON");
   command->add_flag("--csv", arguments->csv, "Print CSV")->excludes(json);
   command->add_option("--html", arguments->html, "Also write a page with pictures to this file");

@@ -16,21 +16,27 @@ constexpr auto kUnset = std::numeric_limits<double>::quiet_NaN();
 // Hops that exist only with a standby oeg: their absence is not a gap.
 constexpr bool is_optional(Hop hop) { return hop == Hop::kOegReplicated; }
 
+constexpr std::size_t kHostsMax = 255;  // an index fits the byte beside each stamp
+
 struct Times {
-  std::array<double, kHopCount> at;  // TSC ticks
+  std::array<double, kHopCount> at;  // ticks of the host's reference
+  std::array<std::uint8_t, kHopCount> host{};
   std::uint64_t trace_id = 0;
   Times() { at.fill(kUnset); }
   bool has(Hop hop) const { return !std::isnan(at[static_cast<std::size_t>(hop)]); }
   double operator[](Hop hop) const { return at[static_cast<std::size_t>(hop)]; }
   // The first occurrence counts: an order has several reports, a tick one life.
-  void note(Hop hop, double time) {
+  void note(Hop hop, double time, std::uint8_t from) {
     double& slot = at[static_cast<std::size_t>(hop)];
-    if (std::isnan(slot) || time < slot) slot = time;
+    if (!std::isnan(slot) && time >= slot) return;
+    slot = time;
+    host[static_cast<std::size_t>(hop)] = from;
   }
 };
 
 struct TickTimes {
   std::array<double, kTickHops> at;
+  std::array<std::uint8_t, kTickHops> host{};
   TickTimes() { at.fill(kUnset); }
 };
 
@@ -39,7 +45,7 @@ struct Joined {
   std::vector<TickTimes> ticks;  // by feed sequence less `first_tick`
   std::uint64_t first_tick = 0;
   std::unordered_map<std::uint64_t, Times> orders;
-  double ticks_per_ns = 1;
+  const HostClocks* clocks = nullptr;
 
   TickTimes* tick(std::uint64_t id) {
     if (id < first_tick || id - first_tick >= ticks.size()) return nullptr;
@@ -70,7 +76,10 @@ void size_ticks(std::span<const TraceFile> files, Joined& joined) {
   joined.ticks.resize(highest - lowest + 1);
 }
 
-void read_records(const TraceFile& file, const TimeLine& line, Joined& joined) {
+void read_records(const TraceFile& file, Joined& joined) {
+  const TimeLine line(file.sync_points(), file.header().tsc_hz);
+  const std::size_t host = joined.clocks->index_of(file);
+  const auto from = static_cast<std::uint8_t>(host);
   for (const Record& record : file.records()) {
     if (record.key == 0) continue;
     const Hop hop = static_cast<Hop>(record.key >> 56);
@@ -80,14 +89,17 @@ void read_records(const TraceFile& file, const TimeLine& line, Joined& joined) {
       continue;
     }
     if (static_cast<std::size_t>(hop) >= kHopCount) continue;  // written by a newer version
-    const double time = info(hop).realtime_clock
-                            ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
-                            : static_cast<double>(record.time);
+    const double own = info(hop).realtime_clock
+                           ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
+                           : static_cast<double>(record.time);
+    const double time = joined.clocks->to_reference(host, own);
     if (info(hop).keyed_by_order) {
-      joined.orders[id].note(hop, time);
+      joined.orders[id].note(hop, time, from);
     } else if (TickTimes* tick = joined.tick(id)) {
       double& slot = tick->at[static_cast<std::size_t>(hop)];
-      if (std::isnan(slot) || time < slot) slot = time;
+      if (!std::isnan(slot) && time >= slot) continue;
+      slot = time;
+      tick->host[static_cast<std::size_t>(hop)] = from;
     }
   }
 }
@@ -98,7 +110,10 @@ void inherit_ticks(Joined& joined) {
     if (order.trace_id == 0) continue;
     const TickTimes* tick = joined.tick(order.trace_id);
     if (tick == nullptr) continue;
-    for (std::size_t hop = 1; hop < kTickHops; ++hop) order.at[hop] = tick->at[hop];
+    for (std::size_t hop = 1; hop < kTickHops; ++hop) {
+      order.at[hop] = tick->at[hop];
+      order.host[hop] = tick->host[hop];
+    }
   }
 }
 
@@ -107,29 +122,42 @@ void finish(Interval& interval) {
   interval.distribution = summarise(interval.sorted_ns);
 }
 
-std::int64_t rounded_ns(const Joined& joined, double ticks) {
-  return std::llround(ticks / joined.ticks_per_ns);
+std::int64_t rounded_ns(const Joined& joined, std::size_t host, double ticks) {
+  return std::llround(ticks / joined.clocks->ticks_per_ns(host));
+}
+
+// Adds the time between two stamps, or counts why it cannot be told.
+template <class Stamps>
+void add_sample(const Joined& joined, const Stamps& stamps, Interval& interval) {
+  const auto from = static_cast<std::size_t>(interval.from);
+  const auto to = static_cast<std::size_t>(interval.to);
+  const double elapsed = stamps.at[to] - stamps.at[from];
+  if (std::isnan(elapsed)) return;
+  const std::size_t first = stamps.host[from];
+  const std::size_t second = stamps.host[to];
+  if (first != second) {
+    if (!joined.clocks->comparable(first, second)) {
+      ++interval.unmeasured;
+      return;
+    }
+    const double error = joined.clocks->error_ns(first, stamps.at[from], second, stamps.at[to]);
+    interval.error_ns = std::max(interval.error_ns, static_cast<std::int64_t>(std::ceil(error)));
+    ++interval.crossing;
+  }
+  interval.sorted_ns.push_back(rounded_ns(joined, first, elapsed));
 }
 
 Interval over_orders(const Joined& joined, std::string name, Hop from, Hop to,
                      std::string population) {
   Interval interval{std::move(name), from, to, std::move(population), {}, {}};
-  for (const auto& [id, order] : joined.orders) {
-    if (!order.has(from) || !order.has(to)) continue;
-    interval.sorted_ns.push_back(rounded_ns(joined, order[to] - order[from]));
-  }
+  for (const auto& [id, order] : joined.orders) add_sample(joined, order, interval);
   finish(interval);
   return interval;
 }
 
 Interval over_ticks(const Joined& joined, std::string name, Hop from, Hop to) {
   Interval interval{std::move(name), from, to, "all ticks", {}, {}};
-  const auto first = static_cast<std::size_t>(from);
-  const auto last = static_cast<std::size_t>(to);
-  for (const TickTimes& tick : joined.ticks) {
-    const double elapsed = tick.at[last] - tick.at[first];
-    if (!std::isnan(elapsed)) interval.sorted_ns.push_back(rounded_ns(joined, elapsed));
-  }
+  for (const TickTimes& tick : joined.ticks) add_sample(joined, tick, interval);
   finish(interval);
   return interval;
 }
@@ -179,10 +207,13 @@ void count_orders(const Joined& joined, const std::array<bool, kHopCount>& prese
       ++missing[index];
     }
     if (complete) ++result.orders_complete;
-    if (order.has(Hop::kMdhKernelRx)) {
+    const std::size_t mdh = order.host[static_cast<std::size_t>(Hop::kMdhKernelRx)];
+    const std::size_t oeg = order.host[static_cast<std::size_t>(Hop::kOegSent)];
+    if (order.has(Hop::kMdhKernelRx) && joined.clocks->comparable(mdh, oeg)) {
       const double ticks = order[Hop::kOegSent] - order[Hop::kMdhKernelRx];
-      const double since = (order[Hop::kMdhKernelRx] - start) / joined.ticks_per_ns * 1e-9;
-      result.orders.push_back({id, order.trace_id, since, rounded_ns(joined, ticks)});
+      const double since =
+          (order[Hop::kMdhKernelRx] - start) / joined.clocks->ticks_per_ns(mdh) * 1e-9;
+      result.orders.push_back({id, order.trace_id, since, rounded_ns(joined, mdh, ticks)});
     }
   }
   for (std::size_t index = 1; index < kHopCount; ++index) {
@@ -211,6 +242,7 @@ Environment environment_of(const TraceFile& file) {
     return std::string(field, strnlen(field, size));
   };
   Environment environment;
+  environment.host = text(header.host_name, sizeof(header.host_name));
   environment.program = text(header.program, sizeof(header.program));
   environment.provider = text(header.provider, sizeof(header.provider));
   environment.wait_mode = text(header.wait_mode, sizeof(header.wait_mode));
@@ -250,12 +282,14 @@ Distribution summarise(std::span<const std::int64_t> sorted) {
 Analysis analyse(std::span<const TraceFile> files) {
   if (files.empty()) throw Error("no trace files to read");
   Analysis result;
+  const HostClocks clocks(files);
+  if (clocks.hosts().size() > kHostsMax) throw Error("trace files of more than 255 hosts");
+  result.hosts.assign(clocks.hosts().begin(), clocks.hosts().end());
   Joined joined;
+  joined.clocks = &clocks;
   size_ticks(files, joined);
   for (const TraceFile& file : files) {
-    const TimeLine line(file.sync_points(), file.header().tsc_hz);
-    joined.ticks_per_ns = line.ticks_per_ns();
-    read_records(file, line, joined);
+    read_records(file, joined);
     result.programs.push_back(environment_of(file));
   }
   inherit_ticks(joined);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/trace/hosts.hpp"
 #include "common/trace/reader.hpp"
 
 namespace tickpath::trace {
@@ -34,6 +35,12 @@ struct Interval {
   std::string population;  // "all ticks", "ticks that led to orders", "orders"
   Distribution distribution;
   std::vector<std::int64_t> sorted_ns;
+  // Of the samples whose two stamps come from different hosts: how many, and the largest error that
+  // the clock offset adds to one of them.
+  std::uint64_t crossing = 0;
+  std::int64_t error_ns = 0;
+  // Not in the samples: stamps of hosts between which no clock offset was measured.
+  std::uint64_t unmeasured = 0;
 };
 
 // One sample of tick-to-order, for the picture over time.
@@ -46,6 +53,7 @@ struct OrderSample {
 
 struct Environment {  // of one program
   std::string program;
+  std::string host;
   std::string provider;
   std::string wait_mode;
   std::string cores;
@@ -56,6 +64,7 @@ struct Environment {  // of one program
 
 struct Analysis {
   std::vector<Environment> programs;
+  std::vector<Host> hosts;         // one: no clock offset is in any figure
   std::vector<Interval> headline;  // tick-to-order, user-space tick-to-order, as sim sees it
   std::vector<Interval> hops;      // neighbour to neighbour, in order
   std::vector<OrderSample> orders;
@@ -68,7 +77,8 @@ struct Analysis {
   std::vector<std::pair<Hop, std::uint64_t>> missing;
 };
 
-// All files must come from one host (one TSC). Throws Error when there are none.
+// Files of several hosts are joined by the clock offsets that their programs measured (HostClocks);
+// times of hosts without one are not subtracted. Throws Error when there are no files.
 Analysis analyse(std::span<const TraceFile> files);
 
 }  // namespace tickpath::trace

@@ -25,10 +25,10 @@ Mapping map_file(const std::string& path) {
   struct stat status {};
   const int failed = ::fstat(descriptor, &status);
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (failed != 0 || size < kHeaderBytes) {
+  if (failed != 0 || size < kPageBytes) {
     ::close(descriptor);
     throw Error(path + ": not a trace file: shorter than its header of " +
-                std::to_string(kHeaderBytes) + " bytes");
+                std::to_string(kPageBytes) + " bytes");
   }
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
   const int error = errno;
@@ -41,9 +41,10 @@ std::string complaint(const FileHeader& header, std::size_t size_bytes) {
   if (std::memcmp(header.magic, FileHeader::kMagic, sizeof(header.magic)) != 0) {
     return "not a trace file: it does not begin with \"tktrace1\"";
   }
-  if (header.version != 1) {
-    return "trace version " + std::to_string(header.version) + ", this tool reads version 1";
+  if (header.version != 2) {
+    return "trace version " + std::to_string(header.version) + ", this tool reads version 2";
   }
+  if (size_bytes < kHeaderBytes) return "truncated: it ends among the clocks of its header";
   const std::uint64_t available = (size_bytes - kHeaderBytes) / sizeof(Record);
   if (!std::has_single_bit(header.capacity) || header.capacity > available) {
     return "truncated: its header speaks of " + std::to_string(header.capacity) +
@@ -95,6 +96,29 @@ std::vector<SyncPoint> TraceFile::sync_points() const {
   std::sort(points.begin(), points.end(),
             [](const SyncPoint& a, const SyncPoint& b) { return a.tsc < b.tsc; });
   return points;
+}
+
+std::vector<PeerClockPoints> TraceFile::peer_clocks() const {
+  std::vector<PeerClockPoints> clocks;
+  for (std::size_t i = 0; i < kPeerClocksMax; ++i) {
+    const auto* const page = reinterpret_cast<const PeerClock*>(
+        reinterpret_cast<const std::byte*>(header_) + kPageBytes * (1 + i));
+    // Both pair with the releases in TraceWriter: what is counted is written.
+    const std::uint64_t host = page->host_id.load(std::memory_order_acquire);
+    if (host == 0) break;
+    const std::uint32_t count = page->points.load(std::memory_order_acquire);
+    const auto end = std::min<std::size_t>(count, PeerClock::kPointsMax);
+    PeerClockPoints clock{host, page->stream, {page->point, page->point + end}};
+    // A live file may be thinned out while we copy: points out of order or twice are dropped.
+    std::sort(clock.points.begin(), clock.points.end(),
+              [](const PeerPoint& a, const PeerPoint& b) { return a.local < b.local; });
+    const auto same =
+        std::unique(clock.points.begin(), clock.points.end(),
+                    [](const PeerPoint& a, const PeerPoint& b) { return a.local == b.local; });
+    clock.points.erase(same, clock.points.end());
+    if (!clock.points.empty()) clocks.push_back(std::move(clock));
+  }
+  return clocks;
 }
 
 TimeLine::TimeLine(std::vector<SyncPoint> points, std::uint64_t hz)

@@ -11,6 +11,13 @@
 
 namespace tickpath::trace {
 
+// What one connection measured of another host's clock, ascending.
+struct PeerClockPoints {
+  std::uint64_t host_id;
+  std::uint64_t stream;
+  std::vector<PeerPoint> points;
+};
+
 // One trace file, mapped read-only. May be read while its program still writes.
 class TraceFile {
  public:
@@ -30,6 +37,7 @@ class TraceFile {
   // Records that were overwritten because the ring was smaller than the run.
   std::uint64_t overwritten() const noexcept;
   std::vector<SyncPoint> sync_points() const;
+  std::vector<PeerClockPoints> peer_clocks() const;
 
  private:
   std::string path_;

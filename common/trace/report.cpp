@@ -39,21 +39,57 @@ std::string joined(const Analysis& analysis, std::string Environment::*field) {
   return text.empty() ? "unknown" : text;
 }
 
-void add_row(std::string& text, const Interval& row) {
+bool several_hosts(const Analysis& analysis) { return analysis.hosts.size() > 1; }
+
+// With several hosts, each row says how far its figures may be wrong.
+void add_row(std::string& text, const Analysis& analysis, const Interval& row) {
   const Distribution& d = row.distribution;
+  std::string error;
+  if (several_hosts(analysis)) error = row.crossing == 0 ? "-" : "+-" + short_time(row.error_ns);
   std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), "%-38s %9llu %10s %10s %10s %10s %10s  %s\n",
+  std::snprintf(line.data(), line.size(), "%-38s %9llu %10s %10s %10s %10s %10s%*s  %s\n",
                 row.name.c_str(), static_cast<unsigned long long>(d.count),
                 short_time(d.p50).c_str(), short_time(d.p90).c_str(), short_time(d.p99).c_str(),
-                short_time(d.p999).c_str(), short_time(d.max).c_str(), row.population.c_str());
+                short_time(d.p999).c_str(), short_time(d.max).c_str(),
+                several_hosts(analysis) ? 12 : 0, error.c_str(), row.population.c_str());
   text += line.data();
+  if (row.unmeasured == 0) return;
+  text += "  " + std::to_string(row.unmeasured) +
+          " more lie between hosts whose clock offset was not measured: not subtracted\n";
 }
 
-std::string title_line(const char* title) {
+std::string title_line(const Analysis& analysis, const char* title) {
   std::array<char, 160> line{};
-  std::snprintf(line.data(), line.size(), "%-38s %9s %10s %10s %10s %10s %10s  %s\n", title,
-                "count", "p50", "p90", "p99", "p99.9", "max", "population");
+  std::snprintf(line.data(), line.size(), "%-38s %9s %10s %10s %10s %10s %10s%*s  %s\n", title,
+                "count", "p50", "p90", "p99", "p99.9", "max", several_hosts(analysis) ? 12 : 0,
+                several_hosts(analysis) ? "+- clocks" : "", "population");
   return line.data();
+}
+
+std::string host_label(const Host& host) {
+  std::array<char, 32> id{};
+  std::snprintf(id.data(), id.size(), " (%08llx)", static_cast<unsigned long long>(host.id >> 32));
+  return host.name + id.data();
+}
+
+void add_hosts(std::string& text, const Analysis& analysis) {
+  if (!several_hosts(analysis)) return;
+  for (std::size_t i = 0; i < analysis.hosts.size(); ++i) {
+    const Host& host = analysis.hosts[i];
+    text += "host " + host_label(host) + ": ";
+    if (host.reference != i) {
+      text += "clock offset to " + host_label(analysis.hosts[host.reference]) + " known to +-" +
+              short_time(host.error_ns_min) + " at best, +-" + short_time(host.error_ns_max) +
+              " at worst, " + std::to_string(host.points) + " points\n";
+    } else {
+      const bool alone =
+          std::none_of(analysis.hosts.begin(), analysis.hosts.end(),
+                       [&](const Host& other) { return &other != &host && other.reference == i; });
+      text += alone ? "no clock offset to any other host was measured\n"
+                    : "the reference of the times below\n";
+    }
+  }
+  text += "\n";
 }
 
 void add_orders(std::string& text, const Analysis& analysis) {
@@ -87,7 +123,10 @@ nlohmann::ordered_json row_json(const Analysis& analysis, const Interval& row) {
           {"p99_ns", d.p99},
           {"p99.9_ns", d.p999},
           {"max_ns", d.max},
-          {"mean_ns", d.mean}};
+          {"mean_ns", d.mean},
+          {"clock_error_ns", row.error_ns},
+          {"crossing_hosts", row.crossing},
+          {"unmeasured", row.unmeasured}};
 }
 
 }  // namespace
@@ -102,14 +141,15 @@ std::string to_text(const Analysis& analysis) {
   std::string text = "provider " + providers(analysis) + ", wait " + wait_modes(analysis) +
                      ", cores " + cores(analysis) + ", " + std::to_string(analysis.ticks) +
                      " ticks\n\n";
-  text += title_line("from tick to order");
+  add_hosts(text, analysis);
+  text += title_line(analysis, "from tick to order");
   for (const Interval& row : analysis.headline) {
-    add_row(text, row);
+    add_row(text, analysis, row);
     text +=
         "  " + std::string(info(row.from).name) + " to " + std::string(info(row.to).name) + "\n";
   }
-  text += "\n" + title_line("hop by hop (medians do not add up)");
-  for (const Interval& row : analysis.hops) add_row(text, row);
+  text += "\n" + title_line(analysis, "hop by hop (medians do not add up)");
+  for (const Interval& row : analysis.hops) add_row(text, analysis, row);
   add_orders(text, analysis);
   return text;
 }
@@ -118,12 +158,21 @@ std::string to_json(const Analysis& analysis) {
   nlohmann::ordered_json root;
   for (const Environment& program : analysis.programs) {
     root["programs"].push_back({{"program", program.program},
+                                {"host", program.host},
                                 {"provider", program.provider},
                                 {"wait_mode", program.wait_mode},
                                 {"cores", program.cores},
                                 {"file", program.path},
                                 {"stamps", program.stamps},
                                 {"overwritten", program.overwritten}});
+  }
+  for (const Host& host : analysis.hosts) {
+    root["hosts"].push_back({{"name", host.name},
+                             {"id", host.id},
+                             {"reference", analysis.hosts[host.reference].id},
+                             {"points", host.points},
+                             {"clock_error_ns_min", host.error_ns_min},
+                             {"clock_error_ns_max", host.error_ns_max}});
   }
   for (const Interval& row : analysis.headline) {
     root["headline"].push_back(row_json(analysis, row));
@@ -144,7 +193,7 @@ std::string to_json(const Analysis& analysis) {
 std::string to_csv(const Analysis& analysis) {
   std::string text =
       "name,from,to,population,provider,wait_mode,count,min_ns,p50_ns,p90_ns,p99_ns,p99.9_ns,"
-      "max_ns,mean_ns\n";
+      "max_ns,mean_ns,clock_error_ns,crossing_hosts,unmeasured\n";
   const auto add = [&](const Interval& row) {
     const Distribution& d = row.distribution;
     text += "\"" + row.name + "\"," + std::string(info(row.from).name) + "," +
@@ -153,7 +202,8 @@ std::string to_csv(const Analysis& analysis) {
     for (const std::int64_t value : {d.min, d.p50, d.p90, d.p99, d.p999, d.max}) {
       text += "," + std::to_string(value);
     }
-    text += "," + std::to_string(d.mean) + "\n";
+    text += "," + std::to_string(d.mean) + "," + std::to_string(row.error_ns) + "," +
+            std::to_string(row.crossing) + "," + std::to_string(row.unmeasured) + "\n";
   };
   for (const Interval& row : analysis.headline) add(row);
   for (const Interval& row : analysis.hops) add(row);

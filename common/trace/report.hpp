@@ -12,7 +12,8 @@ std::string to_text(const Analysis& analysis);
 
 // {"programs": [...], "headline": [row...], "hops": [row...], "orders": {...}}; a row is {"name",
 // "from", "to", "population", "provider", "wait_mode", "count", "min_ns", "p50_ns", "p90_ns",
-// "p99_ns", "p99.9_ns", "max_ns", "mean_ns"}.
+// "p99_ns", "p99.9_ns", "max_ns", "mean_ns", "clock_error_ns", "crossing_hosts", "unmeasured"};
+// clock_error_ns: what the clock offset between hosts adds to a sample at most, 0 within one host.
 std::string to_json(const Analysis& analysis);
 
 // One header line, then a line a row; the columns are the JSON row's.

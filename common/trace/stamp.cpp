@@ -12,6 +12,7 @@
 
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
+#include "common/clock/host.hpp"
 
 namespace tickpath::trace {
 namespace {
@@ -47,7 +48,7 @@ TraceWriter::TraceWriter(const TraceOptions& options) : records_(&scratch_), mas
 
   header_ = new (mapped) FileHeader{};
   std::memcpy(header_->magic, FileHeader::kMagic, sizeof(header_->magic));
-  header_->version = 1;
+  header_->version = 2;
   header_->process_id = static_cast<std::uint32_t>(::getpid());
   header_->capacity = capacity;
   header_->tsc_hz = clock::tsc_hz();
@@ -55,6 +56,8 @@ TraceWriter::TraceWriter(const TraceOptions& options) : records_(&scratch_), mas
   copy_text(header_->provider, options.provider);
   copy_text(header_->wait_mode, options.wait_mode);
   copy_text(header_->cores, options.cores);
+  header_->host_id = options.host_id != 0 ? options.host_id : clock::host_id();
+  copy_text(header_->host_name, clock::host_name());
   records_ = reinterpret_cast<Record*>(static_cast<std::byte*>(mapped) + kHeaderBytes);
   mask_ = capacity - 1;
   add_sync_point();
@@ -74,6 +77,40 @@ void TraceWriter::publish_head() noexcept {
 
 void TraceWriter::set_wait_mode(std::string_view mode) noexcept {
   if (header_ != nullptr) copy_text(header_->wait_mode, mode);
+}
+
+PeerClock* TraceWriter::peer_clock(std::uint64_t host, std::uint32_t stream) noexcept {
+  for (std::size_t i = 0; i < kPeerClocksMax; ++i) {
+    auto* const page =
+        reinterpret_cast<PeerClock*>(reinterpret_cast<std::byte*>(header_) + kPageBytes * (1 + i));
+    // Relaxed: this thread is the one that writes it.
+    const std::uint64_t owner = page->host_id.load(std::memory_order_relaxed);
+    if (owner == host && page->stream == stream) return page;
+    if (owner != 0) continue;
+    page->stream = stream;
+    // Pairs with the acquire in the reader: a page that is used has its stream.
+    page->host_id.store(host, std::memory_order_release);
+    return page;
+  }
+  return nullptr;
+}
+
+void TraceWriter::on_peer_time(const clock::PeerTime& time) noexcept {
+  if (header_ == nullptr) return;
+  PeerClock* const page = peer_clock(time.host, time.stream);
+  if (page == nullptr) {
+    peer_times_lost_.add();
+    return;
+  }
+  std::uint32_t count = page->points.load(std::memory_order_relaxed);  // as above
+  if (count == PeerClock::kPointsMax) {
+    // As in add_sync_point().
+    for (std::uint32_t i = 0; i < count / 2; ++i) page->point[i] = page->point[2 * i];
+    count /= 2;
+  }
+  page->point[count] = {time.local.value, time.peer.value, time.error_ns};
+  // Pairs with the acquire in the reader: the count must not precede the point.
+  page->points.store(count + 1, std::memory_order_release);
 }
 
 void TraceWriter::add_sync_point() noexcept {

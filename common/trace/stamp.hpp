@@ -1,6 +1,7 @@
 // A stamp: one TSC read and one store into the thread's own memory-mapped trace file.
 //
-// File: one header page (FileHeader), then `capacity` records of 16 bytes, written as a ring.
+// File: one header page (FileHeader), kPeerClocksMax pages of other hosts' clocks (PeerClock), then
+// `capacity` records of 16 bytes, written as a ring.
 // Conversion to time, joining and statistics happen in readers, never here.
 #pragma once
 
@@ -12,7 +13,9 @@
 
 #include <immintrin.h>
 
+#include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
+#include "common/clock/offset.hpp"
 #include "common/trace/hop.hpp"
 
 namespace tickpath::trace {
@@ -33,7 +36,7 @@ struct SyncPoint {
   std::int64_t realtime_ns;
 };
 
-// The first page of a trace file, host order, version 1.
+// The first page of a trace file, host order, version 2 (version 1 had no hosts).
 struct FileHeader {
   static constexpr char kMagic[8] = {'t', 'k', 't', 'r', 'a', 'c', 'e', '1'};
   // As many as fit the page. When full, every second one is dropped, so that they always span the
@@ -53,9 +56,36 @@ struct FileHeader {
   std::atomic<std::uint32_t> sync_points;
   std::uint32_t reserved;
   SyncPoint sync[kSyncPointsMax];
+  std::uint64_t host_id;  // clock::host_id(): files of one id share a TSC
+  char host_name[64];
 };
-inline constexpr std::size_t kHeaderBytes = 4096;
-static_assert(sizeof(FileHeader) <= kHeaderBytes);
+inline constexpr std::size_t kPageBytes = 4096;
+static_assert(sizeof(FileHeader) <= kPageBytes);
+
+// When this host's counter showed `local`, the peer's showed `peer`, give or take `error_ns`.
+struct PeerPoint {
+  std::uint64_t local;
+  std::uint64_t peer;
+  std::uint64_t error_ns;
+};
+
+// A page: what one connection of the program measured of another host's clock.
+struct PeerClock {
+  // As many as fit. When full, every second one is dropped, as with sync points.
+  static constexpr std::size_t kPointsMax = 168;
+
+  std::atomic<std::uint64_t> host_id;  // 0: not used
+  std::uint64_t stream;                // clock::PeerTime::stream
+  std::atomic<std::uint32_t> points;
+  std::uint32_t reserved[3];
+  PeerPoint point[kPointsMax];
+};
+static_assert(sizeof(PeerClock) <= kPageBytes);
+
+// Connections to other hosts that one program measures; a strategy engine has one for mdh and one
+// for each of its strategies. What has no page is counted and not kept.
+inline constexpr std::size_t kPeerClocksMax = 32;
+inline constexpr std::size_t kHeaderBytes = kPageBytes * (1 + kPeerClocksMax);
 
 struct TraceOptions {
   std::string path;                   // empty: tracing off, a stamp costs the same
@@ -64,10 +94,11 @@ struct TraceOptions {
   std::string provider;
   std::string wait_mode;
   std::string cores;
+  std::uint64_t host_id = 0;  // 0: this host's; tests write files of other hosts
 };
 
 // Set-up and close on a control thread; stamps by the one datapath thread that owns it.
-class TraceWriter {
+class TraceWriter final : public clock::OffsetSink {
  public:
   // Creates (truncates) the file and touches its pages, so that no stamp takes a page fault.
   // Throws SystemError naming the path.
@@ -87,6 +118,11 @@ class TraceWriter {
     put(Hop::kOrderLink, order_id, trace_id);
   }
 
+  // Datapath thread, about once a second for each connection that crosses hosts.
+  void on_peer_time(const clock::PeerTime& time) noexcept override;
+
+  const Counter& peer_times_lost() const noexcept { return peer_times_lost_; }
+
   // Control thread, about once a second: pairs TSC with CLOCK_REALTIME.
   void add_sync_point() noexcept;
   // Control thread, once the wait mode in effect is known (auto may change it).
@@ -102,13 +138,15 @@ class TraceWriter {
     if ((++head_ & 255) == 0) publish_head();
   }
   void publish_head() noexcept;
+  PeerClock* peer_clock(std::uint64_t host, std::uint32_t stream) noexcept;
 
   Record* records_;
   std::uint64_t mask_;
   std::uint64_t head_ = 0;
   FileHeader* header_ = nullptr;  // null: tracing off
   std::size_t mapped_bytes_ = 0;
-  Record scratch_{};  // where stamps go while tracing is off
+  Counter peer_times_lost_;  // more connections than kPeerClocksMax
+  Record scratch_{};         // where stamps go while tracing is off
 };
 
 }  // namespace tickpath::trace
