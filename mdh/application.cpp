@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/itch/codec.hpp"
+#include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
@@ -124,9 +125,10 @@ void MdhApplication::accept(rdma::ConnectionRequest& request) {
 }
 
 void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello) {
-  std::array<rdma::Grant, 2> extras;
+  std::array<rdma::Grant, wire::BookUpdatesGrants::kClock + link::ClockGrants::kCount> extras;
   extras[wire::BookUpdatesGrants::kDirectory] = directory_->grant();
   extras[wire::BookUpdatesGrants::kHeartbeat] = runtime_.heartbeat().grant();
+  std::ranges::copy(runtime_.clock().grants(), extras.begin() + wire::BookUpdatesGrants::kClock);
   const wire::Hello ours = answer(hello.service);
   const std::uint32_t id =
       publisher_->accept(request, link::bytes_of(ours), extras, wire::name_of(hello));

@@ -103,8 +103,9 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
     return refuse(request,
                   "strategy id " + std::to_string(hello.instance) + " is connected already");
   datapath_->prepare_watch(gateway.slot_index(*slot));
-  const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
-  static_assert(wire::OrdersGrants::kHeartbeat == 0);
+  const auto clock = runtime_.clock().grants();
+  const rdma::Grant grants[] = {runtime_.heartbeat().grant(), clock[0], clock[1]};
+  static_assert(wire::OrdersGrants::kHeartbeat == 0 && wire::OrdersGrants::kClock == 1);
   const wire::Hello answer = own_hello(wire::Service::kOrders);
   try {
     datapath_->strategies().accept(request, link::bytes_of(answer), grants,
@@ -121,10 +122,11 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   if (std::any_of(subscribers.begin(), subscribers.end(),
                   [](const link::SubscriberStatus& status) { return !status.lost; }))
     return refuse(request, "another risk holds the control block");
+  const auto clock = runtime_.clock().grants();
   const rdma::Grant grants[] = {datapath_->control_grant(), datapath_->positions_grant(),
-                                runtime_.heartbeat().grant()};
+                                runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
-                wire::DropCopyGrants::kHeartbeat == 2);
+                wire::DropCopyGrants::kHeartbeat == 2 && wire::DropCopyGrants::kClock == 3);
   const wire::Hello answer = own_hello(wire::Service::kDropCopy);
   datapath_->events().accept(request, link::bytes_of(answer), grants, wire::name_of(hello));
   log::info("risk connects: {}, {}", wire::name_of(hello), request.peer());

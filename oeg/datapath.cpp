@@ -43,7 +43,8 @@ link::ChannelOptions channel_options(const OegConfig& config) {
   return options;
 }
 
-market::MarketReaderOptions market_options(const OegConfig& config, bool parks) {
+market::MarketReaderOptions market_options(const OegConfig& config, bool parks,
+                                           trace::TraceWriter& trace) {
   market::MarketReaderOptions options;
   options.endpoint = config.mdh.endpoint;
   options.name = config.common.name.empty() ? "oeg" : config.common.name;
@@ -52,6 +53,7 @@ market::MarketReaderOptions market_options(const OegConfig& config, bool parks) 
   options.ring_depth = config.mdh.ring_slots;
   options.instruments_max = config.instruments_max;
   options.heartbeat = config.heartbeat.options();
+  options.offsets = &trace;
   return options;
 }
 
@@ -73,7 +75,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       session_(session_options(config)),
       strategies_(device, channel_.get(), channel_options(config)),
       gateway_(config.gateway_options(), *this, *this, *this, journal_, trace),
-      market_(device, channel_.get(), market_options(config, channel_ != nullptr)),
+      market_(device, channel_.get(), market_options(config, channel_ != nullptr, trace)),
       events_(device, channel_.get(), event_options()),
       control_(device, "oeg.control"),
       positions_(device, config.positions_max, "oeg.positions"),

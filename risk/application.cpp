@@ -6,6 +6,7 @@
 #include "common/control/losses.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
+#include "common/trace/stamp.hpp"
 
 namespace tickpath::risk {
 namespace {
@@ -67,6 +68,7 @@ void RiskApplication::make_readers() {
   market.ring_depth = config_.feed.ring_slots;
   market.instruments_max = config_.instruments_max;
   market.heartbeat = config_.heartbeat.options();
+  market.offsets = &runtime_.trace();
   market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
 
   GatewayLinkOptions gateway;
@@ -76,6 +78,7 @@ void RiskApplication::make_readers() {
   gateway.ring_slots = config_.gateway_ring_slots;
   gateway.reconcile_interval_ns = static_cast<std::uint64_t>(config_.reconcile_interval_ns);
   gateway.heartbeat = config_.heartbeat.options();
+  gateway.offsets = &runtime_.trace();
   gateway.own_heartbeat = runtime_.heartbeat().grant();
   gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
 }

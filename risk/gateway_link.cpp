@@ -5,11 +5,21 @@
 namespace tickpath::risk {
 namespace {
 
+// Of the entries in the trace; those of the connection to mdh have another.
+constexpr std::uint32_t kClockStream = 2;
+
 link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
   link::SubscriberOptions made;
   made.name = options.name + ".order_events";
   made.mode = options.mode;
   made.depth = options.ring_slots;
+  return made;
+}
+
+link::ClockProbeOptions clock_options(const GatewayLinkOptions& options) {
+  link::ClockProbeOptions made;
+  made.sink = options.offsets;
+  made.stream = kClockStream;
   return made;
 }
 
@@ -22,7 +32,8 @@ GatewayLink::GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
       subscriber_(device, channel, subscriber_options(options)),
       block_(device, options.name + ".control_block"),
       positions_(device, options.name + ".positions"),
-      heartbeat_(device, options.heartbeat, options.name + ".oeg_heartbeat") {}
+      heartbeat_(device, options.heartbeat, options.name + ".oeg_heartbeat"),
+      clock_(device, clock_options(options), options.name + ".oeg_clock") {}
 
 bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
@@ -49,6 +60,7 @@ bool GatewayLink::turn(std::uint64_t now_ns) noexcept {
   set_alive(heartbeat_.evaluate(now_ns) != link::Liveness::kDead);
   write_block(now_ns);
   reconcile(now_ns);
+  if (events == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
   return events != 0;
 }
 
@@ -66,6 +78,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
     block_.detach();
     positions_.detach();
     heartbeat_.detach(event == link::LinkEvent::kLost);
+    clock_.detach();
     set_alive(false);
     reconnect_.mark_down();
     return;
@@ -83,6 +96,8 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   block_.attach(*connection, extras[wire::DropCopyGrants::kControlBlock]);
   positions_.attach(*connection, extras[wire::DropCopyGrants::kPositions]);
   heartbeat_.attach(*connection, extras[wire::DropCopyGrants::kHeartbeat], now_ns_);
+  if (extras.size() > wire::DropCopyGrants::kClock)
+    clock_.attach(*connection, extras.subspan(wire::DropCopyGrants::kClock), now_ns_);
 }
 
 void GatewayLink::set_alive(bool alive) noexcept {

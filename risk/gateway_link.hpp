@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/link/clock_exchange.hpp"
 #include "common/link/control_block.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/reconnect.hpp"
@@ -26,6 +27,7 @@ struct GatewayLinkOptions {
   std::uint64_t reconcile_interval_ns = 500'000'000;
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
+  clock::OffsetSink* offsets = nullptr;   // told oeg's clock; nullptr: not measured
 };
 
 class GatewayLink {
@@ -71,6 +73,7 @@ class GatewayLink {
   link::ControlBlockWriter<wire::ControlBlock> block_;
   link::RemoteTable<wire::PositionRow> positions_;
   link::HeartbeatMonitor heartbeat_;
+  link::ClockProbe clock_;
   link::Losses losses_;
   link::Reconnect reconnect_;
 

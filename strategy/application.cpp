@@ -6,6 +6,7 @@
 #include "common/control/losses.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
+#include "common/trace/stamp.hpp"
 #include "strategy/incarnation.hpp"
 #include "strategy/plugin_file.hpp"
 
@@ -65,6 +66,7 @@ void StrategyApplication::make_readers() {
   market.ring_depth = config_.feed.ring_slots;
   market.instruments_max = config_.instruments_max;
   market.heartbeat = config_.heartbeat.options();
+  market.offsets = &runtime_.trace();
   market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
   images_.reader = market_.get();
 
@@ -73,6 +75,7 @@ void StrategyApplication::make_readers() {
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
   orders.heartbeat = config_.heartbeat.options();
+  orders.offsets = &runtime_.trace();
   orders.own_heartbeat = runtime_.heartbeat().grant();
   orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders);
 }

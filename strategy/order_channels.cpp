@@ -8,10 +8,20 @@
 namespace tickpath::strategy {
 namespace {
 
+// Of the entries in the trace: one for each channel, apart from that of mdh.
+constexpr std::uint32_t kClockStreams = 256;
+
 link::ChannelOptions channel_options(const OrderChannelsOptions& options, std::uint8_t strategy) {
   link::ChannelOptions made;
   made.name = options.name + ".orders." + std::to_string(strategy);
   made.depth = options.depth;
+  return made;
+}
+
+link::ClockProbeOptions clock_options(const OrderChannelsOptions& options, std::uint8_t strategy) {
+  link::ClockProbeOptions made;
+  made.sink = options.offsets;
+  made.stream = kClockStreams + strategy;
   return made;
 }
 
@@ -22,7 +32,9 @@ OrderChannels::Entry::Entry(rdma::Device& device, rdma::CompletionChannel* chann
     : strategy(strategy_id),
       client(device, channel, channel_options(options, strategy_id)),
       heartbeat(device, options.heartbeat,
-                options.name + ".oeg_heartbeat." + std::to_string(strategy_id)) {}
+                options.name + ".oeg_heartbeat." + std::to_string(strategy_id)),
+      clock(device, clock_options(options, strategy_id),
+            options.name + ".oeg_clock." + std::to_string(strategy_id)) {}
 
 OrderChannels::OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,
                              OrderChannelsOptions options)
@@ -73,6 +85,8 @@ void OrderChannels::attach(Entry& entry, std::uint64_t now_ns) noexcept {
   const auto extras = connection->extras();
   if (extras.size() > wire::OrdersGrants::kHeartbeat)
     entry.heartbeat.attach(*connection, extras[wire::OrdersGrants::kHeartbeat], now_ns);
+  if (extras.size() > wire::OrdersGrants::kClock)
+    entry.clock.attach(*connection, extras.subspan(wire::OrdersGrants::kClock), now_ns);
 }
 
 }  // namespace tickpath::strategy

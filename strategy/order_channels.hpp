@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/link/channel.hpp"
+#include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/reconnect.hpp"
 #include "common/wire/grants.hpp"
@@ -22,6 +23,7 @@ struct OrderChannelsOptions {
   std::uint32_t depth = 1024;
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
+  clock::OffsetSink* offsets = nullptr;   // told oeg's clock; nullptr: not measured
 };
 
 // The handler of poll(), noexcept:
@@ -54,9 +56,11 @@ class OrderChannels final : public OrderPort {
     std::size_t count = 0;
     for (const auto& entry : entries_) {
       Adapter<Handler> adapter{*entry, handler, losses_, now_ns};
-      count += entry->client.poll(adapter);
+      const std::size_t reports = entry->client.poll(adapter);
+      count += reports;
       if (!entry->client.up()) continue;
       adapter.judge(entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead);
+      if (reports == 0) (void)entry->clock.step(now_ns);  // poll() above looks at completions
     }
     return count;
   }
@@ -80,6 +84,7 @@ class OrderChannels final : public OrderPort {
     std::uint8_t strategy;
     Client client;
     link::HeartbeatMonitor heartbeat;
+    link::ClockProbe clock;
     link::Reconnect reconnect;
     Counter up;  // 1: connected and beating
   };
@@ -95,6 +100,7 @@ class OrderChannels final : public OrderPort {
         judge(true);
       } else {
         entry.heartbeat.detach(event == link::LinkEvent::kLost);
+        entry.clock.detach();
         entry.reconnect.mark_down();
         judge(false);
       }

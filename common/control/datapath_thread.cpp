@@ -81,6 +81,9 @@ void DatapathThread::run(Datapath& datapath) noexcept {
       turns_.add();
       if (datapath.turn()) continue;
       idle_turns_.add();
+      // Pairs with answer_clocks().
+      if (link::ClockResponder* const clock = clock_.load(std::memory_order_acquire))
+        clock->on_idle();
       waiter_.wait(datapath);
     }
   }

@@ -14,6 +14,7 @@
 #include "common/control/datapath.hpp"
 #include "common/control/poll_registry.hpp"
 #include "common/control/waiter.hpp"
+#include "common/link/clock_exchange.hpp"
 
 namespace tickpath::control {
 
@@ -30,6 +31,13 @@ class DatapathThread {
   // Ends the loop and waits for it. False where the thread does not come back within kJoinMs: it
   // hangs in a turn, and the process must not wait for it.
   [[nodiscard]] bool stop();
+
+  // Any time: peers' clock exchanges are answered on idle turns from now on. `responder` outlives
+  // the thread.
+  void answer_clocks(link::ClockResponder& responder) noexcept {
+    // Pairs with the acquire in run(): the thread sees a responder that is complete.
+    clock_.store(&responder, std::memory_order_release);
+  }
 
   // wait = auto: looks around the host and publishes the mode. About once a second.
   void reconsider();
@@ -54,6 +62,7 @@ class DatapathThread {
   std::string cores_;
   std::unique_ptr<PollRegistry> registry_;  // none: wait = park
   Waiter waiter_;
+  std::atomic<link::ClockResponder*> clock_{nullptr};
   std::atomic<bool> stop_{false};
   std::thread thread_;
   // Released after cpu_clock_ was stored, acquired by thread_id(): else a watcher could meet the

@@ -16,8 +16,9 @@ namespace boost::asio {
 class io_context;
 }
 namespace tickpath::link {
+class ClockResponder;
 class Heartbeat;
-}
+}  // namespace tickpath::link
 namespace tickpath::rdma {
 class Device;
 }
@@ -56,6 +57,9 @@ class Runtime {
   // (pulse.hpp) from the start of the datapath thread on. Made at the first call. Throws
   // rdma::SetupError.
   virtual link::Heartbeat& heartbeat() = 0;
+  // Answers peers that measure the offset of this host's clock, on idle turns of the datapath
+  // thread; grant it to them. Made at the first call. Throws rdma::SetupError.
+  virtual link::ClockResponder& clock() = 0;
   // The writer that the datapath thread stamps with (off unless trace.enabled).
   virtual trace::TraceWriter& trace() noexcept = 0;
   virtual log::HotLog& hot_log() noexcept = 0;

@@ -120,6 +120,15 @@ link::Heartbeat& RuntimeImpl::heartbeat() {
   return *heartbeat_;
 }
 
+link::ClockResponder& RuntimeImpl::clock() {
+  if (!clock_) {
+    clock_ = std::make_unique<link::ClockResponder>(device(), common_.name);
+    thread_.answer_clocks(*clock_);
+    counters_.add("clock", "answered", clock_->answered());
+  }
+  return *clock_;
+}
+
 void RuntimeImpl::start_pulse() {
   if (!heartbeat_ || pulse_) return;  // nobody watches this program, or it beats already
   pulse_ = std::make_unique<Pulse>(*heartbeat_, thread_, common_.name, common_.heartbeat_period_ns,

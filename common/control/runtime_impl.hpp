@@ -30,6 +30,7 @@ class RuntimeImpl final : public Runtime {
   std::string run_path(const std::string& file) const override;
   rdma::Device& device() override;
   link::Heartbeat& heartbeat() override;
+  link::ClockResponder& clock() override;
   trace::TraceWriter& trace() noexcept override { return trace_; }
   log::HotLog& hot_log() noexcept override { return hot_log_; }
   Counters& counters() noexcept override { return counters_; }
@@ -78,6 +79,7 @@ class RuntimeImpl final : public Runtime {
   log::HotLog hot_log_;
   std::unique_ptr<rdma::Device> device_;
   std::unique_ptr<link::Heartbeat> heartbeat_;
+  std::unique_ptr<link::ClockResponder> clock_;  // outlives thread_, which answers with it
   DatapathThread thread_;
   WaitMode wait_mode_told_;
   std::unique_ptr<Pulse> pulse_;

@@ -3,12 +3,22 @@
 namespace tickpath::market {
 namespace {
 
+// Of the entries in the trace; those of the connections to oeg have others.
+constexpr std::uint32_t kClockStream = 1;
+
 link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
   link::SubscriberOptions made;
   made.name = options.name + ".book_updates";
   made.mode = options.mode;
   made.depth = options.ring_depth;
   made.image_count = options.instruments_max;
+  return made;
+}
+
+link::ClockProbeOptions clock_options(const MarketReaderOptions& options) {
+  link::ClockProbeOptions made;
+  made.sink = options.offsets;
+  made.stream = kClockStream;
   return made;
 }
 
@@ -19,7 +29,8 @@ MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channe
     : options_(options),
       subscriber_(device, channel, subscriber_options(options)),
       directory_(device, options.name + ".directory"),
-      heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat") {}
+      heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat"),
+      clock_(device, clock_options(options), options.name + ".mdh_clock") {}
 
 bool MarketReader::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
@@ -44,11 +55,14 @@ void MarketReader::attach(std::uint64_t now_ns) noexcept {
   if (extras.size() <= wire::BookUpdatesGrants::kHeartbeat) return;
   directory_.attach(*connection, extras[wire::BookUpdatesGrants::kDirectory]);
   heartbeat_.attach(*connection, extras[wire::BookUpdatesGrants::kHeartbeat], now_ns);
+  if (extras.size() > wire::BookUpdatesGrants::kClock)
+    clock_.attach(*connection, extras.subspan(wire::BookUpdatesGrants::kClock), now_ns);
 }
 
 void MarketReader::detach(bool lost) noexcept {
   directory_.detach();
   heartbeat_.detach(lost);
+  clock_.detach();
   reconnect_.mark_down();
 }
 

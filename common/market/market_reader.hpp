@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/reconnect.hpp"
 #include "common/link/subscriber.hpp"
@@ -24,6 +25,7 @@ struct MarketReaderOptions {
   std::uint32_t ring_depth = 1u << 16;
   std::uint32_t instruments_max = 16'384;
   link::HeartbeatOptions heartbeat;
+  clock::OffsetSink* offsets = nullptr;  // told mdh's clock; nullptr: not measured
 };
 
 // The handler of poll(), all noexcept:
@@ -62,6 +64,7 @@ class MarketReader {
                    : 0;
     }
     judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler, now_ns);
+    if (count == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
     return count;
   }
 
@@ -76,6 +79,7 @@ class MarketReader {
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return subscriber_.counters(); }
   const Counter& alive() const noexcept { return alive_; }
+  const link::ClockProbeCounters& clock() const noexcept { return clock_.counters(); }
   const link::Losses& losses() const noexcept { return losses_; }  // of mdh
 
  private:
@@ -125,6 +129,7 @@ class MarketReader {
   Subscriber subscriber_;
   link::TableFollower<wire::DirectoryEntry> directory_;
   link::HeartbeatMonitor heartbeat_;
+  link::ClockProbe clock_;
   link::Reconnect reconnect_;
   Counter alive_;
   link::Losses losses_;

@@ -11,11 +11,13 @@ namespace tickpath::wire {
 struct BookUpdatesGrants {
   static constexpr std::size_t kDirectory = 0;  // remote table of DirectoryEntry (READ)
   static constexpr std::size_t kHeartbeat = 1;  // of mdh's datapath thread (READ)
+  static constexpr std::size_t kClock = 2;      // link::ClockGrants, two of them
 };
 
 // Service::kOrders: strategy -> oeg, over a message channel.
 struct OrdersGrants {
   static constexpr std::size_t kHeartbeat = 0;  // of oeg's datapath thread (READ)
+  static constexpr std::size_t kClock = 1;      // link::ClockGrants, two of them
 };
 
 // From the side that connects for kOrders or kDropCopy: oeg depends on it.
@@ -32,6 +34,7 @@ struct DropCopyGrants {
   static constexpr std::size_t kControlBlock = 0;  // link::ControlBlock<ControlBlock> (WRITE, READ)
   static constexpr std::size_t kPositions = 1;     // remote table of PositionRow (READ)
   static constexpr std::size_t kHeartbeat = 2;     // of oeg's datapath thread (READ)
+  static constexpr std::size_t kClock = 3;         // link::ClockGrants, two of them
 };
 inline constexpr unsigned kRiskRefreshMs = 50;
 
