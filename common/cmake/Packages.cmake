@@ -21,3 +21,10 @@ target_compile_definitions(tickpath_asio INTERFACE BOOST_ASIO_NO_DEPRECATED
                            BOOST_ASIO_HEADER_ONLY)
 # gcc 12 sees null pointers in Asio's inlined code where there are none.
 target_compile_options(tickpath_asio INTERFACE -Wno-null-dereference)
+
+find_library(IBVERBS_LIBRARY ibverbs REQUIRED)
+find_library(RDMACM_LIBRARY rdmacm REQUIRED)
+find_path(RDMACM_INCLUDE_DIR rdma/rdma_cma.h REQUIRED)
+add_library(tickpath_verbs INTERFACE)
+target_include_directories(tickpath_verbs SYSTEM INTERFACE ${RDMACM_INCLUDE_DIR})
+target_link_libraries(tickpath_verbs INTERFACE ${RDMACM_LIBRARY} ${IBVERBS_LIBRARY})

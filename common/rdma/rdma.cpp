@@ -1,6 +1,7 @@
 #include "common/rdma/rdma.hpp"
 
 #include "common/rdma/detail/shm_device.hpp"
+#include "common/rdma/detail/verbs_device.hpp"
 
 namespace tickpath::rdma {
 
@@ -19,8 +20,9 @@ std::unique_ptr<Device> open_device(const DeviceOptions& options) {
     }
     return std::make_unique<detail::ShmDevice>();
   }
+  if (options.provider == "verbs") return std::make_unique<detail::VerbsDevice>(options);
   throw SetupError(SetupCause::kNoDevice, "no fabric provider is called \"" + options.provider +
-                                              "\"; this build has: shm");
+                                              "\"; this build has: shm, verbs");
 }
 
 std::string_view to_string(CompletionStatus status) noexcept {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/net/secure_options.hpp"
 
 namespace tickpath::rdma {
 
@@ -336,6 +337,7 @@ struct DeviceOptions {
   // ("10.0.0.1").
   std::string device;
   VerbsOptions verbs;
+  net::SecurityOptions security;  // of connection set-up; shm looks at the peer's user instead
 };
 
 struct DeviceInfo {

@@ -44,99 +44,99 @@ class ForbiddenRequest {
 };
 
 TEST_P(Fabric, FailsWhatThePeerDidNotAllow) {
-  peer_.ask("listen " + address_);
+  peer().ask("listen " + address_);
   EndpointOptions options;
   options.initial_receives = 2;
   std::size_t index = 0;
   for (const Forbidden& each : ForbiddenRequest::all()) {
     SCOPED_TRACE(each.what);
-    peer_.tell("accept initial_receives=1");
-    mine_.connect(address_, options, "hello");
-    peer_.answer();
-    peer_.ask("fill main 0 64 5");
-    WorkRequest request = mine_.request(each.opcode, 1, 0, 8, each.remote, 0, 0);
+    peer().tell("accept initial_receives=1");
+    mine().connect(address_, options, "hello");
+    peer().answer();
+    peer().ask("fill main 0 64 5");
+    WorkRequest request = mine().request(each.opcode, 1, 0, 8, each.remote, 0, 0);
     each.spoil(request);
     post(request);
     // The failure first, although unsignalled; then the receives are flushed.
     expect_done(1, CompletionStatus::kRemoteAccess);
     expect_done(kFirstReceiveId, CompletionStatus::kFlushed);
     expect_done(kFirstReceiveId + 1, CompletionStatus::kFlushed);
-    EXPECT_EQ(mine_.queue_pair().state(), QueuePairState::kError);
-    EXPECT_NE(mine_.queue_pair().error_text().find("access"), std::string::npos);
-    EXPECT_EQ(mine_.queue_pair().post_send(mine_.request(Opcode::kWrite, 2, 0, 8, kFull, 0, 0)),
+    EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kError);
+    EXPECT_NE(mine().queue_pair().error_text().find("access"), std::string::npos);
+    EXPECT_EQ(mine().queue_pair().post_send(mine().request(Opcode::kWrite, 2, 0, 8, kFull, 0, 0)),
               PostStatus::kNotReady);
-    EXPECT_EQ(mine_.post_receive(1, 0, 64), PostStatus::kNotReady);
+    EXPECT_EQ(mine().post_receive(1, 0, 64), PostStatus::kNotReady);
     // The other side fails too, and nothing was touched.
-    EXPECT_EQ(peer_.ask("poll 1 5000").substr(0, 9), "1 1000:3:");
-    EXPECT_EQ(peer_.ask("state").substr(0, 5), "error");
-    EXPECT_EQ(peer_.ask("word 0"), std::to_string(0x0505050505050505u));
-    mine_.use(++index);
+    EXPECT_EQ(peer().ask("poll 1 5000").substr(0, 9), "1 1000:3:");
+    EXPECT_EQ(peer().ask("state").substr(0, 5), "error");
+    EXPECT_EQ(peer().ask("word 0"), std::to_string(0x0505050505050505u));
+    mine().use(++index);
   }
 }
 
 TEST_P(Fabric, AllowsExactlyWhatWasGranted) {
   connect();
-  peer_.ask("fill read-only 0 64 9");
-  post(mine_.request(Opcode::kRead, 1, 0, 64, kReadOnly, 0, kSignaled));
+  peer().ask("fill read-only 0 64 9");
+  post(mine().request(Opcode::kRead, 1, 0, 64, kReadOnly, 0, kSignaled));
   expect_done(1);
-  EXPECT_EQ(std::to_integer<int>(mine_.memory().data()[63]), 9);
-  post(mine_.request(Opcode::kRead, 2, 0, 8, kNarrowed, kMainBytes - 8, kSignaled));
+  EXPECT_EQ(std::to_integer<int>(mine().memory().data()[63]), 9);
+  post(mine().request(Opcode::kRead, 2, 0, 8, kNarrowed, kMainBytes - 8, kSignaled));
   expect_done(2);
-  post(mine_.request(Opcode::kWrite, 3, 0, 64, kWriteOnly, kSmallBytes - 64, kSignaled));
+  post(mine().request(Opcode::kWrite, 3, 0, 64, kWriteOnly, kSmallBytes - 64, kSignaled));
   expect_done(3);
   EXPECT_EQ(peer_sum("write-only", kSmallBytes - 64, 64),
-            std::to_string(local_sum(mine_.memory().data(), 64)));
-  post(mine_.request(Opcode::kWrite, 4, 0, 8, kFull, kMainBytes - 8, kSignaled));
+            std::to_string(local_sum(mine().memory().data(), 64)));
+  post(mine().request(Opcode::kWrite, 4, 0, 8, kFull, kMainBytes - 8, kSignaled));
   expect_done(4);
 }
 
 TEST_P(Fabric, ARevokedRegionEndsInARemoteAccessErrorAndChangesNoByte) {
   connect();
   const auto write = [&](std::uint64_t wr_id) {
-    return mine_.request(Opcode::kWrite, wr_id, 0, 8, kFull, 0, kSignaled);
+    return mine().request(Opcode::kWrite, wr_id, 0, 8, kFull, 0, kSignaled);
   };
   post(write(1));
   expect_done(1);
   // Taken back one region; the others stay.
-  EXPECT_EQ(peer_.ask("revoke write-only"), "1");
-  EXPECT_EQ(peer_.ask("revoke write-only"), "0");
+  EXPECT_EQ(peer().ask("revoke write-only"), "1");
+  EXPECT_EQ(peer().ask("revoke write-only"), "0");
   post(write(2));
   expect_done(2);
-  EXPECT_EQ(peer_.ask("revoke main"), "2");  // both grants of it
-  peer_.ask("fill main 0 64 5");
+  EXPECT_EQ(peer().ask("revoke main"), "2");  // both grants of it
+  peer().ask("fill main 0 64 5");
   fill_pattern(0, 8, 3);
   // shm learns of it within about a millisecond: until then the key still works.
   Completion completion;
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   do {
-    peer_.ask("fill main 0 64 5");
+    peer().ask("fill main 0 64 5");
     post(write(3));
     completion = one();
   } while (completion.status == CompletionStatus::kSuccess &&
            std::chrono::steady_clock::now() < limit);
   EXPECT_EQ(to_string(completion.status), to_string(CompletionStatus::kRemoteAccess));
   EXPECT_TRUE(becomes_error());
-  EXPECT_EQ(peer_.ask("word 0"), std::to_string(0x0505050505050505u));
+  EXPECT_EQ(peer().ask("word 0"), std::to_string(0x0505050505050505u));
 }
 
 TEST_P(Fabric, RevokesForOneConnectionOnly) {
-  peer_.ask("listen " + address_);
+  peer().ask("listen " + address_);
   for (int i = 0; i < 2; ++i) {
-    peer_.tell("accept");
-    mine_.connect(address_, {}, "hello");
-    peer_.answer();
+    peer().tell("accept");
+    mine().connect(address_, {}, "hello");
+    peer().answer();
   }
-  EXPECT_EQ(peer_.ask("revoke main"), "2");  // of the connection accepted last
-  mine_.use(0);
+  EXPECT_EQ(peer().ask("revoke main"), "2");  // of the connection accepted last
+  mine().use(0);
   for (std::uint64_t i = 0; i < 20; ++i) {
-    post(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
     expect_done(i);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
 TEST_P(Fabric, FailsARequestWhoseLocalBytesAreNotItsOwn) {
-  peer_.ask("listen " + address_);
+  peer().ask("listen " + address_);
   const std::function<void(WorkRequest&)> spoils[] = {
       [](WorkRequest& r) { r.lkey = 0; },
       [](WorkRequest& r) { r.lkey ^= 0x10000; },
@@ -146,47 +146,47 @@ TEST_P(Fabric, FailsARequestWhoseLocalBytesAreNotItsOwn) {
       },
       [this](WorkRequest& r) {  // readable, but a READ writes it
         r.opcode = Opcode::kRead;
-        r.local_address = mine_.unwritable().data();
-        r.lkey = mine_.unwritable().lkey();
+        r.local_address = mine().unwritable().data();
+        r.lkey = mine().unwritable().lkey();
       },
   };
   std::size_t index = 0;
   for (const auto& spoil : spoils) {
     SCOPED_TRACE(index);
-    peer_.tell("accept");
-    mine_.connect(address_, {}, "hello");
-    peer_.answer();
-    WorkRequest request = mine_.request(Opcode::kWrite, 1, 0, 64, kFull, 0, 0);
+    peer().tell("accept");
+    mine().connect(address_, {}, "hello");
+    peer().answer();
+    WorkRequest request = mine().request(Opcode::kWrite, 1, 0, 64, kFull, 0, 0);
     spoil(request);
     post(request);
     expect_done(1, CompletionStatus::kLocalProtection);
-    EXPECT_EQ(mine_.queue_pair().state(), QueuePairState::kError);
-    mine_.use(++index);
+    EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kError);
+    mine().use(++index);
   }
 }
 
 TEST_P(Fabric, FailsAReceiveIntoMemoryThatIsNotItsOwn) {
   QueuePair& queue_pair = connect();
   ASSERT_EQ(queue_pair.post_receive({.wr_id = 8,
-                                     .local_address = mine_.unwritable().data(),
+                                     .local_address = mine().unwritable().data(),
                                      .length_bytes = 64,
-                                     .lkey = mine_.unwritable().lkey()}),
+                                     .lkey = mine().unwritable().lkey()}),
             PostStatus::kOk);
-  peer_.ask("send 1 0 8 1");
+  peer().ask("send 1 0 8 1");
   expect_done(8, CompletionStatus::kLocalProtection);
   EXPECT_TRUE(becomes_error());
 }
 
 TEST_P(Fabric, FlushesTheRequestsBehindAFailedOne) {
   connect();
-  post(mine_.request(Opcode::kSend, 1, 0, 8, kFull, 0, kSignaled));  // waits for a receive
-  WorkRequest bad = mine_.request(Opcode::kWrite, 2, 0, 8, kFull, 0, 0);
+  post(mine().request(Opcode::kSend, 1, 0, 8, kFull, 0, kSignaled));  // waits for a receive
+  WorkRequest bad = mine().request(Opcode::kWrite, 2, 0, 8, kFull, 0, 0);
   bad.rkey ^= 0x100;
   post(bad);
-  post(mine_.request(Opcode::kWrite, 3, 0, 8, kFull, 0, 0));
-  post(mine_.request(Opcode::kSend, 4, 0, 8, kFull, 0, kSignaled));
-  EXPECT_TRUE(mine_.poll(1, 20).empty());
-  peer_.ask("receive 1 0 64");
+  post(mine().request(Opcode::kWrite, 3, 0, 8, kFull, 0, 0));
+  post(mine().request(Opcode::kSend, 4, 0, 8, kFull, 0, kSignaled));
+  EXPECT_TRUE(mine().poll(1, 20).empty());
+  peer().ask("receive 1 0 64");
   expect_done(1);
   expect_done(2, CompletionStatus::kRemoteAccess);
   expect_done(3, CompletionStatus::kFlushed);

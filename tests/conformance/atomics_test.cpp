@@ -17,43 +17,43 @@ class AtomicWord {
 
 TEST_P(Fabric, FetchAddReturnsTheOldValueAndWraps) {
   connect();
-  WorkRequest request = mine_.request(Opcode::kFetchAdd, 1, 0, 8, kFull, 64, kSignaled);
+  WorkRequest request = mine().request(Opcode::kFetchAdd, 1, 0, 8, kFull, 64, kSignaled);
   request.compare_add = ~std::uint64_t{0};
   post(request);
   expect_done(1);
-  EXPECT_EQ(AtomicWord::at(mine_, 0), 0u);
-  EXPECT_EQ(peer_.ask("word 64"), std::to_string(~std::uint64_t{0}));
+  EXPECT_EQ(AtomicWord::at(mine(), 0), 0u);
+  EXPECT_EQ(peer().ask("word 64"), std::to_string(~std::uint64_t{0}));
   request.compare_add = 5;
   post(request);
   expect_done(1);
-  EXPECT_EQ(AtomicWord::at(mine_, 0), ~std::uint64_t{0});
-  EXPECT_EQ(peer_.ask("word 64"), "4");
+  EXPECT_EQ(AtomicWord::at(mine(), 0), ~std::uint64_t{0});
+  EXPECT_EQ(peer().ask("word 64"), "4");
 }
 
 TEST_P(Fabric, CompareSwapChangesOnlyWhatMatches) {
   connect();
-  WorkRequest request = mine_.request(Opcode::kCompareSwap, 1, 0, 8, kFull, 64, kSignaled);
+  WorkRequest request = mine().request(Opcode::kCompareSwap, 1, 0, 8, kFull, 64, kSignaled);
   request.compare_add = 1;
   request.swap = 50;
   post(request);
   expect_done(1);
-  EXPECT_EQ(AtomicWord::at(mine_, 0), 0u);
-  EXPECT_EQ(peer_.ask("word 64"), "0");
+  EXPECT_EQ(AtomicWord::at(mine(), 0), 0u);
+  EXPECT_EQ(peer().ask("word 64"), "0");
   request.compare_add = 0;
   post(request);
   expect_done(1);
-  EXPECT_EQ(AtomicWord::at(mine_, 0), 0u);
-  EXPECT_EQ(peer_.ask("word 64"), "50");
+  EXPECT_EQ(AtomicWord::at(mine(), 0), 0u);
+  EXPECT_EQ(peer().ask("word 64"), "50");
 }
 
 TEST_P(Fabric, RefusesAtomicsThatAreMisalignedOrNotEightBytes) {
   QueuePair& queue_pair = connect();
   for (const Opcode opcode : {Opcode::kFetchAdd, Opcode::kCompareSwap}) {
-    EXPECT_EQ(queue_pair.post_send(mine_.request(opcode, 1, 0, 8, kFull, 4, kSignaled)),
+    EXPECT_EQ(queue_pair.post_send(mine().request(opcode, 1, 0, 8, kFull, 4, kSignaled)),
               PostStatus::kBadRequest);
-    EXPECT_EQ(queue_pair.post_send(mine_.request(opcode, 1, 0, 4, kFull, 0, kSignaled)),
+    EXPECT_EQ(queue_pair.post_send(mine().request(opcode, 1, 0, 4, kFull, 0, kSignaled)),
               PostStatus::kBadRequest);
-    EXPECT_EQ(queue_pair.post_send(mine_.request(opcode, 1, 0, 8, kFull, 0, kInline)),
+    EXPECT_EQ(queue_pair.post_send(mine().request(opcode, 1, 0, 8, kFull, 0, kInline)),
               PostStatus::kBadRequest);
   }
   EXPECT_EQ(queue_pair.state(), QueuePairState::kReadyToSend);
@@ -61,34 +61,34 @@ TEST_P(Fabric, RefusesAtomicsThatAreMisalignedOrNotEightBytes) {
 
 // Three processes add to one word of this process at the same time: no addition may be lost.
 TEST_P(Fabric, LosesNoFetchAddOfSeveralProcesses) {
-  constexpr std::uint64_t kCount = 20'000;
-  mine_.listen(address_);
+  const std::uint64_t kCount = work(20'000);
+  mine().listen(address_);
   PeerProcess second(GetParam().name), third(GetParam().name);
-  PeerProcess* const peers[] = {&peer_, &second, &third};
+  PeerProcess* const peers[] = {&peer(), &second, &third};
   for (PeerProcess* each : peers) {
     each->tell("connect " + address_);
-    mine_.accept({}, "welcome");
+    mine().accept({}, "welcome");
     each->answer();
   }
   for (PeerProcess* each : peers) each->tell("add 128 " + std::to_string(kCount));
   for (PeerProcess* each : peers) EXPECT_EQ(each->answer(), "");
-  EXPECT_EQ(AtomicWord::at(mine_, 128), 3 * kCount);
+  EXPECT_EQ(AtomicWord::at(mine(), 128), 3 * kCount);
 }
 
 // COMPARE_SWAP as a lock: two processes increment a plain word by READ and WRITE under it.
 TEST_P(Fabric, LetsOnlyOneProcessHoldALockMadeOfCompareSwap) {
-  constexpr std::uint64_t kCount = 5'000;
-  mine_.listen(address_);
+  const std::uint64_t kCount = work(5'000);
+  mine().listen(address_);
   PeerProcess second(GetParam().name);
-  PeerProcess* const peers[] = {&peer_, &second};
+  PeerProcess* const peers[] = {&peer(), &second};
   for (PeerProcess* each : peers) {
     each->tell("connect " + address_);
-    mine_.accept({}, "welcome");
+    mine().accept({}, "welcome");
     each->answer();
   }
   for (PeerProcess* each : peers) each->tell("locked_add 192 256 " + std::to_string(kCount));
   for (PeerProcess* each : peers) EXPECT_EQ(each->answer(), "");
-  EXPECT_EQ(AtomicWord::at(mine_, 256), 2 * kCount);
+  EXPECT_EQ(AtomicWord::at(mine(), 256), 2 * kCount);
 }
 
 }  // namespace

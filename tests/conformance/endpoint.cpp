@@ -1,6 +1,8 @@
 #include "tests/conformance/endpoint.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include <poll.h>
 
@@ -13,13 +15,29 @@ constexpr AccessFlags kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteA
 
 }  // namespace
 
+std::unique_ptr<Device> open_test_device(const std::string& provider) {
+  DeviceOptions options;
+  options.provider = provider;
+  options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
+  options.verbs.peer_timeout_ns *= scaled_ms(1);
+  return open_device(options);
+}
+
+int scaled_ms(int milliseconds) {
+  static const int scale = [] {
+    const char* text = std::getenv("TICKPATH_TIME_SCALE");
+    return text == nullptr ? 1 : std::max(std::atoi(text), 1);
+  }();
+  return milliseconds * scale;
+}
+
 bool wait_readable(int fd, int timeout_ms) {
   pollfd waiting{fd, POLLIN, 0};
   return ::poll(&waiting, 1, timeout_ms) == 1;
 }
 
 Endpoint::Endpoint(const std::string& provider)
-    : device_(open_device(provider, "")),
+    : device_(open_test_device(provider)),
       main_(device_->allocate(kMainBytes, kAll, "main")),
       read_only_(device_->allocate(kSmallBytes, kLocalWrite | kRemoteRead, "read-only")),
       write_only_(device_->allocate(kSmallBytes, kLocalWrite | kRemoteWrite, "write-only")),
@@ -62,7 +80,7 @@ std::unique_ptr<ConnectionRequest> Endpoint::next_request(int timeout_ms) {
 
 QueuePair& Endpoint::accept(const EndpointOptions& options, const std::string& answer) {
   prepare(options);
-  const std::unique_ptr<ConnectionRequest> request = next_request(10'000);
+  const std::unique_ptr<ConnectionRequest> request = next_request(scaled_ms(10'000));
   if (request == nullptr) throw Error("nobody connected");
   last_hello_.assign(reinterpret_cast<const char*>(request->hello().data()),
                      request->hello().size());
@@ -84,7 +102,8 @@ QueuePair& Endpoint::connect(const std::string& address, const EndpointOptions& 
   parameters.grants = granted;
   parameters.initial_receives = receives;
   parameters.options = options.queue_pair;
-  parameters.timeout_ms = timeout_ms;
+  parameters.timeout_ms =
+      timeout_ms == 0 ? static_cast<std::uint32_t>(scaled_ms(5000)) : timeout_ms;
   Connected connected = device_->connect(*queue_, parameters);
   last_answer_.assign(reinterpret_cast<const char*>(connected.answer.data()),
                       connected.answer.size());
@@ -118,7 +137,7 @@ PostStatus Endpoint::post_receive(std::uint64_t wr_id, std::size_t offset, std::
 
 std::vector<Completion> Endpoint::poll(std::size_t count, int timeout_ms) {
   std::vector<Completion> completions;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(scaled_ms(timeout_ms));
   std::array<Completion, 16> some;
   do {
     const std::size_t wanted = std::min(some.size(), count - completions.size());

@@ -44,7 +44,7 @@ class Endpoint {
   std::unique_ptr<ConnectionRequest> next_request(int timeout_ms);
   QueuePair& accept(const EndpointOptions& options, const std::string& answer);
   QueuePair& connect(const std::string& address, const EndpointOptions& options,
-                     const std::string& hello, std::uint32_t timeout_ms = 5000);
+                     const std::string& hello, std::uint32_t timeout_ms = 0);  // 0: enough
   std::vector<Grant> grants() const;
 
   // On the queue pair in use (the last one connected, or the one chosen).
@@ -54,7 +54,7 @@ class Endpoint {
   WorkRequest request(Opcode opcode, std::uint64_t wr_id, std::size_t offset, std::uint32_t length,
                       std::size_t remote, std::uint64_t remote_offset, std::uint8_t flags);
   PostStatus post_receive(std::uint64_t wr_id, std::size_t offset, std::uint32_t length);
-  // Up to `count` completions, waiting at most timeout_ms for them.
+  // Up to `count` completions, waiting at most scaled_ms(timeout_ms) for them.
   std::vector<Completion> poll(std::size_t count, int timeout_ms);
 
   Device& device() { return *device_; }
@@ -88,7 +88,13 @@ class Endpoint {
   std::string last_answer_;
 };
 
-// Waits on a channel's descriptor; false after timeout_ms.
+// The provider's device as the tests want it.
+std::unique_ptr<Device> open_test_device(const std::string& provider);
+
+// A waiting time of a fast machine, as long as it may take here: times TICKPATH_TIME_SCALE (1).
+int scaled_ms(int milliseconds);
+
+// Waits on a channel's descriptor; false after timeout_ms (not scaled).
 bool wait_readable(int fd, int timeout_ms);
 
 }  // namespace tickpath::rdma::conformance

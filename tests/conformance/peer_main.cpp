@@ -77,7 +77,7 @@ class Peer {
   }
 
   std::string reject(std::istringstream& words) {
-    const auto request = endpoint_.next_request(10'000);
+    const auto request = endpoint_.next_request(scaled_ms(10'000));
     if (request == nullptr) return "error nobody connected";
     std::string text;
     std::getline(words >> std::ws, text);
@@ -131,8 +131,10 @@ class Peer {
     const auto completions = endpoint_.poll(count, timeout_ms);
     answer << "ok " << completions.size();
     for (const Completion& each : completions) {
-      answer << ' ' << each.wr_id << ':' << static_cast<int>(each.status) << ':' << each.byte_length
-             << ':' << each.imm_data;
+      // Lengths of failed completions mean nothing (ibv_poll_cq(3)).
+      const bool good = each.status == CompletionStatus::kSuccess;
+      answer << ' ' << each.wr_id << ':' << static_cast<int>(each.status) << ':'
+             << (good ? each.byte_length : 0) << ':' << (good ? each.imm_data : 0);
     }
     return answer.str();
   }
@@ -255,7 +257,8 @@ class Peer {
     const auto* ring = reinterpret_cast<const std::uint64_t*>(endpoint_.memory().data());
     const auto slot = [&](std::uint64_t sequence) { return ring + (sequence % slots) * 8; };
     std::uint64_t intact = 0, lapped = 0, torn = 0;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(scaled_ms(30'000));
     for (std::uint64_t expected = 1; expected <= count;) {
       const std::uint64_t sequence = load_placed(slot(expected)[7]);
       if (sequence < expected) {
@@ -294,7 +297,7 @@ class Peer {
         endpoint_.queue().arm(false);
         got = endpoint_.queue().poll({&completion, 1});
         const int fd = endpoint_.channel().file_descriptor();
-        if (got == 0 && !wait_readable(fd, 5000)) return "error no wake-up";
+        if (got == 0 && !wait_readable(fd, scaled_ms(5000))) return "error no wake-up";
         if (got == 0) endpoint_.channel().acknowledge();
       }
       if (got == 0) continue;

@@ -35,7 +35,7 @@ PeerProcess::PeerProcess(const std::string& provider) {
 PeerProcess::~PeerProcess() {
   ::close(to_peer_);  // end of input: it leaves, unless it hangs
   ::close(from_peer_);
-  for (int waited_ms = 0; waited_ms < 2000; waited_ms += 2) {
+  for (int waited_ms = 0; waited_ms < scaled_ms(2000); waited_ms += 2) {
     if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
     ::usleep(2000);
   }
@@ -57,7 +57,8 @@ std::string PeerProcess::read_line(int timeout_ms) {
       return line;
     }
     pollfd waiting{from_peer_, POLLIN, 0};
-    if (::poll(&waiting, 1, timeout_ms) != 1) return "error the peer process does not answer";
+    if (::poll(&waiting, 1, scaled_ms(timeout_ms)) != 1)
+      return "error the peer process does not answer";
     std::array<char, 4096> bytes;
     const ssize_t got = ::read(from_peer_, bytes.data(), bytes.size());
     if (got <= 0) return "error the peer process ended";
@@ -75,7 +76,7 @@ std::string PeerProcess::answer(int timeout_ms) {
 
 std::string PeerProcess::ask_error(const std::string& command) {
   tell(command);
-  const std::string line = read_line(60'000);
+  const std::string line = read_line(30'000);
   EXPECT_EQ(line.rfind("error ", 0), 0u) << line;
   return line.substr(std::min<std::size_t>(6, line.size()));
 }

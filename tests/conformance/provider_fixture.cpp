@@ -2,11 +2,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <thread>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace tickpath::rdma::conformance {
@@ -19,31 +22,71 @@ std::string fresh_path() {
       .string();
 }
 
+std::string nothing_missing() { return {}; }
+
+// A port that was free a moment ago, at the address of the RDMA device.
+std::string fresh_port() {
+  const char* address = std::getenv("TICKPATH_VERBS_ADDRESS");
+  const std::string host = address == nullptr ? "127.0.0.1" : address;
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  socklen_t length = sizeof(any);
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ::bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof(any));
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&any), &length);
+  ::close(fd);
+  return host + ":" + std::to_string(ntohs(any.sin_port));
+}
+
+std::string verbs_missing() {
+  static const std::string reason = [] {
+    try {
+      open_test_device("verbs");
+      return std::string();
+    } catch (const SetupError& error) {
+      return std::string("no verbs device here: ") + error.what();
+    }
+  }();
+  return reason;
+}
+
 }  // namespace
 
-// Another provider joins the suite by one line here.
-INSTANTIATE_TEST_SUITE_P(Providers, Fabric, testing::Values(Provider{"shm", fresh_path}),
+// Another provider joins the suite by one line here; every test runs on each.
+INSTANTIATE_TEST_SUITE_P(Providers, Fabric,
+                         testing::Values(Provider{"shm", fresh_path, nothing_missing, 1},
+                                         Provider{"verbs", fresh_port, verbs_missing, 50}),
                          [](const auto& provider) { return std::string(provider.param.name); });
 
 void PrintTo(const Provider& provider, std::ostream* out) { *out << provider.name; }
 
-Fabric::Fabric()
-    : address_(GetParam().new_address()), mine_(GetParam().name), peer_(GetParam().name) {}
+void Fabric::SetUp() {
+  const std::string missing = GetParam().missing();
+  if (!missing.empty()) GTEST_SKIP() << missing;
+  address_ = GetParam().new_address();
+  mine_ = std::make_unique<Endpoint>(GetParam().name);
+  peer_ = std::make_unique<PeerProcess>(GetParam().name);
+}
+
+void Fabric::TearDown() {
+  peer_.reset();
+  mine_.reset();
+}
 
 QueuePair& Fabric::connect(const EndpointOptions& options, const std::string& peer_options) {
-  peer_.ask("listen " + address_);
-  peer_.tell("accept " + peer_options);
-  QueuePair& queue_pair = mine_.connect(address_, options, "hello");
-  EXPECT_EQ(peer_.answer(), "hello");
+  peer().ask("listen " + address_);
+  peer().tell("accept " + peer_options);
+  QueuePair& queue_pair = mine().connect(address_, options, "hello");
+  EXPECT_EQ(peer().answer(), "hello");
   return queue_pair;
 }
 
 void Fabric::post(const WorkRequest& request) {
-  ASSERT_EQ(mine_.queue_pair().post_send(request), PostStatus::kOk);
+  ASSERT_EQ(mine().queue_pair().post_send(request), PostStatus::kOk);
 }
 
 Completion Fabric::one(int timeout_ms) {
-  const auto completions = mine_.poll(1, timeout_ms);
+  const auto completions = mine().poll(1, timeout_ms);
   EXPECT_EQ(completions.size(), 1u) << "no completion in time";
   return completions.empty() ? Completion{} : completions[0];
 }
@@ -55,8 +98,9 @@ void Fabric::expect_done(std::uint64_t wr_id, CompletionStatus status) {
 }
 
 bool Fabric::becomes_error() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (mine_.queue_pair().state() != QueuePairState::kError) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(scaled_ms(5000));
+  while (mine().queue_pair().state() != QueuePairState::kError) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::yield();
   }
@@ -73,13 +117,13 @@ std::uint64_t Fabric::local_sum(const std::byte* data, std::size_t length) {
 
 void Fabric::fill_pattern(std::size_t offset, std::size_t length, unsigned seed) {
   for (std::size_t i = 0; i < length; ++i) {
-    mine_.memory().data()[offset + i] =
+    mine().memory().data()[offset + i] =
         static_cast<std::byte>((i * 31 + seed * 7 + i / 256) & 0xff);
   }
 }
 
 std::string Fabric::peer_sum(const std::string& region, std::size_t offset, std::size_t length) {
-  return peer_.ask("sum " + region + " " + std::to_string(offset) + " " + std::to_string(length));
+  return peer().ask("sum " + region + " " + std::to_string(offset) + " " + std::to_string(length));
 }
 
 }  // namespace tickpath::rdma::conformance

@@ -16,6 +16,11 @@ namespace tickpath::rdma::conformance {
 struct Provider {
   const char* name;
   std::string (*new_address)();  // a fresh one that a listener can bind
+  // Empty if there is a device here; else why there is none.
+  std::string (*missing)();
+  // The counts of the long tests are divided by this: in an emulated machine a request takes
+  // hundreds of times as long.
+  std::uint64_t work_divisor;
 };
 void PrintTo(const Provider& provider, std::ostream* out);
 
@@ -30,7 +35,7 @@ class PeerProcess {
   // Without waiting; answer() later gives the reply. One command may be under way at a time.
   void tell(const std::string& command);
   // What follows "ok"; the whole line (and a test failure) otherwise.
-  std::string answer(int timeout_ms = 60'000);
+  std::string answer(int timeout_ms = 30'000);
   std::string ask(const std::string& command) {
     tell(command);
     return answer();
@@ -51,25 +56,31 @@ class PeerProcess {
 
 class Fabric : public testing::TestWithParam<Provider> {
  protected:
-  Fabric();
+  void SetUp() override;  // skips, with the reason, where the provider has no device
+  void TearDown() override;
 
+  Endpoint& mine() { return *mine_; }
+  PeerProcess& peer() { return *peer_; }
+  std::uint64_t work(std::uint64_t count) const { return count / GetParam().work_divisor; }
   // Connects `mine` to the peer's listener; the peer accepts with these options ("key=value ...").
   QueuePair& connect(const EndpointOptions& options = {}, const std::string& peer_options = "");
 
   // Posts on the current queue pair; a test failure if refused.
   void post(const WorkRequest& request);
-  // Exactly one completion, waited for.
+  // Exactly one completion, waited for. Times are those of a fast machine (scaled_ms()).
   Completion one(int timeout_ms = 5000);
   void expect_done(std::uint64_t wr_id, CompletionStatus status = CompletionStatus::kSuccess);
-  // Waits until the queue pair is in error; false after five seconds.
+  // Waits until the queue pair is in error; false after five scaled seconds.
   bool becomes_error();
   std::uint64_t local_sum(const std::byte* data, std::size_t length);
   void fill_pattern(std::size_t offset, std::size_t length, unsigned seed);
   std::string peer_sum(const std::string& region, std::size_t offset, std::size_t length);
 
   std::string address_;
-  Endpoint mine_;
-  PeerProcess peer_;
+
+ private:
+  std::unique_ptr<Endpoint> mine_;
+  std::unique_ptr<PeerProcess> peer_;
 };
 
 }  // namespace tickpath::rdma::conformance

@@ -10,7 +10,7 @@ TEST_P(Fabric, CompletesInTheOrderOfPosting) {
   connect();
   const Opcode opcodes[] = {Opcode::kWrite, Opcode::kRead, Opcode::kFetchAdd};
   for (std::uint64_t i = 0; i < 200; ++i) {
-    post(mine_.request(opcodes[i % 3], i, 64, 8, kFull, 0, kSignaled));
+    post(mine().request(opcodes[i % 3], i, 64, 8, kFull, 0, kSignaled));
   }
   for (std::uint64_t i = 0; i < 200; ++i) expect_done(i);
 }
@@ -18,10 +18,10 @@ TEST_P(Fabric, CompletesInTheOrderOfPosting) {
 TEST_P(Fabric, CompletesOnlySignalledRequests) {
   connect();
   for (std::uint64_t i = 1; i <= 100; ++i) {
-    post(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, i % 10 == 0 ? kSignaled : 0));
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, i % 10 == 0 ? kSignaled : 0));
   }
   for (std::uint64_t i = 10; i <= 100; i += 10) expect_done(i);
-  EXPECT_TRUE(mine_.poll(1, 20).empty());
+  EXPECT_TRUE(mine().poll(1, 20).empty());
 }
 
 TEST_P(Fabric, ReportsAFullSendQueueAndPostsNothing) {
@@ -29,9 +29,9 @@ TEST_P(Fabric, ReportsAFullSendQueueAndPostsNothing) {
   options.queue_pair.send_depth = 16;
   QueuePair& queue_pair = connect(options);
   for (std::uint64_t i = 0; i < 16; ++i) {
-    post(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
   }
-  const WorkRequest one_more = mine_.request(Opcode::kWrite, 99, 0, 8, kFull, 0, kSignaled);
+  const WorkRequest one_more = mine().request(Opcode::kWrite, 99, 0, 8, kFull, 0, kSignaled);
   EXPECT_EQ(queue_pair.post_send(one_more), PostStatus::kQueueFull);
   EXPECT_EQ(queue_pair.counters().refused, 1u);
   expect_done(0);
@@ -39,7 +39,7 @@ TEST_P(Fabric, ReportsAFullSendQueueAndPostsNothing) {
   EXPECT_EQ(queue_pair.post_send(one_more), PostStatus::kQueueFull);
   for (std::uint64_t i = 1; i < 16; ++i) expect_done(i);
   expect_done(99);
-  EXPECT_TRUE(mine_.poll(1, 20).empty());
+  EXPECT_TRUE(mine().poll(1, 20).empty());
 }
 
 TEST_P(Fabric, FreesUnsignalledRequestsWithALaterSignalledOne) {
@@ -47,10 +47,10 @@ TEST_P(Fabric, FreesUnsignalledRequestsWithALaterSignalledOne) {
   options.queue_pair.send_depth = 16;
   QueuePair& queue_pair = connect(options);
   for (std::uint64_t i = 0; i < 15; ++i) {
-    post(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, 0));
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, 0));
   }
-  post(mine_.request(Opcode::kWrite, 15, 0, 8, kFull, 0, kSignaled));
-  const WorkRequest more = mine_.request(Opcode::kWrite, 16, 0, 8, kFull, 0, 0);
+  post(mine().request(Opcode::kWrite, 15, 0, 8, kFull, 0, kSignaled));
+  const WorkRequest more = mine().request(Opcode::kWrite, 16, 0, 8, kFull, 0, 0);
   EXPECT_EQ(queue_pair.post_send(more), PostStatus::kQueueFull);  // done, but not polled
   expect_done(15);
   for (std::uint64_t i = 0; i < 16; ++i) post(more);
@@ -62,13 +62,13 @@ TEST_P(Fabric, RefusesToOverrunTheCompletionQueue) {
   options.completion_depth = 8;
   QueuePair& queue_pair = connect(options);
   for (std::uint64_t i = 0; i < 8; ++i) {
-    post(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
   }
-  EXPECT_EQ(queue_pair.post_send(mine_.request(Opcode::kWrite, 8, 0, 8, kFull, 0, kSignaled)),
+  EXPECT_EQ(queue_pair.post_send(mine().request(Opcode::kWrite, 8, 0, 8, kFull, 0, kSignaled)),
             PostStatus::kQueueFull);
-  EXPECT_EQ(mine_.post_receive(1, 0, 64), PostStatus::kQueueFull);
+  EXPECT_EQ(mine().post_receive(1, 0, 64), PostStatus::kQueueFull);
   for (std::uint64_t i = 0; i < 8; ++i) expect_done(i);
-  post(mine_.request(Opcode::kWrite, 8, 0, 8, kFull, 0, kSignaled));
+  post(mine().request(Opcode::kWrite, 8, 0, 8, kFull, 0, kSignaled));
   expect_done(8);
 }
 
@@ -77,12 +77,12 @@ TEST_P(Fabric, ReportsAFullReceiveQueue) {
   options.queue_pair.receive_depth = 4;
   connect(options);
   for (std::uint64_t i = 0; i < 4; ++i) {
-    ASSERT_EQ(mine_.post_receive(i, i * 64, 64), PostStatus::kOk);
+    ASSERT_EQ(mine().post_receive(i, i * 64, 64), PostStatus::kOk);
   }
-  EXPECT_EQ(mine_.post_receive(4, 256, 64), PostStatus::kQueueFull);
-  peer_.ask("send 1 0 8 1");
+  EXPECT_EQ(mine().post_receive(4, 256, 64), PostStatus::kQueueFull);
+  peer().ask("send 1 0 8 1");
   expect_done(0);
-  EXPECT_EQ(mine_.post_receive(4, 256, 64), PostStatus::kOk);
+  EXPECT_EQ(mine().post_receive(4, 256, 64), PostStatus::kOk);
 }
 
 TEST_P(Fabric, CountsWaitingRequestsInTheSendQueue) {
@@ -90,11 +90,11 @@ TEST_P(Fabric, CountsWaitingRequestsInTheSendQueue) {
   options.queue_pair.send_depth = 4;
   QueuePair& queue_pair = connect(options);
   for (std::uint64_t i = 0; i < 4; ++i) {
-    post(mine_.request(Opcode::kSend, i, 0, 8, kFull, 0, kSignaled));
+    post(mine().request(Opcode::kSend, i, 0, 8, kFull, 0, kSignaled));
   }
-  EXPECT_EQ(queue_pair.post_send(mine_.request(Opcode::kSend, 4, 0, 8, kFull, 0, kSignaled)),
+  EXPECT_EQ(queue_pair.post_send(mine().request(Opcode::kSend, 4, 0, 8, kFull, 0, kSignaled)),
             PostStatus::kQueueFull);
-  for (int i = 0; i < 4; ++i) peer_.ask("receive 1 0 64");
+  for (int i = 0; i < 4; ++i) peer().ask("receive 1 0 64");
   for (std::uint64_t i = 0; i < 4; ++i) expect_done(i);
 }
 
@@ -104,34 +104,34 @@ TEST_P(Fabric, PostsAListWithOneCallAndSaysHowMuchOfItFitted) {
   QueuePair& queue_pair = connect(options);
   std::vector<WorkRequest> requests;
   for (std::uint64_t i = 0; i < 10; ++i) {
-    requests.push_back(mine_.request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
+    requests.push_back(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
   }
   std::size_t posted = 0;
   EXPECT_EQ(queue_pair.post_send(std::span<const WorkRequest>(requests), &posted),
             PostStatus::kQueueFull);
   EXPECT_EQ(posted, 8u);
   for (std::uint64_t i = 0; i < 8; ++i) expect_done(i);
-  EXPECT_TRUE(mine_.poll(1, 10).empty());
+  EXPECT_TRUE(mine().poll(1, 10).empty());
 }
 
 TEST_P(Fabric, RefusesAReceiveOpcodeForPosting) {
   QueuePair& queue_pair = connect();
-  EXPECT_EQ(queue_pair.post_send(mine_.request(Opcode::kRecv, 1, 0, 8, kFull, 0, kSignaled)),
+  EXPECT_EQ(queue_pair.post_send(mine().request(Opcode::kRecv, 1, 0, 8, kFull, 0, kSignaled)),
             PostStatus::kBadRequest);
 }
 
 TEST_P(Fabric, ServesManyConnectionsFromOneCompletionQueue) {
   constexpr std::size_t kConnections = 20;
-  constexpr std::uint64_t kRounds = 200;
+  const std::uint64_t kRounds = work(200);
   EndpointOptions options;
   options.queue_pair.receive_depth = 8;
   options.initial_receives = 8;
-  peer_.ask("listen " + address_);
+  peer().ask("listen " + address_);
   std::map<std::uint32_t, std::size_t> by_number;
   for (std::size_t i = 0; i < kConnections; ++i) {
-    peer_.tell("accept receive_depth=8 initial_receives=8");
-    by_number[mine_.connect(address_, options, "hello").number()] = i;
-    peer_.answer();
+    peer().tell("accept receive_depth=8 initial_receives=8");
+    by_number[mine().connect(address_, options, "hello").number()] = i;
+    peer().answer();
   }
   ASSERT_EQ(by_number.size(), kConnections);
   // Every connection sends to the peer, which echoes to the one in use last only; so talk to each
@@ -139,25 +139,25 @@ TEST_P(Fabric, ServesManyConnectionsFromOneCompletionQueue) {
   std::map<std::uint32_t, std::uint64_t> completions;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     for (std::size_t i = 0; i < kConnections; ++i) {
-      mine_.use(i);
-      post(mine_.request(Opcode::kWrite, round, 0, 8, kFull, i * 8, kSignaled));
+      mine().use(i);
+      post(mine().request(Opcode::kWrite, round, 0, 8, kFull, i * 8, kSignaled));
     }
-    for (const Completion& each : mine_.poll(kConnections, 5000)) {
+    for (const Completion& each : mine().poll(kConnections, 5000)) {
       ASSERT_EQ(each.status, CompletionStatus::kSuccess);
       ASSERT_EQ(each.wr_id, completions[each.qp_number]++);
     }
   }
   for (const auto& [number, index] : by_number) EXPECT_EQ(completions[number], kRounds) << index;
   // One of them ends; the others go on.
-  mine_.use(3);
-  const std::uint32_t gone = mine_.queue_pair().number();
-  mine_.queue_pair().disconnect();
-  for (const Completion& each : mine_.poll(8, 5000)) {
+  mine().use(3);
+  const std::uint32_t gone = mine().queue_pair().number();
+  mine().queue_pair().disconnect();
+  for (const Completion& each : mine().poll(8, 5000)) {
     EXPECT_EQ(each.qp_number, gone);
     EXPECT_EQ(each.status, CompletionStatus::kFlushed);
   }
-  mine_.use(4);
-  post(mine_.request(Opcode::kWrite, 7, 0, 8, kFull, 0, kSignaled));
+  mine().use(4);
+  post(mine().request(Opcode::kWrite, 7, 0, 8, kFull, 0, kSignaled));
   expect_done(7);
 }
 

@@ -12,13 +12,13 @@ TEST_P(Fabric, DeliversMessagesOfEveryLengthIntoThePostedBuffer) {
   fill_pattern(0, 4096, 1);
   for (const std::uint32_t length :
        {0u, 1u, 8u, 47u, 48u, 49u, 63u, 64u, 65u, 111u, 112u, 113u, 128u, 1000u, 4096u}) {
-    peer_.ask("fill main 8000 8192 204");
-    EXPECT_EQ(peer_.ask("receive 5 8192 4096"), "ok");
-    post(mine_.request(Opcode::kSend, length, 0, length, kFull, 0, kSignaled));
+    peer().ask("fill main 8000 8192 204");
+    EXPECT_EQ(peer().ask("receive 5 8192 4096"), "ok");
+    post(mine().request(Opcode::kSend, length, 0, length, kFull, 0, kSignaled));
     expect_done(length);
-    EXPECT_EQ(peer_.ask("poll 1 5000"), "1 5:0:" + std::to_string(length) + ":0");
+    EXPECT_EQ(peer().ask("poll 1 5000"), "1 5:0:" + std::to_string(length) + ":0");
     std::vector<std::byte> expected(8192, std::byte{204});
-    std::memcpy(expected.data() + 192, mine_.memory().data(), length);
+    std::memcpy(expected.data() + 192, mine().memory().data(), length);
     ASSERT_EQ(peer_sum("main", 8000, 8192), std::to_string(local_sum(expected.data(), 8192)))
         << length;
   }
@@ -27,27 +27,27 @@ TEST_P(Fabric, DeliversMessagesOfEveryLengthIntoThePostedBuffer) {
 TEST_P(Fabric, ConsumesReceivesInTheOrderOfPosting) {
   connect();
   for (int i = 0; i < 5; ++i) {
-    peer_.ask("receive " + std::to_string(70 + i) + " " + std::to_string(i * 64) + " 64");
+    peer().ask("receive " + std::to_string(70 + i) + " " + std::to_string(i * 64) + " 64");
   }
   for (std::uint64_t i = 0; i < 5; ++i) {
-    WorkRequest request = mine_.request(Opcode::kSendWithImm, i, 0, 8, kFull, 0, 0);
+    WorkRequest request = mine().request(Opcode::kSendWithImm, i, 0, 8, kFull, 0, 0);
     request.imm_data = static_cast<std::uint32_t>(i);
     post(request);
   }
-  EXPECT_EQ(peer_.ask("poll 5 5000"), "5 70:0:8:0 71:0:8:1 72:0:8:2 73:0:8:3 74:0:8:4");
+  EXPECT_EQ(peer().ask("poll 5 5000"), "5 70:0:8:0 71:0:8:1 72:0:8:2 73:0:8:3 74:0:8:4");
 }
 
 TEST_P(Fabric, FailsBothSidesWhenAMessageIsLargerThanTheReceive) {
   connect();
-  peer_.ask("receive 1 0 64");
-  peer_.ask("receive 2 64 64");
-  peer_.ask("fill main 0 256 7");
-  post(mine_.request(Opcode::kSend, 11, 0, 64, kFull, 0, 0));
-  post(mine_.request(Opcode::kSend, 12, 0, 65, kFull, 0, 0));  // unsignalled: fails all the same
+  peer().ask("receive 1 0 64");
+  peer().ask("receive 2 64 64");
+  peer().ask("fill main 0 256 7");
+  post(mine().request(Opcode::kSend, 11, 0, 64, kFull, 0, 0));
+  post(mine().request(Opcode::kSend, 12, 0, 65, kFull, 0, 0));  // unsignalled: fails all the same
   expect_done(12, CompletionStatus::kRemoteInvalid);
-  EXPECT_EQ(peer_.ask("poll 2 5000").substr(0, 8), "2 1:0:64");
+  EXPECT_EQ(peer().ask("poll 2 5000").substr(0, 8), "2 1:0:64");
   EXPECT_TRUE(becomes_error());
-  EXPECT_EQ(peer_.ask("state").substr(0, 5), "error");
+  EXPECT_EQ(peer().ask("state").substr(0, 5), "error");
   // Nothing of the long message went into the buffer behind it.
   EXPECT_EQ(peer_sum("main", 64, 192),
             std::to_string(local_sum(std::vector<std::byte>(192, std::byte{7}).data(), 192)));
@@ -55,48 +55,51 @@ TEST_P(Fabric, FailsBothSidesWhenAMessageIsLargerThanTheReceive) {
 
 TEST_P(Fabric, ReportsALengthErrorToTheReceiver) {
   connect();
-  peer_.ask("receive 1 0 16");
-  peer_.ask("receive 2 64 64");
-  post(mine_.request(Opcode::kSend, 1, 0, 17, kFull, 0, kSignaled));
+  peer().ask("receive 1 0 16");
+  peer().ask("receive 2 64 64");
+  post(mine().request(Opcode::kSend, 1, 0, 17, kFull, 0, kSignaled));
   expect_done(1, CompletionStatus::kRemoteInvalid);
   const int length_error = static_cast<int>(CompletionStatus::kLocalLength);
   const int flushed = static_cast<int>(CompletionStatus::kFlushed);
-  EXPECT_EQ(peer_.ask("poll 2 5000"),
-            "2 1:" + std::to_string(length_error) + ":17:0 2:" + std::to_string(flushed) + ":0:0");
+  EXPECT_EQ(peer().ask("poll 2 5000"),
+            "2 1:" + std::to_string(length_error) + ":0:0 2:" + std::to_string(flushed) + ":0:0");
 }
 
 TEST_P(Fabric, WaitsForAReceiveAndKeepsLaterRequestsBehind) {
   connect();
   const std::uint64_t before = 1, after = 2;
-  std::memcpy(mine_.memory().data(), &before, 8);
-  post(mine_.request(Opcode::kWrite, 1, 0, 8, kFull, 0, kSignaled));
+  std::memcpy(mine().memory().data(), &before, 8);
+  post(mine().request(Opcode::kWrite, 1, 0, 8, kFull, 0, kSignaled));
   expect_done(1);
-  std::memcpy(mine_.memory().data(), &after, 8);
-  post(mine_.request(Opcode::kSend, 2, 64, 8, kFull, 0, kSignaled));
-  post(mine_.request(Opcode::kWrite, 3, 0, 8, kFull, 0, kSignaled));
-  EXPECT_TRUE(mine_.poll(1, 100).empty());  // no receive yet
-  EXPECT_EQ(peer_.ask("word 0"), "1");      // the WRITE did not overtake the SEND
-  peer_.ask("receive 9 128 64");
+  std::memcpy(mine().memory().data(), &after, 8);
+  post(mine().request(Opcode::kSend, 2, 64, 8, kFull, 0, kSignaled));
+  post(mine().request(Opcode::kWrite, 3, 0, 8, kFull, 0, kSignaled));
+  EXPECT_TRUE(mine().poll(1, 100).empty());  // no receive yet
+  EXPECT_EQ(peer().ask("word 0"), "1");      // the WRITE did not overtake the SEND
+  peer().ask("receive 9 128 64");
   expect_done(2);
   expect_done(3);
-  EXPECT_EQ(peer_.ask("poll 1 5000"), "1 9:0:8:0");
-  EXPECT_EQ(peer_.ask("word 0"), "2");
-  EXPECT_GE(mine_.queue_pair().counters().rnr_waits, 1u);
+  EXPECT_EQ(peer().ask("poll 1 5000"), "1 9:0:8:0");
+  EXPECT_EQ(peer().ask("word 0"), "2");
+  // verbs devices retry by themselves and do not tell.
+  if (mine().device().info().provider == "shm") {
+    EXPECT_GE(mine().queue_pair().counters().rnr_waits, 1u);
+  }
 }
 
 TEST_P(Fabric, CopiesAnInlineRequestThatHasToWait) {
   connect();
   std::uint64_t value = 4711;
-  WorkRequest request = mine_.request(Opcode::kSend, 1, 0, 8, kFull, 0, kInline | kSignaled);
+  WorkRequest request = mine().request(Opcode::kSend, 1, 0, 8, kFull, 0, kInline | kSignaled);
   request.local_address = &value;
   request.lkey = 0;
   post(request);
   value = 0;
-  EXPECT_TRUE(mine_.poll(1, 20).empty());
-  peer_.ask("receive 9 128 64");
+  EXPECT_TRUE(mine().poll(1, 20).empty());
+  peer().ask("receive 9 128 64");
   expect_done(1);
-  peer_.ask("poll 1 5000");
-  EXPECT_EQ(peer_.ask("word 128"), "4711");
+  peer().ask("poll 1 5000");
+  EXPECT_EQ(peer().ask("word 128"), "4711");
 }
 
 TEST_P(Fabric, GivesUpWaitingForAReceiveAfterItsRetries) {
@@ -105,26 +108,26 @@ TEST_P(Fabric, GivesUpWaitingForAReceiveAfterItsRetries) {
   options.queue_pair.min_rnr_timer_us = 20'000;
   connect(options);
   const auto before = std::chrono::steady_clock::now();
-  post(mine_.request(Opcode::kSend, 1, 0, 8, kFull, 0, 0));
-  post(mine_.request(Opcode::kSend, 2, 0, 8, kFull, 0, kSignaled));
-  post(mine_.request(Opcode::kWrite, 3, 0, 8, kFull, 0, 0));
+  post(mine().request(Opcode::kSend, 1, 0, 8, kFull, 0, 0));
+  post(mine().request(Opcode::kSend, 2, 0, 8, kFull, 0, kSignaled));
+  post(mine().request(Opcode::kWrite, 3, 0, 8, kFull, 0, 0));
   expect_done(1, CompletionStatus::kRnrRetryExceeded);
   const auto took = std::chrono::steady_clock::now() - before;
   EXPECT_GE(took, std::chrono::milliseconds(55));
-  EXPECT_LT(took, std::chrono::milliseconds(2000));
+  EXPECT_LT(took, std::chrono::milliseconds(scaled_ms(2000)));
   expect_done(2, CompletionStatus::kFlushed);
   expect_done(3, CompletionStatus::kFlushed);
-  EXPECT_EQ(mine_.queue_pair().state(), QueuePairState::kError);
-  EXPECT_NE(mine_.queue_pair().error_text().find("RNR"), std::string::npos);
+  EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kError);
+  EXPECT_NE(mine().queue_pair().error_text().find("RNR"), std::string::npos);
 }
 
 TEST_P(Fabric, WaitsForEverWhenRnrRetryIsSeven) {
   EndpointOptions options;
   options.queue_pair.min_rnr_timer_us = 1000;  // seven of them would be over in 7 ms
   connect(options);
-  post(mine_.request(Opcode::kSend, 1, 0, 8, kFull, 0, kSignaled));
-  EXPECT_TRUE(mine_.poll(1, 200).empty());
-  peer_.ask("receive 9 128 64");
+  post(mine().request(Opcode::kSend, 1, 0, 8, kFull, 0, kSignaled));
+  EXPECT_TRUE(mine().poll(1, 200).empty());
+  peer().ask("receive 9 128 64");
   expect_done(1);
 }
 
@@ -134,35 +137,35 @@ TEST_P(Fabric, EchoesManyMessagesInOrder) {
   EndpointOptions options;
   options.initial_receives = 32;
   connect(options, "initial_receives=16 receive_depth=16");
-  constexpr std::uint64_t kCount = 50'000;
-  peer_.tell("echo " + std::to_string(kCount) + " 0");
+  const std::uint64_t kCount = work(50'000);
+  peer().tell("echo " + std::to_string(kCount) + " 0");
   std::uint64_t sent = 0, received = 0, completed = 0;
   while (received < kCount) {
     if (sent < kCount && sent - received < 24) {
-      std::byte* message = mine_.memory().data() + (sent % 64) * 256;
+      std::byte* message = mine().memory().data() + (sent % 64) * 256;
       std::memcpy(message, &sent, 8);
       const auto length = static_cast<std::uint32_t>(8 + sent % 200);
       std::memset(message + 8, static_cast<int>(sent & 0xff), length - 8);
-      post(mine_.request(Opcode::kSend, 1, (sent % 64) * 256, length, kFull, 0, kSignaled));
+      post(mine().request(Opcode::kSend, 1, (sent % 64) * 256, length, kFull, 0, kSignaled));
       ++sent;
     }
-    for (const Completion& each : mine_.poll(4, 0)) {
-      ASSERT_EQ(each.status, CompletionStatus::kSuccess) << mine_.queue_pair().error_text();
+    for (const Completion& each : mine().poll(4, 0)) {
+      ASSERT_EQ(each.status, CompletionStatus::kSuccess) << mine().queue_pair().error_text();
       if (each.wr_id < kFirstReceiveId) {
         ++completed;
         continue;
       }
       const std::size_t offset = kReceiveOffset + (each.wr_id - kFirstReceiveId) * kReceiveBytes;
       std::uint64_t number = 0;
-      std::memcpy(&number, mine_.memory().data() + offset, 8);
+      std::memcpy(&number, mine().memory().data() + offset, 8);
       ASSERT_EQ(number, received);
       ASSERT_EQ(each.byte_length, 8 + received % 200);
-      ASSERT_EQ(mine_.post_receive(each.wr_id, offset, kReceiveBytes), PostStatus::kOk);
+      ASSERT_EQ(mine().post_receive(each.wr_id, offset, kReceiveBytes), PostStatus::kOk);
       ++received;
     }
   }
-  EXPECT_EQ(peer_.answer(), "");
-  completed += mine_.poll(kCount - completed, 100).size();
+  EXPECT_EQ(peer().answer(), "");
+  completed += mine().poll(kCount - completed, 100).size();
   EXPECT_EQ(completed, kCount);
 }
 

@@ -1,0 +1,214 @@
+#include "common/rdma/detail/verbs_choice.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+namespace tickpath::rdma::detail {
+namespace {
+
+constexpr const char* kSoftDevice =
+    "Without an RDMA card, Soft-RoCE makes one of any network interface: `modprobe rdma_rxe && "
+    "rdma "
+    "link add rxe0 type rxe netdev eth0` (crc32_generic must be loaded too)";
+
+constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+// ibv_get_device_list, freed when done with.
+class DeviceList {
+ public:
+  DeviceList() : list_(::ibv_get_device_list(&count_)) {
+    if (list_ == nullptr && errno != ENOSYS) {
+      throw SetupError(SetupCause::kNoDevice, std::string("cannot list RDMA devices: ") +
+                                                  std::strerror(errno) +
+                                                  "; is ib_uverbs loaded (`modprobe ib_uverbs`)?");
+    }
+    if (count_ == 0) {
+      throw SetupError(SetupCause::kNoDevice,
+                       std::string("this machine has no RDMA device. ") + kSoftDevice);
+    }
+  }
+  ~DeviceList() {
+    if (list_ != nullptr) ::ibv_free_device_list(list_);
+  }
+  DeviceList(const DeviceList&) = delete;
+  DeviceList& operator=(const DeviceList&) = delete;
+  ibv_device* const* begin() const { return list_; }
+  ibv_device* const* end() const { return list_ + count_; }
+
+ private:
+  int count_ = 0;
+  ibv_device** list_;
+};
+
+const char* link_name(const ibv_port_attr& port) {
+  return port.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
+}
+
+const char* type_name(std::uint32_t type) {
+  switch (type) {
+    case IBV_GID_TYPE_IB:
+      return "InfiniBand";
+    case IBV_GID_TYPE_ROCE_V1:
+      return "RoCE v1";
+    case IBV_GID_TYPE_ROCE_V2:
+      return "RoCE v2";
+    default:
+      return "?";
+  }
+}
+
+bool same_address(const sockaddr_storage& left, const sockaddr_storage& right) {
+  std::array<std::uint8_t, 16> l{}, r{};
+  to_bytes(left, l.data());
+  to_bytes(right, r.data());
+  return left.ss_family != 0 && l == r;
+}
+
+// How good a GID is as the device's own address: IPv4 before IPv6 before link-local, and RoCE v2.
+int rank(const ibv_gid_entry& entry) {
+  int value = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? 4 : 0;
+  if (std::memcmp(entry.gid.raw, kMapped.data(), kMapped.size()) == 0) return value + 3;
+  return value + (entry.gid.raw[0] == 0xfe && entry.gid.raw[1] == 0x80 ? 1 : 2);
+}
+
+// Takes the best address, or the wanted one. False: the wanted one is not among them.
+bool read_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
+  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(device.port_attributes.gid_tbl_len));
+  const ssize_t count = entries.empty() ? 0
+                                        : ::ibv_query_gid_table(device.context.get(),
+                                                                entries.data(), entries.size(), 0);
+  int best = -1;
+  for (ssize_t i = 0; i < count; ++i) {
+    const ibv_gid_entry& entry = entries[static_cast<std::size_t>(i)];
+    if (entry.port_num != device.port) continue;
+    const sockaddr_storage address = from_bytes(entry.gid.raw);
+    if (wanted.ss_family != 0 && !same_address(address, wanted)) continue;
+    if (rank(entry) <= best) continue;
+    best = rank(entry);
+    device.address = address;
+    device.gid = "GID " + std::to_string(entry.gid_index) + " " + address_text(address) + ", " +
+                 type_name(entry.gid_type);
+  }
+  return best >= 0;
+}
+
+// Opens it and finds a port that works. Empty context, and why in `reasons`, if there is none.
+ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std::string& reasons) {
+  ChosenDevice chosen;
+  chosen.name = ::ibv_get_device_name(device);
+  const auto because = [&](const std::string& reason) {
+    reasons += (reasons.empty() ? "" : "; ") + chosen.name + ": " + reason;
+    chosen.context.reset();
+  };
+  errno = 0;
+  chosen.context.reset(::ibv_open_device(device));
+  if (chosen.context == nullptr) {
+    because(errno == EACCES || errno == EPERM
+                ? "not permitted: give this user read and write on /dev/infiniband/uverbs* (a udev "
+                  "rule, or the group that owns it)"
+                : std::string("cannot be opened: ") + std::strerror(errno));
+    return chosen;
+  }
+  ibv_device_attr attributes{};
+  if (::ibv_query_device(chosen.context.get(), &attributes) != 0) {
+    because("does not answer");
+    return chosen;
+  }
+  std::string ports;
+  for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
+    chosen.port = static_cast<std::uint8_t>(port);
+    if (::ibv_query_port(chosen.context.get(), chosen.port, &chosen.port_attributes) != 0) continue;
+    if (chosen.port_attributes.state != IBV_PORT_ACTIVE) {
+      ports += "port " + std::to_string(port) + " is " +
+               ::ibv_port_state_str(chosen.port_attributes.state) + " (cable, `ip link set up`) ";
+      continue;
+    }
+    if (read_addresses(chosen, wanted) || wanted.ss_family == 0) return chosen;
+    ports += "port " + std::to_string(port) + " has another address ";
+  }
+  because(ports.empty() ? "no port" : ports);
+  return chosen;
+}
+
+}  // namespace
+
+std::string address_text(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+  } else if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  }
+  return text.data();
+}
+
+sockaddr_storage parse_ip(const std::string& text) {
+  sockaddr_storage address{};
+  auto& v4 = reinterpret_cast<sockaddr_in&>(address);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
+  if (::inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1) {
+    address.ss_family = AF_INET;
+  } else if (::inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1) {
+    address.ss_family = AF_INET6;
+  } else {
+    address = {};
+  }
+  return address;
+}
+
+void to_bytes(const sockaddr_storage& address, std::uint8_t* bytes) {
+  if (address.ss_family == AF_INET6) {
+    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, 16);
+    return;
+  }
+  std::memcpy(bytes, kMapped.data(), kMapped.size());
+  std::memcpy(bytes + 12, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
+}
+
+sockaddr_storage from_bytes(const std::uint8_t* bytes) {
+  sockaddr_storage address{};
+  if (std::memcmp(bytes, kMapped.data(), kMapped.size()) == 0) {
+    address.ss_family = AF_INET;
+    std::memcpy(&reinterpret_cast<sockaddr_in&>(address).sin_addr, bytes + 12, 4);
+  } else {
+    address.ss_family = AF_INET6;
+    std::memcpy(&reinterpret_cast<sockaddr_in6&>(address).sin6_addr, bytes, 16);
+  }
+  return address;
+}
+
+ChosenDevice choose_device(const std::string& choice) {
+  const DeviceList devices;
+  const sockaddr_storage wanted = parse_ip(choice);
+  std::string reasons, names;
+  bool found = false;
+  for (ibv_device* device : devices) {
+    const std::string name = ::ibv_get_device_name(device);
+    names += (names.empty() ? "" : ", ") + name;
+    if (!choice.empty() && wanted.ss_family == 0 && name != choice) continue;
+    found = true;
+    ChosenDevice chosen = try_device(device, wanted, reasons);
+    if (chosen.context != nullptr) {
+      chosen.gid = std::string(link_name(chosen.port_attributes)) + ", " + chosen.gid;
+      return chosen;
+    }
+  }
+  if (!found) {
+    throw SetupError(SetupCause::kNoDevice,
+                     "there is no RDMA device called " + choice + "; this machine has: " + names);
+  }
+  const bool permission = reasons.find("not permitted") != std::string::npos;
+  throw SetupError(permission ? SetupCause::kPermission : SetupCause::kNoDevice,
+                   wanted.ss_family != 0 ? "no RDMA device has the address " + choice +
+                                               " on a working port: " + reasons
+                                         : "no RDMA device is usable: " + reasons);
+}
+
+}  // namespace tickpath::rdma::detail

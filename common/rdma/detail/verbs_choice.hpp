@@ -1,0 +1,39 @@
+// Which RDMA device: by name, by an address of its interface, or the first one with a working port.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <infiniband/verbs.h>
+#include <sys/socket.h>
+
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma::detail {
+
+struct ContextClose {
+  void operator()(ibv_context* context) const noexcept { ::ibv_close_device(context); }
+};
+
+struct ChosenDevice {
+  std::unique_ptr<ibv_context, ContextClose> context;
+  std::string name;
+  std::uint8_t port = 0;
+  ibv_port_attr port_attributes{};
+  sockaddr_storage address{};  // from the GID table; family 0: it has none of its own
+  std::string gid;             // "GID 1 ::ffff:10.77.0.1, RoCE v2"
+};
+
+// choice: DeviceOptions::device. Throws SetupError (kNoDevice, kPermission) that says what to do.
+ChosenDevice choose_device(const std::string& choice);
+
+// "10.77.0.1", "fe80::1"; "" if it is no IP address.
+std::string address_text(const sockaddr_storage& address);
+// A numeric address, family 0 if it is none.
+sockaddr_storage parse_ip(const std::string& text);
+// Into 16 bytes, IPv4 mapped; and back.
+void to_bytes(const sockaddr_storage& address, std::uint8_t* bytes);
+sockaddr_storage from_bytes(const std::uint8_t* bytes);
+
+}  // namespace tickpath::rdma::detail

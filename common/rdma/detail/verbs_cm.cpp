@@ -1,0 +1,146 @@
+#include "common/rdma/detail/verbs_cm.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+namespace tickpath::rdma::detail {
+namespace {
+
+SetupCause cause_of(rdma_cm_event_type event) {
+  switch (event) {
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+      return SetupCause::kAddress;
+    case RDMA_CM_EVENT_UNREACHABLE:
+      return SetupCause::kTimeout;
+    case RDMA_CM_EVENT_REJECTED:
+      return SetupCause::kRefused;
+    default:
+      return SetupCause::kSystem;
+  }
+}
+
+}  // namespace
+
+rdma_conn_param cm_parameters(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,
+                              std::span<const std::byte> private_data) {
+  rdma_conn_param parameters{};
+  parameters.private_data = private_data.data();
+  parameters.private_data_len = static_cast<std::uint8_t>(private_data.size());
+  parameters.responder_resources = attributes.max_dest_rd_atomic;
+  parameters.initiator_depth = attributes.max_rd_atomic;
+  parameters.flow_control = 1;
+  parameters.retry_count = attributes.retry_cnt;
+  parameters.rnr_retry_count = attributes.rnr_retry;
+  parameters.qp_num = queue_pair_number;
+  return parameters;
+}
+
+CmConnector::CmConnector(VerbsCore& core, const sockaddr_storage& address, std::uint16_t port,
+                         SetupDeadline deadline)
+    : core_(core),
+      address_(address),
+      target_(address_text(address) + " port " + std::to_string(port) + " (rdma_cm)"),
+      deadline_(deadline) {
+  // The port stands at the same place for both families.
+  reinterpret_cast<sockaddr_in&>(address_).sin_port = htons(port);
+  channel_ = ::rdma_create_event_channel();
+  if (channel_ == nullptr) fail(SetupCause::kSystem, "rdma_create_event_channel");
+  ::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
+  if (::rdma_create_id(channel_, &id_, nullptr, RDMA_PS_TCP) != 0) {
+    const int error = errno;
+    ::rdma_destroy_event_channel(channel_);
+    errno = error;
+    fail(SetupCause::kSystem, "rdma_create_id");
+  }
+}
+
+CmConnector::~CmConnector() {
+  if (id_ != nullptr) ::rdma_destroy_id(id_);
+  ::rdma_destroy_event_channel(channel_);
+}
+
+void CmConnector::fail(SetupCause cause, const std::string& what) const {
+  throw SetupError(cause,
+                   "cannot connect to " + target_ + ": " + what + ": " + std::strerror(errno));
+}
+
+int CmConnector::left_ms() const {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+void CmConnector::await(rdma_cm_event_type wanted, const std::string& what) {
+  rdma_cm_event* event = nullptr;
+  while (::rdma_get_cm_event(channel_, &event) != 0) {
+    if (errno != EAGAIN && errno != EINTR) fail(SetupCause::kSystem, "rdma_get_cm_event");
+    const int left = left_ms();
+    if (left == 0) {
+      throw SetupError(SetupCause::kTimeout, "timed out waiting for " + what + " of " + target_);
+    }
+    pollfd waiting{channel_->fd, POLLIN, 0};
+    ::poll(&waiting, 1, left);
+  }
+  const rdma_cm_event_type got = event->event;
+  const int status = event->status;
+  ::rdma_ack_cm_event(event);
+  if (got == wanted) return;
+  throw SetupError(cause_of(got),
+                   "cannot connect to " + target_ + ": " + ::rdma_event_str(got) + " (" +
+                       (status < 0 ? std::strerror(-status) : "status " + std::to_string(status)) +
+                       ") instead of " + what);
+}
+
+void CmConnector::resolve() {
+  const VerbsOptions& options = core_.options().verbs;
+  if (options.traffic_class != 0) {
+    auto tos = static_cast<std::uint8_t>(options.traffic_class);
+    if (::rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) != 0) {
+      fail(SetupCause::kSystem, "traffic class");
+    }
+  }
+  // A device that was chosen by hand is used even if the routing table prefers another.
+  sockaddr_storage from = core_.own_address();
+  const bool bound = !core_.options().device.empty() && from.ss_family == address_.ss_family;
+  if (::rdma_resolve_addr(id_, bound ? reinterpret_cast<sockaddr*>(&from) : nullptr,
+                          reinterpret_cast<sockaddr*>(&address_), std::max(left_ms(), 1)) != 0) {
+    fail(SetupCause::kAddress, "no RDMA device leads there");
+  }
+  await(RDMA_CM_EVENT_ADDR_RESOLVED, "the address");
+  if (!core_.same_device(id_)) {
+    throw SetupError(SetupCause::kAddress, target_ + " is reached through another device than " +
+                                               core_.info().name +
+                                               ": name the right one in fabric.device");
+  }
+  if (::rdma_resolve_route(id_, std::max(left_ms(), 1)) != 0) {
+    fail(SetupCause::kAddress, "no route");
+  }
+  await(RDMA_CM_EVENT_ROUTE_RESOLVED, "the route");
+}
+
+void CmConnector::connect(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,
+                          std::span<const std::byte> private_data) {
+  rdma_conn_param parameters = cm_parameters(queue_pair_number, attributes, private_data);
+  if (::rdma_connect(id_, &parameters) != 0) fail(SetupCause::kRefused, "rdma_connect");
+  await(RDMA_CM_EVENT_CONNECT_RESPONSE, "the answer");
+}
+
+void CmConnector::establish() {
+  if (::rdma_establish(id_) != 0) fail(SetupCause::kSystem, "rdma_establish");
+}
+
+void CmConnector::hand_over(VerbsConnection& connection) {
+  connection.adopt(id_);
+  rdma_cm_id* id = std::exchange(id_, nullptr);
+  if (::rdma_migrate_id(id, core_.cm_channel()) != 0) {
+    throw SetupError(SetupCause::kSystem, std::string("rdma_migrate_id: ") + std::strerror(errno));
+  }
+}
+
+}  // namespace tickpath::rdma::detail

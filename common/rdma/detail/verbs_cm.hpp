@@ -1,0 +1,55 @@
+// The connecting side of rdma_cm, step by step, on the control thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <rdma/rdma_cma.h>
+#include <sys/socket.h>
+
+#include "common/rdma/detail/verbs_attributes.hpp"
+#include "common/rdma/detail/verbs_connection.hpp"
+#include "common/rdma/detail/verbs_core.hpp"
+
+namespace tickpath::rdma::detail {
+
+// Every step throws SetupError (kAddress, kRefused, kTimeout, kSystem) that names the target.
+class CmConnector {
+ public:
+  CmConnector(VerbsCore& core, const sockaddr_storage& address, std::uint16_t port,
+              SetupDeadline deadline);
+  ~CmConnector();
+  CmConnector(const CmConnector&) = delete;
+  CmConnector& operator=(const CmConnector&) = delete;
+
+  // Address and route: the id then knows device, port and GID.
+  void resolve();
+  // Sends the request; returns when the other side has accepted. The queue pair is in INIT.
+  void connect(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,
+               std::span<const std::byte> private_data);
+  // The queue pair is in RTS: the other side may go.
+  void establish();
+  rdma_cm_id* id() const noexcept { return id_; }
+  // The connection owns the id from now on; its events go to the device's background thread.
+  void hand_over(VerbsConnection& connection);
+
+ private:
+  void await(rdma_cm_event_type wanted, const std::string& what);
+  int left_ms() const;
+  [[noreturn]] void fail(SetupCause cause, const std::string& what) const;
+
+  VerbsCore& core_;
+  sockaddr_storage address_;
+  std::string target_;
+  SetupDeadline deadline_;
+  rdma_event_channel* channel_ = nullptr;
+  rdma_cm_id* id_ = nullptr;
+};
+
+// Parameters of rdma_connect and rdma_accept.
+rdma_conn_param cm_parameters(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,
+                              std::span<const std::byte> private_data);
+
+}  // namespace tickpath::rdma::detail

@@ -1,0 +1,167 @@
+#include "common/rdma/detail/verbs_completion_queue.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/base/check.hpp"
+#include "common/rdma/detail/verbs_queue_pair.hpp"
+
+namespace tickpath::rdma::detail {
+namespace {
+
+// Beyond the depth asked for, so that the first queue pairs need no resizing.
+constexpr std::uint32_t kSlack = 512;
+constexpr std::size_t kPollBatch = 16;  // 48 bytes each, on the stack
+
+[[noreturn]] void throw_errno(const std::string& what) {
+  throw SetupError(SetupCause::kSystem, what + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+VerbsChannel::VerbsChannel(std::shared_ptr<VerbsCore> core)
+    : core_(std::move(core)), wake_(std::make_shared<VerbsWake>()) {
+  channel_ = ::ibv_create_comp_channel(core_->context());
+  if (channel_ == nullptr) throw_errno("no completion channel");
+  ::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  for (const int fd : {channel_->fd, wake_->descriptor()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) throw_errno("epoll_ctl");
+  }
+}
+
+VerbsChannel::~VerbsChannel() {
+  if (epoll_ >= 0) ::close(epoll_);
+  ::ibv_destroy_comp_channel(channel_);
+}
+
+void VerbsChannel::acknowledge() noexcept {
+  wake_->acknowledge();
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (::ibv_get_cq_event(channel_, &queue, &context) == 0) ::ibv_ack_cq_events(queue, 1);
+}
+
+VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<VerbsCore> core, std::uint32_t depth,
+                                           VerbsChannel* channel)
+    : depth_(depth), core_(std::move(core)) {
+  const auto limit = static_cast<std::uint32_t>(core_->limits().max_cqe);
+  if (depth == 0 || depth > limit) {
+    throw SetupError(SetupCause::kLimit, "a completion queue of " + core_->info().name +
+                                             " has a depth of 1 to " + std::to_string(limit));
+  }
+  if (channel != nullptr) wake_ = channel->wake();
+  queue_ = ::ibv_create_cq(core_->context(), static_cast<int>(std::min(depth + kSlack, limit)),
+                           nullptr, channel == nullptr ? nullptr : channel->channel(), 0);
+  if (queue_ == nullptr) throw_errno("cannot create a completion queue of " + core_->info().name);
+}
+
+VerbsCompletionQueue::~VerbsCompletionQueue() {
+  for (const auto& slot : slots_) {
+    TICKPATH_CHECK(slot.load() == nullptr, "a completion queue outlives its queue pairs");
+  }
+  ::ibv_destroy_cq(queue_);
+}
+
+void VerbsCompletionQueue::make_room_for(std::uint32_t send_depth) {
+  const std::uint64_t needed = depth_ + send_depths_ + send_depth;
+  if (needed <= static_cast<std::uint64_t>(queue_->cqe)) return;
+  const auto limit = static_cast<std::uint64_t>(core_->limits().max_cqe);
+  if (needed > limit ||
+      ::ibv_resize_cq(queue_, static_cast<int>(std::min(needed + kSlack, limit))) != 0) {
+    throw SetupError(SetupCause::kLimit,
+                     "the completion queue cannot hold what all its queue pairs may flush (" +
+                         std::to_string(needed) + " completions, " + core_->info().name + " can " +
+                         std::to_string(limit) + "): use several");
+  }
+}
+
+std::uint64_t VerbsCompletionQueue::reserve(std::uint32_t send_depth) {
+  const std::lock_guard lock(mutex_);
+  const auto free = std::find(reserved_.begin(), reserved_.end(), false);
+  if (free == reserved_.end()) {
+    throw SetupError(SetupCause::kLimit, "a completion queue of the verbs provider serves " +
+                                             std::to_string(kQueuePairsMax) +
+                                             " queue pairs at most; use another one");
+  }
+  make_room_for(send_depth);
+  *free = true;
+  send_depths_ += send_depth;
+  const auto slot = static_cast<std::uint64_t>(free - reserved_.begin());
+  return (slot << (kSlotShift - kTagShift)) | (++generation_ & kGenerationMask);
+}
+
+void VerbsCompletionQueue::attach(VerbsQueuePair& queue_pair, std::uint32_t receives) noexcept {
+  // Modulo 2^64: room taken before the polling thread could count it.
+  return_room_later(~std::uint64_t{receives} + 1);
+  // Pairs with the acquire in poll(): without it the poller may see a half-built queue pair.
+  slots_[queue_pair.tag() >> (kSlotShift - kTagShift)].store(&queue_pair,
+                                                             std::memory_order_release);
+  // A thread that parked before it could know of this queue pair looks again.
+  if (wake_ != nullptr) wake_->signal();
+}
+
+void VerbsCompletionQueue::detach(const VerbsQueuePair& queue_pair,
+                                  std::uint32_t send_depth) noexcept {
+  const std::size_t slot = queue_pair.tag() >> (kSlotShift - kTagShift);
+  slots_[slot].store(nullptr, std::memory_order_seq_cst);
+  // A poll under way may still hold the pointer: either its odd count is visible here, or it began
+  // later and finds the slot empty (both sides are seq_cst).
+  const std::uint64_t seen = polls_.load(std::memory_order_seq_cst);
+  // Acquire pairs with the release in poll(): its last use of the queue pair is over.
+  while ((seen & 1) != 0 && polls_.load(std::memory_order_acquire) == seen) ::sched_yield();
+  const std::lock_guard lock(mutex_);
+  reserved_[slot] = false;
+  send_depths_ -= send_depth;
+}
+
+std::size_t VerbsCompletionQueue::poll(std::span<Completion> out) noexcept {
+  const std::uint64_t begun = polls_.load(std::memory_order_relaxed) + 1;
+  // Pairs with the load in detach(): the odd count is visible before a slot is read.
+  polls_.exchange(begun, std::memory_order_seq_cst);
+  std::array<ibv_wc, kPollBatch> done;
+  std::size_t count = 0;
+  int got = 0;
+  do {  // again if all that came belonged to queue pairs that are gone
+    got = ::ibv_poll_cq(queue_, static_cast<int>(std::min(out.size(), done.size())), done.data());
+    for (int i = 0; i < got; ++i) {
+      const ibv_wc& each = done[static_cast<std::size_t>(i)];
+      // Acquire pairs with the release in attach().
+      VerbsQueuePair* queue_pair = slots_[each.wr_id >> kSlotShift].load(std::memory_order_acquire);
+      if (queue_pair == nullptr || queue_pair->tag() != each.wr_id >> kTagShift) [[unlikely]]
+        continue;
+      queue_pair->complete(each, out[count++]);
+    }
+  } while (got > 0 && count == 0);
+  if (count == 0 && core_->flush_in_software()) [[unlikely]]
+    count = flush(out);
+  // Pairs with the acquire in detach(): our last use of a queue pair happens before it is freed.
+  polls_.store(begun + 1, std::memory_order_release);
+  return count;
+}
+
+// The device does not flush any more: it was removed under us.
+std::size_t VerbsCompletionQueue::flush(std::span<Completion> out) noexcept {
+  std::size_t count = 0;
+  for (auto& slot : slots_) {
+    VerbsQueuePair* queue_pair = slot.load(std::memory_order_acquire);
+    if (queue_pair != nullptr && count < out.size()) {
+      count += queue_pair->flush_in_software(out.subspan(count));
+    }
+  }
+  return count;
+}
+
+void VerbsCompletionQueue::arm(bool solicited_only) noexcept {
+  if (wake_ != nullptr) ::ibv_req_notify_cq(queue_, solicited_only ? 1 : 0);
+}
+
+}  // namespace tickpath::rdma::detail

@@ -1,0 +1,101 @@
+// Completion queue and channel of the verbs provider.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <infiniband/verbs.h>
+
+#include "common/rdma/detail/verbs_connection.hpp"
+#include "common/rdma/detail/verbs_core.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma::detail {
+
+class VerbsQueuePair;
+
+// The device's completion events and our own wake-ups (a failed connection has not always something
+// to complete) behind one descriptor.
+class VerbsChannel final : public CompletionChannel {
+ public:
+  explicit VerbsChannel(std::shared_ptr<VerbsCore> core);  // throws SetupError
+  ~VerbsChannel() override;
+
+  int file_descriptor() const noexcept override { return epoll_; }
+  void acknowledge() noexcept override;
+  ibv_comp_channel* channel() const noexcept { return channel_; }
+  const std::shared_ptr<VerbsWake>& wake() const noexcept { return wake_; }
+
+ private:
+  std::shared_ptr<VerbsCore> core_;
+  ibv_comp_channel* channel_ = nullptr;
+  std::shared_ptr<VerbsWake> wake_;
+  int epoll_ = -1;
+};
+
+// How a work request is found again by its completion: ibv_wc's wr_id.
+//   63-56 slot in the completion queue | 55-33 generation of the slot | 32 receive | 31-0 position
+// The generation tells completions of a destroyed queue pair, which some devices (rxe) leave in the
+// completion queue, from those of its successor.
+inline constexpr unsigned kSlotShift = 56;
+inline constexpr unsigned kTagShift = 33;  // slot and generation
+inline constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t kGenerationMask = (std::uint64_t{1} << (kSlotShift - kTagShift)) - 1;
+
+class VerbsCompletionQueue final : public CompletionQueue {
+ public:
+  static constexpr std::size_t kQueuePairsMax = 256;
+
+  VerbsCompletionQueue(std::shared_ptr<VerbsCore> core, std::uint32_t depth, VerbsChannel* channel);
+  ~VerbsCompletionQueue() override;
+
+  std::size_t poll(std::span<Completion> out) noexcept override;
+  void arm(bool solicited_only) noexcept override;
+
+  ibv_cq* queue() const noexcept { return queue_; }
+  const std::shared_ptr<VerbsWake>& wake() const noexcept { return wake_; }
+
+  // Control thread, also while another thread polls. A place for a queue pair, by its tag: bits
+  // 63-33 of its wr_ids. Throws SetupError{kLimit}.
+  std::uint64_t reserve(std::uint32_t send_depth);
+  // From now on polls find it. receives: how many it has posted so far.
+  void attach(VerbsQueuePair& queue_pair, std::uint32_t receives) noexcept;
+  // Gives the place back; on return no poll sees the queue pair any more.
+  void detach(const VerbsQueuePair& queue_pair, std::uint32_t send_depth) noexcept;
+
+  // Room accounting, polling thread: receives and signalled sends take room when posted and give it
+  // back when their completion is handed out. What else may complete (unsignalled requests that
+  // fail) fits into the part of the queue beyond `depth`, which attach() provides.
+  bool has_room() const noexcept {
+    // Relaxed: a count; being late only refuses a moment longer.
+    return taken_ - returned_.load(std::memory_order_relaxed) < depth_;
+  }
+  void take_room() noexcept { ++taken_; }
+  void return_room() noexcept { --taken_; }
+  // Control thread.
+  void return_room_later(std::uint64_t count) noexcept {
+    returned_.fetch_add(count, std::memory_order_relaxed);
+  }
+
+ private:
+  std::size_t flush(std::span<Completion> out) noexcept;
+  void make_room_for(std::uint32_t send_depth);  // mutex_ held
+
+  std::uint64_t taken_ = 0;
+  std::atomic<std::uint64_t> returned_{0};
+  std::atomic<std::uint64_t> polls_{0};  // odd: a poll is under way
+  ibv_cq* queue_ = nullptr;
+  std::uint32_t depth_;
+  std::array<std::atomic<VerbsQueuePair*>, kQueuePairsMax> slots_{};
+  std::array<bool, kQueuePairsMax> reserved_{};
+  std::mutex mutex_;  // attach and detach only
+  std::uint64_t generation_ = 0;
+  std::uint64_t send_depths_ = 0;  // of all attached
+  std::shared_ptr<VerbsWake> wake_;
+  std::shared_ptr<VerbsCore> core_;
+};
+
+}  // namespace tickpath::rdma::detail

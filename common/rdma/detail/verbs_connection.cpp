@@ -1,0 +1,334 @@
+#include "common/rdma/detail/verbs_connection.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <boost/asio/steady_timer.hpp>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace tickpath::rdma::detail {
+namespace {
+
+// rdma_cm may report the end of a connection before the peer's notice, which says why, has come
+// over the set-up stream.
+constexpr auto kNoticeGrace = std::chrono::milliseconds(200);
+constexpr std::size_t kMailboxMax = 4;  // no side ever has more to say before it is answered
+
+}  // namespace
+
+VerbsWake::VerbsWake() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (fd_ < 0) {
+    throw SetupError(SetupCause::kSystem, std::string("eventfd: ") + std::strerror(errno));
+  }
+}
+
+VerbsWake::~VerbsWake() { ::close(fd_); }
+
+void VerbsWake::signal() noexcept {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then it is readable anyway.
+  [[maybe_unused]] const ssize_t written = ::write(fd_, &one, sizeof(one));
+}
+
+void VerbsWake::acknowledge() noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(fd_, &count, sizeof(count));
+}
+
+VerbsConnection::VerbsConnection(VerbsCore& core, std::shared_ptr<net::SecureStream> stream,
+                                 std::string peer)
+    : core_(core), stream_(std::move(stream)), peer_(std::move(peer)) {}
+
+VerbsConnection::~VerbsConnection() {
+  if (id_ != nullptr) ::rdma_destroy_id(id_);  // the background thread has ended before us
+}
+
+// ------------------------------------------------------------------------------------- failure
+
+void VerbsConnection::set_failure(VerbsCause cause, std::uint8_t detail,
+                                  std::uint32_t vendor) noexcept {
+  const std::uint64_t value = static_cast<std::uint64_t>(cause) | (std::uint64_t{detail} << 8) |
+                              (std::uint64_t{vendor} << 32);
+  std::uint64_t none = 0;
+  // Release: pairs with failed(); the success of the exchange makes one caller the reporter.
+  if (!failure_.compare_exchange_strong(none, value, std::memory_order_acq_rel)) return;
+  {
+    const std::lock_guard lock(queue_pair_mutex_);
+    if (queue_pair_ != nullptr) {
+      ibv_qp_attr attributes{};
+      attributes.qp_state = IBV_QPS_ERR;
+      if (::ibv_modify_qp(queue_pair_, &attributes, IBV_QP_STATE) != 0) {
+        // Release: pairs with flush_in_software().
+        software_flush_.store(true, std::memory_order_release);
+        core_.set_flush_in_software();
+      }
+    }
+    if (wake_ != nullptr) wake_->signal();
+  }
+  core_.kick();
+}
+
+void VerbsConnection::fail_with(VerbsCause cause, const std::string& text) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (text_.empty()) text_ = text;  // only the background thread sets it, before the cause
+  }
+  set_failure(cause, 0, 0);
+}
+
+void VerbsConnection::fail_device(const std::string& text) noexcept {
+  software_flush_.store(true, std::memory_order_release);
+  core_.set_flush_in_software();
+  fail_with(VerbsCause::kOther, text);
+  // Also if it had failed before: a parked thread must come and flush.
+  const std::lock_guard lock(queue_pair_mutex_);
+  if (wake_ != nullptr) wake_->signal();
+}
+
+std::string VerbsConnection::own_text() const {
+  const std::uint64_t failure = failure_.load(std::memory_order_acquire);
+  const auto detail = static_cast<std::uint8_t>(failure >> 8);
+  switch (static_cast<VerbsCause>(failure & 0xff)) {
+    case VerbsCause::kNone:
+      return {};
+    case VerbsCause::kPeerDied:
+      return "its peer ended";
+    case VerbsCause::kPeerFailed:
+      return "its peer failed";
+    case VerbsCause::kDisconnected:
+      return "disconnected";
+    case VerbsCause::kCompletion: {
+      std::array<char, 32> vendor;
+      std::snprintf(vendor.data(), vendor.size(), "0x%x", static_cast<unsigned>(failure >> 32));
+      return std::string(::ibv_wc_status_str(static_cast<ibv_wc_status>(detail))) +
+             " (vendor error " + vendor.data() + ")";
+    }
+    case VerbsCause::kEvent: {
+      const auto event = static_cast<ibv_event_type>(detail);
+      const std::string text = ::ibv_event_type_str(event);
+      if (event == IBV_EVENT_QP_ACCESS_ERR) {
+        return "the peer asked for what it was not granted: remote access error (" + text + ")";
+      }
+      return "the device reports: " + text;
+    }
+    case VerbsCause::kOther: {
+      const std::lock_guard lock(mutex_);
+      return text_;
+    }
+  }
+  return "an unknown failure";
+}
+
+std::string VerbsConnection::error_text() const {
+  switch (cause()) {
+    case VerbsCause::kNone:
+      return {};
+    case VerbsCause::kPeerDied:
+      return "peer " + peer() + " ended";
+    case VerbsCause::kPeerFailed: {
+      const std::lock_guard lock(mutex_);
+      return "peer " + peer_ + ": " + text_;
+    }
+    case VerbsCause::kDisconnected:
+      return "disconnected by this side";
+    default:
+      return own_text() + "; peer: " + peer();
+  }
+}
+
+std::string VerbsConnection::peer() const {
+  const std::lock_guard lock(mutex_);
+  return peer_;
+}
+
+void VerbsConnection::set_peer(const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  peer_ = peer;
+}
+
+// ------------------------------------------------------------------------- background thread
+
+void VerbsConnection::announce() noexcept {
+  if (announced_) return;
+  announced_ = true;
+  const VerbsCause why = cause();
+  if (stream_ != nullptr) {
+    if (why != VerbsCause::kPeerDied && why != VerbsCause::kPeerFailed) {
+      const std::string text = own_text().substr(0, kHelloBytesMax);
+      VerbsHeader header;
+      header.type = VerbsMessageType::kNotice;
+      stream_->send(encode(header, {}, std::as_bytes(std::span(text))));
+    }
+    stream_->finish();
+  }
+  rdma_cm_id* id = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    id = id_;
+  }
+  if (id != nullptr) ::rdma_disconnect(id);
+}
+
+void VerbsConnection::receive_next() {
+  stream_->receive([self = shared_from_this()](const net::SecureFailure& failure,
+                                               std::span<const std::byte> frame) {
+    self->on_frame(failure, frame);
+  });
+}
+
+void VerbsConnection::on_frame(const net::SecureFailure& failure,
+                               std::span<const std::byte> frame) {
+  if (failure) {
+    close_mailbox(failure.text);
+    fail(VerbsCause::kPeerDied);
+    return;
+  }
+  try {
+    VerbsMessage message = parse(frame);
+    if (message.header.type == VerbsMessageType::kNotice) {
+      close_mailbox(message.text());
+      fail_with(VerbsCause::kPeerFailed, message.text());
+    } else {
+      const std::lock_guard lock(mutex_);
+      if (mailbox_.size() == kMailboxMax) {
+        throw SetupError(SetupCause::kProtocol, "the peer talks out of turn");
+      }
+      mailbox_.push_back(std::move(message));
+      changed_.notify_all();
+    }
+  } catch (const SetupError& error) {
+    close_mailbox(error.what());
+    fail_with(VerbsCause::kOther, error.what());
+  }
+  receive_next();
+}
+
+void VerbsConnection::close_mailbox(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (mailbox_closed_) return;
+  mailbox_closed_ = true;
+  closed_why_ = why;
+  changed_.notify_all();
+}
+
+void VerbsConnection::on_cm_request(rdma_cm_id* id) noexcept {
+  const std::lock_guard lock(mutex_);
+  id->context = this;
+  id_ = id;
+  requested_ = true;
+  changed_.notify_all();
+}
+
+void VerbsConnection::on_cm_event(rdma_cm_event_type event, int status) noexcept {
+  switch (event) {
+    case RDMA_CM_EVENT_ESTABLISHED: {
+      const std::lock_guard lock(mutex_);
+      established_ = true;
+      changed_.notify_all();
+      return;
+    }
+    case RDMA_CM_EVENT_DISCONNECTED: {
+      auto timer = std::make_shared<boost::asio::steady_timer>(core_.io(), kNoticeGrace);
+      timer->async_wait([self = shared_from_this(), timer](const boost::system::error_code&) {
+        self->fail_with(VerbsCause::kPeerFailed, "disconnected (rdma_cm)");
+      });
+      return;
+    }
+    case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+      return;
+    default: {
+      const std::string text =
+          std::string(::rdma_event_str(event)) + ", status " + std::to_string(status);
+      close_mailbox(text);
+      fail_with(VerbsCause::kOther, "rdma_cm: " + text);
+    }
+  }
+}
+
+bool VerbsConnection::uses(const ibv_qp* queue_pair) const noexcept {
+  const std::lock_guard lock(queue_pair_mutex_);
+  return queue_pair_ == queue_pair;
+}
+
+bool VerbsConnection::uses(const ibv_cq* queue) const noexcept {
+  const std::lock_guard lock(queue_pair_mutex_);
+  return queue_pair_ != nullptr && queue_pair_->send_cq == queue;
+}
+
+// ---------------------------------------------------------------------------- control thread
+
+void VerbsConnection::start() {
+  core_.watch(shared_from_this());
+  if (stream_ != nullptr) core_.post([self = shared_from_this()] { self->receive_next(); });
+}
+
+void VerbsConnection::send(std::vector<std::byte> frame) {
+  core_.post([self = shared_from_this(), frame = std::move(frame)] { self->stream_->send(frame); });
+}
+
+template <class Ready>
+void VerbsConnection::await(SetupDeadline deadline, const std::string& what, Ready&& ready) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline, [&] { return mailbox_closed_ || ready(); });
+  if (ready()) return;
+  if (mailbox_closed_) {
+    throw SetupError(SetupCause::kRefused,
+                     "the peer " + peer_ + " ended the connection during set-up: " + closed_why_);
+  }
+  throw SetupError(SetupCause::kTimeout, "timed out waiting for " + what + " of " + peer_);
+}
+
+VerbsMessage VerbsConnection::await_message(SetupDeadline deadline, const std::string& what) {
+  await(deadline, what, [this] { return !mailbox_.empty(); });
+  const std::lock_guard lock(mutex_);
+  VerbsMessage message = std::move(mailbox_.front());
+  mailbox_.pop_front();
+  return message;
+}
+
+rdma_cm_id* VerbsConnection::await_cm_request(SetupDeadline deadline) {
+  await(deadline, "the RDMA connection", [this] { return requested_; });
+  const std::lock_guard lock(mutex_);
+  return id_;
+}
+
+void VerbsConnection::await_established(SetupDeadline deadline) {
+  await(deadline, "the end of the RDMA connection's set-up", [this] { return established_; });
+}
+
+void VerbsConnection::adopt(rdma_cm_id* id) noexcept {
+  const std::lock_guard lock(mutex_);
+  id->context = this;
+  id_ = id;
+}
+
+void VerbsConnection::bind(ibv_qp* queue_pair, std::shared_ptr<VerbsWake> wake) {
+  const std::lock_guard lock(queue_pair_mutex_);
+  queue_pair_ = queue_pair;
+  wake_ = std::move(wake);
+}
+
+void VerbsConnection::unbind() noexcept {
+  const std::lock_guard lock(queue_pair_mutex_);
+  queue_pair_ = nullptr;
+  wake_ = nullptr;
+}
+
+void VerbsConnection::close() noexcept {
+  fail(VerbsCause::kDisconnected);
+  core_.forget(*this);
+  core_.post([self = shared_from_this()] {
+    self->announce();
+    rdma_cm_id* id = nullptr;
+    {
+      const std::lock_guard lock(self->mutex_);
+      std::swap(id, self->id_);
+    }
+    if (id != nullptr) ::rdma_destroy_id(id);
+  });
+}
+
+}  // namespace tickpath::rdma::detail

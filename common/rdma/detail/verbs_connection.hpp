@@ -1,0 +1,138 @@
+// One verbs connection's fate: the authenticated set-up stream that stays open for its life, its
+// rdma_cm id, and why it failed. Shared by its queue pair and the device's background thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/verbs_core.hpp"
+#include "common/rdma/detail/verbs_setup.hpp"
+
+namespace tickpath::rdma::detail {
+
+using SetupDeadline = std::chrono::steady_clock::time_point;
+
+enum class VerbsCause : std::uint8_t {
+  kNone,
+  kPeerDied,      // its stream ended without a notice: process or host gone
+  kPeerFailed,    // a notice arrived; its text is kept
+  kDisconnected,  // disconnect() or destruction
+  kCompletion,    // a request failed; the status is kept beside
+  kEvent,         // the device told of it (ibv_get_async_event); the event is kept beside
+  kOther,         // text is kept
+};
+
+// Wakes a thread that is parked on a completion channel although nothing completed.
+class VerbsWake {
+ public:
+  VerbsWake();  // throws SetupError
+  ~VerbsWake();
+  VerbsWake(const VerbsWake&) = delete;
+  VerbsWake& operator=(const VerbsWake&) = delete;
+  int descriptor() const noexcept { return fd_; }
+  void signal() noexcept;
+  void acknowledge() noexcept;
+
+ private:
+  int fd_;
+};
+
+class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
+ public:
+  // stream: null for a connection without our set-up (verbs_plain.hpp).
+  VerbsConnection(VerbsCore& core, std::shared_ptr<net::SecureStream> stream, std::string peer);
+  ~VerbsConnection();
+  VerbsConnection(const VerbsConnection&) = delete;
+  VerbsConnection& operator=(const VerbsConnection&) = delete;
+
+  // ---- any thread
+  bool failed() const noexcept {
+    // Pairs with the release in set_failure(): the texts beside it are there.
+    return failure_.load(std::memory_order_acquire) != 0;
+  }
+  VerbsCause cause() const noexcept {
+    return static_cast<VerbsCause>(failure_.load(std::memory_order_acquire) & 0xff);
+  }
+  std::string error_text() const;
+  // The first cause stays. Moves the queue pair to error, wakes who is parked, tells the peer.
+  void fail(VerbsCause cause) noexcept { set_failure(cause, 0, 0); }
+  void fail_completion(ibv_wc_status status, std::uint32_t vendor) noexcept {
+    set_failure(VerbsCause::kCompletion, static_cast<std::uint8_t>(status), vendor);
+  }
+  // The device will flush nothing any more: the queue pair must do it itself.
+  bool flush_in_software() const noexcept {
+    return software_flush_.load(std::memory_order_acquire);
+  }
+
+  // ---- control thread
+  void start();  // begins to receive
+  void send(std::vector<std::byte> frame);
+  void set_peer(const std::string& peer);  // once known by its hello
+  std::string peer() const;
+  // Throws SetupError (kTimeout, kRefused, kProtocol).
+  VerbsMessage await_message(SetupDeadline deadline, const std::string& what);
+  rdma_cm_id* await_cm_request(SetupDeadline deadline);
+  void await_established(SetupDeadline deadline);
+  void adopt(rdma_cm_id* id) noexcept;  // of the connecting side, already established
+  void bind(ibv_qp* queue_pair, std::shared_ptr<VerbsWake> wake);
+  void unbind() noexcept;
+  // Says goodbye, closes and lets go, in the background.
+  void close() noexcept;
+
+  // ---- background thread
+  void fail_with(VerbsCause cause, const std::string& text) noexcept;
+  void fail_event(ibv_event_type event) noexcept {
+    set_failure(VerbsCause::kEvent, static_cast<std::uint8_t>(event), 0);
+  }
+  void fail_device(const std::string& text) noexcept;  // it answers nothing any more
+  void on_cm_request(rdma_cm_id* id) noexcept;
+  void on_cm_event(rdma_cm_event_type event, int status) noexcept;
+  void announce() noexcept;  // what failed, to the peer; once
+  bool uses(const ibv_qp* queue_pair) const noexcept;
+  bool uses(const ibv_cq* queue) const noexcept;
+
+ private:
+  void set_failure(VerbsCause cause, std::uint8_t detail, std::uint32_t vendor) noexcept;
+  void receive_next();
+  void on_frame(const net::SecureFailure& failure, std::span<const std::byte> frame);
+  void close_mailbox(const std::string& why);
+  std::string own_text() const;  // without the peer's name
+  template <class Ready>
+  void await(SetupDeadline deadline, const std::string& what, Ready&& ready);
+
+  // cause | detail << 8 | vendor error << 32
+  std::atomic<std::uint64_t> failure_{0};
+  std::atomic<bool> software_flush_{false};
+  VerbsCore& core_;
+  std::shared_ptr<net::SecureStream> stream_;  // background thread
+  bool announced_ = false;                     // background thread
+
+  mutable std::mutex mutex_;  // set-up and failures only
+  std::condition_variable changed_;
+  std::string peer_;
+  std::string text_;  // of kPeerFailed, kOther
+  std::deque<VerbsMessage> mailbox_;
+  bool mailbox_closed_ = false;
+  std::string closed_why_;
+  rdma_cm_id* id_ = nullptr;  // destroyed on the background thread
+  bool requested_ = false;    // a CM request arrived
+  bool established_ = false;
+
+  mutable std::mutex queue_pair_mutex_;  // failing against destroying
+  ibv_qp* queue_pair_ = nullptr;
+  std::shared_ptr<VerbsWake> wake_;
+};
+
+}  // namespace tickpath::rdma::detail

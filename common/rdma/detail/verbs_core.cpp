@@ -1,0 +1,335 @@
+#include "common/rdma/detail/verbs_core.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/base/cpu.hpp"
+#include "common/rdma/detail/verbs_attributes.hpp"
+#include "common/rdma/detail/verbs_connection.hpp"
+
+namespace tickpath::rdma::detail {
+namespace {
+
+constexpr int kCmBacklog = 64;
+
+[[noreturn]] void throw_errno(SetupCause cause, const std::string& what) {
+  throw SetupError(cause, what + ": " + std::strerror(errno));
+}
+
+// A second descriptor of the same file for Asio to own; never blocks.
+int watched(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw_errno(SetupCause::kSystem, "fcntl");
+  return copy;
+}
+
+// What the device grants is known only by asking for a queue pair.
+std::uint32_t probe_inline(ibv_context* context, ibv_pd* domain) {
+  ibv_cq* queue = ::ibv_create_cq(context, 1, nullptr, nullptr, 0);
+  if (queue == nullptr) return 0;
+  std::uint32_t granted = 0;
+  for (const std::uint32_t asked : {1024u, 512u, 256u, 128u, 64u, 32u, 0u}) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = queue;
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = {1, 1, 1, 1, asked};
+    ibv_qp* queue_pair = ::ibv_create_qp(domain, &attributes);
+    if (queue_pair == nullptr) continue;
+    granted = attributes.cap.max_inline_data;
+    ::ibv_destroy_qp(queue_pair);
+    break;
+  }
+  ::ibv_destroy_cq(queue);
+  return granted;
+}
+
+std::string describe_device(const ChosenDevice& chosen, const DeviceOptions& options,
+                            const ibv_device_attr& limits, std::uint32_t inline_bytes) {
+  const VerbsAttributes attributes =
+      verbs_attributes(options.verbs, {}, limits, responder_depth(options.verbs, limits),
+                       asked_rnr_us(options.verbs, {}));
+  return "port " + std::to_string(chosen.port) + ", " + chosen.gid + ", MTU " +
+         std::to_string(128u << chosen.port_attributes.active_mtu) + ", " + describe(attributes) +
+         ", traffic class " + std::to_string(options.verbs.traffic_class) + ", inline up to " +
+         std::to_string(inline_bytes) + " bytes, set-up " +
+         std::string(net::to_string(options.security.mode));
+}
+
+}  // namespace
+
+VerbsCore::VerbsCore(const DeviceOptions& options)
+    : options_(options),
+      chosen_(choose_device(options.device)),
+      work_(io_.get_executor()),
+      kick_(io_),
+      async_(io_),
+      cm_(io_) {
+  if (::ibv_query_device(context(), &limits_) != 0) {
+    throw_errno(SetupCause::kNoDevice, chosen_.name + " does not answer");
+  }
+  domain_.reset(::ibv_alloc_pd(context()));
+  if (domain_ == nullptr) throw_errno(SetupCause::kNoMemory, "no protection domain");
+  channel_.reset(::rdma_create_event_channel());
+  if (channel_ == nullptr) {
+    throw_errno(errno == EACCES ? SetupCause::kPermission : SetupCause::kNoDevice,
+                "no rdma_cm (`modprobe rdma_ucm`; /dev/infiniband/rdma_cm must be readable)");
+  }
+  try {
+    security_ = net::SecureContext::load(options.security);
+  } catch (const net::SecureError& error) {
+    throw SetupError(SetupCause::kPermission, error.what());
+  }
+  const std::uint32_t inline_bytes = probe_inline(context(), domain());
+  info_ = {"verbs",
+           chosen_.name,
+           describe_device(chosen_, options, limits_, inline_bytes),
+           inline_bytes,
+           static_cast<std::uint32_t>(limits_.max_qp_wr),
+           0};
+  kick_.assign(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  async_.assign(watched(context()->async_fd));
+  cm_.assign(watched(channel_->fd));
+  wait_for_kick();
+  wait_for_async_event();
+  wait_for_cm_event();
+  thread_ = std::thread([this] { run(); });
+}
+
+VerbsCore::~VerbsCore() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void VerbsCore::run() noexcept {
+  name_this_thread("verbs-events");
+  io_.run();
+}
+
+void VerbsCore::note_once(const std::string& key, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (noted_.insert(key).second) notes_.push_back(text);
+}
+
+std::vector<std::string> VerbsCore::notes() const {
+  const std::lock_guard lock(mutex_);
+  return notes_;
+}
+
+void VerbsCore::kick() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(kick_.native_handle(), &one, sizeof(one));
+}
+
+void VerbsCore::wait_for_kick() {
+  kick_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                   [this](const boost::system::error_code& error) {
+                     if (error) return;
+                     std::uint64_t count = 0;
+                     [[maybe_unused]] const ssize_t got =
+                         ::read(kick_.native_handle(), &count, sizeof(count));
+                     sweep();
+                     wait_for_kick();
+                   });
+}
+
+void VerbsCore::sweep() noexcept {
+  for (const auto& connection : connections()) {
+    if (connection->failed()) connection->announce();
+  }
+}
+
+std::vector<std::shared_ptr<VerbsConnection>> VerbsCore::connections() const {
+  std::vector<std::shared_ptr<VerbsConnection>> live;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [address, weak] : connections_) {
+    if (auto connection = weak.lock()) live.push_back(std::move(connection));
+  }
+  return live;
+}
+
+void VerbsCore::watch(const std::shared_ptr<VerbsConnection>& connection) {
+  const std::lock_guard lock(mutex_);
+  connections_[connection.get()] = connection;
+}
+
+void VerbsCore::forget(const VerbsConnection& connection) noexcept {
+  const std::lock_guard lock(mutex_);
+  connections_.erase(&connection);
+}
+
+void VerbsCore::expect(const ConnectionToken& token,
+                       const std::shared_ptr<VerbsConnection>& connection) {
+  const std::lock_guard lock(mutex_);
+  expected_[token] = connection;
+}
+
+void VerbsCore::expect_no_more(const ConnectionToken& token) noexcept {
+  const std::lock_guard lock(mutex_);
+  expected_.erase(token);
+}
+
+std::shared_ptr<VerbsConnection> VerbsCore::take_expected(const ConnectionToken& token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = expected_.find(token);
+  if (found == expected_.end()) return nullptr;
+  std::shared_ptr<VerbsConnection> connection = found->second.lock();
+  expected_.erase(found);  // once: a second request with the same token is somebody else's
+  return connection;
+}
+
+// ----------------------------------------------------------------------------- async events
+
+void VerbsCore::wait_for_async_event() {
+  async_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    [this](const boost::system::error_code& error) {
+                      if (error) return;
+                      ibv_async_event event{};
+                      errno = 0;
+                      while (::ibv_get_async_event(context(), &event) == 0) {
+                        on_async_event(event);
+                        ::ibv_ack_async_event(&event);
+                      }
+                      if (errno != EAGAIN && errno != EINTR) {  // the descriptor is dead
+                        fail_all("the device " + chosen_.name + " is gone", true);
+                        return;
+                      }
+                      wait_for_async_event();
+                    });
+}
+
+void VerbsCore::on_async_event(const ibv_async_event& event) noexcept {
+  const std::string what = chosen_.name + ": " + ::ibv_event_type_str(event.event_type);
+  switch (event.event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      for (const auto& each : connections()) {
+        if (each->uses(event.element.qp)) each->fail_event(event.event_type);
+      }
+      return;
+    case IBV_EVENT_CQ_ERR:
+      for (const auto& each : connections()) {
+        if (each->uses(event.element.cq)) each->fail_device(what);
+      }
+      note_once("cq", what);
+      return;
+    case IBV_EVENT_DEVICE_FATAL:
+      fail_all(what + " (removed or reset); restart the program once it is back", true);
+      return;
+    case IBV_EVENT_PORT_ERR:
+      // The retries would find out later: whoever waits for an answer is told now.
+      if (event.element.port_num == chosen_.port) {
+        fail_all(
+            what + ": port " + std::to_string(chosen_.port) + " is down (cable, switch, `ip link`)",
+            false);
+      }
+      return;
+    default:
+      // Communication established, last WQE reached, LID, GID and P_Key changes, port up again:
+      // nothing depends on them, as every connection is resolved anew.
+      return;
+  }
+}
+
+void VerbsCore::fail_all(const std::string& why, bool gone) noexcept {
+  note_once(why, why);
+  for (const auto& each : connections()) {
+    if (gone) {
+      each->fail_device(why);
+    } else {
+      each->fail_with(VerbsCause::kOther, why);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------- rdma_cm
+
+void VerbsCore::wait_for_cm_event() {
+  cm_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                 [this](const boost::system::error_code& error) {
+                   if (error) return;
+                   rdma_cm_event* event = nullptr;
+                   while (::rdma_get_cm_event(channel_.get(), &event) == 0) on_cm_event(*event);
+                   wait_for_cm_event();
+                 });
+}
+
+// Acknowledges the event first: an id with an unacknowledged event cannot be destroyed.
+void VerbsCore::on_cm_event(const rdma_cm_event& event) noexcept {
+  if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    on_cm_request(event);
+    return;
+  }
+  auto* connection = static_cast<VerbsConnection*>(event.id->context);
+  const rdma_cm_event_type type = event.event;
+  const int status = event.status;
+  ::rdma_ack_cm_event(const_cast<rdma_cm_event*>(&event));
+  if (type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+    fail_all("the device " + chosen_.name + " was removed; restart the program once it is back",
+             true);
+  } else if (connection != nullptr) {
+    connection->on_cm_event(type, status);
+  }
+}
+
+void VerbsCore::on_cm_request(const rdma_cm_event& event) noexcept {
+  rdma_cm_id* id = event.id;
+  id->context = nullptr;  // inherited from the listening id
+  CmPrivateData data;
+  bool valid = event.param.conn.private_data_len >= sizeof(data);
+  if (valid) {
+    std::memcpy(&data, event.param.conn.private_data, sizeof(data));
+    valid = data.magic == kVerbsMagic && data.version == kVerbsVersion && same_device(id);
+  }
+  ::rdma_ack_cm_event(const_cast<rdma_cm_event*>(&event));
+  const std::shared_ptr<VerbsConnection> connection = valid ? take_expected(data.token) : nullptr;
+  if (connection != nullptr) {
+    connection->on_cm_request(id);
+    return;
+  }
+  note_once("stranger",
+            "an RDMA connection request that belongs to no authenticated set-up was "
+            "refused");
+  ::rdma_reject(id, nullptr, 0);
+  ::rdma_destroy_id(id);
+}
+
+bool VerbsCore::same_device(const rdma_cm_id* id) const noexcept {
+  return id->verbs != nullptr &&
+         std::strcmp(::ibv_get_device_name(id->verbs->device), chosen_.name.c_str()) == 0;
+}
+
+VerbsCore::CmId VerbsCore::listen_cm(int family) {
+  rdma_cm_id* raw = nullptr;
+  if (::rdma_create_id(channel_.get(), &raw, nullptr, RDMA_PS_TCP) != 0) {
+    throw_errno(SetupCause::kSystem, "rdma_create_id");
+  }
+  CmId id(raw);
+  if (options_.verbs.traffic_class != 0) {
+    auto tos = static_cast<std::uint8_t>(options_.verbs.traffic_class);
+    ::rdma_set_option(raw, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos));
+  }
+  sockaddr_storage any{};
+  any.ss_family = static_cast<sa_family_t>(family);
+  if (::rdma_bind_addr(raw, reinterpret_cast<sockaddr*>(&any)) != 0 ||
+      ::rdma_listen(raw, kCmBacklog) != 0) {
+    throw_errno(SetupCause::kAddress, "rdma_cm cannot listen");
+  }
+  return id;
+}
+
+std::uint16_t VerbsCore::cm_port(int family) {
+  CmId& id = family == AF_INET6 ? listener6_ : listener4_;
+  const std::lock_guard lock(mutex_);
+  if (id == nullptr) id = listen_cm(family);
+  return ntohs(::rdma_get_src_port(id.get()));
+}
+
+}  // namespace tickpath::rdma::detail

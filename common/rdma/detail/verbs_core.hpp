@@ -1,0 +1,124 @@
+// What all objects of one verbs device share: context, protection domain, the one background thread
+// and the rdma_cm channel. It lives until the last of them is gone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/verbs_choice.hpp"
+#include "common/rdma/detail/verbs_setup.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma::detail {
+
+class VerbsConnection;
+
+class VerbsCore {
+ public:
+  explicit VerbsCore(const DeviceOptions& options);  // throws SetupError
+  ~VerbsCore();
+  VerbsCore(const VerbsCore&) = delete;
+  VerbsCore& operator=(const VerbsCore&) = delete;
+
+  ibv_context* context() const noexcept { return chosen_.context.get(); }
+  ibv_pd* domain() const noexcept { return domain_.get(); }
+  const ibv_device_attr& limits() const noexcept { return limits_; }
+  const DeviceOptions& options() const noexcept { return options_; }
+  const DeviceInfo& info() const noexcept { return info_; }
+  const std::shared_ptr<const net::SecureContext>& security() const noexcept { return security_; }
+  // Some connection's completions will never come from the device.
+  bool flush_in_software() const noexcept {
+    return flush_in_software_.load(std::memory_order_acquire);
+  }
+  void set_flush_in_software() noexcept {
+    flush_in_software_.store(true, std::memory_order_release);  // pairs with the load above
+  }
+
+  // Each key's text once. Any thread.
+  void note_once(const std::string& key, const std::string& text);
+  std::vector<std::string> notes() const;
+
+  // The background thread.
+  boost::asio::io_context& io() noexcept { return io_; }
+  template <class Function>
+  void post(Function&& function) {
+    boost::asio::post(io_, std::forward<Function>(function));
+  }
+  // Some connection failed: the background thread tells its peer. Any thread; a system call.
+  void kick() noexcept;
+
+  // Control thread.
+  void watch(const std::shared_ptr<VerbsConnection>& connection);
+  void forget(const VerbsConnection& connection) noexcept;
+  // The connection that a CM request with this token belongs to.
+  void expect(const ConnectionToken& token, const std::shared_ptr<VerbsConnection>& connection);
+  void expect_no_more(const ConnectionToken& token) noexcept;
+  std::shared_ptr<VerbsConnection> take_expected(const ConnectionToken& token);
+
+  // Port of rdma_cm's listener, which is made at first use. AF_INET or AF_INET6. Throws SetupError.
+  std::uint16_t cm_port(int family);
+  rdma_event_channel* cm_channel() const noexcept { return channel_.get(); }
+  bool same_device(const rdma_cm_id* id) const noexcept;
+  // An address of the device's own, for peers that came over the loopback interface.
+  const sockaddr_storage& own_address() const noexcept { return chosen_.address; }
+
+ private:
+  struct CmIdDelete {
+    void operator()(rdma_cm_id* id) const noexcept { ::rdma_destroy_id(id); }
+  };
+  using CmId = std::unique_ptr<rdma_cm_id, CmIdDelete>;
+
+  void run() noexcept;
+  void wait_for_kick();
+  void wait_for_async_event();
+  void wait_for_cm_event();
+  void sweep() noexcept;
+  void on_async_event(const ibv_async_event& event) noexcept;
+  void on_cm_event(const rdma_cm_event& event) noexcept;
+  void on_cm_request(const rdma_cm_event& event) noexcept;
+  void fail_all(const std::string& why, bool gone) noexcept;
+  std::vector<std::shared_ptr<VerbsConnection>> connections() const;
+  CmId listen_cm(int family);
+
+  DeviceOptions options_;
+  ChosenDevice chosen_;
+  ibv_device_attr limits_{};
+  DeviceInfo info_;
+  std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> domain_{nullptr, &::ibv_dealloc_pd};
+  std::unique_ptr<rdma_event_channel, void (*)(rdma_event_channel*)> channel_{
+      nullptr, &::rdma_destroy_event_channel};
+  std::shared_ptr<const net::SecureContext> security_;
+  std::atomic<bool> flush_in_software_{false};
+
+  mutable std::mutex mutex_;  // set-up, failures and notes only; never the datapath
+  std::set<std::string> noted_;
+  std::vector<std::string> notes_;
+  std::map<const VerbsConnection*, std::weak_ptr<VerbsConnection>> connections_;
+  std::map<ConnectionToken, std::weak_ptr<VerbsConnection>> expected_;
+  CmId listener4_, listener6_;
+
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::posix::stream_descriptor kick_;
+  boost::asio::posix::stream_descriptor async_;
+  boost::asio::posix::stream_descriptor cm_;
+  std::thread thread_;
+};
+
+}  // namespace tickpath::rdma::detail

@@ -1,0 +1,180 @@
+#include "common/rdma/detail/verbs_queue_pair.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+namespace tickpath::rdma::detail {
+namespace {
+
+void require(bool good, const std::string& what) {
+  if (!good) throw SetupError(SetupCause::kLimit, what);
+}
+
+// The connection's wishes, deepened as the device's options say.
+QueuePairOptions effective(QueuePairOptions options, const VerbsOptions& verbs) {
+  options.send_depth = std::max(options.send_depth, verbs.send_depth);
+  options.receive_depth = std::max(options.receive_depth, verbs.receive_depth);
+  if (verbs.inline_bytes >= 0)
+    options.inline_bytes = static_cast<std::uint32_t>(verbs.inline_bytes);
+  return options;
+}
+
+void modify(ibv_qp* queue_pair, ibv_qp_attr& attributes, int mask, const char* state) {
+  const int error = ::ibv_modify_qp(queue_pair, &attributes, mask);
+  if (error == 0) return;
+  throw SetupError(SetupCause::kSystem, std::string("the queue pair cannot be moved to ") + state +
+                                            ": " + std::strerror(error));
+}
+
+ibv_qp_attr cm_attributes(rdma_cm_id* id, ibv_qp_state state, int& mask) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = state;
+  mask = 0;
+  if (::rdma_init_qp_attr(id, &attributes, &mask) != 0) {
+    throw SetupError(SetupCause::kSystem,
+                     std::string("rdma_init_qp_attr: ") + std::strerror(errno));
+  }
+  return attributes;
+}
+
+}  // namespace
+
+VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQueue& queue,
+                               const QueuePairOptions& options, std::span<const Grant> grants,
+                               std::span<const ReceiveRequest> initial_receives)
+    : queue_(&queue), core_(std::move(core)), options_(effective(options, core_->options().verbs)) {
+  const std::uint32_t limit = core_->info().queue_depth_max;
+  send_depth_ = options_.send_depth;
+  receive_depth_ = options_.receive_depth;
+  require(
+      send_depth_ != 0 && send_depth_ <= limit && receive_depth_ != 0 && receive_depth_ <= limit,
+      "send_depth and receive_depth of " + core_->info().name + " are 1 to " +
+          std::to_string(limit));
+  require(initial_receives.size() <= receive_depth_,
+          "more initial receives than receive_depth (" + std::to_string(receive_depth_) + ")");
+  send_mask_ = std::bit_ceil(send_depth_) - 1;
+  receive_mask_ = std::bit_ceil(receive_depth_) - 1;
+  sent_ = std::make_unique<Sent[]>(send_mask_ + 1);
+  receives_ = std::make_unique<std::uint64_t[]>(receive_mask_ + 1);
+  grants_ = register_grants(*core_, grants);
+  create(options_);
+  for (std::size_t i = 0; i < kBatch; ++i) requests_[i].sg_list = &parts_[i];
+  receive_request_.sg_list = &receive_part_;
+}
+
+// Inline data take room in the send queue: a device that cannot have as much as was asked says no,
+// and is asked for less.
+void VerbsQueuePair::create(const QueuePairOptions& options) {
+  std::uint32_t inline_bytes = std::min(options.inline_bytes, core_->info().inline_bytes_max);
+  for (;;) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = queue_->queue();
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = {send_depth_, receive_depth_, 1, 1, inline_bytes};
+    queue_pair_.reset(::ibv_create_qp(core_->domain(), &attributes));
+    if (queue_pair_ != nullptr) {
+      inline_bytes_ = std::min(attributes.cap.max_inline_data, options.inline_bytes);
+      return;
+    }
+    const int error = errno;
+    if (error != EINVAL || inline_bytes == 0) {
+      throw SetupError(
+          error == ENOMEM ? SetupCause::kMemoryLock : SetupCause::kSystem,
+          std::string("cannot create a queue pair of ") + core_->info().name + " with send_depth " +
+              std::to_string(send_depth_) + " and receive_depth " + std::to_string(receive_depth_) +
+              ": " + std::strerror(error) +
+              (error == ENOMEM ? "; raise `ulimit -l`, or make the queues smaller" : ""));
+    }
+    inline_bytes /= 2;
+  }
+}
+
+VerbsQueuePair::~VerbsQueuePair() {
+  if (connection_owner_ != nullptr) leave();
+  queue_pair_.reset();  // while the device is still open
+}
+
+void VerbsQueuePair::leave() noexcept {
+  connection_owner_->fail(VerbsCause::kDisconnected);
+  queue_->detach(*this, send_depth_);
+  std::uint64_t room = receives_posted_ - received_.get();
+  for (std::uint64_t i = completed_.get(); i != posted_; ++i)
+    room += sent_[i & send_mask_].signaled;
+  queue_->return_room_later(room);
+  connection_owner_->unbind();
+  connection_owner_->close();
+}
+
+void VerbsQueuePair::initialise(rdma_cm_id* id, std::shared_ptr<VerbsConnection> connection,
+                                std::span<const ReceiveRequest> initial_receives) {
+  int mask = 0;
+  ibv_qp_attr attributes = cm_attributes(id, IBV_QPS_INIT, mask);
+  // What a peer may do is said by each registration; rdma_cm would allow WRITEs only.
+  attributes.qp_access_flags =
+      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  modify(queue_pair_.get(), attributes, mask | IBV_QP_ACCESS_FLAGS, "INIT");
+  tag_ = queue_->reserve(send_depth_);
+  connection_owner_ = std::move(connection);
+  connection_ = connection_owner_.get();
+  connection_->bind(queue_pair_.get(), queue_->wake());
+  for (const ReceiveRequest& request : initial_receives) {
+    const int error = post_receive_to_device(request);
+    require(error == 0, std::string("cannot post a receive: ") + std::strerror(error));
+  }
+  queue_->attach(*this, static_cast<std::uint32_t>(receives_posted_));
+}
+
+void VerbsQueuePair::make_ready(rdma_cm_id* id, const VerbsAttributes& wanted) {
+  int mask = 0;
+  ibv_qp_attr attributes = cm_attributes(id, IBV_QPS_RTR, mask);
+  attributes.min_rnr_timer = wanted.min_rnr_timer;
+  attributes.max_dest_rd_atomic = wanted.max_dest_rd_atomic;
+  modify(queue_pair_.get(), attributes, mask | IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC,
+         "RTR");
+  attributes = cm_attributes(id, IBV_QPS_RTS, mask);
+  attributes.timeout = wanted.timeout;
+  attributes.retry_cnt = wanted.retry_cnt;
+  attributes.rnr_retry = wanted.rnr_retry;
+  attributes.max_rd_atomic = wanted.max_rd_atomic;
+  modify(queue_pair_.get(), attributes,
+         mask | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
+         "RTS");
+}
+
+QueuePairState VerbsQueuePair::state() const noexcept {
+  if (connection_ == nullptr) return QueuePairState::kConnecting;
+  return connection_->failed() ? QueuePairState::kError : QueuePairState::kReadyToSend;
+}
+
+std::string VerbsQueuePair::error_text() const {
+  return connection_ == nullptr ? std::string() : connection_->error_text();
+}
+
+void VerbsQueuePair::disconnect() noexcept { connection_->fail(VerbsCause::kDisconnected); }
+
+QueuePairCounters VerbsQueuePair::counters() const noexcept {
+  QueuePairCounters counters;
+  counters.sent = completed_.get();
+  counters.received = received_.get();
+  counters.refused = refused_.get();
+  return counters;
+}
+
+std::size_t VerbsQueuePair::revoke(const MemoryRegion& region) noexcept {
+  std::size_t count = 0;
+  for (VerbsGrant& grant : grants_) {
+    if (grant.region != &region || grant.registration == nullptr) continue;
+    // A device that cannot let go leaves the key valid: then the connection must end.
+    if (::ibv_dereg_mr(grant.registration.get()) == 0) {
+      grant.registration.release();
+    } else {
+      connection_->fail(VerbsCause::kDisconnected);
+    }
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace tickpath::rdma::detail

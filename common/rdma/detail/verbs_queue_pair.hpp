@@ -1,0 +1,122 @@
+// Queue pair of the verbs provider.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "common/base/counter.hpp"
+#include "common/rdma/detail/verbs_attributes.hpp"
+#include "common/rdma/detail/verbs_completion_queue.hpp"
+#include "common/rdma/detail/verbs_connection.hpp"
+#include "common/rdma/detail/verbs_memory.hpp"
+#include "common/rdma/rdma.hpp"
+
+namespace tickpath::rdma::detail {
+
+// Indices of requests count up for ever; 64 bits never wrap. Their low 32 bits travel in wr_id.
+class VerbsQueuePair final : public QueuePair {
+ public:
+  // In RESET, with grants registered for its peer. Throws SetupError.
+  VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQueue& queue,
+                 const QueuePairOptions& options, std::span<const Grant> grants,
+                 std::span<const ReceiveRequest> initial_receives);
+  ~VerbsQueuePair() override;
+
+  // Set-up, in this order; control thread. Throws SetupError.
+  // To INIT with the port that rdma_cm resolved; initial receives posted; bound to its completion
+  // queue and to the connection's fate.
+  void initialise(rdma_cm_id* id, std::shared_ptr<VerbsConnection> connection,
+                  std::span<const ReceiveRequest> initial_receives);
+  // To RTR and RTS.
+  void make_ready(rdma_cm_id* id, const VerbsAttributes& attributes);
+  void set_remote_regions(std::vector<RemoteRegion> regions) { regions_ = std::move(regions); }
+
+  const QueuePairOptions& options() const noexcept { return options_; }
+  std::span<const VerbsGrant> granted() const noexcept { return grants_; }
+
+  PostStatus post_send(const WorkRequest& request) noexcept override;
+  PostStatus post_send(std::span<const WorkRequest> requests,
+                       std::size_t* posted) noexcept override;
+  PostStatus post_receive(const ReceiveRequest& request) noexcept override;
+
+  QueuePairState state() const noexcept override;
+  std::uint32_t number() const noexcept override { return queue_pair_->qp_num; }
+  std::uint32_t inline_bytes() const noexcept override { return inline_bytes_; }
+  std::string error_text() const override;
+  void disconnect() noexcept override;
+  std::span<const RemoteRegion> remote_regions() const noexcept override { return regions_; }
+  QueuePairCounters counters() const noexcept override;
+  std::size_t revoke(const MemoryRegion& region) noexcept override;
+
+  // For the completion queue. Polling thread.
+  void complete(const ibv_wc& done, Completion& out) noexcept;
+  std::size_t flush_in_software(std::span<Completion> out) noexcept;
+  std::uint64_t tag() const noexcept { return tag_; }
+
+ private:
+  static constexpr std::size_t kBatch = 16;  // requests chained to one doorbell
+
+  struct Sent {
+    std::uint64_t wr_id;
+    std::uint32_t length;
+    Opcode opcode;
+    bool signaled;
+  };
+
+  struct Destroy {
+    void operator()(ibv_qp* queue_pair) const noexcept { ::ibv_destroy_qp(queue_pair); }
+  };
+
+  void create(const QueuePairOptions& options);
+  void leave() noexcept;
+  PostStatus admit(const WorkRequest& request) noexcept;
+  PostStatus prepare(const WorkRequest& request, std::size_t index) noexcept;
+  void record(const WorkRequest& request) noexcept;
+  void take_back() noexcept;
+  PostStatus post_chain(std::size_t count, std::size_t& accepted) noexcept;
+  int post_receive_to_device(const ReceiveRequest& request) noexcept;
+  void on_error(const ibv_wc& done, bool receive, Completion& out) noexcept;
+  void complete_send(std::uint64_t position, Completion& out) noexcept;
+  void complete_receive(Completion& out) noexcept;
+
+  // Hot, in the order in which a post touches it.
+  VerbsConnection* connection_ = nullptr;  // owned by connection_owner_
+  VerbsCompletionQueue* queue_;
+  std::unique_ptr<ibv_qp, Destroy> queue_pair_;
+  std::uint64_t tag_ = 0;
+  std::uint64_t posted_ = 0;  // send requests
+  Counter completed_;         // of them: executed or failed; their slots are free again
+  std::uint64_t send_mask_;
+  std::uint32_t send_depth_;
+  std::uint32_t inline_bytes_ = 0;
+  std::unique_ptr<Sent[]> sent_;
+  // Prefilled at set-up: list pointers and counts never change, posting sets the rest.
+  std::array<ibv_send_wr, kBatch> requests_{};
+  std::array<ibv_sge, kBatch> parts_{};
+
+  std::uint64_t receives_posted_ = 0;
+  Counter received_;
+  std::uint64_t receive_mask_;
+  std::uint32_t receive_depth_;
+  std::unique_ptr<std::uint64_t[]> receives_;  // wr_ids
+  ibv_recv_wr receive_request_{};
+  ibv_sge receive_part_{};
+  bool interrupted_send_ = false;  // the first one that a dead peer left unanswered was reported
+
+  Counter refused_;
+
+  std::shared_ptr<VerbsCore> core_;
+  QueuePairOptions options_;
+  std::shared_ptr<VerbsConnection> connection_owner_;
+  std::vector<VerbsGrant> grants_;
+  std::vector<RemoteRegion> regions_;
+};
+
+}  // namespace tickpath::rdma::detail

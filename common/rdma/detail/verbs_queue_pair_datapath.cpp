@@ -1,0 +1,260 @@
+// The hot path of the verbs provider: post and complete. No allocation, no lock of ours, and no
+// system call but those of the device's own library.
+#include <array>
+#include <cerrno>
+
+#include <arpa/inet.h>
+
+#include "common/rdma/detail/verbs_queue_pair.hpp"
+
+namespace tickpath::rdma::detail {
+namespace {
+
+// By Opcode; receives are not for posting.
+constexpr std::array<ibv_wr_opcode, 7> kOpcodes = {
+    IBV_WR_RDMA_WRITE,        IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
+    IBV_WR_SEND_WITH_IMM,     IBV_WR_RDMA_READ,           IBV_WR_ATOMIC_FETCH_AND_ADD,
+    IBV_WR_ATOMIC_CMP_AND_SWP};
+static_assert(static_cast<std::size_t>(Opcode::kWriteWithImm) == 1 &&
+              static_cast<std::size_t>(Opcode::kSend) == 2 &&
+              static_cast<std::size_t>(Opcode::kRead) == 4 &&
+              static_cast<std::size_t>(Opcode::kCompareSwap) == 6);
+
+// By SendFlags, all sixteen combinations.
+constexpr std::array<unsigned, 16> make_flags() {
+  std::array<unsigned, 16> flags{};
+  for (unsigned i = 0; i < flags.size(); ++i) {
+    flags[i] = ((i & kSignaled) != 0 ? unsigned{IBV_SEND_SIGNALED} : 0u) |
+               ((i & kInline) != 0 ? unsigned{IBV_SEND_INLINE} : 0u) |
+               ((i & kFence) != 0 ? unsigned{IBV_SEND_FENCE} : 0u) |
+               ((i & kSolicited) != 0 ? unsigned{IBV_SEND_SOLICITED} : 0u);
+  }
+  return flags;
+}
+constexpr std::array<unsigned, 16> kFlags = make_flags();
+
+constexpr bool reads(Opcode opcode) noexcept {
+  return opcode == Opcode::kRead || opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap;
+}
+
+PostStatus post_status(int error) noexcept {
+  switch (error) {
+    case 0:
+      return PostStatus::kOk;
+    case ENOMEM:
+      return PostStatus::kQueueFull;
+    case EINVAL:
+      return PostStatus::kBadRequest;
+    default:
+      return PostStatus::kNotReady;
+  }
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------ posting
+
+inline PostStatus VerbsQueuePair::admit(const WorkRequest& request) noexcept {
+  if (connection_->failed()) [[unlikely]]
+    return PostStatus::kNotReady;
+  // Only a request that will complete takes room in the completion queue.
+  const bool signaled = (request.flags & kSignaled) != 0;
+  if (posted_ - completed_.get() >= send_depth_ || (signaled && !queue_->has_room())) [[unlikely]] {
+    refused_.add();
+    return PostStatus::kQueueFull;
+  }
+  return PostStatus::kOk;
+}
+
+// Fills requests_[index]; the queues stay as they are if it is refused.
+inline PostStatus VerbsQueuePair::prepare(const WorkRequest& request, std::size_t index) noexcept {
+  const PostStatus status = admit(request);
+  if (status != PostStatus::kOk) [[unlikely]]
+    return status;
+  const auto opcode = static_cast<std::size_t>(request.opcode);
+  const bool inlined = (request.flags & kInline) != 0;
+  if (opcode >= kOpcodes.size() ||
+      (inlined && (request.length_bytes > inline_bytes_ || reads(request.opcode)))) [[unlikely]] {
+    return PostStatus::kBadRequest;
+  }
+  ibv_send_wr& to = requests_[index];
+  to.wr_id = (tag_ << kTagShift) | static_cast<std::uint32_t>(posted_);
+  to.num_sge = request.length_bytes != 0 ? 1 : 0;
+  to.opcode = kOpcodes[opcode];
+  to.send_flags = kFlags[request.flags & 15];
+  to.imm_data = htonl(request.imm_data);
+  parts_[index] = {reinterpret_cast<std::uintptr_t>(request.local_address), request.length_bytes,
+                   request.lkey};
+  if (request.opcode == Opcode::kFetchAdd || request.opcode == Opcode::kCompareSwap) {
+    if (request.length_bytes != 8 || request.remote_address % 8 != 0) [[unlikely]]
+      return PostStatus::kBadRequest;
+    to.wr.atomic.remote_addr = request.remote_address;
+    to.wr.atomic.compare_add = request.compare_add;
+    to.wr.atomic.swap = request.swap;
+    to.wr.atomic.rkey = request.rkey;
+  } else {
+    to.wr.rdma.remote_addr = request.remote_address;
+    to.wr.rdma.rkey = request.rkey;
+  }
+  return PostStatus::kOk;
+}
+
+inline void VerbsQueuePair::record(const WorkRequest& request) noexcept {
+  const bool signaled = (request.flags & kSignaled) != 0;
+  sent_[posted_ & send_mask_] = {request.wr_id, request.length_bytes, request.opcode, signaled};
+  ++posted_;
+  if (signaled) queue_->take_room();
+}
+
+// Undoes record() of the last request, which the device did not take.
+inline void VerbsQueuePair::take_back() noexcept {
+  --posted_;
+  if (sent_[posted_ & send_mask_].signaled) queue_->return_room();
+}
+
+PostStatus VerbsQueuePair::post_send(const WorkRequest& request) noexcept {
+  const PostStatus status = prepare(request, 0);
+  if (status != PostStatus::kOk) [[unlikely]]
+    return status;
+  record(request);
+  ibv_send_wr* bad = nullptr;
+  const int error = ::ibv_post_send(queue_pair_.get(), requests_.data(), &bad);
+  if (error != 0) [[unlikely]] {
+    take_back();
+    return post_status(error);
+  }
+  return PostStatus::kOk;
+}
+
+// The first `count` of requests_, recorded already, with one doorbell.
+PostStatus VerbsQueuePair::post_chain(std::size_t count, std::size_t& accepted) noexcept {
+  for (std::size_t i = 0; i + 1 < count; ++i) requests_[i].next = &requests_[i + 1];
+  ibv_send_wr* bad = nullptr;
+  const int error = ::ibv_post_send(queue_pair_.get(), requests_.data(), &bad);
+  for (std::size_t i = 0; i + 1 < count; ++i) requests_[i].next = nullptr;
+  std::size_t taken = count;
+  if (error != 0) [[unlikely]] {
+    taken = bad == nullptr ? 0 : static_cast<std::size_t>(bad - requests_.data());
+    for (std::size_t i = taken; i < count; ++i) take_back();
+  }
+  accepted += taken;
+  return post_status(error);
+}
+
+PostStatus VerbsQueuePair::post_send(std::span<const WorkRequest> requests,
+                                     std::size_t* posted) noexcept {
+  std::size_t accepted = 0;
+  PostStatus status = PostStatus::kOk;
+  while (status == PostStatus::kOk && accepted < requests.size()) {
+    const std::size_t first = accepted;
+    std::size_t chained = 0;
+    while (chained < kBatch && first + chained < requests.size()) {
+      status = prepare(requests[first + chained], chained);
+      if (status != PostStatus::kOk) break;
+      record(requests[first + chained]);
+      ++chained;
+    }
+    if (chained == 0) break;
+    const PostStatus sent = post_chain(chained, accepted);
+    if (sent != PostStatus::kOk) status = sent;
+  }
+  if (posted != nullptr) *posted = accepted;
+  return status;
+}
+
+int VerbsQueuePair::post_receive_to_device(const ReceiveRequest& request) noexcept {
+  receive_request_.wr_id =
+      (tag_ << kTagShift) | kReceiveBit | static_cast<std::uint32_t>(receives_posted_);
+  receive_request_.num_sge = request.length_bytes != 0 ? 1 : 0;
+  receive_part_ = {reinterpret_cast<std::uintptr_t>(request.local_address), request.length_bytes,
+                   request.lkey};
+  ibv_recv_wr* bad = nullptr;
+  const int error = ::ibv_post_recv(queue_pair_.get(), &receive_request_, &bad);
+  if (error != 0) return error;
+  receives_[receives_posted_ & receive_mask_] = request.wr_id;
+  ++receives_posted_;
+  return 0;
+}
+
+PostStatus VerbsQueuePair::post_receive(const ReceiveRequest& request) noexcept {
+  if (connection_->failed()) [[unlikely]]
+    return PostStatus::kNotReady;
+  if (receives_posted_ - received_.get() >= receive_depth_ || !queue_->has_room()) [[unlikely]] {
+    refused_.add();
+    return PostStatus::kQueueFull;
+  }
+  const int error = post_receive_to_device(request);
+  if (error == 0) [[likely]]
+    queue_->take_room();
+  return post_status(error);
+}
+
+// ----------------------------------------------------------------------------------- completing
+
+inline void VerbsQueuePair::complete_send(std::uint64_t position, Completion& out) noexcept {
+  const Sent& sent = sent_[position & send_mask_];
+  // Unsignalled requests before it are done, too: RC completes in order.
+  completed_.add(position + 1 - completed_.get());
+  if (sent.signaled) queue_->return_room();
+  out = {.wr_id = sent.wr_id,
+         .opcode = sent.opcode,
+         .byte_length = sent.length,
+         .qp_number = queue_pair_->qp_num};
+}
+
+inline void VerbsQueuePair::complete_receive(Completion& out) noexcept {
+  out = {.wr_id = receives_[received_.get() & receive_mask_],
+         .opcode = Opcode::kRecv,
+         .qp_number = queue_pair_->qp_num};
+  received_.add();
+  queue_->return_room();
+}
+
+void VerbsQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
+  const bool receive = (done.wr_id & kReceiveBit) != 0;
+  if (receive) {
+    complete_receive(out);
+    out.byte_length = done.byte_len;
+    if ((done.wc_flags & IBV_WC_WITH_IMM) != 0) {
+      out.opcode = Opcode::kRecvWithImm;
+      out.imm_data = ntohl(done.imm_data);
+    }
+  } else {
+    // The low 32 bits of the position, completed by what cannot be further away than the depth.
+    const std::uint64_t base = completed_.get();
+    complete_send(base + static_cast<std::uint32_t>(done.wr_id - base), out);
+  }
+  if (done.status != IBV_WC_SUCCESS) [[unlikely]]
+    on_error(done, receive, out);
+}
+
+void VerbsQueuePair::on_error(const ibv_wc& done, bool receive, Completion& out) noexcept {
+  out.status = completion_status(done.status, receive);
+  out.byte_length = 0;  // not valid in failed completions (ibv_poll_cq(3))
+  out.imm_data = 0;
+  if (done.status != IBV_WC_WR_FLUSH_ERR) {
+    connection_->fail_completion(done.status, done.vendor_err);
+    return;
+  }
+  if (receive || interrupted_send_) return;
+  interrupted_send_ = true;
+  // The set-up stream told us of the peer's death before the retries of this request could: it is
+  // the one that got no answer, those behind it are flushed.
+  if (connection_->cause() == VerbsCause::kPeerDied) out.status = CompletionStatus::kRetryExceeded;
+}
+
+std::size_t VerbsQueuePair::flush_in_software(std::span<Completion> out) noexcept {
+  if (!connection_->flush_in_software()) return 0;
+  std::size_t count = 0;
+  while (count < out.size() && completed_.get() != posted_) {
+    complete_send(completed_.get(), out[count]);
+    out[count++].status = CompletionStatus::kFlushed;
+  }
+  while (count < out.size() && received_.get() != receives_posted_) {
+    complete_receive(out[count]);
+    out[count++].status = CompletionStatus::kFlushed;
+  }
+  return count;
+}
+
+}  // namespace tickpath::rdma::detail
