@@ -44,6 +44,8 @@ std::string verbs_missing() {
       open_test_device("verbs");
       return std::string();
     } catch (const SetupError& error) {
+      // Anything but a missing device is for the tests to fail with.
+      if (error.cause() != SetupCause::kNoDevice) return std::string();
       return std::string("no verbs device here: ") + error.what();
     }
   }();

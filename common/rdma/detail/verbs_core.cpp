@@ -82,7 +82,8 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
                 "no rdma_cm (`modprobe rdma_ucm`; /dev/infiniband/rdma_cm must be readable)");
   }
   try {
-    security_ = net::SecureContext::load(options.security);
+    if (options_.security.role.empty()) options_.security.role = "tool";
+    security_ = net::SecureContext::load(options_.security);
   } catch (const net::SecureError& error) {
     throw SetupError(SetupCause::kPermission, error.what());
   }
