@@ -7,7 +7,9 @@
 #include "common/cli/books_command.hpp"
 #include "common/cli/bw_command.hpp"
 #include "common/cli/convert_command.hpp"
+#include "common/cli/doctor_command.hpp"
 #include "common/cli/down_command.hpp"
+#include "common/cli/exit.hpp"
 #include "common/cli/generate_command.hpp"
 #include "common/cli/kill_command.hpp"
 #include "common/cli/lat_command.hpp"
@@ -34,8 +36,11 @@ int main(int argc, char** argv) {
   cli::add_bw_command(app);
   cli::add_generate_command(app);
   cli::add_convert_command(app);
+  cli::add_doctor_command(app);
   try {
     app.parse(argc, argv);
+  } catch (const cli::Exit& exit) {
+    return exit.status;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? control::kExitOk : control::kExitUsage;
   } catch (const config::ConfigError& error) {
