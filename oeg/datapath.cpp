@@ -141,11 +141,12 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
   if (event == link::LinkEvent::kConnected) {
     clients_[slot] = client;
     gateway_.on_strategy_connected(slot);
+    gateway_.begin_positions(slot);
     attach_strategy(slot);
     hot_log_.note(Note::kStrategyUp, id);
   } else {
     clients_[slot] = {};
-    if (event == link::LinkEvent::kLost && !silent_[slot]) strategy_losses_.note(now_ns_);
+    if (event == link::LinkEvent::kLost && !silent_[slot]) strategy_losses_.note();
     silent_[slot] = false;
     if (strategy_watches_[slot] != nullptr)
       strategy_watches_[slot]->detach(event == link::LinkEvent::kLost);
@@ -192,7 +193,7 @@ void OegDatapath::watch_strategies(std::uint64_t now_ns) noexcept {
     }
     hot_log_.note(Note::kStrategySilent, id, watch.score().silent_ns() / 1'000'000,
                   gateway_.ledger().open_orders(id));
-    strategy_losses_.note(now_ns);
+    strategy_losses_.note();
     gateway_.orphan_orders(slot);
   }
 }
@@ -299,7 +300,7 @@ void OegDatapath::watch_risk(TscTicks now) noexcept {
   risk_alive_.store(alive, std::memory_order_relaxed);
   gateway_.set_risk_alive(alive);
   if (alive) return;
-  risk_losses_.note(now_ns_);
+  risk_losses_.note();
   hot_log_.note(Note::kRiskAbsent);
 }
 

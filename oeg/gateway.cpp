@@ -314,6 +314,7 @@ void Gateway::on_strategy_connected(std::size_t index) noexcept {
 void Gateway::on_strategy_lost(std::size_t index) noexcept {
   StrategySlot& slot = slots_[index];
   slot.connected = false;
+  slot.next_position = StrategySlot::kPositionsTold;
   drop_reports(slot);
   orphan_orders(index);
   slot.taken.store(false, std::memory_order_relaxed);
@@ -397,6 +398,8 @@ bool Gateway::turn() noexcept {
   for (std::size_t i = 0; i < slot_count(); ++i) {
     StrategySlot& slot = slots_[i];
     if (slot.queue_size != 0) worked |= flush_reports(slot);
+    if (slot.next_position != StrategySlot::kPositionsTold) [[unlikely]]
+      worked |= tell_positions(slot);
     if (slot.orphans && up) worked |= cancel_orphans(slot);
   }
   return worked;

@@ -1,4 +1,5 @@
 // The report side of the gateway: from the venue to ledger, journal, drop copy and strategy.
+#include <cstring>
 #include <utility>
 
 #include "oeg/gateway.hpp"
@@ -298,8 +299,7 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
   // Order is kept: nothing overtakes what waits.
   if (slot.connected && slot.queue_size == 0) {
     if (strategies_.send(slot_index(slot), report)) [[likely]] {
-      counters_.reports_sent.add();
-      slot.counters.reports_sent.add();
+      count_sent(slot, report);
       return;
     }
   }
@@ -317,16 +317,55 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
   counters_.reports_queued.add();
 }
 
+// Positions answer nothing and are no reports in the books.
+void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept {
+  if (report.kind >= wire::ReportKind::kPosition) return;
+  counters_.reports_sent.add();
+  slot.counters.reports_sent.add();
+}
+
+// A row is right at the place where it stands between the reports; so it may only be sent when
+// nothing waits before it.
+bool Gateway::tell_positions(StrategySlot& slot) noexcept {
+  const auto send = [&](const wire::PositionReport& position) {
+    wire::OrderReport report;
+    std::memcpy(&report, &position, sizeof(report));
+    return strategies_.send(slot_index(slot), report);
+  };
+  int sent = 0;
+  while (slot.connected && slot.queue_size == 0 && sent < kReportsPerTurn) {
+    wire::PositionReport told{};
+    told.strategy_id = slot.id;
+    if (slot.next_position == ledger_.position_count()) {
+      told.kind = wire::ReportKind::kPositionsEnd;
+      if (slot.orphans || !send(told)) break;
+      slot.next_position = StrategySlot::kPositionsTold;
+      return true;
+    }
+    const wire::PositionRow& row = ledger_.position(slot.next_position).row;
+    if (row.strategy_id == slot.id) {
+      told.kind = wire::ReportKind::kPosition;
+      told.instrument_id = row.instrument_id;
+      told.position_shares = row.position_shares;
+      told.cash = row.cash;
+      told.fills = row.fills;
+      if (!send(told)) break;
+      ++sent;
+    }
+    ++slot.next_position;
+  }
+  return sent != 0;
+}
+
 bool Gateway::flush_reports(StrategySlot& slot) noexcept {
   if (!slot.connected) return false;
   const std::size_t index = slot_index(slot);
   int sent = 0;
   while (slot.queue_size != 0 && sent < kReportsPerTurn &&
          strategies_.send(index, slot.queue[slot.queue_head])) {
+    count_sent(slot, slot.queue[slot.queue_head]);
     slot.queue_head = (slot.queue_head + 1) % slot.queue.size();
     --slot.queue_size;
-    counters_.reports_sent.add();
-    slot.counters.reports_sent.add();
     ++sent;
   }
   return sent != 0;

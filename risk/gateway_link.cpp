@@ -103,7 +103,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
 void GatewayLink::set_alive(bool alive) noexcept {
   if (alive == (alive_.get() != 0)) return;
   alive_.set(alive ? 1 : 0);
-  if (!alive) losses_.note(now_ns_);
+  if (!alive) losses_.note();
 }
 
 // At once when something changed; else as the sign of life that oeg waits for.

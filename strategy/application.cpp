@@ -180,6 +180,7 @@ void StrategyApplication::register_counters() {
   out.add("engine", "updates", engine.updates);
   out.add("engine", "book_changes", engine.book_changes);
   out.add("engine", "reports", engine.reports, Weight::kKey);
+  out.add("engine", "positions_adopted", engine.positions_adopted);
   out.add("engine", "reports_late", engine.reports_late);
   out.add("engine", "reports_unmatched", engine.reports_unmatched);
   out.add("engine", "reports_impossible", engine.reports_impossible);

@@ -6,6 +6,7 @@
 namespace tickpath::strategy {
 
 struct EngineCounters {
+  Counter positions_adopted;   // at a connect, where oeg knew better
   Counter updates;             // slots of the update ring taken and dispatched
   Counter book_changes;        // callbacks made for them
   Counter reports;             // execution reports taken from all channels

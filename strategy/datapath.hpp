@@ -45,6 +45,9 @@ class StrategyDatapath final : public control::Datapath {
     void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept {
       engine.on_report(strategy, report);
     }
+    void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept {
+      engine.on_position(strategy, held);
+    }
     void on_gateway(std::uint8_t strategy, bool up) noexcept { engine.on_gateway(strategy, up); }
     Engine& engine;
   };

@@ -90,6 +90,8 @@ class Engine {
   // ---- datapath: oeg
 
   void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept;
+  // What oeg says that the strategy holds: after a restart, or after reports were lost.
+  void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept;
   void on_gateway(std::uint8_t strategy, bool up) noexcept;
 
   // ---- datapath: time

@@ -67,6 +67,9 @@ void count_report(StrategyCounters& counters, const wire::OrderReport& report) n
       break;
     case wire::ReportKind::kAccepted:
       break;  // counted with the order's first answer, which may be a fill as well
+    case wire::ReportKind::kPosition:
+    case wire::ReportKind::kPositionsEnd:
+      break;  // no reports of orders: they go to on_position()
   }
 }
 
@@ -317,6 +320,21 @@ void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::u
 }
 
 // ---------------------------------------------------------------------------- gateway, cancels
+
+void Engine::on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept {
+  Instance* const instance = by_strategy_[strategy];
+  if (instance == nullptr) return;
+  if (held.instrument_id >= instance->positions.size()) {
+    counters_.instruments_beyond.add();
+    return;
+  }
+  tickpath_position& position = instance->positions[held.instrument_id];
+  if (position.shares != held.position_shares || position.cash != held.cash)
+    counters_.positions_adopted.add();
+  position.shares = held.position_shares;
+  position.cash = held.cash;
+  position.fills = static_cast<std::uint32_t>(held.fills);
+}
 
 void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
   Instance* const instance = by_strategy_[strategy];

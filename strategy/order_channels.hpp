@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ struct OrderChannelsOptions {
 
 // The handler of poll(), noexcept:
 //   void on_report(std::uint8_t strategy, const wire::OrderReport&)
-//   void on_gateway(std::uint8_t strategy, bool up)     connected and beating, or not
+//   void on_position(std::uint8_t strategy, const wire::PositionReport&)   after each connect
+//   void on_gateway(std::uint8_t strategy, bool up)     connected, positions known, beating; or not
 class OrderChannels final : public OrderPort {
  public:
   // Control thread. channel: of the datapath thread that parks, or nullptr.
@@ -59,7 +61,8 @@ class OrderChannels final : public OrderPort {
       const std::size_t reports = entry->client.poll(adapter);
       count += reports;
       if (!entry->client.up()) continue;
-      adapter.judge(entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead);
+      const bool alive = entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead;
+      adapter.judge(alive && entry->positions_known);
       if (reports == 0) (void)entry->clock.step(now_ns);  // poll() above looks at completions
     }
     return count;
@@ -86,18 +89,23 @@ class OrderChannels final : public OrderPort {
     link::HeartbeatMonitor heartbeat;
     link::ClockProbe clock;
     link::Reconnect reconnect;
-    Counter up;  // 1: connected and beating
+    bool positions_known = false;  // on this connection
+    Counter up;                    // 1: connected, positions known, and beating
   };
 
   template <class Handler>
   struct Adapter {
     void on_message(const wire::OrderReport& report) noexcept {
+      if (report.kind >= wire::ReportKind::kPosition) [[unlikely]] {
+        on_position(report);
+        return;
+      }
       handler.on_report(entry.strategy, report);
     }
     void on_link(link::LinkEvent event) noexcept {
       if (event == link::LinkEvent::kConnected) {
         attach(entry, now_ns);
-        judge(true);
+        entry.positions_known = false;
       } else {
         entry.heartbeat.detach(event == link::LinkEvent::kLost);
         entry.clock.detach();
@@ -105,10 +113,19 @@ class OrderChannels final : public OrderPort {
         judge(false);
       }
     }
+    void on_position(const wire::OrderReport& report) noexcept {
+      if (report.kind == wire::ReportKind::kPositionsEnd) {
+        entry.positions_known = true;
+        return;
+      }
+      wire::PositionReport position;
+      std::memcpy(&position, &report, sizeof(position));
+      handler.on_position(entry.strategy, position);
+    }
     void judge(bool up) noexcept {
       if (up == (entry.up.get() != 0)) return;
       entry.up.set(up ? 1 : 0);
-      if (!up) losses.note(now_ns);
+      if (!up) losses.note();
       handler.on_gateway(entry.strategy, up);
     }
     Entry& entry;

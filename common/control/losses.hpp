@@ -8,7 +8,7 @@
 
 namespace tickpath::control {
 
-// <peer>_losses: how often; <peer>_lost_at_ns: the newest, by the TSC in nanoseconds, so that
+// <peer>_losses: how often; <peer>_lost_at_ns: when last, by CLOCK_MONOTONIC, so that
 // programs of one host and whoever killed the peer can compare.
 inline void add_losses(Counters& counters, const std::string& group, const std::string& peer,
                        const link::Losses& losses) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/counter.hpp"
+#include "common/clock/clock.hpp"
 #include "common/link/connection.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -87,13 +88,12 @@ class LivenessScore {
   bool seen_ = false;
 };
 
-// When a peer was lost, however that was noticed; the clock is the caller's of evaluate(). One
-// writer, the datapath; any thread reads.
+// When a peer was lost, however that was noticed. One writer, the datapath; any thread reads.
 struct Losses {
   Counter count;
-  Counter at_ns;  // the newest
-  void note(std::uint64_t now_ns) noexcept {
-    at_ns.set(now_ns);
+  Counter at_ns;  // the newest, by CLOCK_MONOTONIC: one clock for all programs of a host
+  void note() noexcept {
+    at_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
     count.add();
   }
 };

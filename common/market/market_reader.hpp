@@ -63,7 +63,7 @@ class MarketReader {
                    ? 1
                    : 0;
     }
-    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler, now_ns);
+    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
     if (count == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
     return count;
   }
@@ -104,10 +104,10 @@ class MarketReader {
     void on_link(link::LinkEvent event) noexcept {
       if (event == link::LinkEvent::kConnected) {
         self.attach(now_ns);
-        self.judge(true, handler, now_ns);
+        self.judge(true, handler);
       } else {
         self.detach(event == link::LinkEvent::kLost);
-        self.judge(false, handler, now_ns);
+        self.judge(false, handler);
       }
     }
     MarketReader& self;
@@ -116,10 +116,10 @@ class MarketReader {
   };
 
   template <class Handler>
-  void judge(bool alive, Handler& handler, std::uint64_t now_ns) noexcept {
+  void judge(bool alive, Handler& handler) noexcept {
     if (alive == (alive_.get() != 0)) return;
     alive_.set(alive ? 1 : 0);
-    if (!alive) losses_.note(now_ns);
+    if (!alive) losses_.note();
     handler.on_mdh(alive);
   }
   void attach(std::uint64_t now_ns) noexcept;

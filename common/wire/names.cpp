@@ -92,6 +92,10 @@ std::string_view name(ReportKind value) noexcept {
       return "cancel_rejected";
     case ReportKind::kReplaceRejected:
       return "replace_rejected";
+    case ReportKind::kPosition:
+      return "position";
+    case ReportKind::kPositionsEnd:
+      return "positions_end";
   }
   return "?";
 }

@@ -44,6 +44,10 @@ enum class ReportKind : std::uint8_t {
   kReplaced = 6,        // order_id is the live id from now on, target_order_id the one before
   kCancelRejected = 7,  // a cancel or replace; the order lives on as it was
   kReplaceRejected = 8,
+  // After each connect, in order with the reports: a PositionReport for each row that the strategy
+  // has, then kPositionsEnd. No request is expected before it.
+  kPosition = 9,
+  kPositionsEnd = 10,
 };
 
 // Why oeg, or the venue through oeg, said no. Values are stable: scripts and journals keep them.
@@ -93,5 +97,28 @@ struct OrderReport {
 static_assert(std::is_trivially_copyable_v<OrderReport>);
 static_assert(sizeof(OrderReport) == 64 && offsetof(OrderReport, instrument_id) == 32 &&
               offsetof(OrderReport, kind) == 52);
+
+// oeg -> strategy, as an OrderReport of kind kPosition: what the strategy holds in one instrument,
+// every fill included that was reported before it. It replaces what the strategy knew: a strategy
+// that was restarted, or that lost reports with a connection, is right again.
+//  0 position_shares | 8 cash | 16 reserved | 24 fills | 32 instrument_id | 36 reserved | 52 kind
+// 53 reserved | 55 strategy_id | 56 reserved
+struct PositionReport {
+  std::int64_t position_shares;  // bought less sold
+  std::int64_t cash;             // 1/10,000: sold less bought
+  std::uint64_t reserved0;
+  std::uint64_t fills;
+  std::uint32_t instrument_id;
+  std::uint32_t reserved1[4];
+  ReportKind kind;
+  std::uint8_t reserved2[2];
+  std::uint8_t strategy_id;
+  std::uint64_t reserved3;
+};
+static_assert(std::is_trivially_copyable_v<PositionReport>);
+static_assert(sizeof(PositionReport) == sizeof(OrderReport) &&
+              offsetof(PositionReport, kind) == offsetof(OrderReport, kind) &&
+              offsetof(PositionReport, strategy_id) == offsetof(OrderReport, strategy_id) &&
+              offsetof(PositionReport, instrument_id) == offsetof(OrderReport, instrument_id));
 
 }  // namespace tickpath::wire

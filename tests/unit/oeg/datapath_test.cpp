@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -77,6 +79,16 @@ class Exchange final : public fix::Handler {
 
 struct Strategy {
   void on_message(const wire::OrderReport& report) noexcept {
+    if (report.kind == wire::ReportKind::kPosition) {
+      wire::PositionReport position;
+      std::memcpy(&position, &report, sizeof(position));
+      held[position.instrument_id] = position;
+      return;
+    }
+    if (report.kind == wire::ReportKind::kPositionsEnd) {
+      ++ends;
+      return;
+    }
     last = report;
     ++reports;
     fills += report.kind == wire::ReportKind::kFill ? 1 : 0;
@@ -84,6 +96,8 @@ struct Strategy {
   }
   void on_link(link::LinkEvent event) noexcept { up = event == link::LinkEvent::kConnected; }
   wire::OrderReport last{};
+  std::map<std::uint32_t, wire::PositionReport> held;
+  int ends = 0;  // of the positions
   int reports = 0;
   int fills = 0;
   int canceled = 0;
@@ -265,6 +279,28 @@ TEST_F(OegDatapathTest, RecoversOrdersPositionsAndMissedReportsAfterARestart) {
   connect_strategy();
   until([&] { return strategy_.fills == 1; });
   EXPECT_EQ(strategy_.last.execution_id, 999u);
+}
+
+TEST_F(OegDatapathTest, TellsARestartedStrategyWhatItHoldsOnceItsOldOrdersAreSettled) {
+  connect_venue();
+  connect_strategy();
+  until([&] { return strategy_.ends == 1; });
+  EXPECT_TRUE(strategy_.held.empty());
+  for (int i = 0; i < 10; ++i)
+    ASSERT_EQ(client_->send(order(i < 5 ? 500'000 : 400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 15; });
+  const std::int64_t cash = oeg_->gateway().ledger().position(0).row.cash;
+  client_.reset();  // without a word
+  until([&] { return !oeg_->gateway().slot(0).connected; });
+  strategy_ = {};
+  connect_strategy();
+  until([&] { return strategy_.ends == 1; });
+  EXPECT_EQ(exchange_->cancels, 5);
+  ASSERT_EQ(strategy_.held.size(), 1u);
+  EXPECT_EQ(strategy_.held[3].position_shares, 50);
+  EXPECT_EQ(strategy_.held[3].cash, cash);
+  EXPECT_EQ(strategy_.held[3].fills, 5u);
+  EXPECT_EQ(oeg_->strategy_losses().count.get(), 1u);
 }
 
 TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {

@@ -114,7 +114,20 @@ class PlayedOeg {
     EXPECT_EQ(tag, request.strategy_id);
     requests.push_back(request);
   }
-  void on_client(link::ClientId, std::uint64_t, link::LinkEvent event) noexcept { last = event; }
+  // As oeg does: what the strategy holds, then the end of it.
+  void on_client(link::ClientId id, std::uint64_t, link::LinkEvent event) noexcept {
+    last = event;
+    if (event != link::LinkEvent::kConnected) return;
+    if (held.kind == ReportKind::kPosition) {
+      wire::OrderReport report;
+      std::memcpy(&report, &held, sizeof(report));
+      EXPECT_EQ(server->send(id, report), link::SendStatus::kOk);
+    }
+    if (!tells_the_end) return;
+    wire::OrderReport end{};
+    end.kind = ReportKind::kPositionsEnd;
+    EXPECT_EQ(server->send(id, end), link::SendStatus::kOk);
+  }
 
   Fabric fabric;
   link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
@@ -124,6 +137,8 @@ class PlayedOeg {
   link::ClientId client;
   link::LinkEvent last = link::LinkEvent::kLost;
   std::deque<wire::OrderRequest> requests;
+  wire::PositionReport held{};
+  bool tells_the_end = true;
 };
 
 class StrategyDatapathOf : public ::testing::Test {
@@ -288,6 +303,23 @@ TEST_F(StrategyDatapathOf, WhenOegGoesRequestsAreRefusedUntilItIsBackAndAsked) {
   oeg.report(ReportKind::kCanceled, oeg.requests[0].order_id, sent.id);
   ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 3; }));
   EXPECT_TRUE(strategy->limit(3, Scripted::kBuy, 100, 100'000));
+}
+
+TEST_F(StrategyDatapathOf, GoesOnFromThePositionsThatOegTellsAndNotBeforeTheirEnd) {
+  oeg.held.kind = ReportKind::kPosition;
+  oeg.held.instrument_id = 3;
+  oeg.held.position_shares = 300;
+  oeg.held.cash = -30'000'000;
+  oeg.held.fills = 3;
+  oeg.tells_the_end = false;
+  ASSERT_TRUE(soon([&] { return engine.counters().positions_adopted.get() == 1; }));
+  EXPECT_EQ(engine.instances()[0]->positions[3].shares, 300);
+  EXPECT_EQ(engine.instances()[0]->positions[3].cash, -30'000'000);
+  EXPECT_TRUE(strategy->gateway.empty());
+  EXPECT_FALSE(orders.not_ready_reason().empty());
+  oeg.report(ReportKind::kPositionsEnd, 0);
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  EXPECT_TRUE(strategy->gateway.back());
 }
 
 TEST_F(StrategyDatapathOf, StopCancelsWaitsForTheAnswersAndClosesInOrder) {
