@@ -251,6 +251,8 @@ void StrategyApplication::summarize(control::Summary& summary) {
     orders.accepted += counters.accepted.get();
     orders.rejected += counters.rejected.get();
     changes.sent += sent_changes;
+    orders.lost += counters.orders_lost.get();
+    changes.lost += counters.changes_lost.get();
     changes.accepted += counters.changes_accepted.get();
     changes.rejected += counters.request_rejects.get();
     reports.received += counters.reports.get();
@@ -264,8 +266,8 @@ void StrategyApplication::summarize(control::Summary& summary) {
                                    position.shares, position.cash, position.fills});
     }
   }
-  orders.unanswered = orders.sent - orders.accepted - orders.rejected;
-  changes.unanswered = changes.sent - changes.accepted - changes.rejected;
+  orders.unanswered = orders.sent - orders.accepted - orders.rejected - orders.lost;
+  changes.unanswered = changes.sent - changes.accepted - changes.rejected - changes.lost;
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
   summary.orders = orders;
   summary.changes = changes;

@@ -41,6 +41,8 @@ struct StrategyCounters {
   Counter open_orders;
   Counter unanswered;    // requests that still wait for their answer
   Counter answers_lost;  // that waited when the connection to oeg went
+  Counter orders_lost;   // of `lost`, those that were never answered
+  Counter changes_lost;  // cancels and replacements whose answer was lost with oeg
 };
 
 }  // namespace tickpath::strategy

@@ -292,6 +292,7 @@ void Engine::lose(Instance& instance, Order& order) noexcept {
   report.side = order.side;
   report.reason = wire::RejectReason::kUnknownOrder;
   instance.counters.lost.add();
+  if (order.state == wire::OrderState::kPendingNew) instance.counters.orders_lost.add();
   finish(instance, order);
   deliver(instance, report, TICKPATH_REPORT_LOST, wire::OrderState::kCanceled);
   if (instance.recovering && instance.orders.size() == 0) on_gateway(instance.id, true);
@@ -345,12 +346,16 @@ void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
     instance->connected = false;
     instance->recovering = false;
     // Answers on their way are lost with the connection.
-    instance->counters.answers_lost.add(instance->counters.unanswered.get());
+    const std::uint64_t unanswered = instance->counters.unanswered.get();
+    std::uint64_t pending_new = 0;  // their fate is asked for: see `recovering`
+    instance->counters.answers_lost.add(unanswered);
     instance->counters.unanswered.set(0);
     instance->orders.for_each([&](Order& order) {
+      pending_new += order.state == wire::OrderState::kPendingNew ? 1 : 0;
       instance->orders.clear_pending(order);
       order.uncertain = true;
     });
+    instance->counters.changes_lost.add(unanswered > pending_new ? unanswered - pending_new : 0);
   } else {
     instance->connected = true;
     instance->recovering = instance->orders.size() != 0;

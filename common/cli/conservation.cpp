@@ -101,8 +101,11 @@ class Checker {
     for (const Summary* strategy : all("strategy")) {
       if (!(strategy->*flow)) continue;
       const RequestFlow& own = *(strategy->*flow);
-      equal(what + ": sent by " + strategy->name + " = accepted + rejected", {own.sent},
-            {own.accepted, own.rejected});
+      Terms answers{own.accepted, own.rejected};
+      if (own.lost != 0) answers.push_back(own.lost);
+      equal(what + ": sent by " + strategy->name + " = accepted + rejected" +
+                (own.lost != 0 ? " + lost with oeg" : ""),
+            {own.sent}, answers);
       sent.push_back(own.sent);
       accepted.push_back(own.accepted);
       rejected.push_back(own.rejected);

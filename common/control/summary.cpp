@@ -18,7 +18,8 @@ namespace tickpath::control {
   void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {         \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
   }
-TICKPATH_JSON_STRUCT(RequestFlow, received, refused, sent, accepted, rejected, unanswered, own)
+TICKPATH_JSON_STRUCT(RequestFlow, received, refused, sent, accepted, rejected, unanswered, own,
+                     lost)
 TICKPATH_JSON_STRUCT(ReportFlow, received, sent, fills, dropped)
 TICKPATH_JSON_STRUCT(PositionSummary, strategy_id, symbol, shares, cash, fills)
 TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, lapped)

@@ -2,7 +2,8 @@
 // conservation check of `tickpath up` (common/cli/conservation.hpp). Each fills in what it knows.
 //
 // Conservation, over all programs of a run:
-//   orders    strategy.sent = strategy.accepted + strategy.rejected; the sum over strategies =
+//   orders    strategy.sent = strategy.accepted + strategy.rejected + strategy.lost; the sum over
+//   strategies =
 //             oeg.received = oeg.refused + oeg.sent; oeg.sent + oeg.own = sim.received =
 //             sim.accepted + sim.rejected; nothing unanswered
 //   requests  the same for cancels and replacements
@@ -37,6 +38,8 @@ struct RequestFlow {
   // oeg: cancels of its own, for strategies that are gone; sent beside `sent`, counted in none of
   // the figures above but `unanswered`.
   std::uint64_t own = 0;
+  // strategy: oeg died before it answered, and knows nothing of it; part of `sent` only.
+  std::uint64_t lost = 0;
 };
 
 struct ReportFlow {
