@@ -400,7 +400,7 @@ bool Gateway::turn() noexcept {
     if (slot.queue_size != 0) worked |= flush_reports(slot);
     if (slot.next_position != StrategySlot::kPositionsTold) [[unlikely]]
       worked |= tell_positions(slot);
-    if (slot.orphans && up) worked |= cancel_orphans(slot);
+    if (slot.orphans && up && tsc_now() >= slot.next_own_cancel) worked |= cancel_orphans(slot);
   }
   return worked;
 }

@@ -60,6 +60,7 @@ struct GatewayCounters {
   Counter fills;
   Counter unknown_reports;     // about no order that we know
   Counter impossible_reports;  // that cannot follow the order's state
+  Counter lost_by_venue;       // open here, unknown there: expired
   Counter ignored_reports;     // pending-new and the like: nothing changes
   Counter orphaned_orders;     // open when their strategy left
   Counter strategies_dropped;  // did not read their reports
@@ -170,6 +171,7 @@ class Gateway final : public fix::Handler {
     std::uint32_t fix_seq = 0;
   };
   void book(Order& order, const VenueReport& report) noexcept;
+  void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
   void count_answer(const Order& order, const LedgerReport& report) noexcept;
   static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;
 

@@ -10,6 +10,9 @@ namespace {
 // How many reports at once go to a strategy that got credits again.
 constexpr int kReportsPerTurn = 64;
 
+// A cancel of our own that the venue refused is repeated after this part of a second.
+constexpr std::uint64_t kOwnCancelsPerSecond = 50;
+
 // The ReportKind of an execution report; false for those that change nothing.
 bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
   switch (type) {
@@ -106,6 +109,23 @@ void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
   venue.ledger.cumulative = order->cumulative;
   venue.reason = reason_of(reject.reason);
   venue.fix_seq = info.seq_num;
+  const std::uint64_t order_id = order->id;
+  book(*order, venue);
+  if (reject.reason == fix::CxlRejReason::kUnknownOrder) expire_unknown(order_id, info.seq_num);
+}
+
+// Reports come in sequence: an order that is open here and unknown there was lost with the venue
+// (it was started anew), and nothing will ever be heard of it again.
+void Gateway::expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept {
+  Order* const order = ledger_.find(order_id);
+  if (order == nullptr || wire::is_final(order->state)) return;
+  counters_.lost_by_venue.add();
+  VenueReport venue;
+  venue.ledger.kind = wire::ReportKind::kExpired;
+  venue.ledger.request_id = order_id;
+  venue.ledger.cumulative = order->cumulative;
+  venue.reason = wire::RejectReason::kUnknownOrder;
+  venue.fix_seq = fix_seq;
   book(*order, venue);
 }
 
@@ -186,7 +206,12 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     counters_.fills.add();
     slot.counters.fills.add();
   }
-  if (own && rejected) return;  // our own cancel came too late: the strategy never asked
+  if (own && rejected) {
+    // It came too late, or must be repeated, but not as fast as the venue can say no. The strategy
+    // never asked.
+    slot.next_own_cancel = {tsc_now().value + hz_ / kOwnCancelsPerSecond};
+    return;
+  }
 
   wire::OrderReport out{};
   // A cancel by oeg itself has an id that the strategy does not know.

@@ -84,6 +84,7 @@ void OegApplication::register_counters() {
   counters.add("reports", "fills", gateway.fills, Weight::kKey);
   counters.add("reports", "unknown", gateway.unknown_reports);
   counters.add("reports", "impossible", gateway.impossible_reports);
+  counters.add("reports", "lost_by_venue", gateway.lost_by_venue);
   counters.add("reports", "ignored", gateway.ignored_reports);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
+#include "common/base/units.hpp"
 #include "common/wire/order_messages.hpp"
 #include "oeg/limits.hpp"
 
@@ -29,6 +30,7 @@ struct alignas(64) StrategySlot {
   std::uint8_t id = 0;
   bool connected = false;     // datapath
   bool orphans = false;       // some of its open orders are to be cancelled
+  TscTicks next_own_cancel;   // not before, after the venue refused one
   std::uint64_t last_id = 0;  // low 48 bits of the newest order id: each must be larger
   // The id before the first that the present connection used. Ids at or below it are of a former
   // one, and some of those may never have arrived here.

@@ -126,6 +126,38 @@ TEST(Gateway, TellsTheVenuesRejectsAndExpiries) {
   EXPECT_EQ(f.position().open_buy_shares, 0u);
 }
 
+TEST(Gateway, AnOrderThatTheVenueDoesNotKnowIsOver) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.request(f.cancel(2, f.id(1)));
+  f.reject_change(f.id(2), f.id(1), fix::CxlRejReason::kUnknownOrder);
+  EXPECT_EQ(f.last().kind, ReportKind::kExpired);
+  EXPECT_EQ(f.last().order_id, f.id(1));
+  EXPECT_EQ(f.last().reason, RejectReason::kUnknownOrder);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
+  EXPECT_EQ(f.position().open_buy_shares, 0u);
+  EXPECT_TRUE(f.gateway->settled());
+  EXPECT_EQ(f.gateway->counters().lost_by_venue.get(), 1u);
+}
+
+TEST(Gateway, RepeatsAnOwnCancelThatTheVenueRefusesButDoesNotFloodIt) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.gateway->cancel_everything();
+  for (int turn = 0; turn < 1'000; ++turn) {
+    f.gateway->turn();
+    Order* const order = f.gateway->ledger().find(f.id(1));
+    ASSERT_NE(order, nullptr);
+    if (order->pending_id != 0)
+      f.reject_change(order->pending_id, f.id(1), fix::CxlRejReason::kBrokerOption);
+  }
+  const std::uint64_t asked = f.gateway->counters().changes.own.get();
+  EXPECT_GE(asked, 1u);
+  EXPECT_LT(asked, 500u);
+}
+
 TEST(Gateway, TakesAMessageRejectAsTheAnswerToItsRequest) {
   GatewayFixture f;
   f.request(f.limit_order(1));

@@ -1,0 +1,216 @@
+#include "tests/fault/fault_run.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "common/base/error.hpp"
+#include "common/clock/clock.hpp"
+#include "common/control/admin_client.hpp"
+
+namespace tickpath::testing {
+
+using nlohmann::json;
+
+namespace {
+
+// As tickpath up starts and stops them.
+const std::vector<std::string> kStartOrder{"sim", "mdh", "oeg", "risk", "strategy"};
+const std::vector<std::string> kStopOrder{"strategy", "oeg", "risk", "mdh", "sim"};
+constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
+
+std::string provider() {
+  const char* const name = std::getenv("TICKPATH_PROVIDER");
+  return name != nullptr && *name != '\0' ? name : "shm";
+}
+
+std::int64_t number(const json& value, const char* key) {
+  return value.at(key).get<std::int64_t>();
+}
+
+}  // namespace
+
+std::int64_t monotonic_ns() { return clock::monotonic_ns(); }
+
+FaultRun::FaultRun() {
+  if (provider() != "verbs") return;
+  const char* const address = std::getenv("TICKPATH_VERBS_ADDRESS");
+  const std::string host = address != nullptr ? address : "10.77.0.1";
+  std::map<std::string, std::string> endpoints;
+  for (const char* const name : {"mdh", "oeg"})
+    endpoints[name] = host + ":" + std::to_string(free_port());
+  for (const std::string& program : kStartOrder) {
+    std::vector<std::string>& arguments = extra_[program];
+    arguments = {"--set", "fabric.provider=verbs"};
+    const auto set = [&](const std::string& key, const std::string& value) {
+      arguments.insert(arguments.end(), {"--set", key + "=" + value});
+    };
+    if (endpoints.contains(program)) set("fabric.endpoint", endpoints[program]);
+    if (program == "oeg") set("mdh.endpoint", endpoints["mdh"]);
+    if (program == "strategy" || program == "risk") {
+      set("feed.endpoint", endpoints["mdh"]);
+      set("gateway.endpoint", endpoints["oeg"]);
+    }
+  }
+}
+
+FaultRun::~FaultRun() {
+  // One that is stopped would not even die of SIGTERM.
+  for (const auto& [name, process] : programs_)
+    if (process) process->signal(SIGCONT);
+}
+
+void FaultRun::configure(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string>& all = extra_[program];
+  all.insert(all.end(), arguments.begin(), arguments.end());
+}
+
+void FaultRun::begin() {
+  // Long enough to outlast everything that a test does; end() cuts it short.
+  configure("sim", {"--set", "replay.file=" + folder_.generate(1'200'000, 240)});
+  for (const std::string& program : kStartOrder) start(program);
+  control::admin_command(control::admin_path(folder_.run_dir(), "sim"), {{"command", "start"}});
+  if (!wait_counter_above("oeg", "reports", "fills", 4)) throw Error("nothing trades\n" + logs());
+}
+
+void FaultRun::start(const std::string& program, bool until_ready) {
+  std::vector<std::string> arguments{testing::program(program),
+                                     folder_.config_dir() + "/" + program + ".toml", "--run-dir",
+                                     folder_.run_dir()};
+  arguments.insert(arguments.end(), extra_[program].begin(), extra_[program].end());
+  programs_[program] = std::make_unique<Process>(arguments, folder_.path());
+  const auto ready = [&] {
+    const json now = status(program);
+    return now.is_object() && now.value("state", "") == "ready";
+  };
+  if (until_ready && !wait_until(ready)) throw Error(program + " does not get ready\n" + logs());
+}
+
+void FaultRun::signal(const std::string& program, int number) {
+  programs_.at(program)->signal(number);
+}
+
+void FaultRun::reap(const std::string& program) {
+  (void)programs_.at(program)->wait(std::chrono::seconds(20));
+}
+
+json FaultRun::status(const std::string& program) const {
+  try {
+    return control::admin_command(control::admin_path(folder_.run_dir(), program),
+                                  {{"command", "status"}}, 2000);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+std::uint64_t FaultRun::counter(const std::string& program, const std::string& group,
+                                const std::string& name) const {
+  const json now = status(program);
+  if (!now.is_object() || !now.contains("counters")) return 0;
+  const json& counters = now.at("counters");
+  return counters.contains(group) ? counters.at(group).value(name, std::uint64_t{0}) : 0;
+}
+
+bool FaultRun::wait_until(const std::function<bool()>& done) const {
+  const std::int64_t end =
+      monotonic_ns() + std::chrono::duration_cast<std::chrono::nanoseconds>(kMustCome).count();
+  while (!done()) {
+    if (monotonic_ns() > end) return false;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return true;
+}
+
+bool FaultRun::wait_counter_above(const std::string& program, const std::string& group,
+                                  const std::string& name, std::uint64_t value) const {
+  return wait_until([&] { return counter(program, group, name) > value; });
+}
+
+bool FaultRun::trades() {
+  return wait_counter_above("oeg", "orders", "accepted", counter("oeg", "orders", "accepted"));
+}
+
+bool FaultRun::end() {
+  try {
+    control::admin_command(control::admin_path(folder_.run_dir(), "sim"), {{"command", "halt"}});
+  } catch (const Error&) {
+    // A sim that was started anew may not replay.
+  }
+  // The last packets may still lie in mdh's socket: wait until it has taken in no more.
+  std::uint64_t before = 0;
+  int quiet = 0;
+  (void)wait_until([&] {
+    const std::uint64_t now =
+        counter("mdh", "feed", "packets") - counter("mdh", "feed", "heartbeats");
+    quiet = now == before ? quiet + 1 : 0;
+    before = now;
+    return quiet > 20;
+  });
+  bool all = true;
+  for (const std::string& program : kStopOrder) {
+    if (!programs_.contains(program)) continue;
+    programs_[program]->signal(SIGTERM);
+    const Finished finished = programs_[program]->wait(std::chrono::seconds(30));
+    all &= finished.exit_code == 0;
+  }
+  return all;
+}
+
+json FaultRun::summary(const std::string& program) const {
+  return json::parse(folder_.summary(program));
+}
+
+std::string FaultRun::broken_books(bool venue, bool strategy_life) const {
+  std::ostringstream broken;
+  const json oeg = summary("oeg");
+  const json strategy = summary("strategy");
+  const auto equal = [&](const std::string& rule, std::int64_t left, std::int64_t right) {
+    if (left != right) broken << rule << ": " << left << " is not " << right << "\n";
+  };
+  for (const char* const flow : {"orders", "changes"}) {
+    const json& gate = oeg.at(flow);
+    const json& own = strategy.at(flow);
+    const std::string what = flow;
+    equal(what + " received by oeg = refused + sent", number(gate, "received"),
+          number(gate, "refused") + number(gate, "sent"));
+    equal(what + " unanswered at oeg", number(gate, "unanswered"), 0);
+    equal(what + " sent by strategy = accepted + rejected + lost", number(own, "sent"),
+          number(own, "accepted") + number(own, "rejected") + number(own, "lost"));
+    equal(what + " unanswered at strategy", number(own, "unanswered"), 0);
+    if (strategy_life)
+      equal(what + " sent by strategy = received by oeg", number(own, "sent"),
+            number(gate, "received"));
+    if (!venue) continue;
+    const json sim = summary("sim").at(flow);
+    equal(what + " sent by oeg = received by sim", number(gate, "sent") + number(gate, "own"),
+          number(sim, "received"));
+    equal(what + " received by sim = accepted + rejected", number(sim, "received"),
+          number(sim, "accepted") + number(sim, "rejected"));
+  }
+  equal("open orders at the end", number(oeg, "open_orders"), 0);
+  std::vector<std::string> holders{"strategy", "risk"};
+  if (venue) holders.emplace_back("sim");
+  for (const std::string& program : holders)
+    if (folder_.positions(program) != folder_.positions("oeg"))
+      broken << "positions and cash of " << program << " and oeg differ\n";
+  return broken.str();
+}
+
+std::string FaultRun::logs() const {
+  std::string text;
+  for (const std::string& program : kStartOrder) {
+    std::string log;
+    try {
+      log = read_file(folder_.run_dir() + "/" + program + ".log");
+    } catch (const Error&) {
+      continue;
+    }
+    constexpr std::size_t kTail = 2500;
+    text +=
+        "--- " + program + ".log\n" + (log.size() > kTail ? log.substr(log.size() - kTail) : log);
+  }
+  return text;
+}
+
+}  // namespace tickpath::testing

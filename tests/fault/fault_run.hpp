@@ -1,0 +1,71 @@
+// The five programs one by one, so that each can be killed, stopped, and started again while the
+// others run. Waits are for states that the programs tell, never for time.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::testing {
+
+// For states that must come: long enough for two loaded cores, short enough to end.
+inline constexpr std::chrono::seconds kMustCome{60};
+
+class FaultRun {
+ public:
+  FaultRun();
+  ~FaultRun();
+
+  PipelineFolder& folder() noexcept { return folder_; }
+  // More arguments for one program, e.g. {"--set", "venue.heartbeat=1"}; before it starts.
+  void configure(const std::string& program, const std::vector<std::string>& arguments);
+
+  // Starts all, each when the one before is ready, then the replay; waits until orders fill.
+  // Throws Error when something does not come up.
+  void begin();
+  // One program, until it is ready (`until_ready`).
+  void start(const std::string& program, bool until_ready = true);
+  void kill(const std::string& program) { signal(program, SIGKILL); }
+  void signal(const std::string& program, int number);
+  // Reaps a killed one, so that its name is free again.
+  void reap(const std::string& program);
+
+  // Null when it does not answer.
+  nlohmann::json status(const std::string& program) const;
+  std::uint64_t counter(const std::string& program, const std::string& group,
+                        const std::string& name) const;
+  // False after kMustCome.
+  bool wait_until(const std::function<bool()>& done) const;
+  bool wait_counter_above(const std::string& program, const std::string& group,
+                          const std::string& name, std::uint64_t value) const;
+  // Strategies trade: oeg sends more orders than now.
+  bool trades();
+
+  // Ends the replay, lets everything settle, stops the programs in order. True: each ended with 0.
+  bool end();
+  nlohmann::json summary(const std::string& program) const;
+  // What does not fit at the end; empty when all is well. `venue`: sim lived through it all, so its
+  // figures count. `strategy_life`: strategy was not restarted.
+  std::string broken_books(bool venue, bool strategy_life) const;
+  // The end of each log, for a failed test.
+  std::string logs() const;
+
+ private:
+  PipelineFolder folder_;
+  std::map<std::string, std::vector<std::string>> extra_;
+  std::map<std::string, std::unique_ptr<Process>> programs_;
+};
+
+// CLOCK_MONOTONIC, as programs note their losses.
+std::int64_t monotonic_ns();
+
+}  // namespace tickpath::testing
