@@ -18,12 +18,14 @@
 namespace tickpath::testing {
 
 // For states that must come: long enough for two loaded cores, short enough to end.
-inline constexpr std::chrono::seconds kMustCome{60};
+inline constexpr std::chrono::seconds kMustCome{120};
 
 class FaultRun {
  public:
   FaultRun();
   ~FaultRun();
+  FaultRun(const FaultRun&) = delete;
+  FaultRun& operator=(const FaultRun&) = delete;
 
   PipelineFolder& folder() noexcept { return folder_; }
   // More arguments for one program, e.g. {"--set", "venue.heartbeat=1"}; before it starts.

@@ -40,7 +40,8 @@ void put_on_verbs(std::map<std::string, std::string>& texts) {
     }
     replace_all(text, "{run_dir}/mdh.fabric", mdh);
     replace_all(text, "{run_dir}/oeg.fabric", oeg);
-    replace_all(text, "dead_after = \"1s\"", "dead_after = \"15s\"");
+    replace_all(text, "dead_after = \"35ms\"", "dead_after = \"15s\"");
+    replace_all(text, "[datapath]\n", "[datapath]\nhang_after = \"15s\"\n");
     replace_all(text, "absent_after = \"1s\"", "absent_after = \"15s\"");
   }
 }
