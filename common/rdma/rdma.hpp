@@ -141,7 +141,9 @@ enum class CompletionStatus : std::uint8_t {
   kRemoteInvalid,     // the peer could not accept the request (its receive buffer too small)
   kRetryExceeded,     // the peer does not answer: dead or unreachable
   kRnrRetryExceeded,  // the peer posted no receive for too long
-  kGeneral,           // the provider's last resort; its log line says more
+  // What the device cannot tell more exactly; error_text() has its own words. rxe says so of local
+  // keys and bounds, and of messages longer than the receive that they met.
+  kGeneral,
 };
 
 struct Completion {

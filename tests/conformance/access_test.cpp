@@ -159,7 +159,7 @@ TEST_P(Fabric, FailsARequestWhoseLocalBytesAreNotItsOwn) {
     WorkRequest request = mine().request(Opcode::kWrite, 1, 0, 64, kFull, 0, 0);
     spoil(request);
     post(request);
-    expect_done(1, CompletionStatus::kLocalProtection);
+    expect_failed(1, CompletionStatus::kLocalProtection);
     EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kError);
     mine().use(++index);
   }
@@ -173,7 +173,7 @@ TEST_P(Fabric, FailsAReceiveIntoMemoryThatIsNotItsOwn) {
                                      .lkey = mine().unwritable().lkey()}),
             PostStatus::kOk);
   peer().ask("send 1 0 8 1");
-  expect_done(8, CompletionStatus::kLocalProtection);
+  expect_failed(8, CompletionStatus::kLocalProtection);
   EXPECT_TRUE(becomes_error());
 }
 

@@ -99,6 +99,19 @@ void Fabric::expect_done(std::uint64_t wr_id, CompletionStatus status) {
   EXPECT_EQ(to_string(completion.status), to_string(status));
 }
 
+bool Fabric::vague(CompletionStatus status) const {
+  return std::string_view(GetParam().name) != "shm" && status == CompletionStatus::kGeneral;
+}
+
+void Fabric::expect_failed(std::uint64_t wr_id, CompletionStatus status) {
+  const Completion completion = one();
+  EXPECT_EQ(completion.wr_id, wr_id);
+  if (!vague(completion.status)) {
+    EXPECT_EQ(to_string(completion.status), to_string(status));
+  }
+  EXPECT_FALSE(mine().queue_pair().error_text().empty());
+}
+
 bool Fabric::becomes_error() {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(scaled_ms(5000));

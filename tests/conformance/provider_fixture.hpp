@@ -70,6 +70,9 @@ class Fabric : public testing::TestWithParam<Provider> {
   // Exactly one completion, waited for. Times are those of a fast machine (scaled_ms()).
   Completion one(int timeout_ms = 5000);
   void expect_done(std::uint64_t wr_id, CompletionStatus status = CompletionStatus::kSuccess);
+  // A failure that verbs devices may know no more of than that it is one (kGeneral).
+  void expect_failed(std::uint64_t wr_id, CompletionStatus status);
+  bool vague(CompletionStatus status) const;
   // Waits until the queue pair is in error; false after five scaled seconds.
   bool becomes_error();
   std::uint64_t local_sum(const std::byte* data, std::size_t length);

@@ -153,10 +153,10 @@ TEST_P(Fabric, LeaksNoDescriptorOverManyConnections) {
     if (i == 0) after_first = open_descriptors();
   }
   // verbs closes the set-up streams in the background.
-  for (int tries = 0; open_descriptors() != after_first && tries < scaled_ms(1000); ++tries) {
+  for (int tries = 0; open_descriptors() > after_first && tries < scaled_ms(1000); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(open_descriptors(), after_first);
+  EXPECT_LE(open_descriptors(), after_first);
 }
 
 }  // namespace

@@ -110,7 +110,9 @@ CompletionStatus completion_status(ibv_wc_status status, bool receive) noexcept 
     case IBV_WC_WR_FLUSH_ERR:
       return CompletionStatus::kFlushed;
     case IBV_WC_REM_ACCESS_ERR:
-      return CompletionStatus::kRemoteAccess;
+      // Some devices (rxe) give the answer to a refused WRITE_WITH_IMM as the status of the receive
+      // that it did not consume.
+      return receive ? CompletionStatus::kFlushed : CompletionStatus::kRemoteAccess;
     case IBV_WC_REM_INV_REQ_ERR:
       // Some devices give the responder's own answer as the status of the receive that was too
       // short: for the program it is the same as a local length error.

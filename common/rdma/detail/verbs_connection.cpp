@@ -52,9 +52,13 @@ void VerbsConnection::set_failure(VerbsCause cause, std::uint8_t detail,
                                   std::uint32_t vendor) noexcept {
   const std::uint64_t value = static_cast<std::uint64_t>(cause) | (std::uint64_t{detail} << 8) |
                               (std::uint64_t{vendor} << 32);
-  std::uint64_t none = 0;
+  std::uint64_t seen = failure_.load(std::memory_order_acquire);
   // Release: pairs with failed(); the success of the exchange makes one caller the reporter.
-  if (!failure_.compare_exchange_strong(none, value, std::memory_order_acq_rel)) return;
+  do {
+    if (seen != 0 && (seen != static_cast<std::uint64_t>(VerbsCause::kFlushed) || seen == value)) {
+      return;
+    }
+  } while (!failure_.compare_exchange_weak(seen, value, std::memory_order_acq_rel));
   {
     const std::lock_guard lock(queue_pair_mutex_);
     if (queue_pair_ != nullptr) {
@@ -118,6 +122,8 @@ std::string VerbsConnection::own_text() const {
       const std::lock_guard lock(mutex_);
       return text_;
     }
+    case VerbsCause::kFlushed:
+      return "the queue pair went to error";
   }
   return "an unknown failure";
 }
@@ -153,8 +159,9 @@ void VerbsConnection::set_peer(const std::string& peer) {
 
 void VerbsConnection::announce() noexcept {
   if (announced_) return;
-  announced_ = true;
   const VerbsCause why = cause();
+  if (why == VerbsCause::kFlushed && !waited_for_reason_) return announce_later();
+  announced_ = true;
   if (stream_ != nullptr) {
     if (why != VerbsCause::kPeerDied && why != VerbsCause::kPeerFailed) {
       const std::string text = own_text().substr(0, kHelloBytesMax);
@@ -170,6 +177,14 @@ void VerbsConnection::announce() noexcept {
     id = id_;
   }
   if (id != nullptr) ::rdma_disconnect(id);
+}
+
+// A flushed completion was polled before the peer's notice or the device's event, which say why.
+void VerbsConnection::announce_later() noexcept {
+  waited_for_reason_ = true;
+  auto timer = std::make_shared<boost::asio::steady_timer>(core_.io(), kNoticeGrace);
+  timer->async_wait(
+      [self = shared_from_this(), timer](const boost::system::error_code&) { self->announce(); });
 }
 
 void VerbsConnection::receive_next() {

@@ -32,6 +32,7 @@ enum class VerbsCause : std::uint8_t {
   kCompletion,    // a request failed; the status is kept beside
   kEvent,         // the device told of it (ibv_get_async_event); the event is kept beside
   kOther,         // text is kept
+  kFlushed,       // a request was flushed, the reason has not arrived yet: any other replaces it
 };
 
 // Wakes a thread that is parked on a completion channel although nothing completed.
@@ -105,6 +106,7 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
 
  private:
   void set_failure(VerbsCause cause, std::uint8_t detail, std::uint32_t vendor) noexcept;
+  void announce_later() noexcept;
   void receive_next();
   void on_frame(const net::SecureFailure& failure, std::span<const std::byte> frame);
   void close_mailbox(const std::string& why);
@@ -118,6 +120,7 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   VerbsCore& core_;
   std::shared_ptr<net::SecureStream> stream_;  // background thread
   bool announced_ = false;                     // background thread
+  bool waited_for_reason_ = false;             // background thread
 
   mutable std::mutex mutex_;  // set-up and failures only
   std::condition_variable changed_;

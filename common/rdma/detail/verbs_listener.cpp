@@ -166,9 +166,11 @@ HostPort parse_host_port(const std::string& endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   HostPort result;
   const char* end = endpoint.data() + endpoint.size();
-  const bool has_port = colon != std::string::npos && colon != 0 &&
-                        std::from_chars(endpoint.data() + colon + 1, end, result.port).ptr == end &&
-                        colon + 1 != endpoint.size();
+  bool has_port = colon != std::string::npos && colon != 0 && colon + 1 != endpoint.size();
+  if (has_port) {
+    const auto parsed = std::from_chars(endpoint.data() + colon + 1, end, result.port);
+    has_port = parsed.ec == std::errc() && parsed.ptr == end;
+  }
   if (!has_port) {
     throw SetupError(SetupCause::kAddress,
                      "\"" + endpoint +

@@ -236,6 +236,7 @@ void VerbsQueuePair::on_error(const ibv_wc& done, bool receive, Completion& out)
     connection_->fail_completion(done.status, done.vendor_err);
     return;
   }
+  if (!connection_->failed()) connection_->fail(VerbsCause::kFlushed);
   if (receive || interrupted_send_) return;
   interrupted_send_ = true;
   // The set-up stream told us of the peer's death before the retries of this request could: it is

@@ -1,0 +1,114 @@
+// The set-up messages of the verbs provider, endpoints and addresses; none of it needs a device.
+#include "common/rdma/detail/verbs_setup.hpp"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "common/rdma/detail/verbs_choice.hpp"
+#include "common/rdma/detail/verbs_listener.hpp"
+
+namespace tickpath::rdma::detail {
+namespace {
+
+std::vector<std::byte> sample() {
+  VerbsHeader header;
+  header.type = VerbsMessageType::kAccept;
+  header.cm_port = 7471;
+  header.token[15] = 9;
+  const RemoteRegion region{0x1000, 64, 77, kRemoteRead};
+  const std::string body = "welcome";
+  return encode(header, {&region, 1}, std::as_bytes(std::span(body)));
+}
+
+std::string refusal(std::span<const std::byte> frame) {
+  try {
+    parse(frame);
+  } catch (const SetupError& error) {
+    EXPECT_EQ(error.cause(), SetupCause::kProtocol);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(VerbsSetup, ParsesWhatItEncoded) {
+  const VerbsMessage message = parse(sample());
+  EXPECT_EQ(message.header.type, VerbsMessageType::kAccept);
+  EXPECT_EQ(message.header.cm_port, 7471);
+  EXPECT_EQ(message.header.token[15], 9);
+  ASSERT_EQ(message.regions.size(), 1u);
+  EXPECT_EQ(message.regions[0].rkey, 77u);
+  EXPECT_EQ(message.text(), "welcome");
+}
+
+TEST(VerbsSetup, RefusesEveryOtherLength) {
+  std::vector<std::byte> frame = sample();
+  for (std::size_t length = 0; length < frame.size(); ++length) {
+    EXPECT_NE(refusal(std::span(frame).first(length)), "accepted") << length;
+  }
+  frame.push_back(std::byte{0});
+  EXPECT_NE(refusal(frame), "accepted");
+}
+
+TEST(VerbsSetup, NamesBothVersionsOfAPeerOfAnotherRelease) {
+  std::vector<std::byte> frame = sample();
+  frame[4] = std::byte{99};
+  EXPECT_NE(refusal(frame).find("version 99, this is 1"), std::string::npos) << refusal(frame);
+}
+
+TEST(VerbsSetup, RefusesWhatIsNotOurs) {
+  for (const std::size_t at : {0u, 6u}) {  // magic, type
+    std::vector<std::byte> frame = sample();
+    frame[at] = std::byte{0xee};
+    EXPECT_NE(refusal(frame), "accepted") << at;
+  }
+}
+
+TEST(VerbsSetup, RefusesRegionsThatWrapOrHaveUnknownRights) {
+  RemoteRegion region{~std::uint64_t{0}, 64, 1, kRemoteRead};
+  EXPECT_NE(refusal(encode({}, {&region, 1}, {})), "accepted");
+  region = {0x1000, 64, 1, 1u << 7};
+  EXPECT_NE(refusal(encode({}, {&region, 1}, {})), "accepted");
+}
+
+TEST(VerbsSetup, AllowsNoControlCharactersIntoLogs) {
+  const std::string body = "gone\nERROR all is lost";
+  EXPECT_EQ(parse(encode({}, {}, std::as_bytes(std::span(body)))).text(), "gone ERROR all is lost");
+}
+
+TEST(VerbsSetup, MakesTokensThatDiffer) { EXPECT_NE(random_token(), random_token()); }
+
+TEST(VerbsEndpoint, IsHostAndPort) {
+  EXPECT_EQ(parse_host_port("10.0.0.1:7471").host, "10.0.0.1");
+  EXPECT_EQ(parse_host_port("10.0.0.1:7471").port, 7471);
+  EXPECT_EQ(parse_host_port("[fe80::1]:1").host, "fe80::1");
+  for (const char* wrong :
+       {"", "host", "host:", ":7471", "host:x", "host:70000", "run/mdh.fabric"}) {
+    EXPECT_THROW(parse_host_port(wrong), SetupError) << wrong;
+  }
+}
+
+TEST(VerbsAddress, SurvivesTheWayThroughSixteenBytes) {
+  for (const char* text : {"10.77.0.1", "fe80::1", "2001:db8::7"}) {
+    std::array<std::uint8_t, 16> bytes{};
+    to_bytes(parse_ip(text), bytes.data());
+    EXPECT_EQ(address_text(from_bytes(bytes.data())), text);
+  }
+  EXPECT_EQ(parse_ip("mlx5_0").ss_family, 0);
+}
+
+TEST(VerbsDevice, ThatDoesNotExistIsRefusedWithARemedy) {
+  try {
+    open_device("verbs", "no_such_device");
+    FAIL() << "opened";
+  } catch (const SetupError& error) {
+    EXPECT_EQ(error.cause(), SetupCause::kNoDevice);
+    const std::string text = error.what();
+    EXPECT_TRUE(text.find("rdma link add") != std::string::npos ||
+                text.find("this machine has") != std::string::npos)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::rdma::detail
