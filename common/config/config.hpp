@@ -56,6 +56,11 @@ struct RealRange {
 class FieldHandle {
  public:
   explicit FieldHandle(detail::Field& field) : field_(&field) {}
+  // An integer may also be given by name ("auto"), for a value outside of its range.
+  FieldHandle& or_named(std::string name, std::int64_t value) {
+    field_->choices.emplace_back(std::move(name), value);
+    return *this;
+  }
   // The file (or an override) must give it.
   FieldHandle& required() {
     field_->required = true;

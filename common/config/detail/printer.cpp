@@ -79,6 +79,8 @@ std::string value_text(const Field& field, const Value& value) {
     case Kind::kFlag:
       return std::get<bool>(value) ? "true" : "false";
     case Kind::kInteger:
+      for (const auto& [name, number] : field.choices)
+        if (number == std::get<std::int64_t>(value)) return quoted(name);
       return std::to_string(std::get<std::int64_t>(value));
     case Kind::kIntegers:
       return list_text(std::get<std::vector<std::int64_t>>(value),
@@ -176,11 +178,12 @@ std::string integer_range(const Field& field) {
   return text;
 }
 
-std::string choices_text(const Field& field) {
-  std::string text = "one of:";
+std::string names_text(const Field& field) {
+  std::string text;
   for (const auto& [name, value] : field.choices) text += " \"" + name + "\"";
   return text;
 }
+std::string choices_text(const Field& field) { return "one of:" + names_text(field); }
 
 }  // namespace
 
@@ -191,7 +194,8 @@ std::string allowed(const Field& field) {
     case Kind::kPath:
       return "a path";
     case Kind::kInteger:
-      return "an integer" + integer_range(field);
+      return "an integer" + integer_range(field) +
+             (field.choices.empty() ? "" : ", or" + names_text(field));
     case Kind::kReal:
       return "a number from " + real_text(field.real_min) + " to " + real_text(field.real_max) +
              (field.unit.empty() ? "" : ", " + field.unit);

@@ -41,11 +41,13 @@ bool in_range(const Field& field, std::int64_t value) {
   return value >= field.min && value <= field.max;
 }
 
+bool convert_choice(const Field& field, const Node& node, Value& value);
+
 bool convert_number(const Field& field, const Node& node, Value& value) {
   std::string text;
   std::int64_t number = 0;
   if (field.kind == Kind::kInteger) {
-    if (node.type != Type::kInteger) return false;
+    if (node.type != Type::kInteger) return convert_choice(field, node, value);
     number = node.integer;
   } else if (field.kind == Kind::kSize && node.type == Type::kInteger) {
     number = node.integer;

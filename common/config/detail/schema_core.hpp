@@ -57,7 +57,7 @@ struct Field {
   std::int64_t max = 0;
   double real_min = 0;
   double real_max = 0;
-  std::vector<std::pair<std::string, std::int64_t>> choices;
+  std::vector<std::pair<std::string, std::int64_t>> choices;  // of a choice; names of an integer
 
   std::function<void(void* config, const Value&)> set;
   std::function<Value(const void* config)> get;

@@ -275,6 +275,22 @@ TEST(Config, AMissingFileIsASystemErrorThatNamesIt) {
   }
 }
 
+TEST(Config, TakesAnIntegerByNameWhereItHasOne) {
+  struct Pin {
+    int cpu = -1;
+  };
+  Schema<Pin> schema;
+  schema.integer("cpu", &Pin::cpu, {-1, 8}, "", "Where").or_named("auto", -2);
+  EXPECT_EQ(load_text(schema, "cpu = \"auto\"", "x.toml").cpu, -2);
+  EXPECT_EQ(load_text(schema, "cpu = 8", "x.toml").cpu, 8);
+  EXPECT_EQ(load_text(schema, "", "x.toml", {"cpu=auto"}).cpu, -2);
+  EXPECT_THROW(load_text(schema, "cpu = -2", "x.toml"), ConfigError);
+  EXPECT_THROW(load_text(schema, "cpu = \"any\"", "x.toml"), ConfigError);
+  const std::string printed = print_effective(schema, Pin{-2});
+  EXPECT_THAT(printed, HasSubstr("cpu = \"auto\""));
+  EXPECT_THAT(printed, HasSubstr("or \"auto\""));
+}
+
 TEST(Config, RefusesWhatIsNoPowerOfTwoWhereOneIsNeeded) {
   EXPECT_EQ(load("feed.slots = 1").slots, 1u);
   EXPECT_EQ(load("feed.slots = 1024").slots, 1024u);
