@@ -1,6 +1,7 @@
 #include "common/base/cpu.hpp"
 
 #include <cerrno>
+#include <fstream>
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +21,21 @@ std::vector<int> allowed_cpus() {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+std::vector<int> core_siblings(int cpu) {
+  // The kernel's list format: "0-1" or "0,32" (Documentation/admin-guide/cputopology.rst).
+  std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                     "/topology/thread_siblings_list");
+  std::vector<int> cpus;
+  char separator = ',';
+  for (int each = 0; file >> each; file >> separator) {
+    if (separator == '-')
+      for (int between = cpus.empty() ? each : cpus.back() + 1; between < each; ++between)
+        cpus.push_back(between);
+    cpus.push_back(each);
+  }
+  return cpus.empty() ? std::vector<int>{cpu} : cpus;
 }
 
 void pin_this_thread(int cpu) {

@@ -30,6 +30,10 @@ void pin_this_thread(int cpu);
 // Names the calling thread for top, perf and gdb (15 characters at most are kept).
 void name_this_thread(const std::string& name) noexcept;
 
+// CPUs that share a core with this one, itself included; itself alone where the kernel does not
+// say.
+std::vector<int> core_siblings(int cpu);
+
 // CPUs that this process may run on (affinity mask and cgroup cpuset applied), ascending.
 std::vector<int> allowed_cpus();
 

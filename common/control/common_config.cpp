@@ -46,8 +46,11 @@ config::Schema<CommonConfig> common_schema() {
                  {"warning", log::Level::kWarning},
                  {"error", log::Level::kError}},
                 "What goes to {run_dir}/{name}.log");
-  schema.integer("datapath.cpu", &C::cpu, {kCpuUnpinned, 4095}, "",
-                 "CPU that the datapath thread is bound to; -1: any that it is allowed");
+  schema
+      .integer("datapath.cpu", &C::cpu, {kCpuUnpinned, 4095}, "",
+               "CPU that the datapath thread is bound to; -1: any that it is allowed; auto: a core "
+               "that no polling thread of this host is bound to, or any where there is none")
+      .or_named("auto", kCpuAuto);
   schema.choice("datapath.wait", &C::wait,
                 {{"spin", WaitMode::kSpin},
                  {"yield", WaitMode::kYield},

@@ -15,6 +15,7 @@ enum class WaitMode : std::uint8_t { kSpin, kYield, kPark, kAuto };
 
 // "datapath.cpu": a CPU number, or one of these.
 inline constexpr int kCpuUnpinned = -1;
+inline constexpr int kCpuAuto = -2;  // a core that no other polling thread has, if there is one
 
 struct CommonConfig {
   std::string name;             // of this instance; empty: the program's

@@ -34,7 +34,7 @@ std::string cores_text(const std::vector<int>& cpus, int pinned) {
 
 DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
     : name_(std::move(name)),
-      cpu_(config.cpu),
+      cpu_(config.cpu == kCpuAuto ? kCpuUnpinned : config.cpu),
       automatic_(config.wait == WaitMode::kAuto),
       waiter_(automatic_ ? WaitMode::kYield : config.wait, config.park_timeout_ns) {
   const std::vector<int> allowed = allowed_cpus();
@@ -45,7 +45,10 @@ DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
   if (config.wait == WaitMode::kPark) return;
   try {
     registry_ = std::make_unique<PollRegistry>();
-    registry_->announce(cpu_ == kCpuUnpinned ? allowed : std::vector<int>{cpu_});
+    if (config.cpu == kCpuAuto)
+      choose_core(allowed);
+    else
+      registry_->announce(cpu_ == kCpuUnpinned ? allowed : std::vector<int>{cpu_});
     if (automatic_) waiter_.watch(registry_->arrivals());
   } catch (const Error& error) {
     // Without the registry nobody knows how many poll: yielding is right either way.
@@ -53,6 +56,16 @@ DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
     registry_.reset();
   }
   reconsider();
+}
+
+void DatapathThread::choose_core(const std::vector<int>& allowed) {
+  cpu_ = registry_->announce_on_free_core(allowed);
+  static_assert(kCpuUnpinned == -1, "what the registry answers where no core is free");
+  cores_ = cores_text(allowed, cpu_);
+  if (cpu_ == kCpuUnpinned)
+    log::info("datapath.cpu = auto: every core has a polling thread already; not pinned");
+  else
+    log::info("datapath.cpu = auto: cpu {}", cpu_);
 }
 
 DatapathThread::~DatapathThread() {

@@ -55,6 +55,7 @@ class DatapathThread {
 
  private:
   void run(Datapath& datapath) noexcept;
+  void choose_core(const std::vector<int>& allowed);
 
   std::string name_;
   int cpu_;

@@ -1,5 +1,6 @@
 #include "common/control/poll_registry.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 
 namespace tickpath::control {
@@ -71,6 +73,31 @@ bool each_has_a_core(const std::vector<PollRegistry::Cpus>& threads) {
   return true;
 }
 
+int pick_cpu(const std::vector<int>& cpus, const std::vector<PollRegistry::Cpus>& pollers,
+             const std::function<std::vector<int>(int)>& siblings) {
+  // Threads that may run on several CPUs make room; those that are bound to one do not.
+  PollRegistry::Cpus taken;
+  for (const PollRegistry::Cpus& poller : pollers)
+    if (poller.count() == 1) taken |= poller;
+  const auto is_taken = [&](int cpu) {
+    return cpu < 0 || static_cast<std::size_t>(cpu) >= PollRegistry::kCpusMax ||
+           taken[static_cast<std::size_t>(cpu)];
+  };
+  int best = -1;
+  int best_cost = 0;
+  for (const int cpu : cpus) {
+    if (is_taken(cpu)) continue;
+    const std::vector<int> core = siblings(cpu);
+    const bool half = std::any_of(core.begin(), core.end(), is_taken);
+    const bool first = std::find(core.begin(), core.end(), 0) != core.end();
+    const int cost = (half ? 2 : 0) + (first ? 1 : 0);
+    if (best >= 0 && cost >= best_cost) continue;
+    best = cpu;
+    best_cost = cost;
+  }
+  return best;
+}
+
 std::string PollRegistry::default_path() { return "/dev/shm/tickpath-pollers-1"; }
 
 PollRegistry::PollRegistry(const std::string& path) {
@@ -94,6 +121,22 @@ PollRegistry::PollRegistry(const std::string& path) {
 PollRegistry::~PollRegistry() {
   ::munmap(slots_, kSlots * sizeof(Slot));
   ::close(file_);  // drops the lock, and with it the slot
+}
+
+// One byte behind the slots: who holds it chooses a core, nobody else does meanwhile.
+void PollRegistry::set_chooser_lock(bool locked) noexcept {
+  struct flock lock = lock_of(kSlots, locked ? F_WRLCK : F_UNLCK, sizeof(Slot));
+  // Held for microseconds, and dropped by the kernel if its holder dies. Without it (a signal, a
+  // file system without locks) two threads may choose the same core, which costs speed only.
+  (void)::fcntl(file_, F_OFD_SETLKW, &lock);
+}
+
+int PollRegistry::announce_on_free_core(const std::vector<int>& cpus) {
+  set_chooser_lock(true);
+  const int cpu = pick_cpu(cpus, pollers(), core_siblings);
+  announce(cpu < 0 ? cpus : std::vector<int>{cpu});
+  set_chooser_lock(false);
+  return cpu;
 }
 
 void PollRegistry::announce(const std::vector<int>& cpus) {

@@ -10,6 +10,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ class PollRegistry {
   // Takes a slot for a thread that may run on `cpus`. Once.
   void announce(const std::vector<int>& cpus);
 
+  // Takes a slot for a thread on a core that no other polling thread is bound to, and says which
+  // CPU; -1 where there is none: then the slot is for all of `cpus`. Two that ask at the same time
+  // get different cores. Once, instead of announce().
+  int announce_on_free_core(const std::vector<int>& cpus);
+
   // The allowed CPUs of every polling thread, one's own included.
   std::vector<Cpus> pollers() const;
   bool everyone_has_a_core() const;
@@ -46,6 +52,7 @@ class PollRegistry {
  private:
   struct Slot;
   bool held_by_other(std::size_t slot) const;
+  void set_chooser_lock(bool locked) noexcept;
 
   int file_ = -1;
   Slot* slots_ = nullptr;
@@ -54,5 +61,11 @@ class PollRegistry {
 
 // Whether each of the threads can have a core that no other has: a bipartite matching.
 bool each_has_a_core(const std::vector<PollRegistry::Cpus>& threads);
+
+// Which of `cpus` a new polling thread is bound to best: none that another is bound to; rather a
+// whole core than the sibling thread of a taken one; rather not the first core, which the kernel
+// uses for itself; then the lowest. -1: all are taken. siblings(cpu): CPUs of its core.
+int pick_cpu(const std::vector<int>& cpus, const std::vector<PollRegistry::Cpus>& pollers,
+             const std::function<std::vector<int>(int)>& siblings);
 
 }  // namespace tickpath::control

@@ -1,7 +1,11 @@
 #include "common/control/datapath_thread.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,6 +88,22 @@ TEST(DatapathThread, RunsWhereItIsPinned) {
   EXPECT_TRUE(thread.stop());
   EXPECT_EQ(datapath.cpu, common.cpu);
   EXPECT_EQ(thread.cores(), "cpu " + std::to_string(common.cpu));
+}
+
+TEST(DatapathThread, ThatMayChooseItsCpuIsBoundToOneOrSaysThatNoneIsFree) {
+  CommonConfig common = config(WaitMode::kYield);
+  common.cpu = kCpuAuto;
+  std::vector<std::unique_ptr<DatapathThread>> threads;
+  std::vector<std::string> bound;
+  // One more than there are cores: whatever else polls on this host, the last one finds none.
+  for (std::size_t i = 0; i <= allowed_cpus().size(); ++i) {
+    threads.push_back(std::make_unique<DatapathThread>(common, "auto"));
+    const std::string cores = threads.back()->cores();
+    if (cores.find("unpinned") == std::string::npos) bound.push_back(cores);
+  }
+  EXPECT_THAT(threads.back()->cores(), testing::HasSubstr("unpinned"));
+  std::sort(bound.begin(), bound.end());
+  EXPECT_EQ(std::adjacent_find(bound.begin(), bound.end()), bound.end()) << "one core twice";
 }
 
 TEST(DatapathThread, AutoYieldsOnceMoreThreadsPollThanThereAreCores) {

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <memory>
+#include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -32,6 +34,33 @@ TEST(EachHasACore, MindsWhereThreadsArePinned) {
 
 TEST(EachHasACore, FailsForAThreadThatMayRunNowhere) {
   EXPECT_FALSE(each_has_a_core({PollRegistry::Cpus{}}));
+}
+
+// Four cores of two threads: 0 and 4, 1 and 5, ...
+std::vector<int> pairs(int cpu) { return {cpu % 4, cpu % 4 + 4}; }
+const std::vector<int> kEight{0, 1, 2, 3, 4, 5, 6, 7};
+
+TEST(PickCpu, TakesAWholeCoreThatNobodyIsBoundTo) {
+  EXPECT_EQ(pick_cpu(kEight, {}, pairs), 1) << "the first core is the kernel's";
+  EXPECT_EQ(pick_cpu(kEight, {on({1})}, pairs), 2);
+  EXPECT_EQ(pick_cpu(kEight, {on({5})}, pairs), 2) << "1 is the other half of 5";
+  EXPECT_EQ(pick_cpu({6, 7}, {}, pairs), 6);
+}
+
+TEST(PickCpu, SpreadsAsManyThreadsAsThereAreCoresOverAllOfThem) {
+  std::vector<PollRegistry::Cpus> pollers;
+  std::vector<int> chosen;
+  for (int thread = 0; thread < 8; ++thread) {
+    chosen.push_back(pick_cpu(kEight, pollers, pairs));
+    pollers.push_back(on({static_cast<std::size_t>(chosen.back())}));
+  }
+  EXPECT_EQ(chosen, (std::vector<int>{1, 2, 3, 0, 5, 6, 7, 4}));
+  EXPECT_EQ(pick_cpu(kEight, pollers, pairs), -1);
+}
+
+TEST(PickCpu, DoesNotMindThreadsThatMayMoveAway) {
+  EXPECT_EQ(pick_cpu({2, 3}, {on({2, 3}), on({0, 1, 2, 3})}, pairs), 2);
+  EXPECT_EQ(pick_cpu({}, {}, pairs), -1);
 }
 
 class NoWork : public Datapath {
@@ -82,6 +111,51 @@ TEST_F(Registry, ASpinningThreadYieldsAsSoonAsAnotherIsAnnounced) {
   waiter.reconsidered(first.arrivals().load(), WaitMode::kSpin);
   waiter.wait(datapath);
   EXPECT_EQ(waiter.mode(), WaitMode::kSpin);
+}
+
+TEST_F(Registry, GivesEveryThreadThatAsksForOneACoreOfItsOwn) {
+  PollRegistry first(path_);
+  PollRegistry second(path_);
+  auto third = std::make_unique<PollRegistry>(path_);
+  const int a = first.announce_on_free_core({0, 1});
+  const int b = second.announce_on_free_core({0, 1});
+  EXPECT_EQ(a + b, 1);
+  EXPECT_EQ(third->announce_on_free_core({0, 1}), -1);
+  EXPECT_EQ(first.pollers().size(), 3u) << "the third polls all the same";
+  EXPECT_FALSE(first.everyone_has_a_core());
+  third.reset();
+  EXPECT_TRUE(first.everyone_has_a_core());
+}
+
+// Scenario: programs of one pipeline start together. Each is a process that asks, tells what it
+// got, and keeps it until all have asked.
+TEST_F(Registry, GivesProcessesThatAskAtTheSameTimeDifferentCores) {
+  constexpr int kProcesses = 8;
+  int answers[2];
+  int hold[2];
+  ASSERT_EQ(::pipe(answers), 0);
+  ASSERT_EQ(::pipe(hold), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < kProcesses; ++cpu) cpus.push_back(cpu + 16);  // no siblings known there
+  for (int i = 0; i < kProcesses; ++i) {
+    if (::fork() != 0) continue;
+    ::close(hold[1]);
+    PollRegistry own(path_);
+    const int cpu = own.announce_on_free_core(cpus);
+    (void)!::write(answers[1], &cpu, sizeof(cpu));
+    char byte = 0;
+    (void)!::read(hold[0], &byte, 1);  // until the parent closes it
+    std::_Exit(0);
+  }
+  std::set<int> given;
+  for (int i = 0; i < kProcesses; ++i) {
+    int cpu = -2;
+    ASSERT_EQ(::read(answers[0], &cpu, sizeof(cpu)), static_cast<ssize_t>(sizeof(cpu)));
+    EXPECT_TRUE(given.insert(cpu).second) << "cpu " << cpu << " twice";
+  }
+  EXPECT_FALSE(given.contains(-1));
+  for (const int end : {answers[0], answers[1], hold[0], hold[1]}) ::close(end);
+  for (int i = 0; i < kProcesses; ++i) ::wait(nullptr);
 }
 
 TEST_F(Registry, OneThatOnlyLooksDoesNotCount) {
