@@ -11,9 +11,11 @@
 #include "common/cli/down_command.hpp"
 #include "common/cli/exit.hpp"
 #include "common/cli/generate_command.hpp"
+#include "common/cli/keys_command.hpp"
 #include "common/cli/kill_command.hpp"
 #include "common/cli/lat_command.hpp"
 #include "common/cli/replay_command.hpp"
+#include "common/cli/revoke_command.hpp"
 #include "common/cli/status_command.hpp"
 #include "common/cli/trace_command.hpp"
 #include "common/cli/up_command.hpp"
@@ -32,6 +34,8 @@ int main(int argc, char** argv) {
   cli::add_books_command(app);
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
+  cli::add_keys_command(app);
+  cli::add_revoke_commands(app);
   cli::add_lat_command(app);
   cli::add_bw_command(app);
   cli::add_generate_command(app);

@@ -31,6 +31,31 @@ config::Schema<rdma::VerbsOptions> verbs_schema() {
   return schema;
 }
 
+// What [security] says of connection set-up; the role is the program's own, not a matter of taste.
+void add_security(config::Schema<CommonConfig>& schema) {
+  using C = CommonConfig;
+  schema.choice(
+      "security.mode", [](C& c) -> net::SecurityMode& { return c.fabric.security.mode; },
+      {{"loopback", net::SecurityMode::kLoopback},
+       {"none", net::SecurityMode::kNone},
+       {"psk", net::SecurityMode::kPsk},
+       {"tls", net::SecurityMode::kTls}},
+      "verbs: how programs prove their role before they connect: certificates (tls), pre-shared "
+      "keys (psk), not at all on this host's loopback, or not at all anywhere (none)");
+  schema.path(
+      "security.keys", [](C& c) -> std::string& { return c.fabric.security.keys; },
+      "Directory of the keys that `tickpath keys` made; needed for tls and psk");
+  schema.check([](const C& c, config::Problems& problems) {
+    const net::SecurityOptions& security = c.fabric.security;
+    const bool proves =
+        security.mode == net::SecurityMode::kPsk || security.mode == net::SecurityMode::kTls;
+    if (proves && security.keys.empty())
+      problems.add("security.mode", "needs security.keys, a directory made by `tickpath keys`");
+    if (!proves && !security.keys.empty())
+      problems.add("security.keys", "is of no use unless security.mode is \"tls\" or \"psk\"");
+  });
+}
+
 }  // namespace
 
 config::Schema<CommonConfig> common_schema() {
@@ -81,6 +106,7 @@ config::Schema<CommonConfig> common_schema() {
       "fabric", [](C& c) -> rdma::VerbsOptions& { return c.fabric.verbs; }, verbs_schema());
   schema.text("fabric.endpoint", &C::fabric_endpoint,
               "Where this program listens: a socket path (shm) or host:port (verbs)");
+  add_security(schema);
   return schema;
 }
 

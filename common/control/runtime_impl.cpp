@@ -106,7 +106,9 @@ std::string RuntimeImpl::run_path(const std::string& file) const {
 
 rdma::Device& RuntimeImpl::device() {
   if (!device_) {
-    device_ = rdma::open_device(common_.fabric);
+    rdma::DeviceOptions options = common_.fabric;
+    options.security.role = program_;
+    device_ = rdma::open_device(options);
     const rdma::DeviceInfo& info = device_->info();
     log::info("fabric: {} {}: {}", info.provider, info.name, info.attributes);
   }
