@@ -94,34 +94,18 @@ void MdhApplication::accept_all() {
     try {
       accept(*request);
     } catch (const Error& error) {
-      ++refused_connections_;
-      log::warning("{} was refused: {}", request->peer(), error.what());
+      admission_.failed(*request, error.what());
     }
   }
 }
 
 void MdhApplication::accept(rdma::ConnectionRequest& request) {
-  const auto refuse = [this, &request](const std::string& why) {
-    ++refused_connections_;
-    log::warning("{} was refused: {}", request.peer(), why);
-    request.reject(why);
-  };
-  const std::optional<wire::Hello> hello = link::read_program<wire::Hello>(request.hello());
-  if (!hello || hello->magic != wire::Hello::kMagic)
-    return refuse("mdh: the hello is not tickpath's");
-  if (hello->wire_version != wire::kWireVersion)
-    return refuse("mdh: speaks wire version " + std::to_string(wire::kWireVersion) +
-                  ", the peer version " + std::to_string(hello->wire_version) +
-                  "; use programs of one build");
-  if (runtime_.stopping()) return refuse("mdh: is stopping");
-  switch (hello->service) {
-    case wire::Service::kBookUpdates:
-      return accept_subscriber(request, *hello);
-    case wire::Service::kRemoteTables:
-      return accept_reader(request, *hello);
-    default:
-      return refuse("mdh: offers book updates and remote tables, no other service");
-  }
+  if (runtime_.stopping()) return request.reject("mdh is stopping");
+  const std::optional<wire::Hello> hello = admission_.admit(request);
+  if (!hello) return;
+  // Its table of rights lets pass nothing but these two.
+  if (hello->service == wire::Service::kBookUpdates) return accept_subscriber(request, *hello);
+  accept_reader(request, *hello);
 }
 
 void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello) {
@@ -194,7 +178,7 @@ void MdhApplication::register_counters() {
   out.add(
       "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
-  out.add("publish", "refused_connections", [this] { return refused_connections_; });
+  admission_.register_counters(out, "connections");
 }
 
 void MdhApplication::describe(control::Json& status) {

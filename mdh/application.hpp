@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/control/admission.hpp"
 #include "common/control/program.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/wire/hello.hpp"
@@ -46,7 +47,7 @@ class MdhApplication final : public control::Application {
   control::Subscription watch_;
   std::vector<std::unique_ptr<link::Connection>> readers_;
   std::size_t departures_told_ = 0;
-  std::uint64_t refused_connections_ = 0;
+  control::Admission admission_{wire::Role::kMdh};
 };
 
 }  // namespace tickpath::mdh

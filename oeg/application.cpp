@@ -15,11 +15,6 @@ wire::Hello own_hello(wire::Service service) {
   return wire::make_hello(wire::Role::kOeg, service, "oeg");
 }
 
-void refuse(rdma::ConnectionRequest& request, const std::string& why) {
-  log::warning("refused {}: {}", request.peer(), why);
-  request.reject(why);
-}
-
 }  // namespace
 
 OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtime)
@@ -29,6 +24,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log());
   tell_recovery();
   register_counters();
+  register_rights();
   listener_ = runtime.device().listen(config.common.fabric_endpoint);
   venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.reconnect_ns,
                                             [this](int socket) {
@@ -51,7 +47,7 @@ void OegApplication::on_tick() {
   maintain_market();
   datapath_->strategies().collect();
   datapath_->events().collect();
-  std::erase_if(tools_, [](const auto& connection) { return connection->failed(); });
+  std::erase_if(readers_, [](const Reader& reader) { return reader.connection->failed(); });
   std::string line;
   while (datapath_->session().pop_event(line)) log::info("fix: {}", line);
 }
@@ -69,39 +65,39 @@ void OegApplication::accept_all() {
     try {
       accept(*request);
     } catch (const Error& error) {
-      log::warning("a connection of {} failed: {}", request->peer(), error.what());
+      admission_.failed(*request, error.what());
     }
   }
   datapath_->wake();
 }
 
+// Each role gets the regions of its own service and no other.
 void OegApplication::accept(rdma::ConnectionRequest& request) {
-  const auto hello = link::read_program<wire::Hello>(request.hello());
-  if (!hello || hello->magic != wire::Hello::kMagic)
-    return refuse(request, "this is a tickpath oeg; the hello is of something else");
-  if (hello->wire_version != wire::kWireVersion)
-    return refuse(request, "wire version " + std::to_string(hello->wire_version) +
-                               ", this oeg speaks " + std::to_string(wire::kWireVersion));
   if (runtime_.stopping()) return request.reject("oeg is stopping");
-  // Each role gets the regions of its own service and no other.
-  if (hello->role == wire::Role::kStrategy && hello->service == wire::Service::kOrders)
-    return accept_strategy(request, *hello);
-  if (hello->role == wire::Role::kRisk && hello->service == wire::Service::kDropCopy)
-    return accept_risk(request, *hello);
-  if (hello->service == wire::Service::kRemoteTables) return accept_tool(request);
-  refuse(request, "role " + std::string(wire::name(hello->role)) + " has no right to service " +
-                      std::string(wire::name(hello->service)) + " of oeg");
+  const std::optional<wire::Hello> hello = admission_.admit(request);
+  if (!hello) return;
+  switch (hello->service) {
+    case wire::Service::kOrders:
+      return accept_strategy(request, *hello);
+    case wire::Service::kDropCopy:
+      return accept_risk(request, *hello);
+    case wire::Service::kRemoteTables:
+      return accept_reader(request, *hello);
+    case wire::Service::kBookUpdates:
+      break;
+  }
+  admission_.refuse(request, "oeg does not offer this service");
 }
 
 void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   Gateway& gateway = datapath_->gateway();
   StrategySlot* slot = gateway.assign_slot(hello.instance);
   if (slot == nullptr)
-    return refuse(request, "strategy id " + std::to_string(hello.instance) +
-                               ": reserved, or more strategies than strategies.max");
+    return admission_.refuse(request, "strategy id " + std::to_string(hello.instance) +
+                                          ": reserved, or more strategies than strategies.max");
   if (slot->taken.exchange(true, std::memory_order_relaxed))
-    return refuse(request,
-                  "strategy id " + std::to_string(hello.instance) + " is connected already");
+    return admission_.refuse(
+        request, "strategy id " + std::to_string(hello.instance) + " is connected already");
   datapath_->prepare_watch(gateway.slot_index(*slot));
   const auto clock = runtime_.clock().grants();
   const rdma::Grant grants[] = {runtime_.heartbeat().grant(), clock[0], clock[1]};
@@ -121,7 +117,7 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   const auto subscribers = datapath_->events().subscribers();
   if (std::any_of(subscribers.begin(), subscribers.end(),
                   [](const link::SubscriberStatus& status) { return !status.lost; }))
-    return refuse(request, "another risk holds the control block");
+    return admission_.refuse(request, "another risk holds the control block");
   const auto clock = runtime_.clock().grants();
   const rdma::Grant grants[] = {datapath_->control_grant(), datapath_->positions_grant(),
                                 runtime_.heartbeat().grant(), clock[0], clock[1]};
@@ -132,11 +128,59 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   log::info("risk connects: {}, {}", wire::name_of(hello), request.peer());
 }
 
-void OegApplication::accept_tool(rdma::ConnectionRequest& request) {
+// Tables to READ, and not a byte to write.
+void OegApplication::accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   const rdma::Grant grants[] = {datapath_->positions_grant(), runtime_.heartbeat().grant()};
   static_assert(wire::OegTablesGrants::kPositions == 0 && wire::OegTablesGrants::kHeartbeat == 1);
   const wire::Hello answer = own_hello(wire::Service::kRemoteTables);
-  tools_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(answer), grants));
+  readers_.push_back({hello.role, link::accept_tables(runtime_.device(), request,
+                                                      link::bytes_of(answer), grants)});
+}
+
+// ------------------------------------------------------------------------------------- revoking
+
+namespace {
+
+// Strategies and oeg itself hold nothing here that they could write; their orders end by `kill`.
+wire::Role revocable_role(const control::Json& request) {
+  const std::optional<wire::Role> role = control::role_of(request.value("role", std::string()));
+  if (role == wire::Role::kRisk || role == wire::Role::kTool) return *role;
+  throw Error("role: \"risk\" or \"tool\"; a strategy is stopped by `tickpath kill`");
+}
+
+}  // namespace
+
+control::Json OegApplication::revoke(const control::Json& request) {
+  const wire::Role role = revocable_role(request);
+  admission_.bar(role, true);
+  std::uint64_t count = 0;
+  if (role == wire::Role::kRisk)
+    count += datapath_->events().revoke(*datapath_->control_grant().region);
+  for (const Reader& reader : readers_) {
+    if (reader.role != role) continue;
+    count += reader.connection->queue_pair().revoke(*datapath_->positions_grant().region);
+    count += reader.connection->queue_pair().revoke(*runtime_.heartbeat().grant().region);
+  }
+  rights_revoked_ += count;
+  log::warning("{} rights of {} were revoked; it is refused until restored", count,
+               wire::name(role));
+  return {{"revoked", count}};
+}
+
+control::Json OegApplication::restore(const control::Json& request) {
+  const wire::Role role = revocable_role(request);
+  admission_.bar(role, false);
+  log::info("{} may connect again", wire::name(role));
+  return control::Json::object();
+}
+
+void OegApplication::register_rights() {
+  admission_.register_counters(runtime_.counters(), "connections");
+  runtime_.counters().add("connections", "rights_revoked", [this] { return rights_revoked_; });
+  runtime_.add_command("revoke", "takes back the rights of \"role\" (risk, tool) and bars it",
+                       [this](const control::Json& request) { return revoke(request); });
+  runtime_.add_command("restore", "lets \"role\" connect again",
+                       [this](const control::Json& request) { return restore(request); });
 }
 
 // --------------------------------------------------------------------------------------- state

@@ -1,10 +1,12 @@
 // oeg's control side: who connects, what is told, how it ends.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/control/admission.hpp"
 #include "common/control/program.hpp"
 #include "common/link/connection.hpp"
 #include "oeg/config.hpp"
@@ -38,9 +40,17 @@ class OegApplication final : public control::Application {
   void accept(rdma::ConnectionRequest& request);
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello);
-  void accept_tool(rdma::ConnectionRequest& request);
+  void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void register_rights();
+  control::Json revoke(const control::Json& request);
+  control::Json restore(const control::Json& request);
   void maintain_market();
   std::string symbol(std::uint32_t instrument) const;
+
+  struct Reader {
+    wire::Role role;
+    std::unique_ptr<link::Connection> connection;
+  };
 
   const OegConfig& config_;
   control::Runtime& runtime_;
@@ -48,7 +58,9 @@ class OegApplication final : public control::Application {
   std::unique_ptr<rdma::Listener> listener_;
   std::unique_ptr<VenueConnector> venue_;
   control::Subscription listener_watch_;
-  std::vector<std::unique_ptr<link::Connection>> tools_;
+  control::Admission admission_{wire::Role::kOeg};
+  std::uint64_t rights_revoked_ = 0;
+  std::vector<Reader> readers_;
 };
 
 }  // namespace tickpath::oeg

@@ -1,6 +1,7 @@
 #include "risk/gateway_link.hpp"
 
 #include "common/wire/hello.hpp"
+#include "common/wire/names.hpp"
 
 namespace tickpath::risk {
 namespace {
@@ -13,6 +14,7 @@ link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
   made.name = options.name + ".order_events";
   made.mode = options.mode;
   made.depth = options.ring_slots;
+  made.peer_role = wire::name(wire::Role::kOeg);
   return made;
 }
 

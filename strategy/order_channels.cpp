@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/wire/hello.hpp"
+#include "common/wire/names.hpp"
 
 namespace tickpath::strategy {
 namespace {
@@ -15,6 +16,7 @@ link::ChannelOptions channel_options(const OrderChannelsOptions& options, std::u
   link::ChannelOptions made;
   made.name = options.name + ".orders." + std::to_string(strategy);
   made.depth = options.depth;
+  made.peer_role = wire::name(wire::Role::kOeg);
   return made;
 }
 

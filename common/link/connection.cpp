@@ -82,12 +82,14 @@ void require_region(const rdma::RemoteRegion& region, std::size_t bytes, rdma::A
 
 TableConnection connect_tables(rdma::Device& device, const std::string& endpoint,
                                std::span<const std::byte> program_hello,
-                               std::span<const rdma::Grant> grants, std::uint32_t timeout_ms) {
+                               std::span<const rdma::Grant> grants, std::uint32_t timeout_ms,
+                               const std::string& peer_role) {
   const LinkPart ours = tables_part(grants.size());
   const std::vector<std::byte> hello = join_hello(program_hello, ours);
   std::unique_ptr<rdma::CompletionQueue> queue = device.create_queue(kTableSendDepth * 2, nullptr);
   rdma::ConnectParameters parameters;
   parameters.endpoint = endpoint;
+  parameters.peer_role = peer_role;
   parameters.hello = hello;
   parameters.grants = grants;
   parameters.options = table_options();

@@ -93,7 +93,7 @@ struct TableConnection {
 TableConnection connect_tables(rdma::Device& device, const std::string& endpoint,
                                std::span<const std::byte> program_hello,
                                std::span<const rdma::Grant> grants = {},
-                               std::uint32_t timeout_ms = 2000);
+                               std::uint32_t timeout_ms = 2000, const std::string& peer_role = {});
 // The other side. Keep what it returns for as long as the peer may READ; drop it once failed().
 std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::ConnectionRequest& request,
                                           std::span<const std::byte> program_answer,

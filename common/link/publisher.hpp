@@ -44,6 +44,9 @@ class Publisher {
   // Destroys subscribers that the datapath found dead, and closes their accounts. Call it now and
   // then.
   void collect() { peers_.collect(); }
+  // Takes `region` back from every subscriber that it was granted to, as an image or an extra; see
+  // rdma::QueuePair::revoke(). Returns how many grants were taken back.
+  std::size_t revoke(const rdma::MemoryRegion& region) noexcept { return peers_.revoke(region); }
   std::vector<SubscriberStatus> subscribers() const { return peers_.status(); }
   // Of those that collect() destroyed, in the order of their leaving.
   const std::vector<SubscriberAccount>& departed() const noexcept { return peers_.departed(); }

@@ -1,5 +1,7 @@
 #include "common/market/market_reader.hpp"
 
+#include "common/wire/names.hpp"
+
 namespace tickpath::market {
 namespace {
 
@@ -12,6 +14,7 @@ link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
   made.mode = options.mode;
   made.depth = options.ring_depth;
   made.image_count = options.instruments_max;
+  made.peer_role = wire::name(wire::Role::kMdh);
   return made;
 }
 

@@ -73,6 +73,7 @@ std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
   const std::vector<rdma::ReceiveRequest> receives = end->initial_receives();
   rdma::ConnectParameters parameters;
   parameters.endpoint = endpoint;
+  parameters.peer_role = options_.peer_role;
   parameters.hello = hello;
   parameters.grants = grants;
   parameters.initial_receives = receives;

@@ -104,6 +104,13 @@ std::uint32_t PublisherPeers::accept(rdma::ConnectionRequest& request,
   return id;
 }
 
+std::size_t PublisherPeers::revoke(const rdma::MemoryRegion& region) noexcept {
+  std::size_t count = 0;
+  for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned())
+    count += peer->pair->revoke(region);
+  return count;
+}
+
 std::vector<SubscriberStatus> PublisherPeers::status() const {
   std::vector<SubscriberStatus> result;
   for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned())

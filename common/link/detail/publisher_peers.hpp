@@ -113,6 +113,7 @@ class PublisherPeers {
                        std::span<const rdma::Grant> extras, std::string name, LinkPart ours,
                        rdma::Grant images);
   void collect() { handover_.collect(); }
+  std::size_t revoke(const rdma::MemoryRegion& region) noexcept;
   std::vector<SubscriberStatus> status() const;
   const std::vector<SubscriberAccount>& departed() const noexcept { return departed_; }
   std::vector<SubscriberAccount> accounts() const;

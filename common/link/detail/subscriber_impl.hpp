@@ -71,6 +71,7 @@ std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint
 
   rdma::ConnectParameters parameters;
   parameters.endpoint = endpoint;
+  parameters.peer_role = options_.peer_role;
   parameters.hello = hello;
   parameters.grants = all;
   parameters.initial_receives = receives;

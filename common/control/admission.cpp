@@ -1,0 +1,92 @@
+#include "common/control/admission.hpp"
+
+#include "common/link/handshake.hpp"
+#include "common/log/log.hpp"
+#include "common/rdma/rdma.hpp"
+#include "common/wire/names.hpp"
+#include "common/wire/rights.hpp"
+
+namespace tickpath::control {
+namespace {
+
+constexpr std::uint32_t bit_of(wire::Role role) noexcept {
+  return std::uint32_t{1} << (static_cast<unsigned>(role) & 31u);
+}
+
+}  // namespace
+
+std::optional<wire::Role> role_of(const std::string& name) noexcept {
+  for (auto value = static_cast<std::uint8_t>(wire::Role::kMdh);
+       value <= static_cast<std::uint8_t>(wire::Role::kTool); ++value)
+    if (wire::name(static_cast<wire::Role>(value)) == name) return static_cast<wire::Role>(value);
+  return std::nullopt;
+}
+
+std::optional<wire::Hello> Admission::admit(rdma::ConnectionRequest& request) {
+  std::optional<wire::Hello> hello;
+  const std::string why = judge(request, hello);
+  if (why.empty()) return hello;
+  refuse(request, why);
+  return std::nullopt;
+}
+
+// The checks in order: what is not understood is not judged further.
+std::string Admission::judge(const rdma::ConnectionRequest& request,
+                             std::optional<wire::Hello>& hello) {
+  const std::string self(wire::name(self_));
+  hello = link::read_program<wire::Hello>(request.hello());
+  if (!hello || hello->magic != wire::Hello::kMagic)
+    return "this is a tickpath " + self + "; the hello is of something else";
+  if (hello->wire_version != wire::kWireVersion) {
+    ++version_;
+    return self + " speaks wire version " + std::to_string(wire::kWireVersion) +
+           ", the peer version " + std::to_string(hello->wire_version) +
+           "; use programs of one build";
+  }
+  const std::string stated(wire::name(hello->role));
+  const std::string proven = request.peer_role();
+  if (!proven.empty() && proven != stated) {
+    ++role_;
+    return "it says to be " + stated + ", and its key is of " + proven;
+  }
+  if (!wire::may_use(self_, hello->role, hello->service)) {
+    ++right_;
+    return "role " + stated + " has no right to service " +
+           std::string(wire::name(hello->service)) + " of " + self;
+  }
+  if (barred(hello->role)) {
+    ++barred_count_;
+    return "the rights of " + stated + " at " + self + " were revoked; `tickpath restore " +
+           stated + "` gives them back";
+  }
+  return {};
+}
+
+void Admission::refuse(rdma::ConnectionRequest& request, const std::string& why) {
+  failed(request, why);
+  request.reject(why);
+}
+
+void Admission::failed(const rdma::ConnectionRequest& request, const std::string& why) {
+  ++refused_;
+  log::warning("refused {}: {}", request.peer(), why);
+}
+
+void Admission::bar(wire::Role role, bool barred) noexcept {
+  if (barred)
+    barred_ |= bit_of(role);
+  else
+    barred_ &= ~bit_of(role);
+}
+
+bool Admission::barred(wire::Role role) const noexcept { return (barred_ & bit_of(role)) != 0; }
+
+void Admission::register_counters(Counters& counters, const std::string& group) const {
+  counters.add(group, "refused_connections", [this] { return refused_; });
+  counters.add(group, "refused_version", [this] { return version_; });
+  counters.add(group, "refused_role", [this] { return role_; });
+  counters.add(group, "refused_right", [this] { return right_; });
+  counters.add(group, "refused_barred", [this] { return barred_count_; });
+}
+
+}  // namespace tickpath::control

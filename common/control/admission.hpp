@@ -1,0 +1,54 @@
+// Who may connect to a program: looks at a request before anything is granted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/control/counters.hpp"
+#include "common/wire/hello.hpp"
+
+namespace tickpath::rdma {
+class ConnectionRequest;
+}
+
+namespace tickpath::control {
+
+// Control thread only.
+class Admission {
+ public:
+  // self: the role of the program that listens.
+  explicit Admission(wire::Role self) : self_(self) {}
+
+  // The peer's hello, if it may have the service that it asks for. nullopt: refused with a text
+  // that says why, logged and counted. Refused are: what is not tickpath's; another wire version; a
+  // role that differs from the one that the peer proved in set-up; a service that wire/rights.hpp
+  // does not give to this role; a role that is barred.
+  std::optional<wire::Hello> admit(rdma::ConnectionRequest& request);
+  // The same for what the program itself finds wrong (an id that is taken).
+  void refuse(rdma::ConnectionRequest& request, const std::string& why);
+
+  // And for one that was told already: counted and logged only.
+  void failed(const rdma::ConnectionRequest& request, const std::string& why);
+
+  // A barred role is refused until it is let in again; connections that exist are the program's to
+  // end.
+  void bar(wire::Role role, bool barred) noexcept;
+  bool barred(wire::Role role) const noexcept;
+
+  // {group}.refused, .refused_version, .refused_role, .refused_right, .refused_barred
+  void register_counters(Counters& counters, const std::string& group) const;
+  std::uint64_t refused() const noexcept { return refused_; }
+
+ private:
+  std::string judge(const rdma::ConnectionRequest& request, std::optional<wire::Hello>& hello);
+
+  wire::Role self_;
+  std::uint32_t barred_ = 0;  // bit: wire::Role
+  std::uint64_t refused_ = 0, version_ = 0, role_ = 0, right_ = 0, barred_count_ = 0;
+};
+
+// wire::Role by its name; nullopt for anything else.
+std::optional<wire::Role> role_of(const std::string& name) noexcept;
+
+}  // namespace tickpath::control

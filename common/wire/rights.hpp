@@ -1,0 +1,39 @@
+// Which role may use which service: the one table that every listener goes by.
+//
+//   listener  service        strategy  oeg  risk  tool   comes with
+//   mdh       book-updates      x       x    x           ring and images written to the peer; READ
+//   mdh       remote-tables     x       x    x     x     READ
+//   oeg       orders            x                        messages; READ of the heartbeat
+//   oeg       drop-copy                      x           control block: WRITE; the rest READ
+//   oeg       remote-tables                  x     x     READ
+//
+// mdh and sim connect to nobody here, and nobody else listens. Only risk can change a byte of
+// another program that decides anything, and only in oeg's control block.
+#pragma once
+
+#include "common/wire/hello.hpp"
+
+namespace tickpath::wire {
+
+constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
+  const bool reader = peer == Role::kRisk || peer == Role::kTool;
+  const bool trader = peer == Role::kStrategy || peer == Role::kOeg || peer == Role::kRisk;
+  if (listener == Role::kMdh) {
+    if (service == Service::kBookUpdates) return trader;
+    return service == Service::kRemoteTables && (trader || reader);
+  }
+  if (listener != Role::kOeg) return false;
+  switch (service) {
+    case Service::kOrders:
+      return peer == Role::kStrategy;
+    case Service::kDropCopy:
+      return peer == Role::kRisk;
+    case Service::kRemoteTables:
+      return reader;
+    case Service::kBookUpdates:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace tickpath::wire

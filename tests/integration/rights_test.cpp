@@ -1,0 +1,146 @@
+// Rights in the running programs: who gets in, who is told why not, and what is taken back.
+#include <functional>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/control/admin_client.hpp"
+#include "common/link/link.hpp"
+#include "common/rdma/rdma.hpp"
+#include "common/wire/wire.hpp"
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::Role;
+using wire::Service;
+
+struct RunningPipeline : ::testing::Test {
+  void SetUp() override {
+    up_ = std::make_unique<Process>(folder_.up(folder_.generate(400'000, 60)), folder_.path());
+    ASSERT_TRUE(up_->wait_for_output("strategy   ready", std::chrono::seconds(60)))
+        << up_->output();
+    device_ = rdma::open_device("shm", "");
+  }
+  void TearDown() override {
+    if (!up_) return;
+    up_->signal(SIGINT);
+    const Finished finished = up_->wait(std::chrono::seconds(60));
+    EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  }
+
+  link::TableConnection ask(const std::string& program, Role role, Service service) {
+    wire::Hello hello{};
+    hello.role = role;
+    hello.service = service;
+    hello.process_id = static_cast<std::uint32_t>(::getpid());
+    return link::connect_tables(*device_, folder_.run_dir() + "/" + program + ".fabric",
+                                link::bytes_of(hello));
+  }
+  std::string refusal(const std::string& program, Role role, Service service) {
+    try {
+      (void)ask(program, role, service);
+    } catch (const rdma::SetupError& error) {
+      EXPECT_EQ(error.cause(), rdma::SetupCause::kRefused) << error.what();
+      return error.what();
+    }
+    return "it was let in";
+  }
+  std::uint64_t counter(const std::string& program, const char* name) const {
+    const auto status = control::admin_command(control::admin_path(folder_.run_dir(), program),
+                                               {{"command", "counters"}});
+    return status.at("counters").at("connections").at(name).get<std::uint64_t>();
+  }
+  Finished tickpath(const std::string& command, const std::string& role) const {
+    return run({program("tickpath"), command, role, "--run-dir", folder_.run_dir()});
+  }
+  bool becomes(const std::function<bool()>& condition) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  }
+
+  PipelineFolder folder_;
+  std::unique_ptr<Process> up_;
+  std::unique_ptr<rdma::Device> device_;
+};
+
+TEST_F(RunningPipeline, GivesNoRoleAServiceThatIsNotItsOwn) {
+  std::map<std::string, std::uint64_t> refused;
+  for (const auto& [name, self] : {std::pair<std::string, Role>{"mdh", Role::kMdh},
+                                   std::pair<std::string, Role>{"oeg", Role::kOeg}})
+    for (unsigned role = 1; role <= 6; ++role)
+      for (unsigned service = 1; service <= 4; ++service) {
+        const auto peer = static_cast<Role>(role);
+        const auto asked = static_cast<Service>(service);
+        if (wire::may_use(self, peer, asked)) continue;
+        EXPECT_THAT(refusal(name, peer, asked), HasSubstr("has no right to service"))
+            << wire::name(peer) << " asks " << name << " for " << wire::name(asked);
+        ++refused[name];
+      }
+  EXPECT_EQ(counter("mdh", "refused_right"), refused["mdh"]);
+  EXPECT_EQ(counter("oeg", "refused_right"), refused["oeg"]);
+}
+
+TEST_F(RunningPipeline, GivesAToolTablesToReadAndNothingToWrite) {
+  for (const char* name : {"mdh", "oeg"}) {
+    const link::TableConnection tool = ask(name, Role::kTool, Service::kRemoteTables);
+    ASSERT_FALSE(tool.connection->extras().empty());
+    for (const rdma::RemoteRegion& region : tool.connection->extras())
+      EXPECT_EQ(region.access, rdma::kRemoteRead) << name;
+  }
+}
+
+TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
+  // Revoked first and tried then: a tool, whose next READ fails.
+  const link::TableConnection tool = ask("oeg", Role::kTool, Service::kRemoteTables);
+  EXPECT_EQ(tickpath("revoke", "tool").exit_code, 0);
+  const auto target = device_->allocate(4096, rdma::kLocalWrite, "read");
+  const rdma::RemoteRegion& table = tool.connection->extras()[wire::OegTablesGrants::kPositions];
+  rdma::CompletionStatus status = rdma::CompletionStatus::kSuccess;
+  ASSERT_TRUE(becomes([&] {
+    rdma::WorkRequest read;
+    read.opcode = rdma::Opcode::kRead;
+    read.flags = rdma::kSignaled;
+    read.local_address = target->data();
+    read.length_bytes = 8;
+    read.lkey = target->lkey();
+    read.remote_address = table.address;
+    read.rkey = table.rkey;
+    if (tool.connection->queue_pair().post_send(read) != rdma::PostStatus::kOk) return true;
+    rdma::Completion done;
+    while (tool.connection->completion_queue().poll({&done, 1}) == 0) {
+    }
+    status = done.status;
+    return status != rdma::CompletionStatus::kSuccess;
+  }));
+  EXPECT_EQ(status, rdma::CompletionStatus::kRemoteAccess);
+  EXPECT_THAT(refusal("oeg", Role::kTool, Service::kRemoteTables), HasSubstr("were revoked"));
+  EXPECT_EQ(tickpath("restore", "tool").exit_code, 0);
+  EXPECT_NO_THROW((void)ask("oeg", Role::kTool, Service::kRemoteTables));
+
+  // risk loses its control block, is kept out, and comes back by itself when it is let in.
+  const Finished revoked = tickpath("revoke", "risk");
+  EXPECT_EQ(revoked.exit_code, 0) << revoked.output;
+  EXPECT_THAT(revoked.output, HasSubstr("1 rights taken back"));
+  EXPECT_TRUE(becomes([&] { return counter("oeg", "refused_barred") > 1; }));
+  EXPECT_EQ(tickpath("restore", "risk").exit_code, 0);
+  EXPECT_TRUE(becomes([&] {
+    return control::admin_command(control::admin_path(folder_.run_dir(), "risk"),
+                                  {{"command", "ready"}})
+        .value("ready", false);
+  }));
+  const Finished strategy = tickpath("revoke", "strategy");
+  EXPECT_NE(strategy.exit_code, 0);
+  EXPECT_THAT(strategy.output, HasSubstr("tickpath kill"));
+}
+
+}  // namespace
+}  // namespace tickpath::testing

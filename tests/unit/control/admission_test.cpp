@@ -1,0 +1,133 @@
+#include "common/control/admission.hpp"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+
+#include "common/link/handshake.hpp"
+#include "common/rdma/rdma.hpp"
+#include "common/wire/rights.hpp"
+#include "common/wire/wire.hpp"
+
+namespace tickpath::control {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A peer whose proven role the test chooses, as a provider with authentication would tell it.
+class Request final : public rdma::ConnectionRequest {
+ public:
+  Request(const wire::Hello& hello, std::string proven)
+      : bytes_(link::join_hello(link::bytes_of(hello), {})), proven_(std::move(proven)) {}
+  explicit Request(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
+  std::span<const std::byte> hello() const noexcept override { return bytes_; }
+  std::string peer() const override { return "10.0.0.2:4711"; }
+  std::string peer_role() const override { return proven_; }
+  std::unique_ptr<rdma::QueuePair> accept(rdma::CompletionQueue&, const rdma::QueuePairOptions&,
+                                          std::span<const std::byte>, std::span<const rdma::Grant>,
+                                          std::span<const rdma::ReceiveRequest>) override {
+    return nullptr;
+  }
+  void reject(std::string_view reason) noexcept override { rejected = reason; }
+
+  std::string rejected;
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::string proven_;
+};
+
+wire::Hello hello_of(wire::Role role, wire::Service service) {
+  wire::Hello hello{};
+  hello.role = role;
+  hello.service = service;
+  return hello;
+}
+
+struct AdmissionTest : ::testing::Test {
+  AdmissionTest() { admission.register_counters(counters, "connections"); }
+  std::uint64_t count(const char* name) const { return counters.value("connections", name); }
+
+  Counters counters;
+  Admission admission{wire::Role::kOeg};
+};
+
+TEST_F(AdmissionTest, LetsEachRoleHaveItsServicesAndTellsTheOthersWhy) {
+  std::uint64_t refused = 0;
+  for (unsigned role = 1; role <= 6; ++role)
+    for (unsigned service = 1; service <= 4; ++service) {
+      const auto peer = static_cast<wire::Role>(role);
+      const auto asked = static_cast<wire::Service>(service);
+      Request request(hello_of(peer, asked), std::string(wire::name(peer)));
+      const bool admitted = admission.admit(request).has_value();
+      EXPECT_EQ(admitted, wire::may_use(wire::Role::kOeg, peer, asked));
+      if (admitted) {
+        EXPECT_EQ(request.rejected, "");
+        continue;
+      }
+      ++refused;
+      EXPECT_EQ(request.rejected, "role " + std::string(wire::name(peer)) +
+                                      " has no right to service " + std::string(wire::name(asked)) +
+                                      " of oeg");
+    }
+  EXPECT_EQ(count("refused_right"), refused);
+  EXPECT_EQ(count("refused_connections"), refused);
+}
+
+TEST_F(AdmissionTest, BelievesTheKeyAndNotTheHello) {
+  Request request(hello_of(wire::Role::kRisk, wire::Service::kDropCopy), "strategy");
+  EXPECT_FALSE(admission.admit(request));
+  EXPECT_EQ(request.rejected, "it says to be risk, and its key is of strategy");
+  EXPECT_EQ(count("refused_role"), 1u);
+}
+
+TEST_F(AdmissionTest, TakesTheHellosWordWhereNothingIsProven) {
+  Request request(hello_of(wire::Role::kRisk, wire::Service::kDropCopy), "");
+  const auto hello = admission.admit(request);
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->role, wire::Role::kRisk);
+}
+
+TEST_F(AdmissionTest, RefusesAnotherWireVersionByItsNumber) {
+  wire::Hello hello = hello_of(wire::Role::kRisk, wire::Service::kDropCopy);
+  hello.wire_version = wire::kWireVersion + 1;
+  Request request(hello, "risk");
+  EXPECT_FALSE(admission.admit(request));
+  EXPECT_THAT(request.rejected,
+              HasSubstr("the peer version " + std::to_string(wire::kWireVersion + 1)));
+  EXPECT_EQ(count("refused_version"), 1u);
+}
+
+TEST_F(AdmissionTest, RefusesAHelloOfAnyOtherLength) {
+  const wire::Hello hello = hello_of(wire::Role::kRisk, wire::Service::kDropCopy);
+  const auto whole = link::join_hello(link::bytes_of(hello), {});
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    Request request(std::vector<std::byte>(whole.begin(), whole.begin() + length));
+    EXPECT_FALSE(admission.admit(request)) << length;
+    EXPECT_THAT(request.rejected, HasSubstr("something else"));
+  }
+}
+
+TEST_F(AdmissionTest, RefusesABarredRoleUntilItIsLetInAgain) {
+  admission.bar(wire::Role::kRisk, true);
+  Request barred(hello_of(wire::Role::kRisk, wire::Service::kDropCopy), "risk");
+  EXPECT_FALSE(admission.admit(barred));
+  EXPECT_THAT(barred.rejected, HasSubstr("tickpath restore risk"));
+  EXPECT_EQ(count("refused_barred"), 1u);
+  Request other(hello_of(wire::Role::kTool, wire::Service::kRemoteTables), "tool");
+  EXPECT_TRUE(admission.admit(other));
+  admission.bar(wire::Role::kRisk, false);
+  Request again(hello_of(wire::Role::kRisk, wire::Service::kDropCopy), "risk");
+  EXPECT_TRUE(admission.admit(again));
+}
+
+TEST(RoleNames, LeadBackToTheirRoles) {
+  EXPECT_EQ(role_of("risk"), wire::Role::kRisk);
+  EXPECT_EQ(role_of("tool"), wire::Role::kTool);
+  EXPECT_EQ(role_of("root"), std::nullopt);
+  EXPECT_EQ(role_of("?"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tickpath::control
