@@ -41,7 +41,7 @@ void add_security(config::Schema<CommonConfig>& schema) {
        {"psk", net::SecurityMode::kPsk},
        {"tls", net::SecurityMode::kTls}},
       "verbs: how programs prove their role before they connect: certificates (tls), pre-shared "
-      "keys (psk), not at all on this host's loopback, or not at all anywhere (none)");
+      "keys (psk), not at all but on this host only (loopback), or not at all (none)");
   schema.path(
       "security.keys", [](C& c) -> std::string& { return c.fabric.security.keys; },
       "Directory of the keys that `tickpath keys` made; needed for tls and psk");

@@ -11,7 +11,7 @@
 namespace tickpath::net {
 
 enum class SecurityMode : std::uint8_t {
-  kLoopback,  // no authentication; refuses any address but this host's loopback (the default)
+  kLoopback,  // no authentication; both ends must be on this host (the default)
   kNone,      // no authentication anywhere: for tests and closed laboratories only
   kPsk,       // TLS 1.3 with external pre-shared keys (RFC 8446 section 2.2, RFC 9258 terms)
   kTls,       // TLS 1.3 with a certificate on both sides

@@ -53,7 +53,7 @@ class SecureAcceptor::Impl : public std::enable_shared_from_this<Impl> {
       tcp::resolver resolver(io);
       const tcp::endpoint endpoint =
           *resolver.resolve(host, std::to_string(port), tcp::resolver::passive).begin();
-      detail::require_allowed(*context_, endpoint.address().is_loopback(), asked);
+      detail::require_allowed(*context_, endpoint.address(), asked);
       acceptor_.open(endpoint.protocol());
       acceptor_.set_option(tcp::acceptor::reuse_address(true));
       acceptor_.bind(endpoint);
@@ -114,12 +114,20 @@ class SecureAcceptor::Impl : public std::enable_shared_from_this<Impl> {
 
   void take(tcp::socket socket) {
     counters_.accepted.add();
+    error_code gone;  // a peer that went at once has no address, and is turned away
+    const asio::ip::address from = socket.remote_endpoint(gone).address();
     const auto stream = std::make_shared<StreamImpl>(io_, std::move(socket), context_, limits_,
                                                      detail::Side::kServer, std::string());
     const std::string address = stream->peer().address;
     if (pending_.size() >= limits_.pending_max) {
       stream->close();
       return count(address, {SecureCause::kOverload, address + ": too many in set-up"});
+    }
+    try {
+      detail::require_allowed(*context_, from, address);
+    } catch (const SecureError& error) {
+      stream->close();
+      return count(address, {error.cause(), error.what()});
     }
     const auto place = pending_.insert(pending_.end(), stream);
     stream->establish(after_ms(limits_.setup_timeout_ms),
@@ -222,7 +230,7 @@ class Connector : public std::enable_shared_from_this<Connector> {
     if (error) return done({SecureCause::kUnreachable, text(error.message())});
     try {
       for (const auto& entry : found)
-        detail::require_allowed(*context_, entry.endpoint().address().is_loopback(), text(""));
+        detail::require_allowed(*context_, entry.endpoint().address(), target_.host);
     } catch (const SecureError& refused) {
       return done({refused.cause(), refused.what()});
     }

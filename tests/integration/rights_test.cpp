@@ -11,6 +11,7 @@
 #include "common/rdma/rdma.hpp"
 #include "common/wire/wire.hpp"
 #include "tests/support/pipeline.hpp"
+#include "tests/support/provider.hpp"
 
 namespace tickpath::testing {
 namespace {
@@ -21,10 +22,13 @@ using wire::Service;
 
 struct RunningPipeline : ::testing::Test {
   void SetUp() override {
-    up_ = std::make_unique<Process>(folder_.up(folder_.generate(400'000, 60)), folder_.path());
+    // Every order is refused: what risk misses while it is kept out are no fills.
+    up_ = std::make_unique<Process>(
+        folder_.up(folder_.generate(400'000, 60), {"--set", "oeg:limits.order_shares_max=1"}),
+        folder_.path());
     ASSERT_TRUE(up_->wait_for_output("strategy   ready", std::chrono::seconds(60)))
         << up_->output();
-    device_ = rdma::open_device("shm", "");
+    device_ = test_support::open_test_device();
   }
   void TearDown() override {
     if (!up_) return;
@@ -38,8 +42,20 @@ struct RunningPipeline : ::testing::Test {
     hello.role = role;
     hello.service = service;
     hello.process_id = static_cast<std::uint32_t>(::getpid());
-    return link::connect_tables(*device_, folder_.run_dir() + "/" + program + ".fabric",
-                                link::bytes_of(hello));
+    return link::connect_tables(*device_, endpoint(program), link::bytes_of(hello), {}, 10'000,
+                                program);
+  }
+  // Where the program listens, by its own configuration.
+  std::string endpoint(const std::string& program) const {
+    const std::string text = read_file(folder_.config_dir() + "/" + program + ".toml");
+    std::string found = "{run_dir}/" + program + ".fabric";
+    if (const std::size_t section = text.find("[fabric]"); section != std::string::npos) {
+      const std::string key = "endpoint = \"";
+      const std::size_t begin = text.find(key, section) + key.size();
+      found = text.substr(begin, text.find('"', begin) - begin);
+    }
+    if (found.starts_with("{run_dir}")) found.replace(0, 9, folder_.run_dir());
+    return found;
   }
   std::string refusal(const std::string& program, Role role, Service service) {
     try {

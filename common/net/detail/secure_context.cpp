@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <ctime>
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <openssl/err.h>
 
 namespace tickpath::net::detail {
@@ -208,11 +212,27 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-void require_allowed(const SecureContext& context, bool loopback, const std::string& address) {
-  if (context.options().mode != SecurityMode::kLoopback || loopback) return;
+bool of_this_host(const boost::asio::ip::address& address) {
+  if (address.is_unspecified()) return false;
+  if (address.is_loopback()) return true;
+  ifaddrs* list = nullptr;
+  if (!address.is_v4() || ::getifaddrs(&list) != 0) return false;
+  const std::unique_ptr<ifaddrs, Freer<&::freeifaddrs>> owner(list);
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_in own{};
+    std::memcpy(&own, each->ifa_addr, sizeof(own));
+    if (ntohl(own.sin_addr.s_addr) == address.to_v4().to_uint()) return true;
+  }
+  return false;
+}
+
+void require_allowed(const SecureContext& context, const boost::asio::ip::address& address,
+                     const std::string& shown) {
+  if (context.options().mode != SecurityMode::kLoopback || of_this_host(address)) return;
   throw SecureError(SecureCause::kPolicy,
-                    address +
-                        " is not this host's loopback: set security.mode to \"tls\" or "
+                    shown +
+                        " is not an address of this host: set security.mode to \"tls\" or "
                         "\"psk\" with keys of `tickpath keys`, or to \"none\" on a network "
                         "where everybody may do everything");
 }

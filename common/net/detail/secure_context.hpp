@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/context.hpp>
 
 #include "common/net/detail/openssl.hpp"
@@ -51,8 +52,13 @@ class SecureContextImpl final : public SecureContext {
   std::int64_t expires_unix_s_ = 0;
 };
 
-// Throws SecureError{kPolicy} if the mode forbids this address.
-void require_allowed(const SecureContext& context, bool loopback, const std::string& address);
+// Whether an address is one of this host's: loopback, or of one of its interfaces. What is sent to
+// such an address stays here, and what comes from one was sent here.
+bool of_this_host(const boost::asio::ip::address& address);
+
+// Throws SecureError{kPolicy} if the mode forbids this address; `shown` is what the text calls it.
+void require_allowed(const SecureContext& context, const boost::asio::ip::address& address,
+                     const std::string& shown);
 
 // Text of a peer, fit for a log: control characters replaced, cut at 200 bytes.
 std::string printable(std::string_view text);

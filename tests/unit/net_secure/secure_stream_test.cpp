@@ -108,7 +108,7 @@ TEST_P(EveryMode, ServesManyPeersAtOnce) {
     if (client) client->close();
 }
 
-TEST_F(SecureStreamTest, OverLoopbackWithoutKeysRefusesOtherAddresses) {
+TEST_F(SecureStreamTest, WithoutKeysStaysOnThisHost) {
   const auto context = SecureContext::load({SecurityMode::kLoopback, "", "oeg"});
   try {
     const SecureAcceptor acceptor(io_, context, "0.0.0.0", 0);

@@ -1,0 +1,95 @@
+// Rights taken back while the connection lives, and keys that were stolen before.
+#include <chrono>
+#include <cstring>
+
+#include "tests/conformance/provider_fixture.hpp"
+
+namespace tickpath::rdma::conformance {
+namespace {
+
+constexpr std::uint64_t kPeerWord = 0x0505050505050505u;
+
+// What the tests below do to both ends of a fabric.
+struct Revoker {
+  std::string address;
+  Endpoint& mine;
+  PeerProcess& peer;
+
+  // One more connection, in use from now on at both ends.
+  void connect_again() {
+    peer.tell("accept");
+    mine.connect(address, {}, "hello");
+    peer.answer();
+    mine.use(mine.queue_pairs().size() - 1);
+  }
+  WorkRequest write(std::uint64_t wr_id) {
+    return mine.request(Opcode::kWrite, wr_id, 0, 8, kFull, 0, kSignaled);
+  }
+
+  // Posts until the peer refuses it: on shm it learns of a revocation within about a millisecond.
+  // Before each try all bytes are as they were, so that one changed by the refused request shows.
+  CompletionStatus until_refused(const WorkRequest& request) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    for (;;) {
+      peer.ask("fill main 0 64 5");
+      std::memset(mine.memory().data(), 3, 64);
+      if (mine.queue_pair().post_send(request) != PostStatus::kOk)
+        return CompletionStatus::kFlushed;
+      const auto done = mine.poll(1, 10'000);
+      if (done.empty()) return CompletionStatus::kGeneral;
+      if (done[0].status != CompletionStatus::kSuccess || std::chrono::steady_clock::now() > limit)
+        return done[0].status;
+    }
+  }
+  void expect_refused_and_untouched(const WorkRequest& request) {
+    EXPECT_EQ(to_string(until_refused(request)), to_string(CompletionStatus::kRemoteAccess));
+    EXPECT_EQ(peer.ask("word 0"), std::to_string(kPeerWord));
+    for (std::size_t i = 0; i < 64; ++i)
+      ASSERT_EQ(std::to_integer<int>(mine.memory().data()[i]), 3) << "a byte came back, at " << i;
+    EXPECT_EQ(mine.queue_pair().state(), QueuePairState::kError);
+  }
+};
+
+TEST_P(Fabric, ARevocationEndsEveryKindOfAccessAndChangesNoByteOnEitherSide) {
+  Revoker both{address_, mine_, peer_};
+  peer_.ask("listen " + address_);
+  for (const Opcode opcode :
+       {Opcode::kWrite, Opcode::kRead, Opcode::kFetchAdd, Opcode::kCompareSwap}) {
+    SCOPED_TRACE(to_string(opcode));
+    both.connect_again();
+    WorkRequest request = mine_.request(opcode, 1, 0, 8, kFull, 0, kSignaled);
+    request.compare_add = opcode == Opcode::kCompareSwap ? kPeerWord : 1;
+    request.swap = 77;
+    post(request);
+    expect_done(1);  // it works as long as the right stands
+    EXPECT_EQ(peer_.ask("revoke main"), "2");
+    both.expect_refused_and_untouched(request);
+  }
+}
+
+TEST_P(Fabric, ARevokedKeyIsWorthlessToAThiefWithAnotherConnection) {
+  Revoker both{address_, mine_, peer_};
+  peer_.ask("listen " + address_);
+  both.connect_again();
+  const WorkRequest stolen = both.write(1);
+  EXPECT_EQ(peer_.ask("revoke main"), "2");
+  EXPECT_EQ(to_string(both.until_refused(stolen)), to_string(CompletionStatus::kRemoteAccess));
+  both.connect_again();
+  both.expect_refused_and_untouched(stolen);
+}
+
+TEST_P(Fabric, AConnectionAfterARevocationHasRightsAgain) {
+  Revoker both{address_, mine_, peer_};
+  peer_.ask("listen " + address_);
+  both.connect_again();
+  const WorkRequest old = both.write(1);
+  EXPECT_EQ(peer_.ask("revoke main"), "2");
+  EXPECT_EQ(to_string(both.until_refused(old)), to_string(CompletionStatus::kRemoteAccess));
+  both.connect_again();
+  const WorkRequest fresh = both.write(2);
+  post(fresh);
+  expect_done(2);
+}
+
+}  // namespace
+}  // namespace tickpath::rdma::conformance
