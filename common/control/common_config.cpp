@@ -51,8 +51,6 @@ void add_security(config::Schema<CommonConfig>& schema) {
         security.mode == net::SecurityMode::kPsk || security.mode == net::SecurityMode::kTls;
     if (proves && security.keys.empty())
       problems.add("security.mode", "needs security.keys, a directory made by `tickpath keys`");
-    if (!proves && !security.keys.empty())
-      problems.add("security.keys", "is of no use unless security.mode is \"tls\" or \"psk\"");
   });
 }
 

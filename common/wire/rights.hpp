@@ -7,8 +7,10 @@
 //   oeg       drop-copy                      x           control block: WRITE; the rest READ
 //   oeg       remote-tables                  x     x     READ
 //
-// mdh and sim connect to nobody here, and nobody else listens. Only risk can change a byte of
-// another program that decides anything, and only in oeg's control block.
+// mdh and sim connect to nobody here, and nobody else listens. WRITE means a region that decides
+// something: only risk has one, oeg's control block. What patterns need to work (credits, the
+// sequence that a reader has returned, the ping of a clock comparison) may be written by the peer
+// that it belongs to; a lie there harms only the liar.
 #pragma once
 
 #include "common/wire/hello.hpp"
