@@ -19,4 +19,3 @@
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
 #include "common/wire/position.hpp"
-#include "common/wire/rights.hpp"

@@ -9,6 +9,7 @@
 #include "common/control/admin_client.hpp"
 #include "common/link/link.hpp"
 #include "common/rdma/rdma.hpp"
+#include "common/wire/rights.hpp"
 #include "common/wire/wire.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
