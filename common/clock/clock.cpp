@@ -1,5 +1,8 @@
 #include "common/clock/clock.hpp"
 
+#include <fstream>
+#include <string>
+
 #include <cpuid.h>
 #include <time.h>
 
@@ -24,6 +27,14 @@ bool tsc_is_invariant() noexcept {
   return __get_cpuid(0x8000'0007, &eax, &ebx, &ecx, &edx) != 0 && (edx >> 8 & 1) != 0;
 }
 
+// Emulated and some virtual CPUs do not tell. A kernel that keeps its own time by the TSC has found
+// it steady and the same on every CPU (clocksource watchdog), or was told so ("tsc=reliable").
+bool kernel_keeps_time_by_tsc() {
+  std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  std::string source;
+  return file >> source && source == "tsc";
+}
+
 Pair read_pair_of(clockid_t id) noexcept {
   Pair best{{0}, 0, ~std::uint64_t{0}};
   for (int attempt = 0; attempt < 10; ++attempt) {
@@ -37,10 +48,11 @@ Pair read_pair_of(clockid_t id) noexcept {
 }
 
 std::uint64_t measure_tsc_hz() {
-  if (!tsc_is_invariant()) {
+  if (!tsc_is_invariant() && !kernel_keeps_time_by_tsc()) {
     throw Error(
-        "the time stamp counter of this CPU is not invariant (CPUID 0x80000007 EDX bit 8): traces "
-        "would be wrong; run on a CPU, or a hypervisor setting, that provides an invariant TSC");
+        "the time stamp counter of this CPU is not invariant (CPUID 0x80000007 EDX bit 8), and "
+        "the kernel does not keep time by it: traces would be wrong; run on a CPU, or a hypervisor "
+        "setting, that provides an invariant TSC");
   }
   constexpr std::int64_t kWindowNs = 20'000'000;
   const Pair first = read_pair_of(CLOCK_MONOTONIC_RAW);

@@ -9,7 +9,8 @@
 namespace tickpath::clock {
 
 // Ticks a second, measured once against CLOCK_MONOTONIC_RAW (about 20 ms at the first call);
-// the error is below 20 ppm. Throws Error if the TSC is not invariant. Any thread.
+// the error is below 20 ppm. Throws Error if neither the CPU calls the TSC invariant
+// nor the kernel keeps its own time by it. Any thread.
 std::uint64_t tsc_hz();
 
 // TSC and CLOCK_REALTIME read together: the TSC is read before and after, the tightest of several
