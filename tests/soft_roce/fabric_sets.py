@@ -1,0 +1,57 @@
+"""The conformance suite and the link patterns: the same binaries, the provider as their parameter."""
+import gtest
+from machine import TREE, Guest, Pair
+from report import running
+
+RUNNER_PORT = 7700
+
+
+def without_provider(found):
+    """Providers/Fabric.Name/verbs -> Fabric.Name: the same test under another parameter."""
+    return {name.replace("Providers/", "").rsplit("/", 1)[0]: state for name, state in found.items()}
+
+
+def conformance(run):
+    """the fabric's promises (tests/conformance) on verbs: one guest, then a peer on another guest"""
+    binary, of = "conformance_fabric", "Providers/Fabric.*/{}"
+    shm, one = {}, {}
+    with run.step("conformance on shm, on this machine"):
+        shm = without_provider(gtest.on_host(run, binary, of.format("shm"), "shm", 120))
+        gtest.all_passed(shm, "")
+    with Guest(run.folder(binary), image=run.image) as guest:
+        with run.step("conformance on verbs, in one guest"):
+            guest.boot()
+            one = without_provider(gtest.in_guest(run, guest, binary, of.format("verbs"), "verbs", 400, "one"))
+            gtest.all_passed(one, "")
+    with run.step("conformance runs the same tests on shm and on verbs"):
+        gtest.print_equal(shm, one)
+    two_guests(run, binary, of.format("verbs"), one)
+
+
+def two_guests(run, binary, filter_text, one):
+    with Pair(run.folder(binary), run.image) as (near, far):
+        with run.step("conformance on verbs, the peer on another guest"):
+            server = ["python3", str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT),
+                      str(run.tests / "conformance_peer")]
+            with running(far, server, says="listening", env=run.environment()):
+                env = {"TICKPATH_VERBS_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
+                two = without_provider(gtest.in_guest(run, near, binary, filter_text, "verbs", 500, "two", env))
+            gtest.all_passed(two, "")
+            print(f"        {gtest.count(one, 'passed')} tests passed in one guest, {gtest.count(two, 'passed')} in two",
+                  flush=True)
+
+
+def link(run):
+    """the patterns on the fabric (tests/unit/link) on verbs, in one guest"""
+    binary = "unit_link"
+    shm, verbs = {}, {}
+    with run.step("link patterns on shm, on this machine"):
+        shm = gtest.on_host(run, binary, "*", "shm", 120)
+        gtest.all_passed(shm, "")
+    with Guest(run.folder(binary), image=run.image) as guest:
+        with run.step("link patterns on verbs, in one guest"):
+            guest.boot()
+            verbs = gtest.in_guest(run, guest, binary, "*", "verbs", 400, "one")
+            gtest.all_passed(verbs, "")
+    with run.step("link patterns run the same tests on shm and on verbs"):
+        gtest.print_equal(shm, verbs)

@@ -1,0 +1,87 @@
+"""Runs a GoogleTest binary here or in a guest and reads what it did."""
+import json
+import os
+import signal
+import subprocess
+
+from machine import TREE
+from report import Failed
+
+
+def environment(run, provider):
+    return {**run.environment(), "TICKPATH_PROVIDER": provider}
+
+
+def command(run, binary, filter_text, output):
+    return [str(run.tests / binary), f"--gtest_filter={filter_text}", f"--gtest_output=json:{output}",
+            "--gtest_color=no"]
+
+
+def on_host(run, binary, filter_text, provider, limit):
+    """{test name: "passed" | "failed" | "skipped"} of a run on this machine."""
+    folder = run.folder(binary)
+    output, log = folder / f"{provider}.host.json", folder / f"{provider}.host.log"
+    with open(log, "w") as out:
+        process = subprocess.Popen(command(run, binary, filter_text, output), stdout=out, stderr=subprocess.STDOUT,
+                                   env={**os.environ, **environment(run, provider)}, cwd=TREE, start_new_session=True)
+        try:
+            process.wait(limit)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return results(output, log.read_text(errors="replace"))
+
+
+def in_guest(run, guest, binary, filter_text, provider, limit, label, env=None):
+    """The same in a guest whose results folder is run.folder(binary)."""
+    folder = run.folder(binary)
+    output, log = folder / f"{provider}.{label}.json", folder / f"{provider}.{label}.log"
+    with open(log, "w") as out:
+        def keep(text):
+            out.write(text)
+            out.flush()
+        job = guest.start(command(run, binary, filter_text, output), env={**environment(run, provider), **(env or {})},
+                          sink=keep)
+        job.wait(limit)
+    return results(output, job.output)
+
+
+def results(output, log):
+    try:
+        with open(output) as file:
+            suites = json.load(file)["testsuites"]
+    except (OSError, ValueError) as error:
+        raise Failed(f"no results ({error}); the end of its output:\n{log[-3000:]}") from error
+    found = {}
+    for suite in suites:
+        for test in suite["testsuite"]:
+            state = "failed" if test.get("failures") else "skipped" if test["result"] == "SKIPPED" else "passed"
+            if test["status"] == "RUN":
+                found[f"{suite['name']}.{test['name']}"] = state
+    return found
+
+
+def count(found, state):
+    return sum(1 for each in found.values() if each == state)
+
+
+def all_passed(found, log_text):
+    bad = [name for name, state in found.items() if state == "failed"]
+    if bad:
+        raise Failed(f"{len(bad)} of {len(found)} failed:\n  " + "\n  ".join(bad) + f"\n{log_text}")
+    if not count(found, "passed"):
+        raise Failed("nothing ran")
+
+
+def print_equal(shm, verbs):
+    """Prints the tests run per provider, and fails where they differ."""
+    names = sorted(set(shm) | set(verbs))
+    differ = []
+    for name in names:
+        left, right = shm.get(name, "not run"), verbs.get(name, "not run")
+        print(f"        shm {left:<8} verbs {right:<8} {name}")
+        if left != right:
+            differ.append(f"{name}: shm {left}, verbs {right}")
+    print(f"        {count(shm, 'passed')} tests passed on shm, {count(verbs, 'passed')} on verbs", flush=True)
+    if differ:
+        raise Failed("the providers did not pass the same tests:\n  " + "\n  ".join(differ))
