@@ -62,11 +62,11 @@ TEST_P(Fabric, RefusesAtomicsThatAreMisalignedOrNotEightBytes) {
 // Three processes add to one word of this process at the same time: no addition may be lost.
 TEST_P(Fabric, LosesNoFetchAddOfSeveralProcesses) {
   const std::uint64_t kCount = work(20'000);
-  mine().listen(address_);
+  mine().listen(my_address_);
   PeerProcess second(GetParam().name), third(GetParam().name);
   PeerProcess* const peers[] = {&peer(), &second, &third};
   for (PeerProcess* each : peers) {
-    each->tell("connect " + address_);
+    each->tell("connect " + my_address_);
     mine().accept({}, "welcome");
     each->answer();
   }
@@ -78,11 +78,11 @@ TEST_P(Fabric, LosesNoFetchAddOfSeveralProcesses) {
 // COMPARE_SWAP as a lock: two processes increment a plain word by READ and WRITE under it.
 TEST_P(Fabric, LetsOnlyOneProcessHoldALockMadeOfCompareSwap) {
   const std::uint64_t kCount = work(5'000);
-  mine().listen(address_);
+  mine().listen(my_address_);
   PeerProcess second(GetParam().name);
   PeerProcess* const peers[] = {&peer(), &second};
   for (PeerProcess* each : peers) {
-    each->tell("connect " + address_);
+    each->tell("connect " + my_address_);
     mine().accept({}, "welcome");
     each->answer();
   }

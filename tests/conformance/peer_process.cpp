@@ -1,9 +1,13 @@
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +15,44 @@
 
 namespace tickpath::rdma::conformance {
 
+namespace {
+
+// A connection to the runner that TICKPATH_PEER_RUNNER names, with its first line sent.
+int ask_runner(const std::string& line) {
+  const std::string runner = std::getenv("TICKPATH_PEER_RUNNER");
+  const std::size_t colon = runner.rfind(':');
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = ::inet_addr(runner.substr(0, colon).c_str());
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(runner.substr(colon + 1))));
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      ::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    throw SystemError("no peer runner at " + runner, errno);
+  }
+  return fd;
+}
+
+}  // namespace
+
 PeerProcess::PeerProcess(const std::string& provider) {
+  if (std::getenv("TICKPATH_PEER_RUNNER") == nullptr) {
+    start_here(provider);
+  } else {
+    start_there(provider);
+  }
+  answer();  // it says "ok" when its device is open
+}
+
+void PeerProcess::start_there(const std::string& provider) {
+  static int number = 0;
+  remote_name_ = std::to_string(::getpid()) + "." + std::to_string(number++);
+  to_peer_ = ask_runner("run " + remote_name_ + " " + provider + "\n");
+  from_peer_ = ::dup(to_peer_);
+  pid_ = std::stoi(read_line(scaled_ms(30'000)));
+}
+
+void PeerProcess::start_here(const std::string& provider) {
   std::array<int, 2> down{}, up{};
   if (::pipe2(down.data(), O_CLOEXEC) != 0 || ::pipe2(up.data(), O_CLOEXEC) != 0) {
     throw SystemError("pipe2", errno);
@@ -29,12 +70,12 @@ PeerProcess::PeerProcess(const std::string& provider) {
   ::close(up[1]);
   to_peer_ = down[1];
   from_peer_ = up[0];
-  answer();  // it says "ok" when its device is open
 }
 
 PeerProcess::~PeerProcess() {
   ::close(to_peer_);  // end of input: it leaves, unless it hangs
   ::close(from_peer_);
+  if (!remote_name_.empty()) return;  // its runner looks after it
   for (int waited_ms = 0; waited_ms < scaled_ms(2000); waited_ms += 2) {
     if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
     ::usleep(2000);
@@ -81,6 +122,15 @@ std::string PeerProcess::ask_error(const std::string& command) {
   return line.substr(std::min<std::size_t>(6, line.size()));
 }
 
-void PeerProcess::signal(int number) { ::kill(pid_, number); }
+void PeerProcess::signal(int number) {
+  if (remote_name_.empty()) {
+    ::kill(pid_, number);
+    return;
+  }
+  const int fd = ask_runner("signal " + remote_name_ + " " + std::to_string(number) + "\n");
+  char done = 0;
+  EXPECT_EQ(::read(fd, &done, 1), 1) << "the runner did not signal " << remote_name_;
+  ::close(fd);
+}
 
 }  // namespace tickpath::rdma::conformance

@@ -24,9 +24,9 @@ std::string fresh_path() {
 
 std::string nothing_missing() { return {}; }
 
-// A port that was free a moment ago, at the address of the RDMA device.
-std::string fresh_port() {
-  const char* address = std::getenv("TICKPATH_VERBS_ADDRESS");
+// A port that was free a moment ago, at the address that the environment names.
+std::string fresh_port_at(const char* variable) {
+  const char* address = std::getenv(variable);
   const std::string host = address == nullptr ? "127.0.0.1" : address;
   sockaddr_in any{};
   any.sin_family = AF_INET;
@@ -36,6 +36,13 @@ std::string fresh_port() {
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&any), &length);
   ::close(fd);
   return host + ":" + std::to_string(ntohs(any.sin_port));
+}
+
+// At the address of the RDMA device.
+std::string fresh_port() { return fresh_port_at("TICKPATH_VERBS_ADDRESS"); }
+std::string fresh_peer_port() {
+  const bool elsewhere = std::getenv("TICKPATH_PEER_ADDRESS") != nullptr;
+  return fresh_port_at(elsewhere ? "TICKPATH_PEER_ADDRESS" : "TICKPATH_VERBS_ADDRESS");
 }
 
 std::string verbs_missing() {
@@ -55,17 +62,19 @@ std::string verbs_missing() {
 }  // namespace
 
 // Another provider joins the suite by one line here; every test runs on each.
-INSTANTIATE_TEST_SUITE_P(Providers, Fabric,
-                         testing::Values(Provider{"shm", fresh_path, nothing_missing, 1},
-                                         Provider{"verbs", fresh_port, verbs_missing, 50}),
-                         [](const auto& provider) { return std::string(provider.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Providers, Fabric,
+    testing::Values(Provider{"shm", fresh_path, fresh_path, nothing_missing, 1},
+                    Provider{"verbs", fresh_port, fresh_peer_port, verbs_missing, 50}),
+    [](const auto& provider) { return std::string(provider.param.name); });
 
 void PrintTo(const Provider& provider, std::ostream* out) { *out << provider.name; }
 
 void Fabric::SetUp() {
   const std::string missing = GetParam().missing();
   if (!missing.empty()) GTEST_SKIP() << missing;
-  address_ = GetParam().new_address();
+  address_ = GetParam().new_peer_address();
+  my_address_ = GetParam().new_address();
   mine_ = std::make_unique<Endpoint>(GetParam().name);
   peer_ = std::make_unique<PeerProcess>(GetParam().name);
 }

@@ -15,7 +15,9 @@ namespace tickpath::rdma::conformance {
 
 struct Provider {
   const char* name;
-  std::string (*new_address)();  // a fresh one that a listener can bind
+  // A fresh one that a listener can bind: in this process, or in a peer's.
+  std::string (*new_address)();
+  std::string (*new_peer_address)();
   // Empty if there is a device here; else why there is none.
   std::string (*missing)();
   // The counts of the long tests are divided by this: in an emulated machine a request takes
@@ -24,7 +26,9 @@ struct Provider {
 };
 void PrintTo(const Provider& provider, std::ostream* out);
 
-// The peer_main.cpp process. Commands are lines; every command is answered by one line.
+// The peer_main.cpp process. Commands are lines; every command is answered by one line. It runs on
+// this machine, or where TICKPATH_PEER_RUNNER ("host:port", tests/soft_roce/guest/peer_runner.py)
+// starts it; TICKPATH_PEER_ADDRESS is that machine's RDMA address then.
 class PeerProcess {
  public:
   explicit PeerProcess(const std::string& provider);
@@ -42,13 +46,16 @@ class PeerProcess {
   }
   // Answer expected to begin with "error": the text after it.
   std::string ask_error(const std::string& command);
-  void signal(int number);  // SIGKILL, SIGSTOP, SIGCONT
-  pid_t pid() const { return pid_; }
+  void signal(int number);            // SIGKILL, SIGSTOP, SIGCONT
+  pid_t pid() const { return pid_; }  // on its machine
 
  private:
+  void start_here(const std::string& provider);
+  void start_there(const std::string& provider);
   std::string read_line(int timeout_ms);
 
   pid_t pid_ = -1;
+  std::string remote_name_;  // at the runner; empty: a child of this process
   int to_peer_ = -1;
   int from_peer_ = -1;
   std::string buffered_;
@@ -79,7 +86,8 @@ class Fabric : public testing::TestWithParam<Provider> {
   void fill_pattern(std::size_t offset, std::size_t length, unsigned seed);
   std::string peer_sum(const std::string& region, std::size_t offset, std::size_t length);
 
-  std::string address_;
+  std::string address_;     // where the peer may listen
+  std::string my_address_;  // where this process may
 
  private:
   std::unique_ptr<Endpoint> mine_;

@@ -4,6 +4,8 @@ from machine import TREE, Guest, Pair
 from report import running
 
 RUNNER_PORT = 7700
+# Two processes at one address: on two machines there is no such thing.
+ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
 
 
 def without_provider(found):
@@ -29,12 +31,13 @@ def conformance(run):
 
 
 def two_guests(run, binary, filter_text, one):
+    filter_text += "-" + ":".join(f"*.{name}/*" for name in ONE_MACHINE_ONLY)
     with Pair(run.folder(binary), run.image) as (near, far):
         with run.step("conformance on verbs, the peer on another guest"):
             server = ["python3", str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT),
                       str(run.tests / "conformance_peer")]
             with running(far, server, says="listening", env=run.environment()):
-                env = {"TICKPATH_VERBS_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
+                env = {"TICKPATH_PEER_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
                 two = without_provider(gtest.in_guest(run, near, binary, filter_text, "verbs", 500, "two", env))
             gtest.all_passed(two, "")
             print(f"        {gtest.count(one, 'passed')} tests passed in one guest, {gtest.count(two, 'passed')} in two",

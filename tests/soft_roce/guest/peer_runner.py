@@ -3,9 +3,10 @@
   peer_runner.py PORT PROGRAM
 
 A connection begins with a line, "run NAME ARGUMENT ...": starts PROGRAM with the connection as its standard input and
-output; or "signal NAME NUMBER": sends a signal to the one of that name and answers "done". When the test's end of a
+output, and says its process id in a line of its own; or "signal NAME NUMBER": sends a signal to the one of that name and answers "done". When the test's end of a
 connection is gone, its program is killed unless it leaves by itself within a few seconds.
 """
+import contextlib
 import os
 import select
 import signal
@@ -29,7 +30,8 @@ def first_line(connection):
 
 
 def run(connection, name, arguments):
-    process = subprocess.Popen([sys.argv[2], *arguments], stdin=connection, stdout=connection)
+    process = subprocess.Popen(["sh", "-c", 'echo $$; exec "$@"', "sh", sys.argv[2], *arguments], stdin=connection,
+                               stdout=connection)
     processes[name] = process
 
     def watch():
@@ -45,7 +47,8 @@ def run(connection, name, arguments):
 
     threading.Thread(target=watch, daemon=True).start()
     process.wait()  # the other thread may be waiting, too: both are told
-    connection.shutdown(socket.SHUT_RDWR)
+    with contextlib.suppress(OSError):  # the test has left first
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def serve(connection):

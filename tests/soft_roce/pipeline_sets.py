@@ -1,0 +1,154 @@
+"""The five programs over verbs: in one guest, and on two joined by a cable, also one that loses packets."""
+import re
+import subprocess
+
+from machine import TREE, Guest, Pair
+from report import Failed, expect, running
+
+# Emulation is some hundred times slower than hardware: few messages, slowly; little memory to clear at start; and
+# nobody counts as dead too early.
+MESSAGES, SECONDS, SYMBOLS = 3000, 10, 10
+PATIENT = ["--ready-timeout", "150", "--stop-timeout", "60"]
+SMALL = {"sim": ["trace.capacity=65536"],
+         "mdh": ["instruments_max=256", "book.orders_max=65536", "book.levels_max=16384", "trace.capacity=65536"],
+         "strategy": ["instruments_max=256", "feed.ring_slots=8192", "trace.capacity=65536",
+                      "heartbeat.dead_after=20s"],
+         "oeg": ["risk.absent_after=20s", "trace.capacity=65536"],
+         "risk": ["instruments_max=256", "feed.ring_slots=8192", "heartbeat.dead_after=20s"]}
+MARKET_HOST, ORDER_HOST = ["sim", "mdh", "strategy"], ["oeg", "risk"]
+PLACES = {"mdh": "10.77.0.1:18501", "oeg": "10.77.0.1:18502"}
+
+
+def settings(programs, more=()):
+    each = [f"{program}:{setting}" for program in programs for setting in SMALL[program]]
+    return [word for setting in [*each, *more] for word in ("--set", setting)]
+
+
+def recording(run, messages=MESSAGES, seconds=SECONDS):
+    """A generated market, made on this machine: the guests read it."""
+    path = run.folder("recordings") / f"{messages}-{seconds}.itch50"
+    if not path.exists():
+        subprocess.run([run.bin / "tickpath", "generate", path, "--messages", str(messages), "--symbols", str(SYMBOLS),
+                        "--seed", "1", "--duration", str(seconds)], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def show_conservation(text):
+    """The verdict, and how many orders it was about."""
+    for line in re.findall(r"^ .*(?:orders: sent by strategies|ticks: published|accounted for).*$", text, re.M):
+        print("      " + line, flush=True)
+
+
+def orders_sent(text):
+    found = re.search(r"orders: sent by strategies = received by oeg: (\d+)", text)
+    return int(found[1]) if found else 0
+
+
+def on_verbs():
+    """What turns config/demo into verbs: a line or two for each program."""
+    lines = [f"{program}:fabric.provider=verbs" for program in ("mdh", "strategy", "oeg", "risk")]
+    lines += [f"{program}:fabric.endpoint={place}" for program, place in PLACES.items()]
+    lines += [f"{program}:feed.endpoint={PLACES['mdh']}" for program in ("strategy", "risk")]
+    lines += [f"{program}:gateway.endpoint={PLACES['oeg']}" for program in ("strategy", "risk")]
+    return [*lines, f"oeg:mdh.endpoint={PLACES['mdh']}"]
+
+
+def keep(guest, run_dir, name):
+    """Brings logs and summaries back."""
+    guest.start(f"mkdir -p $TICKPATH_RIG_RESULTS/{name} && cp {run_dir}/*.log {run_dir}/*.out {run_dir}/*.json "
+                f"$TICKPATH_RIG_RESULTS/{name}/").wait(30)
+
+
+def pipeline(run):
+    """the demo pipeline (config/demo) on verbs in one guest, with conservation intact"""
+    file = recording(run)
+    with Guest(run.folder("pipeline"), image=run.image, memory_mb=3072) as guest:
+        with run.step("five programs trade a recording over verbs in one guest and conserve everything"):
+            guest.boot()
+            command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", "/tmp/run", "--until-end", *PATIENT,
+                       *settings(SMALL, [f"sim:replay.file={file}", *on_verbs()])]
+            job = guest.start(command, env=run.environment())
+            try:
+                status = job.wait(280)
+            finally:
+                keep(guest, "/tmp/run", "run")
+            (run.folder("pipeline") / "up.log").write_text(job.output)
+            expect(status == 0, f"tickpath up ended with {status}:\n{job.output[-3000:]}")
+            expect(orders_sent(job.output) >= 20, f"too few orders to tell:\n{job.output[-3000:]}")
+            show_conservation(job.output)
+            told = guest.run([run.bin / "tickpath", "trace", "/tmp/run"], env=run.environment())
+            expect("provider verbs" in told, "the trace does not say verbs:\n" + told[:500])
+
+
+def host(run, guest, programs, more=()):
+    """`tickpath up` for the programs of one host, until somebody stops them."""
+    return [run.bin / "tickpath", "up", TREE / "config/hosts", "--run-dir", "/tmp/run", "--no-replay", "--on-failure",
+            "continue", "--only", *programs, *PATIENT, *settings(programs, more)]
+
+
+HEAR_MULTICAST = """
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("239.255.7.1", 7701))
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.255.7.1") + socket.inet_aton("10.77.0.2"))
+print("listening", flush=True)
+count = 0
+while True:
+    s.recv(2048)
+    count += 1
+    if count % 100 == 0: print("heard", count, flush=True)
+"""
+
+
+def trade(run, one, two, label, limit):
+    """Both hosts up, a replay, everything stopped in order across the hosts; returns the books' text."""
+    tickpath, env = run.bin / "tickpath", run.environment()
+    file = recording(run)
+    market = one.start(host(run, one, MARKET_HOST, [f"sim:replay.file={file}"]), env=env, name="market")
+    orders = two.start(host(run, two, ORDER_HOST), env=env, name="orders")
+    try:
+        for job in (market, orders):
+            job.wait_for("up; Ctrl-C", limit)
+        with running(two, ["python3", "-c", HEAR_MULTICAST], says="listening", limit=30) as ear:
+            one.run([tickpath, "replay", "--run-dir", "/tmp/run"], limit=limit, env=env)
+            expect("heard" in ear.output, "the multicast does not cross the cable: " + ear.output)
+        one.run([tickpath, "down", "--run-dir", "/tmp/run", "--only", "strategy", "--timeout", "60"], limit=90, env=env)
+        two.run([tickpath, "down", "--run-dir", "/tmp/run", "--timeout", "60"], limit=180, env=env)
+        one.run([tickpath, "down", "--run-dir", "/tmp/run", "--timeout", "60"], limit=180, env=env)
+        for job in (market, orders):
+            status = job.wait(60)
+            expect(status == 0, f"{job.name} ended with {status}:\n{job.output[-2500:]}")
+    finally:
+        folder = run.folder(f"{label}")
+        for guest, job, name in ((one, market, "market"), (two, orders, "orders")):
+            (folder / f"{name}.up.log").write_text(job.output)
+            if not guest.lost:
+                keep(guest, "/tmp/run", name)
+    folder = run.folder(label)
+    books = subprocess.run([tickpath, "books", folder / "market", folder / "orders"], capture_output=True, text=True)
+    (folder / "books.log").write_text(books.stdout + books.stderr)
+    if books.returncode != 0:
+        raise Failed(books.stdout + books.stderr)
+    expect(orders_sent(books.stdout) >= 20, f"too few orders to tell:\n{books.stdout}")
+    show_conservation(books.stdout)
+
+
+def two_hosts(run):
+    """the pipeline of config/hosts on two guests: multicast, FIX and RDMA cross the cable"""
+    with Pair(run.folder("two_hosts"), run.image) as (one, two):
+        with run.step("config/hosts trades a recording on two hosts and conserves everything"):
+            trade(run, one, two, "two_hosts", 240)
+
+
+def loss(run):
+    """the same with 1 % of the packets lost in both directions (tc netem)"""
+    with Pair(run.folder("loss"), run.image) as (one, two):
+        with run.step("with 1 % loss both ways the two hosts complete a replay and conserve everything"):
+            for guest in (one, two):
+                guest.run("tc qdisc add dev eth0 root netem loss 1%")
+            trade(run, one, two, "loss", 300)
+            for guest in (one, two):
+                stats = guest.run("tc -s qdisc show dev eth0")
+                dropped = int(re.search(r"dropped (\d+)", stats)[1])
+                print(f"      {guest.name} lost {dropped} packets", flush=True)
+                expect(dropped > 0, "nothing was lost:\n" + stats)
