@@ -16,6 +16,7 @@ def interop(run):
         with run.step("the verbs provider exchanges data with rping on another host"):
             with running(two, ["stdbuf", "-oL", "rping", "-s", "-a", two.address, "-v", "-C", "5"]) as server:
                 env = {"TICKPATH_RPING_ADDRESS": two.address}
-                gtest.all_passed(gtest.in_guest(run, one, BINARY, "*", "verbs", 90, "two", env), "")
+                found = gtest.in_guest(run, one, BINARY, "*", "verbs", 90, "two", env)
+                gtest.all_passed(found, f"rping said: {server.output}")
                 server.wait(20)
                 expect("tickpath-ping-4" in server.output, "rping saw other bytes:\n" + server.output)

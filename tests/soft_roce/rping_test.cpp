@@ -57,6 +57,7 @@ class RpingClient {
     parameters.port = kPort;
     parameters.grants = {&grant, 1};
     parameters.initial_receives = {&receive, 1};
+    parameters.timeout_ms = 20'000;  // rping serves one connection: one that is given up ends it
     parameters.options.send_depth = parameters.options.receive_depth = 4;
     for (int attempt = 0;; ++attempt) {
       try {
