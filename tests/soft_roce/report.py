@@ -43,8 +43,8 @@ class Run:
             if "time limit" in str(error):
                 raise
             self.failures.append(name)
-            print(f"FAILED  {name} ({time.monotonic() - began:.0f} s)\n        " + str(error).replace("\n", "\n        "),
-                  flush=True)
+            text = str(error).replace("\n", "\n        ")
+            print(f"FAILED  {name} ({time.monotonic() - began:.0f} s)\n        {text}", flush=True)
         else:
             self.passed += 1
             print(f"ok      {name} ({time.monotonic() - began:.0f} s)", flush=True)

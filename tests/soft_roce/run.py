@@ -18,7 +18,8 @@ SETS = {each.__name__: each for each in (check, interop, conformance, link, pipe
 
 def arguments():
     sets = "\n".join(f"  {name:<12} {function.__doc__}" for name, function in SETS.items())
-    parser = argparse.ArgumentParser(prog="run.sh", description=__doc__, epilog=f"sets:\n{sets}\n  all          all of them",
+    parser = argparse.ArgumentParser(prog="run.sh", description=__doc__,
+                                     epilog=f"sets:\n{sets}\n  all          all of them",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=1500, help="seconds until all is ended (default 1500)")
     parser.add_argument("--build", default=str(machine.TREE / "build/release"), help="where the binaries are")

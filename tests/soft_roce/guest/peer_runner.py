@@ -3,8 +3,9 @@
   peer_runner.py PORT PROGRAM
 
 A connection begins with a line, "run NAME ARGUMENT ...": starts PROGRAM with the connection as its standard input and
-output, and says its process id in a line of its own; or "signal NAME NUMBER": sends a signal to the one of that name and answers "done". When the test's end of a
-connection is gone, its program is killed unless it leaves by itself within a few seconds.
+output, and says its process id in a line of its own; or "signal NAME NUMBER": sends a signal to the one of that name
+and answers "done". When the test's end of a connection is gone, its program is killed unless it leaves by itself within
+a few seconds.
 """
 import contextlib
 import os
