@@ -47,6 +47,7 @@ def orders_sent(text):
 def on_verbs():
     """What turns config/demo into verbs: a line or two for each program."""
     lines = [f"{program}:fabric.provider=verbs" for program in ("mdh", "strategy", "oeg", "risk")]
+    lines += [f"{program}:security.mode=none" for program in ("mdh", "strategy", "oeg", "risk")]
     lines += [f"{program}:fabric.endpoint={place}" for program, place in PLACES.items()]
     lines += [f"{program}:feed.endpoint={PLACES['mdh']}" for program in ("strategy", "risk")]
     lines += [f"{program}:gateway.endpoint={PLACES['oeg']}" for program in ("strategy", "risk")]

@@ -33,7 +33,10 @@ inline std::string verbs_address() {
 }
 
 inline std::unique_ptr<rdma::Device> open_test_device() {
-  return rdma::open_device(provider_name(), "");
+  rdma::DeviceOptions options;
+  options.provider = provider_name();
+  options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
+  return rdma::open_device(options);
 }
 
 // A TCP port that is free now at `address`.
