@@ -81,8 +81,17 @@ def pipeline(run):
             expect("provider verbs" in told, "the trace does not say verbs:\n" + told[:500])
 
 
-def host(run, guest, programs, more=()):
+def keys(run):
+    """Certificates for the roles, made here: the guests read them."""
+    folder = run.folder("recordings") / "keys"
+    if not folder.exists():
+        subprocess.run([run.bin / "tickpath", "keys", "--dir", folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def host(run, programs, more=()):
     """`tickpath up` for the programs of one host, until somebody stops them."""
+    more = [*more, *(f"{program}:security.keys={keys(run)}" for program in programs if program != "sim")]
     return [run.bin / "tickpath", "up", TREE / "config/hosts", "--run-dir", "/tmp/run", "--no-replay", "--on-failure",
             "continue", "--only", *programs, *PATIENT, *settings(programs, more)]
 
@@ -105,8 +114,8 @@ def trade(run, one, two, label, limit):
     """Both hosts up, a replay, everything stopped in order across the hosts; returns the books' text."""
     tickpath, env = run.bin / "tickpath", run.environment()
     file = recording(run)
-    market = one.start(host(run, one, MARKET_HOST, [f"sim:replay.file={file}"]), env=env, name="market")
-    orders = two.start(host(run, two, ORDER_HOST), env=env, name="orders")
+    market = one.start(host(run, MARKET_HOST, [f"sim:replay.file={file}"]), env=env, name="market")
+    orders = two.start(host(run, ORDER_HOST), env=env, name="orders")
     try:
         for job in (market, orders):
             job.wait_for("up; Ctrl-C", limit)
