@@ -6,6 +6,8 @@ namespace {
 [[gnu::tls_model("initial-exec")]] thread_local DatapathState state = DatapathState::kOutside;
 }  // namespace
 
+void (*datapath_watcher)() noexcept = nullptr;
+
 DatapathState datapath_state() noexcept { return state; }
 void set_datapath_state(DatapathState next) noexcept { state = next; }
 

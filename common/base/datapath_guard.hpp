@@ -1,7 +1,8 @@
-// Proof that a datapath thread neither allocates nor frees after start.
+// Proof that a datapath thread neither allocates nor calls the kernel after start.
 //
-// The datapath thread holds a DatapathScope while it polls. The allocation guard (a malloc hook
-// that tests link or preload) calls datapath_violation() when such a thread allocates.
+// The datapath thread holds a DatapathScope while it polls. A guard that tests preload
+// (tests/support/alloc_guard: a malloc hook and a system call filter) ends the program when such a
+// thread allocates, or calls the kernel other than for sockets and its wait mode.
 //
 // One exception has a name: what the FIX session layer does outside the order path (logon, resend,
 // heartbeat) runs QuickFIX, which allocates. It runs inside a SessionScope, and is counted.
@@ -17,9 +18,14 @@ enum class DatapathState : std::uint8_t { kOutside, kPolling, kSession };
 DatapathState datapath_state() noexcept;
 void set_datapath_state(DatapathState state) noexcept;
 
+// Called by each thread as it starts to poll. nullptr but in tests: a preloaded guard puts its own
+// function here before main(), to watch the system calls of exactly these threads.
+extern void (*datapath_watcher)() noexcept;
+
 class DatapathScope {
  public:
   DatapathScope() noexcept : before_(datapath_state()) {
+    if (datapath_watcher != nullptr) datapath_watcher();
     set_datapath_state(DatapathState::kPolling);
   }
   ~DatapathScope() { set_datapath_state(before_); }

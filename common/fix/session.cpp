@@ -65,6 +65,7 @@ Session::Impl::~Impl() {
 }
 
 bool Session::Impl::attach(int socket) noexcept {
+  const SessionScope once;  // the socket's options cost system calls, for each connection
   if (fd_ >= 0) {
     ::close(socket);
     return false;

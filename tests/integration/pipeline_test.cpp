@@ -1,6 +1,9 @@
 // The five programs together, as `tickpath up` runs them.
 #include "tests/support/pipeline.hpp"
 
+#include <set>
+#include <sstream>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -35,14 +38,35 @@ TEST(Pipeline, TradesAGeneratedRecordingAndConservesEverything) {
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
 }
 
-TEST(Pipeline, EveryDatapathThreadKeepsFromTheAllocator) {
+// The guard ends a program at the first allocation or system call of its datapath thread, other
+// than for sockets and the wait mode (tests/support/alloc_guard).
+class GuardedPipeline : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GuardedPipeline, EveryDatapathThreadKeepsFromTheAllocatorAndTheKernel) {
   const char* guard = std::getenv("TICKPATH_ALLOC_GUARD");
   if (guard == nullptr) GTEST_SKIP() << "the allocation guard replaces malloc, as sanitizers do";
   const PipelineFolder folder;
-  const Finished up = folder.run_up(folder.generate(40'000, 4), {"--preload", guard});
+  const std::string report = folder / "guard";
+  const Finished up =
+      run(folder.up(folder.generate(40'000, 4),
+                    {"--preload", guard, "--set", std::string("datapath.wait=") + GetParam()}),
+          folder.path(), std::chrono::seconds(120), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
   EXPECT_EQ(up.exit_code, 0) << up.output;
   EXPECT_GE(analyse_run(folder).orders_complete, 50u);
+  // Every program tells of itself: "pid program allocations session violations watched".
+  std::set<std::string> guarded;
+  std::istringstream lines(read_file(report));
+  std::uint64_t pid = 0, allocations = 0, session = 0, violations = 0, watched = 0;
+  for (std::string name; lines >> pid >> name >> allocations >> session >> violations >> watched;) {
+    EXPECT_EQ(violations, 0u) << name;
+    EXPECT_EQ(watched, 1u) << name << ": does this kernel take seccomp filters?";
+    guarded.insert(name);
+  }
+  EXPECT_EQ(guarded, (std::set<std::string>{"sim", "mdh", "strategy", "oeg", "risk"}));
 }
+
+INSTANTIATE_TEST_SUITE_P(WaitModes, GuardedPipeline, ::testing::Values("yield", "park"),
+                         [](const auto& mode) { return std::string(mode.param); });
 
 TEST(Pipeline, ReplaysALobsterMessageFile) {
   const std::string file = recording("lobster/AAPL_2012-06-21_message_50.csv.gz");

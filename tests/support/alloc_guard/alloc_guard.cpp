@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/datapath_guard.hpp"
+#include "tests/support/alloc_guard/syscall_guard.hpp"
 
 namespace tickpath {
 // Of the program. Weak: a preloaded guard also loads into programs that have no datapath.
@@ -37,7 +38,6 @@ std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> session_allocations{0};
 std::atomic<std::uint64_t> violations{0};
 std::atomic<bool> report_only{false};
-[[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
 
 void complain(const char* function, std::size_t size) noexcept {
   char line[160];
@@ -53,28 +53,29 @@ void complain(const char* function, std::size_t size) noexcept {
 
 // Called by every hook before it does its work.
 void look(const char* function, std::size_t size) noexcept {
-  if (inside || datapath_state == nullptr) return;
+  if (ComplaintScope::held() || datapath_state == nullptr) return;
   const DatapathState state = datapath_state();
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (state == DatapathState::kSession) session_allocations.fetch_add(1, std::memory_order_relaxed);
   if (state != DatapathState::kPolling) return;
   violations.fetch_add(1, std::memory_order_relaxed);
-  inside = true;  // backtrace() allocates
+  const ComplaintScope complaint;
   complain(function, size);
   if (!report_only.load(std::memory_order_relaxed)) std::abort();
-  inside = false;
 }
 
-// One line a process: "pid program allocations session violations".
+// One line a process: "pid program allocations session violations watched", the last the number of
+// threads whose system calls were watched.
 void write_report() {
   const char* path = std::getenv("TICKPATH_ALLOC_GUARD_FILE");
   if (path == nullptr || datapath_state == nullptr) return;
   char line[256];
-  const int length = std::snprintf(line, sizeof(line), "%d %s %llu %llu %llu\n",
+  const int length = std::snprintf(line, sizeof(line), "%d %s %llu %llu %llu %llu\n",
                                    static_cast<int>(::getpid()), program_invocation_short_name,
                                    static_cast<unsigned long long>(allocations.load()),
                                    static_cast<unsigned long long>(session_allocations.load()),
-                                   static_cast<unsigned long long>(violations.load()));
+                                   static_cast<unsigned long long>(violations.load()),
+                                   static_cast<unsigned long long>(watched_threads()));
   const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) return;
   (void)!::write(file, line, static_cast<std::size_t>(length));
@@ -87,6 +88,9 @@ void write_report() {
   void* frame = nullptr;
   (void)::backtrace(&frame, 1);  // its first call loads a library, not fit for a hook
   (void)std::atexit(write_report);
+#ifdef TICKPATH_PRELOADED
+  watch_system_calls();
+#endif
 }
 
 }  // namespace

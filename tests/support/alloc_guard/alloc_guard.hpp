@@ -1,12 +1,12 @@
 // Ends the program, with a backtrace, at the first allocation or release on a thread that polls
-// (DatapathScope). Two ways in:
+// (DatapathScope); preloaded, also at the first system call (syscall_guard.hpp). Two ways in:
 //   - linked into a test: tickpath_test_alloc_guard;
 //   - LD_PRELOAD=build/release/tests/liballoc_guard.so before any tickpath program, and before
 //     `tickpath up`, whose programs inherit it. (operator new and delete end in malloc and free.)
 //
 // TICKPATH_ALLOC_GUARD=report   tells, counts and goes on instead of aborting
-// TICKPATH_ALLOC_GUARD_FILE=F   each process appends "pid program allocations session violations"
-//                               at its end: proof that the guard was there
+// TICKPATH_ALLOC_GUARD_FILE=F   each process appends "pid program allocations session violations
+//                               watched" at its end: proof that the guard was there
 // Not under sanitizers, which bring their own allocator.
 #pragma once
 

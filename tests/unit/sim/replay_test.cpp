@@ -246,7 +246,9 @@ TEST_F(ReplayOnLoopback, SendsNothingBeforeItIsDue) {
   replayer_->start();
   run_until_ended();
   EXPECT_GE(std::chrono::steady_clock::now() - start, 60ms);
-  EXPECT_EQ(packets_, 4);
+  // One each, unless this process was held up: what has become due meanwhile travels together.
+  EXPECT_GE(packets_, 1);
+  EXPECT_LE(packets_, 4);
   EXPECT_EQ(received_, messages);
   EXPECT_EQ(replayer_->progress().lag.count(), 4u);
 }
