@@ -11,9 +11,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 recording=
 if [ $# -gt 0 ] && [ "$1" != -- ]; then
   case $1 in
-    -*) sed -nE '2,7s/^# ?//p' "${BASH_SOURCE[0]}"; exit 2 ;;
+    -h | --help) sed -nE '2,7s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -*) echo "demo: unknown option '$1'; arguments of \`tickpath up\` follow --, see sim/demo.sh --help" >&2; exit 2 ;;
   esac
-  [ -r "$1" ] || { echo "demo: cannot read the recording '$1'" >&2; exit 2; }
+  [ -f "$1" ] && [ -r "$1" ] || { echo "demo: cannot read the recording '$1'" >&2; exit 2; }
   recording=$(realpath "$1")
   shift
 fi
@@ -67,9 +68,13 @@ else
 fi
 
 say "up: $recording"
+# Ctrl-C ends the run in order (`up` sees it, too); what was traded until then is shown below.
+trap 'orders_min=0' INT
 failed=0
 "$tickpath" up config/demo "${up[@]}" --set "sim:replay.file=$recording" "$@" || failed=$?
+# Without a whole run the traces are of no run, or of one before.
+[ "$failed" -eq 0 ] || { echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }
 
 say "trace"
-"$tickpath" trace "$run_dir" --html "$root/$run_dir/report.html" --orders-min "$orders_min" || failed=$?
-[ "$failed" -eq 0 ] || { echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }
+"$tickpath" trace "$run_dir" --html "$root/$run_dir/report.html" --orders-min "$orders_min" ||
+  { failed=$?; echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }
