@@ -106,7 +106,8 @@ config::Schema<OegConfig> oeg_schema() {
                 "fresh: start empty");
   schema.flag("risk.required", &C::risk_required, "Refuse new orders while risk shows no life");
   schema.duration("risk.absent_after", &C::risk_absent_after_ns, {1'000'000, 600'000'000'000},
-                  "Silence of risk after which new orders are refused; cancels always pass");
+                  "Without a word from risk for so long, though its heart beats: new orders are "
+                  "refused; cancels always pass");
   schema.include("limits", &C::limits, limits_schema());
   return schema;
 }

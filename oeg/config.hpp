@@ -54,7 +54,7 @@ struct OegConfig {
   JournalStart journal_start = JournalStart::kResume;
 
   bool risk_required = true;
-  std::int64_t risk_absent_after_ns = 1'000'000'000;
+  std::int64_t risk_absent_after_ns = 5'000'000'000;
 
   LimitsConfig limits;
 

@@ -31,8 +31,7 @@ build() {
 suite() {
   local preset=$1 log="$logs/test-$1.log"
   shift
-  # One second chance, shown in the output: five programs on two shared cores can run out of time.
-  ctest --preset "$preset" --no-tests=error --repeat until-pass:2 "$@" 2>&1 | tee "$log" | grep -vE '^ +Start ' || true
+  ctest --preset "$preset" --no-tests=error "$@" 2>&1 | tee "$log" | grep -vE '^ +Start ' || true
   local bad all
   all=$(sed -nE 's/^.*tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log")
   bad=$(sed -nE 's/^.*tests passed, ([0-9]+) tests failed out of [0-9]+$/\1/p' "$log")

@@ -15,11 +15,11 @@ TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
   const PipelineFolder folder;
   Process up(folder.up(folder.generate(150'000, 15), {"--on-failure", "continue"}), folder.path());
   ASSERT_TRUE(up.wait_for_output("replay:", std::chrono::seconds(120))) << up.output();
-  ::usleep(4'000'000);
+  ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 20)) << up.output();
   const pid_t victim = folder.program_id("oeg");
   ASSERT_GT(victim, 0);
   ASSERT_EQ(::kill(victim, SIGKILL), 0);
-  ::usleep(500'000);
+  while (folder.program_id("oeg") > 0) ::usleep(10'000);  // up reaps it: the name is free then
   Process again({program("oeg"), folder.config_dir() + "/oeg.toml", "--run-dir", folder.run_dir()},
                 folder.path());
   const Finished finished = up.wait(std::chrono::seconds(90));

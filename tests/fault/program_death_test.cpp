@@ -11,11 +11,11 @@ namespace {
 
 using nlohmann::json;
 
-// Starts a run of ten seconds, kills one program after three and waits for the end.
+// Starts a run of ten seconds, kills one program once orders fill, and waits for the end.
 Finished run_with_a_death(const PipelineFolder& folder, const std::string& victim) {
   Process up(folder.up(folder.generate(100'000, 10), {"--on-failure", "continue"}), folder.path());
   EXPECT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
-  ::usleep(3'000'000);
+  EXPECT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 10)) << up.output();
   const pid_t id = folder.program_id(victim);
   EXPECT_GT(id, 0);
   if (id > 0) ::kill(id, SIGKILL);

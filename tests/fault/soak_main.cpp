@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
+#include "common/base/error.hpp"
 #include "tests/fault/fault_run.hpp"
 
 namespace tickpath::testing {
@@ -120,5 +121,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: fault_soak [SECONDS]\n");
     return 2;
   }
-  return tickpath::testing::soak(seconds);
+  try {
+    return tickpath::testing::soak(seconds);
+  } catch (const tickpath::Error& error) {
+    std::fprintf(stderr, "fault_soak: %s\n", error.what());
+    return 1;
+  }
 }

@@ -101,7 +101,7 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   const std::string recording_path = folder.generate(400'000, 40);
   Process up(folder.up(recording_path), folder.path());
   ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
-  ::usleep(2'000'000);
+  ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
   up.signal(SIGINT);
   const Finished finished = up.wait(std::chrono::seconds(40));
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
@@ -125,11 +125,11 @@ TEST(Pipeline, TheKillSwitchRefusesNewOrdersUntilItIsLifted) {
   const PipelineFolder folder;
   Process up(folder.up(folder.generate(80'000, 8)), folder.path());
   ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
-  ::usleep(2'000'000);
+  ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
   const std::vector<std::string> where{"--run-dir", folder.run_dir()};
   const Finished kill = run({program("tickpath"), "kill", where[0], where[1]});
   EXPECT_EQ(kill.exit_code, 0) << kill.output;
-  ::usleep(2'000'000);
+  EXPECT_TRUE(folder.wait_counter_above("oeg", "refused", "kill_switch", 0)) << up.output();
   const Finished unkill = run({program("tickpath"), "unkill", where[0], where[1]});
   EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
   const Finished finished = up.wait(std::chrono::seconds(60));

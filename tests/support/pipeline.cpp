@@ -1,6 +1,7 @@
 #include "tests/support/pipeline.hpp"
 
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -43,7 +44,7 @@ void put_on_verbs(std::map<std::string, std::string>& texts) {
     replace_all(text, "{run_dir}/oeg.fabric", oeg);
     replace_all(text, "dead_after = \"35ms\"", "dead_after = \"15s\"");
     replace_all(text, "[datapath]\n", "[datapath]\nhang_after = \"15s\"\n");
-    replace_all(text, "absent_after = \"1s\"", "absent_after = \"15s\"");
+    replace_all(text, "absent_after = \"5s\"", "absent_after = \"15s\"");
   }
 }
 
@@ -123,6 +124,29 @@ std::map<std::string, HeldPosition> PipelineFolder::positions(const std::string&
     held[row.at("strategy_id").dump() + " " + row.at("symbol").get<std::string>()] = position;
   }
   return held;
+}
+
+std::uint64_t PipelineFolder::counter(const std::string& name, const std::string& group,
+                                      const std::string& counter) const {
+  const Finished status = run({program("tickpath"), "status", "--run-dir", run_dir(), "--json"});
+  const nlohmann::json all = nlohmann::json::parse(status.output, nullptr, false);
+  if (!all.is_array()) return 0;
+  for (const nlohmann::json& each : all) {
+    if (each.value("name", "") != name || !each.contains("counters")) continue;
+    const nlohmann::json& counters = each.at("counters");
+    return counters.contains(group) ? counters.at(group).value(counter, std::uint64_t{0}) : 0;
+  }
+  return 0;
+}
+
+bool PipelineFolder::wait_counter_above(const std::string& name, const std::string& group,
+                                        const std::string& what, std::uint64_t value) const {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (counter(name, group, what) <= value) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
 }
 
 pid_t PipelineFolder::program_id(const std::string& name) const {

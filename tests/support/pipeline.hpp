@@ -52,6 +52,12 @@ class PipelineFolder {
   // The positions in it that are not nothing, by "strategy symbol".
   std::map<std::string, HeldPosition> positions(const std::string& name) const;
 
+  // Waits until a counter of a running program (as `tickpath status --json` tells it) is above
+  // `value`; false after a minute.
+  bool wait_counter_above(const std::string& name, const std::string& group,
+                          const std::string& counter, std::uint64_t value) const;
+  std::uint64_t counter(const std::string& name, const std::string& group,
+                        const std::string& counter) const;
   // Process id of a running program, by `tickpath status`; -1 when it is not running.
   pid_t program_id(const std::string& name) const;
 
