@@ -34,7 +34,7 @@ struct SubscriberOptions {
   std::uint32_t image_count = 0;  // at least the publisher's; memory that is not used costs nothing
   std::uint32_t images_per_poll = 64;  // bound of one poll() while resyncing
   std::uint32_t peer_timeout_ms = 0;   // 0: the device's; see rdma::QueuePairOptions
-  std::string peer_role;               // who must answer; see rdma::ConnectParameters
+  std::string peer_role = {};          // who must answer; see rdma::ConnectParameters
 };
 
 // One writer, the datapath; any thread reads. Since the newest connect().

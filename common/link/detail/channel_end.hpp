@@ -37,7 +37,7 @@ struct ChannelOptions {
   std::string name = "channel";       // of memory regions and in error texts
   std::uint32_t depth = 256;          // receives posted, a power of two: messages in flight
   std::uint32_t peer_timeout_ms = 0;  // 0: the device's; see rdma::QueuePairOptions
-  std::string peer_role;              // who must answer; see rdma::ConnectParameters
+  std::string peer_role = {};         // who must answer; see rdma::ConnectParameters
 };
 
 // One writer, the datapath; any thread reads. Over all connections.
