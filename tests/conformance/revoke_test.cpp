@@ -51,39 +51,39 @@ struct Revoker {
 };
 
 TEST_P(Fabric, ARevocationEndsEveryKindOfAccessAndChangesNoByteOnEitherSide) {
-  Revoker both{address_, mine_, peer_};
-  peer_.ask("listen " + address_);
+  Revoker both{address_, mine(), peer()};
+  peer().ask("listen " + address_);
   for (const Opcode opcode :
        {Opcode::kWrite, Opcode::kRead, Opcode::kFetchAdd, Opcode::kCompareSwap}) {
     SCOPED_TRACE(to_string(opcode));
     both.connect_again();
-    WorkRequest request = mine_.request(opcode, 1, 0, 8, kFull, 0, kSignaled);
+    WorkRequest request = mine().request(opcode, 1, 0, 8, kFull, 0, kSignaled);
     request.compare_add = opcode == Opcode::kCompareSwap ? kPeerWord : 1;
     request.swap = 77;
     post(request);
     expect_done(1);  // it works as long as the right stands
-    EXPECT_EQ(peer_.ask("revoke main"), "2");
+    EXPECT_EQ(peer().ask("revoke main"), "2");
     both.expect_refused_and_untouched(request);
   }
 }
 
 TEST_P(Fabric, ARevokedKeyIsWorthlessToAThiefWithAnotherConnection) {
-  Revoker both{address_, mine_, peer_};
-  peer_.ask("listen " + address_);
+  Revoker both{address_, mine(), peer()};
+  peer().ask("listen " + address_);
   both.connect_again();
   const WorkRequest stolen = both.write(1);
-  EXPECT_EQ(peer_.ask("revoke main"), "2");
+  EXPECT_EQ(peer().ask("revoke main"), "2");
   EXPECT_EQ(to_string(both.until_refused(stolen)), to_string(CompletionStatus::kRemoteAccess));
   both.connect_again();
   both.expect_refused_and_untouched(stolen);
 }
 
 TEST_P(Fabric, AConnectionAfterARevocationHasRightsAgain) {
-  Revoker both{address_, mine_, peer_};
-  peer_.ask("listen " + address_);
+  Revoker both{address_, mine(), peer()};
+  peer().ask("listen " + address_);
   both.connect_again();
   const WorkRequest old = both.write(1);
-  EXPECT_EQ(peer_.ask("revoke main"), "2");
+  EXPECT_EQ(peer().ask("revoke main"), "2");
   EXPECT_EQ(to_string(both.until_refused(old)), to_string(CompletionStatus::kRemoteAccess));
   both.connect_again();
   const WorkRequest fresh = both.write(2);
