@@ -1,4 +1,6 @@
 // Rights in the running programs: who gets in, who is told why not, and what is taken back.
+#include "common/wire/rights.hpp"
+
 #include <functional>
 #include <thread>
 
@@ -9,7 +11,6 @@
 #include "common/control/admin_client.hpp"
 #include "common/link/link.hpp"
 #include "common/rdma/rdma.hpp"
-#include "common/wire/rights.hpp"
 #include "common/wire/wire.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
@@ -24,9 +25,9 @@ using wire::Service;
 struct RunningPipeline : ::testing::Test {
   void SetUp() override {
     // Every order is refused: what risk misses while it is kept out are no fills.
-    up_ = std::make_unique<Process>(
-        folder_.up(folder_.generate(400'000, 60), {"--set", "oeg:limits.order_shares_max=1"}),
-        folder_.path());
+    up_ = std::make_unique<Process>(folder_.up(folder_.generate(400'000, 60),
+                                               {"--set", "risk:order_limits.order_shares_max=1"}),
+                                    folder_.path());
     ASSERT_TRUE(up_->wait_for_output("strategy   ready", std::chrono::seconds(60)))
         << up_->output();
     device_ = test_support::open_test_device();
