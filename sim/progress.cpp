@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kDrawPeriodNs = 200'000'000;  // five times a second looks like motion
 constexpr int kBarCells = 30;
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 }  // namespace
 
@@ -40,8 +40,8 @@ ReplayStatus Progress::status() {
   status.position_ns = progress.position_ns.get();
   status.elapsed_ns = progress.elapsed_ns.get();
   if (status.elapsed_ns != 0)
-    status.rate = static_cast<std::uint64_t>(static_cast<double>(status.messages_sent) * kSecondNs /
-                                             static_cast<double>(status.elapsed_ns));
+    status.rate = static_cast<std::uint64_t>(static_cast<double>(status.messages_sent) *
+                                             kNsPerSecond / static_cast<double>(status.elapsed_ns));
   estimate_total(status);
   if (status.state == ReplayState::kEnded || status.state == ReplayState::kHalted)
     status.remaining_ns = 0;
@@ -80,7 +80,7 @@ std::string progress_line(const ReplayStatus& status) {
       fmt::format("[{}] {:3.0f} %  {} messages  {}  {}/s", bar, fraction * 100,
                   status.messages_sent, format_time_of_day(status.position_ns), status.rate);
   if (status.remaining_ns > 0)
-    line += fmt::format("  {:.0f} s left", static_cast<double>(status.remaining_ns) / kSecondNs);
+    line += fmt::format("  {:.0f} s left", static_cast<double>(status.remaining_ns) / kNsPerSecond);
   return line;
 }
 
