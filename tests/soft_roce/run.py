@@ -8,12 +8,13 @@ import time
 
 import machine
 from check_set import check
-from fabric_sets import conformance, link
+from fabric_sets import conformance, conformance_two, link
 from interop_set import interop
 from pipeline_sets import loss, pipeline, two_hosts
 from report import Run
 
-SETS = {each.__name__: each for each in (check, interop, conformance, link, pipeline, two_hosts, loss)}
+SETS = {each.__name__: each
+        for each in (check, conformance, conformance_two, interop, link, pipeline, two_hosts, loss)}
 
 
 def arguments():
