@@ -117,7 +117,8 @@ std::string PipelineFolder::summary(const std::string& name) const {
 
 std::map<std::string, HeldPosition> PipelineFolder::positions(const std::string& name) const {
   std::map<std::string, HeldPosition> held;
-  for (const nlohmann::json& row : nlohmann::json::parse(summary(name)).at("positions")) {
+  const nlohmann::json all = nlohmann::json::parse(summary(name));
+  for (const nlohmann::json& row : all.at("positions")) {
     const HeldPosition position{row.at("shares").get<std::int64_t>(),
                                 row.at("cash").get<std::int64_t>()};
     if (position == HeldPosition{0, 0}) continue;
