@@ -19,8 +19,6 @@ add_library(tickpath_asio INTERFACE)
 target_link_libraries(tickpath_asio INTERFACE Boost::headers Threads::Threads)
 target_compile_definitions(tickpath_asio INTERFACE BOOST_ASIO_NO_DEPRECATED
                            BOOST_ASIO_HEADER_ONLY)
-# gcc 12 sees null pointers in Asio's inlined code where there are none.
-target_compile_options(tickpath_asio INTERFACE -Wno-null-dereference)
 
 find_library(IBVERBS_LIBRARY ibverbs REQUIRED)
 find_library(RDMACM_LIBRARY rdmacm REQUIRED)

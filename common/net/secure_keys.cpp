@@ -13,10 +13,6 @@
 namespace tickpath::net {
 namespace {
 
-[[noreturn]] void throw_keys(const std::string& what) {
-  throw SecureError(SecureCause::kKeys, what);
-}
-
 int hex_digit(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -54,9 +50,9 @@ RolePaths paths_of(const std::string& directory, std::string_view role) {
 void require_absent(const std::vector<std::string>& paths) {
   for (const std::string& path : paths)
     if (std::filesystem::exists(path))
-      throw_keys(path +
-                 " is there already; nothing was written. --force replaces it, and whoever "
-                 "has the old one must get the new one");
+      detail::throw_keys(path +
+                         " is there already; nothing was written. --force replaces it, and whoever "
+                         "has the old one must get the new one");
 }
 
 // ------------------------------------------------------------------------------- certificates
@@ -65,9 +61,9 @@ detail::Authority load_authority(const std::string& directory) {
   const std::string certificate = directory + "/ca.crt";
   const std::string key = directory + "/ca.key";
   if (!std::filesystem::exists(key))
-    throw_keys(key +
-               " is not here: make certificates where the CA's key is kept, or start anew "
-               "with --force and no --role");
+    detail::throw_keys(key +
+                       " is not here: make certificates where the CA's key is kept, or start anew "
+                       "with --force and no --role");
   return {detail::read_certificate(detail::read_public_file(certificate), certificate),
           detail::read_key(detail::read_secret_file(key), key)};
 }
@@ -123,12 +119,13 @@ std::vector<std::string> make_pre_shared(const KeyRequest& request,
       const std::string peer(other);
       if (!made.insert(std::minmax(role, peer)).second) continue;
       if (!request.force && files[role].contains(peer))
-        throw_keys(paths_of(request.directory, role).psk + " has a key for " + peer +
-                   " already; nothing was written. --force replaces it, and whoever has the old "
-                   "one must get the new one");
+        detail::throw_keys(
+            paths_of(request.directory, role).psk + " has a key for " + peer +
+            " already; nothing was written. --force replaces it, and whoever has the old "
+            "one must get the new one");
       PreSharedKey key;
       if (RAND_bytes(key.bytes.data(), static_cast<int>(key.bytes.size())) != 1)
-        throw_keys("no random numbers: " + detail::openssl_error());
+        detail::throw_keys("no random numbers: " + detail::openssl_error());
       key.expires_unix_s = std::time(nullptr) + request.valid_s;
       files[role][peer] = key;
       files[peer][role] = key;
@@ -164,16 +161,16 @@ PskFile parse_psk_file(std::string_view text, const std::string& name) {
     std::string role, end, hex, more;
     if (!(words >> role) || role[0] == '#') continue;
     if (!(words >> end >> hex) || words >> more)
-      throw_keys(where + "a line is: peer role, end, 64 hex digits");
+      detail::throw_keys(where + "a line is: peer role, end, 64 hex digits");
     PreSharedKey key;
-    if (!is_role(role)) throw_keys(where + "\"" + role + "\" is no role");
+    if (!is_role(role)) detail::throw_keys(where + "\"" + role + "\" is no role");
     if (!parse_utc(end, key.expires_unix_s))
-      throw_keys(where + "\"" + end + "\" is no time like 2027-02-19T10:00:00Z");
+      detail::throw_keys(where + "\"" + end + "\" is no time like 2027-02-19T10:00:00Z");
     if (!parse_hex(hex, key.bytes))
-      throw_keys(where + "the key of " + role + " is not 64 hex digits");
-    if (!keys.emplace(role, key).second) throw_keys(where + "a second key for " + role);
+      detail::throw_keys(where + "the key of " + role + " is not 64 hex digits");
+    if (!keys.emplace(role, key).second) detail::throw_keys(where + "a second key for " + role);
   }
-  if (keys.empty()) throw_keys(name + " holds no key");
+  if (keys.empty()) detail::throw_keys(name + " holds no key");
   return keys;
 }
 
@@ -182,7 +179,7 @@ std::vector<std::string> make_keys(const KeyRequest& request) {
   if (roles.empty()) roles.assign(kRoles.begin(), kRoles.end());
   for (const std::string& role : roles)
     if (!is_role(role))
-      throw_keys("\"" + role + "\" is no role: mdh, strategy, oeg, risk, sim, tool");
+      detail::throw_keys("\"" + role + "\" is no role: mdh, strategy, oeg, risk, sim, tool");
   detail::make_key_directory(request.directory);
   return request.psk ? make_pre_shared(request, roles) : make_certificates(request, roles);
 }

@@ -7,8 +7,6 @@
 namespace tickpath::cli::doctor {
 namespace {
 
-constexpr const char* kCpuFolder = "/sys/devices/system/cpu/";
-
 CpuSet without(const CpuSet& all, const CpuSet& some) {
   CpuSet rest;
   std::set_difference(all.begin(), all.end(), some.begin(), some.end(),

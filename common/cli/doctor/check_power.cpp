@@ -6,7 +6,6 @@
 namespace tickpath::cli::doctor {
 namespace {
 
-constexpr const char* kCpuFolder = "/sys/devices/system/cpu/";
 // Deeper states take longer to wake from than an order takes through the whole pipeline.
 constexpr std::int64_t kExitLatencyUs = 10;
 

@@ -10,6 +10,7 @@
 namespace tickpath::cli::doctor {
 
 using CpuSet = std::set<int>;
+inline constexpr const char* kCpuFolder = "/sys/devices/system/cpu/";
 
 class Machine {
  public:

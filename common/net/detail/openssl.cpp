@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kKeyFileBytesMax = 64 * 1024;  // a dozen times the largest we write
 
-[[noreturn]] void throw_keys(const std::string& what) {
-  throw SecureError(SecureCause::kKeys, what);
-}
-
 std::string read_file(const std::string& path, bool secret) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0)
@@ -53,6 +49,8 @@ std::int64_t unix_s(const ASN1_TIME* time) {
 int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*data*/) { return -1; }
 
 }  // namespace
+
+void throw_keys(const std::string& what) { throw SecureError(SecureCause::kKeys, what); }
 
 std::string openssl_error() {
   const unsigned long code = ERR_peek_last_error();

@@ -31,6 +31,9 @@ using UniqueSession = std::unique_ptr<SSL_SESSION, Freer<&SSL_SESSION_free>>;
 // What OpenSSL complained about last, and forgets it: "no start line".
 std::string openssl_error();
 
+// Throws SecureError{kKeys}: our own key files are at fault.
+[[noreturn]] void throw_keys(const std::string& what);
+
 // Both throw SecureError{kKeys}; `name` is the file in the message.
 UniqueCertificate read_certificate(const std::string& pem, const std::string& name);
 UniqueKey read_key(const std::string& pem, const std::string& name);

@@ -20,10 +20,6 @@ constexpr unsigned char kPskCipherId[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA25
 // Nothing is resumed, but OpenSSL takes an external key for a session, and wants its scope named.
 constexpr std::array<unsigned char, 8> kScope = {'t', 'i', 'c', 'k', 'p', 'a', 't', 'h'};
 
-[[noreturn]] void throw_keys(const std::string& what) {
-  throw SecureError(SecureCause::kKeys, what);
-}
-
 int state_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;

@@ -17,16 +17,16 @@ constexpr std::uint8_t kTimeoutMax = 31;
 constexpr std::uint8_t kRetryMax = 7;  // more tries notice no later, at the same total
 constexpr std::uint32_t kRdAtomicMax = 255;
 
-void require(bool good, const std::string& what) {
-  if (!good) throw SetupError(SetupCause::kLimit, what);
-}
-
 std::uint8_t at_most(std::uint32_t value, int limit) noexcept {
   const auto device = static_cast<std::uint32_t>(std::max(limit, 0));
   return static_cast<std::uint8_t>(std::min({value, device, kRdAtomicMax}));
 }
 
 }  // namespace
+
+void require(bool good, const std::string& what) {
+  if (!good) throw SetupError(SetupCause::kLimit, what);
+}
 
 std::uint8_t rnr_timer_code(std::uint32_t microseconds) noexcept {
   for (std::uint8_t code = 1; code < kRnrTens.size(); ++code) {

@@ -22,6 +22,9 @@ struct VerbsAttributes {
   std::uint8_t max_dest_rd_atomic = 0;  // we answer
 };
 
+// Throws SetupError{kLimit} with this text, unless good.
+void require(bool good, const std::string& what);
+
 // Smallest code whose pause is not below `microseconds`; 0 is the longest (655.36 ms), as above it.
 std::uint8_t rnr_timer_code(std::uint32_t microseconds) noexcept;
 std::uint32_t rnr_timer_us(std::uint8_t code) noexcept;

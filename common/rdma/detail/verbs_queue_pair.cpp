@@ -8,10 +8,6 @@
 namespace tickpath::rdma::detail {
 namespace {
 
-void require(bool good, const std::string& what) {
-  if (!good) throw SetupError(SetupCause::kLimit, what);
-}
-
 // The connection's wishes, deepened as the device's options say.
 QueuePairOptions effective(QueuePairOptions options, const VerbsOptions& verbs) {
   options.send_depth = std::max(options.send_depth, verbs.send_depth);

@@ -1,9 +1,9 @@
-#include <cstdarg>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "common/rdma/perf/perf.hpp"
+#include "common/rdma/perf/text.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
@@ -11,15 +11,6 @@ namespace {
 constexpr const char* kRule =
     "--------------------------------------------------------------------------------------------"
     "--------------------------------------------------------\n";
-
-[[gnu::format(printf, 2, 3)]] void append(std::string& text, const char* format, ...) {
-  char line[400];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(line, sizeof(line), format, arguments);
-  va_end(arguments);
-  text += line;
-}
 
 // Done when it completes here, without an echo.
 bool completes(PerfOperation operation) {

@@ -1,25 +1,16 @@
 // Distributions as text and as SVG (W3C, Scalable Vector Graphics 1.1): logarithmic bins, one panel
 // a row of the table.
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 
 #include "common/rdma/perf/perf.hpp"
+#include "common/rdma/perf/text.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
 
 constexpr int kPanelWidth = 720, kPanelHeight = 150, kPlotLeft = 60, kPlotTop = 30;
 constexpr int kPlotWidth = 640, kPlotHeight = 85;
-
-[[gnu::format(printf, 2, 3)]] void append(std::string& text, const char* format, ...) {
-  char line[400];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(line, sizeof(line), format, arguments);
-  va_end(arguments);
-  text += line;
-}
 
 std::uint64_t highest(const std::vector<HistogramBin>& histogram) {
   std::uint64_t most = 1;
