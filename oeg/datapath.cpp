@@ -13,7 +13,8 @@ namespace {
 
 // Bounds of one turn, so that no source starves another.
 constexpr std::size_t kRequestsPerTurn = 16;
-constexpr std::size_t kUpdatesPerTurn = 64;
+constexpr std::size_t kUpdatesPerPoll = 64;
+constexpr std::size_t kUpdatesPerTurn = 1024;  // about 20 us, far more than a burst
 constexpr int kImagesPerTurn = 16;
 constexpr int kEventsPerTurn = 64;
 
@@ -103,9 +104,15 @@ OegDatapath::~OegDatapath() {
 bool OegDatapath::turn() noexcept {
   const TscTicks now = tsc_now();
   now_ns_ = converter_.to_ns(now);
-  bool worked = strategies_.poll(*this, kRequestsPerTurn) != 0;
+  // The market first, to its end: an order is caused by a tick, which came here before the order
+  // did, and is checked against that tick's prices or newer ones.
+  std::size_t updates = 0;
+  for (std::size_t count = kUpdatesPerPoll; count >= kUpdatesPerPoll && updates < kUpdatesPerTurn;
+       updates += count)
+    count = market_.poll(*this, now_ns_, kUpdatesPerPoll);
+  bool worked = updates != 0;
+  worked |= strategies_.poll(*this, kRequestsPerTurn) != 0;
   worked |= session_.poll(gateway_);
-  worked |= market_.poll(*this, now_ns_, kUpdatesPerTurn) != 0;
   if (refresh_next_ < instruments_known_.get() && market_.alive().get() != 0) [[unlikely]]
     refresh_quotes();
   worked |= gateway_.turn();

@@ -39,28 +39,34 @@ class TableFollower {
   // Rows exist, or may exist, that were not handed over.
   bool behind() const noexcept { return !idle_; }
 
-  // Each turn, after the connection was polled: on_row(const T&) for what arrived. True: any did.
-  template <class OnRow>
-  bool step(OnRow&& on_row) noexcept {
-    if (idle_) return false;
-    if (!reading_) {
-      reading_ = table_.start(next_);
-      if (!reading_ && next_ >= table_.rows()) idle_ = true;  // a full table ends here
-      return false;
-    }
-    T row;
-    const RowStatus status = table_.finish(row);
-    if (status == RowStatus::kPending) return false;
-    reading_ = false;
-    if (status == RowStatus::kOk) {
+  // Each turn: on_row(const T&) for what arrives, at most `rows_max` rows; read_completions() polls
+  // the connection. Goes on while READs are answered at once. Returns the rows.
+  template <class OnRow, class ReadCompletions>
+  std::size_t step(OnRow&& on_row, ReadCompletions&& read_completions,
+                   std::size_t rows_max = 64) noexcept {
+    std::size_t rows = 0;
+    while (rows < rows_max && !idle_) {
+      if (!reading_) {
+        reading_ = table_.start(next_);
+        if (!reading_ && next_ >= table_.rows()) idle_ = true;  // a full table ends here
+        if (!reading_) break;
+      }
+      read_completions();
+      T row;
+      const RowStatus status = table_.finish(row);
+      if (status == RowStatus::kPending) break;
+      reading_ = false;
+      if (status != RowStatus::kOk) {
+        // Empty: the end, unless more are said to exist. Torn: again. Failed: the connection is
+        // going, and its owner will detach us.
+        if (status == RowStatus::kEmpty && next_ >= wanted_) idle_ = true;
+        break;
+      }
       ++next_;
+      ++rows;
       on_row(row);
-      return true;
     }
-    // Empty: the end, unless more are said to exist. Torn: again. Failed: the connection is going,
-    // and its owner will detach us.
-    if (status == RowStatus::kEmpty && next_ >= wanted_) idle_ = true;
-    return false;
+    return rows;
   }
 
  private:

@@ -57,12 +57,10 @@ class MarketReader {
     Adapter<Handler> adapter{*this, handler, now_ns};
     std::size_t count = subscriber_.poll(adapter, batch);
     if (subscriber_.connection() == nullptr) return count;
-    if (directory_.behind()) {
-      subscriber_.poll_sinks();
-      count += directory_.step([&](const wire::DirectoryEntry& row) { handler.on_directory(row); })
-                   ? 1
-                   : 0;
-    }
+    if (directory_.behind()) [[unlikely]]
+      count += directory_.step(
+          [&](const wire::DirectoryEntry& row) noexcept { handler.on_directory(row); },
+          [&]() noexcept { subscriber_.poll_sinks(); });
     judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
     if (count == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
     return count;

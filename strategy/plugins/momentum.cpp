@@ -61,6 +61,7 @@ class Momentum final : public tickpath::Strategy {
       const Position held = position(instrument);
       Quote quote{};
       if (held.shares == 0 || !this->quote(instrument, quote)) continue;
+      if (quote.feed_state != TICKPATH_FEED_GOOD) continue;  // the day is over, or the feed gone
       const auto size = static_cast<std::uint32_t>(std::abs(held.shares));
       if (held.shares > 0 && quote.best_bid != 0)
         (void)sell(instrument, size, quote.best_bid, kImmediateOrCancel);

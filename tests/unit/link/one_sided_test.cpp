@@ -274,8 +274,8 @@ TEST_F(RemoteTables, AreFollowedRowByRowAsTheyGrow) {
   std::vector<std::uint64_t> rows;
   const auto catch_up = [&] {
     return eventually([&] {
-      there->poll();
-      follower.step([&](const Limits& row) { rows.push_back(row.generation); });
+      follower.step([&](const Limits& row) { rows.push_back(row.generation); },
+                    [&] { there->poll(); });
       return !follower.behind();
     });
   };
