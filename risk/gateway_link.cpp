@@ -1,5 +1,7 @@
 #include "risk/gateway_link.hpp"
 
+#include <algorithm>
+
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
 
@@ -24,6 +26,9 @@ link::ClockProbeOptions clock_options(const GatewayLinkOptions& options) {
   made.stream = kClockStream;
   return made;
 }
+
+// Between passes after a connect or a lap, until one finds nothing unequal.
+constexpr std::uint64_t kUnsettledIntervalNs = 2'000'000;
 
 }  // namespace
 
@@ -52,7 +57,9 @@ std::string GatewayLink::not_ready_reason() const {
   const std::string waiting = "waiting for oeg at " + options_.endpoint;
   if (alive_.get() == 0)
     return reconnect_.error().empty() ? waiting : waiting + ": " + reconnect_.error();
-  return blocks_written_.get() == 0 ? "the limits have not been written to oeg yet" : std::string();
+  return blocks_written_.get() == 0
+             ? "oeg's positions are being taken over; its limits are written then"
+             : std::string();
 }
 
 bool GatewayLink::turn(std::uint64_t now_ns) noexcept {
@@ -72,6 +79,7 @@ void GatewayLink::on_update(const wire::OrderEvent& event, std::uint64_t /*seque
 
 void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
   monitor_.on_lapped();
+  settled_ = false;
   next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
 }
 
@@ -88,7 +96,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   // What happened between two connections was not seen.
   if (connected_before_) monitor_.on_lapped();
   connected_before_ = true;
-  reading_ = passing_ = false;
+  reading_ = passing_ = settled_ = whole_ = false;
   next_pass_ns_ = 0;
   version_written_ = 0;
   link::Connection* const connection = subscriber_.connection();
@@ -108,8 +116,10 @@ void GatewayLink::set_alive(bool alive) noexcept {
   if (!alive) losses_.note();
 }
 
-// At once when something changed; else as the sign of life that oeg waits for.
+// At once when something changed; else as the sign of life that oeg waits for. Nothing until we
+// hold what oeg holds: whoever does not know the positions does not watch them.
 void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
+  if (!whole_) return;
   const std::uint64_t version = monitor_.block_version();
   if (version == version_written_ && now_ns < next_refresh_ns_) return;
   if (!block_.ready()) {
@@ -128,11 +138,17 @@ void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
   blocks_written_.add();
 }
 
+std::uint64_t GatewayLink::unequal() const noexcept {
+  const MonitorCounters& counters = monitor_.counters();
+  return counters.in_flight.get() + counters.adopted.get();
+}
+
 void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   if (!passing_) {
     if (now_ns < next_pass_ns_ || subscriber_.state() != link::SubscriberState::kLive) return;
     passing_ = true;
     next_row_ = 0;
+    unequal_before_ = unequal();
   }
   if (!reading_) {
     reading_ = positions_.start(next_row_);
@@ -154,8 +170,13 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   if (status == link::RowStatus::kTorn) return;  // the same row again
   // Empty: the end of the table. Failed: the connection is going.
   passing_ = false;
-  next_pass_ns_ = now_ns + options_.reconcile_interval_ns;
-  if (status == link::RowStatus::kEmpty) passes_.add();
+  if (status == link::RowStatus::kEmpty) {
+    passes_.add();
+    if (unequal() == unequal_before_) settled_ = whole_ = true;
+  }
+  next_pass_ns_ =
+      now_ns + (settled_ ? options_.reconcile_interval_ns
+                         : std::min(kUnsettledIntervalNs, options_.reconcile_interval_ns));
 }
 
 }  // namespace tickpath::risk

@@ -66,6 +66,7 @@ class GatewayLink {
   void set_alive(bool alive) noexcept;
   void write_block(std::uint64_t now_ns) noexcept;
   void reconcile(std::uint64_t now_ns) noexcept;
+  std::uint64_t unequal() const noexcept;  // rows that were not as oeg has them, so far
 
   GatewayLinkOptions options_;
   Monitor& monitor_;
@@ -86,6 +87,9 @@ class GatewayLink {
   std::size_t next_row_ = 0;
   bool reading_ = false;
   bool passing_ = false;
+  std::uint64_t unequal_before_ = 0;  // rows, before the pass that is under way
+  bool settled_ = false;              // a pass since the last connect or lap found nothing unequal
+  bool whole_ = false;                // as settled_, but since the last connect
   Counter alive_;
   Counter blocks_written_;
   Counter passes_;  // over oeg's whole table

@@ -148,6 +148,31 @@ TEST_F(GatewayLinkOf, AfterALapPositionsComeFromTheTable) {
   EXPECT_EQ(monitor.ledger().rows()[0].fills, 200u);
 }
 
+// A control block is what lets oeg trade: it must not come from a monitor that knows half.
+TEST_F(GatewayLinkOf, NothingIsWrittenToOegBeforeItsPositionsAreKnown) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  oeg.publisher.reset();
+  ASSERT_TRUE(soon([&] { return gateway.alive().get() == 0; }));
+  int turns = 0;
+  ASSERT_TRUE(soon([&] { return ++turns > 1'000; }));
+  constexpr std::uint32_t kRows = 10;
+  for (std::uint32_t row = 0; row < kRows; ++row)
+    oeg.positions.store(row, {row, 1, {}, 100, -100'000'000, 0, 0, 1, 1});
+  oeg.publisher = PlayedOeg::make(*oeg.fabric.device);
+  oeg.block.initialise({});
+  oeg.limits = {};
+  now_ns += 110'000'000;
+  connect();
+  std::size_t known = 0;
+  ASSERT_TRUE(soon([&] {
+    if (oeg.limits.generation == 0) known = monitor.ledger().rows().size();
+    return oeg.limits.generation != 0;
+  }));
+  EXPECT_EQ(known, kRows);
+  for (const Row& row : monitor.ledger().rows()) EXPECT_EQ(row.position, 100);
+  EXPECT_EQ(monitor.counters().adopted.get(), kRows);
+}
+
 TEST_F(GatewayLinkOf, ARestartedOegGetsTheKillSwitchAsItStands) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
   monitor.kill(Monitor::kAll, {LimitKind::kOperator, 0, 0});
