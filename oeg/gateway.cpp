@@ -92,7 +92,12 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   const Instrument* instrument = instruments_.find(request.instrument_id);
   if (instrument == nullptr || !instrument->known()) return RejectReason::kUnknownInstrument;
   if (!take_id(slot, request.order_id)) return RejectReason::kDuplicateOrderId;
+  const std::uint32_t rows = ledger_.position_count();
   row = ledger_.position_row(slot.id, request.instrument_id);
+  // Its readers take an empty row for the end of the table: there are no holes, also when this
+  // order is refused and no event follows.
+  if (row >= rows && row != IdTable::kNone) [[unlikely]]
+    events_.store_position(row, ledger_.position(row).row);
   if (row == IdTable::kNone || ledger_.full() || !journal_.has_room())
     return RejectReason::kCapacity;
 

@@ -171,9 +171,21 @@ std::string FaultRun::broken_books(bool venue, bool strategy_life) const {
   equal("open orders at the end", number(oeg, "open_orders"), 0);
   std::vector<std::string> holders{"strategy", "risk"};
   if (venue) holders.emplace_back("sim");
-  for (const std::string& program : holders)
-    if (folder_.positions(program) != folder_.positions("oeg"))
-      broken << "positions and cash of " << program << " and oeg differ\n";
+  const auto right = folder_.positions("oeg");
+  for (const std::string& program : holders) {
+    const auto held = folder_.positions(program);
+    if (held == right) continue;
+    broken << "positions and cash of " << program << " and oeg differ:";
+    for (const auto& [what, position] : right)
+      if (const auto found = held.find(what); found == held.end() || found->second != position) {
+        const HeldPosition other = found == held.end() ? HeldPosition{0, 0} : found->second;
+        broken << " " << what << " (oeg: " << position.shares << " for " << position.cash << "; "
+               << other.shares << " for " << other.cash << ")";
+      }
+    for (const auto& [what, position] : held)
+      if (!right.contains(what)) broken << " " << what << " (oeg: none)";
+    broken << "\n";
+  }
   return broken.str();
 }
 

@@ -1,6 +1,7 @@
 // A gateway without sockets or fabric: every port records what reaches it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,7 +58,10 @@ struct FakeStrategies final : StrategyPort {
 struct FakeEvents final : EventPort {
   std::vector<wire::OrderEvent> events;
   void publish(const wire::OrderEvent& event) noexcept override { events.push_back(event); }
-  void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
+  std::map<std::size_t, wire::PositionRow> positions;
+  void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
+    positions[row] = position;
+  }
 };
 
 struct FakeJournal final : JournalPort {

@@ -244,6 +244,17 @@ TEST(RiskChecks, RefuseWhenTablesOrJournalAreFull) {
   EXPECT_EQ(f.request(f.limit_order(100)), RejectReason::kCapacity);
 }
 
+// risk reads the table row after row and takes an empty one for its end.
+TEST(RiskChecks, LeaveNoHoleInThePositionsThatRiskReads) {
+  GatewayFixture f;
+  f.gateway->set_risk_alive(false);
+  ASSERT_EQ(f.request(f.limit_order(1)), RejectReason::kRiskAbsent);
+  ASSERT_EQ(f.gateway->ledger().position_count(), 1u);
+  ASSERT_EQ(f.events.positions.size(), 1u);
+  EXPECT_EQ(f.events.positions.begin()->first, 0u);
+  EXPECT_EQ(f.events.positions.begin()->second.events, 0u);
+}
+
 TEST(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
   GatewayFixture f;
   f.gateway->set_risk_alive(false);
