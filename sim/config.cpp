@@ -18,7 +18,8 @@ void add_replay(config::Schema<SimConfig>& schema) {
   const auto at = [](auto member) { return in(&SimConfig::replay, member); };
   schema
       .path("replay.file", at(&ReplayConfig::file),
-            "Recording: ITCH 5.0 in BinaryFILE framing or a LOBSTER message file, plain or .gz")
+            "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, or a LOBSTER message "
+            "file; plain, .gz or .zst")
       .required();
   schema.text("replay.stock", at(&ReplayConfig::stock),
               "LOBSTER only: symbol in place of the one in the file's name");

@@ -3,7 +3,7 @@
 # builds, starts the programs on config/demo, replays with a progress bar, checks that everything is
 # accounted for, and ends with the tick-to-order table.
 #   sim/demo.sh                      a generated recording, at its own pace
-#   sim/demo.sh RECORDING            any file (ITCH 5.0, LOBSTER; plain or .gz), 20,000 messages/s
+#   sim/demo.sh RECORDING            any recording that `tickpath inspect` knows, 20,000 messages/s
 #   sim/demo.sh [RECORDING] -- ...   further arguments of `tickpath up`
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

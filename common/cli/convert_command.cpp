@@ -39,10 +39,14 @@ void add_convert_command(CLI::App& app) {
   auto* command = app.add_subcommand("convert", "Turn a recording into ITCH 5.0 (BinaryFILE)");
   auto arguments = std::make_shared<ConvertArguments>();
   command
-      ->add_option("input", arguments->input,
-                   "LOBSTER message file (.csv, .csv.gz) or ITCH recording (plain, .gz)")
+      ->add_option(
+          "input", arguments->input,
+          "LOBSTER message file (.csv), ITCH recording or packet capture of ITCH over MoldUDP64 "
+          "(pcap, pcapng), each plain, .gz or .zst")
       ->required();
-  command->add_option("output", arguments->output, "File to write; compressed if it ends in .gz")
+  command
+      ->add_option("output", arguments->output,
+                   "File to write; compressed if it ends in .gz or .zst")
       ->required();
   command->add_option("--symbol", arguments->options.stock,
                       "LOBSTER: the symbol, if the file name does not start with it");

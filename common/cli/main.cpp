@@ -11,6 +11,7 @@
 #include "common/cli/down_command.hpp"
 #include "common/cli/exit.hpp"
 #include "common/cli/generate_command.hpp"
+#include "common/cli/inspect_command.hpp"
 #include "common/cli/keys_command.hpp"
 #include "common/cli/kill_command.hpp"
 #include "common/cli/lat_command.hpp"
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
   cli::add_bw_command(app);
   cli::add_generate_command(app);
   cli::add_convert_command(app);
+  cli::add_inspect_command(app);
   cli::add_doctor_command(app);
   try {
     app.parse(argc, argv);

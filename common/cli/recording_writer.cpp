@@ -1,12 +1,10 @@
 #include "common/cli/recording_writer.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <vector>
 
 #include "common/cli/progress_bar.hpp"
+#include "common/cli/recording_contents.hpp"
 #include "common/itch/binary_file.hpp"
-#include "common/itch/codec.hpp"
 
 namespace tickpath::cli {
 
@@ -38,20 +36,7 @@ void print_summary(const RecordingSummary& summary, const std::filesystem::path&
               time_of_day_text(summary.last_ns).c_str(), grouped(summary.bytes).c_str());
   if (!error && on_disk != summary.bytes) std::printf(", %s on disk", grouped(on_disk).c_str());
   std::printf("\n");
-  std::vector<std::size_t> types;
-  for (std::size_t type = 0; type < summary.by_type.size(); ++type) {
-    if (summary.by_type[type] > 0) types.push_back(type);
-  }
-  std::ranges::sort(types, std::ranges::greater{},
-                    [&](std::size_t type) { return summary.by_type[type]; });
-  for (const std::size_t type : types) {
-    const char letter = static_cast<char>(type);
-    const std::string name(itch::name_of(letter));
-    std::printf(
-        "  %c  %-32s %13s  %6.2f %%\n", letter, name.c_str(),
-        grouped(summary.by_type[type]).c_str(),
-        100.0 * static_cast<double>(summary.by_type[type]) / static_cast<double>(summary.messages));
-  }
+  std::fputs(types_text(summary.by_type, summary.messages).c_str(), stdout);
 }
 
 }  // namespace tickpath::cli

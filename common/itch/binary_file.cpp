@@ -7,7 +7,7 @@
 
 namespace tickpath::itch {
 
-BinaryFileReader::BinaryFileReader(std::unique_ptr<detail::ByteSource> source,
+BinaryFileReader::BinaryFileReader(std::unique_ptr<files::ByteSource> source,
                                    std::size_t buffer_bytes)
     : source_(std::move(source)), buffer_(buffer_bytes) {
   TICKPATH_CHECK(buffer_bytes >= kMaxFrameBytes, "a buffer holds the longest message");
@@ -76,7 +76,7 @@ std::string BinaryFileReader::remarks() const {
 }
 
 BinaryFileWriter::BinaryFileWriter(const std::filesystem::path& path)
-    : sink_(detail::create_file(path)), buffer_(BinaryFileReader::kBufferBytes) {}
+    : sink_(files::create_file(path)), buffer_(BinaryFileReader::kBufferBytes) {}
 
 BinaryFileWriter::~BinaryFileWriter() {
   if (sink_ == nullptr) return;
@@ -105,7 +105,7 @@ void BinaryFileWriter::finish() {
   used_ += kFrameLengthBytes;
   bytes_ += kFrameLengthBytes;
   flush();
-  const std::unique_ptr<detail::ByteSink> sink = std::move(sink_);
+  const std::unique_ptr<files::ByteSink> sink = std::move(sink_);
   sink->close();
 }
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/files/byte_source.hpp"
 #include "common/itch/detail/byte_order.hpp"
-#include "common/itch/detail/byte_source.hpp"
 #include "common/itch/recording.hpp"
 
 namespace tickpath::itch {
@@ -53,14 +53,14 @@ class FrameCursor {
   const std::byte* end_ = nullptr;
 };
 
-// Reads BinaryFILE, plain or gzip, through a buffer of fixed size.
+// Reads BinaryFILE through a buffer of fixed size.
 class BinaryFileReader final : public RecordingReader {
  public:
   // Read granularity: large enough that a read costs nothing beside what is read.
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
   // `buffer_bytes` is at least kMaxFrameBytes (CHECK): the longest message must fit whole.
-  explicit BinaryFileReader(std::unique_ptr<detail::ByteSource> source,
+  explicit BinaryFileReader(std::unique_ptr<files::ByteSource> source,
                             std::size_t buffer_bytes = kBufferBytes);
 
   ReadStatus next(RecordedMessage& message) override;
@@ -75,7 +75,7 @@ class BinaryFileReader final : public RecordingReader {
   ReadStatus finish_session();
   std::string place() const;
 
-  std::unique_ptr<detail::ByteSource> source_;
+  std::unique_ptr<files::ByteSource> source_;
   std::vector<std::byte> buffer_;
   FrameCursor cursor_;
   std::uint64_t messages_ = 0;
@@ -84,7 +84,7 @@ class BinaryFileReader final : public RecordingReader {
   bool end_marker_ = false;
 };
 
-// Writes BinaryFILE; compressed when the name ends in .gz. Not for the datapath.
+// Writes BinaryFILE; compressed when the name ends in .gz or .zst. Not for the datapath.
 class BinaryFileWriter {
  public:
   // Creates or truncates the file. Throws RecordingError.
@@ -104,7 +104,7 @@ class BinaryFileWriter {
  private:
   void flush();
 
-  std::unique_ptr<detail::ByteSink> sink_;
+  std::unique_ptr<files::ByteSink> sink_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;
   std::uint64_t messages_ = 0;

@@ -38,7 +38,7 @@ LobsterName parse_lobster_name(std::string_view file_name) {
   return {std::string(file_name.substr(0, first)), std::string(date)};
 }
 
-LobsterReader::LobsterReader(std::unique_ptr<detail::ByteSource> source, const Stock& stock)
+LobsterReader::LobsterReader(std::unique_ptr<files::ByteSource> source, const Stock& stock)
     : source_(std::move(source)), lines_(*source_), stock_(stock) {
   find_earlier_orders();
 }

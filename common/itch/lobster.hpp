@@ -32,8 +32,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/files/byte_source.hpp"
 #include "common/itch/codec.hpp"
-#include "common/itch/detail/byte_source.hpp"
 #include "common/itch/detail/lobster_lines.hpp"
 #include "common/itch/recording.hpp"
 
@@ -61,7 +61,7 @@ class LobsterReader final : public RecordingReader {
  public:
   // `stock` has 1 to 8 characters. Reads the source once to find orders from before the window.
   // Throws RecordingError when not even the first line is an event.
-  LobsterReader(std::unique_ptr<detail::ByteSource> source, const Stock& stock);
+  LobsterReader(std::unique_ptr<files::ByteSource> source, const Stock& stock);
 
   ReadStatus next(RecordedMessage& message) override;
   std::uint64_t file_bytes_read() const override { return source_->file_bytes_read(); }
@@ -98,7 +98,7 @@ class LobsterReader final : public RecordingReader {
   template <class Message>
   void emit(const Message& message);
 
-  std::unique_ptr<detail::ByteSource> source_;
+  std::unique_ptr<files::ByteSource> source_;
   detail::LobsterLines lines_;
   Stock stock_;
   std::vector<EarlierOrder> earlier_;  // ascending ids

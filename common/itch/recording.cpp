@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "common/files/packet_capture.hpp"
 #include "common/itch/binary_file.hpp"
+#include "common/itch/capture_recording.hpp"
 #include "common/itch/codec.hpp"
 #include "common/itch/lobster.hpp"
 
@@ -12,14 +14,16 @@ namespace tickpath::itch {
 namespace {
 
 constexpr const char* kFormats =
-    "known are ITCH 5.0 in BinaryFILE framing and LOBSTER message files (.csv), each plain or .gz";
+    "known are ITCH 5.0 in BinaryFILE framing, packet captures of it over MoldUDP64 and LOBSTER "
+    "message "
+    "files (.csv), each plain, .gz or .zst";
 
 bool is_lobster_name(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".csv") || name.ends_with(".csv.gz");
+  return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".csv.zst");
 }
 
-std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<detail::ByteSource> source,
+std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<files::ByteSource> source,
                                               const std::filesystem::path& path,
                                               const OpenOptions& options) {
   std::string stock = options.stock;
@@ -36,26 +40,21 @@ std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<detail::ByteSource
   return std::make_unique<LobsterReader>(std::move(source), Stock(stock));
 }
 
+using Start = std::array<std::byte, 2 * kFrameLengthBytes>;
+
 // The first frame must be a message that ITCH 5.0 has; a wrong file is refused here instead of
 // being replayed as thousands of unknown messages.
-void check_is_itch(detail::ByteSource& source) {
-  std::array<std::byte, 2 * kFrameLengthBytes> start{};
-  const std::size_t count = source.read(start);
-  if (count == 0 && !source.error().empty()) {
-    throw RecordingError(source.name() + ": cannot read: " + source.error());
-  }
-  if (count == 0) throw RecordingError(source.name() + ": the file is empty");
-  const auto pcap_magic = detail::load_big_endian<std::uint32_t>(start.data());
-  if (pcap_magic == 0xd4c3b2a1 || pcap_magic == 0xa1b2c3d4 || pcap_magic == 0x0a0d0d0a) {
-    throw RecordingError(source.name() + ": is a packet capture, not a recording; " + kFormats);
-  }
-  const std::size_t length = detail::load_big_endian<std::uint16_t>(start.data());
-  const bool only_end_marker = count == kFrameLengthBytes && length == 0;
-  if (only_end_marker || count < kFrameLengthBytes + 1) return;  // the reader says what is missing
+void check_is_itch(std::span<const std::byte> start, const std::string& name) {
+  if (start.empty()) throw RecordingError(name + ": the file is empty");
+  const std::size_t length =
+      start.size() < kFrameLengthBytes ? 0 : detail::load_big_endian<std::uint16_t>(start.data());
+  const bool only_end_marker = start.size() == kFrameLengthBytes && length == 0;
+  // The reader says what is missing.
+  if (only_end_marker || start.size() < kFrameLengthBytes + 1) return;
   const char type = static_cast<char>(start[kFrameLengthBytes]);
   if (length_of(type) != length || length == 0) {
-    throw RecordingError(source.name() +
-                         ": is not a recording: it starts with no ITCH 5.0 message; " + kFormats);
+    throw RecordingError(name + ": is not a recording: it starts with no ITCH 5.0 message; " +
+                         kFormats);
   }
 }
 
@@ -63,10 +62,16 @@ void check_is_itch(detail::ByteSource& source) {
 
 std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
                                                 const OpenOptions& options) {
-  std::unique_ptr<detail::ByteSource> source = detail::open_file(path);
+  std::unique_ptr<files::ByteSource> source = files::open_file(path);
   if (is_lobster_name(path)) return open_lobster(std::move(source), path, options);
-  check_is_itch(*source);
+  Start buffer{};
+  const std::span<const std::byte> start(buffer.data(), source->read(buffer));
+  if (start.empty() && !source->error().empty())
+    throw RecordingError(source->name() + ": cannot read: " + source->error());
+  const bool capture = files::is_packet_capture(start);
+  if (!capture) check_is_itch(start, source->name());
   source->rewind();
+  if (capture) return std::make_unique<CaptureRecording>(std::move(source));
   return std::make_unique<BinaryFileReader>(std::move(source));
 }
 

@@ -1,5 +1,6 @@
-// Recordings of an ITCH feed, whatever file they come from: BinaryFILE (plain or gzip) and LOBSTER
-// message files (plain or gzip), which are turned into ITCH while they are read.
+// Recordings of an ITCH feed, whatever file they come from: BinaryFILE, LOBSTER message files,
+// which are turned into ITCH while they are read, and packet captures (pcap, pcapng) of a MoldUDP64
+// feed; each plain, gzip or Zstandard.
 //
 //   auto recording = itch::open_recording("20200130.itch50.gz");
 //   for (itch::RecordedMessage m;;) {
@@ -17,19 +18,16 @@
 #include <span>
 #include <string>
 
-#include "common/base/error.hpp"
+#include "common/files/byte_source.hpp"
 
 namespace tickpath::itch {
 
-// A recording that cannot be opened, recognised or written: names the file and what to do.
-class RecordingError : public Error {
- public:
-  using Error::Error;
-};
+using files::RecordingError;
 
 struct RecordedMessage {
   std::span<const std::byte> bytes;  // valid until the next call of next()
-  std::uint64_t timestamp_ns = 0;    // since midnight, from the message
+  std::uint64_t timestamp_ns =
+      0;  // since midnight, from the message; of a capture, from its packet
 };
 
 enum class ReadStatus : std::uint8_t {
@@ -38,7 +36,12 @@ enum class ReadStatus : std::uint8_t {
   kDamaged = 2,  // everything before the damage was delivered; damage() says what and where
 };
 
-enum class RecordingFormat : std::uint8_t { kBinaryFile = 1, kLobster = 2, kGenerated = 3 };
+enum class RecordingFormat : std::uint8_t {
+  kBinaryFile = 1,
+  kLobster = 2,
+  kGenerated = 3,
+  kPacketCapture = 4
+};
 
 // Not for the datapath: next() reads files and may allocate. One thread at a time.
 class RecordingReader {
@@ -73,7 +76,8 @@ struct OpenOptions {
   std::string stock;  // LOBSTER: symbol in place of the one in the file name
 };
 
-// Recognises the format: a name ending in .csv or .csv.gz is LOBSTER, anything else by content.
+// Recognises the format: a name ending in .csv, .csv.gz or .csv.zst is LOBSTER, anything else by
+// content.
 // Throws RecordingError if the file is missing, unreadable, empty or of no known format.
 std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
                                                 const OpenOptions& options = {});

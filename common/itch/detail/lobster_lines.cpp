@@ -89,7 +89,7 @@ std::string parse_lobster_line(std::string_view line, LobsterEvent& event) {
   return check_ranges(event);
 }
 
-LobsterLines::LobsterLines(ByteSource& source) : source_(source), buffer_(kBufferBytes) {}
+LobsterLines::LobsterLines(files::ByteSource& source) : source_(source), buffer_(kBufferBytes) {}
 
 void LobsterLines::rewind() {
   source_.rewind();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/units.hpp"
-#include "common/itch/detail/byte_source.hpp"
+#include "common/files/byte_source.hpp"
 
 namespace tickpath::itch::detail {
 
@@ -37,7 +37,7 @@ std::string parse_lobster_line(std::string_view line, LobsterEvent& event);
 // Reads a source line by line through a buffer of fixed size.
 class LobsterLines {
  public:
-  explicit LobsterLines(ByteSource& source);
+  explicit LobsterLines(files::ByteSource& source);
 
   // False at the end or at damage: error() is then "line 12: ..." or empty.
   bool next(LobsterEvent& event);
@@ -49,7 +49,7 @@ class LobsterLines {
   bool next_line(std::string_view& line);
   bool fail(const std::string& what);
 
-  ByteSource& source_;
+  files::ByteSource& source_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

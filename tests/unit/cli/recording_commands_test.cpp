@@ -4,10 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <stdlib.h>
 
 #include "common/cli/convert_command.hpp"
+#include "common/cli/exit.hpp"
 #include "common/cli/generate_command.hpp"
+#include "common/cli/inspect_command.hpp"
 #include "common/cli/progress_bar.hpp"
 #include "common/itch/recording.hpp"
 
@@ -31,6 +34,7 @@ class RecordingCommands : public testing::Test {
     CLI::App app;
     add_generate_command(app);
     add_convert_command(app);
+    add_inspect_command(app);
     std::reverse(arguments.begin(), arguments.end());
     testing::internal::CaptureStdout();
     try {
@@ -158,6 +162,39 @@ TEST(Grouped, SetsCommas) {
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1,000");
   EXPECT_EQ(grouped(12345678), "12,345,678");
+}
+
+TEST_F(RecordingCommands, InspectSaysWhatARecordingHolds) {
+  run({"generate", path("a.zst"), "--messages", "5000", "--symbols", "20", "--start", "10:00",
+       "--duration", "500ms"});
+  const std::string text = run({"inspect", path("a.zst")});
+  EXPECT_THAT(text, HasSubstr("format        ITCH 5.0, BinaryFILE\n"));
+  EXPECT_THAT(text, HasSubstr("messages      5,000, "));
+  EXPECT_THAT(text, HasSubstr("time          10:00:00.000000000 to 10:00:00.500000000\n"));
+  EXPECT_THAT(text, HasSubstr("symbols       20: ZAAA ZAAB "));
+  EXPECT_THAT(text, HasSubstr("damage        none\n"));
+  const nlohmann::json json = nlohmann::json::parse(run({"inspect", "--json", path("a.zst")}));
+  EXPECT_EQ(json.at("messages"), 5000);
+  EXPECT_EQ(json.at("symbols").size(), 20u);
+  std::uint64_t sum = 0;
+  for (const auto& [type, count] : json.at("by_type").items()) sum += count.get<std::uint64_t>();
+  EXPECT_EQ(sum, 5000u);
+  // All but those of the second's last moment are in its busiest second.
+  EXPECT_EQ(json.at("busiest_second"), 5000);
+  EXPECT_LT(json.at("busiest_millisecond"), 1000);
+}
+
+TEST_F(RecordingCommands, InspectTellsWhereARecordingIsDamaged) {
+  run({"generate", path("a"), "--messages", "2000", "--symbols", "3"});
+  std::filesystem::resize_file(path("a"), std::filesystem::file_size(path("a")) - 10);
+  try {
+    run({"inspect", path("a")});
+    FAIL() << "ended well";
+  } catch (const Exit& exit) {
+    EXPECT_EQ(exit.status, 3);
+  }
+  EXPECT_THAT(output_before_error_, HasSubstr("messages      1,999, "));
+  EXPECT_THAT(output_before_error_, HasSubstr("damage        " + path("a") + ": message 2000 at"));
 }
 
 }  // namespace

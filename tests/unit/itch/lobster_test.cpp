@@ -20,7 +20,7 @@ struct Converted {
 
 Converted convert(std::string_view text) {
   const Bytes bytes = test::to_bytes(text);
-  LobsterReader reader(detail::open_memory(bytes, "t.csv"), "AAPL");
+  LobsterReader reader(files::open_memory(bytes, "t.csv"), "AAPL");
   Converted result;
   result.all = test::collect(reader);
   result.damage = reader.damage();
@@ -202,7 +202,7 @@ TEST(Lobster, RefusesAFileWhoseFirstLineIsNoEvent) {
   const auto error_of = [](std::string_view text) -> std::string {
     try {
       const Bytes bytes = test::to_bytes(text);
-      LobsterReader reader(detail::open_memory(bytes, "t.csv"), "AAPL");
+      LobsterReader reader(files::open_memory(bytes, "t.csv"), "AAPL");
     } catch (const RecordingError& error) {
       return error.what();
     }

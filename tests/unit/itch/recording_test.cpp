@@ -27,8 +27,8 @@ void write_recording(const std::filesystem::path& path, std::uint64_t messages) 
 }
 
 class BinaryFileFormats : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(PlainAndGzip, BinaryFileFormats,
-                         testing::Values("a.itch50", "a.itch50.gz"));
+INSTANTIATE_TEST_SUITE_P(PlainAndCompressed, BinaryFileFormats,
+                         testing::Values("a.itch50", "a.itch50.gz", "a.itch50.zst"));
 
 TEST_P(BinaryFileFormats, GiveBackWhatWasWritten) {
   const test::TemporaryFolder folder;
@@ -144,7 +144,7 @@ TEST(BinaryFile, ReadsMessagesOfEveryLengthThroughTheSmallestBuffer) {
     framed.insert(framed.end(), length, static_cast<std::byte>(length));
   }
   framed.resize(framed.size() + 2);
-  BinaryFileReader reader(detail::open_memory(framed, "m"), kMaxFrameBytes);
+  BinaryFileReader reader(files::open_memory(framed, "m"), kMaxFrameBytes);
   RecordedMessage message;
   std::size_t length = 1;
   for (; reader.next(message) == ReadStatus::kMessage; length += 97) {
@@ -197,7 +197,7 @@ TEST(OpenRecording, RefusesWhatIsNoRecording) {
   EXPECT_THAT(error_for("text.txt", test::to_bytes("just some text")),
               HasSubstr("text.txt: is not a recording: it starts with no ITCH 5.0 message"));
   EXPECT_THAT(error_for("a.pcap", test::from_hex("d4c3b2a1020004000000")),
-              HasSubstr("a.pcap: is a packet capture"));
+              HasSubstr("a.pcap: is no packet capture that can be read: truncated"));
   EXPECT_THAT(error_for("wrong_length.itch50", test::from_hex("000d44aabbcc")),
               HasSubstr("starts with no ITCH 5.0 message"));
   EXPECT_THAT(error_of([&] { open_recording(folder / "absent.itch50"); }),

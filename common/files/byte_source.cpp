@@ -1,4 +1,4 @@
-#include "common/itch/detail/byte_source.hpp"
+#include "common/files/byte_source.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,9 +6,9 @@
 
 #include <zlib.h>
 
-#include "common/itch/recording.hpp"
+#include "common/files/detail/zstd.hpp"
 
-namespace tickpath::itch::detail {
+namespace tickpath::files {
 
 namespace {
 
@@ -135,6 +135,7 @@ class FileSink final : public ByteSink {
 }  // namespace
 
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
+  if (detail::is_zstd(path)) return detail::open_zstd(path);
   return std::make_unique<FileSource>(path);
 }
 
@@ -143,7 +144,8 @@ std::unique_ptr<ByteSource> open_memory(std::span<const std::byte> bytes, std::s
 }
 
 std::unique_ptr<ByteSink> create_file(const std::filesystem::path& path) {
+  if (path.extension() == ".zst") return detail::create_zstd(path);
   return std::make_unique<FileSink>(path);
 }
 
-}  // namespace tickpath::itch::detail
+}  // namespace tickpath::files

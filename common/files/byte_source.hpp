@@ -1,4 +1,4 @@
-// Files of bytes, plain or gzip, behind one interface.
+// Files of bytes, plain, gzip (RFC 1952) or Zstandard (RFC 8878), behind one interface.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,17 @@
 #include <span>
 #include <string>
 
-namespace tickpath::itch::detail {
+#include "common/base/error.hpp"
 
+namespace tickpath::files {
+
+// A recording that cannot be opened, recognised or written: names the file and what to do.
+class RecordingError : public Error {
+ public:
+  using Error::Error;
+};
+
+// One thread at a time; may allocate and block.
 class ByteSource {
  public:
   ByteSource() = default;
@@ -34,7 +43,7 @@ class ByteSource {
   std::string name_;
 };
 
-// Opens a file, decompressing it if it begins as gzip does. Throws RecordingError.
+// Opens a file, decompressing it if it begins as gzip or Zstandard do. Throws RecordingError.
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path);
 
 // Bytes in memory that outlive the source, for tests and fuzzers.
@@ -51,7 +60,8 @@ class ByteSink {
   virtual void close() = 0;
 };
 
-// Creates or truncates a file, compressing when its name ends in .gz. Throws RecordingError.
+// Creates or truncates a file, compressing when its name ends in .gz or .zst. Throws
+// RecordingError.
 std::unique_ptr<ByteSink> create_file(const std::filesystem::path& path);
 
-}  // namespace tickpath::itch::detail
+}  // namespace tickpath::files

@@ -1,0 +1,239 @@
+// Packet captures as recordings.
+#include "common/itch/capture_recording.hpp"
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/itch/binary_file.hpp"
+#include "tests/unit/itch/capture_test_support.hpp"
+
+namespace tickpath::itch {
+namespace {
+
+using test::Bytes;
+using test::Frame;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kStartNs = 1'700'000'000'000'000'000;
+constexpr std::uint64_t kFirstTimeNs = 34'200'000'000'000;  // 09:30
+
+Bytes message(std::uint64_t number) {
+  return test::encoded(
+      OrderDelete{.header = {.stock_locate = 1, .timestamp = kFirstTimeNs + number},
+                  .order_reference_number = number});
+}
+
+// Sequence numbers from 1, three messages a packet, a packet each microsecond.
+std::vector<Frame> feed(std::uint64_t packets, int tags = 0, std::uint8_t group = 1,
+                        std::uint64_t late_ns = 0) {
+  std::vector<Frame> frames;
+  for (std::uint64_t i = 0; i < packets; ++i) {
+    const std::uint64_t sequence = 1 + 3 * i;
+    const Bytes packet = test::mold_packet(
+        sequence, {message(sequence), message(sequence + 1), message(sequence + 2)});
+    frames.push_back(test::udp_frame(kStartNs + i * 1000 + late_ns, packet, tags, group));
+  }
+  return frames;
+}
+
+// A capture in memory, which it reads.
+class Opened {
+ public:
+  explicit Opened(Bytes file)
+      : file_(std::move(file)), recording_(files::open_memory(file_, "t.pcap")) {}
+  CaptureRecording& operator*() { return recording_; }
+  CaptureRecording* operator->() { return &recording_; }
+
+ private:
+  Bytes file_;
+  CaptureRecording recording_;
+};
+Opened opened(Bytes file) { return Opened(std::move(file)); }
+
+void expect_numbers(const test::Collected& all, const std::vector<std::uint64_t>& numbers) {
+  ASSERT_EQ(all.messages.size(), numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    ASSERT_EQ(decode_as<OrderDelete>(all.messages[i].data()).order_reference_number, numbers[i]);
+}
+std::vector<std::uint64_t> up_to(std::uint64_t last) {
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t i = 1; i <= last; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+struct Kind {
+  const char* name;
+  Bytes (*make)(const std::vector<Frame>&);
+  std::uint64_t resolution_ns;
+};
+class CaptureKinds : public ::testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(
+    Formats, CaptureKinds,
+    ::testing::Values(
+        Kind{"pcap_ns", [](const std::vector<Frame>& f) { return test::pcap_file(f); }, 1},
+        Kind{"pcap_us", [](const std::vector<Frame>& f) { return test::pcap_file(f, false); },
+             1000},
+        Kind{"pcapng", [](const std::vector<Frame>& f) { return test::pcapng_file(f); }, 1}),
+    [](const auto& each) { return each.param.name; });
+
+TEST_P(CaptureKinds, AreReadMessageByMessageDueWhenTheirPacketsCame) {
+  for (const int tags : {0, 1, 2}) {
+    std::vector<Frame> frames = feed(50, tags);
+    frames.back().time_ns += 1'234'567;
+    auto reader = opened(GetParam().make(frames));
+    const test::Collected all = test::collect(*reader);
+    EXPECT_EQ(all.status, ReadStatus::kEnd);
+    expect_numbers(all, up_to(150));
+    EXPECT_EQ(all.times.front(), kFirstTimeNs + 1);
+    EXPECT_EQ(all.times[3], kFirstTimeNs + 1 + 1000);
+    const std::uint64_t last = 49 * 1000 + 1'234'567;
+    EXPECT_EQ(all.times.back(),
+              kFirstTimeNs + 1 + last / GetParam().resolution_ns * GetParam().resolution_ns);
+    EXPECT_EQ(reader->counts().packets, 50u);
+    EXPECT_EQ(reader->channels().at("239.255.1.1:26400"), 50u);
+    EXPECT_EQ(reader->format(), RecordingFormat::kPacketCapture);
+    EXPECT_EQ(reader->remarks(), "50 packets of session \"SESSION001\"");
+  }
+}
+
+TEST(CaptureRecordings, TwoChannelsOfOneSessionGiveEachMessageOnceFromWhicheverCameFirst) {
+  // B is late, and each loses packets that the other has; between them other traffic.
+  std::vector<Frame> frames;
+  const std::vector<Frame> a = feed(100), b = feed(100, 1, 2, 400);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (i % 7 != 3) frames.push_back(a[i]);
+    if (i % 7 != 5) frames.push_back(b[i]);
+    if (i % 10 == 0) frames.push_back(test::udp_frame(a[i].time_ns, test::to_bytes("other")));
+  }
+  auto reader = opened(test::pcap_file(frames));
+  const test::Collected all = test::collect(*reader);
+  expect_numbers(all, up_to(300));
+  EXPECT_EQ(reader->counts().missing, 0u);
+  EXPECT_EQ(reader->counts().other_datagrams, 10u);
+  EXPECT_EQ(reader->counts().repeated + 300, 3 * reader->counts().packets);
+  EXPECT_EQ(reader->channels().size(), 2u);
+  EXPECT_EQ(all.times[9], kFirstTimeNs + 1 + 3400) << "packet 3 came on B only, 400 ns later";
+}
+
+TEST(CaptureRecordings, PutReorderedPacketsInOrder) {
+  std::mt19937 random(7);
+  std::vector<Frame> frames = feed(200);
+  // Within 20 places; the first stays, it says where the session begins.
+  for (std::size_t i = 1; i + 20 < frames.size(); i += 20)
+    std::shuffle(frames.begin() + static_cast<std::ptrdiff_t>(i),
+                 frames.begin() + static_cast<std::ptrdiff_t>(i + 20), random);
+  auto reader = opened(test::pcap_file(frames));
+  expect_numbers(test::collect(*reader), up_to(600));
+  EXPECT_EQ(reader->counts().gaps, 0u);
+}
+
+TEST(CaptureRecordings, CountAGapAndGoOnBehindIt) {
+  std::vector<Frame> frames = feed(1000);
+  frames.erase(frames.begin() + 10, frames.begin() + 12);
+  frames.erase(frames.end() - 2);  // and one that no later packet can prove for long
+  auto reader = opened(test::pcap_file(frames));
+  const test::Collected all = test::collect(*reader);
+  EXPECT_EQ(all.messages.size(), 3000u - 9u);
+  EXPECT_EQ(reader->counts().gaps, 2u);
+  EXPECT_EQ(reader->counts().missing, 9u);
+  EXPECT_THAT(reader->remarks(), HasSubstr("9 messages are missing, 2 gaps"));
+}
+
+TEST(CaptureRecordings, PlayUpToTheDamageAndSayWhereItIs) {
+  const Bytes whole = test::pcap_file(feed(10));
+  Bytes file = whole;
+  file.resize(file.size() - 30);
+  auto reader = opened(file);
+  const test::Collected all = test::collect(*reader);
+  EXPECT_EQ(all.status, ReadStatus::kDamaged);
+  expect_numbers(all, up_to(27));
+  const std::size_t at = 24 + 9 * ((whole.size() - 24) / 10);
+  EXPECT_THAT(reader->damage(), HasSubstr("t.pcap: packet 10 at byte " + std::to_string(at) + ":"));
+}
+
+TEST(CaptureRecordings, ADamagedPacketCostsItsMessagesAndNoMore) {
+  std::vector<Frame> frames = feed(10);
+  // The second message block of packet 4 claims more than there is.
+  Bytes& bytes = frames[4].bytes;
+  const std::size_t length_at = 14 + 20 + 8 + mold::kHeaderBytes + 2 + OrderDelete::kLength;
+  bytes[length_at] = std::byte{0x7f};
+  auto reader = opened(test::pcap_file(frames));
+  const test::Collected all = test::collect(*reader);
+  EXPECT_EQ(all.messages.size(), 28u);
+  EXPECT_EQ(reader->counts().damaged_packets, 1u);
+  EXPECT_EQ(reader->counts().missing, 2u);
+}
+
+TEST(CaptureRecordings, LeaveOtherSessionsOutAndSaySo) {
+  std::vector<Frame> frames = feed(5);
+  frames.push_back(test::udp_frame(kStartNs, test::mold_packet(1, {message(99)}, "SESSION002")));
+  auto reader = opened(test::pcap_file(frames));
+  expect_numbers(test::collect(*reader), up_to(15));
+  EXPECT_EQ(reader->counts().other_sessions, 1u);
+}
+
+TEST(CaptureRecordings, RefuseACaptureWithoutAnItchFeed) {
+  const Bytes file = test::pcap_file({test::udp_frame(kStartNs, test::to_bytes("hello"))});
+  try {
+    opened(file);
+    FAIL() << "opened";
+  } catch (const RecordingError& error) {
+    EXPECT_STREQ(error.what(),
+                 "t.pcap: no ITCH 5.0 messages over MoldUDP64 in this capture: 1 packets, 1 UDP "
+                 "datagrams");
+  }
+}
+
+// Bytes changed, cut and repeated at random: any end is good but a crash.
+TEST(CaptureRecordings, SurviveAnyDamage) {
+  std::mt19937 random(11);
+  const Bytes whole = test::pcapng_file(feed(20, 1));
+  for (int round = 0; round < 2000; ++round) {
+    Bytes file = whole;
+    for (int i = 0; i < 4; ++i)
+      file[random() % file.size()] = static_cast<std::byte>(random() & 255);
+    if (round % 3 == 0) file.resize(random() % file.size());
+    try {
+      auto reader = opened(file);
+      EXPECT_LE(test::collect(*reader).messages.size(), 60u);
+    } catch (const RecordingError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("t.pcap: "));
+    }
+  }
+}
+
+TEST(CaptureRecordings, CompressedOrNotAreOpenedByTheirContent) {
+  const test::TemporaryFolder folder;
+  const Bytes file = test::pcap_file(feed(50));
+  for (const char* const name : {"a.pcap", "b.cap.gz", "c.zst"}) {
+    const auto sink = files::create_file(folder / name);
+    sink->write(file);
+    sink->close();
+    const auto reader = open_recording(folder / name);
+    EXPECT_EQ(reader->format(), RecordingFormat::kPacketCapture) << name;
+    expect_numbers(test::collect(*reader), up_to(150));
+    EXPECT_EQ(reader->file_bytes_read(), reader->file_bytes_total()) << name;
+  }
+}
+
+TEST(CaptureRecordings, RealCapturesOfNasdaqsFeedAreRecordings) {
+  const auto folder = test::data_folder() / "itch_packets/Nasdaq.Equities.TotalView.Itch.v5.0";
+  TICKPATH_NEED_DATA(folder);
+  std::uint64_t files = 0, messages = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto reader = open_recording(entry.path());
+    const test::Collected all = test::collect(*reader);
+    EXPECT_EQ(all.status, ReadStatus::kEnd) << entry.path();
+    for (const Bytes& each : all.messages)
+      EXPECT_EQ(length_of(message_type(each.data())), each.size()) << entry.path();
+    messages += all.messages.size();
+    ++files;
+  }
+  EXPECT_GT(files, 0u);
+  EXPECT_GT(messages, 38u) << "one of them holds a packet of 38";
+}
+
+}  // namespace
+}  // namespace tickpath::itch
