@@ -22,7 +22,8 @@ class ForbiddenRequest {
     return {
         {"a wrong rkey", [](WorkRequest& r) { r.rkey ^= 0x40; }},
         {"an rkey of zero", [](WorkRequest& r) { r.rkey = 0; }},
-        {"an rkey of a region that does not exist", [](WorkRequest& r) { r.rkey |= 0xf; }},
+        {"an rkey of a region that does not exist",
+         [](WorkRequest& r) { r.rkey = (r.rkey & 0xf) == 0xf ? r.rkey ^ 0x8 : r.rkey | 0xf; }},
         {"an address before the region", [](WorkRequest& r) { r.remote_address -= 8; }},
         {"an end behind the region",
          [](WorkRequest& r) { r.remote_address += kMainBytes - r.length_bytes + 8; }},

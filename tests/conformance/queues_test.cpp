@@ -1,5 +1,9 @@
 // Queue limits, signalling, and many queue pairs on one completion queue.
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "tests/conformance/provider_fixture.hpp"
 
@@ -118,6 +122,41 @@ TEST_P(Fabric, RefusesAReceiveOpcodeForPosting) {
   QueuePair& queue_pair = connect();
   EXPECT_EQ(queue_pair.post_send(mine().request(Opcode::kRecv, 1, 0, 8, kFull, 0, kSignaled)),
             PostStatus::kBadRequest);
+}
+
+// One thread posts and polls, and never stops, while the control thread makes connections that use
+// the same completion queue: set-up may need the queue for itself for moments.
+TEST_P(Fabric, ConnectionsMadeMeanwhileLoseAndReorderNoCompletionOfOthers) {
+  connect();
+  QueuePair& busy = mine().queue_pair();
+  WorkRequest request = mine().request(Opcode::kWrite, 0, 0, 8, kFull, 0, kSignaled);
+  std::atomic<bool> stop{false};
+  std::uint64_t posted = 0, wrong = 0, completed = 0;
+  std::thread poller([&] {
+    std::array<Completion, 4> some;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while ((!stop || completed != posted) && std::chrono::steady_clock::now() < limit) {
+      request.wr_id = posted;
+      if (!stop && busy.post_send(request) == PostStatus::kOk) ++posted;
+      const std::size_t got = mine().queue().poll(some);
+      for (std::size_t i = 0; i < got; ++i) {
+        wrong += some[i].wr_id != completed || some[i].status != CompletionStatus::kSuccess ||
+                 some[i].qp_number != busy.number();
+        ++completed;
+      }
+    }
+  });
+  for (int i = 0; i < 12; ++i) {
+    peer().tell("accept");
+    mine().connect(address_, {}, "hello");
+    peer().answer();
+    if (i % 3 == 2) mine().queue_pairs().pop_back();  // and one that ends meanwhile
+  }
+  stop = true;
+  poller.join();
+  EXPECT_GT(posted, 12u);
+  EXPECT_EQ(completed, posted);
+  EXPECT_EQ(wrong, 0u);
 }
 
 TEST_P(Fabric, ServesManyConnectionsFromOneCompletionQueue) {

@@ -8,6 +8,19 @@ namespace tickpath::rdma::conformance {
 namespace {
 
 constexpr std::uint64_t kPeerWord = 0x0505050505050505u;
+constexpr std::uint64_t kMyWord = 0x0303030303030303u;
+
+AccessFlags right_for(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kRead:
+      return kRemoteRead;
+    case Opcode::kFetchAdd:
+    case Opcode::kCompareSwap:
+      return kRemoteAtomic;
+    default:
+      return kRemoteWrite;
+  }
+}
 
 // What the tests below do to both ends of a fabric.
 struct Revoker {
@@ -16,11 +29,16 @@ struct Revoker {
   PeerProcess& peer;
 
   // One more connection, in use from now on at both ends.
-  void connect_again() {
-    peer.tell("accept");
+  void connect_again(const std::string& peer_options = "") {
+    peer.tell("accept " + peer_options);
     mine.connect(address, {}, "hello");
     peer.answer();
     mine.use(mine.queue_pairs().size() - 1);
+  }
+  // Of every byte that the peer has for us.
+  std::string sums() {
+    return peer.ask("sum main 0 " + std::to_string(kMainBytes)) + " " +
+           peer.ask("sum write-only 0 " + std::to_string(kSmallBytes));
   }
   WorkRequest write(std::uint64_t wr_id) {
     return mine.request(Opcode::kWrite, wr_id, 0, 8, kFull, 0, kSignaled);
@@ -76,6 +94,44 @@ TEST_P(Fabric, ARevokedKeyIsWorthlessToAThiefWithAnotherConnection) {
   EXPECT_EQ(to_string(both.until_refused(stolen)), to_string(CompletionStatus::kRemoteAccess));
   both.connect_again();
   both.expect_refused_and_untouched(stolen);
+}
+
+TEST_P(Fabric, AStolenKeyOfAnotherConnectionEndsInARemoteAccessErrorAndChangesNothing) {
+  Revoker both{address_, mine(), peer()};
+  peer().ask("listen " + address_);
+  both.connect_again();  // the owner of the keys
+  const std::size_t victim = mine().queue_pairs().size() - 1;
+  std::uint64_t wr_id = 0;
+  for (const std::size_t key : {kFull, kNarrowed, kWriteOnly}) {
+    for (const Opcode opcode : {Opcode::kWrite, Opcode::kWriteWithImm, Opcode::kRead,
+                                Opcode::kFetchAdd, Opcode::kCompareSwap}) {
+      mine().use(victim);
+      // Asked for what the key allows its owner, so that nothing but the theft can be refused.
+      const AccessFlags right = right_for(opcode);
+      if ((mine().queue_pair().remote_regions()[key].access & right) == 0) continue;
+      SCOPED_TRACE(std::string(to_string(opcode)) + " by key " + std::to_string(key));
+      WorkRequest stolen = mine().request(opcode, ++wr_id, 0, 8, key, 0, kSignaled);
+      stolen.compare_add = opcode == Opcode::kCompareSwap ? kPeerWord : 1;
+      stolen.swap = 77;
+      // The thief: live rights of its own, and the other's key. The receive is for the immediate.
+      both.connect_again("initial_receives=1");
+      peer().ask("fill main 0 64 5");
+      peer().ask("fill write-only 0 64 5");
+      const std::string before = both.sums();
+      std::memset(mine().memory().data(), 3, 64);
+      post(stolen);
+      expect_done(wr_id, CompletionStatus::kRemoteAccess);
+      EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kError);
+      EXPECT_EQ(both.sums(), before);
+      for (std::size_t i = 0; i < 64; ++i)
+        ASSERT_EQ(std::to_integer<int>(mine().memory().data()[i]), 3) << "read at " << i;
+      // The owner of the key has lost nothing.
+      mine().use(victim);
+      post(mine().request(Opcode::kWrite, ++wr_id, 0, 8, kFull, 0, kSignaled));
+      expect_done(wr_id);
+      EXPECT_EQ(peer().ask("word 0"), std::to_string(kMyWord));
+    }
+  }
 }
 
 TEST_P(Fabric, AConnectionAfterARevocationHasRightsAgain) {

@@ -96,7 +96,8 @@ std::uint64_t VerbsCompletionQueue::reserve(std::uint32_t send_depth) {
   *free = true;
   send_depths_ += send_depth;
   const auto slot = static_cast<std::uint64_t>(free - reserved_.begin());
-  return (slot << (kSlotShift - kTagShift)) | (++generation_ & kGenerationMask);
+  if ((++generation_ & kGenerationMask) == 0) ++generation_;
+  return (slot << (kSlotShift - kTagShift)) | (generation_ & kGenerationMask);
 }
 
 void VerbsCompletionQueue::attach(VerbsQueuePair& queue_pair, std::uint32_t receives) noexcept {
@@ -125,27 +126,94 @@ void VerbsCompletionQueue::detach(const VerbsQueuePair& queue_pair,
 
 std::size_t VerbsCompletionQueue::poll(std::span<Completion> out) noexcept {
   const std::uint64_t begun = polls_.load(std::memory_order_relaxed) + 1;
-  // Pairs with the load in detach(): the odd count is visible before a slot is read.
+  // Pairs with the loads in detach() and Hold: the odd count is visible before a slot or access_ is
+  // read.
   polls_.exchange(begun, std::memory_order_seq_cst);
+  const bool open = access_.load(std::memory_order_seq_cst) == Access::kOpen;
+  const std::size_t count = open ? poll_device(out) : poll_kept(out);
+  // Pairs with the acquire in detach() and Hold: our last use of a queue pair happens before it is
+  // freed, and of kept_ before the control thread changes it.
+  polls_.store(begun + 1, std::memory_order_release);
+  return count;
+}
+
+// False: of a queue pair that is gone.
+inline bool VerbsCompletionQueue::deliver(const ibv_wc& done, Completion& out) noexcept {
+  // Acquire pairs with the release in attach().
+  VerbsQueuePair* queue_pair = slots_[done.wr_id >> kSlotShift].load(std::memory_order_acquire);
+  if (queue_pair == nullptr || queue_pair->tag() != done.wr_id >> kTagShift) [[unlikely]]
+    return false;
+  queue_pair->complete(done, out);
+  return true;
+}
+
+inline std::size_t VerbsCompletionQueue::poll_device(std::span<Completion> out) noexcept {
   std::array<ibv_wc, kPollBatch> done;
   std::size_t count = 0;
   int got = 0;
   do {  // again if all that came belonged to queue pairs that are gone
     got = ::ibv_poll_cq(queue_, static_cast<int>(std::min(out.size(), done.size())), done.data());
     for (int i = 0; i < got; ++i) {
-      const ibv_wc& each = done[static_cast<std::size_t>(i)];
-      // Acquire pairs with the release in attach().
-      VerbsQueuePair* queue_pair = slots_[each.wr_id >> kSlotShift].load(std::memory_order_acquire);
-      if (queue_pair == nullptr || queue_pair->tag() != each.wr_id >> kTagShift) [[unlikely]]
-        continue;
-      queue_pair->complete(each, out[count++]);
+      count += deliver(done[static_cast<std::size_t>(i)], out[count]) ? 1 : 0;
     }
   } while (got > 0 && count == 0);
   if (count == 0 && core_->flush_in_software()) [[unlikely]]
     count = flush(out);
-  // Pairs with the acquire in detach(): our last use of a queue pair happens before it is freed.
-  polls_.store(begun + 1, std::memory_order_release);
   return count;
+}
+
+// The queue is held for set-up, or what completed meanwhile comes first.
+std::size_t VerbsCompletionQueue::poll_kept(std::span<Completion> out) noexcept {
+  Access seen = access_.load(std::memory_order_acquire);
+  if (seen == Access::kHeld) return 0;
+  if (seen == Access::kOpen) return poll_device(out);
+  std::size_t count = 0;
+  while (count < out.size() && kept_next_ < kept_.size()) {
+    count += deliver(kept_[kept_next_++], out[count]) ? 1 : 0;
+  }
+  // Not if somebody has begun to hold it: he waits for the end of this poll.
+  const bool open =
+      kept_next_ == kept_.size() && access_.compare_exchange_strong(seen, Access::kOpen);
+  // Never nothing while the device has something: the thread might park.
+  return open && count == 0 ? poll_device(out) : count;
+}
+
+VerbsCompletionQueue::Hold::Hold(VerbsCompletionQueue& queue) noexcept
+    : queue_(queue), lock_(queue.mutex_) {
+  queue_.access_.store(Access::kHeld, std::memory_order_seq_cst);
+  // Either the odd count of a poll that saw the queue open is visible here, or it sees it held
+  // (both sides are seq_cst).
+  const std::uint64_t seen = queue_.polls_.load(std::memory_order_seq_cst);
+  // Acquire pairs with the release in poll(): what it did to kept_ is visible.
+  while ((seen & 1) != 0 && queue_.polls_.load(std::memory_order_acquire) == seen) ::sched_yield();
+  const auto handed_out = queue_.kept_.begin() + static_cast<std::ptrdiff_t>(queue_.kept_next_);
+  queue_.kept_.erase(queue_.kept_.begin(), handed_out);
+  queue_.kept_next_ = 0;
+}
+
+VerbsCompletionQueue::Hold::~Hold() {
+  // Release: pairs with the acquire in poll_kept(), which reads what was kept.
+  queue_.access_.store(queue_.kept_.empty() ? Access::kOpen : Access::kKept,
+                       std::memory_order_release);
+  // A thread that armed the queue and found nothing while it was held looks again.
+  if (queue_.wake_ != nullptr) queue_.wake_->signal();
+}
+
+std::uint64_t VerbsCompletionQueue::Hold::new_id() noexcept { return queue_.set_up_requests_++; }
+
+ibv_wc VerbsCompletionQueue::Hold::await(std::uint64_t wr_id, SetupDeadline deadline) {
+  for (;;) {
+    ibv_wc done{};
+    if (::ibv_poll_cq(queue_.queue_, 1, &done) == 1) {
+      if (done.wr_id == wr_id) return done;
+      queue_.kept_.push_back(done);
+    } else if (std::chrono::steady_clock::now() < deadline) {
+      ::sched_yield();
+    } else {
+      throw SetupError(SetupCause::kTimeout,
+                       queue_.core_->info().name + " does not complete a request");
+    }
+  }
 }
 
 // The device does not flush any more: it was removed under us.

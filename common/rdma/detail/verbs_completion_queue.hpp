@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <infiniband/verbs.h>
 
@@ -39,7 +40,8 @@ class VerbsChannel final : public CompletionChannel {
 // How a work request is found again by its completion: ibv_wc's wr_id.
 //   63-56 slot in the completion queue | 55-33 generation of the slot | 32 receive | 31-0 position
 // The generation tells completions of a destroyed queue pair, which some devices (rxe) leave in the
-// completion queue, from those of its successor.
+// completion queue, from those of its successor. No queue pair has generation 0: it marks requests
+// of the set-up (Hold).
 inline constexpr unsigned kSlotShift = 56;
 inline constexpr unsigned kTagShift = 33;  // slot and generation
 inline constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 32;
@@ -66,6 +68,24 @@ class VerbsCompletionQueue final : public CompletionQueue {
   // Gives the place back; on return no poll sees the queue pair any more.
   void detach(const VerbsQueuePair& queue_pair, std::uint32_t send_depth) noexcept;
 
+  // During set-up the control thread waits for completions of its own in a queue that another
+  // thread polls, or that nobody polls just now. While it holds the queue, polls find nothing; what
+  // completes for others is kept and comes first afterwards. A few microseconds for each request.
+  class Hold {
+   public:
+    explicit Hold(VerbsCompletionQueue& queue) noexcept;
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    std::uint64_t new_id() noexcept;  // for the next request
+    // Throws SetupError{kTimeout}.
+    ibv_wc await(std::uint64_t wr_id, SetupDeadline deadline);
+
+   private:
+    VerbsCompletionQueue& queue_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
   // Room accounting, polling thread: receives and signalled sends take room when posted and give it
   // back when their completion is handed out. What else may complete (unsignalled requests that
   // fail) fits into the part of the queue beyond `depth`, which attach() provides.
@@ -81,17 +101,28 @@ class VerbsCompletionQueue final : public CompletionQueue {
   }
 
  private:
+  enum class Access : std::uint8_t { kOpen, kHeld, kKept };
+
+  bool deliver(const ibv_wc& done, Completion& out) noexcept;
+  std::size_t poll_device(std::span<Completion> out) noexcept;
+  std::size_t poll_kept(std::span<Completion> out) noexcept;
   std::size_t flush(std::span<Completion> out) noexcept;
   void make_room_for(std::uint32_t send_depth);  // mutex_ held
 
   std::uint64_t taken_ = 0;
   std::atomic<std::uint64_t> returned_{0};
   std::atomic<std::uint64_t> polls_{0};  // odd: a poll is under way
+  std::atomic<Access> access_{Access::kOpen};
   ibv_cq* queue_ = nullptr;
   std::uint32_t depth_;
   std::array<std::atomic<VerbsQueuePair*>, kQueuePairsMax> slots_{};
   std::array<bool, kQueuePairsMax> reserved_{};
-  std::mutex mutex_;  // attach and detach only
+  std::mutex mutex_;  // set-up and the end of queue pairs only
+  // Whoever may poll: the control thread while it holds the queue, else the polling thread, which
+  // only moves on in it.
+  std::vector<ibv_wc> kept_;
+  std::size_t kept_next_ = 0;
+  std::uint32_t set_up_requests_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t send_depths_ = 0;  // of all attached
   std::shared_ptr<VerbsWake> wake_;

@@ -304,6 +304,18 @@ VerbsMessage VerbsConnection::await_message(SetupDeadline deadline, const std::s
   return message;
 }
 
+void VerbsConnection::send_regions(std::span<const RemoteRegion> regions) {
+  VerbsHeader header;
+  header.type = VerbsMessageType::kRegions;
+  send(encode(header, regions, {}));
+}
+
+std::vector<RemoteRegion> VerbsConnection::await_regions(SetupDeadline deadline) {
+  VerbsMessage message = await_message(deadline, "the regions");
+  if (message.header.type == VerbsMessageType::kRegions) return std::move(message.regions);
+  throw SetupError(SetupCause::kProtocol, "peer " + peer() + " answered out of turn");
+}
+
 rdma_cm_id* VerbsConnection::await_cm_request(SetupDeadline deadline) {
   await(deadline, "the RDMA connection", [this] { return requested_; });
   const std::lock_guard lock(mutex_);

@@ -84,6 +84,8 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   std::string peer() const;
   // Throws SetupError (kTimeout, kRefused, kProtocol).
   VerbsMessage await_message(SetupDeadline deadline, const std::string& what);
+  void send_regions(std::span<const RemoteRegion> regions);
+  std::vector<RemoteRegion> await_regions(SetupDeadline deadline);
   rdma_cm_id* await_cm_request(SetupDeadline deadline);
   void await_established(SetupDeadline deadline);
   void adopt(rdma_cm_id* id) noexcept;  // of the connecting side, already established

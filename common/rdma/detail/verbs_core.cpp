@@ -50,16 +50,27 @@ std::uint32_t probe_inline(ibv_context* context, ibv_pd* domain) {
   return granted;
 }
 
+// The device says that it has windows bound to a queue pair, and really gives one.
+bool has_windows(const ibv_device_attr& limits, ibv_pd* domain) {
+  constexpr unsigned kType2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  if ((limits.device_cap_flags & kType2) == 0) return false;
+  ibv_mw* window = ::ibv_alloc_mw(domain, IBV_MW_TYPE_2);
+  return window != nullptr && ::ibv_dealloc_mw(window) == 0;
+}
+
 std::string describe_device(const ChosenDevice& chosen, const DeviceOptions& options,
-                            const ibv_device_attr& limits, std::uint32_t inline_bytes) {
+                            const ibv_device_attr& limits, std::uint32_t inline_bytes,
+                            bool windows) {
   const VerbsAttributes attributes =
       verbs_attributes(options.verbs, {}, limits, responder_depth(options.verbs, limits),
                        asked_rnr_us(options.verbs, {}));
   return "port " + std::to_string(chosen.port) + ", " + chosen.gid + ", MTU " +
          std::to_string(128u << chosen.port_attributes.active_mtu) + ", " + describe(attributes) +
          ", traffic class " + std::to_string(options.verbs.traffic_class) + ", inline up to " +
-         std::to_string(inline_bytes) + " bytes, set-up " +
-         std::string(net::to_string(options.security.mode));
+         std::to_string(inline_bytes) + " bytes, keys " +
+         (windows ? "for one queue pair each (memory windows)"
+                  : "for any queue pair of the device") +
+         ", set-up " + std::string(net::to_string(options.security.mode));
 }
 
 }  // namespace
@@ -87,10 +98,12 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   } catch (const net::SecureError& error) {
     throw SetupError(SetupCause::kPermission, error.what());
   }
+  binds_windows_ = has_windows(limits_, domain());
+  if (!binds_windows_) do_without_windows();
   const std::uint32_t inline_bytes = probe_inline(context(), domain());
   info_ = {"verbs",
            chosen_.name,
-           describe_device(chosen_, options, limits_, inline_bytes),
+           describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
            inline_bytes,
            static_cast<std::uint32_t>(limits_.max_qp_wr),
            0};
@@ -106,6 +119,13 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
 VerbsCore::~VerbsCore() {
   io_.stop();
   if (thread_.joinable()) thread_.join();
+}
+
+void VerbsCore::do_without_windows() {
+  binds_windows_ = false;
+  note_once("windows", chosen_.name +
+                           " has no memory windows of type 2: a key that leaks works on any "
+                           "connection of this device, not on its owner's only");
 }
 
 void VerbsCore::run() noexcept {

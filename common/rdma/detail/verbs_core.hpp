@@ -42,6 +42,11 @@ class VerbsCore {
   const DeviceOptions& options() const noexcept { return options_; }
   const DeviceInfo& info() const noexcept { return info_; }
   const std::shared_ptr<const net::SecureContext>& security() const noexcept { return security_; }
+  // Grants are memory windows of type 2, which the device lets one queue pair use only. Where it
+  // has none they are registrations, whose keys work on any connection of this device.
+  bool binds_windows() const noexcept { return binds_windows_; }
+  // Also for tests on a device that has them: before anything is allocated.
+  void do_without_windows();
   // Some connection's completions will never come from the device.
   bool flush_in_software() const noexcept {
     return flush_in_software_.load(std::memory_order_acquire);
@@ -99,6 +104,7 @@ class VerbsCore {
   DeviceOptions options_;
   ChosenDevice chosen_;
   ibv_device_attr limits_{};
+  bool binds_windows_ = false;
   DeviceInfo info_;
   std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> domain_{nullptr, &::ibv_dealloc_pd};
   std::unique_ptr<rdma_event_channel, void (*)(rdma_event_channel*)> channel_{

@@ -108,11 +108,12 @@ VerbsMessage await_accept(VerbsConnection& connection, SetupDeadline deadline) {
 void connect_queue_pair(CmConnector& cm, VerbsQueuePair& queue_pair,
                         const std::shared_ptr<VerbsConnection>& connection,
                         const VerbsAttributes& attributes, std::span<const std::byte> private_data,
-                        std::span<const ReceiveRequest> initial_receives) {
+                        std::span<const ReceiveRequest> initial_receives, SetupDeadline deadline) {
   cm.resolve();
   queue_pair.initialise(cm.id(), connection, initial_receives);
   cm.connect(queue_pair.number(), attributes, private_data);
   queue_pair.make_ready(cm.id(), attributes);
+  queue_pair.bind_grants(deadline);
   cm.establish();
   cm.hand_over(*connection);
 }
@@ -160,11 +161,6 @@ Connected VerbsDevice::connect(CompletionQueue& queue, const ConnectParameters& 
   auto queue_pair = std::make_unique<VerbsQueuePair>(
       core_, dynamic_cast<VerbsCompletionQueue&>(queue), parameters.options, parameters.grants,
       parameters.initial_receives);
-  queue_pair->set_remote_regions(std::move(answer.regions));
-  VerbsHeader confirm;
-  confirm.type = VerbsMessageType::kConfirm;
-  connection->send(encode(confirm, remote_regions(queue_pair->granted()), {}));
-
   CmPrivateData private_data;
   private_data.token = answer.header.token;
   const VerbsAttributes attributes =
@@ -173,7 +169,10 @@ Connected VerbsDevice::connect(CompletionQueue& queue, const ConnectParameters& 
   CmConnector cm(*core_, from_bytes(answer.header.cm_address.data()), answer.header.cm_port,
                  deadline);
   connect_queue_pair(cm, *queue_pair, connection, attributes,
-                     std::as_bytes(std::span(&private_data, 1)), parameters.initial_receives);
+                     std::as_bytes(std::span(&private_data, 1)), parameters.initial_receives,
+                     deadline);
+  connection->send_regions(remote_regions(queue_pair->granted()));
+  queue_pair->set_remote_regions(connection->await_regions(deadline));
   guard.release();
   return {std::move(queue_pair), std::move(answer.body)};
 }
@@ -196,10 +195,11 @@ PlainConnected connect_plain(Device& device, CompletionQueue& queue,
   const VerbsAttributes attributes = verbs_attributes(
       options, queue_pair->options(), core->limits(), responder_depth(options, core->limits()),
       asked_rnr_us(options, queue_pair->options()));
-  CmConnector cm(*core, address, parameters.port,
-                 steady_clock::now() + std::chrono::milliseconds(parameters.timeout_ms));
+  const SetupDeadline deadline =
+      steady_clock::now() + std::chrono::milliseconds(parameters.timeout_ms);
+  CmConnector cm(*core, address, parameters.port, deadline);
   connect_queue_pair(cm, *queue_pair, connection, attributes, parameters.private_data,
-                     parameters.initial_receives);
+                     parameters.initial_receives, deadline);
   guard.release();
   std::vector<RemoteRegion> granted = remote_regions(queue_pair->granted());
   return {std::move(queue_pair), std::move(granted)};

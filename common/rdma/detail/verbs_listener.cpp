@@ -17,7 +17,7 @@ namespace {
 // A peer sends its hello right after it was let in, and its part right after our answer; who takes
 // longer is broken, and must not hold the control thread. Generous for emulated machines.
 constexpr std::uint32_t kHelloTimeoutMs = 2000;
-constexpr auto kConfirmTimeout = std::chrono::milliseconds(3000);
+constexpr auto kConnectTimeout = std::chrono::milliseconds(3000);
 
 bool is_loopback(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -99,7 +99,7 @@ std::unique_ptr<QueuePair> VerbsConnectionRequest::accept(
         core_, dynamic_cast<VerbsCompletionQueue&>(queue), options, grants, initial_receives);
     const Expectation expectation(*core_, connection_);
     send_accept(*queue_pair, expectation.token(), answer);
-    connect(queue_pair, std::chrono::steady_clock::now() + kConfirmTimeout, initial_receives);
+    connect(queue_pair, std::chrono::steady_clock::now() + kConnectTimeout, initial_receives);
     connection_ = nullptr;  // the queue pair's from now on
     return queue_pair;
   } catch (...) {
@@ -127,28 +127,26 @@ void VerbsConnectionRequest::send_accept(const VerbsQueuePair& queue_pair,
   }
   header.cm_port = core_->cm_port(address.ss_family);
   to_bytes(address, header.cm_address.data());
-  connection_->send(encode(header, remote_regions(queue_pair.granted()), answer));
+  connection_->send(encode(header, {}, answer));
 }
 
 void VerbsConnectionRequest::connect(std::unique_ptr<VerbsQueuePair>& queue_pair,
                                      SetupDeadline deadline,
                                      std::span<const ReceiveRequest> initial_receives) {
-  VerbsMessage confirm = connection_->await_message(deadline, "the confirmation");
-  if (confirm.header.type != VerbsMessageType::kConfirm) {
-    throw SetupError(SetupCause::kProtocol, "peer " + peer_ + " answered out of turn");
-  }
-  queue_pair->set_remote_regions(std::move(confirm.regions));
   rdma_cm_id* id = connection_->await_cm_request(deadline);
   const VerbsAttributes attributes =
       verbs_attributes(core_->options().verbs, queue_pair->options(), core_->limits(),
                        hello_.header.max_rd_atomic, hello_.header.min_rnr_timer_us);
   queue_pair->initialise(id, connection_, initial_receives);
   queue_pair->make_ready(id, attributes);
+  queue_pair->bind_grants(deadline);
   rdma_conn_param parameters = cm_parameters(queue_pair->number(), attributes, {});
   if (::rdma_accept(id, &parameters) != 0) {
     throw SetupError(SetupCause::kRefused, "rdma_accept of " + peer_ + ": " + std::strerror(errno));
   }
+  connection_->send_regions(remote_regions(queue_pair->granted()));
   connection_->await_established(deadline);
+  queue_pair->set_remote_regions(connection_->await_regions(deadline));
 }
 
 void VerbsConnectionRequest::reject(std::string_view reason) noexcept {

@@ -44,6 +44,19 @@ Registration register_memory(const VerbsCore& core, const VerbsPages& pages, std
   throw SetupError(error == ENOMEM ? SetupCause::kNoMemory : SetupCause::kSystem, what);
 }
 
+Window allocate_window(const VerbsCore& core) {
+  Window window(::ibv_alloc_mw(core.domain(), IBV_MW_TYPE_2));
+  if (window != nullptr) return window;
+  throw SetupError(SetupCause::kNoMemory,
+                   "no memory window of " + core.info().name + " for a grant (it has " +
+                       std::to_string(core.limits().max_mw) + "): " + std::strerror(errno));
+}
+
+// As registrations' (access_flags()), less what is the registration's own.
+unsigned window_access_flags(AccessFlags access) noexcept {
+  return static_cast<unsigned>(access_flags(access) & ~IBV_ACCESS_LOCAL_WRITE);
+}
+
 }  // namespace
 
 VerbsPages::VerbsPages(std::size_t size_bytes, const std::string& name) {
@@ -70,31 +83,61 @@ VerbsPages::~VerbsPages() {
 
 VerbsRegion::VerbsRegion(std::shared_ptr<VerbsCore> core, std::size_t size_bytes,
                          AccessFlags access, const std::string& name)
-    : core_(std::move(core)), pages_(std::make_shared<VerbsPages>(size_bytes, name)) {
-  // For local use only: peers reach it through registrations of their own.
-  registration_ =
-      register_memory(*core_, *pages_, size_bytes, access_flags(access & kLocalWrite), name);
-  data_ = pages_->data();
+    : core_(std::move(core)), memory_(new VerbsMemory{VerbsPages(size_bytes, name), nullptr}) {
+  // For local use and for windows: it has no remote rights, so that peers reach it through keys of
+  // their own only. Windows for writing need local write (InfiniBand volume 1, C10-74).
+  int flags = access_flags(access) & IBV_ACCESS_LOCAL_WRITE;
+  if (core_->binds_windows()) flags |= IBV_ACCESS_MW_BIND;
+  const VerbsPages& pages = memory_->pages;
+  memory_->registration = register_memory(*core_, pages, size_bytes, flags, name);
+  data_ = pages.data();
   size_bytes_ = size_bytes;
-  lkey_ = registration_->lkey;
+  lkey_ = memory_->registration->lkey;
   access_ = access;
-  if (!pages_->huge() && pages_->mapped_bytes() >= kHugePageBytes) {
+  if (!pages.huge() && pages.mapped_bytes() >= kHugePageBytes) {
     core_->note_once("huge", "no free huge pages for " + name +
                                  ": small pages are used; reserve some in vm.nr_hugepages");
   }
 }
 
 RemoteRegion VerbsGrant::remote() const noexcept {
-  return {reinterpret_cast<std::uintptr_t>(registration->addr), registration->length,
-          registration->rkey, access};
+  const std::uint32_t rkey =
+      window != nullptr ? window->rkey : (registration != nullptr ? registration->rkey : 0);
+  return {reinterpret_cast<std::uintptr_t>(memory->pages.data()), memory->registration->length,
+          rkey, access};
 }
 
-std::vector<VerbsGrant> register_grants(const VerbsCore& core, std::span<const Grant> grants) {
+ibv_send_wr VerbsGrant::bind_request(std::uint64_t wr_id) const noexcept {
+  ibv_send_wr request{};
+  request.wr_id = wr_id;
+  request.opcode = IBV_WR_BIND_MW;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.bind_mw.mw = window.get();
+  request.bind_mw.rkey = ::ibv_inc_rkey(window->rkey);
+  request.bind_mw.bind_info = {memory->registration.get(),
+                               reinterpret_cast<std::uintptr_t>(memory->pages.data()),
+                               memory->registration->length, window_access_flags(access)};
+  return request;
+}
+
+bool VerbsGrant::take_back() noexcept {
+  if (window != nullptr) {
+    if (::ibv_dealloc_mw(window.get()) != 0) return false;
+    window.release();
+  }
+  if (registration != nullptr) {
+    if (::ibv_dereg_mr(registration.get()) != 0) return false;
+    registration.release();
+  }
+  return true;
+}
+
+std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Grant> grants) {
   if (grants.size() > kGrantsMax) {
     throw SetupError(SetupCause::kLimit,
                      "a connection grants at most " + std::to_string(kGrantsMax) + " regions");
   }
-  std::vector<VerbsGrant> registered;
+  std::vector<VerbsGrant> prepared;
   for (const Grant& grant : grants) {
     const auto& region = dynamic_cast<const VerbsRegion&>(*grant.region);
     constexpr AccessFlags kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
@@ -102,12 +145,16 @@ std::vector<VerbsGrant> register_grants(const VerbsCore& core, std::span<const G
       throw SetupError(SetupCause::kPermission,
                        "a grant gives rights that its region was not allocated with");
     }
-    registered.push_back({&region, region.pages(),
-                          register_memory(core, *region.pages(), region.size_bytes(),
-                                          access_flags(grant.access), "a granted region"),
-                          grant.access});
+    VerbsGrant& made = prepared.emplace_back();
+    made = {&region, grant.access, region.memory(), nullptr, nullptr};
+    if (core.binds_windows()) {
+      made.window = allocate_window(core);
+    } else {
+      made.registration = register_memory(core, region.memory()->pages, region.size_bytes(),
+                                          access_flags(grant.access), "a granted region");
+    }
   }
-  return registered;
+  return prepared;
 }
 
 std::vector<RemoteRegion> remote_regions(std::span<const VerbsGrant> grants) {

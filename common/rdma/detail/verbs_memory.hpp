@@ -1,5 +1,7 @@
 // Memory of the verbs provider: allocated on huge pages where there are any, registered once for
-// local use (lkey) and once more for every grant, with exactly the rights of that grant (rkey).
+// local use (lkey). Every grant gets a key of its own with exactly its rights (rkey): a memory
+// window that only one connection's queue pair can use or, on a device without such windows, one
+// more registration.
 #pragma once
 
 #include <cstddef>
@@ -38,31 +40,52 @@ struct RegionDeregister {
 };
 using Registration = std::unique_ptr<ibv_mr, RegionDeregister>;
 
+struct WindowDeallocate {
+  void operator()(ibv_mw* window) const noexcept { ::ibv_dealloc_mw(window); }
+};
+using Window = std::unique_ptr<ibv_mw, WindowDeallocate>;
+
+// Registered pages. Shared by their region and its grants, as a registration must outlive the
+// windows that are bound to it; deregistered before the pages go.
+struct VerbsMemory {
+  VerbsPages pages;
+  Registration registration;
+};
+
 class VerbsRegion final : public MemoryRegion {
  public:
   VerbsRegion(std::shared_ptr<VerbsCore> core, std::size_t size_bytes, AccessFlags access,
               const std::string& name);
 
-  const std::shared_ptr<VerbsPages>& pages() const noexcept { return pages_; }
+  const std::shared_ptr<VerbsMemory>& memory() const noexcept { return memory_; }
 
  private:
   std::shared_ptr<VerbsCore> core_;
-  std::shared_ptr<VerbsPages> pages_;
-  Registration registration_;
+  std::shared_ptr<VerbsMemory> memory_;
 };
 
-// What one peer got of one region. The pages live at least as long as their registration.
+// What one peer got of one region. Control thread.
 struct VerbsGrant {
   const MemoryRegion* region = nullptr;
-  std::shared_ptr<VerbsPages> pages;
-  Registration registration;  // empty once taken back
   AccessFlags access = 0;
+  std::shared_ptr<VerbsMemory> memory;
+  // One of them; both empty once taken back.
+  Window window;
+  Registration registration;
 
+  // Valid once the window is bound. Key 0 if taken back.
   RemoteRegion remote() const noexcept;
+  // The bind request for a queue pair in RTS, and what must follow its success.
+  ibv_send_wr bind_request(std::uint64_t wr_id) const noexcept;
+  void bound(const ibv_send_wr& request) noexcept { window->rkey = request.bind_mw.rkey; }
+  // From its return on the device refuses the key. False: it could not.
+  bool take_back() noexcept;
+  bool taken_back() const noexcept { return window == nullptr && registration == nullptr; }
 };
 
-// Registers each for one peer. Throws SetupError (kLimit, kPermission, kMemoryLock, kNoMemory).
-std::vector<VerbsGrant> register_grants(const VerbsCore& core, std::span<const Grant> grants);
+// A window not bound yet, or a registration, for each. Throws SetupError (kLimit, kPermission,
+// kMemoryLock, kNoMemory).
+std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Grant> grants);
 std::vector<RemoteRegion> remote_regions(std::span<const VerbsGrant> grants);
 
 }  // namespace tickpath::rdma::detail

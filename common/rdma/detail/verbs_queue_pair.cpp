@@ -54,8 +54,11 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQ
   receive_mask_ = std::bit_ceil(receive_depth_) - 1;
   sent_ = std::make_unique<Sent[]>(send_mask_ + 1);
   receives_ = std::make_unique<std::uint64_t[]>(receive_mask_ + 1);
-  grants_ = register_grants(*core_, grants);
   create(options_);
+  // Windows after the queue pair that they will be bound to: the kernel destroys what a killed
+  // process leaves newest first, and rxe waits for the end of every window before it lets a queue
+  // pair go (50 s when the order was wrong, and only then the sockets closed that tell the peer).
+  grants_ = prepare_grants(*core_, grants);
   for (std::size_t i = 0; i < kBatch; ++i) requests_[i].sg_list = &parts_[i];
   receive_request_.sg_list = &receive_part_;
 }
@@ -89,6 +92,7 @@ void VerbsQueuePair::create(const QueuePairOptions& options) {
 
 VerbsQueuePair::~VerbsQueuePair() {
   if (connection_owner_ != nullptr) leave();
+  grants_.clear();      // a queue pair with windows bound to it need not be destroyable
   queue_pair_.reset();  // while the device is still open
 }
 
@@ -139,6 +143,28 @@ void VerbsQueuePair::make_ready(rdma_cm_id* id, const VerbsAttributes& wanted) {
          "RTS");
 }
 
+void VerbsQueuePair::bind_grants(SetupDeadline deadline) {
+  if (grants_.empty() || !core_->binds_windows()) return;
+  VerbsCompletionQueue::Hold hold(*queue_);
+  for (VerbsGrant& grant : grants_) {
+    ibv_send_wr request = grant.bind_request(hold.new_id());
+    ibv_send_wr* bad = nullptr;
+    const int error = ::ibv_post_send(queue_pair_.get(), &request, &bad);
+    if (error != 0) {
+      throw SetupError(SetupCause::kSystem,
+                       std::string("cannot bind a memory window: ") + std::strerror(error));
+    }
+    const ibv_wc done = hold.await(request.wr_id, deadline);
+    if (done.status != IBV_WC_SUCCESS) {
+      throw SetupError(SetupCause::kSystem, std::string("cannot bind a memory window: ") +
+                                                ::ibv_wc_status_str(done.status) +
+                                                (connection_->failed() ? "; " : "") +
+                                                connection_->error_text());
+    }
+    grant.bound(request);
+  }
+}
+
 QueuePairState VerbsQueuePair::state() const noexcept {
   if (connection_ == nullptr) return QueuePairState::kConnecting;
   return connection_->failed() ? QueuePairState::kError : QueuePairState::kReadyToSend;
@@ -161,13 +187,9 @@ QueuePairCounters VerbsQueuePair::counters() const noexcept {
 std::size_t VerbsQueuePair::revoke(const MemoryRegion& region) noexcept {
   std::size_t count = 0;
   for (VerbsGrant& grant : grants_) {
-    if (grant.region != &region || grant.registration == nullptr) continue;
+    if (grant.region != &region || grant.taken_back()) continue;
     // A device that cannot let go leaves the key valid: then the connection must end.
-    if (::ibv_dereg_mr(grant.registration.get()) == 0) {
-      grant.registration.release();
-    } else {
-      connection_->fail(VerbsCause::kDisconnected);
-    }
+    if (!grant.take_back()) connection_->fail(VerbsCause::kDisconnected);
     ++count;
   }
   return count;

@@ -23,7 +23,7 @@ namespace tickpath::rdma::detail {
 // Indices of requests count up for ever; 64 bits never wrap. Their low 32 bits travel in wr_id.
 class VerbsQueuePair final : public QueuePair {
  public:
-  // In RESET, with grants registered for its peer. Throws SetupError.
+  // In RESET, with grants prepared for its peer. Throws SetupError.
   VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQueue& queue,
                  const QueuePairOptions& options, std::span<const Grant> grants,
                  std::span<const ReceiveRequest> initial_receives);
@@ -36,6 +36,8 @@ class VerbsQueuePair final : public QueuePair {
                   std::span<const ReceiveRequest> initial_receives);
   // To RTR and RTS.
   void make_ready(rdma_cm_id* id, const VerbsAttributes& attributes);
+  // From its return on the peer may use what granted() says.
+  void bind_grants(SetupDeadline deadline);
   void set_remote_regions(std::vector<RemoteRegion> regions) { regions_ = std::move(regions); }
 
   const QueuePairOptions& options() const noexcept { return options_; }

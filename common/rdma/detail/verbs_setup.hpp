@@ -3,11 +3,13 @@
 //
 //   connecting side                      listening side
 //   kHello   hello bytes           ->    sees the role that was proven; nothing secret moved yet
-//                                  <-    kAccept answer, regions, token, rdma_cm address and port
+//                                  <-    kAccept answer, token, rdma_cm address and port
 //                                        (or kReject text)
-//   kConfirm regions               ->
 //   rdma_connect, token            ->    looks the token up: this queue pair belongs to that peer
 //                                  <-    rdma_accept
+//   kRegions regions              <->    once the sender's queue pair is in RTS and the keys are
+//   bound
+//                                        to it
 //   kNotice  text                  <->   the sender's queue pair went to error
 //   end of stream without a notice       the process, or its host, is gone
 #pragma once
@@ -24,10 +26,10 @@
 
 namespace tickpath::rdma::detail {
 
-enum class VerbsMessageType : std::uint8_t { kHello = 1, kAccept, kReject, kConfirm, kNotice };
+enum class VerbsMessageType : std::uint8_t { kHello = 1, kAccept, kReject, kRegions, kNotice };
 
 inline constexpr std::uint32_t kVerbsMagic = 0x42565054;  // "TPVB" in memory
-inline constexpr std::uint16_t kVerbsVersion = 1;
+inline constexpr std::uint16_t kVerbsVersion = 2;
 
 // 128 random bits, made by the listener for one connection and worthless after it.
 using ConnectionToken = std::array<std::uint8_t, 16>;

@@ -53,7 +53,9 @@ TEST(VerbsSetup, RefusesEveryOtherLength) {
 TEST(VerbsSetup, NamesBothVersionsOfAPeerOfAnotherRelease) {
   std::vector<std::byte> frame = sample();
   frame[4] = std::byte{99};
-  EXPECT_NE(refusal(frame).find("version 99, this is 1"), std::string::npos) << refusal(frame);
+  EXPECT_NE(refusal(frame).find("version 99, this is " + std::to_string(kVerbsVersion)),
+            std::string::npos)
+      << refusal(frame);
 }
 
 TEST(VerbsSetup, RefusesWhatIsNotOurs) {
