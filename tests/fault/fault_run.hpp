@@ -20,6 +20,13 @@ namespace tickpath::testing {
 // For states that must come: long enough for two loaded cores, short enough to end.
 inline constexpr std::chrono::seconds kMustCome{120};
 
+// heartbeat.dead_after in effect: config/demo's 35 ms; on verbs in an emulated machine, whose
+// threads may not run for longer than that, TICKPATH_TIME_SCALE times as long.
+std::int64_t dead_after_ms();
+// Within which a heartbeat that stops must be noticed: dead_after with the time of a beat and of
+// the looks (50 ms with config/demo). What the table promises.
+double heartbeat_bound_ms();
+
 class FaultRun {
  public:
   FaultRun();

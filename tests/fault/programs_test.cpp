@@ -14,10 +14,8 @@
 namespace tickpath::testing {
 namespace {
 
-// heartbeat.dead_after of config/demo with the time of a beat and of the looks: what the table
-// promises. The tests ask only that it is noticed at all: they run on any machine, loaded or not.
-constexpr double kHeartbeatBoundMs = 50;
-
+// The tests ask only that a fault is noticed at all: they run on any machine, loaded or not. The
+// table says within what time it should have been, and was.
 // Who watches a program, and where it tells when it lost it.
 struct Watcher {
   std::string program;
@@ -109,13 +107,13 @@ TEST_F(Fault, AStoppedOrKilledMarketDataHandlerIsNoticedByAllReadersAndComesBack
     return alive("strategy", "feed", "mdh_alive") && alive("risk", "feed", "mdh_alive") &&
            ready("oeg");
   };
-  FaultRow stop{"mdh: SIGSTOP, SIGCONT", "strategy, risk, oeg", kHeartbeatBoundMs};
+  FaultRow stop{"mdh: SIGSTOP, SIGCONT", "strategy, risk, oeg", heartbeat_bound_ms()};
   stop.measured_ms = notice("mdh", SIGSTOP, kOfMdh);
   stop.others_do = "feed stale, quotes cancelled, no new orders without a market";
   run_.signal("mdh", SIGCONT);
   stop.came_back = back("all read again", all_read);
 
-  FaultRow kill{"mdh: SIGKILL, restart", "strategy, risk, oeg", kHeartbeatBoundMs};
+  FaultRow kill{"mdh: SIGKILL, restart", "strategy, risk, oeg", heartbeat_bound_ms()};
   kill.measured_ms = notice("mdh", SIGKILL, kOfMdh);
   kill.others_do = stop.others_do;
   kill.came_back = restart("mdh", "all read again", all_read) + ", books stale until a new session";
@@ -133,14 +131,14 @@ TEST_F(Fault, AStoppedOrKilledStrategyLeavesNoOpenOrderAndGoesOnFromItsPositions
     return true;
   };
   const auto up = [this] { return ready("strategy"); };
-  FaultRow stop{"strategy: SIGSTOP, SIGCONT", "oeg", kHeartbeatBoundMs};
+  FaultRow stop{"strategy: SIGSTOP, SIGCONT", "oeg", heartbeat_bound_ms()};
   stop.measured_ms = notice("strategy", SIGSTOP, kOfStrategy);
   stop.others_do = "oeg cancels its open orders, positions stay";
   EXPECT_TRUE(run_.wait_until(no_open)) << "open orders stay";
   run_.signal("strategy", SIGCONT);
   stop.came_back = back("trades again", [this] { return run_.trades(); });
 
-  FaultRow kill{"strategy: SIGKILL, restart", "oeg", kHeartbeatBoundMs};
+  FaultRow kill{"strategy: SIGKILL, restart", "oeg", heartbeat_bound_ms()};
   kill.measured_ms = notice("strategy", SIGKILL, kOfStrategy);
   kill.others_do = stop.others_do;
   EXPECT_TRUE(run_.wait_until(no_open)) << "open orders stay";
@@ -152,13 +150,13 @@ TEST_F(Fault, AStoppedOrKilledStrategyLeavesNoOpenOrderAndGoesOnFromItsPositions
 
 TEST_F(Fault, AStoppedOrKilledGatewayIsNoticedAndLosesNoOrder) {
   const auto up = [this] { return ready("oeg") && ready("strategy") && ready("risk"); };
-  FaultRow stop{"oeg: SIGSTOP, SIGCONT", "strategy, risk", kHeartbeatBoundMs};
+  FaultRow stop{"oeg: SIGSTOP, SIGCONT", "strategy, risk", heartbeat_bound_ms()};
   stop.measured_ms = notice("oeg", SIGSTOP, kOfOeg);
   stop.others_do = "strategies send nothing";
   run_.signal("oeg", SIGCONT);
   stop.came_back = back("trades again", [&] { return up() && run_.trades(); });
 
-  FaultRow kill{"oeg: SIGKILL, restart", "strategy, risk", kHeartbeatBoundMs};
+  FaultRow kill{"oeg: SIGKILL, restart", "strategy, risk", heartbeat_bound_ms()};
   kill.measured_ms = notice("oeg", SIGKILL, kOfOeg);
   kill.others_do = stop.others_do;
   kill.came_back =
@@ -169,7 +167,7 @@ TEST_F(Fault, AStoppedOrKilledGatewayIsNoticedAndLosesNoOrder) {
 
 TEST_F(Fault, AStoppedOrKilledRiskMonitorStopsNewOrdersUntilItIsBack) {
   const auto refused = [this] { return run_.counter("oeg", "refused", "risk_absent"); };
-  FaultRow stop{"risk: SIGSTOP, SIGCONT", "oeg", kHeartbeatBoundMs};
+  FaultRow stop{"risk: SIGSTOP, SIGCONT", "oeg", heartbeat_bound_ms()};
   std::uint64_t before = refused();
   stop.measured_ms = notice("risk", SIGSTOP, kOfRisk);
   stop.others_do = "oeg refuses new orders, cancels pass";
@@ -177,7 +175,7 @@ TEST_F(Fault, AStoppedOrKilledRiskMonitorStopsNewOrdersUntilItIsBack) {
   run_.signal("risk", SIGCONT);
   stop.came_back = back("trades again", [&] { return risk_is_seen() && run_.trades(); });
 
-  FaultRow kill{"risk: SIGKILL, restart", "oeg", kHeartbeatBoundMs};
+  FaultRow kill{"risk: SIGKILL, restart", "oeg", heartbeat_bound_ms()};
   before = refused();
   kill.measured_ms = notice("risk", SIGKILL, kOfRisk);
   kill.others_do = stop.others_do;
@@ -221,7 +219,7 @@ TEST_F(VenueFault, AStoppedOrKilledExchangeMakesTheFeedStaleAndTheSessionReconne
   fix.came_back = back("logged on, by sequence numbers", [this] { return logged_on(); });
   feed.came_back = back("feed good, trades", [&] { return !stale() && run_.trades(); });
 
-  FaultRow kill{"sim: SIGKILL, restart", "oeg", kHeartbeatBoundMs};
+  FaultRow kill{"sim: SIGKILL, restart", "oeg", heartbeat_bound_ms()};
   from_ns = monotonic_ns();
   run_.signal("sim", SIGKILL);
   kill.measured_ms = time_until(from_ns, [this] { return !logged_on(); });
