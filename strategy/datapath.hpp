@@ -49,6 +49,7 @@ class StrategyDatapath final : public control::Datapath {
       engine.on_position(strategy, held);
     }
     void on_gateway(std::uint8_t strategy, bool up) noexcept { engine.on_gateway(strategy, up); }
+    void on_gateway_silent(std::uint8_t strategy) noexcept { engine.on_gateway_silent(strategy); }
     Engine& engine;
   };
 

@@ -92,7 +92,12 @@ class Engine {
   void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept;
   // What oeg says that the strategy holds: after a restart, or after reports were lost.
   void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept;
+  // Up: connected, positions told, and beating. Not up: the connection is gone, with the answers
+  // that were on their way.
   void on_gateway(std::uint8_t strategy, bool up) noexcept;
+  // Connected, but it shows no life: nothing is sent until on_gateway(), and every answer may still
+  // come.
+  void on_gateway_silent(std::uint8_t strategy) noexcept;
 
   // ---- datapath: time
 
@@ -174,6 +179,7 @@ class Engine {
   void lose(Instance& instance, Order& order) noexcept;
   void deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
                wire::OrderState state) noexcept;
+  void tell_gateway(Instance& instance) noexcept;
   void want_cancels(Instance& instance, bool spare_immediate) noexcept;
   bool sweep(Instance& instance) noexcept;
   void note(const Instance& instance, tickpath_log_level level, bool from_engine,

@@ -340,8 +340,9 @@ void Engine::on_position(std::uint8_t strategy, const wire::PositionReport& held
 void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
   Instance* const instance = by_strategy_[strategy];
   if (instance == nullptr) return;
-  trace_id_ = 0;
+  const bool was_up = instance->gateway_up;
   if (!up) {
+    if (!instance->connected) return;
     instance->gateway_up = false;
     instance->connected = false;
     instance->recovering = false;
@@ -357,18 +358,31 @@ void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
     });
     instance->counters.changes_lost.add(unanswered > pending_new ? unanswered - pending_new : 0);
   } else {
-    instance->connected = true;
-    instance->recovering = instance->orders.size() != 0;
-    if (instance->recovering) {
+    if (!instance->connected) {
+      instance->connected = true;
       // Whatever became of them: a cancel settles each, by Canceled or by "unknown order".
+      instance->recovering = true;
       want_cancels(*instance, false);
-      return;
     }
+    if (instance->recovering && instance->orders.size() != 0) return;
+    instance->recovering = false;
     instance->gateway_up = true;
   }
-  if (instance->alive() && instance->plugin.gateway_state != nullptr)
-    guard(*instance, "gateway_state",
-          [&] { return instance->plugin.gateway_state(instance->self, up ? 1 : 0); });
+  if (instance->gateway_up != was_up) tell_gateway(*instance);
+}
+
+void Engine::on_gateway_silent(std::uint8_t strategy) noexcept {
+  Instance* const instance = by_strategy_[strategy];
+  if (instance == nullptr || !instance->gateway_up) return;
+  instance->gateway_up = false;
+  tell_gateway(*instance);
+}
+
+void Engine::tell_gateway(Instance& instance) noexcept {
+  if (!instance.alive() || instance.plugin.gateway_state == nullptr) return;
+  trace_id_ = 0;
+  guard(instance, "gateway_state",
+        [&] { return instance.plugin.gateway_state(instance.self, instance.gateway_up ? 1 : 0); });
 }
 
 void Engine::want_cancels(Instance& instance, bool spare_immediate) noexcept {

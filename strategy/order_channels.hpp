@@ -30,7 +30,9 @@ struct OrderChannelsOptions {
 // The handler of poll(), noexcept:
 //   void on_report(std::uint8_t strategy, const wire::OrderReport&)
 //   void on_position(std::uint8_t strategy, const wire::PositionReport&)   after each connect
-//   void on_gateway(std::uint8_t strategy, bool up)     connected, positions known, beating; or not
+//   void on_gateway(std::uint8_t strategy, bool up)     connected, positions known, beating; or
+//                                                       the connection is gone
+//   void on_gateway_silent(std::uint8_t strategy)       connected, but it shows no life
 class OrderChannels final : public OrderPort {
  public:
   // Control thread. channel: of the datapath thread that parks, or nullptr.
@@ -62,7 +64,7 @@ class OrderChannels final : public OrderPort {
       count += reports;
       if (!entry->client.up()) continue;
       const bool alive = entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead;
-      adapter.judge(alive && entry->positions_known);
+      if (entry->positions_known) adapter.judge(alive);
       if (reports == 0) (void)entry->clock.step(now_ns);  // poll() above looks at completions
     }
     return count;
@@ -110,7 +112,9 @@ class OrderChannels final : public OrderPort {
         entry.heartbeat.detach(event == link::LinkEvent::kLost);
         entry.clock.detach();
         entry.reconnect.mark_down();
-        judge(false);
+        if (entry.up.get() != 0) losses.note();
+        entry.up.set(0);
+        handler.on_gateway(entry.strategy, false);
       }
     }
     void on_position(const wire::OrderReport& report) noexcept {
@@ -122,11 +126,15 @@ class OrderChannels final : public OrderPort {
       std::memcpy(&position, &report, sizeof(position));
       handler.on_position(entry.strategy, position);
     }
-    void judge(bool up) noexcept {
-      if (up == (entry.up.get() != 0)) return;
-      entry.up.set(up ? 1 : 0);
-      if (!up) losses.note();
-      handler.on_gateway(entry.strategy, up);
+    void judge(bool alive) noexcept {
+      if (alive == (entry.up.get() != 0)) return;
+      entry.up.set(alive ? 1 : 0);
+      if (alive) {
+        handler.on_gateway(entry.strategy, true);
+      } else {
+        losses.note();
+        handler.on_gateway_silent(entry.strategy);
+      }
     }
     Entry& entry;
     Handler& handler;

@@ -276,6 +276,35 @@ TEST_F(Orders, AfterAnOutageOfOegEveryOrderIsSettledBeforeTradingGoesOn) {
   EXPECT_EQ(strategy.position(3).open_buy_shares, 100u);
 }
 
+TEST_F(Orders, AnswersThatComeAfterASilenceOfOegCountOnceAndTradingGoesOn) {
+  const std::uint64_t id = buy();
+  accept(id);
+  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  const std::uint64_t cancel = port.last().order_id;
+  engine.on_gateway_silent(1);
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
+  EXPECT_EQ(counters().answers_lost.get(), 0u);
+  tell(ReportKind::kCancelRejected, cancel, id, RejectReason::kSessionDown);
+  EXPECT_EQ(counters().unanswered.get(), 0u);
+  engine.on_gateway(1, true);
+  EXPECT_THAT(strategy.gateway, ElementsAre(true, false, true));
+  EXPECT_EQ(counters().cancels.get(), 1u) << "its orders are as they were: nothing to settle";
+  EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_OK);
+}
+
+TEST_F(Orders, WhatASilentOegOwesIsLostOnceTheConnectionIs) {
+  const std::uint64_t id = buy();
+  accept(id);
+  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  engine.on_gateway_silent(1);
+  engine.on_gateway(1, false);
+  EXPECT_EQ(counters().answers_lost.get(), 1u);
+  EXPECT_THAT(strategy.gateway, ElementsAre(true, false)) << "told once";
+  engine.on_gateway(1, true);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 2u) << "a cancel settles what became of it";
+}
+
 TEST_F(Orders, AreKeptApartBetweenStrategies) {
   Scripted& other = add(2);
   buy();
