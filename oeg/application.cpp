@@ -208,8 +208,11 @@ void OegApplication::on_stopped() {
   on_tick();  // the last lines of the session
   const Gateway& gateway = datapath_->gateway();
   tell_trouble();
-  if (gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered())
+  const bool settled = gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered();
+  if (settled && !runtime_.failed())
     datapath_->journal().close_in_order();
+  else if (settled)
+    log::info("the journal keeps the positions for the next start");
   else
     log::warning("{} orders stay open; the journal keeps them for the next start",
                  gateway.ledger().open_orders());

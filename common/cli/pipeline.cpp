@@ -22,6 +22,10 @@ using control::Json;
 
 namespace {
 
+// Before a program that failed is started again: what made it fail may last (a device that is
+// away), and must not fill logs.
+constexpr std::int64_t kRestartPauseNs = 1'000'000'000;
+
 // Lines of a log that explain a failure without filling the screen.
 constexpr std::size_t kTailLines = 8;
 
@@ -209,15 +213,32 @@ std::vector<Pipeline::Ended> Pipeline::newly_ended() {
   for (Member& member : members_) {
     if (!member.child || member.reported || !member.child->ended()) continue;
     member.reported = true;
-    Ended ended{member.name, member.program, !member.child->succeeded(),
-                member.name + " " + member.child->how_it_ended()};
-    if (ended.failed) {
-      ended.text += "\n" + log_tail(member);
-      problems_.push_back(member.name + " " + member.child->how_it_ended());
+    Ended ended;
+    ended.name = member.name;
+    ended.program = member.program;
+    ended.failed = !member.child->succeeded();
+    ended.text = member.name + " " + member.child->how_it_ended();
+    ended.restarts = ended.failed && options_.restart && !stopping_ && member.program != "sim";
+    if (ended.restarts) {
+      ended.text += ", is started again in " + std::to_string(kRestartPauseNs / 1'000'000) + " ms";
+      member.restart_at_ns = clock::monotonic_ns() + kRestartPauseNs;
     }
+    if (ended.failed) ended.text += "\n" + log_tail(member);
+    if (ended.failed && !ended.restarts)
+      problems_.push_back(member.name + " " + member.child->how_it_ended());
     result.push_back(std::move(ended));
   }
   return result;
+}
+
+void Pipeline::restart_due() {
+  const std::int64_t now_ns = clock::monotonic_ns();
+  for (Member& member : members_) {
+    if (member.restart_at_ns == 0 || now_ns < member.restart_at_ns) continue;
+    member.restart_at_ns = 0;
+    member.reported = false;
+    launch(member);
+  }
 }
 
 std::vector<int> Pipeline::exit_descriptors() const {
@@ -228,8 +249,9 @@ std::vector<int> Pipeline::exit_descriptors() const {
 }
 
 bool Pipeline::any_runs() const {
-  return std::any_of(members_.begin(), members_.end(),
-                     [](const Member& member) { return member.child && !member.child->ended(); });
+  return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.restart_at_ns != 0 || (member.child && !member.child->ended());
+  });
 }
 
 void Pipeline::halt_replay() {
@@ -270,6 +292,10 @@ void Pipeline::settle() {
 void Pipeline::stop() {
   if (stopping_) return;
   stopping_ = true;
+  for (const Member& member : members_)
+    if (member.restart_at_ns != 0)
+      problems_.push_back(member.name + " " + member.child->how_it_ended() +
+                          " and was not started again before the end");
   halt_replay();
   settle();
   std::map<std::size_t, std::vector<Member*>> groups;

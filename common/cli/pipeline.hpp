@@ -20,6 +20,7 @@ struct PipelineOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> only;  // instances to start; empty: all
   std::string preload;            // LD_PRELOAD of the programs
+  bool restart = false;           // start again what fails; never sim, which forgets its day
   int ready_timeout_ms = 30'000;  // for each program
   int stop_timeout_ms = 20'000;   // for each program
 };
@@ -50,14 +51,18 @@ class Pipeline {
   control::Json replay();  // sim's "replay" object; null where there is none
   bool has_sim() const;
 
-  // Programs that have ended since the last call: (what to print). Remembers failures.
+  // Programs that have ended since the last call: (what to print). Remembers failures; one that
+  // will be started again is none.
   struct Ended {
     std::string name;
     std::string program;
     bool failed = false;
+    bool restarts = false;
     std::string text;
   };
   std::vector<Ended> newly_ended();
+  // Starts those again whose pause is over; `restart` only. Call it several times a second.
+  void restart_due();
   // To poll(2) on: readable when a program ends.
   std::vector<int> exit_descriptors() const;
   bool any_runs() const;
@@ -80,6 +85,7 @@ class Pipeline {
     std::unique_ptr<Child> child;
     bool reported = false;  // its end
     std::int64_t launched_ns = 0;
+    std::int64_t restart_at_ns = 0;  // 0: not waiting for it
   };
 
   void find_members();

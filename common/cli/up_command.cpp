@@ -78,7 +78,7 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
     std::fprintf(stderr, "%s\n", ended.text.c_str());
     // One that ended in order was asked to, by somebody else: that is the end of the run. Without
     // sim there is nothing to go on for.
-    if (partial && !ended.failed) continue;
+    if (ended.restarts || (partial && !ended.failed)) continue;
     if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
   }
   return go_on && pipeline.any_runs();
@@ -95,6 +95,7 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
   constexpr int kLookMs = 100;
   for (;;) {
     wait_for_something(pipeline, signals, kLookMs);
+    pipeline.restart_due();
     if (signals.came()) {
       view.finish();
       std::fprintf(stderr, "stopping in order\n");
@@ -137,6 +138,7 @@ void check_books(const Pipeline& pipeline) {
 void run_up(UpArguments arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   PipelineOptions& options = arguments.pipeline;
+  options.restart = arguments.on_failure == "restart";
   options.ready_timeout_ms = static_cast<int>(arguments.ready_timeout_s * 1000);
   options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
   if (options.binary_dir.empty())
@@ -183,8 +185,8 @@ void add_up_command(CLI::App& app) {
                     "Do not start sim's replay: tickpath replay does");
   command
       ->add_option("--on-failure", arguments->on_failure,
-                   "What the rest does when a program dies: stop, or continue")
-      ->check(CLI::IsMember({"stop", "continue"}))
+                   "When a program dies: stop the rest, continue without it, or restart it")
+      ->check(CLI::IsMember({"stop", "continue", "restart"}))
       ->capture_default_str();
   command->add_option("--ready-timeout", arguments->ready_timeout_s, "Seconds for each program")
       ->capture_default_str();

@@ -8,7 +8,14 @@
 namespace tickpath::control {
 
 // Exit status of programs and tools; scripts rely on them.
-enum ExitStatus : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 2 };
+enum ExitStatus : int {
+  kExitOk = 0,
+  kExitFailed = 1,
+  kExitUsage = 2,
+  // The RDMA device was taken away from under the program: start it again (EX_TEMPFAIL of
+  // sysexits.h(3head): a temporary failure).
+  kExitDeviceLost = 75,
+};
 
 struct CommandLine {
   std::string config_path;             // empty only with print_config

@@ -19,7 +19,8 @@
 // `schema.include("", &MdhConfig::common, control::common_schema());`.
 //
 // Command line: PROGRAM CONFIG [--set key=value]... [--run-dir DIR] [--check] [--print-config].
-// Exit status: 0 stopped in order, 1 failed while running, 2 wrong command line or configuration.
+// Exit status: 0 stopped in order, 1 failed while running, 2 wrong command line or configuration,
+// 75 the RDMA device was taken away (start the program again).
 #pragma once
 
 #include <functional>

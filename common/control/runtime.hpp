@@ -92,6 +92,9 @@ class Runtime {
   // Stops in order, and the program exits with 1.
   virtual void fail(const std::string& why) = 0;
   virtual bool stopping() const noexcept = 0;
+  // The program ends because something failed: whoever starts it again wants it to go on where it
+  // was, as after a crash.
+  virtual bool failed() const noexcept = 0;
 };
 
 }  // namespace tickpath::control

@@ -268,6 +268,7 @@ void RuntimeImpl::loop() {
 
 void RuntimeImpl::tick() {
   hot_log_.drain();
+  check_device();
   if (stop_wanted_ && phase_ == Phase::kRunning) begin_stop();
   application_->on_tick();
   check_ready();
@@ -284,6 +285,17 @@ void RuntimeImpl::each_second() {
   }
   trace_.add_sync_point();
   log::flush();
+}
+
+// Every region, queue and listener of this program belongs to the device: there is nothing to go on
+// with. What does not need it (FIX, journal) is ended in order.
+void RuntimeImpl::check_device() {
+  if (!device_ || stop_wanted_) return;
+  const std::string why = device_->lost();
+  if (why.empty()) return;
+  fail(why + "; this program ends with exit status " + std::to_string(kExitDeviceLost) +
+       ": start it again (tickpath up --on-failure restart does, as would a service manager)");
+  exit_status_ = kExitDeviceLost;
 }
 
 void RuntimeImpl::check_ready() {
@@ -321,7 +333,7 @@ void RuntimeImpl::check_drained() {
   if (!forced_ && !application_->drained(open)) {
     if (clock::monotonic_ns() < drain_deadline_ns_) return;
     log::error("not settled within datapath.stop_timeout: {}", open.empty() ? "?" : open);
-    exit_status_ = kExitFailed;
+    if (exit_status_ == kExitOk) exit_status_ = kExitFailed;
   }
   if (forced_) exit_status_ = kExitFailed;
   end();

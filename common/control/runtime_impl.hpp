@@ -45,6 +45,7 @@ class RuntimeImpl final : public Runtime {
   void request_stop(const std::string& why) override;
   void fail(const std::string& why) override;
   bool stopping() const noexcept override { return phase_ != Phase::kRunning; }
+  bool failed() const noexcept override { return exit_status_ != 0; }
 
   // The program's life from here on. The exit status.
   int run(Application& application);
@@ -63,6 +64,7 @@ class RuntimeImpl final : public Runtime {
   void loop();
   void tick();
   void each_second();
+  void check_device();
   void check_ready();
   void begin_stop();
   void check_drained();

@@ -360,6 +360,11 @@ class Device {
   virtual const DeviceInfo& info() const noexcept = 0;
   // What a person should know for once: memory that could not be locked, no huge pages.
   virtual std::vector<std::string> notes() const = 0;
+  // Empty while the device works; why not, once it was taken away from under the program
+  // (unplugged, its driver reset, `rdma link delete`). Nothing made from it works again, and the
+  // kernel may wait for us to let go of it: end the program, and start it anew. shm's never goes.
+  // Any thread.
+  virtual std::string lost() const { return {}; }
 
   // Zeroed, at least `size_bytes`, on huge pages where there are any. Throws SetupError.
   virtual std::unique_ptr<MemoryRegion> allocate(std::size_t size_bytes, AccessFlags access,

@@ -143,6 +143,11 @@ std::vector<std::string> VerbsCore::notes() const {
   return notes_;
 }
 
+std::string VerbsCore::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
 void VerbsCore::kick() noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(kick_.native_handle(), &one, sizeof(one));
@@ -218,7 +223,7 @@ void VerbsCore::wait_for_async_event() {
                         ::ibv_ack_async_event(&event);
                       }
                       if (errno != EAGAIN && errno != EINTR) {  // the descriptor is dead
-                        fail_all("the device " + chosen_.name + " is gone", true);
+                        fail_all("the RDMA device " + chosen_.name + " is gone", true);
                         return;
                       }
                       wait_for_async_event();
@@ -242,7 +247,7 @@ void VerbsCore::on_async_event(const ibv_async_event& event) noexcept {
       note_once("cq", what);
       return;
     case IBV_EVENT_DEVICE_FATAL:
-      fail_all(what + " (removed or reset); restart the program once it is back", true);
+      fail_all("the RDMA device " + what + " (removed or reset)", true);
       return;
     case IBV_EVENT_PORT_ERR:
       // The retries would find out later: whoever waits for an answer is told now.
@@ -261,6 +266,10 @@ void VerbsCore::on_async_event(const ibv_async_event& event) noexcept {
 
 void VerbsCore::fail_all(const std::string& why, bool gone) noexcept {
   note_once(why, why);
+  if (gone) {
+    const std::lock_guard lock(mutex_);
+    if (lost_.empty()) lost_ = why;
+  }
   for (const auto& each : connections()) {
     if (gone) {
       each->fail_device(why);
@@ -293,8 +302,7 @@ void VerbsCore::on_cm_event(const rdma_cm_event& event) noexcept {
   const int status = event.status;
   ::rdma_ack_cm_event(const_cast<rdma_cm_event*>(&event));
   if (type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
-    fail_all("the device " + chosen_.name + " was removed; restart the program once it is back",
-             true);
+    fail_all("the RDMA device " + chosen_.name + " was removed", true);
   } else if (connection != nullptr) {
     connection->on_cm_event(type, status);
   }

@@ -58,6 +58,8 @@ class VerbsCore {
   // Each key's text once. Any thread.
   void note_once(const std::string& key, const std::string& text);
   std::vector<std::string> notes() const;
+  // Why the device is gone; empty while it is there. Any thread.
+  std::string lost() const;
 
   // The background thread.
   boost::asio::io_context& io() noexcept { return io_; }
@@ -115,6 +117,7 @@ class VerbsCore {
   mutable std::mutex mutex_;  // set-up, failures and notes only; never the datapath
   std::set<std::string> noted_;
   std::vector<std::string> notes_;
+  std::string lost_;
   std::map<const VerbsConnection*, std::weak_ptr<VerbsConnection>> connections_;
   std::map<ConnectionToken, std::weak_ptr<VerbsConnection>> expected_;
   CmId listener4_, listener6_;

@@ -16,6 +16,7 @@ class VerbsDevice final : public Device {
 
   const DeviceInfo& info() const noexcept override { return core_->info(); }
   std::vector<std::string> notes() const override { return core_->notes(); }
+  std::string lost() const override { return core_->lost(); }
   std::unique_ptr<MemoryRegion> allocate(std::size_t size_bytes, AccessFlags access,
                                          const std::string& name) override;
   std::unique_ptr<CompletionChannel> create_channel() override;

@@ -1,4 +1,5 @@
 // `tickpath up`, `down` and `status` over programs that stand in for the real ones.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
@@ -119,6 +120,25 @@ TEST_F(Up, ADeathInTheMiddleLetsTheRestGoOnIfSoAsked) {
   EXPECT_THAT(finished.output, HasSubstr("strategy killed by signal 9"));
   EXPECT_THAT(finished.output, HasSubstr("replay ended"));
   EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "risk", "mdh", "sim"));
+}
+
+TEST_F(Up, AProgramThatDiesIsStartedAgainIfSoAskedAndTheRunGoesOn) {
+  configure("sim", "replay = 4000");
+  configure("strategy", "die_after = 1000");
+  const Finished finished = up({"--on-failure", "restart"});
+  EXPECT_THAT(finished.output,
+              HasSubstr("strategy killed by signal 9 (Killed), is started again in 1000 ms"));
+  EXPECT_THAT(finished.output, HasSubstr("replay ended"));
+  EXPECT_GE(std::ranges::count(diary("starts"), "strategy"), 2);
+  EXPECT_EQ(std::ranges::count(diary("starts"), "oeg"), 1);
+}
+
+TEST_F(Up, AnExchangeThatDiesEndsTheRunAlsoWhereOthersWouldBeStartedAgain) {
+  configure("sim", "replay = 60000\ndie_after = 500");
+  const Finished finished = up({"--on-failure", "restart"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_EQ(std::ranges::count(diary("starts"), "sim"), 1);
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh"));
 }
 
 TEST_F(Up, BrokenConservationFails) {
