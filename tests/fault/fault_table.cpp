@@ -29,7 +29,8 @@ std::string table() {
       << "| fault | noticed by | bound | measured | what the others do | came back | books |\n"
       << "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const FaultRow& row : rows())
-    out << "| " << row.fault << " | " << row.noticed_by << " | " << ms_text(row.bound_ms) << " | "
+    out << "| " << row.fault << " | " << row.noticed_by << " | "
+        << (row.bound_ms < 0 ? "-" : ms_text(row.bound_ms)) << " | "
         << (row.measured_ms < 0 ? "not noticed" : ms_text(row.measured_ms)) << " | "
         << row.others_do << " | " << row.came_back << " | " << (row.books_hold ? "hold" : "BROKEN")
         << " |\n";

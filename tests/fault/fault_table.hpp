@@ -9,7 +9,7 @@ namespace tickpath::testing {
 struct FaultRow {
   std::string fault;       // "mdh: SIGSTOP"
   std::string noticed_by;  // "strategy, risk, oeg"
-  double bound_ms = 0;     // by configuration
+  double bound_ms = 0;     // by configuration; below 0: none, it is a matter of count
   double measured_ms = -1;
   std::string others_do{};
   std::string came_back{};  // what shows it, and after how long

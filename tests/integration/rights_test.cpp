@@ -44,20 +44,8 @@ struct RunningPipeline : ::testing::Test {
     hello.role = role;
     hello.service = service;
     hello.process_id = static_cast<std::uint32_t>(::getpid());
-    return link::connect_tables(*device_, endpoint(program), link::bytes_of(hello), {}, 10'000,
-                                program);
-  }
-  // Where the program listens, by its own configuration.
-  std::string endpoint(const std::string& program) const {
-    const std::string text = read_file(folder_.config_dir() + "/" + program + ".toml");
-    std::string found = "{run_dir}/" + program + ".fabric";
-    if (const std::size_t section = text.find("[fabric]"); section != std::string::npos) {
-      const std::string key = "endpoint = \"";
-      const std::size_t begin = text.find(key, section) + key.size();
-      found = text.substr(begin, text.find('"', begin) - begin);
-    }
-    if (found.starts_with("{run_dir}")) found.replace(0, 9, folder_.run_dir());
-    return found;
+    return link::connect_tables(*device_, folder_.endpoint(program), link::bytes_of(hello), {},
+                                10'000, program);
   }
   std::string refusal(const std::string& program, Role role, Service service) {
     try {

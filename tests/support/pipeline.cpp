@@ -66,6 +66,18 @@ PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
   }
 }
 
+std::string PipelineFolder::endpoint(const std::string& program) const {
+  const std::string text = read_file(config_dir() + "/" + program + ".toml");
+  std::string found = "{run_dir}/" + program + ".fabric";
+  if (const std::size_t section = text.find("[fabric]"); section != std::string::npos) {
+    const std::string key = "endpoint = \"";
+    const std::size_t begin = text.find(key, section) + key.size();
+    found = text.substr(begin, text.find('"', begin) - begin);
+  }
+  if (found.starts_with("{run_dir}")) found.replace(0, 9, run_dir());
+  return found;
+}
+
 void PipelineFolder::edit(const std::string& program, const std::string& from,
                           const std::string& to) const {
   const std::string path = config_dir() + "/" + program + ".toml";

@@ -30,6 +30,8 @@ class PipelineFolder {
   std::string operator/(const std::string& name) const { return folder_ / name; }
   std::uint16_t order_port() const noexcept { return order_port_; }
 
+  // Where `program` listens on the fabric, by its configuration.
+  std::string endpoint(const std::string& program) const;
   // Replaces `from` by `to` in config/<program>.toml; throws Error when it is not there.
   void edit(const std::string& program, const std::string& from, const std::string& to) const;
 

@@ -1,0 +1,167 @@
+// Peers that the running programs must not let do what they try: another role's service, another
+// wire version, memory that was not granted. A row of the fault table each.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "common/link/link.hpp"
+#include "common/rdma/rdma.hpp"
+#include "common/wire/wire.hpp"
+#include "tests/fault/fault_run.hpp"
+#include "tests/fault/fault_table.hpp"
+#include "tests/support/provider.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::Role;
+using wire::Service;
+
+double ms_since(std::int64_t from_ns) {
+  return static_cast<double>(monotonic_ns() - from_ns) / 1e6;
+}
+
+class Strangers : public ::testing::Test {
+ protected:
+  // Whoever asks waits no longer than this for an answer.
+  static constexpr std::uint32_t kSetupMs = 2000;
+
+  void SetUp() override {
+    run_.begin();
+    device_ = test_support::open_test_device();
+    lost_before_ = losses();
+  }
+  void TearDown() override {
+    if (HasFailure()) std::fprintf(stderr, "%s\n", run_.logs().c_str());
+  }
+
+  wire::Hello hello(Role role, Service service) const {
+    return wire::make_hello(role, service, "stranger");
+  }
+  // Asks and must be refused with `text`: milliseconds until it is told so.
+  double refused(const std::string& program, const wire::Hello& hello, const std::string& text,
+                 std::uint16_t link_version = link::LinkPart::kVersion) {
+    link::LinkPart part;
+    part.version = link_version;
+    const std::vector<std::byte> joined = link::join_hello(link::bytes_of(hello), part);
+    rdma::ConnectParameters parameters;
+    parameters.endpoint = run_.folder().endpoint(program);
+    parameters.hello = joined;
+    parameters.timeout_ms = kSetupMs;
+    const auto queue = device_->create_queue(64, nullptr);
+    const std::int64_t from_ns = monotonic_ns();
+    try {
+      (void)device_->connect(*queue, parameters);
+      ADD_FAILURE() << program << " let it in";
+    } catch (const rdma::SetupError& error) {
+      EXPECT_EQ(error.cause(), rdma::SetupCause::kRefused) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(text));
+    }
+    return ms_since(from_ns);
+  }
+  // Posts one request on a connection and tells how it completed.
+  rdma::CompletionStatus status_of(link::Connection& connection, const rdma::WorkRequest& request) {
+    EXPECT_EQ(connection.queue_pair().post_send(request), rdma::PostStatus::kOk);
+    rdma::Completion done;
+    const bool came = run_.wait_until([&] {
+      return connection.completion_queue().poll({&done, 1}) != 0;
+    });
+    EXPECT_TRUE(came);
+    return done.status;
+  }
+  // Connections that the programs lost to each other.
+  std::uint64_t losses() const {
+    return run_.counter("strategy", "gateway", "oeg_losses") +
+           run_.counter("strategy", "feed", "mdh_losses") +
+           run_.counter("risk", "orders", "oeg_losses") +
+           run_.counter("risk", "feed", "mdh_losses") +
+           run_.counter("oeg", "strategies", "strategy_losses") +
+           run_.counter("oeg", "risk", "risk_losses") + run_.counter("oeg", "market", "mdh_losses");
+  }
+  void finish(std::vector<FaultRow> rows) {
+    const std::int64_t from_ns = monotonic_ns();
+    EXPECT_TRUE(run_.trades());
+    const auto trades_ms = static_cast<long>(ms_since(from_ns));
+    EXPECT_EQ(losses(), lost_before_) << "others lost their connections";
+    EXPECT_TRUE(run_.end());
+    const std::string broken = run_.broken_books(true, true);
+    EXPECT_EQ(broken, "");
+    for (FaultRow& row : rows) {
+      row.others_do = "trade on";
+      row.came_back = "never away: an order accepted " + std::to_string(trades_ms) + " ms later";
+      row.books_hold = broken.empty();
+      add_row(std::move(row));
+    }
+  }
+
+  FaultRun run_;
+  std::unique_ptr<rdma::Device> device_;
+  std::uint64_t lost_before_ = 0;
+};
+
+TEST_F(Strangers, AWrongRoleOrAnotherWireVersionIsRefusedWithAReasonAndDisturbsNobody) {
+  FaultRow role{"wrong role: a strategy asks oeg for risk's part", "oeg (refuses, says why)",
+                kSetupMs};
+  role.measured_ms = refused("oeg", hello(Role::kStrategy, Service::kDropCopy),
+                             "role strategy has no right to service");
+  EXPECT_EQ(run_.counter("oeg", "connections", "refused_right"), 1u);
+
+  FaultRow version{"a peer of another wire version, and of another link version",
+                   "mdh, oeg (refuse, say why)", kSetupMs};
+  for (const auto& [program, service] :
+       {std::pair{"mdh", Service::kBookUpdates}, std::pair{"oeg", Service::kOrders}}) {
+    wire::Hello other = hello(Role::kStrategy, service);
+    other.wire_version = wire::kWireVersion + 1;
+    const std::string both = "speaks wire version " + std::to_string(wire::kWireVersion) +
+                             ", the peer version " + std::to_string(other.wire_version);
+    version.measured_ms = std::max(version.measured_ms, refused(program, other, both));
+    EXPECT_EQ(run_.counter(program, "connections", "refused_version"), 1u);
+    version.measured_ms =
+        std::max(version.measured_ms, refused(program, hello(Role::kStrategy, service),
+                                              "of something else", link::LinkPart::kVersion + 1));
+  }
+  finish({role, version});
+}
+
+TEST_F(Strangers, AWrongKeyEndsItsOwnConnectionAndNoOther) {
+  // Where a device is not asked again, the longest that any request may take.
+  FaultRow row{"wrong rkey: a tool reads and writes what it was not granted",
+               "the tool (remote access error), oeg", static_cast<double>(kSetupMs)};
+  const auto memory = device_->allocate(4096, rdma::kLocalWrite, "stranger");
+  using Attempt = std::function<void(rdma::WorkRequest&, const rdma::RemoteRegion&)>;
+  const std::vector<Attempt> attempts{
+      [](auto& request, const auto&) { request.opcode = rdma::Opcode::kWrite; },
+      [](auto& request, const auto&) { request.opcode = rdma::Opcode::kFetchAdd; },
+      [](auto& request, const auto&) { request.rkey ^= 0x5a5a5a5a; },
+      [](auto& request, const auto& region) { request.remote_address += region.length_bytes; }};
+  for (const Attempt& attempt : attempts) {
+    const link::TableConnection tool = link::connect_tables(
+        *device_, run_.folder().endpoint("oeg"),
+        link::bytes_of(hello(Role::kTool, Service::kRemoteTables)), {}, kSetupMs, "oeg");
+    const rdma::RemoteRegion& table = tool.connection->extras()[wire::OegTablesGrants::kPositions];
+    rdma::WorkRequest request;
+    request.opcode = rdma::Opcode::kRead;
+    request.flags = rdma::kSignaled;
+    request.local_address = memory->data();
+    request.length_bytes = 8;
+    request.lkey = memory->lkey();
+    request.remote_address = table.address;
+    request.rkey = table.rkey;
+    EXPECT_EQ(status_of(*tool.connection, request), rdma::CompletionStatus::kSuccess);
+    attempt(request, table);
+    const std::int64_t from_ns = monotonic_ns();
+    EXPECT_EQ(status_of(*tool.connection, request), rdma::CompletionStatus::kRemoteAccess);
+    row.measured_ms = std::max(row.measured_ms, ms_since(from_ns));
+    EXPECT_TRUE(run_.wait_until([&] { return tool.connection->failed(); }));
+  }
+  finish({row});
+}
+
+}  // namespace
+}  // namespace tickpath::testing
