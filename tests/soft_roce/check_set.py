@@ -1,7 +1,6 @@
 """The rig by itself, with rdma-core's own tools: devices, the cable, its faults, a guest that dies."""
 import re
 
-from machine import Guest, Pair
 from report import expect, eventually, running
 
 PING_COUNT = 3
@@ -28,33 +27,39 @@ def lost_percent(guest, address, count=30):
     return int(found[1])
 
 
-def alone(run):
-    with Guest(run.folder("check.alone"), image=run.image) as guest:
-        with run.step("one guest boots to an active RoCE v2 device"):
-            guest.boot()
-            text = guest.run(["ibv_devinfo", "-v"])
-            expect("PORT_ACTIVE" in text and "::ffff:10.77.0.1, RoCE v2" in text, text)
-        with run.step("rping, rdma-core's own, connects and exchanges data within one guest"):
-            rping(guest, guest, "10.77.0.1")
-        with run.step("the exit status of a command is brought back"):
-            job = guest.start("exit 7")
-            expect(job.wait(20) == 7, f"7 became {job.status}")
-        with run.step("the host's files cannot be written, the results folder can"):
-            expect(guest.start(["touch", "/rig-was-here"]).wait(20) != 0, "wrote to the host's root")
-            guest.run("echo brought back > $TICKPATH_RIG_RESULTS/file")
-            expect((run.folder("check.alone") / "file").read_text() == "brought back\n", "the file did not come back")
+def check(run):
+    """the rig itself, by rdma-core's own tools: one guest, its device, its files"""
+    with run.step("one guest boots to an active RoCE v2 device"):
+        guest = run.guest()
+        text = guest.run(["ibv_devinfo", "-v"])
+        expect("PORT_ACTIVE" in text and "::ffff:10.77.0.1, RoCE v2" in text, text)
+    with run.step("rping, rdma-core's own, connects and exchanges data within one guest"):
+        guest = run.guest()
+        rping(guest, guest, guest.address)
+    with run.step("the exit status of a command is brought back"):
+        job = run.guest().start("exit 7")
+        expect(job.wait(20) == 7, f"7 became {job.status}")
+    with run.step("the host's files cannot be written, the results folder can"):
+        guest = run.guest()
+        expect(guest.start(["touch", "/rig-was-here"]).wait(20) != 0, "wrote to the host's root")
+        guest.run("echo brought back > $TICKPATH_RIG_RESULTS/file")
+        expect((guest.results / "file").read_text() == "brought back\n", "the file did not come back")
 
 
-def cable(run, one, two):
+def check_two(run):
+    """two guests: the cable, its faults, a guest that dies"""
     with run.step("rping connects and exchanges data between two guests"):
+        one, two = run.pair()
         rping(two, one, two.address)
     with run.step("a pulled cable carries nothing, a plugged one carries again"):
+        one, two = run.pair()
         expect(lost_percent(one, two.address, 5) == 0, "packets lost on a good cable")
         two.set_link(False)
         expect(lost_percent(one, two.address, 3) == 100, "packets crossed a pulled cable")
         two.set_link(True)
         eventually(lambda: lost_percent(one, two.address, 1) == 0, 30, "the cable did not come back")
     with run.step("netem loses packets while it is set, and rping survives it"):
+        one, two = run.pair()
         for guest in (one, two):
             guest.run("tc qdisc add dev eth0 root netem loss 15%")
         expect(lost_percent(one, two.address) > 4, "15 % loss on both sides loses nothing")
@@ -62,23 +67,10 @@ def cable(run, one, two):
         for guest in (one, two):
             guest.run("tc qdisc del dev eth0 root")
 
-
-def death(run, one, two):
     with run.step("a guest killed outright leaves the other alive, and comes back to it"):
+        one, two = run.pair()
         two.kill()
         expect(one.start("exit 0").wait(20) == 0, "the other guest died, too")
         expect(lost_percent(one, two.address, 2) == 100, "a dead guest answers")
         two.boot()
         rping(two, one, two.address)
-
-
-def joined(run):
-    with Pair(run.folder("check.joined"), run.image) as (one, two):
-        cable(run, one, two)
-        death(run, one, two)
-
-
-def check(run):
-    """the rig itself, by rdma-core's own tools: devices, cable, its faults, a guest that dies"""
-    alone(run)
-    joined(run)

@@ -1,6 +1,6 @@
 """The conformance suite and the link patterns: the same binaries, the provider as their parameter."""
 import gtest
-from machine import TREE, Guest, Pair
+from machine import TREE
 from report import running
 
 BINARY = "conformance_fabric"
@@ -22,11 +22,9 @@ def conformance(run):
     with run.step("conformance on shm, on this machine"):
         shm = without_provider(gtest.on_host(run, binary, of.format("shm"), "shm", 120))
         gtest.all_passed(shm, "")
-    with Guest(run.folder(binary), image=run.image) as guest:
-        with run.step("conformance on verbs, in one guest"):
-            guest.boot()
-            one = without_provider(gtest.in_guest(run, guest, binary, of.format("verbs"), "verbs", 400, "one"))
-            gtest.all_passed(one, "")
+    with run.step("conformance on verbs, in one guest"):
+        one = without_provider(gtest.in_guest(run, run.guest(), binary, of.format("verbs"), "verbs", 400, "one"))
+        gtest.all_passed(one, "")
     with run.step("conformance runs the same tests on shm and on verbs"):
         gtest.print_equal(shm, one)
 
@@ -35,15 +33,15 @@ def conformance_two(run):
     """the same with the peer on another guest"""
     binary = BINARY
     filter_text = TESTS.format("verbs") + "-" + ":".join(f"*.{name}/*" for name in ONE_MACHINE_ONLY)
-    with Pair(run.folder(binary), run.image) as (near, far):
-        with run.step("conformance on verbs, the peer on another guest"):
-            server = ["python3", str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT),
-                      str(run.tests / "conformance_peer")]
-            with running(far, server, says="listening", env=run.environment()):
-                env = {"TICKPATH_PEER_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
-                two = without_provider(gtest.in_guest(run, near, binary, filter_text, "verbs", 500, "two", env))
-            gtest.all_passed(two, "")
-            print(f"        {gtest.count(two, 'passed')} tests passed between two guests", flush=True)
+    with run.step("conformance on verbs, the peer on another guest"):
+        near, far = run.pair()
+        server = ["python3", str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT),
+                  str(run.tests / "conformance_peer")]
+        with running(far, server, says="listening", env=run.environment()):
+            env = {"TICKPATH_PEER_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
+            two = without_provider(gtest.in_guest(run, near, binary, filter_text, "verbs", 500, "two", env))
+        gtest.all_passed(two, "")
+        print(f"        {gtest.count(two, 'passed')} tests passed between two guests", flush=True)
 
 
 def link(run):
@@ -53,10 +51,8 @@ def link(run):
     with run.step("link patterns on shm, on this machine"):
         shm = gtest.on_host(run, binary, "*", "shm", 120)
         gtest.all_passed(shm, "")
-    with Guest(run.folder(binary), image=run.image) as guest:
-        with run.step("link patterns on verbs, in one guest"):
-            guest.boot()
-            verbs = gtest.in_guest(run, guest, binary, "*", "verbs", 400, "one")
-            gtest.all_passed(verbs, "")
+    with run.step("link patterns on verbs, in one guest"):
+        verbs = gtest.in_guest(run, run.guest(), binary, "*", "verbs", 400, "one")
+        gtest.all_passed(verbs, "")
     with run.step("link patterns run the same tests on shm and on verbs"):
         gtest.print_equal(shm, verbs)

@@ -63,7 +63,7 @@ def main():
         return machine.NOT_POSSIBLE
     except machine.RigError as error:
         print(f"soft_roce: {error}", file=sys.stderr)
-        return 124 if "time limit" in str(error) else 125
+        return 124 if isinstance(error, machine.TimeLimit) else 125
 
 
 if __name__ == "__main__":

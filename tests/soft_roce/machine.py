@@ -36,6 +36,10 @@ class NotPossible(RigError):
     """This machine can have no guest."""
 
 
+class TimeLimit(RigError):
+    """All the time there was is over."""
+
+
 def prepare():
     """The folder with vmlinuz and initrd; fetches and builds them the first time."""
     done = subprocess.run([HERE / "prepare.sh"], stdout=subprocess.PIPE, text=True)
@@ -89,11 +93,13 @@ class Job:
 
 class Guest:
     """`index` (1 or 2) gives the address 10.77.0.<index>. `joined` is the path of the cable's socket, the
-    same for both guests; guest 1 holds its end open, so guest 2 may die and come back."""
+    same for both guests; guest 1 holds its end open, so guest 2 may die and come back. `share` is what the guest
+    may write, `results` or a folder above it."""
 
-    def __init__(self, results, index=1, joined=None, image=None, memory_mb=2048, cpus=2):
+    def __init__(self, results, index=1, joined=None, image=None, memory_mb=2048, cpus=2, share=None):
         self.results = pathlib.Path(results).resolve()
         self.results.mkdir(parents=True, exist_ok=True)
+        self.share = pathlib.Path(share).resolve() if share else self.results
         self.index, self.joined, self.memory_mb, self.cpus = index, joined, memory_mb, cpus
         self.name, self.address = f"guest{index}", f"10.77.0.{index}"
         self.image = image or prepare()
@@ -205,7 +211,7 @@ class Guest:
         return env
 
     def _write_initrd(self):
-        settings = {"RIG_TREE": TREE, "RIG_RESULTS": self.results, "RIG_NAME": self.name, "RIG_ADDRESS": self.address,
+        settings = {"RIG_TREE": TREE, "RIG_RESULTS": self.share, "RIG_NAME": self.name, "RIG_ADDRESS": self.address,
                     "RIG_NETWORK": "joined" if self.joined else "alone"}
         text = "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items()).encode()
         data = (self.image / "initrd").read_bytes()
@@ -223,7 +229,7 @@ class Guest:
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable clocksource=tsc no_timer_check",
             "-fsdev", f"local,id=root,path=/,readonly=on,{shares}",
             "-device", "virtio-9p-pci,fsdev=root,mount_tag=root",
-            "-fsdev", f"local,id=results,path={self.results},{shares}",
+            "-fsdev", f"local,id=results,path={self.share},{shares}",
             "-device", "virtio-9p-pci,fsdev=results,mount_tag=results",
             "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=agent,path={self.folder}/agent,server=on,wait=off",
@@ -288,13 +294,13 @@ class Guest:
 class Pair:
     """Two guests joined by a cable, both booted. `with Pair(results) as (one, two):`"""
 
-    def __init__(self, results, image=None, limit=180):
-        self.results, self.image, self.limit = results, image, limit
+    def __init__(self, results, image=None, limit=180, share=None):
+        self.results, self.image, self.limit, self.share = results, image, limit, share
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="tickpath-cable-")
         cable = os.path.join(self.folder, "cable")
-        self.guests = [Guest(self.results, index, cable, self.image) for index in (1, 2)]
+        self.guests = [Guest(self.results, index, cable, self.image, share=self.share) for index in (1, 2)]
         try:
             for guest in self.guests:
                 guest.power_on()
@@ -315,7 +321,7 @@ def end_on_signals(limit=None):
     """SIGTERM, SIGINT and the time limit become exceptions, so that `with` ends the guests."""
     def ended(number, _):
         if number == signal.SIGALRM:
-            raise RigError(f"the time limit of {limit} s is over")
+            raise TimeLimit(f"the time limit of {limit} s is over")
         sys.exit(128 + number)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(number, ended)

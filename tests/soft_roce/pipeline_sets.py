@@ -1,8 +1,9 @@
 """The five programs over verbs: in one guest, and on two joined by a cable, also one that loses packets."""
+import json
 import re
 import subprocess
 
-from machine import TREE, Guest, Pair
+from machine import TREE
 from report import Failed, expect, running
 
 # Emulation is some hundred times slower than hardware: few messages, slowly; little memory to clear at start; and
@@ -36,7 +37,7 @@ def recording(run, messages=MESSAGES, seconds=SECONDS):
 def show_conservation(text):
     """The verdict, and how many orders it was about."""
     for line in re.findall(r"^ .*(?:orders: sent by strategies|ticks: published|accounted for).*$", text, re.M):
-        print("      " + line, flush=True)
+        print("       " + line, flush=True)
 
 
 def orders_sent(text):
@@ -54,31 +55,31 @@ def on_verbs():
     return [*lines, f"oeg:mdh.endpoint={PLACES['mdh']}"]
 
 
-def keep(guest, run_dir, name):
-    """Brings logs and summaries back."""
-    guest.start(f"mkdir -p $TICKPATH_RIG_RESULTS/{name} && cp {run_dir}/*.log {run_dir}/*.out {run_dir}/*.json "
-                f"$TICKPATH_RIG_RESULTS/{name}/").wait(30)
+def keep(guest, run_dir, folder):
+    """Brings logs, summaries and traces of a run directory back; not what the programs recover from, it is large."""
+    guest.start(f"mkdir -p {folder} && find {run_dir} -type f ! -name '*.fixstore' ! -name '*.journal' "
+                f"-exec cp -t {folder} {{}} +").wait(60)
 
 
 def pipeline(run):
     """the demo pipeline (config/demo) on verbs in one guest, with conservation intact"""
-    file = recording(run)
-    with Guest(run.folder("pipeline"), image=run.image, memory_mb=3072) as guest:
-        with run.step("five programs trade a recording over verbs in one guest and conserve everything"):
-            guest.boot()
-            command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", "/tmp/run", "--until-end", *PATIENT,
-                       *settings(SMALL, [f"sim:replay.file={file}", *on_verbs()])]
-            job = guest.start(command, env=run.environment())
-            try:
-                status = job.wait(280)
-            finally:
-                keep(guest, "/tmp/run", "run")
-            (run.folder("pipeline") / "up.log").write_text(job.output)
-            expect(status == 0, f"tickpath up ended with {status}:\n{job.output[-3000:]}")
-            expect(orders_sent(job.output) >= 20, f"too few orders to tell:\n{job.output[-3000:]}")
-            show_conservation(job.output)
-            told = guest.run([run.bin / "tickpath", "trace", "/tmp/run"], env=run.environment())
-            expect("provider verbs" in told, "the trace does not say verbs:\n" + told[:500])
+    file, folder = recording(run), run.folder("pipeline")
+    with run.step("five programs trade a recording over verbs in one guest and conserve everything"):
+        guest = run.guest()
+        command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", "/tmp/pipeline", "--until-end",
+                   *PATIENT, *settings(SMALL, [f"sim:replay.file={file}", *on_verbs()])]
+        job = guest.start(command, env=run.environment())
+        try:
+            status = job.wait(280)
+        finally:
+            (folder / "up.log").write_text(job.output)
+            keep(guest, "/tmp/pipeline", folder / "run")
+        expect(status == 0, f"tickpath up ended with {status}:\n{job.output[-3000:]}")
+        expect(orders_sent(job.output) >= 20, f"too few orders to tell:\n{job.output[-3000:]}")
+        show_conservation(job.output)
+        told = guest.run([run.bin / "tickpath", "trace", "/tmp/pipeline"], env=run.environment())
+        (folder / "trace.log").write_text(told)
+        expect("provider verbs" in told, "the trace does not say verbs:\n" + told[:500])
 
 
 def keys(run):
@@ -89,10 +90,10 @@ def keys(run):
     return folder
 
 
-def host(run, programs, more=()):
+def host(run, run_dir, programs, more=()):
     """`tickpath up` for the programs of one host, until somebody stops them."""
     more = [*more, *(f"{program}:security.keys={keys(run)}" for program in programs if program != "sim")]
-    return [run.bin / "tickpath", "up", TREE / "config/hosts", "--run-dir", "/tmp/run", "--no-replay", "--on-failure",
+    return [run.bin / "tickpath", "up", TREE / "config/hosts", "--run-dir", run_dir, "--no-replay", "--on-failure",
             "continue", "--only", *programs, *PATIENT, *settings(programs, more)]
 
 
@@ -111,54 +112,86 @@ while True:
 
 
 def trade(run, one, two, label, limit):
-    """Both hosts up, a replay, everything stopped in order across the hosts; returns the books' text."""
-    tickpath, env = run.bin / "tickpath", run.environment()
-    file = recording(run)
-    market = one.start(host(run, MARKET_HOST, [f"sim:replay.file={file}"]), env=env, name="market")
-    orders = two.start(host(run, ORDER_HOST), env=env, name="orders")
+    """Both hosts up, a replay, everything stopped in order across the hosts; then the books must balance."""
+    tickpath, env, run_dir, folder = run.bin / "tickpath", run.environment(), f"/tmp/{label}", run.folder(label)
+    market = one.start(host(run, run_dir, MARKET_HOST, [f"sim:replay.file={recording(run)}"]), env=env, name="market")
+    orders = two.start(host(run, run_dir, ORDER_HOST), env=env, name="orders")
+
+    def down(guest, *only):
+        guest.run([tickpath, "down", "--run-dir", run_dir, *only, "--timeout", "60"], limit=120, env=env)
+
     try:
         for job in (market, orders):
             job.wait_for("up; Ctrl-C", limit)
         with running(two, ["python3", "-c", HEAR_MULTICAST], says="listening", limit=30) as ear:
-            one.run([tickpath, "replay", "--run-dir", "/tmp/run"], limit=limit, env=env)
+            one.run([tickpath, "replay", "--run-dir", run_dir], limit=limit, env=env)
             expect("heard" in ear.output, "the multicast does not cross the cable: " + ear.output)
-        one.run([tickpath, "down", "--run-dir", "/tmp/run", "--only", "strategy", "--timeout", "60"], limit=90, env=env)
-        two.run([tickpath, "down", "--run-dir", "/tmp/run", "--timeout", "60"], limit=180, env=env)
-        one.run([tickpath, "down", "--run-dir", "/tmp/run", "--timeout", "60"], limit=180, env=env)
+        down(one, "--only", "strategy")
+        down(two)
+        down(one)
         for job in (market, orders):
             status = job.wait(60)
             expect(status == 0, f"{job.name} ended with {status}:\n{job.output[-2500:]}")
     finally:
-        folder = run.folder(f"{label}")
         for guest, job, name in ((one, market, "market"), (two, orders, "orders")):
             (folder / f"{name}.up.log").write_text(job.output)
             if not guest.lost:
-                keep(guest, "/tmp/run", name)
-    folder = run.folder(label)
-    books = subprocess.run([tickpath, "books", folder / "market", folder / "orders"], capture_output=True, text=True)
-    (folder / "books.log").write_text(books.stdout + books.stderr)
-    if books.returncode != 0:
-        raise Failed(books.stdout + books.stderr)
-    expect(orders_sent(books.stdout) >= 20, f"too few orders to tell:\n{books.stdout}")
-    show_conservation(books.stdout)
+                keep(guest, run_dir, folder / name)
+    books = told(run, folder, "books")
+    expect(orders_sent(books) >= 20, f"too few orders to tell:\n{books}")
+    show_conservation(books)
+
+
+def told(run, folder, command, *more):
+    """What `tickpath books` or `trace` says of the two run directories."""
+    done = subprocess.run([run.bin / "tickpath", command, folder / "market", folder / "orders", *more],
+                          capture_output=True, text=True)
+    (folder / f"{command}{''.join(more)}.log").write_text(done.stdout + done.stderr)
+    if done.returncode != 0:
+        raise Failed(done.stdout + done.stderr)
+    return done.stdout
+
+
+def show_crossing_hops(trace):
+    """Fails unless the hops between the hosts, there and back, are measured and none ends before it began by more than
+    the clocks may be wrong."""
+    crossing = [row for row in trace["hops"] if row["crossing_hosts"] > 0]
+    for row in crossing:
+        print(f"        {row['name']}: {row['count']}, p50 {row['p50_ns'] / 1e6:.3f} ms +-"
+              f" {row['clock_error_ns'] / 1e6:.3f} ms, least {row['min_ns'] / 1e6:.3f} ms", flush=True)
+        expect(row["clock_error_ns"] > 0, f"no clock is perfect: {row}")
+        expect(row["min_ns"] >= -row["clock_error_ns"], f"an effect before its cause: {row}")
+    names = [row["from"] + " -> " + row["to"] for row in crossing]
+    expect("strategy.posted -> oeg.seen" in names, f"no measured hop from the market host to the order host: {names}")
+    unmeasured = [row["name"] for row in trace["hops"] if row["unmeasured"] > 0]
+    expect(not unmeasured, f"times of clocks that were not compared: {unmeasured}")
 
 
 def two_hosts(run):
     """the pipeline of config/hosts on two guests: multicast, FIX and RDMA cross the cable"""
-    with Pair(run.folder("two_hosts"), run.image) as (one, two):
-        with run.step("config/hosts trades a recording on two hosts and conserves everything"):
-            trade(run, one, two, "two_hosts", 240)
+    with run.step("config/hosts trades a recording on two hosts and conserves everything"):
+        one, two = run.pair()
+        trade(run, one, two, "two_hosts", 240)
+    with run.step("the trace has hops across the hosts, with how far their clocks may be wrong"):
+        folder = run.folder("two_hosts")
+        told(run, folder, "trace")
+        show_crossing_hops(json.loads(told(run, folder, "trace", "--json")))
+
 
 
 def loss(run):
     """the same with 1 % of the packets lost in both directions (tc netem)"""
-    with Pair(run.folder("loss"), run.image) as (one, two):
-        with run.step("with 1 % loss both ways the two hosts complete a replay and conserve everything"):
-            for guest in (one, two):
-                guest.run("tc qdisc add dev eth0 root netem loss 1%")
-            trade(run, one, two, "loss", 300)
-            for guest in (one, two):
+    with run.step("with 1 % loss both ways the two hosts complete a replay and conserve everything"):
+        guests = run.pair()
+        for guest in guests:
+            guest.run("tc qdisc add dev eth0 root netem loss 1%")
+        try:
+            trade(run, *guests, "loss", 300)
+            for guest in guests:
                 stats = guest.run("tc -s qdisc show dev eth0")
                 dropped = int(re.search(r"dropped (\d+)", stats)[1])
-                print(f"      {guest.name} lost {dropped} packets", flush=True)
+                print(f"        {guest.name} lost {dropped} packets", flush=True)
                 expect(dropped > 0, "nothing was lost:\n" + stats)
+        finally:
+            for guest in guests:
+                guest.start("tc qdisc del dev eth0 root").wait(20)

@@ -5,7 +5,7 @@ import pathlib
 import signal
 import time
 
-from machine import RigError, TREE
+from machine import Guest, Pair, RigError, TimeLimit, TREE
 
 
 class Failed(Exception):
@@ -20,6 +20,36 @@ class Run:
         self.bin = self.build / "bin"
         self.tests = self.build / "tests"
         self.passed, self.failures, self.skipped = 0, [], []
+        self.guests, self.opened, self.doubtful = [], contextlib.ExitStack(), False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.opened.close()
+
+    def guest(self):
+        """One guest alone, booted. It serves set after set; after a test that failed the next one gets a fresh one."""
+        return self._machines(1)[0]
+
+    def pair(self):
+        """Two guests joined by a cable, likewise."""
+        return self._machines(2)
+
+    def _machines(self, count):
+        if self.doubtful or len(self.guests) != count or any(guest.lost for guest in self.guests):
+            self.opened.close()
+            self.guests, self.doubtful = [], False
+            began, folder = time.monotonic(), self.folder(f"guests.{count}")
+            if count == 2:
+                guests = self.opened.enter_context(Pair(folder, self.image, share=self.results))
+            else:
+                guests = [self.opened.enter_context(Guest(folder, image=self.image, memory_mb=3072,
+                                                          share=self.results))]
+                guests[0].boot()
+            self.guests = guests
+            print(f"        booted {count} in {time.monotonic() - began:.0f} s", flush=True)
+        return self.guests
 
     def folder(self, name):
         path = self.results / name
@@ -39,9 +69,10 @@ class Run:
         began = time.monotonic()
         try:
             yield
+        except TimeLimit:
+            raise
         except (Failed, RigError) as error:
-            if "time limit" in str(error):
-                raise
+            self.doubtful = True
             self.failures.append(name)
             text = str(error).replace("\n", "\n        ")
             print(f"FAILED  {name} ({time.monotonic() - began:.0f} s)\n        {text}", flush=True)

@@ -7,14 +7,16 @@ import sys
 import time
 
 import machine
-from check_set import check
+from check_set import check, check_two
 from fabric_sets import conformance, conformance_two, link
-from interop_set import interop
+from interop_set import interop, interop_two
 from pipeline_sets import loss, pipeline, two_hosts
 from report import Run
 
+# Those of one guest first: sets share their guests, and booting takes its time.
 SETS = {each.__name__: each
-        for each in (check, conformance, conformance_two, interop, link, pipeline, two_hosts, loss)}
+        for each in (check, interop, conformance, link, pipeline,
+                     check_two, interop_two, conformance_two, two_hosts, loss)}
 
 
 def arguments():
@@ -41,10 +43,10 @@ def main():
     options = arguments()
     machine.end_on_signals(options.limit)
     try:
-        run = Run(results_folder(options), pathlib.Path(options.build).resolve(), machine.prepare())
-        for name in SETS if "all" in options.sets else options.sets:
-            print(f"-- {name}: {SETS[name].__doc__} ({time.strftime('%T')})", flush=True)
-            SETS[name](run)
+        with Run(results_folder(options), pathlib.Path(options.build).resolve(), machine.prepare()) as run:
+            for name in SETS if "all" in options.sets else options.sets:
+                print(f"-- {name}: {SETS[name].__doc__} ({time.strftime('%T')})", flush=True)
+                SETS[name](run)
     except machine.NotPossible as error:
         print(f"soft_roce: {error}", file=sys.stderr)
         return machine.NOT_POSSIBLE
