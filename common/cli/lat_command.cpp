@@ -61,6 +61,7 @@ void run_beside_floor(LatArguments& arguments) {
   }
   options.provider = common.options.provider;
   options.device = common.options.device;
+  options.security = common.options.security;
   options.sizes = common.options.sizes;
   if (common.options.iterations != 0) options.iterations = common.options.iterations;
   if (common.options.warmup >= 0) {

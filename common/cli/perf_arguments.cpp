@@ -1,6 +1,7 @@
 #include "common/cli/perf_arguments.hpp"
 
 #include <cstdio>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -11,11 +12,31 @@ namespace tickpath::cli {
 
 namespace perf = rdma::perf;
 
+namespace {
+
+const std::map<std::string, net::SecurityMode> kSecurityModes{
+    {"tls", net::SecurityMode::kTls},
+    {"psk", net::SecurityMode::kPsk},
+    {"loopback", net::SecurityMode::kLoopback},
+    {"none", net::SecurityMode::kNone}};
+
+}  // namespace
+
 void add_perf_options(CLI::App& command, PerfArguments& arguments) {
   perf::PerfOptions& options = arguments.options;
   command.add_option("--provider", options.provider, "fabric provider: shm, verbs")
       ->capture_default_str();
   command.add_option("--device", options.device, "device (default: the first usable)");
+  command
+      .add_option_function<std::string>(
+          "--security",
+          [&options](const std::string& name) { options.security.mode = kSecurityModes.at(name); },
+          "verbs: how client and server prove who they are before they connect: tls, psk (both "
+          "with --keys), loopback (not at all, and on this host only; the default), none (not at "
+          "all)")
+      ->check(CLI::IsMember(kSecurityModes));
+  command.add_option("--keys", options.security.keys,
+                     "directory that `tickpath keys --role tool` made, for --security tls and psk");
   command.add_flag("--server", arguments.server,
                    "serve one client of lat or bw on --endpoint, then end");
   command.add_flag("--forever", arguments.forever, "with --server: one client after the other");
@@ -63,6 +84,7 @@ void run_perf_server(const PerfArguments& arguments) {
   perf::PerfServeOptions options;
   options.provider = arguments.options.provider;
   options.device = arguments.options.device;
+  options.security = arguments.options.security;
   options.endpoint = arguments.options.endpoint.empty()
                          ? perf::default_perf_endpoint(options.provider)
                          : arguments.options.endpoint;

@@ -10,13 +10,14 @@ import machine
 from check_set import check, check_two
 from fabric_sets import conformance, conformance_two, link
 from interop_set import interop, interop_two
+from lat_set import lat
 from pipeline_sets import loss, pipeline, two_hosts
 from report import Run
 
 # Those of one guest first: sets share their guests, and booting takes its time.
 SETS = {each.__name__: each
         for each in (check, interop, conformance, link, pipeline,
-                     check_two, interop_two, conformance_two, two_hosts, loss)}
+                     check_two, interop_two, conformance_two, lat, two_hosts, loss)}
 
 
 def arguments():

@@ -75,7 +75,7 @@ class Client {
  public:
   Client(const PerfOptions& options, const std::string& endpoint)
       : options_(options),
-        device_(open_device(options.provider, options.device)),
+        device_(open_device({options.provider, options.device, {}, options.security})),
         cases_(plan_cases(options, device_->info().message_bytes_max, notes_)),
         control_(*device_) {
     check_device(options, device_->info());
@@ -353,6 +353,7 @@ PerfReport run_perf(const PerfOptions& requested) {
     PerfServeOptions serve;
     serve.provider = options.provider;
     serve.device = options.device;
+    serve.security = options.security;
     serve.endpoint = options.endpoint;
     serve.cpu = options.server_cpu;
     if (serve.endpoint.empty()) {

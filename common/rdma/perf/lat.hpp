@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/net/secure_options.hpp"
 
 namespace tickpath::rdma::perf {
 
@@ -47,6 +48,7 @@ std::size_t parse_pace(std::string_view name);
 struct LatOptions {
   std::string provider = "shm";
   std::string device;                      // empty: the first
+  net::SecurityOptions security{};         // verbs: of connection set-up; the role is "tool"
   std::vector<LatOperation> operations{};  // empty: all; the floors always run
   std::vector<std::uint32_t> sizes{64};    // bytes; multiples of 8, up to kLatBytesMax
   std::uint32_t iterations = 200'000;      // messages an operation and size, all rounds together

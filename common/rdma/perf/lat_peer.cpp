@@ -23,7 +23,7 @@ LatPeer::LatPeer(const LatOptions& options, LatControl& control, PeerWatch& watc
     : control_(control),
       watch_(watch),
       message_bytes_max_(*std::max_element(options.sizes.begin(), options.sizes.end())),
-      device_(open_device(options.provider, options.device)) {
+      device_(open_device({options.provider, options.device, {}, options.security})) {
   memory_ =
       device_->allocate(kReceiveOffset + kReceives * std::size_t{message_bytes_max_}, kAll, "lat");
   queue_ = device_->create_queue(1024, nullptr);

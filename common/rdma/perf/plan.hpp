@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/net/secure_options.hpp"
 #include "common/rdma/perf/lat.hpp"
 
 namespace tickpath::rdma::perf {
@@ -45,6 +46,7 @@ struct PerfOptions {
   PerfMode mode = PerfMode::kForked;
   std::string provider = "shm";
   std::string device;                       // empty: the first usable
+  net::SecurityOptions security{};          // verbs: of connection set-up; the role is "tool"
   std::string endpoint;                     // kForked on shm: empty chooses a private one
   std::vector<PerfOperation> operations{};  // empty: all of the tool
   std::vector<std::uint32_t> sizes{64};     // bytes; atomics are 8 whatever stands here

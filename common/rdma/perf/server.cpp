@@ -204,7 +204,8 @@ std::string default_perf_endpoint(const std::string& provider) {
 
 void serve_perf(const PerfServeOptions& options, const PerfServeEvents& events) {
   if (options.cpu >= 0) pin_this_thread(options.cpu);
-  const std::unique_ptr<Device> device = open_device(options.provider, options.device);
+  const std::unique_ptr<Device> device =
+      open_device({options.provider, options.device, {}, options.security});
   const std::unique_ptr<Listener> listener = device->listen(options.endpoint);
   if (events.listening) events.listening(listener->endpoint(), device->info());
   for (bool more = true; more;) {

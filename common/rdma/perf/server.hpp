@@ -12,9 +12,10 @@ namespace tickpath::rdma::perf {
 struct PerfServeOptions {
   std::string provider = "shm";
   std::string device;
-  std::string endpoint;  // shm: a path; verbs: "host:port"
-  int cpu = -1;          // -1: not pinned
-  bool forever = false;  // else one client, then the end
+  net::SecurityOptions security{};  // as PerfOptions::security
+  std::string endpoint;             // shm: a path; verbs: "host:port"
+  int cpu = -1;                     // -1: not pinned
+  bool forever = false;             // else one client, then the end
 };
 
 // Where a server listens when nobody says otherwise.

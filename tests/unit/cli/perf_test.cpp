@@ -171,6 +171,7 @@ TEST(PerfCommands, SayWhatIsWrongWithAnOptionOrItsPeer) {
   says({"lat", "send", "--size", "2097152"}, "a SEND of at most 1048576 bytes");
   says({"lat", "--inline", "100000"}, "takes at most 512 bytes inline");
   says({"lat", "--provider", "carrier_pigeon", "--endpoint", "x"}, "carrier_pigeon");
+  says({"lat", "--security", "seal"}, "loopback");
   says({"bw", "--endpoint", folder / "nobody"}, "a server is started there by");
   says({"lat", "--endpoint", folder / "nobody", "--cpus", "0,1"}, "--cpus takes one CPU");
   says({"lat", "--forever"}, "--forever belongs to --server");

@@ -184,7 +184,8 @@ TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
   }));
   EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
   expect_sound(sink);
-  if (!test_support::on_verbs()) std::filesystem::remove(endpoint);  // the killed listener could not
+  if (!test_support::on_verbs())
+    std::filesystem::remove(endpoint);  // the killed listener could not
 }
 
 // Only an immediate ring wakes its reader.
