@@ -10,9 +10,10 @@ from report import Failed, expect, running
 # nobody counts as dead too early, neither by its heart nor on the wire.
 MESSAGES, SECONDS, SYMBOLS = 3000, 10, 10
 PATIENT = ["--ready-timeout", "150", "--stop-timeout", "60"]
-LIVELY = ["heartbeat.dead_after=20s", "datapath.hang_after=20s", "fabric.peer_timeout=500ms"]
+BEATS = ["datapath.hang_after=20s", "fabric.peer_timeout=500ms"]
+LIVELY = [*BEATS, "heartbeat.dead_after=20s"]
 SMALL = {"sim": ["trace.capacity=65536"],
-         "mdh": [*LIVELY, "instruments_max=256", "book.orders_max=65536", "book.levels_max=16384",
+         "mdh": [*BEATS, "instruments_max=256", "book.orders_max=65536", "book.levels_max=16384",
                  "trace.capacity=65536"],
          "strategy": [*LIVELY, "instruments_max=256", "feed.ring_slots=8192", "trace.capacity=65536"],
          "oeg": [*LIVELY, "risk.absent_after=20s", "trace.capacity=65536"],
