@@ -244,7 +244,7 @@ class QueuePair {
 
   // Takes back every grant of `region` that this connection's peer got. Control thread; others may
   // post and poll meanwhile. Returns how many grants were taken back (0: it had none).
-  //  - verbs: the device forgets them. When this returns, the next request with such a key ends in a
+  //  - verbs: the device forgets them. Once this returns, the next request with such a key is a
   //    remote access error, changes nothing, and ends the queue pair on both sides.
   //  - shm tells the peer's library, which forgets the key: the same within about a millisecond. A
   //    peer that does not play by the rules keeps what it mapped, because nobody can take back a
