@@ -24,9 +24,10 @@ using wire::Service;
 
 struct RunningPipeline : ::testing::Test {
   void SetUp() override {
-    // Every order is refused: what risk misses while it is kept out are no fills.
-    up_ = std::make_unique<Process>(folder_.up(folder_.generate(400'000, 60),
-                                               {"--set", "risk:order_limits.order_shares_max=1"}),
+    start("risk:order_limits.order_shares_max=1");
+  }  // every order is refused
+  void start(const std::string& setting) {
+    up_ = std::make_unique<Process>(folder_.up(folder_.generate(400'000, 60), {"--set", setting}),
                                     folder_.path());
     ASSERT_TRUE(up_->wait_for_output("strategy   ready", std::chrono::seconds(60)))
         << up_->output();
@@ -146,6 +147,33 @@ TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
   const Finished strategy = tickpath("revoke", "strategy");
   EXPECT_NE(strategy.exit_code, 0);
   EXPECT_THAT(strategy.output, HasSubstr("tickpath kill"));
+}
+
+// Trading goes on without risk here, as it would not by default: so that it misses much.
+struct TradingWithoutRisk : RunningPipeline {
+  void SetUp() override { start("oeg:risk.required=false"); }
+};
+
+TEST_F(TradingWithoutRisk, RiskTakesOverTheFillsThatItMissedWhileItWasBarred) {
+  ASSERT_TRUE(folder_.wait_counter_above("oeg", "reports", "fills", 20)) << up_->output();
+  ASSERT_EQ(tickpath("revoke", "risk").exit_code, 0);
+  ASSERT_TRUE(becomes([&] { return counter("oeg", "refused_barred") > 1; }));
+  // Barred now, and its books stand still while oeg's go on.
+  const std::uint64_t seen = folder_.counter("risk", "orders", "fills");
+  const std::uint64_t filled = folder_.counter("oeg", "reports", "fills");
+  ASSERT_TRUE(folder_.wait_counter_above("oeg", "reports", "fills", filled + 50)) << up_->output();
+  EXPECT_EQ(folder_.counter("risk", "orders", "fills"), seen);
+  const std::uint64_t passes = folder_.counter("risk", "reconcile", "passes");
+  ASSERT_EQ(tickpath("restore", "risk").exit_code, 0);
+  ASSERT_TRUE(folder_.wait_counter_above("risk", "reconcile", "passes", passes)) << up_->output();
+  // It follows again, and ends with the positions and the cash of him who traded.
+  ASSERT_TRUE(folder_.wait_counter_above("risk", "orders", "fills", seen + 20)) << up_->output();
+  up_->signal(SIGINT);
+  const Finished finished = up_->wait(std::chrono::seconds(60));
+  up_.reset();
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_FALSE(folder_.positions("oeg").empty());
+  EXPECT_EQ(folder_.positions("risk"), folder_.positions("oeg"));
 }
 
 }  // namespace
