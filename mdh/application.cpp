@@ -76,6 +76,11 @@ void MdhApplication::on_start() {
   watch_ = runtime_.watch(listener_->file_descriptor(), [this] { accept_all(); });
   log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed_group),
             config_.feed_interface, listener_->endpoint());
+  if (!config_.feed_group_b.empty())
+    log::info("feed: redundant line B {} on {}", config_.feed_group_b,
+              config_.feed_interface_b.empty() ? config_.feed_interface : config_.feed_interface_b);
+  if (!config_.retransmission_server.empty())
+    log::info("feed: lost messages are asked for at {}", config_.retransmission_server);
 }
 
 void MdhApplication::on_tick() {
@@ -158,6 +163,7 @@ void MdhApplication::register_counters() {
   out.add("feed", "silences", feed.silences);
   out.add("feed", "kernel_drops", datapath_->socket_counters().kernel_drops, Weight::kKey);
   out.add("feed", "receive_errors", datapath_->socket_counters().receive_errors);
+  register_lines(out);
   for (std::size_t type = 0; type < feed.by_type.size(); ++type)
     if (itch::length_of(static_cast<char>(type)) > 0)
       out.add("messages", std::string(1, static_cast<char>(type)), feed.by_type[type]);
@@ -179,6 +185,30 @@ void MdhApplication::register_counters() {
       "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
   admission_.register_counters(out, "connections");
+}
+
+void MdhApplication::register_lines(control::Counters& out) {
+  const ArbiterCounters& arbiter = datapath_->arbiter().counters();
+  constexpr std::array<const char*, kLines> kNames{"line_a", "line_b", "retransmission"};
+  for (std::size_t line = 0; line < kLines; ++line) {
+    const bool configured = line == static_cast<std::size_t>(Line::kRetransmission)
+                                ? !config_.retransmission_server.empty()
+                                : line < datapath_->lines();
+    if (!configured) continue;
+    const LineCounters& counters = arbiter.lines[line];
+    out.add(kNames[line], "packets", counters.packets);
+    out.add(kNames[line], "first", counters.first);
+    out.add(kNames[line], "repeated", counters.repeated);
+    out.add(kNames[line], "missing", counters.missing);
+    out.add(kNames[line], "out_of_order", counters.out_of_order);
+  }
+  out.add("arbiter", "held", arbiter.held);
+  out.add("arbiter", "filled", arbiter.filled);
+  out.add("arbiter", "requests", arbiter.requests);
+  out.add("arbiter", "recovered", arbiter.recovered);
+  out.add("arbiter", "given_up", arbiter.given_up, Weight::kKey);
+  out.add("arbiter", "held_full", arbiter.held_full);
+  out.add("arbiter", "old_session", arbiter.old_session);
 }
 
 void MdhApplication::describe(control::Json& status) {

@@ -30,6 +30,7 @@ class MdhApplication final : public control::Application {
 
  private:
   void register_counters();
+  void register_lines(control::Counters& out);
   void accept_all();
   void accept(rdma::ConnectionRequest& request);
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);

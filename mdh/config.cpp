@@ -1,6 +1,28 @@
 #include "mdh/config.hpp"
 
+#include "common/net/endpoint.hpp"
+
 namespace tickpath::mdh {
+namespace {
+
+void check_lines(const MdhConfig& config, config::Problems& problems) {
+  const auto endpoint = [&](const char* key, const std::string& text) -> net::Endpoint {
+    try {
+      if (!text.empty()) return net::parse_endpoint(text);
+    } catch (const Error& error) {
+      problems.add(key, error.what());
+    }
+    return {};
+  };
+  const net::Endpoint b = endpoint("feed.group_b", config.feed_group_b);
+  if (b.port != 0 && !b.is_multicast())
+    problems.add("feed.group_b", "is not a multicast group: 224.0.0.0 to 239.255.255.255");
+  if (b.port != 0 && b.text() == config::format_address(config.feed_group))
+    problems.add("feed.group_b", "is line A's: the two lines need different groups or ports");
+  (void)endpoint("feed.retransmission.server", config.retransmission_server);
+}
+
+}  // namespace
 
 config::Schema<MdhConfig> mdh_schema() {
   using C = MdhConfig;
@@ -10,6 +32,21 @@ config::Schema<MdhConfig> mdh_schema() {
   schema.address("feed.group", &C::feed_group, "Multicast group and port of the feed (MoldUDP64)");
   schema.text("feed.interface", &C::feed_interface,
               "Local address of the interface to join the group on");
+  schema.text("feed.group_b", &C::feed_group_b,
+              "Group and port of the redundant line B, an address \"host:port\"; empty: none");
+  schema.text("feed.interface_b", &C::feed_interface_b,
+              "Local address to join line B on; empty: as feed.interface");
+  schema.duration("feed.gap_wait", &C::feed_gap_wait_ns, {0, 60'000'000'000},
+                  "How long a missing message is waited for, from the other line or out of order");
+  schema.integer("feed.held_packets", &C::feed_held_packets, {1, 65'535}, "packets",
+                 "Packets that may wait for what comes before them; beyond, a gap is given up");
+  schema.text("feed.retransmission.server", &C::retransmission_server,
+              "Where lost messages are asked for (MoldUDP64 requests), an address \"host:port\"; "
+              "empty: nowhere, a gap stays");
+  schema.duration("feed.retransmission.timeout", &C::retransmission_timeout_ns,
+                  {1'000'000, 60'000'000'000}, "Silence after which a request is repeated");
+  schema.integer("feed.retransmission.attempts", &C::retransmission_attempts, {1, 1000}, "requests",
+                 "Requests without an answer, until the gap is given up");
   schema.size(
       "feed.receive_buffer", &C::feed_receive_buffer_bytes, {65'536, std::int64_t{1} << 30},
       "Socket buffer: what a burst may grow to while mdh is busy; the kernel grants at most "
@@ -36,6 +73,7 @@ config::Schema<MdhConfig> mdh_schema() {
                  "Book images written between two looks at the socket");
   schema.duration("publish.image_delay", &C::publish_image_delay_ns, {0, 1'000'000'000},
                   "Images wait for the end of a burst, but no longer than this");
+  schema.check(check_lines);
   return schema;
 }
 

@@ -14,6 +14,13 @@ struct MdhConfig {
 
   config::Address feed_group{"239.255.7.1", 7701};
   std::string feed_interface = "127.0.0.1";
+  std::string feed_group_b;      // empty: there is one line
+  std::string feed_interface_b;  // empty: as feed_interface
+  std::int64_t feed_gap_wait_ns = 1'000'000;
+  std::uint32_t feed_held_packets = 1024;
+  std::string retransmission_server;  // empty: nobody is asked
+  std::int64_t retransmission_timeout_ns = 20'000'000;
+  std::uint32_t retransmission_attempts = 50;
   std::int64_t feed_receive_buffer_bytes = std::int64_t{8} << 20;
   std::uint32_t feed_datagram_bytes = 2048;
   std::uint32_t feed_batch = 16;

@@ -16,12 +16,31 @@ FeedOptions feed_options(const MdhConfig& config) {
   return options;
 }
 
-net::ReceiverOptions receiver_options(const MdhConfig& config) {
+net::ReceiverOptions receiver_options(const MdhConfig& config, Line line) {
   net::ReceiverOptions options;
-  options.group = net::parse_endpoint(config::format_address(config.feed_group));
-  options.interface = config.feed_interface;
+  const bool a = line == Line::kA;
+  options.group =
+      net::parse_endpoint(a ? config::format_address(config.feed_group) : config.feed_group_b);
+  options.interface =
+      a || config.feed_interface_b.empty() ? config.feed_interface : config.feed_interface_b;
   options.receive_buffer_bytes = static_cast<int>(config.feed_receive_buffer_bytes);
   return options;
+}
+
+ArbiterOptions arbiter_options(const MdhConfig& config) {
+  ArbiterOptions options;
+  options.held_packets = config.feed_held_packets;
+  options.datagram_bytes = config.feed_datagram_bytes;
+  options.gap_wait_ns = static_cast<std::uint64_t>(config.feed_gap_wait_ns);
+  options.request_timeout_ns = static_cast<std::uint64_t>(config.retransmission_timeout_ns);
+  options.requests_max = config.retransmission_attempts;
+  return options;
+}
+
+std::unique_ptr<RetransmissionClient> retransmission_client(const MdhConfig& config) {
+  if (config.retransmission_server.empty()) return nullptr;
+  return std::make_unique<RetransmissionClient>(net::parse_endpoint(config.retransmission_server),
+                                                config.feed_datagram_bytes);
 }
 
 }  // namespace
@@ -34,20 +53,29 @@ MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
       log_(log),
       sink_(publisher, directory),
       feed_(feed_options(config), sink_, trace, log),
-      receiver_(receiver_options(config)),
-      batch_(config.feed_batch, config.feed_datagram_bytes),
+      retransmission_(retransmission_client(config)),
+      arbiter_(arbiter_options(config), feed_, retransmission_.get(), log),
       batch_size_(config.feed_batch),
       datagram_bytes_(config.feed_datagram_bytes),
       image_delay_(clock::TickConverter().from_ns(
           static_cast<std::uint64_t>(config.publish_image_delay_ns))) {
-  wake_storage_ = {receiver_.descriptor(), channel_ ? channel_->file_descriptor() : -1};
-  wake_ = std::span<const int>(wake_storage_).first(channel_ ? 2 : 1);
+  const auto open_line = [&](Line line) {
+    lines_.push_back({net::UdpMulticastReceiver(receiver_options(config, line)),
+                      net::ReceiveBatch(config.feed_batch, config.feed_datagram_bytes)});
+  };
+  open_line(Line::kA);
+  if (!config.feed_group_b.empty()) open_line(Line::kB);
+  std::size_t count = 0;
+  for (const FeedLine& line : lines_) wake_storage_[count++] = line.receiver.descriptor();
+  if (retransmission_) wake_storage_[count++] = retransmission_->descriptor();
+  if (channel_ != nullptr) wake_storage_[count++] = channel_->file_descriptor();
+  wake_ = std::span<const int>(wake_storage_).first(count);
 }
 
 bool MdhDatapath::turn() noexcept {
   TscTicks now;
-  const std::size_t packets = receive(now);
-  const bool drained = packets < batch_size_;
+  bool drained = true;
+  const std::size_t packets = receive(now, drained);
   flush_images(drained, now);
   publisher_.turn();
   feed_.on_time(now);
@@ -57,25 +85,40 @@ bool MdhDatapath::turn() noexcept {
   return packets > 0;
 }
 
-std::size_t MdhDatapath::receive(TscTicks& now) noexcept {
+std::size_t MdhDatapath::receive(TscTicks& now, bool& drained) noexcept {
+  std::size_t packets = 0;
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const std::size_t got = receive_line(static_cast<Line>(i), now);
+    drained &= got < batch_size_;
+    packets += got;
+  }
+  now = tsc_now();
+  if (retransmission_) packets += retransmission_->poll(arbiter_, now);
+  if (packets != 0 || arbiter_.waiting()) arbiter_.process(now);
+  return packets;
+}
+
+std::size_t MdhDatapath::receive_line(Line line, TscTicks& now) noexcept {
+  FeedLine& from = lines_[static_cast<std::size_t>(line)];
   net::IoStatus status = net::IoStatus::kOk;
-  const std::size_t packets = batch_.receive(receiver_, status);
+  const std::size_t packets = from.batch.receive(from.receiver, status);
   now = tsc_now();
   if (packets == 0) {
     if (status == net::IoStatus::kFailed) [[unlikely]] {
       socket_.receive_errors.add();
-      log_.note(Note::kReceiveFailed, static_cast<std::uint64_t>(receiver_.last_errno()));
+      log_.note(Note::kReceiveFailed, static_cast<std::uint64_t>(from.receiver.last_errno()));
     }
     return 0;
   }
   for (std::size_t i = 0; i < packets; ++i) {
-    if (batch_.truncated(i)) [[unlikely]]
+    if (from.batch.truncated(i)) [[unlikely]]
       feed_.on_truncated(datagram_bytes_);
     else
-      feed_.collect(batch_[i].bytes, {batch_[i].kernel_realtime_ns, now});
+      arbiter_.collect(line, from.batch[i].bytes, {from.batch[i].kernel_realtime_ns, now});
   }
-  feed_.process();
-  socket_.kernel_drops.set(receiver_.dropped());
+  std::uint64_t dropped = 0;
+  for (const FeedLine& each : lines_) dropped += each.receiver.dropped();
+  socket_.kernel_drops.set(dropped);
   return packets;
 }
 
@@ -89,6 +132,7 @@ void MdhDatapath::flush_images(bool drained, TscTicks now) noexcept {
 
 void MdhDatapath::finish() noexcept {
   if (!closing_) {
+    arbiter_.flush();
     // Every image, whatever one flush is limited to.
     for (std::uint32_t i = 0; i <= feed_.instruments().size(); ++i) flush_images(true, tsc_now());
     publisher_.close();
@@ -101,11 +145,13 @@ void MdhDatapath::finish() noexcept {
 bool MdhDatapath::arm() noexcept {
   publisher_.arm();
   const bool worked = turn();
-  return !worked && !publisher_.busy();
+  // What is waited for has a time limit, which no descriptor tells of.
+  return !worked && !publisher_.busy() && !arbiter_.waiting();
 }
 
 void MdhDatapath::woken() noexcept {
   if (channel_ != nullptr) channel_->acknowledge();
+  if (retransmission_) retransmission_->look_once();
 }
 
 void MdhDatapath::close() noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "common/control/datapath.hpp"
 #include "common/link/publisher.hpp"
@@ -14,8 +15,10 @@
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"
+#include "mdh/arbiter.hpp"
 #include "mdh/config.hpp"
 #include "mdh/feed.hpp"
+#include "mdh/retransmission.hpp"
 
 namespace tickpath::mdh {
 
@@ -63,10 +66,19 @@ class MdhDatapath final : public control::Datapath {
 
   const Feed& feed() const noexcept { return feed_; }
   const SocketCounters& socket_counters() const noexcept { return socket_; }
-  const net::UdpMulticastReceiver& receiver() const noexcept { return receiver_; }
+  const net::UdpMulticastReceiver& receiver() const noexcept { return lines_[0].receiver; }
+  const Arbiter& arbiter() const noexcept { return arbiter_; }
+  std::size_t lines() const noexcept { return lines_.size(); }
 
  private:
-  std::size_t receive(TscTicks& now) noexcept;
+  // A multicast line with its buffers: packets wait in them until the burst is handled.
+  struct FeedLine {
+    net::UdpMulticastReceiver receiver;
+    net::ReceiveBatch batch;
+  };
+
+  std::size_t receive(TscTicks& now, bool& drained) noexcept;
+  std::size_t receive_line(Line line, TscTicks& now) noexcept;
   void flush_images(bool drained, TscTicks now) noexcept;
   void finish() noexcept;
 
@@ -75,13 +87,14 @@ class MdhDatapath final : public control::Datapath {
   log::HotLog& log_;
   FabricSink sink_;
   Feed feed_;
-  net::UdpMulticastReceiver receiver_;
-  net::ReceiveBatch batch_;
+  std::vector<FeedLine> lines_;  // one or two
+  std::unique_ptr<RetransmissionClient> retransmission_;
+  Arbiter arbiter_;
   std::size_t batch_size_;
   std::size_t datagram_bytes_;
   TscTicks image_delay_;
   TscTicks last_flush_{0};
-  std::array<int, 2> wake_storage_{};
+  std::array<int, 4> wake_storage_{};
   std::span<const int> wake_;
   SocketCounters socket_;
   std::atomic<bool> close_requested_{false};

@@ -31,7 +31,7 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
   messages_.reserve(kBurstMessages);
 }
 
-void Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
+bool Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
   counters_.packets.add();
   itch::mold::PacketCursor cursor(packet);
   if (packets_.size() == kBurstPackets ||
@@ -46,9 +46,10 @@ void Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) no
     messages_.resize(first);
     counters_.malformed_packets.add();
     log_.note(Note::kMalformedPacket, packet.size(), static_cast<std::uint64_t>(cursor.status()));
-    return;
+    return false;
   }
   packets_.push_back({cursor.header(), arrival, first});
+  return true;
 }
 
 void Feed::on_truncated(std::size_t limit_bytes) noexcept {
@@ -161,9 +162,9 @@ void Feed::on_silence(TscTicks now) noexcept {
 }
 
 void Feed::update_state() noexcept {
-  const wire::FeedState state = ended_                 ? wire::FeedState::kEnded
-                                : (gapped_ || silent_) ? wire::FeedState::kStale
-                                                       : wire::FeedState::kGood;
+  const wire::FeedState state = ended_                                ? wire::FeedState::kEnded
+                                : (gapped_ || silent_ || recovering_) ? wire::FeedState::kStale
+                                                                      : wire::FeedState::kGood;
   if (state == state_) [[likely]]
     return;
   state_ = state;

@@ -65,12 +65,13 @@ class Feed {
 
   // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
   // is in full order is delivered in order; malformed ones are dropped whole.
-  void collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept;
+  // False: it was malformed.
+  bool collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept;
   // Handles what was collected. Knowing the whole burst, it fetches what later messages will touch
   // while it works on earlier ones.
   void process() noexcept;
   void on_packet(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
-    collect(packet, arrival);
+    (void)collect(packet, arrival);
     process();
   }
   // A datagram that did not fit its buffer.
@@ -80,6 +81,14 @@ class Feed {
     if (silence_timeout_.value != 0 && now > last_packet_ && now - last_packet_ > silence_timeout_)
         [[unlikely]]
       on_silence(now);
+  }
+
+  // Lost messages have been asked for: books are stale until they are here.
+  void set_recovering(bool recovering) noexcept {
+    if (recovering == recovering_) [[likely]]
+      return;
+    recovering_ = recovering;
+    update_state();
   }
 
   // The instrument as it is now; ring_sequence is left alone.
@@ -152,6 +161,7 @@ class Feed {
   wire::FeedState state_ = wire::FeedState::kUnknown;
   bool gapped_ = false;  // in this session
   bool silent_ = false;
+  bool recovering_ = false;
   bool ended_ = false;
   clock::TickConverter ticks_;
   TscTicks silence_timeout_;

@@ -9,6 +9,14 @@ void define_notes(log::HotLog& log) {
       Note::kGap, Level::kWarning,
       "feed: gap: from sequence {} on {} messages are missing; every book is stale until the "
       "next session");
+  log.define(Note::kAsking, Level::kInfo,
+             "feed: from sequence {} on {} messages are missing on every line; asking for them, "
+             "books are stale meanwhile");
+  log.define(Note::kRecovered, Level::kInfo, "feed: whole again, up to sequence {}");
+  log.define(Note::kRetransmissionFailed, Level::kWarning,
+             "feed: no answer for sequence {} after {} requests (is feed.retransmission.server "
+             "right, is it "
+             "up?)");
   log.define(Note::kEndOfSession, Level::kInfo, "feed: end of session; next sequence {}");
   log.define(Note::kSilent, Level::kWarning,
              "feed: no packet for {} ms; every book counts as stale until the feed resumes (is the "

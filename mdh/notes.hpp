@@ -8,17 +8,20 @@
 namespace tickpath::mdh {
 
 enum class Note : std::uint8_t {
-  kSession,           // first sequence number
-  kGap,               // first missing, how many
-  kEndOfSession,      // next sequence number
-  kSilent,            // milliseconds
-  kResumed,           // next sequence number
-  kMalformedPacket,   // size, itch::mold::PacketStatus
-  kMalformedMessage,  // sequence number, type, length
-  kTruncatedPacket,   // size
-  kBookFull,          // sequence number, book::Status, instrument
-  kDirectoryFull,     // locate
-  kReceiveFailed,     // errno
+  kSession,               // first sequence number
+  kGap,                   // first missing, how many
+  kAsking,                // first missing, how many
+  kRecovered,             // next sequence number
+  kRetransmissionFailed,  // first missing, requests
+  kEndOfSession,          // next sequence number
+  kSilent,                // milliseconds
+  kResumed,               // next sequence number
+  kMalformedPacket,       // size, itch::mold::PacketStatus
+  kMalformedMessage,      // sequence number, type, length
+  kTruncatedPacket,       // size
+  kBookFull,              // sequence number, book::Status, instrument
+  kDirectoryFull,         // locate
+  kReceiveFailed,         // errno
 };
 
 // Control thread, before the datapath starts.

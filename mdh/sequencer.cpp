@@ -6,7 +6,7 @@ Verdict Sequencer::accept(const itch::mold::PacketHeader& header) noexcept {
   Verdict verdict;
   const std::uint64_t first = header.sequence_number;
   const std::uint16_t count = header.messages();
-  if (first == 0 || first > kSequenceMax - count) [[unlikely]] {
+  if (!plausible(header)) [[unlikely]] {
     verdict.kind = Verdict::Kind::kMalformed;
     return verdict;
   }

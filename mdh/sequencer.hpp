@@ -31,6 +31,11 @@ class Sequencer {
   // change the session.
   Verdict accept(const itch::mold::PacketHeader& header) noexcept;
 
+  // Whether a sender can have given these numbers. accept() takes no others.
+  static bool plausible(const itch::mold::PacketHeader& header) noexcept {
+    return header.sequence_number != 0 &&
+           header.sequence_number <= kSequenceMax - header.messages();
+  }
   bool has_session() const noexcept { return has_session_; }
   const itch::mold::Session& session() const noexcept { return session_; }
   std::uint64_t expected() const noexcept { return expected_; }

@@ -22,6 +22,30 @@ RecordingOptions recording_options(const SimConfig& config) {
   return {config.replay.file, config.replay.stock, pace_options(config.replay)};
 }
 
+Impairment impairment(const LineConfig& line) {
+  return {line.loss, line.loss_burst, static_cast<std::uint64_t>(line.delay_ns),
+          static_cast<std::uint64_t>(line.jitter_ns)};
+}
+
+void add_redundancy(const FeedConfig& config, FeedOptions& options) {
+  options.seed = config.seed;
+  options.impairment = impairment(config.a);
+  if (!config.group_b.empty()) {
+    options.socket_b = options.socket;
+    options.socket_b->group = net::parse_endpoint(config.group_b);
+    if (!config.interface_b.empty()) options.socket_b->interface = config.interface_b;
+    options.impairment_b = impairment(config.b);
+  }
+  if (config.retransmission_listen.empty()) return;
+  RetransmissionOptions& retransmission = options.retransmission.emplace();
+  retransmission.listen = net::parse_endpoint(config.retransmission_listen);
+  retransmission.messages = config.retransmission_messages;
+  retransmission.bytes = static_cast<std::size_t>(config.retransmission_store_bytes);
+  retransmission.packet_bytes = config.packet_bytes;
+  retransmission.loss = config.retransmission_loss;
+  retransmission.seed = config.seed + 2;
+}
+
 FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   FeedOptions options;
   options.socket.group = net::parse_endpoint(config::format_address(config.feed.group));
@@ -33,6 +57,7 @@ FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
       config.feed.session.empty() ? fmt::format("SIM{:07}", incarnation) : config.feed.session);
   options.packet_bytes = config.feed.packet_bytes;
   options.packet_messages = config.feed.packet_messages;
+  add_redundancy(config.feed, options);
   return options;
 }
 

@@ -1,4 +1,5 @@
 // What sim tells of itself: status, counters, summary, ledger.
+#include <array>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,27 @@ namespace tickpath::sim {
 using control::Json;
 using Weight = control::Counters::Weight;
 
+void SimApplication::add_line_counters(control::Counters& all) {
+  constexpr std::array<const char*, 2> kNames{"line_a", "line_b"};
+  for (std::size_t i = 0; i < feed_.lines().size(); ++i) {
+    const LineCounters& line = feed_.lines()[i]->counters();
+    all.add(kNames[i], "packets", line.packets);
+    all.add(kNames[i], "lost", line.lost);
+    all.add(kNames[i], "failed", line.failed);
+    all.add(kNames[i], "crowded", line.crowded);
+  }
+  if (feed_.retransmission() == nullptr) return;
+  const RetransmissionCounters& answers = feed_.retransmission()->counters();
+  all.add("retransmission", "requests", answers.requests);
+  all.add("retransmission", "refused", answers.refused);
+  all.add("retransmission", "not_kept", answers.not_kept);
+  all.add("retransmission", "overloaded", answers.overloaded);
+  all.add("retransmission", "packets", answers.packets);
+  all.add("retransmission", "messages", answers.messages);
+  all.add("retransmission", "lost", answers.lost);
+  all.add("retransmission", "failed", answers.failed);
+}
+
 void SimApplication::add_counters() {
   control::Counters& all = runtime_.counters();
   const FeedCounters& feed = feed_.counters();
@@ -21,6 +43,8 @@ void SimApplication::add_counters() {
   all.add("feed", "blocked", feed.blocked);
   all.add("feed", "failed", feed.failed);
   all.add("feed", "oversized", feed.oversized);
+
+  add_line_counters(all);
 
   const ReplayProgress& replay = replayer_.progress();
   all.add("replay", "starved", replay.starved);

@@ -2,6 +2,7 @@
 
 #include "common/base/error.hpp"
 #include "common/itch/moldudp64.hpp"
+#include "common/net/endpoint.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {
@@ -69,6 +70,42 @@ void add_feed(config::Schema<SimConfig>& schema) {
               "Socket buffer");
 }
 
+void add_line(config::Schema<SimConfig>& schema, const std::string& key,
+              LineConfig FeedConfig::*line) {
+  const auto at = [line](auto member) {
+    return [ line, member ](SimConfig & config) -> auto& { return (config.feed.*line).*member; };
+  };
+  schema.real(key + ".loss", at(&LineConfig::loss), {0, 0.99}, "of packets",
+              "Share of packets lost on this line, on purpose");
+  schema.real(key + ".loss_burst", at(&LineConfig::loss_burst), {1, 1e6}, "packets",
+              "Packets lost in a row, on average");
+  schema.duration(key + ".delay", at(&LineConfig::delay_ns), {0, 10 * kSecondNs},
+                  "Every packet is held back so long");
+  schema.duration(key + ".jitter", at(&LineConfig::jitter_ns), {0, 10 * kSecondNs},
+                  "And up to so much longer, at random: packets overtake each other");
+}
+
+void add_redundancy(config::Schema<SimConfig>& schema) {
+  const auto at = [](auto member) { return in(&SimConfig::feed, member); };
+  schema.text("feed.group_b", at(&FeedConfig::group_b),
+              "Group and port of the redundant line B, an address \"host:port\"; empty: none");
+  schema.text("feed.interface_b", at(&FeedConfig::interface_b),
+              "Local address to send line B from; empty: as feed.interface");
+  add_line(schema, "feed.a", &FeedConfig::a);
+  add_line(schema, "feed.b", &FeedConfig::b);
+  schema.integer("feed.seed", at(&FeedConfig::seed), {0, std::int64_t{1} << 62}, "",
+                 "Decides which packets are lost and how late each is");
+  schema.text("feed.retransmission.listen", at(&FeedConfig::retransmission_listen),
+              "Where lost messages can be asked for (MoldUDP64 requests), an address "
+              "\"host:port\"; empty: nowhere");
+  schema.integer("feed.retransmission.messages", at(&FeedConfig::retransmission_messages),
+                 {1, 1 << 30}, "messages", "The newest are kept for those who ask");
+  schema.size("feed.retransmission.store", at(&FeedConfig::retransmission_store_bytes),
+              {65'536, std::int64_t{1} << 40}, "Bytes of messages kept; memory is taken as used");
+  schema.real("feed.retransmission.loss", at(&FeedConfig::retransmission_loss), {0, 0.99},
+              "of packets", "Share of answers lost, on purpose");
+}
+
 config::Schema<OrderSessionConfig> session_schema() {
   config::Schema<OrderSessionConfig> schema;
   schema.address("listen", &OrderSessionConfig::listen, "Where this session's oeg connects");
@@ -110,9 +147,27 @@ void check_times(const SimConfig& config, config::Problems& problems) {
   if (from > to) problems.add("replay.to", "is before replay.from");
 }
 
+void check_endpoints(const FeedConfig& feed, config::Problems& problems) {
+  const auto parse = [&](const char* key, const std::string& text) -> net::Endpoint {
+    try {
+      if (!text.empty()) return net::parse_endpoint(text);
+    } catch (const Error& error) {
+      problems.add(key, error.what());
+    }
+    return {};
+  };
+  const net::Endpoint b = parse("feed.group_b", feed.group_b);
+  if (b.port != 0 && !b.is_multicast())
+    problems.add("feed.group_b", "is not a multicast group: 224.0.0.0 to 239.255.255.255");
+  if (b.port != 0 && b.text() == config::format_address(feed.group))
+    problems.add("feed.group_b", "is line A's: the two lines need different groups or ports");
+  (void)parse("feed.retransmission.listen", feed.retransmission_listen);
+}
+
 void check_rest(const SimConfig& config, config::Problems& problems) {
   if (config.feed.session.size() > sizeof(itch::mold::Session))
     problems.add("feed.session", "has more than 10 characters");
+  check_endpoints(config.feed, problems);
   for (std::size_t i = 0; i < config.orders.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (config.orders[i].listen == config.orders[j].listen)
@@ -128,6 +183,7 @@ config::Schema<SimConfig> sim_schema() {
   schema.include("", &SimConfig::common, control::common_schema());
   add_replay(schema);
   add_feed(schema);
+  add_redundancy(schema);
   add_matching(schema);
   schema.tables("orders.session", &SimConfig::orders, session_schema(), {0, 255},
                 "FIX 4.2 sessions, one for each oeg; none given: one with these defaults");

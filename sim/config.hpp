@@ -32,6 +32,14 @@ struct ReplayConfig {
   std::uint32_t read_ahead_blocks = 64;
 };
 
+// What befalls a line of the feed; see Impairment.
+struct LineConfig {
+  double loss = 0;
+  double loss_burst = 1;
+  std::int64_t delay_ns = 0;
+  std::int64_t jitter_ns = 0;
+};
+
 struct FeedConfig {
   config::Address group{"239.255.7.1", 7701};
   std::string interface = "127.0.0.1";
@@ -41,6 +49,14 @@ struct FeedConfig {
   std::uint32_t packet_bytes = 1'472;
   std::uint16_t packet_messages = 32;
   std::uint32_t send_buffer_bytes = 4 << 20;
+  std::string group_b;      // empty: one line
+  std::string interface_b;  // empty: as interface
+  LineConfig a, b;
+  std::uint64_t seed = 1;
+  std::string retransmission_listen;  // empty: nobody answers
+  std::int64_t retransmission_store_bytes = std::int64_t{256} << 20;
+  std::uint32_t retransmission_messages = 1u << 22;
+  double retransmission_loss = 0;
 };
 
 // One oeg.

@@ -113,10 +113,14 @@ bool SimDatapath::arm() noexcept {
   (void)::timerfd_settime(timer_.get(), 0, &timer, nullptr);
   descriptors_[0] = timer_.get();
   descriptors_[1] = wake_.get();
+  descriptor_count_ = 2;
+  if (const int requests = replayer_.wake_descriptor(); requests >= 0)
+    descriptors_[descriptor_count_++] = requests;
   const std::span<const int> sockets = gateway_.descriptors();
-  const std::size_t count = std::min(sockets.size(), descriptors_.size() - 2);
-  std::copy_n(sockets.begin(), count, descriptors_.begin() + 2);
-  descriptor_count_ = count + 2;
+  const std::size_t count = std::min(sockets.size(), descriptors_.size() - descriptor_count_);
+  std::copy_n(sockets.begin(), count,
+              descriptors_.begin() + static_cast<std::ptrdiff_t>(descriptor_count_));
+  descriptor_count_ += count;
   return true;
 }
 

@@ -7,14 +7,19 @@
 namespace tickpath::sim {
 
 FeedSender::FeedSender(const FeedOptions& options, trace::TraceWriter& trace)
-    : socket_(options.socket),
-      trace_(trace),
+    : trace_(trace),
       session_(options.session),
       packet_messages_(options.packet_messages),
       longest_message_(options.packet_bytes - itch::mold::kHeaderBytes -
                        itch::mold::kBlockLengthBytes),
       builder_(std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size()))) {
   builder_.begin(session_, next_sequence_);
+  lines_.push_back(std::make_unique<FeedLine>(options.socket, options.impairment, options.seed));
+  if (options.socket_b)
+    lines_.push_back(
+        std::make_unique<FeedLine>(*options.socket_b, options.impairment_b, options.seed + 1));
+  if (options.retransmission)
+    retransmission_ = std::make_unique<RetransmissionServer>(*options.retransmission, session_);
 }
 
 FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexcept {
@@ -27,13 +32,34 @@ FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexce
   return Append::kOk;
 }
 
-net::IoStatus FeedSender::transmit(std::span<const std::byte> packet) noexcept {
-  const net::IoStatus status = socket_.send(packet);
+// False: a line is full. The others have the packet; the next call goes on with those that have
+// not.
+bool FeedSender::transmit(std::span<const std::byte> packet) noexcept {
+  if (unsent_ == 0) unsent_ = (1u << lines_.size()) - 1;
+  for (std::size_t line = 0; line < lines_.size(); ++line) {
+    const unsigned bit = 1u << line;
+    if ((unsent_ & bit) != 0 && lines_[line]->send(packet)) unsent_ &= ~bit;
+  }
   last_sent_ = tsc_now();
-  if (status == net::IoStatus::kOk) counters_.bytes.add(packet.size());
-  if (status == net::IoStatus::kFailed) [[unlikely]]
-    counters_.failed.add();
-  return status;
+  std::uint64_t failed = 0;
+  for (const auto& line : lines_) failed += line->counters().failed.get();
+  counters_.failed.set(failed);
+  if (unsent_ != 0) return false;
+  counters_.bytes.add(packet.size());
+  return true;
+}
+
+bool FeedSender::turn(TscTicks now) noexcept {
+  bool worked = false;
+  for (const auto& line : lines_) worked |= line->turn(now);
+  if (retransmission_) worked |= retransmission_->turn();
+  return worked;
+}
+
+TscTicks FeedSender::next_due() const noexcept {
+  TscTicks due{~std::uint64_t{0}};
+  for (const auto& line : lines_) due = std::min(due, line->next_due());
+  return due;
 }
 
 bool FeedSender::send() noexcept {
@@ -43,13 +69,17 @@ bool FeedSender::send() noexcept {
   const TscTicks now = tsc_now();
   for (std::uint64_t i = 0; i < count; ++i)
     trace_.stamp_at(trace::Hop::kSimSent, next_sequence_ + i, now);
-  if (transmit(packet_) == net::IoStatus::kWouldBlock) [[unlikely]] {
+  if (!transmit(packet_)) [[unlikely]] {
     counters_.blocked.add();
     return false;
   }
   // A packet that the kernel refused is lost like one that a switch drops: its numbers are used.
   counters_.packets.add();
   counters_.messages.add(count);
+  if (retransmission_) {
+    itch::mold::PacketCursor sent(packet_);
+    for (std::span<const std::byte> message; sent.next(message);) retransmission_->append(message);
+  }
   next_sequence_ += count;
   builder_.begin(session_, next_sequence_);
   return true;
@@ -59,12 +89,14 @@ void FeedSender::send_heartbeat() noexcept {
   builder_.begin(session_, next_sequence_);
   counters_.heartbeats.add();
   (void)transmit(builder_.finish());  // the next one comes soon
+  unsent_ = 0;
 }
 
 void FeedSender::send_end_of_session() noexcept {
   builder_.begin(session_, next_sequence_);
   counters_.ends_of_session.add();
   (void)transmit(builder_.finish_session());
+  unsent_ = 0;
 }
 
 }  // namespace tickpath::sim

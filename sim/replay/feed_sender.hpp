@@ -1,20 +1,31 @@
-// The exchange's market data line: numbered messages in MoldUDP64 packets on UDP multicast.
+// The exchange's market data: numbered messages in MoldUDP64 packets on UDP multicast, the same on
+// one or two lines, and again to those who ask.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "common/net/multicast.hpp"
 #include "common/trace/stamp.hpp"
+#include "sim/replay/feed_line.hpp"
+#include "sim/replay/retransmission_server.hpp"
 
 namespace tickpath::sim {
 
 struct FeedOptions {
-  net::SenderOptions socket;
+  net::SenderOptions socket;  // line A
+  Impairment impairment;
+  std::optional<net::SenderOptions> socket_b;  // the redundant line
+  Impairment impairment_b;
+  std::uint64_t seed = 1;  // of what impairments draw
+  std::optional<RetransmissionOptions> retransmission;
   itch::mold::Session session{};
   std::size_t packet_bytes = itch::mold::kMaxPacketBytes;
   std::uint16_t packet_messages = 32;
@@ -27,8 +38,8 @@ struct FeedCounters {
   Counter heartbeats;
   Counter ends_of_session;
   Counter bytes;
-  Counter blocked;    // the socket's buffer was full: sent again later
-  Counter failed;     // packets that the kernel refused: receivers see a gap
+  Counter blocked;    // a socket's buffer was full: sent again later
+  Counter failed;     // packets that the kernel refused, all lines: receivers see a gap
   Counter oversized;  // messages longer than a packet: not sent, without a sequence number
 };
 
@@ -50,16 +61,26 @@ class FeedSender {
   void send_heartbeat() noexcept;
   void send_end_of_session() noexcept;
 
+  // Each turn: packets that were delayed on purpose, requests for what was lost. True: any work.
+  bool turn(TscTicks now) noexcept;
+
   std::uint64_t next_sequence() const noexcept { return next_sequence_; }
   // When the last packet of any kind left.
   TscTicks last_sent() const noexcept { return last_sent_; }
-  int last_errno() const noexcept { return socket_.last_errno(); }
+  // When turn() has a delayed packet to send.
+  TscTicks next_due() const noexcept;
+  // Line A, and B where there is one.
+  const std::vector<std::unique_ptr<FeedLine>>& lines() const noexcept { return lines_; }
+  // nullptr: none.
+  const RetransmissionServer* retransmission() const noexcept { return retransmission_.get(); }
   const FeedCounters& counters() const noexcept { return counters_; }
 
  private:
-  net::IoStatus transmit(std::span<const std::byte> packet) noexcept;
+  bool transmit(std::span<const std::byte> packet) noexcept;
 
-  net::UdpMulticastSender socket_;
+  std::vector<std::unique_ptr<FeedLine>> lines_;
+  std::unique_ptr<RetransmissionServer> retransmission_;
+  unsigned unsent_ = 0;  // lines that have not taken the packet at hand, a bit each
   trace::TraceWriter& trace_;
   itch::mold::Session session_;
   std::uint16_t packet_messages_;

@@ -1,5 +1,7 @@
 #include "sim/replay/replayer.hpp"
 
+#include <algorithm>
+
 #include "common/base/cpu.hpp"
 
 namespace tickpath::sim {
@@ -50,10 +52,11 @@ void Replayer::end() noexcept {
 }
 
 bool Replayer::turn() noexcept {
-  if (packet_blocked_) return transmit();
   const TscTicks now = tsc_now();
+  const bool worked = feed_.turn(now);
+  if (packet_blocked_) return transmit() || worked;
   if (state_ == ReplayState::kRunning && run(now)) return true;
-  return keep_alive(now);
+  return keep_alive(now) || worked;
 }
 
 // Silence is told from loss by heartbeats (MoldUDP64 1.00, "Heartbeats"); after the end every one
@@ -135,7 +138,8 @@ void Replayer::apply_packet() noexcept {
 }
 
 TscTicks Replayer::next_due() const noexcept {
-  const TscTicks alive{feed_.last_sent().value + heartbeat_ticks_.value};
+  const TscTicks alive =
+      std::min(feed_.next_due(), TscTicks{feed_.last_sent().value + heartbeat_ticks_.value});
   if (state_ != ReplayState::kRunning) return alive;
   // Without a next message in hand one must be fetched: at once.
   const TscTicks due{have_next_ ? started_.value + converter_.from_ns(next_due_ns_).value : 0};

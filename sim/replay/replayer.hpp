@@ -51,6 +51,10 @@ class Replayer {
   ReplayState state() const noexcept { return state_; }
   // When turn() has something to do next.
   TscTicks next_due() const noexcept;
+  // Readable when somebody asks for lost messages; -1: nobody can.
+  int wake_descriptor() const noexcept {
+    return feed_.retransmission() != nullptr ? feed_.retransmission()->descriptor() : -1;
+  }
   const ReplayProgress& progress() const noexcept { return progress_; }
 
  private:

@@ -96,6 +96,39 @@ INSTANTIATE_TEST_SUITE_P(Recordings, ItchRecording,
                          ::testing::Values("itch/20200130_AAPL_10k.itch50",
                                            "itch/20191230_first1000.itch50"));
 
+// Line B beside line A, each losing packets in bursts, B late and out of order; and a server that
+// is asked for what both lost.
+std::vector<std::string> lossy_lines(const PipelineFolder& folder) {
+  const std::string config = read_file(folder.config_dir() + "/sim.toml");
+  const std::size_t at = config.find("\ngroup = \"") + 10;
+  const std::string group = config.substr(at, config.find(':', at) - at);
+  const std::string line_b = group + ":" + std::to_string(folder.order_port() + 1);
+  const std::string server = "127.0.0.1:" + std::to_string(folder.order_port());
+  std::vector<std::string> arguments;
+  for (const std::string& setting :
+       {"sim:feed.group_b=" + line_b, "mdh:feed.group_b=" + line_b,
+        "sim:feed.retransmission.listen=" + server, "mdh:feed.retransmission.server=" + server,
+        std::string("sim:feed.a.loss=0.05"), std::string("sim:feed.a.loss_burst=4"),
+        std::string("sim:feed.b.loss=0.05"), std::string("sim:feed.b.delay=100us"),
+        std::string("sim:feed.b.jitter=200us")}) {
+    arguments.push_back("--set");
+    arguments.push_back(setting);
+  }
+  return arguments;
+}
+
+TEST(Pipeline, LosesNoMessageToTwoLossyLines) {
+  const PipelineFolder folder;
+  const Finished up = folder.run_up(folder.generate(60'000, 6), lossy_lines(folder));
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  const json mdh = json::parse(folder.summary("mdh"));
+  EXPECT_EQ(mdh.at("feed_messages"), 60'000);
+  EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
+  EXPECT_NE(read_file(folder.run_dir() + "/mdh.log").find("whole again"), std::string::npos)
+      << "nothing was lost on both lines";
+  EXPECT_GE(analyse_run(folder).orders_complete, 50u);
+}
+
 TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   const PipelineFolder folder;
   const std::string recording_path = folder.generate(400'000, 40);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/units.hpp"
-#include "common/itch/detail/random.hpp"
+#include "common/base/random.hpp"
 
 namespace tickpath::itch::detail {
 

@@ -8,7 +8,7 @@
 
 #include "common/itch/codec.hpp"
 #include "common/itch/detail/generated_book.hpp"
-#include "common/itch/detail/random.hpp"
+#include "common/base/random.hpp"
 #include "common/itch/generator.hpp"
 
 namespace tickpath::itch::detail {

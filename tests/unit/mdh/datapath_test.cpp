@@ -67,9 +67,9 @@ class DatapathTest : public ::testing::Test {
     const DatapathScope scope;
     return datapath.turn();
   }
-  // Until nothing more comes.
+  // Until nothing more comes, and nothing is waited for.
   void run() {
-    for (int idle = 0; idle < 20;) idle = turn() ? 0 : idle + 1;
+    for (int idle = 0; idle < 20;) idle = turn() || datapath.arbiter().waiting() ? 0 : idle + 1;
   }
   void send(const Bytes& bytes) { ASSERT_EQ(sender.send(bytes), net::IoStatus::kOk); }
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tickpath::itch::detail {
+namespace tickpath {
 
 // xoshiro256** 1.0 (Blackman, Vigna: "Scrambled Linear Pseudorandom Number Generators", 2018),
 // seeded by splitmix64 as they advise.
@@ -109,4 +109,4 @@ class AliasTable {
   std::vector<std::uint32_t> alias_;
 };
 
-}  // namespace tickpath::itch::detail
+}  // namespace tickpath

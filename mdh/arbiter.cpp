@@ -1,0 +1,246 @@
+#include "mdh/arbiter.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "common/base/check.hpp"
+#include "mdh/notes.hpp"
+
+namespace tickpath::mdh {
+namespace {
+
+using itch::mold::PacketHeader;
+
+// The whole packet walks: one that does not must not be able to change the session.
+bool is_whole(std::span<const std::byte> packet) noexcept {
+  itch::mold::PacketCursor cursor(packet);
+  for (std::span<const std::byte> message; cursor.next(message);) {
+  }
+  return cursor.status() == itch::mold::PacketStatus::kOk;
+}
+
+}  // namespace
+
+Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port, log::HotLog& log)
+    : options_(options), feed_(feed), port_(port), log_(log) {
+  TICKPATH_CHECK(options.held_packets >= 1 &&
+                     options.held_packets <= std::numeric_limits<std::uint16_t>::max(),
+                 "1 to 65535 packets are held");
+  const clock::TickConverter converter;
+  gap_wait_ = converter.from_ns(options.gap_wait_ns);
+  request_timeout_ = converter.from_ns(options.request_timeout_ns);
+  buffers_.resize(options.held_packets * options.datagram_bytes);
+  held_.resize(options.held_packets);
+  free_.reserve(options.held_packets);
+  spent_.reserve(options.held_packets);
+  for (std::size_t i = options.held_packets; i-- > 0;)
+    free_.push_back(static_cast<std::uint16_t>(i));
+}
+
+// -------------------------------------------------------------------------------- packets in
+
+void Arbiter::collect(Line line, std::span<const std::byte> packet,
+                      const Arrival& arrival) noexcept {
+  counters_.lines[static_cast<std::size_t>(line)].packets.add();
+  if (packet.size() < itch::mold::kHeaderBytes) [[unlikely]] {
+    (void)feed_.collect(packet, arrival);  // which counts it
+    return;
+  }
+  const PacketHeader header = itch::mold::load_header(packet.data());
+  if (!has_session_ || header.session != session_) [[unlikely]]
+    if (!on_other_session(line, packet, header, arrival)) return;
+  note_line(line, header);
+  sort_in(line, packet, header, arrival);
+}
+
+void Arbiter::sort_in(Line line, std::span<const std::byte> packet, const PacketHeader& header,
+                      const Arrival& arrival) noexcept {
+  // Numbers that no sender gives do not wait: the feed drops them.
+  if (header.sequence_number <= expected_ || !Sequencer::plausible(header)) [[likely]]
+    return take(line, packet, header, arrival);
+  hold(line, packet, header, arrival);
+}
+
+// True: the packet begins a session, which is the current one now.
+bool Arbiter::on_other_session(Line line, std::span<const std::byte> packet,
+                               const PacketHeader& header, const Arrival& arrival) noexcept {
+  // The slower line may still be in the session before when the faster one has begun another; and
+  // an answer to a request begins none.
+  if ((has_previous_ && header.session == previous_session_) ||
+      (line == Line::kRetransmission && has_session_)) {
+    counters_.old_session.add();
+    return false;
+  }
+  if (!is_whole(packet)) {
+    (void)feed_.collect(packet, arrival);  // which counts it
+    return false;
+  }
+  flush();
+  previous_session_ = session_;
+  has_previous_ = has_session_;
+  session_ = header.session;
+  has_session_ = true;
+  expected_ = 1;
+  line_expected_ = {};
+  return true;
+}
+
+// What each line would have been worth alone.
+void Arbiter::note_line(Line line, const PacketHeader& header) noexcept {
+  if (line == Line::kRetransmission) return;
+  std::uint64_t& expected = line_expected_[static_cast<std::size_t>(line)];
+  LineCounters& counters = counters_.lines[static_cast<std::size_t>(line)];
+  const std::uint64_t sequence = header.sequence_number;
+  if (expected == 0) expected = sequence;
+  if (sequence < expected) [[unlikely]] {
+    if (header.messages() == 0) return;
+    // It came after all. A sender that repeats itself must not make the count negative.
+    counters.out_of_order.add();
+    const std::uint64_t missing = counters.missing.get();
+    counters.missing.set(missing - std::min<std::uint64_t>(header.messages(), missing));
+    return;
+  }
+  counters.missing.add(sequence - expected);
+  expected = sequence + header.messages();
+}
+
+void Arbiter::take(Line line, std::span<const std::byte> packet, const PacketHeader& header,
+                   const Arrival& arrival) noexcept {
+  hand_on(line, packet, header, arrival);
+  if (held_count_ != 0) [[unlikely]]
+    release_ready();
+}
+
+void Arbiter::hand_on(Line line, std::span<const std::byte> packet, const PacketHeader& header,
+                      const Arrival& arrival) noexcept {
+  LineCounters& counters = counters_.lines[static_cast<std::size_t>(line)];
+  if (!feed_.collect(packet, arrival)) return;  // malformed: the other line may have it whole
+  if (!Sequencer::plausible(header)) return;
+  const std::uint64_t end = header.sequence_number + header.messages();
+  if (end > expected_) {
+    counters.first.add();
+    expected_ = end;
+  } else if (header.messages() != 0) {
+    counters.repeated.add();
+  }
+}
+
+// ------------------------------------------------------------------------------ packets held
+
+void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHeader& header,
+                   const Arrival& arrival) noexcept {
+  const auto end = held_.begin() + static_cast<std::ptrdiff_t>(held_count_);
+  const auto at = std::upper_bound(
+      held_.begin(), end, header.sequence_number,
+      [](std::uint64_t sequence, const Slot& slot) { return sequence < slot.sequence; });
+  if (at != held_.begin() && (at - 1)->sequence == header.sequence_number &&
+      (at - 1)->bytes >= packet.size()) {
+    if (header.messages() != 0) counters_.lines[static_cast<std::size_t>(line)].repeated.add();
+    return;
+  }
+  if (free_.empty()) [[unlikely]] {
+    if (spent_.empty()) {
+      counters_.held_full.add();
+      give_up();
+    }
+    work();
+    return sort_in(line, packet, header, arrival);  // there is room now
+  }
+  const std::uint16_t index = free_.back();
+  free_.pop_back();
+  std::memcpy(buffer(index).data(), packet.data(), packet.size());
+  std::move_backward(at, end, end + 1);
+  *at = {header.sequence_number, static_cast<std::uint32_t>(packet.size()), index, line, arrival};
+  ++held_count_;
+  counters_.held.add();
+  if (!gap_open_) open_gap(arrival.tsc);
+}
+
+void Arbiter::release_first() noexcept {
+  const Slot slot = held_.front();
+  std::move(held_.begin() + 1, held_.begin() + static_cast<std::ptrdiff_t>(held_count_),
+            held_.begin());
+  --held_count_;
+  spent_.push_back(slot.buffer);
+  const std::span<const std::byte> packet = buffer(slot.buffer).first(slot.bytes);
+  hand_on(slot.line, packet, itch::mold::load_header(packet.data()), slot.arrival);
+}
+
+void Arbiter::release_ready() noexcept {
+  if (held_.front().sequence > expected_) return;
+  while (held_count_ != 0 && held_.front().sequence <= expected_) release_first();
+  (asking_ ? counters_.recovered : counters_.filled).add();
+  if (asking_) log_.note(Note::kRecovered, expected_);
+  next_gap();
+}
+
+// What is missing before the first held packet stays so: the feed sees a gap.
+void Arbiter::give_up() noexcept {
+  counters_.given_up.add();
+  expected_ = held_.front().sequence;
+  while (held_count_ != 0 && held_.front().sequence <= expected_) release_first();
+  next_gap();
+}
+
+void Arbiter::next_gap() noexcept {
+  gap_open_ = asking_ = false;
+  if (held_count_ != 0) open_gap(held_.front().arrival.tsc);
+}
+
+void Arbiter::open_gap(TscTicks since) noexcept {
+  gap_open_ = true;
+  asking_ = false;
+  gap_since_ = since;
+}
+
+void Arbiter::flush() noexcept {
+  while (held_count_ != 0) give_up();
+  work();
+  feed_.set_recovering(false);
+}
+
+// ------------------------------------------------------------------------------------- time
+
+void Arbiter::work() noexcept {
+  feed_.process();
+  free_.insert(free_.end(), spent_.begin(), spent_.end());
+  spent_.clear();
+}
+
+void Arbiter::process(TscTicks now) noexcept {
+  work();
+  // Arrivals are stamped before `now` is read, but by whoever calls.
+  if (gap_open_ && now > gap_since_ && now - gap_since_ >= gap_wait_) [[unlikely]] {
+    if (port_ != nullptr)
+      ask(now);
+    else
+      give_up();
+    work();
+  }
+  feed_.set_recovering(asking_);
+}
+
+// Again when everything that was asked for is here, or nothing came for long.
+void Arbiter::ask(TscTicks now) noexcept {
+  if (asking_ && expected_ < asked_until_) {
+    if (now - asked_at_ < request_timeout_) return;
+    unanswered_ = expected_ == asked_from_ ? unanswered_ + 1 : 0;
+  } else {
+    unanswered_ = 0;
+  }
+  if (unanswered_ >= options_.requests_max) {
+    log_.note(Note::kRetransmissionFailed, expected_, unanswered_);
+    return give_up();
+  }
+  const std::uint64_t missing = held_.front().sequence - expected_;
+  const auto count = static_cast<std::uint16_t>(std::min(missing, kAskedMax));
+  if (!asking_) log_.note(Note::kAsking, expected_, missing);
+  if (port_->request(session_, expected_, count)) counters_.requests.add();
+  asking_ = true;
+  asked_at_ = now;
+  asked_from_ = expected_;
+  asked_until_ = expected_ + count;
+}
+
+}  // namespace tickpath::mdh

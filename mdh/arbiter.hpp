@@ -1,0 +1,144 @@
+// Redundant lines of one feed: each message once, in order, from whichever line has it first; what
+// is missing is waited for, then asked for again, and only then a gap.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/base/counter.hpp"
+#include "common/base/units.hpp"
+#include "common/clock/clock.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "common/log/hot_log.hpp"
+#include "mdh/feed.hpp"
+#include "mdh/sequencer.hpp"
+
+namespace tickpath::mdh {
+
+enum class Line : std::uint8_t { kA = 0, kB = 1, kRetransmission = 2 };
+inline constexpr std::size_t kLines = 3;
+
+// Where lost messages are asked for. Datapath thread.
+class RetransmitPort {
+ public:
+  virtual ~RetransmitPort() = default;
+  // At most `count` messages from `from` on; the answer comes as packets, or not at all. False: it
+  // could not be sent now.
+  virtual bool request(const itch::mold::Session& session, std::uint64_t from,
+                       std::uint16_t count) noexcept = 0;
+};
+
+struct ArbiterOptions {
+  std::size_t held_packets = 1'024;  // that wait for what comes before them; beyond: a gap
+  std::size_t datagram_bytes = 2'048;
+  std::uint64_t gap_wait_ns = 1'000'000;          // for the other line; 0: none
+  std::uint64_t request_timeout_ns = 20'000'000;  // until a request is repeated
+  std::uint32_t requests_max = 50;                // without an answer, until the gap is given up
+};
+
+// One writer, the datapath thread; any thread reads.
+struct LineCounters {
+  Counter packets;
+  Counter first;         // packets that brought something new
+  Counter repeated;      // packets that brought nothing
+  Counter missing;       // messages that this line alone did not bring in time
+  Counter out_of_order;  // packets that came after later ones of this line
+};
+struct ArbiterCounters {
+  std::array<LineCounters, kLines> lines;
+  Counter held;         // packets that waited
+  Counter filled;       // gaps that the other line or reordering closed
+  Counter requests;     // for retransmission
+  Counter recovered;    // gaps that a retransmission closed
+  Counter given_up;     // gaps that stayed
+  Counter held_full;    // gaps given up early: no room to hold more
+  Counter old_session;  // packets of the session before
+};
+
+// All members belong to the datapath thread; none allocates after construction.
+class Arbiter {
+ public:
+  // Everything given outlives the arbiter; port may be nullptr: nobody to ask. Throws Error.
+  Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port, log::HotLog& log);
+
+  // Takes in a packet; its bytes stay valid until process().
+  void collect(Line line, std::span<const std::byte> packet, const Arrival& arrival) noexcept;
+  // After each burst, and on each turn without one: hands on what may be, asks, gives up.
+  void process(TscTicks now) noexcept;
+
+  // Hands on everything that is held, gaps and all: nothing more will come.
+  void flush() noexcept;
+  // Something is missing, and may still come.
+  bool waiting() const noexcept { return held_count_ != 0; }
+  // An answer to a request may come.
+  bool asking() const noexcept { return asking_; }
+  const ArbiterCounters& counters() const noexcept { return counters_; }
+
+ private:
+  // Messages asked for at once: what the sender answers in one go.
+  static constexpr std::uint64_t kAskedMax = 1'024;
+
+  struct Slot {
+    std::uint64_t sequence;
+    std::uint32_t bytes;
+    std::uint16_t buffer;  // index
+    Line line;
+    Arrival arrival;
+  };
+
+  void sort_in(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
+               const Arrival& arrival) noexcept;
+  bool on_other_session(Line line, std::span<const std::byte> packet,
+                        const itch::mold::PacketHeader& header, const Arrival& arrival) noexcept;
+  void note_line(Line line, const itch::mold::PacketHeader& header) noexcept;
+  void take(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
+            const Arrival& arrival) noexcept;
+  void hand_on(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
+               const Arrival& arrival) noexcept;
+  void hold(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
+            const Arrival& arrival) noexcept;
+  void release_first() noexcept;
+  void release_ready() noexcept;
+  void give_up() noexcept;
+  void next_gap() noexcept;
+  void open_gap(TscTicks since) noexcept;
+  void ask(TscTicks now) noexcept;
+  void work() noexcept;
+  std::span<std::byte> buffer(std::uint16_t index) noexcept {
+    return std::span(buffers_).subspan(std::size_t{index} * options_.datagram_bytes,
+                                       options_.datagram_bytes);
+  }
+
+  ArbiterOptions options_;
+  Feed& feed_;
+  RetransmitPort* port_;
+  log::HotLog& log_;
+  TscTicks gap_wait_, request_timeout_;
+
+  itch::mold::Session session_{};
+  itch::mold::Session previous_session_{};
+  bool has_session_ = false;
+  bool has_previous_ = false;
+  std::uint64_t expected_ = 1;                         // sequence number
+  std::array<std::uint64_t, kLines> line_expected_{};  // 0: nothing of this session yet
+
+  std::vector<std::byte> buffers_;
+  std::vector<Slot> held_;  // by sequence number, the first held_count_; fixed size
+  std::size_t held_count_ = 0;
+  std::vector<std::uint16_t> free_;   // buffers
+  std::vector<std::uint16_t> spent_;  // buffers that the feed still looks at
+
+  // The gap before the first held packet.
+  bool gap_open_ = false;
+  bool asking_ = false;
+  TscTicks gap_since_{0};
+  TscTicks asked_at_{0};
+  std::uint64_t asked_from_ = 0, asked_until_ = 0;
+  std::uint32_t unanswered_ = 0;
+  ArbiterCounters counters_;
+};
+
+}  // namespace tickpath::mdh

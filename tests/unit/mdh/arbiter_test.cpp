@@ -1,0 +1,429 @@
+// Two lines, reordering, loss, retransmission: what reaches the feed.
+#include "mdh/arbiter.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "common/base/random.hpp"
+#include "common/itch/generator.hpp"
+#include "tests/unit/mdh/feed_fixture.hpp"
+
+namespace tickpath::mdh::test {
+namespace {
+
+constexpr std::uint64_t kUs = 1'000;
+
+// Remembers what was asked for.
+struct FakePort final : RetransmitPort {
+  struct Asked {
+    std::uint64_t from;
+    std::uint16_t count;
+  };
+  std::vector<Asked> asked;
+  bool request(const itch::mold::Session&, std::uint64_t from,
+               std::uint16_t count) noexcept override {
+    asked.push_back({from, count});
+    return true;
+  }
+};
+
+// A clock of the test's own.
+class ArbiterTest : public FeedTest {
+ protected:
+  void prepare(RetransmitPort* port = nullptr, ArbiterOptions options = {}) {
+    options.gap_wait_ns = 100 * kUs;
+    options.request_timeout_ns = 1'000 * kUs;
+    options.requests_max = 3;
+    arbiter.emplace(options, feed, port, log);
+  }
+  TscTicks now() const { return converter.from_ns(now_ns); }
+  // Bytes stay where they are until they are processed, as in a socket's buffers.
+  void give(Line line, const Bytes& bytes, bool process = true) {
+    given.push_back(bytes);
+    arbiter->collect(line, given.back(), {0, now()});
+    if (!process) return;
+    arbiter->process(now());
+    given.clear();
+  }
+  void wait(std::uint64_t ns) {
+    now_ns += ns;
+    arbiter->process(now());
+  }
+  // Message n of session "S": an order of its own.
+  static Bytes one(std::uint64_t n, const std::string& session = "S") {
+    return packet(session, n, {add(1, "AAPL", n, 'B', 100, 1'000)});
+  }
+  // The sequence numbers that the feed was given, in its order.
+  std::vector<std::uint64_t> taken() const {
+    std::vector<std::uint64_t> numbers;
+    for (const wire::BookUpdate& update : sink.updates)
+      if (update.kind == wire::UpdateKind::kAdd) numbers.push_back(update.trace_id);
+    return numbers;
+  }
+  const ArbiterCounters& counters() const { return arbiter->counters(); }
+  const LineCounters& line(Line which) const {
+    return counters().lines[static_cast<std::size_t>(which)];
+  }
+  using Numbers = std::vector<std::uint64_t>;
+
+  clock::TickConverter converter;
+  std::uint64_t now_ns = 1'000'000'000;
+  std::deque<Bytes> given;
+  std::optional<Arbiter> arbiter;
+};
+
+TEST_F(ArbiterTest, EachMessageIsTakenOnceFromWhicheverLineHasItFirst) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kB, one(1));
+  give(Line::kB, one(2));
+  give(Line::kA, one(2));
+  give(Line::kA, packet("S", 2, {add(1, "AAPL", 2, 'B', 1, 1), add(1, "AAPL", 3, 'B', 1, 3)}));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3}));
+  EXPECT_EQ(line(Line::kA).first.get(), 2u);
+  EXPECT_EQ(line(Line::kA).repeated.get(), 1u);
+  EXPECT_EQ(line(Line::kB).first.get(), 1u);
+  EXPECT_EQ(line(Line::kB).repeated.get(), 1u);
+  EXPECT_EQ(counters().held.get(), 0u);
+}
+
+TEST_F(ArbiterTest, WhatOneLineLostIsWaitedForFromTheOther) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, one(3));  // 2 was lost on A
+  give(Line::kA, one(4));
+  EXPECT_EQ(taken(), (Numbers{1}));
+  wait(50 * kUs);
+  EXPECT_EQ(taken(), (Numbers{1}));
+  EXPECT_TRUE(arbiter->waiting());
+  give(Line::kB, one(1));
+  give(Line::kB, one(2));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  EXPECT_EQ(counters().filled.get(), 1u);
+  EXPECT_EQ(line(Line::kA).missing.get(), 1u);
+  EXPECT_EQ(line(Line::kB).missing.get(), 0u);
+  EXPECT_FALSE(arbiter->waiting());
+}
+
+TEST_F(ArbiterTest, WithNobodyToAskAGapIsOneWhenTheWaitIsOver) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, one(3));
+  wait(99 * kUs);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  wait(2 * kUs);
+  EXPECT_EQ(taken(), (Numbers{1, 3}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  EXPECT_EQ(feed.counters().missed_messages.get(), 1u);
+  EXPECT_EQ(counters().given_up.get(), 1u);
+  give(Line::kB, one(2));  // too late
+  EXPECT_EQ(taken(), (Numbers{1, 3}));
+}
+
+TEST_F(ArbiterTest, APacketThatOvertookAnotherWaitsForIt) {
+  prepare();
+  for (const std::uint64_t n : {1, 4, 3, 2, 5}) give(Line::kA, one(n));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4, 5}));
+  EXPECT_EQ(line(Line::kA).out_of_order.get(), 2u);
+  EXPECT_EQ(line(Line::kA).missing.get(), 0u) << "they came after all";
+}
+
+TEST_F(ArbiterTest, HeartbeatsTellOfALossBeforeTheNextMessageDoes) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, packet("S", 3, {}));
+  EXPECT_TRUE(arbiter->waiting());
+  give(Line::kB, one(2));
+  EXPECT_EQ(taken(), (Numbers{1, 2}));
+  EXPECT_FALSE(arbiter->waiting());
+}
+
+TEST_F(ArbiterTest, WhatBothLinesLostIsAskedForAndBooksAreStaleMeanwhile) {
+  FakePort port;
+  prepare(&port);
+  give(Line::kA, one(1));
+  give(Line::kA, one(4));
+  wait(101 * kUs);
+  ASSERT_EQ(port.asked.size(), 1u);
+  EXPECT_EQ(port.asked[0].from, 2u);
+  EXPECT_EQ(port.asked[0].count, 2u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  EXPECT_EQ(last().kind, wire::UpdateKind::kFeedState);
+  give(Line::kRetransmission, one(2));
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  EXPECT_EQ(port.asked.size(), 1u);
+  give(Line::kRetransmission, one(3));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(counters().recovered.get(), 1u);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  // Nothing of it was shown as good before it was whole.
+  for (const wire::BookUpdate& update : sink.updates)
+    if (update.kind == wire::UpdateKind::kAdd && update.trace_id > 1) {
+      EXPECT_EQ(update.feed_state(), wire::FeedState::kStale) << update.trace_id;
+    }
+}
+
+TEST_F(ArbiterTest, AnUnansweredRequestIsRepeatedAndThenGivenUp) {
+  FakePort port;
+  prepare(&port);
+  give(Line::kA, one(1));
+  give(Line::kA, one(5));
+  wait(101 * kUs);
+  wait(500 * kUs);
+  EXPECT_EQ(port.asked.size(), 1u) << "its time is not over";
+  wait(501 * kUs);
+  EXPECT_EQ(port.asked.size(), 2u);
+  give(Line::kRetransmission, one(2));  // part of an answer: patience begins anew
+  wait(1'001 * kUs);
+  ASSERT_EQ(port.asked.size(), 3u);
+  EXPECT_EQ(port.asked[2].from, 3u);
+  for (int i = 0; i < 3; ++i) wait(1'001 * kUs);
+  EXPECT_EQ(port.asked.size(), 5u);
+  EXPECT_EQ(taken(), (Numbers{1, 2, 5}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  EXPECT_EQ(feed.counters().missed_messages.get(), 2u);
+}
+
+TEST_F(ArbiterTest, WhoJoinsLateAsksForWhatCameBefore) {
+  FakePort port;
+  prepare(&port);
+  give(Line::kA, one(4'000));
+  wait(101 * kUs);
+  ASSERT_EQ(port.asked.size(), 1u);
+  EXPECT_EQ(port.asked[0].from, 1u);
+  std::uint64_t at = 1;
+  while (at < 4'000) {
+    const FakePort::Asked asked = port.asked.back();
+    ASSERT_EQ(asked.from, at);
+    for (; at < asked.from + asked.count; ++at) give(Line::kRetransmission, one(at), false);
+    arbiter->process(now());
+  }
+  EXPECT_EQ(taken().size(), 4'000u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+}
+
+TEST_F(ArbiterTest, TheSlowerLineCannotBringAnOldSessionBack) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, one(1, "T"));
+  give(Line::kB, one(2));  // still in session S
+  give(Line::kA, one(2, "T"));
+  give(Line::kB, one(1, "T"));
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  EXPECT_EQ(counters().old_session.get(), 1u);
+  EXPECT_EQ(taken(), (Numbers{1, 1, 2}));
+}
+
+TEST_F(ArbiterTest, MorePacketsThanThereIsRoomForGiveTheGapUpEarly) {
+  ArbiterOptions options;
+  options.held_packets = 8;
+  prepare(nullptr, options);
+  give(Line::kA, one(1));
+  for (std::uint64_t n = 3; n <= 12; ++n) give(Line::kA, one(n), false);
+  arbiter->process(now());
+  EXPECT_EQ(taken(), (Numbers{1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(counters().held_full.get(), 1u);
+  EXPECT_EQ(feed.counters().missed_messages.get(), 1u);
+}
+
+TEST_F(ArbiterTest, DamageOnOneLineIsRepairedByTheOther) {
+  prepare();
+  give(Line::kA, one(1));
+  Bytes cut = one(2);
+  cut.resize(cut.size() - 3);
+  give(Line::kA, cut);
+  give(Line::kB, one(2));
+  Bytes ahead = one(4);
+  ahead.resize(ahead.size() - 3);
+  give(Line::kA, ahead);  // waits for 3, and is found out when its turn comes
+  give(Line::kB, one(3));
+  give(Line::kB, one(4));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(feed.counters().malformed_packets.get(), 2u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+}
+
+TEST_F(ArbiterTest, NumbersThatNoSenderGivesChangeNothing) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, one(~std::uint64_t{0} - 5));
+  give(Line::kA, packet("S", 0, {}));
+  give(Line::kA, Bytes(3));
+  EXPECT_FALSE(arbiter->waiting());
+  give(Line::kA, one(2));
+  EXPECT_EQ(taken(), (Numbers{1, 2}));
+}
+
+// ------------------------------------------------------------------------- random networks
+
+std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t messages) {
+  itch::GeneratorOptions options;
+  options.symbols = 20;
+  options.messages = messages;
+  options.seed = seed;
+  itch::Generator generator(options);
+  std::vector<Bytes> all;
+  itch::RecordedMessage message;
+  while (generator.next(message) == itch::ReadStatus::kMessage)
+    all.emplace_back(message.bytes.begin(), message.bytes.end());
+  return all;
+}
+
+struct Network {
+  double loss_a, loss_b;
+  double burst;        // packets lost in a row
+  double reorder;      // chance that a packet is late
+  double answer_loss;  // of retransmissions; 1: nobody answers
+  bool whole;          // every message must arrive
+};
+
+// Packets of both lines with times of arrival, and a server that answers.
+class RandomNetwork {
+ public:
+  RandomNetwork(const Network& network, std::uint64_t seed) : network_(network), random_(seed) {}
+
+  void add(Line line, const Bytes& bytes, std::uint64_t sent_ns) {
+    const double loss = line == Line::kA ? network_.loss_a : network_.loss_b;
+    bool& bad = bad_[static_cast<std::size_t>(line)];
+    bad = bad ? random_.chance(1 - 1 / network_.burst)
+              : random_.chance(loss / (network_.burst * (1 - loss)));
+    if (bad) return;
+    std::uint64_t at_ns = sent_ns + random_.below(20 * kUs);
+    if (random_.chance(network_.reorder)) at_ns += random_.below(80 * kUs);
+    arrivals_.push_back({at_ns, line, bytes});
+    if (random_.chance(0.01)) arrivals_.push_back({at_ns + 5 * kUs, line, bytes});
+  }
+  void answer(const Bytes& bytes, std::uint64_t now_ns) {
+    if (random_.chance(network_.answer_loss)) return;
+    arrivals_.push_back({now_ns + 30 * kUs, Line::kRetransmission, bytes});
+  }
+
+  struct Arriving {
+    std::uint64_t at_ns;
+    Line line;
+    Bytes bytes;
+  };
+  // What has arrived by now, in its order.
+  std::vector<Arriving> arrived(std::uint64_t now_ns) {
+    std::vector<Arriving> due;
+    const auto later =
+        std::stable_partition(arrivals_.begin(), arrivals_.end(),
+                              [&](const Arriving& each) { return each.at_ns > now_ns; });
+    due.assign(later, arrivals_.end());
+    arrivals_.erase(later, arrivals_.end());
+    std::ranges::stable_sort(due, {}, &Arriving::at_ns);
+    return due;
+  }
+  bool empty() const { return arrivals_.empty(); }
+
+ private:
+  Network network_;
+  Random random_;
+  std::array<bool, 2> bad_{};
+  std::deque<Arriving> arrivals_;
+};
+
+class RandomNetworks : public ArbiterTest, public ::testing::WithParamInterface<Network> {};
+INSTANTIATE_TEST_SUITE_P(
+    Faults, RandomNetworks,
+    ::testing::Values(Network{0.05, 0.05, 1, 0.1, 0.05, true},  // independent loss
+                      Network{0.05, 0.05, 8, 0, 0.05, true},    // in bursts
+                      Network{0.3, 0.3, 3, 0.3, 0.3, true},     // everything bad
+                      Network{0.2, 0, 4, 0.2, 1, true},         // one line whole
+                      Network{0.05, 0.05, 4, 0.1, 1, false}));  // nobody answers
+
+TEST_P(RandomNetworks, EndWithTheBooksOfAWholeFeedOrSayThatTheyAreStale) {
+  constexpr std::uint64_t kSeeds = 20, kMessages = 3'000, kPacketMessages = 4;
+  std::uint64_t waits = 0, recovered = 0, stale_runs = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::vector<Bytes> messages = generated(seed, kMessages);
+    VectorSink whole_sink, lossy_sink;
+    Feed whole(small_options(), whole_sink, trace, log);
+    Feed lossy(small_options(), lossy_sink, trace, log);
+    FakePort port;
+    ArbiterOptions options;
+    options.gap_wait_ns = 150 * kUs;
+    options.request_timeout_ns = 300 * kUs;
+    options.requests_max = 50;
+    Arbiter both(options, lossy, &port, log);
+    RandomNetwork network(GetParam(), seed);
+
+    std::uint64_t time_ns = 1'000'000'000;
+    for (std::uint64_t first = 1; first <= messages.size(); first += kPacketMessages) {
+      const std::uint64_t end =
+          std::min<std::uint64_t>(first + kPacketMessages, messages.size() + 1);
+      const Bytes bytes = packet("S", first,
+                                 {messages.begin() + static_cast<std::ptrdiff_t>(first - 1),
+                                  messages.begin() + static_cast<std::ptrdiff_t>(end - 1)});
+      whole.on_packet(bytes, {0, converter.from_ns(time_ns)});
+      network.add(Line::kA, bytes, time_ns);
+      network.add(Line::kB, bytes, time_ns);
+      time_ns += 10 * kUs;
+    }
+    const Bytes end = end_of_session("S", messages.size() + 1);
+    whole.on_packet(end, {0, converter.from_ns(time_ns)});
+    for (int i = 0; i < 50; ++i) {  // said again and again, as a sender does
+      network.add(Line::kA, end, time_ns);
+      network.add(Line::kB, end, time_ns += 200 * kUs);
+    }
+
+    std::size_t asked = 0;
+    std::uint64_t steps = 0;
+    for (std::uint64_t now = 1'000'000'000; !network.empty() || both.waiting(); now += 15 * kUs) {
+      ASSERT_LT(++steps, 1'000'000u) << "it never ends";
+      const auto arrived = network.arrived(now);
+      for (const auto& each : arrived)
+        both.collect(each.line, each.bytes, {0, converter.from_ns(now)});
+      both.process(converter.from_ns(now));
+      for (; asked < port.asked.size(); ++asked)
+        for (std::uint64_t n = port.asked[asked].from;
+             n < port.asked[asked].from + port.asked[asked].count && n <= messages.size(); ++n)
+          network.answer(packet("S", n, {messages[n - 1]}), now);
+    }
+    waits += both.counters().held.get();
+    recovered += both.counters().recovered.get();
+
+    // Everything that was taken came in order, once; nothing behind a gap was shown as good.
+    std::uint64_t before = 0;
+    bool gap = false;
+    for (const wire::BookUpdate& update : lossy_sink.updates) {
+      if (update.kind == wire::UpdateKind::kFeedState) continue;  // of no message
+      if (update.trace_id > before + 1) gap = true;
+      ASSERT_GE(update.trace_id, before);
+      before = update.trace_id;
+      if (gap) {
+        ASSERT_NE(update.feed_state(), wire::FeedState::kGood) << update.trace_id;
+      }
+    }
+    EXPECT_EQ(lossy.counters().messages.get() + lossy.counters().missed_messages.get(),
+              messages.size());
+    EXPECT_EQ(lossy.state(), wire::FeedState::kEnded);
+    if (GetParam().whole) {
+      EXPECT_EQ(lossy.counters().missed_messages.get(), 0u);
+    } else if (lossy.counters().missed_messages.get() != 0) {
+      ++stale_runs;
+      continue;
+    }
+    for (std::uint32_t id = 0; id < whole.instruments().size(); ++id) {
+      wire::BookImage left{}, right{};
+      whole.fill_image(id, left);
+      lossy.fill_image(id, right);
+      ASSERT_EQ(std::memcmp(&left, &right, sizeof(left)), 0) << "instrument " << id;
+    }
+  }
+  EXPECT_GT(waits, 0u) << "nothing was ever out of order";
+  if (GetParam().whole && GetParam().answer_loss < 1) {
+    EXPECT_GT(recovered, 0u) << "nothing was ever lost on both lines";
+  }
+  if (!GetParam().whole) {
+    EXPECT_GT(stale_runs, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::mdh::test
