@@ -20,17 +20,17 @@ class OrderGateway::Peer final : public fix::Handler {
       gateway_.matcher_->enter(request);
     else
       gateway_.matcher_->refuse(request, Reason::kCapacity);
-    gateway_.trace_.stamp(trace::Hop::kSimMatched, message.cl_ord_id);
+    end(message.cl_ord_id);
   }
   void on_cancel_request(const fix::OrderCancelRequest& message,
                          const fix::MessageInfo& info) noexcept override {
     gateway_.matcher_->cancel(to_request(message, index_, begin(message, info)));
-    gateway_.trace_.stamp(trace::Hop::kSimMatched, message.cl_ord_id);
+    end(message.cl_ord_id);
   }
   void on_replace_request(const fix::OrderCancelReplaceRequest& message,
                           const fix::MessageInfo& info) noexcept override {
     gateway_.matcher_->replace(to_request(message, index_, begin(message, info)));
-    gateway_.trace_.stamp(trace::Hop::kSimMatched, message.cl_ord_id);
+    end(message.cl_ord_id);
   }
 
   Outbox outbox;
@@ -43,6 +43,13 @@ class OrderGateway::Peer final : public fix::Handler {
     gateway_.trace_.stamp_at(trace::Hop::kSimOrderRx, message.cl_ord_id, info.received);
     gateway_.request_symbol_ = message.symbol;
     return gateway_.symbols_->find(message.symbol.view());
+  }
+
+  // What the request brought about goes into the stores before its sequence number is used up: if
+  // we die in between, the peer sends it again; the other way round it would wait for ever.
+  void end(std::uint64_t request_id) noexcept {
+    gateway_.trace_.stamp(trace::Hop::kSimMatched, request_id);
+    (void)gateway_.flush();
   }
 
   OrderGateway& gateway_;

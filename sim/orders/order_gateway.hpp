@@ -43,10 +43,10 @@ class OrderGateway final : public ReportSink {
   // ------------------------------------------------------------------ datapath thread
   // Takes over the connected socket of a session.
   void attach(std::uint32_t session, int socket) noexcept;
-  // Reads requests and matches them. True if there was anything.
+  // Reads requests, matches and answers them one by one. True if there was anything.
   bool poll() noexcept;
-  // Sends what matching has reported since: apart from poll(), so that no request waits for the
-  // reports of the one before. True if there was anything.
+  // Sends what matching has reported since, and what a peer could not take. True if there was
+  // anything.
   bool flush() noexcept;
   void logout(std::string_view reason) noexcept;
   void on_report(const Report& report) noexcept override;

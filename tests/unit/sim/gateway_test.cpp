@@ -249,6 +249,22 @@ TEST_F(GatewayTest, AStoreSurvivesARestartOfTheExchange) {
   EXPECT_EQ(seen_.reports[1].cl_ord_id, id(2));
 }
 
+TEST_F(GatewayTest, WhatAnExchangeHasReadIsAnsweredAlsoIfItDiesRightAfter) {
+  connect();
+  buy(id(1), 100, 10'000);
+  buy(id(2), 100, 10'000);
+  while (matcher_->live_orders() < 2) gateway_->poll();
+  gateway_.reset();  // before it could flush
+  matcher_.reset();
+  market_.reset();
+  open();
+  until([&] { return !oeg_->connected(); });
+  connect();
+  until_reports(2);
+  EXPECT_EQ(seen_.reports[0].cl_ord_id, id(1));
+  EXPECT_EQ(seen_.reports[1].cl_ord_id, id(2));
+}
+
 TEST_F(GatewayTest, EverySessionHasItsOwnOrdersAndLedger) {
   connect(1, "OEG2");
   market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
