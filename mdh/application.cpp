@@ -207,7 +207,7 @@ void MdhApplication::register_lines(control::Counters& out) {
   out.add("arbiter", "requests", arbiter.requests);
   out.add("arbiter", "recovered", arbiter.recovered);
   out.add("arbiter", "given_up", arbiter.given_up, Weight::kKey);
-  out.add("arbiter", "held_full", arbiter.held_full);
+  out.add("arbiter", "held_full", arbiter.held_full, Weight::kKey);
   out.add("arbiter", "old_session", arbiter.old_session);
 }
 

@@ -30,8 +30,8 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
   const clock::TickConverter converter;
   gap_wait_ = converter.from_ns(options.gap_wait_ns);
   request_timeout_ = converter.from_ns(options.request_timeout_ns);
-  buffers_.resize(options.held_packets * options.datagram_bytes);
-  held_.resize(options.held_packets);
+  buffers_.reset(new std::byte[options.held_packets * options.datagram_bytes]);
+  slots_.resize(2 * options.held_packets);
   free_.reserve(options.held_packets);
   spent_.reserve(options.held_packets);
   for (std::size_t i = options.held_packets; i-- > 0;)
@@ -130,11 +130,9 @@ void Arbiter::hand_on(Line line, std::span<const std::byte> packet, const Packet
 
 void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHeader& header,
                    const Arrival& arrival) noexcept {
-  const auto end = held_.begin() + static_cast<std::ptrdiff_t>(held_count_);
-  const auto at = std::upper_bound(
-      held_.begin(), end, header.sequence_number,
-      [](std::uint64_t sequence, const Slot& slot) { return sequence < slot.sequence; });
-  if (at != held_.begin() && (at - 1)->sequence == header.sequence_number &&
+  const std::span<Slot> waiting = held();
+  const auto at = std::ranges::upper_bound(waiting, header.sequence_number, {}, &Slot::sequence);
+  if (at != waiting.begin() && (at - 1)->sequence == header.sequence_number &&
       (at - 1)->bytes >= packet.size()) {
     if (header.messages() != 0) counters_.lines[static_cast<std::size_t>(line)].repeated.add();
     return;
@@ -142,6 +140,7 @@ void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHea
   if (free_.empty()) [[unlikely]] {
     if (spent_.empty()) {
       counters_.held_full.add();
+      log_.note(Note::kHeldFull, expected_);
       give_up();
     }
     work();
@@ -150,17 +149,28 @@ void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHea
   const std::uint16_t index = free_.back();
   free_.pop_back();
   std::memcpy(buffer(index).data(), packet.data(), packet.size());
-  std::move_backward(at, end, end + 1);
-  *at = {header.sequence_number, static_cast<std::uint32_t>(packet.size()), index, line, arrival};
-  ++held_count_;
+  insert(static_cast<std::size_t>(at - waiting.begin())) = {
+      header.sequence_number, static_cast<std::uint32_t>(packet.size()), index, line, arrival};
   counters_.held.add();
   if (!gap_open_) open_gap(arrival.tsc);
 }
 
+// Room for one more before the `at`-th that waits: mostly it is the last one, and nothing moves.
+Arbiter::Slot& Arbiter::insert(std::size_t at) noexcept {
+  if (held_first_ + held_count_ == slots_.size()) {
+    std::ranges::move(held(), slots_.begin());
+    held_first_ = 0;
+  }
+  ++held_count_;
+  const std::span<Slot> waiting = held();
+  std::move_backward(waiting.begin() + static_cast<std::ptrdiff_t>(at), waiting.end() - 1,
+                     waiting.end());
+  return waiting[at];
+}
+
 void Arbiter::release_first() noexcept {
-  const Slot slot = held_.front();
-  std::move(held_.begin() + 1, held_.begin() + static_cast<std::ptrdiff_t>(held_count_),
-            held_.begin());
+  const Slot slot = held().front();
+  ++held_first_;
   --held_count_;
   spent_.push_back(slot.buffer);
   const std::span<const std::byte> packet = buffer(slot.buffer).first(slot.bytes);
@@ -168,8 +178,8 @@ void Arbiter::release_first() noexcept {
 }
 
 void Arbiter::release_ready() noexcept {
-  if (held_.front().sequence > expected_) return;
-  while (held_count_ != 0 && held_.front().sequence <= expected_) release_first();
+  if (held().front().sequence > expected_) return;
+  while (held_count_ != 0 && held().front().sequence <= expected_) release_first();
   (asking_ ? counters_.recovered : counters_.filled).add();
   if (asking_) log_.note(Note::kRecovered, expected_);
   next_gap();
@@ -178,14 +188,14 @@ void Arbiter::release_ready() noexcept {
 // What is missing before the first held packet stays so: the feed sees a gap.
 void Arbiter::give_up() noexcept {
   counters_.given_up.add();
-  expected_ = held_.front().sequence;
-  while (held_count_ != 0 && held_.front().sequence <= expected_) release_first();
+  expected_ = held().front().sequence;
+  while (held_count_ != 0 && held().front().sequence <= expected_) release_first();
   next_gap();
 }
 
 void Arbiter::next_gap() noexcept {
   gap_open_ = asking_ = false;
-  if (held_count_ != 0) open_gap(held_.front().arrival.tsc);
+  if (held_count_ != 0) open_gap(held().front().arrival.tsc);
 }
 
 void Arbiter::open_gap(TscTicks since) noexcept {
@@ -233,7 +243,7 @@ void Arbiter::ask(TscTicks now) noexcept {
     log_.note(Note::kRetransmissionFailed, expected_, unanswered_);
     return give_up();
   }
-  const std::uint64_t missing = held_.front().sequence - expected_;
+  const std::uint64_t missing = held().front().sequence - expected_;
   const auto count = static_cast<std::uint16_t>(std::min(missing, kAskedMax));
   if (!asking_) log_.note(Note::kAsking, expected_, missing);
   if (port_->request(session_, expected_, count)) counters_.requests.add();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,7 +33,7 @@ class RetransmitPort {
 };
 
 struct ArbiterOptions {
-  std::size_t held_packets = 1'024;  // that wait for what comes before them; beyond: a gap
+  std::size_t held_packets = 16'384;  // that wait for what comes before them; beyond: a gap
   std::size_t datagram_bytes = 2'048;
   std::uint64_t gap_wait_ns = 1'000'000;          // for the other line; 0: none
   std::uint64_t request_timeout_ns = 20'000'000;  // until a request is repeated
@@ -108,8 +109,7 @@ class Arbiter {
   void ask(TscTicks now) noexcept;
   void work() noexcept;
   std::span<std::byte> buffer(std::uint16_t index) noexcept {
-    return std::span(buffers_).subspan(std::size_t{index} * options_.datagram_bytes,
-                                       options_.datagram_bytes);
+    return {buffers_.get() + std::size_t{index} * options_.datagram_bytes, options_.datagram_bytes};
   }
 
   ArbiterOptions options_;
@@ -125,9 +125,12 @@ class Arbiter {
   std::uint64_t expected_ = 1;                         // sequence number
   std::array<std::uint64_t, kLines> line_expected_{};  // 0: nothing of this session yet
 
-  std::vector<std::byte> buffers_;
-  std::vector<Slot> held_;  // by sequence number, the first held_count_; fixed size
-  std::size_t held_count_ = 0;
+  std::span<Slot> held() noexcept { return std::span(slots_).subspan(held_first_, held_count_); }
+  Slot& insert(std::size_t at) noexcept;
+
+  std::unique_ptr<std::byte[]> buffers_;  // touched as it is used
+  std::vector<Slot> slots_;  // those held are a window of it, by sequence number; fixed size
+  std::size_t held_first_ = 0, held_count_ = 0;
   std::vector<std::uint16_t> free_;   // buffers
   std::vector<std::uint16_t> spent_;  // buffers that the feed still looks at
 

@@ -38,8 +38,10 @@ config::Schema<MdhConfig> mdh_schema() {
               "Local address to join line B on; empty: as feed.interface");
   schema.duration("feed.gap_wait", &C::feed_gap_wait_ns, {0, 60'000'000'000},
                   "How long a missing message is waited for, from the other line or out of order");
-  schema.integer("feed.held_packets", &C::feed_held_packets, {1, 65'535}, "packets",
-                 "Packets that may wait for what comes before them; beyond, a gap is given up");
+  schema.integer(
+      "feed.held_packets", &C::feed_held_packets, {1, 65'535}, "packets",
+      "Packets that may wait for what comes before them; beyond, a gap is given up. Memory is "
+      "taken as used");
   schema.text("feed.retransmission.server", &C::retransmission_server,
               "Where lost messages are asked for (MoldUDP64 requests), an address \"host:port\"; "
               "empty: nowhere, a gap stays");

@@ -17,7 +17,7 @@ struct MdhConfig {
   std::string feed_group_b;      // empty: there is one line
   std::string feed_interface_b;  // empty: as feed_interface
   std::int64_t feed_gap_wait_ns = 1'000'000;
-  std::uint32_t feed_held_packets = 1024;
+  std::uint32_t feed_held_packets = 16'384;
   std::string retransmission_server;  // empty: nobody is asked
   std::int64_t retransmission_timeout_ns = 20'000'000;
   std::uint32_t retransmission_attempts = 50;

@@ -13,6 +13,9 @@ void define_notes(log::HotLog& log) {
              "feed: from sequence {} on {} messages are missing on every line; asking for them, "
              "books are stale meanwhile");
   log.define(Note::kRecovered, Level::kInfo, "feed: whole again, up to sequence {}");
+  log.define(
+      Note::kHeldFull, Level::kWarning,
+      "feed: too many packets wait for sequence {}, it is given up; raise feed.held_packets");
   log.define(Note::kRetransmissionFailed, Level::kWarning,
              "feed: no answer for sequence {} after {} requests (is feed.retransmission.server "
              "right, is it "

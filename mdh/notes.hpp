@@ -12,6 +12,7 @@ enum class Note : std::uint8_t {
   kGap,                   // first missing, how many
   kAsking,                // first missing, how many
   kRecovered,             // next sequence number
+  kHeldFull,              // first missing
   kRetransmissionFailed,  // first missing, requests
   kEndOfSession,          // next sequence number
   kSilent,                // milliseconds

@@ -230,6 +230,22 @@ TEST_F(ArbiterTest, MorePacketsThanThereIsRoomForGiveTheGapUpEarly) {
   EXPECT_EQ(feed.counters().missed_messages.get(), 1u);
 }
 
+// The window of what is held moves through its memory and starts over.
+TEST_F(ArbiterTest, HoldsAndReleasesForEverInTheRoomThatItHas) {
+  ArbiterOptions options;
+  options.held_packets = 4;
+  prepare(nullptr, options);
+  give(Line::kA, one(1));
+  Numbers all{1};
+  for (std::uint64_t n = 2; n < 200; n += 4) {
+    for (const std::uint64_t ahead : {n + 3, n + 1, n + 2}) give(Line::kA, one(ahead));
+    give(Line::kB, one(n));
+    for (std::uint64_t i = n; i < n + 4; ++i) all.push_back(i);
+  }
+  EXPECT_EQ(taken(), all);
+  EXPECT_EQ(counters().held_full.get(), 0u);
+}
+
 TEST_F(ArbiterTest, DamageOnOneLineIsRepairedByTheOther) {
   prepare();
   give(Line::kA, one(1));
