@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs the tests: release, AddressSanitizer with
-# UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers; by name also real verbs in guests
-# (tests/soft_roce).
-#   tests/run.sh            release, asan, tsan, fuzz
+# Installs what is missing, builds, and runs the tests: release, real verbs in guests
+# (tests/soft_roce), AddressSanitizer with UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers.
+#   tests/run.sh            release, soft_roce, asan, tsan, fuzz
 #   tests/run.sh release    one stage: release | soft_roce | asan | tsan | fuzz
 # TICKPATH_FUZZ_SECONDS (default 15) is the time each fuzzer gets.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(release asan tsan fuzz)
+[ ${#stages[@]} -gt 0 ] || stages=(release soft_roce asan tsan fuzz)
 fuzz_seconds=${TICKPATH_FUZZ_SECONDS:-15}
 logs=build/logs
 mkdir -p "$logs"
@@ -70,9 +69,9 @@ soft_roce() {
   say "release build"
   build release
   say "real verbs, on Soft-RoCE in guests"
-  # Of the sets (run.sh --help) those that are known to hold; the others are run by hand.
-  tests/soft_roce/run.sh check conformance 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  tests/soft_roce/run.sh --limit 900 all 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
   if [ "$status" -eq 77 ]; then
+    echo "skipped: real verbs, for the reason above"
     skipped=$((skipped + 1))
     return
   fi
