@@ -34,12 +34,19 @@ void LiveOrders::free(std::uint32_t node) noexcept {
 void LiveOrders::rest(std::uint32_t node) noexcept {
   LiveOrder& order = orders_[node];
   Queue& line = queue(order.locate, order.side);
+  const auto ahead = [&order](const LiveOrder& other) {
+    return better(order.side, other.price, order.price) ||
+           (other.price == order.price && other.arrival < order.arrival);
+  };
   std::uint32_t before = line.tail;  // the order that ours will stand behind
-  while (before != kNone) {
-    const LiveOrder& other = orders_[before];
-    if (better(order.side, other.price, order.price)) break;
-    if (other.price == order.price && other.arrival < order.arrival) break;
-    before = other.previous;
+  std::uint32_t after = line.head;
+  while (before != kNone && !ahead(orders_[before])) {
+    if (!ahead(orders_[after])) {
+      before = orders_[after].previous;
+      break;
+    }
+    before = orders_[before].previous;
+    after = orders_[after].next;
   }
   order.previous = before;
   order.next = before == kNone ? line.head : orders_[before].next;

@@ -46,8 +46,8 @@ class LiveOrders {
   LiveOrder& operator[](std::uint32_t node) noexcept { return orders_[node]; }
   const LiveOrder& operator[](std::uint32_t node) const noexcept { return orders_[node]; }
 
-  // Best price first, then earliest arrival. Time grows with the orders that are passed by; the
-  // search starts at the end of the queue, where new orders usually belong.
+  // Best price first, then earliest arrival. Time grows with the orders between ours and the nearer
+  // end of the queue, from both of which the search starts.
   void rest(std::uint32_t node) noexcept;
   void unrest(std::uint32_t node) noexcept;
   std::uint32_t front(std::uint32_t locate, Side side) const noexcept {
