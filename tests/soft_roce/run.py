@@ -9,6 +9,7 @@ import time
 import machine
 from check_set import check, check_two
 from fabric_sets import conformance, conformance_two, link
+from fault_sets import faults, faults_two
 from interop_set import interop, interop_two
 from lat_set import lat
 from pipeline_sets import loss, pipeline, two_hosts
@@ -16,8 +17,8 @@ from report import Run
 
 # Those of one guest first: sets share their guests, and booting takes its time.
 SETS = {each.__name__: each
-        for each in (check, interop, conformance, link, pipeline,
-                     check_two, interop_two, conformance_two, lat, two_hosts, loss)}
+        for each in (check, interop, conformance, link, pipeline, faults,
+                     check_two, interop_two, conformance_two, lat, two_hosts, loss, faults_two)}
 
 
 def arguments():
