@@ -33,6 +33,11 @@ class Strangers : public ::testing::Test {
   static constexpr std::uint32_t kSetupMs = 2000;
 
   void SetUp() override {
+    // Nobody falls silent here: on an emulated machine, what does all the same is no stranger's
+    // work.
+    if (test_support::on_verbs())
+      for (const char* const program : {"strategy", "oeg", "risk"})
+        run_.configure(program, {"--set", "heartbeat.dead_after=15s"});
     run_.begin();
     device_ = test_support::open_test_device();
     lost_before_ = losses();
@@ -130,9 +135,9 @@ TEST_F(Strangers, AWrongRoleOrAnotherWireVersionIsRefusedWithAReasonAndDisturbsN
 }
 
 TEST_F(Strangers, AWrongKeyEndsItsOwnConnectionAndNoOther) {
-  // Where a device is not asked again, the longest that any request may take.
+  // No bound of ours: the peer's device refuses, and its answer takes a round trip.
   FaultRow row{"wrong rkey: a tool reads and writes what it was not granted",
-               "the tool (remote access error), oeg", static_cast<double>(kSetupMs)};
+               "the tool (remote access error)", -1};
   const auto memory = device_->allocate(4096, rdma::kLocalWrite, "stranger");
   using Attempt = std::function<void(rdma::WorkRequest&, const rdma::RemoteRegion&)>;
   const std::vector<Attempt> attempts{
