@@ -71,7 +71,7 @@ def loss_and_reordering(hosts):
     netem = "loss 1% delay 2ms reorder 25% 50%"
     for guest in guests:
         guest.run(f"tc qdisc add dev eth0 root netem {netem}")
-    for _ in range(5):
+    for _ in range(3):
         hosts.trades()
     lost = sum(hosts.losses(*each)[0] - before[each] for each in pairs)
     dropped = [re.search(r"dropped (\d+)", guest.run("tc -s qdisc show dev eth0"))[1] for guest in guests]
