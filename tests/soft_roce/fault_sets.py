@@ -58,8 +58,10 @@ def faults(run):
     """the fault table's programs that are stopped and killed, in one guest"""
     with run.step("every program that stops or dies is noticed, and comes back, in one guest"):
         job = run.guest().start(["bash", TREE / "tests/fault/table.sh", "--provider", "verbs"], env=run.environment())
-        status = job.wait(330)
-        (run.folder("faults") / "programs.log").write_text(job.output)
+        try:
+            status = job.wait(330)
+        finally:
+            (run.folder("faults") / "programs.log").write_text(job.output)
         show(run, re.findall(r"^\| .*\|$", job.output, re.M))
         expect(status == 0, job.output[-3000:])
 
