@@ -6,7 +6,9 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -108,10 +110,11 @@ ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std:
   errno = 0;
   chosen.context.reset(::ibv_open_device(device));
   if (chosen.context == nullptr) {
-    because(errno == EACCES || errno == EPERM
-                ? "not permitted: give this user read and write on /dev/infiniband/uverbs* (a udev "
-                  "rule, or the group that owns it)"
-                : std::string("cannot be opened: ") + std::strerror(errno));
+    const std::string reason = std::strerror(errno);
+    const std::string file = std::string("/dev/infiniband/") + device->dev_name;
+    because(is_forbidden(file) ? "not permitted: give this user read and write on " + file +
+                                     " (a udev rule, or the group that owns it)"
+                               : "cannot be opened: " + reason);
     return chosen;
   }
   ibv_device_attr attributes{};
@@ -136,6 +139,11 @@ ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std:
 }
 
 }  // namespace
+
+// rdma-core looks elsewhere when it may not open a file, and says ENOENT in the end.
+bool is_forbidden(const std::string& file) {
+  return ::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
 
 std::string address_text(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};

@@ -29,6 +29,9 @@ struct ChosenDevice {
 ChosenDevice choose_device(const std::string& choice);
 
 // "10.77.0.1", "fe80::1"; "" if it is no IP address.
+// It is there, and this process may not read and write it.
+bool is_forbidden(const std::string& file);
+
 std::string address_text(const sockaddr_storage& address);
 // A numeric address, family 0 if it is none.
 sockaddr_storage parse_ip(const std::string& text);

@@ -89,8 +89,15 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   if (domain_ == nullptr) throw_errno(SetupCause::kNoMemory, "no protection domain");
   channel_.reset(::rdma_create_event_channel());
   if (channel_ == nullptr) {
-    throw_errno(errno == EACCES ? SetupCause::kPermission : SetupCause::kNoDevice,
-                "no rdma_cm (`modprobe rdma_ucm`; /dev/infiniband/rdma_cm must be readable)");
+    const char* const reason = std::strerror(errno);
+    const char* const file = "/dev/infiniband/rdma_cm";
+    if (is_forbidden(file)) {
+      throw SetupError(SetupCause::kPermission, std::string("no rdma_cm: give this user read and "
+                                                            "write on ") +
+                                                    file + " (a udev rule)");
+    }
+    throw SetupError(SetupCause::kNoDevice,
+                     std::string("no rdma_cm (`modprobe rdma_ucm`): ") + reason);
   }
   try {
     if (options_.security.role.empty()) options_.security.role = "tool";
