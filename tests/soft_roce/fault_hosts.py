@@ -114,12 +114,12 @@ class Hosts:
         return group.get(f"{peer}_losses", 0), clock.here(group.get(f"{peer}_lost_at_ns", 0))
 
     def notice(self, watchers, fault):
-        """Does it; {watcher: milliseconds} until each (watcher, peer) had noticed. `fault` returns when it was done."""
-        before = {each: self.losses(*each)[0] for each in watchers}
+        """Does it; {watcher: milliseconds} until each (watcher, peer) had noticed. `fault` returns when it was done. What
+        was noticed before that is a false alarm, and does not count."""
         done_ns = fault()
         took = {}
         for watcher, peer in watchers:
-            eventually(lambda: self.losses(watcher, peer)[0] > before[watcher, peer], 60,
+            eventually(lambda: self.losses(watcher, peer)[1] > done_ns, 60,
                        f"{watcher} did not notice that {peer} cannot be reached")
             took[watcher] = max(took.get(watcher, 0), (self.losses(watcher, peer)[1] - done_ns) / 1e6)
         return took
