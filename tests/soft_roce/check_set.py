@@ -1,7 +1,7 @@
 """The rig by itself, with rdma-core's own tools: devices, the cable, its faults, a guest that dies."""
 import re
 
-from report import expect, eventually, running
+from report import expect, eventually, losing, running
 
 PING_COUNT = 3
 
@@ -60,12 +60,9 @@ def check_two(run):
         eventually(lambda: lost_percent(one, two.address, 1) == 0, 30, "the cable did not come back")
     with run.step("netem loses packets while it is set, and rping survives it"):
         one, two = run.pair()
-        for guest in (one, two):
-            guest.run("tc qdisc add dev eth0 root netem loss 15%")
-        expect(lost_percent(one, two.address) > 4, "15 % loss on both sides loses nothing")
-        rping(two, one, two.address)
-        for guest in (one, two):
-            guest.run("tc qdisc del dev eth0 root")
+        with losing((one, two), 15):
+            expect(lost_percent(one, two.address) > 4, "15 % loss on both sides loses nothing")
+            rping(two, one, two.address)
 
     with run.step("a guest killed outright leaves the other alive, and comes back to it"):
         one, two = run.pair()

@@ -1,13 +1,15 @@
 """The conformance suite and the link patterns: the same binaries, the provider as their parameter."""
 import gtest
 from machine import TREE
-from report import running
+from report import expect, losing, running
 
 BINARY = "conformance_fabric"
 TESTS = "Providers/Fabric.*/{}"
 RUNNER_PORT = 7700
 # Two processes at one address: on two machines there is no such thing.
 ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
+# What a lost packet could put out of order, or stop for good.
+IN_ORDER = ("AReadSeesTheWriteBeforeIt", "EchoesManyMessagesInOrder", "LosesNoFetchAddOfSeveralProcesses")
 
 
 def without_provider(found):
@@ -29,19 +31,30 @@ def conformance(run):
         gtest.print_equal(shm, one)
 
 
+def with_far_peer(run, near, far, filter_text, label):
+    """The conformance suite on `near`, its peers on `far`."""
+    server = ["python3", str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT),
+              str(run.tests / "conformance_peer")]
+    with running(far, server, says="listening", env=run.environment()):
+        env = {"TICKPATH_PEER_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
+        found = without_provider(gtest.in_guest(run, near, BINARY, filter_text, "verbs", 500, label, env))
+    gtest.all_passed(found, "")
+    return found
+
+
 def conformance_two(run):
     """the same with the peer on another guest"""
-    binary = BINARY
-    filter_text = TESTS.format("verbs") + "-" + ":".join(f"*.{name}/*" for name in ONE_MACHINE_ONLY)
     with run.step("conformance on verbs, the peer on another guest"):
-        near, far = run.pair()
-        server = ["python3", str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT),
-                  str(run.tests / "conformance_peer")]
-        with running(far, server, says="listening", env=run.environment()):
-            env = {"TICKPATH_PEER_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
-            two = without_provider(gtest.in_guest(run, near, binary, filter_text, "verbs", 500, "two", env))
-        gtest.all_passed(two, "")
-        print(f"        {gtest.count(two, 'passed')} tests passed between two guests", flush=True)
+        without = "-" + ":".join(f"*.{name}/*" for name in ONE_MACHINE_ONLY)
+        found = with_far_peer(run, *run.pair(), TESTS.format("verbs") + without, "two")
+        print(f"        {gtest.count(found, 'passed')} tests passed between two guests; of one machine only: "
+              f"{', '.join(ONE_MACHINE_ONLY)}", flush=True)
+    with run.step("every verb arrives in order when 3 % of the packets are lost both ways"):
+        guests = run.pair()
+        with losing(guests, 3):
+            wanted = ":".join(TESTS.replace("*", name).format("verbs") for name in IN_ORDER)
+            found = with_far_peer(run, *guests, wanted, "losing")
+        expect(len(found) == len(IN_ORDER), f"of {IN_ORDER} there ran {list(found)}")
 
 
 def link(run):

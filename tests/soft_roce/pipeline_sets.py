@@ -4,7 +4,7 @@ import re
 import subprocess
 
 from machine import TREE
-from report import Failed, expect, running
+from report import Failed, expect, losing, running
 
 # Emulation is some hundred times slower than hardware: few messages, slowly; little memory to clear at start; and
 # nobody counts as dead too early, neither by its heart nor on the wire.
@@ -119,10 +119,11 @@ def heard(output):
     return max([0, *(int(count) for count in re.findall(r"heard (\d+)", output))])
 
 
-def trade(run, one, two, label, limit):
+def trade(run, one, two, label, limit, messages=MESSAGES):
     """Both hosts up, a replay, everything stopped in order across the hosts; then the books must balance."""
+    file = recording(run, messages, SECONDS * messages // MESSAGES)
     tickpath, env, run_dir, folder = run.bin / "tickpath", run.environment(), f"/tmp/{label}", run.folder(label)
-    market = one.start(host(run, run_dir, MARKET_HOST, [f"sim:replay.file={recording(run)}"]), env=env, name="market")
+    market = one.start(host(run, run_dir, MARKET_HOST, [f"sim:replay.file={file}"]), env=env, name="market")
     orders = two.start(host(run, run_dir, ORDER_HOST), env=env, name="orders")
 
     def down(guest, *only):
@@ -133,8 +134,8 @@ def trade(run, one, two, label, limit):
             job.wait_for("up; Ctrl-C", limit)
         with running(two, ["python3", "-c", HEAR_MULTICAST], says="listening", limit=30) as ear:
             one.run([tickpath, "replay", "--run-dir", run_dir], limit=limit, env=env)
-            print(f"        {heard(ear.output)} of {MESSAGES} messages heard by multicast on the order host", flush=True)
-            expect(heard(ear.output) > MESSAGES / 2, "the multicast does not cross the cable: " + ear.output)
+            print(f"        {heard(ear.output)} of {messages} messages heard by multicast on the order host", flush=True)
+            expect(heard(ear.output) > messages / 2, "the multicast does not cross the cable: " + ear.output)
         down(one, "--only", "strategy")
         down(two)
         down(one)
@@ -199,15 +200,10 @@ def loss(run):
     """the same with 1 % of the packets lost in both directions (tc netem)"""
     with run.step("with 1 % loss both ways the two hosts complete a replay and conserve everything"):
         guests = run.pair()
-        for guest in guests:
-            guest.run("tc qdisc add dev eth0 root netem loss 1%")
-        try:
-            trade(run, *guests, "loss", 300)
+        with losing(guests, 1):
+            trade(run, *guests, "loss", 300, 2 * MESSAGES)
             for guest in guests:
                 stats = guest.run("tc -s qdisc show dev eth0")
                 dropped = int(re.search(r"dropped (\d+)", stats)[1])
                 print(f"        {guest.name} lost {dropped} packets", flush=True)
                 expect(dropped > 0, "nothing was lost:\n" + stats)
-        finally:
-            for guest in guests:
-                guest.start("tc qdisc del dev eth0 root").wait(20)

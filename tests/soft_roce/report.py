@@ -118,3 +118,16 @@ def running(guest, command, says=None, limit=60, **more):
     finally:
         if job.status is None and not guest.lost:
             job.signal(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def losing(guests, percent):
+    """The cable loses so many of the packets of each guest for as long as the block runs."""
+    for guest in guests:
+        guest.run(f"tc qdisc add dev eth0 root netem loss {percent}%")
+    try:
+        yield
+    finally:
+        for guest in guests:
+            if not guest.lost:
+                guest.start("tc qdisc del dev eth0 root").wait(20)

@@ -20,22 +20,27 @@ static_assert(static_cast<std::size_t>(Opcode::kWriteWithImm) == 1 &&
               static_cast<std::size_t>(Opcode::kRead) == 4 &&
               static_cast<std::size_t>(Opcode::kCompareSwap) == 6);
 
+constexpr bool reads(Opcode opcode) noexcept {
+  return opcode == Opcode::kRead || opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap;
+}
+
 // By SendFlags, all sixteen combinations.
-constexpr std::array<unsigned, 16> make_flags() {
+constexpr std::array<unsigned, 16> make_flags(unsigned fence) {
   std::array<unsigned, 16> flags{};
   for (unsigned i = 0; i < flags.size(); ++i) {
     flags[i] = ((i & kSignaled) != 0 ? unsigned{IBV_SEND_SIGNALED} : 0u) |
                ((i & kInline) != 0 ? unsigned{IBV_SEND_INLINE} : 0u) |
-               ((i & kFence) != 0 ? unsigned{IBV_SEND_FENCE} : 0u) |
+               ((i & kFence) != 0 ? fence : 0u) |
                ((i & kSolicited) != 0 ? unsigned{IBV_SEND_SOLICITED} : 0u);
   }
   return flags;
 }
-constexpr std::array<unsigned, 16> kFlags = make_flags();
-
-constexpr bool reads(Opcode opcode) noexcept {
-  return opcode == Opcode::kRead || opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap;
-}
+// A READ or an atomic needs no fence: it is always ordered behind earlier ones (InfiniBand
+// Architecture Specification, volume 1, 10.8.3.3, table of work request ordering). With the bit set
+// Soft-RoCE never repeats one whose packet was lost: the request counts itself among the READs that
+// its fence waits for (Linux 6.1, rxe_wqe_is_fenced()), and the queue pair stands still for good.
+constexpr std::array<std::array<unsigned, 16>, 2> kFlags = {make_flags(IBV_SEND_FENCE),
+                                                            make_flags(0)};
 
 PostStatus post_status(int error) noexcept {
   switch (error) {
@@ -81,7 +86,7 @@ inline PostStatus VerbsQueuePair::prepare(const WorkRequest& request, std::size_
   to.wr_id = (tag_ << kTagShift) | static_cast<std::uint32_t>(posted_);
   to.num_sge = request.length_bytes != 0 ? 1 : 0;
   to.opcode = kOpcodes[opcode];
-  to.send_flags = kFlags[request.flags & 15];
+  to.send_flags = kFlags[reads(request.opcode) ? 1 : 0][request.flags & 15];
   to.imm_data = htonl(request.imm_data);
   parts_[index] = {reinterpret_cast<std::uintptr_t>(request.local_address), request.length_bytes,
                    request.lkey};
