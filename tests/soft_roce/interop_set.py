@@ -17,7 +17,7 @@ def interop_two(run):
         one, two = run.pair()
         with running(two, ["stdbuf", "-oL", "rping", "-s", "-a", two.address, "-v", "-C", "5"]) as server:
             env = {"TICKPATH_RPING_ADDRESS": two.address}
-            found = gtest.in_guest(run, one, BINARY, "*", "verbs", 90, "two", env)
+            found = gtest.in_guest(run, one, BINARY, "Interop.*", "verbs", 90, "two", env)
             gtest.all_passed(found, f"rping said: {server.output}")
             server.wait(20)
             expect("tickpath-ping-4" in server.output, "rping saw other bytes:\n" + server.output)
