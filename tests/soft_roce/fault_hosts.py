@@ -119,9 +119,9 @@ class Hosts:
         done_ns = fault()
         took = {}
         for watcher, peer in watchers:
-            eventually(lambda: self.losses(watcher, peer)[1] > done_ns, 60,
-                       f"{watcher} did not notice that {peer} cannot be reached")
-            took[watcher] = max(took.get(watcher, 0), (self.losses(watcher, peer)[1] - done_ns) / 1e6)
+            late_ns = eventually(lambda: max(0, self.losses(watcher, peer)[1] - done_ns), 60,
+                                 f"{watcher} did not notice that {peer} cannot be reached")
+            took[watcher] = max(took.get(watcher, 0), late_ns / 1e6)
         return took
 
     def trades(self):
