@@ -36,6 +36,10 @@ class NotPossible(RigError):
     """This machine can have no guest."""
 
 
+class DidNotBoot(RigError):
+    """A guest's kernel hung: on a busy machine emulated interrupts may come too late for it."""
+
+
 class TimeLimit(RigError):
     """All the time there was is over."""
 
@@ -137,7 +141,7 @@ class Guest:
         if not self.ready:
             tail = (self.results / f"{self.name}.console.log").read_text(errors="replace")[-1500:]
             self.kill()
-            raise RigError(f"{self.name} did not boot (limit {limit:.0f} s); the end of its console:\n{tail}")
+            raise DidNotBoot(f"{self.name} did not boot (limit {limit:.0f} s); the end of its console:\n{tail}")
 
     def start(self, command, env=None, cwd=None, name=None, sink=None):
         """Starts `command` (a list, or a string for bash). `env` is added to this process's environment."""

@@ -5,7 +5,11 @@ import pathlib
 import signal
 import time
 
-from machine import Guest, Pair, RigError, TimeLimit, TREE
+from machine import DidNotBoot, Guest, Pair, RigError, TREE, TimeLimit
+
+
+# Seconds for a boot, which takes about ten; a kernel that hangs is booted again.
+BOOT_PATIENCE = (60, 60, 180)
 
 
 class Failed(Exception):
@@ -40,16 +44,25 @@ class Run:
         if self.doubtful or len(self.guests) != count or any(guest.lost for guest in self.guests):
             self.opened.close()
             self.guests, self.doubtful = [], False
-            began, folder = time.monotonic(), self.folder(f"guests.{count}")
-            if count == 2:
-                guests = self.opened.enter_context(Pair(folder, self.image, share=self.results))
-            else:
-                guests = [self.opened.enter_context(Guest(folder, image=self.image, memory_mb=3072,
-                                                          share=self.results))]
-                guests[0].boot()
-            self.guests = guests
+            began = time.monotonic()
+            for patience in BOOT_PATIENCE:
+                try:
+                    self.guests = self._boot(count, patience)
+                    break
+                except DidNotBoot as error:
+                    if patience == BOOT_PATIENCE[-1]:
+                        raise
+                    print(f"        {str(error).splitlines()[0]}: once more", flush=True)
             print(f"        booted {count} in {time.monotonic() - began:.0f} s", flush=True)
         return self.guests
+
+    def _boot(self, count, patience):
+        folder = self.folder(f"guests.{count}")
+        if count == 2:
+            return self.opened.enter_context(Pair(folder, self.image, patience, self.results))
+        guest = self.opened.enter_context(Guest(folder, image=self.image, memory_mb=3072, share=self.results))
+        guest.boot(patience)
+        return [guest]
 
     def folder(self, name):
         path = self.results / name

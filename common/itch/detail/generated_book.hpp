@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/units.hpp"
 #include "common/base/random.hpp"
+#include "common/base/units.hpp"
 
 namespace tickpath::itch::detail {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/base/random.hpp"
 #include "common/itch/codec.hpp"
 #include "common/itch/detail/generated_book.hpp"
-#include "common/base/random.hpp"
 #include "common/itch/generator.hpp"
 
 namespace tickpath::itch::detail {
