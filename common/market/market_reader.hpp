@@ -91,9 +91,13 @@ class MarketReader {
     void on_image(std::uint32_t /*index*/, const wire::BookImage& image) noexcept {
       handler.on_image(image);
     }
+    // No image shows a new row of the directory: such an update is handed over in any case.
     std::uint32_t image_index(const wire::BookUpdate& update) const noexcept {
-      return update.instrument_id;
+      return update.kind == wire::UpdateKind::kDirectory ? link::kNoImageIndex
+                                                         : update.instrument_id;
     }
+    // Updates that images stood for may have spoken of new rows.
+    void on_live() noexcept { self.directory_.look_again(); }
     void on_lapped(std::uint64_t lost) noexcept {
       // New instruments may have been among them: look behind the last row known.
       self.directory_.look_again();

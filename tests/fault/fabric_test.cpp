@@ -25,10 +25,6 @@ constexpr std::uint32_t kRetries = 3;
 constexpr double kPatienceMs = 20'000;         // for what must come
 constexpr std::uint32_t kRnrTimerUs = 20'480;  // one of the times that verbs can express
 
-double ms_since(std::int64_t from_ns) {
-  return static_cast<double>(monotonic_ns() - from_ns) / 1e6;
-}
-
 // Two sides; each connect() adds a connection, and what it returns is its number on both.
 class Storm : public ::testing::Test {
  protected:

@@ -30,6 +30,9 @@ std::int64_t number(const json& value, const char* key) {
 }  // namespace
 
 std::int64_t monotonic_ns() { return clock::monotonic_ns(); }
+double ms_since(std::int64_t from_ns) {
+  return static_cast<double>(monotonic_ns() - from_ns) / 1e6;
+}
 
 std::int64_t dead_after_ms() {
   const char* const scale = std::getenv("TICKPATH_TIME_SCALE");

@@ -76,5 +76,6 @@ class FaultRun {
 
 // CLOCK_MONOTONIC, as programs note their losses.
 std::int64_t monotonic_ns();
+double ms_since(std::int64_t from_ns);
 
 }  // namespace tickpath::testing

@@ -23,10 +23,6 @@ using ::testing::HasSubstr;
 using wire::Role;
 using wire::Service;
 
-double ms_since(std::int64_t from_ns) {
-  return static_cast<double>(monotonic_ns() - from_ns) / 1e6;
-}
-
 class Strangers : public ::testing::Test {
  protected:
   // Whoever asks waits no longer than this for an answer.
