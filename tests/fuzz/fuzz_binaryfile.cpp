@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath::itch;
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
-  BinaryFileReader reader(files::open_memory(bytes, "fuzz"), kMaxFrameBytes);
+  BinaryFileReader reader(tickpath::files::open_memory(bytes, "fuzz"), kMaxFrameBytes);
   FrameCursor cursor(bytes);
   RecordedMessage message;
   std::span<const std::byte> frame;

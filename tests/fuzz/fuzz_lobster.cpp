@@ -38,7 +38,7 @@ class Auditor {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
   try {
-    LobsterReader reader(files::open_memory(bytes, "fuzz"), "TEST");
+    LobsterReader reader(tickpath::files::open_memory(bytes, "fuzz"), "TEST");
     Auditor auditor;
     RecordedMessage message;
     std::uint64_t last_ns = 0;
