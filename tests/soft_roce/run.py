@@ -11,7 +11,7 @@ from check_set import check, check_two
 from fabric_sets import conformance, conformance_two, link
 from fault_sets import faults, faults_two
 from interop_set import interop, interop_two
-from lat_set import lat
+from lat_set import bw, lat
 from pipeline_sets import loss, pipeline, two_hosts
 from report import Run
 
@@ -20,13 +20,13 @@ SETS = {each.__name__: each
         for each in (check, interop, conformance, link, pipeline,
                      check_two, interop_two, conformance_two, lat, two_hosts, loss)}
 # Long, and what they measure depends on how busy this machine is: by name only.
-FAULTS = {each.__name__: each for each in (faults, faults_two)}
+FAULTS = {each.__name__: each for each in (faults, faults_two, bw)}
 
 
 def arguments():
     sets = "\n".join(f"  {name:<12} {function.__doc__}" for name, function in (SETS | FAULTS).items())
     parser = argparse.ArgumentParser(prog="run.sh", description=__doc__,
-                                     epilog=f"sets:\n{sets}\n  all          all but the faults",
+                                     epilog=f"sets:\n{sets}\n  all          all but the faults and bw",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=1500, help="seconds until all is ended (default 1500)")
     parser.add_argument("--build", default=str(machine.TREE / "build/release"), help="where the binaries are")
