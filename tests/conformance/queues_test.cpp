@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/conformance/provider_fixture.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::rdma::conformance {
 namespace {
@@ -149,7 +150,7 @@ TEST_P(Fabric, ConnectionsMadeMeanwhileLoseAndReorderNoCompletionOfOthers) {
   });
   for (int i = 0; i < 12; ++i) {
     // On a busy machine the thread may not have run since the last connection.
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
     for (const std::uint64_t seen = completed;
          completed == seen && std::chrono::steady_clock::now() < limit;)
       std::this_thread::yield();

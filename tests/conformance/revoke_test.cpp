@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/conformance/provider_fixture.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::rdma::conformance {
 namespace {
@@ -47,7 +48,7 @@ struct Revoker {
   // Posts until the peer refuses it: on shm it learns of a revocation within about a millisecond.
   // Before each try all bytes are as they were, so that one changed by the refused request shows.
   CompletionStatus until_refused(const WorkRequest& request) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
     for (;;) {
       peer.ask("fill main 0 64 5");
       std::memset(mine.memory().data(), 3, 64);

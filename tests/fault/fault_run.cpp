@@ -9,6 +9,7 @@
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/admin_client.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
 
 namespace tickpath::testing {
@@ -102,7 +103,7 @@ void FaultRun::signal(const std::string& program, int number) {
 }
 
 void FaultRun::reap(const std::string& program) {
-  (void)programs_.at(program)->wait(std::chrono::seconds(20));
+  (void)programs_.at(program)->wait(test_support::kPatience);
 }
 
 json FaultRun::status(const std::string& program) const {
@@ -161,7 +162,7 @@ bool FaultRun::end() {
   for (const std::string& program : kStopOrder) {
     if (!programs_.contains(program)) continue;
     programs_[program]->signal(SIGTERM);
-    const Finished finished = programs_[program]->wait(std::chrono::seconds(30));
+    const Finished finished = programs_[program]->wait(test_support::kPatience);
     all &= finished.exit_code == 0;
   }
   return all;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::testing {
@@ -26,7 +27,7 @@ TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
   EXPECT_FALSE(finished.timed_out);
   EXPECT_NE(finished.exit_code, 0) << "a death must fail the run\n" << finished.output;
   again.signal(SIGTERM);
-  const Finished ended = again.wait(std::chrono::seconds(20));
+  const Finished ended = again.wait(test_support::kPatience);
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
 
   const json oeg = json::parse(folder.summary("oeg"));

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::testing {
@@ -14,12 +15,12 @@ using nlohmann::json;
 // Starts a run of ten seconds, kills one program once orders fill, and waits for the end.
 Finished run_with_a_death(const PipelineFolder& folder, const std::string& victim) {
   Process up(folder.up(folder.generate(100'000, 10), {"--on-failure", "continue"}), folder.path());
-  EXPECT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
+  EXPECT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   EXPECT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 10)) << up.output();
   const pid_t id = folder.program_id(victim);
   EXPECT_GT(id, 0);
   if (id > 0) ::kill(id, SIGKILL);
-  return up.wait(std::chrono::seconds(60));
+  return up.wait(test_support::kPatience);
 }
 
 TEST(ProgramDeath, AKilledStrategyLeavesNoOpenOrderBehind) {

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::testing {
@@ -119,7 +120,7 @@ TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {
 TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
   const PipelineFolder folder;
   Process up(folder.up(folder.generate(60'000, 6)), folder.path());
-  ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
+  ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   for (const char* bytes : {"GET / HTTP/1.1\r\n\r\n", "8=FIX.4.2\0019=99999999\00135=D\001",
                             "8=FIX.4.2\0019=65\00135=A\00149=NOBODY\00156=SIM\00134=1\00152="
                             "20260101-00:00:00\00198=0\001"
@@ -135,7 +136,7 @@ TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
     }
     ::close(socket);
   }
-  const Finished finished = up.wait(std::chrono::seconds(60));
+  const Finished finished = up.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 

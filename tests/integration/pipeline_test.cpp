@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/trace/analysis.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::testing {
 namespace {
@@ -133,10 +134,10 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   const PipelineFolder folder;
   const std::string recording_path = folder.generate(400'000, 40);
   Process up(folder.up(recording_path), folder.path());
-  ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
+  ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
   up.signal(SIGINT);
-  const Finished finished = up.wait(std::chrono::seconds(40));
+  const Finished finished = up.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_NE(finished.output.find("stopping in order"), std::string::npos) << finished.output;
   EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0);
@@ -157,7 +158,7 @@ TEST(Pipeline, StrategiesTradeTheSymbolsThatTheyName) {
 TEST(Pipeline, TheKillSwitchRefusesNewOrdersUntilItIsLifted) {
   const PipelineFolder folder;
   Process up(folder.up(folder.generate(80'000, 8)), folder.path());
-  ASSERT_TRUE(up.wait_for_output("strategy   ready", std::chrono::seconds(30))) << up.output();
+  ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
   const std::vector<std::string> where{"--run-dir", folder.run_dir()};
   const Finished kill = run({program("tickpath"), "kill", where[0], where[1]});
@@ -165,7 +166,7 @@ TEST(Pipeline, TheKillSwitchRefusesNewOrdersUntilItIsLifted) {
   EXPECT_TRUE(folder.wait_counter_above("oeg", "refused", "kill_switch", 0)) << up.output();
   const Finished unkill = run({program("tickpath"), "unkill", where[0], where[1]});
   EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
-  const Finished finished = up.wait(std::chrono::seconds(60));
+  const Finished finished = up.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   const json oeg = json::parse(folder.summary("oeg"));
   EXPECT_GT(oeg.at("orders").at("refused"), 0);

@@ -12,6 +12,7 @@
 #include "common/link/link.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/wire/wire.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
 
@@ -29,14 +30,13 @@ struct RunningPipeline : ::testing::Test {
   void start(const std::string& setting) {
     up_ = std::make_unique<Process>(folder_.up(folder_.generate(400'000, 60), {"--set", setting}),
                                     folder_.path());
-    ASSERT_TRUE(up_->wait_for_output("strategy   ready", std::chrono::seconds(60)))
-        << up_->output();
+    ASSERT_TRUE(up_->wait_for_output("strategy   ready", test_support::kPatience)) << up_->output();
     device_ = test_support::open_test_device();
   }
   void TearDown() override {
     if (!up_) return;
     up_->signal(SIGINT);
-    const Finished finished = up_->wait(std::chrono::seconds(60));
+    const Finished finished = up_->wait(test_support::kPatience);
     EXPECT_EQ(finished.exit_code, 0) << finished.output;
   }
 
@@ -66,7 +66,7 @@ struct RunningPipeline : ::testing::Test {
     return run({program("tickpath"), command, role, "--run-dir", folder_.run_dir()});
   }
   bool becomes(const std::function<bool()>& condition) const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -169,7 +169,7 @@ TEST_F(TradingWithoutRisk, RiskTakesOverTheFillsThatItMissedWhileItWasBarred) {
   // It follows again, and ends with the positions and the cash of him who traded.
   ASSERT_TRUE(folder_.wait_counter_above("risk", "orders", "fills", seen + 20)) << up_->output();
   up_->signal(SIGINT);
-  const Finished finished = up_->wait(std::chrono::seconds(60));
+  const Finished finished = up_->wait(test_support::kPatience);
   up_.reset();
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_FALSE(folder_.positions("oeg").empty());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
 namespace tickpath::testing {
@@ -47,7 +48,7 @@ class PipelineFolder {
 
   // One program of the pipeline by hand.
   Finished run_program(const std::string& name, const std::vector<std::string>& more = {},
-                       std::chrono::milliseconds limit = std::chrono::seconds(20)) const;
+                       std::chrono::milliseconds limit = test_support::kPatience) const;
 
   // What `name` left at its end.
   std::string summary(const std::string& name) const;

@@ -63,7 +63,4 @@ inline std::string fresh_endpoint() {
       .string();
 }
 
-// How long a test waits for what must come. Guests with an RDMA device are emulated, and slow.
-inline std::chrono::seconds patience() { return std::chrono::seconds(on_verbs() ? 60 : 10); }
-
 }  // namespace tickpath::test_support

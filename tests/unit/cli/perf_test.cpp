@@ -189,7 +189,7 @@ TEST(PerfCommands, AServerServesOneClientAtATimeWhichNoticesItsDeath) {
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_THAT(second.output, HasSubstr("busy with another client"));
   server.signal(SIGKILL);
-  const Finished finished = client.wait(std::chrono::seconds(20));
+  const Finished finished = client.wait(kLimit);
   EXPECT_FALSE(finished.timed_out);
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.output, HasSubstr("gone"));

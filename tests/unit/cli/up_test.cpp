@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
 namespace tickpath::testing {
@@ -176,7 +177,8 @@ TEST_F(Up, AnEmptyDirectoryIsRefused) {
 TEST_F(Up, AnInterruptStopsAllInOrder) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", 30s)) << process.output();
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
+      << process.output();
   process.signal(SIGINT);
   const Finished finished = process.wait();
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
@@ -187,7 +189,8 @@ TEST_F(Up, AnInterruptStopsAllInOrder) {
 TEST_F(Up, AnInterruptBeforeAllAreReadyStopsWhatRuns) {
   configure("oeg", "ready_after = -1");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("mdh        ready", 30s)) << process.output();
+  ASSERT_TRUE(process.wait_for_output("mdh        ready", test_support::kPatience))
+      << process.output();
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait().exit_code, 1);
   EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "mdh", "sim"));
@@ -205,7 +208,8 @@ TEST_F(Up, AProgramThatDoesNotStopIsKilledAndTold) {
 TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", 30s)) << process.output();
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
+      << process.output();
 
   const Finished table = tickpath({"status"});
   EXPECT_EQ(table.exit_code, 0);
@@ -239,8 +243,8 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
   std::vector<std::string> orders = here("run2", {"oeg", "risk"});
   Process first(market, folder_.path());
   Process second(orders, folder_.path());
-  ASSERT_TRUE(first.wait_for_output("up; Ctrl-C", 30s)) << first.output();
-  ASSERT_TRUE(second.wait_for_output("up; Ctrl-C", 30s)) << second.output();
+  ASSERT_TRUE(first.wait_for_output("up; Ctrl-C", test_support::kPatience)) << first.output();
+  ASSERT_TRUE(second.wait_for_output("up; Ctrl-C", test_support::kPatience)) << second.output();
 
   const Finished replay = tickpath({"replay", "--run-dir", "run1"});
   EXPECT_EQ(replay.exit_code, 0) << replay.output;
@@ -267,7 +271,8 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
 TEST_F(Up, DownOfAProgramThatDoesNotRunIsRefused) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", 30s)) << process.output();
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
+      << process.output();
   const Finished down = tickpath({"down", "--only", "sim-2"});
   EXPECT_EQ(down.exit_code, 1);
   EXPECT_THAT(down.output, HasSubstr("'sim-2' does not run in 'run'"));

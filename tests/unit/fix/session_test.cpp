@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/fix/codec.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -107,7 +108,7 @@ class SessionTest : public ::testing::Test {
   }
   // Polls both until `done`; fails the test after ten seconds.
   void until(const std::function<bool()>& done, const char* what) {
-    const auto end = std::chrono::steady_clock::now() + 10s;
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!done()) {
       if (initiator_) initiator_->poll(at_initiator_);
       if (acceptor_) acceptor_->poll(at_acceptor_);
@@ -267,7 +268,7 @@ TEST_F(SessionTest, DisconnectsASilentPeerAfterATestRequest) {
   open_acceptor();
   connect();
   until_logged_on();
-  const auto end = std::chrono::steady_clock::now() + 10s;
+  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
   while (initiator_->connected() && std::chrono::steady_clock::now() < end) {
     initiator_->poll(at_initiator_);  // the acceptor is not polled: it hangs
     std::this_thread::sleep_for(1ms);

@@ -13,18 +13,19 @@
 #include <poll.h>
 
 #include "common/rdma/rdma.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
 
 namespace tickpath::link::test {
 
 using test_support::fresh_endpoint;
+using test_support::kPatience;
 using test_support::open_test_device;
-using test_support::patience;
 
-// Polls until `done` or patience() is over.
+// Polls until `done` or kPatience is over.
 template <class Done>
 bool eventually(Done&& done) {
-  const auto end = std::chrono::steady_clock::now() + patience();
+  const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!done()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();
@@ -33,7 +34,7 @@ bool eventually(Done&& done) {
 }
 
 inline std::unique_ptr<rdma::ConnectionRequest> wait_for_request(rdma::Listener& listener) {
-  const auto end = std::chrono::steady_clock::now() + patience();
+  const auto end = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < end) {
     pollfd waiting{listener.file_descriptor(), POLLIN, 0};
     ::poll(&waiting, 1, 100);

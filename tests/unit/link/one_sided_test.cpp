@@ -1,4 +1,5 @@
 // Control blocks, remote tables and heartbeats: what rides on a connection as a sink.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -233,31 +234,48 @@ TEST_F(RemoteTables, FailWhenTheOwnerIsGone) {
   EXPECT_TRUE(there->failed());
 }
 
-// One thread stores a row as fast as it can, another READs it.
+// Long enough that a store is often seen at work.
+struct LongRow {
+  std::uint64_t words[250];
+};
+
+// One thread stores a row in bursts of many lengths, another READs it all the while. After a burst
+// the owner waits for the next READ to begin, so that the reader is never kept from a whole row,
+// however slow it is.
 TEST_F(RemoteTables, NeverGiveAMixtureOfTwoStores) {
-  TableOwner<Limits> table(*fabric.device, 1, "table");
-  table.store(0, limits_of(1));
+  TableOwner<LongRow> table(*fabric.device, 1, "table");
+  LongRow stored{};
+  table.store(0, stored);
   join(table.grant());
-  RemoteTable<Limits> remote(*fabric.device, "reader");
+  RemoteTable<LongRow> remote(*fabric.device, "reader");
   remote.attach(*there, there->extras()[0]);
+  std::atomic<std::uint64_t> reads{0};
   std::atomic<bool> stop{false};
   std::thread storing([&] {
-    for (std::uint64_t generation = 2; !stop.load(); ++generation) {
-      table.store(0, limits_of(generation));
-      if (generation % 16 == 0) std::this_thread::yield();
+    std::uint64_t burst = 0;
+    for (std::uint64_t generation = 1; !stop.load(); ++generation) {
+      std::fill(std::begin(stored.words), std::end(stored.words), generation);
+      table.store(0, stored);
+      if (burst-- > 0) continue;
+      burst = generation % 37;
+      const std::uint64_t seen = reads.load();
+      while (reads.load() == seen && !stop.load()) std::this_thread::yield();
     }
   });
   std::uint64_t mixed = 0;
   std::uint64_t newest = 0;
   int good = 0;
   EXPECT_TRUE(eventually([&] {
-    Limits row{};
+    LongRow row{};
+    ++reads;
     if (remote.read(0, row) == RowStatus::kOk) {
-      mixed += !whole(row) || row.generation < newest;
-      newest = row.generation;
+      const bool whole =
+          std::count(std::begin(row.words), std::end(row.words), row.words[0]) == 250;
+      mixed += !whole || row.words[0] < newest;
+      newest = row.words[0];
       ++good;
     }
-    return good == 5'000;
+    return good >= 5'000 && newest > 1'000;
   }));
   stop.store(true);
   storing.join();

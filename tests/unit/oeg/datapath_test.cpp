@@ -20,6 +20,7 @@
 
 #include "common/base/datapath_guard.hpp"
 #include "common/wire/order_id.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -177,7 +178,7 @@ class OegDatapathTest : public ::testing::Test {
     if (client_) client_->poll(strategy_);
   }
   void until(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + 20s;
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!done()) {
       turn();
       ASSERT_LT(std::chrono::steady_clock::now(), end);
@@ -255,7 +256,7 @@ TEST_F(OegDatapathTest, RecoversOrdersPositionsAndMissedReportsAfterARestart) {
   until([&] { return strategy_.reports == 15; });
   client_.reset();
   oeg_.reset();  // no stop, no logout
-  const auto end = std::chrono::steady_clock::now() + 10s;
+  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
   while (session_->connected() && std::chrono::steady_clock::now() < end)
     session_->poll(*exchange_);
   // Filled while nobody was there to hear of it.

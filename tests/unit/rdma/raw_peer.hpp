@@ -15,6 +15,7 @@
 #include "common/rdma/detail/shm_setup.hpp"
 #include "common/rdma/detail/shm_wire.hpp"
 #include "common/rdma/rdma.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::rdma {
 
@@ -24,12 +25,12 @@ inline std::string fresh_endpoint() {
 }
 
 inline detail::Deadline soon() {
-  return std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  return std::chrono::steady_clock::now() + test_support::kPatience;
 }
 
-// Waits for the next request of a listener; nullptr after two seconds.
+// Waits for the next request of a listener; nullptr when none comes.
 inline std::unique_ptr<ConnectionRequest> await_request(Listener& listener) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     if (auto request = listener.next()) return request;
   }

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "common/rdma/detail/shm_core.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -185,7 +186,7 @@ TEST(ShmWire, StressedArmingNeverLosesAMessageWithoutAWakeUp) {
       const std::uint64_t before = wakes.load();
       wire.receiver.arm(false, [&] { barriers.run_across(); });
       if (wire.receiver.next(message)) return true;
-      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
       while (wakes.load() == before) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         std::this_thread::yield();

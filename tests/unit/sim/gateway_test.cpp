@@ -9,6 +9,7 @@
 #include "recorded.hpp"
 #include "sim/market/market.hpp"
 #include "sim/orders/order_gateway.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
 namespace tickpath::sim {
@@ -85,7 +86,7 @@ class GatewayTest : public ::testing::Test {
     until([&] { return oeg_->logged_on() && gateway_->logged_on(session); });
   }
   void until(const std::function<bool()>& done) {
-    const auto limit = std::chrono::steady_clock::now() + 10s;
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!done()) {
       gateway_->poll();
       gateway_->flush();

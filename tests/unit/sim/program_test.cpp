@@ -17,6 +17,7 @@
 #include "common/net/multicast.hpp"
 #include "common/wire/order_id.hpp"
 #include "recorded.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
 namespace tickpath::sim {
@@ -91,7 +92,7 @@ class SimProgram : public ::testing::Test {
     return control::admin_command(control::admin_path(folder_ / "run", "sim"), request);
   }
   void until(const char* what, const std::function<bool()>& done) {
-    const auto limit = std::chrono::steady_clock::now() + 20s;
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!done()) {
       ASSERT_LT(std::chrono::steady_clock::now(), limit) << what;
       std::this_thread::sleep_for(1ms);
@@ -159,7 +160,7 @@ TEST_F(SimProgram, ReplaysOnCommandTradesAndLeavesABalancedSummary) {
   const Json status = admin({{"command", "status"}})["replay"];
   EXPECT_EQ(status["messages_total"], 51);
   sim.signal(SIGTERM);
-  const testing::Finished finished = sim.wait(20s);
+  const testing::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_EQ(summary()["feed_messages"], 51);
 
@@ -185,7 +186,7 @@ TEST_F(SimProgram, FillsOrdersOverTcpWithoutAllocatingOnItsDatapathThread) {
   });
   trade(100);
   sim.signal(SIGINT);
-  const testing::Finished finished = sim.wait(20s);
+  const testing::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   const Json all = summary();
   EXPECT_EQ(all["orders"]["received"], 100);
@@ -219,7 +220,7 @@ TEST_F(SimProgram, WaitsByParkingAndStillReplaysOnTime) {
     return admin({{"command", "status"}})["replay"]["state"] == "ended";
   });
   sim.signal(SIGTERM);
-  EXPECT_EQ(sim.wait(20s).exit_code, 0);
+  EXPECT_EQ(sim.wait(test_support::kPatience).exit_code, 0);
   EXPECT_EQ(summary()["feed_messages"], 20);
   // Of 190 ms; a parked thread that waited for its time-out (10 ms) each time would be far behind.
   EXPECT_LT(summary()["details"]["lag_p50_ns"].get<std::uint64_t>(), 5'000'000u);
@@ -234,7 +235,7 @@ TEST_F(SimProgram, ReplaysADamagedRecordingUpToTheDamageAndSaysSo) {
     return admin({{"command", "status"}})["replay"]["state"] == "ended";
   });
   sim.signal(SIGTERM);
-  const testing::Finished finished = sim.wait(20s);
+  const testing::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_NE(finished.output.find("damaged"), std::string::npos) << finished.output;
   EXPECT_NE(finished.output.find("message 51"), std::string::npos) << finished.output;
@@ -271,7 +272,7 @@ TEST_F(SimProgram, EveryStartIsAnotherIncarnation) {
     Process sim(command(market()));
     until_ready();
     sim.signal(SIGTERM);
-    EXPECT_EQ(sim.wait(20s).exit_code, 0);
+    EXPECT_EQ(sim.wait(test_support::kPatience).exit_code, 0);
     EXPECT_EQ(testing::read_file(folder_ / "run/sim.incarnation"), std::to_string(run) + "\n");
   }
 }

@@ -11,6 +11,7 @@
 #include "sim/replay/lag_histogram.hpp"
 #include "sim/replay/recording_loader.hpp"
 #include "sim/replay/replayer.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
 namespace tickpath::sim {
@@ -196,7 +197,7 @@ class ReplayOnLoopback : public ::testing::Test {
     }
   }
   void run_until_ended() {
-    const auto limit = std::chrono::steady_clock::now() + 10s;
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
     while (replayer_->state() != ReplayState::kEnded) {
       replayer_->turn();
       receive();
