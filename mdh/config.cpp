@@ -1,25 +1,13 @@
 #include "mdh/config.hpp"
 
-#include "common/net/endpoint.hpp"
+#include "common/control/feed_endpoints.hpp"
 
 namespace tickpath::mdh {
 namespace {
 
 void check_lines(const MdhConfig& config, config::Problems& problems) {
-  const auto endpoint = [&](const char* key, const std::string& text) -> net::Endpoint {
-    try {
-      if (!text.empty()) return net::parse_endpoint(text);
-    } catch (const Error& error) {
-      problems.add(key, error.what());
-    }
-    return {};
-  };
-  const net::Endpoint b = endpoint("feed.group_b", config.feed_group_b);
-  if (b.port != 0 && !b.is_multicast())
-    problems.add("feed.group_b", "is not a multicast group: 224.0.0.0 to 239.255.255.255");
-  if (b.port != 0 && b.text() == config::format_address(config.feed_group))
-    problems.add("feed.group_b", "is line A's: the two lines need different groups or ports");
-  (void)endpoint("feed.retransmission.server", config.retransmission_server);
+  control::check_second_line(config.feed_group, config.feed_group_b, problems);
+  control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
 }
 
 }  // namespace

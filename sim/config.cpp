@@ -1,8 +1,8 @@
 #include "sim/config.hpp"
 
 #include "common/base/error.hpp"
+#include "common/control/feed_endpoints.hpp"
 #include "common/itch/moldudp64.hpp"
-#include "common/net/endpoint.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {
@@ -147,27 +147,12 @@ void check_times(const SimConfig& config, config::Problems& problems) {
   if (from > to) problems.add("replay.to", "is before replay.from");
 }
 
-void check_endpoints(const FeedConfig& feed, config::Problems& problems) {
-  const auto parse = [&](const char* key, const std::string& text) -> net::Endpoint {
-    try {
-      if (!text.empty()) return net::parse_endpoint(text);
-    } catch (const Error& error) {
-      problems.add(key, error.what());
-    }
-    return {};
-  };
-  const net::Endpoint b = parse("feed.group_b", feed.group_b);
-  if (b.port != 0 && !b.is_multicast())
-    problems.add("feed.group_b", "is not a multicast group: 224.0.0.0 to 239.255.255.255");
-  if (b.port != 0 && b.text() == config::format_address(feed.group))
-    problems.add("feed.group_b", "is line A's: the two lines need different groups or ports");
-  (void)parse("feed.retransmission.listen", feed.retransmission_listen);
-}
-
 void check_rest(const SimConfig& config, config::Problems& problems) {
   if (config.feed.session.size() > sizeof(itch::mold::Session))
     problems.add("feed.session", "has more than 10 characters");
-  check_endpoints(config.feed, problems);
+  control::check_second_line(config.feed.group, config.feed.group_b, problems);
+  control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
+                          problems);
   for (std::size_t i = 0; i < config.orders.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (config.orders[i].listen == config.orders[j].listen)

@@ -1,0 +1,19 @@
+// Checks of the feed's addresses in a configuration, the same for who sends the lines and who
+// receives them.
+#pragma once
+
+#include <string>
+
+#include "common/config/config.hpp"
+#include "common/config/values.hpp"
+
+namespace tickpath::control {
+
+// A text that is "host:port" or empty (none); anything else is a problem of `key`.
+void check_endpoint(const char* key, const std::string& text, config::Problems& problems);
+
+// feed.group_b: empty, or a multicast group and port that are not line A's.
+void check_second_line(const config::Address& line_a, const std::string& line_b,
+                       config::Problems& problems);
+
+}  // namespace tickpath::control
