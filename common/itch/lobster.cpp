@@ -4,6 +4,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "common/itch/detail/nasdaq_listing.hpp"
+
 namespace tickpath::itch {
 
 namespace {
@@ -12,7 +14,6 @@ using detail::LobsterEvent;
 using detail::LobsterType;
 
 constexpr std::uint16_t kLocate = 1;  // the only instrument of the recording
-constexpr std::uint32_t kRoundLot = 100;
 constexpr std::uint64_t kNoonNs = std::uint64_t{12} * 3600 * 1'000'000'000;
 
 std::uint32_t saturating_add(std::uint32_t a, std::uint32_t b) {
@@ -115,22 +116,7 @@ void LobsterReader::system_event(char code) {
 
 void LobsterReader::start_day() {
   system_event(SystemEvent::kStartOfMessages);
-  // What the file does not say of the instrument is what it was for a large NASDAQ listing.
-  emit(StockDirectory{.header = header(),
-                      .stock = stock_,
-                      .market_category = 'Q',
-                      .financial_status_indicator = 'N',
-                      .round_lot_size = kRoundLot,
-                      .round_lots_only = 'N',
-                      .issue_classification = 'C',
-                      .issue_sub_type = "Z",
-                      .authenticity = 'P',
-                      .short_sale_threshold_indicator = 'N',
-                      .ipo_flag = 'N',
-                      .luld_reference_price_tier = '1',
-                      .etp_flag = 'N',
-                      .etp_leverage_factor = 0,
-                      .inverse_indicator = 'N'});
+  emit(detail::nasdaq_listing(header(), stock_));
   emit(StockTradingAction{
       .header = header(), .stock = stock_, .trading_state = StockTradingAction::kTrading});
   emit(RegShoRestriction{.header = header(), .stock = stock_, .reg_sho_action = '0'});

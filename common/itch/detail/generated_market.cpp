@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/itch/detail/nasdaq_listing.hpp"
+
 namespace tickpath::itch::detail {
 
 namespace {
@@ -143,21 +145,7 @@ void GeneratedMarket::start_day() {
 
 void GeneratedMarket::list_symbol(GeneratedSymbol& symbol) {
   clock_.advance_start_of_day(room());
-  emit(StockDirectory{.header = header(symbol.locate),
-                      .stock = symbol.stock,
-                      .market_category = 'Q',
-                      .financial_status_indicator = 'N',
-                      .round_lot_size = 100,
-                      .round_lots_only = 'N',
-                      .issue_classification = 'C',
-                      .issue_sub_type = "Z",
-                      .authenticity = 'P',
-                      .short_sale_threshold_indicator = 'N',
-                      .ipo_flag = 'N',
-                      .luld_reference_price_tier = '1',
-                      .etp_flag = 'N',
-                      .etp_leverage_factor = 0,
-                      .inverse_indicator = 'N'});
+  emit(nasdaq_listing(header(symbol.locate), symbol.stock));
   emit_trading_state(symbol, StockTradingAction::kTrading, {});
   emit(RegShoRestriction{
       .header = header(symbol.locate), .stock = symbol.stock, .reg_sho_action = '0'});
