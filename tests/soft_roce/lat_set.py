@@ -74,7 +74,7 @@ def lat(run):
 
 
 def bw(run):
-    """tickpath bw likewise (by name: its server has been seen to go before its client had all answers)"""
+    """tickpath bw likewise"""
     with run.step("tickpath bw --provider verbs does likewise"):
         found = table(measure(run, *run.pair(), "bw", BW_SIZES, BW_ITERATIONS), "bandwidth")
         expect_cases(found, BW_OPERATIONS, BW_SIZES, BW_ITERATIONS)

@@ -18,15 +18,15 @@ from report import Run
 # Those of one guest first: sets share their guests, and booting takes its time.
 SETS = {each.__name__: each
         for each in (check, interop, conformance, link, pipeline,
-                     check_two, interop_two, conformance_two, lat, two_hosts, loss)}
+                     check_two, interop_two, conformance_two, lat, bw, two_hosts, loss)}
 # Long, and what they measure depends on how busy this machine is: by name only.
-FAULTS = {each.__name__: each for each in (faults, faults_two, bw)}
+FAULTS = {each.__name__: each for each in (faults, faults_two)}
 
 
 def arguments():
     sets = "\n".join(f"  {name:<12} {function.__doc__}" for name, function in (SETS | FAULTS).items())
     parser = argparse.ArgumentParser(prog="run.sh", description=__doc__,
-                                     epilog=f"sets:\n{sets}\n  all          all but the faults and bw",
+                                     epilog=f"sets:\n{sets}\n  all          all but the faults",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=1500, help="seconds until all is ended (default 1500)")
     parser.add_argument("--build", default=str(machine.TREE / "build/release"), help="where the binaries are")

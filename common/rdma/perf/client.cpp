@@ -90,7 +90,7 @@ class Client {
     }
     PerfCommand end;
     end.kind = PerfCommandKind::kEnd;
-    control_.send(end);
+    control_.farewell(end);  // every answer is here
   }
 
   PerfReport report() const {

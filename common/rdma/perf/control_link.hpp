@@ -26,13 +26,28 @@ class ControlLink {
   void bind(std::unique_ptr<QueuePair> queue_pair) { queue_pair_ = std::move(queue_pair); }
   bool bound() const noexcept { return queue_pair_ != nullptr; }
 
-  // Returns when the peer's side has it. Throws Error when the peer is gone.
+  // Returns when the peer's side has it: the device says so, or the peer has answered. Throws Error
+  // when the peer is gone.
   template <class T>
   void send(const T& message) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMessageBytes);
     send_bytes(std::as_bytes(std::span(&message, 1)));
   }
-  // False: nothing came yet. Throws Error when the peer is gone or sends something else.
+  // The last message of all. A peer that has it leaves, perhaps before its device could acknowledge
+  // it, and one that left earlier has no use for it: neither is an error.
+  template <class T>
+  void farewell(const T& message) {
+    try {
+      send(message);
+    } catch (const Error&) {
+      if (!failed_) throw;
+    }
+  }
+  // Returns when the peer has left, or after `limit`. For who got the last message: its device
+  // acknowledges it for as long as this queue pair lives.
+  void await_departure(std::chrono::milliseconds limit);
+  // False: nothing came yet. What had arrived before the peer left is still handed over. Throws
+  // Error when the peer is gone or sends something else.
   template <class T>
   bool try_receive(T& message) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMessageBytes);
@@ -54,6 +69,7 @@ class ControlLink {
   void send_bytes(std::span<const std::byte> bytes);
   bool try_receive_bytes(std::span<std::byte> bytes);
   void poll();
+  void check_alive() const;
   static void await_more(std::chrono::steady_clock::time_point end, const char* what);
 
   std::unique_ptr<MemoryRegion> memory_;
@@ -63,6 +79,7 @@ class ControlLink {
   std::vector<Completion> arrived_;  // receives not taken yet, oldest first
   std::uint64_t sends_done_ = 0;
   std::uint64_t sends_ = 0;
+  bool failed_ = false;  // no more will come, or go
 };
 
 }  // namespace tickpath::rdma::perf

@@ -19,6 +19,8 @@ namespace {
 
 constexpr auto kNap = std::chrono::microseconds(100);
 constexpr auto kDataConnectionLimit = std::chrono::seconds(20);
+// A client leaves once it knows that its last word has arrived.
+constexpr auto kDepartureLimit = std::chrono::seconds(10);
 constexpr std::uint32_t kAreaBytesMax = 64u << 20;
 
 // Why this hello is not to be served; empty: it is.
@@ -73,6 +75,7 @@ class Session {
          command = next_command()) {
       run(command);
     }
+    control_.await_departure(kDepartureLimit);
   }
 
  private:

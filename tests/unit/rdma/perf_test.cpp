@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #include "common/rdma/perf/baseline.hpp"
+#include "common/rdma/perf/control_link.hpp"
+#include "common/rdma/perf/data_link.hpp"
 #include "common/rdma/perf/protocol.hpp"
 #include "common/rdma/perf/server.hpp"
 #include "common/rdma/rdma.hpp"
@@ -177,13 +180,14 @@ TEST(PerfBaseline, SaysWhatElseIsDifferent) {
 // A server on a thread of this process.
 class PerfServer {
  public:
-  PerfServer()
+  explicit PerfServer(std::function<void(const std::string&, const std::string&)> served = {})
       : endpoint_((std::filesystem::temp_directory_path() /
                    ("tickpath.perf_test." + std::to_string(::getpid())))
                       .string()) {
     PerfServeEvents events;
     events.listening = [this](const std::string&, const DeviceInfo&) { listening_ = true; };
     events.abandoned = [this] { return stop_.load(); };
+    events.served = std::move(served);
     thread_ = std::thread([this, events] {
       PerfServeOptions options;
       options.endpoint = endpoint_;
@@ -206,6 +210,7 @@ class PerfServer {
     parameters.hello = hello;
     return error_of([&] { (void)device->connect(*queue, parameters); });
   }
+  const std::string& endpoint() const { return endpoint_; }
   std::string answer_to(const PerfHello& hello) const {
     return answer_to(std::as_bytes(std::span(&hello, 1)));
   }
@@ -251,6 +256,127 @@ TEST(PerfServer, RefusesWhatItsDeviceCannotDoByText) {
   hello = good_hello();
   hello.connection = PerfConnection::kData;
   EXPECT_THAT(server.answer_to(hello), HasSubstr("no such session"));
+}
+
+// Both ends of a control connection, on one thread: what happens between two polls is up to the
+// test.
+struct ControlPair {
+  ControlPair() : near(*device), far(*device) {
+    const std::string endpoint = (std::filesystem::temp_directory_path() /
+                                  ("tickpath.perf_pair." + std::to_string(::getpid())))
+                                     .string();
+    const std::unique_ptr<Listener> listener = device->listen(endpoint);
+    std::thread other([&] {
+      ConnectParameters parameters;
+      parameters.endpoint = endpoint;
+      parameters.options = far.options();
+      parameters.initial_receives = far.receives();
+      far.bind(device->connect(far.queue(), parameters).queue_pair);
+    });
+    std::unique_ptr<ConnectionRequest> request;
+    while (!request) {
+      request = listener->next();
+      std::this_thread::yield();
+    }
+    near.bind(request->accept(near.queue(), near.options(), {}, {}, near.receives()));
+    other.join();
+  }
+  void far_leaves() { far.bind(nullptr); }
+  // Returns when the near side's queue pair knows that the other one has left.
+  void await_gone() { near.await_departure(std::chrono::seconds(60)); }
+
+  std::unique_ptr<Device> device = open_device("shm", "");
+  ControlLink near, far;
+};
+
+PerfCommand end_command() {
+  PerfCommand end;
+  end.kind = PerfCommandKind::kEnd;
+  return end;
+}
+
+TEST(PerfControlLink, HandsOverWhatArrivedBeforeThePeerLeft) {
+  ControlPair pair;
+  pair.far.send(end_command());
+  pair.far_leaves();
+  pair.await_gone();  // message and end of the connection are polled together
+  PerfCommand command;
+  ASSERT_TRUE(pair.near.try_receive(command));
+  EXPECT_EQ(command.kind, PerfCommandKind::kEnd);
+  EXPECT_THAT(error_of([&] { (void)pair.near.try_receive(command); }), HasSubstr("is gone"));
+}
+
+TEST(PerfControlLink, TakesAnAnswerAsProofThatItsMessageArrived) {
+  ControlPair pair;
+  pair.near.send(PerfReply{});
+  pair.far.send(end_command());
+  pair.far_leaves();
+  pair.await_gone();
+  PerfCommand command;
+  EXPECT_TRUE(pair.near.try_receive(command));
+}
+
+TEST(PerfControlLink, SaysFarewellToAPeerThatHasLeft) {
+  ControlPair pair;
+  pair.far_leaves();
+  EXPECT_NO_THROW(pair.near.farewell(end_command()));
+  pair.await_gone();
+  EXPECT_NO_THROW(pair.near.farewell(end_command()));
+  EXPECT_THAT(error_of([&] { pair.near.send(end_command()); }), HasSubstr("is gone"));
+}
+
+TEST(PerfControlLink, WaitsForThePeerToLeaveNoLongerThanItsLimit) {
+  ControlPair pair;
+  const auto begin = std::chrono::steady_clock::now();
+  pair.near.await_departure(std::chrono::milliseconds(20));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
+  pair.far.send(end_command());
+  PerfCommand command;
+  EXPECT_TRUE(pair.near.try_receive(command)) << "the connection was not at its end";
+}
+
+// The client's last word and its leaving reach the server between two of its looks.
+TEST(PerfServer, EndsASessionInOrderWhenItsClientLeavesRightAfterItsLastWord) {
+  std::mutex mutex;
+  std::vector<std::string> failures;
+  PerfServer server([&](const std::string&, const std::string& failure) {
+    const std::lock_guard lock(mutex);
+    failures.push_back(failure);
+  });
+  constexpr std::size_t kSessions = 20;
+  for (std::size_t i = 0; i < kSessions; ++i) {
+    const std::unique_ptr<Device> device = open_device("shm", "");
+    ControlLink control(*device);
+    PerfHello hello = good_hello();
+    hello.session = i + 1;
+    ConnectParameters parameters;
+    parameters.endpoint = server.endpoint();
+    parameters.timeout_ms = 60'000;
+    parameters.hello = std::as_bytes(std::span(&hello, 1));
+    parameters.options = control.options();
+    parameters.initial_receives = control.receives();
+    // Refused while the server has not yet seen that its last client left.
+    while (!control.bound()) {
+      const std::string error =
+          error_of([&] { control.bind(device->connect(control.queue(), parameters).queue_pair); });
+      ASSERT_THAT(error, ::testing::AnyOf(std::string(), HasSubstr("is busy")));
+    }
+    hello.connection = PerfConnection::kData;
+    DataLink data(*device, hello);
+    const Grant grant = data.grant();
+    parameters.grants = std::span(&grant, 1);
+    parameters.options = data.options();
+    parameters.initial_receives = data.receives();
+    data.bind(device->connect(data.queue(), parameters).queue_pair);
+    control.farewell(end_command());
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (std::size_t count = 0; count < kSessions; std::this_thread::yield()) {
+    const std::lock_guard lock(mutex);
+    count = failures.size();
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << count << " sessions ended";
+  }
+  EXPECT_THAT(failures, ::testing::Each(std::string()));
 }
 
 }  // namespace
