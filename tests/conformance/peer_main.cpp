@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -18,6 +19,10 @@
 
 namespace tickpath::rdma::conformance {
 namespace {
+
+// Places of 256 bytes before the receives; no more answers are under way at once.
+constexpr std::uint64_t kAnswers = 64;
+static_assert(kAnswers * kReceiveBytes <= kReceiveOffset);
 
 // "key=value" words to options; the keys are those of EndpointOptions.
 EndpointOptions parse_options(std::istringstream& words) {
@@ -284,12 +289,15 @@ class Peer {
            std::to_string(torn);
   }
 
-  // echo COUNT PARK: sends every message back; parks on the channel between them if asked.
+  // echo COUNT PARK: sends every message back; parks on the channel between them if asked. Answers
+  // go out of memory of their own: a receive is posted again at once, while its answer may still
+  // have to be sent once more.
   std::string echo(std::istringstream& words) {
     std::uint64_t count = 0;
     bool park = false;
     words >> count >> park;
-    for (std::uint64_t done = 0; done < count;) {
+    std::uint64_t answered = 0, sent = 0;
+    for (std::deque<Completion> waiting; answered < count;) {
       Completion completion;
       std::size_t got = endpoint_.queue().poll({&completion, 1});
       if (got == 0 && park) {
@@ -302,18 +310,32 @@ class Peer {
       }
       if (got == 0) continue;
       if (completion.status != CompletionStatus::kSuccess) return "error completion";
-      if (completion.wr_id < kFirstReceiveId) continue;  // our own send
-      const std::size_t offset =
-          kReceiveOffset + (completion.wr_id - kFirstReceiveId) * kReceiveBytes;
-      WorkRequest answer = endpoint_.request(Opcode::kSend, 1, offset, completion.byte_length,
-                                             kFull, 0, kSignaled | kSolicited);
-      if (endpoint_.queue_pair().post_send(answer) != PostStatus::kOk) return "error send";
-      if (endpoint_.post_receive(completion.wr_id, offset, kReceiveBytes) != PostStatus::kOk) {
-        return "error receive";
+      if (completion.wr_id < kFirstReceiveId) {
+        ++sent;
+      } else {
+        waiting.push_back(completion);
       }
-      ++done;
+      for (; !waiting.empty() && answered - sent < kAnswers; waiting.pop_front(), ++answered) {
+        const std::string error = send_back(waiting.front(), answered % kAnswers);
+        if (!error.empty()) return error;
+      }
     }
     return "ok";
+  }
+
+  // Out of this place of the answers; the message's receive is posted again.
+  std::string send_back(const Completion& message, std::uint64_t place) {
+    std::byte* const memory = endpoint_.memory().data();
+    const std::size_t from = kReceiveOffset + (message.wr_id - kFirstReceiveId) * kReceiveBytes;
+    std::memcpy(memory + place * kReceiveBytes, memory + from, message.byte_length);
+    const WorkRequest answer =
+        endpoint_.request(Opcode::kSend, 1, place * kReceiveBytes, message.byte_length, kFull, 0,
+                          kSignaled | kSolicited);
+    if (endpoint_.queue_pair().post_send(answer) != PostStatus::kOk) return "error send";
+    if (endpoint_.post_receive(message.wr_id, from, kReceiveBytes) != PostStatus::kOk) {
+      return "error receive";
+    }
+    return "";
   }
 
   // write_until_error: WRITEs as fast as it can -> the state in which it ended

@@ -174,7 +174,7 @@ TEST_P(Fabric, EchoesManyMessagesInOrder) {
     }
   }
   EXPECT_EQ(peer().answer(), "");
-  completed += mine().poll(kCount - completed, 100).size();
+  completed += mine().poll(kCount - completed, scaled_ms(10'000)).size();
   EXPECT_EQ(completed, kCount);
 }
 

@@ -8,9 +8,8 @@ TESTS = "Providers/Fabric.*/{}"
 RUNNER_PORT = 7700
 # Two processes at one address: on two machines there is no such thing.
 ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
-# What asks the peer for an answer: a lost packet is asked for again, in order. EchoesManyMessagesInOrder is not here, its
-# peer receives into buffers that it still sends from.
-ASKING = ("AReadSeesTheWriteBeforeIt", "LosesNoFetchAddOfSeveralProcesses")
+# What asks the peer for an answer: a lost packet is sent again, in order.
+ASKING = ("AReadSeesTheWriteBeforeIt", "LosesNoFetchAddOfSeveralProcesses", "EchoesManyMessagesInOrder")
 
 
 def without_provider(found):
@@ -50,7 +49,7 @@ def conformance_two(run):
         found = with_far_peer(run, *run.pair(), TESTS.format("verbs") + without, "two")
         print(f"        {gtest.count(found, 'passed')} tests passed between two guests; of one machine only: "
               f"{', '.join(ONE_MACHINE_ONLY)}", flush=True)
-    with run.step("READs and atomics come back in order when 3 % of the packets are lost both ways"):
+    with run.step("messages, READs and atomics come back in order when 3 % of the packets are lost both ways"):
         guests = run.pair()
         with losing(guests, 3):
             wanted = ":".join(TESTS.replace("*", name).format("verbs") for name in ASKING)
