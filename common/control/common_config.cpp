@@ -8,7 +8,8 @@ config::Schema<rdma::VerbsOptions> verbs_schema() {
   config::Schema<V> schema;
   schema.duration("peer_timeout", &V::peer_timeout_ns, {1'000'000, 60'000'000'000},
                   "verbs: a connection whose peer does not answer fails after about this; timeout "
-                  "and retry_cnt follow from it");
+                  "and retry_cnt follow from it. A lost packet is repeated eight times in it, and "
+                  "heartbeat.dead_after should hold several of these tries");
   schema.integer("timeout", &V::timeout, {0, 31}, "",
                  "verbs: one try lasts 4.096 us * 2^timeout; 0: from peer_timeout");
   schema.integer("retry_cnt", &V::retry_cnt, {0, 7}, "tries",

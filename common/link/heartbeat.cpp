@@ -5,6 +5,13 @@
 #include "common/link/words.hpp"
 
 namespace tickpath::link {
+namespace {
+
+// Looks at an unanswered READ that it takes at least. A parked thread looks every 10 ms
+// (datapath.park_timeout): with more of them such a look would not count in full.
+constexpr std::uint64_t kLooksToDie = 3;
+
+}  // namespace
 
 Heartbeat::Heartbeat(rdma::Device& device, const std::string& name)
     : region_(device.allocate(sizeof(HeartbeatWords), rdma::kLocalWrite | rdma::kRemoteRead, name)),
@@ -23,12 +30,14 @@ void LivenessScore::restart(std::uint64_t now_ns) noexcept {
   state_ = Liveness::kUnknown;
   seen_ = false;
   silent_ns_ = 0;
+  unanswered_ns_ = 0;
   patience_ns_ = 0;
   proven_to_ns_ = now_ns;
 }
 
 Liveness LivenessScore::observe(std::uint64_t counter, std::uint64_t asked_ns,
                                 std::uint64_t now_ns) noexcept {
+  unanswered_ns_ = 0;
   if (!seen_ || counter != counter_) {
     // The first value proves only that the memory is there; the peer must move it to be alive.
     if (seen_) state_ = Liveness::kAlive;
@@ -45,9 +54,21 @@ Liveness LivenessScore::observe(std::uint64_t counter, std::uint64_t asked_ns,
   if (gained > bound) ++late_;
   silent_ns_ += std::min(gained, bound);
   proven_to_ns_ = asked_ns;
-  if (silent_ns_ >= dead_after_ns)
+  return judge();
+}
+
+Liveness LivenessScore::wait(std::uint64_t asked_ns, std::uint64_t now_ns) noexcept {
+  if (unanswered_ns_ == 0) looked_ns_ = std::max(asked_ns, proven_to_ns_);
+  if (now_ns <= looked_ns_) return state_;
+  unanswered_ns_ += std::min(now_ns - looked_ns_, options_.dead_after_ns / kLooksToDie);
+  looked_ns_ = now_ns;
+  return judge();
+}
+
+Liveness LivenessScore::judge() noexcept {
+  if (silent_ns() >= std::max(options_.dead_after_ns, patience_ns_))
     state_ = Liveness::kDead;
-  else if (silent_ns_ >= options_.suspect_after_ns)
+  else if (silent_ns() >= options_.suspect_after_ns)
     state_ = Liveness::kSuspect;
   return state_;
 }
@@ -92,7 +113,8 @@ Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
     score_.set_patience(load_word(words.patience_ns, std::memory_order_relaxed));
     score_.observe(load_word(words.beats, std::memory_order_relaxed), asked_ns_, now_ns);
   }
-  if (busy_ || now_ns < next_read_ns_) return score_.state();
+  if (busy_) return score_.wait(asked_ns_, now_ns);
+  if (now_ns < next_read_ns_) return score_.state();
   request_.wr_id = tag_ | (++serial_ & 0xffff'ffff);
   const rdma::PostStatus status = connection_->queue_pair().post_send(request_);
   if (status == rdma::PostStatus::kOk) {

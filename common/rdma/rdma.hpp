@@ -319,8 +319,10 @@ inline constexpr std::size_t kGrantsMax = 16;  // a connection; rkeys carry a re
 // DeviceInfo::attributes.
 struct VerbsOptions {
   // A peer that does not answer fails its connection after about this long. timeout and retry_cnt
-  // follow from it unless they are given: the usual 14/7 hides a dead peer for half a second.
-  std::int64_t peer_timeout_ns = 50'000'000;
+  // follow from it unless they are given: the usual 14/7 hides a dead peer for half a second. 33 ms
+  // become timeout 10 (4.19 ms a try) and retry_cnt 7: a lost packet is repeated six times within
+  // the heartbeat's dead_after (link::HeartbeatOptions), which therefore gives no false alarm.
+  std::int64_t peer_timeout_ns = 33'000'000;
   std::uint32_t timeout = 0;    // 1-31: one try lasts 4.096 us * 2^timeout; 0: derived
   std::uint32_t retry_cnt = 0;  // 1-7 retries after that; 0: derived
   std::int32_t rnr_retry = -1;  // 0-7; -1: what each connection asks for

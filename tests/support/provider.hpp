@@ -3,6 +3,7 @@
 //   TICKPATH_VERBS_ADDRESS   with verbs: the address of the RDMA interface ("10.77.0.1")
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -36,6 +37,9 @@ inline std::unique_ptr<rdma::Device> open_test_device() {
   rdma::DeviceOptions options;
   options.provider = provider_name();
   options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
+  if (const char* const scale = std::getenv("TICKPATH_TIME_SCALE")) {
+    options.verbs.peer_timeout_ns *= std::max(std::atoi(scale), 1);  // an emulated machine
+  }
   return rdma::open_device(options);
 }
 

@@ -1,6 +1,8 @@
-// A device around another one that refuses posts and fails completions, from a seed.
+// A device around another one that refuses posts, fails completions (from a seed), or keeps them
+// back.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <random>
@@ -18,6 +20,7 @@ struct FaultPlan {
   std::mt19937 random;
   unsigned refuse_per_mille = 0;  // of posts: kQueueFull, nothing posted
   unsigned fail_per_mille = 0;    // of completions: kRetryExceeded, and the queue pair fails
+  bool withhold = false;          // completions stay out until it is false again: nobody answers
   std::uint64_t refused = 0;
   std::uint64_t failed = 0;
 
@@ -73,7 +76,8 @@ class FaultQueue final : public rdma::CompletionQueue {
       : inner_(std::move(inner)), plan_(plan) {}
 
   std::size_t poll(std::span<rdma::Completion> out) noexcept override {
-    const std::size_t count = inner_->poll(out);
+    std::size_t count = inner_->poll(out);
+    if (plan_.withhold || !withheld_.empty()) count = later(out, count);
     for (std::size_t i = 0; i < count; ++i) {
       if (!plan_.hits(plan_.fail_per_mille)) continue;
       ++plan_.failed;
@@ -88,8 +92,20 @@ class FaultQueue final : public rdma::CompletionQueue {
   rdma::QueuePair* pair = nullptr;
 
  private:
+  // Keeps what came behind what was kept before; hands out none, or the oldest.
+  std::size_t later(std::span<rdma::Completion> out, std::size_t came) noexcept {
+    withheld_.insert(withheld_.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(came));
+    if (plan_.withhold) return 0;
+    const std::size_t count = std::min(out.size(), withheld_.size());
+    const auto end = withheld_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::copy(withheld_.begin(), end, out.begin());
+    withheld_.erase(withheld_.begin(), end);
+    return count;
+  }
+
   std::unique_ptr<rdma::CompletionQueue> inner_;
   FaultPlan& plan_;
+  std::vector<rdma::Completion> withheld_;
 };
 
 class FaultRequest final : public rdma::ConnectionRequest {

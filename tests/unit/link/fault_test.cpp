@@ -2,6 +2,7 @@
 #include <map>
 
 #include "common/link/channel.hpp"
+#include "common/link/heartbeat.hpp"
 #include "tests/unit/link/fault_device.hpp"
 #include "tests/unit/link/market.hpp"
 
@@ -132,6 +133,36 @@ TEST(FaultyChannel, SaysFullAndLosesNothingWhenTheSendQueueIsFull) {
   }));
   for (std::uint64_t i = 0; i < sent; ++i) ASSERT_EQ(at_client.numbers[i], i + 1);
   EXPECT_GT(plan.refused, 100u);
+}
+
+// The peer's host vanished: no answer, no failure, nothing. The clock is the test's.
+TEST(FaultyWatching, CountsAPeerAsDeadWhoseAnswersStayOutAndAsAliveWhenTheyComeAfterAll) {
+  FaultPlan plan;
+  Fabric fabric(std::make_unique<FaultDevice>(open_test_device(), plan));
+  Heartbeat heartbeat(*fabric.device, "beat");
+  const rdma::Grant grant = heartbeat.grant();
+  std::unique_ptr<Connection> here, there;
+  fabric.meet([&] { there = connect_tables(*fabric.device, fabric.endpoint, {}).connection; },
+              [&](rdma::ConnectionRequest& request) {
+                here = accept_tables(*fabric.device, request, {}, {&grant, 1});
+              });
+  const HeartbeatOptions options;
+  HeartbeatMonitor monitor(*fabric.device, options, "watch");
+  std::uint64_t now = 1'000'000'000;
+  monitor.attach(*there, there->extras()[0], now);
+  const auto turn = [&] {
+    heartbeat.beat();
+    there->poll();
+    return monitor.evaluate(now += 100'000);
+  };
+  ASSERT_TRUE(eventually([&] { return turn() == Liveness::kAlive; }));
+  plan.withhold = true;
+  const std::uint64_t vanished = now;
+  while (turn() != Liveness::kDead) ASSERT_LT(now, vanished + 50'000'000);
+  EXPECT_GE(now, vanished + options.dead_after_ns);
+  EXPECT_FALSE(there->failed()) << "the transport has not given up";
+  plan.withhold = false;
+  EXPECT_TRUE(eventually([&] { return turn() == Liveness::kAlive; }));
 }
 
 }  // namespace

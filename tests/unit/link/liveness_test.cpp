@@ -1,3 +1,6 @@
+#include <optional>
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "common/link/heartbeat.hpp"
@@ -104,6 +107,151 @@ TEST(LivenessScore, SurvivesAClockThatStandsStill) {
   look(score, 1, 5'000);
   for (int i = 0; i < 1'000; ++i) look(score, 1, 5'000);
   EXPECT_EQ(score.silent_ns(), 0u);
+}
+
+// A host that vanished: the READ is never answered, and the reader goes on turning.
+TEST(LivenessScore, DeclaresDeadAPeerWhoseAnswerStaysOut) {
+  LivenessScore score(kOptions);
+  score.restart(0);
+  look(score, 1, 1'000);
+  look(score, 2, 2'000);
+  const std::uint64_t asked = 3'000;
+  std::uint64_t now = asked;
+  Liveness state = Liveness::kAlive;
+  while (state == Liveness::kAlive && now < 1'000'000) state = score.wait(asked, now += 100);
+  EXPECT_EQ(state, Liveness::kSuspect);
+  EXPECT_EQ(now, asked + kOptions.suspect_after_ns);
+  while (state == Liveness::kSuspect && now < 1'000'000) state = score.wait(asked, now += 100);
+  EXPECT_EQ(state, Liveness::kDead);
+  EXPECT_EQ(now, asked + kOptions.dead_after_ns);
+}
+
+TEST(LivenessScore, AddsAnOpenReadToTheSilenceThatWasProvenBefore) {
+  LivenessScore score(kOptions);
+  score.restart(0);
+  look(score, 1, 1'000);
+  look(score, 2, 2'000);
+  look(score, 2, 22'000);
+  EXPECT_EQ(score.silent_ns(), 20'000u);
+  std::uint64_t now = 23'000;
+  while (score.wait(23'000, now) != Liveness::kDead && now < 1'000'000) now += 1'000;
+  EXPECT_EQ(now, 23'000 + kOptions.dead_after_ns - 20'000);
+}
+
+TEST(LivenessScore, TakesAnOpenReadsSilenceBackWhenItIsAnswered) {
+  LivenessScore score(kOptions);
+  score.restart(0);
+  look(score, 1, 1'000);
+  look(score, 2, 2'000);
+  std::uint64_t now = 3'000;
+  for (; now < 43'000; now += 1'000) score.wait(3'000, now);
+  EXPECT_EQ(score.state(), Liveness::kSuspect);
+  EXPECT_EQ(score.observe(2, 3'000, now), Liveness::kSuspect) << "the counter has not moved";
+  EXPECT_EQ(score.silent_ns(), 1'000u) << "but nothing after the asking is proven";
+  EXPECT_EQ(score.observe(3, now, now + 1), Liveness::kAlive);
+  EXPECT_EQ(score.silent_ns(), 0u);
+}
+
+TEST(LivenessScore, CondemnsNobodyForAnOpenReadByOneLookAfterItsOwnStall) {
+  LivenessScore score(kOptions);
+  score.restart(0);
+  look(score, 1, 1'000);
+  look(score, 2, 2'000);
+  score.wait(3'000, 3'100);
+  EXPECT_NE(score.wait(3'000, 5'000'000), Liveness::kDead);
+  EXPECT_LE(score.unanswered_ns(), kOptions.dead_after_ns / 3 + 100);
+  EXPECT_EQ(score.observe(900, 3'000, 5'001'000), Liveness::kAlive) << "the answer had lain there";
+}
+
+TEST(LivenessScore, GivesAPeerWithPatienceMoreTimeToAnswer) {
+  LivenessScore score(kOptions);
+  score.restart(0);
+  score.set_patience(200'000);
+  look(score, 1, 1'000);
+  look(score, 2, 2'000);
+  std::uint64_t now = 3'000;
+  while (score.wait(3'000, now) != Liveness::kDead && now < 1'000'000) now += 1'000;
+  EXPECT_EQ(now, 203'000u);
+}
+
+// A peer that beats, seen over a network that loses one packet in a hundred each way: a READ whose
+// request or answer was lost stays out until the device repeats it.
+class LossyWatch {
+ public:
+  LossyWatch(unsigned seed, std::uint64_t repeat_ns) : random_(seed), repeat_ns_(repeat_ns) {
+    score_.restart(0);
+  }
+
+  // How often the peer was declared dead by mistake.
+  unsigned false_alarms(std::uint64_t duration_ns) {
+    unsigned alarms = 0;
+    for (std::uint64_t now = kLookNs; now <= duration_ns; now += kLookNs) {
+      const bool was_dead = score_.state() == Liveness::kDead;
+      turn(now);
+      if (!was_dead && score_.state() == Liveness::kDead) ++alarms;
+    }
+    return alarms;
+  }
+  // From the moment at which nothing answers any more; nothing: never.
+  std::optional<std::uint64_t> notices_after(std::uint64_t vanished_ns) {
+    vanished_ns_ = vanished_ns;
+    for (std::uint64_t now = kLookNs; now <= vanished_ns + 1'000'000'000; now += kLookNs) {
+      turn(now);
+      if (now > vanished_ns && score_.state() == Liveness::kDead) return now - vanished_ns;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::uint64_t kLookNs = 50'000, kBeatNs = 5'000'000, kRoundTripNs = 20'000;
+
+  void turn(std::uint64_t now) {
+    if (open_ && now >= answered_ns_) {
+      open_ = false;
+      score_.observe(answered_ns_ / kBeatNs, asked_ns_, now);
+    }
+    if (open_) {
+      score_.wait(asked_ns_, now);
+    } else if (now >= asked_ns_ + options_.interval_ns) {
+      open_ = true;
+      asked_ns_ = now;
+      answered_ns_ = now + kRoundTripNs;
+      while (lost()) answered_ns_ += repeat_ns_;
+      if (answered_ns_ > vanished_ns_) answered_ns_ = ~std::uint64_t{0};
+    }
+  }
+  bool lost() { return random_() % 100 == 0 || random_() % 100 == 0; }  // there, or back
+
+  std::mt19937 random_;
+  std::uint64_t repeat_ns_;
+  std::uint64_t vanished_ns_ = ~std::uint64_t{0} - 1;
+  HeartbeatOptions options_;
+  LivenessScore score_{options_};
+  bool open_ = false;
+  std::uint64_t asked_ns_ = 0;
+  std::uint64_t answered_ns_ = 0;
+};
+
+constexpr std::uint64_t kTenMinutesNs = 600'000'000'000;
+// What rdma::VerbsOptions::peer_timeout_ns becomes: timeout 10.
+constexpr std::uint64_t kDefaultRepeatNs = 4'096 << 10;
+
+TEST(LivenessScore, GivesNoFalseAlarmInTenMinutesOfOnePercentLossBothWays) {
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    EXPECT_EQ(LossyWatch(seed, kDefaultRepeatNs).false_alarms(kTenMinutesNs), 0u)
+        << "seed " << seed;
+  }
+  EXPECT_GT(LossyWatch(1, 40'000'000).false_alarms(kTenMinutesNs), 0u)
+      << "where a repeat comes later than dead_after every loss is an alarm";
+}
+
+TEST(LivenessScore, NoticesAVanishedHostWithinFiftyMillisecondsAlsoUnderLoss) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    LossyWatch watch(seed, kDefaultRepeatNs);
+    const std::optional<std::uint64_t> after = watch.notices_after(1'000'000'000 + seed * 137'000);
+    ASSERT_TRUE(after) << "seed " << seed;
+    EXPECT_LT(*after, 50'000'000u) << "seed " << seed;
+  }
 }
 
 }  // namespace

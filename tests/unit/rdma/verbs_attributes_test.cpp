@@ -37,6 +37,14 @@ TEST(VerbsAttributes, LetAllTriesLastAtLeastThePeerTimeoutAndLessThanTwiceAsLong
   }
 }
 
+// link::HeartbeatOptions counts on it: 35 ms, a beat of 5 ms, a READ each millisecond.
+TEST(VerbsAttributes, RepeatALostPacketSixTimesWithinTheHeartbeatsPatienceByDefault) {
+  const VerbsAttributes attributes = verbs_attributes({}, {}, device(16, 16), 16, 640);
+  EXPECT_EQ(attributes.timeout, 10);
+  EXPECT_EQ(attributes.retry_cnt, 7);
+  EXPECT_LT(6'000'000 + 6 * ack_timeout_ns(attributes.timeout), 35'000'000);
+}
+
 TEST(VerbsAttributes, TakeWhatIsGivenInsteadOfWhatFollows) {
   VerbsOptions options;
   options.timeout = 14;
