@@ -1,0 +1,89 @@
+// mdh played by hand, over the real fabric, for tests of what reads the market.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "common/link/heartbeat.hpp"
+#include "common/link/publisher.hpp"
+#include "common/link/remote_table.hpp"
+#include "common/wire/book_image.hpp"
+#include "common/wire/book_update.hpp"
+#include "common/wire/directory.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/unit/link/fabric.hpp"
+
+namespace tickpath::market::test {
+
+inline constexpr std::uint32_t kInstruments = 8;
+
+// mdh as a subscriber sees it.
+class PlayedMdh {
+ public:
+  void accept(rdma::ConnectionRequest& request) {
+    const auto hello = link::read_program<wire::Hello>(request.hello());
+    ASSERT_TRUE(hello.has_value());
+    EXPECT_EQ(hello->service, wire::Service::kBookUpdates);
+    role = hello->role;
+    const std::array<rdma::Grant, 2> extras{directory.grant(), heartbeat.grant()};
+    publisher->accept(request, {}, extras);
+  }
+  void list(std::uint32_t id, const std::string& symbol) {
+    wire::DirectoryEntry entry{};
+    std::memset(entry.symbol, ' ', sizeof(entry.symbol));
+    std::memcpy(entry.symbol, symbol.data(), symbol.size());
+    entry.instrument_id = id;
+    directory.store(id, entry);
+    wire::BookUpdate update{};
+    update.kind = wire::UpdateKind::kDirectory;
+    update.instrument_id = id;
+    publisher->publish(update);
+  }
+  void tick(std::uint32_t id, std::uint32_t bid, std::uint32_t ask) {
+    wire::BookUpdate update{};
+    update.trace_id = ++sequence;
+    update.instrument_id = id;
+    update.kind = wire::UpdateKind::kAdd;
+    update.best_bid = bid;
+    update.best_ask = ask;
+    update.best_bid_shares = update.best_ask_shares = 100;
+    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
+    publisher->publish(update);
+    last[id] = update;
+    publisher->mark_dirty(id);
+  }
+  void turn() {
+    heartbeat.beat();
+    publisher->flush([this](std::uint32_t id, wire::BookImage& image) noexcept {
+      image.instrument_id = id;
+      image.trace_id = last[id].trace_id;
+      image.states = last[id].states;
+      image.bids[0] = {last[id].best_bid, 100, 1};
+      image.asks[0] = {last[id].best_ask, 100, 1};
+    });
+    publisher->turn();
+  }
+
+  link::test::Fabric fabric;
+  link::TableOwner<wire::DirectoryEntry> directory{*fabric.device, kInstruments, "directory"};
+  link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
+  std::unique_ptr<link::Publisher<wire::BookUpdate, wire::BookImage>> publisher = make();
+  std::array<wire::BookUpdate, kInstruments> last{};
+  std::uint64_t sequence = 0;
+  wire::Role role{};  // of who joined last
+
+ private:
+  std::unique_ptr<link::Publisher<wire::BookUpdate, wire::BookImage>> make() {
+    link::PublisherOptions options;
+    options.image_count = kInstruments;
+    options.depth_max = 1024;
+    return std::make_unique<link::Publisher<wire::BookUpdate, wire::BookImage>>(*fabric.device,
+                                                                                nullptr, options);
+  }
+};
+
+}  // namespace tickpath::market::test
