@@ -46,6 +46,17 @@ void add_redundancy(const FeedConfig& config, FeedOptions& options) {
   retransmission.seed = config.seed + 2;
 }
 
+// The books of the snapshots hold what those of the matching hold.
+void add_snapshot(const SimConfig& config, FeedOptions& options) {
+  if (config.feed.snapshot_listen.empty()) return;
+  SnapshotOptions& snapshot = options.snapshot.emplace();
+  snapshot.listen = net::parse_endpoint(config.feed.snapshot_listen);
+  snapshot.username = config.feed.snapshot_username;
+  snapshot.password = config.feed.snapshot_password;
+  snapshot.book = {.orders_max = config.matching.recorded_orders_max,
+                   .levels_max = config.matching.recorded_levels_max};
+}
+
 FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   FeedOptions options;
   options.socket.group = net::parse_endpoint(config::format_address(config.feed.group));
@@ -58,6 +69,7 @@ FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   options.packet_bytes = config.feed.packet_bytes;
   options.packet_messages = config.feed.packet_messages;
   add_redundancy(config.feed, options);
+  add_snapshot(config, options);
   return options;
 }
 

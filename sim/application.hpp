@@ -32,6 +32,7 @@ class SimApplication final : public control::Application {
  private:
   void add_counters();
   void add_line_counters(control::Counters& all);
+  void add_snapshot_counters(control::Counters& all);
   void add_commands();
   void add_listeners();
   void accept(std::uint32_t session, int socket);

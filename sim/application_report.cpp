@@ -21,6 +21,7 @@ void SimApplication::add_line_counters(control::Counters& all) {
     all.add(kNames[i], "failed", line.failed);
     all.add(kNames[i], "crowded", line.crowded);
   }
+  add_snapshot_counters(all);
   if (feed_.retransmission() == nullptr) return;
   const RetransmissionCounters& answers = feed_.retransmission()->counters();
   all.add("retransmission", "requests", answers.requests);
@@ -31,6 +32,22 @@ void SimApplication::add_line_counters(control::Counters& all) {
   all.add("retransmission", "messages", answers.messages);
   all.add("retransmission", "lost", answers.lost);
   all.add("retransmission", "failed", answers.failed);
+}
+
+void SimApplication::add_snapshot_counters(control::Counters& all) {
+  if (feed_.snapshot() == nullptr) return;
+  const SnapshotCounters& snapshot = feed_.snapshot()->counters();
+  all.add("snapshot", "connections", snapshot.connections);
+  all.add("snapshot", "logins", snapshot.logins);
+  all.add("snapshot", "rejected", snapshot.rejected);
+  all.add("snapshot", "malformed", snapshot.malformed);
+  all.add("snapshot", "timeouts", snapshot.timeouts);
+  all.add("snapshot", "overloaded", snapshot.overloaded);
+  all.add("snapshot", "sent", snapshot.snapshots);
+  all.add("snapshot", "messages", snapshot.messages);
+  all.add("snapshot", "bytes", snapshot.bytes);
+  all.add("snapshot", "lost", snapshot.lost);
+  all.add("snapshot", "waits", snapshot.waits);
 }
 
 void SimApplication::add_counters() {

@@ -104,6 +104,14 @@ void add_redundancy(config::Schema<SimConfig>& schema) {
               {65'536, std::int64_t{1} << 40}, "Bytes of messages kept; memory is taken as used");
   schema.real("feed.retransmission.loss", at(&FeedConfig::retransmission_loss), {0, 0.99},
               "of packets", "Share of answers lost, on purpose");
+  schema.text("feed.snapshot.listen", at(&FeedConfig::snapshot_listen),
+              "Where the state of all books can be had (GLIMPSE 5.0 over SoupBinTCP), an address "
+              "\"host:port\"; empty: nowhere");
+  schema.text("feed.snapshot.username", at(&FeedConfig::snapshot_username),
+              "Name that a login must give, up to 6 characters; empty: any");
+  schema.text("feed.snapshot.password", at(&FeedConfig::snapshot_password),
+              "Password that a login must give, up to 10 characters (it travels in the clear); "
+              "empty: any");
 }
 
 config::Schema<OrderSessionConfig> session_schema() {
@@ -153,6 +161,11 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
   control::check_second_line(config.feed.group, config.feed.group_b, problems);
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);
+  control::check_endpoint("feed.snapshot.listen", config.feed.snapshot_listen, problems);
+  if (config.feed.snapshot_username.size() > 6)
+    problems.add("feed.snapshot.username", "has more than 6 characters");
+  if (config.feed.snapshot_password.size() > 10)
+    problems.add("feed.snapshot.password", "has more than 10 characters");
   for (std::size_t i = 0; i < config.orders.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (config.orders[i].listen == config.orders[j].listen)

@@ -57,6 +57,8 @@ struct FeedConfig {
   std::int64_t retransmission_store_bytes = std::int64_t{256} << 20;
   std::uint32_t retransmission_messages = 1u << 22;
   double retransmission_loss = 0;
+  std::string snapshot_listen;                       // empty: nobody answers
+  std::string snapshot_username, snapshot_password;  // empty: not asked for
 };
 
 // One oeg.

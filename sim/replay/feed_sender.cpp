@@ -20,6 +20,7 @@ FeedSender::FeedSender(const FeedOptions& options, trace::TraceWriter& trace)
         std::make_unique<FeedLine>(*options.socket_b, options.impairment_b, options.seed + 1));
   if (options.retransmission)
     retransmission_ = std::make_unique<RetransmissionServer>(*options.retransmission, session_);
+  if (options.snapshot) snapshot_ = std::make_unique<SnapshotServer>(*options.snapshot, session_);
 }
 
 FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexcept {
@@ -53,6 +54,7 @@ bool FeedSender::turn(TscTicks now) noexcept {
   bool worked = false;
   for (const auto& line : lines_) worked |= line->turn(now);
   if (retransmission_) worked |= retransmission_->turn();
+  if (snapshot_) snapshot_->turn();
   return worked;
 }
 
@@ -62,9 +64,24 @@ TscTicks FeedSender::next_due() const noexcept {
   return due;
 }
 
+// The packet goes into the snapshots before it leaves: one that were left out would make every
+// later snapshot wrong, so the feed waits when their thread is behind.
+bool FeedSender::follow(std::span<const std::byte> packet) noexcept {
+  itch::mold::PacketCursor cursor(packet);
+  std::uint16_t at = 0;
+  for (std::span<const std::byte> message; cursor.next(message); ++at) {
+    if (at < followed_) continue;
+    if (!snapshot_->follow(message)) return false;
+    ++followed_;
+  }
+  return true;
+}
+
 bool FeedSender::send() noexcept {
   const std::uint16_t count = builder_.message_count();
   packet_ = builder_.finish();
+  if (snapshot_ && !follow(packet_)) [[unlikely]]
+    return false;
   // Stamped before the call: on loopback the receiver has the packet before send() returns.
   const TscTicks now = tsc_now();
   for (std::uint64_t i = 0; i < count; ++i)
@@ -81,6 +98,7 @@ bool FeedSender::send() noexcept {
     for (std::span<const std::byte> message; sent.next(message);) retransmission_->append(message);
   }
   next_sequence_ += count;
+  followed_ = 0;
   builder_.begin(session_, next_sequence_);
   return true;
 }

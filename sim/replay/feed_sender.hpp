@@ -16,6 +16,7 @@
 #include "common/trace/stamp.hpp"
 #include "sim/replay/feed_line.hpp"
 #include "sim/replay/retransmission_server.hpp"
+#include "sim/snapshot/snapshot_server.hpp"
 
 namespace tickpath::sim {
 
@@ -26,6 +27,7 @@ struct FeedOptions {
   Impairment impairment_b;
   std::uint64_t seed = 1;  // of what impairments draw
   std::optional<RetransmissionOptions> retransmission;
+  std::optional<SnapshotOptions> snapshot;
   itch::mold::Session session{};
   std::size_t packet_bytes = itch::mold::kMaxPacketBytes;
   std::uint16_t packet_messages = 32;
@@ -73,14 +75,18 @@ class FeedSender {
   const std::vector<std::unique_ptr<FeedLine>>& lines() const noexcept { return lines_; }
   // nullptr: none.
   const RetransmissionServer* retransmission() const noexcept { return retransmission_.get(); }
+  const SnapshotServer* snapshot() const noexcept { return snapshot_.get(); }
   const FeedCounters& counters() const noexcept { return counters_; }
 
  private:
   bool transmit(std::span<const std::byte> packet) noexcept;
+  bool follow(std::span<const std::byte> packet) noexcept;
 
   std::vector<std::unique_ptr<FeedLine>> lines_;
   std::unique_ptr<RetransmissionServer> retransmission_;
-  unsigned unsent_ = 0;  // lines that have not taken the packet at hand, a bit each
+  std::unique_ptr<SnapshotServer> snapshot_;
+  std::uint16_t followed_ = 0;  // messages of the packet at hand that the snapshots have
+  unsigned unsent_ = 0;         // lines that have not taken the packet at hand, a bit each
   trace::TraceWriter& trace_;
   itch::mold::Session session_;
   std::uint16_t packet_messages_;

@@ -1,5 +1,6 @@
 // From the thread that reads the recording to the datapath thread that replays it: files are read,
-// unpacked and converted elsewhere, the datapath finds messages in memory.
+// unpacked and converted elsewhere, the datapath finds messages in memory. And from the datapath
+// thread to the one that keeps snapshots.
 //
 // Messages travel in blocks, so that the threads meet once for thousands of messages.
 #pragma once
@@ -36,6 +37,10 @@ class MessageQueue {
   // ------------------------------------------------------------------ reading thread
   // False when every block is full: try again later.
   [[nodiscard]] bool push(std::span<const std::byte> message, std::uint64_t timestamp_ns) noexcept;
+  // Hands over what is there, though the block has room for more.
+  void flush() noexcept {
+    if (filling_ != kNoBlock && blocks_[filling_].used != 0) hand_over();
+  }
   // Marks the end and hands over what is left. False: try again later.
   [[nodiscard]] bool finish() noexcept;
 

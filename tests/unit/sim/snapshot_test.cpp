@@ -1,0 +1,337 @@
+// Snapshots: the state that messages lead to, and the server that tells it.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/itch/generator.hpp"
+#include "common/itch/glimpse.hpp"
+#include "common/net/file_descriptor.hpp"
+#include "sim/snapshot/glimpse_book.hpp"
+#include "sim/snapshot/snapshot_server.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+namespace soup = itch::soup;
+using Bytes = std::vector<std::byte>;
+
+constexpr book::Options kRoom{.orders_max = 1u << 14, .levels_max = 1u << 13};
+
+template <class Message>
+Bytes encoded(const Message& message) {
+  Bytes bytes(itch::kMaxMessageBytes);
+  bytes.resize(itch::encode(message, bytes.data()));
+  return bytes;
+}
+itch::AddOrder order(std::uint64_t reference, char side, std::uint32_t price) {
+  return {.header = {7, 0, 1'000 + reference},
+          .order_reference_number = reference,
+          .buy_sell_indicator = side,
+          .shares = 100,
+          .stock = "ZAAA",
+          .price = price};
+}
+
+// The sequenced messages of a stream of packets.
+std::vector<Bytes> sequenced(std::span<const std::byte> stream) {
+  std::vector<Bytes> messages;
+  soup::Packet packet;
+  for (std::size_t consumed = 0;
+       soup::read_packet(stream, packet, consumed) == soup::ReadStatus::kPacket;
+       stream = stream.subspan(consumed))
+    if (packet.type == soup::PacketType::kSequencedData)
+      messages.emplace_back(packet.payload.begin(), packet.payload.end());
+  return messages;
+}
+std::vector<Bytes> snapshot_of(const GlimpseBook& book) {
+  std::vector<std::byte> stream;
+  const std::uint64_t told = book.append_snapshot(stream);
+  const std::vector<Bytes> messages = sequenced(stream);
+  EXPECT_EQ(messages.size(), told);
+  return messages;
+}
+std::string types_of(const std::vector<Bytes>& messages) {
+  std::string types;
+  for (const Bytes& message : messages) types += static_cast<char>(message[0]);
+  return types;
+}
+std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t count) {
+  itch::GeneratorOptions options;
+  options.symbols = 30;
+  options.messages = count;
+  options.seed = seed;
+  itch::Generator generator(options);
+  std::vector<Bytes> all;
+  itch::RecordedMessage message;
+  while (generator.next(message) == itch::ReadStatus::kMessage)
+    all.emplace_back(message.bytes.begin(), message.bytes.end());
+  return all;
+}
+
+TEST(GlimpseBooks, TellOrdersFromTheBestPriceAndTheEarliestOn) {
+  GlimpseBook book(kRoom);
+  book.apply(encoded(itch::SystemEvent{.header = {}, .event_code = 'O'}));
+  book.apply(encoded(itch::SystemEvent{.header = {}, .event_code = 'Q'}));
+  book.apply(encoded(itch::StockDirectory{.header = {7, 0, 1}, .stock = "ZAAA"}));
+  book.apply(encoded(
+      itch::StockTradingAction{.header = {7, 0, 2}, .stock = "ZAAA", .trading_state = 'H'}));
+  book.apply(encoded(
+      itch::StockTradingAction{.header = {7, 0, 3}, .stock = "ZAAA", .trading_state = 'T'}));
+  book.apply(encoded(itch::RegShoRestriction{.header = {7, 0, 4}, .stock = "ZAAA"}));
+  for (const auto& [reference, side, price] :
+       {std::tuple{1, 'B', 90}, {2, 'B', 100}, {3, 'S', 120}, {4, 'S', 110}, {5, 'B', 100}})
+    book.apply(encoded(
+        order(static_cast<std::uint64_t>(reference), side, static_cast<std::uint32_t>(price))));
+  const std::vector<Bytes> messages = snapshot_of(book);
+  EXPECT_EQ(types_of(messages), "SRHYAAAAAG");
+  EXPECT_EQ(itch::decode_as<itch::SystemEvent>(messages[0].data()).event_code, 'Q');
+  EXPECT_EQ(itch::decode_as<itch::StockTradingAction>(messages[2].data()).trading_state, 'T');
+  std::vector<std::uint64_t> references;
+  for (std::size_t i = 4; i < 9; ++i)
+    references.push_back(
+        itch::decode_as<itch::AddOrder>(messages[i].data()).order_reference_number);
+  EXPECT_EQ(references, (std::vector<std::uint64_t>{2, 5, 1, 4, 3}));
+  EXPECT_EQ(itch::decode_as<itch::AddOrder>(messages[4].data()), order(2, 'B', 100));
+  EXPECT_EQ(itch::glimpse::parse_snapshot(messages.back()), 12u);
+}
+
+TEST(GlimpseBooks, KeepTheOwnersNameThroughExecutionsAndReplacements) {
+  GlimpseBook book(kRoom);
+  itch::AddOrderMpid named;
+  named.header = {7, 0, 5};
+  named.order_reference_number = 1;
+  named.buy_sell_indicator = 'S';
+  named.shares = 100;
+  named.stock = "ZAAA";
+  named.price = 500;
+  named.attribution = "MAKR";
+  book.apply(encoded(named));
+  book.apply(encoded(itch::OrderExecuted{
+      .header = {7, 0, 6}, .order_reference_number = 1, .executed_shares = 30}));
+  book.apply(encoded(itch::OrderReplace{.header = {7, 0, 9},
+                                        .original_order_reference_number = 1,
+                                        .new_order_reference_number = 2,
+                                        .shares = 60,
+                                        .price = 510}));
+  const std::vector<Bytes> messages = snapshot_of(book);
+  ASSERT_EQ(types_of(messages), "FG");
+  const auto told = itch::decode_as<itch::AddOrderMpid>(messages[0].data());
+  EXPECT_EQ(told.attribution.view(), "MAKR");
+  EXPECT_EQ(told.order_reference_number, 2u);
+  EXPECT_EQ(told.shares, 60u);
+  EXPECT_EQ(told.price, 510u);
+  EXPECT_EQ(told.header.timestamp, 9u);
+}
+
+// Whoever starts from a snapshot, and goes on with what follows, has the same state at the end:
+// the snapshots of both are the same bytes.
+TEST(GlimpseBooks, StartAnotherBookThatGoesOnTheSame) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const std::vector<Bytes> messages = generated(seed, 4'000);
+    const std::size_t cut = 200 + seed * 350;
+    GlimpseBook whole(kRoom), joined(kRoom);
+    for (std::size_t i = 0; i < cut; ++i) whole.apply(messages[i]);
+    for (const Bytes& message : snapshot_of(whole))
+      if (static_cast<char>(message[0]) != itch::glimpse::kSnapshotType) joined.apply(message);
+    for (std::size_t i = cut; i < messages.size(); ++i) {
+      whole.apply(messages[i]);
+      joined.apply(messages[i]);
+    }
+    std::vector<Bytes> left = snapshot_of(whole), right = snapshot_of(joined);
+    EXPECT_EQ(itch::glimpse::parse_snapshot(left.back()), messages.size() + 1);
+    left.pop_back();
+    right.pop_back();
+    EXPECT_EQ(left, right) << "seed " << seed;
+    EXPECT_GT(left.size(), 100u);
+  }
+}
+
+TEST(GlimpseBooks, SayWhenTheyAreNotWhole) {
+  GlimpseBook book({.orders_max = 2, .levels_max = 2});
+  for (std::uint64_t n = 1; n <= 2; ++n) book.apply(encoded(order(n, 'B', 100)));
+  EXPECT_FALSE(book.incomplete());
+  book.apply(encoded(order(3, 'B', 100)));
+  EXPECT_TRUE(book.incomplete());
+}
+
+// ------------------------------------------------------------------------------------ server
+
+class SnapshotServers : public ::testing::Test {
+ protected:
+  void start(SnapshotOptions options = {}) {
+    options.listen = {0x7f00'0001, 0};
+    options.book = kRoom;
+    server = std::make_unique<SnapshotServer>(options, "DAY");
+  }
+  net::FileDescriptor connect() {
+    net::FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in at = server->local().to_sockaddr();
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    const timeval second{1, 0};
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+    return socket;
+  }
+  static void say(const net::FileDescriptor& socket, const Bytes& bytes) {
+    ASSERT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  static Bytes login(const soup::LoginRequest& request) {
+    Bytes bytes;
+    soup::append(bytes, request);
+    return bytes;
+  }
+  // The datapath's part, and reading, until `done` or the server closes.
+  Bytes hear(const net::FileDescriptor& socket, const std::function<bool(const Bytes&)>& done) {
+    Bytes all;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done(all) && std::chrono::steady_clock::now() < end) {
+      server->turn();
+      std::array<std::byte, 4'096> buffer;
+      const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (got == 0 || (got < 0 && errno == ECONNRESET)) break;
+      if (got > 0)
+        all.insert(all.end(), buffer.begin(), buffer.begin() + got);
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return all;
+  }
+  static bool whole(const Bytes& stream) {
+    const auto messages = sequenced(stream);
+    return !messages.empty() && itch::glimpse::parse_snapshot(messages.back()).has_value();
+  }
+  void feed(const std::vector<Bytes>& messages, std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i)
+      while (!server->follow(messages[i])) std::this_thread::yield();
+  }
+  // What closes the connection without a word counts here.
+  void refused_without_a_word(const Bytes& said) {
+    const auto socket = connect();
+    say(socket, said);
+    EXPECT_TRUE(hear(socket, [](const Bytes&) { return false; }).empty());
+  }
+
+  std::unique_ptr<SnapshotServer> server;
+};
+
+TEST_F(SnapshotServers, AnswerALoginWithTheStateOfEverythingSentByThen) {
+  start();
+  const std::vector<Bytes> messages = generated(3, 3'000);
+  GlimpseBook expected(kRoom);
+  std::size_t sent = 0;
+  for (const std::size_t upto : {std::size_t{0}, std::size_t{700}, std::size_t{2'500}}) {
+    feed(messages, sent, upto);
+    for (; sent < upto; ++sent) expected.apply(messages[sent]);
+    const auto socket = connect();
+    say(socket, login({"anyone", "", "", 1}));
+    const Bytes answer = hear(socket, whole);
+    soup::Packet first;
+    std::size_t consumed = 0;
+    ASSERT_EQ(soup::read_packet(answer, first, consumed), soup::ReadStatus::kPacket);
+    ASSERT_EQ(first.type, soup::PacketType::kLoginAccepted);
+    const auto accepted = soup::parse_login_accepted(first.payload);
+    EXPECT_EQ(accepted->session.view(), "DAY");
+    EXPECT_EQ(accepted->sequence_number, 1u);
+    EXPECT_EQ(sequenced(answer), snapshot_of(expected)) << upto;
+  }
+  EXPECT_EQ(server->counters().logins.get(), 3u);
+  EXPECT_EQ(server->counters().rejected.get(), 0u);
+}
+
+TEST_F(SnapshotServers, RejectWhatTheyCannotAnswerAndSayWhy) {
+  SnapshotOptions options;
+  options.username = "User";
+  options.password = "secret";
+  start(options);
+  const auto answer = [&](const soup::LoginRequest& request) {
+    const auto socket = connect();
+    say(socket, login(request));
+    return hear(socket, [](const Bytes& heard) { return heard.size() >= 4; });
+  };
+  const auto rejection = [](soup::RejectReason reason) {
+    Bytes bytes;
+    soup::append(bytes, reason);
+    return bytes;
+  };
+  EXPECT_EQ(answer({"user", "wrong", "", 1}), rejection(soup::RejectReason::kNotAuthorized));
+  EXPECT_EQ(answer({"other", "secret", "", 1}), rejection(soup::RejectReason::kNotAuthorized));
+  EXPECT_EQ(answer({"user", "secret", "NIGHT", 1}),
+            rejection(soup::RejectReason::kSessionNotAvailable));
+  EXPECT_EQ(answer({"user", "secret", "DAY", 5}),
+            rejection(soup::RejectReason::kSessionNotAvailable));
+  EXPECT_EQ(server->counters().rejected.get(), 4u);
+  const auto socket = connect();
+  say(socket, login({"USER", "Secret", "DAY", 1}));  // case does not matter
+  EXPECT_TRUE(whole(hear(socket, whole)));
+}
+
+TEST_F(SnapshotServers, CutOffWhoSaysWhatNoClientSaysAndGoOn) {
+  start();
+  refused_without_a_word(Bytes{std::byte{0}, std::byte{0}, std::byte{'L'}});  // no type
+  refused_without_a_word(Bytes(4'000, std::byte{0x7f}));                      // far too long
+  Bytes heartbeat;
+  soup::append_packet(heartbeat, soup::PacketType::kClientHeartbeat);
+  refused_without_a_word(heartbeat);  // before a login
+  Bytes accepted;
+  soup::append(accepted, soup::LoginAccepted{"DAY", 1});
+  refused_without_a_word(accepted);  // a server's word
+  Bytes short_login;
+  soup::append_packet(short_login, soup::PacketType::kLoginRequest, heartbeat);
+  refused_without_a_word(short_login);
+  EXPECT_EQ(server->counters().malformed.get(), 5u);
+  const auto socket = connect();
+  say(socket, login({}));
+  EXPECT_TRUE(whole(hear(socket, whole)));
+}
+
+TEST_F(SnapshotServers, CloseOnWhoeverDoesNotLogInOrLogsOut) {
+  SnapshotOptions options;
+  options.login_ns = 20'000'000;
+  start(options);
+  const auto silent = connect();
+  EXPECT_TRUE(hear(silent, [](const Bytes&) { return false; }).empty());
+  EXPECT_EQ(server->counters().timeouts.get(), 1u);
+  const auto polite = connect();
+  say(polite, login({}));
+  EXPECT_TRUE(whole(hear(polite, whole)));
+  Bytes logout;
+  soup::append_packet(logout, soup::PacketType::kLogoutRequest);
+  say(polite, logout);
+  hear(polite, [](const Bytes&) { return false; });  // returns, so it was closed
+  EXPECT_EQ(server->counters().snapshots.get(), 1u);
+  EXPECT_EQ(server->counters().lost.get(), 0u);
+}
+
+TEST_F(SnapshotServers, SendHeartbeatsWhenThereIsNothingElse) {
+  start();
+  const auto socket = connect();
+  say(socket, login({}));
+  Bytes heartbeat;
+  soup::append_packet(heartbeat, soup::PacketType::kServerHeartbeat);
+  const Bytes heard = hear(socket, [&](const Bytes& all) {
+    return std::search(all.begin(), all.end(), heartbeat.begin(), heartbeat.end()) != all.end();
+  });
+  EXPECT_TRUE(whole(heard));
+  EXPECT_TRUE(std::equal(heartbeat.rbegin(), heartbeat.rend(), heard.rbegin()));
+}
+
+TEST_F(SnapshotServers, RejectLoginsWhenTheirBooksHadNoRoom) {
+  start();
+  const auto first = connect();
+  for (std::uint64_t n = 1; n <= kRoom.orders_max + 1; ++n)
+    feed({encoded(order(n, 'B', 100))}, 0, 1);
+  say(first, login({}));
+  const Bytes heard = hear(first, [](const Bytes&) { return false; });
+  EXPECT_TRUE(sequenced(heard).empty());
+  EXPECT_FALSE(heard.empty()) << "it says so";
+}
+
+}  // namespace
+}  // namespace tickpath::sim
