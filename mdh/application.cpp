@@ -81,6 +81,8 @@ void MdhApplication::on_start() {
               config_.feed_interface_b.empty() ? config_.feed_interface : config_.feed_interface_b);
   if (!config_.retransmission_server.empty())
     log::info("feed: lost messages are asked for at {}", config_.retransmission_server);
+  if (!config_.snapshot_server.empty())
+    log::info("feed: snapshots are asked for at {}", config_.snapshot_server);
 }
 
 void MdhApplication::on_tick() {
@@ -160,6 +162,10 @@ void MdhApplication::register_counters() {
   out.add("feed", "malformed_messages", feed.malformed_messages);
   out.add("feed", "heartbeats", feed.heartbeats);
   out.add("feed", "sessions", feed.sessions);
+  out.add("feed", "ends_of_session", feed.ends_of_session);
+  out.add("feed", "snapshots", feed.snapshots);
+  out.add("feed", "snapshot_orders", feed.snapshot_orders);
+  out.add("feed", "bridged_messages", feed.bridged_messages, Weight::kKey);
   out.add("feed", "silences", feed.silences);
   out.add("feed", "kernel_drops", datapath_->socket_counters().kernel_drops, Weight::kKey);
   out.add("feed", "receive_errors", datapath_->socket_counters().receive_errors);
@@ -209,6 +215,17 @@ void MdhApplication::register_lines(control::Counters& out) {
   out.add("arbiter", "given_up", arbiter.given_up, Weight::kKey);
   out.add("arbiter", "held_full", arbiter.held_full, Weight::kKey);
   out.add("arbiter", "old_session", arbiter.old_session);
+  out.add("arbiter", "dropped", arbiter.dropped);
+  const SnapshotClient* const snapshots = datapath_->snapshots();
+  if (snapshots == nullptr) return;
+  out.add("snapshot", "requested", snapshots->counters().requested);
+  out.add("snapshot", "received", snapshots->counters().received);
+  out.add("snapshot", "taken", arbiter.snapshots);
+  out.add("snapshot", "failed", arbiter.snapshots_failed);
+  out.add("snapshot", "rejected", snapshots->counters().rejected);
+  out.add("snapshot", "malformed", snapshots->counters().malformed);
+  out.add("snapshot", "messages", snapshots->counters().messages);
+  out.add("snapshot", "bytes", snapshots->counters().bytes);
 }
 
 void MdhApplication::describe(control::Json& status) {
@@ -243,7 +260,8 @@ void MdhApplication::summarize(control::Summary& summary) {
   for (const link::SubscriberAccount& account : publisher_->accounts())
     if (!account.lost) summary.ticks.push_back({account.name, account.published, 0, 0});
   summary.feed_messages = feed.messages.get();
-  summary.feed_messages_missed = feed.missed_messages.get();
+  // A snapshot stands for messages, but nobody was told of them.
+  summary.feed_messages_missed = feed.missed_messages.get() + feed.bridged_messages.get();
 }
 
 }  // namespace tickpath::mdh

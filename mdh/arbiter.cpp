@@ -22,14 +22,16 @@ bool is_whole(std::span<const std::byte> packet) noexcept {
 
 }  // namespace
 
-Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port, log::HotLog& log)
-    : options_(options), feed_(feed), port_(port), log_(log) {
+Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port,
+                 SnapshotPort* snapshots, log::HotLog& log)
+    : options_(options), feed_(feed), port_(port), snapshots_(snapshots), log_(log) {
   TICKPATH_CHECK(options.held_packets >= 1 &&
                      options.held_packets <= std::numeric_limits<std::uint16_t>::max(),
                  "1 to 65535 packets are held");
   const clock::TickConverter converter;
   gap_wait_ = converter.from_ns(options.gap_wait_ns);
   request_timeout_ = converter.from_ns(options.request_timeout_ns);
+  snapshot_retry_ = converter.from_ns(options.snapshot_retry_ns);
   buffers_.reset(new std::byte[options.held_packets * options.datagram_bytes]);
   slots_.resize(2 * options.held_packets);
   free_.reserve(options.held_packets);
@@ -72,7 +74,7 @@ bool Arbiter::on_other_session(Line line, std::span<const std::byte> packet,
     counters_.old_session.add();
     return false;
   }
-  if (!is_whole(packet)) {
+  if (!is_whole(packet) || !Sequencer::plausible(header)) {
     (void)feed_.collect(packet, arrival);  // which counts it
     return false;
   }
@@ -83,6 +85,7 @@ bool Arbiter::on_other_session(Line line, std::span<const std::byte> packet,
   has_session_ = true;
   expected_ = 1;
   line_expected_ = {};
+  feed_.enter_session(session_, header.sequence_number);
   return true;
 }
 
@@ -130,6 +133,7 @@ void Arbiter::hand_on(Line line, std::span<const std::byte> packet, const Packet
 
 void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHeader& header,
                    const Arrival& arrival) noexcept {
+  feed_.note_arrival(arrival.tsc);
   const std::span<Slot> waiting = held();
   const auto at = std::ranges::upper_bound(waiting, header.sequence_number, {}, &Slot::sequence);
   if (at != waiting.begin() && (at - 1)->sequence == header.sequence_number &&
@@ -139,9 +143,16 @@ void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHea
   }
   if (free_.empty()) [[unlikely]] {
     if (spent_.empty()) {
-      counters_.held_full.add();
-      log_.note(Note::kHeldFull, expected_);
-      give_up();
+      if (!snapshotting_) {
+        counters_.held_full.add();
+        log_.note(Note::kHeldFull, expected_);
+      }
+      if (snapshots_ != nullptr) {
+        if (!snapshotting_) begin_snapshot();
+        drop_first();
+      } else {
+        give_up();
+      }
     }
     work();
     return sort_in(line, packet, header, arrival);  // there is room now
@@ -178,10 +189,11 @@ void Arbiter::release_first() noexcept {
 }
 
 void Arbiter::release_ready() noexcept {
+  // Waiting for a snapshot, the front may have been dropped: what is behind waits all the same.
   if (held().front().sequence > expected_) return;
   while (held_count_ != 0 && held().front().sequence <= expected_) release_first();
-  (asking_ ? counters_.recovered : counters_.filled).add();
-  if (asking_) log_.note(Note::kRecovered, expected_);
+  (asking_ || snapshotting_ ? counters_.recovered : counters_.filled).add();
+  if (asking_ || snapshotting_) log_.note(Note::kRecovered, expected_);
   next_gap();
 }
 
@@ -194,7 +206,7 @@ void Arbiter::give_up() noexcept {
 }
 
 void Arbiter::next_gap() noexcept {
-  gap_open_ = asking_ = false;
+  gap_open_ = asking_ = snapshotting_ = false;
   if (held_count_ != 0) open_gap(held().front().arrival.tsc);
 }
 
@@ -205,6 +217,7 @@ void Arbiter::open_gap(TscTicks since) noexcept {
 }
 
 void Arbiter::flush() noexcept {
+  snapshotting_ = false;
   while (held_count_ != 0) give_up();
   work();
   feed_.set_recovering(false);
@@ -222,13 +235,21 @@ void Arbiter::process(TscTicks now) noexcept {
   work();
   // Arrivals are stamped before `now` is read, but by whoever calls.
   if (gap_open_ && now > gap_since_ && now - gap_since_ >= gap_wait_) [[unlikely]] {
-    if (port_ != nullptr)
-      ask(now);
+    if (snapshotting_)
+      pursue_snapshot(now);
     else
-      give_up();
+      seek(now);
     work();
   }
-  feed_.set_recovering(asking_);
+  feed_.set_recovering(asking_ || snapshotting_);
+}
+
+void Arbiter::seek(TscTicks now) noexcept {
+  const std::uint64_t missing = held().front().sequence - expected_;
+  const bool far = !asking_ && missing > options_.snapshot_gap_messages;
+  if (snapshots_ != nullptr && (port_ == nullptr || far)) return begin_snapshot();
+  if (port_ != nullptr) return ask(now);
+  give_up();
 }
 
 // Again when everything that was asked for is here, or nothing came for long.
@@ -241,7 +262,7 @@ void Arbiter::ask(TscTicks now) noexcept {
   }
   if (unanswered_ >= options_.requests_max) {
     log_.note(Note::kRetransmissionFailed, expected_, unanswered_);
-    return give_up();
+    return snapshots_ != nullptr ? begin_snapshot() : give_up();
   }
   const std::uint64_t missing = held().front().sequence - expected_;
   const auto count = static_cast<std::uint16_t>(std::min(missing, kAskedMax));

@@ -1,5 +1,5 @@
 // Redundant lines of one feed: each message once, in order, from whichever line has it first; what
-// is missing is waited for, then asked for again, and only then a gap.
+// is missing is waited for, then asked for again, then bridged by a snapshot, and only then a gap.
 #pragma once
 
 #include <array>
@@ -37,7 +37,11 @@ struct ArbiterOptions {
   std::size_t datagram_bytes = 2'048;
   std::uint64_t gap_wait_ns = 1'000'000;          // for the other line; 0: none
   std::uint64_t request_timeout_ns = 20'000'000;  // until a request is repeated
-  std::uint32_t requests_max = 50;                // without an answer, until the gap is given up
+  std::uint32_t requests_max = 50;  // without an answer, until retransmission is given up
+  // Where there are snapshots: a longer gap is bridged by one at once.
+  std::uint64_t snapshot_gap_messages = 100'000;
+  std::uint64_t snapshot_retry_ns = 1'000'000'000;  // after an attempt that failed
+  std::uint32_t snapshot_attempts_max = 10;         // until the gap is given up
 };
 
 // One writer, the datapath thread; any thread reads.
@@ -50,20 +54,25 @@ struct LineCounters {
 };
 struct ArbiterCounters {
   std::array<LineCounters, kLines> lines;
-  Counter held;         // packets that waited
-  Counter filled;       // gaps that the other line or reordering closed
-  Counter requests;     // for retransmission
-  Counter recovered;    // gaps that a retransmission closed
-  Counter given_up;     // gaps that stayed
-  Counter held_full;    // gaps given up early: no room to hold more
+  Counter held;              // packets that waited
+  Counter filled;            // gaps that the other line or reordering closed
+  Counter requests;          // for retransmission
+  Counter recovered;         // gaps that a retransmission closed
+  Counter given_up;          // gaps that stayed
+  Counter held_full;         // gaps given up early, or left to a snapshot: no room to hold more
+  Counter snapshots;         // gaps that a snapshot bridged
+  Counter snapshots_failed;  // attempts
+  Counter dropped;      // packets that waited for a snapshot and found no room: it stands for them
   Counter old_session;  // packets of the session before
 };
 
 // All members belong to the datapath thread; none allocates after construction.
 class Arbiter {
  public:
-  // Everything given outlives the arbiter; port may be nullptr: nobody to ask. Throws Error.
-  Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port, log::HotLog& log);
+  // Everything given outlives the arbiter; port and snapshots may be nullptr: nobody to ask. Throws
+  // Error.
+  Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port, SnapshotPort* snapshots,
+          log::HotLog& log);
 
   // Takes in a packet; its bytes stay valid until process().
   void collect(Line line, std::span<const std::byte> packet, const Arrival& arrival) noexcept;
@@ -76,6 +85,7 @@ class Arbiter {
   bool waiting() const noexcept { return held_count_ != 0; }
   // An answer to a request may come.
   bool asking() const noexcept { return asking_; }
+  bool awaiting_snapshot() const noexcept { return snapshotting_; }
   const ArbiterCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -106,7 +116,15 @@ class Arbiter {
   void give_up() noexcept;
   void next_gap() noexcept;
   void open_gap(TscTicks since) noexcept;
+  void seek(TscTicks now) noexcept;
   void ask(TscTicks now) noexcept;
+  void begin_snapshot() noexcept;
+  void pursue_snapshot(TscTicks now) noexcept;
+  bool take_snapshot(TscTicks now) noexcept;
+  void snapshot_failed(TscTicks now) noexcept;
+  void drop_first() noexcept;
+  bool held_is_whole() noexcept;
+  void catch_up(TscTicks now) noexcept;
   void work() noexcept;
   std::span<std::byte> buffer(std::uint16_t index) noexcept {
     return {buffers_.get() + std::size_t{index} * options_.datagram_bytes, options_.datagram_bytes};
@@ -115,8 +133,9 @@ class Arbiter {
   ArbiterOptions options_;
   Feed& feed_;
   RetransmitPort* port_;
+  SnapshotPort* snapshots_;
   log::HotLog& log_;
-  TscTicks gap_wait_, request_timeout_;
+  TscTicks gap_wait_, request_timeout_, snapshot_retry_;
 
   itch::mold::Session session_{};
   itch::mold::Session previous_session_{};
@@ -141,6 +160,9 @@ class Arbiter {
   TscTicks asked_at_{0};
   std::uint64_t asked_from_ = 0, asked_until_ = 0;
   std::uint32_t unanswered_ = 0;
+  bool snapshotting_ = false;
+  std::uint32_t snapshot_attempts_ = 0;
+  TscTicks snapshot_due_{0};  // the next attempt
   ArbiterCounters counters_;
 };
 

@@ -8,6 +8,11 @@ namespace {
 void check_lines(const MdhConfig& config, config::Problems& problems) {
   control::check_second_line(config.feed_group, config.feed_group_b, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
+  control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);
+  if (config.snapshot_username.size() > 6)
+    problems.add("feed.snapshot.username", "has more than 6 characters");
+  if (config.snapshot_password.size() > 10)
+    problems.add("feed.snapshot.password", "has more than 10 characters");
 }
 
 }  // namespace
@@ -35,8 +40,26 @@ config::Schema<MdhConfig> mdh_schema() {
               "empty: nowhere, a gap stays");
   schema.duration("feed.retransmission.timeout", &C::retransmission_timeout_ns,
                   {1'000'000, 60'000'000'000}, "Silence after which a request is repeated");
-  schema.integer("feed.retransmission.attempts", &C::retransmission_attempts, {1, 1000}, "requests",
-                 "Requests without an answer, until the gap is given up");
+  schema.integer(
+      "feed.retransmission.attempts", &C::retransmission_attempts, {1, 1000}, "requests",
+      "Requests without an answer, until a snapshot is asked for or the gap is given up");
+  schema.text("feed.snapshot.server", &C::snapshot_server,
+              "Where the state of all books is asked for when lost messages cannot be had (GLIMPSE "
+              "5.0 over SoupBinTCP), an address \"host:port\"; empty: nowhere");
+  schema.text("feed.snapshot.username", &C::snapshot_username,
+              "Name to log in with, up to 6 characters");
+  schema.text("feed.snapshot.password", &C::snapshot_password,
+              "Password to log in with, up to 10 characters (it travels in the clear)");
+  schema.integer("feed.snapshot.gap", &C::snapshot_gap_messages, {0, std::int64_t{1} << 40},
+                 "messages",
+                 "A longer gap is bridged by a snapshot at once, without asking for each message: "
+                 "who joins late in the day");
+  schema.duration("feed.snapshot.timeout", &C::snapshot_timeout_ns, {1'000'000, 600'000'000'000},
+                  "Silence of the snapshot server after which an attempt has failed");
+  schema.duration("feed.snapshot.retry", &C::snapshot_retry_ns, {0, 600'000'000'000},
+                  "From an attempt that failed to the next");
+  schema.integer("feed.snapshot.attempts", &C::snapshot_attempts, {1, 1'000'000}, "attempts",
+                 "Until the gap is given up");
   schema.size(
       "feed.receive_buffer", &C::feed_receive_buffer_bytes, {65'536, std::int64_t{1} << 30},
       "Socket buffer: what a burst may grow to while mdh is busy; the kernel grants at most "

@@ -21,6 +21,12 @@ struct MdhConfig {
   std::string retransmission_server;  // empty: nobody is asked
   std::int64_t retransmission_timeout_ns = 20'000'000;
   std::uint32_t retransmission_attempts = 50;
+  std::string snapshot_server;  // empty: nobody is asked
+  std::string snapshot_username, snapshot_password;
+  std::uint64_t snapshot_gap_messages = 100'000;
+  std::int64_t snapshot_timeout_ns = 5'000'000'000;
+  std::int64_t snapshot_retry_ns = 1'000'000'000;
+  std::uint32_t snapshot_attempts = 10;
   std::int64_t feed_receive_buffer_bytes = std::int64_t{8} << 20;
   std::uint32_t feed_datagram_bytes = 2048;
   std::uint32_t feed_batch = 16;

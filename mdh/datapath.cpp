@@ -34,6 +34,9 @@ ArbiterOptions arbiter_options(const MdhConfig& config) {
   options.gap_wait_ns = static_cast<std::uint64_t>(config.feed_gap_wait_ns);
   options.request_timeout_ns = static_cast<std::uint64_t>(config.retransmission_timeout_ns);
   options.requests_max = config.retransmission_attempts;
+  options.snapshot_gap_messages = config.snapshot_gap_messages;
+  options.snapshot_retry_ns = static_cast<std::uint64_t>(config.snapshot_retry_ns);
+  options.snapshot_attempts_max = config.snapshot_attempts;
   return options;
 }
 
@@ -41,6 +44,23 @@ std::unique_ptr<RetransmissionClient> retransmission_client(const MdhConfig& con
   if (config.retransmission_server.empty()) return nullptr;
   return std::make_unique<RetransmissionClient>(net::parse_endpoint(config.retransmission_server),
                                                 config.feed_datagram_bytes);
+}
+
+// A snapshot holds at most every order that there is room for, and six messages an instrument.
+std::size_t snapshot_bytes_max(const MdhConfig& config) {
+  constexpr std::size_t kLongest = itch::AddOrderMpid::kLength + 2;
+  return kLongest * (config.orders_max + 6ull * book::kLocatesMax);
+}
+
+std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
+  if (config.snapshot_server.empty()) return nullptr;
+  SnapshotClientOptions options;
+  options.server = net::parse_endpoint(config.snapshot_server);
+  options.username = config.snapshot_username;
+  options.password = config.snapshot_password;
+  options.timeout_ns = static_cast<std::uint64_t>(config.snapshot_timeout_ns);
+  options.bytes_max = snapshot_bytes_max(config);
+  return std::make_unique<SnapshotClient>(options);
 }
 
 }  // namespace
@@ -54,7 +74,8 @@ MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
       sink_(publisher, directory),
       feed_(feed_options(config), sink_, trace, log),
       retransmission_(retransmission_client(config)),
-      arbiter_(arbiter_options(config), feed_, retransmission_.get(), log),
+      snapshots_(snapshot_client(config)),
+      arbiter_(arbiter_options(config), feed_, retransmission_.get(), snapshots_.get(), log),
       batch_size_(config.feed_batch),
       datagram_bytes_(config.feed_datagram_bytes),
       image_delay_(clock::TickConverter().from_ns(

@@ -19,6 +19,7 @@
 #include "mdh/config.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/retransmission.hpp"
+#include "mdh/snapshot.hpp"
 
 namespace tickpath::mdh {
 
@@ -67,6 +68,8 @@ class MdhDatapath final : public control::Datapath {
   const Feed& feed() const noexcept { return feed_; }
   const SocketCounters& socket_counters() const noexcept { return socket_; }
   const net::UdpMulticastReceiver& receiver() const noexcept { return lines_[0].receiver; }
+  // nullptr: nobody is asked.
+  const SnapshotClient* snapshots() const noexcept { return snapshots_.get(); }
   const Arbiter& arbiter() const noexcept { return arbiter_; }
   std::size_t lines() const noexcept { return lines_.size(); }
 
@@ -89,6 +92,7 @@ class MdhDatapath final : public control::Datapath {
   Feed feed_;
   std::vector<FeedLine> lines_;  // one or two
   std::unique_ptr<RetransmissionClient> retransmission_;
+  std::unique_ptr<SnapshotClient> snapshots_;
   Arbiter arbiter_;
   std::size_t batch_size_;
   std::size_t datagram_bytes_;

@@ -85,6 +85,8 @@ void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
   for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
     lookahead_.step(messages_, at);
     handle(messages_[at], packet.arrival.kernel_realtime_ns);
+    if (catching_up_) [[unlikely]]
+      note_caught_up(messages_[at]);
   }
 }
 
@@ -113,7 +115,10 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
       counters_.duplicate_messages.add(packet.header.messages());
       break;
     case Verdict::Kind::kEndOfSession:
-      if (!ended_) log_.note(Note::kEndOfSession, sequencer_.expected());
+      if (!ended_) {
+        counters_.ends_of_session.add();
+        log_.note(Note::kEndOfSession, sequencer_.expected());
+      }
       ended_ = true;
       break;
     case Verdict::Kind::kMalformed:
@@ -146,7 +151,8 @@ void Feed::drop_books() noexcept {
     const bool had_orders = books_.orders(instrument.locate, Side::kBuy) > 0 ||
                             books_.orders(instrument.locate, Side::kSell) > 0;
     books_.clear(instrument.locate);
-    if (had_orders) publish_instrument(id, wire::UpdateKind::kBookCleared);
+    // Of one that was incomplete, readers remember that.
+    if (had_orders || instrument.incomplete) publish_instrument(id, wire::UpdateKind::kBookCleared);
     sink_.mark_dirty(id);
   }
   books_.clear();  // of locates that the directory had no room for

@@ -18,6 +18,7 @@
 #include "mdh/book_handler.hpp"
 #include "mdh/instruments.hpp"
 #include "mdh/sequencer.hpp"
+#include "mdh/snapshot.hpp"
 #include "mdh/update_sink.hpp"
 
 namespace tickpath::mdh {
@@ -39,6 +40,10 @@ struct FeedCounters {
   Counter sessions;
   Counter gaps;
   Counter missed_messages;
+  Counter snapshots;         // that books were rebuilt from
+  Counter snapshot_orders;   // in them
+  Counter bridged_messages;  // that a snapshot stood for: no update was published of them
+  Counter ends_of_session;
   Counter duplicate_packets;
   Counter duplicate_messages;  // in packets that were new in part, too
   Counter malformed_packets;
@@ -91,6 +96,22 @@ class Feed {
     update_state();
   }
 
+  // A session of which no message may be here yet: books of the one before are dropped, and said
+  // to be. `sequence` is that of the packet which told of it. Nothing may wait for process().
+  void enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept;
+
+  // The books become those of a snapshot of the current session, and the next message the one
+  // behind it. One update of kind kBookCleared for each instrument tells its quote. Takes as long
+  // as its orders, about 50 ns each. Nothing may wait for process().
+  void restore(const Snapshot& snapshot, TscTicks now) noexcept;
+  // Between restore() and the end of recovery: these packets are here, and next. An instrument is
+  // good again when its last message of them is handled, those without any are at once.
+  void expect(std::span<const std::byte> packet) noexcept;
+  void begin_catch_up() noexcept;
+  void end_catch_up() noexcept;
+  // A packet that waits for others: the feed is not silent.
+  void note_arrival(TscTicks tsc) noexcept { last_packet_ = tsc; }
+
   // The instrument as it is now; ring_sequence is left alone.
   void fill_image(std::uint32_t instrument_id, wire::BookImage& image) const noexcept;
 
@@ -129,6 +150,9 @@ class Feed {
   void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
   void begin_session(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
+  void forget_orders() noexcept;
+  void restore_message(std::span<const std::byte> message) noexcept;
+  void note_caught_up(std::span<const std::byte> message) noexcept;
   void on_silence(TscTicks now) noexcept;
   void update_state() noexcept;
 
@@ -141,8 +165,11 @@ class Feed {
   void on_unlisted(book::Locate locate) noexcept;
   void on_refused(const Event& event) noexcept;
   wire::FeedState state_of(const Instrument& instrument) const noexcept {
-    return instrument.incomplete && state_ == wire::FeedState::kGood ? wire::FeedState::kStale
-                                                                     : state_;
+    if (state_ == wire::FeedState::kGood) [[likely]]
+      return instrument.incomplete ? wire::FeedState::kStale : state_;
+    const bool good = catching_up_ && state_ == wire::FeedState::kStale && instrument.behind == 0 &&
+                      !instrument.incomplete;
+    return good ? wire::FeedState::kGood : state_;
   }
 
   FeedOptions options_;
@@ -162,6 +189,7 @@ class Feed {
   bool gapped_ = false;  // in this session
   bool silent_ = false;
   bool recovering_ = false;
+  bool catching_up_ = false;
   bool ended_ = false;
   clock::TickConverter ticks_;
   TscTicks silence_timeout_;

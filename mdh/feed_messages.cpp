@@ -155,6 +155,10 @@ void Feed::publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept 
 }
 
 void Feed::publish_state() noexcept {
+  // What is stale on its own account stays so: said before everything else is good.
+  if (state_ == wire::FeedState::kGood)
+    for (std::uint32_t id = 0; id < instruments_.size(); ++id)
+      if (instruments_[id].incomplete) publish_instrument(id, wire::UpdateKind::kFeedState);
   wire::BookUpdate update{};
   update.kind = wire::UpdateKind::kFeedState;
   update.side = Side{0};

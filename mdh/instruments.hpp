@@ -20,6 +20,7 @@ struct alignas(64) Instrument {
   std::uint64_t ring_sequence = 0;
   std::uint32_t last_trade_price = 0;
   std::uint32_t last_trade_shares = 0;
+  std::uint32_t behind = 0;  // while the feed catches up: messages held that concern it
   book::Locate locate = 0;
   wire::TradingState trading = wire::TradingState::kUnknown;
   bool operational_halt = false;  // halted on this market alone (ITCH 1.2.8)

@@ -20,6 +20,19 @@ void define_notes(log::HotLog& log) {
              "feed: no answer for sequence {} after {} requests (is feed.retransmission.server "
              "right, is it "
              "up?)");
+  log.define(
+      Note::kAskingSnapshot, Level::kInfo,
+      "feed: from sequence {} on {} messages are missing and not to be had one by one; asking "
+      "for a snapshot, books are stale meanwhile");
+  log.define(Note::kRestored, Level::kInfo,
+             "feed: books rebuilt from {} messages of a snapshot, whole again from sequence {} on; "
+             "it stands for {} messages");
+  log.define(Note::kSnapshotOld, Level::kWarning,
+             "feed: a snapshot of another session, or that ends at sequence {} while {} is wanted, "
+             "is of no use (does feed.snapshot.server belong to this feed?)");
+  log.define(Note::kSnapshotFailed, Level::kWarning,
+             "feed: no snapshot for what is missing from sequence {} on after {} attempts, it is "
+             "given up; the lines before say why");
   log.define(Note::kEndOfSession, Level::kInfo, "feed: end of session; next sequence {}");
   log.define(Note::kSilent, Level::kWarning,
              "feed: no packet for {} ms; every book counts as stale until the feed resumes (is the "

@@ -13,6 +13,10 @@ enum class Note : std::uint8_t {
   kAsking,                // first missing, how many
   kRecovered,             // next sequence number
   kHeldFull,              // first missing
+  kAskingSnapshot,        // first missing, how many
+  kRestored,              // messages of the snapshot, next sequence number, messages it stood for
+  kSnapshotOld,           // next sequence number of it, ours
+  kSnapshotFailed,        // first missing, attempts
   kRetransmissionFailed,  // first missing, requests
   kEndOfSession,          // next sequence number
   kSilent,                // milliseconds

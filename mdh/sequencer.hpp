@@ -31,6 +31,17 @@ class Sequencer {
   // change the session.
   Verdict accept(const itch::mold::PacketHeader& header) noexcept;
 
+  // The session is `session` from here on, its first message to come. False: it was already.
+  bool enter(const itch::mold::Session& session) noexcept {
+    if (has_session_ && session == session_) return false;
+    has_session_ = true;
+    session_ = session;
+    expected_ = 1;
+    return true;
+  }
+  // What comes before `next` is known otherwise. plausible() numbers only.
+  void resume(std::uint64_t next) noexcept { expected_ = next; }
+
   // Whether a sender can have given these numbers. accept() takes no others.
   static bool plausible(const itch::mold::PacketHeader& header) noexcept {
     return header.sequence_number != 0 &&

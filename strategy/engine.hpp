@@ -126,6 +126,7 @@ class Engine {
   struct alignas(kCacheLineBytes) InstrumentState {
     tickpath_quote quote{};
     std::uint64_t subscribers = 0;  // bit per instance
+    bool stale = false;             // on its own account: stays so when the whole feed is good
     std::uint64_t trace_id = 0;     // of the newest update or image
   };
 

@@ -22,6 +22,16 @@ tickpath_book_change book_change_of(const wire::BookUpdate& update) noexcept {
           static_cast<std::uint8_t>(update.trading_state())};
 }
 
+tickpath_quote quote_of(const wire::BookUpdate& update) noexcept {
+  return {update.best_bid,
+          update.best_ask,
+          update.best_bid_shares,
+          update.best_ask_shares,
+          static_cast<std::uint8_t>(update.feed_state()),
+          static_cast<std::uint8_t>(update.trading_state()),
+          {}};
+}
+
 bool moves_book(wire::UpdateKind kind) noexcept {
   return kind >= wire::UpdateKind::kAdd && kind <= wire::UpdateKind::kReplace;
 }
@@ -73,14 +83,10 @@ void Engine::on_update(const wire::BookUpdate& update) noexcept {
     settle_symbols();
 
   InstrumentState& state = instruments_[update.instrument_id];
-  state.quote = {update.best_bid,
-                 update.best_ask,
-                 update.best_bid_shares,
-                 update.best_ask_shares,
-                 static_cast<std::uint8_t>(update.feed_state()),
-                 static_cast<std::uint8_t>(update.trading_state()),
-                 {}};
+  state.quote = quote_of(update);
   state.trace_id = update.trace_id;
+  if (update.kind == wire::UpdateKind::kBookCleared) [[unlikely]]
+    state.stale = false;  // dropped or rebuilt; mdh says so again if it is still incomplete
   if ((state.subscribers & alive_) == 0) return;
   trace_id_ = update.trace_id;
   if (update.kind != wire::UpdateKind::kTrade) dispatch_book(state, update);
@@ -157,7 +163,10 @@ void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
     on_market_state(feed);
   } else if (update.instrument_id < instruments_.size()) {
     InstrumentState& state = instruments_[update.instrument_id];
-    state.quote.feed_state = static_cast<std::uint8_t>(feed);
+    state.stale = feed == wire::FeedState::kStale;
+    // With the quote: behind a snapshot it is good without another change of the book.
+    state.quote = quote_of(update);
+    state.trace_id = update.trace_id;
     dispatch_feed_state(state.subscribers, update.instrument_id, feed);
   } else {
     counters_.instruments_beyond.add();
@@ -171,8 +180,11 @@ void Engine::on_mdh(bool alive) noexcept {
 void Engine::on_market_state(wire::FeedState feed) noexcept {
   if (feed == market_) return;
   market_ = feed;
-  for (InstrumentState& state : instruments_)
-    if (state.trace_id != 0) state.quote.feed_state = static_cast<std::uint8_t>(feed);
+  for (InstrumentState& state : instruments_) {
+    const bool stays_stale = state.stale && feed == wire::FeedState::kGood;
+    if (state.trace_id != 0 && !stays_stale)
+      state.quote.feed_state = static_cast<std::uint8_t>(feed);
+  }
   dispatch_feed_state(~std::uint64_t{0}, wire::kNoInstrument, feed);
   if (feed != wire::FeedState::kStale || !options_.cancel_when_feed_stale) return;
   for (const auto& instance : instances_) want_cancels(*instance, true);

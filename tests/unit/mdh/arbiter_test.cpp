@@ -5,14 +5,11 @@
 #include <deque>
 #include <optional>
 
-#include "common/base/random.hpp"
-#include "common/itch/generator.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
+#include "tests/unit/mdh/random_network.hpp"
 
 namespace tickpath::mdh::test {
 namespace {
-
-constexpr std::uint64_t kUs = 1'000;
 
 // Remembers what was asked for.
 struct FakePort final : RetransmitPort {
@@ -35,7 +32,7 @@ class ArbiterTest : public FeedTest {
     options.gap_wait_ns = 100 * kUs;
     options.request_timeout_ns = 1'000 * kUs;
     options.requests_max = 3;
-    arbiter.emplace(options, feed, port, log);
+    arbiter.emplace(options, feed, port, nullptr, log);
   }
   TscTicks now() const { return converter.from_ns(now_ns); }
   // Bytes stay where they are until they are processed, as in a socket's buffers.
@@ -276,73 +273,6 @@ TEST_F(ArbiterTest, NumbersThatNoSenderGivesChangeNothing) {
 
 // ------------------------------------------------------------------------- random networks
 
-std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t messages) {
-  itch::GeneratorOptions options;
-  options.symbols = 20;
-  options.messages = messages;
-  options.seed = seed;
-  itch::Generator generator(options);
-  std::vector<Bytes> all;
-  itch::RecordedMessage message;
-  while (generator.next(message) == itch::ReadStatus::kMessage)
-    all.emplace_back(message.bytes.begin(), message.bytes.end());
-  return all;
-}
-
-struct Network {
-  double loss_a, loss_b;
-  double burst;        // packets lost in a row
-  double reorder;      // chance that a packet is late
-  double answer_loss;  // of retransmissions; 1: nobody answers
-  bool whole;          // every message must arrive
-};
-
-// Packets of both lines with times of arrival, and a server that answers.
-class RandomNetwork {
- public:
-  RandomNetwork(const Network& network, std::uint64_t seed) : network_(network), random_(seed) {}
-
-  void add(Line line, const Bytes& bytes, std::uint64_t sent_ns) {
-    const double loss = line == Line::kA ? network_.loss_a : network_.loss_b;
-    bool& bad = bad_[static_cast<std::size_t>(line)];
-    bad = bad ? random_.chance(1 - 1 / network_.burst)
-              : random_.chance(loss / (network_.burst * (1 - loss)));
-    if (bad) return;
-    std::uint64_t at_ns = sent_ns + random_.below(20 * kUs);
-    if (random_.chance(network_.reorder)) at_ns += random_.below(80 * kUs);
-    arrivals_.push_back({at_ns, line, bytes});
-    if (random_.chance(0.01)) arrivals_.push_back({at_ns + 5 * kUs, line, bytes});
-  }
-  void answer(const Bytes& bytes, std::uint64_t now_ns) {
-    if (random_.chance(network_.answer_loss)) return;
-    arrivals_.push_back({now_ns + 30 * kUs, Line::kRetransmission, bytes});
-  }
-
-  struct Arriving {
-    std::uint64_t at_ns;
-    Line line;
-    Bytes bytes;
-  };
-  // What has arrived by now, in its order.
-  std::vector<Arriving> arrived(std::uint64_t now_ns) {
-    std::vector<Arriving> due;
-    const auto later =
-        std::stable_partition(arrivals_.begin(), arrivals_.end(),
-                              [&](const Arriving& each) { return each.at_ns > now_ns; });
-    due.assign(later, arrivals_.end());
-    arrivals_.erase(later, arrivals_.end());
-    std::ranges::stable_sort(due, {}, &Arriving::at_ns);
-    return due;
-  }
-  bool empty() const { return arrivals_.empty(); }
-
- private:
-  Network network_;
-  Random random_;
-  std::array<bool, 2> bad_{};
-  std::deque<Arriving> arrivals_;
-};
-
 class RandomNetworks : public ArbiterTest, public ::testing::WithParamInterface<Network> {};
 INSTANTIATE_TEST_SUITE_P(
     Faults, RandomNetworks,
@@ -366,7 +296,7 @@ TEST_P(RandomNetworks, EndWithTheBooksOfAWholeFeedOrSayThatTheyAreStale) {
     options.gap_wait_ns = 150 * kUs;
     options.request_timeout_ns = 300 * kUs;
     options.requests_max = 50;
-    Arbiter both(options, lossy, &port, log);
+    Arbiter both(options, lossy, &port, nullptr, log);
     RandomNetwork network(GetParam(), seed);
 
     std::uint64_t time_ns = 1'000'000'000;

@@ -141,6 +141,39 @@ TEST_F(Market, FeedStatesReachTheSubscribersOfTheInstrumentOrEveryone) {
                                           Pair(TICKPATH_NO_INSTRUMENT, TICKPATH_FEED_STALE)));
 }
 
+TEST_F(Market, AnInstrumentThatIsStaleAloneStaysSoWhenTheFeedIsGood) {
+  list(3, "AAPL");
+  list(4, "MSFT");
+  Scripted& strategy = add(1);
+  const auto say = [&](std::uint32_t id, wire::UpdateKind kind, wire::FeedState state) {
+    wire::BookUpdate made = update(id, 99'000, 99'100, kind);
+    made.set_states(state, wire::TradingState::kTrading);
+    engine.on_update(made);
+  };
+  const auto shown = [&](std::uint32_t id) {
+    tickpath_quote quote{};
+    EXPECT_TRUE(strategy.quote(id, quote));
+    EXPECT_EQ(quote.best_bid, 99'000u);
+    return quote.feed_state;
+  };
+  for (const std::uint32_t id : {3u, 4u}) {
+    say(id, wire::UpdateKind::kBookCleared, wire::FeedState::kStale);
+    say(id, wire::UpdateKind::kFeedState, wire::FeedState::kStale);
+  }
+  // One is good again before the whole feed is, with the quote that it has now.
+  say(4, wire::UpdateKind::kFeedState, wire::FeedState::kGood);
+  EXPECT_EQ(shown(3), TICKPATH_FEED_STALE);
+  EXPECT_EQ(shown(4), TICKPATH_FEED_GOOD);
+  engine.on_market_state(wire::FeedState::kStale);
+  engine.on_market_state(wire::FeedState::kGood);
+  EXPECT_EQ(shown(3), TICKPATH_FEED_STALE);
+  EXPECT_EQ(shown(4), TICKPATH_FEED_GOOD);
+  say(3, wire::UpdateKind::kBookCleared, wire::FeedState::kGood);  // rebuilt
+  engine.on_market_state(wire::FeedState::kStale);
+  engine.on_market_state(wire::FeedState::kGood);
+  EXPECT_EQ(shown(3), TICKPATH_FEED_GOOD);
+}
+
 TEST_F(Market, AnInstrumentBeyondTheTablesIsCountedNotTouched) {
   engine.on_update(update(64, 100'000, 100'100));
   EXPECT_EQ(engine.counters().instruments_beyond.get(), 1u);

@@ -1,0 +1,107 @@
+// Books from a snapshot, and the way back to the live feed.
+#include <algorithm>
+
+#include "common/base/check.hpp"
+#include "mdh/feed.hpp"
+#include "mdh/notes.hpp"
+
+namespace tickpath::mdh {
+
+void Feed::enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept {
+  TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the session before");
+  if (!sequencer_.enter(session)) return;
+  const bool known = state_ != wire::FeedState::kUnknown;
+  current_ = {sequence, current_.rx};
+  begin_session(sequence);
+  counters_.next_sequence.set(sequencer_.expected());
+  counters_.state.set(static_cast<std::uint64_t>(state_));
+  if (known) publish_state();
+}
+
+// Every order, and what else a snapshot tells. Locates are the session's and stay.
+void Feed::forget_orders() noexcept {
+  books_.clear();
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
+    Instrument& instrument = instruments_[id];
+    instrument.trading = wire::TradingState::kUnknown;
+    instrument.operational_halt = false;
+    instrument.incomplete = false;
+    instrument.behind = 0;
+  }
+}
+
+void Feed::restore(const Snapshot& snapshot, TscTicks now) noexcept {
+  TICKPATH_CHECK(packets_.empty(), "what was collected comes before the snapshot");
+  counters_.snapshots.add();
+  const std::uint64_t bridged = snapshot.next_sequence - sequencer_.expected();
+  counters_.bridged_messages.add(bridged);
+  sequencer_.resume(snapshot.next_sequence);
+  counters_.next_sequence.set(snapshot.next_sequence);
+  current_ = {snapshot.next_sequence - 1, now};
+  last_packet_ = now;
+  gapped_ = false;
+  catching_up_ = false;
+  forget_orders();
+  snapshot.for_each(
+      [this](std::span<const std::byte> message) noexcept { restore_message(message); });
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id)
+    if (instruments_[id].listed) {
+      publish_instrument(id, wire::UpdateKind::kBookCleared);
+      if (instruments_[id].incomplete) publish_instrument(id, wire::UpdateKind::kFeedState);
+    }
+  log_.note(Note::kRestored, snapshot.messages(), snapshot.next_sequence, bridged);
+}
+
+void Feed::restore_message(std::span<const std::byte> message) noexcept {
+  const std::uint32_t known = instruments_.size();
+  if (itch::decode(message, handler_) != itch::DecodeStatus::kOk) [[unlikely]] {
+    counters_.malformed_messages.add();
+    return;
+  }
+  const Event event = handler_.event();
+  if (event.kind == wire::UpdateKind::kDirectory && instruments_.size() != known)
+    publish_instrument(known, wire::UpdateKind::kDirectory);
+  if (event.kind == wire::UpdateKind::kAdd) counters_.snapshot_orders.add();
+  const std::uint32_t id = instruments_.id_of(event.locate);
+  if (id != wire::kNoInstrument) {
+    Instrument& instrument = instruments_[id];
+    instrument.exchange_time_ns = std::max(instrument.exchange_time_ns, event.exchange_time_ns);
+    instrument.trace_id = current_.sequence;
+  }
+  if (event.status != book::Status::kOk) on_refused(event);
+}
+
+// -------------------------------------------------------------------------------- catching up
+
+void Feed::expect(std::span<const std::byte> packet) noexcept {
+  itch::mold::PacketCursor cursor(packet);
+  std::uint64_t sequence = cursor.header().sequence_number;
+  for (std::span<const std::byte> message; cursor.next(message); ++sequence) {
+    if (sequence < sequencer_.expected() || message.size() < itch::kHeaderBytes) continue;
+    const std::uint32_t id = instruments_.id_of(itch::stock_locate(message.data()));
+    if (id != wire::kNoInstrument) ++instruments_[id].behind;
+  }
+}
+
+void Feed::begin_catch_up() noexcept {
+  catching_up_ = true;
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id)
+    if (instruments_[id].listed && state_of(instruments_[id]) == wire::FeedState::kGood)
+      publish_instrument(id, wire::UpdateKind::kFeedState);
+}
+
+void Feed::note_caught_up(std::span<const std::byte> message) noexcept {
+  if (message.size() < itch::kHeaderBytes) return;
+  const std::uint32_t id = instruments_.id_of(itch::stock_locate(message.data()));
+  if (id == wire::kNoInstrument || instruments_[id].behind == 0) return;
+  if (--instruments_[id].behind == 0 && state_of(instruments_[id]) == wire::FeedState::kGood)
+    publish_instrument(id, wire::UpdateKind::kFeedState);
+}
+
+void Feed::end_catch_up() noexcept {
+  catching_up_ = false;
+  // A packet that turned out to be damaged has left a count behind.
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id) instruments_[id].behind = 0;
+}
+
+}  // namespace tickpath::mdh

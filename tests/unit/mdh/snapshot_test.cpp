@@ -1,0 +1,333 @@
+// Gaps that a snapshot bridges: what the arbiter asks for, what the feed shows meanwhile, and that
+// the books are those of a whole feed. Snapshots are made by sim's code.
+#include "mdh/snapshot.hpp"
+
+#include <optional>
+#include <set>
+
+#include "mdh/arbiter.hpp"
+#include "sim/snapshot/glimpse_book.hpp"
+#include "tests/unit/mdh/feed_fixture.hpp"
+#include "tests/unit/mdh/random_network.hpp"
+#include "tests/unit/mdh/venue_snapshot.hpp"
+
+namespace tickpath::mdh::test {
+namespace {
+
+constexpr book::Options kRoom{.orders_max = 4'096, .levels_max = 2'048};
+
+// Answers when the test says so.
+struct FakeSnapshots final : SnapshotPort {
+  Status status = Status::kNone;
+  Snapshot made;
+  int requests = 0;
+  void request() noexcept override {
+    if (status != Status::kNone) return;
+    ++requests;
+    status = Status::kPending;
+  }
+  Status poll() noexcept override { return status; }
+  const Snapshot& snapshot() const noexcept override { return made; }
+  void release() noexcept override { status = Status::kNone; }
+};
+
+struct NobodyAnswers final : RetransmitPort {
+  int requests = 0;
+  bool request(const itch::mold::Session&, std::uint64_t, std::uint16_t) noexcept override {
+    ++requests;
+    return true;
+  }
+};
+
+class SnapshotTest : public FeedTest {
+ protected:
+  void prepare(RetransmitPort* port = nullptr, ArbiterOptions options = {}) {
+    options.gap_wait_ns = 100 * kUs;
+    options.request_timeout_ns = 1'000 * kUs;
+    options.requests_max = 3;
+    options.snapshot_retry_ns = 5'000 * kUs;
+    options.snapshot_attempts_max = 3;
+    arbiter.emplace(options, feed, port, &snapshots, log);
+  }
+  TscTicks now() const { return converter.from_ns(now_ns); }
+  void give(const Bytes& bytes) {
+    arbiter->collect(Line::kA, bytes, {0, now()});
+    arbiter->process(now());
+  }
+  void wait(std::uint64_t ns) {
+    now_ns += ns;
+    arbiter->process(now());
+  }
+  // Message n of the venue's session: an order of its own, of stock 1 or 2.
+  static Bytes message(std::uint64_t n) {
+    return n % 2 == 1 ? add(1, "AAPL", n, 'B', 100, static_cast<std::uint32_t>(1'000 + n))
+                      : add(2, "MSFT", n, 'S', 100, static_cast<std::uint32_t>(9'000 - n));
+  }
+  static Bytes one(std::uint64_t n, const std::string& session = "S") {
+    return packet(session, n, {message(n)});
+  }
+  void snapshot_ready(std::uint64_t end, const std::string& session = "S") {
+    sim::GlimpseBook venue(kRoom);
+    for (std::uint64_t n = 1; n < end; ++n) venue.apply(message(n));
+    fill(snapshots.made, venue, itch::mold::Session(session));
+    snapshots.status = SnapshotPort::Status::kReady;
+  }
+  std::uint32_t id_of(std::uint16_t locate) const { return feed.instruments().id_of(locate); }
+  wire::FeedState shown(std::uint16_t locate) const {
+    wire::BookImage image{};
+    feed.fill_image(id_of(locate), image);
+    return image.feed_state();
+  }
+
+  clock::TickConverter converter;
+  std::uint64_t now_ns = 1'000'000'000;
+  FakeSnapshots snapshots;
+  std::optional<Arbiter> arbiter;
+};
+
+TEST_F(SnapshotTest, WhatRetransmissionDoesNotBringIsBridged) {
+  NobodyAnswers port;
+  prepare(&port);
+  give(one(1));
+  give(one(4));
+  wait(101 * kUs);
+  for (int i = 0; i < 3; ++i) wait(1'001 * kUs);
+  EXPECT_EQ(port.requests, 3);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u) << "it is not given up";
+  wait(1);
+  EXPECT_EQ(snapshots.requests, 1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  give(one(5));  // held meanwhile
+  give(one(6));
+  snapshot_ready(5);
+  wait(1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_FALSE(arbiter->waiting());
+  EXPECT_EQ(feed.counters().next_sequence.get(), 7u);
+  EXPECT_EQ(feed.counters().bridged_messages.get(), 3u);
+  EXPECT_EQ(feed.counters().missed_messages.get(), 0u);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  EXPECT_EQ(arbiter->counters().snapshots.get(), 1u);
+  EXPECT_EQ(feed.books().orders_resting(), 6u);
+  EXPECT_EQ(feed.books().best(1, Side::kBuy).price, 1'005u);
+  EXPECT_EQ(feed.books().best(2, Side::kSell).price, 8'994u);
+  feed.books().verify();
+  give(one(7));
+  EXPECT_EQ(feed.books().orders_resting(), 7u);
+}
+
+TEST_F(SnapshotTest, ALongGapIsNotAskedForMessageByMessage) {
+  NobodyAnswers port;
+  ArbiterOptions options;
+  options.snapshot_gap_messages = 50;
+  prepare(&port, options);
+  give(one(100));  // joined late
+  wait(101 * kUs);
+  wait(1);
+  EXPECT_EQ(port.requests, 0);
+  EXPECT_EQ(snapshots.requests, 1);
+  snapshot_ready(101);
+  wait(1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.books().orders_resting(), 100u);
+  EXPECT_EQ(feed.counters().sessions.get(), 1u);
+  EXPECT_EQ(sink.rows.size(), 2u);
+}
+
+TEST_F(SnapshotTest, EachInstrumentIsGoodAsSoonAsNothingHeldConcernsIt) {
+  prepare();
+  give(packet("S", 1, {message(1), message(2)}));
+  give(one(5));
+  wait(101 * kUs);
+  wait(1);
+  ASSERT_EQ(snapshots.requests, 1);
+  give(packet("S", 6, {message(7), message(9)}));  // of stock 1 alone, both
+  snapshot_ready(5);  // holds 1 to 4; 5, 6 and 7 are held, all of stock 1
+  const std::size_t before = sink.updates.size();
+  wait(1);
+  // Stock 2 first, then stock 1 with its last held message, then everything.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> good;
+  for (std::size_t i = before; i < sink.updates.size(); ++i) {
+    const wire::BookUpdate& update = sink.updates[i];
+    if (update.kind == wire::UpdateKind::kFeedState &&
+        update.feed_state() == wire::FeedState::kGood)
+      good.emplace_back(update.instrument_id, update.trace_id);
+    if (update.kind == wire::UpdateKind::kBookCleared) {
+      EXPECT_EQ(update.feed_state(), wire::FeedState::kStale);
+    }
+    if (update.kind == wire::UpdateKind::kAdd && update.trace_id < 7) {
+      EXPECT_EQ(update.feed_state(), wire::FeedState::kStale) << update.trace_id;
+    }
+  }
+  using Good = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+  ASSERT_EQ(good.size(), 3u);
+  EXPECT_EQ(good.back().first, wire::kNoInstrument);
+  good.pop_back();
+  EXPECT_EQ(good, (Good{{id_of(2), 4}, {id_of(1), 7}}));
+}
+
+TEST_F(SnapshotTest, WithAHoleBehindTheSnapshotNothingIsGood) {
+  prepare();
+  give(one(1));
+  give(one(4));
+  wait(101 * kUs);
+  wait(1);
+  give(one(8));
+  snapshot_ready(4);
+  wait(1);
+  for (const wire::BookUpdate& update : sink.updates)
+    if (update.trace_id > 1) {
+      EXPECT_NE(update.feed_state(), wire::FeedState::kGood);
+    }
+  EXPECT_TRUE(arbiter->waiting());
+  wait(101 * kUs);
+  wait(1);
+  EXPECT_EQ(snapshots.requests, 2);
+  snapshot_ready(9);
+  wait(1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.books().orders_resting(), 8u);
+}
+
+TEST_F(SnapshotTest, AnAttemptThatFailsIsRepeatedAndThenGivenUp) {
+  prepare();
+  give(one(1));
+  give(one(3));
+  wait(101 * kUs);
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    wait(1);
+    EXPECT_EQ(snapshots.requests, attempt);
+    EXPECT_EQ(feed.counters().gaps.get(), 0u);
+    snapshots.status = SnapshotPort::Status::kFailed;
+    wait(1);
+    wait(4'000 * kUs);
+    EXPECT_EQ(snapshots.requests, attempt) << "too soon";
+    wait(1'000 * kUs);
+  }
+  EXPECT_EQ(arbiter->counters().snapshots_failed.get(), 3u);
+  EXPECT_EQ(feed.counters().gaps.get(), 1u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  EXPECT_FALSE(arbiter->waiting());
+  // The next gap brings another snapshot, and with it everything is good again.
+  give(one(6));
+  wait(101 * kUs);
+  wait(1);
+  snapshot_ready(6);
+  wait(1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.books().orders_resting(), 6u);
+}
+
+TEST_F(SnapshotTest, OneOfAnotherSessionOrTooOldIsOfNoUse) {
+  prepare();
+  give(one(1));
+  give(one(2));
+  give(one(5));
+  wait(101 * kUs);
+  wait(1);
+  snapshot_ready(5, "T");
+  wait(1);
+  EXPECT_EQ(arbiter->counters().snapshots_failed.get(), 1u);
+  wait(5'001 * kUs);
+  EXPECT_EQ(snapshots.requests, 2);
+  snapshot_ready(3);  // what is here already
+  wait(1);
+  EXPECT_EQ(arbiter->counters().snapshots_failed.get(), 2u);
+  EXPECT_EQ(arbiter->counters().snapshots.get(), 0u);
+  EXPECT_EQ(feed.books().orders_resting(), 2u);
+}
+
+TEST_F(SnapshotTest, WhatFindsNoRoomToWaitIsLeftToTheSnapshot) {
+  ArbiterOptions options;
+  options.held_packets = 4;
+  prepare(nullptr, options);
+  give(one(1));
+  for (std::uint64_t n = 3; n <= 30; ++n) give(one(n));
+  EXPECT_EQ(arbiter->counters().held_full.get(), 1u);
+  EXPECT_EQ(arbiter->counters().dropped.get(), 24u);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  wait(101 * kUs);
+  snapshot_ready(29);
+  wait(1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.books().orders_resting(), 30u);
+}
+
+TEST_F(SnapshotTest, ANewSessionEndsTheWaitAndClearsTheBooksAtOnce) {
+  prepare();
+  give(one(1));
+  give(one(2));
+  give(one(5));
+  wait(101 * kUs);
+  wait(1);
+  give(packet("T", 3, {}));  // its first two messages were lost
+  EXPECT_FALSE(arbiter->awaiting_snapshot());
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  EXPECT_EQ(feed.books().orders_resting(), 0u);
+  EXPECT_NE(feed.state(), wire::FeedState::kGood);
+  std::set<std::uint32_t> cleared;
+  for (const wire::BookUpdate& update : sink.updates)
+    if (update.kind == wire::UpdateKind::kBookCleared) cleared.insert(update.instrument_id);
+  EXPECT_EQ(cleared.size(), 2u);
+  // The snapshot that was asked for is of the session before; another is asked for.
+  snapshot_ready(6, "S");
+  wait(101 * kUs);
+  wait(1);
+  EXPECT_EQ(feed.books().orders_resting(), 0u);
+  wait(5'001 * kUs);
+  snapshot_ready(3, "T");
+  wait(1);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.books().orders_resting(), 2u);
+}
+
+TEST_F(SnapshotTest, WhatTheLinesBringAfterAllEndsTheWait) {
+  prepare();
+  give(one(1));
+  give(one(3));
+  wait(101 * kUs);
+  wait(1);
+  EXPECT_TRUE(arbiter->awaiting_snapshot());
+  give(one(2));
+  EXPECT_FALSE(arbiter->awaiting_snapshot());
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.counters().snapshots.get(), 0u);
+}
+
+TEST_F(SnapshotTest, WaitingForOneIsNoSilence) {
+  prepare();
+  give(one(1));
+  give(one(3));
+  wait(101 * kUs);
+  for (int i = 0; i < 40; ++i) {  // heartbeats, for longer than the feed may be silent
+    now_ns += 50'000 * kUs;
+    give(packet("S", 4, {}));
+    feed.on_time(now());
+  }
+  EXPECT_EQ(feed.counters().silences.get(), 0u);
+}
+
+TEST_F(SnapshotTest, WhatARebuiltBookLacksIsStaleAlone) {
+  FeedOptions small = small_options();
+  small.book = {.orders_max = 4, .levels_max = 64};
+  VectorSink out;
+  Feed tight(small, out, trace, log);
+  Arbiter both({}, tight, nullptr, &snapshots, log);
+  const auto at = [&](std::uint64_t ns) { return converter.from_ns(now_ns + ns); };
+  const Bytes late = packet("S", 7, {});
+  both.collect(Line::kA, late, {0, at(0)});
+  both.process(at(0));
+  both.process(at(2'000'000));
+  both.process(at(2'000'001));
+  snapshot_ready(7);  // 3 orders each: of stock 1 all, of stock 2 one
+  both.process(at(2'000'002));
+  wire::BookImage first{}, second{};
+  tight.fill_image(tight.instruments().id_of(1), first);
+  tight.fill_image(tight.instruments().id_of(2), second);
+  EXPECT_EQ(first.feed_state(), wire::FeedState::kGood);
+  EXPECT_EQ(second.feed_state(), wire::FeedState::kStale);
+}
+
+}  // namespace
+}  // namespace tickpath::mdh::test
