@@ -58,7 +58,7 @@ int run_loaded(const ErasedProgram& program) {
     open_log(common);
     log::info("tickpath {} {} starts; configuration in effect:\n{}", program.program,
               TICKPATH_VERSION, config::detail::print(*program.schema, program.config.get()));
-    RuntimeImpl runtime(program.program, common);
+    RuntimeImpl runtime(program.program, common, program.open_device);
     const std::unique_ptr<Application> application = program.create(runtime);
     const int status = runtime.run(*application);
     log::flush();

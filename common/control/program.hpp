@@ -78,6 +78,9 @@ class Application {
 // the control threads of five programs cost two cores nothing (< 0.1 %).
 inline constexpr int kTickMs = 10;
 
+// Opens the device of Runtime::device().
+using OpenDevice = std::function<std::unique_ptr<rdma::Device>(const rdma::DeviceOptions&)>;
+
 namespace detail {
 
 // ProgramSpec with the configuration's type erased.
@@ -88,6 +91,7 @@ struct ErasedProgram {
   const config::detail::SchemaCore* schema = nullptr;
   CommonConfig* common = nullptr;
   std::function<std::unique_ptr<Application>(Runtime&)> create;
+  OpenDevice open_device;
 };
 int run_erased(int argc, char** argv, const ErasedProgram& program);
 
@@ -100,6 +104,7 @@ struct ProgramSpec {
   config::Schema<Config> schema;
   CommonConfig Config::*common;
   std::function<std::unique_ptr<Application>(const Config&, Runtime&)> create;
+  OpenDevice open_device = {};  // empty: rdma::open_device(); tests put a device of their own here
 };
 
 template <class Config>
@@ -108,7 +113,8 @@ int run_program(int argc, char** argv, const ProgramSpec<Config>& spec) {
   return detail::run_erased(
       argc, argv,
       {spec.program, spec.description, config, &spec.schema.core(), &((*config).*spec.common),
-       [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); }});
+       [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); },
+       spec.open_device});
 }
 
 }  // namespace tickpath::control

@@ -81,9 +81,10 @@ trace::TraceOptions trace_options(const std::string& program, const CommonConfig
 
 }  // namespace
 
-RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common)
+RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device)
     : program_(std::move(program)),
       common_(common),
+      open_device_(std::move(open_device)),
       signals_(io_, SIGINT, SIGTERM),
       admin_(io_, run_path(common.name + ".admin")),
       thread_(common, common.name),
@@ -108,7 +109,7 @@ rdma::Device& RuntimeImpl::device() {
   if (!device_) {
     rdma::DeviceOptions options = common_.fabric;
     options.security.role = program_;
-    device_ = rdma::open_device(options);
+    device_ = open_device_ ? open_device_(options) : rdma::open_device(options);
     const rdma::DeviceInfo& info = device_->info();
     log::info("fabric: {} {}: {}", info.provider, info.name, info.attributes);
   }

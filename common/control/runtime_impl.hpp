@@ -22,7 +22,7 @@ namespace tickpath::control {
 
 class RuntimeImpl final : public Runtime {
  public:
-  RuntimeImpl(std::string program, const CommonConfig& common);
+  RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device);
   ~RuntimeImpl() override;
 
   const CommonConfig& common() const noexcept override { return common_; }
@@ -74,6 +74,7 @@ class RuntimeImpl final : public Runtime {
 
   std::string program_;
   CommonConfig common_;
+  OpenDevice open_device_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
   AdminServer admin_;

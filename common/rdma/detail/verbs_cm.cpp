@@ -91,6 +91,13 @@ void CmConnector::await(rdma_cm_event_type wanted, const std::string& what) {
   const int status = event->status;
   ::rdma_ack_cm_event(event);
   if (got == wanted) return;
+  // 28: rejected by its consumer, not by the network (InfiniBand volume 1, table 110).
+  if (got == RDMA_CM_EVENT_REJECTED && status == 28) {
+    throw SetupError(SetupCause::kRefused,
+                     target_ +
+                         " expects this connection no longer: its set-up took too long; "
+                         "connect again");
+  }
   throw SetupError(cause_of(got),
                    "cannot connect to " + target_ + ": " + ::rdma_event_str(got) + " (" +
                        (status < 0 ? std::strerror(-status) : "status " + std::to_string(status)) +

@@ -29,6 +29,14 @@ ibv_qp_attr cm_attributes(rdma_cm_id* id, ibv_qp_state state, int& mask) {
   attributes.qp_state = state;
   mask = 0;
   if (::rdma_init_qp_attr(id, &attributes, &mask) != 0) {
+    // rdma_cm knows the id no more as one that is being connected: its peer gave up, or died.
+    if (errno == EINVAL || errno == ENOTCONN) {
+      throw SetupError(SetupCause::kRefused,
+                       std::string("the peer took the connection back while it was set up (its "
+                                   "time was over, or it ended); connect again "
+                                   "(rdma_init_qp_attr: ") +
+                           std::strerror(errno) + ")");
+    }
     throw SetupError(SetupCause::kSystem,
                      std::string("rdma_init_qp_attr: ") + std::strerror(errno));
   }
