@@ -40,6 +40,8 @@ suite() {
   failed=$((failed + bad))
   skipped=$((skipped + $(grep -c '\[  SKIPPED \]' build/"$preset"/Testing/Temporary/LastTest.log || true)))
   [ "$bad" -eq 0 ] || failures+=("$preset: $bad tests, see $log")
+  local each
+  while read -r each; do failures+=("$preset: $each"); done < <(tests/support/failed_tests.py "$log")
 }
 
 fuzz() {
@@ -69,7 +71,7 @@ soft_roce() {
   say "release build"
   build release
   say "real verbs, on Soft-RoCE in guests"
-  tests/soft_roce/run.sh --limit 900 all 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  tests/soft_roce/run.sh --limit 1200 all 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
   if [ "$status" -eq 77 ]; then
     echo "skipped: real verbs, for the reason above"
     skipped=$((skipped + 1))
@@ -84,6 +86,8 @@ soft_roce() {
   failed=$((failed + bad))
   skipped=$((skipped + left))
   [ "$bad" -eq 0 ] || failures+=("soft_roce: $bad tests, see $log")
+  local each
+  while read -r each; do failures+=("soft_roce: $each"); done < <(sed -nE 's/^FAILED ([a-z_]+: .*)/\1/p' "$log")
 }
 
 say "packages"

@@ -22,10 +22,10 @@ def conformance(run):
     binary, of = BINARY, TESTS
     shm, one = {}, {}
     with run.step("conformance on shm, on this machine"):
-        shm = without_provider(gtest.on_host(run, binary, of.format("shm"), "shm", 120))
+        shm = without_provider(gtest.on_host(run, binary, of.format("shm"), "shm", 300))
         gtest.all_passed(shm, "")
     with run.step("conformance on verbs, in one guest"):
-        one = without_provider(gtest.in_guest(run, run.guest(), binary, of.format("verbs"), "verbs", 400, "one"))
+        one = without_provider(gtest.in_guest(run, run.guest(), binary, of.format("verbs"), "verbs", 600, "one"))
         gtest.all_passed(one, "")
     with run.step("conformance runs the same tests on shm and on verbs"):
         gtest.print_equal(shm, one)
@@ -38,7 +38,7 @@ def with_far_peer(run, near, far, filter_text, label, more=None):
               str(run.tests / "conformance_peer")]
     with running(far, server, says="listening", env={**run.environment(), **more}):
         env = {**more, "TICKPATH_PEER_ADDRESS": far.address, "TICKPATH_PEER_RUNNER": f"{far.address}:{RUNNER_PORT}"}
-        found = without_provider(gtest.in_guest(run, near, BINARY, filter_text, "verbs", 500, label, env))
+        found = without_provider(gtest.in_guest(run, near, BINARY, filter_text, "verbs", 600, label, env))
     gtest.all_passed(found, "")
     return found
 
@@ -64,10 +64,10 @@ def link(run):
     binary = "unit_link"
     shm, verbs = {}, {}
     with run.step("link patterns on shm, on this machine"):
-        shm = gtest.on_host(run, binary, "*", "shm", 120)
+        shm = gtest.on_host(run, binary, "*", "shm", 300)
         gtest.all_passed(shm, "")
     with run.step("link patterns on verbs, in one guest"):
-        verbs = gtest.in_guest(run, run.guest(), binary, "*", "verbs", 400, "one")
+        verbs = gtest.in_guest(run, run.guest(), binary, "*", "verbs", 600, "one")
         gtest.all_passed(verbs, "")
     with run.step("link patterns run the same tests on shm and on verbs"):
         gtest.print_equal(shm, verbs)

@@ -80,12 +80,7 @@ class Hosts:
              "restart", "--only", *programs, *PATIENT, *settings(programs, more)], env=self.env, name="up")
         self.clocks[guest] = GuestClock(guest)
 
-    def make_room(self):
-        """For the feed, in the socket of a mdh that may not run for a while: what overflows is a gap for the day."""
-        self.places["mdh"].run("echo 8388608 > /proc/sys/net/core/rmem_max")
-
     def begin(self):
-        self.make_room()
         for guest in (self.one, self.two):
             self.up(guest)
         for guest in (self.one, self.two):

@@ -5,7 +5,7 @@ import time
 
 from fault_hosts import BOUND_MS, GROUPS, Hosts
 from machine import TREE, RigError
-from report import Failed, eventually, expect
+from report import Failed, boot_again, eventually, expect
 
 HEAD = ("| fault | noticed by | bound | measured | what the others do | came back | books |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n")
@@ -134,7 +134,7 @@ def guest_killed(hosts):
         return done_ns
 
     took = hosts.notice([("oeg", "strategy"), ("oeg", "risk")], kill)
-    hosts.two.boot()
+    boot_again(hosts.two)
     began = time.monotonic()
     hosts.up(hosts.two)
     eventually(lambda: hosts.counter("strategy", "engine", "positions_adopted") > 0, 150, "no positions were adopted")

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from machine import TREE
+from machine import TREE, RigError
 from report import Failed
 
 
@@ -26,6 +26,9 @@ def on_host(run, binary, filter_text, provider, limit):
                                    env={**os.environ, **environment(run, provider)}, cwd=TREE, start_new_session=True)
         try:
             process.wait(limit)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise Failed(f"{running_at_end(log.read_text(errors='replace'))} did not end: {limit} s were over") from error
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
@@ -42,8 +45,20 @@ def in_guest(run, guest, binary, filter_text, provider, limit, label, env=None):
             out.flush()
         job = guest.start(command(run, binary, filter_text, output), env={**environment(run, provider), **(env or {})},
                           sink=keep)
-        job.wait(limit)
+        try:
+            job.wait(limit)
+        except RigError as error:
+            raise RigError(f"{error} (in {running_at_end(job.output)})") from error
     return results(output, job.output)
+
+
+class Failure(str):
+    """The state "failed", with the test's first failure."""
+
+    def __new__(cls, text):
+        state = super().__new__(cls, "failed")
+        state.text = " ".join(line.strip() for line in text.splitlines() if line.strip())
+        return state
 
 
 def results(output, log):
@@ -51,14 +66,22 @@ def results(output, log):
         with open(output) as file:
             suites = json.load(file)["testsuites"]
     except (OSError, ValueError) as error:
-        raise Failed(f"no results ({error}); the end of its output:\n{log[-3000:]}") from error
+        raise Failed(f"no results of {running_at_end(log)} ({error}); the end of its output:\n{log[-3000:]}") from error
     found = {}
     for suite in suites:
         for test in suite["testsuite"]:
-            state = "failed" if test.get("failures") else "skipped" if test["result"] == "SKIPPED" else "passed"
+            state = "skipped" if test["result"] == "SKIPPED" else "passed"
+            if failures := test.get("failures"):
+                state = Failure(failures[0].get("failure", ""))
             if test["status"] == "RUN":
                 found[f"{suite['name']}.{test['name']}"] = state
     return found
+
+
+def running_at_end(log):
+    """Of a binary that crashed or was ended: the test that it was in."""
+    started = [line.split("]", 1)[1].strip() for line in log.splitlines() if line.startswith("[ RUN      ]")]
+    return started[-1] if started else "any test"
 
 
 def count(found, state):
@@ -68,7 +91,8 @@ def count(found, state):
 def all_passed(found, log_text):
     bad = [name for name, state in found.items() if state == "failed"]
     if bad:
-        raise Failed(f"{len(bad)} of {len(found)} failed:\n  " + "\n  ".join(bad) + f"\n{log_text}")
+        told = "\n".join(f"{name}: {getattr(found[name], 'text', '')}" for name in bad)
+        raise Failed(f"{len(bad)} of {len(found)} failed:\n{told}\n{log_text}")
     if not count(found, "passed"):
         raise Failed("nothing ran")
 

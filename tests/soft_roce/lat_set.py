@@ -47,17 +47,17 @@ def expect_bandwidths(found):
     for operation, rows in found.items():
         for size, (_, peak, average, rate, *_) in rows.items():
             what = f"{operation} of {size} bytes: {rows[size]}"
-            expect(0 < average <= peak and rate > 0, what)
+            expect(0 <= average <= peak and rate > 0, what)  # a slow machine's megabytes may round to nothing
             # Figures of one row agree: megabytes are messages times bytes, as far as they are printed.
-            expect(abs(rate * 1e6 * size / 2**20 - average) <= 0.02 + average * 0.05, what)
+            expect(abs(rate * 1e6 * size / 2**20 - average) <= 0.05 + average * 0.05, what)
 
 
 def measure(run, one, two, tool, sizes, iterations):
     command = [run.bin / "tickpath", tool, "--provider", "verbs", "--endpoint", f"{two.address}:{PORT}",
                "--security", "tls", "--keys", keys(run)]
     with running(two, [*command, "--server"], says="listening") as server:
-        text = one.run([*command, "--size", ",".join(map(str, sizes)), "--iterations", str(iterations)], limit=180)
-        expect(server.wait(30) == 0, f"the server ended with {server.status}: {server.output}")
+        text = one.run([*command, "--size", ",".join(map(str, sizes)), "--iterations", str(iterations)], limit=400)
+        expect(server.wait(60) == 0, f"the server ended with {server.status}: {server.output}")
     (run.folder("lat") / f"{tool}.log").write_text(text)
     expect("provider verbs (rxe0)" in text, "the table does not say what it was measured on:\n" + text)
     print("\n".join("        " + line for line in text.splitlines() if re.match(r"\s*(RDMA|#?\d|#bytes)", line)),

@@ -209,7 +209,7 @@ class Guest:
         env.pop("TMPDIR", None)
         env.setdefault("TICKPATH_PROVIDER", "verbs")
         env.setdefault("TICKPATH_VERBS_ADDRESS", self.address)
-        env.setdefault("TICKPATH_TIME_SCALE", "5")  # tests wait so many times as long: emulation is slow
+        env.setdefault("TICKPATH_TIME_SCALE", "10")  # tests wait so many times as long: emulation is slow
         env["TICKPATH_RIG_RESULTS"] = str(self.results)
         env.update(more or {})
         return env

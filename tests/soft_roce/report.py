@@ -8,8 +8,30 @@ import time
 from machine import DidNotBoot, Guest, Pair, RigError, TREE, TimeLimit
 
 
-# Seconds for a boot, which takes about ten; a kernel that hangs is booted again.
-BOOT_PATIENCE = (60, 60, 180)
+# Seconds for a boot, which takes about ten, and a minute beside a full build; a kernel that hangs is booted again.
+BOOT_PATIENCE = (90, 120, 240)
+
+
+def again_while_it_hangs(boot):
+    """What `boot(patience)` returns; a kernel that hung while it booted is given another chance."""
+    for patience in BOOT_PATIENCE:
+        try:
+            return boot(patience)
+        except DidNotBoot as error:
+            if patience == BOOT_PATIENCE[-1]:
+                raise
+            print(f"        {str(error).splitlines()[0]}: once more", flush=True)
+
+
+def make_room(guest):
+    """For datagrams, in the sockets of programs that may not run for a second: what overflows is lost."""
+    guest.run("echo 33554432 > /proc/sys/net/core/rmem_max; echo 8388608 > /proc/sys/net/core/rmem_default")
+
+
+def boot_again(guest):
+    """A guest that was killed."""
+    again_while_it_hangs(guest.boot)
+    make_room(guest)
 
 
 class Failed(Exception):
@@ -24,6 +46,7 @@ class Run:
         self.bin = self.build / "bin"
         self.tests = self.build / "tests"
         self.passed, self.failures, self.skipped = 0, [], []
+        self.set = ""  # which one runs now
         self.guests, self.opened, self.doubtful = [], contextlib.ExitStack(), False
 
     def __enter__(self):
@@ -45,14 +68,9 @@ class Run:
             self.opened.close()
             self.guests, self.doubtful = [], False
             began = time.monotonic()
-            for patience in BOOT_PATIENCE:
-                try:
-                    self.guests = self._boot(count, patience)
-                    break
-                except DidNotBoot as error:
-                    if patience == BOOT_PATIENCE[-1]:
-                        raise
-                    print(f"        {str(error).splitlines()[0]}: once more", flush=True)
+            self.guests = again_while_it_hangs(lambda patience: self._boot(count, patience))
+            for guest in self.guests:
+                make_room(guest)
             print(f"        booted {count} in {time.monotonic() - began:.0f} s", flush=True)
         return self.guests
 
@@ -84,9 +102,11 @@ class Run:
             yield
         except TimeLimit:
             raise
-        except (Failed, RigError) as error:
+        except Exception as error:  # of whatever kind: the other tests are run, and this one is counted
+            if not isinstance(error, (Failed, RigError)):
+                error = f"{type(error).__name__}: {error}"
             self.doubtful = True
-            self.failures.append(name)
+            self.failures.append(f"{self.set}: {name}: {first_line(error)}")
             text = str(error).replace("\n", "\n        ")
             print(f"FAILED  {name} ({time.monotonic() - began:.0f} s)\n        {text}", flush=True)
         else:
@@ -97,12 +117,24 @@ class Run:
         self.skipped.append(name)
         print(f"skipped {name}: {reason}", flush=True)
 
+    def broken_off(self, error):
+        """The rig itself failed, or time was over: the sets that did not run count as one failure."""
+        self.failures.append(f"{self.set or 'rig'}: broken off: {first_line(error)}")
+
     def finish(self):
-        for name in self.failures:
-            print(f"FAILED {name}")
+        """The last lines: one for each failure, with its set, its name and what was wrong first."""
+        for failure in self.failures:
+            print(f"FAILED {failure}")
         print(f"soft_roce: {self.passed} passed, {len(self.failures)} failed, {len(self.skipped)} skipped; "
               f"logs in {self.results}", flush=True)
         return 1 if self.failures else 0
+
+
+def first_line(error):
+    """Of a failure's text, cut to what fits a summary."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines[:2]) if lines and lines[0].endswith(":") else (lines or ["no text"])[0]
+    return text if len(text) <= 300 else text[:297] + "..."
 
 
 def expect(condition, text):

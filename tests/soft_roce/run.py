@@ -46,18 +46,22 @@ def results_folder(options):
 def main():
     options = arguments()
     machine.end_on_signals(options.limit)
+    run = None
     try:
         with Run(results_folder(options), pathlib.Path(options.build).resolve(), machine.prepare()) as run:
             for name in SETS if "all" in options.sets else options.sets:
                 function = (SETS | FAULTS)[name]
                 print(f"-- {name}: {function.__doc__} ({time.strftime('%T')})", flush=True)
+                run.set = name
                 function(run)
     except machine.NotPossible as error:
         print(f"soft_roce: {error}", file=sys.stderr)
         return machine.NOT_POSSIBLE
     except machine.RigError as error:
         print(f"soft_roce: {error}", file=sys.stderr)
-        return 125
+        if run is None:
+            return 125
+        run.broken_off(error)
     return run.finish()
 
 

@@ -20,6 +20,7 @@ namespace tickpath::link::test {
 
 using test_support::fresh_endpoint;
 using test_support::kPatience;
+using test_support::on_verbs;
 using test_support::open_test_device;
 
 // Polls until `done` or kPatience is over.
