@@ -7,6 +7,10 @@
 
 namespace tickpath::trace {
 
+// "posted" and "sent" are stamped when the call that hands the message over has returned, so that
+// no store lies between a decision and the wire. The receiver may have been quicker: the hop from
+// there on can come out below zero, and the one before it holds the call.
+//
 // Values are stored in trace files; append, never renumber.
 enum class Hop : std::uint8_t {
   kNone = 0,

@@ -66,6 +66,11 @@ std::string title_line(const Analysis& analysis, const char* title) {
   return line.data();
 }
 
+bool any_below_zero(const Analysis& analysis) {
+  return std::any_of(analysis.hops.begin(), analysis.hops.end(),
+                     [](const Interval& row) { return row.distribution.min < 0; });
+}
+
 std::string host_label(const Host& host) {
   std::array<char, 32> id{};
   std::snprintf(id.data(), id.size(), " (%08llx)", static_cast<unsigned long long>(host.id >> 32));
@@ -150,6 +155,12 @@ std::string to_text(const Analysis& analysis) {
   }
   text += "\n" + title_line(analysis, "hop by hop (medians do not add up)");
   for (const Interval& row : analysis.hops) add_row(text, analysis, row);
+  if (any_below_zero(analysis)) {
+    text +=
+        "  a hop below zero: its message arrived before the call that sent it had returned, which "
+        "is "
+        "when \"posted\" and \"sent\" are stamped; or the clocks (+-)\n";
+  }
   add_orders(text, analysis);
   return text;
 }

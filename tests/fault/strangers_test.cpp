@@ -34,8 +34,12 @@ class Strangers : public ::testing::Test {
     if (test_support::on_verbs())
       for (const char* const program : {"strategy", "oeg", "risk"})
         run_.configure(program, {"--set", "heartbeat.dead_after=15s"});
+    begin(test_support::test_device_options());
+  }
+  // Programs as configured so far; the stranger's own device.
+  void begin(const rdma::DeviceOptions& stranger) {
     run_.begin();
-    device_ = test_support::open_test_device();
+    device_ = rdma::open_device(stranger);
     lost_before_ = losses();
   }
   void TearDown() override {
@@ -128,6 +132,38 @@ TEST_F(Strangers, AWrongRoleOrAnotherWireVersionIsRefusedWithAReasonAndDisturbsN
                                               "of something else", link::LinkPart::kVersion + 1));
   }
   finish({role, version});
+}
+
+// On verbs, where roles are proven: every program and the stranger have a certificate of one CA.
+class StrangersWithCertificates : public Strangers {
+ protected:
+  void SetUp() override {
+    if (!test_support::on_verbs()) GTEST_SKIP() << "shm trusts the user's own processes";
+    const std::string keys = run_.folder().path() + "/keys";
+    const Finished made = run({program("tickpath"), "keys", "--dir", keys});
+    ASSERT_EQ(made.exit_code, 0) << made.output;
+    for (const char* const each : {"mdh", "strategy", "oeg", "risk"})
+      run_.configure(each, {"--set", "security.mode=tls", "--set", "security.keys=" + keys});
+    for (const char* const each : {"strategy", "oeg", "risk"})
+      run_.configure(each, {"--set", "heartbeat.dead_after=15s"});
+    rdma::DeviceOptions stranger = test_support::test_device_options();
+    stranger.security = {net::SecurityMode::kTls, keys, "strategy"};
+    begin(stranger);
+  }
+};
+
+TEST_F(StrangersWithCertificates, ARoleOtherThanTheCertificatesIsRefusedWithAReason) {
+  FaultRow role{
+      "wrong role over TLS: a strategy's certificate says to be risk, or asks for its part",
+      "oeg (refuses, says why)", kSetupMs};
+  role.measured_ms = refused("oeg", hello(Role::kRisk, Service::kDropCopy),
+                             "it says to be risk, and its key is of strategy");
+  EXPECT_EQ(run_.counter("oeg", "connections", "refused_role"), 1u);
+  role.measured_ms =
+      std::max(role.measured_ms, refused("oeg", hello(Role::kStrategy, Service::kDropCopy),
+                                         "role strategy has no right to service"));
+  EXPECT_EQ(run_.counter("oeg", "connections", "refused_right"), 1u);
+  finish({role});
 }
 
 TEST_F(Strangers, AWrongKeyEndsItsOwnConnectionAndNoOther) {

@@ -65,9 +65,10 @@ def trading(run, hosts):
 def faults(run):
     """the fault table's programs that are stopped and killed, in one guest"""
     with run.step("every program that stops or dies is noticed, and comes back, in one guest"):
-        job = run.guest().start(["bash", TREE / "tests/fault/table.sh", "--provider", "verbs"], env=run.environment())
+        env = {**run.environment(), "TICKPATH_TIME_SCALE": "5"}  # dead_after of 175 ms
+        job = run.guest().start(["bash", TREE / "tests/fault/table.sh", "--provider", "verbs"], env=env)
         try:
-            status = job.wait(330)
+            status = job.wait(540)
         finally:
             (run.folder("faults") / "programs.log").write_text(job.output)
         show(run, re.findall(r"^\| .*\|$", job.output, re.M))

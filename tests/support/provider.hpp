@@ -33,14 +33,18 @@ inline std::string verbs_address() {
   return address == nullptr ? "127.0.0.1" : address;
 }
 
-inline std::unique_ptr<rdma::Device> open_test_device() {
+inline rdma::DeviceOptions test_device_options() {
   rdma::DeviceOptions options;
   options.provider = provider_name();
   options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
   if (const char* const scale = std::getenv("TICKPATH_TIME_SCALE")) {
     options.verbs.peer_timeout_ns *= std::max(std::atoi(scale), 1);  // an emulated machine
   }
-  return rdma::open_device(options);
+  return options;
+}
+
+inline std::unique_ptr<rdma::Device> open_test_device() {
+  return rdma::open_device(test_device_options());
 }
 
 // A TCP port that is free now at `address`.

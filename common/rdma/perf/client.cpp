@@ -22,9 +22,9 @@ constexpr std::uint32_t kReceiveAreaBudget = 32u << 20;  // shm: shared memory o
 constexpr std::uint32_t kWindowArea = 256u << 10;  // open loop: messages under way lie side by side
 constexpr std::uint32_t kSamplesMax = 20'000'000;
 constexpr double kMegabyte = 1 << 20;
-constexpr std::uint32_t kConnectLimitMs = 10'000;
-constexpr auto kReadyLimit = std::chrono::seconds(20);
-constexpr auto kDoneLimit = std::chrono::seconds(120);
+constexpr std::uint32_t kConnectLimitMs = 30'000;
+constexpr auto kReadyLimit = std::chrono::seconds(60);
+constexpr auto kDoneLimit = std::chrono::seconds(300);
 
 std::uint64_t random_session() {
   std::random_device device;

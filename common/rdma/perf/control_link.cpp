@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kSendMark = std::uint64_t{1}
                                     << 63;  // wr_ids of sends, with their number below
-constexpr auto kSendLimit = std::chrono::seconds(20);
+constexpr auto kSendLimit = std::chrono::seconds(60);
 constexpr auto kNap = std::chrono::microseconds(50);
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace tickpath::rdma::perf {
 namespace {
 
 constexpr auto kNap = std::chrono::microseconds(100);
-constexpr auto kDataConnectionLimit = std::chrono::seconds(20);
+constexpr auto kDataConnectionLimit = std::chrono::seconds(60);
 // A client leaves once it knows that its last word has arrived.
 constexpr auto kDepartureLimit = std::chrono::seconds(10);
 constexpr std::uint32_t kAreaBytesMax = 64u << 20;

@@ -152,6 +152,22 @@ TEST(TimeLine, InterpolatesBetweenPoints) {
   EXPECT_NEAR(line.tsc_of_realtime(1'100'000'000), 4.3e9, 1);
 }
 
+// "posted" is stamped when the call has returned.
+TEST_F(TraceTest, SaysWhyAHopIsBelowZeroAndOnlyWhereOneIs) {
+  for (const bool quicker : {true, false}) {
+    const std::string file = quicker ? "quicker.trace" : "later.trace";
+    {
+      TraceWriter writer(options(file));
+      writer.stamp_at(Hop::kStrategyPosted, 7, {5'000'000});
+      writer.stamp_at(Hop::kOegSeen, 7, {quicker ? 4'000'000u : 6'000'000u});
+    }
+    std::vector<TraceFile> files;
+    files.emplace_back(path(file));
+    const std::string text = to_text(analyse(files));
+    EXPECT_EQ(text.find("a hop below zero") != std::string::npos, quicker) << text;
+  }
+}
+
 TEST_F(TraceTest, ReportsCarryEveryRowInEachForm) {
   {
     TraceWriter writer(options("a.trace"));
