@@ -7,8 +7,8 @@
 namespace tickpath::link {
 namespace {
 
-// Looks at an unanswered READ that it takes at least. A parked thread looks every 10 ms
-// (datapath.park_timeout): with more of them such a look would not count in full.
+// Looks at an unanswered READ that it takes at least, and one more. A parked thread looks every 10
+// ms (datapath.park_timeout): with more of them such a look would not count in full.
 constexpr std::uint64_t kLooksToDie = 3;
 
 }  // namespace
@@ -31,6 +31,7 @@ void LivenessScore::restart(std::uint64_t now_ns) noexcept {
   seen_ = false;
   silent_ns_ = 0;
   unanswered_ns_ = 0;
+  waited_for_ns_ = 0;
   patience_ns_ = 0;
   proven_to_ns_ = now_ns;
 }
@@ -58,9 +59,15 @@ Liveness LivenessScore::observe(std::uint64_t counter, std::uint64_t asked_ns,
 }
 
 Liveness LivenessScore::wait(std::uint64_t asked_ns, std::uint64_t now_ns) noexcept {
-  if (unanswered_ns_ == 0) looked_ns_ = std::max(asked_ns, proven_to_ns_);
+  if (waited_for_ns_ != asked_ns) {
+    waited_for_ns_ = asked_ns;
+    looked_ns_ = asked_ns;
+    pending_ns_ = 0;
+  }
   if (now_ns <= looked_ns_) return state_;
-  unanswered_ns_ += std::min(now_ns - looked_ns_, options_.dead_after_ns / kLooksToDie);
+  // Only now is it known that the poll since the look before found no answer to that time.
+  unanswered_ns_ += pending_ns_;
+  pending_ns_ = std::min(now_ns - looked_ns_, options_.dead_after_ns / kLooksToDie);
   looked_ns_ = now_ns;
   return judge();
 }

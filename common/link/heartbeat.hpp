@@ -76,8 +76,9 @@ struct HeartbeatOptions {
 //
 // A READ that stays out is silence, too: the peer's device answers it without the peer's program,
 // so the host is gone or the way to it is. That silence is counted look by look, while the READ is
-// open, and each look adds at most a third of dead_after: a reader that slept finds the answer
-// before it has counted enough. An answer takes it all back.
+// open. A look counts once the next one, and the poll between them, found no answer either, and for
+// a third of dead_after at most: a reader that slept counts nothing for it when the answer lay
+// there. An answer takes it all back.
 class LivenessScore {
  public:
   explicit LivenessScore(const HeartbeatOptions& options) noexcept : options_(options) {}
@@ -106,7 +107,9 @@ class LivenessScore {
   std::uint64_t counter_ = 0;
   std::uint64_t proven_to_ns_ = 0;  // silence is counted up to here
   std::uint64_t silent_ns_ = 0;
-  std::uint64_t looked_ns_ = 0;      // the newest look at the open READ
+  std::uint64_t waited_for_ns_ = 0;  // the open READ, by when it was asked for
+  std::uint64_t looked_ns_ = 0;      // the newest look at it
+  std::uint64_t pending_ns_ = 0;     // up to that look; counts with the next
   std::uint64_t unanswered_ns_ = 0;  // silence that it adds
   std::uint64_t patience_ns_ = 0;
   std::uint64_t late_ = 0;
