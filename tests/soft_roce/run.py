@@ -62,6 +62,11 @@ def main():
         if run is None:
             return 125
         run.broken_off(error)
+    except SystemExit:  # a signal
+        if run is not None:
+            run.broken_off("ended by a signal")
+            run.finish()
+        raise
     return run.finish()
 
 
