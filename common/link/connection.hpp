@@ -55,6 +55,7 @@ class Connection {
   // Failed ones too: check status first.
   template <class Own>
   std::size_t poll(Own&& own) noexcept {
+    ++polls_;
     std::array<rdma::Completion, 32> completions;
     const std::size_t count = queue_->poll(completions);
     for (std::size_t i = 0; i < count; ++i) {
@@ -71,6 +72,10 @@ class Connection {
     return poll([](const rdma::Completion&) {});
   }
 
+  // Polling thread. How often it looked: what has not completed by a later look was not there
+  // before.
+  std::uint64_t polls() const noexcept { return polls_; }
+
   // Any thread.
   bool failed() const noexcept { return pair_->state() == rdma::QueuePairState::kError; }
 
@@ -80,6 +85,7 @@ class Connection {
   std::unique_ptr<rdma::CompletionQueue> queue_;  // outlives pair_: destroyed after it
   std::unique_ptr<rdma::QueuePair> pair_;
   std::size_t first_extra_;
+  std::uint64_t polls_ = 0;
   std::array<CompletionSink*, kSinksMax> sinks_{};
 };
 

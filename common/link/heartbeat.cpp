@@ -120,13 +120,20 @@ Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
     score_.set_patience(load_word(words.patience_ns, std::memory_order_relaxed));
     score_.observe(load_word(words.beats, std::memory_order_relaxed), asked_ns_, now_ns);
   }
-  if (busy_) return score_.wait(asked_ns_, now_ns);
+  if (busy_) {
+    // Patterns poll their connection now and then while idle: without a poll the answer may lie
+    // there.
+    if (connection_->polls() == polls_seen_) return score_.state();
+    polls_seen_ = connection_->polls();
+    return score_.wait(asked_ns_, now_ns);
+  }
   if (now_ns < next_read_ns_) return score_.state();
   request_.wr_id = tag_ | (++serial_ & 0xffff'ffff);
   const rdma::PostStatus status = connection_->queue_pair().post_send(request_);
   if (status == rdma::PostStatus::kOk) {
     busy_ = true;
     asked_ns_ = now_ns;
+    polls_seen_ = connection_->polls();
     next_read_ns_ = now_ns + options_.interval_ns;
   } else if (status == rdma::PostStatus::kNotReady) {
     score_.fail();

@@ -86,7 +86,8 @@ class LivenessScore {
   void restart(std::uint64_t now_ns) noexcept;
   // An observation: the counter as READ, asked for at asked_ns, looked at at now_ns.
   Liveness observe(std::uint64_t counter, std::uint64_t asked_ns, std::uint64_t now_ns) noexcept;
-  // A look while the READ asked for at asked_ns is not answered.
+  // A look while the READ asked for at asked_ns is not answered. Completions were polled since the
+  // look before.
   Liveness wait(std::uint64_t asked_ns, std::uint64_t now_ns) noexcept;
   // Never kDead by less silence than this. 0: as configured.
   void set_patience(std::uint64_t ns) noexcept { patience_ns_ = ns; }
@@ -156,6 +157,7 @@ class HeartbeatMonitor final : public CompletionSink {
   std::uint64_t serial_ = 0;
   std::uint64_t asked_ns_ = 0;
   std::uint64_t next_read_ns_ = 0;
+  std::uint64_t polls_seen_ = 0;  // of the connection, at the newest look at the open READ
   bool busy_ = false;
   bool arrived_ = false;
 };

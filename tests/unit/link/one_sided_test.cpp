@@ -367,6 +367,28 @@ TEST_F(Heartbeats, AreAliveWhileBeatingAndDeadWhenTheyStop) {
   }));
 }
 
+// The answer lies there; an idle pattern polls its connection only now and then.
+TEST_F(Heartbeats, AreNotMissedByAReaderThatDidNotPoll) {
+  Heartbeat heartbeat(*fabric.device, "beat");
+  join(heartbeat.grant());
+  HeartbeatMonitor monitor(*fabric.device, {}, "watch");
+  std::uint64_t now = 1'000'000'000;
+  monitor.attach(*there, there->extras()[0], now);
+  ASSERT_TRUE(eventually([&] {
+    heartbeat.beat();
+    there->poll();
+    return monitor.evaluate(now += 1'000'000) == Liveness::kAlive;
+  }));
+  for (int turn = 0; turn < 1000; ++turn) {
+    ASSERT_EQ(monitor.evaluate(now += 10'000'000), Liveness::kAlive) << "turn " << turn;
+  }
+  heartbeat.beat();
+  ASSERT_TRUE(eventually([&] {
+    there->poll();
+    return monitor.evaluate(now += 100'000) == Liveness::kAlive && monitor.score().silent_ns() == 0;
+  }));
+}
+
 TEST_F(Heartbeats, AreDeadAtOnceWhenTheConnectionFails) {
   Heartbeat heartbeat(*fabric.device, "beat");
   join(heartbeat.grant());
