@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 
 #include "common/itch/codec.hpp"
 #include "common/itch/recording.hpp"
+#include "tests/support/recordings.hpp"
 
 namespace tickpath::itch::test {
 
@@ -131,15 +131,6 @@ inline Collected collect(RecordingReader& reader) {
   return all;
 }
 
-// The folder of real recordings; tests that need it skip when it is not there.
-inline std::filesystem::path data_folder() {
-  if (const char* folder = std::getenv("TICKPATH_DATA")) return folder;
-  const char* source = std::getenv("TICKPATH_SOURCE");
-  return std::filesystem::path(source == nullptr ? "." : source) / "../shared/data";
-}
+using test_support::data_folder;
 
 }  // namespace tickpath::itch::test
-
-#define TICKPATH_NEED_DATA(path)      \
-  if (!std::filesystem::exists(path)) \
-  GTEST_SKIP() << (path) << " is not there: set TICKPATH_DATA to the recordings' folder"

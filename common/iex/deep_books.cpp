@@ -1,0 +1,63 @@
+#include "common/iex/deep_books.hpp"
+
+#include <cstring>
+#include <limits>
+
+namespace tickpath::iex {
+namespace {
+
+// Of the one order that stands for a level: no two levels share it.
+std::uint64_t reference_of(book::Locate locate, Side side, std::uint32_t price) noexcept {
+  return std::uint64_t{locate} << 33 | std::uint64_t{side == Side::kSell} << 32 | price;
+}
+
+}  // namespace
+
+std::uint64_t SymbolTable::key_of(const Symbol& symbol) noexcept {
+  std::uint64_t key;
+  static_assert(sizeof(key) == sizeof(symbol));
+  std::memcpy(&key, &symbol, sizeof(key));
+  return key;
+}
+
+std::size_t SymbolTable::cell_of(std::uint64_t key) const noexcept {
+  std::size_t cell = key * 0x9e37'79b9'7f4a'7c15u >> 47;
+  while (cells_[cell].locate != kNone && cells_[cell].key != key) cell = (cell + 1) % kCells;
+  return cell;
+}
+
+book::Locate SymbolTable::locate(const Symbol& symbol) noexcept {
+  const std::uint64_t key = key_of(symbol);
+  Cell& cell = cells_[cell_of(key)];
+  if (cell.locate == kNone && size() < kSymbolsMax) [[unlikely]] {
+    cell = {key, static_cast<book::Locate>(names_.size())};
+    names_.push_back(symbol);  // reserved
+  }
+  return cell.locate;
+}
+
+void DeepBooks::set_level(book::Locate locate, Side side, Price wide_price,
+                          std::uint32_t size) noexcept {
+  if (wide_price <= 0 || wide_price > std::numeric_limits<std::uint32_t>::max()) [[unlikely]]
+    return counters_.unusable_prices.add();
+  const auto price = static_cast<std::uint32_t>(wide_price);
+  const std::uint64_t reference = reference_of(locate, side, price);
+  if (size == 0) {
+    if (!books_.remove(reference).ok()) [[unlikely]]
+      counters_.unknown_levels.add();
+    return;
+  }
+  const book::Handle level = books_.find(reference);
+  book::Change change;
+  if (level == book::kNoOrder) {
+    change = books_.add(locate, reference, side, size, price);
+  } else if (const std::uint32_t resting = books_.order(level).shares; size < resting) {
+    change = books_.reduce(reference, resting - size);
+  } else if (size > resting) {
+    change = books_.replace(reference, reference, size, price);
+  }
+  if (!change.ok()) [[unlikely]]
+    counters_.refused.add();
+}
+
+}  // namespace tickpath::iex

@@ -1,0 +1,85 @@
+#include "common/iex/iex_tp.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace tickpath::iex {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "fields are copied as they are");
+
+template <class Integer>
+void load(const std::byte* from, Integer& value) noexcept {
+  std::memcpy(&value, from, sizeof(value));
+}
+template <class Integer>
+void store(std::byte* to, const Integer& value) noexcept {
+  std::memcpy(to, &value, sizeof(value));
+}
+
+// Calls field(offset, member) for each.
+template <class Header, class Field>
+void each_field(Header& header, Field&& field) noexcept {
+  field(2, header.protocol);
+  field(4, header.channel);
+  field(8, header.session);
+  field(12, header.payload_bytes);
+  field(14, header.message_count);
+  field(16, header.stream_offset);
+  field(24, header.first_sequence_number);
+  field(32, header.send_time_ns);
+}
+
+}  // namespace
+
+std::string_view name(SegmentStatus status) noexcept {
+  switch (status) {
+    case SegmentStatus::kOk:
+      return "ok";
+    case SegmentStatus::kTruncatedHeader:
+      return "truncated header";
+    case SegmentStatus::kUnknownVersion:
+      return "unknown transport version";
+    case SegmentStatus::kWrongLength:
+      return "wrong payload length";
+    case SegmentStatus::kTruncatedMessage:
+      return "truncated message";
+    case SegmentStatus::kTrailingBytes:
+      return "trailing bytes";
+  }
+  return "?";
+}
+
+void store_header(const SegmentHeader& header, std::byte* to) noexcept {
+  to[0] = std::byte{kTransportVersion};
+  to[1] = std::byte{0};
+  each_field(header, [to](std::size_t at, const auto& member) noexcept { store(to + at, member); });
+}
+
+SegmentCursor::SegmentCursor(std::span<const std::byte> datagram) noexcept {
+  if (datagram.size() < kSegmentHeaderBytes) {
+    status_ = SegmentStatus::kTruncatedHeader;
+    return;
+  }
+  if (datagram[0] != std::byte{kTransportVersion}) {
+    status_ = SegmentStatus::kUnknownVersion;
+    return;
+  }
+  each_field(header_, [&](std::size_t at, auto& member) noexcept { load(&datagram[at], member); });
+  left_ = datagram.subspan(kSegmentHeaderBytes);
+  if (left_.size() != header_.payload_bytes) {
+    status_ = SegmentStatus::kWrongLength;
+    if (left_.size() > header_.payload_bytes) left_ = left_.first(header_.payload_bytes);
+  }
+  remaining_ = header_.message_count;
+  if (remaining_ == 0 && !left_.empty() && status_ == SegmentStatus::kOk)
+    status_ = SegmentStatus::kTrailingBytes;
+}
+
+bool SegmentCursor::damaged() noexcept {
+  if (status_ == SegmentStatus::kOk) status_ = SegmentStatus::kTruncatedMessage;
+  remaining_ = 0;
+  return false;
+}
+
+}  // namespace tickpath::iex

@@ -1,0 +1,47 @@
+// IEX-TP segments with DEEP 1.0 and TOPS 1.6 messages, into books.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "common/iex/codec.hpp"
+#include "common/iex/deep_books.hpp"
+#include "common/iex/iex_tp.hpp"
+
+using namespace tickpath;
+
+namespace {
+
+// What was decoded encodes to the bytes that it was decoded from.
+struct RoundTrip {
+  std::span<const std::byte> message;
+  void operator()(const auto& decoded) const noexcept {
+    std::array<std::byte, iex::kMaxMessageBytes> again;
+    const std::size_t length = iex::encode(decoded, again.data());
+    if (length > message.size() ||
+        !std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(length),
+                    message.begin()))
+      std::abort();
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static book::BookSet set({.orders_max = 256, .levels_max = 256});
+  static iex::DeepBooks books(set);
+  const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
+  iex::SegmentCursor segment(bytes);
+  std::size_t count = 0;
+  for (std::span<const std::byte> message; segment.next(message); ++count) {
+    if (message.data() < bytes.data() || message.data() + message.size() > bytes.data() + size)
+      std::abort();
+    (void)iex::decode(message, RoundTrip{message});
+    (void)iex::decode(message, books);
+  }
+  if (segment.status() == iex::SegmentStatus::kOk && count != segment.header().message_count)
+    std::abort();
+  if (set.orders_resting() > 256) std::abort();
+  return 0;
+}
