@@ -20,6 +20,7 @@ struct StandInConfig {
   control::CommonConfig common;
   int ready_after_ms = 0;         // -1: never
   int die_after_ms = -1;          // after the start of the program
+  int die_in_replay_ms = -1;      // after the replay began: everything is up by then
   int drain_ms = 0;               // -1: never
   int replay_ms = 300;            // sim
   std::uint64_t lost_orders = 0;  // strategy: sent, and never answered
@@ -32,6 +33,8 @@ config::Schema<StandInConfig> schema() {
   schema.include("", &C::common, control::common_schema());
   schema.integer("ready_after", &C::ready_after_ms, {-1, 60'000}, "ms", "Late by so much");
   schema.integer("die_after", &C::die_after_ms, {-1, 60'000}, "ms", "Kills itself");
+  schema.integer("die_in_replay", &C::die_in_replay_ms, {-1, 60'000}, "ms",
+                 "Kills itself so long after sim began to replay");
   schema.integer("drain", &C::drain_ms, {-1, 60'000}, "ms", "Time to settle");
   schema.integer("replay", &C::replay_ms, {0, 60'000}, "ms", "Length of the replay");
   schema.integer("lost_orders", &C::lost_orders, {0, 100}, "", "Sent and never answered");
@@ -45,9 +48,11 @@ class StandIn final : public control::Application, public control::Datapath {
       : config_(config), runtime_(runtime), program_(std::move(program)) {
     note("starts");
     ready_ = later(config.ready_after_ms, is_ready_);
-    if (config.die_after_ms >= 0)
-      death_ = runtime.after(std::chrono::milliseconds(config.die_after_ms),
-                             [] { std::raise(SIGKILL); });
+    if (config.die_after_ms >= 0) die_after(config.die_after_ms);
+    if (config.die_in_replay_ms >= 0)
+      look_ = runtime.every(std::chrono::milliseconds(20), [this] {
+        if (!dies_ && replaying()) die_after(config_.die_in_replay_ms);
+      });
     if (program_ != "sim") return;
     runtime.add_command("start", "begins the replay", [this](const Json&) {
       state_ = "running";
@@ -93,6 +98,16 @@ class StandIn final : public control::Application, public control::Datapath {
     if (ms < 0) return {};
     return runtime_.after(std::chrono::milliseconds(ms), [&flag] { flag = true; });
   }
+  void die_after(int ms) {
+    dies_ = true;
+    death_ = runtime_.after(std::chrono::milliseconds(ms), [] { std::raise(SIGKILL); });
+  }
+  bool replaying() const {
+    std::ifstream diary(config_.diary);
+    for (std::string line; std::getline(diary, line);)
+      if (line.ends_with(" replays")) return true;
+    return false;
+  }
   void note(const std::string& what) {
     std::ofstream(config_.diary, std::ios::app) << runtime_.name() + " " + what + "\n";
   }
@@ -101,8 +116,8 @@ class StandIn final : public control::Application, public control::Datapath {
   control::Runtime& runtime_;
   std::string program_;
   std::string state_ = "waiting";
-  bool is_ready_ = false, is_settled_ = false;
-  control::Subscription ready_, death_, end_, settled_;
+  bool is_ready_ = false, is_settled_ = false, dies_ = false;
+  control::Subscription ready_, look_, death_, end_, settled_;
 };
 
 }  // namespace

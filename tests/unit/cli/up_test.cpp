@@ -87,7 +87,7 @@ TEST_F(Up, RunsSeveralStrategiesAndSetsKeysOfOne) {
 
 TEST_F(Up, AProgramThatIsNotReadyInTimeIsToldWithItsReasonAndLogAndAllIsStopped) {
   configure("mdh", "ready_after = -1");
-  const Finished finished = up({"--ready-timeout", "0.5"});
+  const Finished finished = up({"--ready-timeout", "3"});
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.output, HasSubstr("mdh is not ready after"));
   EXPECT_THAT(finished.output, HasSubstr("waiting for Godot"));
@@ -105,7 +105,7 @@ TEST_F(Up, AProgramThatDiesBeforeItIsReadyIsTold) {
 
 TEST_F(Up, ADeathInTheMiddleStopsTheRestInOrder) {
   configure("sim", "replay = 60000");
-  configure("risk", "die_after = 700");
+  configure("risk", "die_in_replay = 100");
   const Finished finished = up();
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.output, HasSubstr("risk killed by signal 9"));
@@ -115,7 +115,7 @@ TEST_F(Up, ADeathInTheMiddleStopsTheRestInOrder) {
 
 TEST_F(Up, ADeathInTheMiddleLetsTheRestGoOnIfSoAsked) {
   configure("sim", "replay = 1500");
-  configure("strategy", "die_after = 200");
+  configure("strategy", "die_in_replay = 100");
   const Finished finished = up({"--on-failure", "continue"});
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.output, HasSubstr("strategy killed by signal 9"));
@@ -125,7 +125,7 @@ TEST_F(Up, ADeathInTheMiddleLetsTheRestGoOnIfSoAsked) {
 
 TEST_F(Up, AProgramThatDiesIsStartedAgainIfSoAskedAndTheRunGoesOn) {
   configure("sim", "replay = 4000");
-  configure("strategy", "die_after = 1000");
+  configure("strategy", "die_in_replay = 500");
   const Finished finished = up({"--on-failure", "restart"});
   EXPECT_THAT(finished.output,
               HasSubstr("strategy killed by signal 9 (Killed), is started again in 1000 ms"));
@@ -135,7 +135,7 @@ TEST_F(Up, AProgramThatDiesIsStartedAgainIfSoAskedAndTheRunGoesOn) {
 }
 
 TEST_F(Up, AnExchangeThatDiesEndsTheRunAlsoWhereOthersWouldBeStartedAgain) {
-  configure("sim", "replay = 60000\ndie_after = 500");
+  configure("sim", "replay = 60000\ndie_in_replay = 200");
   const Finished finished = up({"--on-failure", "restart"});
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_EQ(std::ranges::count(diary("starts"), "sim"), 1);
