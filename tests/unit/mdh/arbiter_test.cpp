@@ -138,6 +138,62 @@ TEST_F(ArbiterTest, HeartbeatsTellOfALossBeforeTheNextMessageDoes) {
   EXPECT_FALSE(arbiter->waiting());
 }
 
+TEST_F(ArbiterTest, TheEndOfASessionTellsOfALossAtItsTailAndThenNothingIsWaitedFor) {
+  FakePort port;
+  prepare(&port);
+  give(Line::kA, one(1));
+  give(Line::kA, end_of_session("S", 4));  // 2 and 3 were lost
+  EXPECT_TRUE(arbiter->waiting());
+  wait(101 * kUs);
+  ASSERT_EQ(port.asked.size(), 1u);
+  EXPECT_EQ(port.asked[0].count, 2u);
+  give(Line::kRetransmission, one(2));
+  give(Line::kRetransmission, one(3));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kEnded);
+  EXPECT_FALSE(arbiter->waiting());
+  for (int i = 0; i < 5; ++i) {  // it is said again, for longer than the feed may be silent
+    now_ns += 2'000'000'000;
+    feed.on_time(now());
+    give(Line::kB, end_of_session("S", 4));
+  }
+  EXPECT_EQ(feed.counters().ends_of_session.get(), 1u);
+  EXPECT_EQ(feed.counters().silences.get(), 0u);
+  EXPECT_EQ(port.asked.size(), 1u);
+}
+
+TEST_F(ArbiterTest, ANewSessionStartsFromOneWithoutTheBooksOfTheOld) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, one(2));
+  give(Line::kA, end_of_session("S", 3));
+  EXPECT_EQ(feed.state(), wire::FeedState::kEnded);
+  give(Line::kB, one(3, "T"));  // its first two are on the way
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  EXPECT_EQ(feed.books().orders_resting(), 0u);
+  EXPECT_EQ(feed.counters().next_sequence.get(), 1u);
+  EXPECT_EQ(last().kind, wire::UpdateKind::kFeedState);
+  EXPECT_EQ(last().feed_state(), wire::FeedState::kUnknown) << "nothing of it is known yet";
+  EXPECT_EQ(std::ranges::count(kinds(), wire::UpdateKind::kBookCleared), 1);
+  give(Line::kA, one(1, "T"));
+  give(Line::kA, one(2, "T"));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 1, 2, 3}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  EXPECT_EQ(feed.books().orders_resting(), 3u);
+}
+
+TEST_F(ArbiterTest, APacketThatNoSenderGivesBeginsNoSession) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, packet("T", 0, {}));
+  give(Line::kA, one(~std::uint64_t{0} - 5, "U"));
+  EXPECT_EQ(feed.counters().sessions.get(), 1u);
+  EXPECT_EQ(feed.books().orders_resting(), 1u);
+  EXPECT_EQ(feed.counters().malformed_packets.get(), 2u);
+  give(Line::kA, one(2));
+  EXPECT_EQ(taken(), (Numbers{1, 2}));
+}
+
 TEST_F(ArbiterTest, WhatBothLinesLostIsAskedForAndBooksAreStaleMeanwhile) {
   FakePort port;
   prepare(&port);
