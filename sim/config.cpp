@@ -130,6 +130,15 @@ void add_matching(config::Schema<SimConfig>& schema) {
                 {{"reject", HaltRule::kReject}, {"rest", HaltRule::kRest}},
                 "Orders for an instrument that does not trade: refuse them, or let them rest until "
                 "it does");
+  schema.choice("matching.self_match", at(&MatchingConfig::self_match),
+                {{"cancel_newest", SelfMatchRule::kCancelNewest},
+                 {"cancel_oldest", SelfMatchRule::kCancelOldest},
+                 {"cancel_both", SelfMatchRule::kCancelBoth},
+                 {"decrement", SelfMatchRule::kDecrement}},
+                "When an order would trade with one of the same strategy: which of them ends, or "
+                "both lose the smaller one's shares");
+  schema.integer("matching.display_shares_min", at(&MatchingConfig::display_shares_min),
+                 {1, kOrderSharesMax}, "shares", "Least display quantity (MaxFloor) of an order");
   schema.integer("matching.recorded_orders_max", at(&MatchingConfig::recorded_orders_max),
                  {1'024, 1 << 28}, "orders", "Recorded orders resting at one time, all symbols");
   schema.integer("matching.recorded_levels_max", at(&MatchingConfig::recorded_levels_max),

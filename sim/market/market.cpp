@@ -45,6 +45,8 @@ struct Market::Handler {
     matcher.on_trading_state(m.header.stock_locate, wire::trading_state(m.trading_state));
   }
   void operator()(const itch::SystemEvent& m) noexcept {
+    // After a close: the next day of a recording of several.
+    if (m.event_code == itch::SystemEvent::kStartOfMessages) matcher.begin_day();
     // Day orders live as long as the system: a recording may well be of the hours around the
     // market's own, and end without either event.
     if (m.event_code == itch::SystemEvent::kEndOfSystemHours ||

@@ -7,7 +7,8 @@ namespace tickpath::sim {
 LiveOrders::LiveOrders(std::uint32_t orders_max)
     : capacity_(orders_max),
       orders_(std::make_unique<LiveOrder[]>(orders_max)),
-      queues_(std::make_unique<Queue[]>(book::kLocatesMax * 2)) {
+      queues_(std::make_unique<Queue[]>(book::kLocatesMax * 2 * kPlaces)),
+      pegs_(std::make_unique<Queue[]>(book::kLocatesMax * 2)) {
   if (orders_max == 0 || orders_max > 1u << 30)
     throw Error("live orders: between 1 and 2^30 must be allowed for");
   for (std::uint32_t node = orders_max; node-- > 0;) {
@@ -31,49 +32,83 @@ void LiveOrders::free(std::uint32_t node) noexcept {
   --size_;
 }
 
-void LiveOrders::rest(std::uint32_t node) noexcept {
+// A rising market reaches the lowest stop price of buyers first, as it reaches the lowest offer.
+bool LiveOrders::ahead(const LiveOrder& a, const LiveOrder& b, Place place) noexcept {
+  const bool stop = place == Place::kStop;
+  const std::uint32_t of_a = stop ? a.stop_price : a.price;
+  const std::uint32_t of_b = stop ? b.stop_price : b.price;
+  if (of_a == of_b) return a.arrival < b.arrival;
+  return better(stop ? opposite(a.side) : a.side, of_a, of_b);
+}
+
+void LiveOrders::enqueue(std::uint32_t node, Place place) noexcept {
   LiveOrder& order = orders_[node];
-  Queue& line = queue(order.locate, order.side);
-  const auto ahead = [&order](const LiveOrder& other) {
-    return better(order.side, other.price, order.price) ||
-           (other.price == order.price && other.arrival < order.arrival);
-  };
+  Queue& line = queue(order.locate, order.side, place);
   std::uint32_t before = line.tail;  // the order that ours will stand behind
   std::uint32_t after = line.head;
-  while (before != kNone && !ahead(orders_[before])) {
-    if (!ahead(orders_[after])) {
+  while (before != kNone && !ahead(orders_[before], order, place)) {
+    if (!ahead(orders_[after], order, place)) {
       before = orders_[after].previous;
       break;
     }
     before = orders_[before].previous;
     after = orders_[after].next;
   }
+  order.place = place;
   order.previous = before;
   order.next = before == kNone ? line.head : orders_[before].next;
   (before == kNone ? line.head : orders_[before].next) = node;
   (order.next == kNone ? line.tail : orders_[order.next].previous) = node;
 }
 
-void LiveOrders::unrest(std::uint32_t node) noexcept {
-  const LiveOrder& order = orders_[node];
-  Queue& line = queue(order.locate, order.side);
+void LiveOrders::dequeue(std::uint32_t node) noexcept {
+  LiveOrder& order = orders_[node];
+  Queue& line = queue(order.locate, order.side, order.place);
   (order.previous == kNone ? line.head : orders_[order.previous].next) = order.next;
   (order.next == kNone ? line.tail : orders_[order.next].previous) = order.previous;
+  order.place = Place::kNone;
 }
 
-std::uint32_t LiveOrders::detach_all(std::uint32_t locate) noexcept {
-  std::uint32_t first = kNone;
-  for (const Side side : {Side::kBuy, Side::kSell}) {
-    while (front(locate, side) != kNone) {
-      const std::uint32_t node = front(locate, side);
-      unrest(node);
-      std::uint32_t* at = &first;
-      while (*at != kNone && orders_[*at].arrival < orders_[node].arrival) at = &orders_[*at].next;
-      orders_[node].next = *at;
-      *at = node;
-    }
+// Merge sort: halves are found by a second pointer at double speed.
+std::uint32_t LiveOrders::sort_by_arrival(std::uint32_t first) noexcept {
+  if (first == kNone || orders_[first].next == kNone) return first;
+  std::uint32_t middle = first;
+  for (std::uint32_t ahead = orders_[first].next; ahead != kNone;) {
+    ahead = orders_[ahead].next;
+    if (ahead == kNone) break;
+    ahead = orders_[ahead].next;
+    middle = orders_[middle].next;
   }
-  return first;
+  std::uint32_t b = orders_[middle].next;
+  orders_[middle].next = kNone;
+  std::uint32_t a = sort_by_arrival(first);
+  b = sort_by_arrival(b);
+  std::uint32_t merged = kNone;
+  std::uint32_t* at = &merged;
+  while (a != kNone && b != kNone) {
+    std::uint32_t& least = orders_[a].arrival < orders_[b].arrival ? a : b;
+    *at = least;
+    at = &orders_[least].next;
+    least = *at;
+  }
+  *at = a != kNone ? a : b;
+  return merged;
+}
+
+void LiveOrders::link_peg(std::uint32_t node) noexcept {
+  LiveOrder& order = orders_[node];
+  Queue& line = pegs_[order.locate * 2 + index_of(order.side)];
+  order.peg_previous = line.tail;
+  order.peg_next = kNone;
+  (line.tail == kNone ? line.head : orders_[line.tail].peg_next) = node;
+  line.tail = node;
+}
+
+void LiveOrders::unlink_peg(std::uint32_t node) noexcept {
+  const LiveOrder& order = orders_[node];
+  Queue& line = pegs_[order.locate * 2 + index_of(order.side)];
+  (order.peg_previous == kNone ? line.head : orders_[order.peg_previous].peg_next) = order.peg_next;
+  (order.peg_next == kNone ? line.tail : orders_[order.peg_next].peg_previous) = order.peg_previous;
 }
 
 }  // namespace tickpath::sim

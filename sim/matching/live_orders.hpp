@@ -8,24 +8,47 @@
 
 namespace tickpath::sim {
 
+// Where a working order is. In one queue at most.
+enum class Place : std::uint8_t {
+  kBook,    // resting: best price first, then earliest arrival
+  kStop,    // waiting for its stop price: the nearest to the market first, then earliest arrival
+  kParked,  // pegged, and its side of the recorded book is empty: earliest arrival first
+  kNone,    // taking, or done
+};
+inline constexpr std::size_t kPlaces = 3;  // that are queues
+
 struct LiveOrder {
   std::uint64_t order_id = 0;  // the current one: a replacement changes it
   std::uint64_t exchange_order_id = 0;
   std::int64_t filled_value = 0;
   std::uint32_t number = 0;
   std::uint32_t locate = 0;
-  std::uint32_t price = 0;  // 0: market
+  std::uint32_t price = 0;  // 0: market; pegged: the current one, 0 while parked
   std::uint32_t shares = 0;
   std::uint32_t cumulative = 0;
   std::uint32_t arrival = 0;  // place in time among recorded and live orders alike
   std::uint32_t next = 0;     // in its side's queue; in the list of free nodes
   std::uint32_t previous = 0;
+  std::uint32_t stop_price = 0;
+  std::uint32_t limit = 0;    // pegged: the cap, 0 for none
+  std::uint32_t display = 0;  // shares shown at a time; 0: all
+  std::uint32_t slice = 0;    // of them, what is left; valid while it rests and display is not 0
+  std::uint32_t peg_next = 0;
+  std::uint32_t peg_previous = 0;
   Party party;
   Side side = Side::kBuy;
   OrderType type = OrderType::kLimit;
   TimeInForce time_in_force = TimeInForce::kDay;
+  Place place = Place::kNone;
+  bool post_only = false;
 
   std::uint32_t leaves() const noexcept { return shares - cumulative; }
+  std::uint32_t shown() const noexcept { return display == 0 ? leaves() : slice; }
+  bool waits() const noexcept { return type == OrderType::kStop || type == OrderType::kStopLimit; }
+  // The worst price that it takes.
+  std::uint32_t worst_price() const noexcept {
+    return type == OrderType::kMarket && side == Side::kBuy ? 0xffff'ffff : price;
+  }
 };
 
 // Better for its owner's place in the queue: higher bids, lower offers.
@@ -46,15 +69,22 @@ class LiveOrders {
   LiveOrder& operator[](std::uint32_t node) noexcept { return orders_[node]; }
   const LiveOrder& operator[](std::uint32_t node) const noexcept { return orders_[node]; }
 
-  // Best price first, then earliest arrival. Time grows with the orders between ours and the nearer
-  // end of the queue, from both of which the search starts.
-  void rest(std::uint32_t node) noexcept;
-  void unrest(std::uint32_t node) noexcept;
-  std::uint32_t front(std::uint32_t locate, Side side) const noexcept {
-    return queue(locate, side).head;
+  // Time grows with the orders between ours and the nearer end of the queue, from both of which the
+  // search starts.
+  void enqueue(std::uint32_t node, Place place) noexcept;
+  void dequeue(std::uint32_t node) noexcept;
+  std::uint32_t front(std::uint32_t locate, Side side, Place place = Place::kBook) const noexcept {
+    return queue(locate, side, place).head;
   }
-  // Unrests all of an instrument and returns them linked by `next` in order of arrival.
-  std::uint32_t detach_all(std::uint32_t locate) noexcept;
+  // Links orders by `next` in order of arrival; returns the first. They are in no queue.
+  std::uint32_t sort_by_arrival(std::uint32_t first) noexcept;
+
+  // Pegged orders of a side in the order in which they were entered, wherever they are.
+  void link_peg(std::uint32_t node) noexcept;
+  void unlink_peg(std::uint32_t node) noexcept;
+  std::uint32_t first_peg(std::uint32_t locate, Side side) const noexcept {
+    return pegs_[locate * 2 + index_of(side)].head;
+  }
 
   std::uint32_t size() const noexcept { return size_; }
   std::uint32_t capacity() const noexcept { return capacity_; }
@@ -64,18 +94,25 @@ class LiveOrders {
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
   };
-  Queue& queue(std::uint32_t locate, Side side) noexcept {
-    return queues_[locate * 2 + (side == Side::kBuy ? 0 : 1)];
+  static std::size_t index_of(Side side) noexcept { return side == Side::kBuy ? 0 : 1; }
+  // Places apart, so that the books' heads, which every event reads, stay dense.
+  static std::size_t index_of(std::uint32_t locate, Side side, Place place) noexcept {
+    return (static_cast<std::size_t>(place) * book::kLocatesMax + locate) * 2 + index_of(side);
   }
-  const Queue& queue(std::uint32_t locate, Side side) const noexcept {
-    return queues_[locate * 2 + (side == Side::kBuy ? 0 : 1)];
+  Queue& queue(std::uint32_t locate, Side side, Place place) noexcept {
+    return queues_[index_of(locate, side, place)];
   }
+  const Queue& queue(std::uint32_t locate, Side side, Place place) const noexcept {
+    return queues_[index_of(locate, side, place)];
+  }
+  static bool ahead(const LiveOrder& a, const LiveOrder& b, Place place) noexcept;
 
   std::uint32_t capacity_;
   std::uint32_t size_ = 0;
   std::uint32_t free_ = kNone;
   std::unique_ptr<LiveOrder[]> orders_;
   std::unique_ptr<Queue[]> queues_;
+  std::unique_ptr<Queue[]> pegs_;
 };
 
 }  // namespace tickpath::sim

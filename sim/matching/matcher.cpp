@@ -8,12 +8,14 @@ namespace tickpath::sim {
 
 Matcher::Matcher(const MatcherOptions& options, ReportSink& sink)
     : halt_rule_(options.halt_rule),
+      self_match_(options.self_match),
+      display_shares_min_(options.display_shares_min),
       incarnation_bits_(std::uint64_t{options.incarnation} << 48),
       sink_(sink),
       book_(options.book),
       live_(options.live_orders_max),
       ids_(options.order_ids_max),
-      states_(std::make_unique<wire::TradingState[]>(book::kLocatesMax)),
+      instruments_(std::make_unique<Instrument[]>(book::kLocatesMax)),
       accounts_(std::make_unique<RecordedAccount[]>(book::kLocatesMax)) {}
 
 std::uint32_t Matcher::next_arrival() noexcept {
@@ -72,12 +74,14 @@ void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price
   LiveOrder& order = live_[node];
   TICKPATH_CHECK(shares != 0 && shares <= order.leaves(), "a fill is part of its order");
   order.cumulative += shares;
+  if (order.place == Place::kBook && order.display != 0) order.slice -= shares;
   order.filled_value += std::int64_t{price} * shares;
   Report report = report_of(order, ReportKind::kFill);
   report.last_shares = shares;
   report.last_price = price;
   report.source = source;
   counters_.fills.add();
+  print(order.locate, price);
   emit(report);
 }
 
@@ -106,9 +110,12 @@ void Matcher::expire(std::uint32_t node, Reason reason) noexcept {
 
 // Gives the node back; the order must not be in a queue any more.
 void Matcher::finish(std::uint32_t node, OrderState state) noexcept {
-  IdTable::Entry* entry = ids_.find(live_[node].order_id);
+  const LiveOrder& order = live_[node];
+  IdTable::Entry* entry = ids_.find(order.order_id);
   TICKPATH_CHECK(entry != nullptr && entry->node == node, "an order has its id");
   entry->node = IdTable::closed(state);
+  if (order.type == OrderType::kPegged) live_.unlink_peg(node);
+  if (order.type == OrderType::kPegged || order.waits()) --instruments_[order.locate].watched;
   live_.free(node);
 }
 

@@ -48,8 +48,11 @@ class Matcher {
   // A trade with an order that was not displayed.
   void on_hidden_trade(Locate locate, std::uint32_t shares, std::uint32_t price) noexcept;
   void on_trading_state(Locate locate, wire::TradingState state) noexcept;
-  // The end of the day: every working order expires, new ones are refused. Idempotent.
+  // The end of the day: every working day order expires, new ones are refused. Idempotent.
   void close() noexcept;
+  // The recording goes on with another day: the recorded book, trading states and last prices start
+  // anew, orders good till cancelled are there still. Does nothing unless the day is over.
+  void begin_day() noexcept;
 
   // ------------------------------------------------------------------ our orders
 
@@ -58,13 +61,20 @@ class Matcher {
   void refuse(const NewOrder& request, Reason reason) noexcept;
   void cancel(const CancelOrder& request) noexcept;
   void replace(const ReplaceOrder& request) noexcept;
+  // Cancels in order of arrival, instrument after instrument; each is reported under its own id.
+  // Returns how many.
+  std::uint32_t cancel_all(const MassCancel& request) noexcept;
 
   // ------------------------------------------------------------------ questions (owning thread)
 
   const book::BookSet& book() const noexcept { return book_; }
   const LiveOrder* find_live(std::uint64_t order_id) noexcept;
   std::uint32_t live_orders() const noexcept { return live_.size(); }
-  wire::TradingState trading_state(Locate locate) const noexcept { return states_[locate]; }
+  wire::TradingState trading_state(Locate locate) const noexcept {
+    return instruments_[locate].state;
+  }
+  // 0: nothing has traded yet.
+  std::uint32_t last_price(Locate locate) const noexcept { return instruments_[locate].last; }
   const RecordedAccount& recorded_account(Locate locate) const noexcept {
     return accounts_[locate];
   }
@@ -92,11 +102,32 @@ class Matcher {
   };
   // Walks recorded orders, best first, that have shares left for us.
   struct Cursor;
+  // What is known of an instrument besides its orders.
+  struct Instrument {
+    wire::TradingState state = wire::TradingState::kUnknown;
+    std::uint32_t watched = 0;  // stop orders that wait, and pegged ones
+    std::uint32_t last = 0;     // trade; 0: none yet
+    std::uint32_t high = 0;     // since stop orders were last looked at
+    std::uint32_t low = 0;
+  };
 
   std::uint32_t next_arrival() noexcept;
   bool trading(std::uint32_t locate) const noexcept {
-    return states_[locate] == wire::TradingState::kTrading ||
-           states_[locate] == wire::TradingState::kUnknown;
+    const wire::TradingState state = instruments_[locate].state;
+    return !closed_ &&
+           (state == wire::TradingState::kTrading || state == wire::TradingState::kUnknown);
+  }
+  // A trade at this price, between whomever.
+  void print(std::uint32_t locate, std::uint32_t price) noexcept {
+    Instrument& instrument = instruments_[locate];
+    if (price > instrument.high || instrument.last == 0) instrument.high = price;
+    if (price < instrument.low || instrument.last == 0) instrument.low = price;
+    instrument.last = price;
+  }
+  // Last of every event: the recorded best or the last price may have moved.
+  void settle(std::uint32_t locate) noexcept {
+    if (instruments_[locate].watched != 0) [[unlikely]]
+      settle_watched(locate);
   }
 
   // matcher_recorded.cpp
@@ -110,25 +141,52 @@ class Matcher {
   void release(std::uint32_t shares, Counter& cause) noexcept;
   void meet_arrival(Locate locate, std::uint64_t reference, Side side,
                     std::uint32_t taken) noexcept;
+
+  // matcher_states.cpp
+  template <class Wanted>
+  std::uint32_t collect(std::uint32_t locate, Side side, std::uint32_t chain,
+                        const Wanted& wanted) noexcept;
   void uncross(std::uint32_t locate) noexcept;
-  void expire_all(std::uint32_t locate) noexcept;
+  void expire_day_orders(std::uint32_t locate) noexcept;
+  void settle_watched(std::uint32_t locate) noexcept;
+  void reprice_pegs(std::uint32_t locate, Side side) noexcept;
+  void trigger_stops(std::uint32_t locate) noexcept;
+  std::uint32_t next_triggered(std::uint32_t locate) const noexcept;
+  std::uint32_t peg_price(const LiveOrder& order) const noexcept;
+  void wait_for_stop(std::uint32_t node) noexcept;
 
   // matcher_orders.cpp
   Reason refusal(const NewOrder& request) noexcept;
+  static Reason refusal_of_terms(const NewOrder& request, std::uint32_t display_min) noexcept;
   Reason refusal_to_change(const IdTable::Entry* target, const Party& party, std::uint32_t locate,
                            Side side) const noexcept;
   Reason refusal(const ReplaceOrder& request, const IdTable::Entry* target) noexcept;
   void reject(const NewOrder& request, Reason reason) noexcept;
   template <class Request>
   void refuse_change(const Request& request, ReportKind kind, Reason reason) noexcept;
-  void work(std::uint32_t node) noexcept;
+  Reason refusal_of_terms(const ReplaceOrder& request, const LiveOrder& order) const noexcept;
+  std::uint32_t open(const NewOrder& request) noexcept;
+  void amend(std::uint32_t node, const ReplaceOrder& request) noexcept;
+  void cancel_unasked(std::uint32_t node) noexcept;
+
+  // matcher_taking.cpp
+  void work(std::uint32_t node, std::uint32_t minimum = 0) noexcept;
+  void rest(std::uint32_t node) noexcept;
   Reason match(std::uint32_t node) noexcept;
-  bool next_available(Cursor& cursor, const LiveOrder& taker) const noexcept;
+  bool would_trade(std::uint32_t locate, Side side, std::uint32_t worst_price) const noexcept;
+  bool can_trade(const LiveOrder& taker, std::uint32_t minimum) const noexcept;
+  bool live_is_next(std::uint32_t resting, bool recorded, const Cursor& cursor,
+                    std::uint32_t worst_price) const noexcept;
+  bool next_available(Cursor& cursor, std::uint32_t worst_price) const noexcept;
   void take(std::uint32_t node, const Cursor& cursor) noexcept;
   void cross(std::uint32_t taker, std::uint32_t resting) noexcept;
-  void finish(std::uint32_t node, OrderState state) noexcept;
+  void after_slice(std::uint32_t resting) noexcept;
+  bool prevent_self_match(std::uint32_t taker, std::uint32_t resting) noexcept;
+  void decrement(std::uint32_t node, std::uint32_t shares) noexcept;
+  void drop(std::uint32_t node) noexcept;
 
   // matcher.cpp
+  void finish(std::uint32_t node, OrderState state) noexcept;
   Report report_of(const LiveOrder& order, ReportKind kind) noexcept;
   void emit(const Report& report) noexcept;
   void fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
@@ -139,12 +197,14 @@ class Matcher {
   std::uint64_t next_execution_id() noexcept { return incarnation_bits_ | ++executions_; }
 
   HaltRule halt_rule_;
+  SelfMatchRule self_match_;
+  std::uint32_t display_shares_min_;
   std::uint64_t incarnation_bits_;
   ReportSink& sink_;
   book::BookSet book_;
   LiveOrders live_;
   IdTable ids_;
-  std::unique_ptr<wire::TradingState[]> states_;
+  std::unique_ptr<Instrument[]> instruments_;
   std::unique_ptr<RecordedAccount[]> accounts_;
   std::uint64_t executions_ = 0;
   std::uint32_t numbers_ = 0;

@@ -4,44 +4,72 @@
 #include "sim/matching/matcher.hpp"
 
 namespace tickpath::sim {
-
-struct Matcher::Cursor {
-  Locate locate;
-  Side side;
-  std::uint32_t rank = 0;   // of the next level to open
-  std::uint32_t price = 0;  // of the level that is open
-  book::Handle handle = book::kNoOrder;
-};
-
 namespace {
 
 bool bad_price(Price price) noexcept { return price.value <= 0 || price.value > kOrderPriceMax; }
+bool bad_cap(Price price) noexcept { return price.value < 0 || price.value > kOrderPriceMax; }
 bool bad_quantity(std::uint32_t shares) noexcept { return shares == 0 || shares > kOrderSharesMax; }
-bool bad_side(Side side) noexcept { return side != Side::kBuy && side != Side::kSell; }
 
-// The taker buys at `price` or below, sells at it or above; a market order at any.
-bool accepts(const LiveOrder& taker, std::uint32_t price) noexcept {
-  return taker.type == OrderType::kMarket || !better(taker.side, price, taker.price);
+bool known(OrderType type) noexcept {
+  return type >= OrderType::kMarket && type <= OrderType::kPegged;
+}
+bool known(Side side) noexcept { return side == Side::kBuy || side == Side::kSell; }
+bool known(TimeInForce time) noexcept {
+  return time == TimeInForce::kDay || time == TimeInForce::kGoodTillCancel ||
+         time == TimeInForce::kImmediateOrCancel || time == TimeInForce::kFillOrKill;
+}
+
+// Of either kind of request.
+template <class Request>
+Reason refusal_of_prices(const Request& request) noexcept {
+  const bool limit = request.type == OrderType::kLimit || request.type == OrderType::kStopLimit;
+  const bool stop = request.type == OrderType::kStop || request.type == OrderType::kStopLimit;
+  if (limit && bad_price(request.price)) return Reason::kPrice;
+  if (request.type == OrderType::kPegged && bad_cap(request.price)) return Reason::kPrice;
+  if (stop && bad_price(request.stop_price)) return Reason::kStopPrice;
+  return Reason::kNone;
+}
+
+// Instructions that contradict each other.
+bool contradictory(const NewOrder& r) noexcept {
+  const bool market = r.type == OrderType::kMarket || r.type == OrderType::kStop;
+  const bool waits =
+      r.type == OrderType::kStop || r.type == OrderType::kStopLimit || r.type == OrderType::kPegged;
+  const bool immediate = r.time_in_force == TimeInForce::kImmediateOrCancel ||
+                         r.time_in_force == TimeInForce::kFillOrKill;
+  if (waits && immediate) return true;
+  if (r.post_only && (immediate || r.type != OrderType::kLimit)) return true;
+  if (r.display_shares != 0 && (immediate || market)) return true;
+  return r.minimum_shares != 0 && (!immediate || r.minimum_shares > r.shares);
 }
 
 }  // namespace
 
 // ---------------------------------------------------------------------- new orders
 
+Reason Matcher::refusal_of_terms(const NewOrder& request, std::uint32_t display_min) noexcept {
+  if (!known(request.side) || !known(request.type) || !known(request.time_in_force))
+    return Reason::kUnsupported;
+  if (bad_quantity(request.shares)) return Reason::kQuantity;
+  const Reason reason = refusal_of_prices(request);
+  if (reason != Reason::kNone) return reason;
+  if (contradictory(request)) return Reason::kCombination;
+  if (request.display_shares != 0 && request.display_shares < display_min) return Reason::kDisplay;
+  return Reason::kNone;
+}
+
 Reason Matcher::refusal(const NewOrder& request) noexcept {
   if (ids_.find(request.order_id) != nullptr) return Reason::kDuplicateId;
   if (ids_.full() || live_.size() == live_.capacity()) return Reason::kCapacity;
   if (closed_) return Reason::kClosed;
   if (request.locate >= book::kLocatesMax) return Reason::kUnknownSymbol;
-  const bool limit = request.type == OrderType::kLimit;
-  if (bad_side(request.side) || (!limit && request.type != OrderType::kMarket))
-    return Reason::kUnsupported;
-  if (request.time_in_force != TimeInForce::kDay &&
-      request.time_in_force != TimeInForce::kImmediateOrCancel)
-    return Reason::kUnsupported;
-  if (bad_quantity(request.shares)) return Reason::kQuantity;
-  if (limit && bad_price(request.price)) return Reason::kPrice;
-  if (halt_rule_ == HaltRule::kReject && !trading(request.locate)) return Reason::kNotTrading;
+  const Reason reason = refusal_of_terms(request, display_shares_min_);
+  if (reason != Reason::kNone) return reason;
+  if (!trading(request.locate))
+    return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
+  if (request.post_only &&
+      would_trade(request.locate, request.side, static_cast<std::uint32_t>(request.price.value)))
+    return Reason::kPostOnly;
   return Reason::kNone;
 }
 
@@ -79,6 +107,19 @@ void Matcher::enter(const NewOrder& request) noexcept {
     reject(request, reason);
     return;
   }
+  const std::uint32_t node = open(request);
+  counters_.accepted.add();
+  emit(report_of(live_[node], ReportKind::kAccepted));
+  if (live_[node].waits())
+    wait_for_stop(node);
+  else
+    work(node, request.time_in_force == TimeInForce::kFillOrKill ? request.shares
+                                                                 : request.minimum_shares);
+  settle(request.locate);
+}
+
+// The order that an accepted request makes, in no queue yet.
+std::uint32_t Matcher::open(const NewOrder& request) noexcept {
   const std::uint32_t node = live_.allocate();
   LiveOrder& order = live_[node];
   order.order_id = request.order_id;
@@ -86,98 +127,22 @@ void Matcher::enter(const NewOrder& request) noexcept {
   order.exchange_order_id = incarnation_bits_ | order.number;
   order.locate = request.locate;
   order.shares = request.shares;
-  if (request.type == OrderType::kLimit)
-    order.price = static_cast<std::uint32_t>(request.price.value);
+  if (request.display_shares < request.shares) order.display = request.display_shares;
+  const auto price = static_cast<std::uint32_t>(request.price.value);
+  if (request.type == OrderType::kLimit || request.type == OrderType::kStopLimit)
+    order.price = price;
+  if (request.type == OrderType::kPegged) order.limit = price;
   order.arrival = next_arrival();
   order.party = request.party;
   order.side = request.side;
   order.type = request.type;
   order.time_in_force = request.time_in_force;
+  order.post_only = request.post_only;
+  if (order.waits()) order.stop_price = static_cast<std::uint32_t>(request.stop_price.value);
+  if (order.type == OrderType::kPegged) live_.link_peg(node);
+  if (order.waits() || order.type == OrderType::kPegged) ++instruments_[order.locate].watched;
   (void)ids_.insert(order.order_id, order.number, node);
-  counters_.accepted.add();
-  emit(report_of(order, ReportKind::kAccepted));
-  work(node);
-}
-
-// An order that is in no queue: trades what it can, then rests or ends.
-void Matcher::work(std::uint32_t node) noexcept {
-  const LiveOrder& order = live_[node];
-  Reason ending = Reason::kNone;
-  if (trading(order.locate)) ending = match(node);
-  if (order.leaves() == 0) {
-    finish(node, OrderState::kFilled);
-    return;
-  }
-  const bool rests = order.type == OrderType::kLimit && order.time_in_force == TimeInForce::kDay;
-  if (ending == Reason::kNone && !rests) ending = Reason::kRemainder;
-  if (ending == Reason::kNone)
-    live_.rest(node);
-  else
-    expire(node, ending);
-}
-
-// ---------------------------------------------------------------------- taking
-
-// Recorded and live orders of the other side in one line: best price first, then earliest arrival.
-// Stops early, with kSelfMatch, when next in line stands an order of the same party.
-Reason Matcher::match(std::uint32_t node) noexcept {
-  const LiveOrder& taker = live_[node];
-  const Side other = opposite(taker.side);
-  Cursor cursor{static_cast<Locate>(taker.locate), other};
-  while (taker.leaves() != 0) {
-    const bool recorded = next_available(cursor, taker);
-    const std::uint32_t resting = live_.front(taker.locate, other);
-    bool live = resting != LiveOrders::kNone && accepts(taker, live_[resting].price);
-    if (!recorded && !live) break;
-    if (recorded && live) {
-      const LiveOrder& order = live_[resting];
-      live = better(other, order.price, cursor.price) ||
-             (order.price == cursor.price && order.arrival < arrival_of(book_.user(cursor.handle)));
-    }
-    if (!live) {
-      take(node, cursor);
-    } else if (live_[resting].party == taker.party) {
-      return Reason::kSelfMatch;
-    } else {
-      cross(node, resting);
-    }
-  }
-  return Reason::kNone;
-}
-
-bool Matcher::next_available(Cursor& cursor, const LiveOrder& taker) const noexcept {
-  for (;;) {
-    for (; cursor.handle != book::kNoOrder; cursor.handle = book_.next(cursor.handle)) {
-      const book::OrderView order = book_.order(cursor.handle);
-      if (order.shares > taken_of(order.user)) return true;
-    }
-    const book::LevelView level = book_.level(cursor.locate, cursor.side, cursor.rank);
-    if (level.price == 0 || !accepts(taker, level.price)) return false;
-    ++cursor.rank;
-    cursor.price = level.price;
-    cursor.handle = book_.front(cursor.locate, cursor.side, level.price);
-  }
-}
-
-void Matcher::take(std::uint32_t node, const Cursor& cursor) noexcept {
-  const book::OrderView order = book_.order(cursor.handle);
-  const std::uint32_t available = order.shares - taken_of(order.user);
-  const std::uint32_t shares = std::min(available, live_[node].leaves());
-  book_.set_user(cursor.handle, order.user + shares);
-  counters_.taken.add(shares);
-  fill_recorded(node, shares, order.price, FillSource::kDisplayed);
-}
-
-void Matcher::cross(std::uint32_t taker, std::uint32_t resting) noexcept {
-  const std::uint32_t price = live_[resting].price;
-  const std::uint32_t shares = std::min(live_[taker].leaves(), live_[resting].leaves());
-  counters_.traded_live.add(shares);
-  counters_.filled_shares[static_cast<std::size_t>(FillSource::kLive)].add(shares);
-  fill(resting, shares, price, FillSource::kLive);
-  fill(taker, shares, price, FillSource::kLive);
-  if (live_[resting].leaves() != 0) return;
-  live_.unrest(resting);
-  finish(resting, OrderState::kFilled);
+  return node;
 }
 
 // ---------------------------------------------------------------------- cancel and replace
@@ -232,7 +197,7 @@ void Matcher::cancel(const CancelOrder& request) noexcept {
   }
   const std::uint32_t node = target->node;
   (void)ids_.insert(request.order_id, ++numbers_, IdTable::kRequest);
-  live_.unrest(node);
+  live_.dequeue(node);
   Report report = report_of(live_[node], ReportKind::kCanceled);
   report.order_id = request.order_id;
   report.target_order_id = request.target_order_id;
@@ -243,17 +208,62 @@ void Matcher::cancel(const CancelOrder& request) noexcept {
   finish(node, OrderState::kCanceled);
 }
 
+// Nobody's request named this order: it is reported under its own id.
+void Matcher::cancel_unasked(std::uint32_t node) noexcept {
+  Report report = report_of(live_[node], ReportKind::kCanceled);
+  report.state = OrderState::kCanceled;
+  report.leaves_shares = 0;
+  counters_.canceled.add();
+  emit(report);
+  finish(node, OrderState::kCanceled);
+}
+
+namespace {
+
+// Only giving something up, and nothing else, keeps the place in the queue (Nasdaq's rule).
+bool keeps_place(const LiveOrder& order, const ReplaceOrder& request) noexcept {
+  if (request.shares >= order.shares) return false;
+  if (order.waits() && request.stop_price.value != order.stop_price) return false;
+  if (order.type == OrderType::kStop) return true;
+  return request.price.value == (order.type == OrderType::kPegged ? order.limit : order.price);
+}
+
+}  // namespace
+
+Reason Matcher::refusal_of_terms(const ReplaceOrder& request,
+                                 const LiveOrder& order) const noexcept {
+  if (request.type != order.type) return Reason::kUnsupported;
+  if (bad_quantity(request.shares)) return Reason::kQuantity;
+  const Reason reason = refusal_of_prices(request);
+  if (reason != Reason::kNone) return reason;
+  if (request.shares < order.cumulative) return Reason::kBelowFilled;
+  if (!trading(request.locate))
+    return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
+  if (order.post_only && !keeps_place(order, request) &&
+      would_trade(order.locate, order.side, static_cast<std::uint32_t>(request.price.value)))
+    return Reason::kPostOnly;
+  return Reason::kNone;
+}
+
 Reason Matcher::refusal(const ReplaceOrder& request, const IdTable::Entry* target) noexcept {
   if (ids_.find(request.order_id) != nullptr) return Reason::kDuplicateId;
   const Reason reason = refusal_to_change(target, request.party, request.locate, request.side);
   if (reason != Reason::kNone) return reason;
   if (ids_.full()) return Reason::kCapacity;
-  if (request.type != OrderType::kLimit) return Reason::kUnsupported;
-  if (bad_quantity(request.shares)) return Reason::kQuantity;
-  if (bad_price(request.price)) return Reason::kPrice;
-  if (request.shares < live_[target->node].cumulative) return Reason::kBelowFilled;
-  if (halt_rule_ == HaltRule::kReject && !trading(request.locate)) return Reason::kNotTrading;
-  return Reason::kNone;
+  if (closed_) return Reason::kClosed;
+  return refusal_of_terms(request, live_[target->node]);
+}
+
+void Matcher::amend(std::uint32_t node, const ReplaceOrder& request) noexcept {
+  LiveOrder& order = live_[node];
+  const auto price = static_cast<std::uint32_t>(request.price.value);
+  order.order_id = request.order_id;
+  order.shares = request.shares;
+  if (order.type == OrderType::kPegged)
+    order.limit = price;
+  else if (order.type != OrderType::kStop)
+    order.price = price;
+  if (order.waits()) order.stop_price = static_cast<std::uint32_t>(request.stop_price.value);
 }
 
 void Matcher::replace(const ReplaceOrder& request) noexcept {
@@ -268,24 +278,30 @@ void Matcher::replace(const ReplaceOrder& request) noexcept {
   LiveOrder& order = live_[node];
   (void)ids_.insert(request.order_id, order.number, node);
   target->node = IdTable::kRequest;
-  const auto price = static_cast<std::uint32_t>(request.price.value);
-  // The venue's rule: only giving something up, at the same price, keeps the place in the queue.
-  const bool keeps_place = price == order.price && request.shares < order.shares;
-  if (!keeps_place) live_.unrest(node);
-  order.order_id = request.order_id;
-  order.price = price;
-  order.shares = request.shares;
+  const bool keeps = keeps_place(order, request);
+  if (!keeps || request.shares == order.cumulative) live_.dequeue(node);
+  amend(node, request);
   Report report = report_of(order, ReportKind::kReplaced);
   report.target_order_id = request.target_order_id;
   counters_.replaced.add();
   emit(report);
   if (order.leaves() == 0) {
-    if (keeps_place) live_.unrest(node);
     finish(node, OrderState::kFilled);
-  } else if (!keeps_place) {
+  } else if (keeps) {
+    order.slice = std::min(order.slice, order.leaves());
+  } else {
     order.arrival = next_arrival();
-    work(node);
+    if (order.waits()) {
+      wait_for_stop(node);
+    } else {
+      if (order.type == OrderType::kPegged) {
+        live_.unlink_peg(node);
+        live_.link_peg(node);
+      }
+      work(node);
+    }
   }
+  settle(request.locate);
 }
 
 }  // namespace tickpath::sim

@@ -18,7 +18,8 @@ bool Matcher::reaches(const Reach& reach, const LiveOrder& order) noexcept {
   return ahead && !better(order.side, reach.acceptable, order.price);
 }
 
-// Spends up to `budget` shares of one recorded aggressor on our orders of one side, best first.
+// Spends up to `budget` shares of one recorded aggressor on our orders of one side, best first. A
+// slice shown anew has a later arrival than whatever the aggressor was recorded to hit.
 // Returns what was spent.
 std::uint32_t Matcher::fill_resting(std::uint32_t locate, Side side, const Reach& reach,
                                     std::uint32_t budget, FillSource source) noexcept {
@@ -27,12 +28,10 @@ std::uint32_t Matcher::fill_resting(std::uint32_t locate, Side side, const Reach
   for (std::uint32_t node = live_.front(locate, side);
        node != LiveOrders::kNone && spent < budget && reaches(reach, live_[node]);
        node = live_.front(locate, side)) {
-    const std::uint32_t shares = std::min(budget - spent, live_[node].leaves());
+    const std::uint32_t shares = std::min(budget - spent, live_[node].shown());
     spent += shares;
     fill_recorded(node, shares, live_[node].price, source);
-    if (live_[node].leaves() != 0) break;  // then the budget is spent
-    live_.unrest(node);
-    finish(node, OrderState::kFilled);
+    after_slice(node);
   }
   return spent;
 }
@@ -61,6 +60,7 @@ void Matcher::on_add(Locate locate, std::uint64_t reference, Side side, std::uin
     return;
   }
   meet_arrival(locate, reference, side, 0);
+  settle(locate);
 }
 
 void Matcher::on_execute(std::uint64_t reference, std::uint32_t shares) noexcept {
@@ -90,6 +90,9 @@ void Matcher::execute(std::uint64_t reference, std::uint32_t shares, std::uint32
   }
   settle_execution(handle, order, executed, displaced);
   if (!book_.execute(reference, shares).ok()) counters_.bad_messages.add();
+  if (printable && executed != 0 && trading(order.locate))
+    print(order.locate, price == 0 ? order.price : price);
+  settle(order.locate);
 }
 
 // The recording takes `shares` from an order of which we may hold some already. What it takes
@@ -128,6 +131,7 @@ void Matcher::on_reduce(std::uint64_t reference, std::uint32_t shares) noexcept 
     book_.set_user(handle, order.user - excess);
   }
   if (!book_.reduce(reference, shares).ok()) counters_.bad_messages.add();
+  settle(order.locate);
 }
 
 void Matcher::on_delete(std::uint64_t reference) noexcept {
@@ -138,7 +142,7 @@ void Matcher::on_delete(std::uint64_t reference) noexcept {
   }
   const std::uint32_t taken = taken_of(book_.user(handle));
   if (taken != 0) release(taken, counters_.bent_withdrawn);
-  book_.remove(reference);
+  settle(book_.remove(reference).locate);
 }
 
 // The replacement is the same owner's same shares at another place: what we took stays taken.
@@ -154,12 +158,14 @@ void Matcher::on_replace(std::uint64_t reference, std::uint64_t new_reference, s
   if (!book_.replace(reference, new_reference, shares, price).ok()) [[unlikely]] {
     counters_.bad_messages.add();
     if (taken != 0) release(taken, counters_.bent_withdrawn);  // the old order is gone all the same
+    settle(order.locate);
     return;
   }
   const std::uint32_t carried = std::min(taken, shares);
   if (taken != carried) release(taken - carried, counters_.bent_withdrawn);
   book_.set_user(book_.find(new_reference), user_word(next_arrival(), carried));
   meet_arrival(order.locate, new_reference, order.side, carried);
+  settle(order.locate);
 }
 
 // Which side was hidden the feed does not say (its indicator has been 'B' always since 2014), so
@@ -174,38 +180,8 @@ void Matcher::on_hidden_trade(Locate locate, std::uint32_t shares, std::uint32_t
   std::uint32_t spent = 0;
   for (const Side side : {Side::kBuy, Side::kSell})
     spent += fill_resting(locate, side, reach, shares - spent, FillSource::kTradeThrough);
-}
-
-void Matcher::on_trading_state(Locate locate, wire::TradingState state) noexcept {
-  const bool before = trading(locate);
-  states_[locate] = state;
-  if (!before && trading(locate)) uncross(locate);
-}
-
-// Trading resumes: our orders meet what is there one after the other, as if each arrived now in
-// its old order, and keep their old places in time.
-void Matcher::uncross(std::uint32_t locate) noexcept {
-  std::uint32_t node = live_.detach_all(locate);
-  while (node != LiveOrders::kNone) {
-    const std::uint32_t next = live_[node].next;
-    work(node);
-    node = next;
-  }
-}
-
-void Matcher::expire_all(std::uint32_t locate) noexcept {
-  std::uint32_t node = live_.detach_all(locate);
-  while (node != LiveOrders::kNone) {
-    const std::uint32_t next = live_[node].next;
-    expire(node, Reason::kSessionEnd);
-    node = next;
-  }
-}
-
-void Matcher::close() noexcept {
-  if (closed_) return;
-  closed_ = true;
-  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) expire_all(locate);
+  if (shares != 0 && trading(locate)) print(locate, price);
+  settle(locate);
 }
 
 }  // namespace tickpath::sim

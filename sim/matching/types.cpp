@@ -11,9 +11,9 @@ std::string_view describe(Reason reason) noexcept {
       "duplicate ClOrdID",
       "instrument is not trading",
       "session is closed",
-      "quantity must be 1 to 999999 shares",
-      "price must be above 0 and at most 199999.9900",
-      "order type, side or time in force is not supported",
+      "OrderQty (38) must be 1 to 999999 shares",
+      "Price (44) must be above 0 and at most 199999.9900",
+      "OrdType (40), Side (54) or TimeInForce (59) is not supported",
       "exchange tables are full",
       "unknown order",
       "order is done",
@@ -22,6 +22,11 @@ std::string_view describe(Reason reason) noexcept {
       "nothing more to trade with at this price",
       "next in the book is an order of the same strategy",
       "end of session",
+      "StopPx (99) must be above 0 and at most 199999.9900",
+      "MaxFloor (111) is below the least display quantity",
+      "ExecInst (18) 6: the order would trade on arrival",
+      "fewer shares can trade than MinQty (110) or fill-or-kill asks for",
+      "ExecInst (18), MaxFloor (111) or MinQty (110) does not go with 40 or 59",
   };
   const auto at = static_cast<std::size_t>(reason);
   return at < kTexts.size() ? kTexts[at] : "unknown reason";

@@ -15,9 +15,22 @@ namespace tickpath::sim {
 
 using book::Locate;
 using wire::OrderState;
-using wire::OrderType;
 using wire::ReportKind;
-using wire::TimeInForce;
+
+// What the venue takes: more than strategies send (common/wire), which are the first of each.
+enum class OrderType : std::uint8_t {
+  kMarket = 1,
+  kLimit = 2,
+  kStop = 3,       // a market order once the last trade has reached its stop price
+  kStopLimit = 4,  // a limit order from then on
+  kPegged = 5,     // at the best recorded price of its own side, up to its limit (0: none)
+};
+enum class TimeInForce : std::uint8_t {
+  kDay = 0,
+  kGoodTillCancel = 1,  // survives the end of the day
+  kImmediateOrCancel = 3,
+  kFillOrKill = 4,
+};
 
 // Largest order that is taken, in shares: the limit of Nasdaq's OUCH 5.0 (2.1 "Enter Order",
 // Quantity: less than 1,000,000).
@@ -36,32 +49,46 @@ struct Party {
 
 struct NewOrder {
   std::uint64_t order_id = 0;
-  Price price;                                 // limit orders
+  Price price{};                               // limit, stop limit; pegged: the cap, 0 for none
+  Price stop_price{};                          // stop, stop limit
   std::uint32_t locate = wire::kNoInstrument;  // kNoInstrument: the symbol is unknown
   std::uint32_t shares = 0;
-  Party party;
+  std::uint32_t display_shares = 0;  // shown at a time; 0: all of it
+  std::uint32_t minimum_shares = 0;  // immediate or cancel: trades at least these or nothing
+  Party party{};
   Side side = Side::kBuy;
   OrderType type = OrderType::kLimit;
   TimeInForce time_in_force = TimeInForce::kDay;
+  bool post_only = false;  // refused when it would trade on arrival
 };
 
 struct CancelOrder {
   std::uint64_t order_id = 0;         // of this request
   std::uint64_t target_order_id = 0;  // the order's id so far
   std::uint32_t locate = wire::kNoInstrument;
-  Party party;
+  Party party{};
   Side side = Side::kBuy;
 };
 
 struct ReplaceOrder {
   std::uint64_t order_id = 0;         // the order's id from the replacement on
   std::uint64_t target_order_id = 0;  // its id so far
-  Price price;
+  Price price{};
+  Price stop_price{};  // of a stop order that waits
   std::uint32_t locate = wire::kNoInstrument;
   std::uint32_t shares = 0;  // the new total, what is filled included
-  Party party;
+  Party party{};
   Side side = Side::kBuy;
-  OrderType type = OrderType::kLimit;
+  OrderType type = OrderType::kLimit;  // the order's own; of a triggered stop limit order: limit
+};
+
+// Cancels every order of a session, or those of one strategy, instrument or side.
+struct MassCancel {
+  std::uint8_t session = 0;
+  std::uint8_t strategy = 0;                   // 0: every one
+  std::uint32_t locate = wire::kNoInstrument;  // kNoInstrument: every one
+  bool buys = true;
+  bool sells = true;
 };
 
 // Why a request was refused, or why an order ended without its owner's wish.
@@ -82,8 +109,13 @@ enum class Reason : std::uint8_t {
   kRemainder,     // expired: an IOC or market order, and nothing more to trade with
   kSelfMatch,     // expired: next in the book stood an order of the same party
   kSessionEnd,    // expired: the end of the day
+  kStopPrice,     // zero, or above kOrderPriceMax
+  kDisplay,       // display quantity below the venue's least
+  kPostOnly,      // would trade on arrival
+  kMinimum,       // expired: fewer shares than its minimum (or than all of it) could trade
+  kCombination,   // instructions that do not go with its type or with each other
 };
-inline constexpr std::size_t kReasonCount = 16;
+inline constexpr std::size_t kReasonCount = 21;
 std::string_view describe(Reason reason) noexcept;  // a line for a person, at most 80 characters
 
 // Where a fill's counterparty came from. Each rule is told in sim/DESIGN.md.
@@ -98,7 +130,8 @@ enum class FillSource : std::uint8_t {
 inline constexpr std::size_t kFillSourceCount = 6;
 std::string_view name(FillSource source) noexcept;
 
-// What the core has to say about an order: at once, in order, on the caller's thread.
+// What the core has to say about an order: at once, in order, on the caller's thread. kReplaced
+// with kSelfMatch is nobody's request: the order lost shares to self-match prevention.
 struct Report {
   std::uint64_t order_id = 0;           // the request answered; fill, expired: the order's id
   std::uint64_t target_order_id = 0;    // canceled, replaced, their rejects: the id before
@@ -112,7 +145,7 @@ struct Report {
   std::uint32_t last_price = 0;
   std::uint32_t leaves_shares = 0;
   std::uint32_t cumulative_shares = 0;
-  Party party;
+  Party party{};
   Side side = Side::kBuy;
   ReportKind kind = ReportKind::kAccepted;
   OrderState state = OrderState::kPendingNew;
@@ -127,6 +160,14 @@ class ReportSink {
   virtual void on_report(const Report& report) noexcept = 0;
 };
 
+// What happens when an order would trade with one of the same party.
+enum class SelfMatchRule : std::uint8_t {
+  kCancelNewest,  // the arriving order expires with what is left of it
+  kCancelOldest,  // the resting one does, and the arriving one goes on
+  kCancelBoth,
+  kDecrement,  // both lose the smaller one's shares untraded; the smaller one expires
+};
+
 // What to do with a new or replaced order while its instrument does not trade.
 enum class HaltRule : std::uint8_t {
   kReject,  // refuse it
@@ -138,6 +179,10 @@ struct MatcherOptions {
   std::uint32_t live_orders_max = 1u << 16;  // of ours, working at one time
   std::uint32_t order_ids_max = 1u << 20;    // of ours, ever: every request takes one
   HaltRule halt_rule = HaltRule::kReject;
+  SelfMatchRule self_match = SelfMatchRule::kCancelNewest;
+  // Least display quantity: a round lot. Each slice of an order is a fill and a place in the queue
+  // of its own, so that this bounds what one command can cost.
+  std::uint32_t display_shares_min = 100;
   // Raised at each start of the exchange; the top 16 bits of order and execution ids.
   std::uint16_t incarnation = 1;
 };
@@ -152,6 +197,10 @@ struct MatcherCounters {
   Counter canceled;
   Counter expired;
   Counter replaced;
+  Counter restated;     // orders that lost shares to self-match prevention and live on
+  Counter triggered;    // stop orders
+  Counter repriced;     // pegged orders, each move
+  Counter replenished;  // slices shown of orders with a display quantity, but for the first
   Counter cancel_rejected;
   Counter replace_rejected;
   Counter fills;                            // reports

@@ -88,8 +88,8 @@ NewOrder to_request(const fix::NewOrderSingle& message, std::uint8_t session,
   request.shares = message.order_qty;
   request.party = party_of(message.cl_ord_id, session);
   request.side = message.side;
-  request.type = message.type;
-  request.time_in_force = message.time_in_force;
+  request.type = static_cast<OrderType>(message.type);
+  request.time_in_force = static_cast<TimeInForce>(message.time_in_force);
   return request;
 }
 
@@ -114,7 +114,7 @@ ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message, std::uint
   request.shares = message.order_qty;
   request.party = party_of(message.cl_ord_id, session);
   request.side = message.side;
-  request.type = message.type;
+  request.type = static_cast<OrderType>(message.type);
   return request;
 }
 

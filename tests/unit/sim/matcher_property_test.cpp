@@ -1,167 +1,67 @@
 // Random markets with random orders of ours in between, against the reference that searches a list.
+#include <algorithm>
 #include <map>
-#include <random>
+#include <memory>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "command_stream.hpp"
+#include "random_stream.hpp"
 #include "reference_market.hpp"
 #include "report_log.hpp"
-#include "sim/matching/matcher.hpp"
 
 namespace tickpath::sim {
 namespace {
 
-// Prices in a band this narrow meet each other all the time.
-constexpr std::uint32_t kPriceLow = 100;
-constexpr std::uint32_t kPriceHigh = 108;
-constexpr unsigned kLocates = 2;
-
 // Sanitizers make a market ten times as slow.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 25;
+constexpr std::uint64_t kSeeds = 2;
 #else
-constexpr std::uint64_t kSeeds = 150;
+constexpr std::uint64_t kSeeds = 40;
 #endif
+constexpr std::size_t kCommands = 8'000;
 
-MatcherOptions small_options(HaltRule rule) {
+struct Rules {
+  HaltRule halt;
+  SelfMatchRule self_match;
+};
+
+MatcherOptions options_of(const Rules& rules) {
   MatcherOptions options;
   options.book = {.orders_max = 4096, .levels_max = 1024};
   options.live_orders_max = 4096;
-  options.order_ids_max = 8192;
-  options.halt_rule = rule;
+  options.order_ids_max = 1u << 16;
+  options.halt_rule = rules.halt;
+  options.self_match = rules.self_match;
+  options.display_shares_min = 1;
   return options;
 }
 
-class RandomMarket {
+// One stream through both.
+class Duel {
  public:
-  RandomMarket(std::uint64_t seed, HaltRule rule)
-      : random_(seed), rule_(rule), matcher_(small_options(rule), log_) {}
+  explicit Duel(const Rules& rules)
+      : matcher_(options_of(rules), log_), reference_(rules.halt, rules.self_match) {}
 
-  void run(int steps) {
-    for (int i = 0; i < steps; ++i) {
-      step();
-      ASSERT_EQ(log_.brief.size(), reference_.log.size()) << "after step " << i;
-      for (; compared_ < log_.brief.size(); ++compared_)
-        ASSERT_EQ(log_.brief[compared_], reference_.log[compared_]) << "after step " << i;
+  // Runs until the two disagree. Empty if they never do, else the first difference.
+  std::string run(const Stream& stream) {
+    for (const Command& command : stream) {
+      apply(matcher_, command);
+      apply(reference_, command);
+      ++applied_;
+      const std::size_t reports = std::max(log_.brief.size(), reference_.log.size());
+      for (; compared_ < reports; ++compared_)
+        if (at(log_.brief) != at(reference_.log))
+          return "core:      " + at(log_.brief) + "\nreference: " + at(reference_.log) + "\n";
     }
-    check_conservation();
-    matcher_.close();
-    reference_.close();
-    ASSERT_EQ(log_.brief, reference_.log);
-    EXPECT_EQ(matcher_.live_orders(), 0u);
+    return matcher_.live_orders() == reference_.live_orders() ? "" : "live orders differ\n";
   }
-
+  std::size_t applied() const { return applied_; }
   const MatcherCounters& counters() const { return matcher_.counters(); }
 
- private:
-  std::uint32_t pick(std::uint32_t low, std::uint32_t high) {
-    return std::uniform_int_distribution<std::uint32_t>(low, high)(random_);
-  }
-  std::uint64_t some_reference() { return pick(1, references_); }  // often gone already
-  std::uint64_t some_order() {
-    return orders_ == 0 ? 1 : pick(orders_ > 40 ? orders_ - 40 : 1, orders_);
-  }
-  std::uint64_t fresh_id() { return pick(0, 30) == 0 ? some_order() : ++orders_; }
-  Locate some_locate() { return static_cast<Locate>(pick(1, kLocates)); }
-  Side some_side() { return pick(0, 1) == 0 ? Side::kBuy : Side::kSell; }
-  std::uint32_t some_price() { return pick(kPriceLow, kPriceHigh); }
-  std::uint32_t some_shares() { return pick(0, 40) == 0 ? 0 : pick(1, 20); }
-  Party some_party() {
-    return {static_cast<std::uint8_t>(pick(0, 1)), static_cast<std::uint8_t>(pick(1, 2))};
-  }
-
-  void step() {
-    const std::uint32_t what = pick(0, 99);
-    if (what < 45) return recorded_event();
-    if (what < 70) return enter();
-    if (what < 80) return cancel();
-    if (what < 98) return replace();
-    const auto state = pick(0, 2) == 0 ? wire::TradingState::kHalted : wire::TradingState::kTrading;
-    const Locate locate = some_locate();
-    matcher_.on_trading_state(locate, state);
-    reference_.trading_state(locate, state);
-  }
-
-  void recorded_event() {
-    const std::uint32_t what = pick(0, 99);
-    const std::uint32_t shares = some_shares();
-    const std::uint32_t price = some_price();
-    const std::uint64_t reference = some_reference();
-    if (what < 45) {
-      const std::uint64_t fresh = pick(0, 50) == 0 ? reference : ++references_;
-      const Locate locate = some_locate();
-      const Side side = some_side();
-      matcher_.on_add(locate, fresh, side, shares, price);
-      reference_.add(locate, fresh, side, shares, price);
-    } else if (what < 60) {
-      matcher_.on_execute(reference, shares);
-      reference_.execute(reference, shares, 0, true);
-    } else if (what < 67) {
-      const bool printable = pick(0, 2) != 0;
-      matcher_.on_execute_at(reference, shares, price, printable);
-      reference_.execute(reference, shares, price, printable);
-    } else if (what < 74) {
-      matcher_.on_reduce(reference, shares);
-      reference_.reduce(reference, shares);
-    } else if (what < 82) {
-      matcher_.on_delete(reference);
-      reference_.remove(reference);
-    } else if (what < 92) {
-      const std::uint64_t fresh = pick(0, 20) == 0 ? some_reference() : ++references_;
-      matcher_.on_replace(reference, fresh, shares, price);
-      reference_.replace(reference, fresh, shares, price);
-    } else {
-      const Locate locate = some_locate();
-      matcher_.on_hidden_trade(locate, shares, price);
-      reference_.hidden_trade(locate, shares, price);
-    }
-  }
-
-  void enter() {
-    NewOrder order;
-    order.order_id = fresh_id();
-    order.locate = pick(0, 40) == 0 ? wire::kNoInstrument : some_locate();
-    order.side = some_side();
-    order.type = pick(0, 7) == 0 ? OrderType::kMarket : OrderType::kLimit;
-    order.time_in_force = pick(0, 4) == 0 ? TimeInForce::kImmediateOrCancel : TimeInForce::kDay;
-    order.shares = pick(0, 60) == 0 ? kOrderSharesMax + 1 : some_shares();
-    if (order.type == OrderType::kLimit) order.price = {pick(0, 40) == 0 ? 0 : some_price()};
-    order.party = some_party();
-    sides_[order.order_id] = {order.locate, order.side, order.party};
-    matcher_.enter(order);
-    reference_.enter(order, rule_);
-  }
-  void cancel() {
-    CancelOrder request;
-    request.target_order_id = some_order();
-    request.order_id = fresh_id();
-    describe_target(request);
-    matcher_.cancel(request);
-    reference_.cancel(request);
-  }
-  void replace() {
-    ReplaceOrder request;
-    request.target_order_id = some_order();
-    request.order_id = fresh_id();
-    describe_target(request);
-    request.shares = some_shares();
-    request.price = {pick(0, 40) == 0 ? 0 : some_price()};
-    sides_.try_emplace(request.order_id, sides_[request.target_order_id]);
-    matcher_.replace(request);
-    reference_.replace(request, rule_);
-  }
-  // Mostly what the target is, sometimes something else.
-  template <class Request>
-  void describe_target(Request& request) {
-    const Known known = sides_[request.target_order_id];
-    const bool wrong = pick(0, 20) == 0;
-    request.locate = wrong ? some_locate() : known.locate;
-    request.side = wrong ? some_side() : known.side;
-    request.party = wrong ? some_party() : known.party;
-  }
-
   // Every share that someone bought someone sold, and no recorded share twice to us.
-  void check_conservation() {
+  void check_conservation() const {
     const MatcherCounters& c = matcher_.counters();
     std::map<std::uint32_t, RecordedAccount> ours;
     std::uint64_t bought = 0;
@@ -185,45 +85,119 @@ class RandomMarket {
     EXPECT_EQ(c.new_orders.get(), c.accepted.get() + c.rejected.get());
     matcher_.book().verify();
   }
+  std::uint64_t expired(Reason reason) const {
+    return static_cast<std::uint64_t>(std::ranges::count_if(log_.all, [&](const Report& r) {
+      return r.kind == ReportKind::kExpired && r.reason == reason;
+    }));
+  }
 
-  struct Known {
-    std::uint32_t locate = 1;
-    Side side = Side::kBuy;
-    Party party{};
-  };
-  std::mt19937_64 random_;
-  HaltRule rule_;
+ private:
+  std::string at(const std::vector<LoggedReport>& log) const {
+    std::ostringstream out;
+    if (compared_ < log.size())
+      out << log[compared_];
+    else
+      out << "nothing";
+    return out.str();
+  }
+
   ReportLog log_;
   Matcher matcher_;
   ReferenceMarket reference_;
-  std::map<std::uint64_t, Known> sides_;
   std::size_t compared_ = 0;
-  std::uint32_t references_ = 1;
-  std::uint32_t orders_ = 0;
+  std::size_t applied_ = 0;
 };
 
-class MatcherProperty : public testing::TestWithParam<HaltRule> {};
-
-TEST_P(MatcherProperty, GivesTheReferencesReportsOnRandomMarkets) {
-  std::uint64_t fills[kFillSourceCount] = {};
-  std::uint64_t bent = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomMarket market(seed, GetParam());
-    market.run(600);
-    if (HasFatalFailure()) return;
-    for (std::size_t i = 0; i < kFillSourceCount; ++i)
-      fills[i] += market.counters().filled_shares[i].get();
-    bent += market.counters().bent_executed.get();
-  }
-  // A stream that never reached a rule would prove nothing about it.
-  for (std::size_t i = 1; i < kFillSourceCount; ++i)
-    EXPECT_GT(fills[i], 4 * kSeeds) << name(static_cast<FillSource>(i));
-  EXPECT_GT(bent, kSeeds);
+std::string difference(const Stream& stream, const Rules& rules) {
+  return std::make_unique<Duel>(rules)->run(stream);
 }
 
-INSTANTIATE_TEST_SUITE_P(HaltRules, MatcherProperty,
-                         testing::Values(HaltRule::kReject, HaltRule::kRest));
+// What the streams reached, over all seeds: one that never came to a rule proves nothing about it.
+struct Reached {
+  std::uint64_t fills[kFillSourceCount] = {};
+  std::map<std::string, std::uint64_t> events;
+
+  void add(const Duel& duel) {
+    const MatcherCounters& c = duel.counters();
+    for (std::size_t i = 0; i < kFillSourceCount; ++i) fills[i] += c.filled_shares[i].get();
+    events["bent"] += c.bent_executed.get();
+    events["triggered"] += c.triggered.get();
+    events["repriced"] += c.repriced.get();
+    events["replenished"] += c.replenished.get();
+    for (std::size_t i = 1; i < kReasonCount; ++i)
+      if (static_cast<Reason>(i) != Reason::kCapacity && static_cast<Reason>(i) != Reason::kDisplay)
+        events[std::string(describe(static_cast<Reason>(i)))] +=
+            c.refused[i].get() + duel.expired(static_cast<Reason>(i));
+  }
+};
+
+class MatcherProperty : public testing::TestWithParam<Rules> {};
+
+TEST_P(MatcherProperty, GivesTheReferencesReportsOnRandomMarkets) {
+  Reached reached;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Stream stream = RandomStream(seed).make(kCommands);
+    Duel duel(GetParam());
+    const std::string failure = duel.run(stream);
+    if (!failure.empty()) {
+      stream.resize(duel.applied());
+      const Stream least =
+          minimised(stream, [&](const Stream& s) { return !difference(s, GetParam()).empty(); });
+      FAIL() << "seed " << seed << ", halt rule " << int(GetParam().halt) << ", self match rule "
+             << int(GetParam().self_match) << "\n"
+             << difference(least, GetParam()) << print(least);
+    }
+    duel.check_conservation();
+    reached.add(duel);
+  }
+  for (std::size_t i = 1; i < kFillSourceCount; ++i)
+    EXPECT_GT(reached.fills[i], 50 * kSeeds) << name(static_cast<FillSource>(i));
+  for (const auto& [what, count] : reached.events) {
+    const bool only_when_refusing = what == describe(Reason::kNotTrading);
+    if (only_when_refusing && GetParam().halt != HaltRule::kReject) continue;
+    EXPECT_GT(count, kSeeds) << what;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryRule, MatcherProperty,
+                         testing::Values(Rules{HaltRule::kReject, SelfMatchRule::kCancelNewest},
+                                         Rules{HaltRule::kRest, SelfMatchRule::kCancelNewest},
+                                         Rules{HaltRule::kReject, SelfMatchRule::kCancelOldest},
+                                         Rules{HaltRule::kRest, SelfMatchRule::kCancelOldest},
+                                         Rules{HaltRule::kReject, SelfMatchRule::kCancelBoth},
+                                         Rules{HaltRule::kRest, SelfMatchRule::kCancelBoth},
+                                         Rules{HaltRule::kReject, SelfMatchRule::kDecrement},
+                                         Rules{HaltRule::kRest, SelfMatchRule::kDecrement}));
+
+TEST(CommandStream, AFailingStreamIsCutDownToTheCommandsThatMatter) {
+  Stream stream = RandomStream(7).make(2'000);
+  // "Fails": an order with a display quantity was shown anew.
+  const auto fails = [](const Stream& s) {
+    Duel duel({HaltRule::kRest, SelfMatchRule::kCancelNewest});
+    (void)duel.run(s);
+    return duel.counters().replenished.get() != 0;
+  };
+  ASSERT_TRUE(fails(stream));
+  stream = minimised(stream, fails);
+  EXPECT_TRUE(fails(stream));
+  // The order, who takes its first slice, and at most what it is pegged to.
+  EXPECT_LE(stream.size(), 3u) << print(stream);
+}
+
+TEST(CommandStream, PrintsWhatCanBePastedIntoATest) {
+  const Stream stream{
+      Add{1, 2, Side::kSell, 100, 105},
+      NewOrder{.order_id = 2, .price = {105}, .locate = 1, .shares = 20, .party = {0, 1}},
+      State{1, wire::TradingState{2}}};
+  EXPECT_EQ(print(stream),
+            "const Stream stream{\n"
+            "    Add{1, 2, Side::kSell, 100, 105},\n"
+            "    NewOrder{.order_id = 2, .price = {105}, .locate = 1, .shares = 20, "
+            ".party = {0, 1}, .side = Side::kBuy, .type = OrderType{2}, "
+            ".time_in_force = TimeInForce{0}},\n"
+            "    State{1, wire::TradingState{2}},\n"
+            "};\n");
+}
 
 }  // namespace
 }  // namespace tickpath::sim

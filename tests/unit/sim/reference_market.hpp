@@ -1,5 +1,5 @@
 // The matching rules of sim/DESIGN.md, written to be obviously right and nothing else: one list of
-// every order, searched from end to end for each question.
+// every order, searched from end to end for each question, copied to try something out.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,16 @@ namespace tickpath::sim {
 
 class ReferenceMarket {
  public:
+  ReferenceMarket(HaltRule halt_rule, SelfMatchRule self_match)
+      : halt_rule_(halt_rule), self_match_(self_match) {}
+
   std::vector<LoggedReport> log;
 
   // ------------------------------------------------------------------ recorded events
-  void add(unsigned locate, std::uint64_t ref, Side side, std::uint32_t shares,
-           std::uint32_t price) {
-    if (shares == 0 || price == 0) {
-      ++arrivals_;
-      return;
-    }
+  void on_add(unsigned locate, std::uint64_t ref, Side side, std::uint32_t shares,
+              std::uint32_t price) {
     ++arrivals_;
-    if (recorded(ref)) return;
+    if (shares == 0 || price == 0 || recorded(ref)) return;
     orders_.push_back({.recorded = true,
                        .id = ref,
                        .locate = locate,
@@ -33,84 +32,83 @@ class ReferenceMarket {
                        .shares = shares,
                        .arrival = arrivals_});
     meet(orders_.size() - 1);
+    settle(locate);
   }
-  void execute(std::uint64_t ref, std::uint32_t shares, std::uint32_t price, bool printable) {
-    const auto at = recorded(ref);
-    if (!at) return;
-    const Order hit = orders_[*at];
-    if (printable) {
-      std::uint32_t budget = std::min(shares, hit.shares);
-      const std::uint32_t floor = price == 0 ? hit.price : price;
-      while (const auto live = best_live(hit.locate, hit.side)) {
-        const Order& o = orders_[*live];
-        if (budget == 0 || !trading(hit.locate) || !before(o, hit) || worse_for_aggressor(o, floor))
-          break;
-        fill_one(*live, budget, FillSource::kExecution);
-      }
+  void on_execute(std::uint64_t ref, std::uint32_t shares) { execute(ref, shares, 0, true); }
+  void on_execute_at(std::uint64_t ref, std::uint32_t shares, std::uint32_t price, bool printable) {
+    execute(ref, shares, price, printable);
+  }
+  void on_reduce(std::uint64_t ref, std::uint32_t shares) {
+    if (const auto at = recorded(ref)) {
+      const unsigned locate = orders_[*at].locate;
+      shrink(*at, shares);
+      settle(locate);
     }
-    shrink(*recorded(ref), shares);
   }
-  void reduce(std::uint64_t ref, std::uint32_t shares) {
-    if (const auto at = recorded(ref)) shrink(*at, shares);
-  }
-  void remove(std::uint64_t ref) {
-    if (const auto at = recorded(ref)) shrink(*at, orders_[*at].shares);
-  }
-  void replace(std::uint64_t ref, std::uint64_t new_ref, std::uint32_t shares,
-               std::uint32_t price) {
+  void on_delete(std::uint64_t ref) { on_reduce(ref, UINT32_MAX); }
+  void on_replace(std::uint64_t ref, std::uint64_t new_ref, std::uint32_t shares,
+                  std::uint32_t price) {
     const auto at = recorded(ref);
     if (!at) return;
     const Order old = orders_[*at];
     erase(*at);
-    if (recorded(new_ref) || shares == 0 || price == 0) return;
-    Order fresh = old;
-    fresh.id = new_ref;
-    fresh.shares = shares;
-    fresh.price = price;
-    fresh.taken = std::min(old.taken, shares);
-    fresh.arrival = ++arrivals_;
-    orders_.push_back(fresh);
-    meet(orders_.size() - 1);
+    if (!recorded(new_ref) && shares != 0 && price != 0) {
+      Order fresh = old;
+      fresh.id = new_ref;
+      fresh.shares = shares;
+      fresh.price = price;
+      fresh.taken = std::min(old.taken, shares);
+      fresh.arrival = ++arrivals_;
+      orders_.push_back(fresh);
+      meet(orders_.size() - 1);
+    }
+    settle(old.locate);
   }
-  void hidden_trade(unsigned locate, std::uint32_t shares, std::uint32_t price) {
+  void on_hidden_trade(unsigned locate, std::uint32_t shares, std::uint32_t price) {
     if (price == 0 || !trading(locate)) return;
+    std::uint32_t budget = shares;
     for (const Side side : {Side::kBuy, Side::kSell}) {
       while (const auto live = best_live(locate, side)) {
         const Order& o = orders_[*live];
         const bool through = side == Side::kBuy ? o.price > price : o.price < price;
-        if (shares == 0 || !through) break;
-        fill_one(*live, shares, FillSource::kTradeThrough);
+        if (budget == 0 || !through) break;
+        fill_one(*live, budget, FillSource::kTradeThrough);
       }
     }
+    if (shares != 0) print(locate, price);
+    settle(locate);
   }
-  void trading_state(unsigned locate, wire::TradingState state) {
+  void on_trading_state(unsigned locate, wire::TradingState state) {
     const bool was = trading(locate);
     states_[locate] = state;
     if (was || !trading(locate)) return;
-    std::vector<Order> waiting;
-    for (const Order& o : orders_)
-      if (!o.recorded && o.locate == locate) waiting.push_back(o);
-    std::erase_if(orders_, [&](const Order& o) { return !o.recorded && o.locate == locate; });
-    std::ranges::sort(waiting, {}, &Order::arrival);
-    for (const Order& o : waiting) work(o);
+    uncross(locate);
+    settle(locate);
   }
   void close() {
+    if (closed_) return;
     closed_ = true;
-    std::vector<Order> open;
-    for (const Order& o : orders_)
-      if (!o.recorded) open.push_back(o);
-    std::ranges::sort(open, [](const Order& a, const Order& b) {
-      return std::pair(a.locate, a.arrival) < std::pair(b.locate, b.arrival);
-    });
-    std::erase_if(orders_, [](const Order& o) { return !o.recorded; });
-    for (const Order& o : open) end(o, ReportKind::kExpired, Reason::kSessionEnd);
+    const auto of_the_day = [](const Order& o) {
+      return !o.recorded && o.time_in_force != TimeInForce::kGoodTillCancel;
+    };
+    for (const Order& o : take_out(of_the_day)) end(o, ReportKind::kExpired, Reason::kSessionEnd);
+  }
+  void begin_day() {
+    if (!closed_) return;
+    closed_ = false;
+    std::erase_if(orders_, [](const Order& o) { return o.recorded; });
+    states_.clear();
+    tapes_.clear();
+    for (unsigned locate = 0; locate < 8; ++locate) {
+      uncross(locate);
+      settle(locate);
+    }
   }
 
   // ------------------------------------------------------------------ our requests
-  void enter(const NewOrder& r, HaltRule rule) {
-    const Reason no = refusal(r, rule);
-    const bool duplicate = known_.contains(r.order_id);
-    if (!duplicate) known_[r.order_id] = r.order_id;
+  void enter(const NewOrder& r) {
+    const Reason no = refusal(r);
+    known_.try_emplace(r.order_id, true);
     if (no != Reason::kNone) {
       log.push_back({.kind = ReportKind::kRejected, .order_id = r.order_id, .reason = no});
       return;
@@ -119,19 +117,31 @@ class ReferenceMarket {
             .id = r.order_id,
             .locate = r.locate,
             .side = r.side,
-            .price = r.type == OrderType::kMarket ? (r.side == Side::kBuy ? UINT32_MAX : 0)
-                                                  : static_cast<std::uint32_t>(r.price.value),
+            .price = static_cast<std::uint32_t>(r.price.value),
             .shares = r.shares,
             .arrival = ++arrivals_,
             .party = r.party,
-            .rests = r.type == OrderType::kLimit && r.time_in_force == TimeInForce::kDay};
+            .type = r.type,
+            .time_in_force = r.time_in_force,
+            .stop_price = static_cast<std::uint32_t>(r.stop_price.value),
+            .limit = static_cast<std::uint32_t>(r.price.value),
+            .display = r.display_shares < r.shares ? r.display_shares : 0,
+            .post_only = r.post_only,
+            .entry = ++entries_};
+    if (r.type == OrderType::kPegged) o.price = 0;
     log.push_back({.kind = ReportKind::kAccepted, .order_id = o.id, .leaves_shares = o.shares});
-    work(o);
+    std::uint32_t minimum = r.minimum_shares;
+    if (r.time_in_force == TimeInForce::kFillOrKill) minimum = r.shares;
+    if (o.waits())
+      wait(o);
+    else
+      work(o, minimum);
+    settle(r.locate);
   }
   void cancel(const CancelOrder& r) {
     const auto at = live(r.target_order_id);
     const Reason no = change_refusal(r.order_id, r.target_order_id, r.party, r.locate, r.side);
-    known_.try_emplace(r.order_id, 0);
+    known_.try_emplace(r.order_id, false);
     if (no != Reason::kNone) {
       refuse(ReportKind::kCancelRejected, r.order_id, r.target_order_id, no);
       return;
@@ -142,43 +152,59 @@ class ReferenceMarket {
                    .cumulative_shares = orders_[*at].filled});
     erase(*at);
   }
-  void replace(const ReplaceOrder& r, HaltRule rule) {
-    const auto at = live(r.target_order_id);
-    Reason no = change_refusal(r.order_id, r.target_order_id, r.party, r.locate, r.side);
-    if (no == Reason::kNone && r.type != OrderType::kLimit) no = Reason::kUnsupported;
-    if (no == Reason::kNone && (r.shares == 0 || r.shares > kOrderSharesMax))
-      no = Reason::kQuantity;
-    if (no == Reason::kNone && r.price.value <= 0) no = Reason::kPrice;
-    if (no == Reason::kNone && r.shares < orders_[*at].filled) no = Reason::kBelowFilled;
-    if (no == Reason::kNone && rule == HaltRule::kReject && !trading(r.locate))
-      no = Reason::kNotTrading;
-    known_.try_emplace(r.order_id, 0);
+  void cancel_all(const MassCancel& r) {
+    const auto wanted = [&r](const Order& o) {
+      return !o.recorded && o.party.session == r.session &&
+             (r.strategy == 0 || o.party.strategy == r.strategy) &&
+             (r.locate == wire::kNoInstrument || o.locate == r.locate) &&
+             (o.side == Side::kBuy ? r.buys : r.sells);
+    };
+    for (const Order& o : take_out(wanted)) end(o, ReportKind::kCanceled, Reason::kNone);
+  }
+  void replace(const ReplaceOrder& r) {
+    const Reason no = replace_refusal(r);
+    known_.try_emplace(r.order_id, false);
     if (no != Reason::kNone) {
       refuse(ReportKind::kReplaceRejected, r.order_id, r.target_order_id, no);
       return;
     }
-    Order o = orders_[*at];
-    const bool keeps = o.price == r.price.value && r.shares < o.shares + o.filled;
+    const std::size_t at = *live(r.target_order_id);
+    Order o = orders_[at];
+    const bool keeps = keeps_place(o, r);
     o.id = r.order_id;
-    o.price = static_cast<std::uint32_t>(r.price.value);
+    if (o.type == OrderType::kPegged)
+      o.limit = static_cast<std::uint32_t>(r.price.value);
+    else
+      o.price = static_cast<std::uint32_t>(r.price.value);
+    o.stop_price = static_cast<std::uint32_t>(r.stop_price.value);
     o.shares = r.shares - o.filled;
+    o.slice = std::min(o.slice, o.shares);
     log.push_back({.kind = ReportKind::kReplaced,
                    .order_id = r.order_id,
                    .target_order_id = r.target_order_id,
                    .leaves_shares = o.shares,
                    .cumulative_shares = o.filled});
-    orders_[*at] = o;
-    if (keeps && o.shares != 0) return;
-    erase(*at);
-    if (o.shares == 0) return;
-    o.arrival = ++arrivals_;
-    work(o);
+    orders_[at] = o;
+    if (o.shares == 0) erase(at);
+    if (o.shares != 0 && !keeps) {
+      erase(at);
+      o.arrival = ++arrivals_;
+      o.entry = ++entries_;
+      if (o.waits())
+        wait(o);
+      else
+        work(o, 0);
+    }
+    settle(r.locate);
   }
 
   std::uint64_t taken_in_book() const {
     std::uint64_t sum = 0;
     for (const Order& o : orders_) sum += o.taken;
     return sum;
+  }
+  std::size_t live_orders() const {
+    return static_cast<std::size_t>(std::ranges::count(orders_, false, &Order::recorded));
   }
 
  private:
@@ -190,11 +216,31 @@ class ReferenceMarket {
     std::uint32_t price;
     std::uint32_t shares;  // that remain; recorded: of which `taken` are ours already
     std::uint32_t taken = 0;
-    std::uint32_t filled = 0;  // live
+    std::uint32_t filled = 0;  // live, as all that follow
     std::uint64_t arrival = 0;
     Party party{};
-    bool rests = true;
-    std::uint32_t available() const { return shares - taken; }
+    OrderType type = OrderType::kLimit;
+    TimeInForce time_in_force = TimeInForce::kDay;
+    std::uint32_t stop_price = 0;
+    std::uint32_t limit = 0;    // pegged
+    std::uint32_t display = 0;  // 0: all
+    std::uint32_t slice = 0;
+    bool post_only = false;
+    std::uint64_t entry = 0;
+    bool in_book = true;
+
+    bool waits() const { return type == OrderType::kStop || type == OrderType::kStopLimit; }
+    std::uint32_t shown() const {
+      return recorded ? shares - taken : display != 0 ? slice : shares;
+    }
+    bool accepts(std::uint32_t other_price) const {
+      if (type == OrderType::kMarket) return true;
+      return side == Side::kBuy ? other_price <= price : other_price >= price;
+    }
+  };
+  struct Tape {
+    std::vector<std::uint32_t> prints;  // since the stop orders were last looked at
+    std::uint32_t last = 0;
   };
 
   static bool before(const Order& a, const Order& b) {  // both on one side
@@ -205,6 +251,7 @@ class ReferenceMarket {
     return resting.side == Side::kBuy ? resting.price < price : resting.price > price;
   }
   bool trading(unsigned locate) const {
+    if (closed_) return false;
     const auto at = states_.find(locate);
     return at == states_.end() || at->second == wire::TradingState::kTrading ||
            at->second == wire::TradingState::kUnknown;
@@ -216,30 +263,46 @@ class ReferenceMarket {
   }
   std::optional<std::size_t> recorded(std::uint64_t ref) const { return find(true, ref); }
   std::optional<std::size_t> live(std::uint64_t id) const { return find(false, id); }
-  std::optional<std::size_t> best_live(unsigned locate, Side side) const {
+  template <class Wanted>
+  std::optional<std::size_t> best_of(const Wanted& wanted) const {
     std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < orders_.size(); ++i) {
-      const Order& o = orders_[i];
-      if (o.recorded || o.locate != locate || o.side != side) continue;
-      if (!best || before(o, orders_[*best])) best = i;
-    }
+    for (std::size_t i = 0; i < orders_.size(); ++i)
+      if (wanted(orders_[i]) && (!best || before(orders_[i], orders_[*best]))) best = i;
     return best;
+  }
+  std::optional<std::size_t> best_live(unsigned locate, Side side) const {
+    return best_of([&](const Order& o) {
+      return !o.recorded && o.in_book && o.locate == locate && o.side == side;
+    });
   }
   std::optional<std::size_t> best_counterparty(const Order& taker) const {
-    std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < orders_.size(); ++i) {
-      const Order& o = orders_[i];
-      if (o.locate != taker.locate || o.side == taker.side || o.available() == 0) continue;
-      if (taker.side == Side::kBuy ? o.price > taker.price : o.price < taker.price) continue;
-      if (!best || before(o, orders_[*best])) best = i;
-    }
-    return best;
+    return best_of([&](const Order& o) {
+      return o.in_book && o.locate == taker.locate && o.side != taker.side && o.shown() != 0 &&
+             taker.accepts(o.price);
+    });
   }
-
+  // By instrument, then in order of arrival.
+  template <class Wanted>
+  std::vector<Order> take_out(const Wanted& wanted) {
+    std::vector<Order> out;
+    std::ranges::copy_if(orders_, std::back_inserter(out), wanted);
+    std::erase_if(orders_, wanted);
+    std::ranges::sort(out, [](const Order& a, const Order& b) {
+      return std::pair(a.locate, a.arrival) < std::pair(b.locate, b.arrival);
+    });
+    return out;
+  }
   void erase(std::size_t at) { orders_.erase(orders_.begin() + static_cast<std::ptrdiff_t>(at)); }
+
+  // ------------------------------------------------------------------ trades
+  void print(unsigned locate, std::uint32_t price) {
+    tapes_[locate].prints.push_back(price);
+    tapes_[locate].last = price;
+  }
   void record_fill(Order& o, std::uint32_t shares, std::uint32_t price, FillSource source) {
     o.shares -= shares;
     o.filled += shares;
+    print(o.locate, price);
     log.push_back({.kind = ReportKind::kFill,
                    .order_id = o.id,
                    .last_shares = shares,
@@ -248,22 +311,53 @@ class ReferenceMarket {
                    .cumulative_shares = o.filled,
                    .source = source});
   }
+  // A resting live order trades from its slice.
+  void fill_slice(std::size_t at, std::uint32_t shares, FillSource source) {
+    Order& o = orders_[at];
+    if (o.display != 0) o.slice -= shares;
+    record_fill(o, shares, o.price, source);
+  }
+  void show_next_slice(std::size_t at) {
+    Order& o = orders_[at];
+    if (o.shares == 0) return erase(at);
+    if (o.display == 0 || o.slice != 0) return;
+    o.slice = std::min(o.display, o.shares);
+    o.arrival = ++arrivals_;
+  }
   // A resting live order against a recorded aggressor, whose budget it uses up.
   void fill_one(std::size_t at, std::uint32_t& budget, FillSource source) {
-    const std::uint32_t shares = std::min(budget, orders_[at].shares);
+    const std::uint32_t shares = std::min(budget, orders_[at].shown());
     budget -= shares;
-    record_fill(orders_[at], shares, orders_[at].price, source);
-    if (orders_[at].shares == 0) erase(at);
+    fill_slice(at, shares, source);
+    show_next_slice(at);
+  }
+  void execute(std::uint64_t ref, std::uint32_t shares, std::uint32_t price, bool printable) {
+    const auto at = recorded(ref);
+    if (!at) return;
+    const Order hit = orders_[*at];
+    const std::uint32_t at_price = price == 0 ? hit.price : price;
+    const std::uint32_t executed = std::min(shares, hit.shares);
+    if (printable && trading(hit.locate)) {
+      std::uint32_t budget = executed;
+      while (const auto live = best_live(hit.locate, hit.side)) {
+        const Order& o = orders_[*live];
+        if (budget == 0 || !before(o, hit) || worse_for_aggressor(o, at_price)) break;
+        fill_one(*live, budget, FillSource::kExecution);
+      }
+    }
+    shrink(*recorded(ref), shares);
+    if (printable && executed != 0 && trading(hit.locate)) print(hit.locate, at_price);
+    settle(hit.locate);
   }
   void meet(std::size_t index) {
     const Order arrived = orders_[index];
     if (!trading(arrived.locate)) return;
-    std::uint32_t budget = arrived.available();
+    std::uint32_t budget = arrived.shown();
     while (const auto at = best_live(arrived.locate, opposite(arrived.side))) {
       if (budget == 0 || worse_for_aggressor(orders_[*at], arrived.price)) break;
       fill_one(*at, budget, FillSource::kCrossingAdd);
     }
-    orders_[*recorded(arrived.id)].taken += arrived.available() - budget;
+    orders_[*recorded(arrived.id)].taken += arrived.shown() - budget;
   }
   // A recorded order loses shares: what is not ours first.
   void shrink(std::size_t at, std::uint32_t shares) {
@@ -272,36 +366,175 @@ class ReferenceMarket {
     o.taken = std::min(o.taken, o.shares);
     if (o.shares == 0) erase(at);
   }
-  void work(Order o) {
-    Reason ending = o.rests ? Reason::kNone : Reason::kRemainder;
-    while (o.shares != 0 && trading(o.locate)) {
+
+  // ------------------------------------------------------------------ an order arrives
+  void work(Order o, std::uint32_t minimum) {
+    if (o.type == OrderType::kPegged) {
+      const std::uint32_t price = peg_price(o);
+      if (price != o.price) o.arrival = ++arrivals_;
+      o.price = price;
+      o.in_book = price != 0;
+      if (!o.in_book) {
+        orders_.push_back(o);
+        return;
+      }
+    }
+    Reason ending = Reason::kNone;
+    if (trading(o.locate)) {
+      if (!can_trade(o, minimum))
+        ending = Reason::kMinimum;
+      else if (o.post_only && best_counterparty(o))
+        ending = Reason::kPostOnly;
+      else
+        ending = match(o);
+    }
+    if (o.shares == 0 && ending == Reason::kNone) return;
+    const bool rests =
+        o.type != OrderType::kMarket &&
+        (o.time_in_force == TimeInForce::kDay || o.time_in_force == TimeInForce::kGoodTillCancel);
+    if (ending == Reason::kNone && !rests) ending = Reason::kRemainder;
+    if (ending != Reason::kNone) {
+      end(o, ReportKind::kExpired, ending);
+      return;
+    }
+    o.slice = std::min(o.display, o.shares);
+    orders_.push_back(o);
+  }
+  bool can_trade(const Order& o, std::uint32_t minimum) const {
+    if (minimum == 0) return true;
+    ReferenceMarket trial = *this;
+    Order copy = o;
+    (void)trial.match(copy);
+    return copy.filled >= minimum;
+  }
+  Reason match(Order& o) {
+    while (o.shares != 0) {
       const auto at = best_counterparty(o);
       if (!at) break;
       Order& other = orders_[*at];
-      if (!other.recorded && other.party == o.party) {
-        ending = Reason::kSelfMatch;
-        break;
-      }
-      const std::uint32_t shares = std::min(o.shares, other.available());
+      const std::uint32_t shares = std::min(o.shares, other.shown());
       if (other.recorded) {
         other.taken += shares;
         record_fill(o, shares, other.price, FillSource::kDisplayed);
+      } else if (other.party == o.party) {
+        if (!prevent(o, *at)) return Reason::kSelfMatch;
       } else {
-        record_fill(other, shares, other.price, FillSource::kLive);
-        record_fill(o, shares, other.price, FillSource::kLive);
-        if (other.shares == 0) erase(*at);
+        const std::uint32_t price = other.price;
+        fill_slice(*at, shares, FillSource::kLive);
+        record_fill(o, shares, price, FillSource::kLive);
+        show_next_slice(*at);
       }
     }
-    if (o.shares == 0) return;
-    if (ending == Reason::kNone)
-      orders_.push_back(o);
-    else
-      end(o, ReportKind::kExpired, ending);
+    return Reason::kNone;
+  }
+  bool prevent(Order& taker, std::size_t at) {
+    const Order resting = orders_[at];
+    const auto drop = [&] {
+      erase(at);
+      end(resting, ReportKind::kExpired, Reason::kSelfMatch);
+    };
+    const auto decrement = [&](Order& o, std::uint32_t shares) {
+      o.shares -= shares;
+      o.slice = std::min(o.slice, o.shares);
+      log.push_back({.kind = ReportKind::kReplaced,
+                     .order_id = o.id,
+                     .target_order_id = o.id,
+                     .leaves_shares = o.shares,
+                     .cumulative_shares = o.filled,
+                     .reason = Reason::kSelfMatch});
+    };
+    if (self_match_ == SelfMatchRule::kCancelNewest) return false;
+    if (self_match_ != SelfMatchRule::kDecrement) {
+      drop();
+      return self_match_ == SelfMatchRule::kCancelOldest;
+    }
+    if (resting.shares > taker.shares) {
+      decrement(orders_[at], taker.shares);
+      return false;
+    }
+    drop();
+    if (resting.shares == taker.shares) return false;
+    decrement(taker, resting.shares);
+    return true;
   }
   void end(const Order& o, ReportKind kind, Reason reason) {
     log.push_back(
         {.kind = kind, .order_id = o.id, .cumulative_shares = o.filled, .reason = reason});
   }
+
+  // ------------------------------------------------------------------ prices that move
+  void uncross(unsigned locate) {
+    const auto resting = [&](const Order& o) {
+      return !o.recorded && o.locate == locate && o.in_book;
+    };
+    for (const Order& o : take_out(resting)) work(o, 0);
+  }
+  std::uint32_t peg_price(const Order& peg) const {
+    std::uint32_t best = 0;
+    for (const Order& o : orders_) {
+      if (!o.recorded || o.locate != peg.locate || o.side != peg.side) continue;
+      if (best == 0 || (o.side == Side::kBuy ? o.price > best : o.price < best)) best = o.price;
+    }
+    if (best == 0 || peg.limit == 0) return best;
+    return peg.side == Side::kBuy ? std::min(best, peg.limit) : std::max(best, peg.limit);
+  }
+  void wait(Order o) {
+    o.in_book = false;
+    orders_.push_back(o);
+    tapes_[o.locate].prints = {tapes_[o.locate].last};
+  }
+  void settle(unsigned locate) {
+    if (!trading(locate)) return;
+    for (const Side side : {Side::kBuy, Side::kSell}) {
+      std::vector<Order> pegs;
+      for (const Order& o : orders_)
+        if (!o.recorded && o.type == OrderType::kPegged && o.locate == locate && o.side == side)
+          pegs.push_back(o);
+      std::ranges::sort(pegs, {}, &Order::entry);
+      for (const Order& peg : pegs) {
+        if (peg_price(peg) == peg.price) continue;
+        const Order now = orders_[*live(peg.id)];
+        erase(*live(peg.id));
+        work(now, 0);
+      }
+    }
+    while (const auto at = next_triggered(locate)) {
+      Order o = orders_[*at];
+      erase(*at);
+      o.type = o.type == OrderType::kStop ? OrderType::kMarket : OrderType::kLimit;
+      o.arrival = ++arrivals_;
+      o.in_book = true;
+      work(o, 0);
+    }
+    tapes_[locate].prints = {tapes_[locate].last};
+  }
+  // Of each side's stop orders the one nearest to the market; of those two the earlier.
+  std::optional<std::size_t> next_triggered(unsigned locate) {
+    std::optional<std::size_t> chosen;
+    for (const Side side : {Side::kBuy, Side::kSell}) {
+      std::optional<std::size_t> nearest;
+      for (std::size_t i = 0; i < orders_.size(); ++i) {
+        const Order& o = orders_[i];
+        if (o.recorded || !o.waits() || o.locate != locate || o.side != side) continue;
+        if (!nearest || sooner(o, orders_[*nearest])) nearest = i;
+      }
+      if (!nearest || !reached(orders_[*nearest])) continue;
+      if (!chosen || orders_[*nearest].arrival < orders_[*chosen].arrival) chosen = nearest;
+    }
+    return chosen;
+  }
+  static bool sooner(const Order& a, const Order& b) {
+    if (a.stop_price == b.stop_price) return a.arrival < b.arrival;
+    return a.side == Side::kBuy ? a.stop_price < b.stop_price : a.stop_price > b.stop_price;
+  }
+  bool reached(const Order& stop) {
+    return std::ranges::any_of(tapes_[stop.locate].prints, [&](std::uint32_t price) {
+      if (price == 0) return false;
+      return stop.side == Side::kBuy ? price >= stop.stop_price : price <= stop.stop_price;
+    });
+  }
+
+  // ------------------------------------------------------------------ refusals
   void refuse(ReportKind kind, std::uint64_t id, std::uint64_t target, Reason reason) {
     LoggedReport r{.kind = kind, .order_id = id, .target_order_id = target, .reason = reason};
     const auto at = live(target);
@@ -321,20 +554,74 @@ class ReferenceMarket {
     if (orders_[*at].locate != locate || orders_[*at].side != side) return Reason::kMismatch;
     return Reason::kNone;
   }
-  Reason refusal(const NewOrder& r, HaltRule rule) const {
+  static bool keeps_place(const Order& o, const ReplaceOrder& r) {
+    const bool fewer = r.shares < o.shares + o.filled;
+    switch (o.type) {
+      case OrderType::kPegged:
+        return fewer && r.price.value == o.limit;
+      case OrderType::kStop:
+        return fewer && r.stop_price.value == o.stop_price;
+      case OrderType::kStopLimit:
+        return fewer && r.stop_price.value == o.stop_price && r.price.value == o.price;
+      default:
+        return fewer && r.price.value == o.price;
+    }
+  }
+  Reason replace_refusal(const ReplaceOrder& r) const {
+    const Reason no = change_refusal(r.order_id, r.target_order_id, r.party, r.locate, r.side);
+    if (no != Reason::kNone) return no;
+    Order o = orders_[*live(r.target_order_id)];
+    if (closed_) return Reason::kClosed;
+    if (r.type != o.type) return Reason::kUnsupported;
+    if (r.shares == 0 || r.shares > kOrderSharesMax) return Reason::kQuantity;
+    if ((o.type == OrderType::kLimit || o.type == OrderType::kStopLimit) && r.price.value <= 0)
+      return Reason::kPrice;
+    if (o.waits() && r.stop_price.value <= 0) return Reason::kStopPrice;
+    if (r.shares < o.filled) return Reason::kBelowFilled;
+    if (halt_rule_ == HaltRule::kReject && !trading(r.locate)) return Reason::kNotTrading;
+    const bool keeps = keeps_place(o, r);
+    o.price = static_cast<std::uint32_t>(r.price.value);
+    if (o.post_only && trading(r.locate) && !keeps && best_counterparty(o))
+      return Reason::kPostOnly;
+    return Reason::kNone;
+  }
+  Reason refusal(const NewOrder& r) const {
     if (known_.contains(r.order_id)) return Reason::kDuplicateId;
     if (closed_) return Reason::kClosed;
     if (r.locate == wire::kNoInstrument) return Reason::kUnknownSymbol;
     if (r.shares == 0 || r.shares > kOrderSharesMax) return Reason::kQuantity;
-    if (r.type == OrderType::kLimit && r.price.value <= 0) return Reason::kPrice;
-    if (rule == HaltRule::kReject && !trading(r.locate)) return Reason::kNotTrading;
-    return Reason::kNone;
+    const bool limit = r.type == OrderType::kLimit || r.type == OrderType::kStopLimit;
+    const bool stop = r.type == OrderType::kStop || r.type == OrderType::kStopLimit;
+    const bool pegged = r.type == OrderType::kPegged;
+    if (limit && r.price.value <= 0) return Reason::kPrice;
+    if (stop && r.stop_price.value <= 0) return Reason::kStopPrice;
+    const bool now = r.time_in_force == TimeInForce::kImmediateOrCancel ||
+                     r.time_in_force == TimeInForce::kFillOrKill;
+    if (now && (stop || pegged || r.post_only || r.display_shares != 0))
+      return Reason::kCombination;
+    if (!now && r.minimum_shares != 0) return Reason::kCombination;
+    if (r.minimum_shares > r.shares) return Reason::kCombination;
+    if (r.post_only && r.type != OrderType::kLimit) return Reason::kCombination;
+    if (r.display_shares != 0 && !limit && !pegged) return Reason::kCombination;
+    if (!trading(r.locate))
+      return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
+    const Order asked{.recorded = false,
+                      .id = r.order_id,
+                      .locate = r.locate,
+                      .side = r.side,
+                      .price = static_cast<std::uint32_t>(r.price.value),
+                      .shares = r.shares};
+    return r.post_only && best_counterparty(asked) ? Reason::kPostOnly : Reason::kNone;
   }
 
+  HaltRule halt_rule_;
+  SelfMatchRule self_match_;
   std::vector<Order> orders_;
-  std::map<std::uint64_t, std::uint64_t> known_;
+  std::map<std::uint64_t, bool> known_;
   std::map<unsigned, wire::TradingState> states_;
+  std::map<unsigned, Tape> tapes_;
   std::uint64_t arrivals_ = 0;
+  std::uint64_t entries_ = 0;
   bool closed_ = false;
 };
 
