@@ -95,6 +95,8 @@ MatcherOptions matcher_options(const MatchingConfig& config, std::uint16_t incar
   options.live_orders_max = config.live_orders_max;
   options.order_ids_max = config.order_ids_max;
   options.halt_rule = config.halted;
+  options.self_match = config.self_match;
+  options.display_shares_min = config.display_shares_min;
   options.incarnation = incarnation;
   return options;
 }

@@ -17,11 +17,11 @@ enum class Place : std::uint8_t {
 };
 inline constexpr std::size_t kPlaces = 3;  // that are queues
 
-struct LiveOrder {
+// The first cache line is what matching reads; the second is of the rarer types.
+struct alignas(64) LiveOrder {
   std::uint64_t order_id = 0;  // the current one: a replacement changes it
   std::uint64_t exchange_order_id = 0;
   std::int64_t filled_value = 0;
-  std::uint32_t number = 0;
   std::uint32_t locate = 0;
   std::uint32_t price = 0;  // 0: market; pegged: the current one, 0 while parked
   std::uint32_t shares = 0;
@@ -29,18 +29,20 @@ struct LiveOrder {
   std::uint32_t arrival = 0;  // place in time among recorded and live orders alike
   std::uint32_t next = 0;     // in its side's queue; in the list of free nodes
   std::uint32_t previous = 0;
-  std::uint32_t stop_price = 0;
-  std::uint32_t limit = 0;    // pegged: the cap, 0 for none
   std::uint32_t display = 0;  // shares shown at a time; 0: all
-  std::uint32_t slice = 0;    // of them, what is left; valid while it rests and display is not 0
-  std::uint32_t peg_next = 0;
-  std::uint32_t peg_previous = 0;
   Party party;
   Side side = Side::kBuy;
   OrderType type = OrderType::kLimit;
   TimeInForce time_in_force = TimeInForce::kDay;
   Place place = Place::kNone;
   bool post_only = false;
+
+  std::uint32_t number = 0;
+  std::uint32_t slice = 0;  // of `display`, what is left; valid while it rests
+  std::uint32_t stop_price = 0;
+  std::uint32_t limit = 0;  // pegged: the cap, 0 for none
+  std::uint32_t peg_next = 0;
+  std::uint32_t peg_previous = 0;
 
   std::uint32_t leaves() const noexcept { return shares - cumulative; }
   std::uint32_t shown() const noexcept { return display == 0 ? leaves() : slice; }
