@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "reference_order.hpp"
 #include "report_log.hpp"
 
 namespace tickpath::sim {
@@ -208,45 +209,12 @@ class ReferenceMarket {
   }
 
  private:
-  struct Order {
-    bool recorded;
-    std::uint64_t id;
-    unsigned locate;
-    Side side;
-    std::uint32_t price;
-    std::uint32_t shares;  // that remain; recorded: of which `taken` are ours already
-    std::uint32_t taken = 0;
-    std::uint32_t filled = 0;  // live, as all that follow
-    std::uint64_t arrival = 0;
-    Party party{};
-    OrderType type = OrderType::kLimit;
-    TimeInForce time_in_force = TimeInForce::kDay;
-    std::uint32_t stop_price = 0;
-    std::uint32_t limit = 0;    // pegged
-    std::uint32_t display = 0;  // 0: all
-    std::uint32_t slice = 0;
-    bool post_only = false;
-    std::uint64_t entry = 0;
-    bool in_book = true;
-
-    bool waits() const { return type == OrderType::kStop || type == OrderType::kStopLimit; }
-    std::uint32_t shown() const {
-      return recorded ? shares - taken : display != 0 ? slice : shares;
-    }
-    bool accepts(std::uint32_t other_price) const {
-      if (type == OrderType::kMarket) return true;
-      return side == Side::kBuy ? other_price <= price : other_price >= price;
-    }
-  };
+  using Order = ReferenceOrder;
   struct Tape {
     std::vector<std::uint32_t> prints;  // since the stop orders were last looked at
     std::uint32_t last = 0;
   };
 
-  static bool before(const Order& a, const Order& b) {  // both on one side
-    if (a.price != b.price) return a.side == Side::kBuy ? a.price > b.price : a.price < b.price;
-    return a.arrival < b.arrival;
-  }
   static bool worse_for_aggressor(const Order& resting, std::uint32_t price) {
     return resting.side == Side::kBuy ? resting.price < price : resting.price > price;
   }
@@ -516,16 +484,12 @@ class ReferenceMarket {
       for (std::size_t i = 0; i < orders_.size(); ++i) {
         const Order& o = orders_[i];
         if (o.recorded || !o.waits() || o.locate != locate || o.side != side) continue;
-        if (!nearest || sooner(o, orders_[*nearest])) nearest = i;
+        if (!nearest || stops_sooner(o, orders_[*nearest])) nearest = i;
       }
       if (!nearest || !reached(orders_[*nearest])) continue;
       if (!chosen || orders_[*nearest].arrival < orders_[*chosen].arrival) chosen = nearest;
     }
     return chosen;
-  }
-  static bool sooner(const Order& a, const Order& b) {
-    if (a.stop_price == b.stop_price) return a.arrival < b.arrival;
-    return a.side == Side::kBuy ? a.stop_price < b.stop_price : a.stop_price > b.stop_price;
   }
   bool reached(const Order& stop) {
     return std::ranges::any_of(tapes_[stop.locate].prints, [&](std::uint32_t price) {
