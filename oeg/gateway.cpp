@@ -202,8 +202,8 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   message.price = request.price;
   message.order_qty = request.shares;
   message.side = request.side;
-  message.type = request.type;
-  message.time_in_force = request.time_in_force;
+  message.type = static_cast<fix::OrderType>(request.type);
+  message.time_in_force = static_cast<fix::TimeInForce>(request.time_in_force);
   message.symbol = instruments_[request.instrument_id].symbol;
   fix::SendTimes times{};
   if (!fix::accepted(venue_.send(message, times))) [[unlikely]] {
@@ -232,8 +232,8 @@ fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) 
   message.price = {std::int64_t{order.pending_price}};
   message.order_qty = order.pending_shares;
   message.side = order.side;
-  message.type = order.type;
-  message.time_in_force = order.time_in_force;
+  message.type = static_cast<fix::OrderType>(order.type);
+  message.time_in_force = static_cast<fix::TimeInForce>(order.time_in_force);
   message.symbol = instruments_[order.instrument].symbol;
   return venue_.send(message, times);
 }

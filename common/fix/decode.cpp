@@ -85,6 +85,9 @@ class Reader {
   }
   std::string_view text() const noexcept { return fields_.get(58); }
   bool has(std::uint32_t tag) const noexcept { return fields_.has(tag); }
+  std::string_view get(std::uint32_t tag) const noexcept { return fields_.get(tag); }
+  // A value that the message as a whole does not allow.
+  void refuse(std::uint32_t tag) noexcept { fail(DecodeStatus::kBadValue, tag); }
   std::string_view required(std::uint32_t tag) noexcept {
     if (!fields_.has(tag)) fail(DecodeStatus::kMissingTag, tag);
     return fields_.get(tag);
@@ -101,18 +104,37 @@ class Reader {
 
 constexpr std::string_view kExecTypes =
     "012456"
-    "8ACE";
-// 3 Done for day, 7 Stopped, 9 Suspended, B Calculated, D Restated: valid FIX, not of our subset.
+    "8ACDE";
+// 3 Done for day, 7 Stopped, 9 Suspended, B Calculated: valid FIX, not of our subset.
 
+// What 40, 44, 59 and 99 say, for a new order and a replacement alike.
 template <class Message>
 void terms(Reader& read, Message& message) noexcept {
   read.symbol(message.symbol);
   read.side(message.side);
   read.quantity(38, message.order_qty, true);
-  message.type = read.one_of(40, "12", '2', true) == '1' ? OrderType::kMarket : OrderType::kLimit;
-  message.time_in_force = read.one_of(59, "03", '0', false) == '3' ? TimeInForce::kImmediateOrCancel
-                                                                   : TimeInForce::kDay;
-  read.price(44, message.price, message.type == OrderType::kLimit);
+  message.type = static_cast<OrderType>(read.one_of(40, "1234P", '2', true) - '0');
+  message.time_in_force = static_cast<TimeInForce>(read.one_of(59, "0134", '0', false) - '0');
+  read.price(44, message.price, has_limit(message.type));
+  read.price(99, message.stop_price, has_stop(message.type));
+  if (read.has(99) && !has_stop(message.type)) read.refuse(99);
+}
+
+// ExecInst: characters with a blank between them. Returns whether it is post-only. Tag 40 P has
+// many kinds, of which the primary peg (18=R) is taken, and R means nothing without it.
+bool instructions(Reader& read, OrderType type) noexcept {
+  const std::string_view text = read.get(18);
+  bool post_only = false;
+  bool primary_peg = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (at % 2 == 1 && text[at] == ' ') continue;
+    if (at % 2 == 1 || (text[at] != '6' && text[at] != 'R')) read.refuse(18);
+    post_only |= text[at] == '6';
+    primary_peg |= text[at] == 'R';
+  }
+  if (type == OrderType::kPegged) (void)read.required(18);
+  if (primary_peg != (type == OrderType::kPegged)) read.refuse(18);
+  return post_only;
 }
 
 }  // namespace
@@ -122,6 +144,11 @@ DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept {
   read.id(11, message.cl_ord_id);
   read.required(21);
   terms(read, message);
+  message.post_only = instructions(read, message.type);
+  read.quantity(110, message.min_qty, false);
+  read.quantity(111, message.max_floor, false);
+  // A floor of nothing is a hidden order, which the venue does not have.
+  if (read.has(111) && message.max_floor == 0) read.refuse(111);
   read.required(60);
   return read.result();
 }

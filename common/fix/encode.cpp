@@ -101,7 +101,9 @@ class Encoder::Body {
         .number(message.order_qty)
         .raw("40=")
         .character(static_cast<char>('0' + static_cast<int>(message.type)));
-    if (message.type == OrderType::kLimit) raw("44=").price(message.price);
+    const bool capped = message.type == OrderType::kPegged && message.price.value != 0;
+    if (has_limit(message.type) || capped) raw("44=").price(message.price);
+    if (has_stop(message.type)) raw("99=").price(message.stop_price);
     return raw("59=").character(static_cast<char>('0' + static_cast<int>(message.time_in_force)));
   }
   char* at() const noexcept { return at_; }
@@ -149,6 +151,11 @@ std::size_t Encoder::encode(char* out, const NewOrderSingle& message, std::uint3
   Body body(begin(out, 'D', seq, now));
   body.raw("11=").number(message.cl_ord_id).raw("21=1\x01");
   body.symbol_and_side(message.symbol, message.side).time(now).terms(message);
+  const bool pegged = message.type == OrderType::kPegged;
+  if (pegged || message.post_only)
+    body.raw("18=").text(!pegged ? "6" : message.post_only ? "R 6" : "R");
+  if (message.min_qty != 0) body.raw("110=").number(message.min_qty);
+  if (message.max_floor != 0) body.raw("111=").number(message.max_floor);
   return finish(out, body.at());
 }
 
@@ -181,6 +188,8 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
           "150=");
   body.character(static_cast<char>(message.exec_type)).raw("39=");
   body.character(static_cast<char>(message.ord_status));
+  // FIX 4.2, ExecRestatementReason: 5, partial decline of OrderQty.
+  if (message.exec_type == ExecType::kRestated) body.raw("378=5\x01");
   if (message.exec_type == ExecType::kRejected)
     body.raw("103=").number(static_cast<std::uint64_t>(message.reject_reason));
   body.symbol_and_side(message.symbol, message.side).raw("38=").number(message.order_qty);

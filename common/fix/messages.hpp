@@ -15,8 +15,28 @@
 
 namespace tickpath::fix {
 
-using wire::OrderType;    // tag 40
-using wire::TimeInForce;  // tag 59
+// Tag 40: the character less '0'. A venue takes more than our strategies send (wire::OrderType,
+// whose values are the same).
+enum class OrderType : std::uint8_t {
+  kMarket = 1,
+  kLimit = 2,
+  kStop = 3,
+  kStopLimit = 4,
+  kPegged = 'P' - '0',
+};
+// Tag 59, likewise.
+enum class TimeInForce : std::uint8_t {
+  kDay = 0,
+  kGoodTillCancel = 1,
+  kImmediateOrCancel = 3,
+  kFillOrKill = 4,
+};
+constexpr bool has_limit(OrderType type) noexcept {
+  return type == OrderType::kLimit || type == OrderType::kStopLimit;
+}
+constexpr bool has_stop(OrderType type) noexcept {
+  return type == OrderType::kStop || type == OrderType::kStopLimit;
+}
 
 // Tag 55. Longer ones are cut by from(): ITCH and our directory use at most 8 characters.
 struct Symbol {
@@ -45,6 +65,7 @@ enum class ExecType : char {
   kRejected = '8',
   kPendingNew = 'A',
   kExpired = 'C',
+  kRestated = 'D',  // the venue has changed the order by itself
   kPendingReplace = 'E',
 };
 
@@ -84,11 +105,15 @@ enum class CxlRejReason : std::uint8_t {
 // New Order - Single, MsgType D. Initiator to acceptor.
 struct NewOrderSingle {
   std::uint64_t cl_ord_id = 0;  // 11
-  Price price;                  // 44, limit orders only
+  Price price;                  // 44: limit and stop limit; of a pegged order the limit, if any
+  Price stop_price;             // 99: stop and stop limit
   std::uint32_t order_qty = 0;  // 38
+  std::uint32_t max_floor = 0;  // 111: shares shown at a time; 0 (absent): all
+  std::uint32_t min_qty = 0;    // 110: 0 (absent): none
   Side side = Side::kBuy;       // 54: 1 or 2
   OrderType type = OrderType::kLimit;
   TimeInForce time_in_force = TimeInForce::kDay;
+  bool post_only = false;  // 18 holds '6', "Participate don't initiate"; a pegged order's holds 'R'
   Symbol symbol;
 };
 
@@ -106,6 +131,7 @@ struct OrderCancelReplaceRequest {
   std::uint64_t cl_ord_id = 0;       // 11: the order's id from the replacement on
   std::uint64_t orig_cl_ord_id = 0;  // 41: its id so far
   Price price;                       // 44
+  Price stop_price;                  // 99
   std::uint32_t order_qty = 0;       // 38: the new total, what is filled included
   Side side = Side::kBuy;
   OrderType type = OrderType::kLimit;

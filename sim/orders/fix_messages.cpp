@@ -9,6 +9,10 @@ Party party_of(std::uint64_t order_id, std::uint8_t session) noexcept {
   return {session, wire::OrderId::strategy(order_id)};
 }
 
+OrderType type_of(fix::OrderType type) noexcept {
+  return type == fix::OrderType::kPegged ? OrderType::kPegged : static_cast<OrderType>(type);
+}
+
 // Tag 39 from the order's state, which comes from wire and is the same for the whole pipeline.
 fix::OrdStatus status_of(OrderState state) noexcept {
   switch (state) {
@@ -41,7 +45,8 @@ fix::ExecType exec_type_of(const Report& report) noexcept {
     case ReportKind::kExpired:
       return fix::ExecType::kExpired;
     case ReportKind::kReplaced:
-      return fix::ExecType::kReplaced;
+      return report.reason == Reason::kSelfMatch ? fix::ExecType::kRestated
+                                                 : fix::ExecType::kReplaced;
     default:
       return fix::ExecType::kRejected;
   }
@@ -88,8 +93,12 @@ NewOrder to_request(const fix::NewOrderSingle& message, std::uint8_t session,
   request.shares = message.order_qty;
   request.party = party_of(message.cl_ord_id, session);
   request.side = message.side;
-  request.type = static_cast<OrderType>(message.type);
+  request.type = type_of(message.type);
   request.time_in_force = static_cast<TimeInForce>(message.time_in_force);
+  request.stop_price = message.stop_price;
+  request.display_shares = message.max_floor;
+  request.minimum_shares = message.min_qty;
+  request.post_only = message.post_only;
   return request;
 }
 
@@ -114,7 +123,8 @@ ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message, std::uint
   request.shares = message.order_qty;
   request.party = party_of(message.cl_ord_id, session);
   request.side = message.side;
-  request.type = static_cast<OrderType>(message.type);
+  request.type = type_of(message.type);
+  request.stop_price = message.stop_price;
   return request;
 }
 
@@ -123,7 +133,8 @@ fix::ExecutionReport to_execution_report(const Report& report, const fix::Symbol
   message.order_id = report.exchange_order_id;
   message.exec_id = report.execution_id;
   message.cl_ord_id = report.order_id;
-  message.orig_cl_ord_id = report.target_order_id;
+  // Nobody's request changed a restated order: its id is what it was.
+  if (report.target_order_id != report.order_id) message.orig_cl_ord_id = report.target_order_id;
   message.price = {report.limit_price};
   message.last_price = {report.last_price};
   if (report.cumulative_shares != 0)

@@ -105,6 +105,43 @@ Message round_trip(const Message& message) {
   return result;
 }
 
+TEST(FixCodec, ReadsBackWhatAVenueTakesBesidesLimitAndMarketOrders) {
+  NewOrderSingle order = limit_order();
+  order.type = OrderType::kStopLimit;
+  order.time_in_force = TimeInForce::kGoodTillCancel;
+  order.stop_price = {5850000};
+  order.max_floor = 40;
+  const NewOrderSingle stop = round_trip(order);
+  EXPECT_EQ(stop.type, OrderType::kStopLimit);
+  EXPECT_EQ(stop.time_in_force, TimeInForce::kGoodTillCancel);
+  EXPECT_EQ(stop.stop_price.value, 5850000);
+  EXPECT_EQ(stop.price.value, 5853300);
+  EXPECT_EQ(stop.max_floor, 40u);
+  EXPECT_FALSE(stop.post_only);
+  order = limit_order();
+  order.type = OrderType::kPegged;
+  order.price = {};
+  order.post_only = true;
+  const NewOrderSingle peg = round_trip(order);
+  EXPECT_EQ(peg.type, OrderType::kPegged);
+  EXPECT_EQ(peg.price.value, 0);
+  EXPECT_TRUE(peg.post_only);
+  order = limit_order();
+  order.time_in_force = TimeInForce::kFillOrKill;
+  order.min_qty = 30;
+  const NewOrderSingle kill = round_trip(order);
+  EXPECT_EQ(kill.time_in_force, TimeInForce::kFillOrKill);
+  EXPECT_EQ(kill.min_qty, 30u);
+  OrderCancelReplaceRequest replace;
+  replace.cl_ord_id = 13;
+  replace.orig_cl_ord_id = 11;
+  replace.order_qty = 10;
+  replace.type = OrderType::kStop;
+  replace.stop_price = {77};
+  replace.symbol = Symbol::from("MSFT");
+  EXPECT_EQ(round_trip(replace).stop_price.value, 77);
+}
+
 TEST(FixCodec, ReadsBackEveryRequest) {
   const NewOrderSingle order = round_trip(limit_order());
   EXPECT_EQ(order.cl_ord_id, 281479271677953u);
@@ -246,9 +283,25 @@ TEST(FixDecode, NamesTheFieldOfAMalformedOrder) {
       {"too many", "11=1|21=1|55=A|54=1|60=x|38=5000000000|40=1|", DecodeStatus::kBadValue, 38},
       {"five decimals", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1.00001|", DecodeStatus::kBadFormat,
        44},
-      {"stop order", "11=1|21=1|55=A|54=1|60=x|38=1|40=3|44=1|", DecodeStatus::kBadValue, 40},
-      {"good till cancel", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|59=1|", DecodeStatus::kBadValue,
+      {"order type", "11=1|21=1|55=A|54=1|60=x|38=1|40=5|44=1|", DecodeStatus::kBadValue, 40},
+      {"good till date", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|59=6|", DecodeStatus::kBadValue,
        59},
+      {"no stop price", "11=1|21=1|55=A|54=1|60=x|38=1|40=3|", DecodeStatus::kMissingTag, 99},
+      {"stop price of a limit order", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|99=2|",
+       DecodeStatus::kBadValue, 99},
+      {"no price of a stop limit order", "11=1|21=1|55=A|54=1|60=x|38=1|40=4|99=1|",
+       DecodeStatus::kMissingTag, 44},
+      {"unknown instruction", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|18=6 M|",
+       DecodeStatus::kBadValue, 18},
+      {"instructions run together", "11=1|21=1|55=A|54=1|60=x|38=1|40=P|18=R6|",
+       DecodeStatus::kBadValue, 18},
+      {"peg of no kind", "11=1|21=1|55=A|54=1|60=x|38=1|40=P|", DecodeStatus::kMissingTag, 18},
+      {"primary peg of a limit order", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|18=R|",
+       DecodeStatus::kBadValue, 18},
+      {"hidden order", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|111=0|", DecodeStatus::kBadValue,
+       111},
+      {"half a minimum", "11=1|21=1|55=A|54=1|60=x|38=1|40=2|44=1|110=0.5|",
+       DecodeStatus::kBadValue, 110},
       {"long symbol", "11=1|21=1|55=ABCDEFGHIJKLMNOP|54=1|60=x|38=1|40=1|", DecodeStatus::kBadValue,
        55},
   };

@@ -220,6 +220,52 @@ TEST_F(GatewayTest, MalformedMessagesAreRefusedAsSuchAndTheSessionGoesOn) {
   EXPECT_EQ(matcher_->live_orders(), 1u);
 }
 
+TEST_F(GatewayTest, OrderTypesTravelToTheCoreAndTheirRefusalsNameTheTag) {
+  connect();
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'100));
+  market_->apply(add(7, "ZAAA", 2, Side::kBuy, 60, 9'900));
+  fix::NewOrderSingle order;
+  order.order_qty = 500;
+  order.symbol = fix::Symbol::from("ZAAA");
+  const auto send = [&](std::uint32_t number) {
+    order.cl_ord_id = id(number);
+    ASSERT_TRUE(fix::accepted(oeg_->send(order)));
+  };
+  order.type = fix::OrderType::kPegged;
+  order.max_floor = 100;
+  send(1);
+  order.type = fix::OrderType::kStop;
+  order.stop_price = {10'050};
+  order.max_floor = 0;
+  order.time_in_force = fix::TimeInForce::kGoodTillCancel;
+  send(2);
+  order.type = fix::OrderType::kLimit;
+  order.price = {10'100};
+  order.post_only = true;
+  send(3);
+  order.post_only = false;
+  order.time_in_force = fix::TimeInForce::kFillOrKill;
+  send(4);
+  order.time_in_force = fix::TimeInForce::kDay;
+  order.max_floor = 7;
+  send(5);
+  until_reports(6);
+  const LiveOrder* peg = matcher_->find_live(id(1));
+  ASSERT_NE(peg, nullptr);
+  EXPECT_EQ(peg->price, 9'900u);
+  EXPECT_EQ(peg->shown(), 100u);
+  const LiveOrder* stop = matcher_->find_live(id(2));
+  ASSERT_NE(stop, nullptr);
+  EXPECT_EQ(stop->stop_price, 10'050u);
+  EXPECT_EQ(stop->time_in_force, TimeInForce::kGoodTillCancel);
+  EXPECT_EQ(seen_.reports[2].exec_type, fix::ExecType::kRejected);
+  EXPECT_EQ(seen_.texts[2], describe(Reason::kPostOnly));
+  EXPECT_EQ(seen_.reports[4].exec_type, fix::ExecType::kExpired);
+  EXPECT_EQ(seen_.texts[4], describe(Reason::kMinimum));
+  EXPECT_EQ(seen_.reports[5].exec_type, fix::ExecType::kRejected);
+  EXPECT_EQ(seen_.texts[5], "MaxFloor (111) is below the least display quantity");
+}
+
 TEST_F(GatewayTest, ReportsOfASessionThatIsDownArriveAfterItsNextLogon) {
   connect();
   buy(id(1), 100, 10'000);
