@@ -26,7 +26,7 @@ using wire::Service;
 class Strangers : public ::testing::Test {
  protected:
   // Whoever asks waits no longer than this for an answer.
-  static constexpr std::uint32_t kSetupMs = 2000;
+  static std::uint32_t setup_ms() { return test_support::on_verbs() ? 10'000 : 2'000; }
 
   void SetUp() override {
     // Nobody falls silent here: on an emulated machine, what does all the same is no stranger's
@@ -58,7 +58,7 @@ class Strangers : public ::testing::Test {
     rdma::ConnectParameters parameters;
     parameters.endpoint = run_.folder().endpoint(program);
     parameters.hello = joined;
-    parameters.timeout_ms = kSetupMs;
+    parameters.timeout_ms = setup_ms();
     const auto queue = device_->create_queue(64, nullptr);
     const std::int64_t from_ns = monotonic_ns();
     try {
@@ -112,13 +112,13 @@ class Strangers : public ::testing::Test {
 
 TEST_F(Strangers, AWrongRoleOrAnotherWireVersionIsRefusedWithAReasonAndDisturbsNobody) {
   FaultRow role{"wrong role: a strategy asks oeg for risk's part", "oeg (refuses, says why)",
-                kSetupMs};
+                static_cast<double>(setup_ms())};
   role.measured_ms = refused("oeg", hello(Role::kStrategy, Service::kDropCopy),
                              "role strategy has no right to service");
   EXPECT_EQ(run_.counter("oeg", "connections", "refused_right"), 1u);
 
   FaultRow version{"a peer of another wire version, and of another link version",
-                   "mdh, oeg (refuse, say why)", kSetupMs};
+                   "mdh, oeg (refuse, say why)", static_cast<double>(setup_ms())};
   for (const auto& [program, service] :
        {std::pair{"mdh", Service::kBookUpdates}, std::pair{"oeg", Service::kOrders}}) {
     wire::Hello other = hello(Role::kStrategy, service);
@@ -155,7 +155,7 @@ class StrangersWithCertificates : public Strangers {
 TEST_F(StrangersWithCertificates, ARoleOtherThanTheCertificatesIsRefusedWithAReason) {
   FaultRow role{
       "wrong role over TLS: a strategy's certificate says to be risk, or asks for its part",
-      "oeg (refuses, says why)", kSetupMs};
+      "oeg (refuses, says why)", static_cast<double>(setup_ms())};
   role.measured_ms = refused("oeg", hello(Role::kRisk, Service::kDropCopy),
                              "it says to be risk, and its key is of strategy");
   EXPECT_EQ(run_.counter("oeg", "connections", "refused_role"), 1u);
@@ -180,7 +180,7 @@ TEST_F(Strangers, AWrongKeyEndsItsOwnConnectionAndNoOther) {
   for (const Attempt& attempt : attempts) {
     const link::TableConnection tool = link::connect_tables(
         *device_, run_.folder().endpoint("oeg"),
-        link::bytes_of(hello(Role::kTool, Service::kRemoteTables)), {}, kSetupMs, "oeg");
+        link::bytes_of(hello(Role::kTool, Service::kRemoteTables)), {}, setup_ms(), "oeg");
     const rdma::RemoteRegion& table = tool.connection->extras()[wire::OegTablesGrants::kPositions];
     rdma::WorkRequest request;
     request.opcode = rdma::Opcode::kRead;
