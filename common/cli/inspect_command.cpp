@@ -21,11 +21,16 @@ struct InspectArguments {
   bool json = false;
 };
 
+RecordingContents contents_of(const std::string& file, const itch::OpenOptions& options) {
+  if (const auto capture = iex::CaptureReader::open(file))
+    return read_contents(*capture, "reading");
+  return read_contents(*itch::open_recording(file, options), "reading");
+}
+
 void run_inspect(const InspectArguments& arguments) {
   bool damaged = false;
   for (const std::string& file : arguments.files) {
-    const auto recording = itch::open_recording(file, arguments.options);
-    const RecordingContents contents = read_contents(*recording, "reading");
+    const RecordingContents contents = contents_of(file, arguments.options);
     std::fputs(arguments.json ? contents_json(contents, file).c_str()
                               : contents_text(contents, file).c_str(),
                stdout);
@@ -42,8 +47,10 @@ void add_inspect_command(CLI::App& app) {
       "inspect", "What a recording holds: format, time, symbols, messages by type, gaps, damage");
   auto arguments = std::make_shared<InspectArguments>();
   command
-      ->add_option("files", arguments->files,
-                   "ITCH recordings, packet captures of ITCH over MoldUDP64, LOBSTER files")
+      ->add_option(
+          "files", arguments->files,
+          "ITCH recordings, packet captures of ITCH over MoldUDP64 or of IEX DEEP and TOPS over "
+          "IEX-TP, LOBSTER files")
       ->required();
   command->add_option("--symbol", arguments->options.stock,
                       "LOBSTER: the symbol, if the file name does not start with it");

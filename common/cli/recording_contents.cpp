@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "common/cli/progress_bar.hpp"
+#include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
 
 namespace tickpath::cli {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kNsPerMillisecond = 1'000'000;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kNsPerDay = 86'400 * kNsPerSecond;
 constexpr std::size_t kSymbolsShown = 12;
 
 // The most messages in one of the periods that follow each other from midnight on.
@@ -43,6 +46,42 @@ struct SymbolCollector {
   void operator()(const auto&) noexcept {}
 };
 
+// DEEP names symbols in every message; its directory has the venue's own listings only.
+struct IexCollector {
+  std::set<std::string>& symbols;
+  void operator()(const auto& message) {
+    if constexpr (requires { message.symbol; }) symbols.insert(std::string(message.symbol.view()));
+  }
+};
+
+// Adds up what every format has: bytes, types, times.
+class Tally {
+ public:
+  explicit Tally(RecordingContents& contents) : contents_(contents) {}
+  ~Tally() {
+    contents_.busiest_millisecond = millisecond_.most();
+    contents_.busiest_second = second_.most();
+  }
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+
+  // time_ns: since midnight.
+  void add(std::span<const std::byte> bytes, std::uint64_t time_ns) {
+    RecordingContents& c = contents_;
+    if (c.messages++ == 0) c.first_ns = c.last_ns = time_ns;
+    if (time_ns < c.last_ns) ++c.time_reversals;
+    c.last_ns = std::max(c.last_ns, time_ns);
+    c.bytes += bytes.size();
+    ++c.by_type[static_cast<std::uint8_t>(bytes[0])];
+    millisecond_.add(time_ns);
+    second_.add(time_ns);
+  }
+
+ private:
+  RecordingContents& contents_;
+  Busiest millisecond_{kNsPerMillisecond}, second_{kNsPerSecond};
+};
+
 const char* format_text(itch::RecordingFormat format) {
   switch (format) {
     case itch::RecordingFormat::kBinaryFile:
@@ -61,32 +100,59 @@ const char* format_text(itch::RecordingFormat format) {
 
 RecordingContents read_contents(itch::RecordingReader& recording, const std::string& what) {
   RecordingContents contents;
-  contents.format = recording.format();
+  contents.format = format_text(recording.format());
+  contents.type_name = itch::name_of;
   contents.file_bytes = recording.file_bytes_total();
   ProgressBar progress(what);
-  Busiest millisecond(kNsPerMillisecond), second(kNsPerSecond);
   SymbolCollector symbols{contents.symbols};
-  itch::RecordedMessage message;
-  while (recording.next(message) == itch::ReadStatus::kMessage) {
-    const std::uint64_t time_ns = message.timestamp_ns;
-    if (contents.messages++ == 0) contents.first_ns = contents.last_ns = time_ns;
-    if (time_ns < contents.last_ns) ++contents.time_reversals;
-    contents.last_ns = std::max(contents.last_ns, time_ns);
-    contents.bytes += message.bytes.size();
-    ++contents.by_type[static_cast<std::uint8_t>(message.bytes[0])];
-    if (itch::decode(message.bytes, symbols) != itch::DecodeStatus::kOk) ++contents.undecodable;
-    millisecond.add(time_ns);
-    second.add(time_ns);
-    progress.update(recording.file_bytes_read(), recording.file_bytes_total());
+  {
+    Tally tally(contents);
+    itch::RecordedMessage message;
+    while (recording.next(message) == itch::ReadStatus::kMessage) {
+      tally.add(message.bytes, message.timestamp_ns);
+      if (itch::decode(message.bytes, symbols) != itch::DecodeStatus::kOk) ++contents.undecodable;
+      progress.update(recording.file_bytes_read(), recording.file_bytes_total());
+    }
   }
-  contents.busiest_millisecond = millisecond.most();
-  contents.busiest_second = second.most();
   contents.remarks = recording.remarks();
   contents.damage = recording.damage();
   return contents;
 }
 
-std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages) {
+RecordingContents read_contents(iex::CaptureReader& capture, const std::string& what) {
+  RecordingContents contents;
+  contents.format = std::string("packet capture, IEX ") +
+                    (capture.protocol() == iex::kDeep10 ? "DEEP 1.0" : "TOPS 1.6") +
+                    " over IEX-TP, times UTC";
+  contents.type_name = iex::name_of;
+  contents.file_bytes = capture.file_bytes_total();
+  ProgressBar progress(what);
+  IexCollector collector{contents.symbols};
+  {
+    Tally tally(contents);
+    iex::CapturedMessage message;
+    while (capture.next(message)) {
+      if (message.bytes.empty()) continue;
+      // Of the segment: events of several matching engines are in no order of their own times.
+      tally.add(message.bytes, message.send_time_ns % kNsPerDay);
+      if (iex::decode(message.bytes, collector) != iex::DecodeStatus::kOk) ++contents.undecodable;
+      progress.update(capture.file_bytes_read(), capture.file_bytes_total());
+    }
+  }
+  const iex::CaptureCounts& counts = capture.counts();
+  contents.remarks = grouped(counts.segments) + " segments, " + grouped(counts.heartbeats) +
+                     " of them heartbeats; " + grouped(counts.gaps) + " gaps with " +
+                     grouped(counts.missing) + " messages missing";
+  if (counts.repeated != 0) contents.remarks += "; " + grouped(counts.repeated) + " repeated";
+  if (counts.damaged != 0) contents.remarks += "; " + grouped(counts.damaged) + " segments damaged";
+  if (counts.other_datagrams != 0)
+    contents.remarks += "; " + grouped(counts.other_datagrams) + " other datagrams";
+  contents.damage = capture.damage();
+  return contents;
+}
+
+std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
+                       std::string_view (*type_name)(char type) noexcept) {
   std::vector<std::size_t> types;
   for (std::size_t type = 0; type < by_type.size(); ++type)
     if (by_type[type] > 0) types.push_back(type);
@@ -98,7 +164,7 @@ std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint6
     char line[128];
     std::snprintf(line, sizeof(line), "  %c  %-32s %13s  %6.2f %%\n",
                   letter >= ' ' && letter <= '~' ? letter : '?',
-                  std::string(itch::name_of(letter)).c_str(), grouped(by_type[type]).c_str(),
+                  std::string(type_name(letter)).c_str(), grouped(by_type[type]).c_str(),
                   100.0 * static_cast<double>(by_type[type]) / static_cast<double>(messages));
     text += line;
   }
@@ -111,7 +177,7 @@ std::string contents_text(const RecordingContents& contents, const std::string& 
     text +=
         std::string("  ") + what + std::string(14 - std::string(what).size(), ' ') + value + "\n";
   };
-  row("format", format_text(contents.format));
+  row("format", contents.format);
   row("messages", grouped(contents.messages) + ", " + grouped(contents.bytes) + " bytes");
   row("time", time_of_day_text(contents.first_ns) + " to " + time_of_day_text(contents.last_ns));
   row("busiest", grouped(contents.busiest_second) + " messages in a second, " +
@@ -126,10 +192,11 @@ std::string contents_text(const RecordingContents& contents, const std::string& 
   row("symbols", contents.symbols.empty() ? "no directory" : symbols);
   if (!contents.remarks.empty()) row("remarks", contents.remarks);
   if (contents.undecodable != 0)
-    row("undecodable", grouped(contents.undecodable) + " messages are none of ITCH 5.0");
+    row("undecodable",
+        grouped(contents.undecodable) + " messages are of no type or length that the format has");
   if (contents.time_reversals != 0) row("time reversals", grouped(contents.time_reversals));
   row("damage", contents.damage.empty() ? "none" : contents.damage);
-  return text + types_text(contents.by_type, contents.messages);
+  return text + types_text(contents.by_type, contents.messages, contents.type_name);
 }
 
 std::string contents_json(const RecordingContents& contents, const std::string& file) {
@@ -142,7 +209,7 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
     types[key] = contents.by_type[type];
   }
   const nlohmann::ordered_json all = {{"file", file},
-                                      {"format", format_text(contents.format)},
+                                      {"format", contents.format},
                                       {"file_bytes", contents.file_bytes},
                                       {"messages", contents.messages},
                                       {"message_bytes", contents.bytes},

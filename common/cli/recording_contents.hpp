@@ -5,17 +5,20 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "common/iex/capture_reader.hpp"
 #include "common/itch/recording.hpp"
 
 namespace tickpath::cli {
 
 struct RecordingContents {
-  itch::RecordingFormat format{};
+  std::string format;  // for people
+  std::string_view (*type_name)(char type) noexcept = nullptr;
   std::array<std::uint64_t, 256> by_type{};  // index: the type byte
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;           // of the messages, without framing
-  std::uint64_t undecodable = 0;     // of no type or length that ITCH 5.0 has
+  std::uint64_t undecodable = 0;     // of no type or length that the format has
   std::uint64_t time_reversals = 0;  // messages earlier than the one before
   std::uint64_t first_ns = 0;        // since midnight
   std::uint64_t last_ns = 0;
@@ -29,12 +32,14 @@ struct RecordingContents {
 
 // Reads it to its end or damage, with a progress bar called `what`.
 RecordingContents read_contents(itch::RecordingReader& recording, const std::string& what);
+RecordingContents read_contents(iex::CaptureReader& capture, const std::string& what);
 
 // For people, and as one JSON object (one line): file, format, messages, by_type, ...
 std::string contents_text(const RecordingContents& contents, const std::string& file);
 std::string contents_json(const RecordingContents& contents, const std::string& file);
 
 // One line a type, most frequent first: "  A  Add Order      1,234   48.00 %".
-std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages);
+std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
+                       std::string_view (*type_name)(char type) noexcept);
 
 }  // namespace tickpath::cli

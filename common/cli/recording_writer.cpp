@@ -5,6 +5,7 @@
 #include "common/cli/progress_bar.hpp"
 #include "common/cli/recording_contents.hpp"
 #include "common/itch/binary_file.hpp"
+#include "common/itch/codec.hpp"
 
 namespace tickpath::cli {
 
@@ -36,7 +37,7 @@ void print_summary(const RecordingSummary& summary, const std::filesystem::path&
               time_of_day_text(summary.last_ns).c_str(), grouped(summary.bytes).c_str());
   if (!error && on_disk != summary.bytes) std::printf(", %s on disk", grouped(on_disk).c_str());
   std::printf("\n");
-  std::fputs(types_text(summary.by_type, summary.messages).c_str(), stdout);
+  std::fputs(types_text(summary.by_type, summary.messages, itch::name_of).c_str(), stdout);
 }
 
 }  // namespace tickpath::cli

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <span>
@@ -11,52 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "common/files/packet_capture.hpp"
+#include "common/iex/capture_reader.hpp"
 #include "common/iex/codec.hpp"
 #include "common/iex/deep_books.hpp"
-#include "common/iex/iex_tp.hpp"
 #include "tests/support/recordings.hpp"
 
 namespace tickpath::iex {
 namespace {
-
-// The messages of a capture, in order; what is wrong with its segments is a failure of the test.
-class Messages {
- public:
-  Messages(const std::filesystem::path& path, std::uint16_t protocol)
-      : capture_(files::open_file(path)), protocol_(protocol) {}
-
-  // False: the end.
-  bool next(std::span<const std::byte>& message) {
-    for (;;) {
-      if (cursor_.next(message)) {
-        ++messages;
-        ++expected_;
-        return true;
-      }
-      EXPECT_TRUE(segments == 0 || cursor_.status() == SegmentStatus::kOk)
-          << name(cursor_.status());
-      if (capture_.next(datagram_) != files::CaptureStatus::kDatagram) return false;
-      cursor_ = SegmentCursor(datagram_.payload);
-      ++segments;
-      const SegmentHeader& header = cursor_.header();
-      EXPECT_EQ(header.protocol, protocol_);
-      heartbeats += header.is_heartbeat();
-      gaps += expected_ != 0 && header.first_sequence_number != expected_;
-      if (expected_ == 0) first = header.first_sequence_number;
-      expected_ = header.first_sequence_number;
-    }
-  }
-
-  std::uint64_t segments = 0, messages = 0, heartbeats = 0, gaps = 0, first = 0;
-
- private:
-  files::PacketCapture capture_;
-  std::uint16_t protocol_;
-  files::Datagram datagram_;
-  SegmentCursor cursor_{std::span<const std::byte>()};
-  std::uint64_t expected_ = 0;
-};
 
 // Decodes, encodes, and compares byte by byte.
 struct Again {
@@ -86,23 +46,29 @@ constexpr book::Options kRoomy{.orders_max = 1u << 20, .levels_max = 1u << 20};
 TEST(IexCaptures, OfDeepAreWholeAndEveryMessageComesBackByteForByte) {
   const auto path = test_support::data_folder() / "iex/20260713_DEEP10.pcap.zst";
   TICKPATH_NEED_DATA(path);
-  Messages deep(path, kDeep10);
+  const auto deep = CaptureReader::open(path);
+  ASSERT_NE(deep, nullptr);
+  EXPECT_EQ(deep->protocol(), kDeep10);
   book::BookSet set(kRoomy);
   DeepBooks books(set);
   Crossings crossings{set, books};
   std::uint64_t other = 0;
-  for (std::span<const std::byte> message; deep.next(message);) {
+  std::uint64_t last = 0;
+  for (CapturedMessage captured; deep->next(captured);) {
+    const std::span<const std::byte> message = captured.bytes;
+    ASSERT_EQ(captured.sequence, ++last);
     Again again;
     ASSERT_EQ(decode(message, again), DecodeStatus::kOk);
     other += !std::ranges::equal(std::span(again.bytes).first(again.length), message);
     (void)decode(message, books);
     (void)decode(message, crossings);
   }
-  EXPECT_EQ(deep.segments, 150'000u);
-  EXPECT_EQ(deep.messages, 203'110u);
-  EXPECT_EQ(deep.heartbeats, 2'696u);
-  EXPECT_EQ(deep.first, 1u);
-  EXPECT_EQ(deep.gaps, 0u);
+  EXPECT_EQ(deep->counts().segments, 150'000u);
+  EXPECT_EQ(deep->counts().messages, 203'110u);
+  EXPECT_EQ(deep->counts().heartbeats, 2'696u);
+  EXPECT_EQ(deep->counts().gaps, 0u);
+  EXPECT_EQ(deep->counts().damaged, 0u);
+  EXPECT_EQ(deep->damage(), "");
   EXPECT_EQ(other, 0u);
   EXPECT_EQ(books.symbols().size(), 13'015u);
   EXPECT_GT(crossings.looks, 100'000u);
@@ -181,12 +147,14 @@ TEST(IexCaptures, OfDeepAgreeWithTheVenuesOwnQuotes) {
   book::BookSet set(kRoomy);
   DeepBooks books(set);
   QuotesCompared compared(set, books);
-  Messages tops(tops_path, kTops16), deep(deep_path, kDeep10);
-  std::span<const std::byte> message;
-  while (tops.next(message)) ASSERT_EQ(decode(message, compared), DecodeStatus::kOk);
-  EXPECT_EQ(tops.gaps, 0u);
+  const auto tops = CaptureReader::open(tops_path);
+  const auto deep = CaptureReader::open(deep_path);
+  ASSERT_TRUE(tops != nullptr && deep != nullptr);
+  CapturedMessage message;
+  while (tops->next(message)) ASSERT_EQ(decode(message.bytes, compared), DecodeStatus::kOk);
+  EXPECT_EQ(tops->counts().gaps, 0u);
   Apply apply{books, compared};
-  while (deep.next(message)) ASSERT_EQ(decode(message, apply), DecodeStatus::kOk);
+  while (deep->next(message)) ASSERT_EQ(decode(message.bytes, apply), DecodeStatus::kOk);
   compared.finish(apply.newest);
   std::printf("best bid and offer as quoted: %llu of %llu, %.3f %%\n",
               static_cast<unsigned long long>(compared.agreed),

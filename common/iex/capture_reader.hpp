@@ -1,0 +1,65 @@
+// Packet captures of an IEX feed (DEEP 1.0 or TOPS 1.6 over IEX-TP), message by message, in order
+// of their sequence numbers. Segments that came before (the venue's second line in one capture) are
+// passed over; a jump ahead is a gap, counted, and the reader goes on behind it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "common/files/packet_capture.hpp"
+#include "common/iex/iex_tp.hpp"
+
+namespace tickpath::iex {
+
+struct CaptureCounts {
+  std::uint64_t segments = 0;  // of the feed's session, heartbeats and repetitions among them
+  std::uint64_t heartbeats = 0;
+  std::uint64_t messages = 0;         // delivered
+  std::uint64_t repeated = 0;         // messages that had come before
+  std::uint64_t gaps = 0;             // holes in the sequence
+  std::uint64_t missing = 0;          // messages in them
+  std::uint64_t damaged = 0;          // segments whose content disagrees with their header
+  std::uint64_t other_datagrams = 0;  // no IEX-TP, or of another session or protocol
+};
+
+struct CapturedMessage {
+  std::span<const std::byte> bytes;  // valid until the next call
+  std::uint64_t sequence = 0;        // from 1
+  std::uint64_t send_time_ns = 0;    // of its segment, since the Unix epoch
+};
+
+// One thread at a time; may allocate and block.
+class CaptureReader {
+ public:
+  // Of the first session of a known protocol. nullptr: no capture, or no such segment among its
+  // first 1,000 datagrams. Throws files::RecordingError as files::open_file() does.
+  static std::unique_ptr<CaptureReader> open(const std::filesystem::path& path);
+
+  // False: the end, or damage.
+  [[nodiscard]] bool next(CapturedMessage& message);
+  std::uint16_t protocol() const noexcept { return protocol_; }
+  const CaptureCounts& counts() const noexcept { return counts_; }
+  // One line; empty when undamaged.
+  const std::string& damage() const noexcept { return capture_.damage(); }
+  std::uint64_t file_bytes_read() const { return capture_.file_bytes_read(); }
+  std::uint64_t file_bytes_total() const { return capture_.file_bytes_total(); }
+
+ private:
+  explicit CaptureReader(std::unique_ptr<files::ByteSource> source) : capture_(std::move(source)) {}
+  bool find_feed();
+  void begin(const SegmentCursor& segment);
+
+  files::PacketCapture capture_;
+  SegmentCursor segment_{std::span<const std::byte>()};
+  bool in_segment_ = false;
+  std::uint16_t protocol_ = 0;
+  std::uint32_t session_ = 0;
+  std::uint64_t sequence_ = 0;  // of the segment's next message
+  std::uint64_t expected_ = 0;  // of the feed's next message; 0: nothing came yet
+  CaptureCounts counts_;
+};
+
+}  // namespace tickpath::iex
