@@ -97,6 +97,7 @@ MatcherOptions matcher_options(const MatchingConfig& config, std::uint16_t incar
   options.halt_rule = config.halted;
   options.self_match = config.self_match;
   options.display_shares_min = config.display_shares_min;
+  options.band_basis_points = config.band_basis_points;
   options.incarnation = incarnation;
   return options;
 }

@@ -139,6 +139,10 @@ void add_matching(config::Schema<SimConfig>& schema) {
                 "both lose the smaller one's shares");
   schema.integer("matching.display_shares_min", at(&MatchingConfig::display_shares_min),
                  {1, kOrderSharesMax}, "shares", "Least display quantity (MaxFloor) of an order");
+  schema.integer("matching.band_basis_points", at(&MatchingConfig::band_basis_points), {0, 10'000},
+                 "1/100 %",
+                 "Price bands so far from the last trade: limits beyond are refused, "
+                 "market orders trade no further; 0: none");
   schema.integer("matching.recorded_orders_max", at(&MatchingConfig::recorded_orders_max),
                  {1'024, 1 << 28}, "orders", "Recorded orders resting at one time, all symbols");
   schema.integer("matching.recorded_levels_max", at(&MatchingConfig::recorded_levels_max),

@@ -73,6 +73,7 @@ struct MatchingConfig {
   HaltRule halted = HaltRule::kReject;
   SelfMatchRule self_match = SelfMatchRule::kCancelNewest;
   std::uint32_t display_shares_min = 100;
+  std::uint32_t band_basis_points = 0;
   std::uint32_t recorded_orders_max = 1u << 20;
   std::uint32_t recorded_levels_max = 1u << 18;
   std::uint32_t live_orders_max = 1u << 16;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "common/base/check.hpp"
+#include "common/base/error.hpp"
 
 namespace tickpath::sim {
 
@@ -10,13 +11,16 @@ Matcher::Matcher(const MatcherOptions& options, ReportSink& sink)
     : halt_rule_(options.halt_rule),
       self_match_(options.self_match),
       display_shares_min_(options.display_shares_min),
+      band_basis_points_(options.band_basis_points),
       incarnation_bits_(std::uint64_t{options.incarnation} << 48),
       sink_(sink),
       book_(options.book),
       live_(options.live_orders_max),
       ids_(options.order_ids_max),
       instruments_(std::make_unique<Instrument[]>(book::kLocatesMax)),
-      accounts_(std::make_unique<RecordedAccount[]>(book::kLocatesMax)) {}
+      accounts_(std::make_unique<RecordedAccount[]>(book::kLocatesMax)) {
+  if (band_basis_points_ > 10'000) throw Error("matching: price bands are at most 100 %");
+}
 
 std::uint32_t Matcher::next_arrival() noexcept {
   // 2^32 arrivals are eight times the messages of the busiest day; a wrapped one would jump queues.

@@ -7,6 +7,7 @@
 // system call after the constructor.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -112,6 +113,27 @@ class Matcher {
   };
 
   std::uint32_t next_arrival() noexcept;
+  // The worst price that an order of this side may take or ask for: `price`, or the band if that is
+  // nearer to the market. Without a last trade there is none.
+  std::uint32_t within_band(std::uint32_t locate, Side side, std::uint32_t price) const noexcept {
+    const std::uint64_t last = instruments_[locate].last;
+    if (band_basis_points_ == 0 || last == 0) return price;
+    const std::uint64_t distance = last * band_basis_points_ / 10'000;
+    const std::uint64_t band = side == Side::kBuy ? last + distance : last - distance;
+    return static_cast<std::uint32_t>(side == Side::kBuy ? std::min<std::uint64_t>(price, band)
+                                                         : std::max<std::uint64_t>(price, band));
+  }
+  std::uint32_t worst_price_of(const LiveOrder& order) const noexcept {
+    return order.type == OrderType::kMarket
+               ? within_band(order.locate, order.side, order.worst_price())
+               : order.price;
+  }
+  template <class Request>
+  bool outside_band(const Request& request) const noexcept {
+    const auto price = static_cast<std::uint32_t>(request.price.value);
+    return (request.type == OrderType::kLimit || request.type == OrderType::kStopLimit) &&
+           within_band(request.locate, request.side, price) != price;
+  }
   bool trading(std::uint32_t locate) const noexcept {
     const wire::TradingState state = instruments_[locate].state;
     return !closed_ &&
@@ -199,6 +221,7 @@ class Matcher {
   HaltRule halt_rule_;
   SelfMatchRule self_match_;
   std::uint32_t display_shares_min_;
+  std::uint32_t band_basis_points_;
   std::uint64_t incarnation_bits_;
   ReportSink& sink_;
   book::BookSet book_;

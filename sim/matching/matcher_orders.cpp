@@ -67,6 +67,7 @@ Reason Matcher::refusal(const NewOrder& request) noexcept {
   if (reason != Reason::kNone) return reason;
   if (!trading(request.locate))
     return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
+  if (outside_band(request)) return Reason::kPriceBand;
   if (request.post_only &&
       would_trade(request.locate, request.side, static_cast<std::uint32_t>(request.price.value)))
     return Reason::kPostOnly;
@@ -239,6 +240,7 @@ Reason Matcher::refusal_of_terms(const ReplaceOrder& request,
   if (request.shares < order.cumulative) return Reason::kBelowFilled;
   if (!trading(request.locate))
     return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
+  if (outside_band(request)) return Reason::kPriceBand;
   if (order.post_only && !keeps_place(order, request) &&
       would_trade(order.locate, order.side, static_cast<std::uint32_t>(request.price.value)))
     return Reason::kPostOnly;

@@ -31,7 +31,7 @@ void Matcher::work(std::uint32_t node, std::uint32_t minimum) noexcept {
   if (trading(order.locate)) {
     if (!can_trade(order, minimum))
       ending = Reason::kMinimum;
-    else if (order.post_only && would_trade(order.locate, order.side, order.worst_price()))
+    else if (order.post_only && would_trade(order.locate, order.side, order.price))
       ending = Reason::kPostOnly;
     else
       ending = match(node);
@@ -64,7 +64,7 @@ void Matcher::rest(std::uint32_t node) noexcept {
 Reason Matcher::match(std::uint32_t node) noexcept {
   const LiveOrder& taker = live_[node];
   const Side other = opposite(taker.side);
-  const std::uint32_t worst = taker.worst_price();
+  const std::uint32_t worst = worst_price_of(taker);
   Cursor cursor{static_cast<Locate>(taker.locate), other};
   while (taker.leaves() != 0) {
     const bool recorded = next_available(cursor, worst);
@@ -156,7 +156,7 @@ bool Matcher::would_trade(std::uint32_t locate, Side side,
 bool Matcher::can_trade(const LiveOrder& taker, std::uint32_t minimum) const noexcept {
   if (minimum == 0) return true;
   const Side other = opposite(taker.side);
-  const std::uint32_t worst = taker.worst_price();
+  const std::uint32_t worst = worst_price_of(taker);
   Cursor cursor{static_cast<Locate>(taker.locate), other};
   std::uint32_t resting = live_.front(taker.locate, other);
   std::uint64_t sum = 0;

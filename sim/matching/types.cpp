@@ -27,6 +27,7 @@ std::string_view describe(Reason reason) noexcept {
       "ExecInst (18) 6: the order would trade on arrival",
       "fewer shares can trade than MinQty (110) or fill-or-kill asks for",
       "ExecInst (18), MaxFloor (111) or MinQty (110) does not go with 40 or 59",
+      "Price (44) is outside the price bands",
   };
   const auto at = static_cast<std::size_t>(reason);
   return at < kTexts.size() ? kTexts[at] : "unknown reason";

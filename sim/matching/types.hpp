@@ -114,8 +114,9 @@ enum class Reason : std::uint8_t {
   kPostOnly,      // would trade on arrival
   kMinimum,       // expired: fewer shares than its minimum (or than all of it) could trade
   kCombination,   // instructions that do not go with its type or with each other
+  kPriceBand,     // its limit is outside the price bands
 };
-inline constexpr std::size_t kReasonCount = 21;
+inline constexpr std::size_t kReasonCount = 22;
 std::string_view describe(Reason reason) noexcept;  // a line for a person, at most 80 characters
 
 // Where a fill's counterparty came from. Each rule is told in sim/DESIGN.md.
@@ -183,6 +184,8 @@ struct MatcherOptions {
   // Least display quantity: a round lot. Each slice of an order is a fill and a place in the queue
   // of its own, so that this bounds what one command can cost.
   std::uint32_t display_shares_min = 100;
+  // Price bands at this distance from the last trade, in 1/100 of a per cent; 0: none.
+  std::uint32_t band_basis_points = 0;
   // Raised at each start of the exchange; the top 16 bits of order and execution ids.
   std::uint16_t incarnation = 1;
 };

@@ -20,6 +20,7 @@ class OrderTypes : public testing::Test {
     options.order_ids_max = 256;
     options.self_match = rule;
     options.halt_rule = halted;
+    options.band_basis_points = band_basis_points_;
     log_.all.clear();
     log_.brief.clear();
     matcher_ = std::make_unique<Matcher>(options, log_);
@@ -81,6 +82,7 @@ class OrderTypes : public testing::Test {
   }
   bool works(std::uint64_t id) const { return matcher_->find_live(id) != nullptr; }
 
+  std::uint32_t band_basis_points_ = 0;
   ReportLog log_;
   std::unique_ptr<Matcher> matcher_;
 };
@@ -152,6 +154,23 @@ TEST_F(OrderTypes, ContradictoryInstructionsAreRefused) {
   for (std::uint64_t id = 11; id <= 15; ++id) EXPECT_EQ(reason(id), Reason::kCombination) << id;
   EXPECT_EQ(reason(16), Reason::kDisplay);
   EXPECT_EQ(reason(17), Reason::kStopPrice);
+}
+
+TEST_F(OrderTypes, PriceBandsRefuseLimitsBeyondThemAndStopMarketOrdersThere) {
+  NewOrder market = buy(13, 30, 0);
+  market.type = OrderType::kMarket;
+  band_basis_points_ = 500;
+  run({buy(10, 10, 900),
+       CancelOrder{.order_id = 9, .target_order_id = 10, .locate = 1, .party = kAlice},
+       HiddenTrade{1, 1, 100}, buy(11, 10, 106), buy(12, 10, 105), sell(14, 10, 94, kBob),
+       Add{1, 1, Side::kSell, 10, 106}, Add{1, 2, Side::kSell, 10, 104}});
+  EXPECT_EQ(reason(10), Reason::kNone);  // no trade yet, no bands
+  EXPECT_EQ(reason(11), Reason::kPriceBand);
+  EXPECT_EQ(reason(14), Reason::kPriceBand);
+  EXPECT_EQ(fills(12), "10@105");  // and bands move with the last trade: 99.75 to 110.25
+  go_on({Add{1, 3, Side::kSell, 10, 108}, Add{1, 4, Side::kSell, 10, 111}, market});
+  EXPECT_EQ(fills(13), "10@106 10@108");
+  EXPECT_EQ(reason(13), Reason::kRemainder);
 }
 
 // ---------------------------------------------------------------------- display quantity

@@ -25,6 +25,7 @@ constexpr std::size_t kCommands = 8'000;
 struct Rules {
   HaltRule halt;
   SelfMatchRule self_match;
+  std::uint32_t band_basis_points = 0;
 };
 
 MatcherOptions options_of(const Rules& rules) {
@@ -35,6 +36,7 @@ MatcherOptions options_of(const Rules& rules) {
   options.halt_rule = rules.halt;
   options.self_match = rules.self_match;
   options.display_shares_min = 1;
+  options.band_basis_points = rules.band_basis_points;
   return options;
 }
 
@@ -42,7 +44,8 @@ MatcherOptions options_of(const Rules& rules) {
 class Duel {
  public:
   explicit Duel(const Rules& rules)
-      : matcher_(options_of(rules), log_), reference_(rules.halt, rules.self_match) {}
+      : matcher_(options_of(rules), log_),
+        reference_(rules.halt, rules.self_match, rules.band_basis_points) {}
 
   // Runs until the two disagree. Empty if they never do, else the first difference.
   std::string run(const Stream& stream) {
@@ -155,6 +158,7 @@ TEST_P(MatcherProperty, GivesTheReferencesReportsOnRandomMarkets) {
   for (const auto& [what, count] : reached.events) {
     const bool only_when_refusing = what == describe(Reason::kNotTrading);
     if (only_when_refusing && GetParam().halt != HaltRule::kReject) continue;
+    if (what == describe(Reason::kPriceBand) && GetParam().band_basis_points == 0) continue;
     EXPECT_GT(count, kSeeds) << what;
   }
 }
@@ -163,10 +167,10 @@ INSTANTIATE_TEST_SUITE_P(EveryRule, MatcherProperty,
                          testing::Values(Rules{HaltRule::kReject, SelfMatchRule::kCancelNewest},
                                          Rules{HaltRule::kRest, SelfMatchRule::kCancelNewest},
                                          Rules{HaltRule::kReject, SelfMatchRule::kCancelOldest},
-                                         Rules{HaltRule::kRest, SelfMatchRule::kCancelOldest},
+                                         Rules{HaltRule::kRest, SelfMatchRule::kCancelOldest, 300},
                                          Rules{HaltRule::kReject, SelfMatchRule::kCancelBoth},
                                          Rules{HaltRule::kRest, SelfMatchRule::kCancelBoth},
-                                         Rules{HaltRule::kReject, SelfMatchRule::kDecrement},
+                                         Rules{HaltRule::kReject, SelfMatchRule::kDecrement, 400},
                                          Rules{HaltRule::kRest, SelfMatchRule::kDecrement}));
 
 TEST(CommandStream, AFailingStreamIsCutDownToTheCommandsThatMatter) {

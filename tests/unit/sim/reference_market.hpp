@@ -15,8 +15,8 @@ namespace tickpath::sim {
 
 class ReferenceMarket {
  public:
-  ReferenceMarket(HaltRule halt_rule, SelfMatchRule self_match)
-      : halt_rule_(halt_rule), self_match_(self_match) {}
+  ReferenceMarket(HaltRule halt_rule, SelfMatchRule self_match, std::uint32_t band)
+      : halt_rule_(halt_rule), self_match_(self_match), band_(band) {}
 
   std::vector<LoggedReport> log;
 
@@ -171,7 +171,7 @@ class ReferenceMarket {
     }
     const std::size_t at = *live(r.target_order_id);
     Order o = orders_[at];
-    const bool keeps = keeps_place(o, r);
+    const bool keeps = replaced_in_place(o, r);
     o.id = r.order_id;
     if (o.type == OrderType::kPegged)
       o.limit = static_cast<std::uint32_t>(r.price.value);
@@ -351,7 +351,7 @@ class ReferenceMarket {
     if (trading(o.locate)) {
       if (!can_trade(o, minimum))
         ending = Reason::kMinimum;
-      else if (o.post_only && best_counterparty(o))
+      else if (o.worst = o.price, o.post_only && best_counterparty(o))
         ending = Reason::kPostOnly;
       else
         ending = match(o);
@@ -376,6 +376,8 @@ class ReferenceMarket {
     return copy.filled >= minimum;
   }
   Reason match(Order& o) {
+    o.worst = o.price;
+    if (o.type == OrderType::kMarket) o.worst = furthest(o.locate, o.side);
     while (o.shares != 0) {
       const auto at = best_counterparty(o);
       if (!at) break;
@@ -499,6 +501,19 @@ class ReferenceMarket {
   }
 
   // ------------------------------------------------------------------ refusals
+  // The far price band, or the furthest price that there is.
+  std::uint32_t furthest(unsigned locate, Side side) const {
+    const auto tape = tapes_.find(locate);
+    const std::uint32_t last = tape == tapes_.end() ? 0 : tape->second.last;
+    if (last == 0 || band_ == 0) return side == Side::kBuy ? UINT32_MAX : 0;
+    return side == Side::kBuy ? last + last * band_ / 10'000 : last - last * band_ / 10'000;
+  }
+  template <class Request>
+  bool beyond(const Request& r) const {
+    if (r.type != OrderType::kLimit && r.type != OrderType::kStopLimit) return false;
+    const std::uint32_t band = furthest(r.locate, r.side);
+    return r.side == Side::kBuy ? r.price.value > band : r.price.value < band;
+  }
   void refuse(ReportKind kind, std::uint64_t id, std::uint64_t target, Reason reason) {
     LoggedReport r{.kind = kind, .order_id = id, .target_order_id = target, .reason = reason};
     const auto at = live(target);
@@ -518,19 +533,6 @@ class ReferenceMarket {
     if (orders_[*at].locate != locate || orders_[*at].side != side) return Reason::kMismatch;
     return Reason::kNone;
   }
-  static bool keeps_place(const Order& o, const ReplaceOrder& r) {
-    const bool fewer = r.shares < o.shares + o.filled;
-    switch (o.type) {
-      case OrderType::kPegged:
-        return fewer && r.price.value == o.limit;
-      case OrderType::kStop:
-        return fewer && r.stop_price.value == o.stop_price;
-      case OrderType::kStopLimit:
-        return fewer && r.stop_price.value == o.stop_price && r.price.value == o.price;
-      default:
-        return fewer && r.price.value == o.price;
-    }
-  }
   Reason replace_refusal(const ReplaceOrder& r) const {
     const Reason no = change_refusal(r.order_id, r.target_order_id, r.party, r.locate, r.side);
     if (no != Reason::kNone) return no;
@@ -543,8 +545,9 @@ class ReferenceMarket {
     if (o.waits() && r.stop_price.value <= 0) return Reason::kStopPrice;
     if (r.shares < o.filled) return Reason::kBelowFilled;
     if (halt_rule_ == HaltRule::kReject && !trading(r.locate)) return Reason::kNotTrading;
-    const bool keeps = keeps_place(o, r);
-    o.price = static_cast<std::uint32_t>(r.price.value);
+    if (trading(r.locate) && beyond(r)) return Reason::kPriceBand;
+    const bool keeps = replaced_in_place(o, r);
+    o.price = o.worst = static_cast<std::uint32_t>(r.price.value);
     if (o.post_only && trading(r.locate) && !keeps && best_counterparty(o))
       return Reason::kPostOnly;
     return Reason::kNone;
@@ -569,17 +572,20 @@ class ReferenceMarket {
     if (r.display_shares != 0 && !limit && !pegged) return Reason::kCombination;
     if (!trading(r.locate))
       return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
+    if (beyond(r)) return Reason::kPriceBand;
     const Order asked{.recorded = false,
                       .id = r.order_id,
                       .locate = r.locate,
                       .side = r.side,
                       .price = static_cast<std::uint32_t>(r.price.value),
-                      .shares = r.shares};
+                      .shares = r.shares,
+                      .worst = static_cast<std::uint32_t>(r.price.value)};
     return r.post_only && best_counterparty(asked) ? Reason::kPostOnly : Reason::kNone;
   }
 
   HaltRule halt_rule_;
   SelfMatchRule self_match_;
+  std::uint32_t band_;
   std::vector<Order> orders_;
   std::map<std::uint64_t, bool> known_;
   std::map<unsigned, wire::TradingState> states_;

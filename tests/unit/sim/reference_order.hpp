@@ -28,11 +28,12 @@ struct ReferenceOrder {
   std::uint64_t entry = 0;
   bool in_book = true;
 
+  std::uint32_t worst = 0;  // price that it takes, while it takes
+
   bool waits() const { return type == OrderType::kStop || type == OrderType::kStopLimit; }
   std::uint32_t shown() const { return recorded ? shares - taken : display != 0 ? slice : shares; }
   bool accepts(std::uint32_t other_price) const {
-    if (type == OrderType::kMarket) return true;
-    return side == Side::kBuy ? other_price <= price : other_price >= price;
+    return side == Side::kBuy ? other_price <= worst : other_price >= worst;
   }
 };
 
@@ -44,6 +45,20 @@ inline bool before(const ReferenceOrder& a, const ReferenceOrder& b) {
 inline bool stops_sooner(const ReferenceOrder& a, const ReferenceOrder& b) {
   if (a.stop_price == b.stop_price) return a.arrival < b.arrival;
   return a.side == Side::kBuy ? a.stop_price < b.stop_price : a.stop_price > b.stop_price;
+}
+
+inline bool replaced_in_place(const ReferenceOrder& o, const ReplaceOrder& r) {
+  const bool fewer = r.shares < o.shares + o.filled;
+  switch (o.type) {
+    case OrderType::kPegged:
+      return fewer && r.price.value == o.limit;
+    case OrderType::kStop:
+      return fewer && r.stop_price.value == o.stop_price;
+    case OrderType::kStopLimit:
+      return fewer && r.stop_price.value == o.stop_price && r.price.value == o.price;
+    default:
+      return fewer && r.price.value == o.price;
+  }
 }
 
 }  // namespace tickpath::sim
