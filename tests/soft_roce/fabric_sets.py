@@ -54,7 +54,7 @@ def conformance_two(run):
         guests = run.pair()
         with losing(guests, 3):
             wanted = ":".join(TESTS.replace("*", name).format("verbs") for name in ASKING)
-            # rdma_cm repeats a lost message of its own after 4.3 s: connecting may take a while.
+            # rdma_cm repeats a lost message of its own after up to 6.1 s: connecting may take a while.
             found = with_far_peer(run, *guests, wanted, "losing", {"TICKPATH_TIME_SCALE": "15"})
         expect(len(found) == len(ASKING), f"of {ASKING} there ran {list(found)}")
 

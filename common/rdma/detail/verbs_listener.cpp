@@ -17,10 +17,11 @@ namespace {
 // A peer sends its hello right after it was let in, and its part right after our answer; who takes
 // longer is broken, and must not hold the control thread. Generous for emulated machines.
 constexpr std::uint32_t kHelloTimeoutMs = 2000;
-// From our answer to the established connection. rdma_cm repeats a message that was lost after 4.3
-// s (CMA_CM_RESPONSE_TIMEOUT of the kernel: 4.096 us * 2^20): room for two of them. A peer that
-// gives up or dies closes its stream, and is not waited for.
-constexpr auto kConnectTimeout = std::chrono::milliseconds(12'000);
+// From our answer to the established connection. The kernel repeats a lost message of rdma_cm after
+// up to 6.1 s (the response time, 4.1 s for CMA_CM_RESPONSE_TIMEOUT 20, and twice the packet life,
+// 1 s each for CMA_IBOE_PACKET_LIFETIME 18): room for four of them. A peer that gives up or dies
+// closes its stream, and is not waited for.
+constexpr auto kConnectTimeout = std::chrono::milliseconds(30'000);
 
 bool is_loopback(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
