@@ -14,11 +14,12 @@
 namespace tickpath::sim {
 namespace {
 
-// Sanitizers make a market ten times as slow.
+// Sanitizers make a market ten times as slow. kReachedMin: how often each rule and reason must have
+// been met.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 2;
+constexpr std::uint64_t kSeeds = 2, kReachedMin = 1;
 #else
-constexpr std::uint64_t kSeeds = 40;
+constexpr std::uint64_t kSeeds = 40, kReachedMin = 40;
 #endif
 constexpr std::size_t kCommands = 8'000;
 
@@ -159,7 +160,7 @@ TEST_P(MatcherProperty, GivesTheReferencesReportsOnRandomMarkets) {
     const bool only_when_refusing = what == describe(Reason::kNotTrading);
     if (only_when_refusing && GetParam().halt != HaltRule::kReject) continue;
     if (what == describe(Reason::kPriceBand) && GetParam().band_basis_points == 0) continue;
-    EXPECT_GT(count, kSeeds) << what;
+    EXPECT_GE(count, kReachedMin) << what;
   }
 }
 
