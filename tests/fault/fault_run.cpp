@@ -152,8 +152,7 @@ bool FaultRun::end() {
   std::uint64_t before = 0;
   int quiet = 0;
   (void)wait_until([&] {
-    const std::uint64_t now =
-        counter("mdh", "feed", "packets") - counter("mdh", "feed", "heartbeats");
+    const std::uint64_t now = counter("mdh", "feed", "messages");
     quiet = now == before ? quiet + 1 : 0;
     before = now;
     return quiet > 20;

@@ -108,6 +108,7 @@ int soak(double seconds) {
     std::printf("%llu false alarms\n", static_cast<unsigned long long>(found));
     noticed = notices_a_stop(run);
   }
+  std::fflush(stdout);
   (void)run.end();
   return found == 0 && noticed ? 0 : 1;
 }
