@@ -8,24 +8,17 @@
 // today: the venue may lengthen a message at its end.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "common/itch/alpha.hpp"
 
 namespace tickpath::iex {
 
-// Fixed-width ASCII, left-justified, padded with spaces on the right ("Data Types", String).
+// Fixed-width ASCII, left-justified, padded with spaces on the right ("Data Types", String), as
+// Nasdaq's.
 template <std::size_t N>
-struct Text {
-  std::array<char, N> characters{};
-  constexpr std::string_view view() const noexcept {
-    std::size_t length = N;
-    while (length > 0 && characters[length - 1] == ' ') --length;
-    return {characters.data(), length};
-  }
-  friend constexpr bool operator==(const Text&, const Text&) = default;
-};
+using Text = itch::Alpha<N>;
 using Symbol = Text<8>;
 using Price = std::int64_t;      // $ x 10,000
 using Timestamp = std::int64_t;  // ns since the Unix epoch

@@ -10,12 +10,7 @@
 namespace tickpath::iex {
 namespace {
 
-Symbol symbol(std::string_view text) {
-  Symbol made;
-  made.characters.fill(' ');
-  std::copy(text.begin(), text.end(), made.characters.begin());
-  return made;
-}
+Symbol symbol(std::string_view text) { return Symbol(text); }
 
 class DeepBook : public ::testing::Test {
  protected:
