@@ -9,10 +9,7 @@ void check_lines(const MdhConfig& config, config::Problems& problems) {
   control::check_second_line(config.feed_group, config.feed_group_b, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
   control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);
-  if (config.snapshot_username.size() > 6)
-    problems.add("feed.snapshot.username", "has more than 6 characters");
-  if (config.snapshot_password.size() > 10)
-    problems.add("feed.snapshot.password", "has more than 10 characters");
+  control::check_snapshot_login(config.snapshot_username, config.snapshot_password, problems);
 }
 
 }  // namespace

@@ -175,10 +175,8 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);
   control::check_endpoint("feed.snapshot.listen", config.feed.snapshot_listen, problems);
-  if (config.feed.snapshot_username.size() > 6)
-    problems.add("feed.snapshot.username", "has more than 6 characters");
-  if (config.feed.snapshot_password.size() > 10)
-    problems.add("feed.snapshot.password", "has more than 10 characters");
+  control::check_snapshot_login(config.feed.snapshot_username, config.feed.snapshot_password,
+                                problems);
   for (std::size_t i = 0; i < config.orders.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (config.orders[i].listen == config.orders[j].listen)

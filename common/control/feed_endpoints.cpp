@@ -33,4 +33,10 @@ void check_second_line(const config::Address& line_a, const std::string& line_b,
     problems.add("feed.group_b", "is line A's: the two lines need different groups or ports");
 }
 
+void check_snapshot_login(const std::string& username, const std::string& password,
+                          config::Problems& problems) {
+  if (username.size() > 6) problems.add("feed.snapshot.username", "has more than 6 characters");
+  if (password.size() > 10) problems.add("feed.snapshot.password", "has more than 10 characters");
+}
+
 }  // namespace tickpath::control

@@ -53,5 +53,15 @@ TEST(FeedEndpoints, NameTheKeyOfAnAddressThatIsNone) {
                                        HasSubstr("feed.retransmission.server: ")));
 }
 
+TEST(FeedEndpoints, RefuseALoginThatIsTooLongForItsFields) {
+  Noted noted;
+  check_snapshot_login("", "", noted);
+  check_snapshot_login("trader", "0123456789", noted);
+  EXPECT_THAT(noted.notes, IsEmpty());
+  check_snapshot_login("traders", "0123456789a", noted);
+  EXPECT_THAT(noted.notes, ElementsAre("feed.snapshot.username: has more than 6 characters",
+                                       "feed.snapshot.password: has more than 10 characters"));
+}
+
 }  // namespace
 }  // namespace tickpath::control
