@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/base/random.hpp"
-#include "common/itch/generator.hpp"
 #include "mdh/arbiter.hpp"
+#include "tests/support/generated_messages.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 
 namespace tickpath::mdh::test {
@@ -17,16 +17,7 @@ namespace tickpath::mdh::test {
 inline constexpr std::uint64_t kUs = 1'000;
 
 inline std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t messages) {
-  itch::GeneratorOptions options;
-  options.symbols = 20;
-  options.messages = messages;
-  options.seed = seed;
-  itch::Generator generator(options);
-  std::vector<Bytes> all;
-  itch::RecordedMessage message;
-  while (generator.next(message) == itch::ReadStatus::kMessage)
-    all.emplace_back(message.bytes.begin(), message.bytes.end());
-  return all;
+  return test_support::generated_messages(seed, messages, 20);
 }
 
 struct Network {

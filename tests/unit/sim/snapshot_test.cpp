@@ -10,11 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/itch/generator.hpp"
 #include "common/itch/glimpse.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "sim/snapshot/glimpse_book.hpp"
 #include "sim/snapshot/snapshot_server.hpp"
+#include "tests/support/generated_messages.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -63,16 +63,7 @@ std::string types_of(const std::vector<Bytes>& messages) {
   return types;
 }
 std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t count) {
-  itch::GeneratorOptions options;
-  options.symbols = 30;
-  options.messages = count;
-  options.seed = seed;
-  itch::Generator generator(options);
-  std::vector<Bytes> all;
-  itch::RecordedMessage message;
-  while (generator.next(message) == itch::ReadStatus::kMessage)
-    all.emplace_back(message.bytes.begin(), message.bytes.end());
-  return all;
+  return test_support::generated_messages(seed, count, 30);
 }
 
 TEST(GlimpseBooks, TellOrdersFromTheBestPriceAndTheEarliestOn) {
