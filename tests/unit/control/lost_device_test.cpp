@@ -10,6 +10,7 @@
 
 #include "common/control/command_line.hpp"
 #include "common/control/program.hpp"
+#include "tests/support/wrapped_device.hpp"
 #include "tests/unit/control/scratch.hpp"
 
 namespace tickpath::control {
@@ -20,36 +21,14 @@ using ::testing::HasSubstr;
 constexpr int kWorkingLooks = 5;
 
 // Works for as many looks at lost(), then is gone.
-class LosableDevice final : public rdma::Device {
+class LosableDevice final : public test_support::WrappedDevice {
  public:
-  explicit LosableDevice(std::unique_ptr<rdma::Device> inner) : inner_(std::move(inner)) {}
+  using WrappedDevice::WrappedDevice;
   std::string lost() const override {
     return ++looks_ <= kWorkingLooks ? "" : "the RDMA device test0 was removed";
   }
 
-  const rdma::DeviceInfo& info() const noexcept override { return inner_->info(); }
-  std::vector<std::string> notes() const override { return inner_->notes(); }
-  std::unique_ptr<rdma::MemoryRegion> allocate(std::size_t size_bytes, rdma::AccessFlags access,
-                                               const std::string& name) override {
-    return inner_->allocate(size_bytes, access, name);
-  }
-  std::unique_ptr<rdma::CompletionChannel> create_channel() override {
-    return inner_->create_channel();
-  }
-  std::unique_ptr<rdma::CompletionQueue> create_queue(std::uint32_t depth,
-                                                      rdma::CompletionChannel* channel) override {
-    return inner_->create_queue(depth, channel);
-  }
-  std::unique_ptr<rdma::Listener> listen(const std::string& endpoint) override {
-    return inner_->listen(endpoint);
-  }
-  rdma::Connected connect(rdma::CompletionQueue& queue,
-                          const rdma::ConnectParameters& parameters) override {
-    return inner_->connect(queue, parameters);
-  }
-
  private:
-  std::unique_ptr<rdma::Device> inner_;
   mutable int looks_ = 0;
 };
 

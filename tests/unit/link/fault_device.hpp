@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/rdma/rdma.hpp"
+#include "tests/support/wrapped_device.hpp"
 
 namespace tickpath::link::test {
 
@@ -152,36 +153,26 @@ class FaultListener final : public rdma::Listener {
 };
 
 // Faults hit the side that listens; who connects gets the inner device's queue pairs.
-class FaultDevice final : public rdma::Device {
+class FaultDevice final : public test_support::WrappedDevice {
  public:
   FaultDevice(std::unique_ptr<rdma::Device> inner, FaultPlan& plan)
-      : inner_(std::move(inner)), plan_(plan) {}
-  const rdma::DeviceInfo& info() const noexcept override { return inner_->info(); }
-  std::vector<std::string> notes() const override { return inner_->notes(); }
-  std::unique_ptr<rdma::MemoryRegion> allocate(std::size_t size_bytes, rdma::AccessFlags access,
-                                               const std::string& name) override {
-    return inner_->allocate(size_bytes, access, name);
-  }
-  std::unique_ptr<rdma::CompletionChannel> create_channel() override {
-    return inner_->create_channel();
-  }
+      : WrappedDevice(std::move(inner)), plan_(plan) {}
   std::unique_ptr<rdma::CompletionQueue> create_queue(std::uint32_t depth,
                                                       rdma::CompletionChannel* channel) override {
-    return std::make_unique<FaultQueue>(inner_->create_queue(depth, channel), plan_);
+    return std::make_unique<FaultQueue>(inner().create_queue(depth, channel), plan_);
   }
   std::unique_ptr<rdma::Listener> listen(const std::string& endpoint) override {
-    return std::make_unique<FaultListener>(inner_->listen(endpoint), plan_);
+    return std::make_unique<FaultListener>(inner().listen(endpoint), plan_);
   }
   rdma::Connected connect(rdma::CompletionQueue& queue,
                           const rdma::ConnectParameters& parameters) override {
     auto& own = dynamic_cast<FaultQueue&>(queue);
-    rdma::Connected connected = inner_->connect(own.inner(), parameters);
+    rdma::Connected connected = inner().connect(own.inner(), parameters);
     own.pair = connected.queue_pair.get();
     return connected;
   }
 
  private:
-  std::unique_ptr<rdma::Device> inner_;
   FaultPlan& plan_;
 };
 
