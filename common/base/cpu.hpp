@@ -1,6 +1,7 @@
 // What the datapath needs to know about the CPU it runs on.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,7 +23,19 @@ inline void cpu_relax() noexcept { _mm_pause(); }
 
 // One TSC read, not serialising: about 10 ns on current hardware. Neighbouring instructions may
 // move across it by a few ns, which is below what the trace claims to resolve.
-inline TscTicks tsc_now() noexcept { return {__rdtsc()}; }
+//
+// In virtual time (clock::VirtualTime: deterministic replay, never a live program) it reads a word
+// instead. The branch is always predicted and its pointer, written before any other thread exists,
+// stays in the cache.
+namespace detail {
+inline constinit const std::atomic<std::uint64_t>* virtual_ticks = nullptr;
+}
+inline TscTicks tsc_now() noexcept {
+  // Relaxed: the thread that turns the datapaths moves the time itself; others want any recent one.
+  if (detail::virtual_ticks != nullptr) [[unlikely]]
+    return {detail::virtual_ticks->load(std::memory_order_relaxed)};
+  return {__rdtsc()};
+}
 
 // Binds the calling thread to one CPU. Throws SystemError naming the CPU and the CPUs allowed.
 void pin_this_thread(int cpu);

@@ -8,11 +8,16 @@
 
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
+#include "common/clock/virtual_time.hpp"
 
 namespace tickpath::clock {
 namespace {
 
 std::int64_t read_clock(clockid_t id) noexcept {
+  if (is_virtual()) [[unlikely]] {
+    const auto ticks = static_cast<std::int64_t>(tsc_now().value);
+    return id == CLOCK_REALTIME ? VirtualTime::kEpochNs + ticks : ticks;
+  }
   timespec now{};
   ::clock_gettime(id, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
@@ -66,6 +71,7 @@ std::uint64_t measure_tsc_hz() {
 }  // namespace
 
 std::uint64_t tsc_hz() {
+  if (is_virtual()) return 1'000'000'000;
   static const std::uint64_t hz = measure_tsc_hz();
   return hz;
 }

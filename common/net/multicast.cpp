@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/base/check.hpp"
+#include "common/net/line_factory.hpp"
 
 namespace tickpath::net {
 
@@ -68,8 +69,12 @@ void join(const FileDescriptor& socket, const ReceiverOptions& options) {
 }  // namespace
 
 UdpMulticastReceiver::UdpMulticastReceiver(const ReceiverOptions& options)
-    : socket_(open_socket()) {
+    : socket_(line_factory() != nullptr ? line_factory()->receiver(options.group) : open_socket()) {
   require_multicast(options.group);
+  if (line_factory() != nullptr) {
+    receive_buffer_bytes_ = options.receive_buffer_bytes;
+    return;
+  }
   if (options.shared_port) {
     set_option(socket_, SOL_SOCKET, SO_REUSEADDR, 1, "cannot share UDP port");
   }
@@ -93,8 +98,10 @@ UdpMulticastReceiver::UdpMulticastReceiver(const ReceiverOptions& options)
   join(socket_, options);
 }
 
-UdpMulticastSender::UdpMulticastSender(const SenderOptions& options) : socket_(open_socket()) {
+UdpMulticastSender::UdpMulticastSender(const SenderOptions& options)
+    : socket_(line_factory() != nullptr ? line_factory()->sender(options.group) : open_socket()) {
   require_multicast(options.group);
+  if (line_factory() != nullptr) return;
   ip_mreqn interface {};
   interface.imr_address.s_addr = htonl(parse_address(options.interface, "interface"));
   set_option(socket_, IPPROTO_IP, IP_MULTICAST_IF, interface,
