@@ -41,8 +41,8 @@ void add_convert_command(CLI::App& app) {
   command
       ->add_option(
           "input", arguments->input,
-          "LOBSTER message file (.csv), ITCH recording or packet capture of ITCH over MoldUDP64 "
-          "(pcap, pcapng), each plain, .gz or .zst")
+          "LOBSTER message file (.csv), Databento DBN (market by order), ITCH recording or packet "
+          "capture of ITCH over MoldUDP64 (pcap, pcapng), each plain, .gz or .zst")
       ->required();
   command
       ->add_option("output", arguments->output,

@@ -50,7 +50,7 @@ void add_inspect_command(CLI::App& app) {
       ->add_option(
           "files", arguments->files,
           "ITCH recordings, packet captures of ITCH over MoldUDP64 or of IEX DEEP and TOPS over "
-          "IEX-TP, LOBSTER files")
+          "IEX-TP, LOBSTER files, Databento DBN")
       ->required();
   command->add_option("--symbol", arguments->options.stock,
                       "LOBSTER: the symbol, if the file name does not start with it");

@@ -92,6 +92,10 @@ const char* format_text(itch::RecordingFormat format) {
       return "generated ITCH 5.0";
     case itch::RecordingFormat::kPacketCapture:
       return "packet capture, ITCH 5.0 over MoldUDP64";
+    case itch::RecordingFormat::kIexDeep:
+      return "packet capture, IEX DEEP 1.0 over IEX-TP, times UTC";
+    case itch::RecordingFormat::kDatabento:
+      return "Databento DBN, market by order, read as ITCH 5.0, times UTC";
   }
   return "?";
 }
@@ -139,14 +143,7 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
       progress.update(capture.file_bytes_read(), capture.file_bytes_total());
     }
   }
-  const iex::CaptureCounts& counts = capture.counts();
-  contents.remarks = grouped(counts.segments) + " segments, " + grouped(counts.heartbeats) +
-                     " of them heartbeats; " + grouped(counts.gaps) + " gaps with " +
-                     grouped(counts.missing) + " messages missing";
-  if (counts.repeated != 0) contents.remarks += "; " + grouped(counts.repeated) + " repeated";
-  if (counts.damaged != 0) contents.remarks += "; " + grouped(counts.damaged) + " segments damaged";
-  if (counts.other_datagrams != 0)
-    contents.remarks += "; " + grouped(counts.other_datagrams) + " other datagrams";
+  contents.remarks = iex::remarks_of(capture.counts());
   contents.damage = capture.damage();
   return contents;
 }

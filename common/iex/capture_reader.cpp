@@ -14,6 +14,20 @@ bool known(const SegmentCursor& segment) {
 
 }  // namespace
 
+std::string remarks_of(const CaptureCounts& counts) {
+  std::string text = std::to_string(counts.segments) + " segments, " +
+                     std::to_string(counts.heartbeats) + " of them heartbeats; " +
+                     std::to_string(counts.gaps) + " gaps with " + std::to_string(counts.missing) +
+                     " messages missing";
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    if (count != 0) text += "; " + std::to_string(count) + what;
+  };
+  add(counts.repeated, " repeated");
+  add(counts.damaged, " segments damaged");
+  add(counts.other_datagrams, " other datagrams");
+  return text;
+}
+
 std::unique_ptr<CaptureReader> CaptureReader::open(const std::filesystem::path& path) {
   auto source = files::open_file(path);
   std::array<std::byte, 4> start;

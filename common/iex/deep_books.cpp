@@ -42,20 +42,24 @@ void DeepBooks::set_level(book::Locate locate, Side side, Price wide_price,
     return counters_.unusable_prices.add();
   const auto price = static_cast<std::uint32_t>(wide_price);
   const std::uint64_t reference = reference_of(locate, side, price);
+  const book::Handle level = books_.find(reference);
+  last_.price = price;
+  last_.before = level == book::kNoOrder ? 0 : books_.order(level).shares;
   if (size == 0) {
-    if (!books_.remove(reference).ok()) [[unlikely]]
+    last_.status = books_.remove(reference).status;
+    if (last_.status != book::Status::kOk) [[unlikely]]
       counters_.unknown_levels.add();
     return;
   }
-  const book::Handle level = books_.find(reference);
   book::Change change;
   if (level == book::kNoOrder) {
     change = books_.add(locate, reference, side, size, price);
-  } else if (const std::uint32_t resting = books_.order(level).shares; size < resting) {
-    change = books_.reduce(reference, resting - size);
-  } else if (size > resting) {
+  } else if (size < last_.before) {
+    change = books_.reduce(reference, last_.before - size);
+  } else if (size > last_.before) {
     change = books_.replace(reference, reference, size, price);
   }
+  last_.status = change.status;
   if (!change.ok()) [[unlikely]]
     counters_.refused.add();
 }

@@ -59,6 +59,16 @@ struct DeepBooksCounters {
   Counter refused;          // by the BookSet, which is full
 };
 
+// What the last price level update did.
+struct LevelChange {
+  book::Locate locate = SymbolTable::kNone;
+  Side side{0};
+  std::uint32_t price = 0;   // 0: not usable, see DeepBooksCounters::unusable_prices
+  std::uint32_t before = 0;  // shares that rested there
+  std::uint32_t after = 0;   // and that are said to now
+  book::Status status = book::Status::kOk;
+};
+
 // A handler for iex::decode(). Nothing allocates, throws or makes a system call after the
 // constructor. The BookSet's thread only; its Options::orders_max and levels_max bound the levels
 // of all symbols together.
@@ -77,6 +87,12 @@ class DeepBooks {
   // More updates of the same event follow: until then the book may be crossed, and is nothing to
   // trade on.
   bool in_transition(book::Locate locate) const noexcept { return in_transition_[locate] != 0; }
+  // Of the last level update that was handled.
+  const LevelChange& last_change() const noexcept { return last_; }
+  // The locate of a symbol, a new one if need be; SymbolTable::kNone: there are too many.
+  book::Locate locate(const Symbol& symbol) noexcept { return symbols_.locate(symbol); }
+  // Another session: no event is under way. Books and symbols stay as they are.
+  void begin_session() noexcept { in_transition_.assign(in_transition_.size(), 0); }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   const DeepBooksCounters& counters() const noexcept { return counters_; }
 
@@ -85,6 +101,7 @@ class DeepBooks {
   void update(const Update& m, Side side) noexcept {
     counters_.level_updates.add();
     const book::Locate locate = symbols_.locate(m.symbol);
+    last_ = {locate, side, 0, 0, m.size, book::Status::kOk};
     if (locate == SymbolTable::kNone) [[unlikely]]
       return counters_.symbols_full.add();
     in_transition_[locate] = (m.flags & Update::kEventComplete) == 0;
@@ -95,6 +112,7 @@ class DeepBooks {
   book::BookSet& books_;
   SymbolTable symbols_;
   std::vector<std::uint8_t> in_transition_;  // by locate
+  LevelChange last_;
   DeepBooksCounters counters_;
 };
 

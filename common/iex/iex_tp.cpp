@@ -1,10 +1,15 @@
 #include "common/iex/iex_tp.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "common/base/check.hpp"
+
 namespace tickpath::iex {
 namespace {
+
+constexpr std::size_t kPayloadBytesMax = 0xffff;  // what its length field can say
 
 static_assert(std::endian::native == std::endian::little, "fields are copied as they are");
 
@@ -74,6 +79,41 @@ SegmentCursor::SegmentCursor(std::span<const std::byte> datagram) noexcept {
   remaining_ = header_.message_count;
   if (remaining_ == 0 && !left_.empty() && status_ == SegmentStatus::kOk)
     status_ = SegmentStatus::kTrailingBytes;
+}
+
+SegmentBuilder::SegmentBuilder(std::span<std::byte> buffer, const SegmentHeader& like) noexcept
+    : buffer_(buffer.first(std::min(buffer.size(), kSegmentHeaderBytes + kPayloadBytesMax))) {
+  TICKPATH_CHECK(buffer.size() >= kSegmentHeaderBytes, "a segment holds its header");
+  header_.protocol = like.protocol;
+  header_.channel = like.channel;
+  header_.session = like.session;
+  header_.first_sequence_number = 1;
+}
+
+void SegmentBuilder::begin(std::uint64_t first_sequence_number) noexcept {
+  if (first_sequence_number != header_.first_sequence_number)
+    header_.stream_offset += header_.payload_bytes;
+  header_.first_sequence_number = first_sequence_number;
+  header_.payload_bytes = 0;
+  header_.message_count = 0;
+}
+
+bool SegmentBuilder::append(std::span<const std::byte> message) noexcept {
+  const std::size_t used = kSegmentHeaderBytes + header_.payload_bytes;
+  if (buffer_.size() - used < kBlockLengthBytes + message.size()) return false;
+  const std::span<std::byte> to = buffer_.subspan(used);
+  store(to.data(), static_cast<std::uint16_t>(message.size()));
+  if (!message.empty()) std::memcpy(to.data() + kBlockLengthBytes, message.data(), message.size());
+  header_.payload_bytes =
+      static_cast<std::uint16_t>(header_.payload_bytes + kBlockLengthBytes + message.size());
+  ++header_.message_count;
+  return true;
+}
+
+std::span<const std::byte> SegmentBuilder::finish(std::uint64_t send_time_ns) noexcept {
+  header_.send_time_ns = send_time_ns;
+  store_header(header_, buffer_.data());
+  return buffer_.first(kSegmentHeaderBytes + header_.payload_bytes);
 }
 
 bool SegmentCursor::damaged() noexcept {

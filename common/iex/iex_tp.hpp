@@ -93,4 +93,28 @@ class SegmentCursor {
   SegmentStatus status_ = SegmentStatus::kOk;
 };
 
+// Builds segments in a buffer of the caller, who keeps it alive:
+//
+//   builder.begin(next_sequence);
+//   while (more && builder.append(message)) { ... }
+//   socket.send(builder.finish(now_ns));
+class SegmentBuilder {
+ public:
+  // `buffer` holds kSegmentHeaderBytes or more (CHECK); its size limits the segment, and so does
+  // the payload length's 16 bits. `like` gives protocol, channel and session.
+  SegmentBuilder(std::span<std::byte> buffer, const SegmentHeader& like) noexcept;
+
+  // The stream offset follows by itself: it grows by the last payload when the number does.
+  void begin(std::uint64_t first_sequence_number) noexcept;
+  // False, and nothing changed, when the message does not fit any more.
+  [[nodiscard]] bool append(std::span<const std::byte> message) noexcept;
+  std::uint16_t message_count() const noexcept { return header_.message_count; }
+  // Writes the header; may be called again. Without a message the segment is a heartbeat.
+  std::span<const std::byte> finish(std::uint64_t send_time_ns) noexcept;
+
+ private:
+  std::span<std::byte> buffer_;
+  SegmentHeader header_;
+};
+
 }  // namespace tickpath::iex

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "common/files/packet_capture.hpp"
 #include "common/itch/binary_file.hpp"
 #include "common/itch/capture_recording.hpp"
 #include "common/itch/codec.hpp"
+#include "common/itch/dbn_reader.hpp"
 #include "common/itch/lobster.hpp"
 
 namespace tickpath::itch {
@@ -14,9 +16,8 @@ namespace tickpath::itch {
 namespace {
 
 constexpr const char* kFormats =
-    "known are ITCH 5.0 in BinaryFILE framing, packet captures of it over MoldUDP64 and LOBSTER "
-    "message "
-    "files (.csv), each plain, .gz or .zst";
+    "known are ITCH 5.0 in BinaryFILE framing, packet captures of it over MoldUDP64, LOBSTER "
+    "message files (.csv) and Databento DBN (market by order), each plain, .gz or .zst";
 
 bool is_lobster_name(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
@@ -69,8 +70,10 @@ std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& pat
   if (start.empty() && !source->error().empty())
     throw RecordingError(source->name() + ": cannot read: " + source->error());
   const bool capture = files::is_packet_capture(start);
-  if (!capture) check_is_itch(start, source->name());
+  const bool databento = start.size() >= 4 && std::memcmp(start.data(), "DBN", 3) == 0;
+  if (!capture && !databento) check_is_itch(start, source->name());
   source->rewind();
+  if (databento) return std::make_unique<DbnReader>(std::move(source));
   if (capture) return std::make_unique<CaptureRecording>(std::move(source));
   return std::make_unique<BinaryFileReader>(std::move(source));
 }

@@ -1,6 +1,6 @@
 // Recordings of an ITCH feed, whatever file they come from: BinaryFILE, LOBSTER message files,
-// which are turned into ITCH while they are read, and packet captures (pcap, pcapng) of a MoldUDP64
-// feed; each plain, gzip or Zstandard.
+// which are turned into ITCH while they are read, packet captures (pcap, pcapng) of a MoldUDP64
+// feed, and Databento DBN, turned into ITCH likewise; each plain, gzip or Zstandard.
 //
 //   auto recording = itch::open_recording("20200130.itch50.gz");
 //   for (itch::RecordedMessage m;;) {
@@ -40,7 +40,9 @@ enum class RecordingFormat : std::uint8_t {
   kBinaryFile = 1,
   kLobster = 2,
   kGenerated = 3,
-  kPacketCapture = 4
+  kPacketCapture = 4,
+  kIexDeep = 5,    // not ITCH: DEEP 1.0 as captured (common/iex)
+  kDatabento = 6,  // DBN, market by order
 };
 
 // Not for the datapath: next() reads files and may allocate. One thread at a time.

@@ -40,7 +40,11 @@ std::uint32_t GeneratedBook::add(std::uint64_t reference, Side side, std::uint32
            .next = kNoOrder,
            .previous = kNoOrder,
            .live_slot = static_cast<std::uint32_t>(live_.size()),
+           .older = youngest_,
+           .younger = kNoOrder,
            .side = side};
+  if (youngest_ != kNoOrder) (*pool_)[youngest_].younger = index;
+  youngest_ = index;
   if (at < levels.size() && levels[at].price == price) {
     order.previous = levels[at].last;
     (*pool_)[order.previous].next = index;
@@ -63,6 +67,9 @@ void GeneratedBook::remove(std::uint32_t index) {
   if (level.first == index) level.first = order.next;
   if (level.last == index) level.last = order.previous;
   if (level.first == kNoOrder) levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(at));
+  if (order.older != kNoOrder) (*pool_)[order.older].younger = order.younger;
+  if (order.younger != kNoOrder) (*pool_)[order.younger].older = order.older;
+  if (youngest_ == index) youngest_ = order.older;
   (*pool_)[live_.back()].live_slot = order.live_slot;
   live_[order.live_slot] = live_.back();
   live_.pop_back();
@@ -80,11 +87,11 @@ std::uint32_t GeneratedBook::front(Side side) const noexcept {
   return levels.empty() ? kNoOrder : levels.back().first;
 }
 
-std::uint32_t GeneratedBook::pick(Random& random, bool recent) const noexcept {
-  // Removal fills holes with the last order, so the end holds new orders mostly, not strictly.
-  constexpr std::size_t kRecent = 8;
-  const std::size_t from = recent && live_.size() > kRecent ? live_.size() - kRecent : 0;
-  return live_[from + random.below(live_.size() - from)];
+std::uint32_t GeneratedBook::pick(Random& random, std::size_t age_rank) const noexcept {
+  if (age_rank >= kWalkMax || age_rank >= live_.size()) return live_[random.below(live_.size())];
+  std::uint32_t index = youngest_;
+  for (; age_rank > 0; --age_rank) index = (*pool_)[index].older;
+  return index;
 }
 
 }  // namespace tickpath::itch::detail

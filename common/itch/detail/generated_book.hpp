@@ -21,6 +21,8 @@ struct GeneratedOrder {
   std::uint32_t next = kNoOrder;      // behind it in its level's queue
   std::uint32_t previous = kNoOrder;  // before it
   std::uint32_t live_slot = 0;        // in GeneratedBook::live_
+  std::uint32_t older = kNoOrder;     // of its symbol
+  std::uint32_t younger = kNoOrder;
   Side side = Side::kBuy;
 };
 
@@ -31,6 +33,12 @@ class OrderPool {
   void give_back(std::uint32_t index) { free_.push_back(index); }
   GeneratedOrder& operator[](std::uint32_t index) noexcept { return orders_[index]; }
   const GeneratedOrder& operator[](std::uint32_t index) const noexcept { return orders_[index]; }
+  // Orders open now, all books.
+  std::size_t open() const noexcept { return orders_.size() - free_.size(); }
+  void clear() noexcept {
+    orders_.clear();
+    free_.clear();
+  }
 
  private:
   std::vector<GeneratedOrder> orders_;
@@ -39,6 +47,9 @@ class OrderPool {
 
 class GeneratedBook {
  public:
+  // Ranks are walked to, one order after the other.
+  static constexpr std::size_t kWalkMax = 64;
+
   explicit GeneratedBook(OrderPool& pool) noexcept : pool_(&pool) {}
 
   // Appends to its level's queue. The price must not cross (CHECK). Returns the pool index.
@@ -51,8 +62,9 @@ class GeneratedBook {
   std::uint32_t front(Side side) const noexcept;
   std::size_t orders(Side side) const noexcept { return orders_[slot(side)]; }
   std::size_t orders() const noexcept { return live_.size(); }
-  // Any order, or with `recent` one of those added last; the book is not empty.
-  std::uint32_t pick(Random& random, bool recent) const noexcept;
+  // The order than which so many are younger; from kWalkMax on any order. The book is not empty.
+  std::uint32_t pick(Random& random, std::size_t age_rank) const noexcept;
+  std::uint32_t youngest() const noexcept { return youngest_; }
 
  private:
   struct Level {
@@ -73,6 +85,7 @@ class GeneratedBook {
   std::array<Levels, 2> levels_;
   std::array<std::size_t, 2> orders_{};
   std::vector<std::uint32_t> live_;
+  std::uint32_t youngest_ = kNoOrder;
 };
 
 }  // namespace tickpath::itch::detail

@@ -84,10 +84,36 @@ TEST_F(RecordingCommands, GenerateWritesWhatItWasAskedFor) {
   EXPECT_EQ(last_ns, parse_time_of_day("10:00:00.5"));
 }
 
-TEST_F(RecordingCommands, GenerateTakesADurationOrARateAndRefusesBoth) {
-  EXPECT_THROW(run({"generate", path("a"), "--rate", "5", "--duration", "1s"}), CLI::ParseError);
+TEST_F(RecordingCommands, GenerateTakesTwoOfMessagesRateAndDurationAndRefusesAllThree) {
+  run({"generate", path("r"), "--symbols", "3", "--rate", "18M/h", "--duration", "1s"});
+  EXPECT_EQ(count_messages(path("r")), 5000U);
+  std::uint64_t last_ns = 0;
+  run({"generate", path("m"), "--symbols", "3", "--rate", "2k/s", "--messages", "1000"});
+  EXPECT_EQ(count_messages(path("m"), &last_ns), 1000U);
+  EXPECT_EQ(last_ns, parse_time_of_day("09:30:00.5"));
+  EXPECT_THROW(
+      run({"generate", path("a"), "--rate", "5k", "--messages", "5000", "--duration", "1s"}),
+      CLI::ParseError);
   EXPECT_THROW(run({"generate", path("a"), "--duration", "-1s"}), CLI::ParseError);
   EXPECT_THROW(run({"generate"}), CLI::ParseError);
+  EXPECT_THAT(error_of({"generate", path("a"), "--rate", "5 furlongs"}), HasSubstr("is no rate"));
+  EXPECT_THAT(error_of({"generate", path("a"), "--rate", "-5"}), HasSubstr("above 0"));
+}
+
+TEST_F(RecordingCommands, GenerateMeasuresARecordingAndGeneratesWhatItMeasured) {
+  run({"generate", path("a"), "--symbols", "1", "--messages", "6000", "--rate", "50"});
+  write("flow.json", run({"generate", "--calibrate", path("a")}));
+  run({"generate", path("b"), "--messages", "3000", "--symbols", "2", "--flow", path("flow.json")});
+  EXPECT_EQ(count_messages(path("b")), 3000U);
+  const std::string report = run({"generate", "--report", "--against", path("a")});
+  EXPECT_THAT(report, HasSubstr("Fano factor, 100 ms"));
+  EXPECT_THAT(report, HasSubstr("ratio"));
+  const auto json =
+      nlohmann::json::parse(run({"generate", "--report", "--against", path("a"), "--json"}));
+  EXPECT_EQ(json.at("columns").size(), 2U);
+  EXPECT_EQ(json.at("statistics").at(0).at("values").size(), 2U);
+  EXPECT_THAT(run({"generate", "--calibrate", path("a"), "--cpp"}), HasSubstr(".branching = {{"));
+  EXPECT_THAT(error_of({"generate", "--calibrate", path("absent")}), HasSubstr("absent"));
 }
 
 TEST_F(RecordingCommands, GenerateSaysWhichOptionIsWrong) {

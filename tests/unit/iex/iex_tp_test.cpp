@@ -1,6 +1,8 @@
 // IEX-TP segments: whole, and damaged in every way.
 #include "common/iex/iex_tp.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -110,6 +112,59 @@ TEST(IexTp, DeliversWholeMessagesBeforeADamageAndTellsOfIt) {
   judge(damaged, {"one"}, SegmentStatus::kTrailingBytes);
   damaged[14] = std::byte{0};
   judge(damaged, {}, SegmentStatus::kTrailingBytes);
+}
+
+Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(IexTpBuilder, BuildsWhatTheCursorReadsAndKeepsTheStreamOffset) {
+  std::array<std::byte, 256> buffer;
+  SegmentBuilder builder(buffer, {.protocol = kDeep10, .channel = 1, .session = 77});
+  builder.begin(1);
+  ASSERT_TRUE(builder.append(bytes_of("first")));
+  ASSERT_TRUE(builder.append(bytes_of("")));
+  for (int again = 0; again < 2; ++again) {  // a socket that was full: the same segment once more
+    SegmentCursor segment(builder.finish(1'000));
+    EXPECT_EQ(segment.header(), (SegmentHeader{.protocol = kDeep10,
+                                               .channel = 1,
+                                               .session = 77,
+                                               .payload_bytes = 9,
+                                               .message_count = 2,
+                                               .stream_offset = 0,
+                                               .first_sequence_number = 1,
+                                               .send_time_ns = 1'000}));
+    std::span<const std::byte> message;
+    ASSERT_TRUE(segment.next(message));
+    EXPECT_TRUE(std::ranges::equal(message, bytes_of("first")));
+    ASSERT_TRUE(segment.next(message));
+    EXPECT_TRUE(message.empty());
+    EXPECT_FALSE(segment.next(message));
+    EXPECT_EQ(segment.status(), SegmentStatus::kOk);
+  }
+  for (int beat = 0; beat < 2; ++beat) {
+    builder.begin(3);
+    const SegmentCursor heartbeat(builder.finish(2'000));
+    EXPECT_TRUE(heartbeat.header().is_heartbeat());
+    EXPECT_EQ(heartbeat.header().first_sequence_number, 3u);
+    EXPECT_EQ(heartbeat.header().stream_offset, 9u);
+    EXPECT_EQ(heartbeat.status(), SegmentStatus::kOk);
+  }
+  ASSERT_TRUE(builder.append(bytes_of("x")));
+  EXPECT_EQ(SegmentCursor(builder.finish(3'000)).header().stream_offset, 9u);
+}
+
+TEST(IexTpBuilder, RefusesWhatDoesNotFitAndStaysAsItWas) {
+  std::array<std::byte, kSegmentHeaderBytes + 10> buffer;
+  SegmentBuilder builder(buffer, {.protocol = kDeep10});
+  builder.begin(1);
+  EXPECT_FALSE(builder.append(bytes_of("123456789")));
+  EXPECT_EQ(builder.message_count(), 0u);
+  EXPECT_TRUE(builder.append(bytes_of("12345678")));
+  EXPECT_FALSE(builder.append({}));
+  EXPECT_EQ(builder.message_count(), 1u);
+  EXPECT_EQ(builder.finish(0).size(), buffer.size());
 }
 
 }  // namespace

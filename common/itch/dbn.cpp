@@ -1,0 +1,193 @@
+#include "common/itch/dbn.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+namespace tickpath::itch::dbn {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "fields are copied as they are");
+
+constexpr std::size_t kDatasetBytes = 16;
+constexpr std::size_t kSymbolBytesV1 = 22, kSymbolBytes = 71;
+constexpr std::size_t kReservedV1 = 47, kReserved = 53;
+constexpr std::uint8_t kTypeInstrumentId = 0, kTypeRawSymbol = 1;
+
+// Reads fields one after the other; beyond the end everything is zero, and ok() is false.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) noexcept : left_(bytes) {}
+  template <class Integer>
+  Integer integer() noexcept {
+    Integer value{};
+    if (const auto bytes = take(sizeof(value)); ok_)
+      std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+  }
+  // Up to its first zero.
+  std::string text(std::size_t bytes) {
+    const auto field = take(bytes);
+    const std::string all(reinterpret_cast<const char*>(field.data()), field.size());
+    return all.substr(0, all.find('\0'));
+  }
+  std::span<const std::byte> take(std::size_t bytes) noexcept {
+    ok_ = ok_ && bytes <= left_.size();
+    if (!ok_) return {};
+    const auto taken = left_.first(bytes);
+    left_ = left_.subspan(bytes);
+    return taken;
+  }
+  bool ok() const noexcept { return ok_; }
+
+ private:
+  std::span<const std::byte> left_;
+  bool ok_ = true;
+};
+
+template <class Integer>
+void put(std::vector<std::byte>& to, Integer value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+void put_text(std::vector<std::byte>& to, const std::string& text, std::size_t bytes) {
+  const auto all = std::as_bytes(std::span(text));
+  const auto kept = all.first(std::min(all.size(), bytes - 1));
+  to.insert(to.end(), kept.begin(), kept.end());
+  to.resize(to.size() + bytes - kept.size());
+}
+
+bool is_number(const std::string& text, std::uint32_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+// Calls field(offset, member) for each.
+template <class Message, class Field>
+void each_field(Message& m, Field&& field) noexcept {
+  field(2, m.publisher);
+  field(4, m.instrument);
+  field(8, m.event_time_ns);
+  field(16, m.order_id);
+  field(24, m.price);
+  field(32, m.size);
+  field(36, m.flags);
+  field(37, m.channel);
+  field(38, m.action);
+  field(39, m.side);
+  field(40, m.receive_time_ns);
+  field(48, m.in_delta_ns);
+  field(52, m.sequence);
+}
+
+// One symbol and what it was on which days. Either side may be the instrument's number.
+void read_mapping(Reader& reader, std::size_t symbol_bytes, Metadata& metadata) {
+  const std::string asked = reader.text(symbol_bytes);
+  const auto intervals = reader.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < intervals && reader.ok(); ++i) {
+    (void)reader.take(2 * sizeof(std::uint32_t));  // the days
+    const std::string mapped = reader.text(symbol_bytes);
+    if (!reader.ok()) return;
+    std::uint32_t instrument = 0;
+    if (is_number(mapped, instrument))
+      metadata.symbols.emplace(instrument, asked);
+    else if (is_number(asked, instrument))
+      metadata.symbols.emplace(instrument, mapped);
+  }
+}
+
+}  // namespace
+
+MboMessage load_mbo(const std::byte* from) noexcept {
+  MboMessage message;
+  each_field(message, [from](std::size_t at, auto& member) noexcept {
+    std::memcpy(&member, from + at, sizeof(member));
+  });
+  return message;
+}
+
+void store_mbo(const MboMessage& message, std::byte* to) noexcept {
+  to[0] = std::byte{kMboBytes / 4};
+  to[1] = std::byte{kMbo};
+  each_field(message, [to](std::size_t at, const auto& member) noexcept {
+    std::memcpy(to + at, &member, sizeof(member));
+  });
+}
+
+std::size_t metadata_bytes(std::span<const std::byte> prelude) noexcept {
+  if (std::memcmp(prelude.data(), "DBN", 3) != 0) return 0;
+  const auto version = static_cast<unsigned>(prelude[3]);
+  if (version < 1 || version > 3) return 0;
+  std::uint32_t length;
+  std::memcpy(&length, &prelude[4], sizeof(length));
+  return length;
+}
+
+std::string parse_metadata(std::span<const std::byte> bytes, Metadata& metadata) {
+  Reader reader(bytes);
+  (void)reader.take(3);
+  metadata.version = reader.integer<std::uint8_t>();
+  (void)reader.take(4);
+  const bool v1 = metadata.version == 1;
+  metadata.dataset = reader.text(kDatasetBytes);
+  metadata.schema = reader.integer<std::uint16_t>();
+  metadata.start_ns = reader.integer<std::uint64_t>();
+  metadata.end_ns = reader.integer<std::uint64_t>();
+  (void)reader.take(v1 ? 16 : 8);  // limit; version 1: a count that was never set
+  (void)reader.take(2);            // kinds of symbols: the mappings show it
+  metadata.send_times = reader.integer<std::uint8_t>() != 0;
+  const std::size_t symbol_bytes = v1 ? kSymbolBytesV1 : reader.integer<std::uint16_t>();
+  (void)reader.take(v1 ? kReservedV1 : kReserved);
+  (void)reader.take(reader.integer<std::uint32_t>());  // a schema definition
+  // Symbols asked for, found in part, not found.
+  for (int list = 0; list < 3; ++list) {
+    const auto count = std::size_t{reader.integer<std::uint32_t>()};
+    (void)reader.take(count * symbol_bytes);
+  }
+  const auto mappings = reader.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < mappings && reader.ok(); ++i)
+    read_mapping(reader, symbol_bytes, metadata);
+  if (!reader.ok()) return "its metadata ends inside a field";
+  if (metadata.schema != kSchemaMbo && metadata.schema != kSchemaMixed)
+    return "its schema is number " + std::to_string(metadata.schema) +
+           ", market by order (mbo, 0) is wanted";
+  return {};
+}
+
+std::vector<std::byte> encode_metadata(const Metadata& metadata) {
+  const bool v1 = metadata.version == 1;
+  const std::size_t symbol_bytes = v1 ? kSymbolBytesV1 : kSymbolBytes;
+  std::vector<std::byte> bytes{std::byte{'D'}, std::byte{'B'}, std::byte{'N'},
+                               static_cast<std::byte>(metadata.version)};
+  put(bytes, std::uint32_t{0});  // the length, once known
+  put_text(bytes, metadata.dataset, kDatasetBytes);
+  put(bytes, metadata.schema);
+  put(bytes, metadata.start_ns);
+  put(bytes, metadata.end_ns);
+  put(bytes, std::uint64_t{0});
+  if (v1) put(bytes, ~std::uint64_t{0});
+  put(bytes, kTypeRawSymbol);
+  put(bytes, kTypeInstrumentId);
+  put(bytes, static_cast<std::uint8_t>(metadata.send_times));
+  if (!v1) put(bytes, static_cast<std::uint16_t>(symbol_bytes));
+  bytes.resize(bytes.size() + (v1 ? kReservedV1 : kReserved));
+  put(bytes, std::uint32_t{0});
+  put(bytes, static_cast<std::uint32_t>(metadata.symbols.size()));
+  for (const auto& [id, symbol] : metadata.symbols) put_text(bytes, symbol, symbol_bytes);
+  put(bytes, std::uint64_t{0});  // none in part, none not found
+  put(bytes, static_cast<std::uint32_t>(metadata.symbols.size()));
+  for (const auto& [id, symbol] : metadata.symbols) {
+    put_text(bytes, symbol, symbol_bytes);
+    put(bytes, std::uint32_t{1});
+    put(bytes, std::uint32_t{2000'01'01});
+    put(bytes, std::uint32_t{2100'01'01});
+    put_text(bytes, std::to_string(id), symbol_bytes);
+  }
+  if (metadata.version == 3) bytes.resize((bytes.size() + 7) / 8 * 8);  // records are aligned
+  const auto length = static_cast<std::uint32_t>(bytes.size() - kPreludeBytes);
+  std::memcpy(&bytes[4], &length, sizeof(length));
+  return bytes;
+}
+
+}  // namespace tickpath::itch::dbn

@@ -1,0 +1,409 @@
+// Databento DBN, market by order: the format, what becomes of each action, and damage.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/itch/dbn_reader.hpp"
+#include "tests/unit/itch/test_support.hpp"
+
+namespace tickpath::itch {
+namespace {
+
+using dbn::MboMessage;
+using test::Bytes;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kMidnightNs = 20'000ull * 86'400 * 1'000'000'000;
+constexpr std::int64_t kDollar = 1'000'000'000;
+
+MboMessage mbo(char action, char side, std::uint64_t order, double dollars, std::uint32_t size,
+               std::uint32_t instrument = 11) {
+  return {.publisher = 2,
+          .instrument = instrument,
+          .event_time_ns = kMidnightNs + 34'200'000'000'000,
+          .order_id = order,
+          .price = static_cast<std::int64_t>(dollars * kDollar),
+          .size = size,
+          .flags = 0x80,
+          .action = action,
+          .side = side,
+          .receive_time_ns = kMidnightNs + 34'200'000'001'000};
+}
+
+Bytes file_of(const std::vector<MboMessage>& messages, std::uint8_t version = 3) {
+  Bytes bytes = dbn::encode_metadata({.version = version,
+                                      .dataset = "XNAS.ITCH",
+                                      .symbols = {{11, "AAPL"}, {12, "A VERY LONG SYMBOL"}}});
+  for (const MboMessage& message : messages) {
+    bytes.resize(bytes.size() + dbn::kMboBytes);
+    dbn::store_mbo(message, &bytes[bytes.size() - dbn::kMboBytes]);
+  }
+  return bytes;
+}
+
+// "A B 1 100@1000000": type and what it says, without header.
+struct Describe {
+  std::string text;
+  void operator()(const StockDirectory& m) { text = "R " + std::string(m.stock.view()); }
+  void operator()(const AddOrder& m) {
+    text = std::string("A ") + m.buy_sell_indicator + " " +
+           std::to_string(m.order_reference_number) + " " + std::to_string(m.shares) + "@" +
+           std::to_string(m.price);
+  }
+  void operator()(const OrderExecuted& m) {
+    text =
+        "E " + std::to_string(m.order_reference_number) + " " + std::to_string(m.executed_shares);
+  }
+  void operator()(const OrderExecutedWithPrice& m) {
+    text = "C " + std::to_string(m.order_reference_number) + " " +
+           std::to_string(m.executed_shares) + "@" + std::to_string(m.execution_price);
+  }
+  void operator()(const OrderCancel& m) {
+    text =
+        "X " + std::to_string(m.order_reference_number) + " " + std::to_string(m.cancelled_shares);
+  }
+  void operator()(const OrderDelete& m) { text = "D " + std::to_string(m.order_reference_number); }
+  void operator()(const OrderReplace& m) {
+    text = "U " + std::to_string(m.original_order_reference_number) + " " +
+           std::to_string(m.new_order_reference_number) + " " + std::to_string(m.shares) + "@" +
+           std::to_string(m.price);
+  }
+  void operator()(const NonCrossTrade& m) {
+    text = "P " + std::to_string(m.shares) + "@" + std::to_string(m.price);
+  }
+  void operator()(const auto&) { text = "?"; }
+};
+
+std::vector<std::string> texts(RecordingReader& reader) {
+  std::vector<std::string> all;
+  for (const Bytes& message : test::collect(reader).messages) {
+    Describe describe;
+    EXPECT_EQ(decode(message, describe), DecodeStatus::kOk);
+    all.push_back(describe.text);
+  }
+  return all;
+}
+// Without the listing of the instrument.
+std::vector<std::string> converted(const std::vector<MboMessage>& messages) {
+  const Bytes file = file_of(messages);
+  DbnReader reader(files::open_memory(file, "made.dbn"));
+  std::vector<std::string> all = texts(reader);
+  EXPECT_EQ(all.empty() ? "" : all.front(), "R AAPL");
+  all.erase(all.begin());
+  return all;
+}
+
+TEST(Dbn, ReadsAMarketByOrderRecordFieldByField) {
+  const Bytes bytes = test::from_hex(
+      "0ea00200"
+      "0b000000"
+      "0807060504030201"
+      "1817161514131211"
+      "00ca9a3b00000000"
+      "64000000"
+      "80"
+      "07"
+      "41"
+      "42"
+      "2827262524232221"
+      "e8030000"
+      "2a000000");
+  ASSERT_EQ(bytes.size(), dbn::kMboBytes);
+  const MboMessage message = dbn::load_mbo(bytes.data());
+  EXPECT_EQ(message, (MboMessage{.publisher = 2,
+                                 .instrument = 11,
+                                 .event_time_ns = 0x0102030405060708,
+                                 .order_id = 0x1112131415161718,
+                                 .price = kDollar,
+                                 .size = 100,
+                                 .flags = 0x80,
+                                 .channel = 7,
+                                 .action = 'A',
+                                 .side = 'B',
+                                 .receive_time_ns = 0x2122232425262728,
+                                 .in_delta_ns = 1'000,
+                                 .sequence = 42}));
+  Bytes again(dbn::kMboBytes);
+  dbn::store_mbo(message, again.data());
+  EXPECT_EQ(again, bytes);
+}
+
+TEST(Dbn, ReadsTheMetadataOfEveryVersion) {
+  for (const std::uint8_t version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
+    const Bytes file = file_of({mbo('A', 'B', 1, 100, 10)}, version);
+    DbnReader reader(files::open_memory(file, "made.dbn"));
+    EXPECT_EQ(reader.metadata().version, version);
+    EXPECT_EQ(reader.metadata().dataset, "XNAS.ITCH");
+    EXPECT_EQ(reader.metadata().symbols,
+              (std::map<std::uint32_t, std::string>{{11, "AAPL"}, {12, "A VERY LONG SYMBOL"}}));
+    EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "A B 1 10@1000000"));
+    EXPECT_THAT(reader.remarks(), HasSubstr("version " + std::to_string(version)));
+  }
+}
+
+TEST(Dbn, RefusesMetadataThatIsCutShortOrOfAnotherSchema) {
+  const Bytes file = dbn::encode_metadata({.dataset = "XNAS.ITCH", .symbols = {{11, "AAPL"}}});
+  for (std::size_t size = 3; size < file.size(); ++size) {
+    const test::GuardedCopy cut(std::span<const std::byte>(file).first(size));
+    EXPECT_THROW(DbnReader(files::open_memory(cut.bytes(), "cut.dbn")), RecordingError) << size;
+  }
+  const Bytes other = dbn::encode_metadata({.schema = 1});
+  try {
+    DbnReader reader(files::open_memory(other, "mbp.dbn"));
+    FAIL() << "it was taken";
+  } catch (const RecordingError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("mbp.dbn"));
+    EXPECT_THAT(error.what(), HasSubstr("schema is number 1"));
+  }
+}
+
+TEST(Dbn, AddsCancelsAndModifiesBecomeTheirMessages) {
+  EXPECT_THAT(converted({mbo('A', 'B', 900, 100, 50), mbo('A', 'A', 901, 101.5, 70),
+                         mbo('C', 'B', 900, 100, 20), mbo('M', 'A', 901, 101.5, 60),
+                         mbo('M', 'A', 901, 101.5, 80), mbo('M', 'A', 901, 102, 80),
+                         mbo('C', 'B', 900, 100, 30), mbo('M', 'B', 902, 99, 5)}),
+              ElementsAre("A B 1 50@1000000", "A S 2 70@1015000", "X 1 20", "X 2 10",
+                          "U 2 3 80@1015000", "U 3 4 80@1020000", "D 1", "A B 5 5@990000"));
+}
+
+TEST(Dbn, AFillExecutesAndTheCancelBehindItTakesNothingTwice) {
+  EXPECT_THAT(
+      converted({mbo('A', 'B', 900, 100, 50), mbo('T', 'A', 0, 100, 20),
+                 mbo('F', 'B', 900, 100, 20), mbo('C', 'B', 900, 100, 20),
+                 mbo('F', 'B', 900, 99.5, 10), mbo('C', 'B', 900, 100, 25),  // 15 by its owner
+                 mbo('F', 'B', 900, 100, 15), mbo('C', 'B', 900, 100, 15),
+                 mbo('A', 'B', 900, 98, 1)}),  // the id may be used again
+      ElementsAre("A B 1 50@1000000", "E 1 20", "C 1 10@995000", "X 1 15", "E 1 5",
+                  "A B 2 1@980000"));
+}
+
+TEST(Dbn, AModifyBehindAFillSaysWhatRests) {
+  EXPECT_THAT(converted({mbo('A', 'A', 900, 100, 50), mbo('F', 'A', 900, 100, 20),
+                         mbo('M', 'A', 900, 100, 30), mbo('C', 'A', 900, 100, 30)}),
+              ElementsAre("A S 1 50@1000000", "E 1 20", "D 1"));
+}
+
+TEST(Dbn, HiddenTradesAndClearedBooks) {
+  EXPECT_THAT(
+      converted({mbo('A', 'A', 900, 100, 50), mbo('A', 'B', 901, 99, 40), mbo('T', 'N', 0, 99.5, 7),
+                 mbo('R', 'N', 0, 0, 0), mbo('C', 'B', 901, 99, 40), mbo('N', 'N', 0, 0, 0)}),
+      ElementsAre("A S 1 50@1000000", "A B 2 40@990000", "P 7@995000", "D 1", "D 2"));
+}
+
+TEST(Dbn, InstrumentsHaveTheirOwnOrdersAndNames) {
+  const Bytes file = file_of({mbo('A', 'B', 1, 100, 5), mbo('A', 'B', 1, 50, 6, 12),
+                              mbo('C', 'B', 1, 100, 5), mbo('A', 'S', 2, 10, 1, 99)});
+  DbnReader reader(files::open_memory(file, "made.dbn"));
+  EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "A B 1 5@1000000", "R #C", "A B 2 6@500000",
+                                         "D 1", "R #2R", "A S 3 1@100000"));
+}
+
+TEST(Dbn, LeavesOutAndCountsWhatItchCannotSay) {
+  MboMessage top = mbo('A', 'B', 1, 100, 5), other = mbo('A', 'B', 2, 100, 5);
+  top.flags = dbn::kTopOfBook;
+  other.publisher = 3;
+  MboMessage unpriced = mbo('A', 'B', 3, 100, 5), fine = mbo('A', 'B', 4, 100.00005, 5);
+  unpriced.price = dbn::kNoPrice;
+  const Bytes file =
+      file_of({mbo('A', 'B', 9, 100, 5), top, other, unpriced, mbo('A', 'B', 5, -1, 5),
+               mbo('A', 'B', 6, 500'000, 5), fine, mbo('C', 'B', 7, 100, 5),
+               mbo('A', 'B', 9, 101, 5), mbo('?', 'B', 9, 101, 5)});
+  DbnReader reader(files::open_memory(file, "made.dbn"));
+  EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "A B 1 5@1000000", "A B 2 5@1000000", "D 1",
+                                         "A B 3 5@1010000"));
+  EXPECT_EQ(reader.counts().not_by_order, 1u);
+  EXPECT_EQ(reader.counts().other_publishers, 1u);
+  EXPECT_EQ(reader.counts().unusable_prices, 3u);
+  EXPECT_EQ(reader.counts().rounded_prices, 1u);
+  EXPECT_EQ(reader.counts().unknown_orders, 1u);
+  EXPECT_EQ(reader.counts().repeated_orders, 1u);
+  EXPECT_EQ(reader.counts().unknown_actions, 1u);
+  EXPECT_THAT(reader.remarks(), HasSubstr("1 of other venues left out"));
+}
+
+TEST(Dbn, TimesAreSinceMidnightAndNeverGoBack) {
+  std::vector<MboMessage> messages{mbo('A', 'B', 1, 100, 5), mbo('A', 'B', 2, 100, 5),
+                                   mbo('A', 'B', 3, 100, 5)};
+  messages[1].event_time_ns -= 5'000;
+  messages[2].event_time_ns = dbn::kNoTime;
+  const Bytes file = file_of(messages);
+  DbnReader reader(files::open_memory(file, "made.dbn"));
+  EXPECT_THAT(test::collect(reader).times, ElementsAre(34'200'000'000'000, 34'200'000'000'000,
+                                                       34'200'000'000'000, 34'200'000'001'000));
+}
+
+TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
+  std::vector<MboMessage> messages;
+  for (std::uint64_t i = 1; i <= 20; ++i) messages.push_back(mbo('A', 'B', i, 100, 5));
+  const Bytes file = file_of(messages);
+  const std::size_t begin = file.size() - 20 * dbn::kMboBytes;
+  for (std::size_t size = begin; size <= file.size(); ++size) {
+    const test::GuardedCopy cut(std::span<const std::byte>(file).first(size));
+    DbnReader reader(files::open_memory(cut.bytes(), "cut.dbn"));
+    const std::size_t whole = (size - begin) / dbn::kMboBytes;
+    EXPECT_EQ(texts(reader).size(), whole == 0 ? 0 : whole + 1);
+    if ((size - begin) % dbn::kMboBytes == 0) {
+      EXPECT_EQ(reader.damage(), "");
+      continue;
+    }
+    EXPECT_THAT(reader.damage(),
+                HasSubstr("cut.dbn: record " + std::to_string(whole + 1) + " at byte " +
+                          std::to_string(begin + whole * dbn::kMboBytes) + ": truncated: "));
+  }
+  Bytes wrong = file;
+  wrong[begin + 3 * dbn::kMboBytes] = std::byte{1};
+  DbnReader reader(files::open_memory(wrong, "wrong.dbn"));
+  EXPECT_EQ(texts(reader).size(), 4u);
+  EXPECT_THAT(reader.damage(), HasSubstr("wrong.dbn: record 4 at byte "));
+  EXPECT_THAT(reader.damage(), HasSubstr("a length of 4 bytes"));
+}
+
+TEST(Dbn, SurvivesAnyDamage) {
+  std::vector<MboMessage> messages;
+  for (std::uint64_t i = 1; i <= 30; ++i)
+    messages.push_back(
+        mbo("ACMFTR"[i % 6], i % 2 == 0 ? 'A' : 'B', i % 5, i % 3 == 0 ? 100 : 101, 5));
+  const Bytes file = file_of(messages);
+  std::mt19937 random(8);
+  for (int trial = 0; trial < 500; ++trial) {
+    Bytes hurt = file;
+    for (int i = 0; i < 4; ++i) hurt[random() % hurt.size()] = static_cast<std::byte>(random());
+    try {
+      DbnReader reader(files::open_memory(hurt, "hurt.dbn"));
+      const test::Collected all = test::collect(reader);
+      EXPECT_EQ(all.status == ReadStatus::kDamaged, !reader.damage().empty());
+      EXPECT_TRUE(std::ranges::is_sorted(all.times));
+    } catch (const RecordingError&) {
+    }
+  }
+}
+
+TEST(Dbn, CompressedOrNotIsOpenedByItsContent) {
+  const test::TemporaryFolder folder;
+  const Bytes file = file_of({mbo('A', 'B', 1, 100, 5), mbo('C', 'B', 1, 100, 5)});
+  for (const char* name : {"x.dbn", "x.dbn.zst", "x.dbn.gz"}) {
+    const auto sink = files::create_file(folder / name);
+    sink->write(file);
+    sink->close();
+    const auto reader = open_recording(folder / name);
+    EXPECT_EQ(reader->format(), RecordingFormat::kDatabento);
+    EXPECT_THAT(texts(*reader), ElementsAre("R AAPL", "A B 1 5@1000000", "D 1")) << name;
+  }
+}
+
+TEST(Dbn, SaysWhereCompressedDataEndsTooEarly) {
+  const test::TemporaryFolder folder;
+  std::mt19937_64 random(4);
+  std::vector<MboMessage> messages;
+  for (int i = 0; i < 50'000; ++i) messages.push_back(mbo('A', 'B', random(), 100, 5));
+  const Bytes file = file_of(messages);
+  const auto sink = files::create_file(folder / "cut.dbn.zst");
+  sink->write(file);
+  sink->close();
+  std::filesystem::resize_file(folder / "cut.dbn.zst",
+                               std::filesystem::file_size(folder / "cut.dbn.zst") * 2 / 3);
+  const auto reader = open_recording(folder / "cut.dbn.zst");
+  const test::Collected all = test::collect(*reader);
+  EXPECT_EQ(all.status, ReadStatus::kDamaged);
+  EXPECT_GT(all.messages.size(), 1'000u);
+  EXPECT_LT(all.messages.size(), 50'000u);
+  EXPECT_THAT(reader->damage(), HasSubstr("cut.dbn.zst: record "));
+  EXPECT_THAT(reader->damage(), HasSubstr("unexpected end of compressed data"));
+}
+
+// Orders as Databento's own books have them (trades and fills change nothing, cancels and modifies
+// do), and as a book of the ITCH messages has them.
+struct Book {
+  using Level = std::pair<char, std::uint32_t>;
+  void operator()(const AddOrder& m) {
+    orders[m.order_reference_number] = {m.buy_sell_indicator, m.price, m.shares};
+  }
+  void operator()(const OrderExecuted& m) { take(m.order_reference_number, m.executed_shares); }
+  void operator()(const OrderExecutedWithPrice& m) {
+    take(m.order_reference_number, m.executed_shares);
+  }
+  void operator()(const OrderCancel& m) { take(m.order_reference_number, m.cancelled_shares); }
+  void operator()(const OrderDelete& m) { ASSERT_EQ(orders.erase(m.order_reference_number), 1u); }
+  void operator()(const OrderReplace& m) {
+    auto old = orders.extract(m.original_order_reference_number);
+    ASSERT_FALSE(old.empty());
+    orders[m.new_order_reference_number] = {std::get<0>(old.mapped()), m.price, m.shares};
+  }
+  void operator()(const auto&) {}
+  void take(std::uint64_t reference, std::uint32_t shares) {
+    auto& rests = std::get<2>(orders.at(reference));
+    ASSERT_GE(rests, shares);
+    if ((rests -= shares) == 0) orders.erase(reference);
+  }
+  std::map<Level, std::uint64_t> levels() const {
+    std::map<Level, std::uint64_t> sums;
+    for (const auto& [reference, order] : orders)
+      sums[{std::get<0>(order), std::get<1>(order)}] += std::get<2>(order);
+    return sums;
+  }
+  std::map<std::uint64_t, std::tuple<char, std::uint32_t, std::uint32_t>> orders;
+};
+
+TEST(Dbn, ABookOfItsMessagesIsDatabentosBookAfterEveryEvent) {
+  std::mt19937 random(12);
+  DbnOrders orders({});
+  Book itch, truth;
+  const auto say = [&](const MboMessage& message) {
+    orders.take(message);
+    for (std::span<const std::byte> bytes; orders.next(bytes);)
+      ASSERT_EQ(decode(bytes, itch), DecodeStatus::kOk);
+  };
+  std::uint64_t next_id = 1;
+  for (int event = 0; event < 6'000; ++event) {
+    const char side = random() % 2 == 0 ? 'B' : 'A';
+    const auto dollars = static_cast<std::uint32_t>(90 + random() % 10);
+    const auto size = static_cast<std::uint32_t>(1 + random() % 50);
+    if (truth.orders.size() < 20 || random() % 3 == 0) {
+      truth.orders[next_id] = {side == 'B' ? 'B' : 'S', dollars * 10'000, size};
+      say(mbo('A', side, next_id++, dollars, size));
+    } else {
+      auto at = truth.orders.begin();
+      std::advance(at, random() % truth.orders.size());
+      auto& [its_side, its_price, rests] = at->second;
+      const char own = its_side == 'B' ? 'B' : 'A';
+      const std::uint32_t part = 1 + static_cast<std::uint32_t>(random() % rests);
+      const double price = its_price / 10'000.0;
+      switch (random() % 4) {
+        case 0:
+          say(mbo('M', own, at->first, dollars, size));
+          its_price = dollars * 10'000;
+          rests = size;
+          break;
+        case 1:  // a trade, as Nasdaq's are told
+          say(mbo('T', own == 'B' ? 'A' : 'B', 0, price, part));
+          say(mbo('F', own, at->first, price, part));
+          say(mbo('C', own, at->first, price, part));
+          rests -= part;
+          break;
+        case 2:  // and as CME's are, when something is left
+          say(mbo('F', own, at->first, price, part));
+          rests -= part;
+          say(rests == 0 ? mbo('C', own, at->first, price, part)
+                         : mbo('M', own, at->first, price, rests));
+          break;
+        default:
+          say(mbo('C', own, at->first, price, part));
+          rests -= part;
+      }
+      if (rests == 0) truth.orders.erase(at);
+    }
+    ASSERT_EQ(itch.levels(), truth.levels()) << event;
+  }
+  EXPECT_EQ(orders.counts().unknown_orders, 0u);
+  EXPECT_GT(itch.orders.size(), 5u);
+}
+
+}  // namespace
+}  // namespace tickpath::itch
