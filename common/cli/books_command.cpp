@@ -53,7 +53,7 @@ void run_books(const std::vector<std::string>& run_dirs) {
   const Conservation conservation = check_conservation(summaries, expected);
   std::fputs(to_text(conservation).c_str(), stdout);
   std::fflush(stdout);
-  if (!conservation.holds()) throw Error("conservation is broken");
+  if (!conservation.holds()) throw Error(conservation.problem());
 }
 
 }  // namespace

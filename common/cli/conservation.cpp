@@ -261,6 +261,16 @@ bool Conservation::holds() const noexcept {
          std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.holds; });
 }
 
+std::string Conservation::problem() const {
+  if (holds()) return {};
+  if (!std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.holds; }))
+    return "conservation is broken";
+  if (missing.empty()) return "conservation is not shown: nothing to check";
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
+  return "conservation is not shown: no summary of " + names;
+}
+
 Conservation check_conservation(const std::vector<Summary>& summaries,
                                 const std::vector<std::string>& expected) {
   return Checker(summaries, expected).run();

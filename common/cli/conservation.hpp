@@ -20,6 +20,8 @@ struct Conservation {
   std::vector<std::string> missing;
 
   bool holds() const noexcept;
+  // What to call a run that does not hold: broken, or not (wholly) checked. Empty if it holds.
+  std::string problem() const;
 };
 
 // expected: instance names of all programs of the run.

@@ -19,6 +19,7 @@ struct TraceArguments {
   bool json = false;
   bool csv = false;
   std::string html;
+  std::vector<std::string> samples;  // two hops
   std::uint64_t orders_min = 0;
 };
 
@@ -51,8 +52,31 @@ void write_page(const std::string& path, const trace::Analysis& analysis) {
   if (!page) throw Error("cannot write the report " + path);
 }
 
+trace::Hop hop_of(const std::string& name) {
+  const trace::Hop hop = trace::hop_named(name);
+  if (hop != trace::Hop::kNone) return hop;
+  std::string names;
+  for (const trace::HopInfo& each : trace::kHops)
+    if (each.hop != trace::Hop::kNone) names += "\n  " + std::string(each.name);
+  throw Error("no hop is called " + name + "; there are:" + names);
+}
+
+// As sim's latency models read them.
+void print_samples(const std::vector<trace::TraceFile>& files, const std::string& from,
+                   const std::string& to) {
+  const auto samples = trace::samples(files, hop_of(from), hop_of(to));
+  if (samples.empty()) throw Error("nothing was stamped at both " + from + " and " + to);
+  std::printf("# %s -> %s: %zu latencies in their order, nanoseconds, %td of them below 0\n",
+              from.c_str(), to.c_str(), samples.size(),
+              std::ranges::count_if(samples, [](std::int64_t ns) { return ns < 0; }));
+  for (const std::int64_t ns : samples)
+    std::printf("%lld\n", static_cast<long long>(std::max<std::int64_t>(ns, 0)));
+}
+
 void run_trace(const TraceArguments& arguments) {
   const auto files = open_files(arguments.run_dirs.empty() ? arguments.paths : arguments.run_dirs);
+  if (!arguments.samples.empty())
+    return print_samples(files, arguments.samples[0], arguments.samples[1]);
   const trace::Analysis analysis = trace::analyse(files);
   if (!arguments.html.empty()) write_page(arguments.html, analysis);
   const std::string text = arguments.json  ? trace::to_json(analysis)
@@ -81,7 +105,15 @@ void add_trace_command(CLI::App& app) {
   command->add_option("--run-dir", arguments->run_dirs, "The same, once for each host")
       ->excludes(paths);
   auto* json = command->add_flag("--json", arguments->json, "Print JSON");
-  command->add_flag("--csv", arguments->csv, "Print CSV")->excludes(json);
+  auto* csv = command->add_flag("--csv", arguments->csv, "Print CSV")->excludes(json);
+  command
+      ->add_option("--samples", arguments->samples,
+                   "Print every latency between two hops instead, a number a line: a file for "
+                   "sim's latency models")
+      ->type_name("FROM TO")
+      ->expected(2)
+      ->excludes(json)
+      ->excludes(csv);
   command->add_option("--html", arguments->html, "Also write a page with pictures to this file");
   command->add_option("--orders-min", arguments->orders_min,
                       "Fail unless this many orders have every hop");

@@ -236,6 +236,17 @@ std::array<bool, kHopCount> hops_present(const Joined& joined) {
   return present;
 }
 
+// The stamps of all files, those of an order's tick with it.
+Joined join(std::span<const TraceFile> files, const HostClocks& clocks) {
+  if (clocks.hosts().size() > kHostsMax) throw Error("trace files of more than 255 hosts");
+  Joined joined;
+  joined.clocks = &clocks;
+  size_ticks(files, joined);
+  for (const TraceFile& file : files) read_records(file, joined);
+  inherit_ticks(joined);
+  return joined;
+}
+
 Environment environment_of(const TraceFile& file) {
   const FileHeader& header = file.header();
   const auto text = [](const char* field, std::size_t size) {
@@ -283,16 +294,9 @@ Analysis analyse(std::span<const TraceFile> files) {
   if (files.empty()) throw Error("no trace files to read");
   Analysis result;
   const HostClocks clocks(files);
-  if (clocks.hosts().size() > kHostsMax) throw Error("trace files of more than 255 hosts");
   result.hosts.assign(clocks.hosts().begin(), clocks.hosts().end());
-  Joined joined;
-  joined.clocks = &clocks;
-  size_ticks(files, joined);
-  for (const TraceFile& file : files) {
-    read_records(file, joined);
-    result.programs.push_back(environment_of(file));
-  }
-  inherit_ticks(joined);
+  const Joined joined = join(files, clocks);
+  for (const TraceFile& file : files) result.programs.push_back(environment_of(file));
   const auto present = hops_present(joined);
   for (const TickTimes& tick : joined.ticks) {
     result.ticks +=
@@ -312,6 +316,30 @@ Analysis analyse(std::span<const TraceFile> files) {
                                         Hop::kStrategyReportSeen, "orders"));
   add_hops(joined, present, result);
   count_orders(joined, present, result);
+  return result;
+}
+
+std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Hop to) {
+  if (files.empty()) throw Error("no trace files to read");
+  if (from == Hop::kNone || from >= to || static_cast<std::size_t>(to) >= kHopCount)
+    throw Error("a latency is from a hop to a later one");
+  const HostClocks clocks(files);
+  const Joined joined = join(files, clocks);
+  Interval interval{hop_name(from, to), from, to, {}, {}, {}};
+  std::vector<std::pair<double, std::int64_t>> timed;
+  const auto add = [&](const auto& stamps) {
+    const std::size_t before = interval.sorted_ns.size();
+    add_sample(joined, stamps, interval);
+    if (interval.sorted_ns.size() == before) return;
+    timed.emplace_back(stamps.at[static_cast<std::size_t>(from)], interval.sorted_ns.back());
+  };
+  if (is_tick_hop(to))
+    std::ranges::for_each(joined.ticks, add);
+  else
+    for (const auto& [id, order] : joined.orders) add(order);
+  std::ranges::sort(timed);
+  std::vector<std::int64_t> result;
+  for (const auto& [time, ns] : timed) result.push_back(ns);
   return result;
 }
 

@@ -81,4 +81,9 @@ struct Analysis {
 // times of hosts without one are not subtracted. Throws Error when there are no files.
 Analysis analyse(std::span<const TraceFile> files);
 
+// Every sample between two hops, `from` before `to`, in the order of the first stamps: nanoseconds.
+// Below zero where the receiver was quicker (hop.hpp). Throws Error as analyse(), and for hops the
+// wrong way round.
+std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Hop to);
+
 }  // namespace tickpath::trace

@@ -67,4 +67,11 @@ constexpr const HopInfo& info(Hop hop) noexcept {
   return kHops[static_cast<std::size_t>(hop) < kHopCount ? static_cast<std::size_t>(hop) : 0];
 }
 
+// kNone for a name that no hop has.
+constexpr Hop hop_named(std::string_view name) noexcept {
+  for (const HopInfo& each : kHops)
+    if (each.name == name) return each.hop;
+  return Hop::kNone;
+}
+
 }  // namespace tickpath::trace

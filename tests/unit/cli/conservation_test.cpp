@@ -115,6 +115,14 @@ TEST(Conservation, IsNotShownWhereAProgramLeftNoSummary) {
   EXPECT_FALSE(conservation.holds());
   EXPECT_EQ(conservation.missing, (std::vector<std::string>{"strategy"}));
   for (const auto& line : conservation.lines) EXPECT_TRUE(line.holds) << line.rule;
+  EXPECT_EQ(conservation.problem(), "conservation is not shown: no summary of strategy");
+}
+
+TEST(Conservation, IsCalledBrokenWhereAFigureDiffersWhoeverElseIsMissing) {
+  FiveSides run;
+  run.oeg.orders->received += 1;
+  const Conservation conservation = check_conservation({run.sim, run.oeg, run.strategy}, kAll);
+  EXPECT_EQ(conservation.problem(), "conservation is broken");
 }
 
 TEST(Conservation, AddsUpSeveralStrategies) {
@@ -139,7 +147,11 @@ TEST(Conservation, AddsUpSeveralStrategies) {
   EXPECT_TRUE(conservation.holds()) << to_text(conservation);
 }
 
-TEST(Conservation, OfNothingIsNotShown) { EXPECT_FALSE(check_conservation({}, {}).holds()); }
+TEST(Conservation, OfNothingIsNotShown) {
+  const Conservation conservation = check_conservation({}, {});
+  EXPECT_FALSE(conservation.holds());
+  EXPECT_EQ(conservation.problem(), "conservation is not shown: nothing to check");
+}
 
 }  // namespace
 }  // namespace tickpath::cli

@@ -68,6 +68,30 @@ TEST_F(TraceTest, JoinsAnOrderWithTheTickThatCausedIt) {
   EXPECT_NEAR(static_cast<double>(headline.distribution.p50), since_kernel, 5'000);
 }
 
+TEST_F(TraceTest, GivesEverySampleBetweenTwoHopsInOrder) {
+  const clock::TickConverter converter;
+  {
+    TraceWriter writer(options("a.trace"));
+    const std::uint64_t now = clock::read_pair().tsc.value;
+    const std::uint64_t took[] = {5'000'000, 3'000'000, 9'000'000, 1'000'000};
+    for (const std::uint64_t order : {2u, 0u, 3u, 1u}) {  // stamped in another order than sent
+      const std::uint64_t sent = now + order * 20'000'000;
+      writer.stamp_at(Hop::kSimOrderRx, 100 + order, {sent + took[order]});
+      writer.stamp_at(Hop::kOegSent, 100 + order, {sent});
+    }
+    writer.stamp_at(Hop::kOegSent, 200, {now});  // never received
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const auto got = samples(files, Hop::kOegSent, Hop::kSimOrderRx);
+  ASSERT_EQ(got.size(), 4u);
+  std::size_t index = 0;
+  for (const std::uint64_t ticks : {5'000'000, 3'000'000, 9'000'000, 1'000'000})
+    EXPECT_NEAR(static_cast<double>(got[index++]),
+                static_cast<double>(converter.to_ns(TscTicks{ticks})), 2'000);
+  EXPECT_THROW(samples(files, Hop::kSimOrderRx, Hop::kOegSent), Error);
+}
+
 TEST_F(TraceTest, CountsOrdersThatLackAHop) {
   {
     TraceWriter writer(options("a.trace"));
