@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
 #include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
@@ -40,6 +41,11 @@ const char* to_string(wire::FeedState state) {
       return "ended";
   }
   return "?";
+}
+
+bool is_type(FeedProtocol protocol, char type) {
+  return protocol == FeedProtocol::kItch50 ? itch::length_of(type) > 0
+                                           : iex::name_of(type) != iex::name_of('\0');
 }
 
 link::PublisherOptions publisher_options(const MdhConfig& config) {
@@ -171,11 +177,13 @@ void MdhApplication::register_counters() {
   out.add("feed", "receive_errors", datapath_->socket_counters().receive_errors);
   register_lines(out);
   for (std::size_t type = 0; type < feed.by_type.size(); ++type)
-    if (itch::length_of(static_cast<char>(type)) > 0)
+    if (is_type(config_.feed_protocol, static_cast<char>(type)))
       out.add("messages", std::string(1, static_cast<char>(type)), feed.by_type[type]);
   const book::BookSet& books = datapath_->feed().books();
   out.add("book", "instruments", feed.instruments, Weight::kKey);
   out.add("book", "unlisted", feed.unlisted);
+  if (config_.feed_protocol == FeedProtocol::kIexDeep10)
+    out.add("book", "unusable_prices", [this] { return datapath_->feed().unusable_prices(); });
   out.add("book", "orders", [&books] { return books.orders_resting(); });
   out.add("book", "orders_max_seen", [&books] { return books.orders_resting_max(); });
   for (std::size_t status = 0; status < book::kStatusCount; ++status)
@@ -262,6 +270,10 @@ void MdhApplication::summarize(control::Summary& summary) {
   summary.feed_messages = feed.messages.get();
   // A snapshot stands for messages, but nobody was told of them.
   summary.feed_messages_missed = feed.missed_messages.get() + feed.bridged_messages.get();
+  std::uint64_t refused = 0;
+  for (std::size_t status = 1; status < book::kStatusCount; ++status)
+    refused += datapath_->feed().books().count(static_cast<book::Status>(status));
+  summary.details["book_refused"] = refused;
 }
 
 }  // namespace tickpath::mdh

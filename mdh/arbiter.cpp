@@ -13,11 +13,12 @@ namespace {
 using itch::mold::PacketHeader;
 
 // The whole packet walks: one that does not must not be able to change the session.
-bool is_whole(std::span<const std::byte> packet) noexcept {
-  itch::mold::PacketCursor cursor(packet);
-  for (std::span<const std::byte> message; cursor.next(message);) {
-  }
-  return cursor.status() == itch::mold::PacketStatus::kOk;
+bool is_whole(FeedProtocol protocol, std::span<const std::byte> packet) noexcept {
+  return with_cursor(protocol, packet, [](auto cursor) noexcept {
+    for (std::span<const std::byte> message; cursor.next(message);) {
+    }
+    return cursor.status() == itch::mold::PacketStatus::kOk;
+  });
 }
 
 }  // namespace
@@ -45,11 +46,11 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
 void Arbiter::collect(Line line, std::span<const std::byte> packet,
                       const Arrival& arrival) noexcept {
   counters_.lines[static_cast<std::size_t>(line)].packets.add();
-  if (packet.size() < itch::mold::kHeaderBytes) [[unlikely]] {
+  if (packet.size() < header_bytes(feed_.protocol())) [[unlikely]] {
     (void)feed_.collect(packet, arrival);  // which counts it
     return;
   }
-  const PacketHeader header = itch::mold::load_header(packet.data());
+  const PacketHeader header = header_of(feed_.protocol(), packet);
   if (!has_session_ || header.session != session_) [[unlikely]]
     if (!on_other_session(line, packet, header, arrival)) return;
   note_line(line, header);
@@ -74,7 +75,7 @@ bool Arbiter::on_other_session(Line line, std::span<const std::byte> packet,
     counters_.old_session.add();
     return false;
   }
-  if (!is_whole(packet) || !Sequencer::plausible(header)) {
+  if (!is_whole(feed_.protocol(), packet) || !Sequencer::plausible(header)) {
     (void)feed_.collect(packet, arrival);  // which counts it
     return false;
   }
@@ -185,7 +186,7 @@ void Arbiter::release_first() noexcept {
   --held_count_;
   spent_.push_back(slot.buffer);
   const std::span<const std::byte> packet = buffer(slot.buffer).first(slot.bytes);
-  hand_on(slot.line, packet, itch::mold::load_header(packet.data()), slot.arrival);
+  hand_on(slot.line, packet, header_of(feed_.protocol(), packet), slot.arrival);
 }
 
 void Arbiter::release_ready() noexcept {

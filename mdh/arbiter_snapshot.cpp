@@ -70,7 +70,7 @@ bool Arbiter::held_is_whole() noexcept {
   std::uint64_t next = expected_;
   for (const Slot& slot : held()) {
     if (slot.sequence > next) return false;
-    const PacketHeader header = itch::mold::load_header(buffer(slot.buffer).data());
+    const PacketHeader header = header_of(feed_.protocol(), buffer(slot.buffer));
     next = std::max(next, slot.sequence + header.messages());
   }
   return true;

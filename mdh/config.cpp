@@ -1,11 +1,16 @@
 #include "mdh/config.hpp"
 
 #include "common/control/feed_endpoints.hpp"
+#include "common/control/feed_protocol.hpp"
 
 namespace tickpath::mdh {
 namespace {
 
 void check_lines(const MdhConfig& config, config::Problems& problems) {
+  control::check_only_with_itch(config.feed_protocol, "feed.retransmission.server",
+                                config.retransmission_server, problems);
+  control::check_only_with_itch(config.feed_protocol, "feed.snapshot.server",
+                                config.snapshot_server, problems);
   control::check_second_line(config.feed_group, config.feed_group_b, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
   control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);
@@ -19,7 +24,8 @@ config::Schema<MdhConfig> mdh_schema() {
   config::Schema<C> schema;
   schema.include("", &C::common, control::common_schema());
 
-  schema.address("feed.group", &C::feed_group, "Multicast group and port of the feed (MoldUDP64)");
+  control::add_feed_protocol(schema, &C::feed_protocol);
+  schema.address("feed.group", &C::feed_group, "Multicast group and port of the feed");
   schema.text("feed.interface", &C::feed_interface,
               "Local address of the interface to join the group on");
   schema.text("feed.group_b", &C::feed_group_b,

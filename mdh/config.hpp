@@ -6,12 +6,14 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
+#include "common/control/feed_protocol.hpp"
 
 namespace tickpath::mdh {
 
 struct MdhConfig {
   control::CommonConfig common;
 
+  control::FeedProtocol feed_protocol = control::FeedProtocol::kItch50;
   config::Address feed_group{"239.255.7.1", 7701};
   std::string feed_interface = "127.0.0.1";
   std::string feed_group_b;      // empty: there is one line

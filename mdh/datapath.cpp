@@ -9,6 +9,7 @@ namespace {
 
 FeedOptions feed_options(const MdhConfig& config) {
   FeedOptions options;
+  options.protocol = config.feed_protocol;
   options.instruments_max = config.instruments_max;
   options.book.orders_max = config.orders_max;
   options.book.levels_max = config.levels_max;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "mdh/feed_deep.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
@@ -29,27 +30,35 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {
   packets_.reserve(kBurstPackets);
   messages_.reserve(kBurstMessages);
+  if (options.protocol == FeedProtocol::kIexDeep10) deep_ = std::make_unique<DeepHandler>(*this);
+}
+
+Feed::~Feed() = default;
+
+std::uint64_t Feed::unusable_prices() const noexcept {
+  return deep_ ? deep_->counters().unusable_prices.get() : 0;
 }
 
 bool Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
   counters_.packets.add();
-  itch::mold::PacketCursor cursor(packet);
-  if (packets_.size() == kBurstPackets ||
-      messages_.size() + cursor.header().messages() > kBurstMessages)
-    process();
-  const std::size_t first = messages_.size();
-  for (std::span<const std::byte> message; cursor.next(message);) {
-    if (messages_.size() == kBurstMessages) break;  // more than any datagram holds
-    messages_.push_back(message);
-  }
-  if (cursor.status() != itch::mold::PacketStatus::kOk) [[unlikely]] {
-    messages_.resize(first);
-    counters_.malformed_packets.add();
-    log_.note(Note::kMalformedPacket, packet.size(), static_cast<std::uint64_t>(cursor.status()));
-    return false;
-  }
-  packets_.push_back({cursor.header(), arrival, first});
-  return true;
+  return with_cursor(options_.protocol, packet, [&](auto cursor) noexcept {
+    if (packets_.size() == kBurstPackets ||
+        messages_.size() + cursor.header().messages() > kBurstMessages)
+      process();
+    const std::size_t first = messages_.size();
+    for (std::span<const std::byte> message; cursor.next(message);) {
+      if (messages_.size() == kBurstMessages) break;  // more than any datagram holds
+      messages_.push_back(message);
+    }
+    if (cursor.status() != itch::mold::PacketStatus::kOk) [[unlikely]] {
+      messages_.resize(first);
+      counters_.malformed_packets.add();
+      log_.note(Note::kMalformedPacket, packet.size(), static_cast<std::uint64_t>(cursor.status()));
+      return false;
+    }
+    packets_.push_back({cursor.header(), arrival, first});
+    return true;
+  });
 }
 
 void Feed::on_truncated(std::size_t limit_bytes) noexcept {
@@ -59,7 +68,7 @@ void Feed::on_truncated(std::size_t limit_bytes) noexcept {
 }
 
 void Feed::process() noexcept {
-  lookahead_.begin(messages_);
+  if (!deep_) lookahead_.begin(messages_);  // hints are of ITCH's messages
   for (std::size_t i = 0; i < packets_.size(); ++i) {
     const Packet& packet = packets_[i];
     const Verdict verdict = sequencer_.accept(packet.header);
@@ -83,7 +92,8 @@ void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
   const std::size_t end = packet.first + packet.header.messages();
   current_.sequence += skip;
   for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
-    lookahead_.step(messages_, at);
+    if (!deep_) [[likely]]
+      lookahead_.step(messages_, at);
     handle(messages_[at], packet.arrival.kernel_realtime_ns);
     if (catching_up_) [[unlikely]]
       note_caught_up(messages_[at]);
@@ -115,11 +125,7 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
       counters_.duplicate_messages.add(packet.header.messages());
       break;
     case Verdict::Kind::kEndOfSession:
-      if (!ended_) {
-        counters_.ends_of_session.add();
-        log_.note(Note::kEndOfSession, sequencer_.expected());
-      }
-      ended_ = true;
+      on_end_of_session();
       break;
     case Verdict::Kind::kMalformed:
       break;
@@ -127,7 +133,17 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
   update_state();
 }
 
+void Feed::on_end_of_session() noexcept {
+  if (!ended_) {
+    counters_.ends_of_session.add();
+    log_.note(Note::kEndOfSession, sequencer_.expected());
+  }
+  ended_ = true;
+  update_state();
+}
+
 void Feed::begin_session(std::uint64_t sequence) noexcept {
+  if (deep_) deep_->begin_session();
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;

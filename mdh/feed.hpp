@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
 #include "mdh/book_handler.hpp"
+#include "mdh/framing.hpp"
 #include "mdh/instruments.hpp"
 #include "mdh/sequencer.hpp"
 #include "mdh/snapshot.hpp"
@@ -26,7 +28,9 @@ namespace tickpath::mdh {
 struct FeedOptions {
   std::uint32_t instruments_max = 16'384;
   book::Options book;
-  // Without any packet for so long (MoldUDP64 senders beat every second) the feed counts as stale.
+  FeedProtocol protocol = FeedProtocol::kItch50;
+  // Without any packet for so long (senders of MoldUDP64 and IEX-TP beat every second) the feed
+  // counts as stale.
   std::uint64_t silence_timeout_ns = 0;  // 0: never
 };
 
@@ -35,7 +39,7 @@ struct FeedCounters {
   Counter packets;
   Counter heartbeats;
   Counter messages;                  // taken in sequence, malformed ones included
-  std::array<Counter, 128> by_type;  // of those, by ITCH type character
+  std::array<Counter, 128> by_type;  // of those, by type character
   Counter updates;                   // published, announcements included
   Counter sessions;
   Counter gaps;
@@ -67,6 +71,7 @@ class Feed {
  public:
   // Everything given outlives the feed. Throws Error when memory is short.
   Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& trace, log::HotLog& log);
+  ~Feed();
 
   // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
   // is in full order is delivered in order; malformed ones are dropped whole.
@@ -115,6 +120,9 @@ class Feed {
   // The instrument as it is now; ring_sequence is left alone.
   void fill_image(std::uint32_t instrument_id, wire::BookImage& image) const noexcept;
 
+  FeedProtocol protocol() const noexcept { return options_.protocol; }
+  // Of DEEP alone, any thread: levels left out as no Price(4) holds their price.
+  std::uint64_t unusable_prices() const noexcept;
   wire::FeedState state() const noexcept { return state_; }
   const book::BookSet& books() const noexcept { return books_; }
   const Instruments& instruments() const noexcept { return instruments_; }
@@ -145,8 +153,11 @@ class Feed {
     Feed& feed_;
   };
 
+  class DeepHandler;
+
   void deliver(const Packet& packet, std::size_t skip) noexcept;
   void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
+  bool decode(std::span<const std::byte> message, Event& event) noexcept;
   void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
   void begin_session(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
@@ -154,6 +165,7 @@ class Feed {
   void restore_message(std::span<const std::byte> message) noexcept;
   void note_caught_up(std::span<const std::byte> message) noexcept;
   void on_silence(TscTicks now) noexcept;
+  void on_end_of_session() noexcept;
   void update_state() noexcept;
 
   std::uint32_t list(book::Locate locate, const itch::Stock& symbol) noexcept;
@@ -166,7 +178,7 @@ class Feed {
   void on_refused(const Event& event) noexcept;
   wire::FeedState state_of(const Instrument& instrument) const noexcept {
     if (state_ == wire::FeedState::kGood) [[likely]]
-      return instrument.incomplete ? wire::FeedState::kStale : state_;
+      return instrument.incomplete || instrument.in_transition ? wire::FeedState::kStale : state_;
     const bool good = catching_up_ && state_ == wire::FeedState::kStale && instrument.behind == 0 &&
                       !instrument.incomplete;
     return good ? wire::FeedState::kGood : state_;
@@ -180,6 +192,7 @@ class Feed {
   Instruments instruments_;
   Sequencer sequencer_;
   MessageHandler handler_;
+  std::unique_ptr<DeepHandler> deep_;  // DEEP only
   Lookahead lookahead_;
   std::vector<Packet> packets_;                       // of the burst; fixed capacity
   std::vector<std::span<const std::byte>> messages_;  // likewise

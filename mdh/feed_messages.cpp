@@ -1,7 +1,7 @@
 // One message after the other: decode, book, publish.
 #include <limits>
 
-#include "mdh/feed.hpp"
+#include "mdh/feed_deep.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
@@ -18,10 +18,10 @@ void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) no
   const std::uint64_t sequence = current_.sequence;
   if (kernel_ns != 0) trace_.stamp_realtime(trace::Hop::kMdhKernelRx, sequence, kernel_ns);
   trace_.stamp_at(trace::Hop::kMdhRx, sequence, current_.rx);
-  const itch::DecodeStatus status = itch::decode(message, handler_);
-  Event event = handler_.event();
+  Event event;
+  const bool decoded = decode(message, event);
   counters_.messages.add();
-  if (status != itch::DecodeStatus::kOk) [[unlikely]] {
+  if (!decoded) [[unlikely]] {
     counters_.malformed_messages.add();
     log_.note(Note::kMalformedMessage, sequence,
               message.empty() ? 0 : static_cast<std::uint64_t>(message[0]), message.size());
@@ -34,6 +34,15 @@ void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) no
   trace_.stamp(trace::Hop::kMdhPosted, sequence);
   if (event.status != book::Status::kOk) [[unlikely]]
     on_refused(event);
+}
+
+// False: it is malformed. event: what it did.
+bool Feed::decode(std::span<const std::byte> message, Event& event) noexcept {
+  if (deep_) [[unlikely]]
+    return deep_->handle(message, event);
+  const itch::DecodeStatus status = itch::decode(message, handler_);
+  event = handler_.event();
+  return status == itch::DecodeStatus::kOk;
 }
 
 void Feed::MessageHandler::operator()(const itch::AddOrder& m) noexcept {

@@ -26,6 +26,7 @@ struct alignas(64) Instrument {
   bool operational_halt = false;  // halted on this market alone (ITCH 1.2.8)
   bool listed = false;            // has a locate in the current session
   bool incomplete = false;        // an order found no room: its book cannot be trusted
+  bool in_transition = false;     // DEEP: more updates of the same event follow, see DESIGN.md
   bool dirty = false;             // its image is behind its book
 
   wire::TradingState trading_state() const noexcept {

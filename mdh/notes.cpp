@@ -39,9 +39,9 @@ void define_notes(log::HotLog& log) {
              "sender up, is feed.group right?)");
   log.define(Note::kResumed, Level::kInfo, "feed: resumed; next sequence {}");
   log.define(Note::kMalformedPacket, Level::kWarning,
-             "feed: malformed packet of {} bytes dropped (MoldUDP64 status {})");
+             "feed: malformed packet of {} bytes dropped (status {} of its framing)");
   log.define(Note::kMalformedMessage, Level::kWarning,
-             "feed: message {} of type {} with {} bytes is none of ITCH 5.0's; passed over");
+             "feed: message {} of type {} with {} bytes is none of feed.protocol's; passed over");
   log.define(Note::kTruncatedPacket, Level::kWarning,
              "feed: a datagram of more than {} bytes was cut and dropped; raise "
              "feed.datagram_bytes");

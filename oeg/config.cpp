@@ -35,6 +35,11 @@ void add_venue(config::Schema<OegConfig>& schema) {
   schema.address("venue.address", &C::venue, "Where the exchange's FIX acceptor listens");
   schema.text("venue.sender", &C::sender, "Our SenderCompID (49)");
   schema.text("venue.target", &C::target, "The exchange's CompID (56)");
+  schema.choice("venue.version", &C::fix_version,
+                {{"4.2", fix::Version::k42}, {"4.4", fix::Version::k44}},
+                "FIX version that the exchange speaks");
+  schema.flag("venue.validate", &C::fix_validate,
+              "Refuse messages of the exchange that break the FIX data dictionary");
   schema.path("venue.store", &C::store_file,
               "FIX message store: sequence numbers and sent messages, survives a restart");
   schema

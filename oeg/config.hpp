@@ -34,6 +34,8 @@ struct OegConfig {
   std::uint32_t heartbeat_s = 10;
   std::int64_t reconnect_ns = 500'000'000;
   bool reset_on_logon = false;
+  fix::Version fix_version = fix::Version::k42;
+  bool fix_validate = true;
 
   market::FeedConfig mdh{.ring_slots = 1u << 15};
   market::HeartbeatConfig heartbeat;

@@ -28,6 +28,8 @@ constexpr std::int64_t kLogoutNs = 3'000'000'000;
 fix::SessionOptions session_options(const OegConfig& config) {
   fix::SessionOptions options;
   options.role = fix::SessionRole::kInitiator;
+  options.version = config.fix_version;
+  options.validate = config.fix_validate;
   options.sender = config.sender;
   options.target = config.target;
   options.store_path = config.store_file;

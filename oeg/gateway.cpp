@@ -13,6 +13,20 @@ constexpr std::uint64_t kIdSequenceMask = (std::uint64_t{1} << 48) - 1;
 // Own cancels sent in one turn: a strategy with thousands of open orders may not stall the others.
 constexpr int kOrphansPerTurn = 32;
 
+// The wire's numbers are those of tags 40 and 59.
+static_assert(int(fix::OrderType::kMarket) == int(wire::OrderType::kMarket) &&
+              int(fix::OrderType::kLimit) == int(wire::OrderType::kLimit));
+static_assert(int(fix::TimeInForce::kDay) == int(wire::TimeInForce::kDay) &&
+              int(fix::TimeInForce::kImmediateOrCancel) ==
+                  int(wire::TimeInForce::kImmediateOrCancel));
+
+// Terms: a request, or an order.
+template <class Message, class Terms>
+void set_terms(Message& message, const Terms& terms) noexcept {
+  message.type = static_cast<fix::OrderType>(terms.type);
+  message.time_in_force = static_cast<fix::TimeInForce>(terms.time_in_force);
+}
+
 wire::OrderEvent requested(const Order& order, const wire::OrderRequest& request) noexcept {
   wire::OrderEvent event{};
   event.order_id = request.order_id;
@@ -202,8 +216,7 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   message.price = request.price;
   message.order_qty = request.shares;
   message.side = request.side;
-  message.type = static_cast<fix::OrderType>(request.type);
-  message.time_in_force = static_cast<fix::TimeInForce>(request.time_in_force);
+  set_terms(message, request);
   message.symbol = instruments_[request.instrument_id].symbol;
   fix::SendTimes times{};
   if (!fix::accepted(venue_.send(message, times))) [[unlikely]] {
@@ -232,8 +245,7 @@ fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) 
   message.price = {std::int64_t{order.pending_price}};
   message.order_qty = order.pending_shares;
   message.side = order.side;
-  message.type = static_cast<fix::OrderType>(order.type);
-  message.time_in_force = static_cast<fix::TimeInForce>(order.time_in_force);
+  set_terms(message, order);
   message.symbol = instruments_[order.instrument].symbol;
   return venue_.send(message, times);
 }

@@ -58,6 +58,7 @@ struct GatewayCounters {
   Counter reports_queued;               // waited for credits first
   Counter reports_dropped;              // for strategies that are gone
   Counter fills;
+  Counter restated;            // orders that lost shares at the venue without a trade
   Counter unknown_reports;     // about no order that we know
   Counter impossible_reports;  // that cannot follow the order's state
   Counter lost_by_venue;       // open here, unknown there: expired

@@ -35,6 +35,9 @@ bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
     case fix::ExecType::kReplaced:
       kind = wire::ReportKind::kReplaced;
       return true;
+    case fix::ExecType::kRestated:
+      kind = wire::ReportKind::kRestated;
+      return true;
     default:
       return false;
   }
@@ -51,6 +54,11 @@ wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
     default:
       return wire::RejectReason::kVenue;
   }
+}
+
+bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) noexcept {
+  return report.cl_ord_id == order.id && report.leaves_qty <= order.leaves &&
+         report.cum_qty == order.cumulative;
 }
 
 bool is_change_reject(wire::ReportKind kind) noexcept {
@@ -82,8 +90,10 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
   if (venue.ledger.kind == wire::ReportKind::kRejected) venue.reason = wire::RejectReason::kVenue;
-  // A replacement that we did not ask for, or a price that no order can have, cannot be booked.
+  // A replacement that we did not ask for, a restatement that adds shares or trades some, or a
+  // price that no order can have, cannot be booked.
   if ((venue.ledger.kind == wire::ReportKind::kReplaced && report.cl_ord_id != order->pending_id) ||
+      (venue.ledger.kind == wire::ReportKind::kRestated && !only_loses_shares(*order, report)) ||
       report.last_price.value > 0xffff'ffff) {
     counters_.impossible_reports.add();
     return;
@@ -206,6 +216,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     counters_.fills.add();
     slot.counters.fills.add();
   }
+  if (change.kind == wire::ReportKind::kRestated) counters_.restated.add();
   if (own && rejected) {
     // It came too late, or must be repeated, but not as fast as the venue can say no. The strategy
     // never asked.
@@ -217,7 +228,8 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   // A cancel by oeg itself has an id that the strategy does not know.
   out.order_id = own ? before.id : change.request_id;
   const bool names_target = change.kind == wire::ReportKind::kCanceled ||
-                            change.kind == wire::ReportKind::kReplaced || rejected;
+                            change.kind == wire::ReportKind::kReplaced ||
+                            change.kind == wire::ReportKind::kRestated || rejected;
   out.target_order_id = names_target ? before.id : 0;
   out.trace_id = event.trace_id;
   out.execution_id = report.execution_id;
@@ -344,7 +356,8 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
 
 // Positions answer nothing and are no reports in the books.
 void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept {
-  if (report.kind >= wire::ReportKind::kPosition) return;
+  if (report.kind == wire::ReportKind::kPosition || report.kind == wire::ReportKind::kPositionsEnd)
+    return;
   counters_.reports_sent.add();
   slot.counters.reports_sent.add();
 }

@@ -46,12 +46,7 @@ void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t req
   order.pending_price = price;
   order.pending_shares = shares;
   ids_.insert(request_id, index(order));
-  if (kind == wire::RequestKind::kReplace && shares > order.cumulative + order.leaves) {
-    order.reserved_shares = shares - order.cumulative - order.leaves;
-    Position& position = positions_[order.row];
-    (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
-        order.reserved_shares;
-  }
+  if (kind == wire::RequestKind::kReplace) reserve(order);
 }
 
 void Ledger::clear_pending(Order& order) noexcept {
@@ -87,6 +82,7 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
     order.cumulative = report.cumulative;
     set_leaves(order, report.leaves);
   }
+  if (report.kind == wire::ReportKind::kRestated) restate(order, report.leaves);
   if (order.pending_id != 0 && report.request_id == order.pending_id &&
       report.kind != wire::ReportKind::kFill) {
     if (report.kind == wire::ReportKind::kReplaced) {
@@ -112,6 +108,23 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
   }
   release_if_done(order);
   return true;
+}
+
+// What the order loses, a replacement that is on its way may bring back: it names a total.
+void Ledger::restate(Order& order, std::uint32_t leaves) noexcept {
+  set_leaves(order, leaves);
+  order.shares = order.cumulative + leaves;
+  if (order.pending_id == 0 || order.pending_kind != wire::RequestKind::kReplace) return;
+  reserve(order);
+}
+
+void Ledger::reserve(Order& order) noexcept {
+  const std::uint32_t known = order.cumulative + order.leaves;
+  const std::uint32_t needed = order.pending_shares > known ? order.pending_shares - known : 0;
+  Position& position = positions_[order.row];
+  (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
+      needed - order.reserved_shares;
+  order.reserved_shares = needed;
 }
 
 // A final order stays findable while an answer about it is still to come.

@@ -102,6 +102,8 @@ class Ledger {
 
  private:
   void set_leaves(Order& order, std::uint32_t leaves) noexcept;
+  void restate(Order& order, std::uint32_t leaves) noexcept;
+  void reserve(Order& order) noexcept;
   void clear_pending(Order& order) noexcept;
   void release_if_done(Order& order) noexcept;
   void remove(Order& order) noexcept;

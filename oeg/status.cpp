@@ -82,6 +82,7 @@ void OegApplication::register_counters() {
   counters.add("reports", "queued", gateway.reports_queued);
   counters.add("reports", "dropped", gateway.reports_dropped);
   counters.add("reports", "fills", gateway.fills, Weight::kKey);
+  counters.add("reports", "restated", gateway.restated);
   counters.add("reports", "unknown", gateway.unknown_reports);
   counters.add("reports", "impossible", gateway.impossible_reports);
   counters.add("reports", "lost_by_venue", gateway.lost_by_venue);

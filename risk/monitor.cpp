@@ -128,7 +128,8 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
     TICKPATH_CHECK(open_order_ids_.insert(event.order_id, slot), "an id was just freed");
     order.id = event.order_id;
     set_leaves(order, event.leaves_shares);
-  } else if (event.report_kind == wire::ReportKind::kFill) {
+  } else if (event.report_kind == wire::ReportKind::kFill ||
+             event.report_kind == wire::ReportKind::kRestated) {
     set_leaves(order, event.leaves_shares);
   }
 }

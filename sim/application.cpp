@@ -19,7 +19,8 @@ SimConfig completed(SimConfig config, const control::Runtime& runtime) {
 }
 
 RecordingOptions recording_options(const SimConfig& config) {
-  return {config.replay.file, config.replay.stock, pace_options(config.replay)};
+  return {config.replay.file, config.replay.stock, pace_options(config.replay),
+          config.feed.protocol};
 }
 
 Impairment impairment(const LineConfig& line) {
@@ -53,8 +54,10 @@ void add_snapshot(const SimConfig& config, FeedOptions& options) {
   snapshot.listen = net::parse_endpoint(config.feed.snapshot_listen);
   snapshot.username = config.feed.snapshot_username;
   snapshot.password = config.feed.snapshot_password;
-  snapshot.book = {.orders_max = config.matching.recorded_orders_max,
-                   .levels_max = config.matching.recorded_levels_max};
+  // And our orders, when they are published: each has a level of its own at worst.
+  const std::uint32_t ours = config.matching.publish ? config.matching.live_orders_max : 0;
+  snapshot.book = {.orders_max = config.matching.recorded_orders_max + ours,
+                   .levels_max = config.matching.recorded_levels_max + ours};
 }
 
 FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
@@ -66,23 +69,40 @@ FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   // Receivers tell a restarted exchange from a gap by another session (MoldUDP64 1.00, "Session").
   options.session = itch::mold::Session(
       config.feed.session.empty() ? fmt::format("SIM{:07}", incarnation) : config.feed.session);
+  options.protocol = config.feed.protocol;
+  options.iex_session = iex_session(config.feed, incarnation);
   options.packet_bytes = config.feed.packet_bytes;
   options.packet_messages = config.feed.packet_messages;
   add_redundancy(config.feed, options);
+  options.impairment.held = options.impairment_b.held =
+      config.latency.market_data.kind != LatencyKind::kNone;
   add_snapshot(config, options);
   return options;
+}
+
+std::vector<std::unique_ptr<SessionDelay>> session_delays(const SimConfig& config) {
+  std::vector<std::unique_ptr<SessionDelay>> delays;
+  for (std::size_t i = 0; i < config.orders.size(); ++i) {
+    const SessionDelayOptions options = session_delay_options(config.latency, config.rate, i);
+    if (options.any()) delays.push_back(std::make_unique<SessionDelay>(options));
+  }
+  return delays;
 }
 
 GatewayOptions gateway_options(const SimConfig& config) {
   GatewayOptions options;
   for (const OrderSessionConfig& session : config.orders) {
     fix::SessionOptions fix;
+    fix.version = session.version;
+    fix.validate = session.validate;
+    fix.sending_time_max_s = session.sending_time_max_s;
     fix.role = fix::SessionRole::kAcceptor;
     fix.sender = session.sender;
     fix.target = session.target;
     fix.store_path = session.store;
-    options.sessions.push_back(fix);
+    options.sessions.push_back({fix, session.cancel_on_disconnect});
   }
+  options.rate = config.rate;
   options.reports_pending_max = config.reports_pending_max;
   options.ledger_rows = config.ledger_rows;
   return options;
@@ -98,6 +118,7 @@ MatcherOptions matcher_options(const MatchingConfig& config, std::uint16_t incar
   options.self_match = config.self_match;
   options.display_shares_min = config.display_shares_min;
   options.band_basis_points = config.band_basis_points;
+  options.crosses = config.crosses;
   options.incarnation = incarnation;
   return options;
 }
@@ -119,14 +140,27 @@ SimApplication::SimApplication(const SimConfig& config, control::Runtime& runtim
           queue_, feed_, market_),
       datapath_(replayer_, matcher_, gateway_,
                 static_cast<std::uint64_t>(config_.replay.settle_ns)),
-      progress_(replayer_, feed_, loader_) {
+      progress_(replayer_, feed_, loader_, config_.replay.max_rate) {
   gateway_.connect(matcher_, market_.symbols());
+  if (config_.feed.protocol == FeedProtocol::kIexDeep10) {
+    // DEEP tells sizes at prices, not orders: no queue to stand in. Every order is refused.
+    matcher_.close();
+  } else if (config_.matching.publish) {
+    const bool own = config_.matching.crosses == CrossRule::kOwn;
+    market_.publish_to(
+        feed_, own ? static_cast<std::uint64_t>(config_.matching.imbalance_interval_ns) : 0);
+  }
   add_listeners();
   add_counters();
   add_commands();
 }
 
+// Where orders come from, and what they and the market data take on their way through the venue.
 void SimApplication::add_listeners() {
+  datapath_.set_delays(session_delays(config_));
+  const LatencyConfig& latency = config_.latency;
+  if (latency.market_data.kind != LatencyKind::kNone)
+    feed_.add_latency(latency.market_data, latency.seed);
   for (std::uint32_t i = 0; i < config_.orders.size(); ++i)
     listeners_.push_back(std::make_unique<Listener>(config_.orders[i].listen,
                                                     fmt::format("orders.session.{}.listen", i),
@@ -146,8 +180,9 @@ void SimApplication::accept(std::uint32_t session, int socket) {
   runtime_.fail("the datapath thread does not take commands");
 }
 
-void SimApplication::post(Command::Kind kind) {
-  if (!datapath_.post({kind})) runtime_.fail("the datapath thread does not take commands");
+void SimApplication::post(Command::Kind kind, std::uint64_t time_ns) {
+  if (!datapath_.post({.kind = kind, .time_ns = time_ns}))
+    runtime_.fail("the datapath thread does not take commands");
 }
 
 void SimApplication::add_commands() {
@@ -160,9 +195,39 @@ void SimApplication::add_commands() {
                          post(Command::Kind::kHalt);
                          return control::Json::object();
                        });
+  using Action = itch::StockTradingAction;
+  add_state_command("halt_symbol", "halts the trading of \"symbol\"", Action::kHalted);
+  add_state_command("pause_symbol", "pauses the trading of \"symbol\"", Action::kPaused);
+  add_state_command("quote_symbol", "lets \"symbol\" be quoted, not traded, before it resumes",
+                    Action::kQuotationOnly);
+  add_state_command("resume_symbol", "resumes the trading of \"symbol\"", Action::kTrading);
+  add_replay_controls();
+}
+
+// As an H of the recording would (TotalView-ITCH 5.0, 1.2.2).
+void SimApplication::add_state_command(const char* command, const char* help, char state) {
+  runtime_.add_command(command, help, [this, command, state](const control::Json& request) {
+    if (!request.contains("symbol") || !request.at("symbol").is_string())
+      throw Error(std::string(command) + ": a symbol is wanted, as in {\"symbol\": \"AAPL\"}");
+    const auto symbol = request.at("symbol").get<std::string>();
+    if (symbol.empty() || symbol.size() > sizeof(itch::Stock))
+      throw Error("symbol: 1 to 8 characters are wanted");
+    Command made{Command::Kind::kState};
+    made.symbol = itch::Stock(symbol);
+    made.trading_state = state;
+    if (!datapath_.post(made)) runtime_.fail("the datapath thread does not take commands");
+    log::info("{}: {}, by hand", symbol, command);
+    control::Json answer = control::Json::object();
+    answer["symbol"] = symbol;
+    return answer;
+  });
 }
 
 void SimApplication::on_start() {
+  if (config_.feed.protocol == FeedProtocol::kIexDeep10)
+    log::warning(
+        "feed.protocol = iex_deep10: orders are refused, as DEEP tells sizes at prices and not "
+        "whose turn it is in the queue");
   loader_.start();
   progress_.plan(recording_options(config_));
   for (const auto& listener : listeners_) listener->start(runtime_);

@@ -32,11 +32,15 @@ class SimApplication final : public control::Application {
  private:
   void add_counters();
   void add_line_counters(control::Counters& all);
+  void add_latency_counters(control::Counters& all);
   void add_snapshot_counters(control::Counters& all);
   void add_commands();
+  void add_state_command(const char* command, const char* help, char state);
   void add_listeners();
   void accept(std::uint32_t session, int socket);
-  void post(Command::Kind kind);
+  void post(Command::Kind kind, std::uint64_t time_ns = 0);
+  void add_replay_controls();
+  control::Json seek(const control::Json& request);
   void watch_replay();
   void warn_once();
   void tell_events();

@@ -34,6 +34,22 @@ void SimApplication::add_line_counters(control::Counters& all) {
   all.add("retransmission", "failed", answers.failed);
 }
 
+void SimApplication::add_latency_counters(control::Counters& all) {
+  const auto add = [&all](const std::string& group, const LatencyCounters& counters) {
+    all.add(group, "delayed", counters.delayed);
+    all.add(group, "held_back", counters.held_back);
+    all.add(group, "total_ns", counters.total_ns);
+  };
+  if (feed_.latency() != nullptr) add("latency.market_data", feed_.latency()->counters());
+  for (std::size_t i = 0; i < datapath_.delays().size(); ++i) {
+    const SessionDelay& delay = *datapath_.delays()[i];
+    add("latency.order_entry." + config_.orders[i].target, delay.orders().latency());
+    add("latency.reports." + config_.orders[i].target, delay.reports().latency());
+    all.add("latency.order_entry." + config_.orders[i].target, "rate_delayed",
+            delay.orders().rate_delayed());
+  }
+}
+
 void SimApplication::add_snapshot_counters(control::Counters& all) {
   if (feed_.snapshot() == nullptr) return;
   const SnapshotCounters& snapshot = feed_.snapshot()->counters();
@@ -62,6 +78,7 @@ void SimApplication::add_counters() {
   all.add("feed", "oversized", feed.oversized);
 
   add_line_counters(all);
+  add_latency_counters(all);
 
   const ReplayProgress& replay = replayer_.progress();
   all.add("replay", "starved", replay.starved);
@@ -70,6 +87,8 @@ void SimApplication::add_counters() {
   all.add("replay", "lag_max_ns", [&] { return replay.lag.max_ns(); });
   all.add("replay", "undecodable", market_.counters().undecodable);
   all.add("replay", "broken_trades", market_.counters().broken_trades);
+  all.add("replay", "states_by_hand", market_.counters().states_by_hand);
+  all.add("replay", "unknown_by_hand", market_.counters().unknown_by_hand);
 
   const MatcherCounters& m = matcher_.counters();
   all.add("orders", "received", m.new_orders, Weight::kKey);
@@ -87,10 +106,18 @@ void SimApplication::add_counters() {
   for (std::size_t i = 1; i < kFillSourceCount; ++i)
     all.add("matching", "shares_" + std::string(sim::name(static_cast<FillSource>(i))),
             m.filled_shares[i]);
+  all.add("matching", "crosses", m.crosses);
   all.add("matching", "taken", m.taken);
   all.add("matching", "bent_executed", m.bent_executed);
   all.add("matching", "bent_withdrawn", m.bent_withdrawn);
   all.add("matching", "displaced", m.displaced);
+  if (const PublishedFeed* published = market_.published(); published != nullptr) {
+    all.add("published", "own", published->counters().own);
+    all.add("published", "bent", published->counters().bent);
+    all.add("published", "withheld", published->counters().withheld);
+    all.add("published", "own_number", published->counters().own_number);
+    all.add("published", "waits", feed_.counters().waits);
+  }
   all.add("matching", "unknown_references", m.unknown_references);
   all.add("matching", "bad_messages", m.bad_messages);
 

@@ -1,7 +1,11 @@
 #include "sim/config.hpp"
 
+#include <charconv>
+#include <optional>
+
 #include "common/base/error.hpp"
 #include "common/control/feed_endpoints.hpp"
+#include "common/control/feed_protocol.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "sim/replay/time_of_day.hpp"
 
@@ -18,9 +22,12 @@ auto in(Group SimConfig::*group, auto member) {
 void add_replay(config::Schema<SimConfig>& schema) {
   const auto at = [](auto member) { return in(&SimConfig::replay, member); };
   schema
-      .path("replay.file", at(&ReplayConfig::file),
-            "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, or a LOBSTER message "
-            "file; plain, .gz or .zst")
+      .path(
+          "replay.file", at(&ReplayConfig::file),
+          "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, a LOBSTER message file, "
+          "Databento DBN; with feed.protocol = \"iex_deep10\" a packet capture of DEEP 1.0; plain, "
+          ".gz "
+          "or .zst")
       .required();
   schema.text("replay.stock", at(&ReplayConfig::stock),
               "LOBSTER only: symbol in place of the one in the file's name");
@@ -54,12 +61,14 @@ void add_replay(config::Schema<SimConfig>& schema) {
 
 void add_feed(config::Schema<SimConfig>& schema) {
   const auto at = [](auto member) { return in(&SimConfig::feed, member); };
+  control::add_feed_protocol(schema, at(&FeedConfig::protocol));
   schema.address("feed.group", at(&FeedConfig::group), "Multicast group of the market data");
   schema.text("feed.interface", at(&FeedConfig::interface), "Local address to send from");
   schema.integer("feed.ttl", at(&FeedConfig::ttl), {0, 255}, "hops",
                  "Multicast TTL; 0 stays on this host");
   schema.text("feed.session", at(&FeedConfig::session),
-              "MoldUDP64 session, up to 10 characters; empty: a new one at each start");
+              "MoldUDP64 session, up to 10 characters, or the number of the IEX-TP session; empty: "
+              "a new one at each start");
   schema.duration("feed.heartbeat", at(&FeedConfig::heartbeat_ns), {1'000'000, 60 * kSecondNs},
                   "Silence after which a heartbeat is sent");
   schema.integer("feed.packet_bytes", at(&FeedConfig::packet_bytes),
@@ -121,6 +130,15 @@ config::Schema<OrderSessionConfig> session_schema() {
   schema.text("target", &OrderSessionConfig::target, "TargetCompID (56): the oeg's SenderCompID");
   schema.path("store", &OrderSessionConfig::store,
               "FIX message store; empty: <run_dir>/<name>.<target>.fixstore");
+  schema.choice("version", &OrderSessionConfig::version,
+                {{"4.2", fix::Version::k42}, {"4.4", fix::Version::k44}},
+                "FIX version, the oeg's venue.version; 4.4 has mass cancel");
+  schema.flag("validate", &OrderSessionConfig::validate,
+              "Refuse messages that break the FIX data dictionary");
+  schema.integer("sending_time_max", &OrderSessionConfig::sending_time_max_s, {0, 86'400}, "s",
+                 "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
+  schema.flag("cancel_on_disconnect", &OrderSessionConfig::cancel_on_disconnect,
+              "Cancel the session's orders when it logs out or its connection is lost");
   return schema;
 }
 
@@ -143,6 +161,19 @@ void add_matching(config::Schema<SimConfig>& schema) {
                  "1/100 %",
                  "Price bands so far from the last trade: limits beyond are refused, "
                  "market orders trade no further; 0: none");
+  schema.flag("matching.publish", at(&MatchingConfig::publish),
+              "What our orders do is part of the market data: added, executed and deleted as any "
+              "venue's, and recorded messages bent where they no longer hold. false: subscribers "
+              "see the recording, byte for byte");
+  schema.choice(
+      "matching.crosses", at(&MatchingConfig::crosses),
+      {{"recorded", CrossRule::kRecorded}, {"own", CrossRule::kOwn}},
+      "Crosses of on-open and on-close orders: those of the recording, or auctions of our "
+      "own at the start and the end of market hours and after halts");
+  schema.duration("matching.imbalance_interval", at(&MatchingConfig::imbalance_interval_ns),
+                  {0, 3'600 * kSecondNs},
+                  "Recorded time between two imbalance messages before a cross of our own "
+                  "(published only); 0s: none");
   schema.integer("matching.recorded_orders_max", at(&MatchingConfig::recorded_orders_max),
                  {1'024, 1 << 28}, "orders", "Recorded orders resting at one time, all symbols");
   schema.integer("matching.recorded_levels_max", at(&MatchingConfig::recorded_levels_max),
@@ -168,9 +199,23 @@ void check_times(const SimConfig& config, config::Problems& problems) {
   if (from > to) problems.add("replay.to", "is before replay.from");
 }
 
+std::optional<std::uint32_t> session_number(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
 void check_rest(const SimConfig& config, config::Problems& problems) {
   if (config.feed.session.size() > sizeof(itch::mold::Session))
     problems.add("feed.session", "has more than 10 characters");
+  if (config.feed.protocol == control::FeedProtocol::kIexDeep10 && !config.feed.session.empty() &&
+      !session_number(config.feed.session))
+    problems.add("feed.session", "is not the number of an IEX-TP session, 0 to 4294967295");
+  control::check_only_with_itch(config.feed.protocol, "feed.retransmission.listen",
+                                config.feed.retransmission_listen, problems);
+  control::check_only_with_itch(config.feed.protocol, "feed.snapshot.listen",
+                                config.feed.snapshot_listen, problems);
   control::check_second_line(config.feed.group, config.feed.group_b, problems);
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);
@@ -195,16 +240,22 @@ config::Schema<SimConfig> sim_schema() {
   add_redundancy(schema);
   add_matching(schema);
   schema.tables("orders.session", &SimConfig::orders, session_schema(), {0, 255},
-                "FIX 4.2 sessions, one for each oeg; none given: one with these defaults");
+                "FIX sessions, one for each oeg; none given: one with these defaults");
   schema
       .integer("orders.reports_pending_max", &SimConfig::reports_pending_max, {1'024, 1 << 24},
                "reports", "Reports that wait for an oeg that does not read, before it is cut off")
       .power_of_two();
   schema.integer("orders.ledger_rows", &SimConfig::ledger_rows, {1, 1 << 24}, "rows",
                  "Strategies times symbols that ever have an order");
+  schema.include("latency", &SimConfig::latency, latency_schema());
+  schema.include("orders", &SimConfig::rate, rate_schema());
   schema.check(check_times);
   schema.check(check_rest);
   return schema;
+}
+
+std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation) {
+  return session_number(config.session).value_or(incarnation);
 }
 
 PaceOptions pace_options(const ReplayConfig& config) {

@@ -7,6 +7,9 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
+#include "common/control/feed_protocol.hpp"
+#include "common/fix/messages.hpp"
+#include "sim/latency/latency_config.hpp"
 #include "sim/matching/types.hpp"
 #include "sim/replay/pace.hpp"
 
@@ -41,13 +44,14 @@ struct LineConfig {
 };
 
 struct FeedConfig {
+  control::FeedProtocol protocol = control::FeedProtocol::kItch50;
   config::Address group{"239.255.7.1", 7701};
   std::string interface = "127.0.0.1";
   std::uint8_t ttl = 0;
   std::string session;
   std::int64_t heartbeat_ns = 100'000'000;
   std::uint32_t packet_bytes = 1'472;
-  std::uint16_t packet_messages = 32;
+  std::uint16_t packet_messages = 64;
   std::uint32_t send_buffer_bytes = 4 << 20;
   std::string group_b;      // empty: one line
   std::string interface_b;  // empty: as interface
@@ -67,6 +71,10 @@ struct OrderSessionConfig {
   std::string sender = "SIM";
   std::string target = "TICKPATH";
   std::string store;
+  fix::Version version = fix::Version::k42;
+  bool cancel_on_disconnect = false;
+  bool validate = true;
+  std::uint32_t sending_time_max_s = 0;
 };
 
 struct MatchingConfig {
@@ -74,6 +82,9 @@ struct MatchingConfig {
   SelfMatchRule self_match = SelfMatchRule::kCancelNewest;
   std::uint32_t display_shares_min = 100;
   std::uint32_t band_basis_points = 0;
+  bool publish = false;
+  CrossRule crosses = CrossRule::kRecorded;
+  std::int64_t imbalance_interval_ns = 1'000'000'000;
   std::uint32_t recorded_orders_max = 1u << 20;
   std::uint32_t recorded_levels_max = 1u << 18;
   std::uint32_t live_orders_max = 1u << 16;
@@ -86,6 +97,8 @@ struct SimConfig {
   FeedConfig feed;
   MatchingConfig matching;
   std::vector<OrderSessionConfig> orders;  // empty: one, with the defaults
+  LatencyConfig latency;
+  RateLimit rate;
   std::uint32_t reports_pending_max = 1u << 17;
   std::uint32_t ledger_rows = 1u << 14;
 };
@@ -93,6 +106,7 @@ struct SimConfig {
 config::Schema<SimConfig> sim_schema();
 
 // Of a configuration that the schema has accepted.
+std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation);
 PaceOptions pace_options(const ReplayConfig& config);
 
 }  // namespace tickpath::sim

@@ -48,15 +48,44 @@ void SimDatapath::obey(const Command& command) noexcept {
     case Command::Kind::kHalt:
       replayer_.halt();
       return;
+    case Command::Kind::kPause:
+      replayer_.pause();
+      return;
+    case Command::Kind::kResume:
+      replayer_.resume();
+      return;
+    case Command::Kind::kSeek:
+      replayer_.seek(command.time_ns);
+      return;
     case Command::Kind::kAttach:
-      gateway_.attach(command.session, command.socket);
+      attach(command.session, command.socket);
+      return;
+    case Command::Kind::kState:
+      replayer_.market().set_trading_state(command.symbol, command.trading_state);
       return;
     case Command::Kind::kStop:
       stopping_ = true;
       replayer_.end();
-      matcher_.close();
+      close();
       return;
   }
+}
+
+void SimDatapath::attach(std::uint32_t session, int socket) noexcept {
+  if (!delays_.empty()) socket = delays_[session]->attach(socket);
+  if (socket >= 0) gateway_.attach(session, socket);
+}
+
+bool SimDatapath::turn_delays() noexcept {
+  bool worked = false;
+  for (const auto& delay : delays_) worked |= delay->turn(tsc_now());
+  return worked;
+}
+
+TscTicks SimDatapath::next_due() const noexcept {
+  TscTicks due = replayer_.next_due();
+  for (const auto& delay : delays_) due = std::min(due, delay->next_due());
+  return due;
 }
 
 bool SimDatapath::drain_commands() noexcept {
@@ -74,7 +103,13 @@ void SimDatapath::close_when_due() noexcept {
   if (replayer_.state() != ReplayState::kEnded) return;
   const TscTicks now = tsc_now();
   if (ended_at_.value == 0) ended_at_ = now;
-  if (now - ended_at_ >= settle_ticks_) matcher_.close();
+  if (now - ended_at_ >= settle_ticks_) close();
+}
+
+// The end of the day orders is the last that can be published.
+void SimDatapath::close() noexcept {
+  matcher_.close();
+  replayer_.finish_session();
 }
 
 void SimDatapath::finish_when_stopped() noexcept {
@@ -91,11 +126,13 @@ void SimDatapath::finish_when_stopped() noexcept {
 
 bool SimDatapath::turn() noexcept {
   bool worked = drain_commands();
+  worked |= turn_delays();
   worked |= gateway_.poll();
   worked |= gateway_.flush();
   worked |= replayer_.turn();
   close_when_due();
   worked |= gateway_.flush();
+  worked |= turn_delays();
   if (stopping_) [[unlikely]]
     finish_when_stopped();
   return worked;
@@ -103,7 +140,7 @@ bool SimDatapath::turn() noexcept {
 
 bool SimDatapath::arm() noexcept {
   const TscTicks now = tsc_now();
-  const TscTicks due = replayer_.next_due();
+  const TscTicks due = next_due();
   if (due <= now) return false;
   const std::uint64_t sleep_ns = converter_.to_ns(due - now);
   if (sleep_ns < kShortestSleepNs) return false;
@@ -116,6 +153,9 @@ bool SimDatapath::arm() noexcept {
   descriptor_count_ = 2;
   if (const int requests = replayer_.wake_descriptor(); requests >= 0)
     descriptors_[descriptor_count_++] = requests;
+  for (const auto& delay : delays_)
+    if (delay->descriptor() >= 0 && descriptor_count_ < descriptors_.size())
+      descriptors_[descriptor_count_++] = delay->descriptor();
   const std::span<const int> sockets = gateway_.descriptors();
   const std::size_t count = std::min(sockets.size(), descriptors_.size() - descriptor_count_);
   std::copy_n(sockets.begin(), count,

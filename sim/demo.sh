@@ -55,7 +55,7 @@ if [ -z "$recording" ]; then
   messages=300000 symbols=100 seconds=25 seed=1
   recording=$root/build/demo-$messages-$symbols-$seconds-$seed.itch50
   orders_min=1000
-  if [ ! -s "$recording" ]; then
+  if [ ! -s "$recording" ] || [ "$tickpath" -nt "$recording" ]; then
     say "generating a recording"
     quietly build/logs/demo-generate.log "$tickpath" generate "$recording.part" \
       --messages "$messages" --symbols "$symbols" --duration "$seconds" --seed "$seed"

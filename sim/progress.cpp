@@ -45,6 +45,8 @@ ReplayStatus Progress::status() {
   estimate_total(status);
   if (status.state == ReplayState::kEnded || status.state == ReplayState::kHalted)
     status.remaining_ns = 0;
+  else if (const std::uint64_t to = progress.seek_to_ns.get(); to != 0 && plan_.messages != 0)
+    status.remaining_ns = remaining_after_seek(status, to);
   else if (plan_.messages != 0)
     status.remaining_ns =
         std::max<std::int64_t>(0, static_cast<std::int64_t>(plan_.duration_ns) -
@@ -53,6 +55,16 @@ ReplayStatus Progress::status() {
     status.remaining_ns = static_cast<std::int64_t>(static_cast<double>(status.elapsed_ns) *
                                                     (1 / status.fraction() - 1));
   return status;
+}
+
+// The recorded pace from where the replay is, or will be when it has caught up.
+std::int64_t Progress::remaining_after_seek(const ReplayStatus& status, std::uint64_t to_ns) const {
+  const bool there = status.position_ns >= to_ns;
+  std::uint64_t left = plan_.remaining_ns(there ? status.position_ns : to_ns);
+  const std::uint64_t before = plan_.messages_before(to_ns);
+  if (!there && max_rate_ != 0 && before > status.messages_sent)
+    left += (before - status.messages_sent) * kNsPerSecond / max_rate_;
+  return static_cast<std::int64_t>(left);
 }
 
 // A recording too large to be read twice: what was read so far tells how many bytes a message has.
@@ -90,7 +102,7 @@ void Progress::draw() {
   const std::int64_t now = clock::monotonic_ns();
   const ReplayStatus current = status();
   if (current.state == ReplayState::kWaiting) return;
-  finished_ = current.state != ReplayState::kRunning;
+  finished_ = current.state != ReplayState::kRunning && current.state != ReplayState::kPaused;
   if (!finished_ && now - drawn_at_ns_ < kDrawPeriodNs) return;
   drawn_at_ns_ = now;
   std::fprintf(stderr, "\r%s\033[K%s", progress_line(current).c_str(), finished_ ? "\n" : "");

@@ -29,8 +29,10 @@ struct ReplayStatus {
 // Control thread.
 class Progress {
  public:
-  Progress(const Replayer& replayer, const FeedSender& feed, const RecordingLoader& loader)
-      : replayer_(replayer), feed_(feed), loader_(loader) {}
+  // max_rate: messages a second on the way to where a seek leads; 0: no limit.
+  Progress(const Replayer& replayer, const FeedSender& feed, const RecordingLoader& loader,
+           std::uint64_t max_rate)
+      : replayer_(replayer), feed_(feed), loader_(loader), max_rate_(max_rate) {}
 
   // Reads the recording once on a thread of its own, to know how much there is.
   void plan(const RecordingOptions& options);
@@ -41,10 +43,12 @@ class Progress {
 
  private:
   void estimate_total(ReplayStatus& status);
+  std::int64_t remaining_after_seek(const ReplayStatus& status, std::uint64_t to_ns) const;
 
   const Replayer& replayer_;
   const FeedSender& feed_;
   const RecordingLoader& loader_;
+  std::uint64_t max_rate_;
   std::future<ReplayPlan> future_;
   ReplayPlan plan_{};
   std::int64_t drawn_at_ns_ = 0;

@@ -209,6 +209,7 @@ void StrategyApplication::register_counters() {
     out.add(group, "canceled", counters.canceled);
     out.add(group, "expired", counters.expired);
     out.add(group, "replaced", counters.replaced);
+    out.add(group, "restated", counters.restated);
     out.add(group, "request_rejects", counters.request_rejects);
     out.add(group, "lost", counters.lost);
     out.add(group, "reports", counters.reports);

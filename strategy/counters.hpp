@@ -31,6 +31,7 @@ struct StrategyCounters {
   Counter canceled;
   Counter expired;
   Counter replaced;
+  Counter restated;          // orders that lost shares at the venue without a trade
   Counter request_rejects;   // cancels and replaces that oeg or the venue refused
   Counter changes_accepted;  // cancels and replaces answered by anything but a reject
   Counter lost;              // orders that oeg no longer knew after an outage

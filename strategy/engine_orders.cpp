@@ -65,6 +65,9 @@ void count_report(StrategyCounters& counters, const wire::OrderReport& report) n
     case wire::ReportKind::kReplaceRejected:
       counters.request_rejects.add();
       break;
+    case wire::ReportKind::kRestated:
+      counters.restated.add();
+      break;
     case wire::ReportKind::kAccepted:
       break;  // counted with the order's first answer, which may be a fill as well
     case wire::ReportKind::kPosition:
@@ -234,9 +237,12 @@ void Engine::apply_report(Instance& instance, Order& order,
   const wire::OrderState state = order.state;
   if (wire::is_final(state)) {
     finish(instance, order);
-  } else if (report.kind == wire::ReportKind::kFill || report.kind == wire::ReportKind::kReplaced) {
+  } else if (report.kind == wire::ReportKind::kFill || report.kind == wire::ReportKind::kReplaced ||
+             report.kind == wire::ReportKind::kRestated) {
     order.cumulative = report.cumulative_shares;
     set_leaves(instance, order, report.leaves_shares);
+    if (report.kind == wire::ReportKind::kRestated)
+      order.shares = report.leaves_shares + report.cumulative_shares;
   }
   deliver(instance, report, static_cast<std::uint8_t>(report.kind), state);
   if (instance.recovering && instance.orders.size() == 0) on_gateway(instance.id, true);

@@ -98,7 +98,8 @@ class OrderChannels final : public OrderPort {
   template <class Handler>
   struct Adapter {
     void on_message(const wire::OrderReport& report) noexcept {
-      if (report.kind >= wire::ReportKind::kPosition) [[unlikely]] {
+      if (report.kind == wire::ReportKind::kPosition ||
+          report.kind == wire::ReportKind::kPositionsEnd) [[unlikely]] {
         on_position(report);
         return;
       }

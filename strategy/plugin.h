@@ -97,6 +97,7 @@ enum tickpath_report_kind {
   TICKPATH_REPORT_REPLACED = 6, /* order_id is the order's id from now on */
   TICKPATH_REPORT_CANCEL_REJECTED = 7,
   TICKPATH_REPORT_REPLACE_REJECTED = 8,
+  TICKPATH_REPORT_RESTATED = 11, /* the venue took shares off the order by itself, untraded */
   TICKPATH_REPORT_LOST = 64 /* oeg was gone and does not know the order any more: it is closed */
 };
 

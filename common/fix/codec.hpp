@@ -1,8 +1,8 @@
-// FIX 4.2 tag=value text, encoded and parsed in place.
+// FIX 4.2 and 4.4 tag=value text, encoded and parsed in place.
 //
-// Source: FIX 4.2 with Errata 20010501, volume 1: "FIX Message Format and Delivery" (framing, data
-// types: an int and a float may carry leading zeros, a float trailing zeros) and "Checksum
-// Calculation" (appendix B). No allocation, no exception; any thread.
+// Source: FIX 4.2 with Errata 20010501 and 4.4 with Errata 20030618, volume 1 of each: "FIX Message
+// Format and Delivery" (framing, data types: an int and a float may carry leading zeros, a float
+// trailing zeros) and "Checksum Calculation" (appendix B). No allocation, no exception; any thread.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,12 @@ std::uint8_t checksum(std::string_view bytes) noexcept;
 
 // ------------------------------------------------------------------------------------- parsing
 
+namespace detail {
+// Reads "tag=" at `at` and goes behind it. False if it is not 1 to 9 digits without a leading zero
+// and '='.
+bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexcept;
+}  // namespace detail
+
 // Fields of one message by tag, as views into it; a parsed message is decoded from these.
 class Fields {
  public:
@@ -54,6 +60,7 @@ class Fields {
   char msg_type() const noexcept;          // 35 if one character, else 0
   std::uint32_t seq_num() const noexcept;  // 34; 0 if absent or not a number
   bool poss_dup() const noexcept;          // 43=Y
+  Version version() const noexcept;        // 8: FIX 4.2 unless it says 4.4
 
  private:
   static constexpr std::size_t kSlots = 64;
@@ -77,6 +84,10 @@ struct DecodeResult {
 DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderCancelRequest& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderMassCancelReport& message) noexcept;
+// In the terms of the version that tag 8 names.
 DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderCancelReject& message) noexcept;
 DecodeResult decode(const Fields& fields, MessageReject& message) noexcept;  // 3 and j
@@ -90,6 +101,34 @@ bool parse_price(std::string_view text, Price& price) noexcept;
 bool parse_id(std::string_view text, std::uint64_t& id) noexcept;
 
 // ------------------------------------------------------------------------------------ encoding
+
+// Tag 373 (FIX 4.4, vol. 2, Reject). FIX 4.2 has those up to 11; in a Reject to such a peer the
+// others are left to the text.
+enum class SessionRejectReason : std::uint8_t {
+  kInvalidTag = 0,
+  kRequiredTagMissing = 1,
+  kTagNotOfMessage = 2,
+  kUndefinedTag = 3,
+  kNoValue = 4,
+  kBadValue = 5,
+  kBadFormat = 6,
+  kCompId = 9,
+  kSendingTime = 10,
+  kMsgType = 11,
+  kTagTwice = 13,
+  kTagOutOfOrder = 14,
+  kGroupOutOfOrder = 15,
+  kGroupCount = 16,
+};
+std::string_view describe(SessionRejectReason reason) noexcept;
+
+// What a session-level Reject says.
+struct Refusal {
+  std::uint32_t seq_num = 0;    // 45
+  std::uint32_t tag = 0;        // 371; 0: absent
+  std::string_view msg_type{};  // 372: at most two characters
+  SessionRejectReason reason = SessionRejectReason::kInvalidTag;
+};
 
 // UTCTimestamp "YYYYMMDD-HH:MM:SS.sss" (FIX 4.2, vol. 1, data types), kept from one call to the
 // next: the date is computed once a second.
@@ -110,7 +149,8 @@ class UtcText {
 class Encoder {
  public:
   // CompIDs of 1 to kCompIdMax characters; the caller has checked.
-  Encoder(std::string_view sender, std::string_view target) noexcept;
+  Encoder(std::string_view sender, std::string_view target,
+          Version version = Version::k42) noexcept;
 
   // `out` has room for kMessageBytesMax. `now` is UtcText::kLength characters, used for SendingTime
   // (52) and TransactTime (60). Returns the length.
@@ -120,6 +160,13 @@ class Encoder {
                      const char* now) const noexcept;
   std::size_t encode(char* out, const OrderCancelReplaceRequest& message, std::uint32_t seq,
                      const char* now) const noexcept;
+  std::size_t encode(char* out, const OrderStatusRequest& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  // FIX 4.4 alone has these two.
+  std::size_t encode(char* out, const OrderMassCancelRequest& message, std::uint32_t seq,
+                     const char* now) const noexcept;
+  std::size_t encode(char* out, const OrderMassCancelReport& message, std::uint32_t seq,
+                     const char* now) const noexcept;
   std::size_t encode(char* out, const ExecutionReport& message, std::uint32_t seq,
                      const char* now) const noexcept;
   std::size_t encode(char* out, const OrderCancelReject& message, std::uint32_t seq,
@@ -127,10 +174,9 @@ class Encoder {
   // Heartbeat, MsgType 0; test_request_id (112) empty when it answers none, at most kTextMax.
   std::size_t encode_heartbeat(char* out, std::string_view test_request_id, std::uint32_t seq,
                                const char* now) const noexcept;
-  // Reject, MsgType 3, of a message whose fields cannot be told apart: reason 0, Invalid tag
-  // number.
-  std::size_t encode_reject(char* out, std::uint32_t refused_seq, std::string_view refused_type,
-                            std::uint32_t seq, const char* now) const noexcept;
+  // Reject, MsgType 3.
+  std::size_t encode_reject(char* out, const Refusal& refusal, std::uint32_t seq,
+                            const char* now) const noexcept;
 
  private:
   class Body;
@@ -142,6 +188,7 @@ class Encoder {
   std::size_t header_bytes_ = 0;
   std::size_t seq_at_ = 0;
   std::size_t time_at_ = 0;
+  Version version_;
 };
 
 }  // namespace tickpath::fix

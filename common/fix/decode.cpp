@@ -102,10 +102,14 @@ class Reader {
   DecodeResult result_;
 };
 
-constexpr std::string_view kExecTypes =
+// Tag 39 in both versions, and 150 in FIX 4.2.
+constexpr std::string_view kStates =
     "012456"
     "8ACDE";
-// 3 Done for day, 7 Stopped, 9 Suspended, B Calculated: valid FIX, not of our subset.
+// 150 in FIX 4.4: F is a trade, I the answer to a status request.
+constexpr std::string_view kExecTypes44 = "04568ACDEFI";
+// 3 Done for day, 7 Stopped, 9 Suspended, B Calculated, G and H, a trade corrected or taken back:
+// valid FIX, not of our subset.
 
 // What 40, 44, 59 and 99 say, for a new order and a replacement alike.
 template <class Message>
@@ -114,10 +118,15 @@ void terms(Reader& read, Message& message) noexcept {
   read.side(message.side);
   read.quantity(38, message.order_qty, true);
   message.type = static_cast<OrderType>(read.one_of(40, "1234P", '2', true) - '0');
-  message.time_in_force = static_cast<TimeInForce>(read.one_of(59, "0134", '0', false) - '0');
+  message.time_in_force = static_cast<TimeInForce>(read.one_of(59, "012347", '0', false) - '0');
   read.price(44, message.price, has_limit(message.type));
   read.price(99, message.stop_price, has_stop(message.type));
   if (read.has(99) && !has_stop(message.type)) read.refuse(99);
+}
+
+// HandlInst: FIX 4.4 does without.
+void handling(Reader& read, const Fields& fields) noexcept {
+  if (fields.version() == Version::k42) (void)read.required(21);
 }
 
 // ExecInst: characters with a blank between them. Returns whether it is post-only. Tag 40 P has
@@ -142,7 +151,7 @@ bool instructions(Reader& read, OrderType type) noexcept {
 DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept {
   Reader read(fields);
   read.id(11, message.cl_ord_id);
-  read.required(21);
+  handling(read, fields);
   terms(read, message);
   message.post_only = instructions(read, message.type);
   read.quantity(110, message.min_qty, false);
@@ -168,19 +177,59 @@ DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) no
   Reader read(fields);
   read.id(41, message.orig_cl_ord_id);
   read.id(11, message.cl_ord_id);
-  read.required(21);
+  handling(read, fields);
   terms(read, message);
   read.required(60);
   return read.result();
 }
 
+DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept {
+  Reader read(fields);
+  read.id(11, message.cl_ord_id);
+  read.optional_id(790, message.request_id);
+  read.symbol(message.symbol);
+  read.side(message.side);
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexcept {
+  Reader read(fields);
+  read.id(11, message.cl_ord_id);
+  message.type = read.one_of(530, "1234567", '7', true);
+  message.side = read.one_of(54, "12", '\0', false);
+  message.symbol = {};
+  if (read.has(55) || message.type == static_cast<char>(MassCancelType::kSecurity))
+    read.symbol(message.symbol);
+  read.required(60);
+  return read.result();
+}
+
+DecodeResult decode(const Fields& fields, OrderMassCancelReport& message) noexcept {
+  Reader read(fields);
+  read.optional_id(11, message.cl_ord_id);
+  read.id(37, message.order_id);
+  message.type = read.one_of(530, "1234567", '7', true);
+  const bool refused = read.one_of(531, "01234567", '0', true) == '0';
+  message.reason = MassCancelRejectReason::kNone;
+  if (refused) message.reason = static_cast<MassCancelRejectReason>(read.number(532, 99, false));
+  message.affected = read.number(533, 0xffff'ffff, false);
+  message.side = read.one_of(54, "12", '\0', false);
+  message.symbol = {};
+  if (read.has(55)) read.symbol(message.symbol);
+  message.text = read.text();
+  return read.result();
+}
+
 DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   Reader read(fields);
+  const bool v44 = fields.version() == Version::k44;
   read.venue_id(37, message.order_id);
   read.id(17, message.exec_id);
-  read.one_of(20, "0", '0', true);  // New; Cancel, Correct and Status are not of our subset
-  message.exec_type = static_cast<ExecType>(read.one_of(150, kExecTypes, '0', true));
-  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kExecTypes, '0', true));
+  // ExecTransType: New or Status; Cancel and Correct are not of our subset. FIX 4.4 has none.
+  message.status = !v44 && read.one_of(20, "03", '0', true) == '3';
+  const char exec_type = read.one_of(150, v44 ? kExecTypes44 : kStates, '0', true);
+  message.exec_type = static_cast<ExecType>(exec_type);
+  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kStates, '0', true));
   read.symbol(message.symbol);
   read.side(message.side);
   read.quantity(151, message.leaves_qty, true);
@@ -188,13 +237,18 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   read.average(6, message.average_price);
   read.optional_id(11, message.cl_ord_id);
   read.optional_id(41, message.orig_cl_ord_id);
-  const bool fill =
-      message.exec_type == ExecType::kFill || message.exec_type == ExecType::kPartialFill;
+  if (v44 && exec_type == 'F')
+    message.exec_type = message.leaves_qty == 0 ? ExecType::kFill : ExecType::kPartialFill;
+  message.status |= v44 && exec_type == 'I';
+  if (message.status) message.exec_type = static_cast<ExecType>(message.ord_status);
+  read.optional_id(790, message.status_request_id);
+  const bool fill = !message.status && (message.exec_type == ExecType::kFill ||
+                                        message.exec_type == ExecType::kPartialFill);
   read.quantity(32, message.last_shares, fill);
   read.price(31, message.last_price, fill);
   read.quantity(38, message.order_qty, false);
   read.price(44, message.price, false);
-  message.reject_reason = static_cast<OrdRejReason>(read.number(103, 8, false));
+  message.reject_reason = static_cast<OrdRejReason>(read.number(103, v44 ? 99 : 8, false));
   message.text = read.text();
   return read.result();
 }
@@ -204,9 +258,10 @@ DecodeResult decode(const Fields& fields, OrderCancelReject& message) noexcept {
   read.venue_id(37, message.order_id);
   read.id(11, message.cl_ord_id);
   read.id(41, message.orig_cl_ord_id);
-  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kExecTypes, '0', true));
+  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kStates, '0', true));
   message.of_replace = read.one_of(434, "12", '1', true) == '2';
-  message.reason = static_cast<CxlRejReason>(read.number(102, 3, false));
+  const bool v44 = fields.version() == Version::k44;
+  message.reason = static_cast<CxlRejReason>(read.number(102, v44 ? 99 : 3, false));
   message.text = read.text();
   return read.result();
 }

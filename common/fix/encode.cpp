@@ -9,10 +9,11 @@ namespace {
 
 // Positions in the header template.
 constexpr std::string_view kPrefix =
-    "8=FIX.4.2\x01"
+    "8=FIX.4.?\x01"
     "9=0000\x01"
     "35=?\x01"
     "49=";
+constexpr std::size_t kMinorVersionAt = 8;
 constexpr std::size_t kBodyLengthAt = 12;
 constexpr std::size_t kBodyLengthDigits = 4;
 constexpr std::size_t kBodyAt = 17;  // BodyLength counts from behind the SOH of tag 9
@@ -91,6 +92,16 @@ class Encoder::Body {
         .raw("54=")
         .character(static_cast<char>('0' + static_cast<int>(side)));
   }
+  // OrderID: "NONE" of an order that the venue does not know (Order Cancel Reject, both versions).
+  Body& venue_id(std::uint64_t id) noexcept {
+    return id == 0 ? raw("37=NONE\x01") : raw("37=").number(id);
+  }
+  // Which orders a mass cancel is about.
+  template <class Message>
+  Body& scope(const Message& message) noexcept {
+    if (message.symbol.length != 0) raw("55=").text(message.symbol.view());
+    return message.side == 0 ? *this : raw("54=").character(message.side);
+  }
   Body& time(const char* now) noexcept { return raw("60=").text({now, UtcText::kLength}); }
   Body& free_text(std::string_view value) noexcept {
     return value.empty() ? *this : raw("58=").text(value.substr(0, kTextMax));
@@ -116,10 +127,12 @@ class Encoder::Body {
   char* at_;
 };
 
-Encoder::Encoder(std::string_view sender, std::string_view target) noexcept {
+Encoder::Encoder(std::string_view sender, std::string_view target, Version version) noexcept
+    : version_(version) {
   TICKPATH_CHECK(sender.size() <= kCompIdMax && target.size() <= kCompIdMax, "CompID too long");
   Body body(header_);
   std::memcpy(header_, kPrefix.data(), kPrefix.size());
+  header_[kMinorVersionAt] = begin_string(version).back();
   body = Body(header_ + kPrefix.size());
   body.text(sender).raw("56=").text(target).raw("34=");
   seq_at_ = static_cast<std::size_t>(body.at() - header_);
@@ -176,23 +189,55 @@ std::size_t Encoder::encode(char* out, const OrderCancelReplaceRequest& message,
   return finish(out, body.at());
 }
 
+std::size_t Encoder::encode(char* out, const OrderStatusRequest& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, 'H', seq, now));
+  body.raw("11=").number(message.cl_ord_id);
+  if (version_ == Version::k44 && message.request_id != 0)
+    body.raw("790=").number(message.request_id);
+  body.symbol_and_side(message.symbol, message.side);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode(char* out, const OrderMassCancelRequest& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, 'q', seq, now));
+  body.raw("11=").number(message.cl_ord_id).raw("530=").character(message.type);
+  body.scope(message).time(now);
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode(char* out, const OrderMassCancelReport& message, std::uint32_t seq,
+                            const char* now) const noexcept {
+  Body body(begin(out, 'r', seq, now));
+  const bool refused = message.reason != MassCancelRejectReason::kNone;
+  body.raw("11=").number(message.cl_ord_id).raw("37=").number(message.order_id);
+  body.raw("530=").character(message.type).raw("531=").character(refused ? '0' : message.type);
+  if (refused) body.raw("532=").number(static_cast<std::uint64_t>(message.reason));
+  body.raw("533=").number(message.affected).scope(message).time(now).free_text(message.text);
+  return finish(out, body.at());
+}
+
 std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '8', seq, now));
-  body.raw("37=").number(message.order_id).raw("11=").number(message.cl_ord_id);
+  body.venue_id(message.order_id).raw("11=").number(message.cl_ord_id);
   if (message.orig_cl_ord_id != 0) body.raw("41=").number(message.orig_cl_ord_id);
-  body.raw("17=")
-      .number(message.exec_id)
-      .raw(
-          "20=0\x01"
-          "150=");
-  body.character(static_cast<char>(message.exec_type)).raw("39=");
-  body.character(static_cast<char>(message.ord_status));
-  // FIX 4.2, ExecRestatementReason: 5, partial decline of OrderQty.
+  body.raw("17=").number(message.exec_id);
+  const bool v44 = version_ == Version::k44;
+  if (v44 && message.status_request_id != 0) body.raw("790=").number(message.status_request_id);
+  if (!v44) body.raw("20=").character(message.status ? '3' : '0');
+  char exec_type = static_cast<char>(message.exec_type);
+  if (v44 && (exec_type == '1' || exec_type == '2')) exec_type = 'F';
+  if (message.status) exec_type = v44 ? 'I' : static_cast<char>(message.ord_status);
+  body.raw("150=").character(exec_type);
+  body.raw("39=").character(static_cast<char>(message.ord_status));
+  // ExecRestatementReason, both versions: 5, partial decline of OrderQty.
   if (message.exec_type == ExecType::kRestated) body.raw("378=5\x01");
   if (message.exec_type == ExecType::kRejected)
     body.raw("103=").number(static_cast<std::uint64_t>(message.reject_reason));
-  body.symbol_and_side(message.symbol, message.side).raw("38=").number(message.order_qty);
+  body.symbol_and_side(message.symbol, message.side);
+  if (message.order_qty != 0) body.raw("38=").number(message.order_qty);
   if (message.price.value != 0) body.raw("44=").price(message.price);
   if (message.last_shares != 0)
     body.raw("32=").number(message.last_shares).raw("31=").price(message.last_price);
@@ -204,11 +249,11 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
 std::size_t Encoder::encode(char* out, const OrderCancelReject& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '9', seq, now));
-  if (message.order_id == 0)
-    body.raw("37=NONE\x01");
-  else
-    body.raw("37=").number(message.order_id);
-  body.raw("11=").number(message.cl_ord_id).raw("41=").number(message.orig_cl_ord_id);
+  body.venue_id(message.order_id)
+      .raw("11=")
+      .number(message.cl_ord_id)
+      .raw("41=")
+      .number(message.orig_cl_ord_id);
   body.raw("39=").character(static_cast<char>(message.ord_status));
   body.time(now).raw("434=").character(message.of_replace ? '2' : '1');
   body.raw("102=").number(static_cast<std::uint64_t>(message.reason)).free_text(message.text);
@@ -222,13 +267,51 @@ std::size_t Encoder::encode_heartbeat(char* out, std::string_view test_request_i
   return finish(out, body.at());
 }
 
-std::size_t Encoder::encode_reject(char* out, std::uint32_t refused_seq,
-                                   std::string_view refused_type, std::uint32_t seq,
+std::size_t Encoder::encode_reject(char* out, const Refusal& refusal, std::uint32_t seq,
                                    const char* now) const noexcept {
   Body body(begin(out, '3', seq, now));
-  body.raw("45=").number(refused_seq).raw("372=").text(refused_type.substr(0, 2));
-  body.raw("373=0\x01").free_text("Invalid tag number");
+  body.raw("45=").number(refusal.seq_num);
+  if (refusal.tag != 0) body.raw("371=").number(refusal.tag);
+  if (!refusal.msg_type.empty()) body.raw("372=").text(refusal.msg_type.substr(0, 2));
+  // FIX 4.2 knows the reasons up to 11; the text has the others.
+  if (version_ == Version::k44 || refusal.reason <= SessionRejectReason::kMsgType)
+    body.raw("373=").number(static_cast<std::uint64_t>(refusal.reason));
+  body.free_text(describe(refusal.reason));
   return finish(out, body.at());
+}
+
+std::string_view describe(SessionRejectReason reason) noexcept {
+  switch (reason) {
+    case SessionRejectReason::kInvalidTag:
+      return "Invalid tag number";
+    case SessionRejectReason::kRequiredTagMissing:
+      return "Required tag missing";
+    case SessionRejectReason::kTagNotOfMessage:
+      return "Tag not defined for this message type";
+    case SessionRejectReason::kUndefinedTag:
+      return "Undefined tag";
+    case SessionRejectReason::kNoValue:
+      return "Tag specified without a value";
+    case SessionRejectReason::kBadValue:
+      return "Value is incorrect (out of range) for this tag";
+    case SessionRejectReason::kBadFormat:
+      return "Incorrect data format for value";
+    case SessionRejectReason::kCompId:
+      return "CompID problem";
+    case SessionRejectReason::kSendingTime:
+      return "SendingTime accuracy problem";
+    case SessionRejectReason::kMsgType:
+      return "Invalid MsgType";
+    case SessionRejectReason::kTagTwice:
+      return "Tag appears more than once";
+    case SessionRejectReason::kTagOutOfOrder:
+      return "Tag specified out of required order";
+    case SessionRejectReason::kGroupOutOfOrder:
+      return "Repeating group fields out of order";
+    case SessionRejectReason::kGroupCount:
+      return "Incorrect NumInGroup count for repeating group";
+  }
+  return "";
 }
 
 }  // namespace tickpath::fix

@@ -1,9 +1,10 @@
-// The FIX 4.2 application messages of the order path as plain structs.
+// The FIX 4.2 and 4.4 application messages of the order path as plain structs, one for both.
 //
-// Source: "Financial Information Exchange Protocol (FIX), Version 4.2 with Errata 20010501"; each
-// struct names its section. Only fields that this pipeline uses are kept; a parser skips the rest.
-// Ids are 64-bit numbers and travel as decimal text. Prices are Price(4) and travel with four
-// decimals. Views (text) point into the receive buffer and live as long as the callback.
+// Source: "Financial Information Exchange Protocol (FIX), Version 4.2 with Errata 20010501" and
+// "Version 4.4 with Errata 20030618"; each struct names its section. Only fields that this pipeline
+// uses are kept; a parser skips the rest. Ids are 64-bit numbers and travel as decimal text. Prices
+// are Price(4) and travel with four decimals. Views (text) point into the receive buffer and live
+// as long as the callback.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,13 @@
 #include "common/wire/order_messages.hpp"
 
 namespace tickpath::fix {
+
+// What a session speaks (tag 8). The structs of this header are the same for both; where the
+// versions differ, encoder and decoder translate.
+enum class Version : std::uint8_t { k42, k44 };
+constexpr std::string_view begin_string(Version version) noexcept {
+  return version == Version::k42 ? "FIX.4.2" : "FIX.4.4";
+}
 
 // Tag 40: the character less '0'. A venue takes more than our strategies send (wire::OrderType,
 // whose values are the same).
@@ -28,8 +36,10 @@ enum class OrderType : std::uint8_t {
 enum class TimeInForce : std::uint8_t {
   kDay = 0,
   kGoodTillCancel = 1,
+  kAtTheOpening = 2,
   kImmediateOrCancel = 3,
   kFillOrKill = 4,
+  kAtTheClose = 7,  // of FIX 4.3 and later; taken in 4.2, too
 };
 constexpr bool has_limit(OrderType type) noexcept {
   return type == OrderType::kLimit || type == OrderType::kStopLimit;
@@ -54,7 +64,8 @@ struct Symbol {
   friend bool operator==(const Symbol& a, const Symbol& b) { return a.view() == b.view(); }
 };
 
-// Tag 150, FIX 4.2 values (partial fill and fill are separate; 'F' Trade came with 4.3).
+// Tag 150, FIX 4.2 values: partial fill and fill are separate. FIX 4.4 has one for both, 'F' Trade;
+// which of the two it was is read from LeavesQty.
 enum class ExecType : char {
   kNew = '0',
   kPartialFill = '1',
@@ -83,7 +94,7 @@ enum class OrdStatus : char {
   kPendingReplace = 'E',
 };
 
-// Tag 103.
+// Tag 103. Values up to 8 are of both versions.
 enum class OrdRejReason : std::uint8_t {
   kBrokerOption = 0,
   kUnknownSymbol = 1,
@@ -100,6 +111,16 @@ enum class CxlRejReason : std::uint8_t {
   kUnknownOrder = 1,
   kBrokerOption = 2,
   kAlreadyPending = 3,
+};
+
+// Tag 530. FIX 4.4 has more (underlying, product, session, ...), which the venue does not take.
+enum class MassCancelType : char { kSecurity = '1', kAll = '7' };
+
+// Tag 532; absent unless MassCancelResponse (531) is 0, rejected.
+enum class MassCancelRejectReason : std::uint8_t {
+  kNotSupported = 0,
+  kUnknownSecurity = 1,
+  kNone = 0xff,
 };
 
 // New Order - Single, MsgType D. Initiator to acceptor.
@@ -139,22 +160,55 @@ struct OrderCancelReplaceRequest {
   Symbol symbol;
 };
 
-// Execution Report, MsgType 8. Acceptor to initiator. ExecTransType (20) is always 0, New.
+// Order Status Request, MsgType H. Initiator to acceptor, which answers by an Execution Report.
+struct OrderStatusRequest {
+  std::uint64_t cl_ord_id = 0;   // 11: the order's current id
+  std::uint64_t request_id = 0;  // 790, FIX 4.4: comes back in the answer; 0 (absent): none
+  Side side = Side::kBuy;
+  Symbol symbol;
+};
+
+// Order Mass Cancel Request, MsgType q, FIX 4.4 alone. Initiator to acceptor.
+struct OrderMassCancelRequest {
+  std::uint64_t cl_ord_id = 0;  // 11: of this request
+  char type = '7';              // 530, a MassCancelType or one that is refused
+  char side = 0;                // 54: '1' or '2' restricts it to one side, 0 (absent): both
+  Symbol symbol;                // 55: of type 1; empty is absent
+};
+
+// Order Mass Cancel Report, MsgType r, FIX 4.4 alone. Acceptor to initiator, behind the Execution
+// Reports of the orders that were canceled.
+struct OrderMassCancelReport {
+  std::uint64_t cl_ord_id = 0;  // 11: of the request
+  std::uint64_t order_id = 0;   // 37: the venue's number of the request
+  std::uint32_t affected = 0;   // 533: orders canceled
+  char type = '7';              // 530: as asked for
+  char side = 0;                // 54, likewise
+  // 531 is the type if the request was carried out, else 0.
+  MassCancelRejectReason reason = MassCancelRejectReason::kNone;
+  Symbol symbol;
+  std::string_view text;  // 58
+};
+
+// Execution Report, MsgType 8. Acceptor to initiator. FIX 4.2: ExecTransType (20) is 0, New, or 3,
+// Status; FIX 4.4: no such field, a status is ExecType I.
 struct ExecutionReport {
-  std::uint64_t order_id = 0;        // 37: the venue's
-  std::uint64_t exec_id = 0;         // 17: unique in the session
-  std::uint64_t cl_ord_id = 0;       // 11
-  std::uint64_t orig_cl_ord_id = 0;  // 41: canceled and replaced only, else 0 (absent)
-  Price price;                       // 44: limit in effect; 0 (absent) for market
-  Price last_price;                  // 31: fills only
-  Price average_price;               // 6
-  std::uint32_t order_qty = 0;       // 38
-  std::uint32_t last_shares = 0;     // 32: fills only
-  std::uint32_t leaves_qty = 0;      // 151
-  std::uint32_t cum_qty = 0;         // 14
+  std::uint64_t order_id = 0;           // 37: the venue's
+  std::uint64_t exec_id = 0;            // 17: unique in the session
+  std::uint64_t cl_ord_id = 0;          // 11
+  std::uint64_t orig_cl_ord_id = 0;     // 41: canceled and replaced only, else 0 (absent)
+  Price price;                          // 44: limit in effect; 0 (absent) for market
+  Price last_price;                     // 31: fills only
+  Price average_price;                  // 6
+  std::uint32_t order_qty = 0;          // 38
+  std::uint32_t last_shares = 0;        // 32: fills only
+  std::uint32_t leaves_qty = 0;         // 151
+  std::uint32_t cum_qty = 0;            // 14
+  std::uint64_t status_request_id = 0;  // 790, FIX 4.4: of the request that a status answers
   ExecType exec_type = ExecType::kNew;
   OrdStatus ord_status = OrdStatus::kNew;
   Side side = Side::kBuy;
+  bool status = false;  // answers an Order Status Request: nothing has happened; exec_id is 0
   OrdRejReason reject_reason = OrdRejReason::kBrokerOption;  // 103: exec_type rejected only
   Symbol symbol;
   std::string_view text;  // 58: empty is absent; at most kTextMax are sent
@@ -189,7 +243,7 @@ inline constexpr std::size_t kTextMax = 80;
 inline constexpr std::size_t kCompIdMax = 32;
 
 // Upper bound of an encoded message of this header: the header with two full CompIDs (about 150),
-// an execution report's 23 fields (about 290) and kTextMax. A store slot holds one.
+// an execution report's 24 fields (about 310) and kTextMax. A store slot holds one.
 inline constexpr std::size_t kMessageBytesMax = 560;
 
 }  // namespace tickpath::fix

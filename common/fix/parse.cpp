@@ -7,14 +7,14 @@ namespace {
 
 // The tags that are indexed; a tag's position here is its slot.
 constexpr std::uint32_t kKnownTags[] = {
-    6,   8,   9,   10,  11,  14,  17,  18,  20,  21,  31,  32,  34,  35,  36,  37,  38,
-    39,  40,  41,  43,  44,  45,  49,  52,  54,  55,  56,  58,  59,  60,  97,  98,  99,
-    102, 103, 108, 110, 111, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434,
+    6,   8,   9,   10,  11,  14,  17,  18,  20,  21,  31,  32,  34,  35,  36,  37,  38,  39,  40,
+    41,  43,  44,  45,  49,  52,  54,  55,  56,  58,  59,  60,  97,  98,  99,  102, 103, 108, 110,
+    111, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434, 530, 531, 532, 533, 790,
 };
 static_assert(std::size(kKnownTags) <= 64);
 
 // Highest known tag, bound of the lookup table.
-constexpr std::uint32_t kTagMax = 434;
+constexpr std::uint32_t kTagMax = 790;
 constexpr std::uint8_t kNoSlot = 0xff;
 
 constexpr auto kSlotOfTag = [] {
@@ -52,7 +52,10 @@ constexpr bool is_data_length(std::uint32_t tag) noexcept {
   }
 }
 
-// Reads "tag=" at `at`. False if it is not 1 to 9 digits without a leading zero and '='.
+}  // namespace
+
+namespace detail {
+
 bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexcept {
   tag = 0;
   const std::size_t start = at;
@@ -67,7 +70,7 @@ bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexce
   return true;
 }
 
-}  // namespace
+}  // namespace detail
 
 bool Fields::scan(std::string_view message) noexcept {
   present_ = 0;
@@ -77,7 +80,7 @@ bool Fields::scan(std::string_view message) noexcept {
   bool data_next = false;
   for (unsigned index = 0; at < message.size(); ++index) {
     std::uint32_t tag = 0;
-    if (!read_tag(message, at, tag)) return false;
+    if (!detail::read_tag(message, at, tag)) return false;
     if (index < 3 && tag != (index == 0 ? 8u : index == 1 ? 9u : 35u)) {
       bad_tag_ = tag;
       return false;
@@ -131,6 +134,10 @@ std::uint32_t Fields::seq_num() const noexcept {
   // QuickFIX keeps sequence numbers in an int.
   if (!parse_number(get(34), value) || value > 0x7fff'ffff) return 0;
   return static_cast<std::uint32_t>(value);
+}
+
+Version Fields::version() const noexcept {
+  return get(8) == begin_string(Version::k44) ? Version::k44 : Version::k42;
 }
 
 bool Fields::poss_dup() const noexcept { return get(43) == "Y"; }

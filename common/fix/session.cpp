@@ -29,6 +29,8 @@ const SessionOptions& checked(const SessionOptions& options) {
   comp_id(options.target, "TargetCompID");
   if (options.heartbeat_s < 1 || options.heartbeat_s > 3600)
     throw Error("FIX heartbeat must be 1 s to 3600 s");
+  if (options.sending_time_max_s > 86'400)
+    throw Error("the FIX SendingTime may differ by at most 86400 s, or by any (0)");
   if (options.receive_buffer_bytes < 65536 || options.send_buffer_bytes < 65536)
     throw Error("FIX receive and send buffers need at least 65536 bytes");
   return options;
@@ -37,11 +39,13 @@ const SessionOptions& checked(const SessionOptions& options) {
 detail::BridgeOptions bridge_options(const SessionOptions& options) {
   detail::BridgeOptions bridge;
   bridge.initiator = options.role == SessionRole::kInitiator;
+  bridge.begin_string = begin_string(options.version);
   bridge.sender = options.sender;
   bridge.target = options.target;
   bridge.heartbeat_s = static_cast<int>(options.heartbeat_s);
   bridge.logon_timeout_s = static_cast<int>(options.logon_timeout_s);
   bridge.logout_timeout_s = static_cast<int>(options.logout_timeout_s);
+  bridge.sending_time_max_s = static_cast<int>(options.sending_time_max_s);
   bridge.reset_on_logon = bridge.initiator && options.reset_on_logon;
   return bridge;
 }
@@ -51,7 +55,7 @@ detail::BridgeOptions bridge_options(const SessionOptions& options) {
 Session::Impl::Impl(const SessionOptions& options)
     : options_(checked(options)),
       store_(options.store_path, options.store_messages, options.sender, options.target),
-      encoder_(options.sender, options.target),
+      encoder_(options.sender, options.target, options.version),
       base_(clock::read_pair()),
       events_(kEventLines),
       rx_(options.receive_buffer_bytes),
@@ -77,7 +81,7 @@ bool Session::Impl::attach(int socket) noexcept {
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
   broken_ = false;
   logout_pending_ = false;
-  last_sent_ = last_received_ = tsc_now();
+  attached_ = last_sent_ = last_received_ = tsc_now();
   received_since_sync_ = true;
   connected_.store(true, std::memory_order_relaxed);
   quickfix([this] { bridge_.attach(); });

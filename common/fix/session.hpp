@@ -1,4 +1,4 @@
-// A FIX 4.2 session driven by one polling thread.
+// A FIX 4.2 or 4.4 session driven by one polling thread.
 //
 // QuickFIX owns what is rare: logon, logout, gaps, resend requests, sequence resets, test requests
 // on silence, malformed messages. What is frequent never reaches it: application messages in
@@ -32,6 +32,7 @@ enum class SessionRole : std::uint8_t { kInitiator, kAcceptor };
 
 struct SessionOptions {
   SessionRole role = SessionRole::kInitiator;
+  Version version = Version::k42;
   std::string sender;              // SenderCompID (49) of what we send
   std::string target;              // TargetCompID (56)
   std::string store_path;          // file of the message store; created when missing
@@ -47,6 +48,11 @@ struct SessionOptions {
   // Initiator: start every logon from sequence number 1 (ResetSeqNumFlag, 141=Y). Loses what the
   // peer still had to resend; for venues that demand it.
   bool reset_on_logon = false;
+  // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it.
+  bool validate = true;
+  // How far SendingTime may be from our clock, in seconds: beyond it the message is rejected
+  // (373=10) and the session ends. 0: it is not looked at.
+  std::uint32_t sending_time_max_s = 0;
 };
 
 enum class SendStatus : std::uint8_t {
@@ -81,9 +87,12 @@ class Handler {
   virtual void on_new_order(const NewOrderSingle&, const MessageInfo&) noexcept {}
   virtual void on_cancel_request(const OrderCancelRequest&, const MessageInfo&) noexcept {}
   virtual void on_replace_request(const OrderCancelReplaceRequest&, const MessageInfo&) noexcept {}
+  virtual void on_status_request(const OrderStatusRequest&, const MessageInfo&) noexcept {}
+  virtual void on_mass_cancel(const OrderMassCancelRequest&, const MessageInfo&) noexcept {}  // 4.4
   // Initiator.
   virtual void on_execution_report(const ExecutionReport&, const MessageInfo&) noexcept {}
   virtual void on_cancel_reject(const OrderCancelReject&, const MessageInfo&) noexcept {}
+  virtual void on_mass_cancel_report(const OrderMassCancelReport&, const MessageInfo&) noexcept {}
   // Either: the peer refused one of our messages as such.
   virtual void on_message_reject(const MessageReject&, const MessageInfo&) noexcept {}
   virtual void on_logon() noexcept {}
@@ -128,9 +137,13 @@ class Session {
   SendStatus send(const NewOrderSingle& message, SendTimes* times = nullptr) noexcept;
   SendStatus send(const OrderCancelRequest& message, SendTimes* times = nullptr) noexcept;
   SendStatus send(const OrderCancelReplaceRequest& message, SendTimes* times = nullptr) noexcept;
+  SendStatus send(const OrderStatusRequest& message, SendTimes* times = nullptr) noexcept;
+  // FIX 4.4 alone: kDown in a 4.2 session.
+  SendStatus send(const OrderMassCancelRequest& message, SendTimes* times = nullptr) noexcept;
   // Reports: acceptor. Kept for resend when the session is down.
   SendStatus send(const ExecutionReport& message, SendTimes* times = nullptr) noexcept;
   SendStatus send(const OrderCancelReject& message, SendTimes* times = nullptr) noexcept;
+  SendStatus send(const OrderMassCancelReport& message, SendTimes* times = nullptr) noexcept;
 
   // Sends a Logout and closes when the peer has answered, or after logout_timeout_s. Keep polling
   // until !connected(). attach() starts anew.

@@ -6,6 +6,7 @@
 
 #include "common/base/datapath_guard.hpp"
 #include "common/fix/detail/session_impl.hpp"
+#include "common/fix/dictionary.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -93,7 +94,7 @@ void Session::Impl::handle(std::string_view message) noexcept {
     if (in_sequence()) {
       info_.seq_num = fields_.seq_num();
       info_.poss_dup = false;
-      if (readable ? handle_in_place() : reject_unreadable()) {
+      if (refused_by_dictionary(message) || (readable ? handle_in_place() : reject_unreadable())) {
         // After the handler: a process that dies in between gets the message again.
         store_.set_next_target(info_.seq_num + 1);
         counters_.received_in_place.add();
@@ -104,10 +105,32 @@ void Session::Impl::handle(std::string_view message) noexcept {
   quickfix([&] { bridge_.receive(message.data(), message.size()); });
 }
 
-bool Session::Impl::in_sequence() const noexcept {
+bool Session::Impl::in_sequence() noexcept {
   return fields_.seq_num() == store_.next_target() && !fields_.poss_dup() &&
          fields_.get(49) == options_.target && fields_.get(56) == options_.sender &&
-         fields_.get(8) == "FIX.4.2" && fields_.has(52);
+         fields_.get(8) == begin_string(options_.version) && fields_.has(52) && is_on_time();
+}
+
+// Of the same minute by our clock. Whatever is not QuickFIX compares to the second.
+bool Session::Impl::is_on_time() noexcept {
+  constexpr std::size_t kToTheMinute = std::string_view("YYYYMMDD-HH:MM").size();
+  return options_.sending_time_max_s < 60
+             ? options_.sending_time_max_s == 0
+             : fields_.get(52).substr(0, kToTheMinute) == std::string_view(utc_now(), kToTheMinute);
+}
+
+// A Reject is never refused: two sides could go on for ever.
+bool Session::Impl::refused_by_dictionary(std::string_view message) noexcept {
+  Violation violation;
+  if (!options_.validate || fields_.msg_type() == '3' ||
+      conforms(options_.version, message, violation))
+    return false;
+  counters_.rejected.add();
+  send_admin([&](char* out, std::uint32_t seq, const char* now) {
+    return encoder_.encode_reject(
+        out, {info_.seq_num, violation.tag, fields_.get(35), violation.reason}, seq, now);
+  });
+  return true;
 }
 
 bool Session::Impl::handle_in_place() noexcept {
@@ -135,20 +158,27 @@ bool Session::Impl::reject_unreadable() noexcept {
   if (fields_.bad_tag() != 0) return false;
   counters_.rejected.add();
   send_admin([this](char* out, std::uint32_t seq, const char* now) {
-    return encoder_.encode_reject(out, info_.seq_num, fields_.get(35), seq, now);
+    return encoder_.encode_reject(out, {info_.seq_num, 0, fields_.get(35)}, seq, now);
   });
   return true;
 }
 
 bool Session::Impl::is_ours_to_take(char msg_type) const noexcept {
+  const bool acceptor = options_.role == SessionRole::kAcceptor;
+  const bool v44 = options_.version == Version::k44;
   switch (msg_type) {
     case '8':
     case '9':
-      return options_.role == SessionRole::kInitiator;
+      return !acceptor;
+    case 'r':
+      return !acceptor && v44;
     case 'D':
     case 'F':
     case 'G':
-      return options_.role == SessionRole::kAcceptor;
+    case 'H':
+      return acceptor;
+    case 'q':
+      return acceptor && v44;
     default:
       return msg_type == 'j';
   }
@@ -178,6 +208,18 @@ bool Session::Impl::deliver_application(DecodeResult& result) noexcept {
       OrderCancelReplaceRequest message;
       return deliver(message, &Handler::on_replace_request, result);
     }
+    case 'H': {
+      OrderStatusRequest message;
+      return deliver(message, &Handler::on_status_request, result);
+    }
+    case 'q': {
+      OrderMassCancelRequest message;
+      return deliver(message, &Handler::on_mass_cancel, result);
+    }
+    case 'r': {
+      OrderMassCancelReport message;
+      return deliver(message, &Handler::on_mass_cancel_report, result);
+    }
     case '8': {
       ExecutionReport message;
       return deliver(message, &Handler::on_execution_report, result);
@@ -206,11 +248,14 @@ detail::AppVerdict Session::Impl::on_app_message(const char* message, std::size_
     counters_.rejected.add();
     return AppVerdict{kind, static_cast<int>(tag)};
   };
-  if (!fields_.scan({message, length}))
-    return refuse(AppVerdict::kBadValue, fields_.bad_tag() != 0 ? fields_.bad_tag() : 35);
-  if (!is_ours_to_take(fields_.msg_type())) return refuse(AppVerdict::kUnsupportedType, 35);
+  const bool readable = fields_.scan({message, length});
   info_.seq_num = fields_.seq_num();
   info_.poss_dup = fields_.poss_dup();
+  // The Reject is ours; QuickFIX goes on as after a message that was taken.
+  if (refused_by_dictionary({message, length})) return AppVerdict{AppVerdict::kAccept, 0};
+  if (!readable)
+    return refuse(AppVerdict::kBadValue, fields_.bad_tag() != 0 ? fields_.bad_tag() : 35);
+  if (!is_ours_to_take(fields_.msg_type())) return refuse(AppVerdict::kUnsupportedType, 35);
   DecodeResult result;
   if (deliver_application(result)) return AppVerdict{AppVerdict::kAccept, 0};
   switch (result.status) {
@@ -337,6 +382,10 @@ void Session::Impl::timers(TscTicks now) noexcept {
   if (fd_ < 0) return;
   if (!logged_on() || logout_pending_) {
     quickfix([this] { bridge_.tick(); });
+    // QuickFIX waits for ever for an initiator to log on; others could not get in meanwhile.
+    if (fd_ >= 0 && !logged_on() && options_.role == SessionRole::kAcceptor && now > attached_ &&
+        (now - attached_).value >= ticks(options_.logon_timeout_s).value)
+      drop("no logon in time");
     return;
   }
   if ((now - last_sent_).value >= heartbeat_ticks_ && now > last_sent_) send_heartbeat({});
@@ -365,6 +414,15 @@ SendStatus Session::send(const OrderCancelRequest& message, SendTimes* times) no
 }
 SendStatus Session::send(const OrderCancelReplaceRequest& message, SendTimes* times) noexcept {
   return impl_->send_request(message, times);
+}
+SendStatus Session::send(const OrderStatusRequest& message, SendTimes* times) noexcept {
+  return impl_->send_request(message, times);
+}
+SendStatus Session::send(const OrderMassCancelRequest& message, SendTimes* times) noexcept {
+  return impl_->version() == Version::k44 ? impl_->send_request(message, times) : SendStatus::kDown;
+}
+SendStatus Session::send(const OrderMassCancelReport& message, SendTimes* times) noexcept {
+  return impl_->send_report(message, times);
 }
 SendStatus Session::send(const ExecutionReport& message, SendTimes* times) noexcept {
   return impl_->send_report(message, times);

@@ -47,6 +47,7 @@ enum class Liveness : std::uint8_t {
   kDead,     // no change for dead_after_ns, or the connection failed
 };
 
+// How a peer is watched.
 //
 // On verbs a lost packet is sent again by the device after its timeout, and the READ stays out for
 // so long. dead_after must hold several such tries; with the defaults (rdma::VerbsOptions) it holds

@@ -96,6 +96,8 @@ std::string_view name(ReportKind value) noexcept {
       return "position";
     case ReportKind::kPositionsEnd:
       return "positions_end";
+    case ReportKind::kRestated:
+      return "restated";
   }
   return "?";
 }

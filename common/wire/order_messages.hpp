@@ -48,6 +48,9 @@ enum class ReportKind : std::uint8_t {
   // has, then kPositionsEnd. No request is expected before it.
   kPosition = 9,
   kPositionsEnd = 10,
+  // The venue took shares off the order by itself, untraded: leaves_shares says what is left, which
+  // is not nothing. The order keeps its id; both ids name it.
+  kRestated = 11,
 };
 
 // Why oeg, or the venue through oeg, said no. Values are stable: scripts and journals keep them.
@@ -79,7 +82,7 @@ enum class RejectReason : std::uint8_t {
 // 54 reason | 55 strategy_id | 56 limit_price | 60 reserved
 struct OrderReport {
   std::uint64_t order_id;         // the request answered, or the live order's id for a fill
-  std::uint64_t target_order_id;  // canceled, replaced and their rejects: the order concerned
+  std::uint64_t target_order_id;  // canceled, replaced, restated, rejects: the order concerned
   std::uint64_t trace_id;         // of the request
   std::uint64_t execution_id;     // the venue's, unique in its session; 0 for oeg's own answers
   std::uint32_t instrument_id;

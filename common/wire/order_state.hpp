@@ -25,6 +25,7 @@ constexpr bool is_final(OrderState state) noexcept { return state >= OrderState:
 // the state: the caller counts it as a protocol violation.
 //
 //              accepted  rejected  fill         canceled  expired  replaced   *-rejected
+// (restated: as replaced, but never down to nothing, and the state stays)
 // PendingNew   Working   Rejected  Partly/Full  Canceled  Expired  -          same
 // Working      -         -         Partly/Full  Canceled  Expired  by leaves  same
 // PartlyFilled -         -         Partly/Full  Canceled  Expired  by leaves  same
@@ -58,6 +59,8 @@ constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
               : cumulative == 0 ? OrderState::kWorking
                                 : OrderState::kPartlyFilled;
       return true;
+    case ReportKind::kRestated:
+      return !pending && leaves != 0;
     default:
       return false;
   }

@@ -27,6 +27,8 @@ class Symbols {
   std::string_view name(std::uint32_t locate) const noexcept {
     return locate < book::kLocatesMax ? names_[locate].view() : std::string_view{};
   }
+  // The same as it stands in messages; locate: below book::kLocatesMax.
+  const itch::Stock& stock(std::uint32_t locate) const noexcept { return names_[locate]; }
   std::uint32_t size() const noexcept { return size_; }
 
  private:

@@ -14,21 +14,27 @@ class IdTable {
  public:
   struct Entry {
     std::uint64_t order_id = 0;
-    // A node of the live orders, or kClosedBase + the final state, or kRequest.
+    // A node of the live orders, or closed(), or kRequest.
     std::uint32_t node = 0;
     std::uint32_t number = 0;  // of the exchange's order; 0 for a free entry
   };
-  static constexpr std::uint32_t kClosedBase = 0xffff'ff00;
+  // Of an order that is done: this, its final state and the shares that it has filled, which are
+  // below 2^20 (kOrderSharesMax).
+  static constexpr std::uint32_t kClosedBase = 0x8000'0000;
+  static constexpr std::uint32_t kFilledMask = (1u << 20) - 1;
   // The id named a cancel, a refused replace, or an order's earlier life: not an order any more.
   static constexpr std::uint32_t kRequest = 0xffff'ffff;
 
   static constexpr bool live(const Entry& entry) noexcept { return entry.node < kClosedBase; }
-  static constexpr std::uint32_t closed(wire::OrderState state) noexcept {
-    return kClosedBase + static_cast<std::uint32_t>(state);
+  static constexpr std::uint32_t closed(wire::OrderState state, std::uint32_t filled = 0) noexcept {
+    return kClosedBase | static_cast<std::uint32_t>(state) << 20 | filled;
+  }
+  static constexpr std::uint32_t filled(const Entry& entry) noexcept {
+    return entry.node == kRequest ? 0 : entry.node & kFilledMask;
   }
   static constexpr wire::OrderState final_state(const Entry& entry) noexcept {
     return entry.node == kRequest ? wire::OrderState::kRejected
-                                  : static_cast<wire::OrderState>(entry.node - kClosedBase);
+                                  : static_cast<wire::OrderState>(entry.node >> 20 & 7);
   }
 
   explicit IdTable(std::uint32_t ids_max);

@@ -35,8 +35,9 @@ void LiveOrders::free(std::uint32_t node) noexcept {
 // A rising market reaches the lowest stop price of buyers first, as it reaches the lowest offer.
 bool LiveOrders::ahead(const LiveOrder& a, const LiveOrder& b, Place place) noexcept {
   const bool stop = place == Place::kStop;
-  const std::uint32_t of_a = stop ? a.stop_price : a.price;
-  const std::uint32_t of_b = stop ? b.stop_price : b.price;
+  const bool auction = place == Place::kAuction;  // of market orders, too
+  const std::uint32_t of_a = stop ? a.stop_price : auction ? a.worst_price() : a.price;
+  const std::uint32_t of_b = stop ? b.stop_price : auction ? b.worst_price() : b.price;
   if (of_a == of_b) return a.arrival < b.arrival;
   return better(stop ? opposite(a.side) : a.side, of_a, of_b);
 }

@@ -10,12 +10,13 @@ namespace tickpath::sim {
 
 // Where a working order is. In one queue at most.
 enum class Place : std::uint8_t {
-  kBook,    // resting: best price first, then earliest arrival
-  kStop,    // waiting for its stop price: the nearest to the market first, then earliest arrival
-  kParked,  // pegged, and its side of the recorded book is empty: earliest arrival first
-  kNone,    // taking, or done
+  kBook,     // resting: best price first, then earliest arrival
+  kStop,     // waiting for its stop price: the nearest to the market first, then earliest arrival
+  kParked,   // pegged, and its side of the recorded book is empty: earliest arrival first
+  kAuction,  // on-open and on-close: the best price first (none: any), then earliest arrival
+  kNone,     // taking, or done
 };
-inline constexpr std::size_t kPlaces = 3;  // that are queues
+inline constexpr std::size_t kPlaces = 4;  // that are queues
 
 // The first cache line is what matching reads; the second is of the rarer types.
 struct alignas(64) LiveOrder {
@@ -43,10 +44,17 @@ struct alignas(64) LiveOrder {
   std::uint32_t limit = 0;  // pegged: the cap, 0 for none
   std::uint32_t peg_next = 0;
   std::uint32_t peg_previous = 0;
+  // On the feed, when our orders are published: 0 when it is not there.
+  std::uint64_t reference = 0;
+  std::uint32_t published = 0;          // shares
+  std::uint32_t published_arrival = 0;  // that its place on the feed stands for
 
   std::uint32_t leaves() const noexcept { return shares - cumulative; }
   std::uint32_t shown() const noexcept { return display == 0 ? leaves() : slice; }
   bool waits() const noexcept { return type == OrderType::kStop || type == OrderType::kStopLimit; }
+  bool on_cross() const noexcept {
+    return time_in_force == TimeInForce::kAtTheOpening || time_in_force == TimeInForce::kAtTheClose;
+  }
   // The worst price that it takes.
   std::uint32_t worst_price() const noexcept {
     return type == OrderType::kMarket && side == Side::kBuy ? 0xffff'ffff : price;

@@ -1,5 +1,6 @@
 #include "sim/matching/matcher.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "common/base/check.hpp"
@@ -12,13 +13,16 @@ Matcher::Matcher(const MatcherOptions& options, ReportSink& sink)
       self_match_(options.self_match),
       display_shares_min_(options.display_shares_min),
       band_basis_points_(options.band_basis_points),
+      own_crosses_(options.crosses == CrossRule::kOwn),
       incarnation_bits_(std::uint64_t{options.incarnation} << 48),
       sink_(sink),
       book_(options.book),
       live_(options.live_orders_max),
       ids_(options.order_ids_max),
       instruments_(std::make_unique<Instrument[]>(book::kLocatesMax)),
-      accounts_(std::make_unique<RecordedAccount[]>(book::kLocatesMax)) {
+      accounts_(std::make_unique<RecordedAccount[]>(book::kLocatesMax)),
+      imbalances_(std::make_unique<RecordedImbalance[]>(book::kLocatesMax)),
+      auction_(std::size_t{options.book.levels_max} + options.live_orders_max + 1) {
   if (band_basis_points_ > 10'000) throw Error("matching: price bands are at most 100 %");
 }
 
@@ -78,8 +82,11 @@ void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price
   LiveOrder& order = live_[node];
   TICKPATH_CHECK(shares != 0 && shares <= order.leaves(), "a fill is part of its order");
   order.cumulative += shares;
-  if (order.place == Place::kBook && order.display != 0) order.slice -= shares;
+  if (order.place == Place::kBook && order.display != 0)
+    order.slice -= std::min(order.slice, shares);
   order.filled_value += std::int64_t{price} * shares;
+  if (feed_ != nullptr && order.reference != 0) [[unlikely]]
+    trade_on_feed(order, shares, price, source == FillSource::kCross);
   Report report = report_of(order, ReportKind::kFill);
   report.last_shares = shares;
   report.last_price = price;
@@ -114,10 +121,11 @@ void Matcher::expire(std::uint32_t node, Reason reason) noexcept {
 
 // Gives the node back; the order must not be in a queue any more.
 void Matcher::finish(std::uint32_t node, OrderState state) noexcept {
-  const LiveOrder& order = live_[node];
+  LiveOrder& order = live_[node];
+  hide(order);
   IdTable::Entry* entry = ids_.find(order.order_id);
   TICKPATH_CHECK(entry != nullptr && entry->node == node, "an order has its id");
-  entry->node = IdTable::closed(state);
+  entry->node = IdTable::closed(state, order.cumulative);
   if (order.type == OrderType::kPegged) live_.unlink_peg(node);
   if (order.type == OrderType::kPegged || order.waits()) --instruments_[order.locate].watched;
   live_.free(node);

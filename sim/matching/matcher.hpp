@@ -13,6 +13,8 @@
 
 #include "common/book/book.hpp"
 #include "common/wire/book_update.hpp"
+#include "sim/matching/call_auction.hpp"
+#include "sim/matching/feed_sink.hpp"
 #include "sim/matching/id_table.hpp"
 #include "sim/matching/live_orders.hpp"
 #include "sim/matching/types.hpp"
@@ -25,12 +27,22 @@ struct RecordedAccount {
   Cash cash;
 };
 
+// An auction as it would be now, for those who are told in advance.
+struct Imbalance {
+  AuctionOutcome at_reference;   // at the near price (else the last), kept within the market
+  std::uint32_t near_price = 0;  // of the auction with the whole book; 0: nothing would trade
+  std::uint32_t far_price = 0;   // of the on-cross orders alone
+};
+
 class Matcher {
  public:
   // sink: outlives the matcher. Throws Error when the options make no sense or memory is short.
   Matcher(const MatcherOptions& options, ReportSink& sink);
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
+
+  // Before anything else. From then on `feed` hears what subscribers must; it outlives the matcher.
+  void publish_to(FeedSink& feed) noexcept { feed_ = &feed; }
 
   // ------------------------------------------------------------------ the recorded market
   // Shares and prices as the feed carries them; anything that the book refuses is counted.
@@ -49,17 +61,36 @@ class Matcher {
   // A trade with an order that was not displayed.
   void on_hidden_trade(Locate locate, std::uint32_t shares, std::uint32_t price) noexcept;
   void on_trading_state(Locate locate, wire::TradingState state) noexcept;
+  // The recording's imbalance message and cross: on-open and on-close orders take part in it,
+  // unless crosses are ours (MatcherOptions::crosses). Price 0: there was none. Of another kind
+  // than opening and closing they concern no order.
+  void on_imbalance(Locate locate, CrossKind kind, Side side, std::uint64_t shares) noexcept;
+  void on_cross(Locate locate, CrossKind kind, std::uint32_t price) noexcept;
   // The end of the day: every working day order expires, new ones are refused. Idempotent.
   void close() noexcept;
   // The recording goes on with another day: the recorded book, trading states and last prices start
   // anew, orders good till cancelled are there still. Does nothing unless the day is over.
   void begin_day() noexcept;
 
+  // ------------------------------------------------------------------ crosses of our own
+  // An auction, now: the orders for it, and the whole book, at one price; orders that are for it
+  // alone end. Time grows with the orders of the instrument.
+  CrossResult cross(Locate locate, CrossKind kind) noexcept;
+  // For every instrument with orders for it, if crosses are ours; it is then over for the day.
+  void cross_all(CrossKind kind) noexcept;
+  bool awaits_cross(Locate locate, CrossKind kind) const noexcept;
+  // What cross() would do.
+  Imbalance imbalance(Locate locate, CrossKind kind) noexcept;
+  // One above the highest locate that ever had an order of ours.
+  std::uint32_t locates() const noexcept { return locates_; }
+
   // ------------------------------------------------------------------ our orders
 
   void enter(const NewOrder& request) noexcept;
   // Rejects an order for a reason of the caller's own.
   void refuse(const NewOrder& request, Reason reason) noexcept;
+  void refuse(const CancelOrder& request, Reason reason) noexcept;
+  void refuse(const ReplaceOrder& request, Reason reason) noexcept;
   void cancel(const CancelOrder& request) noexcept;
   void replace(const ReplaceOrder& request) noexcept;
   // Cancels in order of arrival, instrument after instrument; each is reported under its own id.
@@ -70,6 +101,9 @@ class Matcher {
 
   const book::BookSet& book() const noexcept { return book_; }
   const LiveOrder* find_live(std::uint64_t order_id) noexcept;
+  // What is known of an order, as a report of nothing that happened: of one that is done only how
+  // it ended. Unknown, or another session's: kRejected, for kUnknownOrder or kMismatch.
+  Report status(const StatusQuery& query) noexcept;
   std::uint32_t live_orders() const noexcept { return live_.size(); }
   wire::TradingState trading_state(Locate locate) const noexcept {
     return instruments_[locate].state;
@@ -106,10 +140,17 @@ class Matcher {
   // What is known of an instrument besides its orders.
   struct Instrument {
     wire::TradingState state = wire::TradingState::kUnknown;
+    std::uint8_t crosses = 0;   // that are over, a bit each
     std::uint32_t watched = 0;  // stop orders that wait, and pegged ones
     std::uint32_t last = 0;     // trade; 0: none yet
     std::uint32_t high = 0;     // since stop orders were last looked at
     std::uint32_t low = 0;
+  };
+
+  struct RecordedImbalance {
+    std::uint64_t shares = 0;
+    CrossKind kind = CrossKind::kOpening;
+    Side side = Side::kBuy;
   };
 
   std::uint32_t next_arrival() noexcept;
@@ -152,6 +193,28 @@ class Matcher {
       settle_watched(locate);
   }
 
+  // matcher_feed.cpp: the feed, when our orders are published.
+  // The recorded event's own message, before what follows from it.
+  void tell(const RecordedChange& change) noexcept {
+    if (feed_ != nullptr) [[unlikely]]
+      feed_->on_recorded(change);
+  }
+  void show(LiveOrder& order) noexcept {
+    if (feed_ != nullptr) [[unlikely]]
+      update_feed(order);
+  }
+  void hide(LiveOrder& order) noexcept {
+    if (feed_ != nullptr && order.reference != 0) [[unlikely]]
+      remove_from_feed(order);
+  }
+  void update_feed(LiveOrder& order) noexcept;
+  void remove_from_feed(LiveOrder& order) noexcept;
+  void trade_on_feed(LiveOrder& order, std::uint32_t shares, std::uint32_t price,
+                     bool in_cross) noexcept;
+  void take_on_feed(const book::OrderView& order, std::uint32_t shares, std::uint32_t price,
+                    bool in_cross) noexcept;
+  void hide_all(std::uint32_t locate) noexcept;
+
   // matcher_recorded.cpp
   static bool reaches(const Reach& reach, const LiveOrder& order) noexcept;
   std::uint32_t fill_resting(std::uint32_t locate, Side side, const Reach& reach,
@@ -161,13 +224,39 @@ class Matcher {
   void settle_execution(book::Handle handle, const book::OrderView& order, std::uint32_t shares,
                         std::uint32_t displaced) noexcept;
   void release(std::uint32_t shares, Counter& cause) noexcept;
-  void meet_arrival(Locate locate, std::uint64_t reference, Side side,
-                    std::uint32_t taken) noexcept;
+  std::uint32_t meet_arrival(Locate locate, std::uint64_t reference, Side side,
+                             std::uint32_t taken) noexcept;
+  // 0 when there is no such order.
+  std::uint32_t taken_of_reference(std::uint64_t reference) const noexcept {
+    const book::Handle handle = book_.find(reference);
+    return handle == book::kNoOrder ? 0 : taken_of(book_.user(handle));
+  }
 
   // matcher_states.cpp
-  template <class Wanted>
-  std::uint32_t collect(std::uint32_t locate, Side side, std::uint32_t chain,
-                        const Wanted& wanted) noexcept;
+  // Takes the wanted orders of an instrument out of their queues, then calls act(node) for each in
+  // order of arrival. Returns how many.
+  template <class Wanted, class Act>
+  std::uint32_t take_out(std::uint32_t locate, const Wanted& wanted, const Act& act) noexcept {
+    std::uint32_t chain = LiveOrders::kNone;
+    for (const Side side : {Side::kBuy, Side::kSell})
+      for (const Place place : {Place::kBook, Place::kStop, Place::kParked, Place::kAuction})
+        for (std::uint32_t node = live_.front(locate, side, place); node != LiveOrders::kNone;) {
+          const std::uint32_t next = live_[node].next;
+          if (wanted(live_[node])) {
+            live_.dequeue(node);
+            live_[node].next = chain;
+            chain = node;
+          }
+          node = next;
+        }
+    std::uint32_t count = 0;
+    for (std::uint32_t node = live_.sort_by_arrival(chain); node != LiveOrders::kNone; ++count) {
+      const std::uint32_t next = live_[node].next;
+      act(node);
+      node = next;
+    }
+    return count;
+  }
   void uncross(std::uint32_t locate) noexcept;
   void expire_day_orders(std::uint32_t locate) noexcept;
   void settle_watched(std::uint32_t locate) noexcept;
@@ -176,6 +265,23 @@ class Matcher {
   std::uint32_t next_triggered(std::uint32_t locate) const noexcept;
   std::uint32_t peg_price(const LiveOrder& order) const noexcept;
   void wait_for_stop(std::uint32_t node) noexcept;
+
+  // matcher_crosses.cpp
+  bool live_in_book(std::uint32_t locate) const noexcept {
+    return live_.front(locate, Side::kBuy) != LiveOrders::kNone ||
+           live_.front(locate, Side::kSell) != LiveOrders::kNone;
+  }
+  bool cross_is_over(std::uint32_t locate, TimeInForce time) const noexcept;
+  std::uint32_t next_for(std::uint32_t node, CrossKind kind) const noexcept;
+  void gather(Locate locate, CrossKind kind, bool continuous) noexcept;
+  std::uint32_t reference_price(Locate locate) const noexcept;
+  std::uint32_t best_displayed(Locate locate, Side side) const noexcept;
+  std::uint64_t allot(Locate locate, CrossKind kind, Side side, std::uint32_t price,
+                      std::uint64_t budget, bool continuous) noexcept;
+  void take_in_cross(Locate locate, Side side, std::uint32_t price, std::uint64_t shares) noexcept;
+  void book_cross(Locate locate, std::uint32_t price, std::uint64_t bought,
+                  std::uint64_t sold) noexcept;
+  void end_cross(Locate locate, CrossKind kind) noexcept;
 
   // matcher_orders.cpp
   Reason refusal(const NewOrder& request) noexcept;
@@ -222,14 +328,21 @@ class Matcher {
   SelfMatchRule self_match_;
   std::uint32_t display_shares_min_;
   std::uint32_t band_basis_points_;
+  bool own_crosses_;
+  std::uint8_t crosses_of_day_ = 0;  // that are over for every instrument
+  std::uint32_t locates_ = 0;
   std::uint64_t incarnation_bits_;
   ReportSink& sink_;
+  FeedSink* feed_ = nullptr;
   book::BookSet book_;
   LiveOrders live_;
   IdTable ids_;
   std::unique_ptr<Instrument[]> instruments_;
   std::unique_ptr<RecordedAccount[]> accounts_;
+  std::unique_ptr<RecordedImbalance[]> imbalances_;
+  CallAuction auction_;
   std::uint64_t executions_ = 0;
+  std::uint64_t references_ = 0;  // that our orders have had on the feed
   std::uint32_t numbers_ = 0;
   std::uint32_t arrivals_ = 0;
   bool closed_ = false;

@@ -14,9 +14,13 @@ bool known(OrderType type) noexcept {
   return type >= OrderType::kMarket && type <= OrderType::kPegged;
 }
 bool known(Side side) noexcept { return side == Side::kBuy || side == Side::kSell; }
+bool is_on_cross(TimeInForce time) noexcept {
+  return time == TimeInForce::kAtTheOpening || time == TimeInForce::kAtTheClose;
+}
 bool known(TimeInForce time) noexcept {
   return time == TimeInForce::kDay || time == TimeInForce::kGoodTillCancel ||
-         time == TimeInForce::kImmediateOrCancel || time == TimeInForce::kFillOrKill;
+         time == TimeInForce::kImmediateOrCancel || time == TimeInForce::kFillOrKill ||
+         is_on_cross(time);
 }
 
 // Of either kind of request.
@@ -38,6 +42,7 @@ bool contradictory(const NewOrder& r) noexcept {
   const bool immediate = r.time_in_force == TimeInForce::kImmediateOrCancel ||
                          r.time_in_force == TimeInForce::kFillOrKill;
   if (waits && immediate) return true;
+  if (is_on_cross(r.time_in_force) && (waits || r.post_only || r.display_shares != 0)) return true;
   if (r.post_only && (immediate || r.type != OrderType::kLimit)) return true;
   if (r.display_shares != 0 && (immediate || market)) return true;
   return r.minimum_shares != 0 && (!immediate || r.minimum_shares > r.shares);
@@ -65,6 +70,9 @@ Reason Matcher::refusal(const NewOrder& request) noexcept {
   if (request.locate >= book::kLocatesMax) return Reason::kUnknownSymbol;
   const Reason reason = refusal_of_terms(request, display_shares_min_);
   if (reason != Reason::kNone) return reason;
+  if (is_on_cross(request.time_in_force))
+    return cross_is_over(request.locate, request.time_in_force) ? Reason::kCrossOver
+                                                                : Reason::kNone;
   if (!trading(request.locate))
     return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
   if (outside_band(request)) return Reason::kPriceBand;
@@ -113,6 +121,8 @@ void Matcher::enter(const NewOrder& request) noexcept {
   emit(report_of(live_[node], ReportKind::kAccepted));
   if (live_[node].waits())
     wait_for_stop(node);
+  else if (live_[node].on_cross())
+    live_.enqueue(node, Place::kAuction);
   else
     work(node, request.time_in_force == TimeInForce::kFillOrKill ? request.shares
                                                                  : request.minimum_shares);
@@ -127,6 +137,7 @@ std::uint32_t Matcher::open(const NewOrder& request) noexcept {
   order.number = ++numbers_;
   order.exchange_order_id = incarnation_bits_ | order.number;
   order.locate = request.locate;
+  locates_ = std::max(locates_, request.locate + 1);
   order.shares = request.shares;
   if (request.display_shares < request.shares) order.display = request.display_shares;
   const auto price = static_cast<std::uint32_t>(request.price.value);
@@ -185,6 +196,16 @@ void Matcher::refuse_change(const Request& request, ReportKind kind, Reason reas
   emit(report);
 }
 
+void Matcher::refuse(const CancelOrder& request, Reason reason) noexcept {
+  counters_.cancels.add();
+  refuse_change(request, ReportKind::kCancelRejected, reason);
+}
+
+void Matcher::refuse(const ReplaceOrder& request, Reason reason) noexcept {
+  counters_.replaces.add();
+  refuse_change(request, ReportKind::kReplaceRejected, reason);
+}
+
 void Matcher::cancel(const CancelOrder& request) noexcept {
   counters_.cancels.add();
   IdTable::Entry* target = ids_.find(request.target_order_id);
@@ -238,6 +259,7 @@ Reason Matcher::refusal_of_terms(const ReplaceOrder& request,
   const Reason reason = refusal_of_prices(request);
   if (reason != Reason::kNone) return reason;
   if (request.shares < order.cumulative) return Reason::kBelowFilled;
+  if (order.on_cross()) return Reason::kNone;
   if (!trading(request.locate))
     return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
   if (outside_band(request)) return Reason::kPriceBand;
@@ -263,7 +285,7 @@ void Matcher::amend(std::uint32_t node, const ReplaceOrder& request) noexcept {
   order.shares = request.shares;
   if (order.type == OrderType::kPegged)
     order.limit = price;
-  else if (order.type != OrderType::kStop)
+  else if (order.type == OrderType::kLimit || order.type == OrderType::kStopLimit)
     order.price = price;
   if (order.waits()) order.stop_price = static_cast<std::uint32_t>(request.stop_price.value);
 }
@@ -291,10 +313,13 @@ void Matcher::replace(const ReplaceOrder& request) noexcept {
     finish(node, OrderState::kFilled);
   } else if (keeps) {
     order.slice = std::min(order.slice, order.leaves());
+    if (order.place == Place::kBook) show(order);
   } else {
     order.arrival = next_arrival();
     if (order.waits()) {
       wait_for_stop(node);
+    } else if (order.on_cross()) {
+      live_.enqueue(node, Place::kAuction);
     } else {
       if (order.type == OrderType::kPegged) {
         live_.unlink_peg(node);
@@ -304,6 +329,30 @@ void Matcher::replace(const ReplaceOrder& request) noexcept {
     }
   }
   settle(request.locate);
+}
+
+Report Matcher::status(const StatusQuery& query) noexcept {
+  const IdTable::Entry* entry = ids_.find(query.order_id);
+  if (entry != nullptr && entry->node == IdTable::kRequest) entry = nullptr;
+  const Reason reason = refusal_to_change(entry, query.party, query.locate, query.side);
+  Report report;
+  if (reason == Reason::kNone) return report_of(live_[entry->node], ReportKind::kAccepted);
+  report.order_id = query.order_id;
+  report.locate = query.locate;
+  report.party = query.party;
+  report.side = query.side;
+  report.kind = ReportKind::kAccepted;
+  report.state = OrderState::kRejected;
+  report.reason = reason;
+  if (reason == Reason::kTooLate) {
+    report.state = IdTable::final_state(*entry);
+    report.cumulative_shares = IdTable::filled(*entry);
+    report.exchange_order_id = incarnation_bits_ | entry->number;
+    report.reason = Reason::kNone;
+  } else {
+    report.kind = ReportKind::kRejected;
+  }
+  return report;
 }
 
 }  // namespace tickpath::sim

@@ -37,18 +37,20 @@ std::uint32_t Matcher::fill_resting(std::uint32_t locate, Side side, const Reach
 }
 
 // A recorded order came to rest. Ours on the other side that it meets would have traded with it.
-void Matcher::meet_arrival(Locate locate, std::uint64_t reference, Side side,
-                           std::uint32_t taken) noexcept {
+// Returns the shares that did.
+std::uint32_t Matcher::meet_arrival(Locate locate, std::uint64_t reference, Side side,
+                                    std::uint32_t taken) noexcept {
   const Side other = opposite(side);
-  if (live_.front(locate, other) == LiveOrders::kNone) return;
+  if (live_.front(locate, other) == LiveOrders::kNone) return 0;
   const book::Handle handle = book_.find(reference);
   const book::OrderView order = book_.order(handle);
   const Reach reach{order.price, kEveryArrival, order.price};
   const std::uint32_t spent =
       fill_resting(locate, other, reach, order.shares - taken, FillSource::kCrossingAdd);
-  if (spent == 0) return;
+  if (spent == 0) return 0;
   counters_.taken.add(spent);
   book_.set_user(handle, order.user + spent);
+  return spent;
 }
 
 void Matcher::on_add(Locate locate, std::uint64_t reference, Side side, std::uint32_t shares,
@@ -57,9 +59,12 @@ void Matcher::on_add(Locate locate, std::uint64_t reference, Side side, std::uin
       book_.add(locate, reference, side, shares, price, user_word(next_arrival(), 0));
   if (!change.ok()) [[unlikely]] {
     counters_.bad_messages.add();
+    // On the feed the order that is there may be gone: this one would not be refused.
+    if (taken_of_reference(reference) != 0) tell({.touched = true});
     return;
   }
-  meet_arrival(locate, reference, side, 0);
+  const std::uint32_t spent = meet_arrival(locate, reference, side, 0);
+  tell({spent != 0, 0, shares - spent, locate, side});
   settle(locate);
 }
 
@@ -88,7 +93,10 @@ void Matcher::execute(std::uint64_t reference, std::uint32_t shares, std::uint32
     displaced = fill_resting(order.locate, order.side, reach, executed, FillSource::kExecution);
     counters_.displaced.add(displaced);
   }
+  const std::uint32_t before = order.shares - taken_of(order.user);
   settle_execution(handle, order, executed, displaced);
+  tell({taken_of(order.user) != 0, before, before - std::min(before, executed), order.locate,
+        order.side});
   if (!book_.execute(reference, shares).ok()) counters_.bad_messages.add();
   if (printable && executed != 0 && trading(order.locate))
     print(order.locate, price == 0 ? order.price : price);
@@ -130,6 +138,8 @@ void Matcher::on_reduce(std::uint64_t reference, std::uint32_t shares) noexcept 
     release(excess, counters_.bent_withdrawn);
     book_.set_user(handle, order.user - excess);
   }
+  const std::uint32_t before = order.shares - taken;
+  tell({taken != 0, before, before - std::min(before, shares), order.locate, order.side});
   if (!book_.reduce(reference, shares).ok()) counters_.bad_messages.add();
   settle(order.locate);
 }
@@ -142,7 +152,9 @@ void Matcher::on_delete(std::uint64_t reference) noexcept {
   }
   const std::uint32_t taken = taken_of(book_.user(handle));
   if (taken != 0) release(taken, counters_.bent_withdrawn);
-  settle(book_.remove(reference).locate);
+  const book::Change change = book_.remove(reference);
+  tell({taken != 0, change.shares - taken, 0, change.locate, change.side});
+  settle(change.locate);
 }
 
 // The replacement is the same owner's same shares at another place: what we took stays taken.
@@ -158,13 +170,17 @@ void Matcher::on_replace(std::uint64_t reference, std::uint64_t new_reference, s
   if (!book_.replace(reference, new_reference, shares, price).ok()) [[unlikely]] {
     counters_.bad_messages.add();
     if (taken != 0) release(taken, counters_.bent_withdrawn);  // the old order is gone all the same
+    tell({taken != 0 || taken_of_reference(new_reference) != 0, order.shares - taken, 0,
+          order.locate, order.side});
     settle(order.locate);
     return;
   }
   const std::uint32_t carried = std::min(taken, shares);
   if (taken != carried) release(taken - carried, counters_.bent_withdrawn);
   book_.set_user(book_.find(new_reference), user_word(next_arrival(), carried));
-  meet_arrival(order.locate, new_reference, order.side, carried);
+  const std::uint32_t spent = meet_arrival(order.locate, new_reference, order.side, carried);
+  tell({taken + spent != 0, order.shares - taken, shares - carried - spent, order.locate,
+        order.side});
   settle(order.locate);
 }
 
@@ -181,6 +197,7 @@ void Matcher::on_hidden_trade(Locate locate, std::uint32_t shares, std::uint32_t
   for (const Side side : {Side::kBuy, Side::kSell})
     spent += fill_resting(locate, side, reach, shares - spent, FillSource::kTradeThrough);
   if (shares != 0 && trading(locate)) print(locate, price);
+  tell({});
   settle(locate);
 }
 

@@ -8,29 +8,12 @@ namespace tickpath::sim {
 
 // ---------------------------------------------------------------------- states and days
 
-// Takes the wanted orders of one side out of their queues, in front of `chain`, linked by `next`.
-template <class Wanted>
-std::uint32_t Matcher::collect(std::uint32_t locate, Side side, std::uint32_t chain,
-                               const Wanted& wanted) noexcept {
-  for (const Place place : {Place::kBook, Place::kStop, Place::kParked}) {
-    std::uint32_t node = live_.front(locate, side, place);
-    while (node != LiveOrders::kNone) {
-      const std::uint32_t next = live_[node].next;
-      if (wanted(live_[node])) {
-        live_.dequeue(node);
-        live_[node].next = chain;
-        chain = node;
-      }
-      node = next;
-    }
-  }
-  return chain;
-}
-
 void Matcher::on_trading_state(Locate locate, wire::TradingState state) noexcept {
   const bool before = trading(locate);
   instruments_[locate].state = state;
+  tell({});
   if (before || !trading(locate)) return;
+  if (own_crosses_ && live_in_book(locate)) cross(locate, CrossKind::kHalt);
   uncross(locate);
   settle(locate);
 }
@@ -38,44 +21,40 @@ void Matcher::on_trading_state(Locate locate, wire::TradingState state) noexcept
 // Trading resumes: our orders meet what is there one after the other, as if each arrived now in
 // its old order, and keep their old places in time.
 void Matcher::uncross(std::uint32_t locate) noexcept {
-  const auto resting = [](const LiveOrder& order) { return order.place == Place::kBook; };
-  std::uint32_t node = collect(locate, Side::kBuy, LiveOrders::kNone, resting);
-  node = live_.sort_by_arrival(collect(locate, Side::kSell, node, resting));
-  while (node != LiveOrders::kNone) {
-    const std::uint32_t next = live_[node].next;
-    work(node);
-    node = next;
-  }
+  take_out(
+      locate, [](const LiveOrder& order) { return order.place == Place::kBook; },
+      [this](std::uint32_t node) { work(node); });
 }
 
 void Matcher::expire_day_orders(std::uint32_t locate) noexcept {
-  const auto of_the_day = [](const LiveOrder& order) {
-    return order.time_in_force != TimeInForce::kGoodTillCancel;
-  };
-  std::uint32_t node = collect(locate, Side::kBuy, LiveOrders::kNone, of_the_day);
-  node = live_.sort_by_arrival(collect(locate, Side::kSell, node, of_the_day));
-  while (node != LiveOrders::kNone) {
-    const std::uint32_t next = live_[node].next;
-    expire(node, Reason::kSessionEnd);
-    node = next;
-  }
+  take_out(
+      locate,
+      [](const LiveOrder& order) { return order.time_in_force != TimeInForce::kGoodTillCancel; },
+      [this](std::uint32_t node) { expire(node, Reason::kSessionEnd); });
 }
 
 void Matcher::close() noexcept {
   if (closed_) return;
   closed_ = true;
-  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) expire_day_orders(locate);
+  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) {
+    expire_day_orders(locate);
+    if (feed_ != nullptr) hide_all(locate);
+  }
 }
 
 void Matcher::begin_day() noexcept {
   if (!closed_) return;
   closed_ = false;
+  crosses_of_day_ = 0;
   counters_.taken_released.add(taken_in_book());
   book_.clear();
+  tell({});
   for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) {
     Instrument& instrument = instruments_[locate];
     instrument.state = wire::TradingState::kUnknown;
     instrument.last = instrument.high = instrument.low = 0;
+    instrument.crosses = 0;
+    imbalances_[locate] = {};
     uncross(locate);
     settle(locate);
   }
@@ -84,6 +63,7 @@ void Matcher::begin_day() noexcept {
 std::uint32_t Matcher::cancel_all(const MassCancel& request) noexcept {
   const auto wanted = [&request](const LiveOrder& order) {
     return order.party.session == request.session &&
+           (order.side == Side::kBuy ? request.buys : request.sells) &&
            (request.strategy == 0 || order.party.strategy == request.strategy);
   };
   const bool one = request.locate < book::kLocatesMax;
@@ -91,18 +71,8 @@ std::uint32_t Matcher::cancel_all(const MassCancel& request) noexcept {
   const auto first = one ? request.locate : 0u;
   const auto end = one ? first + 1 : static_cast<std::uint32_t>(book::kLocatesMax);
   std::uint32_t count = 0;
-  for (std::uint32_t locate = first; locate < end; ++locate) {
-    std::uint32_t node = LiveOrders::kNone;
-    if (request.buys) node = collect(locate, Side::kBuy, node, wanted);
-    if (request.sells) node = collect(locate, Side::kSell, node, wanted);
-    node = live_.sort_by_arrival(node);
-    while (node != LiveOrders::kNone) {
-      const std::uint32_t next = live_[node].next;
-      cancel_unasked(node);
-      ++count;
-      node = next;
-    }
-  }
+  for (std::uint32_t locate = first; locate < end; ++locate)
+    count += take_out(locate, wanted, [this](std::uint32_t node) { cancel_unasked(node); });
   return count;
 }
 

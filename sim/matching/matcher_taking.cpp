@@ -2,16 +2,9 @@
 #include <algorithm>
 
 #include "sim/matching/matcher.hpp"
+#include "sim/matching/matcher_cursor.hpp"
 
 namespace tickpath::sim {
-
-struct Matcher::Cursor {
-  Locate locate;
-  Side side;
-  std::uint32_t rank = 0;   // of the next level to open
-  std::uint32_t price = 0;  // of the level that is open
-  book::Handle handle = book::kNoOrder;
-};
 
 // An order that is in no queue. minimum: it trades at least so many shares at once, or none.
 void Matcher::work(std::uint32_t node, std::uint32_t minimum) noexcept {
@@ -23,6 +16,7 @@ void Matcher::work(std::uint32_t node, std::uint32_t minimum) noexcept {
       order.arrival = next_arrival();
     }
     if (price == 0) {
+      hide(order);
       live_.enqueue(node, Place::kParked);
       return;
     }
@@ -55,6 +49,7 @@ void Matcher::rest(std::uint32_t node) noexcept {
   LiveOrder& order = live_[node];
   order.slice = std::min(order.display, order.leaves());
   live_.enqueue(node, Place::kBook);
+  show(order);
 }
 
 // ---------------------------------------------------------------------- taking
@@ -114,6 +109,9 @@ void Matcher::take(std::uint32_t node, const Cursor& cursor) noexcept {
   const std::uint32_t shares = std::min(available, live_[node].leaves());
   book_.set_user(cursor.handle, order.user + shares);
   counters_.taken.add(shares);
+  hide(live_[node]);
+  if (feed_ != nullptr) [[unlikely]]
+    take_on_feed(order, shares, order.price, false);
   fill_recorded(node, shares, order.price, FillSource::kDisplayed);
 }
 
@@ -122,6 +120,7 @@ void Matcher::cross(std::uint32_t taker, std::uint32_t resting) noexcept {
   const std::uint32_t shares = std::min(live_[taker].leaves(), live_[resting].shown());
   counters_.traded_live.add(shares);
   counters_.filled_shares[static_cast<std::size_t>(FillSource::kLive)].add(shares);
+  hide(live_[taker]);
   fill(resting, shares, price, FillSource::kLive);
   fill(taker, shares, price, FillSource::kLive);
   after_slice(resting);
@@ -159,7 +158,8 @@ bool Matcher::can_trade(const LiveOrder& taker, std::uint32_t minimum) const noe
   const std::uint32_t worst = worst_price_of(taker);
   Cursor cursor{static_cast<Locate>(taker.locate), other};
   std::uint32_t resting = live_.front(taker.locate, other);
-  std::uint64_t sum = 0;
+  std::uint64_t able = taker.leaves();  // to trade: less what self-match prevention takes away
+  std::uint64_t sum = 0;                // below `minimum`, and so below `able`, while it matters
   std::uint64_t reserve = 0;
   std::uint32_t reserve_price = 0;
   while (sum < minimum) {
@@ -183,6 +183,9 @@ bool Matcher::can_trade(const LiveOrder& taker, std::uint32_t minimum) const noe
     if (order.party != taker.party) {
       sum += order.shown();
       reserve += order.leaves() - order.shown();
+    } else if (self_match_ == SelfMatchRule::kDecrement && order.leaves() < able - sum) {
+      able -= order.leaves();
+      if (able < minimum) return false;
     } else if (self_match_ != SelfMatchRule::kCancelOldest) {
       return sum >= minimum;
     }
@@ -221,6 +224,7 @@ void Matcher::decrement(std::uint32_t node, std::uint32_t shares) noexcept {
   LiveOrder& order = live_[node];
   order.shares -= shares;
   order.slice = std::min(order.slice, order.leaves());
+  if (order.place == Place::kBook) show(order);
   Report report = report_of(order, ReportKind::kReplaced);
   report.target_order_id = order.order_id;
   report.reason = Reason::kSelfMatch;

@@ -28,6 +28,8 @@ std::string_view describe(Reason reason) noexcept {
       "fewer shares can trade than MinQty (110) or fill-or-kill asks for",
       "ExecInst (18), MaxFloor (111) or MinQty (110) does not go with 40 or 59",
       "Price (44) is outside the price bands",
+      "the cross that the order is for is over",
+      "more order messages than orders.rate_limit allows",
   };
   const auto at = static_cast<std::size_t>(reason);
   return at < kTexts.size() ? kTexts[at] : "unknown reason";
@@ -35,7 +37,7 @@ std::string_view describe(Reason reason) noexcept {
 
 std::string_view name(FillSource source) noexcept {
   static constexpr std::array<std::string_view, kFillSourceCount> kNames{
-      "none", "displayed", "execution", "crossing_add", "trade_through", "live"};
+      "none", "displayed", "execution", "crossing_add", "trade_through", "live", "cross"};
   const auto at = static_cast<std::size_t>(source);
   return at < kNames.size() ? kNames[at] : "unknown";
 }

@@ -28,8 +28,23 @@ enum class OrderType : std::uint8_t {
 enum class TimeInForce : std::uint8_t {
   kDay = 0,
   kGoodTillCancel = 1,  // survives the end of the day
+  kAtTheOpening = 2,    // waits, unseen, for the opening cross, and ends with it
   kImmediateOrCancel = 3,
   kFillOrKill = 4,
+  kAtTheClose = 7,  // likewise for the closing cross
+};
+
+// The values are those of no protocol.
+enum class CrossKind : std::uint8_t {
+  kOpening,
+  kClosing,
+  kHalt,  // trading resumes after a halt
+};
+
+// What a cross of ours came to.
+struct CrossResult {
+  std::uint32_t price = 0;  // 0: nothing traded
+  std::uint64_t shares = 0;
 };
 
 // Largest order that is taken, in shares: the limit of Nasdaq's OUCH 5.0 (2.1 "Enter Order",
@@ -82,6 +97,14 @@ struct ReplaceOrder {
   OrderType type = OrderType::kLimit;  // the order's own; of a triggered stop limit order: limit
 };
 
+// Asks for an order's state by its current id.
+struct StatusQuery {
+  std::uint64_t order_id = 0;
+  std::uint32_t locate = wire::kNoInstrument;
+  Party party{};
+  Side side = Side::kBuy;
+};
+
 // Cancels every order of a session, or those of one strategy, instrument or side.
 struct MassCancel {
   std::uint8_t session = 0;
@@ -115,8 +138,10 @@ enum class Reason : std::uint8_t {
   kMinimum,       // expired: fewer shares than its minimum (or than all of it) could trade
   kCombination,   // instructions that do not go with its type or with each other
   kPriceBand,     // its limit is outside the price bands
+  kCrossOver,     // the cross that it is for is over
+  kRate,          // more messages than the session may send
 };
-inline constexpr std::size_t kReasonCount = 22;
+inline constexpr std::size_t kReasonCount = 24;
 std::string_view describe(Reason reason) noexcept;  // a line for a person, at most 80 characters
 
 // Where a fill's counterparty came from. Each rule is told in sim/DESIGN.md.
@@ -127,8 +152,9 @@ enum class FillSource : std::uint8_t {
   kCrossingAdd,   // a recorded order arrived at our price or through it
   kTradeThrough,  // a recorded hidden trade at a worse price than ours
   kLive,          // another of our orders
+  kCross,         // an opening, closing or reopening cross
 };
-inline constexpr std::size_t kFillSourceCount = 6;
+inline constexpr std::size_t kFillSourceCount = 7;
 std::string_view name(FillSource source) noexcept;
 
 // What the core has to say about an order: at once, in order, on the caller's thread. kReplaced
@@ -175,6 +201,12 @@ enum class HaltRule : std::uint8_t {
   kRest,    // accept it; day orders rest and match when trading resumes, the others expire
 };
 
+// Whose crosses on-open and on-close orders take part in.
+enum class CrossRule : std::uint8_t {
+  kRecorded,  // those of the recording
+  kOwn,       // ours, of recorded and live orders
+};
+
 struct MatcherOptions {
   book::Options book;
   std::uint32_t live_orders_max = 1u << 16;  // of ours, working at one time
@@ -186,6 +218,7 @@ struct MatcherOptions {
   std::uint32_t display_shares_min = 100;
   // Price bands at this distance from the last trade, in 1/100 of a per cent; 0: none.
   std::uint32_t band_basis_points = 0;
+  CrossRule crosses = CrossRule::kRecorded;
   // Raised at each start of the exchange; the top 16 bits of order and execution ids.
   std::uint16_t incarnation = 1;
 };
@@ -206,6 +239,7 @@ struct MatcherCounters {
   Counter replenished;  // slices shown of orders with a display quantity, but for the first
   Counter cancel_rejected;
   Counter replace_rejected;
+  Counter crosses;                          // of ours
   Counter fills;                            // reports
   Counter filled_shares[kFillSourceCount];  // one side of each trade, by source
   Counter refused[kReasonCount];            // requests, by reason

@@ -9,6 +9,18 @@ Party party_of(std::uint64_t order_id, std::uint8_t session) noexcept {
   return {session, wire::OrderId::strategy(order_id)};
 }
 
+// The matching's numbers are those of tags 40 and 59, but for pegged orders.
+static_assert(int(OrderType::kMarket) == int(fix::OrderType::kMarket) &&
+              int(OrderType::kLimit) == int(fix::OrderType::kLimit) &&
+              int(OrderType::kStop) == int(fix::OrderType::kStop) &&
+              int(OrderType::kStopLimit) == int(fix::OrderType::kStopLimit));
+static_assert(int(TimeInForce::kDay) == int(fix::TimeInForce::kDay) &&
+              int(TimeInForce::kGoodTillCancel) == int(fix::TimeInForce::kGoodTillCancel) &&
+              int(TimeInForce::kImmediateOrCancel) == int(fix::TimeInForce::kImmediateOrCancel) &&
+              int(TimeInForce::kFillOrKill) == int(fix::TimeInForce::kFillOrKill) &&
+              int(TimeInForce::kAtTheOpening) == int(fix::TimeInForce::kAtTheOpening) &&
+              int(TimeInForce::kAtTheClose) == int(fix::TimeInForce::kAtTheClose));
+
 OrderType type_of(fix::OrderType type) noexcept {
   return type == fix::OrderType::kPegged ? OrderType::kPegged : static_cast<OrderType>(type);
 }
@@ -128,6 +140,26 @@ ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message, std::uint
   return request;
 }
 
+StatusQuery to_request(const fix::OrderStatusRequest& message, std::uint8_t session,
+                       std::uint32_t locate) noexcept {
+  StatusQuery query;
+  query.order_id = message.cl_ord_id;
+  query.locate = locate;
+  query.party = party_of(message.cl_ord_id, session);
+  query.side = message.side;
+  return query;
+}
+
+MassCancel to_request(const fix::OrderMassCancelRequest& message, std::uint8_t session,
+                      std::uint32_t locate) noexcept {
+  MassCancel request;
+  request.session = session;
+  if (message.type == static_cast<char>(fix::MassCancelType::kSecurity)) request.locate = locate;
+  request.buys = message.side != '2';
+  request.sells = message.side != '1';
+  return request;
+}
+
 fix::ExecutionReport to_execution_report(const Report& report, const fix::Symbol& symbol) noexcept {
   fix::ExecutionReport message;
   message.order_id = report.exchange_order_id;
@@ -162,6 +194,39 @@ fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept {
   message.of_replace = report.kind == ReportKind::kReplaceRejected;
   message.text = describe(report.reason);
   return message;
+}
+
+// FIX 4.2 and 4.4, Execution Report: ExecID is 0 in the answer to a status request; an order that
+// the venue does not know is Rejected, for reason 5.
+fix::ExecutionReport to_status_report(const Report& report, const fix::Symbol& symbol,
+                                      std::uint64_t request_id) noexcept {
+  fix::ExecutionReport message = to_execution_report(report, symbol);
+  message.status = true;
+  message.status_request_id = request_id;
+  message.exec_id = 0;
+  message.exec_type = static_cast<fix::ExecType>(message.ord_status);
+  message.last_shares = 0;
+  if (report.reason == Reason::kUnknownOrder)
+    message.reject_reason = fix::OrdRejReason::kUnknownOrder;
+  return message;
+}
+
+fix::OrderMassCancelReport to_mass_cancel_report(const fix::OrderMassCancelRequest& message,
+                                                 const MassCancel& request) noexcept {
+  fix::OrderMassCancelReport report;
+  report.cl_ord_id = message.cl_ord_id;
+  report.type = message.type;
+  report.side = message.side;
+  report.symbol = message.symbol;
+  const bool security = message.type == static_cast<char>(fix::MassCancelType::kSecurity);
+  if (!security && message.type != static_cast<char>(fix::MassCancelType::kAll)) {
+    report.reason = fix::MassCancelRejectReason::kNotSupported;
+    report.text = "MassCancelRequestType (530) other than 1, security, and 7, all";
+  } else if (security && request.locate == wire::kNoInstrument) {
+    report.reason = fix::MassCancelRejectReason::kUnknownSecurity;
+    report.text = describe(Reason::kUnknownSymbol);
+  }
+  return report;
 }
 
 }  // namespace tickpath::sim

@@ -1,4 +1,4 @@
-// The exchange's order entry: FIX 4.2 sessions in front of the matching core.
+// The exchange's order entry: FIX 4.2 and 4.4 sessions in front of the matching core.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "common/base/counter.hpp"
 #include "common/fix/session.hpp"
 #include "common/trace/stamp.hpp"
+#include "sim/latency/rate_window.hpp"
 #include "sim/market/symbols.hpp"
 #include "sim/matching/matcher.hpp"
 #include "sim/orders/ledger.hpp"
@@ -17,10 +18,16 @@
 
 namespace tickpath::sim {
 
+struct GatewaySession {
+  fix::SessionOptions fix;            // an acceptor
+  bool cancel_on_disconnect = false;  // its orders are cancelled when it is logged out or cut off
+};
+
 struct GatewayOptions {
-  std::vector<fix::SessionOptions> sessions;     // 1 to 255, all acceptors
+  std::vector<GatewaySession> sessions;          // 1 to 255
   std::uint32_t reports_pending_max = 1u << 14;  // a session; a power of two
   std::uint32_t ledger_rows = 1u << 14;
+  RateLimit rate;  // of new orders, cancels and replacements of each session; rule kReject only
 };
 
 // Written by the datapath thread; any thread reads.
@@ -30,6 +37,9 @@ struct GatewayCounters {
   Counter backed_up;       // sends that had to wait for a peer that does not read
   Counter disconnected;    // peers cut off because their reports filled the outbox
   Counter attach_refused;  // connections to a session that has one
+  Counter status_requests;
+  Counter mass_cancels;
+  Counter canceled_on_disconnect;  // orders
 };
 
 class OrderGateway final : public ReportSink {
@@ -68,6 +78,7 @@ class OrderGateway final : public ReportSink {
  private:
   class Peer;
 
+  void push(Peer& peer, const Outbox::Answer& answer, const fix::Symbol& symbol) noexcept;
   bool flush(Peer& peer) noexcept;
   bool send(Peer& peer, const Outbox::Entry& entry) noexcept;
 

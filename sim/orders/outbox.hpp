@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <variant>
 
 #include "common/base/check.hpp"
 #include "common/base/counter.hpp"
@@ -15,8 +16,15 @@ namespace tickpath::sim {
 // waits for the formatting of the one before, and a peer that does not read holds up nobody else.
 class Outbox {
  public:
-  struct Entry {
+  // A report of matching, the answer to a status request (a report of which nothing happened), or
+  // to a mass cancel.
+  struct Status {
     Report report;
+    std::uint64_t request_id;  // tag 790
+  };
+  using Answer = std::variant<Report, Status, fix::OrderMassCancelReport>;
+  struct Entry {
+    Answer answer;
     fix::Symbol symbol;
   };
 
@@ -28,9 +36,9 @@ class Outbox {
 
   bool full() const noexcept { return tail_ - head_ > mask_; }
   bool empty() const noexcept { return tail_ == head_; }
-  void push(const Report& report, const fix::Symbol& symbol) noexcept {
+  void push(const Answer& answer, const fix::Symbol& symbol) noexcept {
     TICKPATH_CHECK(!full(), "the outbox has room");
-    entries_[tail_++ & mask_] = {report, symbol};
+    entries_[tail_++ & mask_] = {answer, symbol};
     size_.set(tail_ - head_);
   }
   const Entry& front() const noexcept { return entries_[head_ & mask_]; }

@@ -16,7 +16,7 @@ FeedLine::FeedLine(const net::SenderOptions& socket, const Impairment& impairmen
   const clock::TickConverter converter;
   delay_ = converter.from_ns(impairment.delay_ns);
   jitter_ticks_ = converter.from_ns(impairment.jitter_ns).value;
-  if (impairment.delay_ns == 0 && impairment.jitter_ns == 0) return;
+  if (!impairment.delays()) return;
   buffers_.resize(kDelayedMax * itch::mold::kMaxPacketBytes);
   free_.reserve(kDelayedMax);
   delayed_.reserve(kDelayedMax);
@@ -31,7 +31,7 @@ net::IoStatus FeedLine::transmit(std::span<const std::byte> packet) noexcept {
   return status;
 }
 
-bool FeedLine::send(std::span<const std::byte> packet) noexcept {
+bool FeedLine::send(std::span<const std::byte> packet, TscTicks from) noexcept {
   if (!impairment_.any()) [[likely]]
     return transmit(packet) != net::IoStatus::kWouldBlock;
   if (loss_.lost()) {
@@ -43,17 +43,17 @@ bool FeedLine::send(std::span<const std::byte> packet) noexcept {
     counters_.crowded.add();
     if (!send_first()) return false;
   }
-  delay(packet);
+  delay(packet, from);
   return true;
 }
 
-void FeedLine::delay(std::span<const std::byte> packet) noexcept {
+void FeedLine::delay(std::span<const std::byte> packet, TscTicks from) noexcept {
   const std::uint32_t buffer = free_.back();
   free_.pop_back();
   std::memcpy(buffers_.data() + buffer * itch::mold::kMaxPacketBytes, packet.data(), packet.size());
   const auto jitter =
       static_cast<std::uint64_t>(loss_.random().unit() * static_cast<double>(jitter_ticks_));
-  delayed_.push_back({{tsc_now().value + delay_.value + jitter},
+  delayed_.push_back({{from.value + delay_.value + jitter},
                       order_++,
                       buffer,
                       static_cast<std::uint32_t>(packet.size())});

@@ -20,8 +20,10 @@ struct Impairment {
   double loss_burst = 1;  // packets lost in a row, on average; 1 or more
   std::uint64_t delay_ns = 0;
   std::uint64_t jitter_ns = 0;  // added, uniform from 0; above the packets' distance it reorders
+  bool held = false;  // packets come before the time at which they may leave (latency.market_data)
 
-  bool any() const noexcept { return loss > 0 || delay_ns != 0 || jitter_ns != 0; }
+  bool delays() const noexcept { return held || delay_ns != 0 || jitter_ns != 0; }
+  bool any() const noexcept { return loss > 0 || delays(); }
 };
 
 // Two states (E. N. Gilbert, "Capacity of a Burst-Noise Channel", 1960): in the bad one every
@@ -57,7 +59,8 @@ class FeedLine {
   FeedLine(const net::SenderOptions& socket, const Impairment& impairment, std::uint64_t seed);
 
   // False: the socket is full, call again later. A packet that is lost or delayed counts as sent.
-  [[nodiscard]] bool send(std::span<const std::byte> packet) noexcept;
+  // from: when the line gets it; its own delay begins then.
+  [[nodiscard]] bool send(std::span<const std::byte> packet, TscTicks from) noexcept;
   // Sends what is due. True if it did anything.
   bool turn(TscTicks now) noexcept;
   // The next delayed packet; the far future: none.
@@ -84,7 +87,7 @@ class FeedLine {
 
   net::IoStatus transmit(std::span<const std::byte> packet) noexcept;
   bool send_first() noexcept;
-  void delay(std::span<const std::byte> packet) noexcept;
+  void delay(std::span<const std::byte> packet, TscTicks from) noexcept;
 
   net::UdpMulticastSender socket_;
   Impairment impairment_;

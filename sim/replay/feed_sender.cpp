@@ -1,6 +1,7 @@
 #include "sim/replay/feed_sender.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "common/base/cpu.hpp"
 
@@ -8,19 +9,21 @@ namespace tickpath::sim {
 
 FeedSender::FeedSender(const FeedOptions& options, trace::TraceWriter& trace)
     : trace_(trace),
-      session_(options.session),
       packet_messages_(options.packet_messages),
-      longest_message_(options.packet_bytes - itch::mold::kHeaderBytes -
-                       itch::mold::kBlockLengthBytes),
-      builder_(std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size()))) {
-  builder_.begin(session_, next_sequence_);
+      longest_message_(FeedFraming::longest_message(options.protocol, options.packet_bytes)),
+      builder_(options.protocol,
+               std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size())),
+               options.session, options.iex_session) {
+  builder_.begin(next_sequence_);
   lines_.push_back(std::make_unique<FeedLine>(options.socket, options.impairment, options.seed));
   if (options.socket_b)
     lines_.push_back(
         std::make_unique<FeedLine>(*options.socket_b, options.impairment_b, options.seed + 1));
   if (options.retransmission)
-    retransmission_ = std::make_unique<RetransmissionServer>(*options.retransmission, session_);
-  if (options.snapshot) snapshot_ = std::make_unique<SnapshotServer>(*options.snapshot, session_);
+    retransmission_ =
+        std::make_unique<RetransmissionServer>(*options.retransmission, options.session);
+  if (options.snapshot)
+    snapshot_ = std::make_unique<SnapshotServer>(*options.snapshot, options.session);
 }
 
 FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexcept {
@@ -36,10 +39,13 @@ FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexce
 // False: a line is full. The others have the packet; the next call goes on with those that have
 // not.
 bool FeedSender::transmit(std::span<const std::byte> packet) noexcept {
-  if (unsent_ == 0) unsent_ = (1u << lines_.size()) - 1;
+  if (unsent_ == 0) {
+    unsent_ = (1u << lines_.size()) - 1;
+    released_ = latency_ ? latency_->due(tsc_now()) : tsc_now();
+  }
   for (std::size_t line = 0; line < lines_.size(); ++line) {
     const unsigned bit = 1u << line;
-    if ((unsent_ & bit) != 0 && lines_[line]->send(packet)) unsent_ &= ~bit;
+    if ((unsent_ & bit) != 0 && lines_[line]->send(packet, released_)) unsent_ &= ~bit;
   }
   last_sent_ = tsc_now();
   std::uint64_t failed = 0;
@@ -78,6 +84,21 @@ bool FeedSender::follow(std::span<const std::byte> packet) noexcept {
 }
 
 bool FeedSender::send() noexcept {
+  blocked_ = !try_send();
+  return !blocked_;
+}
+
+void FeedSender::publish(std::span<const std::byte> message) noexcept {
+  while (blocked_ || append(message) == Append::kFull) {
+    if (send()) continue;
+    counters_.waits.add();
+    // Whoever empties the socket's buffer or the snapshots' queue may need this core.
+    std::this_thread::yield();
+    (void)turn(tsc_now());
+  }
+}
+
+bool FeedSender::try_send() noexcept {
   const std::uint16_t count = builder_.message_count();
   packet_ = builder_.finish();
   if (snapshot_ && !follow(packet_)) [[unlikely]]
@@ -99,22 +120,23 @@ bool FeedSender::send() noexcept {
   }
   next_sequence_ += count;
   followed_ = 0;
-  builder_.begin(session_, next_sequence_);
+  builder_.begin(next_sequence_);
   return true;
 }
 
 void FeedSender::send_heartbeat() noexcept {
-  builder_.begin(session_, next_sequence_);
+  builder_.begin(next_sequence_);
   counters_.heartbeats.add();
   (void)transmit(builder_.finish());  // the next one comes soon
   unsent_ = 0;
 }
 
 void FeedSender::send_end_of_session() noexcept {
-  builder_.begin(session_, next_sequence_);
+  builder_.begin(next_sequence_);
   counters_.ends_of_session.add();
   (void)transmit(builder_.finish_session());
   unsent_ = 0;
+  builder_.begin(next_sequence_);  // its count of messages is none
 }
 
 }  // namespace tickpath::sim

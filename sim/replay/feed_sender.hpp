@@ -1,5 +1,5 @@
-// The exchange's market data: numbered messages in MoldUDP64 packets on UDP multicast, the same on
-// one or two lines, and again to those who ask.
+// The exchange's market data: numbered messages in MoldUDP64 packets, or IEX-TP segments, on UDP
+// multicast, the same on one or two lines, and (ITCH) again to those who ask.
 #pragma once
 
 #include <array>
@@ -14,6 +14,9 @@
 #include "common/itch/moldudp64.hpp"
 #include "common/net/multicast.hpp"
 #include "common/trace/stamp.hpp"
+#include "sim/latency/latency_model.hpp"
+#include "sim/market/published_feed.hpp"
+#include "sim/replay/feed_framing.hpp"
 #include "sim/replay/feed_line.hpp"
 #include "sim/replay/retransmission_server.hpp"
 #include "sim/snapshot/snapshot_server.hpp"
@@ -28,9 +31,11 @@ struct FeedOptions {
   std::uint64_t seed = 1;  // of what impairments draw
   std::optional<RetransmissionOptions> retransmission;
   std::optional<SnapshotOptions> snapshot;
+  FeedProtocol protocol = FeedProtocol::kItch50;
   itch::mold::Session session{};
+  std::uint32_t iex_session = 1;  // kIexDeep10; retransmission and snapshot are for ITCH
   std::size_t packet_bytes = itch::mold::kMaxPacketBytes;
-  std::uint16_t packet_messages = 32;
+  std::uint16_t packet_messages = 64;  // more than the 47 or so that 1,472 bytes hold
 };
 
 // Written by the datapath thread; any thread reads.
@@ -42,13 +47,19 @@ struct FeedCounters {
   Counter bytes;
   Counter blocked;    // a socket's buffer was full: sent again later
   Counter failed;     // packets that the kernel refused, all lines: receivers see a gap
+  Counter waits;      // turns of a wait for room, with more to publish than a packet holds
   Counter oversized;  // messages longer than a packet: not sent, without a sequence number
 };
 
 // Constructor on the control thread (throws net::NetError), everything else on the datapath.
-class FeedSender {
+class FeedSender final : public FeedOutlet {
  public:
   FeedSender(const FeedOptions& options, trace::TraceWriter& trace);
+  // Control thread, before the datapath runs: what a packet takes to the lines, which were made
+  // with Impairment::held.
+  void add_latency(const LatencyOptions& options, std::uint64_t seed) {
+    latency_ = std::make_unique<LatencyStage>(options, seed);
+  }
 
   // Builds the next packet.
   enum class Append : std::uint8_t { kOk, kFull, kOversized };
@@ -60,8 +71,16 @@ class FeedSender {
   // Sends what was appended. sim.sent is stamped for each message right before the kernel gets it.
   // False: the socket is full, call again later; the packet is kept.
   [[nodiscard]] bool send() noexcept;
+  // False: DEEP.
+  bool carries_itch() const noexcept { return builder_.carries_itch(); }
   void send_heartbeat() noexcept;
   void send_end_of_session() noexcept;
+
+  // Appends, and sends what is full. Waits while that cannot leave: with part of an event told
+  // there is no other place for the rest of it.
+  void publish(std::span<const std::byte> message) noexcept override;
+  // A packet could not leave yet.
+  bool blocked() const noexcept { return blocked_; }
 
   // Each turn: packets that were delayed on purpose, requests for what was lost. True: any work.
   bool turn(TscTicks now) noexcept;
@@ -77,8 +96,11 @@ class FeedSender {
   const RetransmissionServer* retransmission() const noexcept { return retransmission_.get(); }
   const SnapshotServer* snapshot() const noexcept { return snapshot_.get(); }
   const FeedCounters& counters() const noexcept { return counters_; }
+  // nullptr: none.
+  const LatencyStage* latency() const noexcept { return latency_.get(); }
 
  private:
+  bool try_send() noexcept;
   bool transmit(std::span<const std::byte> packet) noexcept;
   bool follow(std::span<const std::byte> packet) noexcept;
 
@@ -86,13 +108,15 @@ class FeedSender {
   std::unique_ptr<RetransmissionServer> retransmission_;
   std::unique_ptr<SnapshotServer> snapshot_;
   std::uint16_t followed_ = 0;  // messages of the packet at hand that the snapshots have
+  bool blocked_ = false;        // send() must come before the next append()
   unsigned unsent_ = 0;         // lines that have not taken the packet at hand, a bit each
+  std::unique_ptr<LatencyStage> latency_;
+  TscTicks released_{};  // when the lines get the packet at hand
   trace::TraceWriter& trace_;
-  itch::mold::Session session_;
   std::uint16_t packet_messages_;
   std::size_t longest_message_;
   std::array<std::byte, itch::mold::kMaxPacketBytes> buffer_;
-  itch::mold::PacketBuilder builder_;
+  FeedFraming builder_;
   std::span<const std::byte> packet_;
   std::uint64_t next_sequence_ = 1;
   TscTicks last_sent_{};

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "common/itch/stock_messages.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {
@@ -23,6 +26,13 @@ struct PaceOptions {
   std::uint64_t to_ns = kNoTime;  // the replay ends at the first message after
 };
 
+// ITCH's start of messages: times of day start anew.
+inline bool begins_day(std::span<const std::byte> message) noexcept {
+  return message.size() == itch::SystemEvent::kLength &&
+         message[0] == std::byte{itch::SystemEvent::kType} &&
+         message[itch::SystemEvent::kLength - 1] == std::byte{itch::SystemEvent::kStartOfMessages};
+}
+
 // Open loop: what is due never depends on what was sent when, so that a stall shows up as lag.
 class Pace {
  public:
@@ -32,10 +42,22 @@ class Pace {
         per_message_ns_(options.rate == 0 ? 0.0 : 1e9 / static_cast<double>(options.rate)) {}
 
   // Nanoseconds after the start at which the next message, recorded at `timestamp_ns`, is due; one
-  // call a message, in order. Never earlier than the one before.
-  std::uint64_t due(std::uint64_t timestamp_ns) noexcept {
+  // call a message, in order. Never earlier than the one before. A day that begins goes on, without
+  // a night, where the one before ended.
+  std::uint64_t due(std::uint64_t timestamp_ns, bool begins_day = false) noexcept {
+    if (begins_day) last_timestamp_ns_ = timestamp_ns;
     if (options_.mode == PaceMode::kMax || timestamp_ns < options_.from_ns) return by_rate();
     return recorded(timestamp_ns);
+  }
+  // From here on, `elapsed_ns` after the start: what was recorded before `timestamp_ns` is sent at
+  // `rate`, and the recorded pace begins there anew. The next message is asked for again, if its
+  // due time was told already: it may have been far away.
+  void seek(std::uint64_t timestamp_ns, std::uint64_t elapsed_ns) noexcept {
+    options_.from_ns = timestamp_ns;
+    base_ns_ = last_due_ns_ = elapsed_ns;
+    counted_ = 0;
+    elapsed_ns_ = 0;
+    started_ = false;
   }
   bool past_end(std::uint64_t timestamp_ns) const noexcept { return timestamp_ns > options_.to_ns; }
 

@@ -1,30 +1,51 @@
 #include "sim/replay/recording_loader.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 
 #include "common/base/cpu.hpp"
+#include "common/iex/deep_recording.hpp"
 
 namespace tickpath::sim {
 
+std::unique_ptr<itch::RecordingReader> open_feed_recording(const RecordingOptions& options) {
+  if (options.protocol == control::FeedProtocol::kIexDeep10)
+    return std::make_unique<iex::DeepRecording>(options.path);
+  return itch::open_recording(options.path, {.stock = options.stock});
+}
+
 ReplayPlan plan_replay(const RecordingOptions& options) {
-  const auto reader = itch::open_recording(options.path, {.stock = options.stock});
+  const auto reader = open_feed_recording(options);
   ReplayPlan plan;
   if (reader->file_bytes_total() > kPlannedBytesMax) return plan;
   Pace pace(options.pace);
   itch::RecordedMessage message;
   while (reader->next(message) == itch::ReadStatus::kMessage &&
          !pace.past_end(message.timestamp_ns)) {
-    ++plan.messages;
-    plan.duration_ns = pace.due(message.timestamp_ns);
+    plan.duration_ns = pace.due(message.timestamp_ns, begins_day(message.bytes));
+    if (plan.messages++ % ReplayPlan::kMarkMessages == 0)
+      plan.marks.push_back({message.timestamp_ns, plan.duration_ns});
   }
   return plan;
+}
+
+std::uint64_t ReplayPlan::messages_before(std::uint64_t timestamp_ns) const noexcept {
+  const auto behind = std::ranges::upper_bound(marks, timestamp_ns, {}, &Mark::timestamp_ns);
+  return behind == marks.begin()
+             ? 0
+             : static_cast<std::uint64_t>(behind - marks.begin() - 1) * kMarkMessages;
+}
+
+std::uint64_t ReplayPlan::remaining_ns(std::uint64_t timestamp_ns) const noexcept {
+  if (marks.empty()) return 0;
+  return duration_ns - marks[messages_before(timestamp_ns) / kMarkMessages].due_ns;
 }
 
 RecordingLoader::RecordingLoader(const RecordingOptions& options, MessageQueue& queue)
     : queue_(queue),
       pace_(options.pace),
-      reader_(itch::open_recording(options.path, {.stock = options.stock})),
+      reader_(open_feed_recording(options)),
       bytes_total_(reader_->file_bytes_total()) {}
 
 RecordingLoader::~RecordingLoader() {

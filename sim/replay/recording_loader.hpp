@@ -8,8 +8,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/base/counter.hpp"
+#include "common/control/feed_protocol.hpp"
 #include "common/itch/recording.hpp"
 #include "sim/replay/message_queue.hpp"
 #include "sim/replay/pace.hpp"
@@ -20,13 +22,27 @@ struct RecordingOptions {
   std::filesystem::path path;
   std::string stock;  // LOBSTER: symbol in place of the one in the file name
   PaceOptions pace;   // for the plan
+  control::FeedProtocol protocol = control::FeedProtocol::kItch50;
 };
+
+// A recording of what the feed speaks. Throws itch::RecordingError.
+std::unique_ptr<itch::RecordingReader> open_feed_recording(const RecordingOptions& options);
 
 // What a replay will come to, found by reading the file once before. Recordings above
 // kPlannedBytesMax are not read twice: messages is 0, progress then follows the file position.
 struct ReplayPlan {
   std::uint64_t messages = 0;
   std::uint64_t duration_ns = 0;  // from start to the last message, as scheduled
+  // Every kMarkMessages-th message: when it was recorded, and when it is due.
+  struct Mark {
+    std::uint64_t timestamp_ns, due_ns;
+  };
+  static constexpr std::uint64_t kMarkMessages = 256;
+  std::vector<Mark> marks;
+
+  // From the last mark recorded at `timestamp_ns` or before to the end, at the recorded pace.
+  std::uint64_t remaining_ns(std::uint64_t timestamp_ns) const noexcept;
+  std::uint64_t messages_before(std::uint64_t timestamp_ns) const noexcept;  // likewise
 };
 inline constexpr std::uint64_t kPlannedBytesMax = 64 << 20;
 

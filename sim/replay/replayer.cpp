@@ -1,8 +1,10 @@
 #include "sim/replay/replayer.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "common/base/cpu.hpp"
+#include "common/clock/virtual_time.hpp"
 
 namespace tickpath::sim {
 
@@ -16,6 +18,8 @@ const char* name(ReplayState state) noexcept {
       return "ended";
     case ReplayState::kHalted:
       return "halted";
+    case ReplayState::kPaused:
+      return "paused";
   }
   return "unknown";
 }
@@ -41,20 +45,51 @@ void Replayer::start() noexcept {
 }
 
 void Replayer::halt() noexcept {
-  if (state_ == ReplayState::kWaiting || state_ == ReplayState::kRunning)
-    enter(ReplayState::kHalted);
+  if (state_ != ReplayState::kEnded) enter(ReplayState::kHalted);
+}
+
+void Replayer::pause() noexcept {
+  if (state_ != ReplayState::kRunning) return;
+  paused_at_ = tsc_now();
+  enter(ReplayState::kPaused);
+}
+
+void Replayer::resume() noexcept {
+  if (state_ != ReplayState::kPaused) return;
+  started_.value += (tsc_now() - paused_at_).value;
+  enter(ReplayState::kRunning);
+}
+
+void Replayer::seek(std::uint64_t timestamp_ns) noexcept {
+  if (state_ == ReplayState::kEnded || state_ == ReplayState::kHalted ||
+      timestamp_ns <= progress_.position_ns.get())
+    return;
+  resume();
+  const bool running = state_ == ReplayState::kRunning;
+  pace_.seek(timestamp_ns, running ? converter_.to_ns(tsc_now() - started_) : 0);
+  if (have_next_) next_due_ns_ = pace_.due(next_.timestamp_ns);
+  progress_.seek_to_ns.set(timestamp_ns);
 }
 
 void Replayer::end() noexcept {
   if (state_ == ReplayState::kEnded) return;
   enter(ReplayState::kEnded);
-  if (!packet_blocked_) feed_.send_end_of_session();
+  if (!market_.publishing()) finish_session();
+}
+
+void Replayer::finish_session() noexcept {
+  if (session_over_) return;
+  session_over_ = true;
+  // If the socket is full, in place of the next heartbeat.
+  if (feed_.pending() == 0 || transmit()) feed_.send_end_of_session();
 }
 
 bool Replayer::turn() noexcept {
   const TscTicks now = tsc_now();
   const bool worked = feed_.turn(now);
-  if (packet_blocked_) return transmit() || worked;
+  if (feed_.blocked()) return transmit() || worked;
+  // What orders have published since: the turn's recorded messages follow in packets of their own.
+  if (feed_.pending() != 0 && !transmit()) return worked;
   if (state_ == ReplayState::kRunning && run(now)) return true;
   return keep_alive(now) || worked;
 }
@@ -62,8 +97,8 @@ bool Replayer::turn() noexcept {
 // Silence is told from loss by heartbeats (MoldUDP64 1.00, "Heartbeats"); after the end every one
 // of them says so again, for receivers that missed it or came late.
 bool Replayer::keep_alive(TscTicks now) noexcept {
-  if (now - feed_.last_sent() < heartbeat_ticks_) return false;
-  if (state_ == ReplayState::kEnded)
+  if (feed_.blocked() || now - feed_.last_sent() < heartbeat_ticks_) return false;
+  if (session_over_)
     feed_.send_end_of_session();
   else
     feed_.send_heartbeat();
@@ -79,25 +114,34 @@ bool Replayer::run(TscTicks now) noexcept {
     return true;
   }
   if (next_due_ns_ > elapsed_ns) return false;
-  fill_packet(elapsed_ns);
+  if (market_.publishing())
+    publish_due(elapsed_ns);
+  else
+    fill_packet(elapsed_ns);
   if (feed_.pending() == 0) return true;  // only messages that fit no packet
   note_lag(elapsed_ns);
   return transmit();
 }
 
 bool Replayer::transmit() noexcept {
-  packet_blocked_ = !feed_.send();
-  if (packet_blocked_) return false;
-  apply_packet();
+  if (!feed_.send()) return false;
+  if (!market_.publishing()) apply_packet();
   return true;
 }
 
 // True when there is a next message.
 bool Replayer::fetch() noexcept {
   if (have_next_) return true;
-  switch (queue_.front(next_)) {
+  MessageQueue::Status status = queue_.front(next_);
+  // Virtual time stands still while the reading thread catches up: how fast it reads changes
+  // nothing.
+  while (status == MessageQueue::Status::kEmpty && clock::is_virtual()) [[unlikely]] {
+      clock::let_others_run();
+      status = queue_.front(next_);
+    }
+  switch (status) {
     case MessageQueue::Status::kMessage:
-      next_due_ns_ = pace_.due(next_.timestamp_ns);
+      next_due_ns_ = pace_.due(next_.timestamp_ns, begins_day(next_.bytes));
       have_next_ = true;
       return true;
     case MessageQueue::Status::kEmpty:
@@ -124,8 +168,22 @@ void Replayer::fill_packet(std::uint64_t elapsed_ns) noexcept {
   }
 }
 
+// Each message happens first, for what it becomes on the feed depends on what our orders have done.
+// About one packet a turn: an event may fill more, which then have left.
+void Replayer::publish_due(std::uint64_t elapsed_ns) noexcept {
+  const std::uint64_t sequence = feed_.next_sequence();
+  while (fetch() && next_due_ns_ <= elapsed_ns && feed_.next_sequence() == sequence &&
+         feed_.pending() < kPacketMessagesMax) {
+    if (has_schedule_) progress_.lag.add(elapsed_ns - next_due_ns_);
+    progress_.position_ns.set(next_.timestamp_ns);
+    market_.apply(next_.bytes);
+    queue_.pop();
+    have_next_ = false;
+  }
+}
+
 void Replayer::note_lag(std::uint64_t elapsed_ns) noexcept {
-  if (!has_schedule_) return;
+  if (!has_schedule_ || market_.publishing()) return;
   for (std::uint16_t i = 0; i < feed_.pending(); ++i)
     progress_.lag.add(elapsed_ns - packet_due_ns_[i]);
 }
@@ -133,8 +191,12 @@ void Replayer::note_lag(std::uint64_t elapsed_ns) noexcept {
 // After the packet has gone: subscribers do not wait for our matching. No order comes between, for
 // this thread takes them.
 void Replayer::apply_packet() noexcept {
+  if (!feed_.carries_itch()) return;  // DEEP has no orders to match with
   itch::mold::PacketCursor packet(feed_.packet());
-  for (std::span<const std::byte> message; packet.next(message);) market_.apply(message);
+  std::array<std::span<const std::byte>, kPacketMessagesMax> messages;
+  std::size_t count = 0;
+  for (std::span<const std::byte> message; packet.next(message);) messages[count++] = message;
+  market_.apply(std::span(messages).first(count));
 }
 
 TscTicks Replayer::next_due() const noexcept {

@@ -18,6 +18,7 @@ enum class ReplayState : std::uint8_t {
   kRunning = 1,
   kEnded = 2,   // everything was sent; end-of-session packets in place of heartbeats
   kHalted = 3,  // ended early by a person: heartbeats, books stay
+  kPaused = 4,  // by a person: heartbeats and matching go on, the recording stands still
 };
 const char* name(ReplayState state) noexcept;
 
@@ -25,7 +26,8 @@ const char* name(ReplayState state) noexcept;
 struct ReplayProgress {
   Counter state;        // ReplayState
   Counter position_ns;  // recorded time of the last message sent
-  Counter elapsed_ns;   // since the start, while running
+  Counter elapsed_ns;   // since the start, while running, pauses left out
+  Counter seek_to_ns;   // where the last seek leads to; 0: there was none
   Counter starved;      // turns on which a message was due and the reading thread had none
   LagHistogram lag;     // send time less due time, each message
 };
@@ -40,10 +42,18 @@ class Replayer {
  public:
   Replayer(const ReplayerOptions& options, MessageQueue& queue, FeedSender& feed, Market& market);
 
-  void start() noexcept;  // does nothing unless waiting
-  void halt() noexcept;   // does nothing unless waiting or running
+  void start() noexcept;   // does nothing unless waiting
+  void halt() noexcept;    // does nothing unless waiting, running or paused
+  void pause() noexcept;   // does nothing unless running
+  void resume() noexcept;  // does nothing unless paused
+  // Goes on at `timestamp_ns` of the recording: what lies between is sent at the pace's rate, so
+  // that books are complete. Ends a pause. Times that are past change nothing.
+  void seek(std::uint64_t timestamp_ns) noexcept;
 
   void end() noexcept;  // as the end of the recording, now
+  // When the exchange has closed, and nothing more can be published: the feed's session ends. That
+  // of a feed without our orders has ended with the recording.
+  void finish_session() noexcept;
 
   // Sends at most one packet. True if it did anything.
   bool turn() noexcept;
@@ -55,6 +65,7 @@ class Replayer {
   int wake_descriptor() const noexcept {
     return feed_.retransmission() != nullptr ? feed_.retransmission()->descriptor() : -1;
   }
+  Market& market() noexcept { return market_; }
   const ReplayProgress& progress() const noexcept { return progress_; }
 
  private:
@@ -63,6 +74,7 @@ class Replayer {
   bool keep_alive(TscTicks now) noexcept;
   bool fetch() noexcept;
   void fill_packet(std::uint64_t elapsed_ns) noexcept;
+  void publish_due(std::uint64_t elapsed_ns) noexcept;
   void note_lag(std::uint64_t elapsed_ns) noexcept;
   void apply_packet() noexcept;
   void enter(ReplayState state) noexcept;
@@ -78,12 +90,13 @@ class Replayer {
   Pace pace_;
   bool has_schedule_;  // without a rate limit everything is due at once, and nothing is late
   ReplayState state_ = ReplayState::kWaiting;
-  TscTicks started_{};
+  TscTicks started_{};  // later by as much as it was paused
+  TscTicks paused_at_{};
   QueuedMessage next_{};
   std::uint64_t next_due_ns_ = 0;
   bool have_next_ = false;
   bool exhausted_ = false;
-  bool packet_blocked_ = false;  // filled, and the socket was full
+  bool session_over_ = false;
   std::uint64_t packet_due_ns_[kPacketMessagesMax] = {};
   ReplayProgress progress_;
 };

@@ -4,6 +4,8 @@
 //   matching [--quick]
 //
 // Two runs each: one untimed inside, for the throughput; one with a sample a command, for the tail.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -34,12 +36,24 @@ struct CountingSink final : ReportSink {
   }
 };
 
+// Copies each message once, as into a packet.
+struct CopyingOutlet final : FeedOutlet {
+  std::array<std::byte, itch::kMaxMessageBytes> last{};
+  std::uint64_t messages = 0;
+  void publish(std::span<const std::byte> message) noexcept override {
+    std::memcpy(last.data(), message.data(), std::min(message.size(), last.size()));
+    ++messages;
+  }
+};
+
 // One command: a message of the recording, or, every `every` of them, a request of ours: new limit
 // orders at and through the best price, replaced or cancelled some commands later.
 class Flow {
  public:
-  Flow(const std::vector<std::span<const std::byte>>& messages, std::uint32_t every)
-      : messages_(messages), every_(every), matcher_(options(), sink_), market_(matcher_) {}
+  Flow(const std::vector<std::span<const std::byte>>& messages, std::uint32_t every, bool publish)
+      : messages_(messages), every_(every), matcher_(options(), sink_), market_(matcher_) {
+    if (publish) market_.publish_to(outlet_);
+  }
 
   std::size_t commands() const { return messages_.size(); }
   [[gnu::noinline]] void command(std::size_t at) {
@@ -64,6 +78,7 @@ class Flow {
     matcher_.enter(order);
   }
   const CountingSink& sink() const { return sink_; }
+  const CopyingOutlet& outlet() const { return outlet_; }
 
  private:
   static MatcherOptions options() {
@@ -83,6 +98,7 @@ class Flow {
   const std::vector<std::span<const std::byte>>& messages_;
   std::uint32_t every_;
   CountingSink sink_;
+  CopyingOutlet outlet_;
   Matcher matcher_;
   Market market_;
   Random random_{7};
@@ -93,16 +109,16 @@ class Flow {
 };
 
 void run(const char* label, const std::vector<std::span<const std::byte>>& messages,
-         std::uint32_t every) {
+         std::uint32_t every, bool publish) {
   double best_ns = 1e9;
   for (int round = 0; round < 3; ++round) {
-    const auto flow = std::make_unique<Flow>(messages, every);
+    const auto flow = std::make_unique<Flow>(messages, every, publish);
     const std::int64_t start = clock::monotonic_ns();
     for (std::size_t at = 0; at < flow->commands(); ++at) flow->command(at);
     best_ns = std::min(best_ns, static_cast<double>(clock::monotonic_ns() - start) /
                                     static_cast<double>(flow->commands()));
   }
-  const auto flow = std::make_unique<Flow>(messages, every);
+  const auto flow = std::make_unique<Flow>(messages, every, publish);
   bench::Samples samples(messages.size());
   for (std::size_t at = 0; at < flow->commands(); ++at) {
     const std::uint64_t before = tsc_now().value;
@@ -111,10 +127,12 @@ void run(const char* label, const std::vector<std::span<const std::byte>>& messa
   }
   samples.print(label);
   std::printf(
-      "%s: %.2f million commands a second (bar %.0f: %s), %.1f ns each; reports %llu, fills %llu\n",
+      "%s: %.2f million commands a second (bar %.0f: %s), %.1f ns each; reports %llu, fills %llu, "
+      "published %llu\n",
       label, 1e3 / best_ns, kBarPerSecond / 1e6, 1e9 / best_ns >= kBarPerSecond ? "met" : "not met",
       best_ns, static_cast<unsigned long long>(flow->sink().reports),
-      static_cast<unsigned long long>(flow->sink().fills));
+      static_cast<unsigned long long>(flow->sink().fills),
+      static_cast<unsigned long long>(flow->outlet().messages));
   bench::print_against("p99.9 a command", samples.percentile_ns(99.9), kBarTailNs);
 }
 
@@ -133,7 +151,12 @@ int main(int argc, char** argv) {
   itch::FrameCursor cursor(bytes);
   for (std::span<const std::byte> message; cursor.next(message) == itch::FrameStatus::kMessage;)
     messages.push_back(message);
-  sim::run("recorded flow alone", messages, 0);
-  sim::run("with an order of ours every 10 messages", messages, 10);
+  for (const bool publish : {false, true}) {
+    sim::run(publish ? "recorded flow alone, published" : "recorded flow alone", messages, 0,
+             publish);
+    sim::run(publish ? "with an order of ours every 10 messages, published"
+                     : "with an order of ours every 10 messages",
+             messages, 10, publish);
+  }
   return 0;
 }

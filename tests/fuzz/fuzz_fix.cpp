@@ -1,11 +1,13 @@
-// Any bytes as a FIX stream: framed, scanned and decoded as every message type. What is decoded and
-// encoded again must decode to the same.
+// Any bytes as a FIX stream: framed, scanned, checked against the dictionary and decoded as every
+// message type, in both versions. What is decoded and encoded again must decode to the same, and
+// what we encode must conform.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "common/fix/codec.hpp"
+#include "common/fix/dictionary.hpp"
 
 namespace {
 
@@ -13,18 +15,68 @@ using namespace tickpath::fix;
 
 constexpr char kNow[] = "20261121-10:11:12.345";
 
-void check_again(const NewOrderSingle& order) {
+// The message, encoded in a version and decoded again. Text and symbols may hold any byte, which
+// the dictionary does not mind.
+template <class Message>
+Message again_in(Version version, const Message& message) {
   char buffer[kMessageBytesMax];
-  const Encoder encoder("A", "B");
-  const std::size_t length = encoder.encode(buffer, order, 1, kNow);
+  const Encoder encoder("A", "B", version);
+  const std::size_t length = encoder.encode(buffer, message, 1, kNow);
   if (length > sizeof(buffer)) std::abort();
   Fields fields;
-  NewOrderSingle again;
+  Message again;
   if (!fields.scan({buffer, length}) || !decode(fields, again)) std::abort();
+  Violation violation;
+  if (!conforms(version, {buffer, length}, violation)) std::abort();
+  return again;
+}
+
+void check_again(Version version, const NewOrderSingle& order) {
+  const NewOrderSingle again = again_in(version, order);
   if (again.cl_ord_id != order.cl_ord_id || again.order_qty != order.order_qty ||
       again.side != order.side || again.type != order.type || !(again.symbol == order.symbol))
     std::abort();
   if (order.type == OrderType::kLimit && again.price != order.price) std::abort();
+}
+
+void check_again(Version version, const ExecutionReport& report) {
+  // A fill of nothing has no LastQty, and an unknown reason no place in the dictionary.
+  const bool fill =
+      report.exec_type == ExecType::kFill || report.exec_type == ExecType::kPartialFill;
+  if ((fill && !report.status && report.last_shares == 0) ||
+      static_cast<unsigned>(report.reject_reason) > 15)
+    return;
+  const ExecutionReport again = again_in(version, report);
+  if (again.cl_ord_id != report.cl_ord_id || again.status != report.status ||
+      again.exec_type != report.exec_type || again.ord_status != report.ord_status ||
+      again.leaves_qty != report.leaves_qty || again.cum_qty != report.cum_qty)
+    std::abort();
+}
+
+void check_again(const OrderStatusRequest& request) {
+  const OrderStatusRequest again = again_in(Version::k44, request);
+  if (again.cl_ord_id != request.cl_ord_id || again.request_id != request.request_id) std::abort();
+}
+
+void check_again(const OrderMassCancelRequest& request) {
+  const OrderMassCancelRequest again = again_in(Version::k44, request);
+  if (again.type != request.type || again.side != request.side || !(again.symbol == request.symbol))
+    std::abort();
+}
+
+void check_again(const OrderMassCancelReport& report) {
+  if (report.reason != MassCancelRejectReason::kNone && static_cast<unsigned>(report.reason) > 6)
+    return;
+  const OrderMassCancelReport again = again_in(Version::k44, report);
+  if (again.type != report.type || again.reason != report.reason ||
+      again.affected != report.affected)
+    std::abort();
+}
+
+template <class Message>
+void try_again(const Fields& fields) {
+  Message message;
+  if (decode(fields, message)) check_again(message);
 }
 
 template <class Message>
@@ -34,13 +86,23 @@ void try_decode(const Fields& fields) {
 }
 
 void take(std::string_view message) {
+  Violation violation;
+  for (const Version version : {Version::k42, Version::k44})
+    if (!conforms(version, message, violation) && violation.tag > 999'999'999) std::abort();
   Fields fields;
   if (!fields.scan(message)) return;
   NewOrderSingle order;
-  if (decode(fields, order)) check_again(order);
+  ExecutionReport report;
+  for (const Version version : {Version::k42, Version::k44}) {
+    if (decode(fields, order)) check_again(version, order);
+    // Only in its own version: FIX 4.4 tells a full fill by LeavesQty, FIX 4.2 by ExecType.
+    if (decode(fields, report) && version == fields.version()) check_again(version, report);
+  }
+  try_again<OrderStatusRequest>(fields);
+  try_again<OrderMassCancelRequest>(fields);
+  try_again<OrderMassCancelReport>(fields);
   try_decode<OrderCancelRequest>(fields);
   try_decode<OrderCancelReplaceRequest>(fields);
-  try_decode<ExecutionReport>(fields);
   try_decode<OrderCancelReject>(fields);
   try_decode<MessageReject>(fields);
 }

@@ -39,6 +39,22 @@ TEST(Pipeline, TradesAGeneratedRecordingAndConservesEverything) {
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
 }
 
+void speak_fix44(const PipelineFolder& folder) {
+  for (const char* program : {"sim", "oeg"})
+    folder.edit(program, "version = \"4.2\"", "version = \"4.4\"");
+}
+
+TEST(Pipeline, TradesTheSameOverFix44AndWhileOrdersAreRestated) {
+  const PipelineFolder folder;
+  speak_fix44(folder);
+  folder.edit("sim", "self_match = \"cancel_newest\"", "self_match = \"decrement\"");
+  const Finished up = folder.run_up(folder.generate(60'000, 6));
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  EXPECT_GE(analyse_run(folder).orders_complete, 100u);
+  EXPECT_EQ(folder.positions("sim"), folder.positions("oeg"));
+  EXPECT_FALSE(folder.positions("oeg").empty());
+}
+
 // The guard ends a program at the first allocation or system call of its datapath thread, other
 // than for sockets and the wait mode (tests/support/alloc_guard).
 class GuardedPipeline : public ::testing::TestWithParam<const char*> {};
@@ -127,6 +143,22 @@ TEST(Pipeline, LosesNoMessageToTwoLossyLines) {
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
   EXPECT_NE(read_file(folder.run_dir() + "/mdh.log").find("whole again"), std::string::npos)
       << "nothing was lost on both lines";
+  EXPECT_GE(analyse_run(folder).orders_complete, 50u);
+}
+
+// Their own orders are in the strategies' books, in retransmissions, too.
+TEST(Pipeline, PublishesItsOrdersOnLossyLinesWithoutAnInvalidMessage) {
+  const PipelineFolder folder;
+  std::vector<std::string> arguments = lossy_lines(folder);
+  arguments.insert(arguments.end(), {"--set", "sim:matching.publish=true"});
+  const Finished up = folder.run_up(folder.generate(60'000, 6), arguments);
+  ASSERT_EQ(up.exit_code, 0) << up.output;
+  const json sim = json::parse(folder.summary("sim"));
+  const json mdh = json::parse(folder.summary("mdh"));
+  EXPECT_GT(sim.at("feed_messages"), 60'050);
+  EXPECT_EQ(mdh.at("feed_messages"), sim.at("feed_messages"));
+  EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
+  EXPECT_EQ(mdh.at("details").at("book_refused"), 0);
   EXPECT_GE(analyse_run(folder).orders_complete, 50u);
 }
 

@@ -111,8 +111,10 @@ class Application final : public FIX::Application {
   void onCreate(const FIX::SessionID&) override {}
   void onLogon(const FIX::SessionID&) override { hooks_.on_logon(); }
   void onLogout(const FIX::SessionID&) override { hooks_.on_logout(); }
-  void toAdmin(FIX::Message&, const FIX::SessionID&) override {}
-  void toApp(FIX::Message&, const FIX::SessionID&) throw(FIX::DoNotSend) override {}
+  void toAdmin(FIX::Message& message, const FIX::SessionID&) override { stamp(message); }
+  void toApp(FIX::Message& message, const FIX::SessionID&) throw(FIX::DoNotSend) override {
+    stamp(message);
+  }
   void fromAdmin(const FIX::Message& message,
                  const FIX::SessionID&) throw(FIX::FieldNotFound, FIX::IncorrectDataFormat,
                                               FIX::IncorrectTagValue, FIX::RejectLogon) override {
@@ -141,6 +143,11 @@ class Application final : public FIX::Application {
   }
 
  private:
+  // By the session's clock, as what it encodes itself: QuickFIX's own cannot be virtual.
+  void stamp(FIX::Message& message) {
+    message.getHeader().setField(FIX::FIELD::SendingTime, hooks_.sending_time());
+  }
+
   BridgeHooks& hooks_;
 };
 
@@ -151,7 +158,9 @@ FIX::Dictionary settings_of(const BridgeOptions& options) {
   settings.setString(FIX::START_TIME, "00:00:00");
   settings.setString(FIX::END_TIME, "00:00:00");
   settings.setBool(FIX::USE_DATA_DICTIONARY, false);
-  settings.setBool(FIX::CHECK_LATENCY, false);
+  settings.setBool(FIX::CHECK_LATENCY, options.sending_time_max_s != 0);
+  if (options.sending_time_max_s != 0)
+    settings.setInt(FIX::MAX_LATENCY, options.sending_time_max_s);
   settings.setInt(FIX::HEARTBTINT, options.heartbeat_s);
   settings.setInt(FIX::LOGON_TIMEOUT, options.logon_timeout_s);
   settings.setInt(FIX::LOGOUT_TIMEOUT, options.logout_timeout_s);
@@ -180,8 +189,9 @@ class QuickFixBridge::Impl {
         logs_(hooks),
         transport_(hooks),
         factory_(application_, stores_, &logs_),
-        session_(factory_.create(FIX::SessionID("FIX.4.2", options.sender, options.target),
-                                 settings_of(options))) {}
+        session_(
+            factory_.create(FIX::SessionID(options.begin_string, options.sender, options.target),
+                            settings_of(options))) {}
 
   // A failure inside QuickFIX is told and costs the connection, never the program.
   template <class Work>

@@ -14,12 +14,14 @@ namespace detail {
 
 struct BridgeOptions {
   bool initiator = true;
+  std::string begin_string;  // "FIX.4.2", "FIX.4.4"
   std::string sender;
   std::string target;
   int heartbeat_s = 10;
   int logon_timeout_s = 10;
   int logout_timeout_s = 2;
   bool reset_on_logon = false;
+  int sending_time_max_s = 0;  // 0: any
 };
 
 // How QuickFIX shall answer an application message (FIX 4.2, Reject and Business Message Reject).
@@ -44,6 +46,8 @@ class BridgeHooks {
   virtual void store_reset() = 0;
   // Transport.
   virtual bool write(const char* bytes, std::size_t length) = 0;
+  // SendingTime (52) of a message that leaves now.
+  virtual std::string sending_time() = 0;
   virtual void close_transport() = 0;
   // Session.
   virtual void on_logon() = 0;

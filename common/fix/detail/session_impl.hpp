@@ -45,6 +45,7 @@ class Session::Impl final : public detail::BridgeHooks {
   bool connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   bool logged_on() const noexcept { return logged_on_.load(std::memory_order_relaxed); }
   int fd() const noexcept { return fd_; }
+  Version version() const noexcept { return options_.version; }
   bool wants_write() const noexcept { return pending_bytes() != 0; }
   detail::MessageStore& store() noexcept { return store_; }
   const SessionCounters& counters() const noexcept { return counters_; }
@@ -58,6 +59,7 @@ class Session::Impl final : public detail::BridgeHooks {
   void set_next_target(int seq) override { store_.set_next_target(static_cast<unsigned>(seq)); }
   void store_reset() override { store_.reset(); }
   bool write(const char* bytes, std::size_t length) override;
+  std::string sending_time() override { return {utc_now(), UtcText::kLength}; }
   void close_transport() override;
   void on_logon() override;
   void on_logout() override;
@@ -73,7 +75,9 @@ class Session::Impl final : public detail::BridgeHooks {
   bool receive() noexcept;
   void dispatch() noexcept;
   void handle(std::string_view message) noexcept;
-  bool in_sequence() const noexcept;
+  bool in_sequence() noexcept;
+  bool is_on_time() noexcept;
+  bool refused_by_dictionary(std::string_view message) noexcept;
   bool handle_in_place() noexcept;
   bool answer_test_request() noexcept;
   bool reject_unreadable() noexcept;
@@ -126,6 +130,7 @@ class Session::Impl final : public detail::BridgeHooks {
   bool received_since_sync_ = false;
   int fd_ = -1;
   std::uint64_t heartbeat_ticks_ = 0;
+  TscTicks attached_;
   TscTicks last_sent_;
   TscTicks last_received_;
   TscTicks next_timer_;

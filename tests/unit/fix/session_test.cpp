@@ -91,8 +91,9 @@ class SessionTest : public ::testing::Test {
     options.logout_timeout_s = 1;
     initiator_ = std::make_unique<Session>(options);
   }
-  void open_acceptor() {
+  void open_acceptor(std::uint32_t logon_timeout_s = 10) {
     SessionOptions options;
+    options.logon_timeout_s = logon_timeout_s;
     options.role = SessionRole::kAcceptor;
     options.sender = "SIM";
     options.target = "OEG";
@@ -305,6 +306,16 @@ TEST_F(SessionTest, TellsWhichOrderThePeerCouldNotAccept) {
   until([&] { return at_acceptor_.orders.size() == 1; }, "the next order");
 }
 
+TEST_F(SessionTest, AcceptorEndsAConnectionThatDoesNotLogOn) {
+  open_acceptor(1);
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  ASSERT_TRUE(acceptor_->attach(pair[1]));
+  until([&] { return !acceptor_->connected(); }, "the end of a silent connection");
+  EXPECT_EQ(at_acceptor_.logouts, 0);
+  ::close(pair[0]);
+}
+
 // A peer that writes what it likes to our acceptor, and keeps what it hears.
 class RawPeerTest : public SessionTest {
  protected:
@@ -371,7 +382,8 @@ class RawPeerTest : public SessionTest {
   }
   void expect_order_taken(std::uint64_t id) {
     const std::size_t before = at_acceptor_.orders.size();
-    say("D", "11=" + std::to_string(id) + "|21=1|55=AAPL|54=1|60=x|38=100|40=2|44=1.5|");
+    say("D",
+        "11=" + std::to_string(id) + "|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|");
     until([&] { return at_acceptor_.orders.size() == before + 1; }, "order");
     EXPECT_EQ(at_acceptor_.orders.back().cl_ord_id, id);
   }
@@ -385,19 +397,23 @@ class RawPeerTest : public SessionTest {
 TEST_F(RawPeerTest, AnswersEachKindOfMalformedMessageAndGoesOn) {
   log_on_raw();
   expect_order_taken(1);
-  say("D", "11=2|21=1|55=AAPL|54=1|60=x|38=100|40=2|");  // limit without a price
+  say("D", "11=2|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|");  // limit without a price
   until_heard("|372=D|380=5|");
-  say("D", "11=3|21=1|55=AAPL|54=9|60=x|38=100|40=2|44=1|");  // side 9
+  say("D", "11=3|21=1|55=AAPL|54=9|60=20261121-10:11:12|38=100|40=2|44=1|");  // side 9
   until_heard("|371=54|372=D|373=5|");
-  say("D", "11=4|21=1|55=AAPL|54=1|60=x|38=1e9|40=2|44=1|");  // quantity is no number
+  say("D",
+      "11=4|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=1e9|40=2|44=1|");  // quantity is no number
   until_heard("|371=38|372=D|373=6|");
   say("D", "11=5|21=1|oops=1|55=AAPL|54=1|");  // a tag that is no number
   until_heard("|45=6|372=D|373=0|");
   say("ZZ", "11=6|");  // a type that nobody knows
-  until_heard("|372=ZZ|380=3|");
-  say("8", "11=6|");  // a type that only the other side sends
+  until_heard("|371=35|372=ZZ|373=11|");
+  say("B", "148=news|");  // a type of FIX 4.2 that nobody here speaks
+  until_heard("|372=B|380=3|");
+  say("8", "37=1|17=1|20=0|150=0|39=0|55=AAPL|54=1|151=0|14=0|6=0|");  // a type that only the other
+                                                                       // side sends
   until_heard("|372=8|380=3|");
-  EXPECT_EQ(acceptor_->counters().rejected.get(), 6u);
+  EXPECT_EQ(acceptor_->counters().rejected.get(), 7u);
   expect_order_taken(7);
   EXPECT_TRUE(acceptor_->logged_on());
 }
@@ -409,7 +425,7 @@ TEST_F(RawPeerTest, DisregardsGarbledBytesAndAsksForWhatTheyHid) {
   bad[bad.size() - 2] = static_cast<char>(bad[bad.size() - 2] == '5' ? '6' : '5');
   write_raw(bad);
   ++next_seq_;
-  say("D", "11=2|21=1|55=AAPL|54=1|60=x|38=100|40=2|44=1.5|");
+  say("D", "11=2|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|");
   until_heard("|35=2|");  // resend request, from 2
   EXPECT_GE(acceptor_->counters().garbled.get(), 2u);
   EXPECT_TRUE(at_acceptor_.orders.empty());
@@ -432,9 +448,9 @@ TEST_F(RawPeerTest, AnswersATestRequestInPlace) {
 TEST_F(RawPeerTest, IgnoresAnOrderThatItHasProcessedBefore) {
   log_on_raw();
   expect_order_taken(1);
-  write_raw(
-      framed("35=D|49=OEG|56=SIM|34=2|43=Y|52=20261121-10:11:12.345|"
-             "122=20261121-10:11:12.345|11=1|21=1|55=AAPL|54=1|60=x|38=100|40=2|44=1.5|"));
+  write_raw(framed(
+      "35=D|49=OEG|56=SIM|34=2|43=Y|52=20261121-10:11:12.345|"
+      "122=20261121-10:11:12.345|11=1|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|"));
   expect_order_taken(2);
   EXPECT_EQ(at_acceptor_.orders.size(), 2u);
 }
@@ -450,7 +466,8 @@ TEST_F(RawPeerTest, EndsTheConnectionWhenASequenceNumberComesBackWithoutReason) 
   log_on_raw();
   expect_order_taken(1);
   write_raw(
-      framed("35=D|49=OEG|56=SIM|34=2|52=20261121-10:11:12.345|11=9|21=1|55=AAPL|54=1|60=x|"
+      framed("35=D|49=OEG|56=SIM|34=2|52=20261121-10:11:12.345|11=9|21=1|55=AAPL|54=1|60=20261121-"
+             "10:11:12|"
              "38=100|40=2|44=1.5|"));
   until_closed();
   EXPECT_EQ(at_acceptor_.orders.size(), 1u);
@@ -460,7 +477,8 @@ TEST_F(RawPeerTest, EndsTheConnectionWhenASequenceNumberComesBackWithoutReason) 
 TEST_F(RawPeerTest, TakesMessagesCutAtEveryByte) {
   log_on_raw();
   const std::string message = framed(
-      "35=D|49=OEG|56=SIM|34=2|52=20261121-10:11:12.345|11=9|21=1|55=AAPL|54=1|60=x|"
+      "35=D|49=OEG|56=SIM|34=2|52=20261121-10:11:12.345|11=9|21=1|55=AAPL|54=1|60=20261121-10:11:"
+      "12|"
       "38=100|40=2|44=1.5|");
   for (char c : message) {
     ASSERT_TRUE(at_acceptor_.orders.empty());

@@ -84,6 +84,52 @@ TEST(Gateway, GivesTheOrderItsNewIdWhenItIsReplaced) {
   EXPECT_EQ(f.position().position_shares, 150);
 }
 
+TEST(Gateway, FollowsAVenueThatTakesSharesOffAnOrderUntraded) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 100));
+  f.accept(f.id(1));
+  f.report(ExecType::kRestated, f.id(1), 60, 0);
+  EXPECT_EQ(f.last().kind, ReportKind::kRestated);
+  EXPECT_EQ(f.last().order_id, f.id(1));
+  EXPECT_EQ(f.last().leaves_shares, 60u);
+  EXPECT_EQ(f.position().open_buy_shares, 60u);
+  EXPECT_EQ(f.position().position_shares, 0);
+  EXPECT_EQ(f.gateway->counters().restated.get(), 1u);
+  EXPECT_EQ(f.gateway->counters().ignored_reports.get(), 0u);
+  EXPECT_EQ(f.gateway->ledger().find(f.id(1))->shares, 60u);
+  f.report(ExecType::kFill, f.id(1), 0, 60, 60, 1'000'000);
+  EXPECT_EQ(f.position().open_buy_shares, 0u);
+  EXPECT_EQ(f.position().position_shares, 60);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
+}
+
+TEST(Gateway, BooksNoRestatementThatAddsOrTradesShares) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 100));
+  f.accept(f.id(1));
+  f.report(ExecType::kRestated, f.id(1), 150, 0);
+  f.report(ExecType::kRestated, f.id(1), 60, 40);
+  f.report(ExecType::kRestated, f.id(1), 0, 0);
+  EXPECT_EQ(f.gateway->counters().impossible_reports.get(), 3u);
+  EXPECT_EQ(f.position().open_buy_shares, 100u);
+}
+
+// The replacement names a total: what the order loses meanwhile, it may bring back.
+TEST(Gateway, ReservesForAReplacementWhatItsOrderLosesMeanwhile) {
+  GatewayFixture f;
+  f.request(f.limit_order(1, 1'000'000, 100));
+  f.accept(f.id(1));
+  ASSERT_EQ(f.request(f.replace(2, f.id(1), 1'000'500, 150)), RejectReason::kNone);
+  f.report(ExecType::kRestated, f.id(1), 60, 0);
+  const Order& order = *f.gateway->ledger().find(f.id(1));
+  EXPECT_EQ(order.leaves, 60u);
+  EXPECT_EQ(order.reserved_shares, 90u);
+  EXPECT_EQ(f.gateway->ledger().position(order.row).reserved_buy, 90u);
+  f.report(ExecType::kReplaced, f.id(2), 150, 0, 0, 0, f.id(1));
+  EXPECT_EQ(f.position().open_buy_shares, 150u);
+  EXPECT_EQ(f.gateway->ledger().position(0).reserved_buy, 0u);
+}
+
 TEST(Gateway, RefusesAReplacementThatChangesSideOrFallsBelowWhatIsFilled) {
   GatewayFixture f;
   f.request(f.limit_order(1, 1'000'000, 100));

@@ -73,7 +73,7 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
   std::vector<std::uint64_t> live;
   std::uint32_t counter = 0;
   for (int step = 0; step < 600; ++step) {
-    const auto pick = static_cast<std::uint32_t>(random() % 6);
+    const auto pick = static_cast<std::uint32_t>(random() % 7);
     if (pick < 2 || live.empty()) {
       ++counter;
       if (f.request(f.limit_order(counter, 1'000'000, 300, pick == 0 ? Side::kBuy : Side::kSell)) !=
@@ -106,8 +106,11 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
     } else if (pick == 5 && order.pending_id == 0) {
       ASSERT_EQ(f.request(f.cancel(++counter, id)), RejectReason::kNone);
       f.reject_change(f.id(counter), id);
+    } else if (pick == 6 && order.leaves > 50) {
+      f.report(ExecType::kRestated, id, order.leaves - 50, order.cumulative);
     }
   }
+  ASSERT_GT(f.gateway->counters().restated.get(), 0u);
   ASSERT_GT(f.gateway->ledger().open_orders(), 0u);
   write(f);
   GatewayFixture g;

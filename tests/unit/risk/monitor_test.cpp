@@ -101,6 +101,9 @@ TEST_F(Risk, FollowsReplacementsCancelsAndRejects) {
   report(ReportKind::kAccepted, 10);
   report(ReportKind::kReplaced, 11, 10, 150);
   EXPECT_EQ(row().open_buy_shares, 150u);
+  report(ReportKind::kRestated, 11, 11, 90);  // the venue took shares off it, untraded
+  EXPECT_EQ(row().open_buy_shares, 90u);
+  EXPECT_EQ(row().position, 0);
   report(ReportKind::kCancelRejected, 12, 11);
   EXPECT_EQ(monitor->open_orders(), 1u);
   report(ReportKind::kCanceled, 13, 11);

@@ -51,12 +51,27 @@ struct State {
   Locate locate = 1;
   wire::TradingState state = wire::TradingState::kTrading;
 };
+struct Cross {  // of our own
+  Locate locate = 1;
+  CrossKind kind = CrossKind::kOpening;
+};
+struct RecordedImbalance {
+  Locate locate = 1;
+  CrossKind kind = CrossKind::kOpening;
+  Side side = Side::kBuy;
+  std::uint32_t shares = 0;
+};
+struct RecordedCross {
+  Locate locate = 1;
+  CrossKind kind = CrossKind::kOpening;
+  std::uint32_t price = 0;
+};
 struct Close {};
 struct BeginDay {};
 
-using Command =
-    std::variant<Add, Execute, ExecuteAt, Reduce, Delete, ReplaceRecorded, HiddenTrade, State,
-                 Close, BeginDay, NewOrder, CancelOrder, ReplaceOrder, MassCancel>;
+using Command = std::variant<Add, Execute, ExecuteAt, Reduce, Delete, ReplaceRecorded, HiddenTrade,
+                             State, Cross, RecordedImbalance, RecordedCross, Close, BeginDay,
+                             NewOrder, CancelOrder, ReplaceOrder, MassCancel>;
 using Stream = std::vector<Command>;
 
 // Applies one command to a Matcher or a ReferenceMarket: both have the same face.
@@ -79,6 +94,11 @@ struct Apply {
     market.on_hidden_trade(c.locate, c.shares, c.price);
   }
   void operator()(const State& c) const { market.on_trading_state(c.locate, c.state); }
+  void operator()(const Cross& c) const { market.cross(c.locate, c.kind); }
+  void operator()(const RecordedImbalance& c) const {
+    market.on_imbalance(c.locate, c.kind, c.side, c.shares);
+  }
+  void operator()(const RecordedCross& c) const { market.on_cross(c.locate, c.kind, c.price); }
   void operator()(const Close&) const { market.close(); }
   void operator()(const BeginDay&) const { market.begin_day(); }
   void operator()(const NewOrder& c) const { market.enter(c); }
@@ -120,6 +140,17 @@ class Printer {
   }
   void operator()(const State& c) {
     out_ << "State{" << c.locate << ", wire::TradingState{" << int(c.state) << "}}";
+  }
+  void operator()(const Cross& c) {
+    out_ << "Cross{" << c.locate << ", CrossKind{" << int(c.kind) << "}}";
+  }
+  void operator()(const RecordedImbalance& c) {
+    out_ << "RecordedImbalance{" << c.locate << ", CrossKind{" << int(c.kind) << "}, " << of(c.side)
+         << ", " << c.shares << "}";
+  }
+  void operator()(const RecordedCross& c) {
+    out_ << "RecordedCross{" << c.locate << ", CrossKind{" << int(c.kind) << "}, " << c.price
+         << "}";
   }
   void operator()(const Close&) { out_ << "Close{}"; }
   void operator()(const BeginDay&) { out_ << "BeginDay{}"; }

@@ -57,10 +57,11 @@ class GatewayTest : public ::testing::Test {
       session.target = target;
       session.store_path = folder_ / (std::string(target) + ".acceptor");
       session.store_messages = 1024;
-      options.sessions.push_back(session);
+      options.sessions.push_back({session});
     }
     options.reports_pending_max = 1024;
     options.ledger_rows = 4;
+    options.rate = rate_;
     gateway_ = std::make_unique<OrderGateway>(options, trace_);
     MatcherOptions matcher;
     matcher.book = {.orders_max = 1024, .levels_max = 1024};
@@ -108,6 +109,7 @@ class GatewayTest : public ::testing::Test {
   }
 
   testing::Folder folder_;
+  RateLimit rate_;
   trace::TraceWriter trace_{{}};
   std::unique_ptr<OrderGateway> gateway_;
   std::unique_ptr<Matcher> matcher_;
@@ -365,6 +367,31 @@ TEST_F(GatewayTest, BrokenBooksAreFound) {
   until_reports(2);
   Ledger other(4);
   EXPECT_FALSE(check_conservation(*matcher_, other).empty());
+}
+
+TEST_F(GatewayTest, RefusesWhatIsBeyondTheRateLimit) {
+  rate_ = {2, 60'000'000'000, RateRule::kReject};
+  market_.reset();
+  matcher_.reset();
+  gateway_.reset();  // its stores are free again
+  open();
+  connect();
+  buy(id(1), 100, 10'0000);
+  buy(id(2), 100, 10'0000);
+  buy(id(3), 100, 10'0000);
+  fix::OrderCancelRequest cancel;
+  cancel.cl_ord_id = id(4);
+  cancel.orig_cl_ord_id = id(1);
+  cancel.symbol = fix::Symbol::from("ZAAA");
+  ASSERT_TRUE(fix::accepted(oeg_->send(cancel)));
+  until([&] { return seen_.reports.size() >= 3 && seen_.rejects.size() >= 1; });
+  EXPECT_EQ(seen_.reports[0].ord_status, fix::OrdStatus::kNew);
+  EXPECT_EQ(seen_.reports[1].ord_status, fix::OrdStatus::kNew);
+  EXPECT_EQ(seen_.reports[2].ord_status, fix::OrdStatus::kRejected);
+  EXPECT_EQ(seen_.texts[2], "more order messages than orders.rate_limit allows");
+  EXPECT_EQ(seen_.rejects[0].orig_cl_ord_id, id(1));
+  EXPECT_EQ(seen_.rejects[0].ord_status, fix::OrdStatus::kNew);
+  EXPECT_EQ(matcher_->live_orders(), 2u);
 }
 
 }  // namespace

@@ -209,6 +209,46 @@ TEST_F(SimProgram, FillsOrdersOverTcpWithoutAllocatingOnItsDatapathThread) {
   }
 }
 
+TEST_F(SimProgram, PublishesItsOrdersAndAHaltByHandWithoutAllocatingOnItsDatapathThread) {
+  net::UdpMulticastReceiver feed({.group = net::parse_endpoint(kGroup), .interface = "127.0.0.1"});
+  Process sim(command(market(), {"replay.pace=max", "replay.settle=1min", "matching.publish=true"}),
+              "", guarded());
+  until_ready();
+  admin({{"command", "start"}});
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["state"] == "ended";
+  });
+  trade(100);
+  EXPECT_THROW(admin({{"command", "halt_symbol"}}), Error);
+  admin({{"command", "halt_symbol"}, {"symbol", "ZAAA"}});
+  admin({{"command", "resume_symbol"}, {"symbol", "ZAAA"}});
+  until("both states", [&] {
+    return admin({{"command", "status"}})["replay"]["messages_sent"] == 51 + 100 + 2;
+  });
+  sim.signal(SIGINT);
+  const testing::Finished finished = sim.wait(test_support::kPatience);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_EQ(summary()["details"]["conservation_broken"], 0);
+
+  std::array<std::byte, 2048> buffer;
+  net::Datagram datagram;
+  std::map<char, int> types;
+  bool ended = false;
+  while (feed.receive(buffer, datagram) == net::IoStatus::kOk) {
+    itch::mold::PacketCursor packet(datagram.bytes);
+    ended |= packet.header().is_end_of_session();
+    for (std::span<const std::byte> m; packet.next(m);) ++types[itch::message_type(m.data())];
+  }
+  EXPECT_EQ(types, (std::map<char, int>{{'R', 1}, {'A', 50}, {'E', 100}, {'H', 2}}));
+  EXPECT_TRUE(ended);
+  if (guarded().empty()) return;
+  std::istringstream line(testing::read_file(folder_ / "guard"));
+  std::string pid, program;
+  std::uint64_t allocations = 0, session = 0, violations = 1;
+  line >> pid >> program >> allocations >> session >> violations;
+  EXPECT_EQ(violations, 0u);
+}
+
 TEST_F(SimProgram, WaitsByParkingAndStillReplaysOnTime) {
   std::vector<Bytes> messages;
   for (std::uint64_t i = 0; i < 20; ++i)

@@ -80,13 +80,22 @@ class RandomStream {
       return MassCancel{static_cast<std::uint8_t>(pick(0, 1)),
                         static_cast<std::uint8_t>(pick(0, 2)),
                         one_in(3) ? wire::kNoInstrument : some_locate(), !one_in(3), !one_in(3)};
-    if (what < 998)
+    if (what < 991)
       return State{some_locate(),
                    one_in(3) ? wire::TradingState::kHalted : wire::TradingState::kTrading};
+    if (what < 998) return cross();
     closed_ = true;
     return Close{};
   }
 
+  Command cross() {
+    static constexpr CrossKind kKinds[] = {CrossKind::kOpening, CrossKind::kClosing,
+                                           CrossKind::kHalt};
+    const CrossKind kind = kKinds[random_.below(3)];
+    if (one_in(3)) return Cross{some_locate(), kind};
+    if (one_in(2)) return RecordedImbalance{some_locate(), kind, some_side(), pick(0, 40)};
+    return RecordedCross{some_locate(), kind, one_in(5) ? 0 : some_price()};
+  }
   Command recorded_event() {
     const std::uint32_t what = pick(0, 99);
     const std::uint32_t shares = some_shares();
@@ -130,9 +139,10 @@ class RandomStream {
     return order;
   }
   void set_time_in_force(NewOrder& order) {
-    static constexpr TimeInForce kTimes[] = {
-        TimeInForce::kImmediateOrCancel, TimeInForce::kFillOrKill, TimeInForce::kGoodTillCancel};
-    order.time_in_force = kTimes[random_.below(3)];
+    static constexpr TimeInForce kTimes[] = {TimeInForce::kImmediateOrCancel,
+                                             TimeInForce::kFillOrKill, TimeInForce::kGoodTillCancel,
+                                             TimeInForce::kAtTheOpening, TimeInForce::kAtTheClose};
+    order.time_in_force = kTimes[random_.below(5)];
   }
   template <class Request>
   void set_prices(Request& request) {

@@ -65,6 +65,50 @@ inline Bytes system_event(char code, std::uint64_t at = kOpenNs) {
   return encoded(m);
 }
 
+inline Bytes executed_at(std::uint16_t locate, std::uint64_t reference, std::uint32_t shares,
+                         std::uint32_t price, bool printable) {
+  itch::OrderExecutedWithPrice m;
+  m.header = {locate, 0, kOpenNs};
+  m.order_reference_number = reference;
+  m.executed_shares = shares;
+  m.printable = printable ? 'Y' : 'N';
+  m.execution_price = price;
+  return encoded(m);
+}
+inline Bytes canceled(std::uint16_t locate, std::uint64_t reference, std::uint32_t shares) {
+  itch::OrderCancel m;
+  m.header = {locate, 0, kOpenNs};
+  m.order_reference_number = reference;
+  m.cancelled_shares = shares;
+  return encoded(m);
+}
+inline Bytes deleted(std::uint16_t locate, std::uint64_t reference) {
+  itch::OrderDelete m;
+  m.header = {locate, 0, kOpenNs};
+  m.order_reference_number = reference;
+  return encoded(m);
+}
+inline Bytes replaced(std::uint16_t locate, std::uint64_t reference, std::uint64_t new_reference,
+                      std::uint32_t shares, std::uint32_t price) {
+  itch::OrderReplace m;
+  m.header = {locate, 0, kOpenNs};
+  m.original_order_reference_number = reference;
+  m.new_order_reference_number = new_reference;
+  m.shares = shares;
+  m.price = price;
+  return encoded(m);
+}
+inline Bytes hidden_trade(std::uint16_t locate, const char* symbol, std::uint32_t shares,
+                          std::uint32_t price) {
+  itch::NonCrossTrade m;
+  m.header = {locate, 0, kOpenNs};
+  m.buy_sell_indicator = 'B';
+  m.shares = shares;
+  m.stock = symbol;
+  m.price = price;
+  return encoded(m);
+}
+
 inline void write_recording(const std::string& path, const std::vector<Bytes>& messages) {
   itch::BinaryFileWriter writer(path);
   for (const Bytes& message : messages) writer.write(message);

@@ -46,7 +46,7 @@ std::vector<std::uint64_t> over_line(const Impairment& impairment, std::uint64_t
       numbers.push_back(number_of(datagram.bytes));
   };
   for (std::uint64_t i = 0; i < packets; ++i) {
-    while (!line->send(numbered(i))) receive();
+    while (!line->send(numbered(i), tsc_now())) receive();
     line->turn(tsc_now());
     receive();
   }
@@ -88,7 +88,7 @@ TEST(FeedLines, DelayEveryPacketAndLetThemOvertakeEachOther) {
   const auto numbers = over_line(impairment, 3, 1'000, counters, line);
   EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), 1'000u);
   EXPECT_FALSE(std::ranges::is_sorted(numbers));
-  ASSERT_TRUE(line->send(numbered(1)));
+  ASSERT_TRUE(line->send(numbered(1), tsc_now()));
   const TscTicks now = tsc_now();
   EXPECT_GE(clock::TickConverter().to_ns(line->next_due() - now), 100'000u);
   EXPECT_FALSE(line->turn(now)) << "it is not due";

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "reference_order.hpp"
@@ -15,8 +18,9 @@ namespace tickpath::sim {
 
 class ReferenceMarket {
  public:
-  ReferenceMarket(HaltRule halt_rule, SelfMatchRule self_match, std::uint32_t band)
-      : halt_rule_(halt_rule), self_match_(self_match), band_(band) {}
+  ReferenceMarket(HaltRule halt_rule, SelfMatchRule self_match, std::uint32_t band,
+                  CrossRule crosses = CrossRule::kRecorded)
+      : halt_rule_(halt_rule), self_match_(self_match), band_(band), crosses_(crosses) {}
 
   std::vector<LoggedReport> log;
 
@@ -83,6 +87,9 @@ class ReferenceMarket {
     const bool was = trading(locate);
     states_[locate] = state;
     if (was || !trading(locate)) return;
+    const bool ours = std::ranges::any_of(
+        orders_, [&](const Order& o) { return !o.recorded && o.in_book && o.locate == locate; });
+    if (crosses_ == CrossRule::kOwn && ours) cross(static_cast<Locate>(locate), CrossKind::kHalt);
     uncross(locate);
     settle(locate);
   }
@@ -100,11 +107,20 @@ class ReferenceMarket {
     std::erase_if(orders_, [](const Order& o) { return o.recorded; });
     states_.clear();
     tapes_.clear();
+    crossed_.clear();
+    imbalances_.clear();
     for (unsigned locate = 0; locate < 8; ++locate) {
       uncross(locate);
       settle(locate);
     }
   }
+
+  // ------------------------------------------------------------------ crosses
+  void on_imbalance(Locate locate, CrossKind kind, Side side, std::uint64_t shares) {
+    imbalances_[locate] = {kind, side, shares};
+  }
+  void cross(Locate locate, CrossKind kind);
+  void on_cross(Locate locate, CrossKind kind, std::uint32_t price);
 
   // ------------------------------------------------------------------ our requests
   void enter(const NewOrder& r) {
@@ -131,6 +147,13 @@ class ReferenceMarket {
             .entry = ++entries_};
     if (r.type == OrderType::kPegged) o.price = 0;
     log.push_back({.kind = ReportKind::kAccepted, .order_id = o.id, .leaves_shares = o.shares});
+    if (joins_cross(r.time_in_force)) {
+      o.in_book = false;
+      o.on_cross = cross_of(r.time_in_force);
+      orders_.push_back(o);
+      settle(r.locate);
+      return;
+    }
     std::uint32_t minimum = r.minimum_shares;
     if (r.time_in_force == TimeInForce::kFillOrKill) minimum = r.shares;
     if (o.waits())
@@ -193,6 +216,8 @@ class ReferenceMarket {
       o.entry = ++entries_;
       if (o.waits())
         wait(o);
+      else if (o.on_cross)
+        orders_.push_back(o);
       else
         work(o, 0);
     }
@@ -214,6 +239,22 @@ class ReferenceMarket {
     std::vector<std::uint32_t> prints;  // since the stop orders were last looked at
     std::uint32_t last = 0;
   };
+
+  // ------------------------------------------------------------------ reference_crosses.hpp
+  using Joins = std::function<bool(const Order&)>;
+  static bool joins_cross(TimeInForce time) {
+    return time == TimeInForce::kAtTheOpening || time == TimeInForce::kAtTheClose;
+  }
+  static CrossKind cross_of(TimeInForce time) {
+    return time == TimeInForce::kAtTheOpening ? CrossKind::kOpening : CrossKind::kClosing;
+  }
+  std::uint64_t interest(const Joins& joins, Side side, std::uint32_t price) const;
+  std::uint32_t reference(unsigned locate);
+  std::pair<std::uint32_t, std::uint64_t> auction_price(const Joins& joins,
+                                                        std::uint32_t reference) const;
+  void trade_at(const Joins& joins, std::uint32_t price, std::uint64_t buys, std::uint64_t sells);
+  std::uint64_t fill_side(const Joins& joins, Side side, std::uint32_t price, std::uint64_t budget);
+  void end_cross(unsigned locate, CrossKind kind);
 
   static bool worse_for_aggressor(const Order& resting, std::uint32_t price) {
     return resting.side == Side::kBuy ? resting.price < price : resting.price > price;
@@ -523,69 +564,18 @@ class ReferenceMarket {
     }
     log.push_back(r);
   }
+  // reference_refusals.hpp
   Reason change_refusal(std::uint64_t id, std::uint64_t target, Party party, unsigned locate,
-                        Side side) const {
-    if (known_.contains(id)) return Reason::kDuplicateId;
-    if (!known_.contains(target)) return Reason::kUnknownOrder;
-    const auto at = live(target);
-    if (!at) return Reason::kTooLate;
-    if (orders_[*at].party.session != party.session) return Reason::kUnknownOrder;
-    if (orders_[*at].locate != locate || orders_[*at].side != side) return Reason::kMismatch;
-    return Reason::kNone;
-  }
-  Reason replace_refusal(const ReplaceOrder& r) const {
-    const Reason no = change_refusal(r.order_id, r.target_order_id, r.party, r.locate, r.side);
-    if (no != Reason::kNone) return no;
-    Order o = orders_[*live(r.target_order_id)];
-    if (closed_) return Reason::kClosed;
-    if (r.type != o.type) return Reason::kUnsupported;
-    if (r.shares == 0 || r.shares > kOrderSharesMax) return Reason::kQuantity;
-    if ((o.type == OrderType::kLimit || o.type == OrderType::kStopLimit) && r.price.value <= 0)
-      return Reason::kPrice;
-    if (o.waits() && r.stop_price.value <= 0) return Reason::kStopPrice;
-    if (r.shares < o.filled) return Reason::kBelowFilled;
-    if (halt_rule_ == HaltRule::kReject && !trading(r.locate)) return Reason::kNotTrading;
-    if (trading(r.locate) && beyond(r)) return Reason::kPriceBand;
-    const bool keeps = replaced_in_place(o, r);
-    o.price = o.worst = static_cast<std::uint32_t>(r.price.value);
-    if (o.post_only && trading(r.locate) && !keeps && best_counterparty(o))
-      return Reason::kPostOnly;
-    return Reason::kNone;
-  }
-  Reason refusal(const NewOrder& r) const {
-    if (known_.contains(r.order_id)) return Reason::kDuplicateId;
-    if (closed_) return Reason::kClosed;
-    if (r.locate == wire::kNoInstrument) return Reason::kUnknownSymbol;
-    if (r.shares == 0 || r.shares > kOrderSharesMax) return Reason::kQuantity;
-    const bool limit = r.type == OrderType::kLimit || r.type == OrderType::kStopLimit;
-    const bool stop = r.type == OrderType::kStop || r.type == OrderType::kStopLimit;
-    const bool pegged = r.type == OrderType::kPegged;
-    if (limit && r.price.value <= 0) return Reason::kPrice;
-    if (stop && r.stop_price.value <= 0) return Reason::kStopPrice;
-    const bool now = r.time_in_force == TimeInForce::kImmediateOrCancel ||
-                     r.time_in_force == TimeInForce::kFillOrKill;
-    if (now && (stop || pegged || r.post_only || r.display_shares != 0))
-      return Reason::kCombination;
-    if (!now && r.minimum_shares != 0) return Reason::kCombination;
-    if (r.minimum_shares > r.shares) return Reason::kCombination;
-    if (r.post_only && r.type != OrderType::kLimit) return Reason::kCombination;
-    if (r.display_shares != 0 && !limit && !pegged) return Reason::kCombination;
-    if (!trading(r.locate))
-      return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
-    if (beyond(r)) return Reason::kPriceBand;
-    const Order asked{.recorded = false,
-                      .id = r.order_id,
-                      .locate = r.locate,
-                      .side = r.side,
-                      .price = static_cast<std::uint32_t>(r.price.value),
-                      .shares = r.shares,
-                      .worst = static_cast<std::uint32_t>(r.price.value)};
-    return r.post_only && best_counterparty(asked) ? Reason::kPostOnly : Reason::kNone;
-  }
+                        Side side) const;
+  Reason replace_refusal(const ReplaceOrder& r) const;
+  Reason refusal(const NewOrder& r) const;
 
   HaltRule halt_rule_;
   SelfMatchRule self_match_;
   std::uint32_t band_;
+  CrossRule crosses_;
+  std::set<std::pair<unsigned, CrossKind>> crossed_;
+  std::map<unsigned, std::tuple<CrossKind, Side, std::uint64_t>> imbalances_;
   std::vector<Order> orders_;
   std::map<std::uint64_t, bool> known_;
   std::map<unsigned, wire::TradingState> states_;
@@ -596,3 +586,6 @@ class ReferenceMarket {
 };
 
 }  // namespace tickpath::sim
+
+#include "reference_crosses.hpp"
+#include "reference_refusals.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/matching/types.hpp"
 
@@ -27,6 +28,7 @@ struct ReferenceOrder {
   bool post_only = false;
   std::uint64_t entry = 0;
   bool in_book = true;
+  std::optional<CrossKind> on_cross = {};  // waits for it
 
   std::uint32_t worst = 0;  // price that it takes, while it takes
 

@@ -57,6 +57,20 @@ TEST(Pace, CutsSilencesAndIgnoresTimesThatRunBackwards) {
   EXPECT_EQ(pace.due(kOpenNs + 3'600'004 * kMs), 14 * kMs);
 }
 
+TEST(Pace, GoesOnWithADayThatBeginsWhereTheLastOneEnded) {
+  Pace pace({});
+  EXPECT_EQ(pace.due(kOpenNs, true), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs, true), 5 * kMs) << "no night";
+  EXPECT_EQ(pace.due(kOpenNs + 3 * kMs), 8 * kMs);
+  std::array<std::byte, itch::SystemEvent::kLength> message{};
+  (void)itch::encode(itch::SystemEvent{.event_code = 'O'}, message.data());
+  EXPECT_TRUE(begins_day(message));
+  (void)itch::encode(itch::SystemEvent{.event_code = 'Q'}, message.data());
+  EXPECT_FALSE(begins_day(message));
+  EXPECT_FALSE(begins_day(std::span(message).first(11)));
+}
+
 TEST(Pace, MaxSendsBurstsAtTheRate) {
   Pace pace({.mode = PaceMode::kMax, .rate = 1'000, .burst = 2});
   EXPECT_EQ(pace.due(0), 0u);
@@ -76,6 +90,25 @@ TEST(Pace, SendsWhatIsBeforeFromAtTheRateAndEndsAfterTo) {
   EXPECT_EQ(pace.due(kOpenNs + 7 * kMs), 3 * kMs);
   EXPECT_FALSE(pace.past_end(kOpenNs + 10 * kMs));
   EXPECT_TRUE(pace.past_end(kOpenNs + 10 * kMs + 1));
+}
+
+TEST(Pace, SeeksAtTheRateAndGoesOnAtTheRecordedPace) {
+  Pace pace({.rate = 1'000'000, .burst = 1});
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + kMs), kMs);
+  pace.seek(kOpenNs + 60 * kMs, 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 20 * kMs), 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 40 * kMs), 5 * kMs + 1'000);
+  EXPECT_EQ(pace.due(kOpenNs + 60 * kMs), 5 * kMs + 1'000);
+  EXPECT_EQ(pace.due(kOpenNs + 63 * kMs), 8 * kMs + 1'000);
+}
+
+TEST(Pace, ASeekForgetsHowFarAwayTheNextMessageWas) {
+  Pace pace({.rate = 1'000'000, .burst = 1});
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + 900 * kMs), 900 * kMs);  // not sent yet
+  pace.seek(kOpenNs + 2'000 * kMs, 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 900 * kMs), 5 * kMs);
 }
 
 TEST(LagHistogram, GivesQuantilesToSixPercentAndTheMaximumExactly) {
@@ -160,6 +193,20 @@ TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
   EXPECT_EQ(plan_replay({folder / "plan.itch50", "", {.to_ns = kOpenNs + 4 * kMs}}).messages, 5u);
 }
 
+TEST(RecordingLoader, PlansHowMuchIsLeftFromAnyTime) {
+  const Folder folder;
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 1'024; ++i)
+    messages.push_back(add(1, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i * kMs));
+  write_recording(folder / "plan.itch50", messages);
+  const ReplayPlan plan = plan_replay({folder / "plan.itch50", "", {}});
+  EXPECT_EQ(plan.duration_ns, 1'023 * kMs);
+  EXPECT_EQ(plan.remaining_ns(0), 1'023 * kMs);
+  EXPECT_EQ(plan.messages_before(kOpenNs + 600 * kMs), 512u);
+  EXPECT_EQ(plan.remaining_ns(kOpenNs + 600 * kMs), (1'023 - 512) * kMs);
+  EXPECT_EQ(plan.remaining_ns(kOpenNs + 3'600'000 * kMs), (1'023 - 768) * kMs);
+}
+
 // A replay on loopback, driven by hand and received by a socket of ours.
 class ReplayOnLoopback : public ::testing::Test {
  protected:
@@ -238,6 +285,49 @@ TEST_F(ReplayOnLoopback, SendsEveryMessageInOrderThenTheEndAndKeepsTheBook) {
   EXPECT_EQ(replayer_->progress().position_ns.get(), kOpenNs + 19);
 }
 
+TEST_F(ReplayOnLoopback, PublishesOurOrdersInOneSequenceWithTheRecordingAndEndsWhenTheyHave) {
+  std::vector<Bytes> messages{directory(7, "ZAAA")};
+  for (std::uint64_t i = 0; i < 40; ++i)
+    messages.push_back(add(7, "ZAAA", i + 1, Side::kSell, 100, 10'000, kOpenNs + i));
+  prepare(messages, {.pace = {.mode = PaceMode::kMax}, .heartbeat_ns = 1 * kMs});
+  market_->publish_to(*feed_);
+  const auto enter = [&](std::uint64_t id, std::uint32_t shares, std::int64_t price) {
+    NewOrder order;
+    order.order_id = id;
+    order.locate = 7;
+    order.shares = shares;
+    order.price = {price};
+    matcher_->enter(order);
+  };
+  enter(1, 100, 9'000);  // in a packet of its own, before the recording's
+  replayer_->start();
+  run_until_ended();
+  enter(2, 3'950, 10'000);  // takes 40 orders: more messages than a packet holds
+  const auto turn_until = [&](const auto& done) {
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
+    for (; !done(); receive()) {
+      replayer_->turn();
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    }
+  };
+  turn_until([&] { return received_.size() == 1 + 41 + 40; });
+  EXPECT_EQ(ends_, 0);
+  matcher_->close();
+  replayer_->finish_session();
+  receive();
+  EXPECT_EQ(ends_, 1);
+  ASSERT_EQ(received_.size(), 1u + 41 + 40 + 1);
+  EXPECT_EQ(static_cast<char>(received_.front().front()), 'A');
+  EXPECT_TRUE(std::equal(messages.begin(), messages.end(), received_.begin() + 1));
+  for (std::size_t i = 42; i < 82; ++i) {
+    const auto executed = itch::decode_as<itch::OrderExecuted>(received_[i].data());
+    EXPECT_EQ(static_cast<char>(received_[i].front()), 'E');
+    EXPECT_EQ(executed.order_reference_number, i - 41);
+    EXPECT_EQ(executed.executed_shares, i == 81 ? 50u : 100u);
+  }
+  EXPECT_EQ(static_cast<char>(received_.back().front()), 'D');  // the day order that was left
+}
+
 TEST_F(ReplayOnLoopback, SendsNothingBeforeItIsDue) {
   std::vector<Bytes> messages;
   for (std::uint64_t i = 0; i < 4; ++i)
@@ -275,6 +365,60 @@ TEST_F(ReplayOnLoopback, SendsHeartbeatsWhileItWaitsAndAfterAHalt) {
   replayer_->end();
   turn_for(20ms);
   EXPECT_GE(ends_, 2);
+}
+
+TEST_F(ReplayOnLoopback, StandsStillWhilePausedAndGoesOnWhereItWas) {
+  std::vector<Bytes> messages{directory(1, "ZAAA")};
+  for (std::uint64_t i = 1; i <= 4; ++i)
+    messages.push_back(add(1, "ZAAA", i, Side::kBuy, 100, 10'000, kOpenNs + i * 20 * kMs));
+  prepare(messages, {.pace = {}, .heartbeat_ns = kMs});
+  replayer_->pause();  // nothing runs yet
+  EXPECT_EQ(replayer_->state(), ReplayState::kWaiting);
+  replayer_->start();
+  const auto turns_until = [this](auto done) {
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (!done()) {
+      replayer_->turn();
+      receive();
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    }
+  };
+  turns_until([this] { return !received_.empty(); });
+  replayer_->pause();
+  EXPECT_EQ(replayer_->state(), ReplayState::kPaused);
+  const std::size_t before = received_.size();
+  ASSERT_LT(before, messages.size());
+  const std::uint64_t elapsed = replayer_->progress().elapsed_ns.get();
+  const auto paused = std::chrono::steady_clock::now();
+  heartbeats_ = 0;
+  turns_until([&] {
+    return heartbeats_ >= 3 &&
+           std::chrono::steady_clock::now() - paused > std::chrono::milliseconds(200);
+  });
+  EXPECT_EQ(received_.size(), before);
+  EXPECT_EQ(replayer_->progress().elapsed_ns.get(), elapsed);
+  replayer_->resume();
+  EXPECT_EQ(replayer_->state(), ReplayState::kRunning);
+  run_until_ended();
+  EXPECT_EQ(received_, messages);
+}
+
+TEST_F(ReplayOnLoopback, ASeekSendsWhatLiesBetweenAtTheRateAndKeepsTheBookWhole) {
+  constexpr std::uint64_t kHour = 3'600'000 * kMs;
+  std::vector<Bytes> messages{directory(1, "ZAAA")};
+  for (std::uint64_t i = 1; i <= 20; ++i)
+    messages.push_back(add(1, "ZAAA", i, Side::kBuy, 100, 10'000, kOpenNs + i * kHour / 10));
+  prepare(messages, {.pace = {.rate = 100'000, .burst = 4}});
+  replayer_->start();
+  replayer_->turn();
+  replayer_->pause();
+  replayer_->seek(kOpenNs);  // is past
+  EXPECT_EQ(replayer_->state(), ReplayState::kPaused);
+  replayer_->seek(kOpenNs + 10 * kHour);
+  EXPECT_EQ(replayer_->state(), ReplayState::kRunning);
+  run_until_ended();
+  EXPECT_EQ(received_, messages);
+  EXPECT_EQ(matcher_->book().orders(1, Side::kBuy), 20u);
 }
 
 TEST_F(ReplayOnLoopback, SkipsMessagesThatFitNoPacketWithoutANumber) {

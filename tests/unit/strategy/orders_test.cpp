@@ -132,6 +132,21 @@ TEST_F(Orders, AReplacementTakesOverTheIdPriceAndSize) {
   EXPECT_TRUE(engine.drained());
 }
 
+TEST_F(Orders, ARestatedOrderHasLostSharesAndKeepsItsId) {
+  const std::uint64_t id = buy();
+  accept(id);
+  wire::OrderReport restated = report(ReportKind::kRestated, id, id);
+  restated.leaves_shares = 30;
+  engine.on_report(1, restated);
+  tickpath_open_order order{};
+  ASSERT_TRUE(strategy.open_order(id, order));
+  EXPECT_EQ(order.shares, 30u);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 30u);
+  fill(id, 30, 100'000, 0, 30);
+  EXPECT_EQ(strategy.position(3).shares, 30);
+  EXPECT_TRUE(engine.drained());
+}
+
 TEST_F(Orders, ARefusedReplacementLeavesTheOrderAsItWas) {
   const std::uint64_t id = buy();
   accept(id);

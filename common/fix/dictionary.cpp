@@ -1,0 +1,317 @@
+#include "common/fix/dictionary.hpp"
+
+#include <array>
+
+#include "common/fix/detail/dictionary_table.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+using detail::Field;
+using detail::FieldType;
+
+constexpr std::size_t kFieldCount = std::size(detail::kFields);
+constexpr std::uint8_t kNoField = 0xff;
+static_assert(kFieldCount < kNoField);
+
+// A field's place in kFields, by tag.
+constexpr auto kFieldOfTag = [] {
+  std::array<std::uint8_t, detail::kTagMax44 + 1> table{};
+  table.fill(kNoField);
+  std::uint8_t index = 0;
+  for (const Field& field : detail::kFields) table[field.tag] = index++;
+  return table;
+}();
+
+constexpr std::uint8_t field_of(std::uint32_t tag) noexcept {
+  return tag < kFieldOfTag.size() ? kFieldOfTag[tag] : kNoField;
+}
+
+// A set of fields.
+class FieldSet {
+ public:
+  constexpr void add(std::size_t field) noexcept {
+    words_[field / 64] |= std::uint64_t{1} << field % 64;
+  }
+  constexpr bool has(std::size_t field) const noexcept {
+    return (words_[field / 64] >> field % 64 & 1) != 0;
+  }
+  // The first that is here and not in `other`; kFieldCount: none.
+  constexpr std::size_t first_beyond(const FieldSet& other) const noexcept {
+    for (std::size_t word = 0; word < words_.size(); ++word)
+      if (const std::uint64_t left = words_[word] & ~other.words_[word]; left != 0)
+        return word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+    return kFieldCount;
+  }
+
+ private:
+  std::array<std::uint64_t, (kFieldCount + 63) / 64> words_{};
+};
+
+// What a version asks of a message, or of header and trailer.
+struct Rules {
+  FieldSet allowed;
+  FieldSet required;
+  bool defined = false;
+};
+
+template <class Fields>
+constexpr Rules rules_of(const Fields& fields, bool v44) {
+  Rules rules;
+  detail::for_each_use(fields, [&](const detail::Use& use) {
+    const detail::Has has = detail::has(use, v44);
+    if (has == detail::Has::kNo) return;
+    rules.defined = true;
+    rules.allowed.add(kFieldOfTag[use.tag]);
+    if (has == detail::Has::kRequired) rules.required.add(kFieldOfTag[use.tag]);
+  });
+  return rules;
+}
+
+struct VersionRules {
+  Rules header;
+  Rules trailer;
+  std::array<Rules, 128> body;  // by message type, which is one character
+};
+
+constexpr VersionRules version_rules(bool v44) {
+  VersionRules rules;
+  rules.header = rules_of(detail::kHeader, v44);
+  rules.trailer = rules_of(detail::kTrailer, v44);
+  for (const detail::Message& message : detail::kMessages) {
+    Rules& body = rules.body[static_cast<unsigned char>(message.type[0])];
+    body = rules_of(message, v44);
+    if (v44 && body.allowed.has(kFieldOfTag[detail::kGroupCount]))
+      for (const std::uint16_t member : detail::kGroupMembers)
+        body.allowed.add(kFieldOfTag[member]);
+  }
+  return rules;
+}
+
+constexpr VersionRules kRules[] = {version_rules(false), version_rules(true)};
+
+const Rules* rules_of_type(Version version, std::string_view type) noexcept {
+  if (type.size() != 1 || static_cast<unsigned char>(type[0]) >= 128) return nullptr;
+  const Rules& rules = kRules[version == Version::k44].body[static_cast<unsigned char>(type[0])];
+  return rules.defined ? &rules : nullptr;
+}
+
+bool is_standard_type(Version version, std::string_view type) noexcept {
+  if (type.empty()) return false;
+  if (type[0] == 'U') return true;  // user-defined
+  const bool v44 = version == Version::k44;
+  if (type.size() == 1)
+    return (v44 ? detail::kTypes44 : detail::kTypes42).find(type[0]) != std::string_view::npos;
+  if (!v44 || type.size() != 2) return false;
+  return type[0] == 'A' ? type[1] >= 'A' && type[1] <= 'Z'
+                        : type[0] == 'B' && type[1] >= 'A' && type[1] <= 'H';
+}
+
+// ---------------------------------------------------------------------------------- data types
+
+bool all_digits(std::string_view text) noexcept {
+  for (char c : text)
+    if (c < '0' || c > '9') return false;
+  return !text.empty();
+}
+
+bool is_float(std::string_view text) noexcept {
+  if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+  const std::size_t point = text.find('.');
+  if (point == std::string_view::npos) return all_digits(text);
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view fraction = text.substr(point + 1);
+  return (!whole.empty() || !fraction.empty()) && (whole.empty() || all_digits(whole)) &&
+         (fraction.empty() || all_digits(fraction));
+}
+
+// "YYYYMMDD-HH:MM:SS", with decimals of the second or without.
+bool is_time(std::string_view text) noexcept {
+  if (text.size() < 17 || text[8] != '-' || text[11] != ':' || text[14] != ':') return false;
+  const auto number = [text](std::size_t at, std::size_t digits) {
+    std::uint64_t value = 0;
+    return parse_number(text.substr(at, digits), value) ? value : ~std::uint64_t{0};
+  };
+  const std::uint64_t month = number(4, 2);
+  const std::uint64_t day = number(6, 2);
+  return all_digits(text.substr(0, 4)) && month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
+         number(9, 2) <= 23 && number(12, 2) <= 59 && number(15, 2) <= 60 &&
+         (text.size() == 17 || (text[17] == '.' && all_digits(text.substr(18))));
+}
+
+using Reason = SessionRejectReason;
+
+// Whether a value is what its field allows; says what is wrong.
+bool fits(const Field& field, bool v44, std::string_view value, Reason& reason) noexcept {
+  reason = Reason::kBadFormat;
+  const std::string_view values = v44 ? field.values44 : field.values42;
+  const std::uint64_t most = v44 ? field.max44 : field.max42;
+  std::uint64_t number = 0;
+  switch (field.type) {
+    case FieldType::kString:
+    case FieldType::kData:
+      return true;
+    case FieldType::kChar:
+      reason = Reason::kBadValue;
+      return value.size() == 1 &&
+             (values.empty() || values.find(value[0]) != std::string_view::npos);
+    case FieldType::kInt:
+      if (!all_digits(value[0] == '-' ? value.substr(1) : value)) return false;
+      reason = Reason::kBadValue;
+      return most == 0 ||
+             (parse_number(value, number) && (number <= most || (v44 && number == 99)));
+    case FieldType::kFloat:
+      return is_float(value);
+    case FieldType::kBoolean:
+      reason = Reason::kBadValue;
+      return value == "Y" || value == "N";
+    case FieldType::kTime:
+      return is_time(value);
+    case FieldType::kLength:
+    case FieldType::kGroup:
+    case FieldType::kSeqNum:
+      return parse_number(value, number);
+  }
+  return false;
+}
+
+// ------------------------------------------------------------------------------------- a message
+
+// Goes through a message field by field.
+class Check {
+ public:
+  Check(Version version, const Rules& body, Violation& violation) noexcept
+      : v44_(version == Version::k44), common_(kRules[v44_]), body_(body), violation_(violation) {}
+
+  bool run(std::string_view message) noexcept {
+    std::size_t at = 0;
+    while (at < message.size()) {
+      std::uint32_t tag = 0;
+      if (!detail::read_tag(message, at, tag)) return fail(Reason::kInvalidTag, 0);
+      std::size_t end = message.find(kSoh, at);
+      if (data_bytes_ != kNoData) {
+        end = at + data_bytes_;
+        data_bytes_ = kNoData;
+        if (end >= message.size() || message[end] != kSoh) return fail(Reason::kBadFormat, tag);
+      }
+      if (end == std::string_view::npos || end == at) return fail(Reason::kNoValue, tag);
+      if (!take(tag, message.substr(at, end - at))) return false;
+      at = end + 1;
+    }
+    return complete();
+  }
+
+ private:
+  static constexpr std::size_t kNoData = ~std::size_t{0};
+  enum class Where : std::uint8_t { kHeader, kBody, kTrailer };
+
+  bool fail(Reason reason, std::uint32_t tag) noexcept {
+    violation_ = {reason, tag};
+    return false;
+  }
+
+  bool take(std::uint32_t tag, std::string_view value) noexcept {
+    if (tag >= detail::kUserTagMin && tag < 10'000) {
+      where_ = where_ == Where::kTrailer ? where_ : Where::kBody;
+      return true;
+    }
+    if (tag > (v44_ ? detail::kTagMax44 : detail::kTagMax42)) return fail(Reason::kInvalidTag, tag);
+    const std::uint8_t field = field_of(tag);
+    if (field == kNoField) return fail(Reason::kTagNotOfMessage, tag);
+    if (!place(field, tag)) return false;
+    const bool repeats = in_group_ && is_member(tag);
+    if (seen_.has(field) && !repeats) return fail(Reason::kTagTwice, tag);
+    seen_.add(field);
+    Reason reason{};
+    if (!fits(detail::kFields[field], v44_, value, reason)) return fail(reason, tag);
+    return follow(field, tag, value);
+  }
+
+  // Header, body, trailer: in this order.
+  bool place(std::uint8_t field, std::uint32_t tag) noexcept {
+    const Where belongs = common_.header.allowed.has(field)    ? Where::kHeader
+                          : common_.trailer.allowed.has(field) ? Where::kTrailer
+                                                               : Where::kBody;
+    if (belongs == Where::kBody && !body_.allowed.has(field))
+      return fail(Reason::kTagNotOfMessage, tag);
+    if (belongs < where_) return fail(Reason::kTagOutOfOrder, tag);
+    where_ = belongs;
+    return true;
+  }
+
+  static bool is_member(std::uint32_t tag) noexcept {
+    for (const std::uint16_t member : detail::kGroupMembers)
+      if (member == tag) return true;
+    return false;
+  }
+
+  // What a field says about the next ones.
+  bool follow(std::uint8_t field, std::uint32_t tag, std::string_view value) noexcept {
+    std::uint64_t number = 0;
+    if (detail::kFields[field].type == FieldType::kLength && tag != 9) {
+      (void)parse_number(value, number);
+      data_bytes_ = static_cast<std::size_t>(number < kDataMax ? number : kDataMax);
+    }
+    if (tag == detail::kGroupCount) {
+      (void)parse_number(value, entries_said_);
+      in_group_ = first_of_group_ = true;
+      return true;
+    }
+    if (!is_member(tag)) {
+      in_group_ = false;
+      return true;
+    }
+    if (!in_group_ || (first_of_group_ && tag != detail::kGroupFirst))
+      return fail(Reason::kGroupOutOfOrder, tag);
+    first_of_group_ = false;
+    if (tag == detail::kGroupFirst) ++entries_;
+    return true;
+  }
+
+  bool complete() noexcept {
+    if (entries_ != entries_said_) return fail(Reason::kGroupCount, detail::kGroupCount);
+    for (const Rules* rules : {&common_.header, &body_, &common_.trailer}) {
+      const std::size_t missing = rules->required.first_beyond(seen_);
+      if (missing != kFieldCount)
+        return fail(Reason::kRequiredTagMissing, detail::kFields[missing].tag);
+    }
+    return true;
+  }
+
+  // Longer than any message: the data then has no end.
+  static constexpr std::uint64_t kDataMax = 1u << 30;
+
+  const bool v44_;
+  const VersionRules& common_;
+  const Rules& body_;
+  Violation& violation_;
+  FieldSet seen_;
+  Where where_ = Where::kHeader;
+  std::size_t data_bytes_ = kNoData;
+  std::uint64_t entries_said_ = 0;
+  std::uint64_t entries_ = 0;
+  bool in_group_ = false;
+  bool first_of_group_ = false;
+};
+
+// The value of tag 35, which is the third field of a framed message; empty if it is not.
+std::string_view type_of(std::string_view message) noexcept {
+  std::size_t at = message.find(kSoh);
+  if (at != std::string_view::npos) at = message.find(kSoh, at + 1);
+  if (at == std::string_view::npos || message.substr(at + 1, 3) != "35=") return {};
+  const std::size_t end = message.find(kSoh, at + 4);
+  return end == std::string_view::npos ? std::string_view{} : message.substr(at + 4, end - at - 4);
+}
+
+}  // namespace
+
+bool conforms(Version version, std::string_view message, Violation& violation) noexcept {
+  const std::string_view type = type_of(message);
+  const Rules* const rules = rules_of_type(version, type);
+  if (rules != nullptr) return Check(version, *rules, violation).run(message);
+  if (is_standard_type(version, type)) return true;  // valid, and none of ours
+  violation = {type.empty() ? Reason::kTagOutOfOrder : Reason::kMsgType, 35};
+  return false;
+}
+
+}  // namespace tickpath::fix

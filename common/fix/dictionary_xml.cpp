@@ -1,0 +1,91 @@
+// The dictionary's table as QuickFIX reads it: DataDictionary, "spec/FIX44.xml" of QuickFIX 1.15.1
+// for the elements.
+#include <fmt/format.h>
+
+#include "common/fix/detail/dictionary_table.hpp"
+#include "common/fix/dictionary.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+using detail::FieldType;
+
+std::string_view type_name(FieldType type) {
+  switch (type) {
+    case FieldType::kString:
+      return "STRING";
+    case FieldType::kChar:
+      return "CHAR";
+    case FieldType::kInt:
+      return "INT";
+    case FieldType::kFloat:
+      return "FLOAT";
+    case FieldType::kBoolean:
+      return "BOOLEAN";
+    case FieldType::kTime:
+      return "UTCTIMESTAMP";
+    case FieldType::kLength:
+      return "LENGTH";
+    case FieldType::kData:
+      return "DATA";
+    case FieldType::kSeqNum:
+      return "SEQNUM";
+    case FieldType::kGroup:
+      return "NUMINGROUP";
+  }
+  return "STRING";
+}
+
+std::string_view name_of(std::uint16_t tag) {
+  for (const detail::Field& field : detail::kFields)
+    if (field.tag == tag) return field.name;
+  return "?";
+}
+
+template <class Fields>
+std::string field_list(const Fields& fields, bool v44) {
+  std::string xml;
+  detail::for_each_use(fields, [&](const detail::Use& use) {
+    const detail::Has has = detail::has(use, v44);
+    if (has == detail::Has::kNo) return;
+    const char required = has == detail::Has::kRequired ? 'Y' : 'N';
+    if (use.tag != detail::kGroupCount) {
+      xml += fmt::format("<field name='{}' required='{}'/>", name_of(use.tag), required);
+      return;
+    }
+    xml += fmt::format("<group name='{}' required='{}'>", name_of(use.tag), required);
+    for (const std::uint16_t member : detail::kGroupMembers)
+      xml += fmt::format("<field name='{}' required='N'/>", name_of(member));
+    xml += "</group>";
+  });
+  return xml;
+}
+
+std::string field_definition(const detail::Field& field, bool v44) {
+  std::string xml = fmt::format("<field number='{}' name='{}' type='{}'>", field.tag, field.name,
+                                type_name(field.type));
+  for (const char value : v44 ? field.values44 : field.values42)
+    xml += fmt::format("<value enum='{0}' description='V_{0}'/>", value);
+  return xml + "</field>\n";
+}
+
+}  // namespace
+
+std::string quickfix_xml(Version version) {
+  const bool v44 = version == Version::k44;
+  std::string xml = fmt::format("<fix type='FIX' major='4' minor='{}' servicepack='0'>\n",
+                                begin_string(version).back());
+  xml += "<header>" + field_list(detail::kHeader, v44) + "</header>\n";
+  xml += "<trailer>" + field_list(detail::kTrailer, v44) + "</trailer>\n<messages>\n";
+  for (const detail::Message& message : detail::kMessages) {
+    const std::string fields = field_list(message, v44);
+    if (fields.empty()) continue;
+    xml += fmt::format("<message name='{}' msgtype='{}' msgcat='{}'>{}</message>\n", message.name,
+                       message.type, message.admin ? "admin" : "app", fields);
+  }
+  xml += "</messages>\n<components/>\n<fields>\n";
+  for (const detail::Field& field : detail::kFields) xml += field_definition(field, v44);
+  return xml + "</fields>\n</fix>\n";
+}
+
+}  // namespace tickpath::fix

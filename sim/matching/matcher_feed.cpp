@@ -1,0 +1,54 @@
+// What the feed shows of our orders: an order is on it while it is in the book, with the shares
+// that it shows and in the place that its arrival gives it.
+#include <algorithm>
+
+#include "sim/matching/matcher.hpp"
+
+namespace tickpath::sim {
+
+// An order that is in the book. Whoever has kept its place and shows fewer shares is told of as
+// reduced; whoever arrived anew, or shows more, comes under a new reference, behind the others.
+void Matcher::update_feed(LiveOrder& order) noexcept {
+  const std::uint32_t shown = order.shown();
+  if (order.reference != 0 && order.arrival == order.published_arrival &&
+      shown <= order.published) {
+    if (shown != order.published) feed_->on_shown_less(order, order.published - shown);
+    order.published = shown;
+    return;
+  }
+  const std::uint64_t replaced = order.reference;
+  order.reference = kOwnNumbers | ++references_;
+  order.published = shown;
+  order.published_arrival = order.arrival;
+  feed_->on_shown(order, replaced);
+}
+
+void Matcher::remove_from_feed(LiveOrder& order) noexcept {
+  feed_->on_hidden(order);
+  order.reference = 0;
+  order.published = 0;
+}
+
+// shares: of the order; what it does not show can trade in a cross, and nobody hears of that.
+void Matcher::trade_on_feed(LiveOrder& order, std::uint32_t shares, std::uint32_t price,
+                            bool in_cross) noexcept {
+  const std::uint32_t displayed = std::min(shares, order.published);
+  feed_->on_trade({order.reference, displayed, price, static_cast<Locate>(order.locate), in_cross});
+  order.published -= displayed;
+  if (order.published == 0) order.reference = 0;  // the last share takes the order off the feed
+}
+
+void Matcher::take_on_feed(const book::OrderView& order, std::uint32_t shares, std::uint32_t price,
+                           bool in_cross) noexcept {
+  feed_->on_trade({order.reference, shares, price, order.locate, in_cross});
+}
+
+// The end of the day: orders good till cancelled are shown again when the next one begins.
+void Matcher::hide_all(std::uint32_t locate) noexcept {
+  for (const Side side : {Side::kBuy, Side::kSell})
+    for (std::uint32_t node = live_.front(locate, side); node != LiveOrders::kNone;
+         node = live_[node].next)
+      hide(live_[node]);
+}
+
+}  // namespace tickpath::sim

@@ -1,0 +1,61 @@
+// Packets of either protocol, one interface: MoldUDP64 for ITCH, IEX-TP for DEEP.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/clock/clock.hpp"
+#include "common/control/feed_protocol.hpp"
+#include "common/iex/iex_tp.hpp"
+#include "common/itch/moldudp64.hpp"
+
+namespace tickpath::sim {
+
+using control::FeedProtocol;
+
+// Datapath thread.
+class FeedFraming {
+ public:
+  // buffer: of the caller, who keeps it alive. iex_session: IEX-TP numbers its sessions.
+  FeedFraming(FeedProtocol protocol, std::span<std::byte> buffer,
+              const itch::mold::Session& session, std::uint32_t iex_session) noexcept
+      : iex_(protocol == FeedProtocol::kIexDeep10),
+        session_(session),
+        mold_(buffer),
+        segment_(buffer, {.protocol = iex::kDeep10, .channel = 1, .session = iex_session}) {}
+
+  // What a packet of `packet_bytes` has room for in one message.
+  static std::size_t longest_message(FeedProtocol protocol, std::size_t packet_bytes) noexcept {
+    return packet_bytes - (protocol == FeedProtocol::kIexDeep10
+                               ? iex::kSegmentHeaderBytes + iex::kBlockLengthBytes
+                               : itch::mold::kHeaderBytes + itch::mold::kBlockLengthBytes);
+  }
+
+  bool carries_itch() const noexcept { return !iex_; }
+  void begin(std::uint64_t sequence_number) noexcept {
+    iex_ ? segment_.begin(sequence_number) : mold_.begin(session_, sequence_number);
+  }
+  [[nodiscard]] bool append(std::span<const std::byte> message) noexcept {
+    return iex_ ? segment_.append(message) : mold_.append(message);
+  }
+  std::uint16_t message_count() const noexcept {
+    return iex_ ? segment_.message_count() : mold_.message_count();
+  }
+  std::span<const std::byte> finish() noexcept {
+    return iex_ ? segment_.finish(static_cast<std::uint64_t>(clock::realtime_ns()))
+                : mold_.finish();
+  }
+  // IEX-TP has no end of session: DEEP says it in a message. Heartbeats go on.
+  std::span<const std::byte> finish_session() noexcept {
+    return iex_ ? finish() : mold_.finish_session();
+  }
+
+ private:
+  bool iex_;
+  itch::mold::Session session_;
+  itch::mold::PacketBuilder mold_;
+  iex::SegmentBuilder segment_;
+};
+
+}  // namespace tickpath::sim

@@ -1,0 +1,178 @@
+// The dictionary against what our encoder writes, against broken messages, and against QuickFIX,
+// which reads the same table as XML and validates with code of its own.
+#include "common/fix/dictionary.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "common/fix/codec.hpp"
+#include "tests/unit/fix/quickfix_dictionary.hpp"
+
+namespace tickpath::fix {
+namespace {
+
+constexpr char kSentAt[] = "20261121-10:11:12.345";
+
+class DictionaryTest : public ::testing::TestWithParam<Version> {
+ protected:
+  template <class Message>
+  void add(const Message& message) {
+    char buffer[kMessageBytesMax];
+    messages_.emplace_back(buffer, encoder_.encode(buffer, message, 7, kSentAt));
+  }
+  std::string message(const std::string& type, const std::string& body) const {
+    std::string fields = "35=" + type + "|49=A|56=B|34=7|52=20261121-10:11:12|" + body;
+    std::replace(fields.begin(), fields.end(), '|', kSoh);
+    std::string bytes = "8=" + std::string(begin_string(GetParam())) + kSoh +
+                        "9=" + std::to_string(fields.size()) + kSoh + fields;
+    char trailer[16];
+    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", checksum(bytes));
+    return bytes + trailer;
+  }
+
+  const Encoder encoder_{"A", "B", GetParam()};
+  std::vector<std::string> messages_;
+};
+
+template <class Message>
+Message with_ids() {
+  Message made;
+  made.cl_ord_id = 12;
+  made.symbol = Symbol::from("AAPL");
+  return made;
+}
+
+ExecutionReport execution(ExecType type, OrdStatus status) {
+  auto report = with_ids<ExecutionReport>();
+  report.order_id = report.exec_id = 5;
+  report.orig_cl_ord_id = 11;
+  report.price = report.last_price = report.average_price = {12'300};
+  report.order_qty = report.last_shares = report.leaves_qty = report.cum_qty = 100;
+  report.exec_type = type;
+  report.ord_status = status;
+  report.text = "why";
+  return report;
+}
+
+TEST_P(DictionaryTest, TakesWhatOurEncoderWritesAndQuickFixDoesSoToo) {
+  auto order = with_ids<NewOrderSingle>();
+  order.type = OrderType::kStopLimit;
+  order.price = order.stop_price = {12'300};
+  order.order_qty = order.min_qty = order.max_floor = 100;
+  order.post_only = true;
+  add(order);
+  order.type = OrderType::kPegged;
+  add(order);
+  add(with_ids<OrderCancelRequest>());
+  add(with_ids<OrderCancelReplaceRequest>());
+  auto status = with_ids<OrderStatusRequest>();
+  status.request_id = 8;
+  add(status);
+  for (const auto& [type, state] : {std::pair{ExecType::kNew, OrdStatus::kNew},
+                                    {ExecType::kPartialFill, OrdStatus::kPartiallyFilled},
+                                    {ExecType::kFill, OrdStatus::kFilled},
+                                    {ExecType::kRejected, OrdStatus::kRejected},
+                                    {ExecType::kRestated, OrdStatus::kNew},
+                                    {ExecType::kReplaced, OrdStatus::kNew},
+                                    {ExecType::kExpired, OrdStatus::kExpired}})
+    add(execution(type, state));
+  ExecutionReport answer = execution(ExecType::kNew, OrdStatus::kNew);
+  answer.status = true;
+  answer.status_request_id = 8;
+  add(answer);
+  OrderCancelReject reject;
+  reject.cl_ord_id = reject.orig_cl_ord_id = 3;
+  add(reject);
+  if (GetParam() == Version::k44) {
+    auto mass = with_ids<OrderMassCancelRequest>();
+    mass.type = '1';
+    mass.side = '2';
+    add(mass);
+    auto report = with_ids<OrderMassCancelReport>();
+    report.order_id = 9;
+    add(report);
+    report.reason = MassCancelRejectReason::kUnknownSecurity;
+    add(report);
+  }
+  char buffer[kMessageBytesMax];
+  messages_.emplace_back(buffer, encoder_.encode_heartbeat(buffer, "id", 7, kSentAt));
+  for (const auto reason : {SessionRejectReason::kInvalidTag, SessionRejectReason::kTagTwice})
+    messages_.emplace_back(buffer,
+                           encoder_.encode_reject(buffer, {7, 44, "D", reason}, 7, kSentAt));
+
+  const std::string xml = quickfix_xml(GetParam());
+  for (const std::string& text : messages_) {
+    Violation violation;
+    EXPECT_TRUE(conforms(GetParam(), text, violation)) << text << " tag " << violation.tag;
+    EXPECT_EQ(quickfix_verdict(xml, text), "") << text;
+  }
+}
+
+struct Broken {
+  const char* type;
+  const char* body;
+  SessionRejectReason reason;
+  std::uint32_t tag;
+};
+
+TEST_P(DictionaryTest, FindsWhatIsWrongAndQuickFixRefusesItToo) {
+  using R = SessionRejectReason;
+  const Broken cases[] = {
+      {"D", "21=1|55=A|54=1|60=20261121-10:11:12|40=1|", R::kRequiredTagMissing, 11},
+      {"D", "11=1|21=1|55=A|54=1|60=20261121-10:11:12|40=1|150=0|", R::kTagNotOfMessage, 150},
+      {"D", "11=1|21=1|55=A|54=Z|60=20261121-10:11:12|40=1|", R::kBadValue, 54},
+      {"D", "11=1|21=1|55=A|54=1|60=20261121-10:11:12|40=1|38=ten|", R::kBadFormat, 38},
+      {"D", "11=1|21=1|55=A|54=1|60=yesterday|40=1|", R::kBadFormat, 60},
+      {"D", "11=|21=1|55=A|54=1|60=20261121-10:11:12|40=1|", R::kNoValue, 11},
+      {"D", "11=1|21=1|55=A|54=1|54=1|60=20261121-10:11:12|40=1|", R::kTagTwice, 54},
+      {"D", "11=1|43=N|21=1|55=A|54=1|60=20261121-10:11:12|40=1|", R::kTagOutOfOrder, 43},
+      {"D", "11=1|4500=N|21=1|55=A|54=1|60=20261121-10:11:12|40=1|", R::kInvalidTag, 4500},
+      {"2", "7=1|", R::kRequiredTagMissing, 16},
+      {"4", "36=x|", R::kBadFormat, 36},
+      {"zz", "1=1|", R::kMsgType, 35},
+  };
+  const std::string xml = quickfix_xml(GetParam());
+  for (const Broken& broken : cases) {
+    const std::string text = message(broken.type, broken.body);
+    Violation violation;
+    EXPECT_FALSE(conforms(GetParam(), text, violation)) << broken.body;
+    EXPECT_EQ(violation.reason, broken.reason) << broken.body;
+    EXPECT_EQ(violation.tag, broken.tag) << broken.body;
+    EXPECT_NE(quickfix_verdict(xml, text), "") << broken.body;
+  }
+}
+
+TEST_P(DictionaryTest, PassesUserDefinedFieldsDataFieldsAndMessagesOfTheStandardThatAreNotOurs) {
+  Violation violation;
+  EXPECT_TRUE(
+      conforms(GetParam(),
+               message("D",
+                       "11=1|21=1|55=A|54=1|60=20261121-10:11:12|40=1|5001=x|354=4|355=a|=b|"
+                       "9999=y|"),
+               violation))
+      << violation.tag;
+  EXPECT_TRUE(conforms(GetParam(), message("B", "148=headline|"), violation));
+  EXPECT_TRUE(conforms(GetParam(), message("U7", "1=1|"), violation));
+}
+
+TEST_P(DictionaryTest, EndsAtEveryCutOfAMessage) {
+  const std::string whole = message("D", "11=1|21=1|55=A|54=1|60=20261121-10:11:12|40=1|");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    // An exact allocation: AddressSanitizer guards its end.
+    const std::vector<char> bytes(whole.begin(),
+                                  whole.begin() + static_cast<std::ptrdiff_t>(length));
+    Violation violation;
+    EXPECT_FALSE(conforms(GetParam(), {bytes.data(), bytes.size()}, violation)) << length;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, DictionaryTest, ::testing::Values(Version::k42, Version::k44),
+                         [](const auto& version) {
+                           return std::string(version.param == Version::k42 ? "Fix42" : "Fix44");
+                         });
+
+}  // namespace
+}  // namespace tickpath::fix

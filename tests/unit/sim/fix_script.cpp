@@ -1,0 +1,233 @@
+#include "fix_script.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+#include <thread>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock/clock.hpp"
+#include "common/fix/codec.hpp"
+#include "recorded.hpp"
+#include "tests/support/patience.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+std::string with(std::string text, char from, char to) {
+  std::replace(text.begin(), text.end(), from, to);
+  return text;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+bool begins(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+std::string utc_now() {
+  fix::UtcText text;
+  return {text.at(clock::realtime_ns()), fix::UtcText::kLength};
+}
+
+// "|35=D|...|" of a message, to look for "|150=0|" in.
+std::string readable(const std::string& message) { return "|" + with(message, fix::kSoh, '|'); }
+
+}  // namespace
+
+FixScript::FixScript(fix::Version version, bool cancel_on_disconnect,
+                     std::uint32_t sending_time_max_s)
+    : version_(version),
+      cancel_on_disconnect_(cancel_on_disconnect),
+      sending_time_max_s_(sending_time_max_s) {
+  open();
+}
+
+FixScript::~FixScript() {
+  if (socket_ >= 0) ::close(socket_);
+}
+
+void FixScript::open() {
+  gateway_.reset();
+  matcher_.reset();
+  market_.reset();
+  GatewaySession session;
+  session.fix.role = fix::SessionRole::kAcceptor;
+  session.fix.version = version_;
+  session.fix.sender = "SIM";
+  session.fix.target = "OEG";
+  session.fix.store_path = folder_ / "acceptor";
+  session.fix.store_messages = 64;
+  session.fix.sending_time_max_s = sending_time_max_s_;
+  session.cancel_on_disconnect = cancel_on_disconnect_;
+  GatewayOptions options;
+  options.sessions.push_back(session);
+  options.reports_pending_max = 1024;
+  options.ledger_rows = 4;
+  gateway_ = std::make_unique<OrderGateway>(options, trace_);
+  MatcherOptions matcher;
+  matcher.book = {.orders_max = 1024, .levels_max = 1024};
+  matcher.incarnation = ++incarnation_;
+  matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
+  market_ = std::make_unique<Market>(*matcher_);
+  gateway_->connect(*matcher_, market_->symbols());
+  market_->apply(directory(7, "ZAAA"));
+  market_->apply(directory(8, "ZAAB"));
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 20'000));
+  market_->apply(add(7, "ZAAA", 2, Side::kSell, 500, 20'100));
+}
+
+void FixScript::connect() {
+  if (socket_ >= 0) ::close(socket_);
+  int pair[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return;
+  // The exchange takes a new connection once it has seen the end of the one before.
+  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+  while (gateway_->connected(0) && std::chrono::steady_clock::now() < end) turn();
+  gateway_->attach(0, pair[0]);
+  socket_ = pair[1];
+  closed_ = false;
+  heard_.clear();
+}
+
+void FixScript::turn() {
+  gateway_->poll();
+  gateway_->flush();
+  char buffer[65536];
+  if (socket_ < 0 || closed_) return;
+  const ssize_t got = ::recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT);
+  if (got > 0) heard_.append(buffer, static_cast<std::size_t>(got));
+  closed_ = got == 0;
+}
+
+// "D 11=1|..." as the bytes of a message.
+std::string FixScript::message(const std::string& text) {
+  const std::string type = text.substr(0, text.find(' '));
+  const std::string body = type.size() < text.size() ? text.substr(type.size() + 1) : "";
+  std::string begin = std::string(fix::begin_string(version_));
+  std::vector<std::pair<std::string, std::string>> header = {
+      {"35", type}, {"49", "OEG"}, {"56", "SIM"}, {"34", std::to_string(seq_)}, {"52", utc_now()}};
+  std::string rest;
+  std::string more;
+  bool own_number = false;
+  for (const std::string& field : split(body, '|')) {
+    const std::string tag = field.substr(0, field.find('='));
+    const std::string value = tag.size() < field.size() ? field.substr(tag.size() + 1) : "";
+    const auto known = std::find_if(header.begin(), header.end(),
+                                    [&](const auto& entry) { return entry.first == tag; });
+    own_number |= tag == "34";
+    if (tag == "8")
+      begin = value;
+    else if (known != header.end() && rest.empty())
+      known->second = value;
+    else if (rest.empty() && (tag == "43" || tag == "97" || tag == "122" || tag == "50"))
+      more += field + "|";
+    else
+      rest += field + "|";
+  }
+  if (!own_number) ++seq_;
+  std::string fields;
+  for (const auto& [tag, value] : header) fields += value == "-" ? "" : tag + "=" + value + "|";
+  fields = with(fields + more + rest, '|', fix::kSoh);
+  return "8=" + begin + fix::kSoh + "9=" + std::to_string(fields.size()) + fix::kSoh + fields;
+}
+
+void FixScript::send(const std::string& bytes) {
+  (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+bool FixScript::next_message(std::string& message) {
+  const fix::Frame frame = fix::frame(heard_, 65536);
+  if (frame.status != fix::FrameStatus::kMessage) return false;
+  message = heard_.substr(0, frame.length);
+  heard_.erase(0, frame.length);
+  return true;
+}
+
+std::string FixScript::expect(const std::string& text) {
+  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+  std::string got;
+  while (!next_message(got)) {
+    if (closed_) return "the connection was closed";
+    if (std::chrono::steady_clock::now() > end) return "nothing came";
+    turn();
+  }
+  const std::string seen = readable(got);
+  const std::string type = text.substr(0, text.find(' '));
+  if (seen.find("|35=" + type + "|") == std::string::npos) return "came " + seen;
+  if (type.size() == text.size()) return {};
+  for (const std::string& field : split(text.substr(type.size() + 1), '|')) {
+    const bool absent = field[0] == '!';
+    const std::string wanted = absent ? "|" + field.substr(1) + "=" : "|" + field + "|";
+    if ((seen.find(wanted) != std::string::npos) == absent) return field + " in " + seen;
+  }
+  return {};
+}
+
+std::string FixScript::line(const std::string& text) {
+  const auto trailer = [](const std::string& bytes, unsigned add) {
+    char sum[16];
+    std::snprintf(sum, sizeof(sum), "10=%03u\x01", (fix::checksum(bytes) + add) % 256);
+    return bytes + sum;
+  };
+  const auto until = [this](const auto& done) {
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (!done() && std::chrono::steady_clock::now() < end) turn();
+    return done();
+  };
+  if (text == "connect") return connect(), "";
+  if (text == "drop") return ::close(socket_), socket_ = -1, "";
+  if (text == "restart") return open(), "";
+  if (begins(text, "seq "))
+    return seq_ = static_cast<std::uint32_t>(std::stoul(text.substr(4))), "";
+  if (text == "logon") {
+    send(trailer(message("A 98=0|108=30"), 0));
+    return expect("A 98=0|108=30");
+  }
+  if (begins(text, ">! ")) return send(with(text.substr(3), '|', fix::kSoh)), "";
+  if (begins(text, ">~ ")) return send(trailer(message(text.substr(3)), 1)), "";
+  if (begins(text, ">- ")) {
+    std::string bytes = message(text.substr(3));
+    const std::size_t at = bytes.find(std::string(1, fix::kSoh) + "9=") + 3;
+    bytes.replace(at, bytes.find(fix::kSoh, at) - at, "20");
+    return send(trailer(bytes, 0)), "";
+  }
+  if (begins(text, "> ")) return send(trailer(message(text.substr(2)), 0)), "";
+  if (text == "<none") {
+    // The exchange answers in order: what is not there before the answer to this never comes.
+    send(trailer(message("1 112=nothing else"), 0));
+    return expect("0 112=nothing else");
+  }
+  if (text == "<closed") return until([this] { return closed_; }) ? "" : "it is open still";
+  if (begins(text, "< ")) return expect(text.substr(2));
+  return "no line of a script";
+}
+
+std::string FixScript::run(const std::string& script) {
+  const std::string mine = version_ == fix::Version::k42 ? "4.2 " : "4.4 ";
+  const std::string other = version_ == fix::Version::k42 ? "4.4 " : "4.2 ";
+  int number = 0;
+  std::istringstream lines(script);
+  for (std::string text; std::getline(lines, text);) {
+    ++number;
+    text = text.substr(0, text.find('#'));
+    text.erase(0, text.find_first_not_of(' '));
+    text.erase(text.find_last_not_of(' ') + 1);
+    if (text.empty() || begins(text, other)) continue;
+    if (begins(text, mine)) text.erase(0, mine.size());
+    if (const std::string wrong = line(text); !wrong.empty())
+      return "line " + std::to_string(number) + ", '" + text + "': " + wrong;
+  }
+  return {};
+}
+
+}  // namespace tickpath::sim
