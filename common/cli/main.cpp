@@ -7,6 +7,7 @@
 #include "common/cli/books_command.hpp"
 #include "common/cli/bw_command.hpp"
 #include "common/cli/convert_command.hpp"
+#include "common/cli/deterministic_replay.hpp"
 #include "common/cli/doctor_command.hpp"
 #include "common/cli/down_command.hpp"
 #include "common/cli/exit.hpp"
@@ -15,6 +16,7 @@
 #include "common/cli/keys_command.hpp"
 #include "common/cli/kill_command.hpp"
 #include "common/cli/lat_command.hpp"
+#include "common/cli/record_command.hpp"
 #include "common/cli/replay_command.hpp"
 #include "common/cli/revoke_command.hpp"
 #include "common/cli/status_command.hpp"
@@ -31,6 +33,7 @@ int main(int argc, char** argv) {
   cli::add_up_command(app);
   cli::add_down_command(app);
   cli::add_replay_command(app);
+  cli::add_record_command(app);
   cli::add_status_command(app);
   cli::add_books_command(app);
   cli::add_trace_command(app);
@@ -43,6 +46,7 @@ int main(int argc, char** argv) {
   cli::add_convert_command(app);
   cli::add_inspect_command(app);
   cli::add_doctor_command(app);
+  cli::add_deterministic_replay(app);
   try {
     app.parse(argc, argv);
   } catch (const cli::Exit& exit) {

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -29,20 +28,6 @@ constexpr std::int64_t kRestartPauseNs = 1'000'000'000;
 // Lines of a log that explain a failure without filling the screen.
 constexpr std::size_t kTailLines = 8;
 
-bool concerns(const std::string& scope, const std::string& name, const std::string& program) {
-  return scope.empty() || scope == name || scope == program;
-}
-
-// "mdh:feed.port=1" into its scope and the rest. A colon after the "=" belongs to the value.
-std::pair<std::string, std::string> split_scope(const std::string& setting) {
-  const std::size_t colon = setting.find(':');
-  const std::size_t equals = setting.find('=');
-  if (equals == std::string::npos)
-    throw config::ConfigError({"--set " + setting + ": write key=value"});
-  if (colon == std::string::npos || colon > equals) return {"", setting};
-  return {setting.substr(0, colon), setting.substr(colon + 1)};
-}
-
 }  // namespace
 
 Pipeline::Pipeline(PipelineOptions options) : options_(std::move(options)) {
@@ -54,49 +39,22 @@ Pipeline::Pipeline(PipelineOptions options) : options_(std::move(options)) {
 Pipeline::~Pipeline() = default;
 
 void Pipeline::find_members() {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(options_.config_dir, error)) {
-    if (entry.path().extension() != ".toml") continue;
-    const std::string name = entry.path().stem();
-    const std::string program = program_of(name);
-    if (!is_known_program(program)) continue;
-    if (!options_.only.empty() &&
-        std::find(options_.only.begin(), options_.only.end(), name) == options_.only.end())
-      continue;
+  for (const ConfiguredProgram& program :
+       configured_programs(options_.config_dir, options_.overrides, options_.only)) {
     Member member;
-    member.name = name;
-    member.program = program;
-    member.config_path = entry.path();
-    members_.push_back(std::move(member));
-  }
-  if (error)
-    throw SystemError("cannot read the configuration directory '" + options_.config_dir + "'",
-                      error.value());
-  if (members_.empty())
-    throw config::ConfigError({"no sim.toml, mdh.toml, oeg.toml, risk.toml or strategy.toml in '" +
-                               options_.config_dir + "'"});
-  std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
-    return std::pair(start_rank(a.program), a.name) < std::pair(start_rank(b.program), b.name);
-  });
-  std::set<std::string> used;
-  for (Member& member : members_) {
+    member.name = program.name;
+    member.program = program.program;
+    member.config_path = program.path;
     member.arguments = {options_.binary_dir + "/" + member.program,
                         member.config_path,
                         "--run-dir",
                         options_.run_dir,
                         "--set",
                         "name=" + member.name};
-    for (const std::string& setting : options_.overrides) {
-      const auto [scope, assignment] = split_scope(setting);
-      if (!concerns(scope, member.name, member.program)) continue;
-      used.insert(setting);
+    for (const std::string& assignment : program.settings)
       member.arguments.insert(member.arguments.end(), {"--set", assignment});
-    }
+    members_.push_back(std::move(member));
   }
-  for (const std::string& setting : options_.overrides)
-    if (!used.contains(setting))
-      throw config::ConfigError(
-          {"--set " + setting + ": no program of that name in '" + options_.config_dir + "'"});
 }
 
 void Pipeline::check_members() {
@@ -191,6 +149,12 @@ Pipeline::Member* Pipeline::sim() {
 bool Pipeline::has_sim() const {
   return std::any_of(members_.begin(), members_.end(),
                      [](const Member& member) { return member.program == "sim"; });
+}
+
+std::string Pipeline::sim_name() const {
+  for (const Member& member : members_)
+    if (member.program == "sim") return member.name;
+  return {};
 }
 
 bool Pipeline::begin_replay() {

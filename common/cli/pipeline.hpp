@@ -50,6 +50,7 @@ class Pipeline {
   bool begin_replay();
   control::Json replay();  // sim's "replay" object; null where there is none
   bool has_sim() const;
+  std::string sim_name() const;  // of the instance; empty where there is none
 
   // Programs that have ended since the last call: (what to print). Remembers failures; one that
   // will be started again is none.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
 
@@ -27,6 +29,20 @@ std::size_t rank(const std::array<std::string_view, 5>& order, const std::string
   return static_cast<std::size_t>(found - order.begin());
 }
 
+bool concerns(const std::string& scope, const std::string& name, const std::string& program) {
+  return scope.empty() || scope == name || scope == program;
+}
+
+// "mdh:feed.port=1" into its scope and the rest. A colon after the "=" belongs to the value.
+std::pair<std::string, std::string> split_scope(const std::string& setting) {
+  const std::size_t colon = setting.find(':');
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos)
+    throw config::ConfigError({"--set " + setting + ": write key=value"});
+  if (colon == std::string::npos || colon > equals) return {"", setting};
+  return {setting.substr(0, colon), setting.substr(colon + 1)};
+}
+
 }  // namespace
 
 std::size_t start_rank(const std::string& program) { return rank(kStartOrder, program); }
@@ -38,6 +54,43 @@ std::string program_of(const std::string& instance) {
 
 bool is_known_program(const std::string& program) {
   return start_rank(program) < kStartOrder.size();
+}
+
+std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir,
+                                                   const std::vector<std::string>& overrides,
+                                                   const std::vector<std::string>& only) {
+  std::vector<ConfiguredProgram> programs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_dir, error)) {
+    if (entry.path().extension() != ".toml") continue;
+    const std::string name = entry.path().stem();
+    const std::string program = program_of(name);
+    if (!is_known_program(program)) continue;
+    if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
+    programs.push_back({name, program, entry.path(), {}});
+  }
+  if (error)
+    throw SystemError("cannot read the configuration directory '" + config_dir + "'",
+                      error.value());
+  if (programs.empty())
+    throw config::ConfigError(
+        {"no sim.toml, mdh.toml, oeg.toml, risk.toml or strategy.toml in '" + config_dir + "'"});
+  std::sort(programs.begin(), programs.end(), [](const auto& a, const auto& b) {
+    return std::pair(start_rank(a.program), a.name) < std::pair(start_rank(b.program), b.name);
+  });
+  for (const std::string& setting : overrides) {
+    const auto [scope, assignment] = split_scope(setting);
+    bool used = false;
+    for (ConfiguredProgram& program : programs) {
+      if (!concerns(scope, program.name, program.program)) continue;
+      used = true;
+      program.settings.push_back(assignment);
+    }
+    if (!used)
+      throw config::ConfigError(
+          {"--set " + setting + ": no program of that name in '" + config_dir + "'"});
+  }
+  return programs;
 }
 
 std::vector<RunningProgram> running_programs(const std::string& run_dir) {

@@ -25,6 +25,20 @@ std::size_t stop_rank(const std::string& program);
 std::string program_of(const std::string& instance);
 bool is_known_program(const std::string& program);
 
+// A <instance>.toml of a configuration directory.
+struct ConfiguredProgram {
+  std::string name;
+  std::string program;
+  std::string path;
+  std::vector<std::string> settings;  // "key=value", those of the overrides that concern it
+};
+
+// In start order. overrides: "key=value" for every program, "mdh:key=value" for one (an instance's
+// name, or a program's). only: instances; empty: all. Throws config::ConfigError, SystemError.
+std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir,
+                                                   const std::vector<std::string>& overrides,
+                                                   const std::vector<std::string>& only);
+
 struct RunningProgram {
   std::string name;
   std::string program;

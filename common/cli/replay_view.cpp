@@ -28,6 +28,13 @@ std::string replay_line(const control::Json& replay, bool bar) {
   }
   line += grouped(sent) + (total > 0 ? " of " + grouped(total) : "") + " messages";
   if (position_ns > 0) line += "  " + time_of_day_text(position_ns).substr(0, 8);
+  if (const auto rate = replay.value("rate", std::uint64_t{0}); rate > 0)
+    line += "  " + grouped(rate) + "/s";
+  const auto left_ns = replay.value("remaining_ns", std::int64_t{-1});
+  if (left_ns > 0)
+    line += "  " + grouped((static_cast<std::uint64_t>(left_ns) + 500'000'000) / 1'000'000'000) +
+            " s left";
+  if (replay.value("state", "") == "paused") line += "  paused";
   return line;
 }
 

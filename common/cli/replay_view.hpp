@@ -9,7 +9,8 @@
 
 namespace tickpath::cli {
 
-// "[#####.....]  52 %  1,234,567 of 2,000,000 messages  09:31:02", from sim's status.
+// "[#####.....]  52 %  1,234,567 of 2,000,000 messages  09:31:02  98,000/s  8 s left", from sim's
+// status.
 std::string replay_line(const control::Json& replay, bool bar);
 
 class ReplayView {

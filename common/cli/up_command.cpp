@@ -10,13 +10,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
 #include "common/cli/conservation.hpp"
 #include "common/cli/pipeline.hpp"
+#include "common/cli/replay_keys.hpp"
 #include "common/cli/replay_view.hpp"
+#include "common/cli/signals.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -28,35 +29,6 @@ struct UpArguments {
   double stop_timeout_s = 20;
   bool until_end = false;
   bool no_replay = false;
-};
-
-// SIGINT and SIGTERM as something to poll; the programs get theirs from us, in order.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (file_ < 0) throw SystemError("signalfd", errno);
-  }
-  ~Signals() { ::close(file_); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  int file() const noexcept { return file_; }
-  // Whether one has come, now or before.
-  bool came() {
-    signalfd_siginfo info;
-    if (::read(file_, &info, sizeof(info)) == sizeof(info)) came_ = true;
-    return came_;
-  }
-
- private:
-  int file_ = -1;
-  bool came_ = false;
 };
 
 // Until a program ends, a signal comes, or the time is over.
@@ -91,6 +63,8 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
   const bool began = !arguments.no_replay && pipeline.begin_replay();
   bool replaying = pipeline.has_sim();
   if (!began) std::fprintf(stderr, "up; Ctrl-C stops everything in order\n");
+  ReplayKeys keys(arguments.pipeline.run_dir, replaying ? pipeline.sim_name() : "");
+  if (began && !keys.help().empty()) std::fprintf(stderr, "%s\n", keys.help().c_str());
   // Ten pictures a second on a terminal; an end is noticed at once.
   constexpr int kLookMs = 100;
   for (;;) {
@@ -107,6 +81,10 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
     if (!replay.is_object()) continue;
     const std::string state = replay.value("state", "");
     if (state != "waiting") view.show(replay);
+    if (const std::string refused = keys.step(replay); !refused.empty()) {
+      view.finish();
+      std::fprintf(stderr, "%s\n", refused.c_str());
+    }
     if (state != "ended" && state != "halted") continue;
     view.finish();
     std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, false).c_str());
@@ -131,7 +109,7 @@ void check_books(const Pipeline& pipeline) {
   for (const std::string& problem : pipeline.problems()) problems += "\n  " + problem;
   const bool nothing_to_check = conservation.lines.empty() && conservation.missing.empty();
   if (!conservation.holds() && !(partial && nothing_to_check))
-    problems += "\n  conservation is broken";
+    problems += "\n  " + conservation.problem();
   if (!problems.empty()) throw Error("the run failed:" + problems);
 }
 

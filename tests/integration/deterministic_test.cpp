@@ -1,0 +1,211 @@
+// `tickpath replay --deterministic`: the same input gives the same bytes.
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/patience.hpp"
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+// One run's outcome, by what it printed and left.
+struct Outcome {
+  Finished finished;
+  std::string state;
+  std::string orders;
+  std::string inputs;
+};
+
+class Deterministic : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new PipelineFolder;
+    recording_ = folder_->generate(20'000, 2);
+    first_ = new Outcome(replay("first"));
+  }
+  static void TearDownTestSuite() {
+    delete first_;
+    delete folder_;
+  }
+
+  static std::vector<std::string> command(const std::string& name) {
+    return {
+        program("tickpath"), "replay",        "--deterministic", source("config/demo"),
+        "--run-dir",         *folder_ / name, "--set",           "sim:replay.file=" + recording_};
+  }
+
+  static Outcome replay(const std::string& name, const std::vector<std::string>& more = {},
+                        const std::string& file = {}) {
+    std::vector<std::string> arguments = command(name);
+    if (!file.empty()) arguments.insert(arguments.end(), {"--set", "sim:replay.file=" + file});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Outcome outcome;
+    outcome.finished = testing::run(arguments, folder_->path(), test_support::kPatience);
+    EXPECT_EQ(outcome.finished.exit_code, 0) << outcome.finished.output;
+    const std::string& output = outcome.finished.output;
+    const std::size_t at = output.find("\nstate     ");
+    if (at == std::string::npos) return outcome;
+    outcome.state = output.substr(at + 11, 16);
+    outcome.orders = read_file(*folder_ / (name + "/oeg.journal"));
+    outcome.inputs = read_file(*folder_ / (name + "/sim.inputs"));
+    return outcome;
+  }
+
+  static void expect_equal(const Outcome& run) {
+    EXPECT_EQ(run.state, first_->state);
+    EXPECT_FALSE(run.state.empty());
+    // Not EXPECT_EQ: nobody wants to read 30 MB.
+    EXPECT_TRUE(run.orders == first_->orders) << "the order journals differ";
+    EXPECT_TRUE(run.inputs == first_->inputs) << "the journals of sim differ";
+  }
+
+  static Finished play(const std::string& name, const std::string& journal,
+                       const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = command(name);
+    arguments.insert(arguments.end(), {"--journal", journal});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, folder_->path(), test_support::kPatience);
+  }
+
+  static inline PipelineFolder* folder_ = nullptr;
+  static inline std::string recording_;
+  static inline Outcome* first_ = nullptr;
+};
+
+TEST_F(Deterministic, TradesAndConservesEverything) {
+  const std::string& output = first_->finished.output;
+  EXPECT_NE(output.find("everything is accounted for"), std::string::npos) << output;
+  const auto oeg = nlohmann::json::parse(read_file(*folder_ / "first/oeg.summary.json"));
+  EXPECT_GE(oeg.at("orders").at("sent"), 50);
+  EXPECT_GE(oeg.at("reports").at("fills"), 20);
+  const auto mdh = nlohmann::json::parse(read_file(*folder_ / "first/mdh.summary.json"));
+  EXPECT_EQ(mdh.at("feed_messages"), 20'000);
+}
+
+TEST_F(Deterministic, TwoRunsGiveTheSameBytes) { expect_equal(replay("second")); }
+
+TEST_F(Deterministic, ABusyMachineChangesNothing) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> load;
+  for (int i = 0; i < 4; ++i)
+    load.emplace_back([&stop] {
+      while (!stop.load()) std::this_thread::yield();
+    });
+  const Outcome run = replay("busy");
+  stop.store(true);
+  for (std::thread& thread : load) thread.join();
+  expect_equal(run);
+}
+
+TEST_F(Deterministic, AnotherSeedOfAJitteringLineGivesAnotherRun) {
+  const std::vector<std::string> jitter{"--set", "sim:feed.a.jitter=300us", "--seed"};
+  const auto with_seed = [&](const std::string& name, const std::string& seed) {
+    std::vector<std::string> more = jitter;
+    more.push_back(seed);
+    return replay(name, more);
+  };
+  const Outcome one = with_seed("seed1", "1");
+  const Outcome same = with_seed("seed1b", "1");
+  const Outcome two = with_seed("seed2", "2");
+  EXPECT_EQ(one.state, same.state);
+  EXPECT_TRUE(one.orders == same.orders);
+  EXPECT_NE(one.state, two.state);
+  EXPECT_FALSE(one.orders == two.orders);
+  EXPECT_NE(one.state, first_->state);
+}
+
+TEST_F(Deterministic, LatenciesAtTheVenueChangeTheRunAndNotItsDeterminism) {
+  const std::vector<std::string> slow{"--set", "sim:latency.market_data.model=lognormal",
+                                      "--set", "sim:latency.market_data.delay=20us",
+                                      "--set", "sim:latency.order_entry.model=normal",
+                                      "--set", "sim:latency.order_entry.delay=50us",
+                                      "--set", "sim:latency.order_entry.spread=20us",
+                                      "--set", "sim:latency.reports.model=fixed",
+                                      "--set", "sim:latency.reports.delay=30us"};
+  const Outcome one = replay("slow1", slow);
+  const Outcome same = replay("slow2", slow);
+  EXPECT_EQ(one.state, same.state);
+  EXPECT_TRUE(one.orders == same.orders);
+  EXPECT_NE(one.state, first_->state);
+  EXPECT_FALSE(one.orders == first_->orders);
+  const Finished played = play("slow3", *folder_ / "slow1/sim.inputs", slow);
+  EXPECT_EQ(played.exit_code, 0) << played.output;
+}
+
+TEST_F(Deterministic, ARateLimitRefusesOrdersAndConservesEverything) {
+  const Outcome run = replay("rate", {"--set", "sim:orders.rate_limit=3"});
+  const auto sim = nlohmann::json::parse(read_file(*folder_ / "rate/sim.summary.json"));
+  EXPECT_GT(sim.at("orders").at("rejected"), 0);
+  EXPECT_NE(run.finished.output.find("everything is accounted for"), std::string::npos);
+}
+
+TEST_F(Deterministic, AJournalOfSimsInputsGivesTheSameOutputs) {
+  const Finished played = play("journal", *folder_ / "first/sim.inputs");
+  EXPECT_EQ(played.exit_code, 0) << played.output;
+  EXPECT_TRUE(read_file(*folder_ / "journal/sim.inputs") == first_->inputs);
+}
+
+TEST_F(Deterministic, AJournalTellsWhereAnotherOutputBegins) {
+  // Another quantity in the first order, under the old checksum: sim disregards it.
+  std::string inputs = first_->inputs;
+  const std::size_t order = inputs.find("\00135=D\001");
+  ASSERT_NE(order, std::string::npos);
+  const std::size_t quantity = inputs.find("\00138=", order);
+  ASSERT_NE(quantity, std::string::npos);
+  ++inputs[quantity + 4];
+  const std::string path = *folder_ / "changed.inputs";
+  write_file(path, inputs);
+  const Finished played = play("changed", path);
+  EXPECT_NE(played.exit_code, 0);
+  EXPECT_NE(played.output.find("not those of the journal"), std::string::npos) << played.output;
+}
+
+TEST_F(Deterministic, AJournalOfAnotherConfigurationIsRefused) {
+  const Finished played =
+      play("other", *folder_ / "first/sim.inputs", {"--set", "sim:matching.display_shares_min=7"});
+  EXPECT_NE(played.exit_code, 0);
+  EXPECT_NE(played.output.find("another configuration"), std::string::npos) << played.output;
+}
+
+TEST_F(Deterministic, ACutJournalSaysWhereItEnds) {
+  const std::string path = *folder_ / "cut.inputs";
+  write_file(path, first_->inputs.substr(0, first_->inputs.size() / 2));
+  const Finished played = play("cut", path);
+  EXPECT_NE(played.exit_code, 0);
+  EXPECT_NE(played.output.find("cut short at byte"), std::string::npos) << played.output;
+}
+
+TEST_F(Deterministic, ADirectoryOfSomebodyElseIsNotEmptied) {
+  write_file(*folder_ / "precious.txt", "mine");
+  std::vector<std::string> arguments = command(".");
+  const Finished refused = run(arguments, folder_->path(), test_support::kPatience);
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_NE(refused.output.find("not empty"), std::string::npos) << refused.output;
+  EXPECT_EQ(read_file(*folder_ / "precious.txt"), "mine");
+}
+
+TEST_F(Deterministic, WhatNeedsTheNetworkIsRefused) {
+  std::vector<std::string> arguments = command("network");
+  arguments.insert(arguments.end(), {"--set", "sim:feed.retransmission.listen=127.0.0.1:0"});
+  const Finished refused = run(arguments, folder_->path(), test_support::kPatience);
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_NE(refused.output.find("feed.retransmission.listen"), std::string::npos) << refused.output;
+}
+
+TEST_F(Deterministic, ARecordedHourOfLobsterIsTheSameTwice) {
+  const std::string file = recording("lobster/AAPL_2012-06-21_message_50.csv.gz");
+  if (file.empty()) GTEST_SKIP() << "no recordings: set TICKPATH_DATA";
+  const std::vector<std::string> more{"--set", "sim:replay.max_idle=10ms", "--set",
+                                      "sim:replay.to=09:40"};
+  const Outcome one = replay("aapl1", more, file);
+  const Outcome two = replay("aapl2", more, file);
+  EXPECT_EQ(one.state, two.state);
+  EXPECT_FALSE(one.state.empty());
+  EXPECT_TRUE(one.orders == two.orders);
+}
+
+}  // namespace
+}  // namespace tickpath::testing

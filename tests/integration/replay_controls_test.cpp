@@ -1,0 +1,116 @@
+// sim's replay under `tickpath replay pause, continue, seek, stop`.
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class ReplayControls : public ::testing::Test {
+ protected:
+  // An hour of market, which nobody waits for.
+  void SetUp() override {
+    sim_ = std::make_unique<Process>(
+        std::vector<std::string>{program("sim"), folder_.config_dir() + "/sim.toml", "--run-dir",
+                                 folder_.run_dir(), "--set",
+                                 "replay.file=" + folder_.generate(30'000, 3'600), "--set",
+                                 "replay.max_idle=0s", "--set", "replay.max_rate=20000"},
+        folder_.path());
+    until([&] { return replay().value("state", "") == "waiting"; });
+  }
+  nlohmann::json replay() const {
+    try {
+      return control::admin_command(control::admin_path(folder_.run_dir(), "sim"),
+                                    {{"command", "status"}})
+          .at("replay");
+    } catch (const Error&) {
+      return nlohmann::json::object();  // not up yet
+    }
+  }
+  void until(const std::function<bool()>& done) const {
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (!done()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), limit) << replay().dump();
+      std::this_thread::sleep_for(10ms);
+    }
+  }
+  Finished control(const std::vector<std::string>& action) const {
+    std::vector<std::string> command{program("tickpath"), "replay"};
+    command.insert(command.end(), action.begin(), action.end());
+    command.insert(command.end(), {"--run-dir", folder_.run_dir()});
+    return run(command, folder_.path());
+  }
+  void expect_good(const std::vector<std::string>& action) const {
+    const Finished finished = control(action);
+    EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  }
+  void expect_refused(const std::vector<std::string>& action, const std::string& why) const {
+    const Finished finished = control(action);
+    EXPECT_NE(finished.exit_code, 0);
+    EXPECT_THAT(finished.output, HasSubstr(why));
+  }
+
+  PipelineFolder folder_;
+  std::unique_ptr<Process> sim_;
+};
+
+TEST_F(ReplayControls, PauseContinueSeekAndStop) {
+  expect_refused({"pause"}, "is waiting");
+  expect_good({"start", "--no-wait"});
+  until([&] { return replay().at("messages_sent") > 0; });
+  expect_refused({"continue"}, "is running");
+  expect_good({"pause"});
+  until([&] { return replay().at("state") == "paused"; });
+  const auto sent = replay().at("messages_sent");
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(replay().at("messages_sent"), sent);
+  expect_good({"continue"});
+  until([&] { return replay().at("state") == "running"; });
+
+  // Half an hour ahead: what lies between arrives within seconds, then it is an hour's pace again.
+  expect_refused({"seek"}, "time of day");
+  expect_refused({"seek", "9 o'clock"}, "9 o'clock");
+  expect_refused({"seek", "09:00"}, "start sim again with replay.from");
+  expect_good({"seek", "10:00"});
+  constexpr std::uint64_t kTenNs = 36'000'000'000'000, kMinuteNs = 60'000'000'000;
+  until([&] { return replay().at("position_ns") >= kTenNs - kMinuteNs; });
+  std::this_thread::sleep_for(300ms);
+  const nlohmann::json there = replay();
+  EXPECT_EQ(there.at("state"), "running");
+  EXPECT_GT(there.at("messages_sent"), 10'000);
+  EXPECT_LT(there.at("position_ns"), kTenNs + 2 * kMinuteNs);
+  EXPECT_GT(there.at("remaining_ns"), 20 * kMinuteNs);
+  EXPECT_LT(there.at("remaining_ns"), 40 * kMinuteNs);
+
+  expect_good({"stop"});
+  until([&] { return replay().at("state") == "halted"; });
+  expect_refused({"seek", "10:20"}, "is halted");
+  sim_->signal(SIGTERM);
+  EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();
+}
+
+TEST_F(ReplayControls, AreExplained) {
+  const Finished help = control({"--help"});
+  for (const char* word : {"pause", "continue", "seek", "stop", "watch"})
+    EXPECT_THAT(help.output, HasSubstr(word));
+  expect_refused({"rewind"}, "rewind");
+  expect_refused({"pause", "10:00"}, "a time is for seek");
+  sim_->signal(SIGTERM);
+  EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();
+}
+
+}  // namespace
+}  // namespace tickpath::testing
