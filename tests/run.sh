@@ -3,13 +3,13 @@
 # (tests/soft_roce), AddressSanitizer with UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers.
 #   tests/run.sh            release, soft_roce, asan, tsan, fuzz
 #   tests/run.sh release    one stage: release | soft_roce | asan | tsan | fuzz
-# TICKPATH_FUZZ_SECONDS (default 15) is the time each fuzzer gets.
+# TICKPATH_FUZZ_SECONDS (default 8) is the time each fuzzer gets.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 stages=("$@")
 [ ${#stages[@]} -gt 0 ] || stages=(release soft_roce asan tsan fuzz)
-fuzz_seconds=${TICKPATH_FUZZ_SECONDS:-15}
+fuzz_seconds=${TICKPATH_FUZZ_SECONDS:-8}
 logs=build/logs
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0

@@ -3,7 +3,7 @@
 # what bound, in what time, and whether it all comes back.
 #   tests/fault/table.sh [--provider shm|verbs]
 #   tests/fault/table.sh --verbs     the whole table: shm here, then verbs (rxe) in one guest and between
-#                                    two, where links, loss, devices and whole hosts fail too; 15 minutes
+#                                    two, where links, loss, devices and whole hosts fail too; 6 to 15 minutes
 # --provider verbs needs an RDMA device with an address: TICKPATH_VERBS_ADDRESS, 10.77.0.1 if not set
 # (tests/soft_roce/guest.py -- tests/fault/table.sh --provider verbs runs it in a guest).
 set -euo pipefail

@@ -33,6 +33,12 @@ admin.connect(sys.argv[1])
 admin.sendall(b'{"command": "halt"}\\n')
 print(admin.recv(4096))
 """
+STACKS = """
+for thread in $(pgrep -f %s | sed 's,.*,/proc/&/task/*,'); do
+  echo "$thread $(cat $thread/comm)"; cat $thread/stack
+done
+dmesg | tail -50
+""" % (TREE / "build/release/bin")
 
 
 class GuestClock:
@@ -156,6 +162,12 @@ class Hosts:
             (self.folder / f"{guest.name}.up.log").write_text(job.output)
             if not guest.lost:
                 keep(guest, self.run_dir, self.folder / guest.name)
+
+    def keep_stacks(self):
+        """Where the programs' threads are in the kernel, and its last words: for programs that do not end."""
+        for guest in self.jobs:
+            if not guest.lost:
+                (self.folder / f"{guest.name}.stacks").write_text(guest.run(STACKS))
 
     def summary(self, program):
         return json.loads((self.folder / self.places[program].name / f"{program}.summary.json").read_text())
