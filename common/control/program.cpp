@@ -8,6 +8,7 @@
 #include "common/control/command_line.hpp"
 #include "common/control/run_directory.hpp"
 #include "common/control/runtime_impl.hpp"
+#include "common/control/signals_blocked.hpp"
 #include "common/log/log.hpp"
 
 namespace tickpath::control::detail {
@@ -61,6 +62,8 @@ int run_loaded(const ErasedProgram& program) {
     RuntimeImpl runtime(program.program, common, program.open_device);
     const std::unique_ptr<Application> application = program.create(runtime);
     const int status = runtime.run(*application);
+    // `tickpath up` sends SIGTERM to what `tickpath down` has just stopped.
+    block_signals_until_exit();
     log::flush();
     return status;
   } catch (const std::exception& error) {

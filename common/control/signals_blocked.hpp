@@ -24,4 +24,13 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
+// For a program on its way out: a signal that says once more what was acted upon must not kill it
+// while it takes itself apart. Called by the control thread; other threads that could get one must
+// have ended before its handler is removed.
+inline void block_signals_until_exit() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
 }  // namespace tickpath::control

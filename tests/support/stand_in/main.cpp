@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@ struct StandInConfig {
   int die_after_ms = -1;          // after the start of the program
   int die_in_replay_ms = -1;      // after the replay began: everything is up by then
   int drain_ms = 0;               // -1: never
+  int linger_ms = 0;              // from its last word to its exit
   int replay_ms = 300;            // sim
   std::uint64_t lost_orders = 0;  // strategy: sent, and never answered
   std::string diary = "{run_dir}/diary";
@@ -36,6 +38,7 @@ config::Schema<StandInConfig> schema() {
   schema.integer("die_in_replay", &C::die_in_replay_ms, {-1, 60'000}, "ms",
                  "Kills itself so long after sim began to replay");
   schema.integer("drain", &C::drain_ms, {-1, 60'000}, "ms", "Time to settle");
+  schema.integer("linger", &C::linger_ms, {0, 60'000}, "ms", "Time to exit, once all is ended");
   schema.integer("replay", &C::replay_ms, {0, 60'000}, "ms", "Length of the replay");
   schema.integer("lost_orders", &C::lost_orders, {0, 100}, "", "Sent and never answered");
   schema.path("diary", &C::diary, "Where all note what happens, in order");
@@ -47,6 +50,9 @@ class StandIn final : public control::Application, public control::Datapath {
   StandIn(const StandInConfig& config, control::Runtime& runtime, std::string program)
       : config_(config), runtime_(runtime), program_(std::move(program)) {
     note("starts");
+    static int linger_ms = 0;  // outlives all that the program takes apart
+    linger_ms = config.linger_ms;
+    std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(linger_ms)); });
     ready_ = later(config.ready_after_ms, is_ready_);
     if (config.die_after_ms >= 0) die_after(config.die_after_ms);
     if (config.die_in_replay_ms >= 0)

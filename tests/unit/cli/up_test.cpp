@@ -207,6 +207,8 @@ TEST_F(Up, AProgramThatDoesNotStopIsKilledAndTold) {
 
 TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
   configure("sim", "replay = 60000");
+  // Meanwhile `up` notices the end of strategy, and asks oeg to end that is nearly gone.
+  configure("oeg", "linger = 1000");
   Process process(command(), folder_.path());
   ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
       << process.output();
@@ -226,7 +228,8 @@ TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
 
   EXPECT_EQ(tickpath({"down"}).exit_code, 0);
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
-  EXPECT_EQ(process.wait().exit_code, 0);
+  const Finished ended = process.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_EQ(tickpath({"status"}).exit_code, 1);
   EXPECT_THAT(tickpath({"down"}).output, HasSubstr("nothing runs in 'run'"));
 }
