@@ -1,8 +1,7 @@
 // IEX DEEP 1.0 over the network: sim replays a capture in IEX-TP segments, mdh makes books of them,
 // and a subscriber on the fabric sees the venue's own best bid and offer.
 #include <algorithm>
-#include <cstdio>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +23,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
+#include "tests/support/quotes_compared.hpp"
 #include "tests/support/recordings.hpp"
 
 namespace tickpath::testing {
@@ -31,6 +31,7 @@ namespace {
 
 using test_support::DeepMarket;
 using test_support::DeepQuote;
+using test_support::QuotesCompared;
 
 // Everything that mdh publishes.
 struct Subscriber {
@@ -169,36 +170,14 @@ TEST_F(DeepPipeline, AGeneratedCaptureArrivesEventByEvent) {
   EXPECT_EQ(quotes, market.quotes);
 }
 
-// The venue's quotes of each symbol, held against what the subscriber saw at their time. Both feeds
-// stamp what one event did with one time.
-struct QuotesCompared {
-  void operator()(const iex::QuoteUpdate& quote) {
-    waiting[std::string(quote.symbol.view())].push_back(quote);
+// mdh publishes times of the day.
+struct OfTheDay {
+  QuotesCompared& compared;
+  void operator()(iex::QuoteUpdate quote) {
+    quote.timestamp %= std::int64_t{86'400} * 1'000'000'000;
+    compared(quote);
   }
-  void operator()(const auto&) {}
-
-  static std::uint64_t time_of(const iex::QuoteUpdate& quote) {
-    return static_cast<std::uint64_t>(quote.timestamp) % (86'400ull * 1'000'000'000);
-  }
-  void before(const std::string& name, std::uint64_t time) {
-    auto& quotes_left = waiting[name];
-    for (; !quotes_left.empty() && time_of(quotes_left.front()) < time; quotes_left.pop_front())
-      compare(quotes_left.front(), shown[name]);
-  }
-  void finish(std::uint64_t end) {
-    for (auto& [name, left] : waiting)
-      for (const iex::QuoteUpdate& quote : left)
-        if (time_of(quote) < end) compare(quote, shown[name]);
-  }
-  void compare(const iex::QuoteUpdate& quote, const DeepQuote& shows) {
-    const auto u64 = [](auto value) { return static_cast<std::uint64_t>(value); };
-    ++quotes;
-    agreed += shows ==
-              DeepQuote{u64(quote.bid_price), quote.bid_size, u64(quote.ask_price), quote.ask_size};
-  }
-  std::map<std::string, std::deque<iex::QuoteUpdate>> waiting;
-  std::map<std::string, DeepQuote> shown;
-  std::uint64_t quotes = 0, agreed = 0;
+  void operator()(const auto&) noexcept {}
 };
 
 TEST_F(DeepPipeline, ARecordedSessionAgreesWithTheVenuesOwnQuotes) {
@@ -209,24 +188,25 @@ TEST_F(DeepPipeline, ARecordedSessionAgreesWithTheVenuesOwnQuotes) {
   play(deep);
   EXPECT_EQ(feed_.at("messages"), 203'110);
   EXPECT_EQ(seen_.names.size(), 13'015u);
-  QuotesCompared compared;
+  std::map<std::string, DeepQuote, std::less<>> shown;
+  QuotesCompared compared([&](const iex::Symbol& symbol) {
+    const auto found = shown.find(symbol.view());
+    return found == shown.end() ? DeepQuote{} : found->second;
+  });
+  OfTheDay of_the_day{compared};
   const auto reader = iex::CaptureReader::open(tops);
   ASSERT_NE(reader, nullptr);
   for (iex::CapturedMessage message; reader->next(message);)
-    ASSERT_EQ(iex::decode(message.bytes, compared), iex::DecodeStatus::kOk);
-  std::uint64_t newest = 0;
+    ASSERT_EQ(iex::decode(message.bytes, of_the_day), iex::DecodeStatus::kOk);
+  iex::Timestamp newest = 0;
   seen_.for_each_change([&](const std::string& name, const wire::BookUpdate& update) {
-    newest = std::max(newest, update.exchange_time_ns);
-    compared.before(name, update.exchange_time_ns);
-    compared.shown[name] = quote_of(update);
+    const auto time = static_cast<iex::Timestamp>(update.exchange_time_ns);
+    newest = std::max(newest, time);
+    compared.before(name, time);
+    shown[name] = quote_of(update);
   });
   compared.finish(newest);
-  std::printf("best bid and offer as quoted, over the network: %llu of %llu, %.3f %%\n",
-              static_cast<unsigned long long>(compared.agreed),
-              static_cast<unsigned long long>(compared.quotes),
-              100.0 * static_cast<double>(compared.agreed) / static_cast<double>(compared.quotes));
-  EXPECT_GT(compared.quotes, 100'000u);
-  EXPECT_GE(static_cast<double>(compared.agreed), 0.998 * static_cast<double>(compared.quotes));
+  compared.expect_agreement("best bid and offer as quoted, over the network");
 }
 
 }  // namespace

@@ -1,22 +1,20 @@
 // Against real captures: DEEP 1.0, and the venue's own best quotes (TOPS 1.6) of the same session.
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <deque>
-#include <functional>
-#include <map>
 #include <span>
-#include <string>
 
 #include <gtest/gtest.h>
 
 #include "common/iex/capture_reader.hpp"
 #include "common/iex/codec.hpp"
 #include "common/iex/deep_books.hpp"
+#include "tests/support/quotes_compared.hpp"
 #include "tests/support/recordings.hpp"
 
 namespace tickpath::iex {
 namespace {
+
+using test_support::QuotesCompared;
 
 // Decodes, encodes, and compares byte by byte.
 struct Again {
@@ -78,53 +76,6 @@ TEST(IexCaptures, OfDeepAreWholeAndEveryMessageComesBackByteForByte) {
   EXPECT_EQ(books.counters().refused.get(), 0u);
 }
 
-// A side of a quote and of a book.
-bool same(const book::Quote& built, Price price, std::uint32_t size) {
-  return std::int64_t{built.price} == price && built.shares == size;
-}
-
-// The venue's quotes of each symbol, held against the book as it was at their time. Both feeds
-// stamp what one event did with one time; over all symbols, neither feed is in order of time.
-class QuotesCompared {
- public:
-  QuotesCompared(const book::BookSet& set, const DeepBooks& books) : set_(set), books_(books) {}
-
-  // From TOPS, all of them first.
-  void operator()(const QuoteUpdate& quote) {
-    waiting_[std::string(quote.symbol.view())].push_back(quote);
-  }
-  // Before an update of this symbol and time is applied: quotes from before it show the book as it
-  // stands.
-  void before(const Symbol& symbol, Timestamp time) {
-    const auto found = waiting_.find(symbol.view());
-    if (found == waiting_.end()) return;
-    std::deque<QuoteUpdate>& waiting = found->second;
-    for (; !waiting.empty() && waiting.front().timestamp < time; waiting.pop_front())
-      compare(waiting.front());
-  }
-  // The rest, up to the end of what the book is built from.
-  void finish(Timestamp end) {
-    for (auto& [symbol, waiting] : waiting_)
-      for (const QuoteUpdate& quote : waiting)
-        if (quote.timestamp < end) compare(quote);
-  }
-  void operator()(const auto&) noexcept {}
-
-  std::uint64_t quotes = 0, agreed = 0;
-
- private:
-  void compare(const QuoteUpdate& quote) {
-    const book::Locate locate = books_.symbols().find(quote.symbol);
-    ++quotes;
-    agreed += same(set_.best(locate, Side::kBuy), quote.bid_price, quote.bid_size) &&
-              same(set_.best(locate, Side::kSell), quote.ask_price, quote.ask_size);
-  }
-
-  const book::BookSet& set_;
-  const DeepBooks& books_;
-  std::map<std::string, std::deque<QuoteUpdate>, std::less<>> waiting_;
-};
-
 struct Apply {
   DeepBooks& books;
   QuotesCompared& compared;
@@ -132,7 +83,7 @@ struct Apply {
   template <char Type>
   void operator()(const PriceLevelUpdate<Type>& m) {
     newest = std::max(newest, m.timestamp);
-    compared.before(m.symbol, m.timestamp);
+    compared.before(m.symbol.view(), m.timestamp);
     books(m);
   }
   void operator()(const auto& m) { books(m); }
@@ -146,7 +97,11 @@ TEST(IexCaptures, OfDeepAgreeWithTheVenuesOwnQuotes) {
   TICKPATH_NEED_DATA(tops_path);
   book::BookSet set(kRoomy);
   DeepBooks books(set);
-  QuotesCompared compared(set, books);
+  QuotesCompared compared([&](const Symbol& symbol) {
+    const book::Locate locate = books.symbols().find(symbol);
+    const book::Quote bid = set.best(locate, Side::kBuy), ask = set.best(locate, Side::kSell);
+    return test_support::DeepQuote{bid.price, bid.shares, ask.price, ask.shares};
+  });
   const auto tops = CaptureReader::open(tops_path);
   const auto deep = CaptureReader::open(deep_path);
   ASSERT_TRUE(tops != nullptr && deep != nullptr);
@@ -156,12 +111,7 @@ TEST(IexCaptures, OfDeepAgreeWithTheVenuesOwnQuotes) {
   Apply apply{books, compared};
   while (deep->next(message)) ASSERT_EQ(decode(message.bytes, apply), DecodeStatus::kOk);
   compared.finish(apply.newest);
-  std::printf("best bid and offer as quoted: %llu of %llu, %.3f %%\n",
-              static_cast<unsigned long long>(compared.agreed),
-              static_cast<unsigned long long>(compared.quotes),
-              100.0 * static_cast<double>(compared.agreed) / static_cast<double>(compared.quotes));
-  EXPECT_GT(compared.quotes, 100'000u);
-  EXPECT_GE(static_cast<double>(compared.agreed), 0.998 * static_cast<double>(compared.quotes));
+  compared.expect_agreement("best bid and offer as quoted");
 }
 
 }  // namespace
