@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/itch/codec.hpp"
+#include "common/itch/detail/remarks.hpp"
 
 namespace tickpath::itch {
 namespace {
@@ -153,7 +154,7 @@ std::string CaptureRecording::remarks() const {
   std::erase(session, '\0');
   std::string text = std::to_string(counts_.packets) + " packets of session \"" + session + "\"";
   const auto add = [&text](std::uint64_t count, const char* what) {
-    if (count != 0) text += ", " + std::to_string(count) + " " + what;
+    detail::add_remark(text, count, what, ", ");
   };
   add(counts_.repeated, "messages came twice");
   add(counts_.missing, "messages are missing");

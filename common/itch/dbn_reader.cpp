@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/itch/detail/remarks.hpp"
+
 namespace tickpath::itch {
 namespace {
 
@@ -103,7 +105,7 @@ std::string DbnReader::remarks() const {
                      metadata_.dataset + ", " + std::to_string(counts.records) +
                      " records of market by order, times UTC";
   const auto add = [&text](std::uint64_t count, const char* what) {
-    if (count != 0) text += "; " + std::to_string(count) + " " + what;
+    detail::add_remark(text, count, what);
   };
   add(others_, "of other types left out");
   add(counts.other_publishers, "of other venues left out");

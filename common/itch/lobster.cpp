@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "common/itch/detail/nasdaq_listing.hpp"
+#include "common/itch/detail/remarks.hpp"
 
 namespace tickpath::itch {
 
@@ -231,8 +232,7 @@ void LobsterReader::halt(const LobsterEvent& event) {
 std::string LobsterReader::remarks() const {
   std::string text;
   const auto tell = [&text](std::uint64_t count, const char* what) {
-    if (count == 0) return;
-    text += (text.empty() ? "" : "; ") + std::to_string(count) + " " + what;
+    detail::add_remark(text, count, what);
   };
   tell(counts_.earlier_orders, "orders whose submission is not in the file were added by their id");
   tell(counts_.clamped_executions, "executions were cut to the shares that their order had left");

@@ -1,0 +1,20 @@
+// What a reader has to say of a recording that is not a fault of the reader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tickpath::itch::detail {
+
+// "<count> <what>", after what the text says already; nothing for none.
+inline void add_remark(std::string& text, std::uint64_t count, std::string_view what,
+                       std::string_view separator = "; ") {
+  if (count == 0) return;
+  if (!text.empty()) text += separator;
+  text += std::to_string(count);
+  text += ' ';
+  text += what;
+}
+
+}  // namespace tickpath::itch::detail
