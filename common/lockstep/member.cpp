@@ -47,6 +47,17 @@ Member make(const std::string& program, const Config& given) {
   return member;
 }
 
+// A program that takes mdh's market data and oeg's orders or their reports.
+template <class App, class Config>
+Member make_follower(const std::string& program, const config::Schema<Config>& schema,
+                     const ProgramFile& file, const Options& options, const Peers& peers) {
+  Config config = load(schema, file, options);
+  config.feed.endpoint = endpoint(options, peers.mdh);
+  config.gateway_endpoint = endpoint(options, peers.oeg);
+  name_paths(schema, config);
+  return make<App>(program, config);
+}
+
 // What runs in threads of its own, beside the datapath, cannot be in step with it.
 [[noreturn]] void refuse(const ProgramFile& file, const char* key) {
   throw config::ConfigError({file.path + ": " + key +
@@ -104,21 +115,12 @@ Member make_mdh(const ProgramFile& file, const Options& options) {
 }
 
 Member make_risk(const ProgramFile& file, const Options& options, const Peers& peers) {
-  const auto schema = risk::risk_schema();
-  risk::RiskConfig config = load(schema, file, options);
-  config.feed.endpoint = endpoint(options, peers.mdh);
-  config.gateway_endpoint = endpoint(options, peers.oeg);
-  name_paths(schema, config);
-  return make<risk::RiskApplication>("risk", config);
+  return make_follower<risk::RiskApplication>("risk", risk::risk_schema(), file, options, peers);
 }
 
 Member make_strategy(const ProgramFile& file, const Options& options, const Peers& peers) {
-  const auto schema = strategy::strategy_schema();
-  strategy::StrategyConfig config = load(schema, file, options);
-  config.feed.endpoint = endpoint(options, peers.mdh);
-  config.gateway_endpoint = endpoint(options, peers.oeg);
-  name_paths(schema, config);
-  return make<strategy::StrategyApplication>("strategy", config);
+  return make_follower<strategy::StrategyApplication>("strategy", strategy::strategy_schema(), file,
+                                                      options, peers);
 }
 
 }  // namespace tickpath::lockstep
