@@ -126,18 +126,24 @@ void PublishedFeed::send_bent(const RecordedChange& change) noexcept {
   send_in_place(message);
 }
 
+itch::AddOrder PublishedFeed::added(std::uint64_t reference, std::uint32_t locate, Side side,
+                                    std::uint32_t shares, std::uint32_t price) const noexcept {
+  itch::AddOrder message;
+  message.order_reference_number = reference;
+  message.buy_sell_indicator = itch::indicator_of(side);
+  message.shares = shares;
+  message.stock = stock(locate);
+  message.price = price;
+  return message;
+}
+
 // The new order has shares left. Where nothing of the old one was left, it is one more.
 void PublishedFeed::send_replacement(const RecordedChange& change) noexcept {
   const std::byte* bytes = recorded_.data();
   if (change.before != 0) return send_with_shares(kReplacedShares, change.after);
   const auto replace = itch::decode_as<itch::OrderReplace>(bytes);
-  itch::AddOrder message;
-  message.order_reference_number = replace.new_order_reference_number;
-  message.buy_sell_indicator = itch::indicator_of(change.side);
-  message.shares = change.after;
-  message.stock = stock(change.locate);
-  message.price = replace.price;
-  send_in_place(message);
+  send_in_place(added(replace.new_order_reference_number, change.locate, change.side, change.after,
+                      replace.price));
 }
 
 // The recorded message with other shares.
@@ -235,13 +241,8 @@ void PublishedFeed::on_shown(const LiveOrder& order, std::uint64_t replaced) noe
     message.price = order.price;
     return send(message, order.locate);
   }
-  itch::AddOrder message;
-  message.order_reference_number = order.reference;
-  message.buy_sell_indicator = itch::indicator_of(order.side);
-  message.shares = order.published;
-  message.stock = stock(order.locate);
-  message.price = order.price;
-  send(message, order.locate);
+  send(added(order.reference, order.locate, order.side, order.published, order.price),
+       order.locate);
 }
 
 void PublishedFeed::on_shown_less(const LiveOrder& order, std::uint32_t shares) noexcept {

@@ -65,6 +65,8 @@ class PublishedFeed final : public FeedSink {
   void send_with_shares(std::size_t offset, std::uint32_t shares) noexcept;
   template <class Message>
   void send_in_place(Message message) noexcept;
+  itch::AddOrder added(std::uint64_t reference, std::uint32_t locate, Side side,
+                       std::uint32_t shares, std::uint32_t price) const noexcept;
   const itch::Stock& stock(std::uint32_t locate) const noexcept { return symbols_.stock(locate); }
 
   const Symbols& symbols_;
