@@ -169,6 +169,7 @@ void MdhApplication::register_counters() {
   out.add("feed", "heartbeats", feed.heartbeats);
   out.add("feed", "sessions", feed.sessions);
   out.add("feed", "ends_of_session", feed.ends_of_session);
+  out.add("feed", "further_days", feed.further_days);
   out.add("feed", "snapshots", feed.snapshots);
   out.add("feed", "snapshot_orders", feed.snapshot_orders);
   out.add("feed", "bridged_messages", feed.bridged_messages, Weight::kKey);

@@ -144,10 +144,11 @@ void Feed::on_end_of_session() noexcept {
 
 void Feed::begin_session(std::uint64_t sequence) noexcept {
   if (deep_) deep_->begin_session();
+  state_ = wire::FeedState::kUnknown;
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;
-  state_ = wire::FeedState::kUnknown;
+  day_over_ = false;
   counters_.sessions.add();
   for (std::size_t part = 0; part < 2; ++part) {
     std::uint64_t text = 0;
@@ -158,9 +159,8 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
   log_.note(Note::kSession, sequence);
 }
 
-// Sequence numbers, locates and orders of another session mean nothing any more.
+// Locates and orders of another session or day mean nothing any more.
 void Feed::drop_books() noexcept {
-  state_ = wire::FeedState::kUnknown;
   for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
     const Instrument& instrument = instruments_[id];
     if (!instrument.listed) continue;
@@ -173,6 +173,14 @@ void Feed::drop_books() noexcept {
   }
   books_.clear();  // of locates that the directory had no room for
   instruments_.end_session();
+}
+
+// Orders live as long as their day (TotalView-ITCH 5.0, 1.1: it ends with the end of messages),
+// locates, too: a recording of several days has them in one session. The feed is as good as before.
+void Feed::begin_day() noexcept {
+  drop_books();
+  catching_up_ = false;  // its counts were of the old locates; all is good at its end
+  counters_.further_days.add();
 }
 
 void Feed::on_silence(TscTicks now) noexcept {

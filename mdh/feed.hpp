@@ -48,6 +48,7 @@ struct FeedCounters {
   Counter snapshot_orders;   // in them
   Counter bridged_messages;  // that a snapshot stood for: no update was published of them
   Counter ends_of_session;
+  Counter further_days;  // that began within a session
   Counter duplicate_packets;
   Counter duplicate_messages;  // in packets that were new in part, too
   Counter malformed_packets;
@@ -148,6 +149,7 @@ class Feed {
     void operator()(const itch::StockDirectory& m) noexcept;
     void operator()(const itch::StockTradingAction& m) noexcept;
     void operator()(const itch::OperationalHalt& m) noexcept;
+    void operator()(const itch::SystemEvent& m) noexcept;
 
    private:
     Feed& feed_;
@@ -161,6 +163,7 @@ class Feed {
   void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
   void begin_session(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
+  void begin_day() noexcept;
   void forget_orders() noexcept;
   void restore_message(std::span<const std::byte> message) noexcept;
   void note_caught_up(std::span<const std::byte> message) noexcept;
@@ -204,6 +207,7 @@ class Feed {
   bool recovering_ = false;
   bool catching_up_ = false;
   bool ended_ = false;
+  bool day_over_ = false;  // the next start of messages begins another one
   clock::TickConverter ticks_;
   TscTicks silence_timeout_;
   FeedCounters counters_;

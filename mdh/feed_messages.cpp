@@ -87,6 +87,13 @@ void Feed::MessageHandler::operator()(const itch::OperationalHalt& m) noexcept {
   set_kind(wire::UpdateKind::kTradingState);
 }
 
+void Feed::MessageHandler::operator()(const itch::SystemEvent& m) noexcept {
+  using Code = itch::SystemEvent;
+  if (m.event_code == Code::kStartOfMessages && feed_.day_over_) feed_.begin_day();
+  feed_.day_over_ = m.event_code == Code::kEndOfSystemHours || m.event_code == Code::kEndOfMessages;
+  information(m.header);
+}
+
 // The instrument of a message that names its symbol; announced when it is new.
 std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcept {
   const std::uint32_t known = instruments_.id_of(locate);

@@ -40,6 +40,12 @@ std::uint64_t GlimpseBook::user_word(std::uint64_t time_ns, const itch::Mpid& at
   return time_ns << kAttributionBits | index;
 }
 
+// A recording of several days: nothing of the one before is left.
+void GlimpseBook::begin_day() {
+  books_.clear();
+  for (std::unique_ptr<Stock>& stock : stocks_) stock.reset();
+}
+
 // What each message leaves behind in the state.
 struct GlimpseBook::Handler {
   GlimpseBook& state;
@@ -60,7 +66,13 @@ struct GlimpseBook::Handler {
                            state.user_word(m.header.timestamp, attribution));
   }
 
-  void operator()(const itch::SystemEvent&) const { keep(state.system_event_); }
+  void operator()(const itch::SystemEvent& m) const {
+    using Code = itch::SystemEvent;
+    if (m.event_code == Code::kStartOfMessages && state.day_over_) state.begin_day();
+    state.day_over_ =
+        m.event_code == Code::kEndOfSystemHours || m.event_code == Code::kEndOfMessages;
+    keep(state.system_event_);
+  }
   void operator()(const itch::StockDirectory& m) const { keep(named(m).directory); }
   void operator()(const itch::StockTradingAction& m) const { keep(named(m).trading_action); }
   void operator()(const itch::RegShoRestriction& m) const { keep(named(m).reg_sho); }

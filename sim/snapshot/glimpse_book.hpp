@@ -43,6 +43,7 @@ class GlimpseBook {
   struct Snapshot;
 
   Stock& stock(std::uint16_t locate);
+  void begin_day();
   std::uint64_t user_word(std::uint64_t time_ns, const itch::Mpid& attribution);
 
   book::BookSet books_;
@@ -50,6 +51,7 @@ class GlimpseBook {
   std::vector<std::unique_ptr<Stock>> stocks_;  // by locate
   std::vector<itch::Mpid> attributions_;        // index 0: none
   std::uint64_t next_sequence_ = 1;
+  bool day_over_ = false;  // the next start of messages begins another one
 };
 
 }  // namespace tickpath::sim

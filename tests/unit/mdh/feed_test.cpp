@@ -208,6 +208,34 @@ TEST_F(FeedTest, ClearsTheBooksWhenTheSessionChanges) {
   feed.books().verify();
 }
 
+TEST_F(FeedTest, ClearsTheBooksWhenAnotherDayBeginsInTheSession) {
+  const auto event = [](char code) {
+    return encoded(itch::SystemEvent{.header = header(0), .event_code = code});
+  };
+  send({event('O'), directory(7, "AAPL"), trading(7, "AAPL", 'T'), add(7, "AAPL", 1, 'B', 10, 500),
+        directory(8, "MSFT")});
+  send({event('O')});
+  EXPECT_EQ(feed.books().orders_resting(), 1u) << "no day has ended";
+  send({event('M'), event('E'), event('C')});
+  EXPECT_EQ(feed.books().orders_resting(), 1u) << "what was left stays to be seen";
+  sink.updates.clear();
+  send({event('O'), directory(7, "MSFT"), add(7, "MSFT", 1, 'S', 20, 600)});
+  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kBookCleared, UpdateKind::kInformation,
+                                  UpdateKind::kDirectory, UpdateKind::kAdd}));
+  EXPECT_EQ(sink.updates[0].feed_state(), FeedState::kGood) << "empty, and known to be";
+  EXPECT_EQ(sink.updates[0].instrument_id, 0u);
+  EXPECT_EQ(sink.updates[0].best_bid, 0u);
+  EXPECT_EQ(sink.updates[3].instrument_id, 1u) << "the symbol keeps its id, with another locate";
+  EXPECT_EQ(sink.updates[3].best_ask, 600u);
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
+  EXPECT_EQ(feed.counters().further_days.get(), 1u);
+  EXPECT_EQ(feed.counters().sessions.get(), 1u);
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.bids[0].price, 0u);
+  feed.books().verify();
+}
+
 TEST_F(FeedTest, KeepsItsSessionWhenADamagedPacketClaimsAnother) {
   send({add(7, "AAPL", 1, 'B', 10, 500)});
   Bytes other = packet("OTHER", 1, {add(7, "AAPL", 1, 'B', 10, 700)});

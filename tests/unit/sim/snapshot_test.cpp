@@ -144,6 +144,22 @@ TEST(GlimpseBooks, StartAnotherBookThatGoesOnTheSame) {
   }
 }
 
+TEST(GlimpseBooks, BeginAnotherDayWithNothing) {
+  GlimpseBook book(kRoom);
+  const auto event = [&](char code) {
+    book.apply(encoded(itch::SystemEvent{.header = {}, .event_code = code}));
+  };
+  event('O');
+  book.apply(encoded(itch::StockDirectory{.header = {7, 0, 1}, .stock = "ZAAA"}));
+  book.apply(encoded(order(1, 'B', 90)));
+  event('C');
+  EXPECT_EQ(types_of(snapshot_of(book)), "SRAG");
+  event('O');
+  EXPECT_EQ(types_of(snapshot_of(book)), "SG");
+  book.apply(encoded(order(1, 'S', 110)));
+  EXPECT_EQ(types_of(snapshot_of(book)), "SAG");
+}
+
 TEST(GlimpseBooks, SayWhenTheyAreNotWhole) {
   GlimpseBook book({.orders_max = 2, .levels_max = 2});
   for (std::uint64_t n = 1; n <= 2; ++n) book.apply(encoded(order(n, 'B', 100)));
