@@ -1,5 +1,7 @@
 #include "sim/application.hpp"
 
+#include <thread>
+
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -215,12 +217,32 @@ void SimApplication::add_state_command(const char* command, const char* help, ch
     Command made{Command::Kind::kState};
     made.symbol = itch::Stock(symbol);
     made.trading_state = state;
-    if (!datapath_.post(made)) runtime_.fail("the datapath thread does not take commands");
+    set_state(made);
     log::info("{}: {}, by hand", symbol, command);
     control::Json answer = control::Json::object();
     answer["symbol"] = symbol;
     return answer;
   });
+}
+
+// Commands are obeyed in their order, and this thread alone makes them: the next count is its
+// answer.
+void SimApplication::set_state(const Command& command) {
+  const MarketCounters& counters = market_.counters();
+  const auto obeyed = [&] {
+    return counters.states_by_hand.get() + counters.unknown_by_hand.get();
+  };
+  const std::uint64_t before = obeyed(), unknown = counters.unknown_by_hand.get();
+  if (!datapath_.post(command)) return runtime_.fail("the datapath thread does not take commands");
+  // A turn of the datapath, some microseconds; a parked or starved one takes longer.
+  constexpr int kWaitMs = 500;
+  for (int waited = 0; obeyed() == before; ++waited) {
+    if (waited == kWaitMs) throw Error("the datapath thread has not taken the command in 500 ms");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (counters.unknown_by_hand.get() != unknown)
+    throw Error(fmt::format("no symbol {}: the recording has not listed it (so far)",
+                            command.symbol.view()));
 }
 
 void SimApplication::on_start() {

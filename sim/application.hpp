@@ -36,6 +36,7 @@ class SimApplication final : public control::Application {
   void add_snapshot_counters(control::Counters& all);
   void add_commands();
   void add_state_command(const char* command, const char* help, char state);
+  void set_state(const Command& command);  // waits for the datapath; throws Error
   void add_listeners();
   void accept(std::uint32_t session, int socket);
   void post(Command::Kind kind, std::uint64_t time_ns = 0);

@@ -21,6 +21,7 @@
 #include "common/cli/revoke_command.hpp"
 #include "common/cli/status_command.hpp"
 #include "common/cli/trace_command.hpp"
+#include "common/cli/trading_command.hpp"
 #include "common/cli/up_command.hpp"
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   cli::add_books_command(app);
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
+  cli::add_trading_command(app);
   cli::add_keys_command(app);
   cli::add_revoke_commands(app);
   cli::add_lat_command(app);

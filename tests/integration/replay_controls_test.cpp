@@ -102,6 +102,34 @@ TEST_F(ReplayControls, PauseContinueSeekAndStop) {
   EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();
 }
 
+TEST_F(ReplayControls, SymbolsAreHaltedAndResumedByHand) {
+  const auto trading = [&](const std::string& action, const std::string& symbol) {
+    return run({program("tickpath"), "trading", action, symbol, "--run-dir", folder_.run_dir()},
+               folder_.path());
+  };
+  const auto by_hand = [&] {
+    const nlohmann::json counters = control::admin_command(
+        control::admin_path(folder_.run_dir(), "sim"), {{"command", "counters"}});
+    return counters.at("counters").at("replay").at("states_by_hand").get<int>();
+  };
+  const Finished early = trading("halt", "ZAAA");
+  EXPECT_EQ(early.exit_code, 1);
+  EXPECT_THAT(early.output, HasSubstr("has not listed it"));
+  expect_good({"start", "--no-wait"});
+  until([&] { return replay().at("messages_sent") > 100; });
+  for (const char* action : {"halt", "pause", "quote", "resume"}) {
+    const int before = by_hand();
+    const Finished done = trading(action, "ZAAA");
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(by_hand(), before + 1) << action;
+  }
+  EXPECT_NE(trading("close", "ZAAA").exit_code, 0);
+  EXPECT_THAT(trading("halt", "NOSUCH").output, HasSubstr("no symbol NOSUCH"));
+  EXPECT_THAT(trading("halt", "MUCHTOOLONG").output, HasSubstr("1 to 8 characters"));
+  sim_->signal(SIGTERM);
+  EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();
+}
+
 TEST_F(ReplayControls, AreExplained) {
   const Finished help = control({"--help"});
   for (const char* word : {"pause", "continue", "seek", "stop", "watch"})

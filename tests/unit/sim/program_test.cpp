@@ -220,6 +220,7 @@ TEST_F(SimProgram, PublishesItsOrdersAndAHaltByHandWithoutAllocatingOnItsDatapat
   });
   trade(100);
   EXPECT_THROW(admin({{"command", "halt_symbol"}}), Error);
+  EXPECT_THROW(admin({{"command", "halt_symbol"}, {"symbol", "NOSUCH"}}), Error);
   admin({{"command", "halt_symbol"}, {"symbol", "ZAAA"}});
   admin({{"command", "resume_symbol"}, {"symbol", "ZAAA"}});
   until("both states", [&] {
