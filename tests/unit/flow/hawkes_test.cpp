@@ -12,6 +12,7 @@
 #include "common/itch/generator.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/recordings.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::flow {
 namespace {
@@ -45,7 +46,8 @@ bool is_clustered(const FlowRecord& record) {
 }
 
 class FlowSeeds : public ::testing::TestWithParam<std::uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, FlowSeeds, ::testing::Range<std::uint64_t>(1, 5));
+INSTANTIATE_TEST_SUITE_P(Seeds, FlowSeeds,
+                         ::testing::Range<std::uint64_t>(1, 1 + test_support::seeds(4, 1)));
 
 TEST_P(FlowSeeds, IsClusteredAsMeasuredAndAPoissonFlowIsNot) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "common/itch/binary_file.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch {
@@ -160,7 +161,8 @@ class Auditor {
 };
 
 class GeneratorSeeds : public testing::TestWithParam<std::uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, GeneratorSeeds, testing::Range<std::uint64_t>(1, 13));
+INSTANTIATE_TEST_SUITE_P(Seeds, GeneratorSeeds,
+                         testing::Range<std::uint64_t>(1, 1 + test_support::seeds(12, 3)));
 
 TEST_P(GeneratorSeeds, WriteAPossibleMarket) {
   const std::uint64_t seed = GetParam();

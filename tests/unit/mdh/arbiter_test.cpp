@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 
+#include "tests/support/sanitized.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/random_network.hpp"
 
@@ -339,7 +340,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Network{0.05, 0.05, 4, 0.1, 1, false}));  // nobody answers
 
 TEST_P(RandomNetworks, EndWithTheBooksOfAWholeFeedOrSayThatTheyAreStale) {
-  constexpr std::uint64_t kSeeds = 20, kMessages = 3'000, kPacketMessages = 4;
+  constexpr std::uint64_t kSeeds = test_support::seeds(20, 4);
+  constexpr std::uint64_t kMessages = 3'000, kPacketMessages = 4;
   std::uint64_t waits = 0, recovered = 0, stale_runs = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "mdh/arbiter.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/random_network.hpp"
 #include "tests/unit/mdh/venue_snapshot.hpp"
@@ -157,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
         Recovery{{0.3, 0.3, 3, 0.3, 0.3, true}, 0.1, 1'500 * kUs, 0.3, true}));
 
 TEST_P(Recoveries, EndWithTheBooksOfAWholeFeedAndShowNoStaleBookAsGood) {
-  constexpr std::uint64_t kSeeds = 20, kMessages = 3'000;
+  constexpr std::uint64_t kSeeds = test_support::seeds(20, 4), kMessages = 3'000;
   const Recovery& with = GetParam();
   std::uint64_t snapshots = 0, good = 0, stale = 0, caught_up = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -10,17 +10,15 @@
 #include "random_stream.hpp"
 #include "reference_market.hpp"
 #include "report_log.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::sim {
 namespace {
 
-// kReachedMin: how often each rule and reason must have been met; 0: not looked at. Sanitizers make
-// a market ten times as slow, and the seeds left to them are too few to meet the rarest.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 2, kReachedMin = 0;
-#else
-constexpr std::uint64_t kSeeds = 40, kReachedMin = 40;
-#endif
+// kReachedMin: how often each rule and reason must have been met; 0: not looked at, as the seeds
+// left to sanitizers are too few to meet the rarest.
+constexpr std::uint64_t kSeeds = test_support::seeds(40);
+constexpr std::uint64_t kReachedMin = test_support::kSanitized ? 0 : 40;
 constexpr std::size_t kCommands = 8'000;
 
 struct Rules {

@@ -10,15 +10,12 @@
 #include "random_stream.hpp"
 #include "report_log.hpp"
 #include "sim/market/market.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::sim {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 2;
-#else
-constexpr std::uint64_t kSeeds = 12;
-#endif
+constexpr std::uint64_t kSeeds = test_support::seeds(12);
 constexpr std::size_t kCommands = 4'000;
 
 const char* symbol_of(std::uint32_t locate) { return locate == 1 ? "ZAAA" : "ZAAB"; }
