@@ -207,7 +207,8 @@ class VenueFault : public Fault {
 
 TEST_F(VenueFault, AStoppedOrKilledExchangeMakesTheFeedStaleAndTheSessionReconnects) {
   const auto stale = [this] { return feed_state() == "stale"; };
-  FaultRow feed{"sim: SIGSTOP, SIGCONT (feed)", "mdh", 2000};
+  // mdh looks each turn; what it found is asked for over its admin socket.
+  FaultRow feed{"sim: SIGSTOP, SIGCONT (feed)", "mdh", 2000 + heartbeat_bound_ms()};
   FaultRow fix{"sim: SIGSTOP, SIGCONT (FIX)", "oeg", kFixHeartbeatS * 2400.0 + 1000};
   std::int64_t from_ns = monotonic_ns();
   run_.signal("sim", SIGSTOP);
