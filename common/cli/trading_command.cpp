@@ -26,9 +26,8 @@ void run_trading(const TradingArguments& arguments) {
   std::string refused;
   for (const std::string& symbol : arguments.symbols) {
     try {
-      (void)control::admin_command(
-          control::admin_path(arguments.run_dir, arguments.sim),
-          {{"command", arguments.action + "_symbol"}, {"symbol", symbol}});
+      (void)control::admin_command(control::admin_path(arguments.run_dir, arguments.sim),
+                                   {{"command", arguments.action + "_symbol"}, {"symbol", symbol}});
       std::printf("%-8s %s\n", symbol.c_str(), arguments.action.c_str());
     } catch (const Error& error) {
       refused += (refused.empty() ? "" : "\n") + std::string(error.what());

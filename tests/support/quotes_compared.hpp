@@ -1,4 +1,5 @@
-// The venue's own best quotes (TOPS 1.6), held against a book built from DEEP 1.0 of the same session.
+// The venue's own best quotes (TOPS 1.6), held against a book built from DEEP 1.0 of the same
+// session.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@
 
 namespace tickpath::test_support {
 
-// The venue's quotes of each symbol, held against the book as it was at their time. Both feeds stamp
-// what one event did with one time; over all symbols, neither feed is in order of time.
+// The venue's quotes of each symbol, held against the book as it was at their time. Both feeds
+// stamp what one event did with one time; over all symbols, neither feed is in order of time.
 class QuotesCompared {
  public:
   // What the book shows of a symbol as it stands.
