@@ -74,6 +74,11 @@ void run_report(const GenerateArguments& arguments, itch::GeneratorOptions optio
 }
 
 void run_generate(GenerateArguments& arguments) {
+  if ((arguments.report || !arguments.calibrate.empty()) && !arguments.output.empty())
+    throw CLI::ValidationError("--report and --calibrate write no recording, so '" +
+                               arguments.output +
+                               "' has no use; a recording to look at is named by --against FILE or "
+                               "--calibrate FILE");
   if (!arguments.calibrate.empty()) return run_calibrate(arguments);
   itch::GeneratorOptions options = arguments.options;
   options.start_ns = parse_time_of_day(arguments.start);
