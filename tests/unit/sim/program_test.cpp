@@ -115,6 +115,7 @@ class SimProgram : public ::testing::Test {
 
   testing::Folder folder_;
   OegSide seen_;
+  std::chrono::steady_clock::duration trade_took_{};  // from the first order to the last report
 };
 
 // Logs on, buys one share with each order, and logs out.
@@ -134,6 +135,7 @@ void SimProgram::trade(std::uint32_t orders) {
     });
   };
   poll_until("logon", [&] { return oeg.logged_on(); });
+  const auto began = std::chrono::steady_clock::now();
   for (std::uint32_t i = 1; i <= orders; ++i) {
     fix::NewOrderSingle order;
     order.cl_ord_id = wire::OrderId::make(3, 1, i);
@@ -143,6 +145,7 @@ void SimProgram::trade(std::uint32_t orders) {
     ASSERT_TRUE(fix::accepted(oeg.send(order)));
   }
   poll_until("fills", [&] { return seen_.reports.size() == 2 * orders; });
+  trade_took_ = std::chrono::steady_clock::now() - began;
   oeg.logout("done");
   poll_until("logout", [&] { return !oeg.connected(); });
 }
@@ -175,6 +178,32 @@ TEST_F(SimProgram, ReplaysOnCommandTradesAndLeavesABalancedSummary) {
   }
   EXPECT_EQ(received, 51u);
   EXPECT_TRUE(ended);
+}
+
+TEST_F(SimProgram, TakesTheTimeOfItsLatencyModelsEachWay) {
+  net::UdpMulticastReceiver feed({.group = net::parse_endpoint(kGroup), .interface = "127.0.0.1"});
+  Process sim(
+      command(market(), {"replay.pace=max", "replay.settle=1min", "latency.market_data.model=fixed",
+                         "latency.market_data.delay=300ms", "latency.order_entry.model=fixed",
+                         "latency.order_entry.delay=150ms", "latency.reports.model=fixed",
+                         "latency.reports.delay=200ms"}));
+  until_ready();
+  std::array<std::byte, 2048> buffer;
+  net::Datagram datagram;
+  // Heartbeats of a session without messages may come before.
+  const auto message_came = [&] {
+    return feed.receive(buffer, datagram) == net::IoStatus::kOk &&
+           itch::mold::load_header(datagram.bytes.data()).messages() > 0;
+  };
+  const auto began = std::chrono::steady_clock::now();
+  admin({{"command", "start"}});
+  until("market data", message_came);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 300ms);
+  trade(1);
+  EXPECT_GE(trade_took_, 350ms);
+  sim.signal(SIGTERM);
+  const testing::Finished finished = sim.wait(test_support::kPatience);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 
 TEST_F(SimProgram, FillsOrdersOverTcpWithoutAllocatingOnItsDatapathThread) {
