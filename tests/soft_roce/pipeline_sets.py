@@ -16,10 +16,10 @@ BEATS = ["datapath.hang_after=20s", "fabric.peer_timeout=500ms"]
 LIVELY = [*BEATS, "heartbeat.dead_after=20s"]
 # A packet of the feed that is lost (a full queue under netem, a guest that stood still) is asked for: otherwise every
 # book is stale from there on, and nobody trades.
-ASKED_AT = "127.0.0.1:7790"
-SMALL = {"sim": ["trace.capacity=65536", f"feed.retransmission.listen={ASKED_AT}"],
-         "mdh": [*BEATS, f"feed.retransmission.server={ASKED_AT}", "instruments_max=256", "book.orders_max=65536", "book.levels_max=16384",
-                 "trace.capacity=65536"],
+ASKED_AT, SNAPSHOTS_AT = "127.0.0.1:7790", "127.0.0.1:7791"
+SMALL = {"sim": ["trace.capacity=65536", f"feed.retransmission.listen={ASKED_AT}", f"feed.snapshot.listen={SNAPSHOTS_AT}"],
+         "mdh": [*BEATS, f"feed.retransmission.server={ASKED_AT}", f"feed.snapshot.server={SNAPSHOTS_AT}",
+                 "instruments_max=256", "book.orders_max=65536", "book.levels_max=16384", "trace.capacity=65536"],
          "strategy": [*LIVELY, "instruments_max=256", "feed.ring_slots=8192", "trace.capacity=65536"],
          "oeg": [*LIVELY, "risk.absent_after=20s", "trace.capacity=65536"],
          "risk": [*LIVELY, "instruments_max=256", "feed.ring_slots=8192"]}
