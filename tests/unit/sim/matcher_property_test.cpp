@@ -17,7 +17,7 @@ namespace {
 
 // kReachedMin: how often each rule and reason must have been met; 0: not looked at, as the seeds
 // left to sanitizers are too few to meet the rarest.
-constexpr std::uint64_t kSeeds = test_support::seeds(40);
+constexpr std::uint64_t kSeeds = test_support::seeds(40, 1);
 constexpr std::uint64_t kReachedMin = test_support::kSanitized ? 0 : 40;
 constexpr std::size_t kCommands = 8'000;
 
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Rules{HaltRule::kRest, SelfMatchRule::kDecrement, 0, CrossRule::kOwn}));
 
 TEST(CommandStream, AFailingStreamIsCutDownToTheCommandsThatMatter) {
-  Stream stream = RandomStream(7).make(2'000);
+  Stream stream = RandomStream(7).make(test_support::kSanitized ? 500 : 2'000);
   // "Fails": an order with a display quantity was shown anew.
   const auto fails = [](const Stream& s) {
     Duel duel({HaltRule::kRest, SelfMatchRule::kCancelNewest});
