@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "common/itch/detail/remarks.hpp"
+
 namespace tickpath::iex {
 namespace {
 
@@ -20,11 +22,11 @@ std::string remarks_of(const CaptureCounts& counts) {
                      std::to_string(counts.gaps) + " gaps with " + std::to_string(counts.missing) +
                      " messages missing";
   const auto add = [&text](std::uint64_t count, const char* what) {
-    if (count != 0) text += "; " + std::to_string(count) + what;
+    itch::detail::add_remark(text, count, what);
   };
-  add(counts.repeated, " repeated");
-  add(counts.damaged, " segments damaged");
-  add(counts.other_datagrams, " other datagrams");
+  add(counts.repeated, "repeated");
+  add(counts.damaged, "segments damaged");
+  add(counts.other_datagrams, "other datagrams");
   return text;
 }
 
