@@ -148,7 +148,7 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;
-  day_over_ = false;
+  day_ = {};
   counters_.sessions.add();
   for (std::size_t part = 0; part < 2; ++part) {
     std::uint64_t text = 0;

@@ -13,6 +13,7 @@
 #include "common/book/book.hpp"
 #include "common/clock/clock.hpp"
 #include "common/itch/moldudp64.hpp"
+#include "common/itch/trading_day.hpp"
 #include "common/log/hot_log.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
@@ -207,7 +208,7 @@ class Feed {
   bool recovering_ = false;
   bool catching_up_ = false;
   bool ended_ = false;
-  bool day_over_ = false;  // the next start of messages begins another one
+  itch::TradingDay day_;
   clock::TickConverter ticks_;
   TscTicks silence_timeout_;
   FeedCounters counters_;

@@ -88,9 +88,7 @@ void Feed::MessageHandler::operator()(const itch::OperationalHalt& m) noexcept {
 }
 
 void Feed::MessageHandler::operator()(const itch::SystemEvent& m) noexcept {
-  using Code = itch::SystemEvent;
-  if (m.event_code == Code::kStartOfMessages && feed_.day_over_) feed_.begin_day();
-  feed_.day_over_ = m.event_code == Code::kEndOfSystemHours || m.event_code == Code::kEndOfMessages;
+  if (feed_.day_.begins_another(m)) feed_.begin_day();
   information(m.header);
 }
 

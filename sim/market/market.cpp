@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "common/itch/trading_day.hpp"
+
 namespace tickpath::sim {
 
 struct Market::Handler {
@@ -70,9 +72,7 @@ struct Market::Handler {
     if (m.event_code == itch::SystemEvent::kEndOfMarketHours) cross_all(CrossKind::kClosing);
     // Day orders live as long as the system: a recording may well be of the hours around the
     // market's own, and end without either event.
-    if (m.event_code == itch::SystemEvent::kEndOfSystemHours ||
-        m.event_code == itch::SystemEvent::kEndOfMessages)
-      matcher.close();
+    if (itch::ends_day(m)) matcher.close();
   }
   void operator()(const auto&) noexcept {}  // nothing that matching depends on
 };

@@ -67,10 +67,7 @@ struct GlimpseBook::Handler {
   }
 
   void operator()(const itch::SystemEvent& m) const {
-    using Code = itch::SystemEvent;
-    if (m.event_code == Code::kStartOfMessages && state.day_over_) state.begin_day();
-    state.day_over_ =
-        m.event_code == Code::kEndOfSystemHours || m.event_code == Code::kEndOfMessages;
+    if (state.day_.begins_another(m)) state.begin_day();
     keep(state.system_event_);
   }
   void operator()(const itch::StockDirectory& m) const { keep(named(m).directory); }

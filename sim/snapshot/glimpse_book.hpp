@@ -9,6 +9,7 @@
 
 #include "common/book/book.hpp"
 #include "common/itch/codec.hpp"
+#include "common/itch/trading_day.hpp"
 
 namespace tickpath::sim {
 
@@ -51,7 +52,7 @@ class GlimpseBook {
   std::vector<std::unique_ptr<Stock>> stocks_;  // by locate
   std::vector<itch::Mpid> attributions_;        // index 0: none
   std::uint64_t next_sequence_ = 1;
-  bool day_over_ = false;  // the next start of messages begins another one
+  itch::TradingDay day_;
 };
 
 }  // namespace tickpath::sim
