@@ -35,8 +35,9 @@ bool RiskDatapath::turn() noexcept {
 }
 
 bool RiskDatapath::arm() noexcept {
-  const bool may_sleep = market_.arm() & gateway_.arm();
-  return !turn() && may_sleep;
+  const bool market_armed = market_.arm();  // both, whatever the first says
+  const bool others_armed = gateway_.arm();
+  return !turn() && market_armed && others_armed;
 }
 
 void RiskDatapath::woken() noexcept {

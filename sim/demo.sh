@@ -37,7 +37,7 @@ quietly() {
 }
 
 say "packages"
-tests/support/install.sh
+tests/support/install.sh build
 
 say "build"
 quietly build/logs/demo-configure.log cmake --preset release

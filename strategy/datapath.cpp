@@ -52,8 +52,9 @@ void StrategyDatapath::advance_stop(std::uint64_t now_ns) noexcept {
 }
 
 bool StrategyDatapath::arm() noexcept {
-  const bool may_sleep = market_.arm() & orders_.arm();
-  return !turn() && may_sleep;
+  const bool market_armed = market_.arm();  // both, whatever the first says
+  const bool others_armed = orders_.arm();
+  return !turn() && market_armed && others_armed;
 }
 
 void StrategyDatapath::woken() noexcept {

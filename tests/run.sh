@@ -1,36 +1,58 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs the tests: release, real verbs in guests
-# (tests/soft_roce), AddressSanitizer with UndefinedBehaviorSanitizer, ThreadSanitizer, fuzzers.
-#   tests/run.sh            release, soft_roce, asan, tsan, fuzz
-#   tests/run.sh release    one stage: release | soft_roce | asan | tsan | fuzz
-# TICKPATH_FUZZ_SECONDS (default 8) is the time each fuzzer gets.
+# Installs what is missing, builds, and runs tests.
+#   tests/run.sh              what a user runs: units, conformance on shm, integration, faults, and a
+#                             smoke of every other stage (sanitizers, fuzzers, a guest with verbs)
+#   tests/run.sh all          everything, as continuous integration does
+#   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan, whole: see docs/CONTRIBUTING.md
+# TICKPATH_FUZZ_SECONDS (default 8, smoke 2) is the time each fuzzer gets.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
-stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(release soft_roce asan tsan fuzz)
-fuzz_seconds=${TICKPATH_FUZZ_SECONDS:-8}
+case ${1:-} in
+  -h | --help) sed -nE '2,7s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  "") stages=(quick_release quick_sanitizers quick_guest) bound_minutes=15 ;;
+  all) [ $# -eq 1 ] || { echo "run.sh: 'all' stands alone" >&2; exit 2; }
+    stages=(release asan fuzz tsan soft_roce) bound_minutes=45 ;;
+  *) stages=("$@") bound_minutes=0 ;;
+esac
+for stage in "${stages[@]}"; do
+  case $stage in
+    quick_release | quick_sanitizers | quick_guest | release | soft_roce | asan | fuzz | tsan) ;;
+    *) echo "run.sh: unknown stage '$stage'; see tests/run.sh --help" >&2; exit 2 ;;
+  esac
+done
 logs=build/logs
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
 failures=()
+shares=()
+part_started=$SECONDS
 
 say() { printf '\n== %s (%s)\n' "$1" "$(date +%T)"; }
 
-# build PRESET [TARGET ...]
+# share NAME: what was done since the last call took that long.
+share() {
+  shares+=("$(printf '%-34s %3d min %02d s' "$1" $(((SECONDS - part_started) / 60)) $(((SECONDS - part_started) % 60)))")
+  part_started=$SECONDS
+}
+
+# build PRESET TARGET ...
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" >"$logs/configure-$preset.log" 2>&1 ||
+  say "$preset build"
+  cmake --preset "$preset" -DTICKPATH_TESTS=ON >"$logs/configure-$preset.log" 2>&1 ||
     { tail -n 30 "$logs/configure-$preset.log"; echo "configuring $preset failed"; exit 1; }
-  cmake --build --preset "$preset" ${@:+--target "$@"} >"$logs/build-$preset.log" 2>&1 ||
+  cmake --build --preset "$preset" --target "$@" >"$logs/build-$preset.log" 2>&1 ||
     { grep -E 'error|FAILED' -A5 "$logs/build-$preset.log" | head -n 60; echo "building $preset failed"; exit 1; }
+  share "$preset build"
 }
 
 # suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total.
 suite() {
   local preset=$1 log="$logs/test-$1.log"
   shift
+  say "$preset tests"
   ctest --preset "$preset" --no-tests=error "$@" 2>&1 | tee "$log" | grep -vE '^ +Start ' || true
   local bad all
   all=$(sed -nE 's/^.*tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log")
@@ -38,22 +60,25 @@ suite() {
   [ -n "$all" ] || { echo "the $preset suite did not finish"; exit 1; }
   passed=$((passed + all - bad))
   failed=$((failed + bad))
-  skipped=$((skipped + $(grep -c '\[  SKIPPED \]' build/"$preset"/Testing/Temporary/LastTest.log || true)))
+  local folder=$preset
+  [ "$preset" != ci ] || folder=release # the same build, warnings are errors
+  skipped=$((skipped + $(grep -c '\[  SKIPPED \]' "build/$folder/Testing/Temporary/LastTest.log" || true)))
   [ "$bad" -eq 0 ] || failures+=("$preset: $bad tests, see $log")
   local each
   while read -r each; do failures+=("$preset: $each"); done < <(tests/support/failed_tests.py "$log")
+  share "$preset tests"
 }
 
+# fuzz SECONDS: every fuzzer, its corpus first, then new inputs for so long.
 fuzz() {
-  say "fuzzers, $fuzz_seconds s each"
-  build fuzz fuzzers
-  local fuzzer name work
-  for fuzzer in build/fuzz/fuzz/*; do
+  local seconds=$1 fuzzer name work
+  say "fuzzers, $seconds s each"
+  for fuzzer in build/asan/fuzz/*; do
     [ -x "$fuzzer" ] || continue
     name=$(basename "$fuzzer")
-    work=build/fuzz/corpus/$name
+    work=build/asan/corpus/$name
     mkdir -p "$work" # new inputs go here; the corpus in the tree is only read
-    if "$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+    if "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
       -artifact_prefix="$work/crash-" "$work" "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.log" 2>&1; then
       echo "fuzz $name: $(sed -nE 's/^stat::number_of_executed_units: +//p' "$logs/fuzz-$name.log") inputs, no finding"
       passed=$((passed + 1))
@@ -63,15 +88,15 @@ fuzz() {
       failures+=("fuzzer $name, see $logs/fuzz-$name.log")
     fi
   done
+  share "fuzzers"
 }
 
-# Real verbs: a machine that can have no guest skips with the reason.
-soft_roce() {
+# guests SET ...: real verbs. A machine that can have no guest skips with the reason.
+guests() {
   local log="$logs/soft_roce.log" status=0
-  say "release build"
-  build release
   say "real verbs, on Soft-RoCE in guests"
-  tests/soft_roce/run.sh --limit 1200 all 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  tests/soft_roce/run.sh --limit 1200 "$@" 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  share "guests"
   if [ "$status" -eq 77 ]; then
     echo "skipped: real verbs, for the reason above"
     skipped=$((skipped + 1))
@@ -91,34 +116,63 @@ soft_roce() {
 }
 
 say "packages"
-tests/support/install.sh
+tests/support/install.sh build tests
+# What guests boot from is fetched while others compile; whoever needs it waits and says what is wrong.
+fetching=
+if [[ " ${stages[*]} " =~ (guest|soft_roce) ]]; then
+  tests/soft_roce/prepare.sh >"$logs/prepare.log" 2>&1 &
+  fetching=$!
+fi
+share "packages"
+
 for stage in "${stages[@]}"; do
   case $stage in
+    quick_release)
+      build release tickpath_tests
+      suite release -LE bench
+      ;;
+    quick_sanitizers)
+      build asan fuzzers unit_core unit_data unit_fix
+      suite asan -R '^unit_(core|data|fix)$'
+      fuzz "${TICKPATH_FUZZ_SECONDS:-2}"
+      ;;
+    quick_guest)
+      [ -z "$fetching" ] || wait "$fetching" || true
+      guests check interop
+      ;;
     release)
-      say "release build"
-      build release
-      build release all_verify_interface_header_sets
-      say "release tests"
-      suite release
+      build ci all all_verify_interface_header_sets
+      suite ci
       ;;
-    soft_roce) soft_roce ;;
-    asan | tsan)
-      say "$stage build"
-      build "$stage"
-      say "$stage tests"
-      left_out='bench|release_only'
-      [ "$stage" = asan ] || left_out+='|one_thread'
-      suite "$stage" -LE "$left_out"
+    asan)
+      build asan tickpath_tests
+      suite asan
       ;;
-    fuzz) fuzz ;;
-    *)
-      echo "unknown stage $stage: release, soft_roce, asan, tsan or fuzz" >&2
-      exit 2
+    fuzz)
+      build asan fuzzers
+      fuzz "${TICKPATH_FUZZ_SECONDS:-8}"
+      ;;
+    tsan)
+      build tsan tickpath_tests
+      suite tsan
+      ;;
+    soft_roce)
+      [ -z "$fetching" ] || wait "$fetching" || true
+      build ci tickpath_tests
+      guests all
       ;;
   esac
 done
 
-echo
+printf '\n'
+printf '%s\n' "${shares[@]}"
+printf '%-34s %3d min %02d s' "all of it" $((SECONDS / 60)) $((SECONDS % 60))
+if [ "$bound_minutes" -gt 0 ]; then
+  printf ' (bound: %d min)' "$bound_minutes"
+  [ $((SECONDS * 10)) -lt $((bound_minutes * 60 * 8)) ] ||
+    printf '\nnear its bound, or beyond: what became slow? tests/support/build_times.py lists the files'
+fi
+printf '\n\n'
 for each in "${failures[@]+"${failures[@]}"}"; do echo "FAILED $each"; done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

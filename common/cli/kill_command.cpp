@@ -31,7 +31,7 @@ void run_switch(const std::string& command, const KillArguments& arguments) {
       command == "kill" ? "no new orders and replacements; cancels pass" : "may trade again");
 }
 
-void add(CLI::App& app, const std::string& name, const std::string& help) {
+void add_switch(CLI::App& app, const std::string& name, const std::string& help) {
   auto* command = app.add_subcommand(name, help);
   auto arguments = std::make_shared<KillArguments>();
   command->add_option("--strategy", arguments->strategy, "Strategy id, 0 to 255 (default: all)");
@@ -43,8 +43,8 @@ void add(CLI::App& app, const std::string& name, const std::string& help) {
 }  // namespace
 
 void add_kill_commands(CLI::App& app) {
-  add(app, "kill", "Stop new orders now, of one strategy or of all");
-  add(app, "unkill", "Let a strategy, or all, trade again");
+  add_switch(app, "kill", "Stop new orders now, of one strategy or of all");
+  add_switch(app, "unkill", "Let a strategy, or all, trade again");
 }
 
 }  // namespace tickpath::cli

@@ -19,7 +19,7 @@ struct RevokeArguments {
   std::string oeg = "oeg";
 };
 
-void run(const std::string& command, const RevokeArguments& arguments) {
+void run_rights_command(const std::string& command, const RevokeArguments& arguments) {
   const control::Json answer =
       control::admin_command(control::admin_path(arguments.run_dir, arguments.oeg),
                              {{"command", command}, {"role", arguments.role}});
@@ -32,21 +32,22 @@ void run(const std::string& command, const RevokeArguments& arguments) {
                 arguments.role.c_str());
 }
 
-void add(CLI::App& app, const std::string& name, const std::string& help) {
+void add_rights_command(CLI::App& app, const std::string& name, const std::string& help) {
   auto* command = app.add_subcommand(name, help);
   auto arguments = std::make_shared<RevokeArguments>();
   command->add_option("role", arguments->role, "risk (its control block) or tool (its tables)")
       ->required();
   command->add_option("--run-dir", arguments->run_dir, "Where oeg runs")->capture_default_str();
   command->add_option("--oeg", arguments->oeg, "Instance name of oeg")->capture_default_str();
-  command->callback([name, arguments] { run(name, *arguments); });
+  command->callback([name, arguments] { run_rights_command(name, *arguments); });
 }
 
 }  // namespace
 
 void add_revoke_commands(CLI::App& app) {
-  add(app, "revoke", "Take back what a role may touch in oeg's memory, while it runs");
-  add(app, "restore", "Let a role connect again whose rights were revoked");
+  add_rights_command(app, "revoke",
+                     "Take back what a role may touch in oeg's memory, while it runs");
+  add_rights_command(app, "restore", "Let a role connect again whose rights were revoked");
 }
 
 }  // namespace tickpath::cli

@@ -6,8 +6,17 @@ find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # header-only Asio
 find_package(OpenSSL 3 REQUIRED)
-find_package(GTest REQUIRED)
-find_package(benchmark REQUIRED)
+
+# A user who only runs the programs needs no GoogleTest.
+set(TICKPATH_TESTS AUTO CACHE STRING "Build the tests: ON, OFF, AUTO (where GoogleTest is)")
+if(TICKPATH_TESTS STREQUAL AUTO)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(STATUS "tests are left out: no GoogleTest")
+  endif()
+elseif(TICKPATH_TESTS)
+  find_package(GTest REQUIRED)
+endif()
 
 find_path(QUICKFIX_INCLUDE_DIR quickfix/Session.h REQUIRED)
 find_library(QUICKFIX_LIBRARY quickfix REQUIRED)
@@ -15,10 +24,11 @@ add_library(quickfix::quickfix INTERFACE IMPORTED)
 target_include_directories(quickfix::quickfix SYSTEM INTERFACE ${QUICKFIX_INCLUDE_DIR})
 target_link_libraries(quickfix::quickfix INTERFACE ${QUICKFIX_LIBRARY} Threads::Threads)
 
-add_library(tickpath_asio INTERFACE)
-target_link_libraries(tickpath_asio INTERFACE Boost::headers Threads::Threads)
-target_compile_definitions(tickpath_asio INTERFACE BOOST_ASIO_NO_DEPRECATED
-                           BOOST_ASIO_HEADER_ONLY)
+# Asio's own code is compiled once, not in every file that includes it.
+add_library(tickpath_asio STATIC ${PROJECT_SOURCE_DIR}/common/net/detail/asio.cpp)
+target_link_libraries(tickpath_asio PUBLIC Boost::headers Threads::Threads OpenSSL::SSL OpenSSL::Crypto)
+target_compile_definitions(tickpath_asio PUBLIC BOOST_ASIO_NO_DEPRECATED
+                           BOOST_ASIO_SEPARATE_COMPILATION)
 
 find_library(IBVERBS_LIBRARY ibverbs REQUIRED)
 find_library(RDMACM_LIBRARY rdmacm REQUIRED)

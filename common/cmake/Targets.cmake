@@ -32,30 +32,98 @@ function(tickpath_program name)
   target_link_libraries(${name}_program PRIVATE tickpath_warnings ${ARG_DEPENDS})
 endfunction()
 
-# tickpath_test(NAME SOURCES ... DEPENDS ... [TIMEOUT s] [LABELS ...]): one GoogleTest binary.
-function(tickpath_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+# tickpath_cold(TARGET): nothing of it runs on a datapath; see TICKPATH_COLD_OPTIONS.
+function(tickpath_cold target)
+  target_compile_options(${target} PRIVATE ${TICKPATH_COLD_OPTIONS})
+endfunction()
+
+# tickpath_fuzzed(TARGET): its coverage guides the fuzzers.
+function(tickpath_fuzzed target)
+  if(TICKPATH_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
+endfunction()
+
+# What `tests/run.sh` builds: every test and what tests start, without the benchmarks.
+add_custom_target(tickpath_tests)
+
+# tickpath_test_binary(NAME SOURCES ... DEPENDS ... [OPTIMISED]): a GoogleTest binary. OPTIMISED:
+# random tests that compute for long.
+function(tickpath_test_binary name)
+  cmake_parse_arguments(ARG "OPTIMISED" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE tickpath_warnings ${ARG_DEPENDS} GTest::gmock
                         GTest::gtest_main)
-  # One ctest entry a binary: a process a case would spend the two cores on start-up.
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  if(NOT ARG_OPTIMISED OR TICKPATH_SANITIZE)
+    target_compile_options(${name} PRIVATE ${TICKPATH_TEST_OPTIONS})
+  else()
+    tickpath_cold(${name})
+  endif()
+  add_dependencies(tickpath_tests ${name})
+endfunction()
+
+# tickpath_test_cases(NAME BINARY binary [FILTER f] [TIMEOUT s] [LABELS ...]): one ctest entry, those
+# tests of the binary that the filter takes (default: all). A process a case would spend the two
+# cores on start-up.
+function(tickpath_test_cases name)
+  cmake_parse_arguments(ARG "" "BINARY;FILTER;TIMEOUT" "LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set(filter)
+  if(ARG_FILTER)
+    set(filter --gtest_filter=${ARG_FILTER})
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_BINARY} --gtest_brief=1 ${filter})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT "TICKPATH_BIN=${PROJECT_BINARY_DIR}/bin;TICKPATH_SOURCE=${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# tickpath_unit_tests(LIB [DEPENDS ...]): every tests/unit/LIB/*_test.cpp in one binary.
-function(tickpath_unit_tests lib)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${lib}/*_test.cpp)
-  if(sources)
-    tickpath_test(unit_${lib} SOURCES ${sources} DEPENDS tickpath_${lib} ${ARG_DEPENDS}
-                  TIMEOUT ${ARG_TIMEOUT} LABELS unit)
+# tickpath_test(NAME SOURCES ... DEPENDS ... [OPTIMISED] [TIMEOUT s] [LABELS ...]): a binary and its one entry.
+# Not there where a label keeps it out of the build: what ThreadSanitizer cannot see anything in
+# (one_thread), what only the release build can show (release_only).
+function(tickpath_test name)
+  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  tickpath_test_left_out(left_out ${ARG_LABELS})
+  if(left_out)
+    return()
   endif()
+  set(optimised)
+  if(ARG_OPTIMISED)
+    set(optimised OPTIMISED)
+  endif()
+  tickpath_test_binary(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} ${optimised})
+  tickpath_test_cases(${name} BINARY ${name} TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_LABELS})
+endfunction()
+
+function(tickpath_test_left_out result)
+  set(${result} FALSE PARENT_SCOPE)
+  if(TICKPATH_SANITIZE AND "release_only" IN_LIST ARGN)
+    set(${result} TRUE PARENT_SCOPE)
+  elseif(TICKPATH_SANITIZE MATCHES thread AND "one_thread" IN_LIST ARGN)
+    set(${result} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# tickpath_unit_tests(NAME FOLDERS ... [DEPENDS ...] [OPTIMISED] [LABELS ...]): every *_test.cpp of the folders in
+# one binary, unit_NAME. One folder a library; small ones share a binary, because each binary costs
+# two cold builds of GoogleTest's headers.
+function(tickpath_unit_tests name)
+  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "FOLDERS;DEPENDS;LABELS" ${ARGN})
+  set(optimised)
+  if(ARG_OPTIMISED)
+    set(optimised OPTIMISED)
+  endif()
+  set(depends ${ARG_DEPENDS})
+  set(sources)
+  foreach(folder ${ARG_FOLDERS})
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cpp)
+    list(APPEND sources ${found})
+    list(APPEND depends tickpath_${folder})
+  endforeach()
+  tickpath_test(unit_${name} SOURCES ${sources} DEPENDS ${depends} ${optimised} TIMEOUT ${ARG_TIMEOUT}
+                LABELS unit ${ARG_LABELS})
 endfunction()
 
 # tickpath_bench(NAME SOURCES ... DEPENDS ...): a benchmark in build/.../bench; ctest runs it with
@@ -81,6 +149,7 @@ function(tickpath_fuzzer name)
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz
                         OUTPUT_NAME ${name})
   target_link_libraries(fuzz_${name} PRIVATE tickpath_warnings ${ARG_DEPENDS})
+  target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   set_property(GLOBAL APPEND PROPERTY tickpath_fuzzers fuzz_${name})
 endfunction()

@@ -388,6 +388,7 @@ void Session::Impl::timers(TscTicks now) noexcept {
       drop("no logon in time");
     return;
   }
+  if (heartbeat_ticks_ == 0) return;  // HeartBtInt 0: no heartbeats (FIX 4.2, vol. 1, Logon)
   if ((now - last_sent_).value >= heartbeat_ticks_ && now > last_sent_) send_heartbeat({});
   const double silence = static_cast<double>((now - last_received_).value);
   if (now > last_received_ && silence >= kSilenceFactor * static_cast<double>(heartbeat_ticks_))

@@ -9,7 +9,7 @@
 namespace tickpath::sim {
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kSecondOfDayNs = 1'000'000'000;
 
 [[noreturn]] void refuse(std::string_view text) {
   throw Error("\"" + std::string(text) +
@@ -49,18 +49,18 @@ std::uint64_t parse_time_of_day(std::string_view text) {
   std::uint64_t seconds = two_digits(rest, 48, text) * 3600;
   skip(':');
   seconds += two_digits(rest, 60, text) * 60;
-  if (rest.empty()) return seconds * kSecondNs;
+  if (rest.empty()) return seconds * kSecondOfDayNs;
   skip(':');
   seconds += two_digits(rest, 60, text);
-  if (rest.empty()) return seconds * kSecondNs;
+  if (rest.empty()) return seconds * kSecondOfDayNs;
   skip('.');
-  return seconds * kSecondNs + fraction_ns(rest, text);
+  return seconds * kSecondOfDayNs + fraction_ns(rest, text);
 }
 
 std::string format_time_of_day(std::uint64_t ns) {
-  const std::uint64_t seconds = ns / kSecondNs;
+  const std::uint64_t seconds = ns / kSecondOfDayNs;
   return fmt::format("{:02}:{:02}:{:02}.{:03}", seconds / 3600, seconds / 60 % 60, seconds % 60,
-                     ns % kSecondNs / 1'000'000);
+                     ns % kSecondOfDayNs / 1'000'000);
 }
 
 }  // namespace tickpath::sim

@@ -18,11 +18,12 @@ namespace {
 using namespace tickpath;
 
 trace::Analysis trade(int seconds) {
-  const testing::PipelineFolder folder;
+  const test_support::PipelineFolder folder;
   // The rate of the demo: about 7,000 messages a second in bursts.
   const auto messages = static_cast<std::uint64_t>(seconds) * 7'000;
   const std::string recording = folder.generate(messages, seconds, 50);
-  const testing::Finished up = folder.run_up(recording, {}, std::chrono::seconds(seconds + 60));
+  const test_support::Finished up =
+      folder.run_up(recording, {}, std::chrono::seconds(seconds + 60));
   if (up.exit_code != 0) throw Error("the pipeline failed:\n" + up.output);
   std::vector<trace::TraceFile> files;
   for (const char* name : {"sim", "mdh", "strategy", "oeg"}) {

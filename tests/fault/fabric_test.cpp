@@ -13,7 +13,7 @@
 #include "tests/fault/fault_table.hpp"
 #include "tests/support/provider.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using namespace rdma;
@@ -180,4 +180,4 @@ TEST_F(Storm, ACompletionQueueIsNotOverrun) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

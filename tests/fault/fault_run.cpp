@@ -12,7 +12,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 using nlohmann::json;
 
@@ -86,7 +86,7 @@ void FaultRun::begin() {
 }
 
 void FaultRun::start(const std::string& program, bool until_ready) {
-  std::vector<std::string> arguments{testing::program(program),
+  std::vector<std::string> arguments{test_support::program(program),
                                      folder_.config_dir() + "/" + program + ".toml", "--run-dir",
                                      folder_.run_dir()};
   arguments.insert(arguments.end(), extra_[program].begin(), extra_[program].end());
@@ -235,4 +235,4 @@ std::string FaultRun::logs() const {
   return text;
 }
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -15,7 +15,7 @@
 
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 // For states that must come: long enough for two loaded cores, short enough to end.
 inline constexpr std::chrono::seconds kMustCome{120};
@@ -78,4 +78,4 @@ class FaultRun {
 std::int64_t monotonic_ns();
 double ms_since(std::int64_t from_ns);
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 std::vector<FaultRow>& rows() {
@@ -58,4 +58,4 @@ void add_row(FaultRow row) {
   rows().push_back(std::move(row));
 }
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 struct FaultRow {
   std::string fault;       // "mdh: SIGSTOP"
@@ -20,4 +20,4 @@ struct FaultRow {
 // a file, and on stdout.
 void add_row(FaultRow row);
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

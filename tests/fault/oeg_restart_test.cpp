@@ -7,7 +7,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using nlohmann::json;
@@ -45,4 +45,4 @@ TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

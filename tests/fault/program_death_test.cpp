@@ -7,7 +7,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using nlohmann::json;
@@ -56,4 +56,4 @@ TEST(ProgramDeath, AKilledMarketDataHandlerIsNoticedAndTheRunEnds) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

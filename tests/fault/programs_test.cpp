@@ -11,7 +11,7 @@
 #include "tests/fault/fault_run.hpp"
 #include "tests/fault/fault_table.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 // The tests ask only that a fault is noticed at all: they run on any machine, loaded or not. The
@@ -231,4 +231,4 @@ TEST_F(VenueFault, AStoppedOrKilledExchangeMakesTheFeedStaleAndTheSessionReconne
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -17,7 +17,7 @@
 #include "common/base/error.hpp"
 #include "tests/fault/fault_run.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 struct Watch {
@@ -114,7 +114,7 @@ int soak(double seconds) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    return tickpath::testing::soak(seconds);
+    return tickpath::test_support::soak(seconds);
   } catch (const tickpath::Error& error) {
     std::fprintf(stderr, "fault_soak: %s\n", error.what());
     return 1;

@@ -16,7 +16,7 @@
 #include "tests/fault/fault_table.hpp"
 #include "tests/support/provider.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST_F(Strangers, AWrongKeyEndsItsOwnConnectionAndNoOther) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -12,7 +12,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using nlohmann::json;
@@ -141,4 +141,4 @@ TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -26,7 +26,7 @@
 #include "tests/support/quotes_compared.hpp"
 #include "tests/support/recordings.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using test_support::DeepMarket;
@@ -210,4 +210,4 @@ TEST_F(DeepPipeline, ARecordedSessionAgreesWithTheVenuesOwnQuotes) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -8,7 +8,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 // One run's outcome, by what it printed and left.
@@ -43,7 +43,7 @@ class Deterministic : public ::testing::Test {
     if (!file.empty()) arguments.insert(arguments.end(), {"--set", "sim:replay.file=" + file});
     arguments.insert(arguments.end(), more.begin(), more.end());
     Outcome outcome;
-    outcome.finished = testing::run(arguments, folder_->path(), test_support::kPatience);
+    outcome.finished = test_support::run(arguments, folder_->path(), test_support::kPatience);
     EXPECT_EQ(outcome.finished.exit_code, 0) << outcome.finished.output;
     const std::string& output = outcome.finished.output;
     const std::size_t at = output.find("\nstate     ");
@@ -208,4 +208,4 @@ TEST_F(Deterministic, ARecordedHourOfLobsterIsTheSameTwice) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

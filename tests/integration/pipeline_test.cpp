@@ -10,7 +10,7 @@
 #include "common/trace/analysis.hpp"
 #include "tests/support/patience.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using nlohmann::json;
@@ -214,4 +214,4 @@ TEST(Pipeline, RunsParkedInsteadOfPolling) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -13,7 +13,7 @@
 #include "common/control/admin_client.hpp"
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST_F(ReplayControls, AreExplained) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

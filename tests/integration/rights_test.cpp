@@ -16,7 +16,7 @@
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -177,4 +177,4 @@ TEST_F(TradingWithoutRisk, RiskTakesOverTheFillsThatItMissedWhileItWasBarred) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -11,7 +11,7 @@
 #include "common/trace/analysis.hpp"
 #include "tests/support/pipeline.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ TEST_F(TwoClocks, AreMeasuredByTheProgramsAndTheTruthLiesWithinTheStatedError) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -154,9 +154,9 @@ TEST(Interop, CompletesAConnectionAndADataExchangeWithRping) {
   if (device == nullptr) GTEST_SKIP() << missing;
   const char* const elsewhere = std::getenv("TICKPATH_RPING_ADDRESS");
   const std::string address = elsewhere == nullptr ? test_support::verbs_address() : elsewhere;
-  std::unique_ptr<tickpath::testing::Process> server;
+  std::unique_ptr<tickpath::test_support::Process> server;
   if (elsewhere == nullptr) {
-    server = std::make_unique<tickpath::testing::Process>(std::vector<std::string>{
+    server = std::make_unique<tickpath::test_support::Process>(std::vector<std::string>{
         "/usr/bin/rping", "-s", "-a", address, "-v", "-C", std::to_string(kPings)});
   }
   RpingClient client(*device);
@@ -164,7 +164,7 @@ TEST(Interop, CompletesAConnectionAndADataExchangeWithRping) {
   for (int number = 0; number < kPings && !HasFailure(); ++number) client.ping(number);
   client.queue_pair().disconnect();
   if (server == nullptr) return;
-  const tickpath::testing::Finished ended = server->wait(std::chrono::seconds(20));
+  const tickpath::test_support::Finished ended = server->wait(std::chrono::seconds(20));
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
   for (int number = 0; number < kPings; ++number) {
     EXPECT_NE(ended.output.find("tickpath-ping-" + std::to_string(number)), std::string::npos)

@@ -21,7 +21,7 @@ namespace tickpath::rdma {
 namespace {
 
 using ::testing::HasSubstr;
-using tickpath::testing::Finished;
+using tickpath::test_support::Finished;
 
 struct Outcome {
   int cause = -1;  // a SetupCause; -1: it worked
@@ -111,7 +111,7 @@ class ForRootOnly {
 struct VerbsSetUp : ::testing::Test {
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-    const Outcome usable = in_child([this] { open(); });  // no device, no threads in this process
+    const Outcome usable = in_child([] { open(); });  // no device, no threads in this process
     if (usable.cause == static_cast<int>(SetupCause::kNoDevice)) GTEST_SKIP() << usable.text;
     ASSERT_EQ(usable.cause, -1) << usable.text;
   }
@@ -156,10 +156,10 @@ TEST_F(VerbsSetUp, APortThatIsDownIsToldWithItsNumberAndTheDeviceWorksOnceItIsUp
   if (std::getenv("TICKPATH_RPING_ADDRESS") != nullptr) GTEST_SKIP() << "the cable is in use";
   Outcome usable = in_child([] { throw SetupError(SetupCause::kSystem, open()->info().name); });
   const std::string file = "/sys/class/infiniband/" + usable.text + "/ports/1/gid_attrs/ndevs/0";
-  std::string interface = tickpath::testing::read_file(file);
+  std::string interface = tickpath::test_support::read_file(file);
   interface.erase(interface.find_last_not_of('\n') + 1);
   const auto set = [&](const char* state) {
-    const Finished ip = tickpath::testing::run({"/sbin/ip", "link", "set", interface, state});
+    const Finished ip = tickpath::test_support::run({"/sbin/ip", "link", "set", interface, state});
     EXPECT_EQ(ip.exit_code, 0) << interface << ": " << ip.output;
   };
   // The device learns of its link a little later.

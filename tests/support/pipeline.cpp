@@ -10,7 +10,7 @@
 #include "common/base/error.hpp"
 #include "tests/support/provider.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -171,4 +171,4 @@ pid_t PipelineFolder::program_id(const std::string& name) const {
   return -1;
 }
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

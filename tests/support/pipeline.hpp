@@ -11,7 +11,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 // What a program held at its end in one instrument for one strategy.
 struct HeldPosition {
@@ -69,4 +69,4 @@ class PipelineFolder {
   std::uint16_t order_port_;
 };
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -14,7 +14,7 @@
 
 #include "common/base/error.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -168,4 +168,4 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) throw SystemError("cannot write " + path, errno);
 }
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

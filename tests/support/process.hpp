@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 struct Finished {
   int exit_code = -1;  // -1: ended by a signal, or by us after the time limit
@@ -73,4 +73,4 @@ class Folder {
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -3,11 +3,17 @@
 
 namespace tickpath::test_support {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
+#ifndef __has_feature
+#define __has_feature(name) 0  // clang's word; gcc defines macros
 #endif
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || \
+    __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TICKPATH_SANITIZED 1
+#else
+#define TICKPATH_SANITIZED 0
+#endif
+inline constexpr bool kSanitized = TICKPATH_SANITIZED != 0;
 
 // Seeds of a random test of one thread: the release build finds what many seeds find, a sanitizer
 // sees the same code in a few.

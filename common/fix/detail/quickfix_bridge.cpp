@@ -118,7 +118,9 @@ class Application final : public FIX::Application {
   void fromAdmin(const FIX::Message& message,
                  const FIX::SessionID&) throw(FIX::FieldNotFound, FIX::IncorrectDataFormat,
                                               FIX::IncorrectTagValue, FIX::RejectLogon) override {
-    if (message.getHeader().getField(FIX::FIELD::MsgType) != FIX::MsgType_Reject) return;
+    const std::string& type = message.getHeader().getField(FIX::FIELD::MsgType);
+    if (type == FIX::MsgType_Logon) check_heartbeat_interval(message);
+    if (type != FIX::MsgType_Reject) return;
     const std::string text = message.toString();
     hooks_.on_session_reject(text.data(), text.size());
   }
@@ -143,6 +145,14 @@ class Application final : public FIX::Application {
   }
 
  private:
+  // QuickFIX takes any text for HeartBtInt (108), and throws when it is asked for the number.
+  static void check_heartbeat_interval(const FIX::Message& logon) {
+    const std::string text = logon.getField(FIX::FIELD::HeartBtInt);
+    const bool digits = !text.empty() && text.size() <= 5 &&
+                        text.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits)
+      throw FIX::RejectLogon("HeartBtInt (108) must be a whole number of seconds, 0 to 99999");
+  }
   // By the session's clock, as what it encodes itself: QuickFIX's own cannot be virtual.
   void stamp(FIX::Message& message) {
     message.getHeader().setField(FIX::FIELD::SendingTime, hooks_.sending_time());
@@ -279,7 +289,11 @@ bool QuickFixBridge::logout_pending() const noexcept {
 bool QuickFixBridge::resend_pending() const noexcept { return impl_->state().resendRequested(); }
 
 int QuickFixBridge::heartbeat_s() const noexcept {
-  return impl_->session().getHeartBtInt().getValue();
+  try {
+    return impl_->session().getHeartBtInt().getValue();
+  } catch (const std::exception&) {
+    return 0;  // no number; a Logon with one of those was refused
+  }
 }
 
 void QuickFixBridge::sync_activity(std::int64_t sent_age_ns, std::int64_t received_age_ns,

@@ -10,17 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/rdma/detail/pages.hpp"
+
 namespace tickpath::rdma::detail {
 namespace {
-
-// The huge page size that x86-64 kernels use by default. A region rounds up to it only if at least
-// half of the last page is used, so that small regions do not waste 2 MiB each.
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-constexpr std::size_t kPageBytes = 4096;
-
-std::size_t round_up(std::size_t value, std::size_t step) {
-  return (value + step - 1) / step * step;
-}
 
 // Neither the owner nor the peer may resize; the seals themselves are final.
 constexpr int kSizeSeals = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;

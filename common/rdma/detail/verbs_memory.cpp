@@ -6,17 +6,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "common/rdma/detail/pages.hpp"
 #include "common/rdma/detail/verbs_attributes.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
-
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;  // x86-64's default
-
-std::size_t round_up(std::size_t value, std::size_t step) {
-  return (value + step - 1) / step * step;
-}
 
 // Populated now: a page fault on the datapath costs more than a message.
 void* map(std::size_t size_bytes, int flags) {

@@ -17,7 +17,7 @@
 namespace tickpath::rdma::perf {
 namespace {
 
-constexpr auto kNap = std::chrono::microseconds(100);
+constexpr auto kServerNap = std::chrono::microseconds(100);
 constexpr auto kDataConnectionLimit = std::chrono::seconds(60);
 // A client leaves once it knows that its last word has arrived.
 constexpr auto kDepartureLimit = std::chrono::seconds(10);
@@ -87,7 +87,7 @@ class Session {
       } else if (std::chrono::steady_clock::now() >= end) {
         throw Error("the client's data connection did not come");
       } else {
-        std::this_thread::sleep_for(kNap);
+        std::this_thread::sleep_for(kServerNap);
       }
     }
   }
@@ -108,7 +108,7 @@ class Session {
   PerfCommand next_command() {
     PerfCommand command;
     for (std::uint32_t naps = 0; !control_.try_receive(command); ++naps) {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kServerNap);
       if (naps % 256 != 0) continue;  // after each run, and while idle now and then
       if (const std::unique_ptr<ConnectionRequest> request = listener_.next()) {
         request->reject(kBusy);

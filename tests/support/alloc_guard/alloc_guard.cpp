@@ -30,7 +30,7 @@ void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* memory);
 }
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 // Relaxed everywhere: statistics, read when the threads are gone.
@@ -103,9 +103,9 @@ AllocationCounts allocation_counts() noexcept {
 
 void alloc_guard_report_only(bool on) noexcept { report_only = on; }
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support
 
-using tickpath::testing::look;
+using tickpath::test_support::look;
 
 extern "C" {
 

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 struct AllocationCounts {
   std::uint64_t all;         // calls by any thread
@@ -24,4 +24,4 @@ struct AllocationCounts {
 AllocationCounts allocation_counts() noexcept;
 void alloc_guard_report_only(bool on) noexcept;
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

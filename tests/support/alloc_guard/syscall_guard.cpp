@@ -55,7 +55,7 @@ tickpath_guard_return:
   .size tickpath_guard_call, . - tickpath_guard_call
 )");
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 std::atomic<std::uint64_t> watched{0};
@@ -224,4 +224,4 @@ ComplaintScope::ComplaintScope() noexcept { complaining = true; }
 ComplaintScope::~ComplaintScope() { complaining = false; }
 bool ComplaintScope::held() noexcept { return complaining; }
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 // From now on every thread that starts to poll is watched, once each. The preloaded guard calls it
 // by itself; a thread stays watched to its end.
@@ -36,4 +36,4 @@ class ComplaintScope {
   static bool held() noexcept;
 };
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

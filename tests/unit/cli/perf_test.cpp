@@ -7,7 +7,7 @@
 
 #include "tests/support/process.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -196,4 +196,4 @@ TEST(PerfCommands, AServerServesOneClientAtATimeWhichNoticesItsDeath) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

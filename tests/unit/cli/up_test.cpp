@@ -11,7 +11,7 @@
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 using namespace std::chrono_literals;
@@ -291,4 +291,4 @@ TEST_F(Up, LeavesNothingOfAnEarlierRun) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

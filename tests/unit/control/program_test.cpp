@@ -45,7 +45,7 @@ config::Schema<EchoConfig> echo_schema() {
 
 class EchoApplication final : public Application, public Datapath {
  public:
-  EchoApplication(const EchoConfig& config, Runtime& runtime) : config_(config), runtime_(runtime) {
+  EchoApplication(const EchoConfig& config, Runtime& runtime) : config_(config) {
     runtime.counters().add("echo", "turns", turns_, Counters::Weight::kKey);
     runtime.add_command("double", "twice the number", [](const Json& request) {
       if (!request.contains("number")) throw Error("which number?");
@@ -96,7 +96,6 @@ class EchoApplication final : public Application, public Datapath {
 
  private:
   EchoConfig config_;
-  Runtime& runtime_;
   Counter turns_;
   int ticks_ = 0, stop_tick_ = 0, woken_ = 0, often_count_ = 0, event_ = -1;
   Subscription watch_, once_, often_;

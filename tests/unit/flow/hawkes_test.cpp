@@ -148,9 +148,11 @@ TEST(Statistics, OfEvenlySpacedEventsKnowNoClustering) {
 }
 
 TEST(ParameterFile, GivesBackWhatWasWrittenAndRefusesWhatCannotBe) {
-  const tickpath::testing::Folder folder;
+  const tickpath::test_support::Folder folder;
   const std::string path = folder / "flow.json";
-  const auto write = [&](const std::string& text) { tickpath::testing::write_file(path, text); };
+  const auto write = [&](const std::string& text) {
+    tickpath::test_support::write_file(path, text);
+  };
   const FlowParameters& flow = itch::default_flow_parameters();
   write(to_json(flow));
   const FlowParameters read = load_parameters(path);

@@ -37,8 +37,6 @@ struct Reports final : clock::OffsetSink {
   std::vector<clock::PeerTime> times;
 };
 
-std::uint64_t now_ns() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
-
 class ClockExchange : public testing::Test {
  protected:
   void join(const std::vector<rdma::Grant>& grants) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "common/clock/clock.hpp"
 #include "common/rdma/rdma.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
@@ -43,6 +44,8 @@ inline std::unique_ptr<rdma::ConnectionRequest> wait_for_request(rdma::Listener&
   }
   return nullptr;
 }
+
+inline std::uint64_t now_ns() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
 
 struct Fabric {
   explicit Fabric(std::unique_ptr<rdma::Device> own = open_test_device())

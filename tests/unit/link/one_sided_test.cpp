@@ -335,8 +335,6 @@ TEST(Reconnect, TriesAtTheIntervalUntilItWorksAndAgainAfterALoss) {
   EXPECT_TRUE(reconnect.step(9'100, attempt));
 }
 
-std::uint64_t now_ns() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
-
 TEST_F(Heartbeats, AreAliveWhileBeatingAndDeadWhenTheyStop) {
   Heartbeat heartbeat(*fabric.device, "beat");
   join(heartbeat.grant());

@@ -222,24 +222,24 @@ TEST(TwoProcessSleep, ASleepingSubscriberIsWokenByAnUpdate) {
   EXPECT_EQ(child.exit_status(), 0);
 }
 
-struct Message {
+struct Echo {
   std::uint64_t number;
   std::uint64_t fill[7];
 };
-struct ServerLog {
-  void on_message(ClientId client, std::uint64_t, const Message& message) noexcept {
+struct EchoServerLog {
+  void on_message(ClientId client, std::uint64_t, const Echo& message) noexcept {
     disorder += message.number != ++received;
     while (server->send(client, message) == SendStatus::kFull) {
     }
   }
   void on_client(ClientId, std::uint64_t, LinkEvent event) noexcept { last = event; }
-  ChannelServer<Message, Message>* server = nullptr;
+  ChannelServer<Echo, Echo>* server = nullptr;
   std::uint64_t received = 0;
   std::uint64_t disorder = 0;
   LinkEvent last = LinkEvent::kConnected;
 };
-struct ClientLog {
-  void on_message(const Message& message) noexcept { disorder += message.number != ++received; }
+struct EchoClientLog {
+  void on_message(const Echo& message) noexcept { disorder += message.number != ++received; }
   void on_link(LinkEvent) noexcept {}
   std::uint64_t received = 0;
   std::uint64_t disorder = 0;
@@ -250,9 +250,9 @@ TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
     const std::unique_ptr<rdma::Device> device = open_test_device();
-    ChannelClient<Message, Message> client(*device, nullptr, {.depth = 64});
+    ChannelClient<Echo, Echo> client(*device, nullptr, {.depth = 64});
     connect_when_there([&] { client.connect(endpoint, {}); });
-    ClientLog log;
+    EchoClientLog log;
     std::uint64_t sent = 0;
     for (;;) {
       if (client.poll(log) == 0) std::this_thread::yield();
@@ -264,8 +264,8 @@ TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
   });
   const std::unique_ptr<rdma::Device> device = open_test_device();
   const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
-  ChannelServer<Message, Message> server(*device, nullptr, {.depth = 64});
-  ServerLog log;
+  ChannelServer<Echo, Echo> server(*device, nullptr, {.depth = 64});
+  EchoServerLog log;
   log.server = &server;
   const auto request = wait_for_request(*listener);
   ASSERT_NE(request, nullptr);

@@ -187,8 +187,8 @@ TEST_F(DatapathTest, DropsADatagramThatIsTooLong) {
 
 #ifdef TICKPATH_ALLOC_GUARD
 TEST_F(DatapathTest, TurnsWithoutAnAllocation) {
-  const auto before = testing::allocation_counts();
-  testing::alloc_guard_report_only(true);
+  const auto before = test_support::allocation_counts();
+  test_support::alloc_guard_report_only(true);
   const auto subscriber = connect();
   Reader reader;
   replay({.symbols = 30, .messages = 5'000}, subscriber.get(), reader);
@@ -199,9 +199,9 @@ TEST_F(DatapathTest, TurnsWithoutAnAllocation) {
   send(end_of_session("NEXT", 12));
   run();
   EXPECT_EQ(datapath.feed().state(), wire::FeedState::kEnded);
-  testing::alloc_guard_report_only(false);
-  EXPECT_EQ(testing::allocation_counts().violations, before.violations);
-  EXPECT_GT(testing::allocation_counts().all, before.all) << "the guard is at work";
+  test_support::alloc_guard_report_only(false);
+  EXPECT_EQ(test_support::allocation_counts().violations, before.violations);
+  EXPECT_GT(test_support::allocation_counts().all, before.all) << "the guard is at work";
 }
 #endif
 

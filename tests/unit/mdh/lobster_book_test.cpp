@@ -67,7 +67,7 @@ Answer parse_row(std::uint64_t time_ns, std::string_view row) {
 // Every `stride`-th row, moved on to the last row of the same time: only then does a time name one
 // state of the book.
 std::vector<Answer> sampled_answers(const std::filesystem::path& archive, std::size_t stride) {
-  const testing::ZipArchive zip(archive);
+  const test_support::ZipArchive zip(archive);
   const std::string message_text = zip.member("message_30.csv");
   const std::string book_text = zip.member("orderbook_30.csv");
   std::string_view messages = message_text;

@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint64_t kStartNs = 1'000'000'000;
 constexpr std::uint64_t kPacketMessages = 4;
 constexpr std::uint64_t kPacketNs = 10 * kUs;
-constexpr book::Options kRoom{.orders_max = 4'096, .levels_max = 2'048};
 
 struct Recovery {
   Network network;

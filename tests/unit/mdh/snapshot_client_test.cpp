@@ -19,7 +19,7 @@ namespace {
 namespace soup = itch::soup;
 using Status = SnapshotPort::Status;
 
-constexpr book::Options kRoom{.orders_max = 1u << 14, .levels_max = 1u << 13};
+constexpr book::Options kClientRoom{.orders_max = 1u << 14, .levels_max = 1u << 13};
 constexpr net::Endpoint kAnyPort{0x7f00'0001, 0};
 
 std::vector<Bytes> messages_of(const Snapshot& snapshot) {
@@ -46,7 +46,7 @@ class SnapshotClients : public ::testing::Test {
   static sim::SnapshotOptions server_options() {
     sim::SnapshotOptions options;
     options.listen = kAnyPort;
-    options.book = kRoom;
+    options.book = kClientRoom;
     return options;
   }
   static SnapshotClientOptions client_options(const net::Endpoint& server) {
@@ -59,7 +59,7 @@ class SnapshotClients : public ::testing::Test {
 TEST_F(SnapshotClients, BringWhatSimHasByThenAgainAndAgain) {
   sim::SnapshotServer server(server_options(), "DAY");
   SnapshotClient client(client_options(server.local()));
-  sim::GlimpseBook expected(kRoom);
+  sim::GlimpseBook expected(kClientRoom);
   const std::vector<Bytes> all = generated(5, 4'000);
   std::size_t sent = 0;
   for (const std::size_t upto : {std::size_t{10}, std::size_t{1'500}, all.size()}) {

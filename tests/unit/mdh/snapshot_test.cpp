@@ -14,8 +14,6 @@
 namespace tickpath::mdh::test {
 namespace {
 
-constexpr book::Options kRoom{.orders_max = 4'096, .levels_max = 2'048};
-
 // Answers when the test says so.
 struct FakeSnapshots final : SnapshotPort {
   Status status = Status::kNone;

@@ -10,6 +10,8 @@
 
 namespace tickpath::mdh::test {
 
+inline constexpr book::Options kRoom{.orders_max = 4'096, .levels_max = 2'048};
+
 inline void fill(Snapshot& snapshot, const sim::GlimpseBook& venue,
                  const itch::mold::Session& session) {
   snapshot.clear();

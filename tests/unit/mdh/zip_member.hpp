@@ -11,7 +11,7 @@
 
 #include <zlib.h>
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 
 // The first member whose name contains `part`. Format: PKWARE's APPNOTE.TXT, 4.3.12 (central
 // directory header) and 4.3.7 (local file header); deflated members only. Throws
@@ -65,4 +65,4 @@ class ZipArchive {
   std::string bytes_;
 };
 
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint8_t kStrategy = 5;
+constexpr std::uint8_t kRemoteStrategy = 5;
 
 // Accepts everything; fills market orders and what buys at 50.00 at once.
 class Exchange final : public fix::Handler {
@@ -160,7 +160,7 @@ class OegDatapathTest : public ::testing::Test {
       wire::Hello hello{};
       client_->connect(directory_ + "/oeg.fabric", link::bytes_of(hello));
     });
-    StrategySlot* slot = oeg_->gateway().assign_slot(kStrategy);
+    StrategySlot* slot = oeg_->gateway().assign_slot(kRemoteStrategy);
     std::unique_ptr<rdma::ConnectionRequest> request;
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
@@ -186,7 +186,7 @@ class OegDatapathTest : public ::testing::Test {
   }
   wire::OrderRequest order(std::uint32_t price) {
     wire::OrderRequest request{};
-    request.order_id = wire::OrderId::make(kStrategy, 1, ++counter_);
+    request.order_id = wire::OrderId::make(kRemoteStrategy, 1, ++counter_);
     request.price = {price};
     request.instrument_id = 3;
     request.shares = 10;
@@ -224,7 +224,7 @@ TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
 
   wire::OrderRequest cancel = order(0);
   cancel.kind = wire::RequestKind::kCancel;
-  cancel.target_order_id = wire::OrderId::make(kStrategy, 1, 2);
+  cancel.target_order_id = wire::OrderId::make(kRemoteStrategy, 1, 2);
   ASSERT_EQ(client_->send(cancel), link::SendStatus::kOk);
   until([&] { return strategy_.canceled == 1; });
   EXPECT_EQ(strategy_.last.target_order_id, cancel.target_order_id);
@@ -261,7 +261,7 @@ TEST_F(OegDatapathTest, RecoversOrdersPositionsAndMissedReportsAfterARestart) {
     session_->poll(*exchange_);
   // Filled while nobody was there to hear of it.
   fix::ExecutionReport fill;
-  fill.order_id = fill.cl_ord_id = wire::OrderId::make(kStrategy, 1, 10);
+  fill.order_id = fill.cl_ord_id = wire::OrderId::make(kRemoteStrategy, 1, 10);
   fill.exec_id = 999;
   fill.exec_type = fix::ExecType::kFill;
   fill.cum_qty = fill.last_shares = 10;

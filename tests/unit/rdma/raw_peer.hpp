@@ -19,6 +19,8 @@
 
 namespace tickpath::rdma {
 
+inline constexpr AccessFlags kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+
 inline std::string fresh_endpoint() {
   static std::atomic<int> number{0};
   return "/tmp/tickpath_unit." + std::to_string(::getpid()) + "." + std::to_string(number++);

@@ -16,8 +16,6 @@
 namespace tickpath::rdma {
 namespace {
 
-constexpr AccessFlags kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
-
 // A listening device with one region, and what it needs to accept.
 struct Server {
   std::unique_ptr<Device> device = open_device("shm", "");

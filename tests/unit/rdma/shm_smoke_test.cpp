@@ -16,14 +16,14 @@
 namespace tickpath::rdma {
 namespace {
 
-constexpr AccessFlags kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+constexpr AccessFlags kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
 
 // Two connected queue pairs, each side with one region granted to the other in full.
 struct Pair {
   std::unique_ptr<Device> left_device = open_device("shm", "");
   std::unique_ptr<Device> right_device = open_device("shm", "");
-  std::unique_ptr<MemoryRegion> left_memory = left_device->allocate(8192, kAll, "left");
-  std::unique_ptr<MemoryRegion> right_memory = right_device->allocate(8192, kAll, "right");
+  std::unique_ptr<MemoryRegion> left_memory = left_device->allocate(8192, kAllRights, "left");
+  std::unique_ptr<MemoryRegion> right_memory = right_device->allocate(8192, kAllRights, "right");
   std::unique_ptr<CompletionQueue> left_queue = left_device->create_queue(1024, nullptr);
   std::unique_ptr<CompletionQueue> right_queue = right_device->create_queue(1024, nullptr);
   std::unique_ptr<QueuePair> left;

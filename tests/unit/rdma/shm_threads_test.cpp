@@ -11,8 +11,6 @@
 namespace tickpath::rdma {
 namespace {
 
-constexpr AccessFlags kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
-
 struct Side {
   std::unique_ptr<Device> device = open_device("shm", "");
   std::unique_ptr<MemoryRegion> memory = device->allocate(1 << 16, kAll, "side");

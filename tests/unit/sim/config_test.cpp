@@ -23,7 +23,8 @@ std::string problems(const std::string& text) {
 }
 
 TEST(SimConfig, TheDemosConfigurationIsAccepted) {
-  const SimConfig config = config::load_file(sim_schema(), testing::source("config/demo/sim.toml"));
+  const SimConfig config =
+      config::load_file(sim_schema(), test_support::source("config/demo/sim.toml"));
   ASSERT_EQ(config.orders.size(), 1u);
   EXPECT_EQ(config.orders[0].target, "TICKPATH");
   EXPECT_EQ(config.replay.start, StartRule::kCommand);

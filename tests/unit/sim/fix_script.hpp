@@ -56,7 +56,7 @@ class FixScript {
   void send(const std::string& bytes);
   bool next_message(std::string& message);
 
-  testing::Folder folder_;
+  test_support::Folder folder_;
   fix::Version version_;
   bool cancel_on_disconnect_;
   std::uint32_t sending_time_max_s_;

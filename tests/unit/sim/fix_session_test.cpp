@@ -55,7 +55,42 @@ connect
     {"EndsTheConnectionOfALogonWithANegativeHeartbeatInterval", R"(
 connect
 > A 98=0|108=-5
+< 5
 <closed
+)"},
+    {"EndsTheConnectionOfALogonWhoseHeartbeatIntervalIsNoNumber", R"(
+connect
+> A 98=0|108=abc
+< 5
+<closed
+connect
+seq 1
+> A 98=0|108=1.5
+< 5
+<closed
+connect
+seq 1
+> A 98=0|108=+30
+< 5
+<closed
+connect
+seq 1
+> A 98=0|108=3e1
+< 5
+<closed
+connect
+seq 1
+> A 98=0|108=99999999999999999999
+< 5
+<closed
+)"},
+    {"SendsNoHeartbeatsForAnIntervalOfZero", R"(
+connect
+> A 98=0|108=0
+< A 34=1|98=0|108=0
+<none
+> 1 112=HELLO
+< 0 34=3|112=HELLO
 )"},
     {"EndsTheConnectionOfAGarbledLogon", R"(
 connect

@@ -108,7 +108,7 @@ class GatewayTest : public ::testing::Test {
     ASSERT_TRUE(fix::accepted(oeg_->send(order)));
   }
 
-  testing::Folder folder_;
+  test_support::Folder folder_;
   RateLimit rate_;
   trace::TraceWriter trace_{{}};
   std::unique_ptr<OrderGateway> gateway_;

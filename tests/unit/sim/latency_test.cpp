@@ -93,10 +93,10 @@ class LatencyFile : public ::testing::Test {
     LatencyOptions options;
     options.kind = kind;
     options.file = folder_ / "latencies.csv";
-    testing::write_file(options.file, text);
+    test_support::write_file(options.file, text);
     return options;
   }
-  testing::Folder folder_;
+  test_support::Folder folder_;
 };
 
 TEST_F(LatencyFile, ATraceIsReplayedInItsOrderAndBeginsAnew) {

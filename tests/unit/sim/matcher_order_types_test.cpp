@@ -7,9 +7,6 @@
 namespace tickpath::sim {
 namespace {
 
-constexpr Party kAlice{0, 1};
-constexpr Party kBob{0, 2};
-
 class OrderTypes : public testing::Test {
  protected:
   void run(const Stream& stream, SelfMatchRule rule = SelfMatchRule::kCancelNewest,

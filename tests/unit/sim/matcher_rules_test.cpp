@@ -8,8 +8,6 @@ namespace tickpath::sim {
 namespace {
 
 constexpr Locate kStock = 7;
-constexpr Party kAlice{0, 1};
-constexpr Party kBob{0, 2};
 
 class MatcherRules : public testing::Test {
  protected:

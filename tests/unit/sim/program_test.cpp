@@ -24,14 +24,14 @@ namespace tickpath::sim {
 namespace {
 
 using control::Json;
-using testing::Process;
+using test_support::Process;
 using namespace std::chrono_literals;
 
 // Away from the demo's, so that a test does not meet a pipeline that runs beside it.
 constexpr std::uint16_t kOrderPort = 17'712;
 constexpr const char* kGroup = "239.255.7.29:17734";
 
-struct OegSide final : fix::Handler {
+struct ReportsOnly final : fix::Handler {
   std::vector<fix::ExecutionReport> reports;
   void on_execution_report(const fix::ExecutionReport& r,
                            const fix::MessageInfo&) noexcept override {
@@ -55,8 +55,8 @@ class SimProgram : public ::testing::Test {
  protected:
   std::vector<std::string> command(const std::string& recording,
                                    const std::vector<std::string>& more = {}) {
-    std::vector<std::string> all{testing::program("sim"),
-                                 testing::source("config/demo/sim.toml"),
+    std::vector<std::string> all{test_support::program("sim"),
+                                 test_support::source("config/demo/sim.toml"),
                                  "--run-dir",
                                  folder_ / "run",
                                  "--set",
@@ -76,7 +76,7 @@ class SimProgram : public ::testing::Test {
   // The allocation guard, where it is built (not under sanitizers).
   std::map<std::string, std::string> guarded() {
     const std::string guard =
-        std::filesystem::path(testing::program("sim")).parent_path().parent_path() /
+        std::filesystem::path(test_support::program("sim")).parent_path().parent_path() /
         "tests/liballoc_guard.so";
     if (!std::filesystem::exists(guard)) return {};
     return {{"LD_PRELOAD", guard}, {"TICKPATH_ALLOC_GUARD_FILE", folder_ / "guard"}};
@@ -110,11 +110,11 @@ class SimProgram : public ::testing::Test {
       }
     });
   }
-  Json summary() { return Json::parse(testing::read_file(folder_ / "run/sim.summary.json")); }
+  Json summary() { return Json::parse(test_support::read_file(folder_ / "run/sim.summary.json")); }
   void trade(std::uint32_t orders);
 
-  testing::Folder folder_;
-  OegSide seen_;
+  test_support::Folder folder_;
+  ReportsOnly seen_;
   std::chrono::steady_clock::duration trade_took_{};  // from the first order to the last report
 };
 
@@ -163,7 +163,7 @@ TEST_F(SimProgram, ReplaysOnCommandTradesAndLeavesABalancedSummary) {
   const Json status = admin({{"command", "status"}})["replay"];
   EXPECT_EQ(status["messages_total"], 51);
   sim.signal(SIGTERM);
-  const testing::Finished finished = sim.wait(test_support::kPatience);
+  const test_support::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_EQ(summary()["feed_messages"], 51);
 
@@ -202,7 +202,7 @@ TEST_F(SimProgram, TakesTheTimeOfItsLatencyModelsEachWay) {
   trade(1);
   EXPECT_GE(trade_took_, 350ms);
   sim.signal(SIGTERM);
-  const testing::Finished finished = sim.wait(test_support::kPatience);
+  const test_support::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 
@@ -215,7 +215,7 @@ TEST_F(SimProgram, FillsOrdersOverTcpWithoutAllocatingOnItsDatapathThread) {
   });
   trade(100);
   sim.signal(SIGINT);
-  const testing::Finished finished = sim.wait(test_support::kPatience);
+  const test_support::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   const Json all = summary();
   EXPECT_EQ(all["orders"]["received"], 100);
@@ -229,7 +229,7 @@ TEST_F(SimProgram, FillsOrdersOverTcpWithoutAllocatingOnItsDatapathThread) {
   EXPECT_EQ(all["details"]["conservation_broken"], 0);
   EXPECT_EQ(all["details"]["taken_shares"], 100);
   if (!guarded().empty()) {
-    std::istringstream line(testing::read_file(folder_ / "guard"));
+    std::istringstream line(test_support::read_file(folder_ / "guard"));
     std::string pid, program;
     std::uint64_t allocations = 0, session = 0, violations = 1;
     line >> pid >> program >> allocations >> session >> violations;
@@ -256,7 +256,7 @@ TEST_F(SimProgram, PublishesItsOrdersAndAHaltByHandWithoutAllocatingOnItsDatapat
     return admin({{"command", "status"}})["replay"]["messages_sent"] == 51 + 100 + 2;
   });
   sim.signal(SIGINT);
-  const testing::Finished finished = sim.wait(test_support::kPatience);
+  const test_support::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_EQ(summary()["details"]["conservation_broken"], 0);
 
@@ -272,7 +272,7 @@ TEST_F(SimProgram, PublishesItsOrdersAndAHaltByHandWithoutAllocatingOnItsDatapat
   EXPECT_EQ(types, (std::map<char, int>{{'R', 1}, {'A', 50}, {'E', 100}, {'H', 2}}));
   EXPECT_TRUE(ended);
   if (guarded().empty()) return;
-  std::istringstream line(testing::read_file(folder_ / "guard"));
+  std::istringstream line(test_support::read_file(folder_ / "guard"));
   std::string pid, program;
   std::uint64_t allocations = 0, session = 0, violations = 1;
   line >> pid >> program >> allocations >> session >> violations;
@@ -305,7 +305,7 @@ TEST_F(SimProgram, ReplaysADamagedRecordingUpToTheDamageAndSaysSo) {
     return admin({{"command", "status"}})["replay"]["state"] == "ended";
   });
   sim.signal(SIGTERM);
-  const testing::Finished finished = sim.wait(test_support::kPatience);
+  const test_support::Finished finished = sim.wait(test_support::kPatience);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_NE(finished.output.find("damaged"), std::string::npos) << finished.output;
   EXPECT_NE(finished.output.find("message 51"), std::string::npos) << finished.output;
@@ -323,7 +323,7 @@ TEST_F(SimProgram, ABusyPortIsOneClearError) {
   ::setsockopt(taken, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   ASSERT_EQ(::bind(taken, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
   ASSERT_EQ(::listen(taken, 1), 0);
-  const testing::Finished finished = testing::run(command(market()));
+  const test_support::Finished finished = test_support::run(command(market()));
   ::close(taken);
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_NE(finished.output.find("127.0.0.1:17712"), std::string::npos) << finished.output;
@@ -331,7 +331,7 @@ TEST_F(SimProgram, ABusyPortIsOneClearError) {
 }
 
 TEST_F(SimProgram, AMissingRecordingIsOneClearError) {
-  const testing::Finished finished = testing::run(command(folder_ / "nothing.itch50"));
+  const test_support::Finished finished = test_support::run(command(folder_ / "nothing.itch50"));
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_NE(finished.output.find("nothing.itch50"), std::string::npos) << finished.output;
 }
@@ -343,7 +343,7 @@ TEST_F(SimProgram, EveryStartIsAnotherIncarnation) {
     until_ready();
     sim.signal(SIGTERM);
     EXPECT_EQ(sim.wait(test_support::kPatience).exit_code, 0);
-    EXPECT_EQ(testing::read_file(folder_ / "run/sim.incarnation"), std::to_string(run) + "\n");
+    EXPECT_EQ(test_support::read_file(folder_ / "run/sim.incarnation"), std::to_string(run) + "\n");
   }
 }
 

@@ -15,8 +15,8 @@
 namespace tickpath::sim {
 namespace {
 
-constexpr std::uint64_t kSeeds = test_support::seeds(12);
-constexpr std::size_t kCommands = 4'000;
+constexpr std::uint64_t kFeedSeeds = test_support::seeds(12);
+constexpr std::size_t kFeedCommands = 4'000;
 
 const char* symbol_of(std::uint32_t locate) { return locate == 1 ? "ZAAA" : "ZAAB"; }
 
@@ -215,12 +215,12 @@ class Venue {
 
 // ---------------------------------------------------------------------- properties
 
-struct Rules {
+struct FeedRules {
   HaltRule halt;
   SelfMatchRule self_match;
   CrossRule crosses = CrossRule::kRecorded;
 };
-class PublishedFeedProperty : public testing::TestWithParam<Rules> {
+class PublishedFeedProperty : public testing::TestWithParam<FeedRules> {
  protected:
   std::unique_ptr<Venue> venue() const {
     return std::make_unique<Venue>(GetParam().halt, GetParam().self_match, GetParam().crosses);
@@ -240,7 +240,7 @@ class PublishedFeedProperty : public testing::TestWithParam<Rules> {
     return {};
   }
   void expect_agreement(std::uint64_t seed, bool only_valid, Venue& venue) const {
-    const Stream stream = RandomStream(seed).make(kCommands);
+    const Stream stream = RandomStream(seed).make(kFeedCommands);
     if (failure(stream, only_valid, venue).empty()) return;
     const auto again = [&](const Stream& s) { return failure(s, only_valid, *this->venue()); };
     const Stream least = minimised(stream, [&](const Stream& s) { return !again(s).empty(); });
@@ -252,7 +252,7 @@ TEST_P(PublishedFeedProperty, TheBookOfASubscriberIsTheMarketsAtEveryQuietMoment
   std::uint64_t own = 0;
   std::uint64_t bent = 0;
   std::uint64_t withheld = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kFeedSeeds; ++seed) {
     const std::unique_ptr<Venue> made = venue();
     expect_agreement(seed, true, *made);
     if (HasFatalFailure()) return;
@@ -264,13 +264,13 @@ TEST_P(PublishedFeedProperty, TheBookOfASubscriberIsTheMarketsAtEveryQuietMoment
     bent += made->counters().bent.get();
     withheld += made->counters().withheld.get();
   }
-  EXPECT_GT(own, 500 * kSeeds);
-  EXPECT_GT(bent, 10 * kSeeds);
-  EXPECT_GT(withheld, 10 * kSeeds);
+  EXPECT_GT(own, 500 * kFeedSeeds);
+  EXPECT_GT(bent, 10 * kFeedSeeds);
+  EXPECT_GT(withheld, 10 * kFeedSeeds);
 }
 
 TEST_P(PublishedFeedProperty, ABadRecordingMakesNoWorseFeedThanItselfAndTheSameBook) {
-  for (std::uint64_t seed = 101; seed <= 100 + kSeeds; ++seed) {
+  for (std::uint64_t seed = 101; seed <= 100 + kFeedSeeds; ++seed) {
     const std::unique_ptr<Venue> made = venue();
     expect_agreement(seed, false, *made);
     if (HasFatalFailure()) return;
@@ -280,17 +280,17 @@ TEST_P(PublishedFeedProperty, ABadRecordingMakesNoWorseFeedThanItselfAndTheSameB
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryRule, PublishedFeedProperty,
-                         testing::Values(Rules{HaltRule::kRest, SelfMatchRule::kCancelNewest},
-                                         Rules{HaltRule::kReject, SelfMatchRule::kCancelOldest},
-                                         Rules{HaltRule::kRest, SelfMatchRule::kCancelBoth,
-                                               CrossRule::kOwn},
-                                         Rules{HaltRule::kRest, SelfMatchRule::kDecrement}));
+                         testing::Values(FeedRules{HaltRule::kRest, SelfMatchRule::kCancelNewest},
+                                         FeedRules{HaltRule::kReject, SelfMatchRule::kCancelOldest},
+                                         FeedRules{HaltRule::kRest, SelfMatchRule::kCancelBoth,
+                                                   CrossRule::kOwn},
+                                         FeedRules{HaltRule::kRest, SelfMatchRule::kDecrement}));
 
 TEST(PublishedFeed, WithoutOrdersOfOursIsTheRecordingByteForByte) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kFeedSeeds; ++seed) {
     Venue venue;
     std::vector<Bytes> recorded;
-    for (const Command& command : RandomStream(seed).make(kCommands)) {
+    for (const Command& command : RandomStream(seed).make(kFeedCommands)) {
       if (std::visit(Encode{venue.reader.book}, command).empty()) continue;  // a request
       recorded.push_back(venue.play(command));
     }

@@ -17,7 +17,7 @@
 namespace tickpath::sim {
 namespace {
 
-using testing::Folder;
+using test_support::Folder;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMs = 1'000'000;

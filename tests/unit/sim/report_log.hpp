@@ -10,6 +10,10 @@
 
 namespace tickpath::sim {
 
+// Two strategies of one session.
+inline constexpr Party kAlice{0, 1};
+inline constexpr Party kBob{0, 2};
+
 // What two cores must agree on: everything but the ids that an exchange makes up itself.
 struct LoggedReport {
   ReportKind kind{};

@@ -7,7 +7,7 @@
 
 #include "common/base/datapath_guard.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 // The compiler may not know that the pointer goes nowhere: it would remove the pair.
@@ -70,4 +70,4 @@ TEST(AllocGuard, InReportModeCountsAndGoesOn) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -17,7 +17,7 @@
 
 #include "common/base/datapath_guard.hpp"
 
-namespace tickpath::testing {
+namespace tickpath::test_support {
 namespace {
 
 // A filter cannot be taken back: each test works in a process of its own, which EXPECT_EXIT makes.
@@ -135,4 +135,4 @@ TEST_F(SystemCallGuard, LeavesSessionsAndWhatComesAfterPollingAlone) {
 }
 
 }  // namespace
-}  // namespace tickpath::testing
+}  // namespace tickpath::test_support

@@ -149,8 +149,8 @@ TEST(LinkAllocation, TablesControlBlocksAndHeartbeatsAllocateNothing) {
 }
 
 TEST(LinkAllocation, WasWatchedAllTheTime) {
-  EXPECT_GT(tickpath::testing::allocation_counts().all, 0u);
-  EXPECT_EQ(tickpath::testing::allocation_counts().violations, 0u);
+  EXPECT_GT(tickpath::test_support::allocation_counts().all, 0u);
+  EXPECT_EQ(tickpath::test_support::allocation_counts().violations, 0u);
 }
 
 }  // namespace
