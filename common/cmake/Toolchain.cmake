@@ -25,6 +25,11 @@ if(TICKPATH_SANITIZE)
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # gcc collects its garbage from 128 MB on, again and again; a fifth of its time here. In KB.
+  add_compile_options(--param=ggc-min-heapsize=400000)
+endif()
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # base_dir and hash_dir let several checkouts of one tree share the cache.
