@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs tests.
-#   tests/run.sh              what a user runs: units, conformance on shm, integration, faults, and a
-#                             smoke of every other stage (sanitizers, fuzzers, a guest with verbs)
+#   tests/run.sh              what a user runs: units, conformance on shm, integration, and a smoke of
+#                             every other stage (sanitizers, fuzzers, a guest with verbs)
 #   tests/run.sh all          everything, as continuous integration does
 #   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan, whole: see docs/CONTRIBUTING.md
 # TICKPATH_FUZZ_SECONDS (default 8, smoke 2) is the time each fuzzer gets.
@@ -145,17 +145,17 @@ if [[ " ${stages[*]} " =~ (guest|soft_roce) ]]; then
 fi
 share "packages"
 
-quick_sanitized=(fuzzers unit_core unit_data unit_fix)
+quick_sanitized=(fuzzers unit_fix unit_net_secure)
 for stage in "${stages[@]}"; do
   case $stage in
     quick_release)
-      build release tickpath_tests
+      build release tickpath_quick_tests
       build_ahead asan "${quick_sanitized[@]}"
-      suite release -LE bench
+      suite release -LE 'bench|fault'
       ;;
     quick_sanitizers)
       build asan "${quick_sanitized[@]}"
-      suite asan -R '^unit_(core|data|fix)$'
+      suite asan -R '^unit_(fix|net_secure)$'
       fuzz "${TICKPATH_FUZZ_SECONDS:-2}"
       ;;
     quick_guest)

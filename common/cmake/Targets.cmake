@@ -44,13 +44,15 @@ function(tickpath_fuzzed target)
   endif()
 endfunction()
 
-# What `tests/run.sh` builds: every test and what tests start, without the benchmarks.
+# Every test and what tests start, without the benchmarks; and what `tests/run.sh` runs of them.
 add_custom_target(tickpath_tests)
+add_custom_target(tickpath_quick_tests)
+add_dependencies(tickpath_tests tickpath_quick_tests)
 
-# tickpath_test_binary(NAME SOURCES ... DEPENDS ... [OPTIMISED]): a GoogleTest binary. OPTIMISED:
-# random tests that compute for long.
+# tickpath_test_binary(NAME SOURCES ... DEPENDS ... [OPTIMISED] [SLOW]): a GoogleTest binary. OPTIMISED:
+# random tests that compute for long. SLOW: not one of those that `tests/run.sh` builds by itself.
 function(tickpath_test_binary name)
-  cmake_parse_arguments(ARG "OPTIMISED" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;SLOW" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE tickpath_warnings ${ARG_DEPENDS} GTest::gmock
@@ -60,7 +62,11 @@ function(tickpath_test_binary name)
   else()
     tickpath_cold(${name})
   endif()
-  add_dependencies(tickpath_tests ${name})
+  if(ARG_SLOW)
+    add_dependencies(tickpath_tests ${name})
+  else()
+    add_dependencies(tickpath_quick_tests ${name})
+  endif()
 endfunction()
 
 # tickpath_test_cases(NAME BINARY binary [FILTER f] [TIMEOUT s] [LABELS ...]): one ctest entry, those

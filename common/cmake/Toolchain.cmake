@@ -16,13 +16,14 @@ string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELW
 # What is not on a datapath is optimised less, and tests, which run once, not at all: more than half
 # of a cold build was the optimiser's. Last of the options, these override those of the build type.
 set(TICKPATH_COLD_OPTIONS -O1)
-set(TICKPATH_TEST_OPTIONS -O0)
+set(TICKPATH_TEST_OPTIONS -O0 -g0)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
   set(TICKPATH_COLD_OPTIONS -O0)
 endif()
 if(TICKPATH_SANITIZE)
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+  set(TICKPATH_TEST_OPTIONS -O0)
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -90,7 +90,7 @@ connect
 < A 34=1|98=0|108=0
 <none
 > 1 112=HELLO
-< 0 34=3|112=HELLO
+< 0 112=HELLO
 )"},
     {"EndsTheConnectionOfAGarbledLogon", R"(
 connect
