@@ -51,6 +51,7 @@ class LadderStore {
 
   // capacity: a power of two, at least kFirstCapacity. kNone when the arena has no such block left.
   [[nodiscard]] std::uint32_t take(std::uint32_t capacity) noexcept {
+    if (capacity == 0) return kNone;  // a doubling that left 32 bits
     std::uint32_t& head = free_[static_cast<std::size_t>(std::countr_zero(capacity))];
     std::uint32_t offset = head;
     if (offset != kNone) {

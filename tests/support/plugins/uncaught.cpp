@@ -1,4 +1,5 @@
 // Breaks the contract: uses the C structs directly and lets an exception out of a C function.
+#include <cstdint>
 #include <stdexcept>
 
 #include "tests/support/plugins/contract.h"
