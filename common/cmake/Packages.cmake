@@ -4,7 +4,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(Boost 1.74 REQUIRED)  # header-only Asio
+find_package(Boost 1.74 CONFIG REQUIRED)  # header-only Asio
 find_package(OpenSSL 3 REQUIRED)
 
 # A user who only runs the programs needs no GoogleTest.
