@@ -73,7 +73,7 @@ suite() {
   local preset=$1 log="$logs/test-$1.log"
   shift
   say "$preset tests"
-  ctest --preset "$preset" --no-tests=error "$@" 2>&1 | tee "$log" | grep -vE '^ +Start ' || true
+  ctest --preset "$preset" --no-tests=error "$@" 2>&1 | tee "$log" | grep --line-buffered -vE '^ +Start ' || true
   local bad all
   all=$(sed -nE 's/^.*tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log")
   bad=$(sed -nE 's/^.*tests passed, ([0-9]+) tests failed out of [0-9]+$/\1/p' "$log")

@@ -5,6 +5,7 @@
 #   tests/support/install.sh build tests             what the tests need, too
 #   tests/support/install.sh build [tests] PACKAGE ...   further packages
 # TICKPATH_INSTALL=no: installs nothing; for systems on which everything was installed by hand.
+# TICKPATH_OS_RELEASE: another file than /etc/os-release, for tests of this script.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -29,7 +30,7 @@ TEXT
 
 [ "${TICKPATH_INSTALL:-yes}" != no ] || exit 0
 [ "$(uname -m)" = x86_64 ] || other_system "$(uname -s) on $(uname -m)"
-system=$(. /etc/os-release 2>/dev/null && echo "${ID:-} ${VERSION_ID:-}") || system=
+system=$(. "${TICKPATH_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo ${ID:-} ${VERSION_ID:-}) || system=
 case $system in
   "debian 12" | "debian 13") ;;
   *) other_system "${system:-an unknown system}" ;;

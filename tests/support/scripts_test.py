@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The scripts that a user meets first: what they say where they cannot go on."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*arguments, **environment):
+    return subprocess.run([str(each) for each in arguments], cwd=ROOT, env={**os.environ, **environment},
+                          capture_output=True, text=True, check=False)
+
+
+class Install(unittest.TestCase):
+    def on(self, text):
+        with tempfile.NamedTemporaryFile("w") as release:
+            release.write(text)
+            release.flush()
+            return run("tests/support/install.sh", "build", "tests", TICKPATH_OS_RELEASE=release.name)
+
+    def test_another_system_is_told_what_is_needed(self):
+        for text, name in (("ID=fedora\nVERSION_ID=43\n", "fedora 43"), ("ID=debian\nVERSION_ID=11\n", "debian 11"),
+                           ("", "an unknown system")):
+            done = self.on(text)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            for word in (name, "libquickfix-dev", "libgtest-dev", "CMake 3.25", "Containerfile", "TICKPATH_INSTALL=no"):
+                self.assertIn(word, done.stderr)
+
+    def test_who_installs_by_hand_is_left_alone(self):
+        done = run("tests/support/install.sh", "build", TICKPATH_INSTALL="no", TICKPATH_OS_RELEASE="/nowhere")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_the_demo_needs_nothing_that_only_tests_need(self):
+        lists = [set((ROOT / f"tests/support/packages_{name}.txt").read_text().split("\n")) - {""}
+                 for name in ("build", "tests")]
+        self.assertFalse(lists[0] & lists[1])
+        self.assertIn("libgtest-dev", lists[1])
+
+
+class Run(unittest.TestCase):
+    def test_an_unknown_stage_is_refused_before_anything_is_done(self):
+        done = run("tests/run.sh", "relase")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("relase", done.stderr)
+
+    def test_all_stands_alone(self):
+        self.assertEqual(run("tests/run.sh", "all", "asan").returncode, 2)
+
+    def test_help_names_the_two_runs(self):
+        done = run("tests/run.sh", "--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("tests/run.sh all", done.stdout)
+
+
+class BuildTimes(unittest.TestCase):
+    def times(self, *steps):
+        with tempfile.TemporaryDirectory() as folder:
+            log = "".join(f"{start}\t{end}\t0\t{output}\thash\n" for start, end, output in steps)
+            (pathlib.Path(folder) / ".ninja_log").write_text("# ninja log v5\n" + log)
+            return run("tests/support/build_times.py", folder)
+
+    def test_lists_the_ten_slowest_first(self):
+        done = self.times(*[(0, 1000 * (each + 1), f"{each}.o") for each in range(12)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertIn("12.0 s  11.o", lines[0])
+        self.assertEqual(len(lines), 11)
+
+    def test_a_step_over_the_budget_fails(self):
+        done = self.times((0, 61000, "slow.o"), (0, 1000, "quick.o"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("slow.o", done.stderr)
+
+    def test_no_build_is_said(self):
+        self.assertEqual(run("tests/support/build_times.py", "/nowhere").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
