@@ -31,6 +31,8 @@ fetch_kernel() {
   (cd "$work" && apt-get download -q "$package") >"$cache/fetch.log" 2>&1 ||
     { rm -rf "$work"; cannot "no kernel cached in $cache, and $package cannot be fetched: $(tail -n 1 "$cache/fetch.log")"; }
   dpkg-deb -x "$work"/*.deb "$work/root"
+  # From Debian 13 on modules are below /usr/lib, and kmod looks below /lib.
+  [ -d "$work/root/lib/modules" ] || ln -s usr/lib "$work/root/lib"
   mv "$work/root" "$cache/$package"
   rm -rf "$work"
   ln -sfn "$package" "$cache/kernel"
@@ -51,8 +53,12 @@ make_initrd() {
     modprobe -d "$root" -S "$release" --show-depends "$each"
   done | sed -nE 's/^insmod ([^ ]+).*/\1/p' | awk '!seen[$0]++' >"$work/list"
   while read -r each; do
-    cp "$each" "$work/modules/"
-    basename "$each" >>"$work/modules/order"
+    # busybox loads plain modules only; those of Debian 13 are compressed.
+    case $each in
+      *.xz) xz -dc "$each" >"$work/modules/$(basename "$each" .xz)" ;;
+      *) cp "$each" "$work/modules/" ;;
+    esac
+    basename "$each" .xz >>"$work/modules/order"
   done <"$work/list"
   rm "$work/list"
   install -m 755 "$here/guest/init" "$work/init"
