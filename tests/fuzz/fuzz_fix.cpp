@@ -73,6 +73,17 @@ void check_again(const OrderMassCancelReport& report) {
     std::abort();
 }
 
+// What the venue takes, either version can say. What it refuses may be of one version alone, as
+// sides A to G are of FIX 4.4, and is decoded whether or not the bytes conform.
+bool can_say(Version version, const NewOrderSingle& order, const Fields& fields,
+             std::string_view message) {
+  const bool one_of_ours =
+      order.side == tickpath::Side::kBuy || order.side == tickpath::Side::kSell;
+  if (one_of_ours && order.unsupported.empty()) return true;
+  Violation violation;
+  return version == fields.version() && conforms(version, message, violation);
+}
+
 template <class Message>
 void try_again(const Fields& fields) {
   Message message;
@@ -94,7 +105,8 @@ void take(std::string_view message) {
   NewOrderSingle order;
   ExecutionReport report;
   for (const Version version : {Version::k42, Version::k44}) {
-    if (decode(fields, order)) check_again(version, order);
+    if (decode(fields, order) && can_say(version, order, fields, message))
+      check_again(version, order);
     // Only in its own version: FIX 4.4 tells a full fill by LeavesQty, FIX 4.2 by ExecType.
     if (decode(fields, report) && version == fields.version()) check_again(version, report);
   }
