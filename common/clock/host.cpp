@@ -7,15 +7,12 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/fnv.hpp"
 
 namespace tickpath::clock {
 
 std::uint64_t host_id_of(const std::string& boot_id) noexcept {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  for (const char each : boot_id) {
-    hash ^= static_cast<unsigned char>(each);
-    hash *= 0x100'0000'01b3;
-  }
+  const std::uint64_t hash = fnv1a(boot_id);
   return hash == 0 ? 1 : hash;
 }
 

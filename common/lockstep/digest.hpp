@@ -6,15 +6,16 @@
 #include <span>
 #include <string_view>
 
+#include "common/base/fnv.hpp"
+
 namespace tickpath::lockstep {
 
 class Digest {
  public:
   void add(std::span<const std::byte> bytes) noexcept {
-    for (const std::byte byte : bytes)
-      value_ = (value_ ^ static_cast<std::uint64_t>(byte)) * 0x0000'0100'0000'01b3;
+    add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
-  void add(std::string_view text) noexcept { add(std::as_bytes(std::span(text))); }
+  void add(std::string_view text) noexcept { value_ = fnv1a(text, value_); }
   template <class Value>
   void add_value(const Value& value) noexcept {
     add(std::as_bytes(std::span(&value, 1)));
@@ -22,7 +23,7 @@ class Digest {
   std::uint64_t value() const noexcept { return value_; }
 
  private:
-  std::uint64_t value_ = 0xcbf2'9ce4'8422'2325;
+  std::uint64_t value_ = kFnvBasis;
 };
 
 }  // namespace tickpath::lockstep
