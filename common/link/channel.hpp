@@ -2,11 +2,13 @@
 //
 // Each side posts `depth` receives before the other can send. A sender may have `depth` messages
 // unacknowledged; the receiver's count of recycled receives comes back as the immediate data of
-// messages that go the other way, or, when there are none, by an 8-byte WRITE after depth/2.
+// messages that go the other way, or, when there are none, by an 8-byte WRITE after half the
+// smaller depth.
 //
 // Grants, both ways: 0 a line for credits (WRITE), extras.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -107,7 +109,9 @@ class ChannelServer {
 
   // handler.on_message(ClientId, std::uint64_t tag, const In&),
   // handler.on_client(ClientId, std::uint64_t tag, LinkEvent); both noexcept. At most `batch`
-  // messages of each client, clients in turn: a noisy one does not starve the rest.
+  // messages of each client, clients in turn: a noisy one does not starve the rest. A handler may
+  // have std::size_t messages_taken(std::uint64_t tag), how many it takes of that client now; what
+  // it does not take costs the client its credits, until it may send no more.
   template <class Handler>
   std::size_t poll(Handler& handler, std::size_t batch = 16) noexcept;
 
@@ -176,13 +180,17 @@ std::size_t ChannelServer<Out, In>::poll(Handler& handler, std::size_t batch) no
   std::size_t total = 0;
   for (std::size_t i = 0; i < count_;) {
     ChannelEnd& end = *clients_[i];
+    std::size_t taken = batch;
+    // Of a client that is gone all is taken, for its end comes behind it.
+    if constexpr (requires { handler.messages_taken(end.tag); })
+      if (!end.leaving()) taken = std::min(batch, handler.messages_taken(end.tag));
     total += end.receive(
         [&](const void* bytes) {
           In message;
           std::memcpy(&message, bytes, sizeof(In));
           handler.on_message(end.id, end.tag, message);
         },
-        batch, ends_.counters());
+        taken, ends_.counters());
     if (end.over()) [[unlikely]] {
       clients_[i] = clients_[--count_];
       handler.on_client(end.id, end.tag, end.end_event());

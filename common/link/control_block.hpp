@@ -52,11 +52,15 @@ class ControlBlockWriter final : public CompletionSink {
   // Control thread: memory to send from. Throws rdma::SetupError.
   ControlBlockWriter(rdma::Device& device, const std::string& name);
 
-  // Starts to use a connection (after every LinkEvent::kConnected). It first READs the block's
-  // version, so that a restarted writer continues its numbers; ready() after some polls.
+  // Starts to use a connection (after every LinkEvent::kConnected). It first READs the block, so
+  // that a restarted writer continues its numbers and knows what its predecessor wrote; ready()
+  // after some polls.
   void attach(Connection& connection, const rdma::RemoteRegion& region) noexcept;
   void detach() noexcept;
   bool ready() const noexcept { return state_ == State::kReady; }
+  // What the block held at attach(); once ready() and before the first write(). False: it was never
+  // written. A predecessor that died in the middle of a write may leave words of both blocks.
+  [[nodiscard]] bool found(T& out) const noexcept;
   // True while the newest write() has not been confirmed by the transport.
   bool in_flight() const noexcept { return in_flight_ != 0; }
 
@@ -70,7 +74,8 @@ class ControlBlockWriter final : public CompletionSink {
  private:
   enum class State : std::uint8_t { kDetached, kReading, kReady };
 
-  std::unique_ptr<rdma::MemoryRegion> region_;  // line 0: READ target and odd version; then records
+  // A record for the READ at attach(); then those to send.
+  std::unique_ptr<rdma::MemoryRegion> region_;
   Connection* connection_ = nullptr;
   rdma::RemoteRegion remote_;
   std::uint64_t tag_ = 0;

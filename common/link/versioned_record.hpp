@@ -78,15 +78,13 @@ class VersionedRecord {
   ReadStatus load_expecting(T& out, std::uint64_t expected) const noexcept {
     if (expected == 0) return ReadStatus::kEmpty;
     if ((expected & 1) != 0) return ReadStatus::kTorn;
-    Words<T> words;
-    for (std::size_t i = 0; i < kWords; ++i)
-      words[i] = load_word(lines_[i / kLinePayloadWords].payload[i % kLinePayloadWords],
-                           std::memory_order_acquire);
+    T copied;
+    copy(copied);
     // Pairs with the odd version that store() puts before the payload: if any word above was newer,
     // its line's version is newer here.
     for (const RecordLine& line : lines_)
       if (load_word(line.version, std::memory_order_relaxed) != expected) return ReadStatus::kTorn;
-    std::memcpy(&out, words.data(), sizeof(T));
+    out = copied;
     return ReadStatus::kOk;
   }
 
@@ -98,6 +96,15 @@ class VersionedRecord {
     const ReadStatus status = load_expecting(out, now);
     if (status == ReadStatus::kOk) seen = now;
     return status;
+  }
+
+  // The payload whatever the versions say; while nobody writes it.
+  void copy(T& out) const noexcept {
+    Words<T> words;
+    for (std::size_t i = 0; i < kWords; ++i)
+      words[i] = load_word(lines_[i / kLinePayloadWords].payload[i % kLinePayloadWords],
+                           std::memory_order_acquire);
+    std::memcpy(&out, words.data(), sizeof(T));
   }
 
   // Even: of the whole record, odd: being written, 0: never written.

@@ -128,6 +128,9 @@ void ChannelEnd::prepare(std::unique_ptr<Connection> made, std::uint32_t peer_de
                            "the device sends only " + std::to_string(pair_->inline_bytes()) +
                                " bytes inline, a channel message needs 64");
   peer_depth_ = std::min(peer_depth, send_depth - kSpareSends);
+  // Neither side has more on its way than the smaller depth: a peer of a smaller one would wait for
+  // ever for half of ours.
+  return_after_ = std::max<std::uint64_t>(1, peer_depth_ / 2);
   signal_interval_ = std::max(1u, send_depth / 4);
   request_.opcode = rdma::Opcode::kSendWithImm;
   request_.flags = rdma::kInline | rdma::kSolicited;

@@ -75,6 +75,8 @@ class ChannelEnd {
   bool arm() noexcept;
   // Nothing will come any more, and all that came was delivered.
   bool over() const noexcept { return over_; }
+  // Its end was seen; what arrived before may still have to be delivered.
+  bool leaving() const noexcept { return failed_ || peer_closed_; }
   LinkEvent end_event() const noexcept {
     return peer_closed_ || close_sent_ ? LinkEvent::kClosed : LinkEvent::kLost;
   }
@@ -105,6 +107,7 @@ class ChannelEnd {
   rdma::QueuePair* pair_ = nullptr;
   rdma::RemoteRegion peer_line_;
   std::uint64_t peer_depth_ = 0;
+  std::uint64_t return_after_ = 1;  // messages taken, before their credits are written
   std::uint64_t sent_ = 0;
   std::uint64_t acknowledged_ = 0;  // of those, receives that the peer recycled
   std::uint64_t arrived_ = 0;       // receive completions read
@@ -166,6 +169,12 @@ inline constexpr std::uint32_t kChannelIdleMask = 31;
 template <class Deliver>
 std::size_t ChannelEnd::receive(Deliver&& deliver, std::size_t batch,
                                 ChannelCounters& counters) noexcept {
+  if (batch == 0) [[unlikely]] {
+    // What is not taken tells our credits all the same: without this both sides could wait.
+    read_completions();
+    if ((++idle_polls_ & kChannelIdleMask) == 0) look_around();
+    return 0;
+  }
   if (taken_ == arrived_ && read_completions() == 0) {
     if (failed_ || (++idle_polls_ & kChannelIdleMask) == 0) [[unlikely]]
       look_around();
@@ -179,7 +188,7 @@ std::size_t ChannelEnd::receive(Deliver&& deliver, std::size_t batch,
     ++count;
   }
   counters.received.add(count);
-  if (taken_ - returned_ >= depth / 2) return_credits(counters);
+  if (taken_ - returned_ >= return_after_) return_credits(counters);
   return count;
 }
 

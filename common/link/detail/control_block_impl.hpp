@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kControlRead = 0;
 
 template <Payload T>
 ControlBlockWriter<T>::ControlBlockWriter(rdma::Device& device, const std::string& name)
-    : region_(device.allocate(sizeof(RecordLine) + kControlWritesMax * sizeof(VersionedRecord<T>),
+    : region_(device.allocate((kControlWritesMax + 1) * sizeof(VersionedRecord<T>),
                               rdma::kLocalWrite, name)) {}
 
 template <Payload T>
@@ -34,14 +34,22 @@ void ControlBlockWriter<T>::attach(Connection& connection,
   request.opcode = rdma::Opcode::kRead;
   request.flags = rdma::kSignaled;
   request.local_address = region_->data();
-  request.length_bytes = sizeof(std::uint64_t);
+  request.length_bytes = sizeof(VersionedRecord<T>);
   request.lkey = region_->lkey();
   request.rkey = remote_.rkey;
-  request.remote_address = remote_.address + VersionedRecord<T>::kHeadOffset;
+  request.remote_address = remote_.address;
   if (connection.queue_pair().post_send(request) != rdma::PostStatus::kOk) {
     failures_.add();
     detach();
   }
+}
+
+template <Payload T>
+bool ControlBlockWriter<T>::found(T& out) const noexcept {
+  const auto* const record = reinterpret_cast<const VersionedRecord<T>*>(region_->data());
+  if (state_ != State::kReady || record->version() == 0) return false;
+  record->copy(out);
+  return true;
 }
 
 template <Payload T>
@@ -55,8 +63,8 @@ rdma::PostStatus ControlBlockWriter<T>::write(const T& value) noexcept {
   if (state_ != State::kReady) return rdma::PostStatus::kNotReady;
   if (in_flight_ == kControlWritesMax) return rdma::PostStatus::kQueueFull;
   const std::uint64_t odd = version_ + 1;
-  std::byte* const place = region_->data() + sizeof(RecordLine) +
-                           writes_ % kControlWritesMax * sizeof(VersionedRecord<T>);
+  std::byte* const place =
+      region_->data() + (1 + writes_ % kControlWritesMax) * sizeof(VersionedRecord<T>);
   auto* const record = new (place) VersionedRecord<T>(version_);
   record->store(value);
 
@@ -99,9 +107,9 @@ void ControlBlockWriter<T>::on_completion(const rdma::Completion& completion) no
     return detach();
   }
   if (read) {
-    const std::uint64_t head = load_word(*reinterpret_cast<std::uint64_t*>(region_->data()),
-                                         std::memory_order_relaxed);  // placed by our own READ
-    version_ = (head + 1) & ~std::uint64_t{1};                        // odd: a writer died half-way
+    // Placed by our own READ, whose completion was just polled. Nobody else writes the record now.
+    const std::uint64_t head = reinterpret_cast<VersionedRecord<T>*>(region_->data())->version();
+    version_ = (head + 1) & ~std::uint64_t{1};  // odd: a writer died half-way
     state_ = State::kReady;
   } else if (in_flight_ != 0) {
     --in_flight_;

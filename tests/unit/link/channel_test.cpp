@@ -43,6 +43,12 @@ struct ServerLog {
   std::uint64_t torn = 0;
 };
 
+// Takes only so many of a client.
+struct ReluctantLog : ServerLog {
+  std::size_t messages_taken(std::uint64_t tag) const noexcept { return tag == 1 ? taken : 100; }
+  std::size_t taken = 0;
+};
+
 struct ClientLog {
   void on_message(const Report& report) noexcept { numbers.push_back(report.number); }
   void on_link(LinkEvent event) noexcept { events.push_back(event); }
@@ -157,6 +163,29 @@ TEST_F(Channel, LosesNothingUnderAnyInterleaving) {
   }
 }
 
+TEST_F(Channel, GoesOnOneWayBetweenEndsOfDifferentDepths) {
+  for (const std::uint32_t depth : {2u, 128u}) {
+    ChannelOptions other{.depth = depth};
+    Client client(*fabric.device, nullptr, other);
+    join(client, depth);
+    std::uint64_t sent = 0;
+    std::vector<std::uint64_t>& arrived = at_client.numbers;
+    arrived.clear();
+    ASSERT_TRUE(eventually([&] {  // the server sends alone, the client reads alone
+      sent += server.send(at_server.ids[depth], {sent, {}}) == SendStatus::kOk ? 1 : 0;
+      client.poll(at_client);
+      return arrived.size() >= 500;
+    })) << arrived.size();
+    arrived.clear();
+    at_server.numbers[depth].clear();
+    ASSERT_TRUE(eventually([&] {
+      (void)client.send(request_of(1));
+      server.poll(at_server);
+      return at_server.numbers[depth].size() >= 500;
+    })) << at_server.numbers[depth].size();
+  }
+}
+
 TEST_F(Channel, ServesManyClientsAndKnowsWhoIsWho) {
   std::vector<std::unique_ptr<Client>> clients;
   for (std::uint64_t tag = 0; tag < 8; ++tag) {
@@ -191,6 +220,65 @@ TEST_F(Channel, ABusyClientDoesNotStarveAQuietOne) {
   server.poll(at_server, 2);
   EXPECT_EQ(at_server.numbers[1].size(), 2u);
   EXPECT_EQ(at_server.numbers[2].size(), 1u);
+}
+
+TEST_F(Channel, LeavesAClientItsMessagesAndSoItsCreditsUntilTheServerTakesThem) {
+  Client slowed(*fabric.device, nullptr, options);
+  Client other(*fabric.device, nullptr, options);
+  join(slowed, 1);
+  join(other, 2);
+  ReluctantLog log;
+  for (std::uint64_t i = 1; i <= kDepth; ++i) {
+    ASSERT_EQ(slowed.send(request_of(i)), SendStatus::kOk);
+    ASSERT_EQ(other.send(request_of(i)), SendStatus::kOk);
+    for (int turn = 0; turn < 100; ++turn) server.poll(log);
+  }
+  EXPECT_TRUE(log.numbers[1].empty());
+  ASSERT_TRUE(eventually([&] {
+    server.poll(log);
+    return log.numbers[2].size() == kDepth;
+  }));
+  EXPECT_EQ(slowed.send(request_of(99)), SendStatus::kFull);
+  log.taken = 3;
+  server.poll(log);
+  EXPECT_EQ(log.numbers[1].size(), 3u);
+  log.taken = 100;
+  ASSERT_TRUE(eventually([&] {
+    server.poll(log);
+    return log.numbers[1].size() == kDepth;
+  }));
+  ASSERT_TRUE(eventually([&] { return slowed.send(request_of(9)) == SendStatus::kOk; }));
+}
+
+// The count of what it has read comes with messages that the server does not take: were it not
+// looked at, both sides would wait for each other.
+TEST_F(Channel, AServerThatTakesNothingStillLearnsWhatTheClientHasRead) {
+  Client client(*fabric.device, nullptr, options);
+  join(client, 1);
+  ReluctantLog log;
+  for (std::uint64_t sent = 0; sent < kDepth; ++sent)
+    ASSERT_EQ(server.send(at_server.ids[1], {sent, {}}), SendStatus::kOk);
+  ASSERT_TRUE(eventually([&] { return client.poll(at_client, 1) != 0; }));
+  ASSERT_EQ(client.send(request_of(1)), SendStatus::kOk);  // "one taken"
+  ASSERT_TRUE(eventually([&] {
+    server.poll(log);
+    return server.credits(at_server.ids[1]) == 1;
+  }));
+  EXPECT_TRUE(log.numbers[1].empty());
+}
+
+TEST_F(Channel, TakesWhatALostClientSentWhateverItsServerWouldTake) {
+  auto client = std::make_unique<Client>(*fabric.device, nullptr, options);
+  join(*client, 1);
+  ReluctantLog log;
+  for (std::uint64_t i = 1; i <= 5; ++i) ASSERT_EQ(client->send(request_of(i)), SendStatus::kOk);
+  client.reset();
+  ASSERT_TRUE(eventually([&] {
+    server.poll(log);
+    return server.client_count() == 0;
+  }));
+  EXPECT_EQ(log.numbers[1].size(), 5u);
+  EXPECT_EQ(log.events.back().second, LinkEvent::kLost);
 }
 
 TEST_F(Channel, TellsAnOrderlyEndFromALossAndDeliversWhatCameBefore) {

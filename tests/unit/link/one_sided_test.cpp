@@ -115,6 +115,9 @@ TEST_F(ControlBlocks, ContinueWithANewWriterEvenIfTheOldOneDiedHalfWay) {
     there->poll();
     return writer.ready();
   }));
+  Limits found{};
+  ASSERT_TRUE(writer.found(found)) << "what its predecessor wrote";
+  EXPECT_EQ(found.generation, 7u);
   ASSERT_EQ(writer.write(limits_of(8)), rdma::PostStatus::kOk);
   ASSERT_TRUE(eventually([&] { return block.read(seen) == ReadStatus::kOk; }));
   EXPECT_EQ(seen.generation, 8u);
