@@ -18,13 +18,15 @@ wire::Hello own_hello(wire::Service service) {
 }  // namespace
 
 OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtime)
-    : config_(config), runtime_(runtime) {
+    : config_(config), runtime_(runtime), exceptions_(config.exceptions_file) {
   define_notes();
   datapath_ =
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log());
+  restore_kills();
   tell_recovery();
   register_counters();
   register_rights();
+  register_exceptions();
   listener_ = runtime.device().listen(config.common.fabric_endpoint);
   venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.reconnect_ns,
                                             [this](int socket) {
@@ -43,11 +45,14 @@ void OegApplication::on_start() {
 }
 
 void OegApplication::on_tick() {
+  kills_->tick();
   venue_->tick(!datapath_->session().connected());
   maintain_market();
+  maintain_journal();
   datapath_->strategies().collect();
   datapath_->events().collect();
   std::erase_if(readers_, [](const Reader& reader) { return reader.connection->failed(); });
+  take_exceptions();
   std::string line;
   while (datapath_->session().pop_event(line)) log::info("fix: {}", line);
 }
@@ -56,6 +61,26 @@ void OegApplication::maintain_market() {
   if (runtime_.stopping()) return;
   if (datapath_->market().maintain(static_cast<std::uint64_t>(clock::monotonic_ns())))
     datapath_->wake();
+}
+
+void OegApplication::maintain_journal() {
+  Journal& journal = datapath_->journal();
+  const std::uint64_t segments = journal.segments().get();
+  const bool had_next = journal.has_next();
+  journal.maintain(static_cast<std::uint64_t>(clock::monotonic_ns()));
+  if (!had_next && journal.has_next()) datapath_->wake();  // it may have waited for room
+  if (journal.segments().get() != segments)
+    log::info("journal: segment {} begins; {} former ones are kept", journal.number(),
+              journal.archived().get());
+  if (journal.problem() == journal_problem_) return;
+  journal_problem_ = journal.problem();
+  if (journal_problem_.empty())
+    log::info("journal: there is room again");
+  else
+    log::warning(
+        "{}: tried again every second; new orders are refused (journal_full) when 7/8 of "
+        "the segment is used",
+        journal_problem_);
 }
 
 // --------------------------------------------------------------------------------- connections
@@ -218,14 +243,34 @@ void OegApplication::on_stopped() {
                  gateway.ledger().open_orders());
 }
 
+namespace {
+
+// What to change where it is not the orders that were at fault.
+const char* key_of(wire::RejectReason reason) {
+  switch (reason) {
+    case wire::RejectReason::kOrdersFull:
+      return "raise orders.max";
+    case wire::RejectReason::kPositionsFull:
+      return "raise orders.positions_max";
+    case wire::RejectReason::kJournalFull:
+      return "journal.file: make room on its disk, or lower journal.archived_max";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
 // What a person who finds the figures odd will ask for first.
 void OegApplication::tell_trouble() {
   const GatewayCounters& counters = datapath_->gateway().counters();
   for (std::size_t reason = 1; reason < counters.refused_for.size(); ++reason) {
     const std::uint64_t count = counters.refused_for[reason].get();
-    if (count != 0)
-      log::info("refused {} requests: {}", count,
-                wire::name(static_cast<wire::RejectReason>(reason)));
+    const auto why = static_cast<wire::RejectReason>(reason);
+    if (const char* key = key_of(why); count != 0 && key != nullptr)
+      log::warning("refused {} requests: {} ({})", count, wire::name(why), key);
+    else if (count != 0)
+      log::info("refused {} requests: {}", count, wire::name(why));
   }
   const auto warn = [](const Counter& count, const char* what) {
     if (count.get() != 0) log::warning("{} {}", count.get(), what);

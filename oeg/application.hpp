@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "common/control/admission.hpp"
+#include "common/control/kill_keeper.hpp"
 #include "common/control/program.hpp"
 #include "common/link/connection.hpp"
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
+#include "oeg/exceptions.hpp"
 #include "oeg/venue_connector.hpp"
 
 namespace tickpath::oeg {
@@ -34,8 +36,11 @@ class OegApplication final : public control::Application {
  private:
   void define_notes();
   void register_counters();
+  void restore_kills();
   void tell_recovery();
   void tell_trouble();
+  control::Json describe_kills() const;
+  control::Json open_rows(std::uint8_t strategy) const;
   void accept_all();
   void accept(rdma::ConnectionRequest& request);
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
@@ -44,7 +49,11 @@ class OegApplication final : public control::Application {
   void register_rights();
   control::Json revoke(const control::Json& request);
   control::Json restore(const control::Json& request);
+  void register_exceptions();
+  void take_exceptions();
+  control::Json clear_exceptions(const control::Json& request);
   void maintain_market();
+  void maintain_journal();
   std::string symbol(std::uint32_t instrument) const;
 
   struct Reader {
@@ -54,12 +63,15 @@ class OegApplication final : public control::Application {
 
   const OegConfig& config_;
   control::Runtime& runtime_;
+  ExceptionList exceptions_;
   std::unique_ptr<OegDatapath> datapath_;
+  std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;
   std::unique_ptr<VenueConnector> venue_;
   control::Subscription listener_watch_;
   control::Admission admission_{wire::Role::kOeg};
   std::uint64_t rights_revoked_ = 0;
+  std::string journal_problem_;  // the last one told
   std::vector<Reader> readers_;
 };
 

@@ -15,10 +15,15 @@ config::Schema<LimitsConfig> limits_schema() {
   config::Schema<L> schema;
   schema.integer("order_shares_max", &L::order_shares_max, {0, kCountMax}, "shares",
                  "Largest order; 0 here and below: no such limit");
-  schema.integer("order_value_max", &L::order_value_max, {0, kMoneyMax}, "currency",
-                 "Largest price times shares of an order");
+  schema.integer(
+      "order_value_max", &L::order_value_max, {0, kMoneyMax}, "currency",
+      "Largest value of an order: shares times its limit; of a sell times the best bid if "
+      "that is higher, of a market order times the worst price that the collar allows");
   schema.integer("collar_basis_points", &L::collar_basis_points, {0, 10'000}, "1/100 %",
                  "How much worse than the opposite best price a limit may be");
+  schema.flag("market_order_protection", &L::market_order_protection,
+              "Send a market order as a limit order at the collar, immediate or cancel; without a "
+              "collar it goes out as it is");
   schema.integer("open_orders_max", &L::open_orders_max, {0, kCountMax}, "orders",
                  "Open orders of a strategy");
   schema.integer("position_shares_max", &L::position_shares_max, {0, kCountMax}, "shares",
@@ -49,20 +54,34 @@ void add_venue(config::Schema<OegConfig>& schema) {
   schema.integer("venue.heartbeat", &C::heartbeat_s, {1, 3600}, "s", "HeartBtInt (108)");
   schema.duration("venue.reconnect", &C::reconnect_ns, {10'000'000, 600'000'000'000},
                   "Pause before the next try to connect");
+  schema.duration("venue.resend_age_max", &C::resend_age_max_ns, {0, 3'600'000'000'000},
+                  "At a logon the exchange may ask for orders that never arrived: older ones, and "
+                  "those not allowed any more, are not sent again but rejected; cancels are sent");
   schema.flag("venue.reset_on_logon", &C::reset_on_logon,
               "Start every logon from sequence number 1; loses reports missed meanwhile");
 }
 
 }  // namespace
 
+std::uint32_t OegConfig::position_rows() const noexcept {
+  if (positions_max != 0) return positions_max;
+  const std::uint64_t pairs = std::uint64_t{instruments_max} * strategies_max;
+  return static_cast<std::uint32_t>(pairs < kPositionRowsMax ? pairs : kPositionRowsMax);
+}
+
 GatewayOptions OegConfig::gateway_options() const {
   GatewayOptions options;
   options.strategies_max = strategies_max;
   options.orders_max = orders_max;
-  options.positions_max = positions_max;
+  options.positions_max = position_rows();
   options.instruments_max = instruments_max;
   options.report_queue = report_queue;
+  options.unread_max_ns = unread_max_ns;
   options.cancel_orphans = cancel_orphans;
+  options.executions_max = executions_max;
+  options.resend_age_max_ns = resend_age_max_ns;
+  options.stop_on_exception = stop_on_exception;
+  options.market_order_protection = limits.market_order_protection;
   options.limits.order_value_max = static_cast<std::uint64_t>(limits.order_value_max) * kPriceScale;
   options.limits.position_value_max =
       static_cast<std::uint64_t>(limits.position_value_max) * kPriceScale;
@@ -71,6 +90,20 @@ GatewayOptions OegConfig::gateway_options() const {
   options.limits.open_orders_max = limits.open_orders_max;
   options.limits.messages_per_second_max = limits.messages_per_second_max;
   options.limits.collar_basis_points = limits.collar_basis_points;
+  return options;
+}
+
+JournalOptions OegConfig::journal_options() const {
+  JournalOptions options;
+  options.path = journal_file;
+  options.records = journal_records;
+  options.start = journal_start;
+  options.carry_positions = journal_carry_positions;
+  options.archived_max = journal_archived_max;
+  options.sizes.orders_max = orders_max;
+  options.sizes.positions_max = position_rows();
+  options.sizes.instruments_max = instruments_max;
+  options.sizes.executions_max = executions_max;
   return options;
 }
 
@@ -89,30 +122,54 @@ config::Schema<OegConfig> oeg_schema() {
       .integer("strategies.channel_depth", &C::channel_depth, {16, 1 << 14}, "messages",
                "Requests and reports in flight of each strategy")
       .power_of_two();
-  schema.integer("strategies.report_queue", &C::report_queue, {64, 1 << 20}, "reports",
-                 "Reports kept for a strategy that does not read; when full it is disconnected");
+  schema.integer(
+      "strategies.report_queue", &C::report_queue, {64, 1 << 20}, "reports",
+      "Reports kept for a strategy that reads slowly; near half of it its requests wait, "
+      "at all of it the venue does");
+  schema.duration("strategies.unread_max", &C::unread_max_ns, {1'000'000, 600'000'000'000},
+                  "A strategy whose queue is full and that takes no report for so long is cut off");
   schema.flag("strategies.cancel_orphans", &C::cancel_orphans,
               "Cancel the open orders of a strategy that is gone");
   schema.duration("strategies.reconnect_grace", &C::reconnect_grace_ns, {0, 3'600'000'000'000},
                   "After a restart of oeg: open orders wait this long for their strategy");
   schema.integer("orders.max", &C::orders_max, {64, 1 << 22}, "orders",
                  "Open orders over all strategies");
-  schema.integer("orders.positions_max", &C::positions_max, {16, 1 << 20}, "rows",
-                 "Pairs of strategy and instrument that ever had an order");
+  schema.integer("orders.positions_max", &C::positions_max, {0, C::kPositionRowsMax}, "rows",
+                 "Pairs of strategy and instrument that ever had an order, 200 bytes each; 0: "
+                 "mdh.instruments_max times strategies.max, at most 1,048,576");
   schema.flag("orders.cancel_on_stop", &C::cancel_on_stop, "Cancel what is open when oeg stops");
-  schema.path("journal.file", &C::journal_file, "Order journal; a restart rebuilds orders from it");
-  schema.integer("journal.records", &C::journal_records, {1024, std::int64_t{1} << 28}, "records",
-                 "Changes of state that fit, 128 bytes each; new orders are refused at 7/8 of it");
+  schema.integer("orders.executions_max", &C::executions_max, {1024, 1 << 24}, "executions",
+                 "Executions remembered, so that none is booked twice and the venue can cancel or "
+                 "correct them");
+  schema.flag("orders.stop_on_exception", &C::stop_on_exception,
+              "Refuse new orders in a symbol of which a report could not be booked, until a person "
+              "clears it (tickpath exceptions)");
+  schema.path("journal.file", &C::journal_file,
+              "Order journal, the segment in use; a restart rebuilds orders from it and from "
+              "<file>.checkpoint");
+  schema.integer("journal.records", &C::journal_records, {1 << 14, std::int64_t{1} << 28},
+                 "records",
+                 "Changes of state in a segment, 128 bytes each; two are on the disk at any time, "
+                 "besides those archived");
+  schema.integer("journal.archived_max", &C::journal_archived_max, {0, 1'000'000}, "segments",
+                 "Former segments kept, <file>.000001 and on; the oldest are removed");
   schema.choice("journal.start", &C::journal_start,
                 {{"resume", JournalStart::kResume},
                  {"auto", JournalStart::kAuto},
                  {"fresh", JournalStart::kFresh}},
-                "resume: carry positions over; auto: only if the last run did not end in order; "
-                "fresh: start empty");
+                "resume: go on with the last run's orders, positions and counts; auto: only if it "
+                "did not end in order, else a new day; fresh: a new day");
+  schema.flag("journal.carry_positions", &C::journal_carry_positions,
+              "A new day begins with the positions of the last one; false: with none");
+  schema.path("journal.exceptions", &C::exceptions_file,
+              "Reports of the venue that could not be booked, for a person to clear");
   schema.flag("risk.required", &C::risk_required, "Refuse new orders while risk shows no life");
   schema.duration("risk.absent_after", &C::risk_absent_after_ns, {1'000'000, 600'000'000'000},
                   "Without a word from risk for so long, though its heart beats: new orders are "
                   "refused; cancels always pass");
+  schema.path("risk.kills_file", &C::kills_file,
+              "The kill switch as risk last wrote it: in effect from the start, until risk says "
+              "otherwise");
   schema.include("limits", &C::limits, limits_schema());
   return schema;
 }

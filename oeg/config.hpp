@@ -21,6 +21,7 @@ struct LimitsConfig {
   std::uint32_t open_orders_max = 1'000;
   std::uint32_t messages_per_second_max = 100'000;
   std::uint32_t collar_basis_points = 500;
+  bool market_order_protection = true;
 };
 
 struct OegConfig {
@@ -33,6 +34,7 @@ struct OegConfig {
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t heartbeat_s = 10;
   std::int64_t reconnect_ns = 500'000'000;
+  std::int64_t resend_age_max_ns = 1'000'000'000;
   bool reset_on_logon = false;
   fix::Version fix_version = fix::Version::k42;
   bool fix_validate = true;
@@ -44,23 +46,35 @@ struct OegConfig {
   std::uint32_t strategies_max = 16;
   std::uint32_t channel_depth = 512;
   std::uint32_t report_queue = 4096;
+  std::int64_t unread_max_ns = 1'000'000'000;
   bool cancel_orphans = true;
   std::int64_t reconnect_grace_ns = 5'000'000'000;
 
   std::uint32_t orders_max = 1u << 14;
-  std::uint32_t positions_max = 1u << 12;
+  std::uint32_t positions_max = 0;  // 0: position_rows()
   bool cancel_on_stop = true;
+  std::uint32_t executions_max = 1u << 18;
+  bool stop_on_exception = false;
 
   std::string journal_file = "{run_dir}/{name}.journal";
   std::uint64_t journal_records = std::uint64_t{1} << 18;
   JournalStart journal_start = JournalStart::kResume;
+  std::string exceptions_file = "{run_dir}/{name}.exceptions";
+  bool journal_carry_positions = true;
+  std::uint32_t journal_archived_max = 16;
 
   bool risk_required = true;
   std::int64_t risk_absent_after_ns = 5'000'000'000;
+  std::string kills_file = "{run_dir}/{name}.kills";
 
   LimitsConfig limits;
 
+  static constexpr std::uint32_t kPositionRowsMax = 1u << 20;
+  // As configured; else a row for each strategy in each instrument.
+  std::uint32_t position_rows() const noexcept;
+
   GatewayOptions gateway_options() const;
+  JournalOptions journal_options() const;
 };
 
 config::Schema<OegConfig> oeg_schema();

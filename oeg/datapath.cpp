@@ -74,14 +74,14 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       device_(device),
       hot_log_(hot_log),
       channel_(config.common.wait == control::WaitMode::kPark ? device.create_channel() : nullptr),
-      journal_(config.journal_file, config.journal_records, config.journal_start),
+      journal_(config.journal_options()),
       session_(session_options(config)),
       strategies_(device, channel_.get(), channel_options(config)),
       gateway_(config.gateway_options(), *this, *this, *this, journal_, trace),
       market_(device, channel_.get(), market_options(config, channel_ != nullptr, trace)),
       events_(device, channel_.get(), event_options()),
       control_(device, "oeg.control"),
-      positions_(device, config.positions_max, "oeg.positions"),
+      positions_(device, config.position_rows(), "oeg.positions"),
       risk_watch_(device, config.heartbeat.options(), "oeg.risk_heartbeat") {
   recovery_ = recover(gateway_, journal_, session_.next_sender_seq(), session_.next_target_seq());
   if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
@@ -126,8 +126,11 @@ bool OegDatapath::turn() noexcept {
   int socket = -1;
   if (sockets_.try_pop(socket)) [[unlikely]]
     session_.attach(socket);
+  fix::Symbol released;
+  while (releases_.try_pop(released)) [[unlikely]] gateway_.release_symbol(released);
   attach_risk(now_ns_);
   watch_risk(now);
+  watch_room();
   watch_strategies(now_ns_);
   if (unclaimed_) [[unlikely]]
     orphan_unclaimed(now);
@@ -140,6 +143,9 @@ bool OegDatapath::turn() noexcept {
 
 void OegDatapath::on_message(link::ClientId, std::uint64_t tag,
                              const wire::OrderRequest& request) noexcept {
+  // What a strategy still asked for that was cut off, it asked for without knowing what it holds.
+  if (cut_[static_cast<std::size_t>(tag)]) [[unlikely]]
+    return;
   gateway_.on_request(static_cast<std::size_t>(tag), request);
 }
 
@@ -159,8 +165,9 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
     silent_[slot] = false;
     if (strategy_watches_[slot] != nullptr)
       strategy_watches_[slot]->detach(event == link::LinkEvent::kLost);
-    hot_log_.note(event == link::LinkEvent::kClosed ? Note::kStrategyEnded : Note::kStrategyDown,
-                  id, gateway_.ledger().open_orders(id));
+    if (!std::exchange(cut_[slot], false))
+      hot_log_.note(event == link::LinkEvent::kClosed ? Note::kStrategyEnded : Note::kStrategyDown,
+                    id, gateway_.ledger().open_orders(id));
     gateway_.on_strategy_lost(slot);
   }
 }
@@ -169,7 +176,13 @@ bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexce
   return strategies_.send(clients_[slot], report) == link::SendStatus::kOk;
 }
 
-void OegDatapath::drop(std::size_t slot) noexcept { strategies_.close(clients_[slot]); }
+void OegDatapath::drop(std::size_t slot) noexcept {
+  const std::uint8_t id = gateway_.slot(slot).id;
+  hot_log_.note(Note::kStrategyCutOff, id, config_.unread_max_ns / 1'000'000,
+                gateway_.ledger().open_orders(id));
+  cut_[slot] = true;
+  strategies_.close(clients_[slot]);
+}
 
 void OegDatapath::prepare_watch(std::size_t slot) {
   if (strategy_watches_[slot] != nullptr) return;
@@ -284,25 +297,50 @@ void OegDatapath::attach_risk(std::uint64_t now_ns) noexcept {
   if (risk.id == risk_id_) return;
   if (risk_id_ != 0) risk_watch_.detach(true);
   risk_id_ = risk.id;
+  // What a risk before this one wrote is not a sign of life of this one, which writes its first
+  // block once it holds our positions. Its kills count all the same.
+  risk_seen_here_ = false;
+  if (control_.read(block_) == link::ReadStatus::kOk) take_block();
   if (!present) return;
   const auto extras = risk.connection->extras();
   if (extras.size() > wire::OegClientGrants::kHeartbeat)
     risk_watch_.attach(*risk.connection, extras[wire::OegClientGrants::kHeartbeat], now_ns);
 }
 
+void OegDatapath::take_block() noexcept {
+  gateway_.set_control_block(block_);
+  kills_.follow(block_, [this](std::uint32_t id, bool killed) noexcept {
+    hot_log_.note(killed ? Note::kKilled : Note::kUnkilled, id);
+  });
+}
+
+// The block stands in the region from the start, so that risk finds it there: a risk that has lost
+// its own record of a kill must not lift it.
+void OegDatapath::restore_kills(const control::KeptKills& kept) noexcept {
+  if (kept.version == 0) return;
+  block_.kill_version = kept.version;
+  for (const wire::KillRecord& kill : kept.kills) {
+    block_.set_kill(kill.id, true, kill.keep_orders == 0);
+    kills_.set(kill);
+  }
+  control_.initialise(block_);
+  (void)control_.read(block_);  // so that it is not taken for a word from risk
+  gateway_.set_control_block(block_);
+  kills_.publish(kept.version, 0);
+}
+
 // Three signs: a connection, a heartbeat (is the process stopped?), and control blocks that keep
-// coming from the thread that watches the limits.
+// coming on this connection from the thread that watches the limits.
 void OegDatapath::watch_risk(TscTicks now) noexcept {
   if (control_.read(block_) == link::ReadStatus::kOk) {
     risk_seen_ = now;
-    if (!std::exchange(risk_ever_seen_, true)) hot_log_.note(Note::kRiskSeen, block_.generation);
-    if (block_.kill_all != gateway_.control_block().kill_all)
-      hot_log_.note(Note::kKillSwitch, block_.kill_all);
-    gateway_.set_control_block(block_);
+    if (risk_id_ != 0 && !std::exchange(risk_seen_here_, true))
+      hot_log_.note(Note::kRiskSeen, block_.generation);
+    take_block();
   }
   if (!config_.risk_required) return;
   const bool alive =
-      risk_ever_seen_ && risk_id_ != 0 && risk_watch_.evaluate(now_ns_) != link::Liveness::kDead &&
+      risk_seen_here_ && risk_id_ != 0 && risk_watch_.evaluate(now_ns_) != link::Liveness::kDead &&
       (now <= risk_seen_ || converter_.to_ns(now - risk_seen_) <
                                 static_cast<std::uint64_t>(config_.risk_absent_after_ns));
   if (alive == risk_alive_.load(std::memory_order_relaxed)) return;
@@ -311,6 +349,14 @@ void OegDatapath::watch_risk(TscTicks now) noexcept {
   if (alive) return;
   risk_losses_.note();
   hot_log_.note(Note::kRiskAbsent);
+}
+
+void OegDatapath::watch_room() noexcept {
+  const Ledger& ledger = gateway_.ledger();
+  if (orders_room_.rose(ledger.orders(), ledger.orders_max())) [[unlikely]]
+    hot_log_.note(Note::kOrdersFilling, ledger.orders(), ledger.orders_max());
+  if (positions_room_.rose(ledger.position_count(), ledger.positions_max())) [[unlikely]]
+    hot_log_.note(Note::kPositionsFilling, ledger.position_count(), ledger.positions_max());
 }
 
 // --------------------------------------------------------------------------------------- stop
@@ -371,7 +417,8 @@ bool OegDatapath::advance_stop(TscTicks now) noexcept {
 // ------------------------------------------------------------------------------------- parking
 
 bool OegDatapath::arm() noexcept {
-  if (!strategies_.arm() || !market_.arm()) return false;
+  // A strategy's credits come by a WRITE, which wakes nobody.
+  if (gateway_.reports_wait() || !strategies_.arm() || !market_.arm()) return false;
   events_.arm();
   return true;
 }

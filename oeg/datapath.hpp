@@ -12,6 +12,8 @@
 #include "common/base/spsc_ring.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/datapath.hpp"
+#include "common/control/kill_keeper.hpp"
+#include "common/control/kill_table.hpp"
 #include "common/fix/session.hpp"
 #include "common/link/link.hpp"
 #include "common/log/hot_log.hpp"
@@ -22,6 +24,7 @@
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
 #include "oeg/recovery.hpp"
+#include "oeg/room_watch.hpp"
 
 namespace tickpath::oeg {
 
@@ -34,10 +37,14 @@ enum class Note : std::uint16_t {
   kStrategyDown,
   kStrategySilent,
   kStrategyBack,
+  kStrategyCutOff,
   kRiskSeen,
   kRiskAbsent,
-  kKillSwitch,
+  kKilled,
+  kUnkilled,
   kSymbolConflict,
+  kOrdersFilling,
+  kPositionsFilling,
 };
 
 class OegDatapath final : public control::Datapath,
@@ -74,6 +81,17 @@ class OegDatapath final : public control::Datapath,
   // Wakes a parked datapath after give_socket() or request_stop().
   void wake() noexcept;
 
+  // Before the datapath starts: kills of an earlier run, in effect until risk writes its block.
+  void restore_kills(const control::KeptKills& kept) noexcept;
+
+  // Any thread. False: no such row.
+  bool position(std::size_t row, wire::PositionRow& out) const noexcept {
+    if (row >= positions_.rows()) return false;
+    link::ReadStatus status = link::ReadStatus::kTorn;
+    while (status == link::ReadStatus::kTorn) status = positions_.load(row, out);
+    return status == link::ReadStatus::kOk;
+  }
+  const control::KillTable& kills() const noexcept { return kills_; }
   // Any thread. Relaxed: states for display and for waiting, nothing is ordered by them.
   bool risk_alive() const noexcept { return risk_alive_.load(std::memory_order_relaxed); }
   bool stopped() const noexcept {
@@ -83,7 +101,17 @@ class OegDatapath final : public control::Datapath,
   // Strategies that left without a word or show no life though connected; likewise risk.
   const link::Losses& strategy_losses() const noexcept { return strategy_losses_; }
   const link::Losses& risk_losses() const noexcept { return risk_losses_; }
+  // Rows in use.
+  const Counter& orders_used() const noexcept { return orders_room_.used(); }
+  const Counter& positions_used() const noexcept { return positions_room_.used(); }
   const Counter& instruments_known() const noexcept { return instruments_known_; }
+
+  // Control thread. What the gateway could not book, oldest first; false: nothing new.
+  bool pop_exception(ExceptionNote& note) noexcept { return exception_notes_.try_pop(note); }
+  // Exceptions that found no room on their way to the list.
+  const Counter& exceptions_unlisted() const noexcept { return exceptions_unlisted_; }
+  // A person has cleared an exception of that symbol. False: try again in a moment.
+  bool release_symbol(const fix::Symbol& symbol) noexcept { return releases_.try_push(symbol); }
 
   // ---- control::Datapath
   bool turn() noexcept override;
@@ -95,6 +123,9 @@ class OegDatapath final : public control::Datapath,
   // ---- handlers of channel and market; datapath thread
   void on_message(link::ClientId client, std::uint64_t tag,
                   const wire::OrderRequest& request) noexcept;
+  std::size_t messages_taken(std::uint64_t tag) const noexcept {
+    return gateway_.requests_taken(static_cast<std::size_t>(tag));
+  }
   void on_client(link::ClientId client, std::uint64_t tag, link::LinkEvent event) noexcept;
   void on_update(const wire::BookUpdate& update) noexcept;
   void on_image(const wire::BookImage& image) noexcept;
@@ -117,6 +148,7 @@ class OegDatapath final : public control::Datapath,
     return session_.send(message, &times);
   }
   bool up() const noexcept override { return session_.logged_on(); }
+  bool congested() const noexcept override { return session_.wants_write(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
   bool send(std::size_t slot, const wire::OrderReport& report) noexcept override;
   void drop(std::size_t slot) noexcept override;
@@ -124,10 +156,15 @@ class OegDatapath final : public control::Datapath,
   void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
     positions_.store(row, position);
   }
+  void note_exception(const ExceptionNote& note) noexcept override {
+    if (!exception_notes_.try_push(note)) exceptions_unlisted_.add();
+  }
 
   void release_held_events() noexcept;
   void refresh_quotes() noexcept;
   void watch_risk(TscTicks now) noexcept;
+  void take_block() noexcept;
+  void watch_room() noexcept;
   void attach_risk(std::uint64_t now_ns) noexcept;
   void watch_strategies(std::uint64_t now_ns) noexcept;
   void attach_strategy(std::size_t slot) noexcept;
@@ -154,6 +191,8 @@ class OegDatapath final : public control::Datapath,
   Gateway gateway_;
   market::MarketReader market_;
   Counter instruments_known_;
+  RoomWatch orders_room_;
+  RoomWatch positions_room_;
   std::uint32_t refresh_next_ = 0;  // the instrument whose image is read again next
   Events events_;
   link::ControlBlock<wire::ControlBlock> control_;
@@ -161,9 +200,15 @@ class OegDatapath final : public control::Datapath,
   // By slot; each made by prepare_watch() before its strategy can connect.
   std::array<std::unique_ptr<link::HeartbeatMonitor>, 64> strategy_watches_;
   std::array<bool, 64> silent_{};  // by slot: connected, but shows no life
+  std::array<bool, 64> cut_{};     // by slot: ended by us
   link::HeartbeatMonitor risk_watch_;
   std::uint32_t risk_id_ = 0;  // the subscriber that risk_watch_ is attached to; 0: none
   SpscRing<int> sockets_{4};
+  // The control thread empties it ten times a second or more often: whoever fills it sends nothing
+  // but nonsense.
+  SpscRing<ExceptionNote> exception_notes_{4096};
+  Counter exceptions_unlisted_;
+  SpscRing<fix::Symbol> releases_{256};
   RecoveryResult recovery_;
 
   std::uint64_t now_ns_ = 0;  // of this turn
@@ -171,7 +216,8 @@ class OegDatapath final : public control::Datapath,
   link::Losses risk_losses_;
   wire::ControlBlock block_{};
   TscTicks risk_seen_;
-  bool risk_ever_seen_ = false;
+  bool risk_seen_here_ = false;  // a block of the present connection has come
+  control::KillTable kills_;
   TscTicks claim_deadline_;
   bool unclaimed_ = false;  // the grace after a restart runs
   // Events of that time that found no risk connected: it has seen what came before, and comes back.

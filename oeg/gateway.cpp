@@ -1,5 +1,7 @@
 #include "oeg/gateway.hpp"
 
+#include <algorithm>
+
 #include "common/wire/order_id.hpp"
 
 namespace tickpath::oeg {
@@ -9,6 +11,12 @@ constexpr std::uint8_t kNoSlot = 0xff;
 
 // Ids of one strategy rise: incarnation and counter, without the strategy's own byte.
 constexpr std::uint64_t kIdSequenceMask = (std::uint64_t{1} << 48) - 1;
+
+// Exceptions that hold their symbols at once; a person has long been called.
+constexpr std::size_t kHeldSymbolsMax = 4096;
+// What a request brings at once, mostly: an acknowledgement, and a fill or the end of an IOC. More
+// fills find room in the other half of the queue.
+constexpr std::size_t kReportsARequest = 2;
 
 // Own cancels sent in one turn: a strategy with thousands of open orders may not stall the others.
 constexpr int kOrphansPerTurn = 32;
@@ -59,9 +67,13 @@ Gateway::Gateway(const GatewayOptions& options, VenuePort& venue, StrategyPort& 
       limits_(options.limits),
       instruments_(options.instruments_max),
       ledger_(options.orders_max, options.positions_max),
-      slots_(options.strategies_max) {
+      slots_(options.strategies_max),
+      executions_(options.executions_max),
+      unread_ticks_(
+          clock::TickConverter{}.from_ns(static_cast<std::uint64_t>(options.unread_max_ns)).value) {
+  held_symbols_.reserve(kHeldSymbolsMax);
   slot_of_.fill(kNoSlot);
-  for (StrategySlot& slot : slots_) slot.queue.resize(options.report_queue);
+  for (StrategySlot& slot : slots_) slot.queue.resize(std::size_t{options.report_queue} * 2);
   set_own_incarnation(0);
 }
 
@@ -83,6 +95,12 @@ StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
 void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
   block_ = block;
   limits_ = options_.limits.overridden_by(block);
+  for (std::size_t i = 0; i < slot_count(); ++i)
+    if (block_.killed(slots_[i].id)) show_open_orders(slots_[i]);
+}
+
+void Gateway::show_open_orders(StrategySlot& slot) noexcept {
+  slot.counters.open_orders.set(ledger_.open_orders(slot.id));
 }
 
 // -------------------------------------------------------------------------------------- checks
@@ -106,14 +124,17 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   const Instrument* instrument = instruments_.find(request.instrument_id);
   if (instrument == nullptr || !instrument->known()) return RejectReason::kUnknownInstrument;
   if (!take_id(slot, request.order_id)) return RejectReason::kDuplicateOrderId;
+  if (is_held(instrument->symbol)) [[unlikely]]
+    return RejectReason::kException;
   const std::uint32_t rows = ledger_.position_count();
   row = ledger_.position_row(slot.id, request.instrument_id);
   // Its readers take an empty row for the end of the table: there are no holes, also when this
   // order is refused and no event follows.
   if (row >= rows && row != IdTable::kNone) [[unlikely]]
     events_.store_position(row, ledger_.position(row).row);
-  if (row == IdTable::kNone || ledger_.full() || !journal_.has_room())
-    return RejectReason::kCapacity;
+  if (row == IdTable::kNone) return RejectReason::kPositionsFull;
+  if (ledger_.full()) return RejectReason::kOrdersFull;
+  if (!journal_.has_room()) return RejectReason::kJournalFull;
 
   const Demand demand{request.instrument_id, static_cast<std::uint32_t>(request.price.value),
                       request.shares, request.shares, request.side};
@@ -148,6 +169,8 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
   if (request.side != order->side || order->type != wire::OrderType::kLimit ||
       request.shares <= order->cumulative)
     return RejectReason::kMalformed;
+  if (is_held(instruments_[order->instrument].symbol)) [[unlikely]]
+    return RejectReason::kException;
   const std::uint32_t present = order->cumulative + order->leaves;
   const Demand demand{order->instrument, static_cast<std::uint32_t>(request.price.value),
                       request.shares, request.shares > present ? request.shares - present : 0,
@@ -160,6 +183,22 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
     return RejectReason::kMessageRate;
   conditions_.session_up = venue_.up();
   return check_conditions(conditions_, block_, slot.id);
+}
+
+bool Gateway::is_held(const fix::Symbol& symbol) const noexcept {
+  for (const fix::Symbol& held : held_symbols_)
+    if (held == symbol) return true;
+  return false;
+}
+
+void Gateway::hold_symbol(const fix::Symbol& symbol) noexcept {
+  if (options_.stop_on_exception && symbol.length != 0 && held_symbols_.size() < kHeldSymbolsMax)
+    held_symbols_.push_back(symbol);
+}
+
+void Gateway::release_symbol(const fix::Symbol& symbol) noexcept {
+  const auto held = std::find(held_symbols_.begin(), held_symbols_.end(), symbol);
+  if (held != held_symbols_.end()) held_symbols_.erase(held);
 }
 
 // ------------------------------------------------------------------------------------ requests
@@ -217,6 +256,7 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   message.order_qty = request.shares;
   message.side = request.side;
   set_terms(message, request);
+  protect(message, request);
   message.symbol = instruments_[request.instrument_id].symbol;
   fix::SendTimes times{};
   if (!fix::accepted(venue_.send(message, times))) [[unlikely]] {
@@ -227,6 +267,20 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   stamp_sent(request.order_id, seen, passed, times);
   counters_.orders.sent.add();
   publish(event, row);
+}
+
+// A market order trades at any price that it finds. What it may at most be worth was checked by the
+// collar, so that is its limit; what cannot trade within it expires.
+void Gateway::protect(fix::NewOrderSingle& message,
+                      const wire::OrderRequest& request) const noexcept {
+  const std::uint32_t collar = limits_.collar_basis_points;
+  if (request.type != wire::OrderType::kMarket || !options_.market_order_protection || collar == 0)
+    return;
+  const Instrument& instrument = instruments_[request.instrument_id];
+  const std::uint32_t best = request.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
+  message.type = fix::OrderType::kLimit;
+  message.time_in_force = fix::TimeInForce::kImmediateOrCancel;
+  message.price = {std::int64_t{collar_price(request.side, best, collar)}};
 }
 
 fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) noexcept {
@@ -315,7 +369,9 @@ void Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
   event.reason = reason;
   event.strategy_id = slot.id;
   event.state = order != nullptr ? order->state : wire::OrderState::kRejected;
-  publish(event, order != nullptr ? order->row : IdTable::kNone);
+  // It changes no row, and is counted in none: thousands of refusals a second would otherwise keep
+  // risk from ever finding a row at rest.
+  publish(event, IdTable::kNone);
 }
 
 // ---------------------------------------------------------------------------------- strategies
@@ -325,6 +381,7 @@ void Gateway::on_strategy_connected(std::size_t index) noexcept {
   slot.connected = true;
   slot.awaited = false;
   slot.first_request = true;
+  weigh_queue(slot);
   slot.counters.connections.add();
 }
 
@@ -341,7 +398,7 @@ void Gateway::orphan_orders(std::size_t index) noexcept {
   if (!options_.cancel_orphans) return;
   StrategySlot& slot = slots_[index];
   ledger_.for_each(slot.id, [&](Order& order) {
-    if (wire::is_final(order.state)) return;
+    if (wire::is_final(order.state) || order.orphan) return;
     order.orphan = true;
     slot.orphans = true;
     counters_.orphaned_orders.add();
@@ -391,13 +448,16 @@ bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {
   return true;
 }
 
+// Of a strategy that is killed all are to go, whenever they become known: what the venue accepts
+// after the kill, what a restart has recovered.
 bool Gateway::cancel_orphans(StrategySlot& slot) noexcept {
+  const bool all = block_.cancels(slot.id);
   int sent = 0;
   bool left = false;
   bool stuck = false;
   ledger_.for_each(slot.id, [&](Order& order) {
-    if (!order.orphan || wire::is_final(order.state)) return;
-    left = true;
+    if ((!order.orphan && !all) || wire::is_final(order.state)) return;
+    left |= order.orphan;
     // One that has a request on its way is looked at again when that is answered.
     if (stuck || order.pending_id != 0 || sent == kOrphansPerTurn) return;
     if (cancel_orphan(slot, order))
@@ -415,11 +475,38 @@ bool Gateway::turn() noexcept {
   for (std::size_t i = 0; i < slot_count(); ++i) {
     StrategySlot& slot = slots_[i];
     if (slot.queue_size != 0) worked |= flush_reports(slot);
+    if (slot.crowded && (tsc_now() - slot.crowded_since).value > unread_ticks_) [[unlikely]]
+      cut_off(slot);
     if (slot.next_position != StrategySlot::kPositionsTold) [[unlikely]]
       worked |= tell_positions(slot);
-    if (slot.orphans && up && tsc_now() >= slot.next_own_cancel) worked |= cancel_orphans(slot);
+    if (block_.killed(slot.id)) [[unlikely]]
+      show_open_orders(slot);
+    const bool unwanted =
+        slot.orphans || (block_.cancels(slot.id) && ledger_.open_orders(slot.id) != 0);
+    if (unwanted && up && journal_.has_room_for_changes() && tsc_now() >= slot.next_own_cancel)
+      worked |= cancel_orphans(slot);
   }
   return worked;
+}
+
+// Requests are taken while what they bring finds room in the strategy's queue beside what waits
+// there already: so whoever asks for more than it reads, or than the venue takes, is slowed down
+// where it asks, by the credits of its channel, and nothing of it is lost.
+std::size_t Gateway::requests_taken(std::size_t index) const noexcept {
+  if (!journal_.has_room_for_changes() || venue_.congested()) [[unlikely]]
+    return 0;
+  const StrategySlot& slot = slots_[index];
+  // Without a venue requests are refused, and answers to those on their way will come much later.
+  const std::size_t on_their_way = venue_.up() ? ledger_.unanswered(slot.id) : 0;
+  const std::size_t owed = slot.queue_size + kReportsARequest * on_their_way;
+  const std::size_t room = options_.report_queue / 2;
+  return owed >= room ? 0 : (room - owed + kReportsARequest - 1) / kReportsARequest;
+}
+
+bool Gateway::reports_wait() const noexcept {
+  for (std::size_t i = 0; i < slot_count(); ++i)
+    if (slots_[i].connected && slots_[i].queue_size != 0) return true;
+  return false;
 }
 
 bool Gateway::nothing_unanswered() const noexcept {

@@ -18,6 +18,8 @@
 #include "common/fix/session.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/control_block.hpp"
+#include "oeg/exceptions.hpp"
+#include "oeg/executions.hpp"
 #include "oeg/instruments.hpp"
 #include "oeg/ledger.hpp"
 #include "oeg/limits.hpp"
@@ -32,8 +34,18 @@ struct GatewayOptions {
   std::uint32_t orders_max = 1u << 16;  // open at once, over all strategies
   std::uint32_t positions_max = 1u << 12;
   std::uint32_t instruments_max = 1u << 14;
-  std::uint32_t report_queue = 4096;  // reports kept for a strategy that is out of credits
-  bool cancel_orphans = true;         // cancel the open orders of a strategy that is gone
+  std::uint32_t executions_max = 1u << 18;  // remembered: against repetitions, for cancellations
+  bool stop_on_exception = false;           // no new order in a symbol that has an exception
+  // Orders and replacements that are older are not sent again.
+  std::int64_t resend_age_max_ns = 1'000'000'000;
+  // Reports kept for a strategy that is out of credits. At half of it, with what its requests on
+  // their way will bring, its further requests wait; at all of it, the venue does. As much again is
+  // there for what cannot be held back: messages that QuickFIX had queued behind a gap.
+  std::uint32_t report_queue = 4096;
+  // The venue waits so long for a strategy that takes no report; then it is cut off.
+  std::int64_t unread_max_ns = 1'000'000'000;
+  bool market_order_protection = true;  // a market order is sent as a limit at the collar
+  bool cancel_orphans = true;           // cancel the open orders of a strategy that is gone
   Limits limits;
 };
 
@@ -63,11 +75,33 @@ struct GatewayCounters {
   Counter impossible_reports;  // that cannot follow the order's state
   Counter lost_by_venue;       // open here, unknown there: expired
   Counter ignored_reports;     // pending-new and the like: nothing changes
+  Counter status_reports;      // answers to status requests: nothing has happened
+  Counter repeated_reports;    // PossDup or PossResend of what was booked before
+  Counter fills_changed;       // executions that the venue took back or corrected
+  Counter exceptions;          // oeg/exceptions.hpp
+  Counter not_resent;          // orders and replacements too old, or not allowed any more
   Counter orphaned_orders;     // open when their strategy left
   Counter strategies_dropped;  // did not read their reports
+  Counter venue_held;          // times that a strategy's full queue made the venue wait
   Counter journal_lost;        // changes that the journal had no room for
   Counter events;
 };
+
+// What of them a restart goes on from, as numbers: the checkpoint of the journal keeps it. 16 of
+// them, in this order.
+struct RecoveredCounts {
+  struct Flow {
+    std::uint64_t received, refused, sent, accepted, rejected, own, own_answered;
+  };
+  Flow orders;
+  Flow changes;
+  std::uint64_t reports_received;
+  std::uint64_t fills;
+
+  void take(const GatewayCounters& counters) noexcept;
+  void give(GatewayCounters& counters) const noexcept;
+};
+static_assert(sizeof(RecoveredCounts) == 16 * 8);
 
 class Gateway final : public fix::Handler {
  public:
@@ -124,22 +158,50 @@ class Gateway final : public fix::Handler {
 
   // ---- recovery; control thread, before the datapath starts
 
-  // Counts what the last run did, so that requests and answers match over both.
-  void count_recovered_request(const JournalRecord& record) noexcept;
+  // Count what the last run did, so that requests and answers match over both.
+  static void count_recovered_request(GatewayCounters& counters,
+                                      const JournalRecord& record) noexcept;
   // Before the record is applied to `order`.
-  void count_recovered_report(const Order& order, const JournalRecord& record) noexcept;
+  static void count_recovered_report(GatewayCounters& counters, const Order& order,
+                                     const JournalRecord& record) noexcept;
+  void set_recovered(const RecoveredCounts& counts) noexcept { counts.give(counters_); }
+  // The last request was counted, but never left.
+  void uncount_unsent(const Order& order, const JournalRecord& record) noexcept {
+    count_recovered_report(counters_, order, record);
+  }
   // Ids of oeg's own cancels; `incarnation` differs at every start.
   void set_own_incarnation(std::uint16_t incarnation) noexcept;
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 
+  // What the last run booked, so that what repeats it is known.
+  Executions& executions() noexcept { return executions_; }
+
+  // ---- exceptions; datapath thread (the control thread before it starts)
+
+  // An exception of that symbol is open, since a former run or no more.
+  void hold_symbol(const fix::Symbol& symbol) noexcept;
+  void release_symbol(const fix::Symbol& symbol) noexcept;
+  // How many requests to take from a strategy's channel now; the rest waits there, and its credits
+  // with it. Datapath thread.
+  std::size_t requests_taken(std::size_t slot) const noexcept;
+  // Reports wait for credits: do not sleep.
+  bool reports_wait() const noexcept;
+
   // ---- fix::Handler
+  // Room for whatever the next message brings. What is not read waits in the socket, and then at
+  // the venue: a strategy that reads loses nothing.
+  bool ready() noexcept override { return crowded_ == 0 && journal_.has_room_for_reports(); }
   void on_execution_report(const fix::ExecutionReport& report,
                            const fix::MessageInfo& info) noexcept override;
   void on_cancel_reject(const fix::OrderCancelReject& reject,
                         const fix::MessageInfo& info) noexcept override;
   void on_message_reject(const fix::MessageReject& reject,
                          const fix::MessageInfo& info) noexcept override;
+  // At a logon: what was sent before, and perhaps never arrived.
+  bool may_resend(const fix::Resend& resend) noexcept override;
+  void on_refused(const fix::RefusedMessage& refused,
+                  const fix::MessageInfo& info) noexcept override;
 
   const GatewayCounters& counters() const noexcept { return counters_; }
   const Limits& limits() const noexcept { return limits_; }
@@ -156,9 +218,11 @@ class Gateway final : public fix::Handler {
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
+  void protect(fix::NewOrderSingle& message, const wire::OrderRequest& request) const noexcept;
   fix::SendStatus send_change(const Order& order, fix::SendTimes& times) noexcept;
   bool cancel_orphan(StrategySlot& slot, Order& order) noexcept;
   bool cancel_orphans(StrategySlot& slot) noexcept;
+  void show_open_orders(StrategySlot& slot) noexcept;
   void refuse(StrategySlot& slot, const wire::OrderRequest& request, wire::RejectReason reason,
               const Order* order) noexcept;
   void stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
@@ -170,10 +234,26 @@ class Gateway final : public fix::Handler {
     std::uint64_t execution_id = 0;
     wire::RejectReason reason = wire::RejectReason::kNone;
     std::uint32_t fix_seq = 0;
+    bool repeated = false;  // PossDup or PossResend
   };
   void book(Order& order, const VenueReport& report) noexcept;
+  void book_fill(Order* order, const fix::ExecutionReport& report,
+                 const fix::MessageInfo& info) noexcept;
+  bool is_new_execution(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;
+  bool is_about(const Order& order, const fix::ExecutionReport& report,
+                const fix::MessageInfo& info) noexcept;
+  bool take_quantities(const Order& order, const fix::ExecutionReport& report,
+                       LedgerReport& change) const noexcept;
+  void change_execution(Order* order, const fix::ExecutionReport& report,
+                        const fix::MessageInfo& info) noexcept;
+  void change_fill(const Execution& execution, Order* order, const VenueReport& report) noexcept;
+  void except(ExceptionKind kind, const Order* order, const fix::ExecutionReport& report,
+              const fix::MessageInfo& info) noexcept;
+  bool is_held(const fix::Symbol& symbol) const noexcept;
+  wire::RejectReason check_resend(const Order& order, const fix::Resend& resend) noexcept;
   void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
-  void count_answer(const Order& order, const LedgerReport& report) noexcept;
+  static void count_answer(GatewayCounters& counters, const Order& order,
+                           const LedgerReport& report) noexcept;
   static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;
 
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
@@ -184,6 +264,8 @@ class Gateway final : public fix::Handler {
   bool tell_positions(StrategySlot& slot) noexcept;
   bool flush_reports(StrategySlot& slot) noexcept;
   void drop_reports(StrategySlot& slot) noexcept;
+  void weigh_queue(StrategySlot& slot) noexcept;
+  void cut_off(StrategySlot& slot) noexcept;
 
   GatewayOptions options_;
   VenuePort& venue_;
@@ -204,6 +286,11 @@ class Gateway final : public fix::Handler {
   // datapath could walk into a slot whose id is not there yet.
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
+  Executions executions_;
+  // Symbols with an open exception, one entry for each of those.
+  std::vector<fix::Symbol> held_symbols_;
+  std::size_t crowded_ = 0;  // strategies for which the venue waits
+  const std::uint64_t unread_ticks_;
   GatewayCounters counters_;
 };
 

@@ -10,6 +10,10 @@ namespace {
 // How many reports at once go to a strategy that got credits again.
 constexpr int kReportsPerTurn = 64;
 
+// The most that one message of the venue brings a strategy: the answer to a cancel of an order that
+// the venue does not know, and that order's end.
+constexpr std::size_t kReportsAMessage = 2;
+
 // A cancel of our own that the venue refused is repeated after this part of a second.
 constexpr std::uint64_t kOwnCancelsPerSecond = 50;
 
@@ -29,6 +33,7 @@ bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
     case fix::ExecType::kCanceled:
       kind = wire::ReportKind::kCanceled;
       return true;
+    case fix::ExecType::kDoneForDay:  // ours are for a day at most
     case fix::ExecType::kExpired:
       kind = wire::ReportKind::kExpired;
       return true;
@@ -71,31 +76,43 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
                                   const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, report.cl_ord_id, info.received);
   counters_.reports_received.add();
+  if (report.status) {
+    counters_.status_reports.add();
+    return;
+  }
+  Order* order = ledger_.find(report.cl_ord_id);
+  if (order == nullptr) order = ledger_.find(report.orig_cl_ord_id);
+  if (report.trade_change != fix::TradeChange::kNone) return change_execution(order, report, info);
   VenueReport venue;
   if (!kind_of(report.exec_type, venue.ledger.kind)) {
     counters_.ignored_reports.add();
     return;
   }
-  Order* order = ledger_.find(report.cl_ord_id);
-  if (order == nullptr) order = ledger_.find(report.orig_cl_ord_id);
+  if (venue.ledger.kind == wire::ReportKind::kFill) return book_fill(order, report, info);
   if (order == nullptr) {
     counters_.unknown_reports.add();
     return;
   }
+  if (!is_about(*order, report, info)) return;
   venue.ledger.request_id = report.cl_ord_id;
-  venue.ledger.last_shares = report.last_shares;
-  venue.ledger.last_price = static_cast<std::uint32_t>(report.last_price.value);
   venue.ledger.leaves = report.leaves_qty;
   venue.ledger.cumulative = report.cum_qty;
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
-  if (venue.ledger.kind == wire::ReportKind::kRejected) venue.reason = wire::RejectReason::kVenue;
-  // A replacement that we did not ask for, a restatement that adds shares or trades some, or a
-  // price that no order can have, cannot be booked.
+  venue.repeated = info.may_repeat();
+  if (venue.ledger.kind == wire::ReportKind::kRejected) {
+    venue.reason = wire::RejectReason::kVenue;
+    // After it was accepted: the venue has changed its mind, and the order is over.
+    if (order->state != wire::OrderState::kPendingNew)
+      venue.ledger.kind = wire::ReportKind::kExpired;
+  }
+  // A replacement that we did not ask for, or a restatement that adds shares or trades some, cannot
+  // be followed.
   if ((venue.ledger.kind == wire::ReportKind::kReplaced && report.cl_ord_id != order->pending_id) ||
-      (venue.ledger.kind == wire::ReportKind::kRestated && !only_loses_shares(*order, report)) ||
-      report.last_price.value > 0xffff'ffff) {
+      (venue.ledger.kind == wire::ReportKind::kRestated && !only_loses_shares(*order, report))) {
+    if (venue.repeated) return counters_.repeated_reports.add();
     counters_.impossible_reports.add();
+    except(ExceptionKind::kReplacement, order, report, info);
     return;
   }
   book(*order, venue);
@@ -163,12 +180,13 @@ void Gateway::on_message_reject(const fix::MessageReject& reject,
 
 bool Gateway::answers_pending(const Order& order, const LedgerReport& report) noexcept {
   return order.pending_id != 0 && report.request_id == order.pending_id &&
-         report.kind != wire::ReportKind::kFill;
+         !wire::is_execution(report.kind);
 }
 
-void Gateway::count_answer(const Order& order, const LedgerReport& report) noexcept {
+void Gateway::count_answer(GatewayCounters& counters, const Order& order,
+                           const LedgerReport& report) noexcept {
   if (answers_pending(order, report)) {
-    FlowCounters& flow = counters_.changes;
+    FlowCounters& flow = counters.changes;
     (order.pending_own               ? flow.own_answered
      : is_change_reject(report.kind) ? flow.rejected
                                      : flow.accepted)
@@ -176,8 +194,7 @@ void Gateway::count_answer(const Order& order, const LedgerReport& report) noexc
   }
   // The first word about a new order, whatever it is, answers it.
   if (order.state != wire::OrderState::kPendingNew || is_change_reject(report.kind)) return;
-  (report.kind == wire::ReportKind::kRejected ? counters_.orders.rejected
-                                              : counters_.orders.accepted)
+  (report.kind == wire::ReportKind::kRejected ? counters.orders.rejected : counters.orders.accepted)
       .add();
 }
 
@@ -186,10 +203,10 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   const LedgerReport& change = report.ledger;
   wire::OrderState state = order.state;
   if (!ledger_.apply(order, change, state)) {
-    counters_.impossible_reports.add();
+    (report.repeated ? counters_.repeated_reports : counters_.impossible_reports).add();
     return;
   }
-  count_answer(before, change);
+  count_answer(counters_, before, change);
   const bool pending = answers_pending(before, change);
   const bool own = pending && before.pending_own;
   const bool rejected = is_change_reject(change.kind);
@@ -200,8 +217,9 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   event.target_order_id = before.id;
   event.trace_id = pending ? before.pending_trace_id : before.trace_id;
   event.instrument_id = before.instrument;
-  event.shares = change.kind == wire::ReportKind::kFill ? change.last_shares : 0;
-  event.price = change.kind == wire::ReportKind::kFill ? change.last_price : 0;
+  const bool fill = wire::is_execution(change.kind);
+  event.shares = fill ? change.last_shares : 0;
+  event.price = fill ? change.last_price : 0;
   event.leaves_shares = wire::is_final(state) ? 0 : change.leaves;
   event.cumulative_shares = change.cumulative;
   event.event = wire::EventKind::kReported;
@@ -215,6 +233,8 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   if (change.kind == wire::ReportKind::kFill) {
     counters_.fills.add();
     slot.counters.fills.add();
+    executions_.add({report.execution_id, change.request_id, before.instrument, change.last_shares,
+                     change.last_price, before.strategy, before.side});
   }
   if (change.kind == wire::ReportKind::kRestated) counters_.restated.add();
   if (own && rejected) {
@@ -227,9 +247,9 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   wire::OrderReport out{};
   // A cancel by oeg itself has an id that the strategy does not know.
   out.order_id = own ? before.id : change.request_id;
-  const bool names_target = change.kind == wire::ReportKind::kCanceled ||
-                            change.kind == wire::ReportKind::kReplaced ||
-                            change.kind == wire::ReportKind::kRestated || rejected;
+  const bool names_target =
+      change.kind == wire::ReportKind::kCanceled || change.kind == wire::ReportKind::kReplaced ||
+      change.kind == wire::ReportKind::kRestated || wire::changes_fill(change.kind) || rejected;
   out.target_order_id = names_target ? before.id : 0;
   out.trace_id = event.trace_id;
   out.execution_id = report.execution_id;
@@ -247,9 +267,10 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   report_to(slot, out);
 }
 
-void Gateway::count_recovered_request(const JournalRecord& record) noexcept {
+void Gateway::count_recovered_request(GatewayCounters& counters,
+                                      const JournalRecord& record) noexcept {
   FlowCounters& flow =
-      record.event.request_kind == wire::RequestKind::kNew ? counters_.orders : counters_.changes;
+      record.event.request_kind == wire::RequestKind::kNew ? counters.orders : counters.changes;
   if (record.own != 0) {
     flow.own.add();
     return;
@@ -258,23 +279,56 @@ void Gateway::count_recovered_request(const JournalRecord& record) noexcept {
   flow.sent.add();
 }
 
-void Gateway::count_recovered_report(const Order& order, const JournalRecord& record) noexcept {
+void Gateway::count_recovered_report(GatewayCounters& counters, const Order& order,
+                                     const JournalRecord& record) noexcept {
   const wire::OrderEvent& event = record.event;
   if (record.fix_seq == 0) {  // reject_unsent(): it had not been sent after all
     const bool own = order.pending_own && order.pending_id == event.order_id;
     FlowCounters& flow =
-        event.report_kind == wire::ReportKind::kRejected ? counters_.orders : counters_.changes;
+        event.report_kind == wire::ReportKind::kRejected ? counters.orders : counters.changes;
     Counter& counted = own ? flow.own : flow.sent;
     counted.set(counted.get() - 1);
     if (!own) flow.refused.add();
     return;
   }
-  counters_.reports_received.add();
-  if (event.report_kind == wire::ReportKind::kFill) counters_.fills.add();
+  counters.reports_received.add();
+  if (event.report_kind == wire::ReportKind::kFill) counters.fills.add();
   LedgerReport report;
   report.kind = event.report_kind;
   report.request_id = event.order_id;
-  count_answer(order, report);
+  count_answer(counters, order, report);
+}
+
+namespace {
+
+// visit(the counter, its number) for each pair.
+template <class Counters, class Counts, class Visit>
+void match_recovered(Counters& counters, Counts& counts, Visit&& visit) noexcept {
+  const auto flow = [&](auto& live, auto& kept) {
+    visit(live.received, kept.received);
+    visit(live.refused, kept.refused);
+    visit(live.sent, kept.sent);
+    visit(live.accepted, kept.accepted);
+    visit(live.rejected, kept.rejected);
+    visit(live.own, kept.own);
+    visit(live.own_answered, kept.own_answered);
+  };
+  flow(counters.orders, counts.orders);
+  flow(counters.changes, counts.changes);
+  visit(counters.reports_received, counts.reports_received);
+  visit(counters.fills, counts.fills);
+}
+
+}  // namespace
+
+void RecoveredCounts::take(const GatewayCounters& counters) noexcept {
+  match_recovered(counters, *this,
+                  [](const Counter& live, std::uint64_t& kept) { kept = live.get(); });
+}
+
+void RecoveredCounts::give(GatewayCounters& counters) const noexcept {
+  match_recovered(counters, *this,
+                  [](Counter& live, const std::uint64_t& kept) { live.set(kept); });
 }
 
 void Gateway::reject_unsent(Order& order) noexcept {
@@ -320,10 +374,11 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
 
 void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept {
   counters_.events.add();
-  events_.publish(event);
-  if (row == IdTable::kNone) return;
+  if (row == IdTable::kNone) return events_.publish(event);
   wire::PositionRow& position = ledger_.position(row).row;
-  ++position.events;
+  wire::OrderEvent numbered = event;
+  numbered.row_event = static_cast<std::uint32_t>(++position.events);
+  events_.publish(numbered);
   events_.store_position(row, position);
 }
 
@@ -341,17 +396,40 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
     }
   }
   if (slot.queue_size == slot.queue.size()) {
-    // Thousands of reports behind: it will not catch up, and must not trade on stale knowledge.
-    counters_.strategies_dropped.add();
-    drop_reports(slot);
+    // Gone, or behind a gap of the venue's that was longer than all that is kept.
     counters_.reports_dropped.add();
     slot.counters.reports_dropped.add();
-    slot.awaited = false;
-    if (std::exchange(slot.connected, false)) strategies_.drop(slot_index(slot));
+    cut_off(slot);
     return;
   }
   slot.queue[(slot.queue_head + slot.queue_size++) % slot.queue.size()] = report;
   counters_.reports_queued.add();
+  weigh_queue(slot);
+}
+
+// After each change of a queue, or of who reads it.
+void Gateway::weigh_queue(StrategySlot& slot) noexcept {
+  const bool crowded = slot.connected && slot.queue_size + kReportsAMessage > options_.report_queue;
+  if (crowded == slot.crowded) [[likely]]
+    return;
+  slot.crowded = crowded;
+  if (crowded) {
+    ++crowded_;
+    slot.crowded_since = tsc_now();
+    counters_.venue_held.add();
+  } else {
+    --crowded_;
+  }
+}
+
+// It does not read, and the others wait for it: it must not trade on what it does not know.
+void Gateway::cut_off(StrategySlot& slot) noexcept {
+  counters_.strategies_dropped.add();
+  slot.awaited = false;
+  const bool was_connected = std::exchange(slot.connected, false);
+  drop_reports(slot);
+  orphan_orders(slot_index(slot));
+  if (was_connected) strategies_.drop(slot_index(slot));
 }
 
 // Positions answer nothing and are no reports in the books.
@@ -406,13 +484,17 @@ bool Gateway::flush_reports(StrategySlot& slot) noexcept {
     --slot.queue_size;
     ++sent;
   }
-  return sent != 0;
+  if (sent == 0) return false;
+  if (slot.crowded) slot.crowded_since = tsc_now();
+  weigh_queue(slot);
+  return true;
 }
 
 void Gateway::drop_reports(StrategySlot& slot) noexcept {
   counters_.reports_dropped.add(slot.queue_size);
   slot.counters.reports_dropped.add(slot.queue_size);
   slot.queue_size = 0;
+  weigh_queue(slot);
 }
 
 }  // namespace tickpath::oeg

@@ -19,8 +19,9 @@ struct alignas(32) Instrument {
   std::uint32_t best_ask;
   wire::FeedState feed;
   bool conflicting;  // the directory gave this id another symbol than before: not tradable
+  bool listed;       // the directory has named it since the start; a journal's word is older
 
-  bool known() const noexcept { return symbol.length != 0 && !conflicting; }
+  bool known() const noexcept { return listed && !conflicting; }
   bool good() const noexcept { return feed == wire::FeedState::kGood; }
 };
 static_assert(sizeof(Instrument) == 32);
@@ -39,10 +40,17 @@ class Instruments {
   }
   const Instrument& operator[](std::uint32_t id) const noexcept { return instruments_[id]; }
 
-  // False: the id has another symbol, or is beyond capacity.
+  // What the id was in the last run: enough to cancel what is open in it, not to trade it before
+  // the directory says that it still is.
+  void recover_symbol(std::uint32_t id, std::string_view symbol) noexcept {
+    if (id < instruments_.size() && instruments_[id].symbol.length == 0)
+      instruments_[id].symbol = fix::Symbol::from(symbol);
+  }
+  // What the directory says. False: the id has another symbol, or is beyond capacity.
   bool set_symbol(std::uint32_t id, std::string_view symbol) noexcept {
     if (id >= instruments_.size() || symbol.empty()) return false;
     Instrument& instrument = instruments_[id];
+    instrument.listed = true;
     const fix::Symbol name = fix::Symbol::from(symbol);
     if (instrument.symbol.length == 0) {
       instrument.symbol = name;

@@ -1,130 +1,137 @@
 #include "oeg/journal.hpp"
 
-#include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "common/base/check.hpp"
 #include "common/base/error.hpp"
+#include "oeg/checkpoint.hpp"
 
 namespace tickpath::oeg {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 4096;
-static_assert(sizeof(JournalHeader) <= kHeaderBytes);
+// Records that one tick of the control thread applies: a few milliseconds' worth, so that it can do
+// its other work, and more than any load brings in a tick.
+constexpr std::uint64_t kFollowedPerTick = 1u << 15;
 
-std::size_t file_bytes(std::uint64_t capacity) {
-  return kHeaderBytes + static_cast<std::size_t>(capacity) * sizeof(JournalRecord);
-}
+// A step that failed (a full disk) is tried again after so long.
+constexpr std::uint64_t kRetryNs = 1'000'000'000;
 
 }  // namespace
 
-Journal::Journal(const std::string& path, std::uint64_t capacity, JournalStart start)
-    : capacity_(capacity), new_order_limit_(capacity - capacity / 8) {
-  if (capacity < 64) throw Error("journal " + path + ": a capacity of at least 64 is needed");
-  try {
-    if (!open_existing(path, start)) create(path);
-  } catch (...) {
-    release();  // a destructor does not run for what was never constructed
-    throw;
-  }
-  header_->closed = 0;
-  ++header_->incarnation;
-}
-
-Journal::~Journal() { release(); }
-
-void Journal::release() noexcept {
-  if (header_ != nullptr) ::munmap(header_, file_bytes(capacity_));
-  if (file_ >= 0) ::close(file_);
-}
-
-// True: the last run's journal is mapped and goes on.
-bool Journal::open_existing(const std::string& path, JournalStart start) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) {
-    if (errno == ENOENT) return false;
-    throw SystemError("cannot open journal " + path, errno);
-  }
-  file_ = file;
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0)
-    throw Error("journal " + path + " is in use by another oeg; end that one first");
-  JournalHeader header{};
-  const bool readable = ::pread(file, &header, sizeof(header), 0) == sizeof(header) &&
-                        std::memcmp(header.magic, JournalHeader::kMagic, sizeof(header.magic)) == 0;
-  const bool fresh = start == JournalStart::kFresh ||
-                     (start == JournalStart::kAuto && readable && header.closed == 1);
-  if (fresh) {
-    if (std::rename(path.c_str(), (path + ".previous").c_str()) != 0)
-      throw SystemError("cannot set the old journal " + path + " aside", errno);
-    ::close(file);
-    file_ = -1;
-    return false;
-  }
-  if (!readable || header.record_bytes != sizeof(JournalRecord))
-    throw Error(path + " is not an order journal of this version; move it away to start empty");
-  if (header.capacity != capacity_)
-    throw Error("journal " + path + " has room for " + std::to_string(header.capacity) +
-                " records, the configuration asks for " + std::to_string(capacity_) +
-                "; set journal.records back, or move the file away");
-  map(path, file);
-  while (recovered_ < capacity_ && records_[recovered_].sequence == recovered_ + 1) ++recovered_;
-  size_.set(recovered_);
-  return true;
-}
-
-void Journal::create(const std::string& path) {
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file_ < 0) throw SystemError("cannot create journal " + path, errno);
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0)
-    throw Error("journal " + path + " is in use by another oeg; end that one first");
-  // Space is reserved now: a full disk must not raise SIGBUS in the middle of trading.
-  const int error = ::posix_fallocate(file_, 0, static_cast<off_t>(file_bytes(capacity_)));
-  if (error != 0) throw SystemError("cannot reserve space for journal " + path, error);
-  map(path, file_);
-  *header_ = {};
-  header_->capacity = capacity_;
-  header_->record_bytes = sizeof(JournalRecord);
-  // Touched for writing: no append takes a page fault.
-  for (std::uint64_t at = 0; at < capacity_; at += 4096 / sizeof(JournalRecord))
-    records_[at].sequence = 0;
-  std::memcpy(header_->magic, JournalHeader::kMagic, sizeof(JournalHeader::kMagic));
-}
-
-void Journal::map(const std::string& path, int file) {
-  struct stat status {};
-  if (::fstat(file, &status) != 0) throw SystemError("cannot stat journal " + path, errno);
-  if (static_cast<std::size_t>(status.st_size) < file_bytes(capacity_))
-    throw Error("journal " + path + " is cut short; move it away to start empty");
-  void* base = ::mmap(nullptr, file_bytes(capacity_), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_POPULATE, file, 0);
-  if (base == MAP_FAILED) throw SystemError("cannot map journal " + path, errno);
-  header_ = static_cast<JournalHeader*>(base);
-  records_ = reinterpret_cast<JournalRecord*>(static_cast<char*>(base) + kHeaderBytes);
-}
+// ---------------------------------------------------------------------------------- datapath
 
 bool Journal::append(JournalRecord& record) noexcept {
-  const std::uint64_t at = size_.get();
-  if (at == capacity_) return false;
-  record.sequence = 0;
-  records_[at] = record;
-  record.sequence = at + 1;
+  if (used_ == capacity_ && !go_on_in_next()) [[unlikely]]
+    return false;
+  JournalRecord& slot = records_[used_];
+  record.sequence = ++sequence_;
+  // All but the sequence, at which the control thread may be looking: it is 0 until now.
+  constexpr std::size_t kBehindSequence = offsetof(JournalRecord, event);
+  std::memcpy(reinterpret_cast<char*>(&slot) + kBehindSequence,
+              reinterpret_cast<const char*>(&record) + kBehindSequence,
+              sizeof(record) - kBehindSequence);
   // Release: the sequence says that the record is whole, so it may not be stored before it. Its
-  // partner is the scan of a next run, should this process die here.
-  std::atomic_ref<std::uint64_t>(records_[at].sequence)
-      .store(record.sequence, std::memory_order_release);
-  size_.set(at + 1);
+  // partners are JournalSegment::written() of the control thread, and the scan of a next run,
+  // should this process die here.
+  std::atomic_ref<std::uint64_t>(slot.sequence).store(record.sequence, std::memory_order_release);
+  size_.set(sequence_);
   // The next record is two cold lines: fetch them while nothing waits for them.
-  __builtin_prefetch(&records_[at + 1 < capacity_ ? at + 1 : at], 1);
-  __builtin_prefetch(
-      reinterpret_cast<const char*>(&records_[at + 1 < capacity_ ? at + 1 : at]) + 64, 1);
+  const JournalRecord& ahead = ++used_ < capacity_ ? records_[used_] : slot;
+  __builtin_prefetch(&ahead, 1);
+  __builtin_prefetch(reinterpret_cast<const char*>(&ahead) + 64, 1);
   return true;
+}
+
+bool Journal::go_on_in_next() noexcept {
+  JournalSegment* const next = next_.load(std::memory_order_acquire);  // see the member
+  if (next == nullptr) return false;
+  records_ = next->records();
+  capacity_ = next->capacity();
+  used_ = 0;
+  next_.store(nullptr, std::memory_order_release);  // see the member
+  return true;
+}
+
+// ------------------------------------------------------------------------------ control thread
+
+void Journal::maintain(std::uint64_t now_ns) noexcept {
+  if (!problem_.empty() && now_ns < retry_ns_) return;
+  try {
+    notice_switch();
+    rename_switched();
+    if (prepared_ == nullptr) prepare();  // first: the datapath may need it soon
+    follow(kFollowedPerTick);
+    problem_.clear();
+  } catch (const std::exception& error) {
+    problem_ = error.what();
+    failures_.add();
+    retry_ns_ = now_ns + kRetryNs;
+  }
+}
+
+void Journal::notice_switch() {
+  // Acquire: see next_. Its records are read from now on.
+  if (prepared_ == nullptr || next_.load(std::memory_order_acquire) != nullptr) return;
+  if (sealed_ != nullptr) follow(~std::uint64_t{0});  // may throw: then it is tried again
+  sealed_ = std::move(current_);
+  current_ = std::move(prepared_);
+  segments_.add();
+  renames_left_ = 2;
+}
+
+void Journal::rename_switched() {
+  if (renames_left_ == 2) {
+    rename(options_.path, archive_path(current_->header().number - 1));
+    renames_left_ = 1;
+  }
+  if (renames_left_ == 1) {
+    rename(next_path_, options_.path);
+    renames_left_ = 0;
+  }
+}
+
+void Journal::prepare() {
+  options_.step();
+  prepared_ = create(next_path_, current_->header().number + 1, current_->end_sequence());
+  next_.store(prepared_.get(), std::memory_order_release);  // see the member
+}
+
+// A sealed segment to its end, its checkpoint, and only then what follows it.
+void Journal::follow(std::uint64_t records_max) {
+  if (sealed_ != nullptr) {
+    apply(*sealed_, records_max);
+    if (followed_ < sealed_->capacity()) return;
+    finish_sealed();
+  }
+  apply(*current_, records_max);
+}
+
+void Journal::apply(const JournalSegment& segment, std::uint64_t records_max) {
+  const std::uint64_t left = segment.capacity() - followed_;
+  const std::uint64_t end = followed_ + (left < records_max ? left : records_max);
+  for (; followed_ < end && segment.written(followed_); ++followed_)
+    state_->apply(segment.record(followed_));
+}
+
+void Journal::finish_sealed() {
+  save(current_->header().number);
+  sealed_.reset();
+  followed_ = 0;
+  prune();
+}
+
+void Journal::close_in_order() noexcept {
+  maintain(~std::uint64_t{0});  // the datapath may have switched last of all
+  if (records_ != current_->records()) return;
+  current_->header().closed = 1;
+  if (prepared_ == nullptr) return;
+  // Where this one is full, the next one is the newest; else nobody needs its room until then.
+  prepared_->header().closed = 1;
+  if (used_ == capacity_) return;
+  next_.store(nullptr, std::memory_order_relaxed);  // the datapath has ended
+  prepared_.reset();
+  (void)std::remove(next_path_.c_str());
 }
 
 }  // namespace tickpath::oeg

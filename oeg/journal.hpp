@@ -1,76 +1,167 @@
-// The order journal: a memory-mapped file to which every change of state is appended before it
-// takes effect outside. What is written survives the end of the process, not a power cut.
+// The order journal: memory-mapped files to which every change of state is appended before it takes
+// effect outside. What is written survives the end of the process, not a power cut.
 //
-// File: one header page, then `capacity` JournalRecords.
+// It has no end but the disk's. Files, `path` being journal.file:
+//
+//   path              the segment in use (journal_segment.hpp): a header page, then JournalRecords
+//   path.next         the one after it, made ahead of time, still without a record
+//   path.000007       a former one, full, or closed early by a new day; so many are kept
+//   path.checkpoint   the state before the first record of a segment (checkpoint.hpp)
+//   path.lock         held by the oeg that has the journal open
+//
+// A segment is known by the number in its header, whatever its name. A restart reads the checkpoint
+// and applies the records of its segment and of those after it.
+//
+// Who does what. The datapath appends; when a segment is full it goes on in the next one, which is
+// there, reserved on the disk and touched: the change of one pointer. Everything else is the
+// control thread's: it makes the next segment, renames, follows the datapath by applying each
+// record to a state of its own (JournalState, the code that a restart runs), and writes that state
+// as the checkpoint when it has come to the end of a full segment. The other way, the datapath
+// writing its own tables into the new segment in pieces of a turn, would cost every turn a look and
+// each order of those turns a wait, and would have to deal with tables that change between the
+// pieces; here the checkpoint is checked against the records by construction. The price is memory:
+// the ledger twice.
+//
+// Crash, at any moment: a segment is complete or has no magic; a record is complete or has no
+// sequence; a checkpoint is complete or has not its name; a segment is only deleted once a
+// checkpoint after it has its name. So the same records are there, and give the same state.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "common/base/counter.hpp"
-#include "oeg/journal_record.hpp"
+#include "common/base/cpu.hpp"
+#include "oeg/journal_segment.hpp"
+#include "oeg/journal_state.hpp"
 #include "oeg/ports.hpp"
 
 namespace tickpath::oeg {
 
-// First page, host order, version 1.
-struct JournalHeader {
-  static constexpr char kMagic[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '1'};
-  char magic[8];
-  std::uint64_t capacity;
-  std::uint32_t record_bytes;
-  std::uint32_t incarnation;  // raised at every opening
-  std::uint64_t closed;       // 1: its last owner ended in order
+// What to do with what the last run left.
+enum class JournalStart : std::uint8_t {
+  kResume,  // go on with it: orders, positions, counts
+  kAuto,    // go on with it if its owner did not end in order; else a new day
+  kFresh,   // a new day
 };
 
-// What to do with the journal that the last run left.
-enum class JournalStart : std::uint8_t {
-  kResume,  // go on with it: positions are carried over
-  kAuto,    // go on only if its owner did not end in order; else start empty
-  kFresh,   // start empty
+struct JournalOptions {
+  std::string path;
+  std::uint64_t records = std::uint64_t{1} << 18;  // of each segment, at least 64
+  JournalStart start = JournalStart::kResume;
+  // A new day begins with the positions of the last one. Without it, with nothing.
+  bool carry_positions = true;
+  std::uint32_t archived_max = 16;  // former segments kept
+  JournalSizes sizes;
+  // For tests: called before each step that changes files.
+  std::function<void()> step = [] {};
 };
 
 class Journal final : public JournalPort {
  public:
-  // Control thread. An old journal that is not resumed is kept as `path`.previous. capacity:
-  // records of 128 bytes, at least 64; the file's space is reserved and touched. Throws
-  // SystemError, Error (not a journal, another capacity, in use).
-  Journal(const std::string& path, std::uint64_t capacity, JournalStart start);
+  // Control thread. Throws SystemError, Error (not a journal, of another version, in use, a part is
+  // missing, no room for what it holds).
+  explicit Journal(const JournalOptions& options);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Control thread, before the datapath starts: the records that the last run left.
-  std::uint64_t recovered() const noexcept { return recovered_; }
-  const JournalRecord& record(std::uint64_t index) const noexcept { return records_[index]; }
-  std::uint16_t incarnation() const noexcept {
-    return static_cast<std::uint16_t>(header_->incarnation);
-  }
+  // Control thread, before the datapath starts: what there is to go on from.
+  const JournalState& state() const noexcept { return *state_; }
+  std::uint16_t incarnation() const noexcept { return static_cast<std::uint16_t>(incarnation_); }
 
-  // Datapath thread. An eighth of the file is kept for what becomes of the orders already sent.
-  bool has_room() const noexcept override { return size_.get() < new_order_limit_; }
+  // Datapath thread. Without a next segment (the disk is full, the control thread is late), an
+  // eighth of this one is kept for what becomes of the orders already sent, ...
+  bool has_room() const noexcept override { return has_left(8); }
+  // ... half of that for reports alone, ...
+  bool has_room_for_changes() const noexcept override { return has_left(16); }
+  // ... and when a quarter of it is left, what the venue says waits in its socket.
+  bool has_room_for_reports() const noexcept override { return has_left(32); }
   bool append(JournalRecord& record) noexcept override;
 
-  // Control thread, the datapath has ended: nothing is open that a next run must know of.
-  void close_in_order() noexcept { header_->closed = 1; }
+  // Control thread, every tick: follows the datapath, makes the next segment, archives. Never
+  // throws; problem() says what failed, and it is tried again after a second.
+  void maintain(std::uint64_t now_ns) noexcept;
+  bool has_next() const noexcept { return next_.load(std::memory_order_relaxed) != nullptr; }
+  std::uint64_t number() const noexcept { return current_->header().number; }
+  // Empty: nothing.
+  const std::string& problem() const noexcept { return problem_; }
 
+  // Control thread, the datapath has ended: nothing is open that a next run must know of.
+  void close_in_order() noexcept;
+
+  // Any thread.
   const Counter& size() const noexcept { return size_; }
-  std::uint64_t capacity() const noexcept { return capacity_; }
+  const Counter& segments() const noexcept { return segments_; }
+  const Counter& archived() const noexcept { return archived_; }
+  const Counter& failures() const noexcept { return failures_; }
 
  private:
-  bool open_existing(const std::string& path, JournalStart start);
-  void create(const std::string& path);
-  void map(const std::string& path, int file);
-  void release() noexcept;
+  using Files = std::map<std::uint64_t, std::string>;  // by number
 
-  std::uint64_t capacity_;
-  std::uint64_t new_order_limit_;
-  std::uint64_t recovered_ = 0;
-  Counter size_;
-  int file_ = -1;
-  JournalHeader* header_ = nullptr;
-  JournalRecord* records_ = nullptr;
+  void lock();
+  void open();
+  Files survey() const;
+  void set_aside() const;
+  void drop_prepared(Files& files, std::uint64_t from) const;
+  void replay(const Files& files, std::uint64_t from);
+  void begin_day(const Files& files, std::uint64_t number);
+  void clear_paths(const Files& files, std::uint64_t but) const;
+  void shrink_last_of(const Files& files) noexcept;
+  void use(std::unique_ptr<JournalSegment> segment);
+  std::unique_ptr<JournalSegment> take_over(const Files& files, std::uint64_t number);
+  std::unique_ptr<JournalSegment> create(const std::string& path, std::uint64_t number,
+                                         std::uint64_t first_sequence) const;
+  void save(std::uint64_t segment);
+  void notice_switch();
+  void rename_switched();
+  void prepare();
+  void follow(std::uint64_t records_max);
+  void apply(const JournalSegment& segment, std::uint64_t records_max);
+  void finish_sealed();
+  void prune() noexcept;
+  void rename(const std::string& from, const std::string& to) const;
+  std::string archive_path(std::uint64_t number) const;
+
+  bool has_left(std::uint64_t part) const noexcept {
+    // Relaxed: whether there is one is all that matters here; append() orders what it uses.
+    return capacity_ - used_ > capacity_ / part || next_.load(std::memory_order_relaxed) != nullptr;
+  }
+  bool go_on_in_next() noexcept;
+
+  // Control thread.
+  const JournalOptions options_;
+  const std::string next_path_;
+  const std::string checkpoint_path_;
+  int lock_ = -1;
+  std::uint32_t incarnation_ = 0;
+  std::unique_ptr<JournalState> state_;
+  std::uint64_t followed_ = 0;                // records of sealed_, or else current_, in state_
+  std::unique_ptr<JournalSegment> sealed_;    // full, not yet in a checkpoint
+  std::unique_ptr<JournalSegment> current_;   // the datapath is in it, or has just left it
+  std::unique_ptr<JournalSegment> prepared_;  // given to the datapath, which may be in it
+  int renames_left_ = 0;                      // of the two after a switch
+  std::string problem_;
+  std::uint64_t retry_ns_ = 0;
+
+  // Set by the control thread, taken (to nullptr) by the datapath. Release and acquire, both ways:
+  // the datapath must see the whole segment, the control thread all records of the one it left.
+  alignas(kCacheLineBytes) std::atomic<JournalSegment*> next_{nullptr};
+
+  // Datapath thread.
+  alignas(kCacheLineBytes) JournalRecord* records_ = nullptr;
+  std::uint64_t capacity_ = 0;
+  std::uint64_t used_ = 0;
+  std::uint64_t sequence_ = 0;  // of the last record
+  Counter size_;                // records in all, over all segments
+  Counter segments_;            // in use or left, since the start
+  Counter archived_;
+  Counter failures_;
 };
 
 }  // namespace tickpath::oeg

@@ -13,9 +13,9 @@ namespace tickpath::oeg {
 //  88 limit_price | 92 type | 93 time_in_force | 94 own | 95 reserved | 96 symbol[16]
 // 112 reserved[16]                                                                    (128 bytes)
 //
-// Host order; a file, not a message. Version 1.
+// Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
 struct JournalRecord {
-  std::uint64_t sequence;  // from 1, without gaps; 0: never written. Stored last.
+  std::uint64_t sequence;  // from 1, over all segments without gaps; 0: never written. Stored last.
   wire::OrderEvent event;  // kRequested or kReported
   std::int64_t realtime_ns;
   std::uint64_t execution_id;  // kReported: the venue's

@@ -10,6 +10,7 @@ Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
       positions_(positions_max),
       rows_(positions_max),
       open_of_(wire::kMaxStrategies),
+      unanswered_of_(wire::kMaxStrategies),
       oldest_(wire::kMaxStrategies, IdTable::kNone),
       newest_(wire::kMaxStrategies, IdTable::kNone) {
   free_.reserve(orders_max);
@@ -32,8 +33,35 @@ Order& Ledger::add(const Order& order) noexcept {
   link(added);
   ++open_;
   ++open_of_[added.strategy];
+  if (order.state == wire::OrderState::kPendingNew) ++unanswered_of_[added.strategy];
   set_leaves(added, order.shares);
   return added;
+}
+
+bool Ledger::restore(const Order& order) noexcept {
+  if (full() || find(order.id) != nullptr || order.row >= position_count_) return false;
+  Order& added = add(order);
+  set_leaves(added, order.leaves);
+  if (wire::is_final(order.state)) {
+    --open_;
+    --open_of_[order.strategy];
+  }
+  if (order.pending_id == 0) return true;
+  ids_.insert(order.pending_id, index(added));
+  ++unanswered_of_[order.strategy];
+  Position& position = positions_[order.row];
+  (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
+      order.reserved_shares;
+  return true;
+}
+
+bool Ledger::restore(const wire::PositionRow& row) noexcept {
+  const std::uint32_t at = position_row(row.strategy_id, row.instrument_id);
+  if (at == IdTable::kNone) return false;
+  wire::PositionRow& restored = positions_[at].row;
+  restored = row;
+  restored.open_buy_shares = restored.open_sell_shares = 0;
+  return true;
 }
 
 void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t request_id,
@@ -46,6 +74,7 @@ void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t req
   order.pending_price = price;
   order.pending_shares = shares;
   ids_.insert(request_id, index(order));
+  ++unanswered_of_[order.strategy];
   if (kind == wire::RequestKind::kReplace) reserve(order);
 }
 
@@ -53,6 +82,7 @@ void Ledger::clear_pending(Order& order) noexcept {
   if (order.pending_id == 0) return;
   ids_.erase(order.pending_id);
   order.pending_id = 0;
+  --unanswered_of_[order.strategy];
   Position& position = positions_[order.row];
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) -=
       order.reserved_shares;
@@ -63,28 +93,29 @@ void Ledger::undo_add(Order& order) noexcept {
   set_leaves(order, 0);
   --open_;
   --open_of_[order.strategy];
+  --unanswered_of_[order.strategy];
   remove(order);
 }
 
 bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept {
   const bool was_final = wire::is_final(order.state);
+  const bool was_unanswered = order.state == wire::OrderState::kPendingNew;
   if (!wire::apply(order.state, report.kind, report.leaves, report.cumulative)) {
     state = order.state;
     return false;
   }
-  if (report.kind == wire::ReportKind::kFill) {
-    wire::PositionRow& row = positions_[order.row].row;
-    const std::int64_t shares = order.side == Side::kBuy ? std::int64_t{report.last_shares}
-                                                         : -std::int64_t{report.last_shares};
-    row.position_shares += shares;
-    row.cash -= shares * std::int64_t{report.last_price};
-    ++row.fills;
+  if (was_unanswered && order.state != wire::OrderState::kPendingNew)
+    --unanswered_of_[order.strategy];
+  const bool execution = wire::is_execution(report.kind);
+  if (execution)
+    trade(order.row, order.side, report.last_shares, report.last_price,
+          report.kind != wire::ReportKind::kFillCanceled);
+  if (execution && !was_final) {
     order.cumulative = report.cumulative;
     set_leaves(order, report.leaves);
   }
   if (report.kind == wire::ReportKind::kRestated) restate(order, report.leaves);
-  if (order.pending_id != 0 && report.request_id == order.pending_id &&
-      report.kind != wire::ReportKind::kFill) {
+  if (order.pending_id != 0 && report.request_id == order.pending_id && !execution) {
     if (report.kind == wire::ReportKind::kReplaced) {
       const std::uint64_t new_id = order.pending_id;
       clear_pending(order);
@@ -108,6 +139,16 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
   }
   release_if_done(order);
   return true;
+}
+
+void Ledger::trade(std::uint32_t at, Side side, std::uint32_t shares, std::uint32_t price,
+                   bool stands) noexcept {
+  wire::PositionRow& row = positions_[at].row;
+  const std::int64_t change =
+      (side == Side::kBuy) == stands ? std::int64_t{shares} : -std::int64_t{shares};
+  row.position_shares += change;
+  row.cash -= change * std::int64_t{price};
+  row.fills += stands ? 1 : ~std::uint64_t{0};  // unsigned: wraps to one less
 }
 
 // What the order loses, a replacement that is on its way may bring back: it names a total.

@@ -49,8 +49,8 @@ struct Position {
 // What a report changes, in the ledger's own terms.
 struct LedgerReport {
   wire::ReportKind kind = wire::ReportKind::kAccepted;
-  std::uint64_t request_id = 0;  // the request answered; the live id for a fill
-  std::uint32_t last_shares = 0;
+  std::uint64_t request_id = 0;   // the request answered; the live id for a fill
+  std::uint32_t last_shares = 0;  // of a fill, or of one that is taken back
   std::uint32_t last_price = 0;
   std::uint32_t leaves = 0;
   std::uint32_t cumulative = 0;
@@ -66,8 +66,16 @@ class Ledger {
   // By its live id or by its pending request's; nullptr: not open.
   Order* find(std::uint64_t id) noexcept;
   bool full() const noexcept { return free_.empty(); }
+  // Rows in use: the open orders, and those that are final and wait for an answer.
+  std::size_t orders() const noexcept { return orders_.size() - free_.size(); }
+  std::size_t orders_max() const noexcept { return orders_.size(); }
   std::size_t open_orders() const noexcept { return open_; }
   std::uint32_t open_orders(std::uint8_t strategy) const noexcept { return open_of_[strategy]; }
+
+  // Requests on their way: orders that the venue has said nothing about, cancels, replacements.
+  std::uint32_t unanswered(std::uint8_t strategy) const noexcept {
+    return unanswered_of_[strategy];
+  }
 
   // A new order, PendingNew. Its row is from position_row(); there is room (full()).
   Order& add(const Order& order) noexcept;
@@ -79,26 +87,43 @@ class Ledger {
   void undo_add(Order& order) noexcept;
   void undo_pending(Order& order) noexcept { clear_pending(order); }
 
+  // An order as it was, of a checkpoint; its row was restored before it. The oldest of a strategy
+  // comes first. False: no room, or its id is there already.
+  [[nodiscard]] bool restore(const Order& order) noexcept;
+
   // Books a report. False: it cannot follow the order's state; nothing changed. An order that is
   // final leaves the table at once, or with the answer to its pending request: `order` is then
   // gone. `state` is the state after.
   bool apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept;
 
   // Calls visit(Order&) for each open order of a strategy, oldest first; visit may not change the
-  // table.
+  // table. Orders that are final and wait for an answer are among them.
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) noexcept {
+    for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone; at = orders_[at].newer)
+      visit(orders_[at]);
+  }
+  template <class Visit>
+  void for_each(std::uint8_t strategy, Visit&& visit) const noexcept {
     for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone; at = orders_[at].newer)
       visit(orders_[at]);
   }
 
   // ---- positions
 
+  // An execution moves the row's position and cash; one that does not stand is taken back. apply()
+  // does it for an order that is open; this is for one that is done.
+  void trade(std::uint32_t row, Side side, std::uint32_t shares, std::uint32_t price,
+             bool stands) noexcept;
   // The row of (strategy, instrument), made at the first call; IdTable::kNone: no room.
   std::uint32_t position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept;
+  // A row as it was but for what is open in it, which restore() of the orders brings back; rows
+  // come in their order. False: no room.
+  [[nodiscard]] bool restore(const wire::PositionRow& row) noexcept;
   Position& position(std::uint32_t row) noexcept { return positions_[row]; }
   const Position& position(std::uint32_t row) const noexcept { return positions_[row]; }
   std::uint32_t position_count() const noexcept { return position_count_; }
+  std::size_t positions_max() const noexcept { return positions_.size(); }
 
  private:
   void set_leaves(Order& order, std::uint32_t leaves) noexcept;
@@ -121,6 +146,7 @@ class Ledger {
   std::uint32_t position_count_ = 0;
   std::size_t open_ = 0;
   std::vector<std::uint32_t> open_of_;
+  std::vector<std::uint32_t> unanswered_of_;
   std::vector<std::uint32_t> oldest_;
   std::vector<std::uint32_t> newest_;
 };

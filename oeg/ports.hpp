@@ -8,6 +8,7 @@
 #include "common/wire/order_event.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/position.hpp"
+#include "oeg/exceptions.hpp"
 #include "oeg/journal_record.hpp"
 
 namespace tickpath::oeg {
@@ -20,6 +21,8 @@ class VenuePort {
   virtual fix::SendStatus send(const fix::OrderCancelReplaceRequest& message,
                                fix::SendTimes& times) = 0;
   virtual bool up() const noexcept = 0;
+  // It does not read as fast as we write: what is sent now waits.
+  virtual bool congested() const noexcept = 0;
   // The sequence number that the next send() will use.
   virtual std::uint32_t next_seq() const noexcept = 0;
 
@@ -44,6 +47,8 @@ class EventPort {
  public:
   virtual void publish(const wire::OrderEvent& event) noexcept = 0;
   virtual void store_position(std::size_t row, const wire::PositionRow& position) noexcept = 0;
+  // For a person.
+  virtual void note_exception(const ExceptionNote& note) noexcept = 0;
 
  protected:
   ~EventPort() = default;
@@ -54,6 +59,10 @@ class JournalPort {
  public:
   // Room for a new order, with what its later life needs kept in reserve.
   virtual bool has_room() const noexcept = 0;
+  // Room for cancels and replacements, with what the venue has to say kept in reserve.
+  virtual bool has_room_for_changes() const noexcept = 0;
+  // Room for what the venue says next.
+  virtual bool has_room_for_reports() const noexcept = 0;
   // Fills in the sequence. False: full; the change is not recorded.
   virtual bool append(JournalRecord& record) noexcept = 0;
 

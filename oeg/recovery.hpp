@@ -20,7 +20,7 @@ struct RecoveryResult {
       false;  // the last report was booked, but not yet taken off the session
 };
 
-// Replays the journal into the gateway's ledger. Control thread, before the datapath starts and
+// Brings the gateway into the journal's state. Control thread, before the datapath starts and
 // before the session is attached. next_sender, next_target: of the FIX store. Throws Error when the
 // journal needs more room than the configuration gives.
 RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t next_sender,

@@ -54,16 +54,43 @@ inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) 
   return request.kind != RequestKind::kNew || !terms_ok || request.target_order_id != 0;
 }
 
-// The price that an order could trade at, at worst: its limit, or for a market order the best
-// opposite price. 0: unknown.
-inline std::uint32_t worst_price(const Demand& demand, const Instrument& instrument) noexcept {
+// The worst limit price that the collar allows against the opposite best price, on the price grid
+// of Regulation NMS rule 612 (cents from a dollar on, 1/10,000 below), never on the far side of
+// `best`.
+inline std::uint32_t collar_price(Side side, std::uint32_t best,
+                                  std::uint32_t basis_points) noexcept {
+  constexpr std::uint64_t kDollar = 10'000;
+  constexpr std::uint64_t kCent = 100;
+  if (side == Side::kBuy) {
+    const std::uint64_t exact = best * (std::uint64_t{10'000} + basis_points) / 10'000;
+    const std::uint64_t on_grid = exact < kDollar ? exact : exact / kCent * kCent;
+    const std::uint64_t price = on_grid < best ? best : on_grid;
+    return static_cast<std::uint32_t>(price > 0xffff'ffff ? 0xffff'ffff : price);
+  }
+  if (basis_points >= 10'000) return 1;
+  const std::uint64_t exact = (best * (std::uint64_t{10'000} - basis_points) + 9'999) / 10'000;
+  const std::uint64_t on_grid = exact < kDollar ? exact : (exact + kCent - 1) / kCent * kCent;
+  return static_cast<std::uint32_t>(on_grid > best ? best : on_grid);
+}
+
+// The most that a share could be worth in a trade of this order: for a buy its limit, or for a
+// market order what the collar allows; for a sell the best bid if its limit is below that. 0:
+// unknown.
+inline std::uint32_t value_price(const Demand& demand, const Instrument& instrument,
+                                 std::uint32_t collar_basis_points) noexcept {
+  const bool good = instrument.good();
+  if (demand.side == Side::kSell) {
+    const std::uint32_t bid = good ? instrument.best_bid : 0;
+    return demand.price > bid ? demand.price : bid;
+  }
   if (demand.price != 0) return demand.price;
-  if (!instrument.good()) return 0;
-  return demand.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
+  return good && instrument.best_ask != 0
+             ? collar_price(Side::kBuy, instrument.best_ask, collar_basis_points)
+             : 0;
 }
 
 // A limit may be worse than the opposite best price by so many basis points; a market order only
-// needs that there is a market.
+// needs that there is a market, and is sent with the collar as its limit (Gateway::protect()).
 inline wire::RejectReason check_collar(const Demand& demand, const Instrument& instrument,
                                        std::uint32_t basis_points) noexcept {
   if (basis_points == 0) return wire::RejectReason::kNone;
@@ -103,7 +130,7 @@ inline wire::RejectReason check_limits(const Demand& demand, const Instrument& i
   using wire::RejectReason;
   if (limits.order_shares_max != 0 && demand.shares > limits.order_shares_max)
     return RejectReason::kOrderSize;
-  const std::uint32_t price = worst_price(demand, instrument);
+  const std::uint32_t price = value_price(demand, instrument, limits.collar_basis_points);
   if (limits.order_value_max != 0) {
     if (price == 0) return RejectReason::kNoMarket;
     // 32 by 32 bits: fits.

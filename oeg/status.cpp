@@ -1,4 +1,6 @@
 // What oeg tells about itself: notes, counters, status, summary.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "common/control/losses.hpp"
@@ -50,17 +52,40 @@ void OegApplication::define_notes() {
   notes.define(Note::kStrategySilent, Level::kWarning,
                "strategy {} is connected but shows no life for {} ms: its {} open orders are "
                "cancelled");
+  notes.define(
+      Note::kStrategyCutOff, Level::kWarning,
+      "strategy {} is cut off: its report queue was full (strategies.report_queue) and it "
+      "took no report for {} ms (strategies.unread_max); its {} open orders are cancelled");
   notes.define(Note::kStrategyBack, Level::kInfo, "strategy {} shows life again");
   notes.define(Note::kRiskSeen, Level::kInfo, "risk wrote its limits, generation {}");
   notes.define(Note::kRiskAbsent, Level::kWarning,
                "risk shows no life: new orders are refused, cancels pass");
-  notes.define(Note::kKillSwitch, Level::kWarning, "kill switch is now {}");
+  notes.define(Note::kKilled, Level::kWarning,
+               "strategy {} (256: all) is killed: its new orders are refused");
+  notes.define(Note::kUnkilled, Level::kWarning,
+               "strategy {} (256: all) is killed no longer: its orders are taken again");
   notes.define(Note::kSymbolConflict, Level::kError,
                "instrument {} has another symbol than before: its orders are refused");
+  notes.define(Note::kOrdersFilling, Level::kWarning,
+               "{} of {} open orders (orders.max): beyond them new ones are refused (orders_full)");
+  notes.define(Note::kPositionsFilling, Level::kWarning,
+               "{} of {} position rows (orders.positions_max): beyond them the first order of a "
+               "strategy in an instrument is refused (positions_full)");
+}
+
+void OegApplication::restore_kills() {
+  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
+  const control::KeptKills kept = kills_->read();
+  datapath_->restore_kills(kept);
+  for (const wire::KillRecord& kill : kept.kills)
+    log::warning("killed in an earlier run, and until `tickpath unkill`: {}",
+                 control::shown(kill).dump());
 }
 
 void OegApplication::tell_recovery() {
   const RecoveryResult& recovery = datapath_->recovery();
+  if (recovery.records == 0 && recovery.positions != 0)
+    log::info("journal: a new day, {} positions carried over", recovery.positions);
   if (recovery.records == 0) return;
   log::info("journal: {} records, {} open orders, {} positions recovered; {} never sent",
             recovery.records, recovery.open_orders, recovery.positions, recovery.unsent);
@@ -81,19 +106,29 @@ void OegApplication::register_counters() {
   counters.add("reports", "sent", gateway.reports_sent, Weight::kKey);
   counters.add("reports", "queued", gateway.reports_queued);
   counters.add("reports", "dropped", gateway.reports_dropped);
+  counters.add("reports", "venue_held", gateway.venue_held);
   counters.add("reports", "fills", gateway.fills, Weight::kKey);
   counters.add("reports", "restated", gateway.restated);
   counters.add("reports", "unknown", gateway.unknown_reports);
   counters.add("reports", "impossible", gateway.impossible_reports);
   counters.add("reports", "lost_by_venue", gateway.lost_by_venue);
   counters.add("reports", "ignored", gateway.ignored_reports);
+  counters.add("reports", "status", gateway.status_reports);
+  counters.add("reports", "repeated", gateway.repeated_reports);
+  counters.add("reports", "fills_changed", gateway.fills_changed);
+  counters.add("fix", "not_resent", gateway.not_resent);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());
   control::add_losses(counters, "risk", "risk", datapath_->risk_losses());
   control::add_losses(counters, "market", "mdh", datapath_->market().losses());
   counters.add("strategies", "dropped", gateway.strategies_dropped);
   counters.add("events", "published", gateway.events);
+  counters.add("orders", "rows_used", datapath_->orders_used());
+  counters.add("orders", "position_rows_used", datapath_->positions_used());
   counters.add("journal", "records", datapath_->journal().size());
+  counters.add("journal", "segments", datapath_->journal().segments());
+  counters.add("journal", "archived", datapath_->journal().archived());
+  counters.add("journal", "failures", datapath_->journal().failures());
   counters.add("journal", "lost", gateway.journal_lost);
   const fix::SessionCounters& session = datapath_->session().counters();
   counters.add("fix", "sent", session.sent);
@@ -102,12 +137,14 @@ void OegApplication::register_counters() {
   counters.add("fix", "received_in_place", session.received_in_place);
   counters.add("fix", "garbled", session.garbled);
   counters.add("fix", "rejected", session.rejected);
+  counters.add("fix", "nonconforming", session.nonconforming);
   counters.add("fix", "logons", session.logons);
   counters.add("fix", "disconnects", session.disconnects);
   const link::SubscriberCounters& market = datapath_->market().counters();
   counters.add("market", "seen", market.seen, Weight::kKey);
   counters.add("market", "lapped", market.lapped);
   counters.add("market", "resyncs", market.resyncs);
+  counters.add("market", "symbol_conflicts", datapath_->market().symbol_conflicts());
 }
 
 void OegApplication::describe(control::Json& status) {
@@ -119,6 +156,8 @@ void OegApplication::describe(control::Json& status) {
   status["market"] = {{"alive", datapath_->market().alive().get() != 0},
                       {"instruments", datapath_->instruments_known().get()}};
   status["risk_alive"] = datapath_->risk_alive() || !config_.risk_required;
+  status["exceptions_open"] = exceptions_.open().size();
+  status["kill_switch"] = describe_kills();
   control::Json strategies = control::Json::array();
   for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
     const StrategySlot& slot = gateway.slot(i);
@@ -132,6 +171,35 @@ void OegApplication::describe(control::Json& status) {
                           {"reports_dropped", slot.counters.reports_dropped.get()}});
   }
   status["strategies"] = std::move(strategies);
+}
+
+// Beside the kills themselves what is still open of the killed: the end of `tickpath kill`.
+control::Json OegApplication::describe_kills() const {
+  control::Json json = kills_->describe();
+  control::Json open = control::Json::array();
+  for (std::size_t i = 0; i < datapath_->gateway().slot_count(); ++i) {
+    const StrategySlot& slot = datapath_->gateway().slot(i);
+    const bool killed = std::ranges::any_of(kills_->kills(), [&](const wire::KillRecord& kill) {
+      return kill.id == slot.id || kill.id == wire::kKillAll;
+    });
+    if (!killed) continue;
+    open.push_back({{"strategy", slot.id},
+                    {"orders", slot.counters.open_orders.get()},
+                    {"shares", open_rows(slot.id)}});
+  }
+  json["open"] = std::move(open);
+  return json;
+}
+
+control::Json OegApplication::open_rows(std::uint8_t strategy) const {
+  control::Json rows = control::Json::array();
+  wire::PositionRow row{};
+  for (std::size_t i = 0; datapath_->position(i, row); ++i)
+    if (row.strategy_id == strategy && (row.open_buy_shares != 0 || row.open_sell_shares != 0))
+      rows.push_back({{"symbol", symbol(row.instrument_id)},
+                      {"buy", row.open_buy_shares},
+                      {"sell", row.open_sell_shares}});
+  return rows;
 }
 
 void OegApplication::summarize(control::Summary& summary) {

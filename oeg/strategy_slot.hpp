@@ -7,13 +7,13 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
+#include "common/wire/order_id.hpp"
 #include "common/wire/order_messages.hpp"
 #include "oeg/limits.hpp"
 
 namespace tickpath::oeg {
 
-// Strategy id of oeg's own cancels; no strategy may connect with it.
-inline constexpr std::uint8_t kOwnStrategyId = 255;
+using wire::kOwnStrategyId;
 
 // Written by the datapath; any thread reads the counters.
 struct StrategyCounters {
@@ -24,6 +24,7 @@ struct StrategyCounters {
   Counter reports_dropped;
   Counter fills;
   Counter connections;
+  Counter open_orders;  // while it is killed
 };
 
 struct alignas(64) StrategySlot {
@@ -47,6 +48,8 @@ struct alignas(64) StrategySlot {
   std::vector<wire::OrderReport> queue;
   std::size_t queue_head = 0;
   std::size_t queue_size = 0;
+  bool crowded = false;    // connected, and as much waits as it may
+  TscTicks crowded_since;  // or the last report that it took since
 
   StrategyCounters counters;
   // Set by the control thread when it accepts a connection, cleared by the datapath when that is

@@ -1,5 +1,7 @@
 #include "risk/application.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "common/clock/clock.hpp"
@@ -7,6 +9,7 @@
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
 #include "common/trace/stamp.hpp"
+#include "common/wire/names.hpp"
 
 namespace tickpath::risk {
 namespace {
@@ -30,8 +33,8 @@ control::Json shown(const StrategyView& view) {
                         {"killed", view.killed.get() != 0}};
   const auto kind = static_cast<LimitKind>(view.breach_kind.get());
   if (kind == LimitKind::kNone) return json;
-  json["killed_by"] = std::string(name(kind));
-  if (kind == LimitKind::kOperator) return json;
+  json["killed_by"] = std::string(wire::name(kind));
+  if (kind >= LimitKind::kOperator) return json;
   json["value"] = static_cast<std::int64_t>(view.breach_value.get());
   json["limit"] = static_cast<std::int64_t>(view.breach_limit.get());
   return json;
@@ -46,6 +49,7 @@ RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& run
     const auto strategy = static_cast<std::uint8_t>(id);
     monitor_->set_limits(strategy, strategy_limits(config, strategy));
   }
+  restore_kills();
   make_readers();
   datapath_ = std::make_unique<RiskDatapath>(*market_, *gateway_, *monitor_, config.instruments_max,
                                              channel_.get());
@@ -54,6 +58,15 @@ RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& run
 }
 
 RiskApplication::~RiskApplication() = default;
+
+void RiskApplication::restore_kills() {
+  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, monitor_->kills());
+  const control::KeptKills kept = kills_->read();
+  monitor_->restore_kills(kept.kills, kept.version);
+  for (const wire::KillRecord& kill : kept.kills)
+    log::warning("killed in an earlier run, and until `tickpath unkill`: {}",
+                 control::shown(kill).dump());
+}
 
 void RiskApplication::make_readers() {
   rdma::Device& device = runtime_.device();
@@ -84,6 +97,7 @@ void RiskApplication::make_readers() {
 }
 
 void RiskApplication::on_tick() {
+  kills_->tick();
   if (runtime_.stopping()) return;
   const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
   if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
@@ -102,11 +116,34 @@ bool RiskApplication::drained(std::string& /*why*/) { return true; }
 
 void RiskApplication::register_commands() {
   runtime_.add_command(
-      "kill", "stops the new orders of \"strategy\" (a number), or of all",
+      "kill",
+      "stops the new orders of \"strategy\" (a number; \"force\" where it is not known), or of "
+      "all; "
+      "\"operator\" says who asks",
       [this](const control::Json& request) { return switch_strategy(request, true); });
   runtime_.add_command(
       "unkill", "lets \"strategy\" (a number) trade again, or all",
       [this](const control::Json& request) { return switch_strategy(request, false); });
+}
+
+namespace {
+
+// Of a person, by the request. Anything that would garble a line of a log is left out.
+std::array<char, sizeof(wire::KillRecord::operator_name)> operator_of(
+    const control::Json& request) {
+  std::array<char, sizeof(wire::KillRecord::operator_name)> name{};
+  std::size_t length = 0;
+  for (const char letter : request.value("operator", std::string()))
+    if (letter > ' ' && letter <= '~' && length + 1 < name.size()) name[length++] = letter;
+  return name;
+}
+
+}  // namespace
+
+bool RiskApplication::knows(std::uint32_t strategy) const {
+  return monitor_->view(strategy).known.get() != 0 ||
+         std::ranges::any_of(config_.strategies,
+                             [&](const auto& each) { return each.id == strategy; });
 }
 
 control::Json RiskApplication::switch_strategy(const control::Json& request, bool kill) {
@@ -118,9 +155,14 @@ control::Json RiskApplication::switch_strategy(const control::Json& request, boo
       throw Error("strategy: a number from 0 to 255 is wanted; leave it out to mean all");
     id = given.get<std::uint32_t>();
   }
-  if (!datapath_->command({kill, id}))
+  if (kill && id != Monitor::kAll && !request.value("force", false) && !knows(id))
+    throw Error("strategy " + std::to_string(id) +
+                ": no order of it was ever seen, and no [[strategy]] names it; --force kills it "
+                "before it comes");
+  if (!datapath_->command(
+          {kill, id, request.value("keep_orders", false), commands_ + 1, operator_of(request)}))
     throw Error("too many commands at once; try again in a moment");
-  control::Json answer = control::Json::object();
+  control::Json answer = {{"command_number", ++commands_}};
   if (id == Monitor::kAll) {
     answer["strategy"] = "all";
   } else {
@@ -139,6 +181,8 @@ void RiskApplication::register_counters() {
   out.add("feed", "lapped", feed.lapped, Weight::kKey);
   out.add("feed", "resyncs", feed.resyncs);
   out.add("feed", "mdh_alive", market_->alive());
+  out.add("feed", "stale", monitor_->counters().stale);
+  out.add("feed", "symbol_conflicts", market_->symbol_conflicts());
   control::add_losses(out, "feed", "mdh", market_->losses());
   control::add_losses(out, "orders", "oeg", gateway_->losses());
   const link::SubscriberCounters& events = gateway_->events();
@@ -151,6 +195,8 @@ void RiskApplication::register_counters() {
   out.add("orders", "fills", monitor.fills, Weight::kKey);
   out.add("orders", "refused", monitor.refused);
   out.add("orders", "beyond", monitor.beyond);
+  out.add("orders", "fills_changed", monitor.fills_changed);
+  out.add("orders", "exceptions", monitor.exceptions, Weight::kKey);
   out.add("limits", "breaches", monitor.breaches, Weight::kKey);
   out.add("limits", "kills", monitor.kills);
   out.add("limits", "blocks_written", gateway_->blocks_written());
@@ -171,6 +217,13 @@ void RiskApplication::describe(control::Json& status) {
     status["strategies"].push_back(strategy);
   }
   status["total"] = shown(monitor_->view(Monitor::kAll));
+  status["kill_switch"] = describe_kills();
+}
+
+control::Json RiskApplication::describe_kills() const {
+  control::Json json = kills_->describe();
+  json["oeg_version"] = gateway_->kill_version().get();
+  return json;
 }
 
 void RiskApplication::summarize(control::Summary& summary) {

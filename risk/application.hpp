@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "common/control/kill_keeper.hpp"
 #include "common/control/program.hpp"
 #include "common/market/market_reader.hpp"
 #include "common/rdma/rdma.hpp"
@@ -25,22 +26,28 @@ class RiskApplication final : public control::Application {
   std::string not_ready_reason() override;
   void describe(control::Json& status) override;
   bool drained(std::string& why) override;
+  void on_stopped() override { kills_->tick(); }
   void summarize(control::Summary& summary) override;
 
  private:
+  void restore_kills();
   void make_readers();
   void register_counters();
   void register_commands();
   control::Json switch_strategy(const control::Json& request, bool kill);
+  bool knows(std::uint32_t strategy) const;
+  control::Json describe_kills() const;
 
   const RiskConfig& config_;
   control::Runtime& runtime_;
   Notes notes_;
   std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::unique_ptr<market::MarketReader> market_;
   std::unique_ptr<GatewayLink> gateway_;
   std::unique_ptr<RiskDatapath> datapath_;
+  std::uint64_t commands_ = 0;  // numbers of those given
 };
 
 }  // namespace tickpath::risk

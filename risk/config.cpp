@@ -90,6 +90,13 @@ config::Schema<RiskConfig> risk_schema() {
   schema.duration("reconcile.interval", &C::reconcile_interval_ns, {1'000'000, kMinute},
                   "Between two passes over oeg's table of positions");
   schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
+  schema.path("kills.file", &C::kills_file,
+              "Who is killed, since when and why: read at the start, so that a kill ends by "
+              "`tickpath unkill` alone");
+  schema.flag(
+      "kills.cancel_orders", &C::kills_cancel_orders,
+      "A limit that breaks also cancels what its strategy has open (a total limit: what all "
+      "have)");
   schema.integer("instruments_max", &C::instruments_max, {1, 65'536}, "instruments",
                  "Room in the tables; at least mdh's");
   schema.integer("strategies_max", &C::strategies_max, {1, 256}, "strategies", "Room for them");
@@ -140,6 +147,7 @@ MonitorOptions monitor_options(const RiskConfig& config) {
   options.rows_max = config.rows_max;
   options.orders_max = config.orders_max;
   options.total = {to_money(config.total_loss_max), to_money(config.total_gross_notional_max)};
+  options.cancel_on_breach = config.kills_cancel_orders;
   wire::ControlBlock& block = options.order_limits;
   block.order_value_max = to_money(config.order_limits.order_value_max);
   block.position_value_max = to_money(config.order_limits.position_value_max);

@@ -50,6 +50,8 @@ struct RiskConfig {
   std::int64_t reconcile_interval_ns = 500'000'000;
 
   market::HeartbeatConfig heartbeat;
+  std::string kills_file = "{run_dir}/{name}.kills";
+  bool kills_cancel_orders = true;
 
   std::uint32_t instruments_max = 16'384;
   std::uint32_t strategies_max = 16;

@@ -23,10 +23,12 @@ bool RiskDatapath::turn() noexcept {
   while (commands_.try_pop(command)) {
     any = true;
     if (command.kill) {
-      monitor_.kill(command.id, {LimitKind::kOperator, 0, 0});
+      monitor_.kill(command.id, {LimitKind::kOperator, 0, 0}, command.operator_name.data(),
+                    command.keep_orders);
     } else {
       monitor_.unkill(command.id);
     }
+    monitor_.command_done(command.number);
   }
   any |= gateway_.turn(now_ns);
   Handler handler{*this};

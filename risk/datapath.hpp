@@ -18,8 +18,11 @@ namespace tickpath::risk {
 
 // What a person asked for.
 struct OperatorCommand {
-  bool kill;         // false: unkill
-  std::uint32_t id;  // a strategy, or Monitor::kAll
+  bool kill;             // false: unkill
+  std::uint32_t id;      // a strategy, or Monitor::kAll
+  bool keep_orders;      // kill: what is open stays
+  std::uint64_t number;  // from 1, shown as done when it is
+  std::array<char, sizeof(wire::KillRecord::operator_name)> operator_name;  // NUL-padded
 };
 
 class RiskDatapath final : public control::Datapath {

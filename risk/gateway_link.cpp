@@ -27,7 +27,7 @@ link::ClockProbeOptions clock_options(const GatewayLinkOptions& options) {
   return made;
 }
 
-// Between passes after a connect or a lap, until one finds nothing unequal.
+// Between passes after a connect or a lap, until one has made every row whole.
 constexpr std::uint64_t kUnsettledIntervalNs = 2'000'000;
 
 }  // namespace
@@ -79,7 +79,7 @@ void GatewayLink::on_update(const wire::OrderEvent& event, std::uint64_t /*seque
 
 void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
   monitor_.on_lapped();
-  settled_ = false;
+  settled_ = pass_whole_ = false;
   next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
 }
 
@@ -98,7 +98,9 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   connected_before_ = true;
   reading_ = passing_ = settled_ = whole_ = false;
   next_pass_ns_ = 0;
-  version_written_ = 0;
+  version_written_ = version_confirmed_ = 0;
+  kills_taken_over_ = false;
+  kill_version_.set(0);
   link::Connection* const connection = subscriber_.connection();
   if (connection == nullptr) return;
   const auto extras = connection->extras();
@@ -119,28 +121,46 @@ void GatewayLink::set_alive(bool alive) noexcept {
 // At once when something changed; else as the sign of life that oeg waits for. Nothing until we
 // hold what oeg holds: whoever does not know the positions does not watch them.
 void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
-  if (!whole_) return;
+  if (!whole_ || !take_over_kills()) return;
+  confirm_block();
   const std::uint64_t version = monitor_.block_version();
   if (version == version_written_ && now_ns < next_refresh_ns_) return;
-  if (!block_.ready()) {
-    subscriber_.poll_sinks();  // it waits for a READ of its own
-    return;
-  }
   wire::ControlBlock block = monitor_.block();
   block.generation = ++generation_;
+  block.kill = monitor_.kill_to_tell();
   if (block_.write(block) != rdma::PostStatus::kOk) {
     subscriber_.poll_sinks();  // full: make room, try in the next turn
     return;
   }
   version_written_ = version;
+  kill_version_written_ = block.kill_version;
   // Half of what was promised: a turn that comes late must not look like death.
   next_refresh_ns_ = now_ns + std::uint64_t{wire::kRiskRefreshMs} * 1'000'000 / 2;
   blocks_written_.add();
 }
 
-std::uint64_t GatewayLink::unequal() const noexcept {
-  const MonitorCounters& counters = monitor_.counters();
-  return counters.in_flight.get() + counters.adopted.get();
+// oeg may hold kills that nobody here knows: of a risk whose state file is lost, or of another
+// risk. They are read before the first write, which would lift them.
+bool GatewayLink::take_over_kills() noexcept {
+  if (kills_taken_over_) return true;
+  if (!block_.ready()) {
+    subscriber_.poll_sinks();  // it waits for a READ of its own
+    return false;
+  }
+  wire::ControlBlock found;
+  if (block_.found(found)) monitor_.adopt_kills(found);
+  kills_taken_over_ = true;
+  return true;
+}
+
+// A WRITE that has completed is in oeg's memory.
+void GatewayLink::confirm_block() noexcept {
+  if (version_confirmed_ == version_written_) return;
+  subscriber_.poll_sinks();
+  if (block_.in_flight() || !block_.ready()) return;
+  version_confirmed_ = version_written_;
+  kill_version_.set(kill_version_written_);
+  if (monitor_.block_version() == version_confirmed_) monitor_.block_confirmed();
 }
 
 void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
@@ -148,7 +168,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
     if (now_ns < next_pass_ns_ || subscriber_.state() != link::SubscriberState::kLive) return;
     passing_ = true;
     next_row_ = 0;
-    unequal_before_ = unequal();
+    pass_whole_ = true;
   }
   if (!reading_) {
     reading_ = positions_.start(next_row_);
@@ -164,7 +184,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   }
   if (status == link::RowStatus::kOk) {
     ++next_row_;
-    monitor_.on_remote_row(row);
+    pass_whole_ &= monitor_.on_remote_row(row);
     return;
   }
   if (status == link::RowStatus::kTorn) return;  // the same row again
@@ -172,7 +192,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   passing_ = false;
   if (status == link::RowStatus::kEmpty) {
     passes_.add();
-    if (unequal() == unequal_before_) settled_ = whole_ = true;
+    if (pass_whole_) settled_ = whole_ = true;
   }
   next_pass_ns_ =
       now_ns + (settled_ ? options_.reconcile_interval_ns

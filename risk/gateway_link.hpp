@@ -55,6 +55,8 @@ class GatewayLink {
   const Counter& alive() const noexcept { return alive_; }
   const link::Losses& losses() const noexcept { return losses_; }  // of oeg
   const Counter& blocks_written() const noexcept { return blocks_written_; }
+  // Of the kill switch, as oeg's memory has it by the transport's word; 0: none of this connection.
+  const Counter& kill_version() const noexcept { return kill_version_; }
   const Counter& passes() const noexcept { return passes_; }
 
   // What the subscriber calls; public for it alone.
@@ -65,8 +67,9 @@ class GatewayLink {
  private:
   void set_alive(bool alive) noexcept;
   void write_block(std::uint64_t now_ns) noexcept;
+  bool take_over_kills() noexcept;
+  void confirm_block() noexcept;
   void reconcile(std::uint64_t now_ns) noexcept;
-  std::uint64_t unequal() const noexcept;  // rows that were not as oeg has them, so far
 
   GatewayLinkOptions options_;
   Monitor& monitor_;
@@ -82,16 +85,20 @@ class GatewayLink {
   bool connected_before_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t version_written_ = 0;  // of the monitor's block
+  std::uint64_t version_confirmed_ = 0;
+  std::uint64_t kill_version_written_ = 0;
+  bool kills_taken_over_ = false;  // on this connection
   std::uint64_t next_refresh_ns_ = 0;
   std::uint64_t next_pass_ns_ = 0;
   std::size_t next_row_ = 0;
   bool reading_ = false;
   bool passing_ = false;
-  std::uint64_t unequal_before_ = 0;  // rows, before the pass that is under way
-  bool settled_ = false;              // a pass since the last connect or lap found nothing unequal
-  bool whole_ = false;                // as settled_, but since the last connect
+  bool pass_whole_ = false;  // no row of the pass that is under way is left behind
+  bool settled_ = false;     // a pass since the last connect or lap has made every row whole
+  bool whole_ = false;       // as settled_, but since the last connect
   Counter alive_;
   Counter blocks_written_;
+  Counter kill_version_;
   Counter passes_;  // over oeg's whole table
 };
 

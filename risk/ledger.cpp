@@ -41,6 +41,23 @@ Row* Ledger::row(std::uint8_t strategy_id, std::uint32_t instrument) noexcept {
 }
 
 void Ledger::fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept {
+  trade(row, side, shares, price);
+  ++row.fills;
+  ++strategies_[row.strategy].fills;
+  ++total_.fills;
+}
+
+void Ledger::change_fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price,
+                         bool stands) noexcept {
+  const Side other = side == Side::kBuy ? Side::kSell : Side::kBuy;
+  trade(row, stands ? side : other, shares, price);
+  const std::uint64_t change = stands ? 1 : ~std::uint64_t{0};  // unsigned: wraps to one less
+  row.fills += change;
+  strategies_[row.strategy].fills += change;
+  total_.fills += change;
+}
+
+void Ledger::trade(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept {
   const std::int64_t change = side == Side::kBuy ? std::int64_t{shares} : -std::int64_t{shares};
   const Int128 value = Int128{change} * price;  // paid; negative: received
   const Int128 realised_before = row.realised();
@@ -55,10 +72,7 @@ void Ledger::fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price
   }
   row.position += change;
   row.cash = saturate(row.cash - value);
-  ++row.fills;
   StrategySums& sums = strategies_[row.strategy];
-  ++sums.fills;
-  ++total_.fills;
   const Int128 realised = row.realised() - realised_before;
   sums.realised += realised;
   total_.realised += realised;
@@ -115,6 +129,7 @@ void Ledger::adopt(Row& row, const wire::PositionRow& theirs) noexcept {
   row.open_buy_shares = theirs.open_buy_shares;
   row.open_sell_shares = theirs.open_sell_shares;
   row.events = theirs.events;
+  row.counted = row.whole = true;
   row.fills = theirs.fills;
   sums.realised += row.realised() - realised_before;
   total_.realised += row.realised() - realised_before;

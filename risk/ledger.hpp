@@ -30,7 +30,9 @@ struct Row {
   Int128 notional = 0;  // |position| x mark
   std::uint32_t open_buy_shares = 0;
   std::uint32_t open_sell_shares = 0;
-  std::uint64_t events = 0;  // drop-copy events applied
+  std::uint64_t events = 0;  // of oeg's count, the newest that is in this row
+  bool counted = false;      // `events` is of the present connection, with no lap since
+  bool whole = false;        // counted, and everything before `events` is in this row, too
   std::uint64_t fills = 0;
   std::uint32_t next = 0;  // row of the same instrument, another strategy
 
@@ -64,6 +66,10 @@ class Ledger {
   std::uint32_t strategy(std::uint8_t id) noexcept;
 
   void fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept;
+  // The venue takes an execution back, or puts a corrected one in its place (`stands`). What it had
+  // realised cannot be told apart any more: the cost basis goes on as if it had been traded back.
+  void change_fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price,
+                   bool stands) noexcept;
   // A new quote: bid or ask 0 is "none", last_trade 0 "unchanged". True if any position is marked
   // anew by it.
   bool quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t ask,
@@ -88,6 +94,7 @@ class Ledger {
     std::uint32_t last_trade = 0;
   };
   Row* at(std::uint32_t index) noexcept { return index == kNone ? nullptr : &rows_[index]; }
+  void trade(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept;
   void revalue(Row& row) noexcept;
 
   std::vector<Row> rows_;

@@ -3,7 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "common/wire/kill.hpp"
 
 namespace tickpath::risk {
 
@@ -22,34 +23,8 @@ struct TotalLimits {
   std::int64_t gross_notional_max = 0;
 };
 
-enum class LimitKind : std::uint8_t {
-  kNone,
-  kLoss,
-  kGrossNotional,
-  kPositionValue,
-  kPositionShares,
-  kOpenOrders,
-  kRequestRate,
-  kRejectRate,
-  kTotalLoss,
-  kTotalGrossNotional,
-  kOperator,  // not a limit: a person said so
-};
-
-constexpr std::string_view name(LimitKind kind) noexcept {
-  constexpr std::array<std::string_view, 11> kNames{"none",
-                                                    "loss_max",
-                                                    "gross_notional_max",
-                                                    "position_value_max",
-                                                    "position_shares_max",
-                                                    "open_orders_max",
-                                                    "requests_per_second_max",
-                                                    "rejects_per_second_max",
-                                                    "total.loss_max",
-                                                    "total.gross_notional_max",
-                                                    "operator"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
+// A limit, or another reason to kill.
+using LimitKind = wire::KillCause;
 
 // A limit that broke, and by how much.
 struct Breach {

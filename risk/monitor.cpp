@@ -1,6 +1,10 @@
 #include "risk/monitor.hpp"
 
+#include <algorithm>
+
 #include "common/base/check.hpp"
+#include "common/clock/clock.hpp"
+#include "common/wire/order_id.hpp"
 
 namespace tickpath::risk {
 namespace {
@@ -10,6 +14,10 @@ bool is_request_reject(wire::ReportKind kind) noexcept {
 }
 bool names_target(wire::ReportKind kind) noexcept {
   return kind == wire::ReportKind::kCanceled || kind >= wire::ReportKind::kReplaced;
+}
+// A cancel by oeg itself: the strategy did not ask, and is not to be killed for their number.
+bool is_own(const wire::OrderEvent& event) noexcept {
+  return wire::OrderId::strategy(event.order_id) == wire::kOwnStrategyId;
 }
 std::uint64_t bits(Int128 value) noexcept { return static_cast<std::uint64_t>(saturate(value)); }
 
@@ -35,39 +43,61 @@ void Monitor::set_limits(std::uint8_t strategy, const StrategyLimits& limits) {
 
 void Monitor::on_event(const wire::OrderEvent& event) noexcept {
   counters_.events.add();
+  if (event.event == wire::EventKind::kException) [[unlikely]]
+    return on_exception(event);
+  StrategyState& state = states_[event.strategy_id];
+  if (event.event == wire::EventKind::kRefused) return on_refused(state, event);
   Row* const row = ledger_.row(event.strategy_id, event.instrument_id);
   if (row == nullptr) {
     counters_.beyond.add();
     return;
   }
-  ++row->events;
-  StrategyState& state = states_[event.strategy_id];
-  StrategyView& view = views_[event.strategy_id];
-  switch (event.event) {
-    case wire::EventKind::kRequested:
-      on_requested(*row, state, event);
-      break;
-    case wire::EventKind::kRefused:
-      counters_.refused.add(event.request_kind == wire::RequestKind::kNew ? 1 : 0);
-      state.requests.add(now_ns_);
-      state.rejects.add(now_ns_);
-      view.requests.add();
-      view.rejects.add();
-      break;
-    case wire::EventKind::kReported:
-      on_reported(*row, state, event);
-      break;
-  }
+  const InRow in_row = count(*row, event);
+  if (event.event == wire::EventKind::kRequested)
+    on_requested(*row, state, event, in_row);
+  else if (event.event == wire::EventKind::kReported)
+    on_reported(*row, state, event, in_row);
   judge(*row);
 }
 
-void Monitor::on_requested(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept {
+// No row knows of it, at oeg neither: it may name an instrument that does not exist.
+void Monitor::on_refused(StrategyState& state, const wire::OrderEvent& event) noexcept {
+  counters_.refused.add(event.request_kind == wire::RequestKind::kNew ? 1 : 0);
   state.requests.add(now_ns_);
+  state.rejects.add(now_ns_);
   views_[event.strategy_id].requests.add();
-  if (event.request_kind == wire::RequestKind::kNew) insert_order(row, state, event);
+  views_[event.strategy_id].rejects.add();
+  const std::uint32_t index = ledger_.strategy(event.strategy_id);
+  if (index == Ledger::kNone) {
+    counters_.beyond.add();
+    return;
+  }
+  judge_strategy(event.strategy_id, ledger_.strategies()[index]);
+  show(ledger_.strategies()[index]);
 }
 
-void Monitor::insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept {
+// Numbers are compared by their difference, so that they may wrap.
+Monitor::InRow Monitor::count(Row& row, const wire::OrderEvent& event) noexcept {
+  const std::uint32_t ahead = event.row_event - static_cast<std::uint32_t>(row.events);
+  if (row.counted && static_cast<std::int32_t>(ahead) <= 0) return InRow::kYes;
+  // One that begins here is whole from its first event on; a gap says that events were lost.
+  const bool begins = !row.counted && row.events == 0 && row.fills == 0 && row.cash == 0;
+  if (begins) row.whole = event.row_event == 1;
+  if (row.counted && ahead != 1) row.whole = false;
+  row.events = event.row_event;
+  row.counted = true;
+  return InRow::kNo;
+}
+
+void Monitor::on_requested(Row& row, StrategyState& state, const wire::OrderEvent& event,
+                           InRow in_row) noexcept {
+  if (!is_own(event)) state.requests.add(now_ns_);
+  views_[event.strategy_id].requests.add();
+  if (event.request_kind == wire::RequestKind::kNew) insert_order(row, state, event, in_row);
+}
+
+void Monitor::insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event,
+                           InRow in_row) noexcept {
   if (free_.empty() || event.order_id == 0 ||
       !open_order_ids_.insert(event.order_id, free_.back())) {
     counters_.beyond.add();
@@ -77,19 +107,21 @@ void Monitor::insert_order(Row& row, StrategyState& state, const wire::OrderEven
   free_.pop_back();
   order = {event.order_id, static_cast<std::uint32_t>(&row - ledger_.rows().data()), 0, event.side,
            wire::OrderState::kPendingNew};
-  set_leaves(order, event.shares);
+  set_leaves(order, event.shares, in_row);
   ++state.open_orders;
 }
 
-void Monitor::set_leaves(OpenOrder& order, std::uint32_t leaves) noexcept {
+void Monitor::set_leaves(OpenOrder& order, std::uint32_t leaves, InRow in_row) noexcept {
   Row& row = ledger_.rows()[order.row];
-  (order.side == Side::kBuy ? row.open_buy_shares : row.open_sell_shares) += leaves - order.leaves;
+  if (in_row == InRow::kNo)
+    (order.side == Side::kBuy ? row.open_buy_shares : row.open_sell_shares) +=
+        leaves - order.leaves;
   order.leaves = leaves;
 }
 
-void Monitor::remove_order(std::uint32_t slot) noexcept {
+void Monitor::remove_order(std::uint32_t slot, InRow in_row) noexcept {
   OpenOrder& order = orders_[slot];
-  set_leaves(order, 0);
+  set_leaves(order, 0, in_row);
   const Row& row = ledger_.rows()[order.row];
   --states_[ledger_.strategies()[row.strategy].id].open_orders;
   open_order_ids_.erase(order.id);
@@ -97,14 +129,30 @@ void Monitor::remove_order(std::uint32_t slot) noexcept {
   order = {};
 }
 
-void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept {
-  if (event.report_kind == wire::ReportKind::kFill) {
-    // Whatever we know of the order: the venue's word moves the position.
-    ledger_.fill(row, event.side, event.shares, event.price);
-    counters_.fills.add();
-    views_[event.strategy_id].fills.add();
+// Of no row: oeg has not booked it either.
+void Monitor::on_exception(const wire::OrderEvent& event) noexcept {
+  counters_.exceptions.add();
+  if (observer_ != nullptr) observer_->on_exception(event);
+}
+
+void Monitor::on_fill(Row& row, const wire::OrderEvent& event, InRow in_row) noexcept {
+  // Whatever we know of the order: the venue's word moves the position.
+  if (in_row == InRow::kNo) ledger_.fill(row, event.side, event.shares, event.price);
+  counters_.fills.add();
+  views_[event.strategy_id].fills.add();
+}
+
+void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent& event,
+                          InRow in_row) noexcept {
+  if (event.report_kind == wire::ReportKind::kFill) on_fill(row, event, in_row);
+  if (wire::changes_fill(event.report_kind)) {
+    if (in_row == InRow::kNo)
+      ledger_.change_fill(row, event.side, event.shares, event.price,
+                          event.report_kind == wire::ReportKind::kFillCorrected);
+    counters_.fills_changed.add();
   }
-  if (event.report_kind == wire::ReportKind::kRejected || is_request_reject(event.report_kind)) {
+  if ((event.report_kind == wire::ReportKind::kRejected || is_request_reject(event.report_kind)) &&
+      !is_own(event)) {
     state.rejects.add(now_ns_);
     views_[event.strategy_id].rejects.add();
   }
@@ -113,7 +161,8 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
   if (slot == IdMap::kNone) slot = open_order_ids_.find(event.order_id);
   if (slot == IdMap::kNone) {
     // The reject of a cancel that crossed a fill finds no order, and that is in order.
-    if (!is_request_reject(event.report_kind)) counters_.events_unknown.add();
+    if (!is_request_reject(event.report_kind) && !wire::changes_fill(event.report_kind))
+      counters_.events_unknown.add();
     return;
   }
   OpenOrder& order = orders_[slot];
@@ -122,21 +171,23 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
     return;
   }
   if (wire::is_final(order.state)) {
-    remove_order(slot);
+    remove_order(slot, in_row);
   } else if (event.report_kind == wire::ReportKind::kReplaced) {
     open_order_ids_.erase(order.id);
     TICKPATH_CHECK(open_order_ids_.insert(event.order_id, slot), "an id was just freed");
     order.id = event.order_id;
-    set_leaves(order, event.leaves_shares);
+    set_leaves(order, event.leaves_shares, in_row);
   } else if (event.report_kind == wire::ReportKind::kFill ||
-             event.report_kind == wire::ReportKind::kRestated) {
-    set_leaves(order, event.leaves_shares);
+             event.report_kind == wire::ReportKind::kRestated ||
+             wire::changes_fill(event.report_kind)) {
+    set_leaves(order, event.leaves_shares, in_row);
   }
 }
 
 void Monitor::on_lapped() noexcept {
   for (std::uint32_t slot = 0; slot < orders_.size(); ++slot)
-    if (orders_[slot].id != 0) remove_order(slot);
+    if (orders_[slot].id != 0) remove_order(slot, InRow::kNo);
+  for (Row& row : ledger_.rows()) row.counted = row.whole = false;
 }
 
 // --------------------------------------------------------------------------------------- market
@@ -148,6 +199,7 @@ void Monitor::on_update(const wire::BookUpdate& update) noexcept {
     if (update.instrument_id != wire::kNoInstrument) counters_.beyond.add();
     return;
   }
+  if (update.feed_state() != wire::FeedState::kGood) return counters_.stale.add();
   if (!ledger_.quote(update.instrument_id, update.best_bid, update.best_ask,
                      trade ? update.price : 0))
     return;
@@ -157,6 +209,7 @@ void Monitor::on_update(const wire::BookUpdate& update) noexcept {
 }
 
 void Monitor::on_image(const wire::BookImage& image) noexcept {
+  if (image.feed_state() != wire::FeedState::kGood) return counters_.stale.add();
   if (!ledger_.quote(image.instrument_id, image.bids[0].price, image.asks[0].price,
                      image.last_trade_price))
     return;
@@ -167,37 +220,53 @@ void Monitor::on_image(const wire::BookImage& image) noexcept {
 
 // ------------------------------------------------------------------------------- reconciliation
 
-// Equal event counts mean that both sides have seen the same: then everything must be equal.
-// Unequal ones mean that events are on their way, unless both counts are what they were one pass
-// ago: then nothing moves and we missed some. Either way oeg is right, it is the one that trades.
-void Monitor::on_remote_row(const wire::PositionRow& theirs) noexcept {
+// A row that is not whole becomes so by adopting oeg's with its count: events up to that count,
+// which may still lie in the ring, are not applied again. A whole row follows by events alone.
+// Equal counts then mean that everything must be equal; unequal ones that events are on their way,
+// unless both counts are what they were one pass ago: then nothing moves and we missed some. Either
+// way oeg is right, it is the one that trades.
+bool Monitor::on_remote_row(const wire::PositionRow& theirs) noexcept {
   Row* const row = ledger_.row(theirs.strategy_id, theirs.instrument_id);
   if (row == nullptr) {
     counters_.beyond.add();
-    return;
+    return true;  // another READ would not help
   }
   counters_.compared.add();
-  const bool equal = row->position == theirs.position_shares && row->cash == theirs.cash;
-  const bool open_equal = row->open_buy_shares == theirs.open_buy_shares &&
-                          row->open_sell_shares == theirs.open_sell_shares;
-  const bool same_events = row->events == theirs.events;
+  const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(theirs.events) -
+                                               static_cast<std::uint32_t>(row->events));
   const bool at_rest =
       row->compared_events == row->events && row->compared_remote_events == theirs.events;
   row->compared_events = row->events;
   row->compared_remote_events = theirs.events;
-  if (same_events && equal && open_equal) return;
-  if (!same_events && !at_rest) {
+  if (!row->whole) {
+    if (row->counted && ahead < 0) {  // the READ is older than what came by events meanwhile
+      counters_.in_flight.add();
+      return false;
+    }
+    take_over(*row, theirs);
+    return true;
+  }
+  const bool equal = row->position == theirs.position_shares && row->cash == theirs.cash;
+  const bool open_equal = row->open_buy_shares == theirs.open_buy_shares &&
+                          row->open_sell_shares == theirs.open_sell_shares;
+  if (ahead == 0 && equal && open_equal) return true;
+  if (ahead != 0 && !at_rest) {
     counters_.in_flight.add();
-    return;
+    return true;
   }
   if (!equal) {
     counters_.mismatches.add();
     if (observer_ != nullptr) observer_->on_mismatch(*row, theirs);
   }
+  take_over(*row, theirs);
+  return true;
+}
+
+void Monitor::take_over(Row& row, const wire::PositionRow& theirs) noexcept {
   counters_.adopted.add();
-  ledger_.adopt(*row, theirs);
-  row->compared_events = row->events;
-  judge(*row);
+  ledger_.adopt(row, theirs);
+  row.compared_events = row.events;
+  judge(row);
 }
 
 // --------------------------------------------------------------------------------------- limits
@@ -233,42 +302,97 @@ void Monitor::judge_total() noexcept {
 
 bool Monitor::over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t limit) noexcept {
   if (limit == 0 || value <= limit) return false;
-  if (views_[id].killed.get() == 0) {
+  // Whom a person has stopped without cancelling his orders, a limit stops altogether.
+  if (!kills_.killed(id) || (kills_[id].keep_orders != 0 && options_.cancel_on_breach &&
+                             kills_[id].cause == LimitKind::kOperator)) {
     counters_.breaches.add();
-    kill(id, {kind, saturate(value), limit});
+    kill(id, {kind, saturate(value), limit}, {}, !options_.cancel_on_breach);
   }
   return true;
 }
 
-void Monitor::kill(std::uint32_t id, const Breach& why) noexcept {
-  StrategyView& view = views_[id];
-  view.breach_value.set(static_cast<std::uint64_t>(why.value));
-  view.breach_limit.set(static_cast<std::uint64_t>(why.limit));
-  view.breach_kind.set(static_cast<std::uint64_t>(why.kind));
-  view.known.set(1);
-  if (view.killed.get() != 0) return;
-  view.killed.set(1);
+// ---------------------------------------------------------------------------------- kill switch
+
+void Monitor::kill(std::uint32_t id, const Breach& why, std::string_view operator_name,
+                   bool keep_orders) noexcept {
+  if (kills_.killed(id) && (keep_orders || kills_[id].keep_orders == 0)) return;
   counters_.kills.add();
   if (observer_ != nullptr) observer_->on_kill(id, why);
-  if (id == kAll) {
-    block_.kill_all = 1;
-  } else {
-    block_.kill_strategy[id >> 6] |= std::uint64_t{1} << (id & 63);
-  }
+  wire::KillRecord record{};
+  record.since_ns = clock::realtime_ns();
+  record.value = why.value;
+  record.limit = why.limit;
+  operator_name.copy(record.operator_name, sizeof(record.operator_name) - 1);
+  record.id = static_cast<std::uint16_t>(id);
+  record.cause = why.kind;
+  record.keep_orders = keep_orders ? 1 : 0;
+  take_kill(record);
+  ++block_.kill_version;
+  kills_.publish(block_.kill_version, command_);
+}
+
+void Monitor::take_kill(const wire::KillRecord& record) noexcept {
+  StrategyView& view = views_[record.id];
+  view.breach_value.set(static_cast<std::uint64_t>(record.value));
+  view.breach_limit.set(static_cast<std::uint64_t>(record.limit));
+  view.breach_kind.set(static_cast<std::uint64_t>(record.cause));
+  view.known.set(1);
+  view.killed.set(1);
+  kills_.set(record);
+  lifted_.reset(record.id);
+  block_.set_kill(record.id, true, record.keep_orders == 0);
+  tell_next_ = record.id;
   ++block_version_;
 }
 
 void Monitor::unkill(std::uint32_t id) noexcept {
-  if (views_[id].killed.get() == 0) return;
+  if (!kills_.killed(id)) return;
   if (observer_ != nullptr) observer_->on_unkill(id);
   views_[id].killed.set(0);
   views_[id].breach_kind.set(static_cast<std::uint64_t>(LimitKind::kNone));
-  if (id == kAll) {
-    block_.kill_all = 0;
-  } else {
-    block_.kill_strategy[id >> 6] &= ~(std::uint64_t{1} << (id & 63));
-  }
+  kills_.clear(id);
+  lifted_.set(id);
+  block_.set_kill(id, false, false);
+  ++block_.kill_version;
   ++block_version_;
+  kills_.publish(block_.kill_version, command_);
+}
+
+void Monitor::command_done(std::uint64_t command) noexcept {
+  command_ = command;
+  kills_.publish(block_.kill_version, command_);
+}
+
+void Monitor::restore_kills(std::span<const wire::KillRecord> kills, std::uint64_t version) {
+  for (const wire::KillRecord& kill : kills) take_kill(kill);
+  block_.kill_version = version;
+  kills_.publish(version, command_);
+}
+
+void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
+  bool changed = false;
+  for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
+    if (!found.kill_bit(id) || kills_.killed(id) || lifted_[id]) continue;
+    wire::KillRecord record = found.kill;
+    if (record.id != id || record.cause == LimitKind::kNone)
+      record = control::KillTable::undescribed(id, !found.cancel_bit(id));
+    counters_.kills.add();
+    if (observer_ != nullptr) observer_->on_kill(id, {LimitKind::kUnknown, 0, 0});
+    take_kill(record);
+    changed = true;
+  }
+  // A version that oeg has seen already would say that it has this block.
+  if (!changed && found.kill_version <= block_.kill_version) return;
+  block_.kill_version = std::max(block_.kill_version, found.kill_version) + 1;
+  ++block_version_;
+  kills_.publish(block_.kill_version, command_);
+}
+
+wire::KillRecord Monitor::kill_to_tell() noexcept {
+  const std::uint32_t id = kills_.next_killed(tell_next_);
+  if (id == wire::kKillIds) return {};
+  tell_next_ = (id + 1) % wire::kKillIds;
+  return kills_[id];
 }
 
 void Monitor::show(const StrategySums& sums) noexcept {

@@ -2,15 +2,20 @@
 //
 // Set-up aside, everything belongs to the datapath thread and allocates nothing. Each change of a
 // row, an order or a mark is judged at once against the limits that it can break; a limit that
-// breaks kills its strategy (or all), and only a person lifts a kill again.
+// breaks kills its strategy (or all), and only a person lifts a kill again: neither a restart of
+// risk nor one of oeg does (DESIGN.md).
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/base/id_map.hpp"
+#include "common/control/kill_table.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/control_block.hpp"
@@ -28,6 +33,7 @@ struct MonitorOptions {
   std::uint32_t orders_max = 65'536;  // open at once, all strategies
   StrategyLimits strategy;            // for every strategy without limits of its own
   TotalLimits total;
+  bool cancel_on_breach = true;       // a limit that breaks cancels what is open, too
   wire::ControlBlock order_limits{};  // what oeg checks; kill fields are ours
 };
 
@@ -37,13 +43,16 @@ struct MonitorCounters {
   Counter refused;            // new orders that oeg's checks stopped
   Counter events_unknown;     // about an order that we do not know (after a lap, mostly)
   Counter events_impossible;  // the order state machine does not allow them
+  Counter stale;              // updates and images of stale books: marks stay as they are
   Counter beyond;             // did not fit a table: strategies, rows, orders, instruments
   Counter breaches;
-  Counter kills;       // strategies (or all) that went from free to killed
-  Counter compared;    // rows compared with oeg's
-  Counter in_flight;   // of those, apart only by events still on their way
-  Counter mismatches;  // position or cash differed with nothing on its way
-  Counter adopted;     // rows taken over from oeg
+  Counter kills;          // strategies (or all) that went from free to killed
+  Counter compared;       // rows compared with oeg's
+  Counter in_flight;      // of those, apart only by events still on their way
+  Counter mismatches;     // position or cash of a whole row differed with nothing on its way
+  Counter adopted;        // rows taken over from oeg
+  Counter fills_changed;  // executions that the venue took back or corrected
+  Counter exceptions;     // reports of the venue that oeg could not book, or doubted
 };
 
 // What `status` shows of a strategy: written by the datapath thread, signed values as their bits.
@@ -69,6 +78,8 @@ class MonitorObserver {
   virtual void on_unkill(std::uint32_t id) noexcept = 0;
   // Before oeg's row replaces ours.
   virtual void on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept = 0;
+  // oeg could not book a report of the venue, or doubts it: a person must look.
+  virtual void on_exception(const wire::OrderEvent& event) noexcept = 0;
 
  protected:
   ~MonitorObserver() = default;
@@ -76,32 +87,49 @@ class MonitorObserver {
 
 class Monitor {
  public:
-  static constexpr std::uint32_t kAll = 256;  // beside the strategy ids
+  static constexpr std::uint32_t kAll = wire::kKillAll;  // beside the strategy ids
 
   explicit Monitor(const MonitorOptions& options, MonitorObserver* observer = nullptr);
 
   // ---- set-up
   void set_limits(std::uint8_t strategy, const StrategyLimits& limits);
+  // The kill switch as the last run left it.
+  void restore_kills(std::span<const wire::KillRecord> kills, std::uint64_t version);
 
   // ---- datapath
   void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
   void on_event(const wire::OrderEvent& event) noexcept;
   void on_update(const wire::BookUpdate& update) noexcept;
   void on_image(const wire::BookImage& image) noexcept;
-  // Events were lost: which orders are open is unknown until oeg's table says so.
+  // Events were lost, or a new connection counts anew: which orders are open is unknown, and no row
+  // is whole until oeg's table says what is in it.
   void on_lapped() noexcept;
-  // A row of oeg's table, READ after everything in the ring was taken.
-  void on_remote_row(const wire::PositionRow& theirs) noexcept;
+  // A row of oeg's table. False: we are not whole, and this READ is too old to make us so; READ it
+  // again.
+  bool on_remote_row(const wire::PositionRow& theirs) noexcept;
 
-  // id: a strategy, or kAll.
-  void kill(std::uint32_t id, const Breach& why) noexcept;
+  // id: a strategy, or kAll. The first reason stays until the kill is lifted, unless a later one
+  // cancels what the first has kept open.
+  void kill(std::uint32_t id, const Breach& why, std::string_view operator_name = {},
+            bool keep_orders = false) noexcept;
   void unkill(std::uint32_t id) noexcept;
+  // A person's command was carried out; shown to the control thread with what it changed.
+  void command_done(std::uint64_t command) noexcept;
+
+  // The block that a connection found at oeg, before the first write: kills that are not known here
+  // are taken over, unless a person has lifted them since oeg last had our block.
+  void adopt_kills(const wire::ControlBlock& found) noexcept;
+  // oeg has the block of block_version().
+  void block_confirmed() noexcept { lifted_.reset(); }
 
   // What oeg must know; changes whenever `version` does.
   const wire::ControlBlock& block() const noexcept { return block_; }
   std::uint64_t block_version() const noexcept { return block_version_; }
+  // The kill to describe in the next block: the newest, then each in turn.
+  wire::KillRecord kill_to_tell() noexcept;
 
   // ---- any thread
+  const control::KillTable& kills() const noexcept { return kills_; }
   const MonitorCounters& counters() const noexcept { return counters_; }
   const StrategyView& view(std::uint32_t id) const noexcept { return views_[id]; }
 
@@ -124,14 +152,27 @@ class Monitor {
     std::uint32_t open_orders = 0;
   };
 
-  void on_requested(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept;
-  void on_reported(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept;
-  void insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event) noexcept;
-  void remove_order(std::uint32_t slot) noexcept;
-  void set_leaves(OpenOrder& order, std::uint32_t leaves) noexcept;
+  // Whether the row includes an event already, because it was adopted with it: then the event is
+  // only news of its order.
+  enum class InRow : bool { kNo, kYes };
+
+  void on_refused(StrategyState& state, const wire::OrderEvent& event) noexcept;
+  static InRow count(Row& row, const wire::OrderEvent& event) noexcept;
+  void on_requested(Row& row, StrategyState& state, const wire::OrderEvent& event,
+                    InRow in_row) noexcept;
+  void on_reported(Row& row, StrategyState& state, const wire::OrderEvent& event,
+                   InRow in_row) noexcept;
+  void on_exception(const wire::OrderEvent& event) noexcept;
+  void on_fill(Row& row, const wire::OrderEvent& event, InRow in_row) noexcept;
+  void insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event,
+                    InRow in_row) noexcept;
+  void remove_order(std::uint32_t slot, InRow in_row) noexcept;
+  void set_leaves(OpenOrder& order, std::uint32_t leaves, InRow in_row) noexcept;
+  void take_over(Row& row, const wire::PositionRow& theirs) noexcept;
   void judge(const Row& row) noexcept;
   void judge_strategy(std::uint8_t id, const StrategySums& sums) noexcept;
   void judge_total() noexcept;
+  void take_kill(const wire::KillRecord& record) noexcept;
   bool over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t limit) noexcept;
   void show(const StrategySums& sums) noexcept;
 
@@ -144,6 +185,11 @@ class Monitor {
   IdMap open_order_ids_;
   wire::ControlBlock block_;
   std::uint64_t block_version_ = 1;
+  control::KillTable kills_;
+  // Unkilled, and oeg may not know it yet: its kill is older than that, and not taken over again.
+  std::bitset<wire::kKillIds> lifted_;
+  std::uint32_t tell_next_ = 0;  // id of the kill to describe next
+  std::uint64_t command_ = 0;
   std::uint64_t now_ns_ = 0;
   MonitorCounters counters_;
   std::array<StrategyView, kAll + 1> views_;

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "common/wire/names.hpp"
+
 namespace tickpath::risk {
 namespace {
 
@@ -11,6 +13,7 @@ enum class Note : std::uint16_t {
   kCashApart = 1,
   kUnkilled = 2,
   kAllUnkilled = 3,
+  kException = 4,
   kKilledByLimit = 16,  // + LimitKind
 };
 
@@ -35,6 +38,9 @@ Notes::Notes(log::HotLog& log) : log_(log) {
   log.define(Note::kCashApart, Level::kWarning,
              "strategy {}, instrument {}: oeg's cash is {:d}, the drop copy made {:d} (1/10,000); "
              "oeg's is taken over");
+  log.define(Note::kException, Level::kError,
+             "strategy {}, instrument {}: oeg could not book a report of the venue as it stands; "
+             "positions may be wrong until a person has looked (`tickpath exceptions`)");
   log.define(Note::kUnkilled, Level::kWarning, "strategy {} may trade again");
   log.define(Note::kAllUnkilled, Level::kWarning, "the kill switch for all is lifted");
   for (unsigned i = 1; i <= static_cast<unsigned>(LimitKind::kTotalGrossNotional); ++i) {
@@ -49,6 +55,8 @@ Notes::Notes(log::HotLog& log) : log_(log) {
   }
   log.define(killed_by(LimitKind::kOperator), Level::kWarning,
              "strategy {} is killed by the operator (256: all)");
+  log.define(killed_by(LimitKind::kUnknown), Level::kWarning,
+             "strategy {} (256: all) stays killed: oeg holds a kill that was not known here");
 }
 
 void Notes::on_kill(std::uint32_t id, const Breach& why) noexcept {
@@ -70,6 +78,10 @@ void Notes::on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexce
             theirs.instrument_id,
             static_cast<std::uint64_t>(shares ? theirs.position_shares : theirs.cash),
             static_cast<std::uint64_t>(shares ? ours.position : ours.cash));
+}
+
+void Notes::on_exception(const wire::OrderEvent& event) noexcept {
+  log_.note(Note::kException, event.strategy_id, event.instrument_id);
 }
 
 }  // namespace tickpath::risk

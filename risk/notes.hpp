@@ -17,6 +17,7 @@ class Notes final : public MonitorObserver {
   void on_kill(std::uint32_t id, const Breach& why) noexcept override;
   void on_unkill(std::uint32_t id) noexcept override;
   void on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept override;
+  void on_exception(const wire::OrderEvent& event) noexcept override;
 
  private:
   log::HotLog& log_;

@@ -76,8 +76,6 @@ FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   options.packet_bytes = config.feed.packet_bytes;
   options.packet_messages = config.feed.packet_messages;
   add_redundancy(config.feed, options);
-  options.impairment.held = options.impairment_b.held =
-      config.latency.market_data.kind != LatencyKind::kNone;
   add_snapshot(config, options);
   return options;
 }
@@ -102,11 +100,13 @@ GatewayOptions gateway_options(const SimConfig& config) {
     fix.sender = session.sender;
     fix.target = session.target;
     fix.store_path = session.store;
-    options.sessions.push_back({fix, session.cancel_on_disconnect});
+    fix.store_messages = session.store_messages;
+    options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
   }
   options.rate = config.rate;
   options.reports_pending_max = config.reports_pending_max;
   options.ledger_rows = config.ledger_rows;
+  options.order_ids_max = config.matching.order_ids_max;
   return options;
 }
 
@@ -121,6 +121,7 @@ MatcherOptions matcher_options(const MatchingConfig& config, std::uint16_t incar
   options.display_shares_min = config.display_shares_min;
   options.band_basis_points = config.band_basis_points;
   options.crosses = config.crosses;
+  options.ticks = config.ticks;
   options.incarnation = incarnation;
   return options;
 }
@@ -163,20 +164,37 @@ void SimApplication::add_listeners() {
   const LatencyConfig& latency = config_.latency;
   if (latency.market_data.kind != LatencyKind::kNone)
     feed_.add_latency(latency.market_data, latency.seed);
-  for (std::uint32_t i = 0; i < config_.orders.size(); ++i)
-    listeners_.push_back(std::make_unique<Listener>(config_.orders[i].listen,
-                                                    fmt::format("orders.session.{}.listen", i),
-                                                    [this, i](int socket) { accept(i, socket); }));
+  for (std::uint32_t i = 0; i < config_.orders.size(); ++i) {
+    add_lobby(i);
+    listeners_.push_back(std::make_unique<Listener>(
+        config_.orders[i].listen, fmt::format("orders.session.{}.listen", i),
+        [this, i](int socket) { lobbies_[i]->accept(socket); }));
+  }
+  event_budgets_.assign(config_.orders.size(), LogBudget(200));
+  forgotten_told_.assign(config_.orders.size(), 0);
 }
 
-void SimApplication::accept(std::uint32_t session, int socket) {
+void SimApplication::add_lobby(std::uint32_t session) {
   const OrderSessionConfig& config = config_.orders[session];
-  if (gateway_.connected(session)) {
-    log::warning("session {}: a second connection was refused", config.target);
-    ::close(socket);
-    return;
-  }
-  log::info("session {}: connected", config.target);
+  LobbyOptions options;
+  options.name = options.target = config.target;
+  options.sender = config.sender;
+  options.version = config.version;
+  lobbies_.push_back(std::make_unique<Lobby>(
+      options,
+      [this](int socket, std::function<void()> callback) {
+        return runtime_.watch(socket, std::move(callback));
+      },
+      [this, session] { return slot(session); },
+      [this, session](int socket) { admit(session, socket); }));
+}
+
+Lobby::Slot SimApplication::slot(std::uint32_t session) const {
+  if (gateway_.logged_on(session)) return Lobby::Slot::kLoggedOn;
+  return gateway_.connected(session) ? Lobby::Slot::kTaken : Lobby::Slot::kFree;
+}
+
+void SimApplication::admit(std::uint32_t session, int socket) {
   if (datapath_.post({Command::Kind::kAttach, session, socket})) return;
   ::close(socket);
   runtime_.fail("the datapath thread does not take commands");
@@ -263,9 +281,11 @@ std::string SimApplication::not_ready_reason() {
 }
 
 void SimApplication::on_tick() {
+  for (const auto& lobby : lobbies_) lobby->turn(Lobby::Clock::now());
   watch_replay();
   warn_once();
   tell_events();
+  tell_forgotten();
   progress_.draw();
 }
 
@@ -303,11 +323,30 @@ void SimApplication::warn_once() {
 void SimApplication::tell_events() {
   std::string line;
   for (std::size_t i = 0; i < gateway_.sessions(); ++i)
-    while (gateway_.pop_event(i, line)) log::info("session {}: {}", config_.orders[i].target, line);
+    while (gateway_.pop_event(i, line))
+      if (event_budgets_[i].take(LogBudget::Clock::now()))
+        log::info("session {}: {}", config_.orders[i].target, line);
+  for (std::size_t i = 0; i < gateway_.sessions(); ++i)
+    if (const auto unsaid = event_budgets_[i].take_unsaid(LogBudget::Clock::now()); unsaid != 0)
+      log::info("session {}: {} more lines were left out", config_.orders[i].target, unsaid);
+}
+
+// A peer that comes back late finds a gap in place of what the store has dropped.
+void SimApplication::tell_forgotten() {
+  for (std::size_t i = 0; i < gateway_.sessions(); ++i) {
+    const std::uint64_t forgotten = gateway_.session_counters(i).forgotten.get();
+    if (forgotten == forgotten_told_[i]) continue;
+    log::warning(
+        "session {}: {} messages that the peer asked for again are gone from the store and were "
+        "gap-filled (orders.session.store_messages = {})",
+        config_.orders[i].target, forgotten - forgotten_told_[i], config_.orders[i].store_messages);
+    forgotten_told_[i] = forgotten;
+  }
 }
 
 void SimApplication::begin_stop() {
   for (const auto& listener : listeners_) listener->stop();
+  for (const auto& lobby : lobbies_) lobby->close();
   post(Command::Kind::kStop);
 }
 
@@ -325,6 +364,7 @@ bool SimApplication::drained(std::string& why) {
 
 void SimApplication::on_stopped() {
   tell_events();
+  tell_forgotten();
   broken_ = check_conservation(matcher_, gateway_.ledger());
   for (const std::string& line : broken_) log::error("conservation is broken: {}", line);
   write_ledger();

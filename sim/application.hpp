@@ -11,6 +11,7 @@
 #include "sim/config.hpp"
 #include "sim/datapath.hpp"
 #include "sim/orders/listener.hpp"
+#include "sim/orders/lobby.hpp"
 #include "sim/progress.hpp"
 
 namespace tickpath::sim {
@@ -38,7 +39,10 @@ class SimApplication final : public control::Application {
   void add_state_command(const char* command, const char* help, char state);
   void set_state(const Command& command);  // waits for the datapath; throws Error
   void add_listeners();
-  void accept(std::uint32_t session, int socket);
+  void add_lobby(std::uint32_t session);
+  Lobby::Slot slot(std::uint32_t session) const;
+  void admit(std::uint32_t session, int socket);
+  void tell_forgotten();
   void post(Command::Kind kind, std::uint64_t time_ns = 0);
   void add_replay_controls();
   control::Json seek(const control::Json& request);
@@ -59,7 +63,10 @@ class SimApplication final : public control::Application {
   Replayer replayer_;
   SimDatapath datapath_;
   Progress progress_;
+  std::vector<std::unique_ptr<Lobby>> lobbies_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<LogBudget> event_budgets_;       // of each session
+  std::vector<std::uint64_t> forgotten_told_;  // likewise
   ReplayState state_told_ = ReplayState::kWaiting;
   bool damage_told_ = false;
   std::array<bool, 3> warned_{};

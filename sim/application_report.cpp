@@ -40,7 +40,10 @@ void SimApplication::add_latency_counters(control::Counters& all) {
     all.add(group, "held_back", counters.held_back);
     all.add(group, "total_ns", counters.total_ns);
   };
-  if (feed_.latency() != nullptr) add("latency.market_data", feed_.latency()->counters());
+  if (feed_.latency() != nullptr) {
+    add("latency.market_data", *feed_.latency());
+    all.add("latency.market_data", "crowded", feed_.counters().crowded);
+  }
   for (std::size_t i = 0; i < datapath_.delays().size(); ++i) {
     const SessionDelay& delay = *datapath_.delays()[i];
     add("latency.order_entry." + config_.orders[i].target, delay.orders().latency());
@@ -126,6 +129,7 @@ void SimApplication::add_counters() {
   all.add("reports", "stored", g.reports_stored);
   all.add("reports", "backed_up", g.backed_up);
   all.add("reports", "disconnected", g.disconnected);
+  all.add("reports", "possible_resends", g.possible_resends);
   for (std::size_t i = 0; i < gateway_.sessions(); ++i) {
     const fix::SessionCounters& s = gateway_.session_counters(i);
     const std::string group = "session." + config_.orders[i].target;
@@ -135,6 +139,13 @@ void SimApplication::add_counters() {
     all.add(group, "rejected", s.rejected);
     all.add(group, "logons", s.logons);
     all.add(group, "disconnects", s.disconnects);
+    all.add(group, "forgotten", s.forgotten);
+    const LobbyCounters& lobby = lobbies_[i]->counters();
+    all.add(group, "connections", lobby.connections);
+    all.add(group, "strangers", lobby.strangers);
+    all.add(group, "silent", lobby.timeouts);
+    all.add(group, "crowded_out", lobby.crowded_out);
+    all.add(group, "refused_logons", lobby.refused);
   }
 }
 
@@ -205,6 +216,7 @@ void SimApplication::write_ledger() const {
   for (const LedgerRow& row : gateway_.ledger().rows()) {
     rows.push_back({{"session", config_.orders[row.party.session].target},
                     {"strategy_id", row.party.strategy},
+                    {"account", gateway_.account(row.party)},
                     {"symbol", market_.symbols().name(row.locate)},
                     {"position_shares", row.position_shares},
                     {"cash", row.cash.value},

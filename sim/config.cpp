@@ -133,10 +133,20 @@ config::Schema<OrderSessionConfig> session_schema() {
   schema.choice("version", &OrderSessionConfig::version,
                 {{"4.2", fix::Version::k42}, {"4.4", fix::Version::k44}},
                 "FIX version, the oeg's venue.version; 4.4 has mass cancel");
+  schema
+      .integer("store_messages", &OrderSessionConfig::store_messages, {1'024, 1 << 24}, "messages",
+               "Sent messages kept for a resend, 640 bytes each; older ones that the peer asks for "
+               "are gap-filled. A store keeps its size: move the file away to change it")
+      .power_of_two();
   schema.flag("validate", &OrderSessionConfig::validate,
               "Refuse messages that break the FIX data dictionary");
   schema.integer("sending_time_max", &OrderSessionConfig::sending_time_max_s, {0, 86'400}, "s",
                  "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
+  schema.choice("party", &OrderSessionConfig::party,
+                {{"session", PartyRule::kSession}, {"cl_ord_id", PartyRule::kClOrdId}},
+                "Whose orders never trade with each other, and have a row in the ledger: the "
+                "session's, apart by Account (1) or PartyID (448) if given; or, of tickpath's oeg "
+                "alone, those of each strategy, which its ClOrdIDs carry");
   schema.flag("cancel_on_disconnect", &OrderSessionConfig::cancel_on_disconnect,
               "Cancel the session's orders when it logs out or its connection is lost");
   return schema;
@@ -153,7 +163,7 @@ void add_matching(config::Schema<SimConfig>& schema) {
                  {"cancel_oldest", SelfMatchRule::kCancelOldest},
                  {"cancel_both", SelfMatchRule::kCancelBoth},
                  {"decrement", SelfMatchRule::kDecrement}},
-                "When an order would trade with one of the same strategy: which of them ends, or "
+                "When an order would trade with one of the same party: which of them ends, or "
                 "both lose the smaller one's shares");
   schema.integer("matching.display_shares_min", at(&MatchingConfig::display_shares_min),
                  {1, kOrderSharesMax}, "shares", "Least display quantity (MaxFloor) of an order");
@@ -161,6 +171,10 @@ void add_matching(config::Schema<SimConfig>& schema) {
                  "1/100 %",
                  "Price bands so far from the last trade: limits beyond are refused, "
                  "market orders trade no further; 0: none");
+  schema.choice("matching.tick_size", at(&MatchingConfig::ticks),
+                {{"reg_nms", TickRule::kRegNms}, {"any", TickRule::kAny}},
+                "Limits, stop prices and caps of pegs that are taken: whole cents from 1.00 up and "
+                "0.0001 below it, as SEC Rule 612 has it, or any with four decimals");
   schema.flag("matching.publish", at(&MatchingConfig::publish),
               "What our orders do is part of the market data: added, executed and deleted as any "
               "venue's, and recorded messages bent where they no longer hold. false: subscribers "

@@ -11,6 +11,7 @@
 #include "common/fix/messages.hpp"
 #include "sim/latency/latency_config.hpp"
 #include "sim/matching/types.hpp"
+#include "sim/orders/cl_ord_ids.hpp"
 #include "sim/replay/pace.hpp"
 
 namespace tickpath::sim {
@@ -73,8 +74,10 @@ struct OrderSessionConfig {
   std::string store;
   fix::Version version = fix::Version::k42;
   bool cancel_on_disconnect = false;
+  PartyRule party = PartyRule::kSession;
   bool validate = true;
-  std::uint32_t sending_time_max_s = 0;
+  std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
+  std::uint32_t store_messages = 1u << 15;
 };
 
 struct MatchingConfig {
@@ -82,6 +85,7 @@ struct MatchingConfig {
   SelfMatchRule self_match = SelfMatchRule::kCancelNewest;
   std::uint32_t display_shares_min = 100;
   std::uint32_t band_basis_points = 0;
+  TickRule ticks = TickRule::kRegNms;
   bool publish = false;
   CrossRule crosses = CrossRule::kRecorded;
   std::int64_t imbalance_interval_ns = 1'000'000'000;

@@ -176,6 +176,7 @@ void StrategyApplication::register_counters() {
   out.add("feed", "mdh_alive", market_->alive());
   control::add_losses(out, "feed", "mdh", market_->losses());
   control::add_losses(out, "gateway", "oeg", orders_->losses());
+  out.add("gateway", "cut_off", [this] { return orders_->cut_off(); });
   const EngineCounters& engine = engine_->counters();
   out.add("engine", "updates", engine.updates);
   out.add("engine", "book_changes", engine.book_changes);
@@ -210,6 +211,7 @@ void StrategyApplication::register_counters() {
     out.add(group, "expired", counters.expired);
     out.add(group, "replaced", counters.replaced);
     out.add(group, "restated", counters.restated);
+    out.add(group, "fills_changed", counters.fills_changed);
     out.add(group, "request_rejects", counters.request_rejects);
     out.add(group, "lost", counters.lost);
     out.add(group, "reports", counters.reports);

@@ -32,6 +32,7 @@ struct StrategyCounters {
   Counter expired;
   Counter replaced;
   Counter restated;          // orders that lost shares at the venue without a trade
+  Counter fills_changed;     // executions that the venue took back or corrected
   Counter request_rejects;   // cancels and replaces that oeg or the venue refused
   Counter changes_accepted;  // cancels and replaces answered by anything but a reject
   Counter lost;              // orders that oeg no longer knew after an outage

@@ -68,6 +68,10 @@ void count_report(StrategyCounters& counters, const wire::OrderReport& report) n
     case wire::ReportKind::kRestated:
       counters.restated.add();
       break;
+    case wire::ReportKind::kFillCanceled:
+    case wire::ReportKind::kFillCorrected:
+      counters.fills_changed.add();
+      break;
     case wire::ReportKind::kAccepted:
       break;  // counted with the order's first answer, which may be a fill as well
     case wire::ReportKind::kPosition:
@@ -197,7 +201,7 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
     return;
   }
   count_report(instance->counters, report);
-  if (report.kind == wire::ReportKind::kFill) book_fill(*instance, report);
+  if (wire::is_execution(report.kind)) book_fill(*instance, report);
 
   Order* order = nullptr;
   if (names_target(report.kind)) order = instance->orders.find(report.target_order_id);
@@ -211,7 +215,7 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
   if (is_request_reject(report.kind)) {
     counters_.reports_late.add();
     count(instance->counters.unanswered, -1);
-  } else {
+  } else if (!wire::changes_fill(report.kind)) {
     counters_.reports_unmatched.add();
   }
   deliver(*instance, report, static_cast<std::uint8_t>(report.kind), wire::OrderState::kCanceled);
@@ -238,7 +242,7 @@ void Engine::apply_report(Instance& instance, Order& order,
   if (wire::is_final(state)) {
     finish(instance, order);
   } else if (report.kind == wire::ReportKind::kFill || report.kind == wire::ReportKind::kReplaced ||
-             report.kind == wire::ReportKind::kRestated) {
+             report.kind == wire::ReportKind::kRestated || wire::changes_fill(report.kind)) {
     order.cumulative = report.cumulative_shares;
     set_leaves(instance, order, report.leaves_shares);
     if (report.kind == wire::ReportKind::kRestated)
@@ -275,9 +279,10 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
   tickpath_position& position = instance.positions[report.instrument_id];
   const std::int64_t shares = report.side == Side::kBuy ? std::int64_t{report.last_shares}
                                                         : -std::int64_t{report.last_shares};
-  position.shares += shares;
-  position.cash = add_product(position.cash, report.last_price, -shares);
-  ++position.fills;
+  const std::int64_t change = report.kind == wire::ReportKind::kFillCanceled ? -1 : 1;
+  position.shares += change * shares;
+  position.cash = add_product(position.cash, report.last_price, -change * shares);
+  position.fills += static_cast<decltype(position.fills)>(change);
 }
 
 // The order is final: everything it held is released.

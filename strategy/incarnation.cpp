@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/replace_file.hpp"
 
 namespace tickpath::strategy {
 namespace {
@@ -46,29 +46,6 @@ std::uint32_t read_number(const std::string& path) {
   return number;
 }
 
-void sync_directory(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.get() < 0 || ::fsync(opened.get()) != 0)
-    throw SystemError("cannot sync " + directory, errno);
-}
-
-void write_number(const std::string& path, std::uint32_t number) {
-  const std::string fresh = path + ".new";
-  const std::string text = std::to_string(number) + "\n";
-  {
-    const Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) throw SystemError("cannot create " + fresh, errno);
-    if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-        ::fsync(file.get()) != 0)
-      throw SystemError("cannot write " + fresh, errno);
-  }
-  if (std::rename(fresh.c_str(), path.c_str()) != 0)
-    throw SystemError("cannot rename " + fresh + " to " + path, errno);
-  sync_directory(path);
-}
-
 }  // namespace
 
 std::uint16_t next_incarnation(const std::string& path) {
@@ -78,7 +55,7 @@ std::uint16_t next_incarnation(const std::string& path) {
                 ": all 65,535 starts are spent; remove it when no order of an earlier start "
                 "can be open any more");
   }
-  write_number(path, next);
+  replace_file(path, {std::to_string(next), "\n"});
   return static_cast<std::uint16_t>(next);
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/log/log.hpp"
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
 
@@ -50,6 +51,13 @@ void OrderChannels::add(std::uint8_t strategy) {
 void OrderChannels::maintain(std::uint64_t now_ns) {
   for (const auto& entry : entries_) {
     entry->client.collect();
+    if (const std::uint64_t cut = entry->cut_off.get(); cut != entry->cut_off_told) {
+      entry->cut_off_told = cut;
+      log::warning(
+          "oeg has cut strategy {} off: it read no reports for longer than oeg's "
+          "strategies.unread_max. Its open orders are cancelled; it connects again",
+          entry->strategy);
+    }
     entry->reconnect.step(now_ns, [&] {
       const wire::Hello hello = wire::make_hello(wire::Role::kStrategy, wire::Service::kOrders,
                                                  options_.name, entry->strategy);
@@ -77,7 +85,14 @@ bool OrderChannels::arm() noexcept {
   return may_sleep;
 }
 
+std::uint64_t OrderChannels::cut_off() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& entry : entries_) sum += entry->cut_off.get();
+  return sum;
+}
+
 void OrderChannels::close() noexcept {
+  closing_ = true;
   for (const auto& entry : entries_) entry->client.close();
 }
 

@@ -59,7 +59,7 @@ class OrderChannels final : public OrderPort {
   std::size_t poll(Handler& handler, std::uint64_t now_ns) noexcept {
     std::size_t count = 0;
     for (const auto& entry : entries_) {
-      Adapter<Handler> adapter{*entry, handler, losses_, now_ns};
+      Adapter<Handler> adapter{*entry, handler, losses_, now_ns, closing_};
       const std::size_t reports = entry->client.poll(adapter);
       count += reports;
       if (!entry->client.up()) continue;
@@ -71,6 +71,8 @@ class OrderChannels final : public OrderPort {
   }
 
   bool arm() noexcept;
+  // Times that oeg ended a connection because its reports were not read.
+  std::uint64_t cut_off() const noexcept;
   // Ends every connection in order: oeg sees that this was no accident.
   void close() noexcept;
 
@@ -91,8 +93,10 @@ class OrderChannels final : public OrderPort {
     link::HeartbeatMonitor heartbeat;
     link::ClockProbe clock;
     link::Reconnect reconnect;
-    bool positions_known = false;  // on this connection
-    Counter up;                    // 1: connected, positions known, and beating
+    bool positions_known = false;    // on this connection
+    Counter up;                      // 1: connected, positions known, and beating
+    Counter cut_off;                 // times that oeg ended the connection
+    std::uint64_t cut_off_told = 0;  // control thread
   };
 
   template <class Handler>
@@ -115,6 +119,8 @@ class OrderChannels final : public OrderPort {
         entry.reconnect.mark_down();
         if (entry.up.get() != 0) losses.note();
         entry.up.set(0);
+        // oeg ends no connection in order but of those that it cuts off; we do, when we stop.
+        if (event == link::LinkEvent::kClosed && !closing) entry.cut_off.add();
         handler.on_gateway(entry.strategy, false);
       }
     }
@@ -141,6 +147,7 @@ class OrderChannels final : public OrderPort {
     Handler& handler;
     link::Losses& losses;
     std::uint64_t now_ns;
+    bool closing;
   };
 
   static void attach(Entry& entry, std::uint64_t now_ns) noexcept;
@@ -148,6 +155,7 @@ class OrderChannels final : public OrderPort {
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   OrderChannelsOptions options_;
+  bool closing_ = false;  // datapath
   link::Losses losses_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::array<Entry*, 256> by_strategy_{};

@@ -98,6 +98,11 @@ enum tickpath_report_kind {
   TICKPATH_REPORT_CANCEL_REJECTED = 7,
   TICKPATH_REPORT_REPLACE_REJECTED = 8,
   TICKPATH_REPORT_RESTATED = 11, /* the venue took shares off the order by itself, untraded */
+  /* The venue takes an execution back: last_shares, last_price and execution_id are what it was,
+   * the position has lost it. It may come long after its order is done. */
+  TICKPATH_REPORT_FILL_CANCELED = 12,
+  /* What stands in its place, if it was corrected: comes right after. */
+  TICKPATH_REPORT_FILL_CORRECTED = 13,
   TICKPATH_REPORT_LOST = 64 /* oeg was gone and does not know the order any more: it is closed */
 };
 

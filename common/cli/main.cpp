@@ -10,6 +10,7 @@
 #include "common/cli/deterministic_replay.hpp"
 #include "common/cli/doctor_command.hpp"
 #include "common/cli/down_command.hpp"
+#include "common/cli/exceptions_command.hpp"
 #include "common/cli/exit.hpp"
 #include "common/cli/generate_command.hpp"
 #include "common/cli/inspect_command.hpp"
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   cli::add_books_command(app);
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
+  cli::add_exceptions_command(app);
   cli::add_trading_command(app);
   cli::add_keys_command(app);
   cli::add_revoke_commands(app);

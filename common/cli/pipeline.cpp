@@ -138,6 +138,9 @@ void Pipeline::announce(const Member& member) {
   const auto ms = (clock::monotonic_ns() - member.launched_ns) / 1'000'000;
   std::fprintf(stderr, "%-10s ready after %lld ms (process %d)\n", member.name.c_str(),
                static_cast<long long>(ms), member.child->pid());
+  // Of an earlier run: else one looks long for the reason why nothing trades.
+  if (member.program == "risk")
+    std::fprintf(stderr, "%s", kill_lines(try_status(options_.run_dir, member.name)).c_str());
 }
 
 Pipeline::Member* Pipeline::sim() {

@@ -127,6 +127,36 @@ control::Json try_status(const std::string& run_dir, const std::string& name) {
   }
 }
 
+namespace {
+
+// "risk: all strategies are killed since 2026-03-31T14:02:11Z by alice, open orders are cancelled"
+std::string kill_line(const std::string& program, const control::Json& kill) {
+  const control::Json& whose = kill.at("strategy");
+  const std::string who =
+      whose.is_string() ? "all strategies are" : "strategy " + whose.dump() + " is";
+  std::string text = program + ": " + who + " killed since " + kill.value("since", "?") + " by " +
+                     kill.value("operator", kill.value("by", "?"));
+  if (kill.contains("limit"))
+    text += " (" + kill.at("value").dump() + " is over " + kill.at("limit").dump() + ")";
+  return text + ", open orders are " + kill.value("orders", "?") + "\n";
+}
+
+}  // namespace
+
+std::string kill_lines(const control::Json& status) {
+  if (!status.is_object()) return {};
+  const control::Json kill_switch = status.value("kill_switch", control::Json::object());
+  const std::string name = status.value("name", "?");
+  std::string lines;
+  for (const control::Json& kill : kill_switch.value("kills", control::Json::array()))
+    lines += kill_line(name, kill);
+  for (const control::Json& open : kill_switch.value("open", control::Json::array()))
+    if (const auto orders = open.value("orders", std::uint64_t{0}); orders != 0)
+      lines += name + ": strategy " + open.at("strategy").dump() + " is killed and has " +
+               std::to_string(orders) + " orders open\n";
+  return lines;
+}
+
 std::string last_lines(const std::string& path, std::size_t count) {
   std::ifstream file(path);
   std::deque<std::string> lines;

@@ -54,6 +54,9 @@ bool wait_for_exit(pid_t pid, int timeout_ms);
 // Its `status`, or null where it does not answer.
 control::Json try_status(const std::string& run_dir, const std::string& name);
 
+// Who is killed by the `status` of risk or oeg, a line each; empty for any other program or null.
+std::string kill_lines(const control::Json& status);
+
 // The last lines of a file, each indented; empty where there is none.
 std::string last_lines(const std::string& path, std::size_t count);
 

@@ -71,6 +71,7 @@ void run_status(const StatusArguments& arguments) {
                   status.value("cores", "?").c_str(),
                   uptime_text(status.value("uptime_ms", std::int64_t{0})).c_str(),
                   counters_text(status).c_str());
+    for (const Json& status : all) std::printf("%s", kill_lines(status).c_str());
   }
   if (all.empty()) throw Error("nothing runs in '" + arguments.run_dir + "'");
 }

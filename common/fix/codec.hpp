@@ -46,9 +46,10 @@ bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexce
 // Fields of one message by tag, as views into it; a parsed message is decoded from these.
 class Fields {
  public:
-  // Indexes a framed message. False if it is not tag=value fields all along, a known tag comes
-  // twice, or the first three tags are not 8, 9, 35. bad_tag() names the culprit; it is 0 where not
-  // even a tag could be read, and the fields before that place are indexed all the same.
+  // Indexes a framed message. False if it is not tag=value fields all along, a known tag other than
+  // that of a group (448, of which the first is indexed) comes twice, or the first three tags are
+  // not 8, 9, 35. bad_tag() names the culprit; it is 0 where not even a tag could be read, and the
+  // fields before that place are indexed all the same.
   bool scan(std::string_view message) noexcept;
 
   // Empty when absent. `tag` must be one of the known tags (codec.cpp), others are not indexed.
@@ -60,12 +61,15 @@ class Fields {
   char msg_type() const noexcept;          // 35 if one character, else 0
   std::uint32_t seq_num() const noexcept;  // 34; 0 if absent or not a number
   bool poss_dup() const noexcept;          // 43=Y
-  Version version() const noexcept;        // 8: FIX 4.2 unless it says 4.4
+  bool poss_resend() const noexcept;       // 97=Y
+  // Any field that few orders have (parse.cpp).
+  bool has_rare() const noexcept { return present_[1] != 0; }
+  Version version() const noexcept;  // 8: FIX 4.2 unless it says 4.4
 
  private:
-  static constexpr std::size_t kSlots = 64;
+  static constexpr std::size_t kSlots = 128;
   std::string_view values_[kSlots];
-  std::uint64_t present_ = 0;
+  std::uint64_t present_[kSlots / 64] = {};
   std::uint32_t bad_tag_ = 0;
 };
 
@@ -74,6 +78,7 @@ enum class DecodeStatus : std::uint8_t {
   kMissingTag,  // a required field is absent: Business Message Reject, 380=5
   kBadFormat,   // a value that its data type does not allow: Reject, 373=6
   kBadValue,    // well-formed, but outside the field's values: Reject, 373=5
+  kTooLong,     // an id or account of more characters than are kept: Business Message Reject, 380=0
 };
 struct DecodeResult {
   DecodeStatus status = DecodeStatus::kOk;
@@ -100,6 +105,10 @@ bool parse_price(std::string_view text, Price& price) noexcept;
 // bit set, so that ids of venues that use letters still compare. False if empty.
 bool parse_id(std::string_view text, std::uint64_t& id) noexcept;
 
+// UTCTimestamp "YYYYMMDD-HH:MM:SS", with up to nine decimals of the second, as nanoseconds since
+// 1970. False if it is none.
+bool parse_utc(std::string_view text, std::int64_t& realtime_ns) noexcept;
+
 // ------------------------------------------------------------------------------------ encoding
 
 // Tag 373 (FIX 4.4, vol. 2, Reject). FIX 4.2 has those up to 11; in a Reject to such a peer the
@@ -122,13 +131,41 @@ enum class SessionRejectReason : std::uint8_t {
 };
 std::string_view describe(SessionRejectReason reason) noexcept;
 
+// The routing fields of an answer: those of what it answers, the other way round (FIX 4.2 and 4.4,
+// vol. 1, third-party message routing). Empty ones are left out, and those of more than kCompIdMax.
+struct Route {
+  std::string_view from_comp{}, from_sub{}, from_location{};  // 115, 116, 144
+  std::string_view to_comp{}, to_sub{}, to_location{};        // 128, 129, 145
+};
+Route route_back(const Fields& fields) noexcept;
+
 // What a session-level Reject says.
 struct Refusal {
   std::uint32_t seq_num = 0;    // 45
   std::uint32_t tag = 0;        // 371; 0: absent
   std::string_view msg_type{};  // 372: at most two characters
   SessionRejectReason reason = SessionRejectReason::kInvalidTag;
+  Route route{};
 };
+
+// Tag 380, both versions.
+enum class BusinessRejectReason : std::uint8_t {
+  kOther = 0,
+  kUnsupportedType = 3,
+  kConditionallyMissing = 5,
+};
+
+// What a Business Message Reject says.
+struct BusinessRefusal {
+  std::uint32_t seq_num = 0;    // 45
+  std::string_view msg_type{};  // 372: at most two characters
+  std::string_view id{};        // 379: the message's own; left out if empty or above kRefIdMax
+  BusinessRejectReason reason = BusinessRejectReason::kOther;
+  std::string_view text{};  // 58
+  std::uint32_t tag = 0;    // behind the text, in brackets; 0: none
+  Route route{};
+};
+inline constexpr std::size_t kRefIdMax = 128;
 
 // UTCTimestamp "YYYYMMDD-HH:MM:SS.sss" (FIX 4.2, vol. 1, data types), kept from one call to the
 // next: the date is computed once a second.
@@ -177,11 +214,15 @@ class Encoder {
   // Reject, MsgType 3.
   std::size_t encode_reject(char* out, const Refusal& refusal, std::uint32_t seq,
                             const char* now) const noexcept;
+  // Business Message Reject, MsgType j.
+  std::size_t encode_business_reject(char* out, const BusinessRefusal& refusal, std::uint32_t seq,
+                                     const char* now) const noexcept;
 
  private:
   class Body;
   char* begin(char* out, char msg_type, std::uint32_t seq, const char* now) const noexcept;
   static std::size_t finish(char* out, char* end) noexcept;
+  char status_of(const ExecutionReport& message) const noexcept;
 
   // "8=FIX.4.2|9=0000|35=?|49=..|56=..|34=000000000|52=...|" with | for SOH
   char header_[64 + 2 * kCompIdMax + UtcText::kLength] = {};

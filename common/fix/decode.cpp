@@ -1,4 +1,5 @@
 #include "common/fix/codec.hpp"
+#include "common/fix/detail/unsupported_terms.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -10,6 +11,18 @@ class Reader {
 
   void id(std::uint32_t tag, std::uint64_t& value) noexcept {
     if (const auto text = required(tag); !text.empty()) parse_id(text, value);
+  }
+  // A ClOrdID of a request: the peer's own text, and the number that it is for us.
+  void request_id(std::uint32_t tag, std::uint64_t& value, std::string_view& text) noexcept {
+    text = required(tag);
+    if (text.size() > kClOrdIdMax) return fail(DecodeStatus::kTooLong, tag);
+    if (!text.empty()) parse_id(text, value);
+  }
+  // Account, PartyID.
+  std::string_view optional_name(std::uint32_t tag) noexcept {
+    const auto text = fields_.get(tag);
+    if (text.size() > kAccountMax) fail(DecodeStatus::kTooLong, tag);
+    return text;
   }
   // OrderID (37) of an unknown order is "NONE" (FIX 4.2, Order Cancel Reject): 0 here.
   void venue_id(std::uint32_t tag, std::uint64_t& value) noexcept {
@@ -41,15 +54,48 @@ class Reader {
     const auto text = required(tag);
     if (!text.empty() && !parse_price(text, value)) fail(DecodeStatus::kBadFormat, tag);
   }
-  // An average has as many decimals as its sender likes: cut to four.
-  void average(std::uint32_t tag, Price& value) noexcept {
-    auto text = required(tag);
-    if (text.empty()) return;
+  // A price that no money is counted by, an average or the order's limit: cut to four decimals, and
+  // 0 where it is absent or no price.
+  void price_shown(std::uint32_t tag, Price& value) noexcept {
+    value = {};
+    auto text = fields_.get(tag);
     if (const auto point = text.find('.');
         point != std::string_view::npos && text.size() > point + 5)
       text = text.substr(0, point + 5);
-    if (!parse_price(text, value)) fail(DecodeStatus::kBadFormat, tag);
+    (void)parse_price(text, value);
   }
+  // Likewise.
+  void quantity_shown(std::uint32_t tag, std::uint32_t& value) noexcept {
+    Price shares;
+    const bool fits = parse_price(fields_.get(tag), shares) && shares.value % kPriceScale == 0 &&
+                      shares.value / kPriceScale <= 0xffff'ffff;
+    value = fits ? static_cast<std::uint32_t>(shares.value / kPriceScale) : 0;
+  }
+  // Of a request: any side that FIX has. The venue refuses those that it does not.
+  void any_side(Side& value) noexcept {
+    value = static_cast<Side>(one_of(54, "123456789ABCDEFG", '1', true) - '0');
+  }
+  // Likewise whatever is a number. text: why the venue does not take it.
+  void term_price(std::uint32_t tag, Price& value, bool needed, std::string_view text) noexcept {
+    value = {};
+    if (!needed && !fields_.has(tag)) return;
+    const auto given = required(tag);
+    if (given.empty() || parse_price(given, value)) return;
+    is_number(given) ? unsupported(text) : fail(DecodeStatus::kBadFormat, tag);
+  }
+  void term_quantity(std::uint32_t tag, std::uint32_t& value, bool needed,
+                     std::string_view text) noexcept {
+    Price shares;
+    term_price(tag, shares, needed, text);
+    if (shares.value % kPriceScale != 0 || shares.value / kPriceScale > 0xffff'ffff)
+      return unsupported(text);
+    value = static_cast<std::uint32_t>(shares.value / kPriceScale);
+  }
+  // The first counts.
+  void unsupported(std::string_view text) noexcept {
+    if (unsupported_.empty()) unsupported_ = text;
+  }
+  std::string_view unsupported() const noexcept { return unsupported_; }
   void side(Side& value) noexcept {
     const char c = one_of(54, "12", '1', true);
     value = c == '2' ? Side::kSell : Side::kBuy;
@@ -58,6 +104,13 @@ class Reader {
     const auto text = required(55);
     if (text.size() > sizeof(value.text)) return fail(DecodeStatus::kBadValue, 55);
     value = Symbol::from(text);
+  }
+  // Of a request: whatever the peer takes for one.
+  template <class Message>
+  void any_symbol(Message& message) noexcept {
+    message.symbol_text = required(55);
+    if (message.symbol_text.size() > kSymbolMax) return fail(DecodeStatus::kTooLong, 55);
+    message.symbol = Symbol::from(message.symbol_text);
   }
   // One character out of `values`.
   char one_of(std::uint32_t tag, std::string_view values, char absent, bool needed) noexcept {
@@ -84,10 +137,9 @@ class Reader {
     return static_cast<std::uint32_t>(value);
   }
   std::string_view text() const noexcept { return fields_.get(58); }
+  const Fields& fields() const noexcept { return fields_; }
   bool has(std::uint32_t tag) const noexcept { return fields_.has(tag); }
   std::string_view get(std::uint32_t tag) const noexcept { return fields_.get(tag); }
-  // A value that the message as a whole does not allow.
-  void refuse(std::uint32_t tag) noexcept { fail(DecodeStatus::kBadValue, tag); }
   std::string_view required(std::uint32_t tag) noexcept {
     if (!fields_.has(tag)) fail(DecodeStatus::kMissingTag, tag);
     return fields_.get(tag);
@@ -98,30 +150,48 @@ class Reader {
   void fail(DecodeStatus status, std::uint32_t tag) noexcept {
     if (result_) result_ = {status, tag};
   }
+  // FIX 4.2, vol. 1, data types: float.
+  static bool is_number(std::string_view text) noexcept {
+    if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+    const auto digits = [](std::string_view part) {
+      return part.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    const std::size_t point = text.find('.');
+    if (point == std::string_view::npos) return !text.empty() && digits(text);
+    return text.size() > 1 && digits(text.substr(0, point)) && digits(text.substr(point + 1));
+  }
   const Fields& fields_;
+  std::string_view unsupported_;
   DecodeResult result_;
 };
 
 // Tag 39 in both versions, and 150 in FIX 4.2.
-constexpr std::string_view kStates =
-    "012456"
-    "8ACDE";
-// 150 in FIX 4.4: F is a trade, I the answer to a status request.
-constexpr std::string_view kExecTypes44 = "04568ACDEFI";
-// 3 Done for day, 7 Stopped, 9 Suspended, B Calculated, G and H, a trade corrected or taken back:
-// valid FIX, not of our subset.
+constexpr std::string_view kStates = "0123456789ABCDE";
+// 150 in FIX 4.4: F is a trade, G and H correct one and take it back, I answers a status request.
+constexpr std::string_view kExecTypes44 = "03456789ABCDEFGHI";
+
+// Of both versions; the venue takes few of them.
+constexpr std::string_view kOrderTypes = "123456789ABCDEFGHIJKLMP";
+
+constexpr std::string_view kFloor = "MaxFloor (111) is no whole number of shares above 0";
 
 // What 40, 44, 59 and 99 say, for a new order and a replacement alike.
 template <class Message>
 void terms(Reader& read, Message& message) noexcept {
-  read.symbol(message.symbol);
-  read.side(message.side);
-  read.quantity(38, message.order_qty, true);
-  message.type = static_cast<OrderType>(read.one_of(40, "1234P", '2', true) - '0');
-  message.time_in_force = static_cast<TimeInForce>(read.one_of(59, "012347", '0', false) - '0');
-  read.price(44, message.price, has_limit(message.type));
-  read.price(99, message.stop_price, has_stop(message.type));
-  if (read.has(99) && !has_stop(message.type)) read.refuse(99);
+  read.any_symbol(message);
+  read.any_side(message.side);
+  read.unsupported(detail::unsupported_term(read.fields()));
+  // In place of OrderQty, and refused for that.
+  read.term_quantity(38, message.order_qty, !read.has(152),
+                     "OrderQty (38) is no whole number of shares");
+  message.type = static_cast<OrderType>(read.one_of(40, kOrderTypes, '2', true) - '0');
+  message.time_in_force = static_cast<TimeInForce>(read.one_of(59, "01234567", '0', false) - '0');
+  read.term_price(44, message.price, has_limit(message.type),
+                  "Price (44) is negative, too large or has more than four decimals");
+  read.term_price(99, message.stop_price, has_stop(message.type),
+                  "StopPx (99) is negative, too large or has more than four decimals");
+  if (read.has(99) && !has_stop(message.type))
+    read.unsupported("StopPx (99) does not go with OrdType (40)");
 }
 
 // HandlInst: FIX 4.4 does without.
@@ -132,17 +202,19 @@ void handling(Reader& read, const Fields& fields) noexcept {
 // ExecInst: characters with a blank between them. Returns whether it is post-only. Tag 40 P has
 // many kinds, of which the primary peg (18=R) is taken, and R means nothing without it.
 bool instructions(Reader& read, OrderType type) noexcept {
+  constexpr std::string_view kInstructions =
+      "ExecInst (18) other than 6 and, of pegged orders (40=P), R is not supported";
   const std::string_view text = read.get(18);
   bool post_only = false;
   bool primary_peg = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (at % 2 == 1 && text[at] == ' ') continue;
-    if (at % 2 == 1 || (text[at] != '6' && text[at] != 'R')) read.refuse(18);
+    if (at % 2 == 1 || (text[at] != '6' && text[at] != 'R')) read.unsupported(kInstructions);
     post_only |= text[at] == '6';
     primary_peg |= text[at] == 'R';
   }
   if (type == OrderType::kPegged) (void)read.required(18);
-  if (primary_peg != (type == OrderType::kPegged)) read.refuse(18);
+  if (primary_peg != (type == OrderType::kPegged)) read.unsupported(kInstructions);
   return post_only;
 }
 
@@ -150,56 +222,65 @@ bool instructions(Reader& read, OrderType type) noexcept {
 
 DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept {
   Reader read(fields);
-  read.id(11, message.cl_ord_id);
+  read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
   handling(read, fields);
   terms(read, message);
   message.post_only = instructions(read, message.type);
-  read.quantity(110, message.min_qty, false);
-  read.quantity(111, message.max_floor, false);
+  read.term_quantity(110, message.min_qty, false, "MinQty (110) is no whole number of shares");
+  read.term_quantity(111, message.max_floor, false, kFloor);
   // A floor of nothing is a hidden order, which the venue does not have.
-  if (read.has(111) && message.max_floor == 0) read.refuse(111);
+  if (read.has(111) && message.max_floor == 0) read.unsupported(kFloor);
+  message.account = read.optional_name(1);
+  message.party = read.optional_name(448);
   read.required(60);
+  message.unsupported = read.unsupported();
   return read.result();
 }
 
 DecodeResult decode(const Fields& fields, OrderCancelRequest& message) noexcept {
   Reader read(fields);
-  read.id(41, message.orig_cl_ord_id);
-  read.id(11, message.cl_ord_id);
-  read.symbol(message.symbol);
-  read.side(message.side);
+  read.request_id(41, message.orig_cl_ord_id, message.orig_cl_ord_id_text);
+  read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
+  read.any_symbol(message);
+  read.any_side(message.side);
   read.required(60);
-  read.quantity(38, message.order_qty, false);  // 4.2 asks for OrderQty or CashOrderQty
+  read.term_quantity(38, message.order_qty, false, {});  // nobody reads it
   return read.result();
 }
 
 DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) noexcept {
   Reader read(fields);
-  read.id(41, message.orig_cl_ord_id);
-  read.id(11, message.cl_ord_id);
+  read.request_id(41, message.orig_cl_ord_id, message.orig_cl_ord_id_text);
+  read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
   handling(read, fields);
   terms(read, message);
   read.required(60);
+  message.says_time_in_force = read.has(59);
+  message.says_instructions = read.has(18);
+  message.post_only = read.has(18) && instructions(read, message.type);
+  read.term_quantity(111, message.max_floor, false, kFloor);
+  message.unsupported = read.unsupported();
   return read.result();
 }
 
 DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept {
   Reader read(fields);
-  read.id(11, message.cl_ord_id);
+  read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
   read.optional_id(790, message.request_id);
-  read.symbol(message.symbol);
-  read.side(message.side);
+  read.any_symbol(message);
+  read.any_side(message.side);
   return read.result();
 }
 
 DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexcept {
   Reader read(fields);
-  read.id(11, message.cl_ord_id);
+  read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
   message.type = read.one_of(530, "1234567", '7', true);
   message.side = read.one_of(54, "12", '\0', false);
   message.symbol = {};
+  message.symbol_text = {};
   if (read.has(55) || message.type == static_cast<char>(MassCancelType::kSecurity))
-    read.symbol(message.symbol);
+    read.any_symbol(message);
   read.required(60);
   return read.result();
 }
@@ -220,35 +301,58 @@ DecodeResult decode(const Fields& fields, OrderMassCancelReport& message) noexce
   return read.result();
 }
 
+namespace {
+
+// What kind of report it is: 20, 150, 39 and, where an earlier execution is changed, 19.
+void report_kind(Reader& read, bool v44, ExecutionReport& message) noexcept {
+  const char transaction = v44 ? '0' : read.one_of(20, "0123", '0', true);
+  const char exec_type = read.one_of(150, v44 ? kExecTypes44 : kStates, '0', true);
+  message.exec_type = static_cast<ExecType>(exec_type);
+  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kStates, '0', true));
+  message.status = transaction == '3' || exec_type == 'I';
+  message.trade_change = transaction == '1' || exec_type == 'H'   ? TradeChange::kCanceled
+                         : transaction == '2' || exec_type == 'G' ? TradeChange::kCorrected
+                                                                  : TradeChange::kNone;
+  read.optional_id(19, message.exec_ref_id);
+  if (message.trade_change != TradeChange::kNone) (void)read.required(19);
+}
+
+}  // namespace
+
 DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   Reader read(fields);
   const bool v44 = fields.version() == Version::k44;
   read.venue_id(37, message.order_id);
   read.id(17, message.exec_id);
-  // ExecTransType: New or Status; Cancel and Correct are not of our subset. FIX 4.4 has none.
-  message.status = !v44 && read.one_of(20, "03", '0', true) == '3';
-  const char exec_type = read.one_of(150, v44 ? kExecTypes44 : kStates, '0', true);
-  message.exec_type = static_cast<ExecType>(exec_type);
-  message.ord_status = static_cast<OrdStatus>(read.one_of(39, kStates, '0', true));
+  report_kind(read, v44, message);
   read.symbol(message.symbol);
   read.side(message.side);
   read.quantity(151, message.leaves_qty, true);
   read.quantity(14, message.cum_qty, true);
-  read.average(6, message.average_price);
+  read.price_shown(6, message.average_price);
   read.optional_id(11, message.cl_ord_id);
   read.optional_id(41, message.orig_cl_ord_id);
-  if (v44 && exec_type == 'F')
+  const char exec_type = static_cast<char>(message.exec_type);
+  if (v44 && exec_type >= 'F' && exec_type <= 'H')
     message.exec_type = message.leaves_qty == 0 ? ExecType::kFill : ExecType::kPartialFill;
-  message.status |= v44 && exec_type == 'I';
   if (message.status) message.exec_type = static_cast<ExecType>(message.ord_status);
   read.optional_id(790, message.status_request_id);
-  const bool fill = !message.status && (message.exec_type == ExecType::kFill ||
-                                        message.exec_type == ExecType::kPartialFill);
-  read.quantity(32, message.last_shares, fill);
-  read.price(31, message.last_price, fill);
-  read.quantity(38, message.order_qty, false);
-  read.price(44, message.price, false);
-  message.reject_reason = static_cast<OrdRejReason>(read.number(103, v44 ? 99 : 8, false));
+  // An execution that is taken back is known; of a corrected one the right figures are needed.
+  const bool fill =
+      !message.status && message.trade_change != TradeChange::kCanceled &&
+      (message.exec_type == ExecType::kFill || message.exec_type == ExecType::kPartialFill ||
+       message.trade_change == TradeChange::kCorrected);
+  if (fill) {
+    read.quantity(32, message.last_shares, true);
+    read.price(31, message.last_price, true);
+  } else {
+    message.last_shares = 0;
+    message.last_price = {};
+  }
+  read.quantity_shown(38, message.order_qty);
+  read.price_shown(44, message.price);
+  // A reason that the version does not have is still a rejection.
+  message.reject_reason = static_cast<OrdRejReason>(read.number(103, 99, false));
   message.text = read.text();
   return read.result();
 }
@@ -260,8 +364,7 @@ DecodeResult decode(const Fields& fields, OrderCancelReject& message) noexcept {
   read.id(41, message.orig_cl_ord_id);
   message.ord_status = static_cast<OrdStatus>(read.one_of(39, kStates, '0', true));
   message.of_replace = read.one_of(434, "12", '1', true) == '2';
-  const bool v44 = fields.version() == Version::k44;
-  message.reason = static_cast<CxlRejReason>(read.number(102, v44 ? 99 : 3, false));
+  message.reason = static_cast<CxlRejReason>(read.number(102, 99, false));
   message.text = read.text();
   return read.result();
 }

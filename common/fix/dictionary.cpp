@@ -11,19 +11,19 @@ using detail::Field;
 using detail::FieldType;
 
 constexpr std::size_t kFieldCount = std::size(detail::kFields);
-constexpr std::uint8_t kNoField = 0xff;
+constexpr std::uint16_t kNoField = 0xffff;
 static_assert(kFieldCount < kNoField);
 
 // A field's place in kFields, by tag.
 constexpr auto kFieldOfTag = [] {
-  std::array<std::uint8_t, detail::kTagMax44 + 1> table{};
+  std::array<std::uint16_t, detail::kTagMax44 + 1> table{};
   table.fill(kNoField);
-  std::uint8_t index = 0;
+  std::uint16_t index = 0;
   for (const Field& field : detail::kFields) table[field.tag] = index++;
   return table;
 }();
 
-constexpr std::uint8_t field_of(std::uint32_t tag) noexcept {
+constexpr std::uint16_t field_of(std::uint32_t tag) noexcept {
   return tag < kFieldOfTag.size() ? kFieldOfTag[tag] : kNoField;
 }
 
@@ -52,18 +52,24 @@ class FieldSet {
 struct Rules {
   FieldSet allowed;
   FieldSet required;
+  FieldSet grouped;  // in a repeating group
+  FieldSet firsts;   // of a group's entries
+  // By field: the count of the group that it is in; 0: none.
+  std::array<std::uint16_t, kFieldCount> group{};
   bool defined = false;
 };
 
-template <class Fields>
-constexpr Rules rules_of(const Fields& fields, bool v44) {
+constexpr Rules rules_of(const detail::Message& message, bool v44) {
   Rules rules;
-  detail::for_each_use(fields, [&](const detail::Use& use) {
-    const detail::Has has = detail::has(use, v44);
-    if (has == detail::Has::kNo) return;
+  detail::for_each_use(message, v44, [&rules](const detail::Use& use) {
+    const std::uint16_t field = kFieldOfTag[use.tag];
     rules.defined = true;
-    rules.allowed.add(kFieldOfTag[use.tag]);
-    if (has == detail::Has::kRequired) rules.required.add(kFieldOfTag[use.tag]);
+    rules.allowed.add(field);
+    if (use.required) rules.required.add(field);
+    if (use.group == 0) return;
+    rules.grouped.add(field);
+    if (use.first) rules.firsts.add(field);
+    rules.group[field] = use.group;
   });
   return rules;
 }
@@ -71,28 +77,43 @@ constexpr Rules rules_of(const Fields& fields, bool v44) {
 struct VersionRules {
   Rules header;
   Rules trailer;
-  std::array<Rules, 128> body;  // by message type, which is one character
+  std::array<Rules, std::size(detail::kMessages)> body;
 };
 
 constexpr VersionRules version_rules(bool v44) {
   VersionRules rules;
   rules.header = rules_of(detail::kHeader, v44);
   rules.trailer = rules_of(detail::kTrailer, v44);
-  for (const detail::Message& message : detail::kMessages) {
-    Rules& body = rules.body[static_cast<unsigned char>(message.type[0])];
-    body = rules_of(message, v44);
-    if (v44 && body.allowed.has(kFieldOfTag[detail::kGroupCount]))
-      for (const std::uint16_t member : detail::kGroupMembers)
-        body.allowed.add(kFieldOfTag[member]);
-  }
+  std::size_t index = 0;
+  for (const detail::Message& message : detail::kMessages)
+    rules.body[index++] = rules_of(message, v44);
   return rules;
 }
 
-constexpr VersionRules kRules[] = {version_rules(false), version_rules(true)};
+constexpr VersionRules kRules42 = version_rules(false);
+constexpr VersionRules kRules44 = version_rules(true);
+
+const VersionRules& rules_of(Version version) noexcept {
+  return version == Version::k44 ? kRules44 : kRules42;
+}
+
+// A message's place in kMessages, by type, which is one character.
+constexpr std::uint8_t kNoMessage = 0xff;
+constexpr auto kMessageOfType = [] {
+  std::array<std::uint8_t, 128> table{};
+  table.fill(kNoMessage);
+  std::uint8_t index = 0;
+  for (const detail::Message& message : detail::kMessages)
+    table[static_cast<unsigned char>(message.type[0])] = index++;
+  return table;
+}();
 
 const Rules* rules_of_type(Version version, std::string_view type) noexcept {
-  if (type.size() != 1 || static_cast<unsigned char>(type[0]) >= 128) return nullptr;
-  const Rules& rules = kRules[version == Version::k44].body[static_cast<unsigned char>(type[0])];
+  if (type.size() != 1 || static_cast<unsigned char>(type[0]) >= kMessageOfType.size())
+    return nullptr;
+  const std::uint8_t index = kMessageOfType[static_cast<unsigned char>(type[0])];
+  if (index == kNoMessage) return nullptr;
+  const Rules& rules = rules_of(version).body[index];
   return rules.defined ? &rules : nullptr;
 }
 
@@ -181,7 +202,10 @@ bool fits(const Field& field, bool v44, std::string_view value, Reason& reason) 
 class Check {
  public:
   Check(Version version, const Rules& body, Violation& violation) noexcept
-      : v44_(version == Version::k44), common_(kRules[v44_]), body_(body), violation_(violation) {}
+      : v44_(version == Version::k44),
+        common_(rules_of(version)),
+        body_(body),
+        violation_(violation) {}
 
   bool run(std::string_view message) noexcept {
     std::size_t at = 0;
@@ -211,16 +235,15 @@ class Check {
   }
 
   bool take(std::uint32_t tag, std::string_view value) noexcept {
-    if (tag >= detail::kUserTagMin && tag < 10'000) {
+    if (tag >= detail::kUserTagMin) {
       where_ = where_ == Where::kTrailer ? where_ : Where::kBody;
       return true;
     }
     if (tag > (v44_ ? detail::kTagMax44 : detail::kTagMax42)) return fail(Reason::kInvalidTag, tag);
-    const std::uint8_t field = field_of(tag);
+    const std::uint16_t field = field_of(tag);
     if (field == kNoField) return fail(Reason::kTagNotOfMessage, tag);
-    if (!place(field, tag)) return false;
-    const bool repeats = in_group_ && is_member(tag);
-    if (seen_.has(field) && !repeats) return fail(Reason::kTagTwice, tag);
+    if (!place(field, tag) || !enter_group(field, tag)) return false;
+    if (seen_.has(field) && !rules_->grouped.has(field)) return fail(Reason::kTagTwice, tag);
     seen_.add(field);
     Reason reason{};
     if (!fits(detail::kFields[field], v44_, value, reason)) return fail(reason, tag);
@@ -228,10 +251,11 @@ class Check {
   }
 
   // Header, body, trailer: in this order.
-  bool place(std::uint8_t field, std::uint32_t tag) noexcept {
+  bool place(std::uint16_t field, std::uint32_t tag) noexcept {
     const Where belongs = common_.header.allowed.has(field)    ? Where::kHeader
                           : common_.trailer.allowed.has(field) ? Where::kTrailer
                                                                : Where::kBody;
+    rules_ = belongs == Where::kHeader ? &common_.header : &body_;
     if (belongs == Where::kBody && !body_.allowed.has(field))
       return fail(Reason::kTagNotOfMessage, tag);
     if (belongs < where_) return fail(Reason::kTagOutOfOrder, tag);
@@ -239,37 +263,43 @@ class Check {
     return true;
   }
 
-  static bool is_member(std::uint32_t tag) noexcept {
-    for (const std::uint16_t member : detail::kGroupMembers)
-      if (member == tag) return true;
-    return false;
+  // Ends the groups that a field is not in, and finds it in its own.
+  bool enter_group(std::uint16_t field, std::uint32_t tag) noexcept {
+    const std::uint16_t group = rules_->group[field];
+    while (depth_ != 0 && groups_[depth_ - 1].count != group)
+      if (!leave_group()) return false;
+    if (group == 0) return true;
+    const bool begins = rules_->firsts.has(field);
+    if (depth_ == 0 || (groups_[depth_ - 1].entries == 0 && !begins))
+      return fail(Reason::kGroupOutOfOrder, tag);
+    groups_[depth_ - 1].entries += begins ? 1 : 0;
+    return true;
+  }
+
+  bool leave_group() noexcept {
+    const Group& group = groups_[--depth_];
+    return group.entries == group.entries_said || fail(Reason::kGroupCount, group.count);
   }
 
   // What a field says about the next ones.
-  bool follow(std::uint8_t field, std::uint32_t tag, std::string_view value) noexcept {
+  bool follow(std::uint16_t field, std::uint32_t tag, std::string_view value) noexcept {
+    const FieldType type = detail::kFields[field].type;
     std::uint64_t number = 0;
-    if (detail::kFields[field].type == FieldType::kLength && tag != 9) {
+    if (type == FieldType::kLength && tag != 9) {
       (void)parse_number(value, number);
       data_bytes_ = static_cast<std::size_t>(number < kDataMax ? number : kDataMax);
     }
-    if (tag == detail::kGroupCount) {
-      (void)parse_number(value, entries_said_);
-      in_group_ = first_of_group_ = true;
-      return true;
-    }
-    if (!is_member(tag)) {
-      in_group_ = false;
-      return true;
-    }
-    if (!in_group_ || (first_of_group_ && tag != detail::kGroupFirst))
-      return fail(Reason::kGroupOutOfOrder, tag);
-    first_of_group_ = false;
-    if (tag == detail::kGroupFirst) ++entries_;
+    if (type != FieldType::kGroup) return true;
+    (void)parse_number(value, number);
+    // No list nests deeper.
+    if (depth_ == groups_.size()) return fail(Reason::kGroupOutOfOrder, tag);
+    groups_[depth_++] = {static_cast<std::uint16_t>(tag), number, 0};
     return true;
   }
 
   bool complete() noexcept {
-    if (entries_ != entries_said_) return fail(Reason::kGroupCount, detail::kGroupCount);
+    while (depth_ != 0)
+      if (!leave_group()) return false;
     for (const Rules* rules : {&common_.header, &body_, &common_.trailer}) {
       const std::size_t missing = rules->required.first_beyond(seen_);
       if (missing != kFieldCount)
@@ -288,10 +318,16 @@ class Check {
   FieldSet seen_;
   Where where_ = Where::kHeader;
   std::size_t data_bytes_ = kNoData;
-  std::uint64_t entries_said_ = 0;
-  std::uint64_t entries_ = 0;
-  bool in_group_ = false;
-  bool first_of_group_ = false;
+  // The repeating groups that the next field may be in, innermost last: legs, their parties, and
+  // those parties' sub-ids are the deepest.
+  struct Group {
+    std::uint16_t count = 0;  // the tag
+    std::uint64_t entries_said = 0;
+    std::uint64_t entries = 0;
+  };
+  std::array<Group, 4> groups_{};
+  std::size_t depth_ = 0;
+  const Rules* rules_ = nullptr;  // of the field at hand
 };
 
 // The value of tag 35, which is the third field of a framed message; empty if it is not.
@@ -313,5 +349,30 @@ bool conforms(Version version, std::string_view message, Violation& violation) n
   violation = {type.empty() ? Reason::kTagOutOfOrder : Reason::kMsgType, 35};
   return false;
 }
+
+namespace detail {
+
+bool is_session_number(std::uint32_t tag) noexcept {
+  const std::uint16_t field = field_of(tag);
+  // HeartBtInt (108) of a Logon is judged as text, and answered by a Logout that says so.
+  if (field == kNoField || tag == 108) return false;
+  switch (kFields[field].type) {
+    case FieldType::kSeqNum:
+    case FieldType::kLength:
+    case FieldType::kGroup:
+    case FieldType::kInt:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool in_group(Version version, std::string_view type, std::uint32_t tag) noexcept {
+  const Rules* const rules = rules_of_type(version, type);
+  const std::uint16_t field = field_of(tag);
+  return rules != nullptr && field != kNoField && rules->grouped.has(field);
+}
+
+}  // namespace detail
 
 }  // namespace tickpath::fix

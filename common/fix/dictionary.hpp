@@ -3,9 +3,9 @@
 // read it as XML.
 //
 // Source: FIX 4.2 with Errata 20010501 and 4.4 with Errata 20030618, volumes 1 to 4 (message
-// definitions), 6 (field definitions); vol. 2, "Reject", for what is answered. Optional fields
-// that order entry commonly carries are in the table although nobody here reads them; of repeating
-// groups only Parties (FIX 4.4). No allocation, no exception; any thread.
+// definitions), 6 (field definitions); vol. 2, "Reject", for what is answered. The table has
+// every field and repeating group that the standard gives to these messages, read here or not. No
+// allocation, no exception; any thread.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,17 @@ struct Violation {
 //   6 not of the field's data type   11 a message type that the version does not have
 //  13 twice                          14 header, body and trailer mixed up
 //  15, 16 a repeating group that does not begin with its first field, or has another count
-// User-defined fields (5000 to 9999) and messages of the standard that we do not speak pass.
+// User-defined fields (5000 and above) and messages of the standard that we do not speak pass.
 bool conforms(Version version, std::string_view message, Violation& violation) noexcept;
 
 // The table as a QuickFIX data dictionary (XML). Allocates.
 std::string quickfix_xml(Version version);
+
+namespace detail {
+// Whether a field counts messages, seconds or bytes of a session: a number that must fit an int.
+bool is_session_number(std::uint32_t tag) noexcept;
+// Whether a message type's field stands in a repeating group, where it may come more than once.
+bool in_group(Version version, std::string_view type, std::uint32_t tag) noexcept;
+}  // namespace detail
 
 }  // namespace tickpath::fix

@@ -1,7 +1,10 @@
 // The dictionary's table as QuickFIX reads it: DataDictionary, "spec/FIX44.xml" of QuickFIX 1.15.1
 // for the elements.
+#include <vector>
+
 #include <fmt/format.h>
 
+#include "common/base/error.hpp"
 #include "common/fix/detail/dictionary_table.hpp"
 #include "common/fix/dictionary.hpp"
 
@@ -36,28 +39,28 @@ std::string_view type_name(FieldType type) {
   return "STRING";
 }
 
-std::string_view name_of(std::uint16_t tag) {
+const detail::Field& field_of(std::uint16_t tag) {
   for (const detail::Field& field : detail::kFields)
-    if (field.tag == tag) return field.name;
-  return "?";
+    if (field.tag == tag) return field;
+  throw Error(fmt::format("tag {} of the FIX dictionary is no field", tag));
 }
 
-template <class Fields>
-std::string field_list(const Fields& fields, bool v44) {
+// Groups nest: a count opens its element, which the next field outside it closes.
+std::string field_list(const detail::Message& message, bool v44) {
   std::string xml;
-  detail::for_each_use(fields, [&](const detail::Use& use) {
-    const detail::Has has = detail::has(use, v44);
-    if (has == detail::Has::kNo) return;
-    const char required = has == detail::Has::kRequired ? 'Y' : 'N';
-    if (use.tag != detail::kGroupCount) {
-      xml += fmt::format("<field name='{}' required='{}'/>", name_of(use.tag), required);
-      return;
-    }
-    xml += fmt::format("<group name='{}' required='{}'>", name_of(use.tag), required);
-    for (const std::uint16_t member : detail::kGroupMembers)
-      xml += fmt::format("<field name='{}' required='N'/>", name_of(member));
-    xml += "</group>";
+  std::vector<std::uint16_t> open;
+  const auto close_up_to = [&](std::uint16_t group) {
+    for (; !open.empty() && open.back() != group; open.pop_back()) xml += "</group>";
+  };
+  detail::for_each_use(message, v44, [&](const detail::Use& use) {
+    close_up_to(use.group);
+    const char required = use.required ? 'Y' : 'N';
+    const bool group = field_of(use.tag).type == FieldType::kGroup;
+    xml += fmt::format("<{} name='{}' required='{}'{}>", group ? "group" : "field",
+                       field_of(use.tag).name, required, group ? "" : "/");
+    if (group) open.push_back(use.tag);
   });
+  close_up_to(0);
   return xml;
 }
 

@@ -65,14 +65,21 @@ class Encoder::Body {
     at_ += N - 1;
     return *this;
   }
-  Body& text(std::string_view value) noexcept {
+  // Of a value; its end is still to come.
+  Body& part(std::string_view value) noexcept {
     std::memcpy(at_, value.data(), value.size());
     at_ += value.size();
-    return end();
+    return *this;
   }
-  Body& number(std::uint64_t value) noexcept {
+  Body& digits(std::uint64_t value) noexcept {
     at_ = std::to_chars(at_, at_ + 20, value).ptr;
-    return end();
+    return *this;
+  }
+  Body& text(std::string_view value) noexcept { return part(value).end(); }
+  Body& number(std::uint64_t value) noexcept { return digits(value).end(); }
+  // The peer's own text of an id, if it has one.
+  Body& id(std::uint64_t number_of_ours, std::string_view own) noexcept {
+    return own.empty() ? number(number_of_ours) : text(own.substr(0, kClOrdIdMax));
   }
   Body& price(Price value) noexcept {
     const auto scaled = static_cast<std::uint64_t>(value.value < 0 ? 0 : value.value);
@@ -86,20 +93,33 @@ class Encoder::Body {
     *at_++ = value;
     return end();
   }
-  Body& symbol_and_side(const Symbol& symbol, Side side) noexcept {
+  template <class Message>
+  Body& symbol_and_side(const Message& message) noexcept {
     return raw("55=")
-        .text(symbol.view())
+        .text(symbol_of(message))
         .raw("54=")
-        .character(static_cast<char>('0' + static_cast<int>(side)));
+        .character(static_cast<char>('0' + static_cast<int>(message.side)));
   }
   // OrderID: "NONE" of an order that the venue does not know (Order Cancel Reject, both versions).
   Body& venue_id(std::uint64_t id) noexcept {
     return id == 0 ? raw("37=NONE\x01") : raw("37=").number(id);
   }
+  Body& route(const Route& route) noexcept {
+    const auto put = [this](const char(&tag)[5], std::string_view value) {
+      if (!value.empty() && value.size() <= kCompIdMax) raw(tag).text(value);
+    };
+    put("115=", route.from_comp);
+    put("116=", route.from_sub);
+    put("144=", route.from_location);
+    put("128=", route.to_comp);
+    put("129=", route.to_sub);
+    put("145=", route.to_location);
+    return *this;
+  }
   // Which orders a mass cancel is about.
   template <class Message>
   Body& scope(const Message& message) noexcept {
-    if (message.symbol.length != 0) raw("55=").text(message.symbol.view());
+    if (const auto symbol = symbol_of(message); !symbol.empty()) raw("55=").text(symbol);
     return message.side == 0 ? *this : raw("54=").character(message.side);
   }
   Body& time(const char* now) noexcept { return raw("60=").text({now, UtcText::kLength}); }
@@ -120,6 +140,11 @@ class Encoder::Body {
   char* at() const noexcept { return at_; }
 
  private:
+  template <class Message>
+  static std::string_view symbol_of(const Message& message) noexcept {
+    return message.symbol_text.empty() ? message.symbol.view()
+                                       : message.symbol_text.substr(0, kSymbolMax);
+  }
   Body& end() noexcept {
     *at_++ = kSoh;
     return *this;
@@ -162,8 +187,8 @@ std::size_t Encoder::finish(char* out, char* end) noexcept {
 std::size_t Encoder::encode(char* out, const NewOrderSingle& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, 'D', seq, now));
-  body.raw("11=").number(message.cl_ord_id).raw("21=1\x01");
-  body.symbol_and_side(message.symbol, message.side).time(now).terms(message);
+  body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text).raw("21=1\x01");
+  body.symbol_and_side(message).time(now).terms(message);
   const bool pegged = message.type == OrderType::kPegged;
   if (pegged || message.post_only)
     body.raw("18=").text(!pegged ? "6" : message.post_only ? "R 6" : "R");
@@ -175,8 +200,9 @@ std::size_t Encoder::encode(char* out, const NewOrderSingle& message, std::uint3
 std::size_t Encoder::encode(char* out, const OrderCancelRequest& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, 'F', seq, now));
-  body.raw("41=").number(message.orig_cl_ord_id).raw("11=").number(message.cl_ord_id);
-  body.symbol_and_side(message.symbol, message.side).time(now);
+  body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
+  body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
+  body.symbol_and_side(message).time(now);
   body.raw("38=").number(message.order_qty);
   return finish(out, body.at());
 }
@@ -184,25 +210,26 @@ std::size_t Encoder::encode(char* out, const OrderCancelRequest& message, std::u
 std::size_t Encoder::encode(char* out, const OrderCancelReplaceRequest& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, 'G', seq, now));
-  body.raw("41=").number(message.orig_cl_ord_id).raw("11=").number(message.cl_ord_id);
-  body.raw("21=1\x01").symbol_and_side(message.symbol, message.side).time(now).terms(message);
+  body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
+  body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
+  body.raw("21=1\x01").symbol_and_side(message).time(now).terms(message);
   return finish(out, body.at());
 }
 
 std::size_t Encoder::encode(char* out, const OrderStatusRequest& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, 'H', seq, now));
-  body.raw("11=").number(message.cl_ord_id);
+  body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
   if (version_ == Version::k44 && message.request_id != 0)
     body.raw("790=").number(message.request_id);
-  body.symbol_and_side(message.symbol, message.side);
+  body.symbol_and_side(message);
   return finish(out, body.at());
 }
 
 std::size_t Encoder::encode(char* out, const OrderMassCancelRequest& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, 'q', seq, now));
-  body.raw("11=").number(message.cl_ord_id).raw("530=").character(message.type);
+  body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text).raw("530=").character(message.type);
   body.scope(message).time(now);
   return finish(out, body.at());
 }
@@ -211,18 +238,29 @@ std::size_t Encoder::encode(char* out, const OrderMassCancelReport& message, std
                             const char* now) const noexcept {
   Body body(begin(out, 'r', seq, now));
   const bool refused = message.reason != MassCancelRejectReason::kNone;
-  body.raw("11=").number(message.cl_ord_id).raw("37=").number(message.order_id);
+  body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
+  body.raw("37=").number(message.order_id);
   body.raw("530=").character(message.type).raw("531=").character(refused ? '0' : message.type);
   if (refused) body.raw("532=").number(static_cast<std::uint64_t>(message.reason));
   body.raw("533=").number(message.affected).scope(message).time(now).free_text(message.text);
   return finish(out, body.at());
 }
 
+// FIX 4.2 has the status Replaced, below all of an order that has traded (vol. 4, Execution Report,
+// the precedence of OrdStatus); FIX 4.4 does without it.
+char Encoder::status_of(const ExecutionReport& message) const noexcept {
+  const bool replaced = version_ == Version::k42 && message.exec_type == ExecType::kReplaced &&
+                        message.ord_status == OrdStatus::kNew;
+  return static_cast<char>(replaced ? OrdStatus::kReplaced : message.ord_status);
+}
+
 std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '8', seq, now));
-  body.venue_id(message.order_id).raw("11=").number(message.cl_ord_id);
-  if (message.orig_cl_ord_id != 0) body.raw("41=").number(message.orig_cl_ord_id);
+  body.venue_id(message.order_id).raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
+  if (message.orig_cl_ord_id != 0 || !message.orig_cl_ord_id_text.empty())
+    body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
+  if (!message.account.empty()) body.raw("1=").text(message.account.substr(0, kAccountMax));
   body.raw("17=").number(message.exec_id);
   const bool v44 = version_ == Version::k44;
   if (v44 && message.status_request_id != 0) body.raw("790=").number(message.status_request_id);
@@ -231,12 +269,12 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
   if (v44 && (exec_type == '1' || exec_type == '2')) exec_type = 'F';
   if (message.status) exec_type = v44 ? 'I' : static_cast<char>(message.ord_status);
   body.raw("150=").character(exec_type);
-  body.raw("39=").character(static_cast<char>(message.ord_status));
+  body.raw("39=").character(status_of(message));
   // ExecRestatementReason, both versions: 5, partial decline of OrderQty.
   if (message.exec_type == ExecType::kRestated) body.raw("378=5\x01");
   if (message.exec_type == ExecType::kRejected)
     body.raw("103=").number(static_cast<std::uint64_t>(message.reject_reason));
-  body.symbol_and_side(message.symbol, message.side);
+  body.symbol_and_side(message);
   if (message.order_qty != 0) body.raw("38=").number(message.order_qty);
   if (message.price.value != 0) body.raw("44=").price(message.price);
   if (message.last_shares != 0)
@@ -249,11 +287,8 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
 std::size_t Encoder::encode(char* out, const OrderCancelReject& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '9', seq, now));
-  body.venue_id(message.order_id)
-      .raw("11=")
-      .number(message.cl_ord_id)
-      .raw("41=")
-      .number(message.orig_cl_ord_id);
+  body.venue_id(message.order_id).raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
+  body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
   body.raw("39=").character(static_cast<char>(message.ord_status));
   body.time(now).raw("434=").character(message.of_replace ? '2' : '1');
   body.raw("102=").number(static_cast<std::uint64_t>(message.reason)).free_text(message.text);
@@ -270,13 +305,41 @@ std::size_t Encoder::encode_heartbeat(char* out, std::string_view test_request_i
 std::size_t Encoder::encode_reject(char* out, const Refusal& refusal, std::uint32_t seq,
                                    const char* now) const noexcept {
   Body body(begin(out, '3', seq, now));
-  body.raw("45=").number(refusal.seq_num);
+  body.route(refusal.route).raw("45=").number(refusal.seq_num);
   if (refusal.tag != 0) body.raw("371=").number(refusal.tag);
   if (!refusal.msg_type.empty()) body.raw("372=").text(refusal.msg_type.substr(0, 2));
   // FIX 4.2 knows the reasons up to 11; the text has the others.
   if (version_ == Version::k44 || refusal.reason <= SessionRejectReason::kMsgType)
     body.raw("373=").number(static_cast<std::uint64_t>(refusal.reason));
   body.free_text(describe(refusal.reason));
+  return finish(out, body.at());
+}
+
+Route route_back(const Fields& fields) noexcept {
+  return {.from_comp = fields.get(128),
+          .from_sub = fields.get(129),
+          .from_location = fields.get(145),
+          .to_comp = fields.get(115),
+          .to_sub = fields.get(116),
+          .to_location = fields.get(144)};
+}
+
+std::size_t Encoder::encode_business_reject(char* out, const BusinessRefusal& refusal,
+                                            std::uint32_t seq, const char* now) const noexcept {
+  Body body(begin(out, 'j', seq, now));
+  body.route(refusal.route)
+      .raw("45=")
+      .number(refusal.seq_num)
+      .raw("372=")
+      .text(refusal.msg_type.substr(0, 2));
+  if (!refusal.id.empty() && refusal.id.size() <= kRefIdMax) body.raw("379=").text(refusal.id);
+  body.raw("380=").number(static_cast<std::uint64_t>(refusal.reason));
+  if (refusal.tag == 0) {
+    body.free_text(refusal.text);
+  } else {
+    body.raw("58=").part(refusal.text.substr(0, kTextMax)).raw(" (").digits(refusal.tag);
+    body.raw(")\x01");
+  }
   return finish(out, body.at());
 }
 

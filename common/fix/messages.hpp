@@ -2,9 +2,10 @@
 //
 // Source: "Financial Information Exchange Protocol (FIX), Version 4.2 with Errata 20010501" and
 // "Version 4.4 with Errata 20030618"; each struct names its section. Only fields that this pipeline
-// uses are kept; a parser skips the rest. Ids are 64-bit numbers and travel as decimal text. Prices
-// are Price(4) and travel with four decimals. Views (text) point into the receive buffer and live
-// as long as the callback.
+// uses are kept; a parser skips the rest. Ids are 64-bit numbers and travel as decimal text; where
+// a ClOrdID may be the peer's own, its text is beside the number: of a decoded request always, to
+// be sent instead of the number if it is not empty. Prices are Price(4) and travel with four
+// decimals. Views (text) point into the receive buffer and live as long as the callback.
 #pragma once
 
 #include <cstdint>
@@ -70,27 +71,40 @@ enum class ExecType : char {
   kNew = '0',
   kPartialFill = '1',
   kFill = '2',
+  kDoneForDay = '3',
   kCanceled = '4',
   kReplaced = '5',
   kPendingCancel = '6',
+  kStopped = '7',  // a price is guaranteed; the order works on
   kRejected = '8',
+  kSuspended = '9',
   kPendingNew = 'A',
+  kCalculated = 'B',  // commission or settlement were added
   kExpired = 'C',
   kRestated = 'D',  // the venue has changed the order by itself
   kPendingReplace = 'E',
 };
+
+// What a report does to an execution that was reported before (ExecRefID, 19). FIX 4.2:
+// ExecTransType (20) 1 and 2; FIX 4.4: ExecType H and G.
+enum class TradeChange : std::uint8_t { kNone, kCanceled, kCorrected };
 
 // Tag 39.
 enum class OrdStatus : char {
   kNew = '0',
   kPartiallyFilled = '1',
   kFilled = '2',
+  kDoneForDay = '3',
   kCanceled = '4',
   kReplaced = '5',
   kPendingCancel = '6',
+  kStopped = '7',
   kRejected = '8',
+  kSuspended = '9',
   kPendingNew = 'A',
+  kCalculated = 'B',
   kExpired = 'C',
+  kAcceptedForBidding = 'D',
   kPendingReplace = 'E',
 };
 
@@ -123,6 +137,12 @@ enum class MassCancelRejectReason : std::uint8_t {
   kNone = 0xff,
 };
 
+// Longest ClOrdID (11, 41) and Account (1) of a peer that are taken and sent.
+inline constexpr std::size_t kClOrdIdMax = 32;
+inline constexpr std::size_t kAccountMax = 32;
+// Likewise of a Symbol, which may be of anything.
+inline constexpr std::size_t kSymbolMax = 32;
+
 // New Order - Single, MsgType D. Initiator to acceptor.
 struct NewOrderSingle {
   std::uint64_t cl_ord_id = 0;  // 11
@@ -136,6 +156,12 @@ struct NewOrderSingle {
   TimeInForce time_in_force = TimeInForce::kDay;
   bool post_only = false;  // 18 holds '6', "Participate don't initiate"; a pegged order's holds 'R'
   Symbol symbol;
+  std::string_view cl_ord_id_text;  // 11
+  std::string_view account;         // 1; read, not sent
+  std::string_view party;           // 448, FIX 4.4: the first PartyID; read, not sent
+  // Of a decoded request: why it is not carried out, though it is valid FIX; empty: it is taken.
+  std::string_view unsupported;
+  std::string_view symbol_text;  // 55, whole
 };
 
 // Order Cancel Request, MsgType F. Initiator to acceptor.
@@ -145,6 +171,9 @@ struct OrderCancelRequest {
   std::uint32_t order_qty = 0;       // 38: as ordered
   Side side = Side::kBuy;
   Symbol symbol;
+  std::string_view cl_ord_id_text;
+  std::string_view orig_cl_ord_id_text;
+  std::string_view symbol_text;  // 55, whole
 };
 
 // Order Cancel/Replace Request, MsgType G. Initiator to acceptor.
@@ -158,6 +187,15 @@ struct OrderCancelReplaceRequest {
   OrderType type = OrderType::kLimit;
   TimeInForce time_in_force = TimeInForce::kDay;
   Symbol symbol;
+  std::string_view cl_ord_id_text;
+  std::string_view orig_cl_ord_id_text;
+  std::string_view unsupported;  // as of a new order
+  // What a venue may let stand as it is, and must not overlook. Read, not sent.
+  std::uint32_t max_floor = 0;      // 111: 0 (absent): not said
+  bool says_time_in_force = false;  // 59
+  bool says_instructions = false;   // 18
+  bool post_only = false;           // as of a new order, if it says so
+  std::string_view symbol_text;     // 55, whole
 };
 
 // Order Status Request, MsgType H. Initiator to acceptor, which answers by an Execution Report.
@@ -166,6 +204,8 @@ struct OrderStatusRequest {
   std::uint64_t request_id = 0;  // 790, FIX 4.4: comes back in the answer; 0 (absent): none
   Side side = Side::kBuy;
   Symbol symbol;
+  std::string_view cl_ord_id_text;
+  std::string_view symbol_text;  // 55, whole
 };
 
 // Order Mass Cancel Request, MsgType q, FIX 4.4 alone. Initiator to acceptor.
@@ -174,6 +214,8 @@ struct OrderMassCancelRequest {
   char type = '7';              // 530, a MassCancelType or one that is refused
   char side = 0;                // 54: '1' or '2' restricts it to one side, 0 (absent): both
   Symbol symbol;                // 55: of type 1; empty is absent
+  std::string_view cl_ord_id_text;
+  std::string_view symbol_text;  // 55, whole
 };
 
 // Order Mass Cancel Report, MsgType r, FIX 4.4 alone. Acceptor to initiator, behind the Execution
@@ -187,14 +229,17 @@ struct OrderMassCancelReport {
   // 531 is the type if the request was carried out, else 0.
   MassCancelRejectReason reason = MassCancelRejectReason::kNone;
   Symbol symbol;
-  std::string_view text;  // 58
+  std::string_view text;            // 58
+  std::string_view cl_ord_id_text;  // sent only
+  std::string_view symbol_text;     // likewise
 };
 
-// Execution Report, MsgType 8. Acceptor to initiator. FIX 4.2: ExecTransType (20) is 0, New, or 3,
-// Status; FIX 4.4: no such field, a status is ExecType I.
+// Execution Report, MsgType 8. Acceptor to initiator. FIX 4.2: ExecTransType (20) says whether it
+// is new, changes an execution, or answers a status request; FIX 4.4: ExecType does (G, H, I).
 struct ExecutionReport {
   std::uint64_t order_id = 0;           // 37: the venue's
   std::uint64_t exec_id = 0;            // 17: unique in the session
+  std::uint64_t exec_ref_id = 0;        // 19: the execution that trade_change is about
   std::uint64_t cl_ord_id = 0;          // 11
   std::uint64_t orig_cl_ord_id = 0;     // 41: canceled and replaced only, else 0 (absent)
   Price price;                          // 44: limit in effect; 0 (absent) for market
@@ -208,10 +253,16 @@ struct ExecutionReport {
   ExecType exec_type = ExecType::kNew;
   OrdStatus ord_status = OrdStatus::kNew;
   Side side = Side::kBuy;
+  TradeChange trade_change = TradeChange::kNone;
   bool status = false;  // answers an Order Status Request: nothing has happened; exec_id is 0
   OrdRejReason reject_reason = OrdRejReason::kBrokerOption;  // 103: exec_type rejected only
   Symbol symbol;
   std::string_view text;  // 58: empty is absent; at most kTextMax are sent
+  // Sent only.
+  std::string_view cl_ord_id_text;
+  std::string_view orig_cl_ord_id_text;
+  std::string_view account;  // 1: empty is absent
+  std::string_view symbol_text;
 };
 
 // Order Cancel Reject, MsgType 9. Acceptor to initiator.
@@ -223,6 +274,8 @@ struct OrderCancelReject {
   CxlRejReason reason = CxlRejReason::kBrokerOption;  // 102
   bool of_replace = false;                            // 434: 1 cancel, 2 cancel/replace
   std::string_view text;
+  std::string_view cl_ord_id_text;  // sent only, as the next
+  std::string_view orig_cl_ord_id_text;
 };
 
 // Session-level Reject (MsgType 3) and Business Message Reject (MsgType j) of something we sent.
@@ -242,8 +295,9 @@ inline constexpr std::size_t kTextMax = 80;
 // Longest CompID (tags 49, 56).
 inline constexpr std::size_t kCompIdMax = 32;
 
-// Upper bound of an encoded message of this header: the header with two full CompIDs (about 150),
-// an execution report's 24 fields (about 310) and kTextMax. A store slot holds one.
-inline constexpr std::size_t kMessageBytesMax = 560;
+// Upper bound of an encoded message of this header: the header with two full CompIDs (132), an
+// execution report's 26 fields with the longest ids, account and symbol (about 410) and kTextMax. A
+// store slot holds one, and has no more room.
+inline constexpr std::size_t kMessageBytesMax = 632;
 
 }  // namespace tickpath::fix

@@ -1,55 +1,52 @@
 #include <array>
+#include <chrono>
 
+#include "common/base/fnv.hpp"
 #include "common/fix/codec.hpp"
+#include "common/fix/detail/dictionary_fields.hpp"
+#include "common/fix/dictionary.hpp"
 
 namespace tickpath::fix {
 namespace {
 
 // The tags that are indexed; a tag's position here is its slot.
 constexpr std::uint32_t kKnownTags[] = {
-    6,   8,   9,   10,  11,  14,  17,  18,  20,  21,  31,  32,  34,  35,  36,  37,  38,  39,  40,
-    41,  43,  44,  45,  49,  52,  54,  55,  56,  58,  59,  60,  97,  98,  99,  102, 103, 108, 110,
-    111, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434, 530, 531, 532, 533, 790,
+    1,   6,   8,   9,   10,  11,  14,  17,  18,  19,  20,  21,  31,  32,  34,
+    35,  36,  37,  38,  39,  40,  41,  43,  44,  45,  49,  52,  54,  55,  56,
+    58,  59,  60,  97,  98,  99,  102, 103, 108, 110, 111, 112, 122, 123, 141,
+    150, 151, 371, 372, 373, 379, 380, 434, 448, 530, 531, 532, 533, 790,
 };
 static_assert(std::size(kKnownTags) <= 64);
+// Those that few orders have: looked at together (Fields::has_rare()).
+constexpr std::uint32_t kRareTags[] = {
+    15,  22,  48,  63,  64,  65,  100, 115, 116, 120, 126, 128,
+    129, 144, 145, 152, 167, 168, 210, 211, 388, 389, 432,
+};
+static_assert(std::size(kRareTags) <= 64);
+constexpr std::uint8_t kFirstRareSlot = 64;
 
 // Highest known tag, bound of the lookup table.
 constexpr std::uint32_t kTagMax = 790;
 constexpr std::uint8_t kNoSlot = 0xff;
 
+// The length of a data field, which follows it directly: only a data value may hold SOH (FIX 4.2,
+// vol. 1, data types: "data"). None of them is indexed.
+constexpr std::uint8_t kDataLength = 0xfe;
+
 constexpr auto kSlotOfTag = [] {
   std::array<std::uint8_t, kTagMax + 1> table{};
   for (auto& slot : table) slot = kNoSlot;
+  for (const detail::Field& field : detail::kFields)
+    if (field.type == detail::FieldType::kLength && field.tag != 9) table[field.tag] = kDataLength;
   std::uint8_t slot = 0;
   for (std::uint32_t tag : kKnownTags) table[tag] = slot++;
+  slot = kFirstRareSlot;
+  for (std::uint32_t tag : kRareTags) table[tag] = slot++;
   return table;
 }();
 
 constexpr std::uint8_t slot_of(std::uint32_t tag) noexcept {
   return tag <= kTagMax ? kSlotOfTag[tag] : kNoSlot;
-}
-
-// Length fields and the data fields that follow them directly; only a data value may hold SOH
-// (FIX 4.2, vol. 1, data types: "data").
-constexpr bool is_data_length(std::uint32_t tag) noexcept {
-  switch (tag) {
-    case 90:
-    case 93:
-    case 95:
-    case 212:
-    case 348:
-    case 350:
-    case 352:
-    case 354:
-    case 356:
-    case 358:
-    case 360:
-    case 362:
-    case 364:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -73,7 +70,7 @@ bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexce
 }  // namespace detail
 
 bool Fields::scan(std::string_view message) noexcept {
-  present_ = 0;
+  present_[0] = present_[1] = 0;
   bad_tag_ = 0;
   std::size_t at = 0;
   std::size_t data_bytes = 0;
@@ -91,7 +88,8 @@ bool Fields::scan(std::string_view message) noexcept {
       return false;
     }
     const std::string_view value = message.substr(at, end - at);
-    data_next = is_data_length(tag);
+    const std::uint8_t slot = slot_of(tag);
+    data_next = slot == kDataLength;
     if (data_next) {
       std::uint64_t bytes = 0;
       if (!parse_number(value, bytes) || bytes > message.size()) {
@@ -100,15 +98,16 @@ bool Fields::scan(std::string_view message) noexcept {
       }
       data_bytes = static_cast<std::size_t>(bytes);
     }
-    const std::uint8_t slot = slot_of(tag);
-    if (slot != kNoSlot) {
-      const std::uint64_t bit = std::uint64_t{1} << slot;
-      if ((present_ & bit) != 0) {
+    if (slot < kSlots) {
+      const std::uint64_t bit = std::uint64_t{1} << slot % 64;
+      std::uint64_t& present = present_[slot / 64];
+      if ((present & bit) == 0) {
+        present |= bit;
+        values_[slot] = value;
+      } else if (!detail::in_group(version(), get(35), tag)) {
         bad_tag_ = tag;
         return false;
       }
-      present_ |= bit;
-      values_[slot] = value;
     }
     at = end + 1;
   }
@@ -117,7 +116,7 @@ bool Fields::scan(std::string_view message) noexcept {
 
 bool Fields::has(std::uint32_t tag) const noexcept {
   const std::uint8_t slot = slot_of(tag);
-  return slot != kNoSlot && (present_ >> slot & 1) != 0;
+  return slot < kSlots && (present_[slot / 64] >> slot % 64 & 1) != 0;
 }
 
 std::string_view Fields::get(std::uint32_t tag) const noexcept {
@@ -141,6 +140,7 @@ Version Fields::version() const noexcept {
 }
 
 bool Fields::poss_dup() const noexcept { return get(43) == "Y"; }
+bool Fields::poss_resend() const noexcept { return get(97) == "Y"; }
 
 bool parse_number(std::string_view text, std::uint64_t& value) noexcept {
   if (text.empty()) return false;
@@ -182,9 +182,35 @@ bool parse_price(std::string_view text, Price& price) noexcept {
 bool parse_id(std::string_view text, std::uint64_t& id) noexcept {
   if (text.empty()) return false;
   if (parse_number(text, id)) return true;
-  id = 14695981039346656037u;  // FNV-1a, 64 bits: offset basis and prime
-  for (char c : text) id = (id ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  id |= std::uint64_t{1} << 63;
+  id = fnv1a(text) | std::uint64_t{1} << 63;
+  return true;
+}
+
+bool parse_utc(std::string_view text, std::int64_t& realtime_ns) noexcept {
+  if (text.size() < 17 || text[8] != '-' || text[11] != ':' || text[14] != ':') return false;
+  bool good = true;
+  const auto number = [&](std::size_t at, std::size_t digits) {
+    std::uint64_t value = 0;
+    good &= parse_number(text.substr(at, digits), value);
+    return value;
+  };
+  const std::uint64_t date[] = {number(0, 4), number(4, 2), number(6, 2)};
+  const std::uint64_t time[] = {number(9, 2), number(12, 2), number(15, 2)};
+  std::uint64_t nanoseconds = 0;
+  if (text.size() > 17) {
+    const std::string_view decimals = text.substr(18);
+    good &= text[17] == '.' && decimals.size() <= 9 && parse_number(decimals, nanoseconds);
+    for (std::size_t digits = decimals.size(); digits < 9; ++digits) nanoseconds *= 10;
+  }
+  const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(date[0])),
+                                        std::chrono::month(static_cast<unsigned>(date[1])),
+                                        std::chrono::day(static_cast<unsigned>(date[2]))};
+  // 60: a leap second.
+  if (!good || !day.ok() || time[0] > 23 || time[1] > 59 || time[2] > 60) return false;
+  const auto days = std::chrono::sys_days(day).time_since_epoch().count();
+  const auto seconds = std::int64_t{days} * 86'400 +
+                       static_cast<std::int64_t>(time[0] * 3600 + time[1] * 60 + time[2]);
+  realtime_ns = seconds * 1'000'000'000 + static_cast<std::int64_t>(nanoseconds);
   return true;
 }
 

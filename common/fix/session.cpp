@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock/virtual_time.hpp"
 #include "common/fix/detail/session_impl.hpp"
 
 namespace tickpath::fix {
@@ -45,7 +46,9 @@ detail::BridgeOptions bridge_options(const SessionOptions& options) {
   bridge.heartbeat_s = static_cast<int>(options.heartbeat_s);
   bridge.logon_timeout_s = static_cast<int>(options.logon_timeout_s);
   bridge.logout_timeout_s = static_cast<int>(options.logout_timeout_s);
-  bridge.sending_time_max_s = static_cast<int>(options.sending_time_max_s);
+  // QuickFIX looks at the host's clock; in virtual time there is none that could be wrong.
+  bridge.sending_time_max_s =
+      clock::is_virtual() ? 0 : static_cast<int>(options.sending_time_max_s);
   bridge.reset_on_logon = bridge.initiator && options.reset_on_logon;
   return bridge;
 }
@@ -79,6 +82,7 @@ bool Session::Impl::attach(int socket) noexcept {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   fd_ = socket;
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
+  held_ = false;
   broken_ = false;
   logout_pending_ = false;
   attached_ = last_sent_ = last_received_ = tsc_now();
@@ -103,6 +107,7 @@ void Session::Impl::close_transport() {
   ::close(fd_);
   fd_ = -1;
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
+  held_ = false;
   counters_.disconnects.add();
   connected_.store(false, std::memory_order_relaxed);
 }
@@ -120,6 +125,7 @@ bool Session::Impl::store_get(int seq, const char** message, std::size_t* length
   const std::string_view found = store_.get(static_cast<std::uint32_t>(seq));
   *message = found.data();
   *length = found.size();
+  if (found.empty()) counters_.forgotten.add();
   return !found.empty();
 }
 

@@ -48,7 +48,8 @@ struct SessionOptions {
   // Initiator: start every logon from sequence number 1 (ResetSeqNumFlag, 141=Y). Loses what the
   // peer still had to resend; for venues that demand it.
   bool reset_on_logon = false;
-  // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it.
+  // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it;
+  // but reports to the initiator are taken if what is read of them is right, and counted.
   bool validate = true;
   // How far SendingTime may be from our clock, in seconds: beyond it the message is rejected
   // (373=10) and the session ends. 0: it is not looked at.
@@ -74,15 +75,38 @@ struct SendTimes {
 
 // What a received message came with.
 struct MessageInfo {
-  std::uint32_t seq_num;  // 34
-  bool poss_dup;          // 43=Y: a resend; its sequence number was never processed before
-  TscTicks received;      // right after the recv() that brought its last byte
+  std::uint32_t seq_num;     // 34
+  bool poss_dup;             // 43=Y: a resend; its sequence number was never processed before
+  TscTicks received;         // right after the recv() that brought its last byte
+  bool poss_resend = false;  // 97=Y: may repeat what another number brought
+  std::string_view text{};   // the whole message; valid inside the callback
+
+  // It may say what was said before.
+  bool may_repeat() const noexcept { return poss_dup || poss_resend; }
+};
+
+// A request of ours that the peer has not processed and asks for again.
+struct Resend {
+  char msg_type = 0;            // 35: D, F, G, ...
+  std::uint64_t cl_ord_id = 0;  // 11
+  std::int64_t age_ns = 0;      // since it was sent first
+};
+
+// An application message of the peer that could not be used: what it says was not looked at.
+struct RefusedMessage {
+  std::string_view msg_type;  // 35
+  std::uint32_t tag = 0;      // the field that is missing or wrong
+  std::string_view why;
+  std::uint64_t cl_ord_id = 0;  // 11, if it has one
 };
 
 // Receives what the peer says, inside poll(). Implementations send from inside as they like.
 class Handler {
  public:
   virtual ~Handler() = default;
+  // False: it has no room for what the next message may cause. Asked before each; those that have
+  // arrived wait, in sequence, and then the peer does (TCP).
+  virtual bool ready() noexcept { return true; }
   // Acceptor.
   virtual void on_new_order(const NewOrderSingle&, const MessageInfo&) noexcept {}
   virtual void on_cancel_request(const OrderCancelRequest&, const MessageInfo&) noexcept {}
@@ -95,6 +119,12 @@ class Handler {
   virtual void on_mass_cancel_report(const OrderMassCancelReport&, const MessageInfo&) noexcept {}
   // Either: the peer refused one of our messages as such.
   virtual void on_message_reject(const MessageReject&, const MessageInfo&) noexcept {}
+  // Either: we refused one of theirs, by a Reject or Business Message Reject that is sent
+  // meanwhile.
+  virtual void on_refused(const RefusedMessage&, const MessageInfo&) noexcept {}
+  // Initiator. False: the peer's gap is filled instead (SequenceReset), and the request has never
+  // been made; reports are always sent again. Called inside poll().
+  virtual bool may_resend(const Resend&) noexcept { return true; }
   virtual void on_logon() noexcept {}
   virtual void on_logout() noexcept {}  // logged out, or the connection was lost after a logon
 };
@@ -106,9 +136,11 @@ struct SessionCounters {
   Counter received;           // well-framed messages
   Counter received_in_place;  // of those, handled without QuickFIX
   Counter garbled;            // bad framing, length or checksum: disregarded (FIX 4.2, vol. 2)
-  Counter rejected;           // well-framed but malformed, or of unknown type: QuickFIX answered
-  Counter send_refused;       // kDown and kFull
-  Counter stored_only;        // kStored
+  Counter rejected;           // well-framed but malformed, or of unknown type: answered by a Reject
+  Counter nonconforming;  // reports that break the dictionary in fields that are not read: taken
+  Counter send_refused;   // kDown and kFull
+  Counter stored_only;    // kStored
+  Counter forgotten;      // asked for by the peer, gone from the store, gap-filled
   Counter logons;
   Counter disconnects;
   Counter bytes_sent;

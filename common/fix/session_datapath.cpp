@@ -1,5 +1,8 @@
 // The polling side of a Session: what runs for every message.
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include <sys/socket.h>
@@ -22,6 +25,19 @@ constexpr std::uint64_t kTimerPeriodNs = 50'000'000;
 // interval; QuickFIX takes a fifth of it.
 constexpr double kSilenceFactor = 1.2;
 
+// Of "YYYYMMDD-HH:MM:SS"; -1: it is none.
+int second_of_day(std::string_view time) noexcept {
+  if (time.size() < 17) return -1;
+  int seconds = 0;
+  for (const std::size_t at : {9u, 12u, 15u}) {
+    const int tens = time[at] - '0';
+    const int ones = time[at + 1] - '0';
+    if (tens < 0 || tens > 9 || ones < 0 || ones > 9) return -1;
+    seconds = seconds * 60 + tens * 10 + ones;
+  }
+  return seconds;
+}
+
 }  // namespace
 
 bool Session::Impl::poll(Handler& handler) noexcept {
@@ -42,6 +58,14 @@ bool Session::Impl::poll(Handler& handler) noexcept {
 // ------------------------------------------------------------------------------------ receiving
 
 bool Session::Impl::receive() noexcept {
+  if (held_) [[unlikely]] {
+    dispatch();
+    if (!held_) return true;
+    // It waits for us, not we for it.
+    last_received_ = tsc_now();
+    received_since_sync_ = true;
+    return false;
+  }
   if (rx_.size() - rx_end_ < kIncomingBytesMax) {
     std::memmove(rx_.data(), rx_.data() + rx_begin_, rx_end_ - rx_begin_);
     rx_end_ -= rx_begin_;
@@ -64,7 +88,12 @@ bool Session::Impl::receive() noexcept {
 }
 
 void Session::Impl::dispatch() noexcept {
+  held_ = false;
   while (rx_begin_ < rx_end_) {
+    if (handler_ != nullptr && !handler_->ready()) [[unlikely]] {
+      held_ = true;
+      return;
+    }
     const std::string_view bytes(rx_.data() + rx_begin_, rx_end_ - rx_begin_);
     const Frame next = frame(bytes, kIncomingBytesMax);
     if (next.status == FrameStatus::kIncomplete) return;
@@ -77,7 +106,7 @@ void Session::Impl::dispatch() noexcept {
     if (next.status == FrameStatus::kBadChecksum) {
       // Disregarded; but QuickFIX ends a connection that begins with a garbled Logon.
       counters_.garbled.add();
-      quickfix([&] { bridge_.receive(message.data(), message.size()); });
+      if (for_quickfix(message)) quickfix([&] { bridge_.receive(message.data(), message.size()); });
     } else {
       handle(message);
     }
@@ -94,6 +123,8 @@ void Session::Impl::handle(std::string_view message) noexcept {
     if (in_sequence()) {
       info_.seq_num = fields_.seq_num();
       info_.poss_dup = false;
+      info_.poss_resend = fields_.poss_resend();
+      info_.text = message;
       if (refused_by_dictionary(message) || (readable ? handle_in_place() : reject_unreadable())) {
         // After the handler: a process that dies in between gets the message again.
         store_.set_next_target(info_.seq_num + 1);
@@ -102,7 +133,30 @@ void Session::Impl::handle(std::string_view message) noexcept {
       }
     }
   }
-  quickfix([&] { bridge_.receive(message.data(), message.size()); });
+  if (for_quickfix(message)) quickfix([&] { bridge_.receive(message.data(), message.size()); });
+}
+
+// QuickFIX reads the numbers of a session as int and lets them overflow. A peer that sends such a
+// number is none to go on with: its messages could not be counted.
+bool Session::Impl::for_quickfix(std::string_view message) noexcept {
+  std::size_t at = 0;
+  while (at < message.size()) {
+    std::uint32_t tag = 0;
+    const bool readable = detail::read_tag(message, at, tag);
+    const std::size_t end = std::min(message.find(kSoh, at), message.size());
+    std::string_view value = message.substr(at, end - at);
+    if (!value.empty() && value[0] == '-') value.remove_prefix(1);
+    std::uint64_t number = 0;
+    const bool digits = value.find_first_not_of("0123456789") == std::string_view::npos;
+    if (readable && detail::is_session_number(tag) && digits && !value.empty() &&
+        (!parse_number(value, number) || number > 0x7fff'ffff)) {
+      counters_.garbled.add();
+      drop("a number beyond those that a FIX session has");
+      return false;
+    }
+    at = end + 1;
+  }
+  return true;
 }
 
 bool Session::Impl::in_sequence() noexcept {
@@ -111,26 +165,61 @@ bool Session::Impl::in_sequence() noexcept {
          fields_.get(8) == begin_string(options_.version) && fields_.has(52) && is_on_time();
 }
 
-// Of the same minute by our clock. Whatever is not QuickFIX compares to the second.
+// Clearly so: on the same date, and nearer to our clock than is allowed. Whatever is not QuickFIX
+// judges.
 bool Session::Impl::is_on_time() noexcept {
-  constexpr std::size_t kToTheMinute = std::string_view("YYYYMMDD-HH:MM").size();
-  return options_.sending_time_max_s < 60
-             ? options_.sending_time_max_s == 0
-             : fields_.get(52).substr(0, kToTheMinute) == std::string_view(utc_now(), kToTheMinute);
+  if (options_.sending_time_max_s == 0) return true;
+  constexpr std::size_t kDate = std::string_view("YYYYMMDD-").size();
+  const std::string_view theirs = fields_.get(52);
+  const std::string_view ours(utc_now(), UtcText::kLength);
+  const int sent = second_of_day(theirs);
+  return sent >= 0 && theirs.substr(0, kDate) == ours.substr(0, kDate) &&
+         std::abs(second_of_day(ours) - sent) < static_cast<int>(options_.sending_time_max_s);
 }
 
-// A Reject is never refused: two sides could go on for ever.
+// A Reject is never refused: two sides could go on for ever. Nor is a report: what has happened at
+// the venue has happened, and a Reject would use up its number without booking it.
 bool Session::Impl::refused_by_dictionary(std::string_view message) noexcept {
   Violation violation;
-  if (!options_.validate || fields_.msg_type() == '3' ||
-      conforms(options_.version, message, violation))
+  const char type = fields_.msg_type();
+  if (!options_.validate || type == '3' || conforms(options_.version, message, violation))
     return false;
+  if (options_.role == SessionRole::kInitiator && is_ours_to_take(type)) {
+    counters_.nonconforming.add();
+    return false;
+  }
   counters_.rejected.add();
   send_admin([&](char* out, std::uint32_t seq, const char* now) {
     return encoder_.encode_reject(
-        out, {info_.seq_num, violation.tag, fields_.get(35), violation.reason}, seq, now);
+        out, {info_.seq_num, violation.tag, fields_.get(35), violation.reason, route_back(fields_)},
+        seq, now);
   });
   return true;
+}
+
+// Where QuickFIX would answer by a Business Message Reject we do: it leaves BusinessRejectRefID
+// (379) out, by which the peer finds the order that was refused.
+bool Session::Impl::refused_as_business(const DecodeResult& result) noexcept {
+  if (result.status == DecodeStatus::kMissingTag)
+    refuse_as_business(BusinessRejectReason::kConditionallyMissing,
+                       "Conditionally required field missing", result.tag);
+  else if (result.status == DecodeStatus::kTooLong)
+    refuse_as_business(BusinessRejectReason::kOther, "More than 32 characters", result.tag);
+  else
+    return false;
+  return true;
+}
+
+void Session::Impl::refuse_as_business(BusinessRejectReason reason, std::string_view text,
+                                       std::uint32_t tag) noexcept {
+  counters_.rejected.add();
+  tell_refused(tag, text);
+  const std::string_view type = fields_.get(35);
+  const std::string_view id = fields_.get(type == "8" ? 17 : 11);
+  send_admin([&](char* out, std::uint32_t seq, const char* now) {
+    return encoder_.encode_business_reject(
+        out, {info_.seq_num, type, id, reason, text, tag, route_back(fields_)}, seq, now);
+  });
 }
 
 bool Session::Impl::handle_in_place() noexcept {
@@ -141,7 +230,8 @@ bool Session::Impl::handle_in_place() noexcept {
       return answer_test_request();
     default:
       DecodeResult result;
-      return is_ours_to_take(fields_.msg_type()) && deliver_application(result);
+      return is_ours_to_take(fields_.msg_type()) &&
+             (deliver_application(result) || refused_as_business(result));
   }
 }
 
@@ -158,7 +248,10 @@ bool Session::Impl::reject_unreadable() noexcept {
   if (fields_.bad_tag() != 0) return false;
   counters_.rejected.add();
   send_admin([this](char* out, std::uint32_t seq, const char* now) {
-    return encoder_.encode_reject(out, {info_.seq_num, 0, fields_.get(35)}, seq, now);
+    return encoder_.encode_reject(
+        out,
+        {info_.seq_num, 0, fields_.get(35), SessionRejectReason::kInvalidTag, route_back(fields_)},
+        seq, now);
   });
   return true;
 }
@@ -242,38 +335,69 @@ bool Session::Impl::deliver_application(DecodeResult& result) noexcept {
   }
 }
 
-detail::AppVerdict Session::Impl::on_app_message(const char* message, std::size_t length) {
-  using detail::AppVerdict;
-  const auto refuse = [this](AppVerdict::Kind kind, std::uint32_t tag) {
-    counters_.rejected.add();
-    return AppVerdict{kind, static_cast<int>(tag)};
-  };
-  const bool readable = fields_.scan({message, length});
+void Session::Impl::tell_refused(std::uint32_t tag, std::string_view why) noexcept {
+  RefusedMessage refused{fields_.get(35), tag, why};
+  (void)parse_id(fields_.get(11), refused.cl_ord_id);
+  if (handler_ != nullptr) handler_->on_refused(refused, info_);
+}
+
+void Session::Impl::take_info(std::string_view message) noexcept {
   info_.seq_num = fields_.seq_num();
   info_.poss_dup = fields_.poss_dup();
+  info_.poss_resend = fields_.poss_resend();
+  info_.text = message;
+}
+
+detail::AppVerdict Session::Impl::on_app_message(const char* message, std::size_t length) {
+  using detail::AppVerdict;
+  const bool readable = fields_.scan({message, length});
+  take_info({message, length});
+  const auto refuse = [this](AppVerdict::Kind kind, std::uint32_t tag, std::string_view why) {
+    counters_.rejected.add();
+    tell_refused(tag, why);
+    return AppVerdict{kind, static_cast<int>(tag)};
+  };
   // The Reject is ours; QuickFIX goes on as after a message that was taken.
   if (refused_by_dictionary({message, length})) return AppVerdict{AppVerdict::kAccept, 0};
   if (!readable)
-    return refuse(AppVerdict::kBadValue, fields_.bad_tag() != 0 ? fields_.bad_tag() : 35);
-  if (!is_ours_to_take(fields_.msg_type())) return refuse(AppVerdict::kUnsupportedType, 35);
+    return refuse(AppVerdict::kBadValue, fields_.bad_tag() != 0 ? fields_.bad_tag() : 35,
+                  "unreadable");
+  // Answered by us as well.
+  if (!is_ours_to_take(fields_.msg_type())) {
+    refuse_as_business(BusinessRejectReason::kUnsupportedType, "Unsupported message type", 0);
+    return AppVerdict{AppVerdict::kAccept, 0};
+  }
   DecodeResult result;
-  if (deliver_application(result)) return AppVerdict{AppVerdict::kAccept, 0};
+  if (deliver_application(result) || refused_as_business(result))
+    return AppVerdict{AppVerdict::kAccept, 0};
   switch (result.status) {
-    case DecodeStatus::kMissingTag:
-      return refuse(AppVerdict::kMissingTag, result.tag);
     case DecodeStatus::kBadFormat:
-      return refuse(AppVerdict::kBadFormat, result.tag);
+      return refuse(AppVerdict::kBadFormat, result.tag, "not of its data type");
     default:
-      return refuse(AppVerdict::kBadValue, result.tag);
+      return refuse(AppVerdict::kBadValue, result.tag, "not a value that it can have here");
   }
 }
 
 void Session::Impl::on_session_reject(const char* message, std::size_t length) {
   if (!fields_.scan({message, length})) return;
-  info_.seq_num = fields_.seq_num();
-  info_.poss_dup = fields_.poss_dup();
+  take_info({message, length});
   DecodeResult result;
   deliver_application(result);
+}
+
+// The message as stored, with OrigSendingTime (122) from when it was sent.
+bool Session::Impl::may_resend(const char* message, std::size_t length) {
+  if (options_.role == SessionRole::kAcceptor) return true;
+  Fields fields;
+  (void)fields.scan({message, length});
+  Resend resend;
+  resend.msg_type = fields.msg_type();
+  (void)parse_id(fields.get(11), resend.cl_ord_id);
+  std::int64_t sent_ns = 0;
+  // Without a time it is as old as can be.
+  resend.age_ns = parse_utc(fields.get(122), sent_ns) ? clock::realtime_ns() - sent_ns
+                                                      : std::numeric_limits<std::int64_t>::max();
+  return handler_ != nullptr && handler_->may_resend(resend);
 }
 
 // -------------------------------------------------------------------------------------- sending

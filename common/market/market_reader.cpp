@@ -32,6 +32,7 @@ MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channe
     : options_(options),
       subscriber_(device, channel, subscriber_options(options)),
       directory_(device, options.name + ".directory"),
+      identities_(options.instruments_max),
       heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat"),
       clock_(device, clock_options(options), options.name + ".mdh_clock") {}
 
@@ -56,6 +57,7 @@ void MarketReader::attach(std::uint64_t now_ns) noexcept {
   const auto extras = connection->extras();
   // A peer that grants less is another version's mdh; it was refused by its hello already.
   if (extras.size() <= wire::BookUpdatesGrants::kHeartbeat) return;
+  identities_.rejoin();
   directory_.attach(*connection, extras[wire::BookUpdatesGrants::kDirectory]);
   heartbeat_.attach(*connection, extras[wire::BookUpdatesGrants::kHeartbeat], now_ns);
   if (extras.size() > wire::BookUpdatesGrants::kClock)
@@ -70,6 +72,7 @@ void MarketReader::detach(bool lost) noexcept {
 }
 
 bool MarketReader::image(std::uint32_t instrument, wire::BookImage& out) noexcept {
+  if (!identities_.trusted(instrument)) return false;
   // A writer needs well under a microsecond for an image; three looks outlast it.
   for (int attempt = 0; attempt < 3; ++attempt) {
     const link::ReadStatus status = subscriber_.image(instrument, out);

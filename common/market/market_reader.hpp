@@ -9,6 +9,7 @@
 #include "common/link/reconnect.hpp"
 #include "common/link/subscriber.hpp"
 #include "common/link/table_follower.hpp"
+#include "common/market/identities.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"
@@ -34,6 +35,10 @@ struct MarketReaderOptions {
 //   void on_lapped(std::uint64_t lost)
 //   void on_directory(const wire::DirectoryEntry&)
 //   void on_mdh(bool alive)                       connected and beating, or not; on every change
+//
+// After a reconnect nothing of an instrument is handed over before its row of the directory, then
+// its image. One whose id now stands for another symbol is told to be stale (kFeedState), and
+// nothing more of it comes: whoever holds orders or positions in it may not go by another's prices.
 class MarketReader {
  public:
   using Subscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
@@ -58,9 +63,9 @@ class MarketReader {
     std::size_t count = subscriber_.poll(adapter, batch);
     if (subscriber_.connection() == nullptr) return count;
     if (directory_.behind()) [[unlikely]]
-      count += directory_.step(
-          [&](const wire::DirectoryEntry& row) noexcept { handler.on_directory(row); },
-          [&]() noexcept { subscriber_.poll_sinks(); });
+      count +=
+          directory_.step([&](const wire::DirectoryEntry& row) noexcept { on_row(row, handler); },
+                          [&]() noexcept { subscriber_.poll_sinks(); });
     judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
     if (count == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
     return count;
@@ -68,7 +73,8 @@ class MarketReader {
 
   // Rows of the directory are known to exist, or may, that were not handed over yet.
   bool directory_behind() const noexcept { return directory_.behind(); }
-  // The latest image of an instrument. False: none, or it was being written all the time.
+  // The latest image of an instrument. False: none, or it was being written all the time, or the id
+  // may stand for another symbol than before.
   bool image(std::uint32_t instrument, wire::BookImage& out) noexcept;
   bool arm() noexcept { return subscriber_.arm(); }
   // The last call: tells mdh that we leave of our own will.
@@ -77,6 +83,8 @@ class MarketReader {
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return subscriber_.counters(); }
   const Counter& alive() const noexcept { return alive_; }
+  // Instruments whose id stands for another symbol than before.
+  const Counter& symbol_conflicts() const noexcept { return symbol_conflicts_; }
   const link::ClockProbeCounters& clock() const noexcept { return clock_.counters(); }
   const link::Losses& losses() const noexcept { return losses_; }  // of mdh
 
@@ -86,9 +94,13 @@ class MarketReader {
     void on_update(const wire::BookUpdate& update, std::uint64_t /*sequence*/) noexcept {
       if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]]
         self.directory_.expect(std::size_t{update.instrument_id} + 1);
+      if (!self.identities_.trusted(update.instrument_id)) [[unlikely]]
+        return;
       handler.on_update(update);
     }
-    void on_image(std::uint32_t /*index*/, const wire::BookImage& image) noexcept {
+    void on_image(std::uint32_t index, const wire::BookImage& image) noexcept {
+      if (!self.identities_.trusted(index)) [[unlikely]]
+        return;
       handler.on_image(image);
     }
     // No image shows a new row of the directory: such an update is handed over in any case.
@@ -118,6 +130,25 @@ class MarketReader {
   };
 
   template <class Handler>
+  void on_row(const wire::DirectoryEntry& row, Handler& handler) noexcept {
+    const bool waited = !identities_.trusted(row.instrument_id);
+    const Identities::Verdict verdict = identities_.confirm(row);
+    symbol_conflicts_.set(identities_.conflicts());
+    handler.on_directory(row);
+    wire::BookImage latest;
+    if (verdict == Identities::Verdict::kOther)
+      handler.on_update(stale(row.instrument_id));
+    else if (waited && image(row.instrument_id, latest))
+      handler.on_image(latest);
+  }
+  static wire::BookUpdate stale(std::uint32_t instrument) noexcept {
+    wire::BookUpdate update{};
+    update.instrument_id = instrument;
+    update.kind = wire::UpdateKind::kFeedState;
+    update.set_states(wire::FeedState::kStale, wire::TradingState::kUnknown);
+    return update;
+  }
+  template <class Handler>
   void judge(bool alive, Handler& handler) noexcept {
     if (alive == (alive_.get() != 0)) return;
     alive_.set(alive ? 1 : 0);
@@ -130,10 +161,12 @@ class MarketReader {
   MarketReaderOptions options_;
   Subscriber subscriber_;
   link::TableFollower<wire::DirectoryEntry> directory_;
+  Identities identities_;
   link::HeartbeatMonitor heartbeat_;
   link::ClockProbe clock_;
   link::Reconnect reconnect_;
   Counter alive_;
+  Counter symbol_conflicts_;
   link::Losses losses_;
 };
 

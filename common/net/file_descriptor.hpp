@@ -22,6 +22,8 @@ class FileDescriptor {
   }
 
   int get() const noexcept { return descriptor_; }
+  // The caller owns it from now on.
+  int release() noexcept { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_ = -1;

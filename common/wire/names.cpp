@@ -1,5 +1,7 @@
 #include "common/wire/names.hpp"
 
+#include <array>
+
 namespace tickpath::wire {
 
 std::string_view name(UpdateKind value) noexcept {
@@ -98,6 +100,10 @@ std::string_view name(ReportKind value) noexcept {
       return "positions_end";
     case ReportKind::kRestated:
       return "restated";
+    case ReportKind::kFillCanceled:
+      return "fill_canceled";
+    case ReportKind::kFillCorrected:
+      return "fill_corrected";
   }
   return "?";
 }
@@ -136,14 +142,41 @@ std::string_view name(RejectReason value) noexcept {
       return "no_market";
     case RejectReason::kCapacity:
       return "capacity";
+    case RejectReason::kStale:
+      return "stale";
+    case RejectReason::kException:
+      return "exception";
     case RejectReason::kVenue:
       return "venue";
     case RejectReason::kTooLate:
       return "too_late";
     case RejectReason::kPendingRequest:
       return "pending_request";
+    case RejectReason::kOrdersFull:
+      return "orders_full";
+    case RejectReason::kPositionsFull:
+      return "positions_full";
+    case RejectReason::kJournalFull:
+      return "journal_full";
   }
   return "?";
+}
+
+std::string_view name(KillCause value) noexcept {
+  constexpr std::array<std::string_view, 12> kNames{"none",
+                                                    "loss_max",
+                                                    "gross_notional_max",
+                                                    "position_value_max",
+                                                    "position_shares_max",
+                                                    "open_orders_max",
+                                                    "requests_per_second_max",
+                                                    "rejects_per_second_max",
+                                                    "total.loss_max",
+                                                    "total.gross_notional_max",
+                                                    "operator",
+                                                    "unknown"};
+  const auto at = static_cast<std::size_t>(value);
+  return at < kNames.size() ? kNames[at] : "?";
 }
 
 std::string_view name(OrderState value) noexcept {

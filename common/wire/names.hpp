@@ -5,6 +5,7 @@
 
 #include "common/wire/book_update.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/kill.hpp"
 #include "common/wire/order_event.hpp"
 
 namespace tickpath::wire {
@@ -17,6 +18,8 @@ std::string_view name(RequestKind value) noexcept;
 std::string_view name(ReportKind value) noexcept;
 std::string_view name(RejectReason value) noexcept;
 std::string_view name(OrderState value) noexcept;
+// A limit by its key in risk's configuration.
+std::string_view name(KillCause value) noexcept;
 std::string_view name(Role value) noexcept;
 std::string_view name(Service value) noexcept;
 

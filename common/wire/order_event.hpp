@@ -14,11 +14,12 @@ enum class EventKind : std::uint8_t {
   kRequested = 1,  // a request arrived and passed the checks; it is about to be sent
   kRefused = 2,    // a request was rejected by oeg; reason says why
   kReported = 3,   // the venue answered; report_kind says what
+  kException = 4,  // a report of the venue was not booked, or with a doubt: a person must look
 };
 
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 instrument_id | 28 shares | 32 price
 // 36 leaves_shares | 40 cumulative_shares | 44 event | 45 report_kind | 46 request_kind
-// 47 side | 48 reason | 49 strategy_id | 50 state | 51 reserved[5]              (56 bytes)
+// 47 side | 48 reason | 49 strategy_id | 50 state | 51 reserved | 52 row_event  (56 bytes)
 struct OrderEvent {
   std::uint64_t order_id;
   std::uint64_t target_order_id;
@@ -35,9 +36,14 @@ struct OrderEvent {
   RejectReason reason;
   std::uint8_t strategy_id;
   OrderState state;  // of the order after the event
-  std::uint8_t reserved[5];
+  std::uint8_t reserved;
+  // Number of this event among those of its row (strategy and instrument): PositionRow::events, low
+  // 32 bits, once the row includes it. Refusals change no row and have none (0). Compared modulo
+  // 2^32.
+  std::uint32_t row_event;
 };
 static_assert(std::is_trivially_copyable_v<OrderEvent>);
-static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, event) == 44);
+static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, event) == 44 &&
+              offsetof(OrderEvent, row_event) == 52);
 
 }  // namespace tickpath::wire

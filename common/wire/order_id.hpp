@@ -5,6 +5,9 @@
 
 namespace tickpath::wire {
 
+// In the ids of cancels by oeg itself; no strategy may connect with it.
+inline constexpr std::uint8_t kOwnStrategyId = 255;
+
 // bits 55-48 strategy | 47-32 incarnation | 31-0 counter. The top byte stays 0: a trace record
 // keeps its hop there (common/trace). The incarnation is raised at each start of a strategy from a
 // file in its run directory, so that an id never returns.

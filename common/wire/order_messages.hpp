@@ -51,7 +51,23 @@ enum class ReportKind : std::uint8_t {
   // The venue took shares off the order by itself, untraded: leaves_shares says what is left, which
   // is not nothing. The order keeps its id; both ids name it.
   kRestated = 11,
+  // The venue takes an execution back (a bust): last_shares and last_price are what it was, and the
+  // position loses it again. execution_id is that of the execution.
+  kFillCanceled = 12,
+  // A corrected execution, after a kFillCanceled of the one that it replaces: last_shares and
+  // last_price are right, and the position has them.
+  kFillCorrected = 13,
 };
+
+// It changes an execution that was reported before, of an order that may be done.
+constexpr bool changes_fill(ReportKind kind) noexcept {
+  return kind == ReportKind::kFillCanceled || kind == ReportKind::kFillCorrected;
+}
+
+// It moves a position.
+constexpr bool is_execution(ReportKind kind) noexcept {
+  return kind == ReportKind::kFill || changes_fill(kind);
+}
 
 // Why oeg, or the venue through oeg, said no. Values are stable: scripts and journals keep them.
 enum class RejectReason : std::uint8_t {
@@ -66,14 +82,19 @@ enum class RejectReason : std::uint8_t {
   kUnknownInstrument = 8,
   kUnknownOrder = 9,
   kDuplicateOrderId = 10,
-  kMalformed = 11,      // a field outside its range: kind, side, type, zero shares or price
-  kSessionDown = 12,    // FIX session not logged on
-  kRiskAbsent = 13,     // risk's heartbeat stopped longer ago than configured
-  kNoMarket = 14,       // no fresh price to check the collar against
-  kCapacity = 15,       // oeg's order table is full
-  kVenue = 16,          // the exchange refused it
-  kTooLate = 17,        // cancel or replace of an order that is done
-  kPendingRequest = 18  // an earlier cancel or replace is still on its way
+  kMalformed = 11,       // a field outside its range: kind, side, type, zero shares or price
+  kSessionDown = 12,     // FIX session not logged on
+  kRiskAbsent = 13,      // risk's heartbeat stopped longer ago than configured
+  kNoMarket = 14,        // no fresh price to check the collar against
+  kCapacity = 15,        // of an oeg that did not name the table: see the last three
+  kVenue = 16,           // the exchange refused it
+  kTooLate = 17,         // cancel or replace of an order that is done
+  kPendingRequest = 18,  // an earlier cancel or replace is still on its way
+  kStale = 22,           // it did not reach the venue in time, and was not sent again
+  kException = 23,       // a report about this symbol could not be booked; a person must look at it
+  kOrdersFull = 24,      // oeg has room for so many open orders: orders.max
+  kPositionsFull = 25,   // ... for so many pairs of strategy and instrument: orders.positions_max
+  kJournalFull = 26      // ... and none in its journal: the disk is full
 };
 
 // oeg -> strategy

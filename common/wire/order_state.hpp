@@ -25,7 +25,8 @@ constexpr bool is_final(OrderState state) noexcept { return state >= OrderState:
 // the state: the caller counts it as a protocol violation.
 //
 //              accepted  rejected  fill         canceled  expired  replaced   *-rejected
-// (restated: as replaced, but never down to nothing, and the state stays)
+// (restated: as replaced, but never down to nothing, and the state stays; a fill canceled or
+// corrected: by what is left and filled after it, also nothing; an order that is final stays so)
 // PendingNew   Working   Rejected  Partly/Full  Canceled  Expired  -          same
 // Working      -         -         Partly/Full  Canceled  Expired  by leaves  same
 // PartlyFilled -         -         Partly/Full  Canceled  Expired  by leaves  same
@@ -33,7 +34,7 @@ constexpr bool is_final(OrderState state) noexcept { return state >= OrderState:
 constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
                      std::uint32_t cumulative) noexcept {
   if (kind == ReportKind::kCancelRejected || kind == ReportKind::kReplaceRejected) return true;
-  if (is_final(state)) return false;
+  if (is_final(state)) return changes_fill(kind);
   const bool pending = state == OrderState::kPendingNew;
   switch (kind) {
     case ReportKind::kAccepted:
@@ -61,6 +62,14 @@ constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
       return true;
     case ReportKind::kRestated:
       return !pending && leaves != 0;
+    case ReportKind::kFillCanceled:
+    case ReportKind::kFillCorrected:
+      if (pending) return false;
+      state = leaves == 0       ? (kind == ReportKind::kFillCanceled ? OrderState::kCanceled
+                                                                     : OrderState::kFilled)
+              : cumulative == 0 ? OrderState::kWorking
+                                : OrderState::kPartlyFilled;
+      return true;
     default:
       return false;
   }

@@ -17,7 +17,7 @@ struct PositionRow {
   std::int64_t cash;             // 1/10,000: sold less bought
   std::uint32_t open_buy_shares;
   std::uint32_t open_sell_shares;
-  std::uint64_t events;  // drop-copy events included
+  std::uint64_t events;  // drop-copy events included: those up to this OrderEvent::row_event
   std::uint64_t fills;
 };
 static_assert(std::is_trivially_copyable_v<PositionRow>);

@@ -14,6 +14,7 @@ Matcher::Matcher(const MatcherOptions& options, ReportSink& sink)
       display_shares_min_(options.display_shares_min),
       band_basis_points_(options.band_basis_points),
       own_crosses_(options.crosses == CrossRule::kOwn),
+      ticks_(options.ticks),
       incarnation_bits_(std::uint64_t{options.incarnation} << 48),
       sink_(sink),
       book_(options.book),

@@ -87,7 +87,7 @@ class Matcher {
   // ------------------------------------------------------------------ our orders
 
   void enter(const NewOrder& request) noexcept;
-  // Rejects an order for a reason of the caller's own.
+  // Rejects a request for a reason of the caller's own. Id 0: it has none, and is not remembered.
   void refuse(const NewOrder& request, Reason reason) noexcept;
   void refuse(const CancelOrder& request, Reason reason) noexcept;
   void refuse(const ReplaceOrder& request, Reason reason) noexcept;
@@ -101,6 +101,8 @@ class Matcher {
 
   const book::BookSet& book() const noexcept { return book_; }
   const LiveOrder* find_live(std::uint64_t order_id) noexcept;
+  // Some request had this id, whatever became of it.
+  bool knows(std::uint64_t order_id) noexcept { return ids_.find(order_id) != nullptr; }
   // What is known of an order, as a report of nothing that happened: of one that is done only how
   // it ended. Unknown, or another session's: kRejected, for kUnknownOrder or kMismatch.
   Report status(const StatusQuery& query) noexcept;
@@ -285,7 +287,9 @@ class Matcher {
 
   // matcher_orders.cpp
   Reason refusal(const NewOrder& request) noexcept;
-  static Reason refusal_of_terms(const NewOrder& request, std::uint32_t display_min) noexcept;
+  Reason refusal_of_terms(const NewOrder& request) const noexcept;
+  template <class Request>
+  Reason refusal_of_prices(const Request& request) const noexcept;
   Reason refusal_to_change(const IdTable::Entry* target, const Party& party, std::uint32_t locate,
                            Side side) const noexcept;
   Reason refusal(const ReplaceOrder& request, const IdTable::Entry* target) noexcept;
@@ -329,6 +333,7 @@ class Matcher {
   std::uint32_t display_shares_min_;
   std::uint32_t band_basis_points_;
   bool own_crosses_;
+  TickRule ticks_;
   std::uint8_t crosses_of_day_ = 0;  // that are over for every instrument
   std::uint32_t locates_ = 0;
   std::uint64_t incarnation_bits_;

@@ -23,17 +23,6 @@ bool known(TimeInForce time) noexcept {
          is_on_cross(time);
 }
 
-// Of either kind of request.
-template <class Request>
-Reason refusal_of_prices(const Request& request) noexcept {
-  const bool limit = request.type == OrderType::kLimit || request.type == OrderType::kStopLimit;
-  const bool stop = request.type == OrderType::kStop || request.type == OrderType::kStopLimit;
-  if (limit && bad_price(request.price)) return Reason::kPrice;
-  if (request.type == OrderType::kPegged && bad_cap(request.price)) return Reason::kPrice;
-  if (stop && bad_price(request.stop_price)) return Reason::kStopPrice;
-  return Reason::kNone;
-}
-
 // Instructions that contradict each other.
 bool contradictory(const NewOrder& r) noexcept {
   const bool market = r.type == OrderType::kMarket || r.type == OrderType::kStop;
@@ -50,16 +39,31 @@ bool contradictory(const NewOrder& r) noexcept {
 
 }  // namespace
 
+// Of either kind of request. A price that the type does not have is not looked at.
+template <class Request>
+Reason Matcher::refusal_of_prices(const Request& request) const noexcept {
+  const bool limit = request.type == OrderType::kLimit || request.type == OrderType::kStopLimit;
+  const bool stop = request.type == OrderType::kStop || request.type == OrderType::kStopLimit;
+  const bool pegged = request.type == OrderType::kPegged;
+  if (limit && bad_price(request.price)) return Reason::kPrice;
+  if (pegged && bad_cap(request.price)) return Reason::kPrice;
+  if (stop && bad_price(request.stop_price)) return Reason::kStopPrice;
+  if ((limit || pegged) && !on_tick(ticks_, request.price)) return Reason::kPriceTick;
+  if (stop && !on_tick(ticks_, request.stop_price)) return Reason::kStopTick;
+  return Reason::kNone;
+}
+
 // ---------------------------------------------------------------------- new orders
 
-Reason Matcher::refusal_of_terms(const NewOrder& request, std::uint32_t display_min) noexcept {
+Reason Matcher::refusal_of_terms(const NewOrder& request) const noexcept {
   if (!known(request.side) || !known(request.type) || !known(request.time_in_force))
     return Reason::kUnsupported;
   if (bad_quantity(request.shares)) return Reason::kQuantity;
   const Reason reason = refusal_of_prices(request);
   if (reason != Reason::kNone) return reason;
   if (contradictory(request)) return Reason::kCombination;
-  if (request.display_shares != 0 && request.display_shares < display_min) return Reason::kDisplay;
+  if (request.display_shares != 0 && request.display_shares < display_shares_min_)
+    return Reason::kDisplay;
   return Reason::kNone;
 }
 
@@ -68,7 +72,7 @@ Reason Matcher::refusal(const NewOrder& request) noexcept {
   if (ids_.full() || live_.size() == live_.capacity()) return Reason::kCapacity;
   if (closed_) return Reason::kClosed;
   if (request.locate >= book::kLocatesMax) return Reason::kUnknownSymbol;
-  const Reason reason = refusal_of_terms(request, display_shares_min_);
+  const Reason reason = refusal_of_terms(request);
   if (reason != Reason::kNone) return reason;
   if (is_on_cross(request.time_in_force))
     return cross_is_over(request.locate, request.time_in_force) ? Reason::kCrossOver
@@ -87,7 +91,7 @@ void Matcher::reject(const NewOrder& request, Reason reason) noexcept {
   counters_.refused[static_cast<std::size_t>(reason)].add();
   const std::uint32_t number = ++numbers_;
   // A duplicate's id stays what it is; without room for the id it may come back, no worse.
-  if (reason != Reason::kDuplicateId)
+  if (reason != Reason::kDuplicateId && request.order_id != 0)
     (void)ids_.insert(request.order_id, number, IdTable::closed(OrderState::kRejected));
   Report report;
   report.order_id = request.order_id;
@@ -191,7 +195,7 @@ void Matcher::refuse_change(const Request& request, ReportKind kind, Reason reas
   report.kind = kind;
   report.reason = reason;
   // Registered last, for the table's entries may not move but the id may equal the target's.
-  if (ids_.find(request.order_id) == nullptr)
+  if (request.order_id != 0 && ids_.find(request.order_id) == nullptr)
     (void)ids_.insert(request.order_id, ++numbers_, IdTable::kRequest);
   emit(report);
 }

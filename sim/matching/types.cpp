@@ -20,7 +20,7 @@ std::string_view describe(Reason reason) noexcept {
       "symbol or side differs from the order's",
       "new quantity is below what is filled",
       "nothing more to trade with at this price",
-      "next in the book is an order of the same strategy",
+      "next in the book is an order of the same party",
       "end of session",
       "StopPx (99) must be above 0 and at most 199999.9900",
       "MaxFloor (111) is below the least display quantity",
@@ -30,6 +30,10 @@ std::string_view describe(Reason reason) noexcept {
       "Price (44) is outside the price bands",
       "the cross that the order is for is over",
       "more order messages than orders.rate_limit allows",
+      "Price (44) is off the tick: whole cents from 1.00 up (Rule 612)",
+      "StopPx (99) is off the tick: whole cents from 1.00 up (Rule 612)",
+      "more than 255 accounts (1) or parties (448) in one session",
+      "a term of the order is not supported",
   };
   const auto at = static_cast<std::size_t>(reason);
   return at < kTexts.size() ? kTexts[at] : "unknown reason";

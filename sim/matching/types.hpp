@@ -54,11 +54,11 @@ inline constexpr std::uint32_t kOrderSharesMax = 999'999;
 // Largest limit price, Price(4): $199,999.9900, as in OUCH 5.0 (appendix, "Data Types").
 inline constexpr std::int64_t kOrderPriceMax = 1'999'999'900;
 
-// Who sent it: one FIX session, and the strategy that its order ids carry. Two orders of one party
-// never trade with each other.
+// Who is behind an order: of one FIX session the strategy that its order ids carry, or an account,
+// numbered by the gateway. Two orders of one party never trade with each other.
 struct Party {
   std::uint8_t session = 0;
-  std::uint8_t strategy = 0;
+  std::uint8_t strategy = 0;  // 0: the session itself
   friend bool operator==(const Party&, const Party&) = default;
 };
 
@@ -140,8 +140,12 @@ enum class Reason : std::uint8_t {
   kPriceBand,     // its limit is outside the price bands
   kCrossOver,     // the cross that it is for is over
   kRate,          // more messages than the session may send
+  kPriceTick,     // its limit is not on the tick
+  kStopTick,      // its stop price is not
+  kAccounts,      // more accounts than a session may have
+  kTerms,         // terms that are valid FIX, and that the venue does not have
 };
-inline constexpr std::size_t kReasonCount = 24;
+inline constexpr std::size_t kReasonCount = 28;
 std::string_view describe(Reason reason) noexcept;  // a line for a person, at most 80 characters
 
 // Where a fill's counterparty came from. Each rule is told in sim/DESIGN.md.
@@ -195,6 +199,16 @@ enum class SelfMatchRule : std::uint8_t {
   kDecrement,  // both lose the smaller one's shares untraded; the smaller one expires
 };
 
+// The prices that an order may name.
+enum class TickRule : std::uint8_t {
+  kRegNms,  // from 1.00 up whole cents, below it 0.0001 (17 CFR 242.612, "Rule 612", as of 2005)
+  kAny,     // every Price(4)
+};
+constexpr bool on_tick(TickRule rule, Price price) noexcept {
+  constexpr std::int64_t kCent = kPriceScale / 100;
+  return rule == TickRule::kAny || price.value < kPriceScale || price.value % kCent == 0;
+}
+
 // What to do with a new or replaced order while its instrument does not trade.
 enum class HaltRule : std::uint8_t {
   kReject,  // refuse it
@@ -219,6 +233,7 @@ struct MatcherOptions {
   // Price bands at this distance from the last trade, in 1/100 of a per cent; 0: none.
   std::uint32_t band_basis_points = 0;
   CrossRule crosses = CrossRule::kRecorded;
+  TickRule ticks = TickRule::kRegNms;
   // Raised at each start of the exchange; the top 16 bits of order and execution ids.
   std::uint16_t incarnation = 1;
 };

@@ -1,13 +1,7 @@
 #include "sim/orders/fix_messages.hpp"
 
-#include "common/wire/order_id.hpp"
-
 namespace tickpath::sim {
 namespace {
-
-Party party_of(std::uint64_t order_id, std::uint8_t session) noexcept {
-  return {session, wire::OrderId::strategy(order_id)};
-}
 
 // The matching's numbers are those of tags 40 and 59, but for pegged orders.
 static_assert(int(OrderType::kMarket) == int(fix::OrderType::kMarket) &&
@@ -21,8 +15,10 @@ static_assert(int(TimeInForce::kDay) == int(fix::TimeInForce::kDay) &&
               int(TimeInForce::kAtTheOpening) == int(fix::TimeInForce::kAtTheOpening) &&
               int(TimeInForce::kAtTheClose) == int(fix::TimeInForce::kAtTheClose));
 
+// 0, which matching refuses: a type that the venue does not have.
 OrderType type_of(fix::OrderType type) noexcept {
-  return type == fix::OrderType::kPegged ? OrderType::kPegged : static_cast<OrderType>(type);
+  if (type == fix::OrderType::kPegged) return OrderType::kPegged;
+  return type <= fix::OrderType::kStopLimit ? static_cast<OrderType>(type) : OrderType{};
 }
 
 // Tag 39 from the order's state, which comes from wire and is the same for the whole pipeline.
@@ -96,14 +92,13 @@ fix::CxlRejReason change_reason_of(Reason reason) noexcept {
 
 }  // namespace
 
-NewOrder to_request(const fix::NewOrderSingle& message, std::uint8_t session,
-                    std::uint32_t locate) noexcept {
+NewOrder to_request(const fix::NewOrderSingle& message, const Asked& asked) noexcept {
   NewOrder request;
-  request.order_id = message.cl_ord_id;
+  request.order_id = asked.order_id;
   request.price = message.price;
-  request.locate = locate;
+  request.locate = asked.locate;
   request.shares = message.order_qty;
-  request.party = party_of(message.cl_ord_id, session);
+  request.party = asked.party;
   request.side = message.side;
   request.type = type_of(message.type);
   request.time_in_force = static_cast<TimeInForce>(message.time_in_force);
@@ -114,53 +109,64 @@ NewOrder to_request(const fix::NewOrderSingle& message, std::uint8_t session,
   return request;
 }
 
-CancelOrder to_request(const fix::OrderCancelRequest& message, std::uint8_t session,
-                       std::uint32_t locate) noexcept {
+CancelOrder to_request(const fix::OrderCancelRequest& message, const Asked& asked) noexcept {
   CancelOrder request;
-  request.order_id = message.cl_ord_id;
-  request.target_order_id = message.orig_cl_ord_id;
-  request.locate = locate;
-  request.party = party_of(message.cl_ord_id, session);
+  request.order_id = asked.order_id;
+  request.target_order_id = asked.target_order_id;
+  request.locate = asked.locate;
+  request.party = asked.party;
   request.side = message.side;
   return request;
 }
 
-ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message, std::uint8_t session,
-                        std::uint32_t locate) noexcept {
+ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message,
+                        const Asked& asked) noexcept {
   ReplaceOrder request;
-  request.order_id = message.cl_ord_id;
-  request.target_order_id = message.orig_cl_ord_id;
+  request.order_id = asked.order_id;
+  request.target_order_id = asked.target_order_id;
   request.price = message.price;
-  request.locate = locate;
+  request.locate = asked.locate;
   request.shares = message.order_qty;
-  request.party = party_of(message.cl_ord_id, session);
+  request.party = asked.party;
   request.side = message.side;
   request.type = type_of(message.type);
   request.stop_price = message.stop_price;
   return request;
 }
 
-StatusQuery to_request(const fix::OrderStatusRequest& message, std::uint8_t session,
-                       std::uint32_t locate) noexcept {
+std::string_view kept_term(const fix::OrderCancelReplaceRequest& message,
+                           const LiveOrder& order) noexcept {
+  if (message.says_time_in_force &&
+      static_cast<TimeInForce>(message.time_in_force) != order.time_in_force)
+    return "TimeInForce (59) is not the order's, which a replacement keeps";
+  if (message.says_instructions && message.post_only != order.post_only)
+    return "ExecInst (18) is not the order's, which a replacement keeps";
+  const bool shows_all = order.display == 0 && message.max_floor >= message.order_qty;
+  if (message.max_floor != 0 && message.max_floor != order.display && !shows_all)
+    return "MaxFloor (111) is not the order's, which a replacement keeps";
+  return {};
+}
+
+StatusQuery to_request(const fix::OrderStatusRequest& message, const Asked& asked) noexcept {
   StatusQuery query;
-  query.order_id = message.cl_ord_id;
-  query.locate = locate;
-  query.party = party_of(message.cl_ord_id, session);
+  query.order_id = asked.order_id;
+  query.locate = asked.locate;
+  query.party = asked.party;
   query.side = message.side;
   return query;
 }
 
-MassCancel to_request(const fix::OrderMassCancelRequest& message, std::uint8_t session,
-                      std::uint32_t locate) noexcept {
+MassCancel to_request(const fix::OrderMassCancelRequest& message, const Asked& asked) noexcept {
   MassCancel request;
-  request.session = session;
-  if (message.type == static_cast<char>(fix::MassCancelType::kSecurity)) request.locate = locate;
+  request.session = asked.party.session;
+  if (message.type == static_cast<char>(fix::MassCancelType::kSecurity))
+    request.locate = asked.locate;
   request.buys = message.side != '2';
   request.sells = message.side != '1';
   return request;
 }
 
-fix::ExecutionReport to_execution_report(const Report& report, const fix::Symbol& symbol) noexcept {
+fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol) noexcept {
   fix::ExecutionReport message;
   message.order_id = report.exchange_order_id;
   message.exec_id = report.execution_id;
@@ -179,7 +185,7 @@ fix::ExecutionReport to_execution_report(const Report& report, const fix::Symbol
   message.ord_status = status_of(report.state);
   message.side = report.side;
   message.reject_reason = order_reason_of(report.reason);
-  message.symbol = symbol;
+  message.symbol_text = symbol;
   message.text = describe(report.reason);
   return message;
 }
@@ -198,7 +204,7 @@ fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept {
 
 // FIX 4.2 and 4.4, Execution Report: ExecID is 0 in the answer to a status request; an order that
 // the venue does not know is Rejected, for reason 5.
-fix::ExecutionReport to_status_report(const Report& report, const fix::Symbol& symbol,
+fix::ExecutionReport to_status_report(const Report& report, std::string_view symbol,
                                       std::uint64_t request_id) noexcept {
   fix::ExecutionReport message = to_execution_report(report, symbol);
   message.status = true;
@@ -217,7 +223,6 @@ fix::OrderMassCancelReport to_mass_cancel_report(const fix::OrderMassCancelReque
   report.cl_ord_id = message.cl_ord_id;
   report.type = message.type;
   report.side = message.side;
-  report.symbol = message.symbol;
   const bool security = message.type == static_cast<char>(fix::MassCancelType::kSecurity);
   if (!security && message.type != static_cast<char>(fix::MassCancelType::kAll)) {
     report.reason = fix::MassCancelRejectReason::kNotSupported;

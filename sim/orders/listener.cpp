@@ -12,8 +12,9 @@
 namespace tickpath::sim {
 namespace {
 
-// Connections that wait to be accepted: an oeg makes one, this is for those that should not.
-constexpr int kBacklog = 8;
+// Connections that wait to be accepted: an oeg makes one, this is for those that should not. Where
+// they are too many the kernel lets each newcomer try again, after a second.
+constexpr int kBacklog = 128;
 
 [[noreturn]] void fail(const config::Address& address, const std::string& key, const char* what) {
   const int error = errno;

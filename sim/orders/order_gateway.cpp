@@ -1,19 +1,31 @@
 #include "sim/orders/order_gateway.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <unistd.h>
 
+#include "common/wire/order_id.hpp"
 #include "sim/orders/fix_messages.hpp"
 
 namespace tickpath::sim {
 namespace {
 
-fix::SendStatus send_answer(fix::Session& session, const Outbox::Entry& entry) noexcept {
-  if (const Report* report = std::get_if<Report>(&entry.answer)) [[likely]]
-    return is_cancel_reject(*report) ? session.send(to_cancel_reject(*report))
-                                     : session.send(to_execution_report(*report, entry.symbol));
-  if (const Outbox::Status* status = std::get_if<Outbox::Status>(&entry.answer))
-    return session.send(to_status_report(status->report, entry.symbol, status->request_id));
-  return session.send(*std::get_if<fix::OrderMassCancelReport>(&entry.answer));
+// An id of our own pipeline, as it writes them. An id of others may look like one, as
+// 20261122193000 does: hence PartyRule.
+bool is_our_id(std::string_view text, std::uint64_t number) noexcept {
+  return text[0] >= '1' && text[0] <= '9' && number >> 56 == 0 &&
+         wire::OrderId::incarnation(number) != 0;
+}
+
+// A message with the names that the peer uses.
+template <class Message>
+Message named(Message message, const Outbox::Entry& entry) noexcept {
+  message.cl_ord_id_text = entry.names.id.view();
+  if constexpr (requires { message.orig_cl_ord_id_text; })
+    message.orig_cl_ord_id_text = entry.names.orig.view();
+  if constexpr (requires { message.symbol_text; }) message.symbol_text = entry.symbol.view();
+  return message;
 }
 
 }  // namespace
@@ -27,78 +39,203 @@ class OrderGateway::Peer final : public fix::Handler {
         session(options.fix),
         gateway_(gateway),
         index_(index),
+        party_(options.party),
         cancel_on_disconnect_(options.cancel_on_disconnect),
         rate_(rate) {}
 
   void on_new_order(const fix::NewOrderSingle& message,
                     const fix::MessageInfo& info) noexcept override {
-    const NewOrder request = to_request(message, index_, begin(message, info));
-    if (!rate_.allow(info.received)) [[unlikely]]
-      gateway_.matcher_->refuse(request, Reason::kRate);
-    else if (gateway_.ledger_.reserve(request.party, request.locate)) [[likely]]
+    if (info.poss_resend && answered_by_state(message)) [[unlikely]]
+      return;
+    Asked asked = begin(message, info);
+    if (!name_account(message, asked.party)) [[unlikely]]
+      asked.refusal = Reason::kAccounts;
+    else if (asked.refusal == Reason::kNone && !gateway_.ledger_.reserve(asked.party, asked.locate))
+        [[unlikely]]
+      asked.refusal = Reason::kCapacity;
+    const NewOrder request = to_request(message, asked);
+    if (asked.refusal == Reason::kNone) [[likely]]
       gateway_.matcher_->enter(request);
     else
-      gateway_.matcher_->refuse(request, Reason::kCapacity);
-    end(message.cl_ord_id);
+      gateway_.matcher_->refuse(request, asked.refusal);
+    end(asked.order_id);
   }
   void on_cancel_request(const fix::OrderCancelRequest& message,
                          const fix::MessageInfo& info) noexcept override {
-    const CancelOrder request = to_request(message, index_, begin(message, info));
-    if (rate_.allow(info.received)) [[likely]]
+    if (info.poss_resend && answered_by_state(message)) [[unlikely]]
+      return;
+    const Asked asked = begin(message, info);
+    const CancelOrder request = to_request(message, asked);
+    if (asked.refusal == Reason::kNone) [[likely]]
       gateway_.matcher_->cancel(request);
     else
-      gateway_.matcher_->refuse(request, Reason::kRate);
-    end(message.cl_ord_id);
+      gateway_.matcher_->refuse(request, asked.refusal);
+    end(asked.order_id);
   }
   void on_replace_request(const fix::OrderCancelReplaceRequest& message,
                           const fix::MessageInfo& info) noexcept override {
-    const ReplaceOrder request = to_request(message, index_, begin(message, info));
-    if (rate_.allow(info.received)) [[likely]]
+    if (info.poss_resend && answered_by_state(message)) [[unlikely]]
+      return;
+    Asked asked = begin(message, info);
+    if (asked.refusal == Reason::kNone) look_at_kept_terms(message, asked);
+    const ReplaceOrder request = to_request(message, asked);
+    if (asked.refusal == Reason::kNone) [[likely]]
       gateway_.matcher_->replace(request);
     else
-      gateway_.matcher_->refuse(request, Reason::kRate);
-    end(message.cl_ord_id);
+      gateway_.matcher_->refuse(request, asked.refusal);
+    end(asked.order_id);
   }
   void on_status_request(const fix::OrderStatusRequest& message,
                          const fix::MessageInfo&) noexcept override {
     gateway_.counters_.status_requests.add();
-    const StatusQuery query = to_request(message, index_, locate_of(message.symbol));
-    gateway_.push(*this, Outbox::Status{gateway_.matcher_->status(query), message.request_id},
-                  message.symbol);
+    const Asked asked = look_up(message);
+    const StatusQuery query = to_request(message, asked);
+    gateway_.push(*this, {Outbox::Status{gateway_.matcher_->status(query), message.request_id},
+                          gateway_.request_symbol_, gateway_.request_names_});
     (void)gateway_.flush();
   }
   // The orders' own reports come first: only then it is known how many they are.
   void on_mass_cancel(const fix::OrderMassCancelRequest& message,
                       const fix::MessageInfo& info) noexcept override {
     gateway_.counters_.mass_cancels.add();
-    MassCancel request = to_request(message, index_, begin(message, info));
+    const Asked asked = look_up(message);
+    gateway_.trace_.stamp_at(trace::Hop::kSimOrderRx, asked.order_id, info.received);
+    const MassCancel request = to_request(message, asked);
     fix::OrderMassCancelReport answer = to_mass_cancel_report(message, request);
     if (answer.reason == fix::MassCancelRejectReason::kNone)
       answer.affected = gateway_.matcher_->cancel_all(request);
     answer.order_id = gateway_.counters_.mass_cancels.get();
-    gateway_.push(*this, answer, message.symbol);
-    end(message.cl_ord_id);
+    gateway_.push(*this, {answer, gateway_.request_symbol_, gateway_.request_names_});
+    end(asked.order_id);
+  }
+  // What is left to cancel from the connection before is none of the new one's orders.
+  void on_logon() noexcept override { cancel_if_gone(); }
+  void on_logout() noexcept override { mark_gone(); }
+
+  // Its connection is lost, perhaps in the middle of a match that holds its orders: they are
+  // cancelled when that is over.
+  void mark_gone() noexcept {
+    if (!cancel_on_disconnect_) return;
+    gone_ = true;
+    gateway_.gone_ = true;
   }
   // Matching tells of each order; a peer that is gone finds the reports at its next logon.
-  void on_logout() noexcept override {
-    if (!cancel_on_disconnect_) return;
+  void cancel_if_gone() noexcept {
+    if (!std::exchange(gone_, false)) return;
     const std::uint32_t canceled = gateway_.matcher_->cancel_all({.session = index_});
     gateway_.counters_.canceled_on_disconnect.add(canceled);
   }
 
+  fix::SendStatus answer(const Outbox::Entry& entry) noexcept {
+    if (const Report* report = std::get_if<Report>(&entry.answer)) [[likely]]
+      return is_cancel_reject(*report)
+                 ? send_cancel_reject(entry, *report)
+                 : send_report(entry, to_execution_report(*report, entry.symbol.view()),
+                               report->party);
+    if (const Outbox::Status* status = std::get_if<Outbox::Status>(&entry.answer))
+      return send_report(entry,
+                         to_status_report(status->report, entry.symbol.view(), status->request_id),
+                         status->report.party);
+    return session.send(named(*std::get_if<fix::OrderMassCancelReport>(&entry.answer), entry));
+  }
+
   Outbox outbox;
   fix::Session session;
+  Accounts accounts;
 
  private:
-  // Returns the instrument's locate.
-  template <class Message>
-  std::uint32_t begin(const Message& message, const fix::MessageInfo& info) noexcept {
-    gateway_.trace_.stamp_at(trace::Hop::kSimOrderRx, message.cl_ord_id, info.received);
-    gateway_.request_symbol_ = message.symbol;
-    return locate_of(message.symbol);
+  fix::SendStatus send_report(const Outbox::Entry& entry, fix::ExecutionReport message,
+                              const Party& party) noexcept {
+    message.cl_ord_id_text = entry.names.id.view();
+    // Of a restated order the id is what it was.
+    if (message.orig_cl_ord_id != 0) message.orig_cl_ord_id_text = entry.names.orig.view();
+    message.account = accounts.echo(party.strategy);
+    if (!entry.text.empty()) message.text = entry.text;
+    return session.send(message);
   }
-  std::uint32_t locate_of(const fix::Symbol& symbol) const noexcept {
-    return gateway_.symbols_->find(symbol.view());
+  fix::SendStatus send_cancel_reject(const Outbox::Entry& entry, const Report& report) noexcept {
+    fix::OrderCancelReject message = named(to_cancel_reject(report), entry);
+    if (!entry.text.empty()) message.text = entry.text;
+    return session.send(message);
+  }
+
+  // PossResend (97=Y; FIX 4.2 and 4.4, vol. 2): what was done before is told, not done again. An
+  // order by its own id; a cancel, or a replacement that something followed, by the order's.
+  template <class Message>
+  bool answered_by_state(const Message& message) noexcept {
+    const Asked asked = look_up(message);
+    if (!gateway_.matcher_->knows(asked.order_id)) return false;
+    gateway_.counters_.possible_resends.add();
+    StatusQuery query{asked.order_id, asked.locate, asked.party, message.side};
+    Report state = gateway_.matcher_->status(query);
+    if constexpr (requires { message.orig_cl_ord_id; }) {
+      if (state.reason == Reason::kUnknownOrder) {
+        query.order_id = asked.target_order_id;
+        state = gateway_.matcher_->status(query);
+        gateway_.request_names_.id = gateway_.request_names_.orig;
+      }
+    }
+    gateway_.push(*this,
+                  {Outbox::Status{state, 0}, gateway_.request_symbol_, gateway_.request_names_});
+    (void)gateway_.flush();
+    return true;
+  }
+
+  // A request that changes something, with an id of its own.
+  template <class Message>
+  Asked begin(const Message& message, const fix::MessageInfo& info) noexcept {
+    Asked asked = look_up(message);
+    if constexpr (requires { message.unsupported; }) {
+      gateway_.request_text_ = message.unsupported;
+      if (!message.unsupported.empty()) [[unlikely]]
+        asked.refusal = Reason::kTerms;
+    }
+    if (!rate_.allow(info.received)) [[unlikely]]
+      asked.refusal = Reason::kRate;
+    if (asked.order_id == 0) {
+      asked.order_id = gateway_.ids_.intern(index_, message.cl_ord_id_text);
+      if (asked.order_id == 0) [[unlikely]]
+        asked.refusal = Reason::kCapacity;
+    }
+    gateway_.trace_.stamp_at(trace::Hop::kSimOrderRx, asked.order_id, info.received);
+    return asked;
+  }
+  // The core would not: a replacement changes price and shares.
+  void look_at_kept_terms(const fix::OrderCancelReplaceRequest& message, Asked& asked) noexcept {
+    const LiveOrder* const order = gateway_.matcher_->find_live(asked.target_order_id);
+    if (order == nullptr || order->party.session != index_) return;
+    gateway_.request_text_ = kept_term(message, *order);
+    if (!gateway_.request_text_.empty()) [[unlikely]]
+      asked.refusal = Reason::kTerms;
+  }
+  // What of a request is known already.
+  template <class Message>
+  Asked look_up(const Message& message) noexcept {
+    gateway_.request_symbol_ = ShortText(message.symbol_text);
+    gateway_.request_names_ = {ShortText(message.cl_ord_id_text), {}};
+    Asked asked;
+    asked.locate = gateway_.symbols_->find(message.symbol_text);
+    asked.order_id = number_of(message.cl_ord_id_text, message.cl_ord_id);
+    asked.party = {index_, wire::OrderId::strategy(asked.order_id)};
+    if constexpr (requires { message.orig_cl_ord_id; }) {
+      gateway_.request_names_.orig = ShortText(message.orig_cl_ord_id_text);
+      asked.target_order_id = number_of(message.orig_cl_ord_id_text, message.orig_cl_ord_id);
+    }
+    return asked;
+  }
+  // 0: the peer has not used it yet.
+  std::uint64_t number_of(std::string_view text, std::uint64_t number) const noexcept {
+    if (party_ == PartyRule::kClOrdId && is_our_id(text, number)) [[likely]]
+      return number;
+    return gateway_.ids_.find(index_, text);
+  }
+  // False: there are more accounts than a session may have.
+  bool name_account(const fix::NewOrderSingle& message, Party& party) noexcept {
+    const bool echoed = !message.account.empty();
+    const std::string_view name = echoed ? message.account : message.party;
+    if (name.empty() || party.strategy != 0) return true;
+    party.strategy = accounts.intern(name, echoed);
+    return party.strategy != 0;
   }
 
   // What the request brought about goes into the stores before its sequence number is used up: if
@@ -110,12 +247,19 @@ class OrderGateway::Peer final : public fix::Handler {
 
   OrderGateway& gateway_;
   std::uint8_t index_;
+  PartyRule party_;
   bool cancel_on_disconnect_;
+  bool gone_ = false;
   RateWindow rate_;
 };
 
 OrderGateway::OrderGateway(const GatewayOptions& options, trace::TraceWriter& trace)
-    : trace_(trace), ledger_(options.ledger_rows) {
+    : trace_(trace),
+      ledger_(options.ledger_rows),
+      ids_(options.order_ids_max,
+           std::ranges::any_of(
+               options.sessions, [](PartyRule rule) { return rule == PartyRule::kSession; },
+               &GatewaySession::party)) {
   TICKPATH_CHECK(!options.sessions.empty() && options.sessions.size() <= 255, "1 to 255 sessions");
   for (const GatewaySession& session : options.sessions) {
     const auto index = static_cast<std::uint8_t>(peers_.size());
@@ -139,30 +283,58 @@ void OrderGateway::attach(std::uint32_t session, int socket) noexcept {
 
 bool OrderGateway::poll() noexcept {
   bool worked = false;
-  for (const auto& peer : peers_) worked |= peer->session.poll(*peer);
+  for (const auto& peer : peers_) {
+    worked |= peer->session.poll(*peer);
+    cancel_for_the_gone();
+  }
   return worked;
 }
 
 void OrderGateway::on_report(const Report& report) noexcept {
   ledger_.apply(report);
   const std::string_view known = symbols_->name(report.locate);
-  push(*peers_[report.party.session], report,
-       known.empty() ? request_symbol_ : fix::Symbol::from(known));
+  push(*peers_[report.party.session],
+       {report, known.empty() ? request_symbol_ : ShortText(known), names_of(report),
+        report.reason == Reason::kTerms ? request_text_ : std::string_view{}});
 }
 
-void OrderGateway::push(Peer& peer, const Outbox::Answer& answer,
-                        const fix::Symbol& symbol) noexcept {
-  if (peer.outbox.full()) [[unlikely]] {
-    // The peer has not read for thousands of reports. Without a connection its reports go to the
-    // store, from which it gets them when it comes back.
-    counters_.disconnected.add();
-    peer.session.disconnect();
-    (void)flush(peer);
-  }
-  peer.outbox.push(answer, symbol);
+// Whatever is refused is the request at hand; an order has the names that it was given.
+Outbox::Names OrderGateway::names_of(const Report& report) const noexcept {
+  if (is_cancel_reject(report) || report.order_id == 0) return request_names_;
+  return {ids_.text(report.order_id), ids_.text(report.target_order_id)};
+}
+
+std::string_view OrderGateway::account(const Party& party) const noexcept {
+  return peers_[party.session]->accounts.text(party.strategy);
+}
+
+// Called by the core in the middle of its work: nothing here may ask it for anything.
+void OrderGateway::push(Peer& peer, const Outbox::Entry& entry) noexcept {
+  if (peer.outbox.full()) [[unlikely]]
+    make_room(peer);
+  peer.outbox.push(entry);
+}
+
+// One event may bring about more reports than an outbox holds: that alone is no fault of the peer.
+void OrderGateway::make_room(Peer& peer) noexcept {
+  (void)flush(peer);
+  if (!peer.outbox.full()) return;
+  // The peer has not read for thousands of reports. Without a connection its reports go to the
+  // store, from which it gets them when it comes back.
+  counters_.disconnected.add();
+  peer.session.disconnect();
+  peer.mark_gone();
+  (void)flush(peer);
+}
+
+// The core is at rest. The reports of this go to outboxes, too, of which one may overflow again.
+void OrderGateway::cancel_for_the_gone() noexcept {
+  while (std::exchange(gone_, false))
+    [[unlikely]] for (const auto& peer : peers_) peer->cancel_if_gone();
 }
 
 bool OrderGateway::flush() noexcept {
+  cancel_for_the_gone();
   bool worked = false;
   for (const auto& peer : peers_)
     if (!peer->outbox.empty()) worked |= flush(*peer);
@@ -176,7 +348,7 @@ bool OrderGateway::flush(Peer& peer) noexcept {
 }
 
 bool OrderGateway::send(Peer& peer, const Outbox::Entry& entry) noexcept {
-  const fix::SendStatus status = send_answer(peer.session, entry);
+  const fix::SendStatus status = peer.answer(entry);
   if (!fix::accepted(status)) [[unlikely]] {
     counters_.backed_up.add();
     return false;
@@ -187,7 +359,11 @@ bool OrderGateway::send(Peer& peer, const Outbox::Entry& entry) noexcept {
 }
 
 void OrderGateway::logout(std::string_view reason) noexcept {
-  for (const auto& peer : peers_) peer->session.logout(reason);
+  for (const auto& peer : peers_)
+    if (peer->session.logged_on())
+      peer->session.logout(reason);
+    else
+      peer->session.disconnect();  // its Logon was refused, or is still to come: nobody to greet
 }
 
 bool OrderGateway::connected(std::size_t session) const noexcept {

@@ -13,6 +13,7 @@
 #include "sim/latency/rate_window.hpp"
 #include "sim/market/symbols.hpp"
 #include "sim/matching/matcher.hpp"
+#include "sim/orders/cl_ord_ids.hpp"
 #include "sim/orders/ledger.hpp"
 #include "sim/orders/outbox.hpp"
 
@@ -21,12 +22,14 @@ namespace tickpath::sim {
 struct GatewaySession {
   fix::SessionOptions fix;            // an acceptor
   bool cancel_on_disconnect = false;  // its orders are cancelled when it is logged out or cut off
+  PartyRule party = PartyRule::kSession;
 };
 
 struct GatewayOptions {
   std::vector<GatewaySession> sessions;          // 1 to 255
   std::uint32_t reports_pending_max = 1u << 14;  // a session; a power of two
   std::uint32_t ledger_rows = 1u << 14;
+  std::uint32_t order_ids_max = 1u << 20;  // of others than oeg; as the matcher's
   RateLimit rate;  // of new orders, cancels and replacements of each session; rule kReject only
 };
 
@@ -38,6 +41,7 @@ struct GatewayCounters {
   Counter disconnected;    // peers cut off because their reports filled the outbox
   Counter attach_refused;  // connections to a session that has one
   Counter status_requests;
+  Counter possible_resends;  // requests with PossResend that had been carried out, or refused
   Counter mass_cancels;
   Counter canceled_on_disconnect;  // orders
 };
@@ -55,12 +59,14 @@ class OrderGateway final : public ReportSink {
   void attach(std::uint32_t session, int socket) noexcept;
   // Reads requests, matches and answers them one by one. True if there was anything.
   bool poll() noexcept;
-  // Sends what matching has reported since, and what a peer could not take. True if there was
-  // anything.
+  // Sends what matching has reported since, and what a peer could not take; not while the core is
+  // at work. True if there was anything.
   bool flush() noexcept;
   void logout(std::string_view reason) noexcept;
   void on_report(const Report& report) noexcept override;
   const Ledger& ledger() const noexcept { return ledger_; }
+  // What a party calls itself: an Account or PartyID; empty: a strategy, or the session.
+  std::string_view account(const Party& party) const noexcept;
 
   // ------------------------------------------------------------------ any thread
   std::size_t sessions() const noexcept { return peers_.size(); }
@@ -78,7 +84,10 @@ class OrderGateway final : public ReportSink {
  private:
   class Peer;
 
-  void push(Peer& peer, const Outbox::Answer& answer, const fix::Symbol& symbol) noexcept;
+  void push(Peer& peer, const Outbox::Entry& entry) noexcept;
+  Outbox::Names names_of(const Report& report) const noexcept;
+  void make_room(Peer& peer) noexcept;
+  void cancel_for_the_gone() noexcept;
   bool flush(Peer& peer) noexcept;
   bool send(Peer& peer, const Outbox::Entry& entry) noexcept;
 
@@ -86,8 +95,13 @@ class OrderGateway final : public ReportSink {
   Matcher* matcher_ = nullptr;
   const Symbols* symbols_ = nullptr;
   Ledger ledger_;
-  fix::Symbol request_symbol_;  // of the request at hand: a reject of an unknown one repeats it
+  ClOrdIds ids_;
+  // Of the request at hand: a reject of what is unknown repeats them.
+  ShortText request_symbol_;
+  Outbox::Names request_names_;
+  std::string_view request_text_;  // why its terms are not supported
   std::vector<std::unique_ptr<Peer>> peers_;
+  bool gone_ = false;  // a peer whose orders are to be cancelled, as soon as the core is at rest
   std::vector<int> descriptors_;
   GatewayCounters counters_;
 };

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <variant>
 
 #include "common/base/check.hpp"
 #include "common/base/counter.hpp"
 #include "common/fix/messages.hpp"
 #include "sim/matching/types.hpp"
+#include "sim/orders/cl_ord_ids.hpp"
 
 namespace tickpath::sim {
 
@@ -23,9 +25,16 @@ class Outbox {
     std::uint64_t request_id;  // tag 790
   };
   using Answer = std::variant<Report, Status, fix::OrderMassCancelReport>;
+  // As the peer calls them; empty: by number.
+  struct Names {
+    ShortText id;    // 11
+    ShortText orig;  // 41
+  };
   struct Entry {
     Answer answer;
-    fix::Symbol symbol;
+    ShortText symbol;  // 55
+    Names names;
+    std::string_view text{};  // in place of the reason's; lives for ever
   };
 
   // capacity: a power of two.
@@ -36,9 +45,9 @@ class Outbox {
 
   bool full() const noexcept { return tail_ - head_ > mask_; }
   bool empty() const noexcept { return tail_ == head_; }
-  void push(const Answer& answer, const fix::Symbol& symbol) noexcept {
+  void push(const Entry& entry) noexcept {
     TICKPATH_CHECK(!full(), "the outbox has room");
-    entries_[tail_++ & mask_] = {answer, symbol};
+    entries_[tail_++ & mask_] = entry;
     size_.set(tail_ - head_);
   }
   const Entry& front() const noexcept { return entries_[head_ & mask_]; }

@@ -20,9 +20,8 @@ struct Impairment {
   double loss_burst = 1;  // packets lost in a row, on average; 1 or more
   std::uint64_t delay_ns = 0;
   std::uint64_t jitter_ns = 0;  // added, uniform from 0; above the packets' distance it reorders
-  bool held = false;  // packets come before the time at which they may leave (latency.market_data)
 
-  bool delays() const noexcept { return held || delay_ns != 0 || jitter_ns != 0; }
+  bool delays() const noexcept { return delay_ns != 0 || jitter_ns != 0; }
   bool any() const noexcept { return loss > 0 || delays(); }
 };
 

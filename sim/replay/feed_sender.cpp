@@ -37,17 +37,16 @@ FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexce
 }
 
 // False: a line is full. The others have the packet; the next call goes on with those that have
-// not.
-bool FeedSender::transmit(std::span<const std::byte> packet) noexcept {
+// not. from: when the lines get it.
+bool FeedSender::transmit(std::span<const std::byte> packet, TscTicks from) noexcept {
   if (unsent_ == 0) {
     unsent_ = (1u << lines_.size()) - 1;
-    released_ = latency_ ? latency_->due(tsc_now()) : tsc_now();
+    released_ = from;
   }
   for (std::size_t line = 0; line < lines_.size(); ++line) {
     const unsigned bit = 1u << line;
     if ((unsent_ & bit) != 0 && lines_[line]->send(packet, released_)) unsent_ &= ~bit;
   }
-  last_sent_ = tsc_now();
   std::uint64_t failed = 0;
   for (const auto& line : lines_) failed += line->counters().failed.get();
   counters_.failed.set(failed);
@@ -58,6 +57,8 @@ bool FeedSender::transmit(std::span<const std::byte> packet) noexcept {
 
 bool FeedSender::turn(TscTicks now) noexcept {
   bool worked = false;
+  if (hold_) [[unlikely]]
+    while (!hold_->empty() && hold_->front().due <= now && release_first()) worked = true;
   for (const auto& line : lines_) worked |= line->turn(now);
   if (retransmission_) worked |= retransmission_->turn();
   if (snapshot_) snapshot_->turn();
@@ -66,9 +67,38 @@ bool FeedSender::turn(TscTicks now) noexcept {
 
 TscTicks FeedSender::next_due() const noexcept {
   TscTicks due{~std::uint64_t{0}};
+  if (hold_ && !hold_->empty()) due = hold_->front().due;
   for (const auto& line : lines_) due = std::min(due, line->next_due());
   return due;
 }
+
+// ---------------------------------------------------------------------- held packets
+
+// False: there is no room, and the first could not leave.
+bool FeedSender::hold(std::span<const std::byte> packet, bool numbered) noexcept {
+  if (hold_->full()) {
+    if (!release_first()) return false;
+    counters_.crowded.add();
+  }
+  hold_->put(packet, tsc_now(), numbered);
+  return true;
+}
+
+// False: a line or the snapshots are behind.
+bool FeedSender::release_first() noexcept {
+  const PacketHold::Packet& first = hold_->front();
+  const std::span<const std::byte> packet = hold_->front_bytes();
+  if (first.numbered && snapshot_ && !follow(packet)) return false;
+  if (!transmit(packet, first.due)) {
+    counters_.blocked.add();
+    return false;
+  }
+  if (first.numbered) keep(packet);
+  hold_->pop();
+  return true;
+}
+
+// ---------------------------------------------------------------------- packets as they are made
 
 // The packet goes into the snapshots before it leaves: one that were left out would make every
 // later snapshot wrong, so the feed waits when their thread is behind.
@@ -98,44 +128,72 @@ void FeedSender::publish(std::span<const std::byte> message) noexcept {
   }
 }
 
-bool FeedSender::try_send() noexcept {
-  const std::uint16_t count = builder_.message_count();
-  packet_ = builder_.finish();
-  if (snapshot_ && !follow(packet_)) [[unlikely]]
+void FeedSender::stamp_sent(TscTicks now) noexcept {
+  for (std::uint64_t i = 0; i < builder_.message_count(); ++i)
+    trace_.stamp_at(trace::Hop::kSimSent, next_sequence_ + i, now);
+}
+
+// For those who ask for it again.
+void FeedSender::keep(std::span<const std::byte> packet) noexcept {
+  followed_ = 0;
+  if (!retransmission_) return;
+  itch::mold::PacketCursor sent(packet);
+  for (std::span<const std::byte> message; sent.next(message);) retransmission_->append(message);
+}
+
+bool FeedSender::publish_now(std::span<const std::byte> packet) noexcept {
+  if (snapshot_ && !follow(packet)) [[unlikely]]
     return false;
   // Stamped before the call: on loopback the receiver has the packet before send() returns.
   const TscTicks now = tsc_now();
-  for (std::uint64_t i = 0; i < count; ++i)
-    trace_.stamp_at(trace::Hop::kSimSent, next_sequence_ + i, now);
-  if (!transmit(packet_)) [[unlikely]] {
+  stamp_sent(now);
+  if (!transmit(packet, now)) [[unlikely]] {
     counters_.blocked.add();
     return false;
   }
+  keep(packet);
+  return true;
+}
+
+bool FeedSender::try_send() noexcept {
+  packet_ = builder_.finish();
+  if (hold_) [[unlikely]] {
+    if (!hold(packet_, true)) return false;
+    stamp_sent(tsc_now());
+  } else if (!publish_now(packet_)) {
+    return false;
+  }
+  last_sent_ = tsc_now();
   // A packet that the kernel refused is lost like one that a switch drops: its numbers are used.
+  const std::uint16_t count = builder_.message_count();
   counters_.packets.add();
   counters_.messages.add(count);
-  if (retransmission_) {
-    itch::mold::PacketCursor sent(packet_);
-    for (std::span<const std::byte> message; sent.next(message);) retransmission_->append(message);
-  }
   next_sequence_ += count;
-  followed_ = 0;
   builder_.begin(next_sequence_);
   return true;
+}
+
+// What cannot leave now comes again soon.
+void FeedSender::send_unnumbered(std::span<const std::byte> packet) noexcept {
+  if (hold_) [[unlikely]] {
+    (void)hold(packet, false);
+  } else {
+    (void)transmit(packet, tsc_now());
+    unsent_ = 0;
+  }
+  last_sent_ = tsc_now();
 }
 
 void FeedSender::send_heartbeat() noexcept {
   builder_.begin(next_sequence_);
   counters_.heartbeats.add();
-  (void)transmit(builder_.finish());  // the next one comes soon
-  unsent_ = 0;
+  send_unnumbered(builder_.finish());
 }
 
 void FeedSender::send_end_of_session() noexcept {
   builder_.begin(next_sequence_);
   counters_.ends_of_session.add();
-  (void)transmit(builder_.finish_session());
-  unsent_ = 0;
+  send_unnumbered(builder_.finish_session());
   builder_.begin(next_sequence_);  // its count of messages is none
 }
 

@@ -14,10 +14,10 @@
 #include "common/itch/moldudp64.hpp"
 #include "common/net/multicast.hpp"
 #include "common/trace/stamp.hpp"
-#include "sim/latency/latency_model.hpp"
 #include "sim/market/published_feed.hpp"
 #include "sim/replay/feed_framing.hpp"
 #include "sim/replay/feed_line.hpp"
+#include "sim/replay/packet_hold.hpp"
 #include "sim/replay/retransmission_server.hpp"
 #include "sim/snapshot/snapshot_server.hpp"
 
@@ -49,16 +49,17 @@ struct FeedCounters {
   Counter failed;     // packets that the kernel refused, all lines: receivers see a gap
   Counter waits;      // turns of a wait for room, with more to publish than a packet holds
   Counter oversized;  // messages longer than a packet: not sent, without a sequence number
+  Counter crowded;    // published before latency.market_data was over: too many waited
 };
 
 // Constructor on the control thread (throws net::NetError), everything else on the datapath.
 class FeedSender final : public FeedOutlet {
  public:
   FeedSender(const FeedOptions& options, trace::TraceWriter& trace);
-  // Control thread, before the datapath runs: what a packet takes to the lines, which were made
-  // with Impairment::held.
+  // Control thread, before the datapath runs: what a packet takes until it is published. Until then
+  // neither lines nor retransmission nor snapshots know of it.
   void add_latency(const LatencyOptions& options, std::uint64_t seed) {
-    latency_ = std::make_unique<LatencyStage>(options, seed);
+    hold_ = std::make_unique<PacketHold>(options, seed);
   }
 
   // Builds the next packet.
@@ -68,7 +69,8 @@ class FeedSender final : public FeedOutlet {
   // What send() has just sent, until the next append().
   std::span<const std::byte> packet() const noexcept { return packet_; }
 
-  // Sends what was appended. sim.sent is stamped for each message right before the kernel gets it.
+  // Sends what was appended, or lets it wait for its time. sim.sent is stamped for each message
+  // right before the kernel, or that wait, gets it.
   // False: the socket is full, call again later; the packet is kept.
   [[nodiscard]] bool send() noexcept;
   // False: DEEP.
@@ -82,13 +84,13 @@ class FeedSender final : public FeedOutlet {
   // A packet could not leave yet.
   bool blocked() const noexcept { return blocked_; }
 
-  // Each turn: packets that were delayed on purpose, requests for what was lost. True: any work.
+  // Each turn: packets whose time has come, requests for what was lost. True: any work.
   bool turn(TscTicks now) noexcept;
 
   std::uint64_t next_sequence() const noexcept { return next_sequence_; }
   // When the last packet of any kind left.
   TscTicks last_sent() const noexcept { return last_sent_; }
-  // When turn() has a delayed packet to send.
+  // When turn() has a packet to send.
   TscTicks next_due() const noexcept;
   // Line A, and B where there is one.
   const std::vector<std::unique_ptr<FeedLine>>& lines() const noexcept { return lines_; }
@@ -97,12 +99,18 @@ class FeedSender final : public FeedOutlet {
   const SnapshotServer* snapshot() const noexcept { return snapshot_.get(); }
   const FeedCounters& counters() const noexcept { return counters_; }
   // nullptr: none.
-  const LatencyStage* latency() const noexcept { return latency_.get(); }
+  const LatencyCounters* latency() const noexcept { return hold_ ? &hold_->counters() : nullptr; }
 
  private:
   bool try_send() noexcept;
-  bool transmit(std::span<const std::byte> packet) noexcept;
+  bool publish_now(std::span<const std::byte> packet) noexcept;
+  bool hold(std::span<const std::byte> packet, bool numbered) noexcept;
+  bool release_first() noexcept;
+  void send_unnumbered(std::span<const std::byte> packet) noexcept;
+  void stamp_sent(TscTicks now) noexcept;
+  bool transmit(std::span<const std::byte> packet, TscTicks from) noexcept;
   bool follow(std::span<const std::byte> packet) noexcept;
+  void keep(std::span<const std::byte> packet) noexcept;
 
   std::vector<std::unique_ptr<FeedLine>> lines_;
   std::unique_ptr<RetransmissionServer> retransmission_;
@@ -110,7 +118,7 @@ class FeedSender final : public FeedOutlet {
   std::uint16_t followed_ = 0;  // messages of the packet at hand that the snapshots have
   bool blocked_ = false;        // send() must come before the next append()
   unsigned unsent_ = 0;         // lines that have not taken the packet at hand, a bit each
-  std::unique_ptr<LatencyStage> latency_;
+  std::unique_ptr<PacketHold> hold_;
   TscTicks released_{};  // when the lines get the packet at hand
   trace::TraceWriter& trace_;
   std::uint16_t packet_messages_;

@@ -111,11 +111,13 @@ class Ports final : public VenuePort, public StrategyPort, public EventPort {
                        fix::SendTimes& times) override {
     return session_.send(message, &times);
   }
+  bool congested() const noexcept override { return false; }
   bool up() const noexcept override { return session_.logged_on(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
   bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }
   void drop(std::size_t) noexcept override {}
   void publish(const wire::OrderEvent&) noexcept override {}
+  void note_exception(const ExceptionNote&) noexcept override {}
   void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
 
   fix::SendTimes last{};
@@ -162,9 +164,13 @@ wire::OrderRequest order(std::uint32_t counter) {
 
 // Every order is rejected by the bench itself, so that the ledger does not fill up.
 void forget(Gateway& gateway, std::uint64_t order_id) {
+  const Order* const order = gateway.ledger().find(order_id);
+  if (order == nullptr) return;
   fix::ExecutionReport report;
   report.exec_type = fix::ExecType::kRejected;
   report.cl_ord_id = order_id;
+  report.symbol = gateway.instruments()[order->instrument].symbol;
+  report.side = order->side;
   gateway.on_execution_report(report, {1, false, tsc_now()});
 }
 
@@ -182,7 +188,11 @@ int run(bool quick) {
     session_options.store_path = directory + "/oeg.store";
     fix::Session session(session_options);
     Ports ports(session);
-    Journal journal(directory + "/oeg.journal", 1u << 19, JournalStart::kFresh);
+    JournalOptions journal_options;
+    journal_options.path = directory + "/oeg.journal";
+    journal_options.records = 1u << 19;
+    journal_options.start = JournalStart::kFresh;
+    Journal journal(journal_options);
     trace::TraceOptions trace_options;
     trace_options.path = directory + "/oeg.trace";
     trace_options.program = "oeg";

@@ -32,12 +32,16 @@ struct Sink final : VenuePort, StrategyPort, EventPort, JournalPort {
     return fix::SendStatus::kSent;
   }
   bool up() const noexcept override { return true; }
+  bool congested() const noexcept override { return false; }
   std::uint32_t next_seq() const noexcept override { return 1; }
   bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }
   void drop(std::size_t) noexcept override {}
   void publish(const wire::OrderEvent&) noexcept override {}
+  void note_exception(const ExceptionNote&) noexcept override {}
   void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
   bool has_room() const noexcept override { return true; }
+  bool has_room_for_changes() const noexcept override { return true; }
+  bool has_room_for_reports() const noexcept override { return true; }
   bool append(JournalRecord&) noexcept override { return true; }
 };
 

@@ -1,9 +1,14 @@
 // oeg dies in the middle of a run and is started again: journal and FIX store bring it back.
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/support/overload.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
@@ -12,14 +17,16 @@ namespace {
 
 using nlohmann::json;
 
-TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
-  const PipelineFolder folder;
-  Process up(folder.up(folder.generate(150'000, 15), {"--on-failure", "continue"}), folder.path());
-  ASSERT_TRUE(up.wait_for_output("replay:", std::chrono::seconds(120))) << up.output();
-  ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 20)) << up.output();
+// oeg is killed after `fills`, and goes on until the end of the recording.
+json kill_and_restart(const PipelineFolder& folder, const std::string& recording,
+                      std::vector<std::string> settings, std::uint64_t fills) {
+  settings.insert(settings.end(), {"--on-failure", "continue"});
+  Process up(folder.up(recording, settings), folder.path());
+  EXPECT_TRUE(up.wait_for_output("replay:", std::chrono::seconds(120))) << up.output();
+  EXPECT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", fills)) << up.output();
   const pid_t victim = folder.program_id("oeg");
-  ASSERT_GT(victim, 0);
-  ASSERT_EQ(::kill(victim, SIGKILL), 0);
+  EXPECT_GT(victim, 0);
+  EXPECT_EQ(::kill(victim, SIGKILL), 0);
   while (folder.program_id("oeg") > 0) ::usleep(10'000);  // up reaps it: the name is free then
   Process again({program("oeg"), folder.config_dir() + "/oeg.toml", "--run-dir", folder.run_dir()},
                 folder.path());
@@ -29,19 +36,34 @@ TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
   again.signal(SIGTERM);
   const Finished ended = again.wait(test_support::kPatience);
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  return json::parse(folder.summary("oeg"));
+}
 
-  const json oeg = json::parse(folder.summary("oeg"));
+// Counted over both lives: what oeg sent is what the exchange got, each once.
+void expect_whole(const PipelineFolder& folder, const json& oeg) {
   const json sim = json::parse(folder.summary("sim"));
-  const json risk = json::parse(folder.summary("risk"));
   EXPECT_EQ(oeg.at("open_orders"), 0);
   EXPECT_GT(oeg.at("orders").at("sent"), 0);
-  // Counted over both lives: what oeg sent is what the exchange got, each once.
-  EXPECT_EQ(oeg.at("orders").at("sent"), sim.at("orders").at("received")) << finished.output;
+  EXPECT_EQ(oeg.at("orders").at("sent"), sim.at("orders").at("received"));
   EXPECT_EQ(oeg.at("orders").at("accepted"), sim.at("orders").at("accepted"));
   EXPECT_EQ(oeg.at("reports").at("fills"), sim.at("reports").at("fills"));
   EXPECT_EQ(oeg.at("orders").at("unanswered"), 0);
   EXPECT_EQ(folder.positions("oeg"), folder.positions("sim"));
   EXPECT_EQ(folder.positions("oeg"), folder.positions("risk"));
+}
+
+TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
+  const PipelineFolder folder;
+  expect_whole(folder, kill_and_restart(folder, folder.generate(150'000, 15), {}, 20));
+}
+
+// Thousands of orders a second, a segment of the journal several times a second.
+TEST(OegRestart, LosesNothingWhenItDiesWhileItsJournalRotates) {
+  const PipelineFolder folder;
+  const std::vector<std::string> settings = flood(folder, 10'000, 10);
+  folder.edit("oeg", "[journal]\n", "[journal]\nrecords = 16384\n");
+  expect_whole(folder, kill_and_restart(folder, folder.generate(100'000, 15), settings, 1'000));
+  EXPECT_TRUE(std::filesystem::exists(folder.run_dir() + "/oeg.journal.checkpoint"));
 }
 
 }  // namespace

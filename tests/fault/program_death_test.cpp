@@ -26,7 +26,7 @@ Finished run_with_a_death(const PipelineFolder& folder, const std::string& victi
 TEST(ProgramDeath, AKilledStrategyLeavesNoOpenOrderBehind) {
   const PipelineFolder folder;
   const Finished finished = run_with_a_death(folder, "strategy");
-  EXPECT_FALSE(finished.timed_out);
+  EXPECT_FALSE(finished.timed_out) << finished.output << folder.logs();
   EXPECT_NE(finished.exit_code, 0) << "a death must fail the run\n" << finished.output;
   EXPECT_NE(finished.output.find("strategy"), std::string::npos);
   const json oeg = json::parse(folder.summary("oeg"));
@@ -40,7 +40,7 @@ TEST(ProgramDeath, AKilledStrategyLeavesNoOpenOrderBehind) {
 TEST(ProgramDeath, AKilledRiskMonitorStopsNewOrdersAndTheRunEnds) {
   const PipelineFolder folder;
   const Finished finished = run_with_a_death(folder, "risk");
-  EXPECT_FALSE(finished.timed_out);
+  EXPECT_FALSE(finished.timed_out) << finished.output << folder.logs();
   EXPECT_NE(finished.exit_code, 0) << finished.output;
   const json oeg = json::parse(folder.summary("oeg"));
   EXPECT_GT(oeg.at("orders").at("refused"), 0) << finished.output;
@@ -50,7 +50,7 @@ TEST(ProgramDeath, AKilledRiskMonitorStopsNewOrdersAndTheRunEnds) {
 TEST(ProgramDeath, AKilledMarketDataHandlerIsNoticedAndTheRunEnds) {
   const PipelineFolder folder;
   const Finished finished = run_with_a_death(folder, "mdh");
-  EXPECT_FALSE(finished.timed_out);
+  EXPECT_FALSE(finished.timed_out) << finished.output << folder.logs();
   EXPECT_NE(finished.exit_code, 0) << finished.output;
   EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0) << finished.output;
 }

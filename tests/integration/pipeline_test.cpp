@@ -1,12 +1,14 @@
 // The five programs together, as `tickpath up` runs them.
 #include "tests/support/pipeline.hpp"
 
+#include <filesystem>
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "common/control/admin_client.hpp"
 #include "common/trace/analysis.hpp"
 #include "tests/support/patience.hpp"
 
@@ -55,6 +57,19 @@ TEST(Pipeline, TradesTheSameOverFix44AndWhileOrdersAreRestated) {
   EXPECT_FALSE(folder.positions("oeg").empty());
 }
 
+// Every program tells of itself: "pid program allocations session violations watched".
+void expect_all_guarded(const std::string& report) {
+  std::set<std::string> guarded;
+  std::istringstream lines(read_file(report));
+  std::uint64_t pid = 0, allocations = 0, session = 0, violations = 0, watched = 0;
+  for (std::string name; lines >> pid >> name >> allocations >> session >> violations >> watched;) {
+    EXPECT_EQ(violations, 0u) << name;
+    EXPECT_EQ(watched, 1u) << name << ": does this kernel take seccomp filters?";
+    guarded.insert(name);
+  }
+  EXPECT_EQ(guarded, (std::set<std::string>{"sim", "mdh", "strategy", "oeg", "risk"}));
+}
+
 // The guard ends a program at the first allocation or system call of its datapath thread, other
 // than for sockets and the wait mode (tests/support/alloc_guard).
 class GuardedPipeline : public ::testing::TestWithParam<const char*> {};
@@ -70,16 +85,7 @@ TEST_P(GuardedPipeline, EveryDatapathThreadKeepsFromTheAllocatorAndTheKernel) {
           folder.path(), std::chrono::seconds(120), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
   EXPECT_EQ(up.exit_code, 0) << up.output;
   EXPECT_GE(analyse_run(folder).orders_complete, 50u);
-  // Every program tells of itself: "pid program allocations session violations watched".
-  std::set<std::string> guarded;
-  std::istringstream lines(read_file(report));
-  std::uint64_t pid = 0, allocations = 0, session = 0, violations = 0, watched = 0;
-  for (std::string name; lines >> pid >> name >> allocations >> session >> violations >> watched;) {
-    EXPECT_EQ(violations, 0u) << name;
-    EXPECT_EQ(watched, 1u) << name << ": does this kernel take seccomp filters?";
-    guarded.insert(name);
-  }
-  EXPECT_EQ(guarded, (std::set<std::string>{"sim", "mdh", "strategy", "oeg", "risk"}));
+  expect_all_guarded(report);
 }
 
 INSTANTIATE_TEST_SUITE_P(WaitModes, GuardedPipeline, ::testing::Values("yield", "park"),
@@ -187,15 +193,35 @@ TEST(Pipeline, StrategiesTradeTheSymbolsThatTheyName) {
   }
 }
 
-TEST(Pipeline, TheKillSwitchRefusesNewOrdersUntilItIsLifted) {
+json status_of(const PipelineFolder& folder, const std::string& name) {
+  return control::admin_command(control::admin_path(folder.run_dir(), name),
+                                {{"command", "status"}});
+}
+
+TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   const PipelineFolder folder;
-  Process up(folder.up(folder.generate(80'000, 8)), folder.path());
+  const char* guard = std::getenv("TICKPATH_ALLOC_GUARD");
+  const std::string report = folder / "guard";
+  const std::vector<std::string> preload{"--preload", guard != nullptr ? guard : ""};
+  Process up(folder.up(folder.generate(80'000, 8),
+                       guard != nullptr ? preload : std::vector<std::string>{}),
+             folder.path(), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
   ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
   const std::vector<std::string> where{"--run-dir", folder.run_dir()};
   const Finished kill = run({program("tickpath"), "kill", where[0], where[1]});
   EXPECT_EQ(kill.exit_code, 0) << kill.output;
+  const json killed = status_of(folder, "oeg").at("kill_switch");
+  EXPECT_EQ(killed.at("kills").at(0).at("strategy"), "all");
+  EXPECT_EQ(killed.at("kills").at(0).at("by"), "operator");
+  ASSERT_FALSE(killed.at("open").empty());
+  for (const json& strategy : killed.at("open")) EXPECT_EQ(strategy.at("orders"), 0) << killed;
+  const std::uint64_t fills = folder.counter("oeg", "reports", "fills");
+  const Finished status = run({program("tickpath"), "status", where[0], where[1]});
+  EXPECT_NE(status.output.find("oeg: all strategies are killed since"), std::string::npos)
+      << status.output;
   EXPECT_TRUE(folder.wait_counter_above("oeg", "refused", "kill_switch", 0)) << up.output();
+  EXPECT_EQ(folder.counter("oeg", "reports", "fills"), fills) << "nothing was left to be filled";
   const Finished unkill = run({program("tickpath"), "unkill", where[0], where[1]});
   EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
   const Finished finished = up.wait(test_support::kPatience);
@@ -206,6 +232,23 @@ TEST(Pipeline, TheKillSwitchRefusesNewOrdersUntilItIsLifted) {
             0);
   EXPECT_GT(oeg.at("orders").at("sent"), 0);
   EXPECT_NE(read_file(folder.run_dir() + "/risk.log").find("kill"), std::string::npos);
+  if (guard != nullptr) expect_all_guarded(report);
+}
+
+TEST(Pipeline, UpSaysWhoIsKilledSinceAnEarlierRun) {
+  const PipelineFolder folder;
+  std::filesystem::create_directories(folder.run_dir());
+  write_file(folder.run_dir() + "/risk.kills",
+             R"({"format": 1, "version": 4, "kills": [{"strategy": "all", "by": "operator",
+                "operator": "alice", "since_ns": 1774965731000000000}]})");
+  const Finished up = folder.run_up(folder.generate(20'000, 2));
+  EXPECT_EQ(up.exit_code, 0) << up.output;
+  EXPECT_NE(up.output.find("risk: all strategies are killed since 2026-03-31T14:02:11Z by alice"),
+            std::string::npos)
+      << up.output;
+  const json oeg = json::parse(folder.summary("oeg"));
+  EXPECT_EQ(oeg.at("orders").at("sent"), 0);
+  EXPECT_GT(oeg.at("orders").at("refused"), 0);
 }
 
 TEST(Pipeline, RunsParkedInsteadOfPolling) {

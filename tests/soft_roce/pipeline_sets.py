@@ -64,7 +64,7 @@ def on_verbs():
 
 def keep(guest, run_dir, folder):
     """Brings logs, summaries and traces of a run directory back; not what the programs recover from, it is large."""
-    guest.start(f"mkdir -p {folder} && find {run_dir} -type f ! -name '*.fixstore' ! -name '*.journal' "
+    guest.start(f"mkdir -p {folder} && find {run_dir} -type f ! -name '*.fixstore' ! -name '*.journal*' "
                 f"-exec cp -t {folder} {{}} +").wait(120)
 
 

@@ -1,6 +1,8 @@
 #include "tests/support/pipeline.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -121,6 +123,18 @@ Finished PipelineFolder::run_program(const std::string& name, const std::vector<
                                      "--run-dir", run_dir()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run(arguments, path(), limit);
+}
+
+std::string PipelineFolder::logs() const {
+  constexpr std::size_t kTail = 3000;
+  std::string all;
+  for (const char* const name : {"sim", "mdh", "oeg", "risk", "strategy"}) {
+    std::ifstream file(run_dir() + "/" + name + ".log");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    all += std::string("--- ") + name + ".log\n" +
+           text.substr(text.size() > kTail ? text.size() - kTail : 0);
+  }
+  return all;
 }
 
 std::string PipelineFolder::summary(const std::string& name) const {

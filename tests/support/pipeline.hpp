@@ -52,6 +52,8 @@ class PipelineFolder {
 
   // What `name` left at its end.
   std::string summary(const std::string& name) const;
+  // The end of each program's log, for a test that failed.
+  std::string logs() const;
   // The positions in it that are not nothing, by "strategy symbol".
   std::map<std::string, HeldPosition> positions(const std::string& name) const;
 

@@ -112,7 +112,10 @@ class Application final : public FIX::Application {
   void onLogon(const FIX::SessionID&) override { hooks_.on_logon(); }
   void onLogout(const FIX::SessionID&) override { hooks_.on_logout(); }
   void toAdmin(FIX::Message& message, const FIX::SessionID&) override { stamp(message); }
+  // QuickFIX sends application messages only where the peer asks for them again.
   void toApp(FIX::Message& message, const FIX::SessionID&) throw(FIX::DoNotSend) override {
+    const std::string text = message.toString();
+    if (!hooks_.may_resend(text.data(), text.size())) throw FIX::DoNotSend();
     stamp(message);
   }
   void fromAdmin(const FIX::Message& message,
@@ -133,14 +136,10 @@ class Application final : public FIX::Application {
     switch (verdict.kind) {
       case AppVerdict::kAccept:
         return;
-      case AppVerdict::kMissingTag:
-        throw FIX::FieldNotFound(verdict.tag);
       case AppVerdict::kBadFormat:
         throw FIX::IncorrectDataFormat(verdict.tag);
       case AppVerdict::kBadValue:
         throw FIX::IncorrectTagValue(verdict.tag);
-      case AppVerdict::kUnsupportedType:
-        throw FIX::UnsupportedMessageType();
     }
   }
 

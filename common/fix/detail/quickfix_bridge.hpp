@@ -24,9 +24,9 @@ struct BridgeOptions {
   int sending_time_max_s = 0;  // 0: any
 };
 
-// How QuickFIX shall answer an application message (FIX 4.2, Reject and Business Message Reject).
+// How QuickFIX shall answer an application message (FIX 4.2, Reject).
 struct AppVerdict {
-  enum Kind { kAccept, kMissingTag, kBadFormat, kBadValue, kUnsupportedType };
+  enum Kind { kAccept, kBadFormat, kBadValue };
   Kind kind;
   int tag;
 };
@@ -55,6 +55,8 @@ class BridgeHooks {
   virtual void on_event(const char* text, std::size_t length) = 0;
   virtual AppVerdict on_app_message(const char* message, std::size_t length) = 0;
   virtual void on_session_reject(const char* message, std::size_t length) = 0;
+  // An application message that the peer asks for again: false fills its gap instead.
+  virtual bool may_resend(const char* message, std::size_t length) = 0;
 };
 
 // A QuickFIX Session. One thread at a time; everything allocates and locks (uncontended).

@@ -66,6 +66,7 @@ class Session::Impl final : public detail::BridgeHooks {
   void on_event(const char* text, std::size_t length) override;
   detail::AppVerdict on_app_message(const char* message, std::size_t length) override;
   void on_session_reject(const char* message, std::size_t length) override;
+  bool may_resend(const char* message, std::size_t length) override;
 
  private:
   // Calls QuickFIX with its clocks brought up to date, then reads back what became of the session.
@@ -75,9 +76,13 @@ class Session::Impl final : public detail::BridgeHooks {
   bool receive() noexcept;
   void dispatch() noexcept;
   void handle(std::string_view message) noexcept;
+  bool for_quickfix(std::string_view message) noexcept;
   bool in_sequence() noexcept;
   bool is_on_time() noexcept;
   bool refused_by_dictionary(std::string_view message) noexcept;
+  bool refused_as_business(const DecodeResult& result) noexcept;
+  void refuse_as_business(BusinessRejectReason reason, std::string_view text,
+                          std::uint32_t tag) noexcept;
   bool handle_in_place() noexcept;
   bool answer_test_request() noexcept;
   bool reject_unreadable() noexcept;
@@ -86,6 +91,8 @@ class Session::Impl final : public detail::BridgeHooks {
                void (Handler::*callback)(const Message&, const MessageInfo&) noexcept,
                DecodeResult& result) noexcept;
   bool deliver_application(DecodeResult& result) noexcept;
+  void tell_refused(std::uint32_t tag, std::string_view why) noexcept;
+  void take_info(std::string_view message) noexcept;
   bool is_ours_to_take(char msg_type) const noexcept;
 
   template <class Message>
@@ -115,6 +122,7 @@ class Session::Impl final : public detail::BridgeHooks {
 
   std::vector<char> rx_;
   std::size_t rx_begin_ = 0;
+  bool held_ = false;  // the handler is not ready for what stands in rx_
   std::size_t rx_end_ = 0;
   std::vector<char> tx_;  // bytes that the kernel did not take, from tx_begin_ to tx_end_
   std::size_t tx_begin_ = 0;

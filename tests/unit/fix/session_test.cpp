@@ -2,11 +2,13 @@
 // against a peer that writes what it likes.
 #include "common/fix/session.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -48,6 +50,12 @@ struct Recorder final : Handler {
     rejects.push_back(reject);
     rejects.back().text = {};
   }
+  bool may_resend(const Resend& resend) noexcept override {
+    resends.push_back(resend);
+    return resend.cl_ord_id != withheld;
+  }
+  std::vector<Resend> resends;
+  std::uint64_t withheld = 0;
   void on_logon() noexcept override { ++logons; }
   void on_logout() noexcept override { ++logouts; }
 };
@@ -230,6 +238,28 @@ TEST_F(SessionTest, ResendsOrdersThatTheRestartedAcceptorNeverSaw) {
   EXPECT_TRUE(at_acceptor_.dups[1]);
 }
 
+TEST_F(SessionTest, FillsTheGapOfAnOrderThatItsOwnerWithholdsFromAResend) {
+  log_on();
+  // Written to a socket whose reader dies before it reads.
+  for (std::uint64_t id = 1; id <= 3; ++id) initiator_->send(order(id));
+  acceptor_.reset();
+  until([&] { return !initiator_->connected(); }, "loss");
+  at_initiator_.withheld = 2;
+  open_acceptor();
+  connect();
+  until([&] { return at_acceptor_.orders.size() == 2; }, "resend");
+  EXPECT_EQ(at_acceptor_.orders[0].cl_ord_id, 1u);
+  EXPECT_EQ(at_acceptor_.orders[1].cl_ord_id, 3u);
+  ASSERT_EQ(at_initiator_.resends.size(), 3u);
+  for (const Resend& resend : at_initiator_.resends) {
+    EXPECT_EQ(resend.msg_type, 'D');
+    EXPECT_GE(resend.age_ns, 0);
+    EXPECT_LT(resend.age_ns, 60'000'000'000);
+  }
+  initiator_->send(order(4));
+  until([&] { return at_acceptor_.orders.size() == 3; }, "the next order");
+}
+
 TEST_F(SessionTest, GapFillsWhatTheStoreHasForgotten) {
   log_on();
   initiator_.reset();
@@ -244,6 +274,7 @@ TEST_F(SessionTest, GapFillsWhatTheStoreHasForgotten) {
       "the last report");
   EXPECT_GE(at_initiator_.reports.size(), 60u);
   EXPECT_LE(at_initiator_.reports.size(), 64u);
+  EXPECT_GE(acceptor_->counters().forgotten.get(), 200u - at_initiator_.reports.size());
   ASSERT_EQ(acceptor_->send(report(201)), SendStatus::kSent);
   until([&] { return at_initiator_.reports.back().cl_ord_id == 201; }, "a live report");
 }
@@ -398,8 +429,8 @@ TEST_F(RawPeerTest, AnswersEachKindOfMalformedMessageAndGoesOn) {
   log_on_raw();
   expect_order_taken(1);
   say("D", "11=2|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|");  // limit without a price
-  until_heard("|372=D|380=5|");
-  say("D", "11=3|21=1|55=AAPL|54=9|60=20261121-10:11:12|38=100|40=2|44=1|");  // side 9
+  until_heard("|372=D|379=2|380=5|");
+  say("D", "11=3|21=1|55=AAPL|54=Z|60=20261121-10:11:12|38=100|40=2|44=1|");  // side Z
   until_heard("|371=54|372=D|373=5|");
   say("D",
       "11=4|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=1e9|40=2|44=1|");  // quantity is no number
@@ -412,10 +443,83 @@ TEST_F(RawPeerTest, AnswersEachKindOfMalformedMessageAndGoesOn) {
   until_heard("|372=B|380=3|");
   say("8", "37=1|17=1|20=0|150=0|39=0|55=AAPL|54=1|151=0|14=0|6=0|");  // a type that only the other
                                                                        // side sends
-  until_heard("|372=8|380=3|");
+  until_heard("|372=8|379=1|380=3|");
   EXPECT_EQ(acceptor_->counters().rejected.get(), 7u);
   expect_order_taken(7);
   EXPECT_TRUE(acceptor_->logged_on());
+}
+
+// Each field of each session message, header included, with values of other types: whatever becomes
+// of the session, the process lives and the next connection logs on.
+TEST_F(RawPeerTest, NoFieldOfASessionMessageEndsTheProgram) {
+  struct Sample {
+    const char* type;
+    const char* body;
+  };
+  const Sample samples[] = {{"A", "98=0|108=30|141=Y|95=1|96=x|383=100|"},
+                            {"0", "112=x|"},
+                            {"1", "112=x|"},
+                            {"2", "7=1|16=0|"},
+                            {"3", "45=2|371=1|372=D|373=1|58=x|"},
+                            {"4", "123=Y|36=9|"},
+                            {"4", "123=N|36=9|"},
+                            {"5", "58=x|"}};
+  const char* const headers[] = {"43=Y|", "97=N|", "122=20261121-10:11:12|", "369=1|",
+                                 "90=1|91=x|"};
+  const char* const values[] = {"abc", "-1", "1.5",        "+30",
+                                "3e1", " ",  "2147483648", "99999999999999999999"};
+  int connections = 0;
+  const auto attempt = [&](const Sample& sample, const std::string& body) {
+    ::close(socket_);
+    until([&] { return !acceptor_->connected(); }, "the end of the last connection");
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    ASSERT_TRUE(acceptor_->attach(pair[1]));
+    socket_ = pair[0];
+    next_seq_ = 1;
+    if (sample.type[0] != 'A') say("A", "98=0|108=30|141=Y|");
+    say(sample.type, body);
+    for (int turn = 0; turn < 4; ++turn) hear();
+    ++connections;
+  };
+  for (const Sample& sample : samples) {
+    std::vector<std::string> fields = {""};
+    for (const char c : std::string(sample.body)) {
+      fields.back() += c;
+      if (c == '|') fields.emplace_back();
+    }
+    fields.pop_back();
+    for (const char* const header : headers) fields.insert(fields.begin(), header);
+    for (const std::string& field : fields)
+      for (const char* const value : values) {
+        std::string body;
+        for (const std::string& other : fields) {
+          const bool is_header =
+              std::find(std::begin(headers), std::end(headers), other) != std::end(headers);
+          if (other == field)
+            body += field.substr(0, field.find('=') + 1) + value + "|";
+          else if (!is_header)
+            body += other;
+        }
+        attempt(sample, body);
+      }
+  }
+  EXPECT_GT(connections, 400);
+  attempt({"A", ""}, "98=0|108=30|141=Y|");
+  until([&] { return acceptor_->logged_on(); }, "logon");
+}
+
+TEST_F(RawPeerTest, ReadsTheTimesThatTheStandardAllows) {
+  std::int64_t ns = -1;
+  EXPECT_TRUE(parse_utc("19700101-00:00:01", ns));
+  EXPECT_EQ(ns, 1'000'000'000);
+  EXPECT_TRUE(parse_utc("20261122-10:11:12.345", ns));
+  EXPECT_EQ(ns, 1'795'342'272'345'000'000);
+  EXPECT_TRUE(parse_utc("20261122-10:11:12.345678901", ns));
+  EXPECT_EQ(ns % 1'000'000'000, 345'678'901);
+  for (const char* const wrong : {"", "20261122", "20261322-10:11:12", "20260230-10:11:12",
+                                  "20261122-24:11:12", "20261122-10:11:12.", "2026x122-10:11:12"})
+    EXPECT_FALSE(parse_utc(wrong, ns)) << wrong;
 }
 
 TEST_F(RawPeerTest, DisregardsGarbledBytesAndAsksForWhatTheyHid) {

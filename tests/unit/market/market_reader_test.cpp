@@ -16,14 +16,17 @@ using ::testing::ElementsAre;
 
 struct Seen {
   void on_update(const wire::BookUpdate& update) noexcept {
-    if (update.kind != wire::UpdateKind::kDirectory) updates.push_back(update.instrument_id);
+    if (update.feed_state() == wire::FeedState::kStale)
+      stale.push_back(update.instrument_id);
+    else if (update.kind != wire::UpdateKind::kDirectory)
+      updates.push_back(update.instrument_id);
   }
   void on_image(const wire::BookImage& image) noexcept { images.push_back(image.instrument_id); }
   void on_lapped(std::uint64_t lost) noexcept { lapped += lost; }
   void on_directory(const wire::DirectoryEntry& row) noexcept { rows.push_back(row.instrument_id); }
   void on_mdh(bool alive) noexcept { alives.push_back(alive); }
 
-  std::vector<std::uint32_t> updates, images, rows;
+  std::vector<std::uint32_t> updates, images, rows, stale;
   std::vector<bool> alives;
   std::uint64_t lapped = 0;
 };
@@ -31,9 +34,17 @@ struct Seen {
 class MarketReaders : public ::testing::Test {
  protected:
   std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
-  void join() {
-    mdh.fabric.meet([this] { ASSERT_TRUE(reader.maintain(now())) << reader.not_ready_reason(); },
-                    [this](rdma::ConnectionRequest& request) { mdh.accept(request); });
+  // after_ns: the pause between two attempts to connect, which is not waited for.
+  void join(std::uint64_t after_ns = 0) {
+    // A lost connection is noticed by its heartbeat, perhaps, before it is given back: like the
+    // program, try again and poll meanwhile.
+    const auto connect = [this, after_ns] {
+      ASSERT_TRUE(eventually([&] {
+        reader.poll(seen, now());
+        return reader.maintain(now() + after_ns);
+      })) << reader.not_ready_reason();
+    };
+    mdh.fabric.meet(connect, [this](rdma::ConnectionRequest& request) { mdh.accept(request); });
   }
   // As a datapath that parks: it polls until nothing is left to do and then sleeps until mdh
   // publishes, so what it does not know by now it does not learn.
@@ -108,6 +119,43 @@ TEST_F(MarketReaders, KnowEveryRowAfterALap) {
   poll_until_it_would_sleep();
   EXPECT_GT(seen.lapped, 0u);
   EXPECT_THAT(seen.rows, ElementsAre(0, 1, 2));
+}
+
+// A restarted mdh has given id 1 to another symbol, and 2 to one that had none.
+TEST_F(MarketReaders, HandOverNoPricesOfAnIdThatStandsForAnotherSymbolNow) {
+  join();
+  poll_until_it_would_sleep();
+  for (const std::uint32_t id : {0u, 1u}) {
+    list(id);
+    tick(id);
+  }
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.updates, ElementsAre(0, 1));
+  mdh.restart();
+  ASSERT_TRUE(eventually([this] {
+    reader.poll(seen, now());
+    return seen.alives.size() == 2;
+  }));
+  mdh.list(0, "S0");
+  mdh.list(1, "OTHER");
+  mdh.list(2, "S2");
+  for (const std::uint32_t id : {0u, 1u, 2u}) tick(id);
+  mdh.turn();
+  seen = {};
+  join(1'000'000'000);
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.rows, ElementsAre(0, 1, 2));
+  EXPECT_THAT(seen.stale, ElementsAre(1));
+  for (const std::uint32_t id : {0u, 1u, 2u}) tick(id);
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.updates, ::testing::Not(::testing::Contains(1)));
+  EXPECT_THAT(seen.images, ::testing::Not(::testing::Contains(1)));
+  EXPECT_THAT(seen.updates, ::testing::IsSupersetOf({0, 2}));
+  EXPECT_THAT(seen.images, ::testing::Contains(0)) << "what it was while the id was in doubt";
+  wire::BookImage image;
+  EXPECT_FALSE(reader.image(1, image));
+  EXPECT_TRUE(reader.image(0, image));
+  EXPECT_EQ(reader.symbol_conflicts().get(), 1u);
 }
 
 TEST_F(MarketReaders, SayOnceThatMdhIsGone) {

@@ -68,6 +68,14 @@ class PlayedMdh {
     publisher->turn();
   }
 
+  // Another mdh in its place, whose directory is empty.
+  void restart() {
+    publisher.reset();
+    directory = link::TableOwner<wire::DirectoryEntry>(*fabric.device, kInstruments, "directory");
+    last = {};
+    publisher = make();
+  }
+
   link::test::Fabric fabric;
   link::TableOwner<wire::DirectoryEntry> directory{*fabric.device, kInstruments, "directory"};
   link::Heartbeat heartbeat{*fabric.device, "heartbeat"};

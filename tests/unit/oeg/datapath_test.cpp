@@ -105,6 +105,55 @@ struct Strategy {
   bool up = false;
 };
 
+// risk as oeg sees it: a subscriber of the drop copy that writes control blocks when it is told to.
+class PlayedRisk {
+ public:
+  explicit PlayedRisk(rdma::Device& device)
+      : heartbeat_(device, "risk.heartbeat"),
+        events_(device, nullptr, options()),
+        writer_(device, "risk.block") {}
+
+  void connect(const std::string& endpoint) {
+    const wire::Hello hello{};
+    const rdma::Grant heartbeat = heartbeat_.grant();
+    events_.connect(endpoint, link::bytes_of(hello), std::span(&heartbeat, 1));
+  }
+  void turn() {
+    heartbeat_.beat();
+    events_.poll(*this);
+    events_.poll_sinks();
+  }
+  bool ready() const { return writer_.ready(); }
+  bool write(const wire::ControlBlock& block) {
+    wire::ControlBlock next = block;
+    next.generation = ++generation_;
+    return writer_.write(next) == rdma::PostStatus::kOk;
+  }
+  bool found(wire::ControlBlock& block) const { return writer_.found(block); }
+  void close() { events_.close(); }
+
+  void on_update(const wire::OrderEvent&, std::uint64_t) noexcept {}
+  void on_lapped(std::uint64_t) noexcept {}
+  void on_link(link::LinkEvent event) noexcept {
+    if (event == link::LinkEvent::kConnected)
+      writer_.attach(*events_.connection(), events_.connection()->extras()[0]);
+    else
+      writer_.detach();
+  }
+
+ private:
+  static link::SubscriberOptions options() {
+    link::SubscriberOptions made;
+    made.name = "risk.events";
+    made.depth = 256;
+    return made;
+  }
+  link::Heartbeat heartbeat_;
+  link::Subscriber<wire::OrderEvent> events_;
+  link::ControlBlockWriter<wire::ControlBlock> writer_;
+  std::uint64_t generation_ = 0;
+};
+
 class OegDatapathTest : public ::testing::Test {
  protected:
   using Client = link::ChannelClient<wire::OrderRequest, wire::OrderReport>;
@@ -134,6 +183,7 @@ class OegDatapathTest : public ::testing::Test {
   }
   ~OegDatapathTest() override {
     client_.reset();
+    risk_.reset();
     oeg_.reset();
     listener_.reset();
     session_.reset();
@@ -169,11 +219,38 @@ class OegDatapathTest : public ::testing::Test {
     connecting.join();
     until([&] { return strategy_.up && slot->connected; });
   }
+  void connect_risk() {
+    risk_ = std::make_unique<PlayedRisk>(*device_);
+    std::thread connecting([&] { risk_->connect(directory_ + "/oeg.fabric"); });
+    std::unique_ptr<rdma::ConnectionRequest> request;
+    while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
+    const wire::Hello answer{};
+    const rdma::Grant grants[] = {oeg_->control_grant()};
+    oeg_->events().accept(*request, link::bytes_of(answer), grants, "risk");
+    connecting.join();
+    until([&] { return oeg_->events().subscriber_count() == 1 && risk_->ready(); });
+  }
+  void lose_risk() {
+    risk_.reset();
+    until([&] { return oeg_->events().subscriber_count() == 0; });
+    turn();
+  }
+  void turns(int count) {
+    while (count-- > 0) turn();
+  }
+  // The answer to a new order that rests: kAccepted, or why not.
+  wire::OrderReport answer_to_an_order() {
+    const int before = strategy_.reports;
+    EXPECT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+    until([&] { return strategy_.reports > before; });
+    return strategy_.last;
+  }
   void turn() {
     {
       const DatapathScope scope;
       oeg_->turn();
     }
+    if (risk_) risk_->turn();
     session_->poll(*exchange_);
     if (client_) client_->poll(strategy_);
   }
@@ -206,6 +283,7 @@ class OegDatapathTest : public ::testing::Test {
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<rdma::Listener> listener_;
   std::unique_ptr<Client> client_;
+  std::unique_ptr<PlayedRisk> risk_;
   Strategy strategy_;
   std::uint32_t counter_ = 0;
 };
@@ -302,6 +380,165 @@ TEST_F(OegDatapathTest, TellsARestartedStrategyWhatItHoldsOnceItsOldOrdersAreSet
   EXPECT_EQ(strategy_.held[3].cash, cash);
   EXPECT_EQ(strategy_.held[3].fills, 5u);
   EXPECT_EQ(oeg_->strategy_losses().count.get(), 1u);
+}
+
+class OegWithRisk : public OegDatapathTest {
+ protected:
+  OegWithRisk() {
+    config_.risk_required = true;
+    config_.risk_absent_after_ns = 3'600'000'000'000;  // only what the test does tells
+    config_.heartbeat.dead_after_ns = 3'600'000'000'000;
+    oeg_.reset();
+    open_gateway();
+  }
+};
+
+// The blocks of the risk before it are no sign that this one watches anything.
+TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
+  connect_venue();
+  connect_strategy();
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
+  connect_risk();
+  turns(100);
+  EXPECT_FALSE(oeg_->risk_alive()) << "connected, but has written nothing";
+  ASSERT_TRUE(risk_->write({}));
+  until([&] { return oeg_->risk_alive(); });
+  EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
+  lose_risk();
+  EXPECT_FALSE(oeg_->risk_alive());
+  connect_risk();
+  turns(100);
+  EXPECT_FALSE(oeg_->risk_alive());
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
+  ASSERT_TRUE(risk_->write({}));
+  until([&] { return oeg_->risk_alive(); });
+  EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
+}
+
+TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
+  connect_venue();
+  connect_strategy();
+  connect_risk();
+  wire::ControlBlock block{};
+  block.set_kill(kRemoteStrategy, true, true);
+  block.kill_version = 3;
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk_alive(); });
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  lose_risk();
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  connect_risk();
+  wire::ControlBlock found{};
+  ASSERT_TRUE(risk_->found(found));
+  EXPECT_TRUE(found.kill_bit(kRemoteStrategy));
+  EXPECT_EQ(found.kill_version, 3u);
+}
+
+TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
+  control::KeptKills kept;
+  kept.version = 8;
+  kept.kills.push_back(control::KillTable::undescribed(kRemoteStrategy, false));
+  oeg_->restore_kills(kept);
+  connect_venue();
+  connect_strategy();
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  connect_risk();
+  turns(100);
+  wire::ControlBlock found{};
+  ASSERT_TRUE(risk_->found(found));
+  EXPECT_TRUE(found.kill_bit(kRemoteStrategy));
+  wire::ControlBlock lifted{};
+  lifted.kill_version = 9;
+  ASSERT_TRUE(risk_->write(lifted));
+  until([&] { return !oeg_->kills().killed(kRemoteStrategy); });
+  EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
+}
+
+// It asks for far more than it reads: what it may send is bounded by what it has not read, so that
+// nothing is lost and it stays connected.
+TEST_F(OegDatapathTest, SlowsAStrategyDownThatAsksForMoreThanItReads) {
+  oeg_.reset();
+  config_.report_queue = 64;
+  config_.channel_depth = 16;
+  config_.unread_max_ns = 600'000'000'000;
+  config_.limits.position_shares_max = 0;
+  config_.limits.position_value_max = 0;
+  config_.limits.messages_per_second_max = 0;
+  config_.journal_file = directory_ + "/slow.journal";
+  config_.store_file = directory_ + "/slow.store";
+  open_gateway();
+  connect_venue();
+  connect_strategy();
+  const std::unique_ptr<Client> client = std::move(client_);  // turn() does not read for it
+  constexpr int kOrders = 3000;
+  int sent = 0;
+  std::uint64_t refused = 0;
+  wire::OrderRequest next = order(500'000);
+  for (int round = 0; strategy_.fills < kOrders; ++round) {
+    while (sent < kOrders && client->send(next) == link::SendStatus::kOk) {
+      ++sent;
+      next = order(500'000);
+    }
+    refused += sent < kOrders ? 1 : 0;
+    turn();
+    oeg_->journal().maintain(static_cast<std::uint64_t>(round));
+    if (round % 4 == 0) client->poll(strategy_, 5);
+    ASSERT_LT(round, 1'000'000) << sent << " sent, "
+                                << oeg_->gateway().counters().orders.received.get() << " taken, "
+                                << strategy_.reports << " reports read, "
+                                << oeg_->gateway().slot(0).queue_size << " wait, "
+                                << oeg_->gateway().ledger().unanswered(kRemoteStrategy)
+                                << " unanswered";
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(strategy_.reports, 2 * kOrders);
+  const GatewayCounters& counters = oeg_->gateway().counters();
+  EXPECT_EQ(counters.orders.refused.get(), 0u);
+  EXPECT_EQ(counters.reports_dropped.get(), 0u);
+  EXPECT_EQ(counters.strategies_dropped.get(), 0u);
+  EXPECT_EQ(counters.reports_sent.get(), 2u * kOrders);
+}
+
+TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFillAfterwards) {
+  oeg_.reset();
+  config_.journal_records = 64;
+  config_.journal_file = directory_ + "/small.journal";
+  open_gateway();
+  connect_venue();
+  connect_strategy();
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 10; });
+  for (std::uint32_t i = 0; i < 100; ++i) {  // one share each
+    fix::ExecutionReport fill;
+    fill.order_id = fill.cl_ord_id = wire::OrderId::make(kRemoteStrategy, 1, i / 10 + 1);
+    fill.exec_id = 1000 + i;
+    fill.exec_type = i % 10 == 9 ? fix::ExecType::kFill : fix::ExecType::kPartialFill;
+    fill.ord_status = i % 10 == 9 ? fix::OrdStatus::kFilled : fix::OrdStatus::kPartiallyFilled;
+    fill.order_qty = 10;
+    fill.leaves_qty = 9 - i % 10;
+    fill.cum_qty = 1 + i % 10;
+    fill.last_shares = 1;
+    fill.last_price = {400'000};
+    fill.symbol = fix::Symbol::from("AAPL");
+    ASSERT_EQ(session_->send(fill), fix::SendStatus::kSent);
+  }
+  // The control thread, which makes segments, does not get to run: a tick is not called.
+  until([&] { return !oeg_->gateway().ready(); });
+  ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_LT(strategy_.fills, 100);
+  EXPECT_EQ(oeg_->gateway().counters().refused_for[15].get(), 0u);
+  oeg_->journal().maintain(0);
+  for (int tick = 1; strategy_.fills < 100 || exchange_->orders < 11; ++tick) {
+    until([&] { return !oeg_->gateway().ready() || exchange_->orders == 11; });
+    oeg_->journal().maintain(static_cast<std::uint64_t>(tick));
+    turn();
+    ASSERT_LT(tick, 100'000);
+  }
+  EXPECT_EQ(oeg_->gateway().ledger().position(0).row.position_shares, 100);
+  EXPECT_EQ(oeg_->gateway().counters().journal_lost.get(), 0u);
+  EXPECT_EQ(oeg_->gateway().counters().refused_for[15].get(), 0u);
+  EXPECT_EQ(oeg_->gateway().ledger().open_orders(), 1u);
 }
 
 TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {

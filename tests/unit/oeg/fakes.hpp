@@ -17,6 +17,7 @@ struct FakeVenue final : VenuePort {
   std::uint32_t seq = 1;
   bool logged_on = true;
   bool full = false;
+  bool slow = false;
 
   fix::SendStatus send(const fix::NewOrderSingle& message, fix::SendTimes&) override {
     return take(orders, message);
@@ -28,6 +29,7 @@ struct FakeVenue final : VenuePort {
     return take(replaces, message);
   }
   bool up() const noexcept override { return logged_on; }
+  bool congested() const noexcept override { return slow; }
   std::uint32_t next_seq() const noexcept override { return seq; }
 
  private:
@@ -62,12 +64,18 @@ struct FakeEvents final : EventPort {
   void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
     positions[row] = position;
   }
+  std::vector<ExceptionNote> exceptions;
+  void note_exception(const ExceptionNote& note) noexcept override { exceptions.push_back(note); }
 };
 
 struct FakeJournal final : JournalPort {
   std::vector<JournalRecord> records;
   bool room = true;
+  bool room_for_changes = true;
+  bool room_for_reports = true;
   bool has_room() const noexcept override { return room; }
+  bool has_room_for_changes() const noexcept override { return room_for_changes; }
+  bool has_room_for_reports() const noexcept override { return room_for_reports; }
   bool append(JournalRecord& record) noexcept override {
     record.sequence = records.size() + 1;
     records.push_back(record);
@@ -80,20 +88,24 @@ inline constexpr std::uint32_t kInstrument = 7;
 
 // One strategy, one instrument with a good market of 100.00 to 100.10.
 struct GatewayFixture {
-  explicit GatewayFixture(const Limits& limits = {}) : gateway(make(limits)) {
+  // unread_max_ns: an hour, so that no test depends on how fast it runs.
+  explicit GatewayFixture(const Limits& limits = {}, std::int64_t unread_max_ns = 3'600'000'000'000)
+      : gateway(make(limits, unread_max_ns)) {
     slot = gateway->assign_slot(kStrategy);
     gateway->on_strategy_connected(0);
     gateway->set_risk_alive(true);
     gateway->instruments().set_symbol(kInstrument, "AAPL");
     set_market(1'000'000, 1'001'000);
   }
-  std::unique_ptr<Gateway> make(const Limits& limits) {
+  std::unique_ptr<Gateway> make(const Limits& limits, std::int64_t unread_max_ns) {
     GatewayOptions options;
     options.strategies_max = 4;
     options.orders_max = 64;
     options.positions_max = 16;
     options.instruments_max = 16;
     options.report_queue = 8;
+    options.executions_max = 64;
+    options.unread_max_ns = unread_max_ns;
     options.limits = limits;
     return std::make_unique<Gateway>(options, venue, strategies, events, journal, trace);
   }
@@ -159,6 +171,9 @@ struct GatewayFixture {
     message.cum_qty = cumulative;
     message.last_shares = last_shares;
     message.last_price = {last_price};
+    message.symbol = fix::Symbol::from("AAPL");
+    const Order* const order = gateway->ledger().find(cl_ord_id);
+    message.side = order != nullptr ? order->side : Side::kBuy;
     gateway->on_execution_report(message, info());
   }
   void accept(std::uint64_t order_id, std::uint32_t shares = 100) {

@@ -312,16 +312,79 @@ TEST(Gateway, KeepsReportsInOrderWhileCreditsAreOut) {
   EXPECT_EQ(f.strategies.reports[2].cumulative_shares, 200u);
 }
 
-TEST(Gateway, DropsAStrategyThatNeverReads) {
+TEST(Gateway, LetsTheVenueWaitForAStrategyThatReadsSlowlyAndLosesNothing) {
   GatewayFixture f;
   f.strategies.credits = 0;
+  f.request(f.limit_order(1, 1'000'000, 1000));
+  f.accept(f.id(1), 1000);
+  std::uint32_t filled = 0;
+  const auto fill = [&] {
+    ++filled;
+    f.report(ExecType::kPartialFill, f.id(1), 1000 - filled, filled, 1, 1'000'000);
+  };
+  while (f.gateway->ready()) fill();
+  EXPECT_EQ(filled, 6u);  // there is still room for all that one more message can bring
+  EXPECT_EQ(f.gateway->requests_taken(0), 0u);
+  f.gateway->turn();
+  EXPECT_FALSE(f.gateway->ready());
+  while (filled < 500) {
+    f.strategies.credits = 1;  // it reads, one after the other
+    f.gateway->turn();
+    ASSERT_TRUE(f.gateway->ready());
+    fill();
+  }
+  f.strategies.credits = 100;
+  f.gateway->turn();
+  ASSERT_EQ(f.strategies.reports.size(), 501u);
+  for (std::uint32_t i = 1; i <= 500; ++i) ASSERT_EQ(f.strategies.reports[i].cumulative_shares, i);
+  EXPECT_TRUE(f.strategies.dropped.empty());
+  EXPECT_EQ(f.gateway->counters().reports_dropped.get(), 0u);
+  EXPECT_GT(f.gateway->counters().venue_held.get(), 1u);
+}
+
+TEST(Gateway, CutsOffAStrategyThatReadsNothingForLongAndGoesOnWithTheOthers) {
+  GatewayFixture f({}, 0);
   f.request(f.limit_order(1, 1'000'000, 300));
   f.accept(f.id(1), 300);
-  for (std::uint32_t i = 1; i <= 8; ++i)
+  f.strategies.credits = 0;
+  for (std::uint32_t i = 1; f.gateway->ready(); ++i)
     f.report(ExecType::kPartialFill, f.id(1), 300 - i, i, 1, 1'000'000);
+  EXPECT_TRUE(f.strategies.dropped.empty());
+  f.gateway->turn();
   ASSERT_EQ(f.strategies.dropped.size(), 1u);
-  EXPECT_EQ(f.gateway->counters().reports_dropped.get(), 9u);
-  EXPECT_EQ(f.position().position_shares, 8);
+  EXPECT_EQ(f.gateway->counters().reports_dropped.get(), 7u);
+  EXPECT_EQ(f.position().position_shares, 7);
+  EXPECT_TRUE(f.gateway->ready());
+  f.gateway->turn();
+  EXPECT_EQ(f.venue.cancels.size(), 1u);  // it leaves nothing open behind
+  f.gateway->on_strategy_lost(0);
+  EXPECT_EQ(f.gateway->counters().orphaned_orders.get(), 1u);
+}
+
+TEST(Gateway, TakesRequestsOnlyWhileTheReportsThatTheyBringFindRoom) {
+  GatewayFixture f;
+  EXPECT_EQ(f.gateway->requests_taken(0), 2u);  // half a queue of 8, two reports each
+  f.request(f.limit_order(1));
+  EXPECT_EQ(f.gateway->requests_taken(0), 1u);
+  f.request(f.limit_order(2));
+  EXPECT_EQ(f.gateway->requests_taken(0), 0u);
+  f.accept(f.id(1));
+  EXPECT_EQ(f.gateway->requests_taken(0), 1u);
+  f.request(f.cancel(3, f.id(1)));
+  EXPECT_EQ(f.gateway->requests_taken(0), 0u);
+  f.report(ExecType::kCanceled, f.id(3), 0, 0, 0, 0, f.id(1));
+  EXPECT_EQ(f.gateway->requests_taken(0), 1u);
+  // Nothing is answered for now: what comes is refused at once.
+  f.venue.logged_on = false;
+  EXPECT_EQ(f.gateway->requests_taken(0), 2u);
+  f.venue.logged_on = true;
+  f.report(ExecType::kRejected, f.id(2), 0, 0);
+  EXPECT_EQ(f.gateway->requests_taken(0), 2u);
+  f.venue.slow = true;
+  EXPECT_EQ(f.gateway->requests_taken(0), 0u);
+  f.venue.slow = false;
+  f.journal.room_for_changes = false;
+  EXPECT_EQ(f.gateway->requests_taken(0), 0u);
 }
 
 TEST(Gateway, RefusesMoreStrategiesThanItHasRoomForAndItsOwnId) {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "common/wire/names.hpp"
+#include "oeg/config.hpp"
+#include "oeg/room_watch.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -87,6 +90,72 @@ TEST(RiskChecks, HoldSizeAndValue) {
   market = f.limit_order(6, 0, 1);
   market.type = wire::OrderType::kMarket;
   EXPECT_EQ(f.request(market), RejectReason::kNoMarket);
+}
+
+// A sell at 0.01 trades at the bid: that is what it is worth.
+TEST(RiskChecks, ValueASellAtTheBidWhenItsLimitIsBelowIt) {
+  Limits limits;
+  limits.order_value_max = 1'000'000 * kPriceScale;
+  limits.position_value_max = 3'000'000 * std::uint64_t{kPriceScale};
+  GatewayFixture f(limits);
+  f.set_market(5'000'000, 5'001'000);  // 500.00
+  EXPECT_EQ(f.request(f.limit_order(1, 100, 10'000, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(f.request(f.limit_order(2, 100, 2'001, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(f.request(f.limit_order(3, 100, 2'000, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(4, 6'000'000, 2'000, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(f.request(f.limit_order(5, 100, 2'000, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(6, 100, 2'000, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(7, 100, 1, Side::kSell)), RejectReason::kPositionLimit)
+      << "short 6,000 at 500.00 already";
+}
+
+TEST(RiskChecks, ValueAMarketOrderAtTheWorstPriceThatItsCollarAllows) {
+  Limits limits;
+  limits.order_value_max = 105 * std::uint64_t{1'000'000};
+  limits.collar_basis_points = 500;
+  GatewayFixture f(limits);
+  f.set_market(1'000'000, 1'000'000);
+  const auto market = [&](std::uint32_t counter, std::uint32_t shares, Side side) {
+    wire::OrderRequest order = f.limit_order(counter, 0, shares, side);
+    order.type = wire::OrderType::kMarket;
+    return order;
+  };
+  EXPECT_EQ(f.request(market(1, 101, Side::kBuy)), RejectReason::kOrderValue);
+  EXPECT_EQ(f.request(market(2, 100, Side::kBuy)), RejectReason::kNone);
+  EXPECT_EQ(f.request(market(3, 106, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(f.request(market(4, 105, Side::kSell)), RejectReason::kNone) << "at the bid or below";
+  // And that price is its limit.
+  ASSERT_EQ(f.venue.orders.size(), 2u);
+  EXPECT_EQ(f.venue.orders[0].type, fix::OrderType::kLimit);
+  EXPECT_EQ(f.venue.orders[0].time_in_force, fix::TimeInForce::kImmediateOrCancel);
+  EXPECT_EQ(f.venue.orders[0].price.value, 1'050'000);
+  EXPECT_EQ(f.venue.orders[1].price.value, 950'000);
+}
+
+TEST(RiskChecks, SendAMarketOrderAsItIsWithoutACollarOrWhenSoConfigured) {
+  GatewayFixture f;
+  wire::OrderRequest order = f.limit_order(1, 0);
+  order.type = wire::OrderType::kMarket;
+  ASSERT_EQ(f.request(order), RejectReason::kNone);
+  EXPECT_EQ(f.venue.orders[0].type, fix::OrderType::kMarket);
+  EXPECT_EQ(f.venue.orders[0].price.value, 0);
+}
+
+TEST(CollarPrice, IsOnThePriceGridAndNeverBeyondTheCollarOrTheBestPrice) {
+  EXPECT_EQ(collar_price(Side::kBuy, 1'000'100, 500), 1'050'100u);  // 105.0105
+  EXPECT_EQ(collar_price(Side::kSell, 1'000'100, 500), 950'100u);   // 95.0095
+  EXPECT_EQ(collar_price(Side::kBuy, 5'000, 500), 5'250u);          // below a dollar: 1/10,000
+  EXPECT_EQ(collar_price(Side::kSell, 5'001, 500), 4'751u);         // 4750.95
+  EXPECT_EQ(collar_price(Side::kBuy, 1'000'100, 0), 1'000'100u);
+  EXPECT_EQ(collar_price(Side::kSell, 1'000'050, 0), 1'000'050u) << "a best price off the grid";
+  EXPECT_EQ(collar_price(Side::kBuy, 0xffff'ffff, 10'000), 0xffff'ffffu);
+  EXPECT_EQ(collar_price(Side::kSell, 1'000'000, 10'000), 1u);
+  for (std::uint32_t best = 1; best < 30'000; best += 7) {
+    const std::uint64_t buy = collar_price(Side::kBuy, best, 250);
+    const std::uint64_t sell = collar_price(Side::kSell, best, 250);
+    EXPECT_TRUE(buy >= best && (buy * 10'000 <= best * std::uint64_t{10'250} || buy == best));
+    EXPECT_TRUE(sell <= best && (sell * 10'000 >= best * std::uint64_t{9'750} || sell == best));
+  }
 }
 
 TEST(RiskChecks, NoProductOverflows) {
@@ -234,14 +303,62 @@ TEST(RiskChecks, RefuseWithoutSessionOrRiskAndWhenStopping) {
   EXPECT_EQ(f.request(f.cancel(7, f.id(1))), RejectReason::kNone);
 }
 
-TEST(RiskChecks, RefuseWhenTablesOrJournalAreFull) {
+TEST(RiskChecks, NameTheTableThatIsFull) {
   GatewayFixture f;
   f.journal.room = false;
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kCapacity);
+  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kJournalFull);
   f.journal.room = true;
   for (std::uint32_t i = 2; i < 2 + 64; ++i)
     ASSERT_EQ(f.request(f.limit_order(i)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(100)), RejectReason::kCapacity);
+  EXPECT_EQ(f.request(f.limit_order(100)), RejectReason::kOrdersFull);
+  EXPECT_EQ(wire::name(RejectReason::kOrdersFull), "orders_full");
+  EXPECT_EQ(wire::name(RejectReason::kPositionsFull), "positions_full");
+  EXPECT_EQ(wire::name(RejectReason::kJournalFull), "journal_full");
+}
+
+TEST(RiskChecks, RefuseThePairOfStrategyAndInstrumentThatHasNoRow) {
+  GatewayFixture f;
+  for (std::uint32_t id = 0; id < 16; ++id) {
+    f.gateway->instruments().set_symbol(id, id == kInstrument ? "AAPL" : "I" + std::to_string(id));
+    wire::OrderRequest request = f.limit_order(1 + id);
+    request.instrument_id = id;
+    ASSERT_EQ(f.request(request), RejectReason::kNone);
+  }
+  StrategySlot* const other = f.gateway->assign_slot(kStrategy + 1);
+  f.gateway->on_strategy_connected(f.gateway->slot_index(*other));
+  wire::OrderRequest request = f.limit_order(1);
+  request.order_id = wire::OrderId::make(kStrategy + 1, 1, 1);
+  f.gateway->on_request(f.gateway->slot_index(*other), request);
+  EXPECT_EQ(f.last().reason, RejectReason::kPositionsFull);
+  EXPECT_EQ(f.request(f.limit_order(50)), RejectReason::kNone);  // the others trade on
+}
+
+TEST(RoomWatch, TellsOnceAtFourFifthsAndOnceWhenFull) {
+  RoomWatch watch;
+  int told = 0;
+  const auto at = [&](std::uint64_t used) { told += watch.rose(used, 100) ? 1 : 0; };
+  for (std::uint64_t used = 0; used < 80; ++used) at(used);
+  EXPECT_EQ(told, 0);
+  for (const std::uint64_t used : {80, 79, 81, 75, 99}) at(used);
+  EXPECT_EQ(told, 1);
+  for (const std::uint64_t used : {100, 99, 100}) at(used);
+  EXPECT_EQ(told, 2);
+  for (const std::uint64_t used : {60, 80}) at(used);
+  EXPECT_EQ(told, 3);
+  EXPECT_EQ(watch.used().get(), 80u);
+}
+
+TEST(OegConfig, HasARowForEachStrategyInEachInstrumentUnlessToldOtherwise) {
+  OegConfig config;
+  EXPECT_EQ(config.position_rows(), config.instruments_max * config.strategies_max);
+  EXPECT_GE(config.position_rows(), 8000u * 2);
+  config.instruments_max = 1u << 16;
+  config.strategies_max = 64;
+  EXPECT_EQ(config.position_rows(), OegConfig::kPositionRowsMax);
+  config.positions_max = 100;
+  EXPECT_EQ(config.position_rows(), 100u);
+  EXPECT_EQ(config.gateway_options().positions_max, 100u);
+  EXPECT_EQ(config.journal_options().sizes.positions_max, 100u);
 }
 
 // risk reads the table row after row and takes an empty one for its end.
@@ -266,6 +383,24 @@ TEST(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
   EXPECT_EQ(f.events.events[0].event, wire::EventKind::kRefused);
   EXPECT_EQ(f.events.events[0].reason, RejectReason::kRiskAbsent);
   EXPECT_TRUE(f.journal.records.empty());
+  // It changes no row: risk compares rows by their events, and would never find them at rest.
+  EXPECT_EQ(f.events.events[0].row_event, 0u);
+  EXPECT_EQ(f.position().events, 0u);
+}
+
+TEST(RiskChecks, RefusalsOfChangesAreNoEventsOfTheirRowEither) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  EXPECT_EQ(f.request(f.replace(2, f.id(1), 0, 100)), RejectReason::kMalformed);
+  f.gateway->set_risk_alive(false);
+  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 200)), RejectReason::kRiskAbsent);
+  EXPECT_EQ(f.position().events, 2u);
+  ASSERT_EQ(f.events.events.size(), 4u);
+  EXPECT_EQ(f.events.events[0].row_event, 1u);
+  EXPECT_EQ(f.events.events[1].row_event, 2u);
+  EXPECT_EQ(f.events.events[2].row_event, 0u);
+  EXPECT_EQ(f.events.events[3].row_event, 0u);
 }
 
 }  // namespace

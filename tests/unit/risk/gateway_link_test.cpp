@@ -41,6 +41,15 @@ class PlayedOeg {
     event.side = Side::kBuy;
     event.shares = shares;
     event.price = price;
+    event.row_event = ++row_events;
+    publisher->publish(event);
+  }
+  void refuse(std::uint64_t id) {
+    wire::OrderEvent event{};
+    event.event = wire::EventKind::kRefused;
+    event.order_id = id;
+    event.strategy_id = 1;
+    event.instrument_id = 3;
     publisher->publish(event);
   }
   void turn() {
@@ -60,6 +69,7 @@ class PlayedOeg {
   link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
   std::unique_ptr<Publisher> publisher = make(*fabric.device);
   wire::ControlBlock limits{};
+  std::uint32_t row_events = 0;  // of strategy 1 in instrument 3
 };
 
 class GatewayLinkOf : public ::testing::Test {
@@ -88,6 +98,20 @@ class GatewayLinkOf : public ::testing::Test {
   void connect() {
     oeg.fabric.meet([this] { ASSERT_TRUE(gateway.maintain(now())) << gateway.not_ready_reason(); },
                     [this](rdma::ConnectionRequest& request) { oeg.accept(request); });
+  }
+  // Another oeg, that holds this block.
+  void restart_oeg(const wire::ControlBlock& block) {
+    oeg.publisher.reset();
+    ASSERT_TRUE(soon([&] { return gateway.alive().get() == 0; }));
+    EXPECT_THAT(gateway.not_ready_reason(), ::testing::HasSubstr("waiting for oeg"));
+    // The heartbeat may tell a little before the ring does.
+    int turns = 0;
+    ASSERT_TRUE(soon([&] { return ++turns > 1'000; }));
+    oeg.publisher = PlayedOeg::make(*oeg.fabric.device);
+    oeg.block.initialise(block);
+    (void)oeg.block.read(oeg.limits);
+    now_ns += 110'000'000;  // the pause between two attempts
+    connect();
   }
   template <class Done>
   ::testing::AssertionResult soon(Done&& done) {
@@ -173,20 +197,71 @@ TEST_F(GatewayLinkOf, NothingIsWrittenToOegBeforeItsPositionsAreKnown) {
   EXPECT_EQ(monitor.counters().adopted.get(), kRows);
 }
 
+// Everything is refused until the block is there: the refusals must not keep it away.
+TEST_F(GatewayLinkOf, TheBlockIsWrittenWhileOrdersAreRefusedAllTheTime) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  oeg.positions.store(0, {3, 1, {}, 100, -100'000'000, 0, 0, 7, 1});
+  restart_oeg({});
+  std::uint64_t id = 0;
+  ASSERT_TRUE(soon([&] {
+    for (int i = 0; i < 5; ++i) oeg.refuse(++id);
+    return oeg.limits.generation != 0;
+  }));
+  EXPECT_EQ(monitor.ledger().rows()[0].position, 100);
+}
+
+// Trading goes on where risk is not required: then rows never rest, and a kill must get through.
+TEST_F(GatewayLinkOf, TheBlockIsWrittenWhileARowChangesAllTheTime) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  restart_oeg({});
+  std::int64_t shares = 0;
+  const auto trade = [&] {
+    oeg.fill(static_cast<std::uint64_t>(++shares), 1, 1'000'000);
+    const auto count = static_cast<std::uint64_t>(shares);
+    oeg.positions.store(0, {3, 1, {}, shares, -1'000'000 * shares, 0, 0, count, count});
+  };
+  ASSERT_TRUE(soon([&] {
+    trade();
+    return oeg.limits.generation != 0;
+  }));
+  ASSERT_TRUE(soon([&] { return monitor.ledger().rows()[0].position == shares; }));
+  EXPECT_EQ(monitor.ledger().rows()[0].cash, -1'000'000 * shares);
+  EXPECT_EQ(monitor.counters().mismatches.get(), 0u);
+}
+
 TEST_F(GatewayLinkOf, ARestartedOegGetsTheKillSwitchAsItStands) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
   monitor.kill(Monitor::kAll, {LimitKind::kOperator, 0, 0});
-  oeg.publisher.reset();
-  ASSERT_TRUE(soon([&] { return gateway.alive().get() == 0; }));
-  EXPECT_THAT(gateway.not_ready_reason(), ::testing::HasSubstr("waiting for oeg"));
-  // The heartbeat may tell a little before the ring does.
-  int turns = 0;
-  ASSERT_TRUE(soon([&] { return ++turns > 1'000; }));
-  oeg.publisher = PlayedOeg::make(*oeg.fabric.device);
-  oeg.block.initialise({});
-  now_ns += 110'000'000;  // the pause between two attempts
-  connect();
+  restart_oeg({});
   ASSERT_TRUE(soon([&] { return oeg.limits.kill_all == 1; }));
+}
+
+// A risk that has lost its own record must not lift by its first block what a person has killed.
+TEST_F(GatewayLinkOf, AKillThatOnlyOegHoldsIsInTheFirstBlockAndStays) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  wire::ControlBlock held{};
+  held.kill_version = 12;
+  held.set_kill(7, true, true);
+  restart_oeg(held);
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  EXPECT_TRUE(oeg.limits.kill_bit(7));
+  EXPECT_GT(oeg.limits.kill_version, 12u);
+  EXPECT_TRUE(monitor.kills().killed(7));
+  monitor.unkill(7);
+  ASSERT_TRUE(soon([&] { return !oeg.limits.kill_bit(7); }));
+}
+
+TEST_F(GatewayLinkOf, SaysWhichStateOfTheKillSwitchOegHas) {
+  ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
+  monitor.kill(5, {LimitKind::kOperator, 0, 0}, "alice");
+  const std::uint64_t version = monitor.block().kill_version;
+  ASSERT_TRUE(soon([&] { return gateway.kill_version().get() == version; }));
+  oeg.turn();
+  EXPECT_EQ(oeg.limits.kill_version, version);
+  EXPECT_STREQ(oeg.limits.kill.operator_name, "alice");
+  restart_oeg({});
+  ASSERT_TRUE(soon([&] { return gateway.kill_version().get() == 0; }));
+  ASSERT_TRUE(soon([&] { return gateway.kill_version().get() == version; }));
 }
 
 }  // namespace

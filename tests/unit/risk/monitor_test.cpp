@@ -1,6 +1,7 @@
 // From events and quotes to the kill switch, and how risk and oeg are kept in step.
 #include "risk/monitor.hpp"
 
+#include <map>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -39,13 +40,18 @@ class Risk : public ::testing::Test {
     made.side = Side::kBuy;
     return made;
   }
+  // With the number that oeg would give it.
+  void take(OrderEvent made) {
+    made.row_event = ++numbers[made.strategy_id];
+    monitor->on_event(made);
+  }
   void request(std::uint64_t id, std::uint32_t shares, Side side = Side::kBuy,
                std::uint8_t strategy = 1) {
     OrderEvent made = event(EventKind::kRequested, id, strategy);
     made.request_kind = RequestKind::kNew;
     made.shares = shares;
     made.side = side;
-    monitor->on_event(made);
+    take(made);
   }
   void report(ReportKind kind, std::uint64_t id, std::uint64_t target = 0,
               std::uint32_t leaves = 0) {
@@ -53,7 +59,7 @@ class Risk : public ::testing::Test {
     made.report_kind = kind;
     made.target_order_id = target;
     made.leaves_shares = leaves;
-    monitor->on_event(made);
+    take(made);
   }
   void fill(std::uint64_t id, std::uint32_t shares, std::uint32_t price, std::uint32_t leaves = 0,
             Side side = Side::kBuy) {
@@ -64,14 +70,15 @@ class Risk : public ::testing::Test {
     made.leaves_shares = leaves;
     made.cumulative_shares = shares;
     made.side = side;
-    monitor->on_event(made);
+    take(made);
   }
-  void quote(std::uint32_t bid, std::uint32_t ask) {
+  void quote(std::uint32_t bid, std::uint32_t ask, wire::FeedState feed = wire::FeedState::kGood) {
     wire::BookUpdate update{};
     update.instrument_id = 3;
     update.kind = wire::UpdateKind::kAdd;
     update.best_bid = bid;
     update.best_ask = ask;
+    update.set_states(feed, wire::TradingState::kTrading);
     monitor->on_update(update);
   }
   const Row& row() const { return monitor->ledger().rows()[0]; }
@@ -80,6 +87,7 @@ class Risk : public ::testing::Test {
   }
 
   std::unique_ptr<Monitor> monitor = std::make_unique<Monitor>(options());
+  std::map<std::uint8_t, std::uint32_t> numbers;  // of events, by strategy
 };
 
 TEST_F(Risk, FollowsAnOrderFromRequestToItsLastFill) {
@@ -206,6 +214,24 @@ TEST_F(Risk, TheTotalLossKillsEveryone) {
   EXPECT_EQ(breach(Monitor::kAll), LimitKind::kTotalLoss);
 }
 
+TEST_F(Risk, AStaleBookMovesNoMark) {
+  limit({.loss_max = 1'000'000});
+  fill(10, 100, 1'000'000);
+  quote(1'000'000, 1'000'000);
+  quote(100, 200, wire::FeedState::kStale);  // what is left of a book that lost messages
+  quote(100, 200, wire::FeedState::kUnknown);
+  wire::BookImage image{};
+  image.instrument_id = 3;
+  image.bids[0].price = image.asks[0].price = 100;
+  image.states = static_cast<std::uint8_t>(wire::FeedState::kStale);
+  monitor->on_image(image);
+  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 0);
+  EXPECT_FALSE(monitor->block().killed(1));
+  EXPECT_EQ(monitor->counters().stale.get(), 3u);
+  quote(980'000, 980'200);
+  EXPECT_EQ(breach(), LimitKind::kLoss) << "good again";
+}
+
 TEST_F(Risk, APersonKillsAndOnlyAPersonLiftsIt) {
   monitor->kill(200, {LimitKind::kOperator, 0, 0});
   EXPECT_TRUE(monitor->block().killed(200));
@@ -227,6 +253,117 @@ TEST_F(Risk, AnUnkilledStrategyIsKilledAgainWhileItsLimitStaysBroken) {
   EXPECT_FALSE(monitor->block().killed(1));
   fill(11, 1, 1'000'000);
   EXPECT_TRUE(monitor->block().killed(1));
+}
+
+// ------------------------------------------------------------------- kill switch over restarts
+
+TEST_F(Risk, KillsOfAnEarlierRunAreInItsFirstBlock) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0}, "alice");
+  limit({.position_shares_max = 100});
+  fill(10, 101, 1'000'000);
+  std::vector<wire::KillRecord> kept;
+  ASSERT_TRUE(monitor->kills().kills(kept));
+  ASSERT_EQ(kept.size(), 2u);
+  const std::uint64_t version = monitor->block().kill_version;
+
+  monitor = std::make_unique<Monitor>(options());
+  monitor->restore_kills(kept, version);
+  EXPECT_TRUE(monitor->block().killed(7));
+  EXPECT_TRUE(monitor->block().killed(1));
+  EXPECT_FALSE(monitor->block().killed(2));
+  EXPECT_EQ(breach(), LimitKind::kPositionShares);
+  EXPECT_STREQ(monitor->kills()[7].operator_name, "alice");
+  EXPECT_EQ(monitor->kills()[7].since_ns, kept[1].since_ns);
+  monitor->kill(8, {LimitKind::kOperator, 0, 0});
+  EXPECT_GT(monitor->block().kill_version, version);
+}
+
+TEST_F(Risk, AKillThatOnlyOegKnowsIsTakenOver) {
+  wire::ControlBlock found{};
+  found.kill_version = 41;
+  found.set_kill(7, true, true);
+  found.set_kill(Monitor::kAll, true, true);
+  found.kill.id = 7;
+  found.kill.cause = LimitKind::kOperator;
+  monitor->adopt_kills(found);
+  EXPECT_EQ(monitor->block().kill_all, 1u);
+  EXPECT_TRUE(monitor->block().kill_bit(7));
+  EXPECT_GT(monitor->block().kill_version, 41u);
+  EXPECT_EQ(breach(7), LimitKind::kOperator);
+  EXPECT_EQ(breach(Monitor::kAll), LimitKind::kUnknown) << "oeg's block described another";
+  monitor->unkill(7);
+  monitor->unkill(Monitor::kAll);
+  EXPECT_FALSE(monitor->block().killed(7));
+}
+
+TEST_F(Risk, AKillThatAPersonLiftedMeanwhileIsNotTakenOverFromOeg) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  monitor->block_confirmed();
+  const wire::ControlBlock at_oeg = monitor->block();
+  monitor->unkill(7);  // while there is no connection
+  monitor->adopt_kills(at_oeg);
+  EXPECT_FALSE(monitor->block().killed(7));
+  // Once oeg has had that, a kill found there is another risk's.
+  monitor->block_confirmed();
+  monitor->adopt_kills(at_oeg);
+  EXPECT_TRUE(monitor->block().killed(7));
+}
+
+TEST_F(Risk, AKillCancelsWhatIsOpenUnlessThePersonKeepsIt) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  EXPECT_TRUE(monitor->block().cancels(7));
+  monitor->kill(8, {LimitKind::kOperator, 0, 0}, "alice", true);
+  EXPECT_TRUE(monitor->block().killed(8));
+  EXPECT_FALSE(monitor->block().cancels(8));
+  monitor->kill(8, {LimitKind::kOperator, 0, 0}, "bob");
+  EXPECT_TRUE(monitor->block().cancels(8)) << "a later kill may be stronger";
+  monitor->kill(8, {LimitKind::kOperator, 0, 0}, "alice", true);
+  EXPECT_TRUE(monitor->block().cancels(8)) << "but not weaker";
+  EXPECT_STREQ(monitor->kills()[8].operator_name, "bob");
+  monitor->unkill(8);
+  EXPECT_FALSE(monitor->block().killed(8));
+  EXPECT_FALSE(monitor->block().cancels(8));
+}
+
+TEST_F(Risk, ALimitThatBreaksCancelsWhatIsOpenUnlessConfiguredOtherwise) {
+  limit({.position_shares_max = 100});
+  monitor->kill(1, {LimitKind::kOperator, 0, 0}, "alice", true);
+  fill(10, 101, 1'000'000);
+  EXPECT_TRUE(monitor->block().cancels(1)) << "whatever a person kept open before";
+  EXPECT_EQ(breach(), LimitKind::kPositionShares);
+
+  MonitorOptions made = options();
+  made.cancel_on_breach = false;
+  monitor = std::make_unique<Monitor>(made);
+  limit({.position_shares_max = 100});
+  fill(10, 101, 1'000'000);
+  EXPECT_TRUE(monitor->block().killed(1));
+  EXPECT_FALSE(monitor->block().cancels(1));
+}
+
+// Else the cancels of a kill of all would kill each strategy by itself, and outlast the unkill.
+TEST_F(Risk, CancelsByOegItselfAreNoRequestsOfTheStrategy) {
+  limit({.requests_per_second_max = 2, .rejects_per_second_max = 2});
+  for (std::uint32_t i = 1; i <= 10; ++i) {
+    OrderEvent cancel =
+        event(EventKind::kRequested, wire::OrderId::make(wire::kOwnStrategyId, 1, i));
+    cancel.request_kind = RequestKind::kCancel;
+    take(cancel);
+    cancel.event = EventKind::kReported;
+    cancel.report_kind = ReportKind::kCancelRejected;
+    take(cancel);
+  }
+  EXPECT_EQ(breach(), LimitKind::kNone);
+}
+
+TEST_F(Risk, TheNewestKillIsDescribedFirstAndThenEachInTurn) {
+  monitor->kill(3, {LimitKind::kOperator, 0, 0});
+  monitor->kill(9, {LimitKind::kOperator, 0, 0});
+  monitor->kill(5, {LimitKind::kOperator, 0, 0});
+  EXPECT_EQ(monitor->kill_to_tell().id, 5u);
+  EXPECT_EQ(monitor->kill_to_tell().id, 9u);
+  EXPECT_EQ(monitor->kill_to_tell().id, 3u);
+  EXPECT_EQ(monitor->kill_to_tell().id, 5u);
 }
 
 // ------------------------------------------------------------------------------- reconciliation
@@ -279,18 +416,18 @@ TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
   EXPECT_EQ(monitor->open_orders(), 0u);
   EXPECT_EQ(row().open_buy_shares, 0u);
   // Three events were lost, among them a sale of 60; order 11 is still open there.
+  numbers[1] = 6;
   theirs.events = 6;
   theirs.position_shares = 40;
   theirs.cash = -38'000'000;
   theirs.open_buy_shares = 40;
   theirs.fills = 2;
-  monitor->on_remote_row(theirs);
-  EXPECT_EQ(row().position, 100) << "they may still be on their way";
-  monitor->on_remote_row(theirs);
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
   EXPECT_EQ(row().position, 40);
   EXPECT_EQ(row().open_buy_shares, 40u);
   EXPECT_EQ(row().events, 6u);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 1u);
+  EXPECT_EQ(monitor->counters().adopted.get(), 1u);
+  EXPECT_EQ(monitor->counters().mismatches.get(), 0u) << "we did not claim to know";
   quote(1'000'000, 1'000'000);
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 2'000'000) << "cash and mark: exact at once";
   // What then happens to the order that we forgot still moves the position.
@@ -301,10 +438,139 @@ TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
 
 TEST_F(Reconciling, ARestartedRiskTakesEverythingFromTheTable) {
   monitor = std::make_unique<Monitor>(options());
-  monitor->on_remote_row(theirs);
-  monitor->on_remote_row(theirs);
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
   EXPECT_EQ(row().position, 100);
   EXPECT_EQ(row().cash, -100'000'000);
+}
+
+// oeg published a fill and stored its row; risk READ the row before it came to the fill in its
+// ring.
+TEST_F(Reconciling, AnEventThatTheAdoptedRowIncludesIsNotBookedAgain) {
+  monitor = std::make_unique<Monitor>(options());
+  theirs.events = 3;
+  theirs.position_shares = 136;
+  theirs.cash = -136'000'000;
+  theirs.fills = 2;
+  monitor->on_remote_row(theirs);
+  numbers[1] = 2;
+  fill(11, 36, 1'000'000);  // number 3
+  EXPECT_EQ(row().position, 136);
+  EXPECT_EQ(row().cash, -136'000'000);
+  EXPECT_EQ(monitor->ledger().strategies()[0].fills, 2u);
+  fill(12, 10, 1'000'000);  // number 4: news
+  EXPECT_EQ(row().position, 146);
+}
+
+TEST_F(Reconciling, AnOrderOfAnEventThatTheRowIncludesIsFollowedAllTheSame) {
+  monitor = std::make_unique<Monitor>(options());
+  theirs.events = 3;
+  theirs.open_buy_shares = 40;
+  monitor->on_remote_row(theirs);
+  numbers[1] = 2;
+  request(11, 40);  // number 3: its 40 shares are in the row
+  EXPECT_EQ(monitor->open_orders(), 1u);
+  EXPECT_EQ(row().open_buy_shares, 40u);
+  report(ReportKind::kAccepted, 11);
+  report(ReportKind::kCanceled, 12, 11);
+  EXPECT_EQ(monitor->open_orders(), 0u);
+  EXPECT_EQ(row().open_buy_shares, 0u);
+}
+
+// oeg's row was READ, then events came, then the READ was looked at: it is the older of the two.
+TEST_F(Reconciling, ARowThatIsOlderThanTheEventsSinceTheLapIsReadAgain) {
+  monitor->on_lapped();
+  numbers[1] = 7;
+  fill(11, 50, 1'000'000);  // number 8
+  theirs.events = 7;
+  EXPECT_FALSE(monitor->on_remote_row(theirs));
+  theirs.events = 8;
+  theirs.position_shares = 500;
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
+  EXPECT_EQ(row().position, 500);
+}
+
+// Every interleaving of one row's events with READs of it, from a start in the middle.
+TEST_F(Reconciling, WheneverARowIsReadTheEndIsTheSame) {
+  constexpr std::uint32_t kEvents = 6;
+  const auto at = [this](std::uint32_t number) {  // oeg's row with so many events
+    wire::PositionRow made = theirs;
+    made.events = number;
+    made.fills = number;
+    made.position_shares = number;
+    made.cash = -std::int64_t{number} * 1'000'000;
+    return made;
+  };
+  for (std::uint32_t taken = 0; taken <= kEvents; ++taken)         // from the ring when it is READ
+    for (std::uint32_t read = 0; read <= kEvents; ++read)          // what the READ shows
+      for (std::uint32_t joined = 0; joined <= taken; ++joined) {  // before it nothing came
+        monitor = std::make_unique<Monitor>(options());
+        numbers[1] = joined;
+        for (std::uint32_t i = joined; i < taken; ++i) fill(i + 1, 1, 1'000'000);
+        if (read >= joined) monitor->on_remote_row(at(read));
+        for (std::uint32_t i = taken; i < kEvents; ++i) fill(i + 1, 1, 1'000'000);
+        // Adopted, or followed from its first event on: right without a further READ.
+        if (joined == 0 || (read >= joined && read >= taken)) {
+          ASSERT_EQ(row().position, kEvents) << joined << " " << taken << " " << read;
+        }
+        EXPECT_TRUE(monitor->on_remote_row(at(kEvents)));
+        ASSERT_EQ(row().position, kEvents) << joined << " " << taken << " " << read;
+        ASSERT_EQ(row().cash, at(kEvents).cash);
+        ASSERT_EQ(row().fills, kEvents);
+        ASSERT_EQ(monitor->counters().mismatches.get(), 0u)
+            << joined << " " << taken << " " << read;
+      }
+}
+
+// A new oeg, or the same on a new connection, may count from anywhere.
+TEST_F(Reconciling, ANewConnectionCountsAnew) {
+  monitor->on_lapped();
+  numbers[1] = 0;
+  fill(11, 10, 1'000'000);  // number 1, far below what the former count was
+  theirs.events = 1;
+  theirs.position_shares = 10;
+  theirs.cash = -10'000'000;
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
+  EXPECT_EQ(row().position, 10);
+  fill(12, 10, 1'000'000);
+  EXPECT_EQ(row().position, 20);
+}
+
+TEST_F(Reconciling, AGapInTheNumbersMakesTheNextReadTheTruth) {
+  numbers[1] += 1;  // an event was lost
+  fill(11, 10, 1'000'000);
+  theirs.events = 4;
+  theirs.position_shares = 60;
+  theirs.cash = -60'000'000;
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
+  EXPECT_EQ(row().position, 60);
+}
+
+TEST_F(Reconciling, TheNumbersMayWrap) {
+  monitor = std::make_unique<Monitor>(options());
+  theirs.events = 0x1'ffff'fffe;
+  monitor->on_remote_row(theirs);
+  numbers[1] = 0xffff'fffd;
+  fill(11, 1, 1'000'000);  // in the row
+  EXPECT_EQ(row().position, 100);
+  for (int i = 0; i < 3; ++i) fill(12, 1, 1'000'000);
+  EXPECT_EQ(row().position, 103);
+  theirs.events += 3;
+  theirs.position_shares += 3;
+  theirs.cash -= 3'000'000;
+  monitor->on_remote_row(theirs);
+  EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
+}
+
+TEST_F(Reconciling, RefusalsChangeNoRow) {
+  OrderEvent refused = event(EventKind::kRefused, 11);
+  refused.request_kind = RequestKind::kNew;
+  for (int i = 0; i < 100; ++i) monitor->on_event(refused);
+  refused.instrument_id = 12345;  // no such instrument
+  monitor->on_event(refused);
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
+  EXPECT_EQ(monitor->counters().in_flight.get(), 0u);
+  EXPECT_EQ(monitor->counters().beyond.get(), 0u);
+  EXPECT_EQ(monitor->counters().refused.get(), 101u);
 }
 
 TEST_F(Risk, TablesThatAreFullAreCountedNotOverrun) {

@@ -30,6 +30,20 @@ TEST(SimConfig, TheDemosConfigurationIsAccepted) {
   EXPECT_EQ(config.replay.start, StartRule::kCommand);
 }
 
+TEST(SimConfig, ASessionIsForWhoeverSpeaksFixAndTheDemosForOurOeg) {
+  const SimConfig config = load("[[orders.session]]\ntarget = \"A\"\nstore_messages = 4096\n");
+  ASSERT_EQ(config.orders.size(), 1u);
+  EXPECT_EQ(config.orders[0].party, PartyRule::kSession);
+  EXPECT_EQ(config.orders[0].sending_time_max_s, 120u);
+  EXPECT_EQ(config.orders[0].store_messages, 4'096u);
+  EXPECT_EQ(config.matching.ticks, TickRule::kRegNms);
+  for (const char* file : {"config/demo/sim.toml", "config/hosts/sim.toml"}) {
+    const SimConfig ours = config::load_file(sim_schema(), test_support::source(file));
+    EXPECT_EQ(ours.orders[0].party, PartyRule::kClOrdId) << file;
+  }
+  EXPECT_NE(problems("[[orders.session]]\nstore_messages = 1000\n"), "");
+}
+
 TEST(SimConfig, TurnsTimesAndSpeedIntoAPace) {
   const SimConfig config =
       load("from = \"09:30\"\nto = \"09:31\"\nspeed = 10.0\nmax_idle = \"5ms\"\n");

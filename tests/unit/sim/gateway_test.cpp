@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "common/fix/codec.hpp"
 #include "common/wire/order_id.hpp"
 #include "recorded.hpp"
 #include "sim/market/market.hpp"
@@ -57,9 +58,10 @@ class GatewayTest : public ::testing::Test {
       session.target = target;
       session.store_path = folder_ / (std::string(target) + ".acceptor");
       session.store_messages = 1024;
-      options.sessions.push_back({session});
+      session.send_buffer_bytes = send_buffer_bytes_;
+      options.sessions.push_back({session, cancel_on_disconnect_, party_});
     }
-    options.reports_pending_max = 1024;
+    options.reports_pending_max = reports_pending_max_;
     options.ledger_rows = 4;
     options.rate = rate_;
     gateway_ = std::make_unique<OrderGateway>(options, trace_);
@@ -108,8 +110,20 @@ class GatewayTest : public ::testing::Test {
     ASSERT_TRUE(fix::accepted(oeg_->send(order)));
   }
 
+  // As open(), with other options.
+  void reopen() {
+    market_.reset();
+    matcher_.reset();
+    gateway_.reset();  // its stores are free again
+    open();
+  }
+
   test_support::Folder folder_;
   RateLimit rate_;
+  bool cancel_on_disconnect_ = false;
+  PartyRule party_ = PartyRule::kClOrdId;
+  std::uint32_t reports_pending_max_ = 1024;
+  std::size_t send_buffer_bytes_ = 1 << 20;
   trace::TraceWriter trace_{{}};
   std::unique_ptr<OrderGateway> gateway_;
   std::unique_ptr<Matcher> matcher_;
@@ -216,8 +230,8 @@ TEST_F(GatewayTest, MalformedMessagesAreRefusedAsSuchAndTheSessionGoesOn) {
   order.symbol = fix::Symbol::from("ZAAA");
   oeg_->send(order);
   buy(id(3), 10, 10'000);
-  until([&] { return seen_.reports.size() + seen_.refused.size() >= 3; });
-  EXPECT_EQ(seen_.reports.back().cl_ord_id, id(3));
+  until([&] { return !seen_.reports.empty() && seen_.reports.back().cl_ord_id == id(3); });
+  EXPECT_EQ(matcher_->counters().rejected.get(), 2u);
   EXPECT_EQ(seen_.reports.back().exec_type, fix::ExecType::kNew);
   EXPECT_EQ(matcher_->live_orders(), 1u);
 }
@@ -237,7 +251,7 @@ TEST_F(GatewayTest, OrderTypesTravelToTheCoreAndTheirRefusalsNameTheTag) {
   order.max_floor = 100;
   send(1);
   order.type = fix::OrderType::kStop;
-  order.stop_price = {10'050};
+  order.stop_price = {10'000};
   order.max_floor = 0;
   order.time_in_force = fix::TimeInForce::kGoodTillCancel;
   send(2);
@@ -258,7 +272,7 @@ TEST_F(GatewayTest, OrderTypesTravelToTheCoreAndTheirRefusalsNameTheTag) {
   EXPECT_EQ(peg->shown(), 100u);
   const LiveOrder* stop = matcher_->find_live(id(2));
   ASSERT_NE(stop, nullptr);
-  EXPECT_EQ(stop->stop_price, 10'050u);
+  EXPECT_EQ(stop->stop_price, 10'000u);
   EXPECT_EQ(stop->time_in_force, TimeInForce::kGoodTillCancel);
   EXPECT_EQ(seen_.reports[2].exec_type, fix::ExecType::kRejected);
   EXPECT_EQ(seen_.texts[2], describe(Reason::kPostOnly));
@@ -338,6 +352,38 @@ TEST_F(GatewayTest, RefusesOrdersForWhichTheLedgerHasNoRow) {
   EXPECT_EQ(matcher_->live_orders(), 4u);
 }
 
+TEST_F(GatewayTest, AnOegsSessionTakesOtherIdsByTheirTextAndForTheSession) {
+  connect();
+  fix::NewOrderSingle order;
+  order.cl_ord_id_text = "ORDER-1";
+  order.order_qty = 100;
+  order.price = {10'000};
+  order.symbol = fix::Symbol::from("ZAAA");
+  oeg_->send(order);
+  buy(id(1, 5), 100, 10'000);
+  until_reports(2);
+  std::uint64_t hashed = 0;
+  ASSERT_TRUE(fix::parse_id("ORDER-1", hashed));
+  EXPECT_EQ(seen_.reports[0].cl_ord_id, hashed);
+  EXPECT_EQ(seen_.reports[1].cl_ord_id, id(1, 5));
+  ASSERT_EQ(gateway_->ledger().rows().size(), 2u);
+  EXPECT_EQ(gateway_->ledger().rows()[0].party, (Party{0, 0}));
+  EXPECT_EQ(gateway_->ledger().rows()[1].party, (Party{0, 5}));
+}
+
+TEST_F(GatewayTest, NumbersOfOthersThatLookLikeAnOegsNameNoStrategy) {
+  party_ = PartyRule::kSession;
+  reopen();
+  connect();
+  for (std::uint8_t strategy = 1; strategy <= 10; ++strategy) buy(id(1, strategy), 1, 10'000);
+  until_reports(10);
+  for (const fix::ExecutionReport& report : seen_.reports)
+    EXPECT_EQ(report.exec_type, fix::ExecType::kNew);
+  EXPECT_EQ(seen_.reports[9].cl_ord_id, id(1, 10));
+  ASSERT_EQ(gateway_->ledger().rows().size(), 1u);
+  EXPECT_EQ(gateway_->ledger().rows()[0].party, (Party{0, 0}));
+}
+
 // The peer stops reading while thousands of its orders fill: kernel, session and outbox fill up, it
 // is cut off, and finds every report in order when it comes back.
 TEST_F(GatewayTest, APeerThatDoesNotReadIsCutOffAndLosesNothingThatItsStoreHolds) {
@@ -360,6 +406,101 @@ TEST_F(GatewayTest, APeerThatDoesNotReadIsCutOffAndLosesNothingThatItsStoreHolds
   EXPECT_GT(seen_.reports.size(), before);
 }
 
+// A peer that does not read, with room for few reports, whose order is hit again and again within
+// one match: slice by slice.
+class CutOffInAMatch : public GatewayTest {
+ protected:
+  CutOffInAMatch() {
+    cancel_on_disconnect_ = true;
+    reports_pending_max_ = 8;
+    send_buffer_bytes_ = 65'536;
+    reopen();
+  }
+  void send(std::uint64_t order_id, Side side, std::uint32_t shares, std::uint32_t display = 0,
+            std::int64_t price = 10'000) {
+    fix::NewOrderSingle order;
+    order.cl_ord_id = order_id;
+    order.order_qty = shares;
+    order.price = {price};
+    order.side = side;
+    order.max_floor = display;
+    order.symbol = fix::Symbol::from("ZAAA");
+    ASSERT_TRUE(fix::accepted(oeg_->send(order)));
+  }
+  void exchange_until(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (!done() && std::chrono::steady_clock::now() < limit) {
+      gateway_->poll();
+      gateway_->flush();
+    }
+    ASSERT_TRUE(done());
+  }
+  std::uint64_t bought(std::uint8_t session, std::uint8_t strategy) const {
+    for (const LedgerRow& row : gateway_->ledger().rows())
+      if (row.party == Party{session, strategy}) return row.bought_shares;
+    return 0;
+  }
+};
+
+TEST_F(CutOffInAMatch, ItsOrdersAreCancelledWhenTheMatchOfItsOwnRequestIsOver) {
+  connect();
+  send(id(1, 5), Side::kSell, 900'000, 100);
+  send(id(2, 5), Side::kSell, 500, 0, 10'100);
+  until_reports(2);
+  send(id(3, 6), Side::kBuy, 600'000);  // and reads nothing from here on
+  exchange_until([&] { return matcher_->live_orders() == 0; });
+  EXPECT_EQ(gateway_->counters().disconnected.get(), 1u);
+  EXPECT_EQ(bought(0, 6), 600'000u) << "the match went to its end";
+  EXPECT_EQ(gateway_->counters().canceled_on_disconnect.get(), 2u);
+  EXPECT_EQ(gateway_->reports_pending(0), 0u);
+  EXPECT_EQ(check_conservation(*matcher_, gateway_->ledger()), std::vector<std::string>{});
+}
+
+TEST_F(CutOffInAMatch, ItsOrdersAreCancelledWhenTheRecordedEventIsOver) {
+  connect();
+  send(id(1, 5), Side::kBuy, 900'000, 100);
+  send(id(2, 5), Side::kBuy, 500, 0, 9'900);
+  until_reports(2);
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 600'000, 10'000));
+  EXPECT_EQ(bought(0, 5), 600'000u);
+  EXPECT_EQ(matcher_->live_orders(), 2u);
+  gateway_->flush();
+  EXPECT_EQ(matcher_->live_orders(), 0u);
+  EXPECT_EQ(gateway_->counters().disconnected.get(), 1u);
+  EXPECT_EQ(gateway_->counters().canceled_on_disconnect.get(), 2u);
+}
+
+TEST_F(CutOffInAMatch, AMassCancelThatOverflowsItsOutboxCountsEachOrderOnce) {
+  connect();
+  for (std::uint32_t number = 1; number <= 2'000; ++number) {
+    send(id(number, 5), Side::kBuy, 100);
+    until_reports(number);
+  }
+  oeg_->disconnect();
+  exchange_until([&] { return matcher_->live_orders() == 0; });
+  EXPECT_EQ(gateway_->counters().canceled_on_disconnect.get(), 2'000u);
+  EXPECT_EQ(gateway_->counters().disconnected.get(), 0u) << "it was gone before";
+  EXPECT_EQ(gateway_->reports_pending(0), 0u);
+}
+
+// Another connection's orders are none of those that the cut of the one before ends.
+TEST_F(CutOffInAMatch, OrdersOfItsNextConnectionStay) {
+  connect();
+  send(id(1, 5), Side::kBuy, 900'000, 100);
+  until_reports(1);
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 600'000, 10'000));
+  gateway_->flush();
+  until([&] { return !oeg_->connected(); });
+  connect();
+  send(id(2, 5), Side::kBuy, 100);
+  until([&] { return matcher_->find_live(id(2, 5)) != nullptr; });
+  for (int turn = 0; turn < 10; ++turn) {
+    gateway_->poll();
+    gateway_->flush();
+  }
+  EXPECT_EQ(matcher_->live_orders(), 1u);
+}
+
 TEST_F(GatewayTest, BrokenBooksAreFound) {
   connect();
   market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
@@ -371,10 +512,7 @@ TEST_F(GatewayTest, BrokenBooksAreFound) {
 
 TEST_F(GatewayTest, RefusesWhatIsBeyondTheRateLimit) {
   rate_ = {2, 60'000'000'000, RateRule::kReject};
-  market_.reset();
-  matcher_.reset();
-  gateway_.reset();  // its stores are free again
-  open();
+  reopen();
   connect();
   buy(id(1), 100, 10'0000);
   buy(id(2), 100, 10'0000);

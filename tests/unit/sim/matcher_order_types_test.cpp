@@ -18,6 +18,7 @@ class OrderTypes : public testing::Test {
     options.self_match = rule;
     options.halt_rule = halted;
     options.band_basis_points = band_basis_points_;
+    options.ticks = ticks_;
     log_.all.clear();
     log_.brief.clear();
     matcher_ = std::make_unique<Matcher>(options, log_);
@@ -80,9 +81,51 @@ class OrderTypes : public testing::Test {
   bool works(std::uint64_t id) const { return matcher_->find_live(id) != nullptr; }
 
   std::uint32_t band_basis_points_ = 0;
+  TickRule ticks_ = TickRule::kRegNms;
   ReportLog log_;
   std::unique_ptr<Matcher> matcher_;
 };
+
+// ---------------------------------------------------------------------- prices
+
+TEST_F(OrderTypes, PricesFromOneDollarUpAreInWholeCentsAndBelowItInHundredthsOfThem) {
+  run({buy(11, 10, 9'999), buy(12, 10, 10'000), buy(13, 10, 10'001), buy(14, 10, 10'100),
+       buy(15, 10, 1'234'567)});
+  for (const std::uint64_t id : {11u, 12u, 14u}) EXPECT_TRUE(works(id)) << id;
+  for (const std::uint64_t id : {13u, 15u}) EXPECT_EQ(reason(id), Reason::kPriceTick) << id;
+}
+
+TEST_F(OrderTypes, StopPricesAndCapsOfPegsAreOnTheTickToo) {
+  run({stop(buy(11, 10, 0), 10'050), stop(buy(12, 10, 10'200), 10'050),
+       stop(buy(13, 10, 10'250), 10'100), stop(buy(14, 10, 10'200), 10'100),
+       pegged(buy(15, 10, 10'001)), pegged(buy(16, 10, 0))});
+  EXPECT_EQ(reason(11), Reason::kStopTick);
+  EXPECT_EQ(reason(12), Reason::kStopTick);
+  EXPECT_EQ(reason(13), Reason::kPriceTick);
+  EXPECT_EQ(reason(15), Reason::kPriceTick);
+  EXPECT_TRUE(works(14));
+  EXPECT_TRUE(works(16));
+}
+
+TEST_F(OrderTypes, AReplacementOffTheTickIsRefusedAndTheOrderLivesOn) {
+  run({buy(11, 10, 10'000)});
+  ReplaceOrder replacement{.order_id = 12,
+                           .target_order_id = 11,
+                           .price = {10'001},
+                           .locate = 1,
+                           .shares = 10,
+                           .party = kAlice};
+  go_on({replacement});
+  EXPECT_EQ(reason(12), Reason::kPriceTick);
+  EXPECT_EQ(price_of(11), 10'000u);
+}
+
+TEST_F(OrderTypes, AVenueWithoutTheTickRuleTakesEveryPrice) {
+  ticks_ = TickRule::kAny;
+  run({buy(11, 10, 1'234'567), stop(buy(12, 10, 0), 1'234'568)});
+  EXPECT_TRUE(works(11));
+  EXPECT_TRUE(works(12));
+}
 
 // ---------------------------------------------------------------------- on arrival
 

@@ -313,6 +313,47 @@ TEST_F(SimProgram, ReplaysADamagedRecordingUpToTheDamageAndSaysSo) {
   EXPECT_EQ(summary()["feed_messages"], 50);
 }
 
+TEST_F(SimProgram, ConnectionsThatSayNothingKeepNobodyOutAndEndWithIt) {
+  Process sim(command(market(), {"replay.pace=max", "replay.settle=1min"}));
+  until_ready();
+  admin({{"command", "start"}});
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["state"] == "ended";
+  });
+  std::vector<int> idle;
+  for (int i = 0; i < 5; ++i) idle.push_back(connect_to_port(kOrderPort));
+  trade(10);
+  sim.signal(SIGTERM);
+  const test_support::Finished finished = sim.wait(test_support::kPatience);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_EQ(summary()["orders"]["accepted"], 10);
+  for (const int socket : idle) ::close(socket);
+}
+
+TEST_F(SimProgram, StrangersThatComeAgainAndAgainDoNotFillTheLog) {
+  Process sim(command(market(), {"replay.pace=max", "replay.settle=1min"}));
+  until_ready();
+  admin({{"command", "start"}});
+  until("end of replay", [&] {
+    return admin({{"command", "status"}})["replay"]["state"] == "ended";
+  });
+  for (int i = 0; i < 500; ++i) {
+    const int socket = connect_to_port(kOrderPort);
+    ASSERT_GE(socket, 0);
+    ASSERT_GT(::send(socket, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
+    ::close(socket);
+  }
+  trade(10);
+  sim.signal(SIGTERM);
+  EXPECT_EQ(sim.wait(test_support::kPatience).exit_code, 0);
+  std::istringstream log(test_support::read_file(folder_ / "run/sim.log"));
+  int told = 0;
+  for (std::string line; std::getline(log, line);)
+    told += line.find("session TICKPATH") == std::string::npos ? 0 : 1;
+  EXPECT_GT(told, 0);
+  EXPECT_LT(told, 200);
+}
+
 TEST_F(SimProgram, ABusyPortIsOneClearError) {
   const int taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};

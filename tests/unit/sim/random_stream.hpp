@@ -13,7 +13,9 @@ namespace tickpath::sim {
 // Knows what it has asked for, not what became of it: it cancels what is long filled, too.
 class RandomStream {
  public:
-  explicit RandomStream(std::uint64_t seed) : random_(seed) {}
+  // price_low: of the band. Around 1.00 (10,000) the tick size matters.
+  explicit RandomStream(std::uint64_t seed, std::uint32_t price_low = 100)
+      : random_(seed), price_low_(price_low) {}
 
   Stream make(std::size_t commands) {
     Stream stream;
@@ -22,8 +24,7 @@ class RandomStream {
   }
 
  private:
-  static constexpr std::uint32_t kPriceLow = 100;
-  static constexpr std::uint32_t kPriceHigh = 108;
+  static constexpr std::uint32_t kPrices = 9;
   static constexpr std::uint32_t kLocates = 2;
   // Books stay this small, so that the reference's searches stay short.
   static constexpr std::size_t kOrdersKept = 25;
@@ -44,7 +45,7 @@ class RandomStream {
   bool one_in(std::uint32_t n) { return random_.below(n) == 0; }
   Locate some_locate() { return static_cast<Locate>(pick(1, kLocates)); }
   Side some_side() { return one_in(2) ? Side::kBuy : Side::kSell; }
-  std::uint32_t some_price() { return pick(kPriceLow, kPriceHigh); }
+  std::uint32_t some_price() { return pick(price_low_, price_low_ + kPrices - 1); }
   std::uint32_t some_shares() { return one_in(40) ? 0 : pick(1, 20); }
   Party some_party() {
     return {static_cast<std::uint8_t>(pick(0, 1)), static_cast<std::uint8_t>(pick(1, 2))};
@@ -197,6 +198,7 @@ class RandomStream {
   }
 
   Random random_;
+  std::uint32_t price_low_;
   std::map<std::uint64_t, Known> known_;
   std::vector<std::uint64_t> references_;  // perhaps in the book
   std::vector<std::uint64_t> orders_;      // perhaps working

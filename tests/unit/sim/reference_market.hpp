@@ -256,6 +256,7 @@ class ReferenceMarket {
   std::uint64_t fill_side(const Joins& joins, Side side, std::uint32_t price, std::uint64_t budget);
   void end_cross(unsigned locate, CrossKind kind);
 
+  static bool sub_penny(Price price) { return price.value > 10'000 && price.value % 100 != 0; }
   static bool worse_for_aggressor(const Order& resting, std::uint32_t price) {
     return resting.side == Side::kBuy ? resting.price < price : resting.price > price;
   }

@@ -26,6 +26,9 @@ inline Reason ReferenceMarket::replace_refusal(const ReplaceOrder& r) const {
   if ((o.type == OrderType::kLimit || o.type == OrderType::kStopLimit) && r.price.value <= 0)
     return Reason::kPrice;
   if (o.waits() && r.stop_price.value <= 0) return Reason::kStopPrice;
+  const bool priced = o.type != OrderType::kMarket && o.type != OrderType::kStop;
+  if (priced && sub_penny(r.price)) return Reason::kPriceTick;
+  if (o.waits() && sub_penny(r.stop_price)) return Reason::kStopTick;
   if (r.shares < o.filled) return Reason::kBelowFilled;
   if (o.on_cross) return Reason::kNone;
   if (halt_rule_ == HaltRule::kReject && !trading(r.locate)) return Reason::kNotTrading;
@@ -46,6 +49,8 @@ inline Reason ReferenceMarket::refusal(const NewOrder& r) const {
   const bool pegged = r.type == OrderType::kPegged;
   if (limit && r.price.value <= 0) return Reason::kPrice;
   if (stop && r.stop_price.value <= 0) return Reason::kStopPrice;
+  if ((limit || pegged) && sub_penny(r.price)) return Reason::kPriceTick;
+  if (stop && sub_penny(r.stop_price)) return Reason::kStopTick;
   const bool now = r.time_in_force == TimeInForce::kImmediateOrCancel ||
                    r.time_in_force == TimeInForce::kFillOrKill;
   if (now && (stop || pegged || r.post_only || r.display_shares != 0)) return Reason::kCombination;

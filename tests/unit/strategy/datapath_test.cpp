@@ -122,12 +122,14 @@ class StrategyDatapathOf : public ::testing::Test {
     EXPECT_EQ(mdh.role, wire::Role::kStrategy);
   }
   void connect_orders() {
-    // An attempt may find the former connection not yet given back: like the program, try again.
+    // An attempt may find the former connection not yet given back, which takes turns of the
+    // datapath: like the program, try again and let it turn meanwhile.
     std::atomic<bool> met{false};
     oeg.fabric.meet(
         [&] {
           for (int attempt = 0; attempt < 500 && !met.load(); ++attempt) {
             orders.maintain(now());
+            datapath.turn();
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
           }
         },
@@ -233,13 +235,26 @@ TEST_F(StrategyDatapathOf, WhenOegGoesRequestsAreRefusedUntilItIsBackAndAsked) {
   oeg.server = std::make_unique<link::ChannelServer<wire::OrderReport, wire::OrderRequest>>(
       *oeg.fabric.device, nullptr, link::ChannelOptions{});
   oeg.requests.clear();
-  std::this_thread::sleep_for(std::chrono::milliseconds(110));  // the pause between two attempts
   connect_orders();
   ASSERT_TRUE(soon([&] { return oeg.requests.size() == 1; }));
   EXPECT_EQ(oeg.requests[0].kind, wire::RequestKind::kCancel);
   oeg.report(ReportKind::kCanceled, oeg.requests[0].order_id, sent.id);
   ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 3; }));
   EXPECT_TRUE(strategy->limit(3, Scripted::kBuy, 100, 100'000));
+}
+
+TEST_F(StrategyDatapathOf, SaysThatOegHasCutItOffAndNothingOfTheKindOfALossOrItsOwnEnd) {
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  oeg.server->close(oeg.client);
+  ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 2; }));
+  EXPECT_FALSE(strategy->gateway.back());
+  EXPECT_EQ(orders.cut_off(), 1u);
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));  // the pause between two attempts
+  connect_orders();
+  ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 3; }));
+  oeg.server.reset();  // a loss
+  ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 4; }));
+  EXPECT_EQ(orders.cut_off(), 1u);
 }
 
 TEST_F(StrategyDatapathOf, GoesOnFromThePositionsThatOegTellsAndNotBeforeTheirEnd) {
@@ -272,6 +287,7 @@ TEST_F(StrategyDatapathOf, StopCancelsWaitsForTheAnswersAndClosesInOrder) {
   oeg.report(ReportKind::kCanceled, oeg.requests[1].order_id, sent.id);
   ASSERT_TRUE(soon([&] { return datapath.drained(); }));
   ASSERT_TRUE(soon([&] { return oeg.last == link::LinkEvent::kClosed; }));
+  EXPECT_EQ(orders.cut_off(), 0u);
 }
 
 }  // namespace

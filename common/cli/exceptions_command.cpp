@@ -1,0 +1,85 @@
+#include "common/cli/exceptions_command.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/cli/exit.hpp"
+#include "common/control/admin_client.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct ExceptionArguments {
+  std::vector<std::uint64_t> clear;
+  bool all = false;
+  std::string by;
+  bool json = false;
+  std::string run_dir = "run";
+  std::string oeg = "oeg";
+};
+
+control::Json ask(const ExceptionArguments& arguments, const control::Json& request) {
+  return control::admin_command(control::admin_path(arguments.run_dir, arguments.oeg), request);
+}
+
+void print(const control::Json& open) {
+  for (const control::Json& one : open) {
+    const std::string strategy =
+        one.contains("strategy") ? "strategy " + one.at("strategy").dump() : "no strategy known";
+    std::printf("%s  %s, %s, %s, message %s\n    %s\n    %s\n", one.at("id").dump().c_str(),
+                one.at("kind").get<std::string>().c_str(),
+                one.at("symbol").get<std::string>().c_str(), strategy.c_str(),
+                one.at("fix_seq").dump().c_str(), one.at("explanation").get<std::string>().c_str(),
+                one.at("message").get<std::string>().c_str());
+  }
+  if (open.empty()) std::printf("no exceptions are open\n");
+}
+
+void list(const ExceptionArguments& arguments) {
+  const control::Json open = ask(arguments, {{"command", "exceptions"}}).at("open");
+  if (arguments.json)
+    std::printf("%s\n", open.dump(2).c_str());
+  else
+    print(open);
+}
+
+void clear(const ExceptionArguments& arguments) {
+  std::vector<std::uint64_t> ids = arguments.clear;
+  if (arguments.all)
+    for (const control::Json& one : ask(arguments, {{"command", "exceptions"}}).at("open"))
+      ids.push_back(one.at("id").get<std::uint64_t>());
+  const control::Json answer =
+      ask(arguments, {{"command", "clear_exceptions"}, {"ids", ids}, {"by", arguments.by}});
+  std::printf("%s cleared\n", answer.at("cleared").dump().c_str());
+}
+
+}  // namespace
+
+void add_exceptions_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "exceptions", "List the venue's reports that oeg could not book, or clear them");
+  auto arguments = std::make_shared<ExceptionArguments>();
+  auto* ids = command->add_option("--clear", arguments->clear,
+                                  "Numbers of exceptions that were looked at: off the list");
+  auto* all = command->add_flag("--clear-all", arguments->all, "Clear all that are open now");
+  auto* by = command->add_option("--by", arguments->by, "Who looked at them; goes into the file");
+  ids->excludes(all)->needs(by);
+  all->needs(by);
+  command->add_flag("--json", arguments->json, "The list as JSON");
+  command->add_option("--run-dir", arguments->run_dir, "Where oeg runs")->capture_default_str();
+  command->add_option("--oeg", arguments->oeg, "Instance name of oeg")->capture_default_str();
+  command->callback([arguments] {
+    if (arguments->all || !arguments->clear.empty())
+      clear(*arguments);
+    else
+      list(*arguments);
+  });
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,82 @@
+// Exceptions as a person meets them: in the log, in a list, cleared one by one.
+#include <nlohmann/json.hpp>
+
+#include "common/log/log.hpp"
+#include "oeg/application.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+control::Json shown(const Exception& exception) {
+  control::Json json = {{"id", exception.id},
+                        {"kind", std::string(name(exception.kind))},
+                        {"explanation", std::string(explain(exception.kind))},
+                        {"symbol", exception.symbol},
+                        {"fix_seq", exception.fix_seq},
+                        {"realtime_ns", exception.realtime_ns},
+                        {"order_id", exception.order_id},
+                        {"message", exception.message}};
+  if (exception.strategy != kUnknownStrategy) json["strategy"] = exception.strategy;
+  return json;
+}
+
+}  // namespace
+
+void OegApplication::register_exceptions() {
+  for (const Exception& exception : exceptions_.open())
+    datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
+  if (!exceptions_.open().empty())
+    log::warning(
+        "{} reports of the venue could not be booked in a former run and were not looked "
+        "at since; see `tickpath exceptions`",
+        exceptions_.open().size());
+  control::Counters& counters = runtime_.counters();
+  counters.add("exceptions", "noted", datapath_->gateway().counters().exceptions,
+               control::Counters::Weight::kKey);
+  counters.add("exceptions", "unlisted", datapath_->exceptions_unlisted());
+  counters.add("exceptions", "open", [this] { return exceptions_.open().size(); });
+  runtime_.add_command("exceptions", "lists the reports of the venue that could not be booked",
+                       [this](const control::Json&) {
+                         control::Json open = control::Json::array();
+                         for (const Exception& exception : exceptions_.open())
+                           open.push_back(shown(exception));
+                         return control::Json{{"open", open}};
+                       });
+  runtime_.add_command("clear_exceptions",
+                       "\"by\" has looked at the exceptions \"ids\": they are taken off the list",
+                       [this](const control::Json& request) { return clear_exceptions(request); });
+}
+
+void OegApplication::take_exceptions() {
+  ExceptionNote note;
+  while (datapath_->pop_exception(note)) {
+    try {
+      const Exception& added = exceptions_.add(note);
+      log::error("exception {}: {}: {}; strategy {}, {}, message {}", added.id, name(added.kind),
+                 explain(added.kind), added.strategy, added.symbol, added.fix_seq);
+    } catch (const Error& error) {
+      log::error("{}", error.what());
+    }
+  }
+}
+
+control::Json OegApplication::clear_exceptions(const control::Json& request) {
+  const std::string by = request.value("by", std::string());
+  if (by.empty()) throw Error("by: the name of who looked at them is wanted");
+  if (!request.contains("ids") || !request.at("ids").is_array())
+    throw Error("ids: a list of exceptions' numbers is wanted");
+  std::size_t cleared = 0;
+  for (const control::Json& id : request.at("ids")) {
+    if (!id.is_number_unsigned()) throw Error("ids: numbers are wanted");
+    const Exception exception = exceptions_.clear(id.get<std::uint64_t>(), by);
+    ++cleared;
+    log::warning("exception {} was cleared by {}", exception.id, by);
+    if (!datapath_->release_symbol(fix::Symbol::from(exception.symbol)))
+      log::warning("{} stays held until oeg starts anew: too many were cleared at once",
+                   exception.symbol);
+  }
+  datapath_->wake();
+  return {{"cleared", cleared}};
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,320 @@
+#include "oeg/checkpoint.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/base/fnv.hpp"
+#include "common/base/replace_file.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+class File {
+ public:
+  File(const std::string& path, int flags)
+      : path_(path), file_(::open(path.c_str(), flags, 0644)) {}
+  ~File() {
+    if (file_ >= 0) ::close(file_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const noexcept { return file_; }
+
+  // False: the file ends before.
+  bool read(std::span<char> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t got = ::read(file_, bytes.data(), bytes.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw SystemError("cannot read " + path_, errno);
+      if (got == 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+    return true;
+  }
+
+ private:
+  std::string path_;
+  int file_;
+};
+
+// ------------------------------------------------------------------------------------- writing
+
+class Body {
+ public:
+  template <class Item>
+  void add(SectionKind kind, std::span<const Item> items) {
+    const CheckpointSection section{kind, sizeof(Item), items.size()};
+    append(&section, sizeof(section));
+    append(items.data(), items.size_bytes());
+    ++sections;
+  }
+
+  std::vector<char> bytes;
+  std::uint32_t sections = 0;
+
+ private:
+  void append(const void* data, std::size_t size) {
+    const char* const from = static_cast<const char*>(data);
+    bytes.insert(bytes.end(), from, from + size);
+  }
+};
+
+CheckpointFacts facts_of(const JournalState& state) {
+  CheckpointFacts facts{};
+  facts.counts.take(state.counters);
+  facts.records = state.records;
+  facts.impossible = state.impossible;
+  facts.last = state.last;
+  return facts;
+}
+
+std::vector<CheckpointInstrument> instruments_of(const JournalState& state) {
+  std::vector<CheckpointInstrument> result;
+  for (std::uint32_t id = 0; id < state.instruments.capacity(); ++id) {
+    const fix::Symbol& symbol = state.instruments[id].symbol;
+    if (symbol.length == 0) continue;
+    CheckpointInstrument item{};
+    item.id = id;
+    std::memcpy(item.symbol, symbol.text, symbol.length);
+    result.push_back(item);
+  }
+  return result;
+}
+
+std::vector<wire::PositionRow> positions_of(const JournalState& state) {
+  std::vector<wire::PositionRow> result;
+  for (std::uint32_t row = 0; row < state.ledger.position_count(); ++row)
+    result.push_back(state.ledger.position(row).row);
+  return result;
+}
+
+CheckpointOrder saved(const Order& order) {
+  CheckpointOrder item{};
+  item.id = order.id;
+  item.pending_id = order.pending_id;
+  item.trace_id = order.trace_id;
+  item.pending_trace_id = order.pending_trace_id;
+  item.row = order.row;
+  item.price = order.price;
+  item.shares = order.shares;
+  item.leaves = order.leaves;
+  item.cumulative = order.cumulative;
+  item.pending_price = order.pending_price;
+  item.pending_shares = order.pending_shares;
+  item.reserved_shares = order.reserved_shares;
+  item.side = order.side;
+  item.type = order.type;
+  item.time_in_force = order.time_in_force;
+  item.state = order.state;
+  item.pending_kind = order.pending_kind;
+  item.pending_own = order.pending_own ? 1 : 0;
+  return item;
+}
+
+std::vector<CheckpointOrder> orders_of(const JournalState& state) {
+  std::vector<CheckpointOrder> result;
+  for (const JournalState::StrategyIds& ids : state.strategies)
+    state.ledger.for_each(ids.strategy,
+                          [&](const Order& order) { result.push_back(saved(order)); });
+  return result;
+}
+
+std::vector<Execution> executions_of(const JournalState& state) {
+  std::vector<Execution> result;
+  state.executions.for_each([&](const Execution& execution) { result.push_back(execution); });
+  return result;
+}
+
+// ------------------------------------------------------------------------------------- reading
+
+class Reader {
+ public:
+  Reader(const std::string& path, std::vector<char> bytes)
+      : path_(path), bytes_(std::move(bytes)) {}
+
+  bool at_end() const noexcept { return at_ == bytes_.size(); }
+  CheckpointSection section() {
+    CheckpointSection result;
+    std::memcpy(&result, take(sizeof(result)), sizeof(result));
+    if (result.item_bytes == 0 || result.count > (bytes_.size() - at_) / result.item_bytes)
+      damaged();
+    return result;
+  }
+  template <class Item>
+  std::vector<Item> items(const CheckpointSection& section) {
+    if (section.item_bytes != sizeof(Item)) unknown(section);
+    std::vector<Item> result(section.count);
+    const std::size_t size = section.count * sizeof(Item);
+    if (size != 0) std::memcpy(result.data(), take(size), size);
+    return result;
+  }
+  [[noreturn]] void damaged() const {
+    throw Error("checkpoint " + path_ +
+                " is damaged; set journal and checkpoint aside to start empty (positions are lost "
+                "with them), or restore them");
+  }
+  [[noreturn]] void unknown(const CheckpointSection& section) const {
+    throw Error("checkpoint " + path_ + " is of a newer version of oeg (section " +
+                std::to_string(static_cast<std::uint32_t>(section.kind)) + " of " +
+                std::to_string(section.item_bytes) + " bytes); start that version");
+  }
+  [[noreturn]] void too_small(const char* key) const {
+    throw Error("checkpoint " + path_ + " needs more " + key + " than the configuration has");
+  }
+
+ private:
+  const char* take(std::size_t size) {
+    if (size > bytes_.size() - at_) damaged();
+    at_ += size;
+    return bytes_.data() + (at_ - size);
+  }
+
+  const std::string& path_;
+  std::vector<char> bytes_;
+  std::size_t at_ = 0;
+};
+
+void restore_facts(Reader& reader, const CheckpointSection& section, JournalState& state) {
+  for (const CheckpointFacts& facts : reader.items<CheckpointFacts>(section)) {
+    facts.counts.give(state.counters);
+    state.records = facts.records;
+    state.impossible = facts.impossible;
+    state.last = facts.last;
+  }
+}
+
+void restore_instruments(Reader& reader, const CheckpointSection& section, JournalState& state) {
+  for (const CheckpointInstrument& item : reader.items<CheckpointInstrument>(section)) {
+    if (item.id >= state.instruments.capacity()) reader.too_small("mdh.instruments_max");
+    state.instruments.set_symbol(item.id,
+                                 {item.symbol, ::strnlen(item.symbol, sizeof(item.symbol))});
+  }
+}
+
+void restore_positions(Reader& reader, const CheckpointSection& section, JournalState& state) {
+  for (const wire::PositionRow& row : reader.items<wire::PositionRow>(section))
+    if (!state.ledger.restore(row)) reader.too_small("orders.positions_max");
+}
+
+void restore_orders(Reader& reader, const CheckpointSection& section, JournalState& state) {
+  for (const CheckpointOrder& item : reader.items<CheckpointOrder>(section)) {
+    if (item.row >= state.ledger.position_count()) reader.damaged();
+    const wire::PositionRow& row = state.ledger.position(item.row).row;
+    Order order;
+    order.id = item.id;
+    order.pending_id = item.pending_id;
+    order.trace_id = item.trace_id;
+    order.pending_trace_id = item.pending_trace_id;
+    order.instrument = row.instrument_id;
+    order.row = item.row;
+    order.price = item.price;
+    order.shares = item.shares;
+    order.leaves = item.leaves;
+    order.cumulative = item.cumulative;
+    order.pending_price = item.pending_price;
+    order.pending_shares = item.pending_shares;
+    order.reserved_shares = item.reserved_shares;
+    order.strategy = row.strategy_id;
+    order.side = item.side;
+    order.type = item.type;
+    order.time_in_force = item.time_in_force;
+    order.state = item.state;
+    order.pending_kind = item.pending_kind;
+    order.pending_own = item.pending_own != 0;
+    if (!state.ledger.restore(order)) reader.too_small("orders.max");
+  }
+}
+
+void restore_section(Reader& reader, JournalState& state) {
+  const CheckpointSection section = reader.section();
+  switch (section.kind) {
+    case SectionKind::kFacts:
+      return restore_facts(reader, section, state);
+    case SectionKind::kInstruments:
+      return restore_instruments(reader, section, state);
+    case SectionKind::kPositions:
+      return restore_positions(reader, section, state);
+    case SectionKind::kOrders:
+      return restore_orders(reader, section, state);
+    case SectionKind::kStrategies:
+      state.strategies = reader.items<JournalState::StrategyIds>(section);
+      return;
+    case SectionKind::kExecutions:
+      // A table that has become smaller keeps the newest.
+      for (const Execution& execution : reader.items<Execution>(section))
+        state.executions.add(execution);
+      return;
+    default:
+      reader.unknown(section);
+  }
+}
+
+// Empty: there is no such file.
+std::vector<char> read_file(const std::string& path, CheckpointHeader& header) {
+  File file(path, O_RDONLY | O_CLOEXEC);
+  if (file.get() < 0) {
+    if (errno == ENOENT) return {};
+    throw SystemError("cannot open checkpoint " + path, errno);
+  }
+  const Reader reader(path, {});
+  if (!file.read(std::span(reinterpret_cast<char*>(&header), sizeof(header))) ||
+      std::memcmp(header.magic, CheckpointHeader::kMagic, sizeof(header.magic)) != 0)
+    reader.damaged();
+  if (header.version != CheckpointHeader::kVersion)
+    throw Error("checkpoint " + path + " is of version " + std::to_string(header.version) +
+                ", this oeg reads version " + std::to_string(CheckpointHeader::kVersion));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw SystemError("cannot stat " + path, errno);
+  if (static_cast<std::uint64_t>(status.st_size) != sizeof(header) + header.body_bytes)
+    reader.damaged();
+  std::vector<char> body(header.body_bytes);
+  if (!file.read(body) || fnv1a({body.data(), body.size()}) != header.checksum) reader.damaged();
+  return body;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& path, const JournalState& state, std::uint64_t segment,
+                      std::uint32_t incarnation, const std::function<void()>& renaming) {
+  Body body;
+  const CheckpointFacts facts = facts_of(state);
+  body.add(SectionKind::kFacts, std::span(&facts, 1));
+  body.add<CheckpointInstrument>(SectionKind::kInstruments, instruments_of(state));
+  body.add<wire::PositionRow>(SectionKind::kPositions, positions_of(state));
+  body.add<CheckpointOrder>(SectionKind::kOrders, orders_of(state));
+  body.add<JournalState::StrategyIds>(SectionKind::kStrategies, state.strategies);
+  body.add<Execution>(SectionKind::kExecutions, executions_of(state));
+  CheckpointHeader header{};
+  std::memcpy(header.magic, CheckpointHeader::kMagic, sizeof(header.magic));
+  header.version = CheckpointHeader::kVersion;
+  header.sections = body.sections;
+  header.segment = segment;
+  header.sequence = state.sequence;
+  header.body_bytes = body.bytes.size();
+  header.checksum = fnv1a({body.bytes.data(), body.bytes.size()});
+  header.incarnation = incarnation;
+
+  const std::string_view head(reinterpret_cast<const char*>(&header), sizeof(header));
+  replace_file(path, {head, {body.bytes.data(), body.bytes.size()}}, renaming);
+}
+
+bool read_checkpoint_header(const std::string& path, CheckpointHeader& header) {
+  return !read_file(path, header).empty();
+}
+
+void read_checkpoint(const std::string& path, JournalState& state) {
+  CheckpointHeader header{};
+  Reader reader(path, read_file(path, header));
+  for (std::uint32_t at = 0; at < header.sections; ++at) restore_section(reader, state);
+  if (!reader.at_end()) reader.damaged();
+  state.sequence = header.sequence;
+}
+
+}  // namespace tickpath::oeg

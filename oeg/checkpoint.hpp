@@ -1,0 +1,102 @@
+// The file that spares a restart the journal's former segments: a JournalState at the end of one.
+//
+// It is written beside the journal as a whole and then renamed into place, so that there is always
+// one that is whole, the former or the new one.
+//
+// File: CheckpointHeader, then so many sections: CheckpointSection, then its items.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "oeg/journal_state.hpp"
+
+namespace tickpath::oeg {
+
+// Host order, version 1.
+//  0 magic | 8 version | 12 sections | 16 segment | 24 sequence | 32 body_bytes | 40 checksum
+// 48 incarnation | 52 reserved                                                       (56 bytes)
+struct CheckpointHeader {
+  static constexpr char kMagic[8] = {'t', 'k', 'c', 'h', 'e', 'c', 'k', 'p'};
+  static constexpr std::uint32_t kVersion = 1;
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t sections;
+  std::uint64_t segment;     // the first whose records are not in it
+  std::uint64_t sequence;    // of the last record that is in it
+  std::uint64_t body_bytes;  // of all sections
+  std::uint64_t checksum;    // of those bytes: FNV-1a, 64 bits
+  std::uint32_t incarnation;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(CheckpointHeader) == 56);
+
+// Numbers are stable. A section that a program does not know ends its start: what it says would be
+// lost. One that is missing is empty, so that a program reads the checkpoints of its elders.
+enum class SectionKind : std::uint32_t {
+  kFacts = 1,        // CheckpointFacts, one
+  kInstruments = 2,  // CheckpointInstrument: the symbols of ids in use
+  kPositions = 3,    // wire::PositionRow, in the order of rows
+  kOrders = 4,       // CheckpointOrder, of each strategy the oldest first
+  kStrategies = 5,   // JournalState::StrategyIds
+  kExecutions = 6,   // Execution: those remembered, oldest first
+};
+
+struct CheckpointSection {
+  SectionKind kind;
+  std::uint32_t item_bytes;  // of another size: of another version
+  std::uint64_t count;
+};
+
+struct CheckpointFacts {
+  RecoveredCounts counts;
+  std::uint64_t records;
+  std::uint64_t impossible;
+  // The last one: whether it took effect outside is decided at a restart (recovery.hpp).
+  JournalRecord last;
+};
+static_assert(sizeof(CheckpointFacts) == 272);
+
+struct CheckpointInstrument {
+  std::uint32_t id;
+  char symbol[16];  // NUL-padded
+};
+static_assert(sizeof(CheckpointInstrument) == 20);
+
+// Order, without what is known otherwise.
+struct CheckpointOrder {
+  std::uint64_t id;
+  std::uint64_t pending_id;
+  std::uint64_t trace_id;
+  std::uint64_t pending_trace_id;
+  std::uint32_t row;
+  std::uint32_t price;
+  std::uint32_t shares;
+  std::uint32_t leaves;
+  std::uint32_t cumulative;
+  std::uint32_t pending_price;
+  std::uint32_t pending_shares;
+  std::uint32_t reserved_shares;
+  Side side;
+  wire::OrderType type;
+  wire::TimeInForce time_in_force;
+  wire::OrderState state;
+  wire::RequestKind pending_kind;
+  std::uint8_t pending_own;
+  std::uint8_t reserved[2];
+};
+static_assert(std::is_trivially_copyable_v<CheckpointOrder> && sizeof(CheckpointOrder) == 72);
+
+// Control thread. `renaming` is called between the writing and the renaming. Throws SystemError;
+// then the former one stands.
+void write_checkpoint(const std::string& path, const JournalState& state, std::uint64_t segment,
+                      std::uint32_t incarnation, const std::function<void()>& renaming);
+
+// The header alone. False: there is no such file. Throws SystemError, Error.
+bool read_checkpoint_header(const std::string& path, CheckpointHeader& header);
+// Into a fresh state. Throws SystemError, Error: damaged, of another version, more than it has room
+// for.
+void read_checkpoint(const std::string& path, JournalState& state);
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,167 @@
+#include "oeg/exceptions.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/clock/clock.hpp"
+#include "common/fix/codec.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+using Json = nlohmann::json;
+
+struct KindText {
+  ExceptionKind kind;
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr KindText kKinds[] = {
+    {ExceptionKind::kDuplicateExecution, "duplicate_execution",
+     "the ExecID came before, for the same order, and is not marked as a repetition: not booked; "
+     "ask the venue whether it was another execution"},
+    {ExceptionKind::kUnknownOrder, "unknown_order",
+     "a fill of no order that is open here: not booked; compare with the venue's trades"},
+    {ExceptionKind::kOtherSymbol, "other_symbol",
+     "a report about another symbol than its order's: not booked"},
+    {ExceptionKind::kOtherSide, "other_side",
+     "a report about another side than its order's: not booked"},
+    {ExceptionKind::kNoPrice, "no_price", "a fill without a price that can be: not booked"},
+    {ExceptionKind::kShares, "shares",
+     "a fill of no shares, or of more than the order had left: not booked"},
+    {ExceptionKind::kQuantities, "quantities",
+     "a fill was booked, but CumQty does not follow from those before it: one may be missing"},
+    {ExceptionKind::kUnknownExecution, "unknown_execution",
+     "the venue takes back or corrects an execution (ExecRefID) that is not known: not booked"},
+    {ExceptionKind::kReopened, "reopened",
+     "a trade was taken back, as booked, and the venue says that its order, done here, works on: "
+     "cancel it at the venue"},
+    {ExceptionKind::kUnreadable, "unreadable",
+     "a report whose fields could not be read; the venue was sent a Reject: not booked"},
+    {ExceptionKind::kReplacement, "replacement",
+     "a replacement that nobody asked for, or a restatement that adds shares: not booked"},
+};
+
+const KindText& text_of(ExceptionKind kind) noexcept {
+  for (const KindText& text : kKinds)
+    if (text.kind == kind) return text;
+  return kKinds[0];
+}
+
+ExceptionKind kind_named(const std::string& name) {
+  for (const KindText& text : kKinds)
+    if (text.name == name) return text.kind;
+  throw Error("no kind of exception is named '" + name + "'");
+}
+
+Json to_json(const Exception& exception) {
+  return {{"id", exception.id},
+          {"kind", std::string(name(exception.kind))},
+          {"strategy", exception.strategy},
+          {"seq", exception.fix_seq},
+          {"realtime_ns", exception.realtime_ns},
+          {"order_id", exception.order_id},
+          {"symbol", exception.symbol},
+          {"message", exception.message}};
+}
+
+Exception from_json(const Json& json) {
+  Exception exception;
+  exception.id = json.at("id").get<std::uint64_t>();
+  exception.kind = kind_named(json.at("kind").get<std::string>());
+  exception.strategy = json.at("strategy").get<std::uint8_t>();
+  exception.fix_seq = json.at("seq").get<std::uint32_t>();
+  exception.realtime_ns = json.at("realtime_ns").get<std::int64_t>();
+  exception.order_id = json.at("order_id").get<std::uint64_t>();
+  exception.symbol = json.at("symbol").get<std::string>();
+  exception.message = json.at("message").get<std::string>();
+  return exception;
+}
+
+// What a terminal and JSON can take: SOH is '|', anything else that is no ASCII text a '?'.
+std::string readable(std::string_view message) {
+  std::string text(message);
+  for (char& c : text) c = c == fix::kSoh ? '|' : c < ' ' || c > '~' ? '?' : c;
+  return text;
+}
+
+}  // namespace
+
+std::string_view name(ExceptionKind kind) noexcept { return text_of(kind).name; }
+std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).text; }
+
+ExceptionList::ExceptionList(std::string path) : path_(std::move(path)) {
+  read();
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) throw SystemError("cannot write the list of exceptions " + path_, errno);
+}
+
+ExceptionList::~ExceptionList() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void ExceptionList::read() {
+  std::ifstream file(path_);
+  std::string line;
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
+    if (!line.empty()) take_line(line, number);
+  }
+}
+
+void ExceptionList::take_line(const std::string& line, std::size_t number) {
+  try {
+    const Json json = Json::parse(line);
+    if (json.contains("cleared")) {
+      const auto id = json.at("cleared").get<std::uint64_t>();
+      std::erase_if(open_, [id](const Exception& open) { return open.id == id; });
+      return;
+    }
+    open_.push_back(from_json(json));
+    last_id_ = std::max(last_id_, open_.back().id);
+  } catch (const std::exception& error) {
+    throw Error(fmt::format(
+        "{}, line {}: {}; mend the line, or move the file away if nothing in it is needed", path_,
+        number, error.what()));
+  }
+}
+
+void ExceptionList::append(const std::string& line) {
+  const std::string bytes = line + "\n";
+  if (::write(file_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    throw SystemError("cannot write to the list of exceptions " + path_, errno);
+}
+
+const Exception& ExceptionList::add(const ExceptionNote& note) {
+  Exception& exception = open_.emplace_back();
+  exception.id = ++last_id_;
+  exception.kind = note.kind;
+  exception.strategy = note.strategy;
+  exception.fix_seq = note.fix_seq;
+  exception.realtime_ns = clock::realtime_ns();
+  exception.order_id = note.order_id;
+  exception.symbol = readable(note.symbol.view());
+  exception.message = readable({note.text, note.length});
+  append(to_json(exception).dump());
+  return exception;
+}
+
+Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [id](const Exception& open) { return open.id == id; });
+  if (found == open_.end()) throw Error(fmt::format("no exception {} is open", id));
+  const Json line = {{"cleared", id}, {"by", by}, {"realtime_ns", clock::realtime_ns()}};
+  append(line.dump());
+  Exception cleared = std::move(*found);
+  open_.erase(found);
+  return cleared;
+}
+
+}  // namespace tickpath::oeg

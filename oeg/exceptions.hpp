@@ -1,0 +1,86 @@
+// What the venue reported and oeg did not book, or booked with a doubt: a list that a person must
+// clear.
+//
+// The datapath notes an exception and goes on. The control thread writes it to a file, one JSON
+// object a line; a line {"cleared": ID, ...} ends it. Until then the list, `status` and risk say
+// so, and new orders in its symbol are refused if `orders.stop_on_exception` is set.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/fix/messages.hpp"
+
+namespace tickpath::oeg {
+
+enum class ExceptionKind : std::uint8_t {
+  kDuplicateExecution = 1,  // an ExecID of the same order again, and no PossDup or PossResend
+  kUnknownOrder = 2,        // a fill of no order that is open: unknown, or done
+  kOtherSymbol = 3,         // than the order's
+  kOtherSide = 4,
+  kNoPrice = 5,           // an execution at no price, or beyond any that an order can have
+  kShares = 6,            // none, or more than the order had left
+  kQuantities = 7,        // booked, but CumQty does not follow from what was known
+  kUnknownExecution = 8,  // a cancellation or correction of none that is known
+  kReopened = 9,          // booked, but its order is done here and works on at the venue
+  kUnreadable = 10,       // a report that lacks a field, or has a wrong one, that must be read
+  kReplacement = 11,      // that nobody asked for, or a restatement that adds shares
+};
+std::string_view name(ExceptionKind kind) noexcept;
+// What it means and what to do about it: a sentence.
+std::string_view explain(ExceptionKind kind) noexcept;
+
+inline constexpr std::uint8_t kUnknownStrategy = 255;
+
+// As it comes from the datapath.
+struct ExceptionNote {
+  static constexpr std::size_t kTextMax = 640;
+  ExceptionKind kind = ExceptionKind::kUnreadable;
+  std::uint8_t strategy = kUnknownStrategy;
+  std::uint16_t length = 0;    // of text
+  std::uint32_t fix_seq = 0;   // 34
+  std::uint64_t order_id = 0;  // 11, as a number; 0: none
+  fix::Symbol symbol;          // the order's, else the report's; empty: unknown
+  char text[kTextMax];         // the message, cut
+};
+
+struct Exception {
+  std::uint64_t id = 0;  // from 1, never used again
+  ExceptionKind kind = ExceptionKind::kUnreadable;
+  std::uint8_t strategy = kUnknownStrategy;
+  std::uint32_t fix_seq = 0;
+  std::int64_t realtime_ns = 0;
+  std::uint64_t order_id = 0;
+  std::string symbol;
+  std::string message;  // SOH as '|'
+};
+
+// Control thread.
+class ExceptionList {
+ public:
+  // Reads the file if it is there. Throws SystemError, or Error with the line that is damaged.
+  explicit ExceptionList(std::string path);
+  ExceptionList(const ExceptionList&) = delete;
+  ExceptionList& operator=(const ExceptionList&) = delete;
+  ~ExceptionList();
+
+  const std::vector<Exception>& open() const noexcept { return open_; }
+  // Throws SystemError when the file cannot be written; it is in the list all the same.
+  const Exception& add(const ExceptionNote& note);
+  // `by`: who looked at it. Throws Error when no such exception is open, and SystemError.
+  Exception clear(std::uint64_t id, const std::string& by);
+
+ private:
+  void read();
+  void take_line(const std::string& line, std::size_t number);
+  void append(const std::string& line);
+
+  std::string path_;
+  int file_ = -1;
+  std::uint64_t last_id_ = 0;
+  std::vector<Exception> open_;
+};
+
+}  // namespace tickpath::oeg

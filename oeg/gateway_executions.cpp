@@ -1,0 +1,261 @@
+// Executions: what is a new one, what takes one back, and what cannot be.
+#include <algorithm>
+#include <cstring>
+
+#include "oeg/gateway.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+// The order's size, or what a replacement on its way may make of it: the venue may have taken that
+// already when it reports a fill.
+std::uint32_t ordered_shares(const Order& order) noexcept {
+  const bool replacing = order.pending_id != 0 && order.pending_kind == wire::RequestKind::kReplace;
+  return replacing ? std::max(order.shares, order.pending_shares) : order.shares;
+}
+
+bool is_price(Price price) noexcept { return price.value > 0 && price.value <= 0xffff'ffff; }
+
+}  // namespace
+
+// False: an execution that was booked before, or one without an id, of which that cannot be told.
+bool Gateway::is_new_execution(const fix::ExecutionReport& report,
+                               const fix::MessageInfo& info) noexcept {
+  if (report.exec_id == 0) {
+    except(ExceptionKind::kUnreadable, ledger_.find(report.cl_ord_id), report, info);
+    return false;
+  }
+  if (executions_.find(report.exec_id, report.cl_ord_id) == nullptr) return true;
+  if (info.may_repeat())
+    counters_.repeated_reports.add();
+  else
+    except(ExceptionKind::kDuplicateExecution, ledger_.find(report.cl_ord_id), report, info);
+  return false;
+}
+
+bool Gateway::is_about(const Order& order, const fix::ExecutionReport& report,
+                       const fix::MessageInfo& info) noexcept {
+  if (!(report.symbol == instruments_[order.instrument].symbol)) {
+    except(ExceptionKind::kOtherSymbol, &order, report, info);
+    return false;
+  }
+  if (report.side == order.side) return true;
+  except(ExceptionKind::kOtherSide, &order, report, info);
+  return false;
+}
+
+// CumQty and LeavesQty as reported where they follow from what was known; else what follows from
+// it, so that one wrong figure does not spoil the next. False: they do not follow.
+bool Gateway::take_quantities(const Order& order, const fix::ExecutionReport& report,
+                              LedgerReport& change) const noexcept {
+  const std::uint32_t cumulative = order.cumulative + report.last_shares;
+  const std::uint32_t leaves_max = ordered_shares(order) - cumulative;
+  change.cumulative = cumulative;
+  change.leaves = std::min(report.leaves_qty, leaves_max);
+  return report.cum_qty == cumulative && report.leaves_qty <= leaves_max;
+}
+
+void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
+                        const fix::MessageInfo& info) noexcept {
+  if (!is_new_execution(report, info)) return;
+  if (order == nullptr || wire::is_final(order->state)) {
+    counters_.unknown_reports.add();
+    return except(ExceptionKind::kUnknownOrder, order, report, info);
+  }
+  if (!is_about(*order, report, info)) return;
+  if (!is_price(report.last_price)) return except(ExceptionKind::kNoPrice, order, report, info);
+  if (report.last_shares == 0 || report.last_shares > ordered_shares(*order) - order->cumulative)
+    return except(ExceptionKind::kShares, order, report, info);
+  VenueReport venue;
+  venue.ledger.kind = wire::ReportKind::kFill;
+  venue.ledger.request_id = report.cl_ord_id;
+  venue.ledger.last_shares = report.last_shares;
+  venue.ledger.last_price = static_cast<std::uint32_t>(report.last_price.value);
+  venue.execution_id = report.exec_id;
+  venue.fix_seq = info.seq_num;
+  const bool follows = take_quantities(*order, report, venue.ledger);
+  if (!follows) except(ExceptionKind::kQuantities, order, report, info);
+  book(*order, venue);
+}
+
+// FIX 4.2, Execution Report, ExecTransType Cancel and Correct; 4.4, ExecType Trade Cancel and Trade
+// Correct. ExecRefID names the execution; CumQty, LeavesQty are what they are after the change.
+void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
+                               const fix::MessageInfo& info) noexcept {
+  Execution* execution = executions_.find(report.exec_ref_id, report.cl_ord_id);
+  if (execution == nullptr)  // reported under another id of the order, before a replacement
+    execution = executions_.find_if(report.exec_ref_id, [&](const Execution& known) {
+      return known.side == report.side && instruments_[known.instrument].symbol == report.symbol;
+    });
+  if (execution == nullptr) return except(ExceptionKind::kUnknownExecution, order, report, info);
+  if (execution->canceled) {
+    if (info.may_repeat()) return counters_.repeated_reports.add();
+    return except(ExceptionKind::kDuplicateExecution, order, report, info);
+  }
+  const bool corrected = report.trade_change == fix::TradeChange::kCorrected;
+  if (corrected && (!is_price(report.last_price) || report.last_shares == 0))
+    return except(report.last_shares == 0 ? ExceptionKind::kShares : ExceptionKind::kNoPrice, order,
+                  report, info);
+  if (order != nullptr && wire::is_final(order->state)) order = nullptr;
+  if (order == nullptr && report.leaves_qty != 0)
+    except(ExceptionKind::kReopened, order, report, info);
+
+  execution->canceled = true;
+  const Execution old = *execution;
+  VenueReport venue;
+  venue.fix_seq = info.seq_num;
+  venue.execution_id = old.exec_id;
+  venue.ledger.kind = wire::ReportKind::kFillCanceled;
+  venue.ledger.last_shares = old.shares;
+  venue.ledger.last_price = old.price;
+  venue.ledger.cumulative = report.cum_qty;
+  venue.ledger.leaves = report.leaves_qty;
+  if (corrected && order != nullptr) {
+    // Between the two the order is as it was, less the old execution: it is open all along.
+    venue.ledger.cumulative = order->cumulative - std::min(order->cumulative, old.shares);
+    venue.ledger.leaves = std::max(order->leaves, 1u);
+  }
+  change_fill(old, order, venue);
+  if (!corrected) return;
+  venue.execution_id = report.exec_id;
+  venue.ledger.kind = wire::ReportKind::kFillCorrected;
+  venue.ledger.last_shares = report.last_shares;
+  venue.ledger.last_price = static_cast<std::uint32_t>(report.last_price.value);
+  venue.ledger.cumulative = report.cum_qty;
+  venue.ledger.leaves = report.leaves_qty;
+  Execution right = old;
+  right.exec_id = report.exec_id;
+  right.shares = report.last_shares;
+  right.price = venue.ledger.last_price;
+  right.canceled = false;
+  change_fill(right, order, venue);
+}
+
+// Books the change of an execution: with its order where that is open, else with its position.
+void Gateway::change_fill(const Execution& execution, Order* order,
+                          const VenueReport& report) noexcept {
+  const bool stands = report.ledger.kind == wire::ReportKind::kFillCorrected;
+  counters_.fills_changed.add();
+  if (stands) executions_.add(execution);
+  if (order != nullptr) {
+    VenueReport of_order = report;
+    of_order.ledger.request_id = execution.order_id;
+    return book(*order, of_order);
+  }
+  // Its fill has made the row, and a new day keeps those that are not flat; one of a flat row may
+  // need it again.
+  const std::uint32_t row = ledger_.position_row(execution.strategy, execution.instrument);
+  const std::size_t slot = slot_of_[execution.strategy];
+  if (row == IdTable::kNone || slot >= slots_.size()) return counters_.impossible_reports.add();
+  Order done;  // what journal and report need of it
+  done.id = execution.order_id;
+  done.instrument = execution.instrument;
+  done.strategy = execution.strategy;
+  done.side = execution.side;
+  ledger_.trade(row, execution.side, execution.shares, execution.price, stands);
+
+  wire::OrderEvent event{};
+  event.order_id = event.target_order_id = execution.order_id;
+  event.instrument_id = execution.instrument;
+  event.shares = execution.shares;
+  event.price = execution.price;
+  event.cumulative_shares = report.ledger.cumulative;
+  event.event = wire::EventKind::kReported;
+  event.report_kind = report.ledger.kind;
+  event.side = execution.side;
+  event.strategy_id = execution.strategy;
+  event.state = wire::OrderState::kFilled;
+  journal(event, done, report.fix_seq, report.execution_id);
+  publish(event, row);
+
+  wire::OrderReport out{};
+  out.order_id = out.target_order_id = execution.order_id;
+  out.execution_id = report.execution_id;
+  out.instrument_id = execution.instrument;
+  out.last_shares = execution.shares;
+  out.last_price = execution.price;
+  out.cumulative_shares = report.ledger.cumulative;
+  out.kind = report.ledger.kind;
+  out.side = execution.side;
+  out.strategy_id = execution.strategy;
+  report_to(slots_[slot], out);
+}
+
+void Gateway::except(ExceptionKind kind, const Order* order, const fix::ExecutionReport& report,
+                     const fix::MessageInfo& info) noexcept {
+  counters_.exceptions.add();
+  ExceptionNote note;
+  note.kind = kind;
+  note.strategy = order != nullptr ? order->strategy : kUnknownStrategy;
+  note.fix_seq = info.seq_num;
+  note.order_id = report.cl_ord_id;
+  note.symbol = order != nullptr ? instruments_[order->instrument].symbol : report.symbol;
+  note.length = static_cast<std::uint16_t>(std::min(info.text.size(), ExceptionNote::kTextMax));
+  if (note.length != 0) std::memcpy(note.text, info.text.data(), note.length);
+  hold_symbol(note.symbol);
+  events_.note_exception(note);
+
+  wire::OrderEvent event{};
+  event.order_id = report.cl_ord_id;
+  event.instrument_id = order != nullptr ? order->instrument : wire::kNoInstrument;
+  event.shares = report.last_shares;
+  event.event = wire::EventKind::kException;
+  event.side = report.side;
+  event.strategy_id = note.strategy;
+  publish(event, IdTable::kNone);
+}
+
+wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& resend) noexcept {
+  using wire::RejectReason;
+  if (resend.age_ns > options_.resend_age_max_ns) return RejectReason::kStale;
+  const bool replacement = resend.cl_ord_id == order.pending_id;
+  // What it adds stands in the ledger already.
+  const Demand demand{order.instrument, replacement ? order.pending_price : order.price,
+                      replacement ? order.pending_shares : order.shares, 0, order.side};
+  const Instrument& instrument = instruments_[order.instrument];
+  if (is_held(instrument.symbol)) return RejectReason::kException;
+  const RejectReason limit = check_limits(demand, instrument, ledger_.position(order.row),
+                                          ledger_.open_orders(order.strategy), false, limits_);
+  if (limit != RejectReason::kNone) return limit;
+  // It may be of a strategy that has gone meanwhile, and would be cancelled at once.
+  if (order.orphan) return RejectReason::kStale;
+  Conditions now = conditions_;
+  now.session_up = true;  // it is about to be
+  return check_conditions(now, block_, order.strategy);
+}
+
+// The venue asks for what it has not processed. Cancels always help; an order or replacement is
+// sent again if it is young and would be sent now, else its gap is filled and its strategy told.
+// One that has its answer is not waited for any more, whatever the venue has forgotten.
+bool Gateway::may_resend(const fix::Resend& resend) noexcept {
+  if (resend.msg_type != 'D' && resend.msg_type != 'G') return true;
+  Order* const order = ledger_.find(resend.cl_ord_id);
+  const bool waits = order != nullptr && (order->pending_id == resend.cl_ord_id ||
+                                          order->state == wire::OrderState::kPendingNew);
+  if (!waits) return false;
+  const wire::RejectReason reason = check_resend(*order, resend);
+  if (reason == wire::RejectReason::kNone) return true;
+  counters_.not_resent.add();
+  VenueReport report;
+  const bool replacement = order->pending_id == resend.cl_ord_id;
+  report.ledger.kind =
+      replacement ? wire::ReportKind::kReplaceRejected : wire::ReportKind::kRejected;
+  report.ledger.request_id = resend.cl_ord_id;
+  report.ledger.leaves = replacement ? order->leaves : 0;
+  report.ledger.cumulative = order->cumulative;
+  report.reason = reason;
+  book(*order, report);
+  return false;
+}
+
+// Whatever it said is lost to the books: a report that cannot be read may have been a fill.
+void Gateway::on_refused(const fix::RefusedMessage& refused,
+                         const fix::MessageInfo& info) noexcept {
+  if (refused.msg_type != "8") return;
+  counters_.reports_received.add();
+  fix::ExecutionReport unread;
+  unread.cl_ord_id = refused.cl_ord_id;
+  except(ExceptionKind::kUnreadable, ledger_.find(refused.cl_ord_id), unread, info);
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,78 @@
+// One file of the order journal: a header page, then room for JournalRecords, reserved on the disk
+// and touched when it is made.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "oeg/journal_record.hpp"
+
+namespace tickpath::oeg {
+
+// First page of a segment, host order, version 2.
+//  0 magic | 8 number | 16 first_sequence | 24 capacity | 32 record_bytes | 36 incarnation
+// 40 closed                                                                          (48 bytes)
+struct SegmentHeader {
+  static constexpr char kMagic[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '2'};
+  char magic[8];                 // stored last: a file without it was never finished
+  std::uint64_t number;          // from 1, without gaps
+  std::uint64_t first_sequence;  // of its first record; sequences run on over all segments
+  std::uint64_t capacity;        // records
+  std::uint32_t record_bytes;
+  std::uint32_t incarnation;  // of oeg, raised at every opening of the journal
+  std::uint64_t closed;       // 1: its last owner ended in order
+};
+static_assert(sizeof(SegmentHeader) == 48);
+
+// What a file says that it is.
+enum class SegmentKind : std::uint8_t { kSegment, kUnfinished, kOldVersion, kForeign };
+
+class JournalSegment {
+ public:
+  // Reads a header alone. kUnfinished: the process that made it died before it was usable, which
+  // the header page being empty shows. Throws SystemError.
+  static SegmentKind examine(const std::string& path, SegmentHeader& header);
+
+  // A new, empty one; the file's space is reserved and touched. Throws SystemError; then the file
+  // is not left behind.
+  static std::unique_ptr<JournalSegment> create(const std::string& path, SegmentHeader header);
+  // An existing one. Throws SystemError, Error.
+  static std::unique_ptr<JournalSegment> open(const std::string& path);
+
+  // Gives back what a former segment has reserved behind its last record; it cannot be opened then.
+  // Throws SystemError, Error.
+  static void shrink(const std::string& path);
+
+  ~JournalSegment();
+  JournalSegment(const JournalSegment&) = delete;
+  JournalSegment& operator=(const JournalSegment&) = delete;
+
+  SegmentHeader& header() noexcept { return *header_; }
+  const SegmentHeader& header() const noexcept { return *header_; }
+  std::uint64_t capacity() const noexcept { return header_->capacity; }
+  std::uint64_t first_sequence() const noexcept { return header_->first_sequence; }
+  // The sequence after that of its last record, once it is full.
+  std::uint64_t end_sequence() const noexcept { return first_sequence() + capacity(); }
+
+  JournalRecord* records() noexcept { return records_; }
+  const JournalRecord& record(std::uint64_t index) const noexcept { return records_[index]; }
+  // Any thread. Acquire: pairs with the release in Journal::append(); without it the record's bytes
+  // could be read before they are whole.
+  bool written(std::uint64_t index) const noexcept {
+    return std::atomic_ref<std::uint64_t>(records_[index].sequence)
+               .load(std::memory_order_acquire) == first_sequence() + index;
+  }
+  // Records written; they stand at its beginning. Not while another thread writes.
+  std::uint64_t count() const noexcept;
+
+ private:
+  JournalSegment(const std::string& path, int file, std::uint64_t capacity);
+
+  std::size_t bytes_;
+  SegmentHeader* header_ = nullptr;
+  JournalRecord* records_ = nullptr;
+};
+
+}  // namespace tickpath::oeg

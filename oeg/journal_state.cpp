@@ -1,0 +1,129 @@
+#include "oeg/journal_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/error.hpp"
+#include "common/wire/order_id.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+std::string_view symbol_of(const JournalRecord& record) {
+  return {record.symbol, ::strnlen(record.symbol, sizeof(record.symbol))};
+}
+
+}  // namespace
+
+JournalState::JournalState(const JournalSizes& given)
+    : sizes(given),
+      ledger(given.orders_max, given.positions_max),
+      instruments(given.instruments_max),
+      executions(given.executions_max) {}
+
+void JournalState::apply(const JournalRecord& record) {
+  const wire::OrderEvent& event = record.event;
+  instruments.set_symbol(event.instrument_id, symbol_of(record));
+  StrategyIds& ids = ids_of(event.strategy_id);
+  bool possible = false;
+  if (event.event == wire::EventKind::kRequested) {
+    // Used ids: the strategy may not use them again.
+    const std::uint64_t id = event.order_id & ((std::uint64_t{1} << 48) - 1);
+    if (wire::OrderId::strategy(event.order_id) == event.strategy_id)
+      ids.last_id = std::max(ids.last_id, id);
+    Gateway::count_recovered_request(counters, record);
+    possible = requested(record);
+  } else if (event.event == wire::EventKind::kReported) {
+    possible = reported(record);
+  }
+  if (!possible) ++impossible;
+  ++records;
+  sequence = record.sequence;
+  last = record;
+}
+
+JournalState::StrategyIds& JournalState::ids_of(std::uint8_t strategy) {
+  for (StrategyIds& ids : strategies)
+    if (ids.strategy == strategy) return ids;
+  return strategies.emplace_back(StrategyIds{0, strategy, {}});
+}
+
+bool JournalState::requested(const JournalRecord& record) {
+  const wire::OrderEvent& event = record.event;
+  if (event.request_kind != wire::RequestKind::kNew) {
+    Order* order = ledger.find(event.target_order_id);
+    if (order == nullptr || order->pending_id != 0) return false;
+    ledger.set_pending(*order, event.request_kind, event.order_id, event.trace_id, event.price,
+                       record.order_shares, record.own != 0);
+    return true;
+  }
+  if (ledger.find(event.order_id) != nullptr) return false;
+  const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
+  if (row == IdTable::kNone || ledger.full())
+    throw Error(
+        "the journal needs more orders.max or orders.positions_max than the configuration has");
+  Order order;
+  order.id = event.order_id;
+  order.trace_id = event.trace_id;
+  order.instrument = event.instrument_id;
+  order.row = row;
+  order.price = event.price;
+  order.shares = record.order_shares;
+  order.strategy = event.strategy_id;
+  order.side = event.side;
+  order.type = record.type;
+  order.time_in_force = record.time_in_force;
+  ++ledger.position(row).row.events;
+  ledger.add(order);
+  return true;
+}
+
+bool JournalState::reported(const JournalRecord& record) {
+  const wire::OrderEvent& event = record.event;
+  Order* order = ledger.find(event.target_order_id);
+  executions.apply(record);
+  if (order == nullptr) return wire::changes_fill(event.report_kind) && fill_changed(event);
+  LedgerReport report;
+  report.kind = event.report_kind;
+  report.request_id = event.order_id;
+  report.last_shares = event.shares;
+  report.last_price = event.price;
+  report.leaves = event.leaves_shares;
+  report.cumulative = event.cumulative_shares;
+  ++ledger.position(order->row).row.events;
+  Gateway::count_recovered_report(counters, *order, record);
+  wire::OrderState state{};
+  return ledger.apply(*order, report, state);
+}
+
+// Of an order that was done.
+bool JournalState::fill_changed(const wire::OrderEvent& event) {
+  const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
+  if (row == IdTable::kNone) return false;
+  ++ledger.position(row).row.events;
+  ledger.trade(row, event.side, event.shares, event.price,
+               event.report_kind == wire::ReportKind::kFillCorrected);
+  return true;
+}
+
+std::unique_ptr<JournalState> JournalState::next_day(bool carry) const {
+  auto next = std::make_unique<JournalState>(sizes);
+  next->sequence = sequence;
+  if (!carry) return next;
+  next->strategies = strategies;
+  executions.for_each([&](const Execution& execution) {
+    next->executions.add(execution);
+    if (const Instrument* instrument = instruments.find(execution.instrument))
+      next->instruments.set_symbol(execution.instrument, instrument->symbol.view());
+  });
+  for (std::uint32_t row = 0; row < ledger.position_count(); ++row) {
+    const wire::PositionRow& held = ledger.position(row).row;
+    if (held.position_shares == 0) continue;  // what it earned was that day's
+    (void)next->ledger.restore(held);         // as large a table, so there is room
+    if (const Instrument* instrument = instruments.find(held.instrument_id))
+      next->instruments.set_symbol(held.instrument_id, instrument->symbol.view());
+  }
+  return next;
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,60 @@
+// What a journal adds up to: the state that a restart goes on from. Built by applying records to a
+// checkpoint, the same way after a crash and, on the control thread, behind the living datapath.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "oeg/gateway.hpp"
+#include "oeg/journal_record.hpp"
+
+namespace tickpath::oeg {
+
+struct JournalSizes {
+  std::uint32_t orders_max = 1u << 16;
+  std::uint32_t positions_max = 1u << 12;
+  std::uint32_t instruments_max = 1u << 14;
+  std::uint32_t executions_max = 1u << 18;
+};
+
+// Control thread.
+class JournalState {
+ public:
+  explicit JournalState(const JournalSizes& sizes);
+
+  // Throws Error where `sizes` have no room for it.
+  void apply(const JournalRecord& record);
+
+  // A new day: no orders, counts from 0. carry: what a strategy holds goes with it, and the ids
+  // that it used; without it, nothing does.
+  std::unique_ptr<JournalState> next_day(bool carry) const;
+
+  // The ids that a strategy has used, up to last_id (its low 48 bits), in order of first
+  // appearance.
+  struct StrategyIds {
+    std::uint64_t last_id;
+    std::uint8_t strategy;
+    std::uint8_t reserved[7];
+  };
+
+  const JournalSizes sizes;
+  Ledger ledger;
+  Instruments instruments;  // their symbols alone
+  std::vector<StrategyIds> strategies;
+  Executions executions;
+  GatewayCounters counters;
+  std::uint64_t sequence = 0;    // of the last record applied, or of the checkpoint
+  JournalRecord last{};          // that record; its sequence is 0 where there is none
+  std::uint64_t records = 0;     // applied since the start of the day
+  std::uint64_t impossible = 0;  // that do not follow from those before
+
+ private:
+  StrategyIds& ids_of(std::uint8_t strategy);
+  bool requested(const JournalRecord& record);
+  bool reported(const JournalRecord& record);
+  bool fill_changed(const wire::OrderEvent& event);
+};
+static_assert(sizeof(JournalState::StrategyIds) == 16);
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,125 @@
+#include "sim/orders/lobby.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "common/fix/codec.hpp"
+#include "common/log/log.hpp"
+#include "common/net/endpoint.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+// A Logon has some hundred bytes; what is longer before its end is none.
+constexpr std::size_t kLogonBytesMax = 4'096;
+
+// 0: no Internet address (a socketpair, in tests).
+std::uint32_t peer_address(int socket) noexcept {
+  sockaddr_in from{};
+  socklen_t bytes = sizeof from;
+  const bool known = ::getpeername(socket, reinterpret_cast<sockaddr*>(&from), &bytes) == 0;
+  return known && from.sin_family == AF_INET ? ntohl(from.sin_addr.s_addr) : 0;
+}
+
+}  // namespace
+
+Lobby::Lobby(LobbyOptions options, Watch watch, std::function<Slot()> slot,
+             std::function<void(int socket)> admit)
+    : options_(std::move(options)),
+      watch_(std::move(watch)),
+      slot_(std::move(slot)),
+      admit_(std::move(admit)) {}
+
+Lobby::Words Lobby::first_words(std::string_view bytes, const LobbyOptions& options) noexcept {
+  const fix::Frame frame = fix::frame(bytes, kLogonBytesMax);
+  if (frame.status == fix::FrameStatus::kIncomplete)
+    return bytes.size() < kLogonBytesMax ? Words::kNotYet : Words::kOther;
+  fix::Fields fields;
+  const bool logon = frame.status == fix::FrameStatus::kMessage &&
+                     fields.scan(bytes.substr(0, frame.length)) && fields.msg_type() == 'A' &&
+                     fields.get(8) == fix::begin_string(options.version) &&
+                     fields.get(49) == options.target && fields.get(56) == options.sender;
+  return logon ? Words::kLogon : Words::kOther;
+}
+
+void Lobby::accept(int socket) {
+  counters_.connections.add();
+  const std::uint32_t address = peer_address(socket);
+  make_room(address);
+  guests_.push_back({net::FileDescriptor(socket), address, Clock::now(), false, {}});
+  const Place guest = std::prev(guests_.end());
+  guest->watch = watch_(socket, [this, guest] { look(guest); });
+  look(guest);
+}
+
+void Lobby::make_room(std::uint32_t address) {
+  const auto same = [address](const Guest& guest) { return guest.address == address; };
+  const std::string_view why = "made room for another that connected";
+  if (static_cast<std::size_t>(std::ranges::count_if(guests_, same)) >= options_.address_max)
+    dismiss(std::ranges::find_if(guests_, same), counters_.crowded_out, why);
+  else if (guests_.size() >= options_.waiting_max)
+    dismiss(guests_.begin(), counters_.crowded_out, why);
+}
+
+// Leaves in the socket what it reads: the session is to read it.
+void Lobby::look(Place guest) {
+  if (guest->ready) return;
+  std::array<char, kLogonBytesMax> bytes;
+  const ssize_t got =
+      ::recv(guest->socket.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return dismiss(guest, counters_.strangers, "left without a Logon");
+  switch (first_words({bytes.data(), static_cast<std::size_t>(got)}, options_)) {
+    case Words::kNotYet:
+      return;
+    case Words::kOther:
+      return dismiss(guest, counters_.strangers, "did not begin with the Logon of its peer");
+    case Words::kLogon:
+      guest->ready = true;
+      return decide(guest);
+  }
+}
+
+void Lobby::decide(Place guest) {
+  switch (slot_()) {
+    case Slot::kLoggedOn:
+      return dismiss(guest, counters_.refused, "wanted to log on a second time");
+    case Slot::kTaken:  // by one whose Logon is being answered: a turn later it is on, or gone
+      return;
+    case Slot::kFree:
+      break;
+  }
+  counters_.admitted.add();
+  net::FileDescriptor socket = std::move(guest->socket);
+  guests_.erase(guest);
+  admit_(socket.release());
+}
+
+void Lobby::turn(Clock::time_point now) {
+  for (Place at = guests_.begin(); at != guests_.end();) {
+    const Place guest = at++;
+    if (guest->ready)
+      decide(guest);
+    else if (now - guest->since >= options_.patience)
+      dismiss(guest, counters_.timeouts, "said nothing in time");
+  }
+  if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
+    log::info("session {}: {} more connections of others came to nothing", options_.name, unsaid);
+}
+
+void Lobby::dismiss(Place guest, Counter& cause, std::string_view why) {
+  cause.add();
+  if (budget_.take(Clock::now()))
+    log::info("session {}: a connection from {} {}", options_.name,
+              net::Endpoint{guest->address, 0}.text(), why);
+  guests_.erase(guest);
+}
+
+void Lobby::close() { guests_.clear(); }
+
+}  // namespace tickpath::sim

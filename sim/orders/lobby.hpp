@@ -1,0 +1,92 @@
+// Connections to an order session that have not logged on. They hold nothing: the session goes to
+// whoever's first message is a Logon of its peer, and everybody else waits here, for a while and in
+// bounded number. Control thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <string>
+#include <string_view>
+
+#include "common/base/counter.hpp"
+#include "common/control/runtime.hpp"
+#include "common/fix/messages.hpp"
+#include "common/net/file_descriptor.hpp"
+#include "sim/orders/log_budget.hpp"
+
+namespace tickpath::sim {
+
+struct LobbyOptions {
+  std::string name;    // of the session, in log lines
+  std::string sender;  // ours, to which a Logon is addressed (56)
+  std::string target;  // the peer's (49)
+  fix::Version version = fix::Version::k42;
+  // From the connection to the Logon; an acceptor of QuickFIX waits as long.
+  std::chrono::milliseconds patience{10'000};
+  // Beyond either the one that has waited longest has to go: whoever means to log on does so at
+  // once, so that nobody is kept out by those who only connect.
+  std::size_t waiting_max = 16;
+  std::size_t address_max = 8;
+};
+
+// Any thread reads.
+struct LobbyCounters {
+  Counter connections;
+  Counter admitted;   // handed over with their Logon unread
+  Counter strangers;  // whose first words were no Logon of this session's peer
+  Counter timeouts;   // that said nothing
+  Counter crowded_out;
+  Counter refused;  // Logons while the session was logged on
+};
+
+class Lobby {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class Slot : std::uint8_t { kFree, kTaken, kLoggedOn };
+  using Watch = std::function<control::Subscription(int, std::function<void()>)>;
+
+  // watch: calls back when there may be something to read. slot: of the session, now. admit: takes
+  // over the socket.
+  Lobby(LobbyOptions options, Watch watch, std::function<Slot()> slot,
+        std::function<void(int socket)> admit);
+
+  // Takes over a connected socket.
+  void accept(int socket);
+  // Now and then: those whose time is over, and those who wait for a session that was just taken.
+  void turn(Clock::time_point now);
+  void close();
+
+  std::size_t waiting() const noexcept { return guests_.size(); }
+  const LobbyCounters& counters() const noexcept { return counters_; }
+
+  // What a connection has said first.
+  enum class Words : std::uint8_t { kNotYet, kLogon, kOther };
+  static Words first_words(std::string_view bytes, const LobbyOptions& options) noexcept;
+
+ private:
+  struct Guest {
+    net::FileDescriptor socket;
+    std::uint32_t address;
+    Clock::time_point since;
+    bool ready = false;  // its Logon is there
+    control::Subscription watch;
+  };
+  using Place = std::list<Guest>::iterator;
+
+  void make_room(std::uint32_t address);
+  void look(Place guest);
+  void decide(Place guest);
+  void dismiss(Place guest, Counter& cause, std::string_view why);
+
+  LobbyOptions options_;
+  Watch watch_;
+  std::function<Slot()> slot_;
+  std::function<void(int)> admit_;
+  std::list<Guest> guests_;  // the longest first
+  LogBudget budget_;
+  LobbyCounters counters_;
+};
+
+}  // namespace tickpath::sim

@@ -1,0 +1,42 @@
+#include "tests/support/overload.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace tickpath::test_support {
+std::vector<std::string> flood(const PipelineFolder& folder, std::uint64_t rate, int seconds) {
+  const std::string path = folder.config_dir() + "/strategy.toml";
+  std::string text = read_file(path);
+  text.erase(text.find("[[plugin]]"));
+  text += "[[plugin]]\nid = 1\nname = \"flood\"\nfile = \"" + program("../tests/plugins/flood.so") +
+          "\"\n\n[plugin.parameters]\nrate = " + std::to_string(rate) + "\nwindow = \"" +
+          std::to_string(seconds) + "s\"\n";
+  write_file(path, text);
+  folder.edit("oeg", "messages_per_second_max = 50_000", "messages_per_second_max = 0");
+  folder.edit("oeg", "[journal]\n", "[journal]\narchived_max = 2\n");
+  return {"--set", "risk:order_limits.messages_per_second_max=0", "--set",
+          "risk:limits.requests_per_second_max=0"};
+}
+
+OverloadResult run_overload(const PipelineFolder& folder, std::uint64_t rate, int seconds) {
+  const std::vector<std::string> settings = flood(folder, rate, seconds);
+  const int day_seconds = seconds + 3;  // the strategies start a little after the recording
+  const std::string recording =
+      folder.generate(static_cast<std::uint64_t>(day_seconds) * 7000, day_seconds);
+  OverloadResult result;
+  result.up = folder.run_up(recording, settings, std::chrono::seconds(day_seconds + 120));
+  result.seconds = seconds;
+  const nlohmann::json oeg = nlohmann::json::parse(folder.summary("oeg"), nullptr, false);
+  if (!oeg.is_object()) return result;
+  result.sent = oeg.at("orders").at("sent");
+  result.answered = oeg.at("orders").at("accepted").get<std::uint64_t>() +
+                    oeg.at("orders").at("rejected").get<std::uint64_t>();
+  result.refused = oeg.at("orders").at("refused");
+  result.reports_dropped = oeg.at("reports").at("dropped");
+  std::string log = read_file(folder.run_dir() + "/oeg.log");
+  const std::string mark = " is cut off: ";
+  for (std::size_t at = log.find(mark); at != std::string::npos; at = log.find(mark, at + 1))
+    ++result.cut_off;
+  return result;
+}
+
+}  // namespace tickpath::test_support

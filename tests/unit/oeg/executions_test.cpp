@@ -1,0 +1,405 @@
+// What the gateway makes of a venue that repeats, takes back, corrects and errs.
+#include "oeg/executions.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "common/base/error.hpp"
+#include "oeg/exceptions.hpp"
+#include "tests/unit/oeg/fakes.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+class TempFile {
+ public:
+  TempFile() {
+    char name[] = "/tmp/tickpath_exceptions_XXXXXX";
+    directory_ = ::mkdtemp(name);
+  }
+  ~TempFile() { std::filesystem::remove_all(directory_); }
+  std::string path() const { return directory_ + "/oeg.exceptions"; }
+
+ private:
+  std::string directory_;
+};
+
+class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
+ protected:
+  void SetUp() override {
+    request(limit_order(1));
+    accept(id(1));
+  }
+  // A fill of order 1: 40 at 99.00, as the first of two.
+  fix::ExecutionReport fill(std::uint64_t exec_id = 900) const {
+    fix::ExecutionReport report;
+    report.exec_type = fix::ExecType::kPartialFill;
+    report.exec_id = exec_id;
+    report.cl_ord_id = id(1);
+    report.symbol = fix::Symbol::from("AAPL");
+    report.last_shares = 40;
+    report.last_price = {990'000};
+    report.cum_qty = 40;
+    report.leaves_qty = 60;
+    return report;
+  }
+  fix::ExecutionReport change(fix::TradeChange how, std::uint64_t exec_id, std::uint64_t of) const {
+    fix::ExecutionReport report = fill(exec_id);
+    report.trade_change = how;
+    report.exec_ref_id = of;
+    return report;
+  }
+  void take(const fix::ExecutionReport& report, bool poss_resend = false) {
+    fix::MessageInfo came = info();
+    came.poss_resend = poss_resend;
+    came.text = "8=FIX.4.2\x01";
+    gateway->on_execution_report(report, came);
+  }
+  // Position and cash, in shares and 1/10,000, and what is still open.
+  void expect_holds(std::int64_t shares, std::int64_t cash, std::uint32_t open) {
+    EXPECT_EQ(position().position_shares, shares);
+    EXPECT_EQ(position().cash, cash);
+    EXPECT_EQ(position().open_buy_shares, open);
+  }
+  void expect_exception(ExceptionKind kind) {
+    ASSERT_EQ(events.exceptions.size(), 1u);
+    EXPECT_EQ(events.exceptions[0].kind, kind) << name(events.exceptions[0].kind);
+    EXPECT_EQ(events.exceptions[0].fix_seq, report_seq);
+    EXPECT_EQ(gateway->counters().exceptions.get(), 1u);
+    EXPECT_EQ(events.events.back().event == wire::EventKind::kException ||
+                  kind == ExceptionKind::kQuantities || kind == ExceptionKind::kReopened,
+              true);
+  }
+};
+
+TEST_F(ExecutionsTest, AStatusAnswerBooksNothing) {
+  fix::ExecutionReport report = fill();
+  report.status = true;
+  take(report);
+  expect_holds(0, 0, 100);
+  EXPECT_EQ(gateway->counters().status_reports.get(), 1u);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
+TEST_F(ExecutionsTest, BooksAnExecutionOnceHoweverOftenItIsResent) {
+  take(fill());
+  take(fill(), true);
+  expect_holds(40, -40 * 990'000, 60);
+  EXPECT_EQ(gateway->counters().repeated_reports.get(), 1u);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
+TEST_F(ExecutionsTest, ADuplicateExecIdThatIsNotMarkedSoIsAnException) {
+  take(fill());
+  take(fill());
+  expect_holds(40, -40 * 990'000, 60);
+  expect_exception(ExceptionKind::kDuplicateExecution);
+}
+
+TEST_F(ExecutionsTest, ARepetitionIsKnownAfterTheOrderIsDone) {
+  fix::ExecutionReport whole = fill();
+  whole.exec_type = fix::ExecType::kFill;
+  whole.last_shares = whole.cum_qty = 100;
+  whole.leaves_qty = 0;
+  take(whole);
+  take(whole, true);
+  expect_holds(100, -100 * 990'000, 0);
+  EXPECT_EQ(gateway->counters().repeated_reports.get(), 1u);
+}
+
+TEST_F(ExecutionsTest, TheSameExecIdOfAnotherOrderIsAnotherExecution) {
+  request(limit_order(2));
+  accept(id(2));
+  take(fill());
+  fix::ExecutionReport other = fill();
+  other.cl_ord_id = id(2);
+  take(other);
+  expect_holds(80, -80 * 990'000, 120);
+}
+
+TEST_F(ExecutionsTest, ACanceledTradeIsTakenOffThePositionAndTold) {
+  take(fill());
+  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
+  bust.cum_qty = 0;
+  bust.leaves_qty = 100;
+  bust.last_shares = 0;
+  take(bust);
+  expect_holds(0, 0, 100);
+  EXPECT_EQ(position().fills, 0u);
+  EXPECT_EQ(last().kind, wire::ReportKind::kFillCanceled);
+  EXPECT_EQ(last().execution_id, 900u);
+  EXPECT_EQ(last().last_shares, 40u);
+  EXPECT_EQ(last().last_price, 990'000u);
+  EXPECT_EQ(events.events.back().report_kind, wire::ReportKind::kFillCanceled);
+  take(bust, true);
+  expect_holds(0, 0, 100);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
+TEST_F(ExecutionsTest, ATradeIsCanceledAfterItsOrderIsDone) {
+  take(fill());
+  report(fix::ExecType::kCanceled, id(1), 0, 40);
+  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
+  bust.cum_qty = bust.leaves_qty = 0;
+  take(bust);
+  expect_holds(0, 0, 0);
+  EXPECT_EQ(last().kind, wire::ReportKind::kFillCanceled);
+  EXPECT_EQ(last().strategy_id, kStrategy);
+}
+
+TEST_F(ExecutionsTest, ACorrectedTradeHasTheNewSharesAndPrice) {
+  take(fill());
+  fix::ExecutionReport right = change(fix::TradeChange::kCorrected, 901, 900);
+  right.last_shares = right.cum_qty = 30;
+  right.last_price = {985'000};
+  right.leaves_qty = 70;
+  take(right);
+  expect_holds(30, -30 * 985'000, 70);
+  const std::size_t told = strategies.reports.size();
+  EXPECT_EQ(strategies.reports[told - 2].kind, wire::ReportKind::kFillCanceled);
+  EXPECT_EQ(last().kind, wire::ReportKind::kFillCorrected);
+  EXPECT_EQ(last().execution_id, 901u);
+  // What stands now can be taken back as well.
+  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 902, 901);
+  bust.cum_qty = 0;
+  bust.leaves_qty = 100;
+  take(bust);
+  expect_holds(0, 0, 100);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
+TEST_F(ExecutionsTest, ATradeIsCanceledUnderTheIdThatAReplacementGaveItsOrder) {
+  take(fill());
+  request(replace(2, id(1), 1'000'000, 120));
+  report(fix::ExecType::kReplaced, id(2), 80, 40, 0, 0, id(1));
+  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
+  bust.cl_ord_id = id(2);
+  bust.cum_qty = 0;
+  bust.leaves_qty = 120;
+  take(bust);
+  expect_holds(0, 0, 120);
+}
+
+TEST_F(ExecutionsTest, AChangeOfAnUnknownExecutionIsAnException) {
+  take(change(fix::TradeChange::kCanceled, 901, 777));
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kUnknownExecution);
+}
+
+TEST_F(ExecutionsTest, RefusesAFillOfMoreThanWasOrdered) {
+  fix::ExecutionReport impossible = fill();
+  impossible.last_shares = impossible.cum_qty = 1'000'000;
+  take(impossible);
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kShares);
+}
+
+TEST_F(ExecutionsTest, RefusesAFillOfAnotherSide) {
+  fix::ExecutionReport impossible = fill();
+  impossible.side = Side::kSell;
+  take(impossible);
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kOtherSide);
+}
+
+TEST_F(ExecutionsTest, RefusesAFillOfAnotherSymbol) {
+  fix::ExecutionReport impossible = fill();
+  impossible.symbol = fix::Symbol::from("MSFT");
+  take(impossible);
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kOtherSymbol);
+}
+
+TEST_F(ExecutionsTest, RefusesAFillAtNoPrice) {
+  fix::ExecutionReport impossible = fill();
+  impossible.last_price = {0};
+  take(impossible);
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kNoPrice);
+}
+
+TEST_F(ExecutionsTest, AFillOfAnUnknownOrderIsAnException) {
+  fix::ExecutionReport unknown = fill();
+  unknown.cl_ord_id = 12'345;
+  take(unknown);
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kUnknownOrder);
+  EXPECT_EQ(events.exceptions[0].strategy, kUnknownStrategy);
+}
+
+TEST_F(ExecutionsTest, AFillAfterTheOrderWasCanceledIsAnException) {
+  report(fix::ExecType::kCanceled, id(1), 0, 0);
+  take(fill());
+  expect_holds(0, 0, 0);
+  expect_exception(ExceptionKind::kUnknownOrder);
+}
+
+TEST_F(ExecutionsTest, BooksAFillWhoseTotalDoesNotFollowAndSaysSo) {
+  fix::ExecutionReport odd = fill();
+  odd.cum_qty = 70;  // 30 shares were never reported
+  odd.leaves_qty = 30;
+  take(odd);
+  expect_holds(40, -40 * 990'000, 30);
+  expect_exception(ExceptionKind::kQuantities);
+}
+
+TEST_F(ExecutionsTest, ARejectionAfterTheAcceptanceEndsTheOrder) {
+  report(fix::ExecType::kRejected, id(1), 0, 0);
+  expect_holds(0, 0, 0);
+  EXPECT_EQ(last().kind, wire::ReportKind::kExpired);
+  EXPECT_EQ(last().reason, wire::RejectReason::kVenue);
+}
+
+TEST_F(ExecutionsTest, DoneForDayEndsTheOrderAndStoppedAndSuspendedDoNot) {
+  report(fix::ExecType::kStopped, id(1), 100, 0);
+  report(fix::ExecType::kSuspended, id(1), 100, 0);
+  report(fix::ExecType::kCalculated, id(1), 100, 0);
+  expect_holds(0, 0, 100);
+  report(fix::ExecType::kDoneForDay, id(1), 0, 0);
+  expect_holds(0, 0, 0);
+  EXPECT_EQ(last().kind, wire::ReportKind::kExpired);
+}
+
+TEST_F(ExecutionsTest, AReportThatCouldNotBeReadIsAnException) {
+  fix::MessageInfo came = info();
+  gateway->on_refused({"8", 31, "not of its data type", id(1)}, came);
+  expect_exception(ExceptionKind::kUnreadable);
+  EXPECT_EQ(events.exceptions[0].strategy, kStrategy);
+  gateway->on_refused({"B", 35, "unsupported", 0}, came);
+  EXPECT_EQ(events.exceptions.size(), 1u);
+}
+
+constexpr std::int64_t kYoung = 100'000'000;
+constexpr std::int64_t kOld = 5'000'000'000;
+
+TEST(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  EXPECT_TRUE(f.gateway->may_resend({'D', f.id(1), kYoung}));
+  EXPECT_TRUE(f.strategies.reports.empty());
+  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kOld}));
+  EXPECT_EQ(f.last().kind, wire::ReportKind::kRejected);
+  EXPECT_EQ(f.last().reason, wire::RejectReason::kStale);
+  EXPECT_EQ(f.position().open_buy_shares, 0u);
+  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
+  EXPECT_TRUE(f.gateway->nothing_unanswered());
+  // Asked for once more: it is known to be over.
+  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kYoung}));
+  EXPECT_EQ(f.strategies.reports.size(), 1u);
+}
+
+TEST(Resend, SendsNoOrderThatWouldNotBeSentNow) {
+  Limits limits;
+  limits.collar_basis_points = 100;
+  GatewayFixture f(limits);
+  for (std::uint32_t order = 1; order <= 3; ++order) f.request(f.limit_order(order));
+  f.set_market(900'000, 901'000);  // the price has moved beyond the collar
+  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kYoung}));
+  EXPECT_EQ(f.last().reason, wire::RejectReason::kPriceCollar);
+  f.set_market(1'000'000, 1'001'000);
+  f.gateway->set_risk_alive(false);
+  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(2), kYoung}));
+  EXPECT_EQ(f.last().reason, wire::RejectReason::kRiskAbsent);
+  f.gateway->set_risk_alive(true);
+  wire::ControlBlock block{};
+  block.kill_all = 1;
+  f.gateway->set_control_block(block);
+  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(3), kYoung}));
+  EXPECT_EQ(f.last().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(f.gateway->counters().not_resent.get(), 3u);
+}
+
+TEST(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  f.request(f.replace(2, f.id(1), 1'000'000, 200));
+  EXPECT_FALSE(f.gateway->may_resend({'G', f.id(2), kOld}));
+  EXPECT_EQ(f.last().kind, wire::ReportKind::kReplaceRejected);
+  EXPECT_EQ(f.position().open_buy_shares, 100u);
+  f.request(f.cancel(3, f.id(1)));
+  EXPECT_TRUE(f.gateway->may_resend({'F', f.id(3), kOld}));
+}
+
+TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
+  GatewayFixture f;
+  GatewayOptions options;
+  options.strategies_max = 4;
+  options.orders_max = 64;
+  options.instruments_max = 16;
+  options.executions_max = 64;
+  options.stop_on_exception = true;
+  f.gateway =
+      std::make_unique<Gateway>(options, f.venue, f.strategies, f.events, f.journal, f.trace);
+  f.gateway->assign_slot(kStrategy);
+  f.gateway->on_strategy_connected(0);
+  f.gateway->set_risk_alive(true);
+  f.gateway->instruments().set_symbol(kInstrument, "AAPL");
+  f.set_market(1'000'000, 1'001'000);
+  EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kNone);
+  f.accept(f.id(1));
+  f.report(fix::ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of no order
+  EXPECT_EQ(f.request(f.limit_order(2)), wire::RejectReason::kException);
+  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), wire::RejectReason::kException);
+  EXPECT_EQ(f.request(f.cancel(4, f.id(1))), wire::RejectReason::kNone);
+  f.gateway->release_symbol(fix::Symbol::from("AAPL"));
+  EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
+}
+
+TEST(Executions, ForgetsTheOldestWhenItIsFull) {
+  Executions executions(4);
+  for (std::uint64_t order = 1; order <= 3; ++order)
+    executions.add({7, order, 0, 1, 1, 0, Side::kBuy});
+  for (std::uint64_t exec = 10; exec <= 12; ++exec)
+    executions.add({exec, 1, 0, 1, 1, 0, Side::kBuy});
+  EXPECT_EQ(executions.find(7, 1), nullptr);
+  EXPECT_EQ(executions.find(7, 2), nullptr);
+  ASSERT_NE(executions.find(7, 3), nullptr);
+  for (std::uint64_t exec = 10; exec <= 12; ++exec) EXPECT_NE(executions.find(exec, 1), nullptr);
+  executions.add({13, 1, 0, 1, 1, 0, Side::kBuy});
+  EXPECT_EQ(executions.find(7, 3), nullptr);
+}
+
+TEST(ExceptionList, SurvivesARestartAndClearingDoesToo) {
+  const TempFile file;
+  const std::string path = file.path();
+  ExceptionNote note;
+  note.kind = ExceptionKind::kShares;
+  note.strategy = 3;
+  note.symbol = fix::Symbol::from("AAPL");
+  std::memcpy(note.text, "8=F\x01\xff", 5);
+  note.length = 5;
+  {
+    ExceptionList list(path);
+    list.add(note);
+    list.add(note);
+    EXPECT_EQ(list.clear(1, "operator").kind, ExceptionKind::kShares);
+    EXPECT_THROW(list.clear(1, "operator"), Error);
+  }
+  ExceptionList list(path);
+  ASSERT_EQ(list.open().size(), 1u);
+  EXPECT_EQ(list.open()[0].id, 2u);
+  EXPECT_EQ(list.open()[0].symbol, "AAPL");
+  EXPECT_EQ(list.open()[0].message, "8=F|?");
+  EXPECT_EQ(list.add(note).id, 3u);
+}
+
+TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {
+  const TempFile file;
+  const std::string path = file.path();
+  std::ofstream(path) << "{\"cleared\":1}\nnonsense\n";
+  try {
+    ExceptionList list(path);
+    FAIL() << "a damaged file was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tickpath::oeg
