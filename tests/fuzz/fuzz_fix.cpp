@@ -77,9 +77,9 @@ void check_again(const OrderMassCancelReport& report) {
 // sides A to G are of FIX 4.4, and is decoded whether or not the bytes conform.
 bool can_say(Version version, const NewOrderSingle& order, const Fields& fields,
              std::string_view message) {
-  const bool one_of_ours =
-      order.side == tickpath::Side::kBuy || order.side == tickpath::Side::kSell;
-  if (one_of_ours && order.unsupported.empty()) return true;
+  const bool side = order.side == tickpath::Side::kBuy || order.side == tickpath::Side::kSell;
+  const bool type = order.type <= OrderType::kStopLimit || order.type == OrderType::kPegged;
+  if (side && type && order.unsupported.empty()) return true;
   Violation violation;
   return version == fields.version() && conforms(version, message, violation);
 }
