@@ -3,13 +3,14 @@
 #   tests/run.sh              what a user runs: units, conformance on shm, integration, and a smoke of
 #                             every other stage (sanitizers, fuzzers, a guest with verbs)
 #   tests/run.sh all          everything, as continuous integration does
-#   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan, whole: see docs/CONTRIBUTING.md
+#   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan | container, whole: see
+#                             docs/CONTRIBUTING.md
 # TICKPATH_FUZZ_SECONDS (default 8, smoke 2) is the time each fuzzer gets.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 case ${1:-} in
-  -h | --help) sed -nE '2,7s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h | --help) sed -nE '2,8s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   "") stages=(quick_release quick_sanitizers quick_guest) bound_minutes=15 ;;
   all) [ $# -eq 1 ] || { echo "run.sh: 'all' stands alone" >&2; exit 2; }
     stages=(release asan tsan fuzz soft_roce) bound_minutes=45 ;;
@@ -17,7 +18,8 @@ case ${1:-} in
 esac
 for stage in "${stages[@]}"; do
   case $stage in
-    quick_release | quick_sanitizers | quick_guest | release | soft_roce | asan | fuzz | tsan) ;;
+    quick_release | quick_sanitizers | quick_guest) ;;
+    release | soft_roce | asan | fuzz | tsan | container) ;;
     *) echo "run.sh: unknown stage '$stage'; see tests/run.sh --help" >&2; exit 2 ;;
   esac
 done
@@ -135,6 +137,19 @@ guests() {
   while read -r each; do failures+=("soft_roce: $each"); done < <(sed -nE 's/^FAILED ([a-z_]+: .*)/\1/p' "$log")
 }
 
+# What the user of another system does.
+container() {
+  local log="$logs/container.log" status=0
+  say "a container"
+  tests/support/container_test.sh 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  share "container"
+  case $status in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)); failures+=("container, see $log") ;;
+  esac
+}
+
 say "packages"
 tests/support/install.sh build tests
 # What guests boot from is fetched while others compile; whoever needs it waits and says what is wrong.
@@ -185,6 +200,7 @@ for stage in "${stages[@]}"; do
       build ci tickpath_tests
       guests all
       ;;
+    container) container ;;
   esac
 done
 
