@@ -46,6 +46,10 @@ constexpr KindText kKinds[] = {
      "cancel it at the venue"},
     {ExceptionKind::kUnreadable, "unreadable",
      "a report whose fields could not be read; the venue was sent a Reject: not booked"},
+    {ExceptionKind::kPriceDecimals, "price_decimals",
+     "an execution at a price (31) of more than the six decimals that are kept: not booked; book "
+     "it "
+     "by hand, at the venue's own amount"},
     {ExceptionKind::kReplacement, "replacement",
      "a replacement that nobody asked for, or a restatement that adds shares: not booked"},
 };

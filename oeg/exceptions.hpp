@@ -27,6 +27,7 @@ enum class ExceptionKind : std::uint8_t {
   kReopened = 9,          // booked, but its order is done here and works on at the venue
   kUnreadable = 10,       // a report that lacks a field, or has a wrong one, that must be read
   kReplacement = 11,      // that nobody asked for, or a restatement that adds shares
+  kPriceDecimals = 12,    // more than six that are not 0: cash would not be what the venue booked
 };
 std::string_view name(ExceptionKind kind) noexcept;
 // What it means and what to do about it: a sentence.

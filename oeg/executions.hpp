@@ -17,13 +17,17 @@ struct Execution {
   std::uint64_t order_id = 0;  // tag 11 of its report
   std::uint32_t instrument = 0;
   std::uint32_t shares = 0;
-  std::uint32_t price = 0;  // Price(4)
+  std::uint32_t price = 0;  // Price(4); see executed_price()
   std::uint8_t strategy = 0;
   Side side = Side::kBuy;
   bool canceled = false;  // taken back by the venue, or replaced by a correction
-  std::uint8_t reserved = 0;
+  std::uint8_t price_hundredths = 0;
 };
 static_assert(std::is_trivially_copyable_v<Execution> && sizeof(Execution) == 32);
+
+constexpr ExecutedPrice executed_price(const Execution& execution) noexcept {
+  return {execution.price, execution.price_hundredths};
+}
 
 // Datapath thread (the control thread before it starts). Allocates in the constructor alone. The
 // newest `executions_max` are kept. Of an older one, a repetition is still refused if its order is

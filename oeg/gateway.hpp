@@ -242,6 +242,8 @@ class Gateway final : public fix::Handler {
   bool is_new_execution(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;
   bool is_about(const Order& order, const fix::ExecutionReport& report,
                 const fix::MessageInfo& info) noexcept;
+  bool has_price(const Order* order, const fix::ExecutionReport& report,
+                 const fix::MessageInfo& info) noexcept;
   bool take_quantities(const Order& order, const fix::ExecutionReport& report,
                        LedgerReport& change) const noexcept;
   void change_execution(Order* order, const fix::ExecutionReport& report,

@@ -14,7 +14,14 @@ std::uint32_t ordered_shares(const Order& order) noexcept {
   return replacing ? std::max(order.shares, order.pending_shares) : order.shares;
 }
 
-bool is_price(Price price) noexcept { return price.value > 0 && price.value <= 0xffff'ffff; }
+bool is_price(const fix::ExecutionReport& report) noexcept {
+  const std::int64_t price = report.last_price.value;
+  return price <= 0xffff'ffff && (price > 0 || (price == 0 && report.last_price_hundredths > 0));
+}
+
+ExecutedPrice price_of(const fix::ExecutionReport& report) noexcept {
+  return {static_cast<std::uint32_t>(report.last_price.value), report.last_price_hundredths};
+}
 
 }  // namespace
 
@@ -44,6 +51,15 @@ bool Gateway::is_about(const Order& order, const fix::ExecutionReport& report,
   return false;
 }
 
+// False: an execution at a price that cannot be, or that cannot be kept to its last digit.
+bool Gateway::has_price(const Order* order, const fix::ExecutionReport& report,
+                        const fix::MessageInfo& info) noexcept {
+  if (is_price(report) && report.last_price_exact) return true;
+  except(report.last_price_exact ? ExceptionKind::kNoPrice : ExceptionKind::kPriceDecimals, order,
+         report, info);
+  return false;
+}
+
 // CumQty and LeavesQty as reported where they follow from what was known; else what follows from
 // it, so that one wrong figure does not spoil the next. False: they do not follow.
 bool Gateway::take_quantities(const Order& order, const fix::ExecutionReport& report,
@@ -63,14 +79,14 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
     return except(ExceptionKind::kUnknownOrder, order, report, info);
   }
   if (!is_about(*order, report, info)) return;
-  if (!is_price(report.last_price)) return except(ExceptionKind::kNoPrice, order, report, info);
+  if (!has_price(order, report, info)) return;
   if (report.last_shares == 0 || report.last_shares > ordered_shares(*order) - order->cumulative)
     return except(ExceptionKind::kShares, order, report, info);
   VenueReport venue;
   venue.ledger.kind = wire::ReportKind::kFill;
   venue.ledger.request_id = report.cl_ord_id;
   venue.ledger.last_shares = report.last_shares;
-  venue.ledger.last_price = static_cast<std::uint32_t>(report.last_price.value);
+  venue.ledger.last_price = price_of(report);
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
   const bool follows = take_quantities(*order, report, venue.ledger);
@@ -93,9 +109,9 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     return except(ExceptionKind::kDuplicateExecution, order, report, info);
   }
   const bool corrected = report.trade_change == fix::TradeChange::kCorrected;
-  if (corrected && (!is_price(report.last_price) || report.last_shares == 0))
-    return except(report.last_shares == 0 ? ExceptionKind::kShares : ExceptionKind::kNoPrice, order,
-                  report, info);
+  if (corrected && report.last_shares == 0)
+    return except(ExceptionKind::kShares, order, report, info);
+  if (corrected && !has_price(order, report, info)) return;
   if (order != nullptr && wire::is_final(order->state)) order = nullptr;
   if (order == nullptr && report.leaves_qty != 0)
     except(ExceptionKind::kReopened, order, report, info);
@@ -107,7 +123,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   venue.execution_id = old.exec_id;
   venue.ledger.kind = wire::ReportKind::kFillCanceled;
   venue.ledger.last_shares = old.shares;
-  venue.ledger.last_price = old.price;
+  venue.ledger.last_price = executed_price(old);
   venue.ledger.cumulative = report.cum_qty;
   venue.ledger.leaves = report.leaves_qty;
   if (corrected && order != nullptr) {
@@ -120,13 +136,14 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   venue.execution_id = report.exec_id;
   venue.ledger.kind = wire::ReportKind::kFillCorrected;
   venue.ledger.last_shares = report.last_shares;
-  venue.ledger.last_price = static_cast<std::uint32_t>(report.last_price.value);
+  venue.ledger.last_price = price_of(report);
   venue.ledger.cumulative = report.cum_qty;
   venue.ledger.leaves = report.leaves_qty;
   Execution right = old;
   right.exec_id = report.exec_id;
   right.shares = report.last_shares;
-  right.price = venue.ledger.last_price;
+  right.price = venue.ledger.last_price.price;
+  right.price_hundredths = venue.ledger.last_price.hundredths;
   right.canceled = false;
   change_fill(right, order, venue);
 }
@@ -152,13 +169,14 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   done.instrument = execution.instrument;
   done.strategy = execution.strategy;
   done.side = execution.side;
-  ledger_.trade(row, execution.side, execution.shares, execution.price, stands);
+  ledger_.trade(row, execution.side, execution.shares, executed_price(execution), stands);
 
   wire::OrderEvent event{};
   event.order_id = event.target_order_id = execution.order_id;
   event.instrument_id = execution.instrument;
   event.shares = execution.shares;
   event.price = execution.price;
+  event.price_hundredths = execution.price_hundredths;
   event.cumulative_shares = report.ledger.cumulative;
   event.event = wire::EventKind::kReported;
   event.report_kind = report.ledger.kind;
@@ -174,6 +192,7 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   out.instrument_id = execution.instrument;
   out.last_shares = execution.shares;
   out.last_price = execution.price;
+  out.last_price_hundredths = execution.price_hundredths;
   out.cumulative_shares = report.ledger.cumulative;
   out.kind = report.ledger.kind;
   out.side = execution.side;

@@ -219,7 +219,8 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   event.instrument_id = before.instrument;
   const bool fill = wire::is_execution(change.kind);
   event.shares = fill ? change.last_shares : 0;
-  event.price = fill ? change.last_price : 0;
+  event.price = fill ? change.last_price.price : 0;
+  event.price_hundredths = fill ? change.last_price.hundredths : std::uint8_t{0};
   event.leaves_shares = wire::is_final(state) ? 0 : change.leaves;
   event.cumulative_shares = change.cumulative;
   event.event = wire::EventKind::kReported;
@@ -234,7 +235,8 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     counters_.fills.add();
     slot.counters.fills.add();
     executions_.add({report.execution_id, change.request_id, before.instrument, change.last_shares,
-                     change.last_price, before.strategy, before.side});
+                     change.last_price.price, before.strategy, before.side, false,
+                     change.last_price.hundredths});
   }
   if (change.kind == wire::ReportKind::kRestated) counters_.restated.add();
   if (own && rejected) {
@@ -256,6 +258,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   out.instrument_id = before.instrument;
   out.last_shares = event.shares;
   out.last_price = event.price;
+  out.last_price_hundredths = event.price_hundredths;
   out.leaves_shares = event.leaves_shares;
   out.cumulative_shares = change.cumulative;
   out.kind = change.kind;

@@ -87,7 +87,7 @@ bool JournalState::reported(const JournalRecord& record) {
   report.kind = event.report_kind;
   report.request_id = event.order_id;
   report.last_shares = event.shares;
-  report.last_price = event.price;
+  report.last_price = wire::executed_price(event);
   report.leaves = event.leaves_shares;
   report.cumulative = event.cumulative_shares;
   ++ledger.position(order->row).row.events;
@@ -101,7 +101,7 @@ bool JournalState::fill_changed(const wire::OrderEvent& event) {
   const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
   if (row == IdTable::kNone) return false;
   ++ledger.position(row).row.events;
-  ledger.trade(row, event.side, event.shares, event.price,
+  ledger.trade(row, event.side, event.shares, wire::executed_price(event),
                event.report_kind == wire::ReportKind::kFillCorrected);
   return true;
 }

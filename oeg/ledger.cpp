@@ -141,13 +141,13 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
   return true;
 }
 
-void Ledger::trade(std::uint32_t at, Side side, std::uint32_t shares, std::uint32_t price,
+void Ledger::trade(std::uint32_t at, Side side, std::uint32_t shares, ExecutedPrice price,
                    bool stands) noexcept {
   wire::PositionRow& row = positions_[at].row;
-  const std::int64_t change =
-      (side == Side::kBuy) == stands ? std::int64_t{shares} : -std::int64_t{shares};
-  row.position_shares += change;
-  row.cash -= change * std::int64_t{price};
+  const auto value = static_cast<std::int64_t>(executed_value(shares, price));
+  const bool gains = (side == Side::kBuy) == stands;  // shares, for cash
+  row.position_shares += gains ? std::int64_t{shares} : -std::int64_t{shares};
+  row.cash += gains ? -value : value;
   row.fills += stands ? 1 : ~std::uint64_t{0};  // unsigned: wraps to one less
 }
 

@@ -51,7 +51,7 @@ struct LedgerReport {
   wire::ReportKind kind = wire::ReportKind::kAccepted;
   std::uint64_t request_id = 0;   // the request answered; the live id for a fill
   std::uint32_t last_shares = 0;  // of a fill, or of one that is taken back
-  std::uint32_t last_price = 0;
+  ExecutedPrice last_price;
   std::uint32_t leaves = 0;
   std::uint32_t cumulative = 0;
 };
@@ -113,7 +113,7 @@ class Ledger {
 
   // An execution moves the row's position and cash; one that does not stand is taken back. apply()
   // does it for an order that is open; this is for one that is done.
-  void trade(std::uint32_t row, Side side, std::uint32_t shares, std::uint32_t price,
+  void trade(std::uint32_t row, Side side, std::uint32_t shares, ExecutedPrice price,
              bool stands) noexcept;
   // The row of (strategy, instrument), made at the first call; IdTable::kNone: no room.
   std::uint32_t position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept;

@@ -40,14 +40,14 @@ Row* Ledger::row(std::uint8_t strategy_id, std::uint32_t instrument) noexcept {
   return &rows_[found];
 }
 
-void Ledger::fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept {
+void Ledger::fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept {
   trade(row, side, shares, price);
   ++row.fills;
   ++strategies_[row.strategy].fills;
   ++total_.fills;
 }
 
-void Ledger::change_fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price,
+void Ledger::change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price,
                          bool stands) noexcept {
   const Side other = side == Side::kBuy ? Side::kSell : Side::kBuy;
   trade(row, stands ? side : other, shares, price);
@@ -57,9 +57,10 @@ void Ledger::change_fill(Row& row, Side side, std::uint32_t shares, std::uint32_
   total_.fills += change;
 }
 
-void Ledger::trade(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept {
+void Ledger::trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept {
   const std::int64_t change = side == Side::kBuy ? std::int64_t{shares} : -std::int64_t{shares};
-  const Int128 value = Int128{change} * price;  // paid; negative: received
+  const Int128 sign = change > 0 ? 1 : -1;
+  const Int128 value = sign * executed_value(shares, price);  // paid; negative: received
   const Int128 realised_before = row.realised();
   if (row.position == 0 || (row.position > 0) == (change > 0)) {
     row.cost += value;
@@ -68,7 +69,8 @@ void Ledger::trade(Row& row, Side side, std::uint32_t shares, std::uint32_t pric
     const Int128 closed = shares < held ? Int128{shares} : held;
     row.cost -= row.cost * closed / held;
     // Through zero: the rest opens a position on the other side.
-    row.cost += (change > 0 ? 1 : -1) * (Int128{shares} - closed) * price;
+    const auto opened = static_cast<std::uint32_t>(Int128{shares} - closed);
+    row.cost += sign * executed_value(opened, price);
   }
   row.position += change;
   row.cash = saturate(row.cash - value);

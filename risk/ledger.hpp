@@ -65,10 +65,10 @@ class Ledger {
   // Index of the strategy; kNone when strategies_max are known already.
   std::uint32_t strategy(std::uint8_t id) noexcept;
 
-  void fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept;
+  void fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
   // The venue takes an execution back, or puts a corrected one in its place (`stands`). What it had
   // realised cannot be told apart any more: the cost basis goes on as if it had been traded back.
-  void change_fill(Row& row, Side side, std::uint32_t shares, std::uint32_t price,
+  void change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price,
                    bool stands) noexcept;
   // A new quote: bid or ask 0 is "none", last_trade 0 "unchanged". True if any position is marked
   // anew by it.
@@ -94,7 +94,7 @@ class Ledger {
     std::uint32_t last_trade = 0;
   };
   Row* at(std::uint32_t index) noexcept { return index == kNone ? nullptr : &rows_[index]; }
-  void trade(Row& row, Side side, std::uint32_t shares, std::uint32_t price) noexcept;
+  void trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
   void revalue(Row& row) noexcept;
 
   std::vector<Row> rows_;

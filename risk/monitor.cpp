@@ -137,7 +137,8 @@ void Monitor::on_exception(const wire::OrderEvent& event) noexcept {
 
 void Monitor::on_fill(Row& row, const wire::OrderEvent& event, InRow in_row) noexcept {
   // Whatever we know of the order: the venue's word moves the position.
-  if (in_row == InRow::kNo) ledger_.fill(row, event.side, event.shares, event.price);
+  if (in_row == InRow::kNo)
+    ledger_.fill(row, event.side, event.shares, wire::executed_price(event));
   counters_.fills.add();
   views_[event.strategy_id].fills.add();
 }
@@ -147,7 +148,7 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
   if (event.report_kind == wire::ReportKind::kFill) on_fill(row, event, in_row);
   if (wire::changes_fill(event.report_kind)) {
     if (in_row == InRow::kNo)
-      ledger_.change_fill(row, event.side, event.shares, event.price,
+      ledger_.change_fill(row, event.side, event.shares, wire::executed_price(event),
                           event.report_kind == wire::ReportKind::kFillCorrected);
     counters_.fills_changed.add();
   }

@@ -25,13 +25,12 @@ bool is_request_reject(wire::ReportKind kind) noexcept {
 
 // The product of a 32-bit price and 32-bit shares may exceed 63 bits only for values beyond any
 // market; the sum saturates instead of wrapping, so that a limit still sees something enormous.
-std::int64_t add_product(std::int64_t sum, std::int64_t price, std::int64_t shares) noexcept {
-  std::int64_t product = 0;
+std::int64_t add_cash(std::int64_t sum, std::uint64_t value, bool paid) noexcept {
   std::int64_t result = 0;
-  if (!__builtin_mul_overflow(price, shares, &product) &&
-      !__builtin_add_overflow(sum, product, &result))
-    return result;
-  return shares < 0 ? INT64_MIN : INT64_MAX;
+  const bool overflows = paid ? __builtin_sub_overflow(sum, value, &result)
+                              : __builtin_add_overflow(sum, value, &result);
+  if (!overflows) return result;
+  return paid ? INT64_MIN : INT64_MAX;
 }
 
 void set_leaves(Instance& instance, Order& order, std::uint32_t leaves) noexcept {
@@ -281,7 +280,9 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
                                                         : -std::int64_t{report.last_shares};
   const std::int64_t change = report.kind == wire::ReportKind::kFillCanceled ? -1 : 1;
   position.shares += change * shares;
-  position.cash = add_product(position.cash, report.last_price, -change * shares);
+  position.cash =
+      add_cash(position.cash, executed_value(report.last_shares, wire::executed_price(report)),
+               change * shares > 0);
   position.fills += static_cast<decltype(position.fills)>(change);
 }
 
@@ -326,6 +327,7 @@ void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::u
                              static_cast<std::uint8_t>(report.side),
                              static_cast<std::uint8_t>(report.reason),
                              static_cast<std::uint8_t>(state),
+                             report.last_price_hundredths,
                              {}};
   trace_id_ = 0;  // what it does now was caused by the report, not by a tick
   guard(instance, "report", [&] { return instance.plugin.report(instance.self, &told); });

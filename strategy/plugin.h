@@ -17,7 +17,8 @@
  * calls it again; other plugins go on. No C++ exception may leave a callback. A plugin that crashes
  * takes the process with it: oeg then cancels the orders of all strategies in it.
  *
- * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares.
+ * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares, in
+ * 1/10,000 (how a fill of five or six decimals is rounded: tickpath_report).
  * Times: nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
  */
 #ifndef TICKPATH_STRATEGY_PLUGIN_H
@@ -157,7 +158,7 @@ typedef struct tickpath_report {
   uint64_t execution_id;
   uint32_t instrument;
   uint32_t last_shares;
-  uint32_t last_price;
+  uint32_t last_price; /* of a fill; with its hundredths it has six decimals */
   uint32_t leaves_shares;
   uint32_t cumulative_shares;
   uint32_t limit_price;
@@ -165,7 +166,11 @@ typedef struct tickpath_report {
   uint8_t side;   /* tickpath_side */
   uint8_t reason; /* of a reject: wire::RejectReason */
   uint8_t state;  /* tickpath_order_state of the order after the report */
-  uint8_t reserved[4];
+  /* Of 1/10,000: the fifth and sixth decimal of last_price. Cash is rounded once for the whole
+   * fill, half away from zero: last_price x shares + (last_price_hundredths x shares + 50) / 100.
+   */
+  uint8_t last_price_hundredths;
+  uint8_t reserved[3];
 } tickpath_report;
 
 typedef struct tickpath_new_order {

@@ -28,6 +28,22 @@ struct Cash {
 };
 constexpr Cash operator*(Price price, std::int64_t shares) { return {price.value * shares}; }
 
+// What an execution was done at. Orders have Price(4); venues execute at the middle of two such
+// prices, and at averages, and report five or six decimals.
+struct ExecutedPrice {
+  std::uint32_t price = 0;      // Price(4)
+  std::uint8_t hundredths = 0;  // of 1/10,000: the fifth and sixth decimal
+
+  friend constexpr auto operator<=>(ExecutedPrice, ExecutedPrice) = default;
+};
+
+// Cash that an execution moves, in 1/10,000: rounded once, for all its shares together, half away
+// from zero. All who keep cash call this and nothing else, so that their sums are equal to the
+// last digit; a cancellation of the execution gives back what it took. Below 2^64 for any argument.
+constexpr std::uint64_t executed_value(std::uint32_t shares, ExecutedPrice at) noexcept {
+  return std::uint64_t{shares} * at.price + (std::uint64_t{shares} * at.hundredths + 50) / 100;
+}
+
 // Raw time stamp counter; comparable on one host only (see common/clock).
 struct TscTicks {
   std::uint64_t value = 0;

@@ -101,6 +101,10 @@ DecodeResult decode(const Fields& fields, MessageReject& message) noexcept;  // 
 bool parse_number(std::string_view text, std::uint64_t& value) noexcept;
 // A float as Price(4): up to four decimals, trailing zeros allowed, no sign. False as above.
 bool parse_price(std::string_view text, Price& price) noexcept;
+// Likewise with any number of decimals. Six are kept, the fifth and sixth in `hundredths` of
+// 1/10,000; `exact` says whether those behind them are all 0.
+bool parse_executed_price(std::string_view text, Price& price, std::uint8_t& hundredths,
+                          bool& exact) noexcept;
 // An id field (String): a decimal as itself; any other text as its 64-bit FNV-1a hash with the top
 // bit set, so that ids of venues that use letters still compare. False if empty.
 bool parse_id(std::string_view text, std::uint64_t& id) noexcept;

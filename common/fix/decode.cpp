@@ -54,6 +54,13 @@ class Reader {
     const auto text = required(tag);
     if (!text.empty() && !parse_price(text, value)) fail(DecodeStatus::kBadFormat, tag);
   }
+  void executed_price(std::uint32_t tag, ExecutionReport& message) noexcept {
+    const auto text = required(tag);
+    if (!text.empty() &&
+        !parse_executed_price(text, message.last_price, message.last_price_hundredths,
+                              message.last_price_exact))
+      fail(DecodeStatus::kBadFormat, tag);
+  }
   // A price that no money is counted by, an average or the order's limit: cut to four decimals, and
   // 0 where it is absent or no price.
   void price_shown(std::uint32_t tag, Price& value) noexcept {
@@ -342,12 +349,13 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
       !message.status && message.trade_change != TradeChange::kCanceled &&
       (message.exec_type == ExecType::kFill || message.exec_type == ExecType::kPartialFill ||
        message.trade_change == TradeChange::kCorrected);
+  message.last_shares = 0;
+  message.last_price = {};
+  message.last_price_hundredths = 0;
+  message.last_price_exact = true;
   if (fill) {
     read.quantity(32, message.last_shares, true);
-    read.price(31, message.last_price, true);
-  } else {
-    message.last_shares = 0;
-    message.last_price = {};
+    read.executed_price(31, message);
   }
   read.quantity_shown(38, message.order_qty);
   read.price_shown(44, message.price);

@@ -82,12 +82,23 @@ class Encoder::Body {
     return own.empty() ? number(number_of_ours) : text(own.substr(0, kClOrdIdMax));
   }
   Body& price(Price value) noexcept {
+    decimal(value);
+    return end();
+  }
+  // Six decimals where four do not say it.
+  Body& executed_price(Price value, std::uint8_t hundredths) noexcept {
+    decimal(value);
+    if (hundredths == 0) return end();
+    put_digits(at_, hundredths % 100u, 2);
+    at_ += 2;
+    return end();
+  }
+  void decimal(Price value) noexcept {
     const auto scaled = static_cast<std::uint64_t>(value.value < 0 ? 0 : value.value);
     at_ = std::to_chars(at_, at_ + 20, scaled / kPriceScale).ptr;
     *at_ = '.';
     put_digits(at_ + 1, scaled % kPriceScale, 4);
     at_ += 5;
-    return end();
   }
   Body& character(char value) noexcept {
     *at_++ = value;
@@ -278,7 +289,10 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
   if (message.order_qty != 0) body.raw("38=").number(message.order_qty);
   if (message.price.value != 0) body.raw("44=").price(message.price);
   if (message.last_shares != 0)
-    body.raw("32=").number(message.last_shares).raw("31=").price(message.last_price);
+    body.raw("32=")
+        .number(message.last_shares)
+        .raw("31=")
+        .executed_price(message.last_price, message.last_price_hundredths);
   body.raw("151=").number(message.leaves_qty).raw("14=").number(message.cum_qty);
   body.raw("6=").price(message.average_price).time(now).free_text(message.text);
   return finish(out, body.at());

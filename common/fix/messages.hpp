@@ -243,7 +243,7 @@ struct ExecutionReport {
   std::uint64_t cl_ord_id = 0;          // 11
   std::uint64_t orig_cl_ord_id = 0;     // 41: canceled and replaced only, else 0 (absent)
   Price price;                          // 44: limit in effect; 0 (absent) for market
-  Price last_price;                     // 31: fills only
+  Price last_price;                     // 31: fills only, its first four decimals
   Price average_price;                  // 6
   std::uint32_t order_qty = 0;          // 38
   std::uint32_t last_shares = 0;        // 32: fills only
@@ -254,6 +254,8 @@ struct ExecutionReport {
   OrdStatus ord_status = OrdStatus::kNew;
   Side side = Side::kBuy;
   TradeChange trade_change = TradeChange::kNone;
+  std::uint8_t last_price_hundredths = 0;  // of 1/10,000: the fifth and sixth decimal of 31
+  bool last_price_exact = true;            // received: 31 has no more decimals than these
   bool status = false;  // answers an Order Status Request: nothing has happened; exec_id is 0
   OrdRejReason reject_reason = OrdRejReason::kBrokerOption;  // 103: exec_type rejected only
   Symbol symbol;

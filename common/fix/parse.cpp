@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -176,6 +177,25 @@ bool parse_price(std::string_view text, Price& price) noexcept {
   // Beyond this a price times any quantity could overflow.
   if (whole > 1'000'000'000'000) return false;
   price.value = static_cast<std::int64_t>(whole * kPriceScale + fraction);
+  return true;
+}
+
+bool parse_executed_price(std::string_view text, Price& price, std::uint8_t& hundredths,
+                          bool& exact) noexcept {
+  const std::size_t point = text.find('.');
+  const std::size_t kept =
+      point == std::string_view::npos ? text.size() : std::min(text.size(), point + 5);
+  if (!parse_price(text.substr(0, kept), price)) return false;
+  hundredths = 0;
+  exact = true;
+  for (std::size_t i = kept; i < text.size(); ++i) {
+    const auto digit = static_cast<unsigned>(text[i] - '0');
+    if (digit > 9) return false;
+    if (i - kept < 2)
+      hundredths = static_cast<std::uint8_t>(hundredths + (i == kept ? digit * 10 : digit));
+    else if (digit != 0)
+      exact = false;
+  }
   return true;
 }
 

@@ -19,7 +19,7 @@ enum class EventKind : std::uint8_t {
 
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 instrument_id | 28 shares | 32 price
 // 36 leaves_shares | 40 cumulative_shares | 44 event | 45 report_kind | 46 request_kind
-// 47 side | 48 reason | 49 strategy_id | 50 state | 51 reserved | 52 row_event  (56 bytes)
+// 47 side | 48 reason | 49 strategy_id | 50 state | 51 price_hundredths | 52 row_event  (56 bytes)
 struct OrderEvent {
   std::uint64_t order_id;
   std::uint64_t target_order_id;
@@ -35,8 +35,8 @@ struct OrderEvent {
   Side side;
   RejectReason reason;
   std::uint8_t strategy_id;
-  OrderState state;  // of the order after the event
-  std::uint8_t reserved;
+  OrderState state;               // of the order after the event
+  std::uint8_t price_hundredths;  // fill: fifth and sixth decimal, see executed_price()
   // Number of this event among those of its row (strategy and instrument): PositionRow::events, low
   // 32 bits, once the row includes it. Refusals change no row and have none (0). Compared modulo
   // 2^32.
@@ -44,6 +44,12 @@ struct OrderEvent {
 };
 static_assert(std::is_trivially_copyable_v<OrderEvent>);
 static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, event) == 44 &&
+              offsetof(OrderEvent, price_hundredths) == 51 &&
               offsetof(OrderEvent, row_event) == 52);
+
+// Of a fill, and of its cancellation or correction.
+constexpr ExecutedPrice executed_price(const OrderEvent& event) noexcept {
+  return {event.price, event.price_hundredths};
+}
 
 }  // namespace tickpath::wire

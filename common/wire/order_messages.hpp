@@ -100,7 +100,7 @@ enum class RejectReason : std::uint8_t {
 // oeg -> strategy
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 execution_id | 32 instrument_id
 // 36 last_shares | 40 last_price | 44 leaves_shares | 48 cumulative_shares | 52 kind | 53 side
-// 54 reason | 55 strategy_id | 56 limit_price | 60 reserved
+// 54 reason | 55 strategy_id | 56 limit_price | 60 last_price_hundredths | 61 reserved
 struct OrderReport {
   std::uint64_t order_id;         // the request answered, or the live order's id for a fill
   std::uint64_t target_order_id;  // canceled, replaced, restated, rejects: the order concerned
@@ -108,19 +108,26 @@ struct OrderReport {
   std::uint64_t execution_id;     // the venue's, unique in its session; 0 for oeg's own answers
   std::uint32_t instrument_id;
   std::uint32_t last_shares;
-  std::uint32_t last_price;  // Price(4), of this fill
+  std::uint32_t last_price;  // Price(4), of this fill; with its hundredths six decimals
   std::uint32_t leaves_shares;
   std::uint32_t cumulative_shares;
   ReportKind kind;
   Side side;
   RejectReason reason;
   std::uint8_t strategy_id;
-  std::uint32_t limit_price;  // Price(4) in effect, 0 for market
-  std::uint32_t reserved;
+  std::uint32_t limit_price;           // Price(4) in effect, 0 for market
+  std::uint8_t last_price_hundredths;  // of 1/10,000, see executed_price()
+  std::uint8_t reserved[3];
 };
 static_assert(std::is_trivially_copyable_v<OrderReport>);
 static_assert(sizeof(OrderReport) == 64 && offsetof(OrderReport, instrument_id) == 32 &&
-              offsetof(OrderReport, kind) == 52);
+              offsetof(OrderReport, kind) == 52 &&
+              offsetof(OrderReport, last_price_hundredths) == 60);
+
+// Of a fill, and of its cancellation or correction.
+constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
+  return {report.last_price, report.last_price_hundredths};
+}
 
 // oeg -> strategy, as an OrderReport of kind kPosition: what the strategy holds in one instrument,
 // every fill included that was reported before it. It replaces what the strategy knew: a strategy

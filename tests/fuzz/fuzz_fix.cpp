@@ -49,7 +49,9 @@ void check_again(Version version, const ExecutionReport& report) {
   const ExecutionReport again = again_in(version, report);
   if (again.cl_ord_id != report.cl_ord_id || again.status != report.status ||
       again.exec_type != report.exec_type || again.ord_status != report.ord_status ||
-      again.leaves_qty != report.leaves_qty || again.cum_qty != report.cum_qty)
+      again.leaves_qty != report.leaves_qty || again.cum_qty != report.cum_qty ||
+      again.last_price != report.last_price ||
+      again.last_price_hundredths != report.last_price_hundredths)
     std::abort();
 }
 

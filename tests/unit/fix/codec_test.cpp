@@ -469,6 +469,33 @@ TEST(FixDecode, TakesPricesAndQuantitiesInEveryFormTheStandardAllows) {
     EXPECT_FALSE(parse_price(text, price)) << text;
 }
 
+TEST(FixDecode, KeepsSixDecimalsOfAnExecutionAndSaysWhenThereAreMore) {
+  Price price;
+  std::uint8_t hundredths = 0;
+  bool exact = false;
+  const auto parse = [&](const char* text) {
+    return parse_executed_price(text, price, hundredths, exact);
+  };
+  ASSERT_TRUE(parse("585.334567"));
+  EXPECT_EQ(price.value, 5853345);
+  EXPECT_EQ(hundredths, 67);
+  EXPECT_TRUE(exact);
+  ASSERT_TRUE(parse("585.33455000"));
+  EXPECT_EQ(price.value, 5853345);
+  EXPECT_EQ(hundredths, 50);
+  EXPECT_TRUE(exact);
+  ASSERT_TRUE(parse("585.33"));
+  EXPECT_EQ(hundredths, 0);
+  ASSERT_TRUE(parse(".00001"));
+  EXPECT_EQ(price.value, 0);
+  EXPECT_EQ(hundredths, 10);
+  ASSERT_TRUE(parse("1.2345670001"));
+  EXPECT_EQ(hundredths, 67);
+  EXPECT_FALSE(exact);
+  for (const char* text : {"", ".", "1.2345.", "1.23456x", "1.234567e3", "-1", "1.234567-"})
+    EXPECT_FALSE(parse(text)) << text;
+}
+
 TEST(FixDecode, TellsVenueIdsWithLettersApart) {
   std::uint64_t a = 0;
   std::uint64_t b = 0;

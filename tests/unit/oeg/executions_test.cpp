@@ -185,6 +185,51 @@ TEST_F(ExecutionsTest, ATradeIsCanceledUnderTheIdThatAReplacementGaveItsOrder) {
   expect_holds(0, 0, 120);
 }
 
+TEST_F(ExecutionsTest, KeepsSixDecimalsOfAPriceAndRoundsTheCashOnce) {
+  fix::ExecutionReport fine = fill();
+  fine.last_price_hundredths = 67;  // 40 x 99.000067 = 3960.00268
+  take(fine);
+  constexpr std::int64_t kCash = -40 * 990'000 - 27;
+  expect_holds(40, kCash, 60);
+  EXPECT_EQ(last().last_price, 990'000u);
+  EXPECT_EQ(last().last_price_hundredths, 67);
+  EXPECT_EQ(events.events.back().price_hundredths, 67);
+  EXPECT_EQ(journal.records.back().event.price_hundredths, 67);
+  // 10 at 98.500005: half of 1/10,000, away from zero.
+  fix::ExecutionReport right = change(fix::TradeChange::kCorrected, 901, 900);
+  right.last_shares = right.cum_qty = 10;
+  right.last_price = {985'000};
+  right.last_price_hundredths = 5;
+  right.leaves_qty = 90;
+  take(right);
+  expect_holds(10, -10 * 985'000 - 1, 90);
+  EXPECT_EQ(strategies.reports[strategies.reports.size() - 2].last_price_hundredths, 67);
+  EXPECT_EQ(last().last_price_hundredths, 5);
+  report(fix::ExecType::kCanceled, id(1), 0, 10);
+  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 902, 901);
+  bust.cum_qty = bust.leaves_qty = 0;
+  take(bust);
+  expect_holds(0, 0, 0);
+  EXPECT_EQ(last().last_price_hundredths, 5);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
+TEST_F(ExecutionsTest, APriceBelowATenThousandthIsAPrice) {
+  fix::ExecutionReport fine = fill();
+  fine.last_price = {0};
+  fine.last_price_hundredths = 10;  // 40 x 0.00001
+  take(fine);
+  expect_holds(40, -4, 60);
+}
+
+TEST_F(ExecutionsTest, APriceOfMoreDecimalsThanAreKeptIsAnException) {
+  fix::ExecutionReport odd = fill();
+  odd.last_price_exact = false;
+  take(odd);
+  expect_holds(0, 0, 100);
+  expect_exception(ExceptionKind::kPriceDecimals);
+}
+
 TEST_F(ExecutionsTest, AChangeOfAnUnknownExecutionIsAnException) {
   take(change(fix::TradeChange::kCanceled, 901, 777));
   expect_holds(0, 0, 100);

@@ -170,6 +170,35 @@ TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
   EXPECT_EQ(g.position().cash, 0);
 }
 
+TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  fix::ExecutionReport fill;
+  fill.exec_type = ExecType::kPartialFill;
+  fill.exec_id = 900;
+  fill.cl_ord_id = f.id(1);
+  fill.symbol = fix::Symbol::from("AAPL");
+  fill.last_shares = fill.cum_qty = 3;
+  fill.leaves_qty = 97;
+  fill.last_price = {12'345};
+  fill.last_price_hundredths = 67;
+  f.gateway->on_execution_report(fill, f.info());
+  EXPECT_EQ(f.position().cash, -37'037);
+  write(f);
+  GatewayFixture g;
+  recover_into(g, f.venue.seq, 99);
+  expect_same(f, g);
+  fix::ExecutionReport bust = fill;
+  bust.exec_id = 901;
+  bust.exec_ref_id = 900;
+  bust.trade_change = fix::TradeChange::kCanceled;
+  bust.cum_qty = 0;
+  bust.leaves_qty = 100;
+  g.gateway->on_execution_report(bust, g.info());
+  EXPECT_EQ(g.position().cash, 0);
+}
+
 TEST_F(RecoveryTest, ForgetsTheOneOrderThatWasNeverSent) {
   GatewayFixture f;
   f.request(f.limit_order(1));

@@ -182,6 +182,46 @@ TEST_P(ScriptedVenueTest, BooksAFillWithFieldsThatTheVersionDoesNotHave) {
   EXPECT_TRUE(events.exceptions.empty());
 }
 
+// Price(4) ends at four decimals, venues do not: cash is rounded once, half away from zero.
+TEST_P(ScriptedVenueTest, BooksFiveAndSixDecimalsExactly) {
+  int execution = 0;
+  const auto at = [&](const std::string& price, std::uint32_t shares, std::int64_t cash) {
+    std::string body = fill("E" + std::to_string(++execution));
+    body.replace(body.find("|151="), body.find("|6=") - body.find("|151="),
+                 "|151=" + std::to_string(leaves_ - shares) +
+                     "|14=" + std::to_string(kOrdered - leaves_ + shares));
+    body.replace(body.find("|32="), std::string::npos,
+                 "|32=" + std::to_string(shares) + "|31=" + price + "|");
+    report(body);
+    leaves_ -= shares;
+    account_.shares += shares;
+    account_.cash -= cash;
+    expect_account(price);
+  };
+  at("1.23455", 3, 37'037);           // 3.70365
+  at("1.234567", 1'000, 12'345'670);  // 1234.567
+  at("1.2345650000", 7, 86'420);      // 8.641955
+  at("0.000004", 12, 0);              // 0.000048
+  at("0.00005", 1, 1);
+  at("99.999999", 700, 699'999'993);
+  EXPECT_TRUE(events.exceptions.empty());
+  const Account before = account_;
+  report("37=V1|" + std::string(v44() ? "150=H|" : "20=1|150=1|") +
+         "17=B1|19=E1|39=1|55=AAPL|54=1|151=" + std::to_string(leaves_ + 3) +
+         "|14=" + std::to_string(kOrdered - leaves_ - 3) + "|6=0|11=" + order_id() + "|");
+  account_ = {before.shares - 3, before.cash + 37'037};
+  expect_account("taken back");
+  // A seventh decimal cannot be kept: the session goes on, a person books it.
+  leaves_ += 3;
+  std::string fine = fill("E99");
+  fine.replace(fine.find("|31="), std::string::npos, "|31=1.2345671|");
+  report(fine);
+  expect_account("seven decimals");
+  ASSERT_EQ(events.exceptions.size(), 1u);
+  EXPECT_EQ(events.exceptions[0].kind, ExceptionKind::kPriceDecimals);
+  EXPECT_EQ(session_->counters().rejected.get(), 0u) << "it is a price by the standard";
+}
+
 TEST_P(ScriptedVenueTest, FollowsStatusRepetitionCancellationAndCorrection) {
   report(fill("E1"));
   book(1, 12'500);

@@ -436,6 +436,23 @@ TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
   EXPECT_EQ(monitor->counters().events_unknown.get(), 1u);
 }
 
+TEST_F(Reconciling, AFillOfSixDecimalsIsBookedToTheLastDigitAsOegDoes) {
+  request(11, 3);
+  OrderEvent made = event(EventKind::kReported, 11);
+  made.report_kind = ReportKind::kFill;
+  made.shares = made.cumulative_shares = 3;
+  made.price = 12'345;
+  made.price_hundredths = 67;
+  take(made);
+  theirs.events = numbers[1];
+  theirs.position_shares += 3;
+  theirs.cash -= 37'037;  // 3.703701
+  ++theirs.fills;
+  EXPECT_TRUE(monitor->on_remote_row(theirs));
+  EXPECT_EQ(row().cash, theirs.cash);
+  EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
+}
+
 TEST_F(Reconciling, ARestartedRiskTakesEverythingFromTheTable) {
   monitor = std::make_unique<Monitor>(options());
   EXPECT_TRUE(monitor->on_remote_row(theirs));

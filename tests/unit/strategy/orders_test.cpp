@@ -74,6 +74,25 @@ TEST_F(Orders, AreFilledInPartsAndThenGone) {
   EXPECT_TRUE(engine.drained());
 }
 
+TEST_F(Orders, AFillOfSixDecimalsIsToldWholeAndItsCashRoundedOnce) {
+  const std::uint64_t id = buy(100, 20'000);
+  wire::OrderReport made = report(wire::ReportKind::kFill, id);
+  made.last_shares = made.cumulative_shares = 3;
+  made.leaves_shares = 97;
+  made.last_price = 12'345;
+  made.last_price_hundredths = 67;
+  engine.on_report(made.strategy_id, made);
+  EXPECT_EQ(strategy.position(3).cash, -37'037);  // 3.703701
+  EXPECT_EQ(strategy.reports.back().last_price, 12'345u);
+  EXPECT_EQ(strategy.reports.back().last_price_hundredths, 67);
+  made.kind = wire::ReportKind::kFillCanceled;
+  made.target_order_id = id;
+  made.cumulative_shares = 0;
+  made.leaves_shares = 100;
+  engine.on_report(made.strategy_id, made);
+  EXPECT_EQ(strategy.position(3).cash, 0);
+}
+
 TEST_F(Orders, ASaleMakesThePositionShortAndTheCashPositive) {
   const auto sent = strategy.limit(3, Scripted::kSell, 100, 100'000);
   fill(sent.id, 100, 100'200, 0, 100, Side::kSell);
