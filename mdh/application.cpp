@@ -60,7 +60,7 @@ link::PublisherOptions publisher_options(const MdhConfig& config) {
 }  // namespace
 
 MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtime)
-    : config_(config), runtime_(runtime) {
+    : config_(config), runtime_(runtime), symbol_file_(config.instruments_file) {
   define_notes(runtime.hot_log());
   rdma::Device& device = runtime.device();
   channel_ = device.create_channel();
@@ -68,6 +68,11 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
   directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
   datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, channel_.get(),
                                             runtime.trace(), runtime.hot_log());
+  const std::vector<std::string> known = symbol_file_.read(config.instruments_max);
+  datapath_->remember(known);
+  if (!known.empty())
+    log::info("directory: {} symbols keep the ids that they had ({})", known.size(),
+              config.instruments_file);
   listener_ = device.listen(runtime.common().fabric_endpoint);
   register_counters();
   const int granted = datapath_->receiver().receive_buffer_bytes();
@@ -94,6 +99,29 @@ void MdhApplication::on_start() {
 void MdhApplication::on_tick() {
   publisher_->collect();
   drop_departed();
+  keep_symbols();
+}
+
+// Rows that the feed has added since; what is not stored whole yet waits for the next tick.
+void MdhApplication::keep_symbols() {
+  const auto known = static_cast<std::uint32_t>(datapath_->feed().counters().instruments.get());
+  std::vector<std::string> added;
+  for (std::uint32_t id = symbol_file_.size(); id < known; ++id) {
+    wire::DirectoryEntry row;
+    if (directory_->load(id, row) != link::ReadStatus::kOk) break;
+    added.emplace_back(row.name());
+  }
+  if (added.empty()) return;
+  try {
+    symbol_file_.append(added);
+  } catch (const Error& error) {
+    if (!symbol_file_failed_)
+      log::error("{}; after a restart instruments may have other ids, and are refused",
+                 error.what());
+    symbol_file_failed_ = true;
+    return;
+  }
+  symbol_file_failed_ = false;
 }
 
 // ------------------------------------------------------------------------------- connections
@@ -262,7 +290,10 @@ bool MdhApplication::drained(std::string& why) {
   return false;
 }
 
-void MdhApplication::on_stopped() { watch_.cancel(); }
+void MdhApplication::on_stopped() {
+  watch_.cancel();
+  keep_symbols();
+}
 
 void MdhApplication::summarize(control::Summary& summary) {
   const FeedCounters& feed = datapath_->feed().counters();

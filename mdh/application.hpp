@@ -11,6 +11,7 @@
 #include "common/rdma/rdma.hpp"
 #include "common/wire/hello.hpp"
 #include "mdh/datapath.hpp"
+#include "mdh/symbol_file.hpp"
 
 namespace tickpath::mdh {
 
@@ -36,10 +37,13 @@ class MdhApplication final : public control::Application {
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void drop_departed();
+  void keep_symbols();
   wire::Hello answer(wire::Service service) const;
 
   const MdhConfig& config_;
   control::Runtime& runtime_;
+  SymbolFile symbol_file_;
+  bool symbol_file_failed_ = false;
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::unique_ptr<BookPublisher> publisher_;
   std::unique_ptr<DirectoryTable> directory_;

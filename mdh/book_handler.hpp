@@ -23,6 +23,7 @@ struct Event {
   wire::UpdateKind kind = wire::UpdateKind::kInformation;
   Side side{0};  // 0 where no resting order is concerned
   book::Status status = book::Status::kOk;
+  bool printed = true;  // kExecute: false where another message tells it as a trade
 };
 
 // A handler for itch::decode(): messages about orders change the book, all others only leave their
@@ -43,6 +44,7 @@ class BookHandler {
   void operator()(const itch::OrderExecutedWithPrice& m) noexcept {
     const book::Change change = books_.execute(m.order_reference_number, m.executed_shares);
     report(m.header, wire::UpdateKind::kExecute, change, m.execution_price);
+    event_.printed = m.printable != 'N';
   }
   void operator()(const itch::OrderCancel& m) noexcept {
     const book::Change change = books_.reduce(m.order_reference_number, m.cancelled_shares);
@@ -65,6 +67,7 @@ class BookHandler {
   }
   void operator()(const itch::CrossTrade& m) noexcept {
     information(m.header);
+    if (m.shares == 0) return;  // 1.5.2: sent for a cross in which nothing traded, too
     event_.kind = wire::UpdateKind::kTrade;
     event_.price = m.cross_price;
     // A cross counts in eight bytes; what exceeds an update's four is told as their largest.

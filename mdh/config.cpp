@@ -78,6 +78,9 @@ config::Schema<MdhConfig> mdh_schema() {
 
   schema.integer("instruments_max", &C::instruments_max, {1, 65'536}, "instruments",
                  "Room in the directory and the image table; subscribers need at least as much");
+  schema.path("instruments_file", &C::instruments_file,
+              "Symbols in the order of their ids: a restart gives each the id that it had, which "
+              "carried positions need");
   schema.integer("book.orders_max", &C::orders_max, {1, std::int64_t{1} << 30}, "orders",
                  "Orders that may rest at one time, all instruments; about 50 bytes each");
   schema.integer("book.levels_max", &C::levels_max, {1, std::int64_t{1} << 28}, "levels",

@@ -35,6 +35,7 @@ struct MdhConfig {
   std::int64_t feed_silence_timeout_ns = 3'000'000'000;
 
   std::uint32_t instruments_max = 16'384;
+  std::string instruments_file = "{run_dir}/{name}.instruments";
   std::uint32_t orders_max = 1u << 20;
   std::uint32_t levels_max = 1u << 18;
 

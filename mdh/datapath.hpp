@@ -60,6 +60,9 @@ class MdhDatapath final : public control::Datapath {
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
 
+  // Control thread, before the first turn: symbols of the last run, in the order of their ids.
+  void remember(std::span<const std::string> symbols) noexcept { feed_.remember(symbols); }
+
   // Any thread: empties the socket, publishes what is left, tells subscribers the final count.
   void close() noexcept;
   // Any thread: true once all of them know it.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/counter.hpp"
@@ -74,6 +75,9 @@ class Feed {
   // Everything given outlives the feed. Throws Error when memory is short.
   Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& trace, log::HotLog& log);
   ~Feed();
+
+  // Before the first packet: symbols of a former run, in the order of their ids.
+  void remember(std::span<const std::string> symbols) noexcept;
 
   // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
   // is in full order is delivered in order; malformed ones are dropped whole.

@@ -108,6 +108,14 @@ std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcep
   return id;
 }
 
+// Rows of the directory that a former run had: their ids stay theirs.
+void Feed::remember(std::span<const std::string> symbols) noexcept {
+  for (const std::string& symbol : symbols)
+    if (instruments_.remember(itch::Stock(symbol)))
+      sink_.store_row(instruments_.entry(instruments_.size() - 1));
+  counters_.instruments.set(instruments_.size());
+}
+
 void Feed::on_unlisted(book::Locate locate) noexcept {
   counters_.unlisted.add();
   log_.note(Note::kDirectoryFull, locate);
@@ -121,12 +129,13 @@ void Feed::publish(const Event& event) noexcept {
   update.shares = event.shares;
   update.kind = event.kind;
   update.side = event.side;
+  update.unprinted = event.printed ? 0 : 1;
   if (id == wire::kNoInstrument) [[unlikely]] {
     update.set_states(state_, wire::TradingState::kUnknown);
     return send(update, id);
   }
   Instrument& instrument = instruments_[id];
-  if (event.kind == wire::UpdateKind::kExecute || event.kind == wire::UpdateKind::kTrade) {
+  if (update.is_trade()) {
     instrument.last_trade_price = event.price;
     instrument.last_trade_shares = event.shares;
   }

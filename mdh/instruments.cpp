@@ -38,18 +38,30 @@ std::uint32_t Instruments::list(book::Locate locate, const itch::Stock& symbol) 
   std::uint32_t& slot = slot_of(key_of(symbol));
   if (slot == wire::kNoInstrument) {
     if (size_ == capacity()) return wire::kNoInstrument;
-    slot = size_++;
-    keys_[slot] = key_of(symbol);
-    wire::DirectoryEntry& row = entries_[slot];
-    std::memset(row.symbol, ' ', sizeof(row.symbol));
-    std::memcpy(row.symbol, symbol.characters.data(), symbol.characters.size());
-    row.instrument_id = slot;
+    name(slot, symbol);
   }
   by_locate_[locate] = slot;
   states_[slot].locate = locate;
   states_[slot].listed = true;
   entries_[slot].feed_locate = locate;
   return slot;
+}
+
+bool Instruments::remember(const itch::Stock& symbol) noexcept {
+  std::uint32_t& slot = slot_of(key_of(symbol));
+  if (slot != wire::kNoInstrument || size_ == capacity()) return false;
+  name(slot, symbol);
+  return true;
+}
+
+// The next id.
+void Instruments::name(std::uint32_t& slot, const itch::Stock& symbol) noexcept {
+  slot = size_++;
+  keys_[slot] = key_of(symbol);
+  wire::DirectoryEntry& row = entries_[slot];
+  std::memset(row.symbol, ' ', sizeof(row.symbol));
+  std::memcpy(row.symbol, symbol.characters.data(), symbol.characters.size());
+  row.instrument_id = slot;
 }
 
 void Instruments::end_session() noexcept {

@@ -47,6 +47,9 @@ class Instruments {
   // kNoInstrument for a locate that nothing has named yet.
   std::uint32_t id_of(book::Locate locate) const noexcept { return by_locate_[locate]; }
 
+  // A symbol of former days, before the first session: it has the next id. False: no room, or it
+  // is known.
+  bool remember(const itch::Stock& symbol) noexcept;
   // The instrument of `symbol`, which now has `locate`; a new id when the symbol is new. An id
   // stays with its symbol for the life of the program, whatever locates later sessions give.
   // kNoInstrument when there is no room.
@@ -61,6 +64,7 @@ class Instruments {
   void end_session() noexcept;
 
  private:
+  void name(std::uint32_t& slot, const itch::Stock& symbol) noexcept;
   static std::uint64_t key_of(const itch::Stock& symbol) noexcept;
   std::uint32_t& slot_of(std::uint64_t key) noexcept;
 

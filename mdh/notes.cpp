@@ -50,7 +50,9 @@ void define_notes(log::HotLog& log) {
              "here on; raise book.orders_max or book.levels_max",
              2);
   log.define(Note::kDirectoryFull, Level::kError,
-             "directory: no room for the instrument with locate {}; raise instruments_max", 2);
+             "directory: no room for the instrument with locate {} (symbols of former days, in "
+             "instruments_file, count); raise instruments_max, here and in whoever reads",
+             2);
   log.define(Note::kReceiveFailed, Level::kError, "feed: receiving failed, errno {}", 1);
 }
 

@@ -265,8 +265,12 @@ void OegDatapath::on_lapped(std::uint64_t lost) noexcept {
 
 void OegDatapath::on_directory(const wire::DirectoryEntry& entry) noexcept {
   instruments_known_.set(std::uint64_t{entry.instrument_id} + 1);
-  if (!gateway_.instruments().set_symbol(entry.instrument_id, entry.name()))
+  if (gateway_.instruments().set_symbol(entry.instrument_id, entry.name())) return;
+  const std::uint32_t before = gateway_.instruments().id_of(entry.name());
+  if (before == wire::kNoInstrument || before == entry.instrument_id)
     hot_log_.note(Note::kSymbolConflict, entry.instrument_id);
+  else
+    hot_log_.note(Note::kSymbolMoved, entry.instrument_id, before);
 }
 
 void OegDatapath::on_mdh(bool alive) noexcept {

@@ -43,6 +43,7 @@ enum class Note : std::uint16_t {
   kKilled,
   kUnkilled,
   kSymbolConflict,
+  kSymbolMoved,
   kOrdersFilling,
   kPositionsFilling,
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/fix/messages.hpp"
+#include "common/market/symbols.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"
@@ -18,8 +19,10 @@ struct alignas(32) Instrument {
   std::uint32_t best_bid;  // Price(4); 0: none
   std::uint32_t best_ask;
   wire::FeedState feed;
-  bool conflicting;  // the directory gave this id another symbol than before: not tradable
-  bool listed;       // the directory has named it since the start; a journal's word is older
+  // Not tradable: the directory gave this id another symbol than before, or its symbol had another
+  // id, under which there may be orders and positions.
+  bool conflicting;
+  bool listed;  // the directory has named it since the start; a journal's word is older
 
   bool known() const noexcept { return listed && !conflicting; }
   bool good() const noexcept { return feed == wire::FeedState::kGood; }
@@ -29,7 +32,8 @@ static_assert(sizeof(Instrument) == 32);
 // Datapath thread (the control thread before it starts).
 class Instruments {
  public:
-  explicit Instruments(std::uint32_t instruments_max) : instruments_(instruments_max) {}
+  explicit Instruments(std::uint32_t instruments_max)
+      : instruments_(instruments_max), symbols_(instruments_max) {}
 
   std::uint32_t capacity() const noexcept {
     return static_cast<std::uint32_t>(instruments_.size());
@@ -43,10 +47,14 @@ class Instruments {
   // What the id was in the last run: enough to cancel what is open in it, not to trade it before
   // the directory says that it still is.
   void recover_symbol(std::uint32_t id, std::string_view symbol) noexcept {
-    if (id < instruments_.size() && instruments_[id].symbol.length == 0)
-      instruments_[id].symbol = fix::Symbol::from(symbol);
+    if (id >= instruments_.size() || instruments_[id].symbol.length != 0) return;
+    instruments_[id].symbol = fix::Symbol::from(symbol);
+    if (id_of(symbol) == wire::kNoInstrument) symbols_.add(id, symbol);
   }
-  // What the directory says. False: the id has another symbol, or is beyond capacity.
+  // The first id that the symbol had; kNoInstrument: none.
+  std::uint32_t id_of(std::string_view symbol) const noexcept { return symbols_.find(symbol); }
+  // What the directory says. False: the id had another symbol, the symbol another id, or the id is
+  // beyond capacity.
   bool set_symbol(std::uint32_t id, std::string_view symbol) noexcept {
     if (id >= instruments_.size() || symbol.empty()) return false;
     Instrument& instrument = instruments_[id];
@@ -54,9 +62,13 @@ class Instruments {
     const fix::Symbol name = fix::Symbol::from(symbol);
     if (instrument.symbol.length == 0) {
       instrument.symbol = name;
-      return true;
+      const std::uint32_t before = id_of(symbol);
+      if (before == wire::kNoInstrument) symbols_.add(id, symbol);
+      instrument.conflicting = before != wire::kNoInstrument;
+      return !instrument.conflicting;
     }
-    instrument.conflicting = !(instrument.symbol == name);
+    const std::uint32_t first = id_of(symbol);
+    instrument.conflicting = !(instrument.symbol == name) || first != id;
     return !instrument.conflicting;
   }
 
@@ -87,6 +99,7 @@ class Instruments {
     instrument.feed = feed;
   }
   std::vector<Instrument> instruments_;
+  market::Symbols symbols_;
 };
 
 }  // namespace tickpath::oeg

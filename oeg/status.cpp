@@ -65,7 +65,12 @@ void OegApplication::define_notes() {
   notes.define(Note::kUnkilled, Level::kWarning,
                "strategy {} (256: all) is killed no longer: its orders are taken again");
   notes.define(Note::kSymbolConflict, Level::kError,
-               "instrument {} has another symbol than before: its orders are refused");
+               "instrument {} has another symbol than before: its orders are refused (was mdh's "
+               "instruments_file lost?)");
+  notes.define(Note::kSymbolMoved, Level::kError,
+               "instrument {} is what instrument {} was before, and orders and positions may stand "
+               "under that id: its orders are refused. Give mdh its instruments_file back and "
+               "restart it, or, where nothing is held, move oeg's journal away and restart oeg");
   notes.define(Note::kOrdersFilling, Level::kWarning,
                "{} of {} open orders (orders.max): beyond them new ones are refused (orders_full)");
   notes.define(Note::kPositionsFilling, Level::kWarning,

@@ -194,15 +194,13 @@ void Monitor::on_lapped() noexcept {
 // --------------------------------------------------------------------------------------- market
 
 void Monitor::on_update(const wire::BookUpdate& update) noexcept {
-  const bool trade =
-      update.kind == wire::UpdateKind::kExecute || update.kind == wire::UpdateKind::kTrade;
   if (update.instrument_id >= ledger_.instruments_max()) {
     if (update.instrument_id != wire::kNoInstrument) counters_.beyond.add();
     return;
   }
   if (update.feed_state() != wire::FeedState::kGood) return counters_.stale.add();
   if (!ledger_.quote(update.instrument_id, update.best_bid, update.best_ask,
-                     trade ? update.price : 0))
+                     update.is_trade() ? update.price : 0))
     return;
   for (Row* row = ledger_.first_row(update.instrument_id); row != nullptr;
        row = ledger_.next_row(*row))

@@ -48,7 +48,8 @@ config::Schema<StrategyConfig> strategy_schema() {
   schema.include("", &C::common, control::common_schema());
   schema.include("feed", &C::feed, market::feed_schema());
   schema.flag("feed.cancel_when_stale", &C::feed_cancel_when_stale,
-              "Cancel every resting order when mdh dies or calls its feed stale");
+              "Cancel every resting order when mdh dies or calls its feed stale, and those in one "
+              "instrument when its book alone is stale");
   schema.text("gateway.endpoint", &C::gateway_endpoint, "Where oeg listens");
   schema
       .integer("gateway.depth", &C::gateway_depth, {8, 1 << 14}, "messages",

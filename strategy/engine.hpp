@@ -36,9 +36,11 @@ namespace tickpath::strategy {
 
 struct EngineOptions {
   std::uint32_t instruments_max = 16'384;
-  std::uint32_t orders_max = 4'096;    // open at once, per strategy
-  std::uint32_t timers_max = 256;      // set at once, all strategies
-  bool cancel_when_feed_stale = true;  // cancels every open order when mdh or its feed is lost
+  std::uint32_t orders_max = 4'096;  // open at once, per strategy
+  std::uint32_t timers_max = 256;    // set at once, all strategies
+  // Cancels every open order when mdh or its feed is lost, and those in one instrument when its
+  // book alone is.
+  bool cancel_when_feed_stale = true;
 };
 
 // One [[plugin]] of the configuration.
@@ -181,7 +183,11 @@ class Engine {
   void deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
                wire::OrderState state) noexcept;
   void tell_gateway(Instance& instance) noexcept;
-  void want_cancels(Instance& instance, bool spare_immediate) noexcept;
+  // instrument: kNoInstrument for all.
+  void want_cancels(Instance& instance, bool spare_immediate,
+                    std::uint32_t instrument = wire::kNoInstrument) noexcept;
+  // A book, or with kNoInstrument all of them, cannot be trusted any more.
+  void on_stale(std::uint32_t instrument) noexcept;
   bool sweep(Instance& instance) noexcept;
   void note(const Instance& instance, tickpath_log_level level, bool from_engine,
             std::string_view text) noexcept;

@@ -90,8 +90,7 @@ void Engine::on_update(const wire::BookUpdate& update) noexcept {
   if ((state.subscribers & alive_) == 0) return;
   trace_id_ = update.trace_id;
   if (update.kind != wire::UpdateKind::kTrade) dispatch_book(state, update);
-  if (update.kind == wire::UpdateKind::kTrade || update.kind == wire::UpdateKind::kExecute)
-    dispatch_trade(state, update, update.kind == wire::UpdateKind::kExecute);
+  if (update.is_trade()) dispatch_trade(state, update, update.kind == wire::UpdateKind::kExecute);
   trace_id_ = 0;
 }
 
@@ -140,6 +139,9 @@ void Engine::on_image(const wire::BookImage& image) noexcept {
   update.set_states(image.feed_state(), image.trading_state());
   tickpath_book_change change = book_change_of(update);
   change.kind = TICKPATH_UPDATE_RESYNCED;
+  // The update that said so may be among those that were lost.
+  const bool turns_stale = image.feed_state() == wire::FeedState::kStale &&
+                           state.quote.feed_state != TICKPATH_FEED_STALE;
   state.quote = {change.best_bid,
                  change.best_ask,
                  change.best_bid_shares,
@@ -154,6 +156,7 @@ void Engine::on_image(const wire::BookImage& image) noexcept {
     guard(instance, "book_change",
           [&] { return instance.plugin.book_change(instance.self, &change); });
   });
+  if (turns_stale) on_stale(image.instrument_id);
 }
 
 void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
@@ -168,6 +171,7 @@ void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
     state.quote = quote_of(update);
     state.trace_id = update.trace_id;
     dispatch_feed_state(state.subscribers, update.instrument_id, feed);
+    if (state.stale) on_stale(update.instrument_id);
   } else {
     counters_.instruments_beyond.add();
   }
@@ -186,8 +190,12 @@ void Engine::on_market_state(wire::FeedState feed) noexcept {
       state.quote.feed_state = static_cast<std::uint8_t>(feed);
   }
   dispatch_feed_state(~std::uint64_t{0}, wire::kNoInstrument, feed);
-  if (feed != wire::FeedState::kStale || !options_.cancel_when_feed_stale) return;
-  for (const auto& instance : instances_) want_cancels(*instance, true);
+  if (feed == wire::FeedState::kStale) on_stale(wire::kNoInstrument);
+}
+
+void Engine::on_stale(std::uint32_t instrument) noexcept {
+  if (!options_.cancel_when_feed_stale) return;
+  for (const auto& instance : instances_) want_cancels(*instance, true, instrument);
 }
 
 void Engine::dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,

@@ -398,8 +398,10 @@ void Engine::tell_gateway(Instance& instance) noexcept {
         [&] { return instance.plugin.gateway_state(instance.self, instance.gateway_up ? 1 : 0); });
 }
 
-void Engine::want_cancels(Instance& instance, bool spare_immediate) noexcept {
+void Engine::want_cancels(Instance& instance, bool spare_immediate,
+                          std::uint32_t instrument) noexcept {
   instance.orders.for_each([&](Order& order) {
+    if (instrument != wire::kNoInstrument && order.instrument != instrument) return;
     if (spare_immediate && order.time_in_force == wire::TimeInForce::kImmediateOrCancel) return;
     order.cancel_wanted = true;
     sweeping_ |= std::uint64_t{1} << instance.index;

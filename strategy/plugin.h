@@ -137,7 +137,8 @@ typedef struct tickpath_book_change {
 } tickpath_book_change;
 
 /* An execution at the venue, displayed or not. For a displayed one `book_change` came just before.
- */
+ * What orders trade in a cross changes the book (TICKPATH_UPDATE_EXECUTE) without a trade of its
+ * own: the cross comes as one trade. */
 typedef struct tickpath_trade {
   uint64_t trace_id;
   uint64_t exchange_time_ns;

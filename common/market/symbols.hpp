@@ -24,12 +24,15 @@ class Symbols {
 
   // False: the id is out of range, the symbol is empty, or the id has another name already.
   bool add(const wire::DirectoryEntry& entry) noexcept {
-    const Name name = padded(entry.name());
-    if (entry.instrument_id >= names_.size() || name[0] == '\0') return false;
-    Name& known = names_[entry.instrument_id];
+    return add(entry.instrument_id, entry.name());
+  }
+  bool add(std::uint32_t id, std::string_view symbol) noexcept {
+    const Name name = padded(symbol);
+    if (id >= names_.size() || name[0] == '\0') return false;
+    Name& known = names_[id];
     if (known[0] != '\0') return known == name;
     known = name;
-    cells_[cell_of(name)] = entry.instrument_id;
+    cells_[cell_of(name)] = id;
     ++size_;
     return true;
   }

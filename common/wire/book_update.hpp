@@ -13,7 +13,7 @@ namespace tickpath::wire {
 enum class UpdateKind : std::uint8_t {
   kNone = 0,
   kAdd = 1,           // displayed order added
-  kExecute = 2,       // displayed order executed, whole or in part (a trade)
+  kExecute = 2,       // displayed order executed, whole or in part: see is_trade()
   kCancel = 3,        // displayed order reduced
   kDelete = 4,        // displayed order removed
   kReplace = 5,       // displayed order replaced: price and shares are the new ones
@@ -55,7 +55,7 @@ constexpr TradingState trading_state(char code) noexcept {
 
 // 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 price | 32 shares
 // | 36 best_bid | 40 best_ask | 44 best_bid_shares | 48 best_ask_shares | 52 kind | 53 side
-// | 54 states: feed in bits 0-3, trading in bits 4-7 | 55 reserved          (56 bytes)
+// | 54 states: feed in bits 0-3, trading in bits 4-7 | 55 unprinted         (56 bytes)
 //
 // Prices are unsigned 32-bit Price(4), exactly what ITCH can carry; 0 is "none". The quote after
 // the message rides in every update, so that a reader needs no book of its own.
@@ -73,8 +73,14 @@ struct BookUpdate {
   UpdateKind kind;
   Side side;  // of the resting order concerned; 0 where there is none
   std::uint8_t states;
-  std::uint8_t reserved;
+  // 1: an execution that another message tells as a trade, for all of a cross together. ITCH 5.0,
+  // 1.4.2, "Printable": to be left out of volume and of time and sales.
+  std::uint8_t unprinted;
 
+  // A trade to be counted, once each.
+  bool is_trade() const noexcept {
+    return kind == UpdateKind::kTrade || (kind == UpdateKind::kExecute && unprinted == 0);
+  }
   FeedState feed_state() const noexcept { return static_cast<FeedState>(states & 0x0f); }
   TradingState trading_state() const noexcept { return static_cast<TradingState>(states >> 4); }
   void set_states(FeedState feed, TradingState trading) noexcept {
@@ -85,6 +91,7 @@ struct BookUpdate {
 static_assert(std::is_trivially_copyable_v<BookUpdate>);
 static_assert(sizeof(BookUpdate) == kSlotPayloadBytes && alignof(BookUpdate) == 8);
 static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, best_bid) == 36 &&
-              offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54);
+              offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54 &&
+              offsetof(BookUpdate, unprinted) == 55);
 
 }  // namespace tickpath::wire

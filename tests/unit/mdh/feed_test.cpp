@@ -69,6 +69,39 @@ TEST_F(FeedTest, TellsTradesThatLeaveTheBookAlone) {
   EXPECT_EQ(image.last_trade_price, 97'0000u);
 }
 
+// ITCH 5.0, 1.4.2: what is not printable comes again, in the cross.
+TEST_F(FeedTest, TellsACrossAsOneTradeThoughItsOrdersLeaveTheBookOneByOne) {
+  send({directory(7, "AAPL"), add(7, "AAPL", 1, 'S', 300, 100'0000)});
+  sink.updates.clear();
+  const auto executed = [](std::uint32_t shares, char printable) {
+    return encoded(itch::OrderExecutedWithPrice{.header = header(7),
+                                                .order_reference_number = 1,
+                                                .executed_shares = shares,
+                                                .printable = printable,
+                                                .execution_price = 101'0000});
+  };
+  const auto cross = [](std::uint64_t shares, std::uint32_t price) {
+    return encoded(itch::CrossTrade{
+        .header = header(7), .shares = shares, .stock = "AAPL", .cross_price = price});
+  };
+  send({executed(20, 'Y'), executed(50, 'N')});
+  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kExecute, UpdateKind::kExecute}));
+  EXPECT_TRUE(sink.updates[0].is_trade());
+  EXPECT_FALSE(sink.updates[1].is_trade());
+  EXPECT_EQ(last().best_ask_shares, 230u) << "the book changes all the same";
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.last_trade_shares, 20u);
+  send({cross(50, 101'0000)});
+  EXPECT_TRUE(last().is_trade());
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.last_trade_shares, 50u);
+  send({cross(0, 0)});
+  EXPECT_FALSE(last().is_trade()) << "a cross in which nothing traded";
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.last_trade_price, 101'0000u);
+}
+
 TEST_F(FeedTest, AnnouncesAnInstrumentThatNoDirectoryMessageNamed) {
   send({add(9, "ZZZ", 1, 'B', 1, 5)});
   EXPECT_EQ(kinds(),

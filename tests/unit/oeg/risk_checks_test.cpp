@@ -71,6 +71,25 @@ TEST(RiskChecks, RefuseAnInstrumentWhoseIdChangedItsSymbol) {
   EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kUnknownInstrument);
 }
 
+// A position of yesterday stands under the id that the symbol had then.
+TEST(RiskChecks, RefuseASymbolThatHadAnotherId) {
+  GatewayFixture f;
+  f.gateway->instruments().recover_symbol(9, "IBM");
+  EXPECT_FALSE(f.gateway->instruments().set_symbol(8, "IBM"));
+  EXPECT_EQ(f.gateway->instruments().id_of("IBM"), 9u);
+  wire::OrderRequest order = f.limit_order(1);
+  order.instrument_id = 8;
+  EXPECT_EQ(f.request(order), RejectReason::kUnknownInstrument);
+  order = f.limit_order(2);
+  order.instrument_id = 9;
+  EXPECT_EQ(f.request(order), RejectReason::kUnknownInstrument) << "not confirmed";
+  EXPECT_FALSE(f.gateway->instruments().set_symbol(8, "IBM")) << "said again";
+  EXPECT_TRUE(f.gateway->instruments().set_symbol(9, "IBM")) << "mdh has its file back";
+  order = f.limit_order(3);
+  order.instrument_id = 9;
+  EXPECT_EQ(f.request(order), RejectReason::kNone);
+}
+
 TEST(RiskChecks, HoldSizeAndValue) {
   Limits limits;
   limits.order_shares_max = 200;

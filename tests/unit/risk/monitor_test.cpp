@@ -453,6 +453,24 @@ TEST_F(Reconciling, AFillOfSixDecimalsIsBookedToTheLastDigitAsOegDoes) {
   EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
 }
 
+TEST_F(Risk, AnExecutionThatIsNotPrintableIsNoLastTrade) {
+  request(1, 100);
+  fill(1, 100, 1'000'000);
+  const auto executed = [&](std::uint32_t price, std::uint8_t unprinted) {
+    wire::BookUpdate update{};
+    update.instrument_id = 3;
+    update.kind = wire::UpdateKind::kExecute;
+    update.price = price;
+    update.unprinted = unprinted;
+    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
+    monitor->on_update(update);
+  };
+  executed(1'010'000, 0);  // the book is empty: the last trade is the mark
+  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 1'000'000);
+  executed(2'000'000, 1);
+  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 1'000'000);
+}
+
 TEST_F(Reconciling, ARestartedRiskTakesEverythingFromTheTable) {
   monitor = std::make_unique<Monitor>(options());
   EXPECT_TRUE(monitor->on_remote_row(theirs));

@@ -99,6 +99,16 @@ TEST_F(Market, AnExecutionIsABookChangeAndATradeAHiddenOneOnlyATrade) {
   EXPECT_EQ(strategy.trades[1].displayed, 0);
 }
 
+TEST_F(Market, AnExecutionThatIsNotPrintableIsABookChangeAlone) {
+  list(3, "AAPL");
+  Scripted& strategy = add(1);
+  wire::BookUpdate unprinted = update(3, 100'000, 100'100, wire::UpdateKind::kExecute);
+  unprinted.unprinted = 1;
+  engine.on_update(unprinted);
+  EXPECT_EQ(strategy.changes.size(), 1u);
+  EXPECT_TRUE(strategy.trades.empty());
+}
+
 TEST_F(Market, ImagesAfterLostUpdatesComeAsResyncedBookChanges) {
   list(3, "AAPL");
   Scripted& strategy = add(1);

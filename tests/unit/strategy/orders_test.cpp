@@ -257,6 +257,42 @@ TEST_F(Orders, AStaleFeedCancelsTheQuotesAsFarAsCreditsGoAndThenTheRest) {
   EXPECT_EQ(counters().cancels.get(), 3u) << "the immediate-or-cancel order ends by itself";
 }
 
+TEST_F(Orders, AStaleBookCancelsTheQuotesInItsInstrumentAndNoOthers) {
+  list(4, "MSFT");
+  const std::uint64_t quote = buy();
+  accept(quote);
+  (void)strategy.limit(3, Scripted::kBuy, 100, 100'000, Scripted::kImmediateOrCancel);
+  accept(strategy.limit(4, Scripted::kBuy, 100, 100'000).id);
+  wire::BookUpdate told = update(3, 100'000, 100'100, wire::UpdateKind::kFeedState);
+  engine.on_update(told);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 0u) << "good";
+  told.set_states(wire::FeedState::kStale, wire::TradingState::kTrading);
+  engine.on_update(told);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 1u);
+  EXPECT_EQ(port.last().target_order_id, quote);
+  ASSERT_EQ(strategy.feeds.size(), 3u) << "good, good, stale";
+}
+
+// The update that said so was overwritten before it was read.
+TEST_F(Orders, AnImageThatTurnsStaleCancelsTheQuotesInItsInstrument) {
+  const std::uint64_t quote = buy();
+  accept(quote);
+  wire::BookImage image{};
+  image.instrument_id = 3;
+  image.trace_id = 77;
+  image.states = 0x41;  // good, trading
+  engine.on_image(image);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 0u);
+  image.states = 0x42;  // stale
+  engine.on_image(image);
+  engine.on_turn();
+  EXPECT_EQ(counters().cancels.get(), 1u);
+  EXPECT_EQ(port.last().target_order_id, quote);
+}
+
 TEST_F(Orders, StopLetsThePluginTradeOnceMoreThenCancelsAndRefuses) {
   const std::uint64_t id = buy();
   accept(id);
