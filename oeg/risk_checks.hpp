@@ -74,14 +74,17 @@ inline std::uint32_t collar_price(Side side, std::uint32_t best,
 }
 
 // The most that a share could be worth in a trade of this order: for a buy its limit, or for a
-// market order what the collar allows; for a sell the best bid if its limit is below that. 0:
-// unknown.
+// market order what the collar allows; for a sell the best bid if its limit is below that, the best
+// offer while there is no bid. 0: unknown. A sell has no upper bound but the market: without a good
+// one its limit says nothing of what it will bring.
 inline std::uint32_t value_price(const Demand& demand, const Instrument& instrument,
                                  std::uint32_t collar_basis_points) noexcept {
   const bool good = instrument.good();
   if (demand.side == Side::kSell) {
-    const std::uint32_t bid = good ? instrument.best_bid : 0;
-    return demand.price > bid ? demand.price : bid;
+    const std::uint32_t market =
+        instrument.best_bid != 0 ? instrument.best_bid : instrument.best_ask;
+    if (!good || market == 0) return 0;
+    return demand.price > market ? demand.price : market;
   }
   if (demand.price != 0) return demand.price;
   return good && instrument.best_ask != 0
@@ -106,9 +109,10 @@ inline wire::RejectReason check_collar(const Demand& demand, const Instrument& i
 }
 
 // What the strategy would hold if everything open on this side were filled and nothing on the
-// other.
-inline bool exceeds_position(const Demand& demand, const Position& position, std::uint32_t price,
-                             const Limits& limits) noexcept {
+// other. price: 0 is unknown.
+inline wire::RejectReason check_position(const Demand& demand, const Position& position,
+                                         std::uint32_t price, const Limits& limits) noexcept {
+  using wire::RejectReason;
   const wire::PositionRow& row = position.row;
   const std::int64_t worst =
       demand.side == Side::kBuy
@@ -116,10 +120,14 @@ inline bool exceeds_position(const Demand& demand, const Position& position, std
           : -(row.position_shares - row.open_sell_shares - position.reserved_sell -
               std::int64_t{demand.added_shares});
   // Towards zero is always allowed: `worst` is then not positive.
-  if (worst <= 0) return false;
+  if (worst <= 0) return RejectReason::kNone;
   const auto held = static_cast<std::uint64_t>(worst);
-  if (limits.position_shares_max != 0 && held > limits.position_shares_max) return true;
-  return limits.position_value_max != 0 && price != 0 && held > limits.position_value_max / price;
+  if (limits.position_shares_max != 0 && held > limits.position_shares_max)
+    return RejectReason::kPositionLimit;
+  if (limits.position_value_max == 0) return RejectReason::kNone;
+  if (price == 0) return RejectReason::kNoMarket;
+  return held > limits.position_value_max / price ? RejectReason::kPositionLimit
+                                                  : RejectReason::kNone;
 }
 
 // Size, value, collar, open orders and position. open_orders: of the strategy now; `is_new` adds
@@ -142,9 +150,7 @@ inline wire::RejectReason check_limits(const Demand& demand, const Instrument& i
     return reason;
   if (is_new && limits.open_orders_max != 0 && open_orders >= limits.open_orders_max)
     return RejectReason::kOpenOrders;
-  if (limits.position_value_max != 0 && price == 0) return RejectReason::kNoMarket;
-  if (exceeds_position(demand, position, price, limits)) return RejectReason::kPositionLimit;
-  return RejectReason::kNone;
+  return check_position(demand, position, price, limits);
 }
 
 // Kill switch, session, risk.

@@ -85,7 +85,7 @@ enum class RejectReason : std::uint8_t {
   kMalformed = 11,       // a field outside its range: kind, side, type, zero shares or price
   kSessionDown = 12,     // FIX session not logged on
   kRiskAbsent = 13,      // risk's heartbeat stopped longer ago than configured
-  kNoMarket = 14,        // no fresh price to check the collar against
+  kNoMarket = 14,        // no fresh price to check collar or value against
   kCapacity = 15,        // of an oeg that did not name the table: see the last three
   kVenue = 16,           // the exchange refused it
   kTooLate = 17,         // cancel or replace of an order that is done

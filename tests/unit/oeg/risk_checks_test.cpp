@@ -128,6 +128,33 @@ TEST(RiskChecks, ValueASellAtTheBidWhenItsLimitIsBelowIt) {
       << "short 6,000 at 500.00 already";
 }
 
+// Its limit bounds how little a sell brings, not how much.
+TEST(RiskChecks, RefuseASellThatNothingSaysTheValueOf) {
+  Limits limits;
+  limits.order_value_max = 1'000'000 * kPriceScale;
+  GatewayFixture f(limits);
+  f.set_market(5'000'000, 5'001'000, wire::FeedState::kStale);
+  EXPECT_EQ(f.request(f.limit_order(1, 100, 10'000, Side::kSell)), RejectReason::kNoMarket);
+  EXPECT_EQ(f.request(f.limit_order(2, 100, 10'000)), RejectReason::kNone) << "a buy at 0.01";
+  f.set_market(0, 0);
+  EXPECT_EQ(f.request(f.limit_order(3, 100, 10'000, Side::kSell)), RejectReason::kNoMarket);
+  f.set_market(0, 5'000'000);
+  EXPECT_EQ(f.request(f.limit_order(4, 100, 2'001, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(f.request(f.limit_order(5, 100, 2'000, Side::kSell)), RejectReason::kNone);
+}
+
+TEST(RiskChecks, NeedNoValueOfASellThatReducesAPosition) {
+  Limits limits;
+  limits.position_value_max = 1'000'000 * kPriceScale;
+  GatewayFixture f(limits);
+  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
+  f.report(fix::ExecType::kFill, f.id(1), 0, 100, 100, 1'000'000);
+  f.set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
+  EXPECT_EQ(f.request(f.limit_order(2, 100, 100, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(3, 100, 1, Side::kSell)), RejectReason::kNoMarket)
+      << "short by one";
+}
+
 TEST(RiskChecks, ValueAMarketOrderAtTheWorstPriceThatItsCollarAllows) {
   Limits limits;
   limits.order_value_max = 105 * std::uint64_t{1'000'000};
