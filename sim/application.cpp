@@ -101,6 +101,7 @@ GatewayOptions gateway_options(const SimConfig& config) {
     fix.target = session.target;
     fix.store_path = session.store;
     fix.store_messages = session.store_messages;
+    fix.gap_timeout_s = session.gap_timeout_s;
     options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
   }
   options.rate = config.rate;

@@ -140,6 +140,10 @@ void SimApplication::add_counters() {
     all.add(group, "logons", s.logons);
     all.add(group, "disconnects", s.disconnects);
     all.add(group, "forgotten", s.forgotten);
+    all.add(group, "resent", s.resent);
+    all.add(group, "gaps", s.gaps);
+    all.add(group, "gap_overflows", s.gap_overflows);
+    all.add(group, "gap_timeouts", s.gap_timeouts);
     const LobbyCounters& lobby = lobbies_[i]->counters();
     all.add(group, "connections", lobby.connections);
     all.add(group, "strangers", lobby.strangers);

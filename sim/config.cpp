@@ -142,6 +142,10 @@ config::Schema<OrderSessionConfig> session_schema() {
               "Refuse messages that break the FIX data dictionary");
   schema.integer("sending_time_max", &OrderSessionConfig::sending_time_max_s, {0, 86'400}, "s",
                  "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
+  schema.integer(
+      "gap_timeout", &OrderSessionConfig::gap_timeout_s, {1, 3600}, "s",
+      "Messages of the peer that are missing, and of which none has come for so long, end "
+      "the session; what came behind them waits, as far as there is room");
   schema.choice("party", &OrderSessionConfig::party,
                 {{"session", PartyRule::kSession}, {"cl_ord_id", PartyRule::kClOrdId}},
                 "Whose orders never trade with each other, and have a row in the ledger: the "

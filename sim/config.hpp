@@ -78,6 +78,7 @@ struct OrderSessionConfig {
   bool validate = true;
   std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
   std::uint32_t store_messages = 1u << 15;
+  std::uint32_t gap_timeout_s = 10;
 };
 
 struct MatchingConfig {

@@ -357,6 +357,44 @@ std::size_t Encoder::encode_business_reject(char* out, const BusinessRefusal& re
   return finish(out, body.at());
 }
 
+std::size_t Encoder::encode_again(char* out, std::string_view message,
+                                  const char* now) const noexcept {
+  std::memcpy(out, header_, kBodyAt);
+  Body body(out + kBodyAt);
+  for (std::size_t at = 0; at < message.size();) {
+    const std::size_t end = message.find(kSoh, at);
+    if (end == std::string_view::npos) break;  // not one of ours
+    const std::string_view field = message.substr(at, end - at);
+    const std::string_view tag = field.substr(0, field.find('=') + 1);
+    at = end + 1;
+    if (tag == "52=")
+      body.raw(
+              "43=Y\x01"
+              "52=")
+          .text({now, UtcText::kLength})
+          .raw("122=")
+          .text(field.substr(tag.size()));
+    else if (tag != "8=" && tag != "9=" && tag != "10=")
+      body.text(field);
+  }
+  return finish(out, body.at());
+}
+
+// OrigSendingTime: nobody knows any more when each of them was sent; FIX 4.4, vol. 2, asks for one.
+std::size_t Encoder::encode_gap_fill(char* out, std::uint32_t seq, std::uint32_t next,
+                                     const char* now) const noexcept {
+  Body body(begin(out, '4', seq, now));
+  body.raw(
+          "43=Y\x01"
+          "122=")
+      .text({now, UtcText::kLength})
+      .raw(
+          "123=Y\x01"
+          "36=")
+      .number(next);
+  return finish(out, body.at());
+}
+
 std::string_view describe(SessionRejectReason reason) noexcept {
   switch (reason) {
     case SessionRejectReason::kInvalidTag:

@@ -301,5 +301,7 @@ inline constexpr std::size_t kCompIdMax = 32;
 // execution report's 26 fields with the longest ids, account and symbol (about 410) and kTextMax. A
 // store slot holds one, and has no more room.
 inline constexpr std::size_t kMessageBytesMax = 632;
+// The same, sent again: with PossDupFlag and OrigSendingTime (122) of up to nanoseconds.
+inline constexpr std::size_t kResentBytesMax = kMessageBytesMax + 48;
 
 }  // namespace tickpath::fix

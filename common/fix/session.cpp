@@ -18,6 +18,9 @@ namespace {
 // Lines kept for the control thread; a logon with its resends takes about ten.
 constexpr std::size_t kEventLines = 256;
 
+// How often in a row a Logon that found no answer is sent with the same number.
+constexpr std::uint32_t kLogonRepeatsMax = 3;
+
 // Every reason a session could not work with, before anything is opened.
 const SessionOptions& checked(const SessionOptions& options) {
   const auto comp_id = [](const std::string& value, const char* name) {
@@ -32,6 +35,8 @@ const SessionOptions& checked(const SessionOptions& options) {
     throw Error("FIX heartbeat must be 1 s to 3600 s");
   if (options.sending_time_max_s > 86'400)
     throw Error("the FIX SendingTime may differ by at most 86400 s, or by any (0)");
+  if (options.gap_timeout_s < 1 || options.gap_timeout_s > 3600)
+    throw Error("the FIX gap timeout must be 1 s to 3600 s");
   if (options.receive_buffer_bytes < 65536 || options.send_buffer_bytes < 65536)
     throw Error("FIX receive and send buffers need at least 65536 bytes");
   return options;
@@ -63,6 +68,7 @@ Session::Impl::Impl(const SessionOptions& options)
       events_(kEventLines),
       rx_(options.receive_buffer_bytes),
       tx_(options.send_buffer_bytes),
+      waiting_(options.gap_buffer_bytes),
       bridge_(bridge_options(options), *this) {
   utc_.at(base_.realtime_ns);  // the first use of gmtime_r reads the zone settings: not later
 }
@@ -84,10 +90,13 @@ bool Session::Impl::attach(int socket) noexcept {
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
   held_ = false;
   broken_ = false;
+  forget_gaps();
   logout_pending_ = false;
   attached_ = last_sent_ = last_received_ = tsc_now();
   received_since_sync_ = true;
   connected_.store(true, std::memory_order_relaxed);
+  logon_seq_ = store_.next_sender();
+  heard_ = false;
   quickfix([this] { bridge_.attach(); });
   return true;
 }
@@ -108,8 +117,25 @@ void Session::Impl::close_transport() {
   fd_ = -1;
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
   held_ = false;
+  forget_gaps();
+  take_back_logon();
   counters_.disconnects.add();
   connected_.store(false, std::memory_order_relaxed);
+}
+
+// A connection that ends before a word of the peer: its session layer has hardly seen our Logon,
+// and the next one has the same number. If it has, and only its answer was lost, it says that the
+// number is too low, or says nothing: then the number stays used. A number too high does no harm:
+// the peer asks, and is told of the gap (FIX 4.2 and 4.4, vol. 2, Logon).
+void Session::Impl::take_back_logon() noexcept {
+  const bool unanswered =
+      options_.role == SessionRole::kInitiator && !heard_ && store_.next_sender() == logon_seq_ + 1;
+  if (!unanswered || logons_repeated_ == kLogonRepeatsMax) {
+    logons_repeated_ = 0;
+    return;
+  }
+  ++logons_repeated_;
+  store_.set_next_sender(logon_seq_);
 }
 
 bool Session::Impl::store_put(int seq, const char* message, std::size_t length) {
@@ -121,12 +147,9 @@ bool Session::Impl::store_put(int seq, const char* message, std::size_t length) 
   return store_.put(number, {stand_in, encoder_.encode_heartbeat(stand_in, {}, number, utc_now())});
 }
 
-bool Session::Impl::store_get(int seq, const char** message, std::size_t* length) {
-  const std::string_view found = store_.get(static_cast<std::uint32_t>(seq));
-  *message = found.data();
-  *length = found.size();
-  if (found.empty()) counters_.forgotten.add();
-  return !found.empty();
+void Session::Impl::store_reset() {
+  store_.reset();
+  forget_gaps();
 }
 
 void Session::Impl::on_logon() {
@@ -170,6 +193,7 @@ void Session::logout(std::string_view reason) noexcept { impl_->logout(reason); 
 void Session::disconnect() noexcept { impl_->disconnect(); }
 bool Session::connected() const noexcept { return impl_->connected(); }
 bool Session::logged_on() const noexcept { return impl_->logged_on(); }
+bool Session::behind_gap() const noexcept { return impl_->behind_gap(); }
 std::uint32_t Session::next_sender_seq() const noexcept { return impl_->store().next_sender(); }
 std::uint32_t Session::next_target_seq() const noexcept { return impl_->store().next_target(); }
 void Session::set_next_target_seq(std::uint32_t seq) noexcept {

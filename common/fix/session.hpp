@@ -54,6 +54,10 @@ struct SessionOptions {
   // How far SendingTime may be from our clock, in seconds: beyond it the message is rejected
   // (373=10) and the session ends. 0: it is not looked at.
   std::uint32_t sending_time_max_s = 0;
+  // A gap in the peer's numbers of which nothing was filled for so long ends the session.
+  std::uint32_t gap_timeout_s = 10;
+  // What arrives behind a gap waits there; what finds no room is asked for once more.
+  std::size_t gap_buffer_bytes = 1u << 18;
 };
 
 enum class SendStatus : std::uint8_t {
@@ -141,6 +145,10 @@ struct SessionCounters {
   Counter send_refused;   // kDown and kFull
   Counter stored_only;    // kStored
   Counter forgotten;      // asked for by the peer, gone from the store, gap-filled
+  Counter resent;         // application messages, once more
+  Counter gaps;           // in the peer's numbers
+  Counter gap_overflows;  // messages behind a gap that found no room to wait
+  Counter gap_timeouts;   // sessions ended because of one that was not filled
   Counter logons;
   Counter disconnects;
   Counter bytes_sent;
@@ -186,6 +194,8 @@ class Session {
   // Any thread: recent values.
   bool connected() const noexcept;
   bool logged_on() const noexcept;
+  // Messages of the peer are missing, and asked for; what came behind them waits.
+  bool behind_gap() const noexcept;
   // Next sequence numbers. Any thread: recent values.
   std::uint32_t next_sender_seq() const noexcept;
   std::uint32_t next_target_seq() const noexcept;

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <limits>
+#include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <sys/socket.h>
 
+#include "common/base/check.hpp"
 #include "common/base/datapath_guard.hpp"
 #include "common/fix/detail/session_impl.hpp"
 #include "common/fix/dictionary.hpp"
@@ -25,6 +28,8 @@ constexpr std::uint64_t kTimerPeriodNs = 50'000'000;
 // interval; QuickFIX takes a fifth of it.
 constexpr double kSilenceFactor = 1.2;
 
+constexpr std::string_view kUnreadText = "the peer does not read: no room for what it must be told";
+
 // Of "YYYYMMDD-HH:MM:SS"; -1: it is none.
 int second_of_day(std::string_view time) noexcept {
   if (time.size() < 17) return -1;
@@ -38,6 +43,40 @@ int second_of_day(std::string_view time) noexcept {
   return seconds;
 }
 
+// Of the standard header, and what QuickFIX goes by.
+bool is_header(std::uint32_t tag) noexcept {
+  constexpr std::uint32_t kTags[] = {8, 9, 34, 35, 43, 49, 52, 56, 97, 122};
+  return std::find(std::begin(kTags), std::end(kTags), tag) != std::end(kTags);
+}
+
+// The message without the fields that come again. QuickFIX has no dictionary here: it would take
+// each repeating group for an error (373=13), and a fill would be rejected.
+std::string each_field_once(std::string_view message) {
+  std::set<std::uint32_t> seen;
+  std::string body;
+  std::string_view begin;
+  bool repeats = false;
+  for (std::size_t at = 0; at < message.size();) {
+    const std::size_t start = at;
+    std::uint32_t tag = 0;
+    const bool readable = detail::read_tag(message, at, tag);
+    const std::size_t end = message.find(kSoh, at);
+    if (!readable || end == std::string_view::npos) return std::string(message);
+    at = end + 1;
+    const std::string_view field = message.substr(start, at - start);
+    const bool again = !seen.insert(tag).second && !is_header(tag);
+    repeats |= again;
+    if (tag == 8 && begin.empty())
+      begin = field;
+    else if (tag != 9 && tag != 10 && !again)
+      body += field;
+  }
+  if (!repeats) return std::string(message);
+  std::string once = std::string(begin) + "9=" + std::to_string(body.size()) + kSoh + body;
+  const std::string sum = std::to_string(1000 + checksum(once));
+  return once + "10=" + sum.substr(1) + kSoh;
+}
+
 }  // namespace
 
 bool Session::Impl::poll(Handler& handler) noexcept {
@@ -47,6 +86,8 @@ bool Session::Impl::poll(Handler& handler) noexcept {
   if (fd_ >= 0) {
     if (wants_write()) worked = flush();
     if (!broken_) worked |= receive();
+    if (resend_.begin != 0) [[unlikely]]
+      worked |= resend_some();
     const TscTicks now = tsc_now();
     if (now >= next_timer_) timers(now);
     if (broken_ && fd_ >= 0) drop("connection lost while sending");
@@ -81,6 +122,7 @@ bool Session::Impl::receive() noexcept {
     return true;
   }
   info_.received = tsc_now();
+  heard_ = true;
   rx_end_ += static_cast<std::size_t>(got);
   counters_.bytes_received.add(static_cast<std::uint64_t>(got));
   dispatch();
@@ -89,11 +131,14 @@ bool Session::Impl::receive() noexcept {
 
 void Session::Impl::dispatch() noexcept {
   held_ = false;
-  while (rx_begin_ < rx_end_) {
+  while (rx_begin_ != rx_end_ || !waiting_.empty()) {
     if (handler_ != nullptr && !handler_->ready()) [[unlikely]] {
       held_ = true;
       return;
     }
+    if (!waiting_.empty() && take_waiting()) [[unlikely]]
+      continue;
+    if (rx_begin_ == rx_end_) break;
     const std::string_view bytes(rx_.data() + rx_begin_, rx_end_ - rx_begin_);
     const Frame next = frame(bytes, kIncomingBytesMax);
     if (next.status == FrameStatus::kIncomplete) return;
@@ -106,21 +151,21 @@ void Session::Impl::dispatch() noexcept {
     if (next.status == FrameStatus::kBadChecksum) {
       // Disregarded; but QuickFIX ends a connection that begins with a garbled Logon.
       counters_.garbled.add();
-      if (for_quickfix(message)) quickfix([&] { bridge_.receive(message.data(), message.size()); });
+      to_quickfix(message);
     } else {
+      counters_.received.add();
       handle(message);
     }
   }
-  if (rx_begin_ == rx_end_) rx_begin_ = rx_end_ = 0;
+  rx_begin_ = rx_end_ = 0;
 }
 
 void Session::Impl::handle(std::string_view message) noexcept {
-  counters_.received.add();
   last_received_ = info_.received;
   received_since_sync_ = true;
-  if (logged_on() && !resend_pending_) {
+  if (logged_on()) {
     const bool readable = fields_.scan(message);
-    if (in_sequence()) {
+    if (!behind_gap() && in_sequence()) {
       info_.seq_num = fields_.seq_num();
       info_.poss_dup = false;
       info_.poss_resend = fields_.poss_resend();
@@ -131,9 +176,16 @@ void Session::Impl::handle(std::string_view message) noexcept {
         counters_.received_in_place.add();
         return;
       }
+    } else if (waits_behind_gap(message)) {
+      return;
     }
   }
-  if (for_quickfix(message)) quickfix([&] { bridge_.receive(message.data(), message.size()); });
+  to_quickfix(message);
+}
+
+void Session::Impl::to_quickfix(std::string_view message) noexcept {
+  if (!for_quickfix(message)) return;
+  quickfix([&] { bridge_.receive(each_field_once(message), message.data(), message.size()); });
 }
 
 // QuickFIX reads the numbers of a session as int and lets them overflow. A peer that sends such a
@@ -385,27 +437,14 @@ void Session::Impl::on_session_reject(const char* message, std::size_t length) {
   deliver_application(result);
 }
 
-// The message as stored, with OrigSendingTime (122) from when it was sent.
-bool Session::Impl::may_resend(const char* message, std::size_t length) {
-  if (options_.role == SessionRole::kAcceptor) return true;
-  Fields fields;
-  (void)fields.scan({message, length});
-  Resend resend;
-  resend.msg_type = fields.msg_type();
-  (void)parse_id(fields.get(11), resend.cl_ord_id);
-  std::int64_t sent_ns = 0;
-  // Without a time it is as old as can be.
-  resend.age_ns = parse_utc(fields.get(122), sent_ns) ? clock::realtime_ns() - sent_ns
-                                                      : std::numeric_limits<std::int64_t>::max();
-  return handler_ != nullptr && handler_->may_resend(resend);
-}
-
 // -------------------------------------------------------------------------------------- sending
 
 template <class Message>
 SendStatus Session::Impl::encode_and_send(const Message& message, bool transmit_now,
                                           SendTimes* times) noexcept {
-  if (pending_bytes() + kMessageBytesMax > options_.send_buffer_bytes) [[unlikely]] {
+  const bool waits = resend_.begin != 0;
+  if (pending_bytes() + kMessageBytesMax > options_.send_buffer_bytes ||
+      (waits && !has_room_beside_resend())) [[unlikely]] {
     counters_.send_refused.add();
     return SendStatus::kFull;
   }
@@ -419,7 +458,7 @@ SendStatus Session::Impl::encode_and_send(const Message& message, bool transmit_
     counters_.stored_only.add();
     return SendStatus::kStored;
   }
-  const bool taken = transmit(out, length);
+  const bool taken = !waits && transmit(out, length);
   if (times != nullptr) times->sent = last_sent_;
   return taken ? SendStatus::kSent : SendStatus::kQueued;
 }
@@ -445,6 +484,12 @@ void Session::Impl::send_heartbeat(std::string_view test_request_id) noexcept {
 }
 
 bool Session::Impl::write(const char* bytes, std::size_t length) {
+  // It is in the store, or about to be: a peer that reads again asks for it.
+  if (pending_bytes() + length > options_.send_buffer_bytes) {
+    if (!broken_) on_event(kUnreadText.data(), kUnreadText.size());
+    broken_ = true;
+    return false;
+  }
   counters_.sent.add();
   transmit(bytes, length);
   return !broken_;
@@ -472,15 +517,7 @@ void Session::Impl::keep(const char* bytes, std::size_t length) noexcept {
     tx_end_ -= tx_begin_;
     tx_begin_ = 0;
   }
-  // encode_and_send() has checked for room, so only a long resend by QuickFIX grows the buffer.
-  if (tx_.size() - tx_end_ < length) {
-    try {
-      tx_.resize(2 * (tx_end_ + length));
-    } catch (...) {
-      broken_ = true;
-      return;
-    }
-  }
+  TICKPATH_CHECK(tx_.size() - tx_end_ >= length, "each sender has looked for room");
   std::memcpy(tx_.data() + tx_end_, bytes, length);
   tx_end_ += length;
 }
@@ -512,6 +549,7 @@ void Session::Impl::timers(TscTicks now) noexcept {
       drop("no logon in time");
     return;
   }
+  watch_gap(now);
   if (heartbeat_ticks_ == 0) return;  // HeartBtInt 0: no heartbeats (FIX 4.2, vol. 1, Logon)
   if ((now - last_sent_).value >= heartbeat_ticks_ && now > last_sent_) send_heartbeat({});
   const double silence = static_cast<double>((now - last_received_).value);

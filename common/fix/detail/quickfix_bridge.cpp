@@ -22,7 +22,7 @@ namespace fix {
 namespace detail {
 namespace {
 
-// QuickFIX's store interface over the owner's store.
+// QuickFIX's store interface over the owner's store. It gives no message back: the owner resends.
 class Store final : public FIX::MessageStore {
  public:
   explicit Store(BridgeHooks& hooks) : hooks_(hooks) {}
@@ -30,14 +30,8 @@ class Store final : public FIX::MessageStore {
   bool set(int seq, const std::string& message) noexcept override {
     return hooks_.store_put(seq, message.data(), message.size());
   }
-  void get(int begin, int end, std::vector<std::string>& messages) const
-      throw(FIX::IOException) override {
+  void get(int, int, std::vector<std::string>& messages) const throw(FIX::IOException) override {
     messages.clear();
-    for (int seq = begin; seq <= end; ++seq) {
-      const char* bytes = nullptr;
-      std::size_t length = 0;
-      if (hooks_.store_get(seq, &bytes, &length)) messages.emplace_back(bytes, length);
-    }
   }
   int getNextSenderMsgSeqNum() const noexcept override { return hooks_.next_sender(); }
   int getNextTargetMsgSeqNum() const noexcept override { return hooks_.next_target(); }
@@ -98,24 +92,33 @@ class EventLogFactory final : public FIX::LogFactory {
 class Transport final : public FIX::Responder {
  public:
   explicit Transport(BridgeHooks& hooks) : hooks_(hooks) {}
-  bool send(const std::string& bytes) override { return hooks_.write(bytes.data(), bytes.size()); }
+  bool send(const std::string& bytes) override {
+    if (resend_is_owners_ && bytes.find("\00135=4\001") != std::string::npos) return true;
+    return hooks_.write(bytes.data(), bytes.size());
+  }
   void disconnect() override { hooks_.close_transport(); }
+  // While QuickFIX handles a ResendRequest that the owner answers: for want of messages (Store) it
+  // would fill the gap.
+  void set_resend_is_owners(bool value) noexcept { resend_is_owners_ = value; }
 
  private:
   BridgeHooks& hooks_;
+  bool resend_is_owners_ = false;
 };
 
 class Application final : public FIX::Application {
  public:
-  explicit Application(BridgeHooks& hooks) : hooks_(hooks) {}
+  Application(BridgeHooks& hooks, Transport& transport) : hooks_(hooks), transport_(transport) {}
+  // The message that QuickFIX is given next, as it came: QuickFIX keeps its fields sorted.
+  void set_text(const char* text, std::size_t length) noexcept {
+    text_ = text;
+    length_ = length;
+  }
   void onCreate(const FIX::SessionID&) override {}
   void onLogon(const FIX::SessionID&) override { hooks_.on_logon(); }
   void onLogout(const FIX::SessionID&) override { hooks_.on_logout(); }
   void toAdmin(FIX::Message& message, const FIX::SessionID&) override { stamp(message); }
-  // QuickFIX sends application messages only where the peer asks for them again.
   void toApp(FIX::Message& message, const FIX::SessionID&) throw(FIX::DoNotSend) override {
-    const std::string text = message.toString();
-    if (!hooks_.may_resend(text.data(), text.size())) throw FIX::DoNotSend();
     stamp(message);
   }
   void fromAdmin(const FIX::Message& message,
@@ -123,16 +126,14 @@ class Application final : public FIX::Application {
                                               FIX::IncorrectTagValue, FIX::RejectLogon) override {
     const std::string& type = message.getHeader().getField(FIX::FIELD::MsgType);
     if (type == FIX::MsgType_Logon) check_heartbeat_interval(message);
-    if (type != FIX::MsgType_Reject) return;
-    const std::string text = message.toString();
-    hooks_.on_session_reject(text.data(), text.size());
+    if (type == FIX::MsgType_ResendRequest) hand_over_resend(message);
+    if (type == FIX::MsgType_Reject) hooks_.on_session_reject(text_, length_);
   }
-  void fromApp(const FIX::Message& message,
+  void fromApp(const FIX::Message&,
                const FIX::SessionID&) throw(FIX::FieldNotFound, FIX::IncorrectDataFormat,
                                             FIX::IncorrectTagValue,
                                             FIX::UnsupportedMessageType) override {
-    const std::string text = message.toString();
-    const AppVerdict verdict = hooks_.on_app_message(text.data(), text.size());
+    const AppVerdict verdict = hooks_.on_app_message(text_, length_);
     switch (verdict.kind) {
       case AppVerdict::kAccept:
         return;
@@ -152,12 +153,24 @@ class Application final : public FIX::Application {
     if (!digits)
       throw FIX::RejectLogon("HeartBtInt (108) must be a whole number of seconds, 0 to 99999");
   }
+  void hand_over_resend(const FIX::Message& request) {
+    FIX::BeginSeqNo begin;
+    FIX::EndSeqNo end;
+    request.getField(begin);
+    request.getField(end);
+    if (!hooks_.on_resend_request(begin.getValue(), end.getValue()))
+      throw FIX::IncorrectTagValue(FIX::FIELD::BeginSeqNo);
+    transport_.set_resend_is_owners(true);
+  }
   // By the session's clock, as what it encodes itself: QuickFIX's own cannot be virtual.
   void stamp(FIX::Message& message) {
     message.getHeader().setField(FIX::FIELD::SendingTime, hooks_.sending_time());
   }
 
   BridgeHooks& hooks_;
+  Transport& transport_;
+  const char* text_ = nullptr;
+  std::size_t length_ = 0;
 };
 
 FIX::Dictionary settings_of(const BridgeOptions& options) {
@@ -193,10 +206,10 @@ class QuickFixBridge::Impl {
  public:
   Impl(const BridgeOptions& options, BridgeHooks& hooks)
       : hooks_(hooks),
-        application_(hooks),
+        transport_(hooks),
+        application_(hooks, transport_),
         stores_(hooks),
         logs_(hooks),
-        transport_(hooks),
         factory_(application_, stores_, &logs_),
         session_(
             factory_.create(FIX::SessionID(options.begin_string, options.sender, options.target),
@@ -222,6 +235,7 @@ class QuickFixBridge::Impl {
     return static_cast<FIX::SessionState&>(*session_->getLog());
   }
   Transport& transport() noexcept { return transport_; }
+  Application& application() noexcept { return application_; }
 
  private:
   void fail(const char* what) noexcept {
@@ -234,10 +248,10 @@ class QuickFixBridge::Impl {
   }
 
   BridgeHooks& hooks_;
+  Transport transport_;
   Application application_;
   StoreFactory stores_;
   EventLogFactory logs_;
-  Transport transport_;
   FIX::SessionFactory factory_;
   std::unique_ptr<FIX::Session> session_;
 };
@@ -260,8 +274,16 @@ void QuickFixBridge::attach() noexcept {
   });
 }
 
-void QuickFixBridge::receive(const char* message, std::size_t length) noexcept {
-  impl_->guarded([&] { impl_->session().next(std::string(message, length), FIX::UtcTimeStamp()); });
+void QuickFixBridge::receive(const std::string& shown, const char* message,
+                             std::size_t length) noexcept {
+  impl_->application().set_text(message, length);
+  impl_->guarded([&] { impl_->session().next(shown, FIX::UtcTimeStamp()); });
+  impl_->transport().set_resend_is_owners(false);
+  // QuickFIX ends its wait at a message with the gap's last number; a gap fill that goes over it
+  // has the number of the gap's beginning.
+  FIX::SessionState& state = impl_->state();
+  if (resend_pending() && impl_->session().getExpectedTargetNum() > state.resendRange().second)
+    state.resendRange(0, 0);
 }
 
 void QuickFixBridge::tick() noexcept {
@@ -286,6 +308,15 @@ bool QuickFixBridge::logout_pending() const noexcept {
 }
 
 bool QuickFixBridge::resend_pending() const noexcept { return impl_->state().resendRequested(); }
+
+int QuickFixBridge::missing_end() const noexcept { return impl_->state().resendRange().second; }
+
+void QuickFixBridge::forget_queued(int seq) noexcept {
+  impl_->guarded([&] {
+    FIX::Message queued;
+    (void)impl_->state().retrieve(seq, queued);
+  });
+}
 
 int QuickFixBridge::heartbeat_s() const noexcept {
   try {

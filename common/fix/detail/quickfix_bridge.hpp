@@ -38,7 +38,6 @@ class BridgeHooks {
   virtual ~BridgeHooks() {}
   // Message store.
   virtual bool store_put(int seq, const char* message, std::size_t length) = 0;
-  virtual bool store_get(int seq, const char** message, std::size_t* length) = 0;
   virtual int next_sender() const = 0;
   virtual int next_target() const = 0;
   virtual void set_next_sender(int seq) = 0;
@@ -55,8 +54,9 @@ class BridgeHooks {
   virtual void on_event(const char* text, std::size_t length) = 0;
   virtual AppVerdict on_app_message(const char* message, std::size_t length) = 0;
   virtual void on_session_reject(const char* message, std::size_t length) = 0;
-  // An application message that the peer asks for again: false fills its gap instead.
-  virtual bool may_resend(const char* message, std::size_t length) = 0;
+  // The peer asks for what was sent from `begin` to `end` (0: to the last), which the owner sends
+  // in its own time. False: there are no such messages.
+  virtual bool on_resend_request(int begin, int end) = 0;
 };
 
 // A QuickFIX Session. One thread at a time; everything allocates and locks (uncontended).
@@ -70,8 +70,8 @@ class QuickFixBridge {
 
   // A transport is there: the initiator sends its Logon.
   void attach() noexcept;
-  // One framed message.
-  void receive(const char* message, std::size_t length) noexcept;
+  // One framed message. `shown`: what QuickFIX may see of it; its owner's hooks get the message.
+  void receive(const std::string& shown, const char* message, std::size_t length) noexcept;
   // Timers: logon and logout timeouts, heartbeats, test requests.
   void tick() noexcept;
   void logout(const char* reason, std::size_t length) noexcept;
@@ -80,7 +80,10 @@ class QuickFixBridge {
   bool logged_on() const noexcept;
   bool logout_pending() const noexcept;  // asked for or sent, not answered yet
   bool resend_pending() const noexcept;  // messages are missing: everything must go through here
-  int heartbeat_s() const noexcept;      // in effect
+  int missing_end() const noexcept;      // the last of them
+  // QuickFIX queues what comes behind a gap without any bound; the owner keeps that.
+  void forget_queued(int seq) noexcept;
+  int heartbeat_s() const noexcept;  // in effect
 
   // What happened beside QuickFIX; call before receive() and tick(). Ages in nanoseconds.
   // `received_since`: something valid arrived since the last call, so no test request is open.

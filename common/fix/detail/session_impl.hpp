@@ -11,6 +11,7 @@
 #include "common/base/spsc_ring.hpp"
 #include "common/clock/clock.hpp"
 #include "common/fix/codec.hpp"
+#include "common/fix/detail/gap_buffer.hpp"
 #include "common/fix/detail/message_store.hpp"
 #include "common/fix/detail/quickfix_bridge.hpp"
 #include "common/fix/session.hpp"
@@ -44,6 +45,7 @@ class Session::Impl final : public detail::BridgeHooks {
   // Relaxed, here and where they are set: readers on other threads want a recent value.
   bool connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   bool logged_on() const noexcept { return logged_on_.load(std::memory_order_relaxed); }
+  bool behind_gap() const noexcept { return behind_gap_.load(std::memory_order_relaxed); }
   int fd() const noexcept { return fd_; }
   Version version() const noexcept { return options_.version; }
   bool wants_write() const noexcept { return pending_bytes() != 0; }
@@ -52,12 +54,11 @@ class Session::Impl final : public detail::BridgeHooks {
 
   // detail::BridgeHooks: called by QuickFIX, inside a call of ours.
   bool store_put(int seq, const char* message, std::size_t length) override;
-  bool store_get(int seq, const char** message, std::size_t* length) override;
   int next_sender() const override { return static_cast<int>(store_.next_sender()); }
   int next_target() const override { return static_cast<int>(store_.next_target()); }
   void set_next_sender(int seq) override { store_.set_next_sender(static_cast<unsigned>(seq)); }
   void set_next_target(int seq) override { store_.set_next_target(static_cast<unsigned>(seq)); }
-  void store_reset() override { store_.reset(); }
+  void store_reset() override;
   bool write(const char* bytes, std::size_t length) override;
   std::string sending_time() override { return {utc_now(), UtcText::kLength}; }
   void close_transport() override;
@@ -66,7 +67,7 @@ class Session::Impl final : public detail::BridgeHooks {
   void on_event(const char* text, std::size_t length) override;
   detail::AppVerdict on_app_message(const char* message, std::size_t length) override;
   void on_session_reject(const char* message, std::size_t length) override;
-  bool may_resend(const char* message, std::size_t length) override;
+  bool on_resend_request(int begin, int end) override;
 
  private:
   // Calls QuickFIX with its clocks brought up to date, then reads back what became of the session.
@@ -86,6 +87,22 @@ class Session::Impl final : public detail::BridgeHooks {
   bool handle_in_place() noexcept;
   bool answer_test_request() noexcept;
   bool reject_unreadable() noexcept;
+
+  // session_gaps.cpp: what the peer has to send again, and what we have.
+  bool waits_behind_gap(std::string_view message) noexcept;
+  void to_quickfix(std::string_view message) noexcept;
+  bool take_waiting() noexcept;
+  void watch_gap(TscTicks now) noexcept;
+  void begin_resend(std::uint32_t begin, std::uint32_t end) noexcept;
+  bool resend_some() noexcept;
+  void resend_next() noexcept;
+  void resend(std::string_view message) noexcept;
+  void fill_gap() noexcept;
+  bool may_resend(const Fields& fields) noexcept;
+  bool has_room_beside_resend() const noexcept;
+  void forget_gaps() noexcept;
+  void take_back_logon() noexcept;
+
   template <class Message>
   bool deliver(Message& message,
                void (Handler::*callback)(const Message&, const MessageInfo&) noexcept,
@@ -133,10 +150,30 @@ class Session::Impl final : public detail::BridgeHooks {
   Handler* handler_ = nullptr;   // inside poll() only
   bool logout_untold_ = false;   // a logout happened outside poll()
   bool broken_ = false;          // the kernel reported an error while sending
-  bool resend_pending_ = false;  // as QuickFIX said last
-  bool logout_pending_ = false;  // likewise
+  bool logout_pending_ = false;  // as QuickFIX said last
+
+  detail::GapBuffer waiting_;
+  std::atomic<bool> behind_gap_{false};  // as QuickFIX said last
+  std::uint32_t gap_next_ = 0;           // the first missing number when timers() looked last
+  TscTicks gap_since_;                   // it has been that
+
+  struct Range {
+    std::uint32_t begin = 0;  // 0: none
+    std::uint32_t end = 0;    // the last one
+  };
+  // A resend under way stands at resend_.begin. The peer has never been sent what was given a
+  // number since it began (fresh_from_): that follows it, so that nothing overtakes.
+  Range resend_;
+  std::uint32_t fresh_from_ = 0;
+  std::uint32_t fill_from_ = 0;  // 0, or where a run of numbers begins that is not sent again
+  Range asked_meanwhile_;        // by further requests, all in one
+
   bool received_since_sync_ = false;
   int fd_ = -1;
+  // Of a Logon that nobody has answered yet.
+  std::uint32_t logon_seq_ = 0;
+  std::uint32_t logons_repeated_ = 0;  // with the same number, in a row
+  bool heard_ = false;                 // anything, on this connection
   std::uint64_t heartbeat_ticks_ = 0;
   TscTicks attached_;
   TscTicks last_sent_;
@@ -157,7 +194,9 @@ void Session::Impl::quickfix(Work&& work) noexcept {
                         std::exchange(received_since_sync_, false));
   work();
   logged_on_.store(bridge_.logged_on(), std::memory_order_relaxed);
-  resend_pending_ = bridge_.resend_pending();
+  const bool missing = bridge_.resend_pending();
+  if (missing && !behind_gap()) counters_.gaps.add();
+  behind_gap_.store(missing, std::memory_order_relaxed);
   logout_pending_ = bridge_.logout_pending();
 }
 
