@@ -1,6 +1,7 @@
 // The five programs together, as `tickpath up` runs them.
 #include "tests/support/pipeline.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -233,6 +234,24 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   EXPECT_GT(oeg.at("orders").at("sent"), 0);
   EXPECT_NE(read_file(folder.run_dir() + "/risk.log").find("kill"), std::string::npos);
   if (guard != nullptr) expect_all_guarded(report);
+}
+
+TEST(Pipeline, ASymbolKeepsTheIdThatItHadInAFormerRun) {
+  const PipelineFolder folder;
+  std::filesystem::create_directories(folder.run_dir());
+  // The recording names ZAAA to ZAAT in this order.
+  const std::string former = "GONE\nZAAT\nZAAC\nZAAA\n";
+  write_file(folder.run_dir() + "/mdh.instruments", former);
+  const Finished up = folder.run_up(folder.generate(40'000, 4));
+  EXPECT_EQ(up.exit_code, 0) << up.output << folder.logs();
+  const std::string kept = read_file(folder.run_dir() + "/mdh.instruments");
+  EXPECT_EQ(kept.substr(0, former.size()), former);
+  EXPECT_EQ(kept.substr(former.size(), 10), "ZAAB\nZAAD\n");
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 21);
+  const auto held = folder.positions("oeg");
+  EXPECT_FALSE(held.empty());
+  EXPECT_EQ(held, folder.positions("sim"));
+  EXPECT_EQ(held, folder.positions("risk"));
 }
 
 TEST(Pipeline, UpSaysWhoIsKilledSinceAnEarlierRun) {

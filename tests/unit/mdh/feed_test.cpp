@@ -102,6 +102,22 @@ TEST_F(FeedTest, TellsACrossAsOneTradeThoughItsOrdersLeaveTheBookOneByOne) {
   EXPECT_EQ(image.last_trade_price, 101'0000u);
 }
 
+TEST_F(FeedTest, GivesASymbolOfAFormerDayItsIdAndItsRowFromTheStart) {
+  const std::vector<std::string> former{"AAPL", "MSFT"};
+  feed.remember(former);
+  EXPECT_EQ(sink.rows.at(0).name(), "AAPL");
+  EXPECT_EQ(sink.rows.at(1).name(), "MSFT");
+  EXPECT_EQ(feed.counters().instruments.get(), 2u);
+  // Today's feed names them in another order, and one more.
+  send({directory(1, "IBM"), directory(2, "MSFT"), add(2, "MSFT", 1, 'B', 1, 5)});
+  EXPECT_EQ(last().instrument_id, 1u);
+  EXPECT_EQ(sink.rows.at(1).feed_locate, 2u);
+  EXPECT_EQ(sink.rows.at(2).name(), "IBM");
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.bids[0].price, 0u) << "not listed today";
+}
+
 TEST_F(FeedTest, AnnouncesAnInstrumentThatNoDirectoryMessageNamed) {
   send({add(9, "ZZZ", 1, 'B', 1, 5)});
   EXPECT_EQ(kinds(),

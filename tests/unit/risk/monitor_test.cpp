@@ -436,41 +436,6 @@ TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
   EXPECT_EQ(monitor->counters().events_unknown.get(), 1u);
 }
 
-TEST_F(Reconciling, AFillOfSixDecimalsIsBookedToTheLastDigitAsOegDoes) {
-  request(11, 3);
-  OrderEvent made = event(EventKind::kReported, 11);
-  made.report_kind = ReportKind::kFill;
-  made.shares = made.cumulative_shares = 3;
-  made.price = 12'345;
-  made.price_hundredths = 67;
-  take(made);
-  theirs.events = numbers[1];
-  theirs.position_shares += 3;
-  theirs.cash -= 37'037;  // 3.703701
-  ++theirs.fills;
-  EXPECT_TRUE(monitor->on_remote_row(theirs));
-  EXPECT_EQ(row().cash, theirs.cash);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
-}
-
-TEST_F(Risk, AnExecutionThatIsNotPrintableIsNoLastTrade) {
-  request(1, 100);
-  fill(1, 100, 1'000'000);
-  const auto executed = [&](std::uint32_t price, std::uint8_t unprinted) {
-    wire::BookUpdate update{};
-    update.instrument_id = 3;
-    update.kind = wire::UpdateKind::kExecute;
-    update.price = price;
-    update.unprinted = unprinted;
-    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
-    monitor->on_update(update);
-  };
-  executed(1'010'000, 0);  // the book is empty: the last trade is the mark
-  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 1'000'000);
-  executed(2'000'000, 1);
-  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 1'000'000);
-}
-
 TEST_F(Reconciling, ARestartedRiskTakesEverythingFromTheTable) {
   monitor = std::make_unique<Monitor>(options());
   EXPECT_TRUE(monitor->on_remote_row(theirs));
