@@ -51,6 +51,8 @@ class OegApplication final : public control::Application {
   control::Json restore(const control::Json& request);
   void register_exceptions();
   void take_exceptions();
+  void list(const ExceptionNote& note);
+  void list_journaled(std::uint64_t up_to);
   control::Json clear_exceptions(const control::Json& request);
   void maintain_market();
   void maintain_journal();
@@ -64,6 +66,7 @@ class OegApplication final : public control::Application {
   const OegConfig& config_;
   control::Runtime& runtime_;
   ExceptionList exceptions_;
+  std::uint64_t exceptions_followed_ = 0;  // of the journal, at the last tick
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;

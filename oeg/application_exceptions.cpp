@@ -23,11 +23,12 @@ control::Json shown(const Exception& exception) {
 }  // namespace
 
 void OegApplication::register_exceptions() {
+  list_journaled(~std::uint64_t{0});  // the last run died before it came to list them
   for (const Exception& exception : exceptions_.open())
     datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
   if (!exceptions_.open().empty())
     log::warning(
-        "{} reports of the venue could not be booked in a former run and were not looked "
+        "{} reports of the venue could not be booked in former runs and were not looked "
         "at since; see `tickpath exceptions`",
         exceptions_.open().size());
   control::Counters& counters = runtime_.counters();
@@ -49,15 +50,32 @@ void OegApplication::register_exceptions() {
 
 void OegApplication::take_exceptions() {
   ExceptionNote note;
-  while (datapath_->pop_exception(note)) {
-    try {
-      const Exception& added = exceptions_.add(note);
-      log::error("exception {}: {}: {}; strategy {}, {}, message {}", added.id, name(added.kind),
-                 explain(added.kind), added.strategy, added.symbol, added.fix_seq);
-    } catch (const Error& error) {
-      log::error("{}", error.what());
-    }
+  while (datapath_->pop_exception(note)) list(note);
+  // Those of the tick before have been noted since, if there was room.
+  list_journaled(exceptions_followed_);
+  std::vector<JournalRecord>& journaled = datapath_->journal().exceptions();
+  exceptions_followed_ = journaled.empty() ? 0 : journaled.back().sequence;
+  std::erase_if(journaled,
+                [this](const JournalRecord& record) { return exceptions_.has_written(record); });
+}
+
+void OegApplication::list(const ExceptionNote& note) {
+  if (note.journal_sequence != 0 && exceptions_.knows(note)) return;
+  try {
+    const Exception& added = exceptions_.add(note);
+    log::error("exception {}: {}: {}; {}, {}, message {}", added.id, name(added.kind),
+               explain(added.kind),
+               added.strategy == kUnknownStrategy ? "no strategy known"
+                                                  : "strategy " + std::to_string(added.strategy),
+               added.symbol, added.fix_seq);
+  } catch (const Error& error) {
+    log::error("{}", error.what());
   }
+}
+
+void OegApplication::list_journaled(std::uint64_t up_to) {
+  for (const JournalRecord& record : datapath_->journal().exceptions())
+    if (record.sequence <= up_to) list(note_of(record));
 }
 
 control::Json OegApplication::clear_exceptions(const control::Json& request) {

@@ -251,6 +251,9 @@ void restore_section(Reader& reader, JournalState& state) {
       for (const Execution& execution : reader.items<Execution>(section))
         state.executions.add(execution);
       return;
+    case SectionKind::kExceptions:
+      state.exceptions = reader.items<JournalRecord>(section);
+      return;
     default:
       reader.unknown(section);
   }
@@ -291,6 +294,8 @@ void write_checkpoint(const std::string& path, const JournalState& state, std::u
   body.add<CheckpointOrder>(SectionKind::kOrders, orders_of(state));
   body.add<JournalState::StrategyIds>(SectionKind::kStrategies, state.strategies);
   body.add<Execution>(SectionKind::kExecutions, executions_of(state));
+  if (!state.exceptions.empty())
+    body.add<JournalRecord>(SectionKind::kExceptions, state.exceptions);
   CheckpointHeader header{};
   std::memcpy(header.magic, CheckpointHeader::kMagic, sizeof(header.magic));
   header.version = CheckpointHeader::kVersion;

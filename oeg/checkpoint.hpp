@@ -41,6 +41,7 @@ enum class SectionKind : std::uint32_t {
   kOrders = 4,       // CheckpointOrder, of each strategy the oldest first
   kStrategies = 5,   // JournalState::StrategyIds
   kExecutions = 6,   // Execution: those remembered, oldest first
+  kExceptions = 7,   // JournalRecord: those not known to be listed; left out where there are none
 };
 
 struct CheckpointSection {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include <fcntl.h>
@@ -72,6 +73,7 @@ Json to_json(const Exception& exception) {
           {"strategy", exception.strategy},
           {"seq", exception.fix_seq},
           {"realtime_ns", exception.realtime_ns},
+          {"journal", exception.journal_sequence},
           {"order_id", exception.order_id},
           {"symbol", exception.symbol},
           {"message", exception.message}};
@@ -85,6 +87,7 @@ Exception from_json(const Json& json) {
   exception.fix_seq = json.at("seq").get<std::uint32_t>();
   exception.realtime_ns = json.at("realtime_ns").get<std::int64_t>();
   exception.order_id = json.at("order_id").get<std::uint64_t>();
+  exception.journal_sequence = json.value("journal", std::uint64_t{0});
   exception.symbol = json.at("symbol").get<std::string>();
   exception.message = json.at("message").get<std::string>();
   return exception;
@@ -98,6 +101,25 @@ std::string readable(std::string_view message) {
 }
 
 }  // namespace
+
+ExceptionNote note_of(const JournalRecord& record) {
+  const wire::OrderEvent& event = record.event;
+  ExceptionNote note;
+  note.kind = static_cast<ExceptionKind>(record.exception);
+  note.strategy = event.strategy_id;
+  note.fix_seq = record.fix_seq;
+  note.order_id = event.order_id;
+  note.journal_sequence = record.sequence;
+  note.realtime_ns = record.realtime_ns;
+  note.symbol = fix::Symbol::from({record.symbol, ::strnlen(record.symbol, sizeof(record.symbol))});
+  const std::string text = fmt::format(
+      "(of the journal; the venue has the whole text) "
+      "34={}|11={}|17={}|54={}|32={}|31={}.{:04}{:02}",
+      record.fix_seq, event.order_id, record.execution_id, static_cast<unsigned>(event.side),
+      event.shares, event.price / kPriceScale, event.price % kPriceScale, event.price_hundredths);
+  note.length = static_cast<std::uint16_t>(text.copy(note.text, ExceptionNote::kTextMax));
+  return note;
+}
 
 std::string_view name(ExceptionKind kind) noexcept { return text_of(kind).name; }
 std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).text; }
@@ -130,6 +152,7 @@ void ExceptionList::take_line(const std::string& line, std::size_t number) {
     }
     open_.push_back(from_json(json));
     last_id_ = std::max(last_id_, open_.back().id);
+    journaled_[{open_.back().journal_sequence, open_.back().realtime_ns}] = true;
   } catch (const std::exception& error) {
     throw Error(fmt::format(
         "{}, line {}: {}; mend the line, or move the file away if nothing in it is needed", path_,
@@ -149,12 +172,20 @@ const Exception& ExceptionList::add(const ExceptionNote& note) {
   exception.kind = note.kind;
   exception.strategy = note.strategy;
   exception.fix_seq = note.fix_seq;
-  exception.realtime_ns = clock::realtime_ns();
+  exception.realtime_ns = note.realtime_ns;
   exception.order_id = note.order_id;
+  exception.journal_sequence = note.journal_sequence;
   exception.symbol = readable(note.symbol.view());
   exception.message = readable({note.text, note.length});
+  bool& written = journaled_[key_of(note)];
   append(to_json(exception).dump());
+  written = true;
   return exception;
+}
+
+bool ExceptionList::has_written(const JournalRecord& record) const {
+  const auto found = journaled_.find({record.sequence, record.realtime_ns});
+  return found != journaled_.end() && found->second;
 }
 
 Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {

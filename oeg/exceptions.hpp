@@ -1,17 +1,21 @@
 // What the venue reported and oeg did not book, or booked with a doubt: a list that a person must
 // clear.
 //
-// The datapath notes an exception and goes on. The control thread writes it to a file, one JSON
-// object a line; a line {"cleared": ID, ...} ends it. Until then the list, `status` and risk say
-// so, and new orders in its symbol are refused if `orders.stop_on_exception` is set.
+// The datapath journals an exception, notes it and goes on. The control thread writes it to a file,
+// one JSON object a line; a line {"cleared": ID, ...} ends it. Until then the list, `status` and
+// risk say so, and new orders in its symbol are refused if `orders.stop_on_exception` is set. What
+// the journal has and the file has not, because oeg died in between, is listed at the next start.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/fix/messages.hpp"
+#include "oeg/journal_record.hpp"
 
 namespace tickpath::oeg {
 
@@ -43,9 +47,15 @@ struct ExceptionNote {
   std::uint16_t length = 0;    // of text
   std::uint32_t fix_seq = 0;   // 34
   std::uint64_t order_id = 0;  // 11, as a number; 0: none
-  fix::Symbol symbol;          // the order's, else the report's; empty: unknown
-  char text[kTextMax];         // the message, cut
+  // Of its journal record; sequence 0: there was no room for one.
+  std::uint64_t journal_sequence = 0;
+  std::int64_t realtime_ns = 0;
+  fix::Symbol symbol;   // the order's, else the report's; empty: unknown
+  char text[kTextMax];  // the message, cut
 };
+
+// What the journal knows of it: all but the message's text, for which its figures stand.
+ExceptionNote note_of(const JournalRecord& record);
 
 struct Exception {
   std::uint64_t id = 0;  // from 1, never used again
@@ -54,6 +64,7 @@ struct Exception {
   std::uint32_t fix_seq = 0;
   std::int64_t realtime_ns = 0;
   std::uint64_t order_id = 0;
+  std::uint64_t journal_sequence = 0;
   std::string symbol;
   std::string message;  // SOH as '|'
 };
@@ -70,10 +81,16 @@ class ExceptionList {
   const std::vector<Exception>& open() const noexcept { return open_; }
   // Throws SystemError when the file cannot be written; it is in the list all the same.
   const Exception& add(const ExceptionNote& note);
+  // Whether it was ever in the list, and whether it is in the file.
+  bool knows(const ExceptionNote& note) const { return journaled_.contains(key_of(note)); }
+  bool has_written(const JournalRecord& record) const;
   // `by`: who looked at it. Throws Error when no such exception is open, and SystemError.
   Exception clear(std::uint64_t id, const std::string& by);
 
  private:
+  // Which record of which journal: its numbers begin anew where the journal was moved away.
+  using Key = std::pair<std::uint64_t, std::int64_t>;
+  static Key key_of(const ExceptionNote& note) { return {note.journal_sequence, note.realtime_ns}; }
   void read();
   void take_line(const std::string& line, std::size_t number);
   void append(const std::string& line);
@@ -82,6 +99,7 @@ class ExceptionList {
   int file_ = -1;
   std::uint64_t last_id_ = 0;
   std::vector<Exception> open_;
+  std::map<Key, bool> journaled_;  // those ever listed; true: in the file
 };
 
 }  // namespace tickpath::oeg

@@ -242,6 +242,9 @@ class Gateway final : public fix::Handler {
   bool is_new_execution(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;
   bool is_about(const Order& order, const fix::ExecutionReport& report,
                 const fix::MessageInfo& info) noexcept;
+  std::uint8_t strategy_of(std::uint64_t id) const noexcept;
+  void journal(ExceptionNote& note, const wire::OrderEvent& event,
+               const fix::ExecutionReport& report) noexcept;
   bool has_price(const Order* order, const fix::ExecutionReport& report,
                  const fix::MessageInfo& info) noexcept;
   bool take_quantities(const Order& order, const fix::ExecutionReport& report,

@@ -112,9 +112,9 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   if (corrected && report.last_shares == 0)
     return except(ExceptionKind::kShares, order, report, info);
   if (corrected && !has_price(order, report, info)) return;
-  if (order != nullptr && wire::is_final(order->state)) order = nullptr;
-  if (order == nullptr && report.leaves_qty != 0)
-    except(ExceptionKind::kReopened, order, report, info);
+  const bool done = order == nullptr || wire::is_final(order->state);
+  if (done && report.leaves_qty != 0) except(ExceptionKind::kReopened, order, report, info);
+  if (done) order = nullptr;
 
   execution->canceled = true;
   const Execution old = *execution;
@@ -205,23 +205,51 @@ void Gateway::except(ExceptionKind kind, const Order* order, const fix::Executio
   counters_.exceptions.add();
   ExceptionNote note;
   note.kind = kind;
-  note.strategy = order != nullptr ? order->strategy : kUnknownStrategy;
+  note.strategy = order != nullptr ? order->strategy : strategy_of(report.cl_ord_id);
   note.fix_seq = info.seq_num;
   note.order_id = report.cl_ord_id;
   note.symbol = order != nullptr ? instruments_[order->instrument].symbol : report.symbol;
   note.length = static_cast<std::uint16_t>(std::min(info.text.size(), ExceptionNote::kTextMax));
   if (note.length != 0) std::memcpy(note.text, info.text.data(), note.length);
-  hold_symbol(note.symbol);
-  events_.note_exception(note);
 
   wire::OrderEvent event{};
   event.order_id = report.cl_ord_id;
-  event.instrument_id = order != nullptr ? order->instrument : wire::kNoInstrument;
+  event.instrument_id =
+      order != nullptr ? order->instrument : instruments_.id_of(note.symbol.view());
   event.shares = report.last_shares;
+  if (is_price(report)) {
+    event.price = price_of(report).price;
+    event.price_hundredths = price_of(report).hundredths;
+  }
   event.event = wire::EventKind::kException;
   event.side = report.side;
   event.strategy_id = note.strategy;
+  journal(note, event, report);
+  hold_symbol(note.symbol);
+  events_.note_exception(note);
   publish(event, IdTable::kNone);
+}
+
+// By the order's id, though it is not open any more. One that no strategy here gave has none.
+std::uint8_t Gateway::strategy_of(std::uint64_t id) const noexcept {
+  const std::uint8_t strategy = wire::OrderId::strategy(id);
+  return id >> 56 == 0 && slot_of_[strategy] < slots_.size() ? strategy : kUnknownStrategy;
+}
+
+// Before the session counts the report: a crash from here on does not lose it.
+void Gateway::journal(ExceptionNote& note, const wire::OrderEvent& event,
+                      const fix::ExecutionReport& report) noexcept {
+  JournalRecord record{};
+  record.event = event;
+  record.realtime_ns = note.realtime_ns = clock::realtime_ns();
+  record.execution_id = report.exec_id;
+  record.fix_seq = note.fix_seq;
+  record.exception = static_cast<std::uint8_t>(note.kind);
+  std::memcpy(record.symbol, note.symbol.text, note.symbol.length);
+  if (journal_.append(record))
+    note.journal_sequence = record.sequence;
+  else
+    counters_.journal_lost.add();
 }
 
 wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& resend) noexcept {

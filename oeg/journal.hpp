@@ -34,6 +34,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
@@ -73,6 +74,8 @@ class Journal final : public JournalPort {
 
   // Control thread, before the datapath starts: what there is to go on from.
   const JournalState& state() const noexcept { return *state_; }
+  // Control thread: of the records followed so far, the exceptions that are not taken off yet.
+  std::vector<JournalRecord>& exceptions() noexcept { return state_->exceptions; }
   std::uint16_t incarnation() const noexcept { return static_cast<std::uint16_t>(incarnation_); }
 
   // Datapath thread. Without a next segment (the disk is full, the control thread is late), an

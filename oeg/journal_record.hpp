@@ -10,29 +10,29 @@
 namespace tickpath::oeg {
 
 //   0 sequence | 8 event (56) | 64 realtime_ns | 72 execution_id | 80 fix_seq | 84 order_shares
-//  88 limit_price | 92 type | 93 time_in_force | 94 own | 95 reserved | 96 symbol[16]
+//  88 limit_price | 92 type | 93 time_in_force | 94 own | 95 exception | 96 symbol[16]
 // 112 reserved[16]                                                                    (128 bytes)
 //
 // Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
 struct JournalRecord {
   std::uint64_t sequence;  // from 1, over all segments without gaps; 0: never written. Stored last.
-  wire::OrderEvent event;  // kRequested or kReported
+  wire::OrderEvent event;  // kRequested, kReported or kException
   std::int64_t realtime_ns;
-  std::uint64_t execution_id;  // kReported: the venue's
-  // kRequested: the FIX MsgSeqNum that it is sent with; kReported: that it came with, 0 where oeg
-  // itself is the author.
+  std::uint64_t execution_id;  // kReported, kException: the venue's
+  // kRequested: the FIX MsgSeqNum that it is sent with; else that it came with, 0 where oeg itself
+  // is the author.
   std::uint32_t fix_seq;
   std::uint32_t order_shares;  // kRequested, new and replace: total asked for
   std::uint32_t limit_price;
   wire::OrderType type;
   wire::TimeInForce time_in_force;
-  std::uint8_t own;  // 1: a cancel by oeg itself, for a strategy that is gone
-  std::uint8_t reserved0;
-  char symbol[16];  // NUL-padded: instrument ids are mdh's and may differ after a restart
+  std::uint8_t own;        // 1: a cancel by oeg itself, for a strategy that is gone
+  std::uint8_t exception;  // kException: its ExceptionKind (exceptions.hpp)
+  char symbol[16];         // NUL-padded: instrument ids are mdh's and may differ after a restart
   std::uint8_t reserved1[16];
 };
 static_assert(std::is_trivially_copyable_v<JournalRecord>);
 static_assert(sizeof(JournalRecord) == 128 && offsetof(JournalRecord, event) == 8 &&
-              offsetof(JournalRecord, symbol) == 96);
+              offsetof(JournalRecord, exception) == 95 && offsetof(JournalRecord, symbol) == 96);
 
 }  // namespace tickpath::oeg

@@ -22,24 +22,27 @@ JournalState::JournalState(const JournalSizes& given)
       executions(given.executions_max) {}
 
 void JournalState::apply(const JournalRecord& record) {
-  const wire::OrderEvent& event = record.event;
-  instruments.set_symbol(event.instrument_id, symbol_of(record));
-  StrategyIds& ids = ids_of(event.strategy_id);
-  bool possible = false;
-  if (event.event == wire::EventKind::kRequested) {
-    // Used ids: the strategy may not use them again.
-    const std::uint64_t id = event.order_id & ((std::uint64_t{1} << 48) - 1);
-    if (wire::OrderId::strategy(event.order_id) == event.strategy_id)
-      ids.last_id = std::max(ids.last_id, id);
-    Gateway::count_recovered_request(counters, record);
-    possible = requested(record);
-  } else if (event.event == wire::EventKind::kReported) {
-    possible = reported(record);
-  }
-  if (!possible) ++impossible;
+  if (record.event.event == wire::EventKind::kException)
+    exceptions.push_back(record);
+  else if (!change(record))
+    ++impossible;
   ++records;
   sequence = record.sequence;
   last = record;
+}
+
+bool JournalState::change(const JournalRecord& record) {
+  const wire::OrderEvent& event = record.event;
+  instruments.set_symbol(event.instrument_id, symbol_of(record));
+  StrategyIds& ids = ids_of(event.strategy_id);
+  if (event.event == wire::EventKind::kReported) return reported(record);
+  if (event.event != wire::EventKind::kRequested) return false;
+  // Used ids: the strategy may not use them again.
+  const std::uint64_t id = event.order_id & ((std::uint64_t{1} << 48) - 1);
+  if (wire::OrderId::strategy(event.order_id) == event.strategy_id)
+    ids.last_id = std::max(ids.last_id, id);
+  Gateway::count_recovered_request(counters, record);
+  return requested(record);
 }
 
 JournalState::StrategyIds& JournalState::ids_of(std::uint8_t strategy) {
@@ -109,6 +112,7 @@ bool JournalState::fill_changed(const wire::OrderEvent& event) {
 std::unique_ptr<JournalState> JournalState::next_day(bool carry) const {
   auto next = std::make_unique<JournalState>(sizes);
   next->sequence = sequence;
+  next->exceptions = exceptions;
   if (!carry) return next;
   next->strategies = strategies;
   executions.for_each([&](const Execution& execution) {

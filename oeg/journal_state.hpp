@@ -44,12 +44,16 @@ class JournalState {
   std::vector<StrategyIds> strategies;
   Executions executions;
   GatewayCounters counters;
+  // Reports that could not be booked, in order: those that whoever owns this has not taken off,
+  // because they are not known to stand in the list for a person (exceptions.hpp).
+  std::vector<JournalRecord> exceptions;
   std::uint64_t sequence = 0;    // of the last record applied, or of the checkpoint
   JournalRecord last{};          // that record; its sequence is 0 where there is none
   std::uint64_t records = 0;     // applied since the start of the day
   std::uint64_t impossible = 0;  // that do not follow from those before
 
  private:
+  bool change(const JournalRecord& record);
   StrategyIds& ids_of(std::uint8_t strategy);
   bool requested(const JournalRecord& record);
   bool reported(const JournalRecord& record);

@@ -51,9 +51,10 @@ void list(const ExceptionArguments& arguments) {
 
 void clear(const ExceptionArguments& arguments) {
   std::vector<std::uint64_t> ids = arguments.clear;
-  if (arguments.all)
-    for (const control::Json& one : ask(arguments, {{"command", "exceptions"}}).at("open"))
-      ids.push_back(one.at("id").get<std::uint64_t>());
+  if (arguments.all) {
+    const control::Json open = ask(arguments, {{"command", "exceptions"}}).at("open");
+    for (const control::Json& one : open) ids.push_back(one.at("id").get<std::uint64_t>());
+  }
   const control::Json answer =
       ask(arguments, {{"command", "clear_exceptions"}, {"ids", ids}, {"by", arguments.by}});
   std::printf("%s cleared\n", answer.at("cleared").dump().c_str());

@@ -277,6 +277,49 @@ TEST_F(ExecutionsTest, AFillOfAnUnknownOrderIsAnException) {
   EXPECT_EQ(events.exceptions[0].strategy, kUnknownStrategy);
 }
 
+// It is not open any more, and its id says whose it was.
+TEST_F(ExecutionsTest, AnExceptionAboutAnOrderThatIsDoneNamesItsStrategy) {
+  take(fill());
+  report(fix::ExecType::kCanceled, id(1), 0, 40);
+  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
+  bust.cum_qty = 0;
+  bust.leaves_qty = 100;  // and the order works on
+  take(bust);
+  expect_holds(0, 0, 0);
+  expect_exception(ExceptionKind::kReopened);
+  EXPECT_EQ(events.exceptions[0].strategy, kStrategy);
+  take(fill());
+  ASSERT_EQ(events.exceptions.size(), 2u);
+  EXPECT_EQ(events.exceptions[1].kind, ExceptionKind::kDuplicateExecution);
+  EXPECT_EQ(events.exceptions[1].strategy, kStrategy);
+}
+
+// A crash before the control thread lists it does not lose it.
+TEST_F(ExecutionsTest, AnExceptionIsJournaledInOrder) {
+  fix::ExecutionReport odd = fill();
+  odd.cum_qty = 70;
+  odd.leaves_qty = 30;
+  odd.last_price_hundredths = 5;
+  const std::size_t before = journal.records.size();
+  take(odd);
+  ASSERT_EQ(journal.records.size(), before + 2);
+  const JournalRecord& record = journal.records[before];
+  EXPECT_EQ(record.event.event, wire::EventKind::kException);
+  EXPECT_EQ(record.exception, static_cast<std::uint8_t>(ExceptionKind::kQuantities));
+  EXPECT_EQ(record.event.instrument_id, kInstrument);
+  EXPECT_EQ(events.exceptions[0].journal_sequence, record.sequence);
+  EXPECT_EQ(events.exceptions[0].realtime_ns, record.realtime_ns);
+  EXPECT_EQ(journal.records[before + 1].event.report_kind, wire::ReportKind::kFill);
+  const ExceptionNote again = note_of(record);
+  EXPECT_EQ(again.kind, ExceptionKind::kQuantities);
+  EXPECT_EQ(again.strategy, kStrategy);
+  EXPECT_EQ(again.fix_seq, report_seq);
+  EXPECT_EQ(again.symbol.view(), "AAPL");
+  EXPECT_NE(std::string_view(again.text, again.length).find("17=900|54=1|32=40|31=99.000005"),
+            std::string_view::npos)
+      << std::string_view(again.text, again.length);
+}
+
 TEST_F(ExecutionsTest, AFillAfterTheOrderWasCanceledIsAnException) {
   report(fix::ExecType::kCanceled, id(1), 0, 0);
   take(fill());
@@ -432,6 +475,29 @@ TEST(ExceptionList, SurvivesARestartAndClearingDoesToo) {
   EXPECT_EQ(list.open()[0].symbol, "AAPL");
   EXPECT_EQ(list.open()[0].message, "8=F|?");
   EXPECT_EQ(list.add(note).id, 3u);
+}
+
+TEST(ExceptionList, KnowsWhatItHadOfTheJournalThoughItWasCleared) {
+  const TempFile file;
+  ExceptionNote note;
+  note.kind = ExceptionKind::kShares;
+  note.journal_sequence = 12;
+  note.realtime_ns = 1774965731000000000;
+  JournalRecord record{};
+  record.sequence = 12;
+  record.realtime_ns = note.realtime_ns;
+  {
+    ExceptionList list(file.path());
+    EXPECT_FALSE(list.knows(note));
+    list.add(note);
+    list.clear(1, "operator");
+  }
+  ExceptionList list(file.path());
+  EXPECT_TRUE(list.open().empty());
+  EXPECT_TRUE(list.knows(note_of(record)));
+  EXPECT_TRUE(list.has_written(record));
+  ++record.realtime_ns;  // of another journal, whose numbers began anew
+  EXPECT_FALSE(list.has_written(record));
 }
 
 TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {

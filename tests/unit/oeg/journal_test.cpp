@@ -47,6 +47,9 @@ std::string describe(const JournalState& state) {
            << int(o.pending_kind) << o.pending_own << '\n';
     });
   }
+  for (const JournalRecord& exception : state.exceptions)
+    text << "exception " << exception.sequence << ' ' << exception.event.order_id << ' '
+         << int(exception.exception) << '\n';
   RecoveredCounts counts{};
   counts.take(state.counters);
   for (const RecoveredCounts::Flow& flow : {counts.orders, counts.changes})
@@ -77,6 +80,7 @@ std::vector<JournalRecord> random_day(unsigned seed, int steps) {
       live.push_back(f.id(counter));
       continue;
     }
+    if (step % 20 == 19) f.report(ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of none
     const std::uint64_t id = live[random() % live.size()];
     Order& order = *f.gateway->ledger().find(id);
     if (order.state == wire::OrderState::kPendingNew) {
