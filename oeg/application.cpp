@@ -54,7 +54,11 @@ void OegApplication::on_tick() {
   std::erase_if(readers_, [](const Reader& reader) { return reader.connection->failed(); });
   take_exceptions();
   std::string line;
-  while (datapath_->session().pop_event(line)) log::info("fix: {}", line);
+  const auto now = LogBudget::Clock::now();
+  while (datapath_->session().pop_event(line))
+    if (fix_lines_.take(now)) log::info("fix: {}", line);
+  if (const std::uint64_t unsaid = fix_lines_.take_unsaid(now); unsaid != 0)
+    log::info("fix: {} more lines were left out", unsaid);
 }
 
 void OegApplication::maintain_market() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/log_budget.hpp"
 #include "common/control/admission.hpp"
 #include "common/control/kill_keeper.hpp"
 #include "common/control/program.hpp"
@@ -67,6 +68,7 @@ class OegApplication final : public control::Application {
   control::Runtime& runtime_;
   ExceptionList exceptions_;
   std::uint64_t exceptions_followed_ = 0;  // of the journal, at the last tick
+  LogBudget fix_lines_{200};  // a venue that makes the session speak must not fill the disk
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;

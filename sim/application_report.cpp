@@ -61,6 +61,7 @@ void SimApplication::add_snapshot_counters(control::Counters& all) {
   all.add("snapshot", "rejected", snapshot.rejected);
   all.add("snapshot", "malformed", snapshot.malformed);
   all.add("snapshot", "timeouts", snapshot.timeouts);
+  all.add("snapshot", "crowded_out", snapshot.crowded_out);
   all.add("snapshot", "overloaded", snapshot.overloaded);
   all.add("snapshot", "sent", snapshot.snapshots);
   all.add("snapshot", "messages", snapshot.messages);

@@ -1,17 +1,21 @@
 #include "common/control/admin_server.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <istream>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/log_budget.hpp"
 #include "common/log/log.hpp"
 
 namespace tickpath::control {
@@ -19,9 +23,15 @@ namespace tickpath::control {
 namespace asio = boost::asio;
 using Protocol = asio::local::stream_protocol;
 
+namespace {
+constexpr std::chrono::milliseconds kAcceptPause{100};
+}
+
 struct AdminServer::Acceptor {
-  explicit Acceptor(asio::io_context& io) : acceptor(io) {}
+  explicit Acceptor(asio::io_context& io) : acceptor(io), pause(io) {}
   Protocol::acceptor acceptor;
+  asio::steady_timer pause;  // after a failure: descriptors are used up, perhaps
+  LogBudget budget;
 };
 
 // One connection: reads a line, answers it, reads the next. Lives as long as an operation or a
@@ -30,6 +40,13 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
  public:
   Session(Protocol::socket socket, const AdminServer& server)
       : socket_(std::move(socket)), buffer_(kRequestBytesMax), server_(server) {}
+
+  // Whether it has asked for nothing that it still waits for.
+  bool idle() const noexcept { return idle_; }
+  void close() {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+  }
 
   void read() {
     asio::async_read_until(socket_, buffer_, '\n',
@@ -40,6 +57,7 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
 
  private:
   void dispatch() {
+    idle_ = false;
     std::istream stream(&buffer_);
     std::string line;
     std::getline(stream, line);
@@ -47,6 +65,7 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
   }
 
   void write(const Json& answer) {
+    idle_ = true;  // one that does not read its answer waits for nothing
     // Texts come from files and peers; what is not UTF-8 in them must not end the program.
     line_ = answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     asio::async_write(socket_, asio::buffer(line_),
@@ -58,6 +77,7 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
   Protocol::socket socket_;
   asio::streambuf buffer_;
   std::string line_;
+  bool idle_ = true;
   const AdminServer& server_;
 };
 
@@ -88,12 +108,37 @@ void AdminServer::add(const std::string& command, const std::string& help, Handl
 void AdminServer::accept() {
   acceptor_->acceptor.async_accept([this](const auto& error, Protocol::socket socket) {
     if (error == asio::error::operation_aborted) return;
-    if (error)
-      log::warning("admin socket: {}", error.message());
-    else
-      std::make_shared<Session>(std::move(socket), *this)->read();
+    if (error) return pause(error.message());
+    if (make_room()) {
+      const auto session = std::make_shared<Session>(std::move(socket), *this);
+      sessions_.push_back(session);
+      session->read();
+    }
     accept();
   });
+}
+
+void AdminServer::pause(const std::string& why) {
+  if (acceptor_->budget.take(LogBudget::Clock::now())) log::warning("admin socket: {}", why);
+  acceptor_->pause.expires_after(kAcceptPause);
+  acceptor_->pause.async_wait([this](const auto& error) {
+    if (!error) accept();
+  });
+}
+
+// Whoever holds a connection and asks nothing makes room for one who may. False: all wait for
+// answers.
+bool AdminServer::make_room() {
+  std::erase_if(sessions_, [](const auto& session) { return session.expired(); });
+  if (sessions_.size() < kSessionsMax) return true;
+  const auto idle = std::find_if(sessions_.begin(), sessions_.end(), [](const auto& each) {
+    const std::shared_ptr<Session> session = each.lock();
+    return session == nullptr || session->idle();
+  });
+  if (idle == sessions_.end()) return false;
+  if (const std::shared_ptr<Session> session = idle->lock()) session->close();
+  sessions_.erase(idle);
+  return true;
 }
 
 Json AdminServer::commands() const {

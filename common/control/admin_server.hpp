@@ -32,10 +32,14 @@ class AdminServer {
 
   // A request line; larger ones end the connection.
   static constexpr std::size_t kRequestBytesMax = 64 * 1024;
+  // Connections at one time; beyond, the oldest that waits for no answer is closed.
+  static constexpr std::size_t kSessionsMax = 64;
 
  private:
   class Session;
   void accept();
+  void pause(const std::string& why);
+  bool make_room();
   void handle(const std::string& line, Answer answer) const;
   Json commands() const;
 
@@ -46,6 +50,7 @@ class AdminServer {
   struct Acceptor;
   std::string path_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::vector<std::weak_ptr<Session>> sessions_;  // oldest first
   std::map<std::string, Command> commands_;
 };
 

@@ -69,7 +69,10 @@ void Admission::refuse(rdma::ConnectionRequest& request, const std::string& why)
 
 void Admission::failed(const rdma::ConnectionRequest& request, const std::string& why) {
   ++refused_;
-  log::warning("refused {}: {}", request.peer(), why);
+  const auto now = LogBudget::Clock::now();
+  if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
+    log::warning("{} more connections were refused", unsaid);
+  if (budget_.take(now)) log::warning("refused {}: {}", request.peer(), why);
 }
 
 void Admission::bar(wire::Role role, bool barred) noexcept {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/log_budget.hpp"
 #include "common/control/counters.hpp"
 #include "common/wire/hello.hpp"
 
@@ -21,9 +22,9 @@ class Admission {
   explicit Admission(wire::Role self) : self_(self) {}
 
   // The peer's hello, if it may have the service that it asks for. nullopt: refused with a text
-  // that says why, logged and counted. Refused are: what is not tickpath's; another wire version; a
-  // role that differs from the one that the peer proved in set-up; a service that wire/rights.hpp
-  // does not give to this role; a role that is barred.
+  // that says why, logged (within bounds) and counted. Refused are: what is not tickpath's; another
+  // wire version; a role that differs from the one that the peer proved in set-up; a service that
+  // wire/rights.hpp does not give to this role; a role that is barred.
   std::optional<wire::Hello> admit(rdma::ConnectionRequest& request);
   // The same for what the program itself finds wrong (an id that is taken).
   void refuse(rdma::ConnectionRequest& request, const std::string& why);
@@ -45,6 +46,7 @@ class Admission {
 
   wire::Role self_;
   std::uint32_t barred_ = 0;  // bit: wire::Role
+  LogBudget budget_;
   std::uint64_t refused_ = 0, version_ = 0, role_ = 0, right_ = 0, barred_count_ = 0;
 };
 

@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "common/base/counter.hpp"
+#include "common/base/log_budget.hpp"
 #include "common/control/runtime.hpp"
 #include "common/fix/messages.hpp"
 #include "common/net/file_descriptor.hpp"
-#include "sim/orders/log_budget.hpp"
 
 namespace tickpath::sim {
 

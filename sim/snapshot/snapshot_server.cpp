@@ -15,6 +15,7 @@
 #include <boost/asio/write.hpp>
 
 #include "common/base/cpu.hpp"
+#include "common/base/log_budget.hpp"
 #include "common/itch/soupbintcp.hpp"
 #include "common/log/log.hpp"
 #include "sim/snapshot/glimpse_book.hpp"
@@ -87,6 +88,7 @@ class SnapshotServer::Impl {
   using ClientPtr = std::shared_ptr<Client>;
 
   void accept();
+  bool make_room();
   void read(const ClientPtr& client);
   void take(const ClientPtr& client);
   bool on_packet(Client& client, const soup::Packet& packet);
@@ -109,6 +111,7 @@ class SnapshotServer::Impl {
   asio::steady_timer timer_;
   GlimpseBook book_;
   std::list<ClientPtr> clients_;
+  LogBudget budget_;
   bool incomplete_told_ = false;
   bool accepting_ = false;
   std::thread thread_;
@@ -148,7 +151,7 @@ void SnapshotServer::Impl::accept() {
     accepting_ = false;
     if (!error) {
       owner_.counters_.connections.add();
-      if (clients_.size() < options_.clients_max) {
+      if (clients_.size() < options_.clients_max || make_room()) {
         clients_.push_back(std::make_shared<Client>(std::move(socket)));
         read(clients_.back());
       } else {
@@ -157,6 +160,18 @@ void SnapshotServer::Impl::accept() {
       accept();
     }  // else, with no descriptor left for instance, on the next tick
   });
+}
+
+// Whoever has not logged in holds no place: who has waited longest goes. False: all have.
+bool SnapshotServer::Impl::make_room() {
+  const auto found = std::ranges::find_if(clients_, [](const ClientPtr& client) {
+    return client->gone || client->stage == Stage::kLogin;
+  });
+  if (found == clients_.end()) return false;
+  if (!(*found)->gone) owner_.counters_.crowded_out.add();
+  drop(**found);
+  clients_.erase(found);
+  return true;
 }
 
 void SnapshotServer::Impl::read(const ClientPtr& client) {
@@ -236,7 +251,7 @@ void SnapshotServer::Impl::on_login(Client& client, const soup::LoginRequest& lo
 
 void SnapshotServer::Impl::reject(Client& client, soup::RejectReason reason, const char* why) {
   owner_.counters_.rejected.add();
-  log::warning("snapshot: a login was rejected: {}", why);
+  if (budget_.take(Clock::now())) log::warning("snapshot: a login was rejected: {}", why);
   soup::append(client.pending, reason);
   client.stage = Stage::kSent;
   client.closing = true;
@@ -320,8 +335,9 @@ void SnapshotServer::Impl::answer() {
     client->pending.insert(client->pending.end(), snapshot.begin(), snapshot.end());
     client->stage = Stage::kSending;
     owner_.counters_.messages.add(messages);
-    log::info("snapshot: {} messages up to sequence {} for {}", messages, book_.next_sequence(),
-              session_.view());
+    if (budget_.take(Clock::now()))
+      log::info("snapshot: {} messages up to sequence {} for {}", messages, book_.next_sequence(),
+                session_.view());
     write(client);
   }
 }
@@ -344,6 +360,8 @@ void SnapshotServer::Impl::watch() {
         "raise matching.recorded_orders_max or matching.recorded_levels_max");
   }
   const Clock::time_point now = Clock::now();
+  if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
+    log::info("snapshot: {} more lines were left out", unsaid);
   for (const ClientPtr& client : clients_) {
     if (client->gone) continue;
     const bool login = client->stage == Stage::kLogin;

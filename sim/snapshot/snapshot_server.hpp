@@ -27,7 +27,7 @@ struct SnapshotOptions {
   net::Endpoint listen;
   std::string username, password;  // empty: not asked for
   book::Options book;
-  std::size_t clients_max = 16;            // at one time; beyond, connections are closed
+  std::size_t clients_max = 16;            // at one time; beyond, those without a login go
   std::size_t queue_blocks = 64;           // between the threads, 256 KiB each; a power of two
   std::uint64_t login_ns = 5'000'000'000;  // from the connection to the login
 };
@@ -36,11 +36,12 @@ struct SnapshotOptions {
 struct SnapshotCounters {
   Counter connections;
   Counter logins;
-  Counter rejected;    // logins: wrong name or password, another session, another number than 1
-  Counter malformed;   // packets that a client may not send: it is cut off
-  Counter timeouts;    // clients that were silent
-  Counter overloaded;  // connections beyond clients_max
-  Counter snapshots;   // sent, whole
+  Counter rejected;     // logins: wrong name or password, another session, another number than 1
+  Counter malformed;    // packets that a client may not send: it is cut off
+  Counter timeouts;     // clients that were silent
+  Counter crowded_out;  // connections that had not logged in when another came
+  Counter overloaded;   // connections beyond clients_max that have
+  Counter snapshots;    // sent, whole
   Counter messages;
   Counter bytes;
   Counter lost;   // clients that left before they had everything

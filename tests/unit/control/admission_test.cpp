@@ -109,6 +109,23 @@ TEST_F(AdmissionTest, RefusesAHelloOfAnyOtherLength) {
   }
 }
 
+// Each refusal is counted, and answered; a stranger that asks on and on does not fill the log.
+TEST_F(AdmissionTest, WritesSoManyLinesOfStrangersAndNoMore) {
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 200; ++i) {
+    Request request(std::vector<std::byte>(7));
+    EXPECT_FALSE(admission.admit(request));
+    EXPECT_FALSE(request.rejected.empty());
+  }
+  const std::string logged = ::testing::internal::GetCapturedStderr();
+  std::size_t lines = 0;
+  for (std::size_t at = 0; (at = logged.find("refused 10.0.0.2", at)) != std::string::npos; ++at)
+    ++lines;
+  EXPECT_GT(lines, 0u);
+  EXPECT_LE(lines, 20u);
+  EXPECT_EQ(count("refused_connections"), 200u);
+}
+
 TEST_F(AdmissionTest, RefusesABarredRoleUntilItIsLetInAgain) {
   admission.bar(wire::Role::kRisk, true);
   Request barred(hello_of(wire::Role::kRisk, wire::Service::kDropCopy), "risk");

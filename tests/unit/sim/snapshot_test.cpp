@@ -316,6 +316,17 @@ TEST_F(SnapshotServers, CloseOnWhoeverDoesNotLogInOrLogsOut) {
   EXPECT_EQ(server->counters().lost.get(), 0u);
 }
 
+TEST_F(SnapshotServers, AnswerALoginHoweverManyHoldConnectionsInSilence) {
+  start();
+  std::vector<net::FileDescriptor> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(connect());
+  const auto socket = connect();
+  say(socket, login({}));
+  EXPECT_TRUE(whole(hear(socket, whole)));
+  EXPECT_EQ(server->counters().crowded_out.get(), 25u);
+  EXPECT_EQ(server->counters().overloaded.get(), 0u);
+}
+
 TEST_F(SnapshotServers, SendHeartbeatsWhenThereIsNothingElse) {
   start();
   const auto socket = connect();

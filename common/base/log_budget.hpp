@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace tickpath::sim {
+namespace tickpath {
 
 // So many lines in an interval; the others are counted.
 class LogBudget {
@@ -43,4 +43,4 @@ class LogBudget {
   std::uint64_t unsaid_ = 0;
 };
 
-}  // namespace tickpath::sim
+}  // namespace tickpath

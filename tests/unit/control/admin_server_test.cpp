@@ -1,0 +1,96 @@
+#include "common/control/admin_server.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/net/file_descriptor.hpp"
+#include "scratch.hpp"
+#include "tests/support/patience.hpp"
+
+namespace tickpath::control {
+namespace {
+
+struct AdminServerTest : ::testing::Test {
+  AdminServerTest() {
+    server.add("later", "answers when the test says so",
+               [this](const Json&, const AdminServer::Answer& answer) { later = answer; });
+  }
+  net::FileDescriptor connect() {
+    net::FileDescriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(::connect(made.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    io.poll();
+    return made;
+  }
+  void ask(const net::FileDescriptor& socket, const std::string& line) {
+    ASSERT_EQ(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(line.size()));
+    io.poll();
+  }
+  // One line; empty when the server has closed.
+  std::string answer(const net::FileDescriptor& socket) {
+    std::string all;
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (!all.ends_with('\n') && std::chrono::steady_clock::now() < end) {
+      io.poll();
+      char buffer[4096];
+      const ssize_t got = ::recv(socket.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
+      if (got == 0) return {};
+      if (got > 0) all.append(buffer, static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+
+  ScratchDirectory scratch;
+  std::string path = scratch.path() + "/test.admin";
+  boost::asio::io_context io;
+  AdminServer server{io, path};
+  AdminServer::Answer later;
+};
+
+TEST_F(AdminServerTest, AnswersHoweverManyHoldConnectionsInSilence) {
+  std::vector<net::FileDescriptor> silent;
+  for (std::size_t i = 0; i < 4 * AdminServer::kSessionsMax; ++i) silent.push_back(connect());
+  const net::FileDescriptor asking = connect();
+  ask(asking, "{\"command\": \"commands\"}\n");
+  EXPECT_NE(answer(asking).find("\"ok\":true"), std::string::npos);
+  EXPECT_EQ(answer(silent.front()), "") << "the oldest is closed";
+  ask(silent.back(), "{\"command\": \"commands\"}\n");
+  EXPECT_NE(answer(silent.back()), "") << "the newest are not";
+}
+
+TEST_F(AdminServerTest, ClosesNobodyWhoWaitsForAnAnswer) {
+  const net::FileDescriptor waiting = connect();
+  ask(waiting, "{\"command\": \"later\"}\n");
+  std::vector<net::FileDescriptor> silent;
+  for (std::size_t i = 0; i < 2 * AdminServer::kSessionsMax; ++i) silent.push_back(connect());
+  ASSERT_TRUE(later);
+  later({{"ok", true}});
+  EXPECT_EQ(answer(waiting), "{\"ok\":true}\n");
+}
+
+TEST_F(AdminServerTest, RefusesWhatIsNoRequestAndGoesOn) {
+  const net::FileDescriptor socket = connect();
+  for (const char* const line : {"\n", "{\n", "[1]\n", "{\"command\": 1}\n", "\xff\xfe\n",
+                                 "{\"command\": \"\xff\"}\n", "{\"command\": \"none\"}\n"}) {
+    ask(socket, line);
+    EXPECT_NE(answer(socket).find("\"ok\":false"), std::string::npos) << line;
+  }
+  const net::FileDescriptor long_winded = connect();
+  const std::string endless(AdminServer::kRequestBytesMax + 1, '[');
+  ask(long_winded, endless);
+  EXPECT_EQ(answer(long_winded), "") << "longer than a request may be";
+}
+
+}  // namespace
+}  // namespace tickpath::control
