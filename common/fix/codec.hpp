@@ -56,6 +56,8 @@ class Fields {
   std::string_view get(std::uint32_t tag) const noexcept;
   bool has(std::uint32_t tag) const noexcept;
   std::uint32_t bad_tag() const noexcept { return bad_tag_; }
+  // A number in place of a tag that cannot be one ("0", "-1"); empty: none.
+  std::string_view bad_number() const noexcept { return bad_number_; }
 
   // Header shortcuts.
   char msg_type() const noexcept;          // 35 if one character, else 0
@@ -71,6 +73,7 @@ class Fields {
   std::string_view values_[kSlots];
   std::uint64_t present_[kSlots / 64] = {};
   std::uint32_t bad_tag_ = 0;
+  std::string_view bad_number_;
 };
 
 enum class DecodeStatus : std::uint8_t {
@@ -146,10 +149,11 @@ Route route_back(const Fields& fields) noexcept;
 // What a session-level Reject says.
 struct Refusal {
   std::uint32_t seq_num = 0;    // 45
-  std::uint32_t tag = 0;        // 371; 0: absent
+  std::uint32_t tag = 0;        // 371; 0: absent. Left out for a type that nobody knows, too
   std::string_view msg_type{};  // 372: at most two characters
   SessionRejectReason reason = SessionRejectReason::kInvalidTag;
   Route route{};
+  std::string_view number{};  // 371 where the tag is a number that cannot be one
 };
 
 // Tag 380, both versions.

@@ -289,6 +289,9 @@ DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexc
   if (read.has(55) || message.type == static_cast<char>(MassCancelType::kSecurity))
     read.any_symbol(message);
   read.required(60);
+  message.unsupported = {};
+  if (read.has(336) || read.has(625))
+    message.unsupported = "TradingSessionID (336, 625) is not supported: the day is one session";
   return read.result();
 }
 

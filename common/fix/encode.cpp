@@ -320,7 +320,9 @@ std::size_t Encoder::encode_reject(char* out, const Refusal& refusal, std::uint3
                                    const char* now) const noexcept {
   Body body(begin(out, '3', seq, now));
   body.route(refusal.route).raw("45=").number(refusal.seq_num);
-  if (refusal.tag != 0) body.raw("371=").number(refusal.tag);
+  if (refusal.tag != 0 && refusal.reason != SessionRejectReason::kMsgType)
+    body.raw("371=").number(refusal.tag);
+  if (refusal.tag == 0 && !refusal.number.empty()) body.raw("371=").text(refusal.number);
   if (!refusal.msg_type.empty()) body.raw("372=").text(refusal.msg_type.substr(0, 2));
   // FIX 4.2 knows the reasons up to 11; the text has the others.
   if (version_ == Version::k44 || refusal.reason <= SessionRejectReason::kMsgType)

@@ -216,6 +216,7 @@ struct OrderMassCancelRequest {
   Symbol symbol;                // 55: of type 1; empty is absent
   std::string_view cl_ord_id_text;
   std::string_view symbol_text;  // 55, whole
+  std::string_view unsupported;  // what it asks for and no venue here has; empty: nothing
 };
 
 // Order Mass Cancel Report, MsgType r, FIX 4.4 alone. Acceptor to initiator, behind the Execution

@@ -20,8 +20,8 @@ constexpr std::uint32_t kKnownTags[] = {
 static_assert(std::size(kKnownTags) <= 64);
 // Those that few orders have: looked at together (Fields::has_rare()).
 constexpr std::uint32_t kRareTags[] = {
-    15,  22,  48,  63,  64,  65,  100, 115, 116, 120, 126, 128,
-    129, 144, 145, 152, 167, 168, 210, 211, 388, 389, 432,
+    15,  22,  48,  63,  64,  65,  100, 115, 116, 120, 126, 128, 129,
+    144, 145, 152, 167, 168, 210, 211, 336, 386, 388, 389, 432, 625,
 };
 static_assert(std::size(kRareTags) <= 64);
 constexpr std::uint8_t kFirstRareSlot = 64;
@@ -50,6 +50,18 @@ constexpr std::uint8_t slot_of(std::uint32_t tag) noexcept {
   return tag <= kTagMax ? kSlotOfTag[tag] : kNoSlot;
 }
 
+// The text before '=' if it is a number, of the length that a tag may have; else nothing.
+std::string_view number_at(std::string_view message, std::size_t at) noexcept {
+  constexpr std::size_t kDigitsMax = 9;
+  const std::size_t end = message.find('=', at);
+  if (end == std::string_view::npos) return {};
+  const std::string_view text = message.substr(at, end - at);
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  const bool number = !digits.empty() && digits.size() <= kDigitsMax &&
+                      digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return number ? text : std::string_view{};
+}
+
 }  // namespace
 
 namespace detail {
@@ -73,12 +85,17 @@ bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexce
 bool Fields::scan(std::string_view message) noexcept {
   present_[0] = present_[1] = 0;
   bad_tag_ = 0;
+  bad_number_ = {};
   std::size_t at = 0;
   std::size_t data_bytes = 0;
   bool data_next = false;
   for (unsigned index = 0; at < message.size(); ++index) {
     std::uint32_t tag = 0;
-    if (!detail::read_tag(message, at, tag)) return false;
+    const std::size_t begin = at;
+    if (!detail::read_tag(message, at, tag)) {
+      bad_number_ = number_at(message, begin);
+      return false;
+    }
     if (index < 3 && tag != (index == 0 ? 8u : index == 1 ? 9u : 35u)) {
       bad_tag_ = tag;
       return false;

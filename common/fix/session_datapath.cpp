@@ -242,9 +242,10 @@ bool Session::Impl::refused_by_dictionary(std::string_view message) noexcept {
   }
   counters_.rejected.add();
   send_admin([&](char* out, std::uint32_t seq, const char* now) {
-    return encoder_.encode_reject(
-        out, {info_.seq_num, violation.tag, fields_.get(35), violation.reason, route_back(fields_)},
-        seq, now);
+    return encoder_.encode_reject(out,
+                                  {info_.seq_num, violation.tag, fields_.get(35), violation.reason,
+                                   route_back(fields_), fields_.bad_number()},
+                                  seq, now);
   });
   return true;
 }
@@ -302,7 +303,8 @@ bool Session::Impl::reject_unreadable() noexcept {
   send_admin([this](char* out, std::uint32_t seq, const char* now) {
     return encoder_.encode_reject(
         out,
-        {info_.seq_num, 0, fields_.get(35), SessionRejectReason::kInvalidTag, route_back(fields_)},
+        {info_.seq_num, 0, fields_.get(35), SessionRejectReason::kInvalidTag, route_back(fields_),
+         fields_.bad_number()},
         seq, now);
   });
   return true;

@@ -224,7 +224,10 @@ fix::OrderMassCancelReport to_mass_cancel_report(const fix::OrderMassCancelReque
   report.type = message.type;
   report.side = message.side;
   const bool security = message.type == static_cast<char>(fix::MassCancelType::kSecurity);
-  if (!security && message.type != static_cast<char>(fix::MassCancelType::kAll)) {
+  if (!message.unsupported.empty()) {
+    report.reason = fix::MassCancelRejectReason::kNotSupported;
+    report.text = message.unsupported;
+  } else if (!security && message.type != static_cast<char>(fix::MassCancelType::kAll)) {
     report.reason = fix::MassCancelRejectReason::kNotSupported;
     report.text = "MassCancelRequestType (530) other than 1, security, and 7, all";
   } else if (security && request.locate == wire::kNoInstrument) {

@@ -425,6 +425,8 @@ TEST(FixDecode, SaysWhichTermOfAnOrderTheVenueDoesNotHave) {
       {"38=1|40=1|168=20300101-00:00:00", "168"},
       {"38=1|40=1|210=10", "210"},
       {"38=1|40=P|18=R|211=0.01", "211"},
+      {"38=1|40=1|386=1|336=DAY", "336"},
+      {"38=1|40=1|386=2|336=1|336=2", "336"},
       {"38=1|40=1|388=0", "388"},
       {"38=1|40=1|389=0.01", "389"},
       {"38=1|40=1|432=20301231", "432"},
@@ -447,7 +449,7 @@ TEST(FixDecode, SaysWhichTermOfAnOrderTheVenueDoesNotHave) {
 TEST(FixDecode, TakesTermsThatSayWhatHoldsAnyway) {
   const std::string message = framed(
       "35=D|52=20261121-10:11:12.5|11=1|21=1|55=A|54=1|60=x|38=1|40=P|18=R|15=USD|63=0|120=USD|"
-      "167=CS|168=20261121-10:11:12|211=0.00|22=8|48=A|");
+      "167=CS|168=20261121-10:11:12|211=0.00|386=0|22=8|48=A|");
   Fields fields;
   ASSERT_TRUE(fields.scan(message));
   NewOrderSingle order;

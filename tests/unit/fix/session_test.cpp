@@ -438,7 +438,7 @@ TEST_F(RawPeerTest, AnswersEachKindOfMalformedMessageAndGoesOn) {
   say("D", "11=5|21=1|oops=1|55=AAPL|54=1|");  // a tag that is no number
   until_heard("|45=6|372=D|373=0|");
   say("ZZ", "11=6|");  // a type that nobody knows
-  until_heard("|371=35|372=ZZ|373=11|");
+  until_heard("|45=7|372=ZZ|373=11|");
   say("B", "148=news|");  // a type of FIX 4.2 that nobody here speaks
   until_heard("|372=B|380=3|");
   say("8", "37=1|17=1|20=0|150=0|39=0|55=AAPL|54=1|151=0|14=0|6=0|");  // a type that only the other
