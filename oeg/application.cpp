@@ -29,7 +29,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   register_exceptions();
   listener_ = runtime.device().listen(config.common.fabric_endpoint);
   venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.reconnect_ns,
-                                            [this](int socket) {
+                                            config.reconnect_max_ns, [this](int socket) {
                                               if (!datapath_->give_socket(socket)) return false;
                                               datapath_->wake();
                                               return true;
@@ -46,7 +46,7 @@ void OegApplication::on_start() {
 
 void OegApplication::on_tick() {
   kills_->tick();
-  venue_->tick(!datapath_->session().connected());
+  venue_->tick(!datapath_->session().connected(), datapath_->session().logged_on());
   maintain_market();
   maintain_journal();
   datapath_->strategies().collect();
@@ -217,6 +217,10 @@ void OegApplication::register_rights() {
 std::string OegApplication::not_ready_reason() {
   if (!datapath_->session().logged_on())
     return venue_->last_error().empty() ? "waiting for the FIX logon" : venue_->last_error();
+  if (datapath_->session().behind_gap())
+    return "reports of the venue from MsgSeqNum " +
+           std::to_string(datapath_->session().next_target_seq()) +
+           " on are missing and asked for: new orders are refused (venue_gap)";
   if (config_.limits.collar_basis_points != 0) return datapath_->market().not_ready_reason();
   return {};
 }

@@ -54,6 +54,12 @@ void add_venue(config::Schema<OegConfig>& schema) {
   schema.integer("venue.heartbeat", &C::heartbeat_s, {1, 3600}, "s", "HeartBtInt (108)");
   schema.duration("venue.reconnect", &C::reconnect_ns, {10'000'000, 600'000'000'000},
                   "Pause before the next try to connect");
+  schema.duration("venue.reconnect_max", &C::reconnect_max_ns, {10'000'000, 3'600'000'000'000},
+                  "Longest pause after a connection that ended before the logon: the first is "
+                  "venue.reconnect, each further one twice as long");
+  schema.integer("venue.gap_timeout", &C::gap_timeout_s, {1, 3600}, "s",
+                 "Messages of the exchange that are missing, and of which none has come for so "
+                 "long, end the session; until they have come new orders are refused (venue_gap)");
   schema.duration("venue.resend_age_max", &C::resend_age_max_ns, {0, 3'600'000'000'000},
                   "At a logon the exchange may ask for orders that never arrived: older ones, and "
                   "those not allowed any more, are not sent again but rejected; cancels are sent");

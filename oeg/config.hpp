@@ -34,6 +34,8 @@ struct OegConfig {
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t heartbeat_s = 10;
   std::int64_t reconnect_ns = 500'000'000;
+  std::int64_t reconnect_max_ns = 30'000'000'000;
+  std::uint32_t gap_timeout_s = 10;
   std::int64_t resend_age_max_ns = 1'000'000'000;
   bool reset_on_logon = false;
   fix::Version fix_version = fix::Version::k42;

@@ -35,6 +35,7 @@ fix::SessionOptions session_options(const OegConfig& config) {
   options.store_path = config.store_file;
   options.store_messages = config.store_messages;
   options.heartbeat_s = config.heartbeat_s;
+  options.gap_timeout_s = config.gap_timeout_s;
   options.reset_on_logon = config.reset_on_logon;
   return options;
 }

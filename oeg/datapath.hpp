@@ -149,6 +149,7 @@ class OegDatapath final : public control::Datapath,
     return session_.send(message, &times);
   }
   bool up() const noexcept override { return session_.logged_on(); }
+  bool behind_gap() const noexcept override { return session_.behind_gap(); }
   bool congested() const noexcept override { return session_.wants_write(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
   bool send(std::size_t slot, const wire::OrderReport& report) noexcept override;

@@ -144,6 +144,7 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
     return RejectReason::kMessageRate;
   conditions_.session_up = venue_.up();
+  conditions_.behind_gap = venue_.behind_gap();
   return check_conditions(conditions_, block_, slot.id);
 }
 
@@ -182,6 +183,7 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
   if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
     return RejectReason::kMessageRate;
   conditions_.session_up = venue_.up();
+  conditions_.behind_gap = venue_.behind_gap();
   return check_conditions(conditions_, block_, slot.id);
 }
 

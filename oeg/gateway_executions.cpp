@@ -268,6 +268,7 @@ wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& 
   if (order.orphan) return RejectReason::kStale;
   Conditions now = conditions_;
   now.session_up = true;  // it is about to be
+  now.behind_gap = venue_.behind_gap();
   return check_conditions(now, block_, order.strategy);
 }
 

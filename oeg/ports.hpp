@@ -21,6 +21,8 @@ class VenuePort {
   virtual fix::SendStatus send(const fix::OrderCancelReplaceRequest& message,
                                fix::SendTimes& times) = 0;
   virtual bool up() const noexcept = 0;
+  // Something that it has said is missing, and asked for.
+  virtual bool behind_gap() const noexcept = 0;
   // It does not read as fast as we write: what is sent now waits.
   virtual bool congested() const noexcept = 0;
   // The sequence number that the next send() will use.

@@ -21,6 +21,7 @@ namespace tickpath::oeg {
 struct Conditions {
   bool accepting = true;    // false: oeg is stopping
   bool session_up = false;  // FIX is logged on
+  bool behind_gap = false;  // of reports that are missing: who knows what has been filled
   bool risk_alive = false;  // or not required
 };
 
@@ -160,6 +161,7 @@ inline wire::RejectReason check_conditions(const Conditions& conditions,
   using wire::RejectReason;
   if (block.killed(strategy)) return RejectReason::kKillSwitch;
   if (!conditions.accepting || !conditions.session_up) return RejectReason::kSessionDown;
+  if (conditions.behind_gap) return RejectReason::kVenueGap;
   if (!conditions.risk_alive) return RejectReason::kRiskAbsent;
   return RejectReason::kNone;
 }

@@ -143,6 +143,10 @@ void OegApplication::register_counters() {
   counters.add("fix", "garbled", session.garbled);
   counters.add("fix", "rejected", session.rejected);
   counters.add("fix", "nonconforming", session.nonconforming);
+  counters.add("fix", "resent", session.resent);
+  counters.add("fix", "gaps", session.gaps);
+  counters.add("fix", "gap_overflows", session.gap_overflows);
+  counters.add("fix", "gap_timeouts", session.gap_timeouts);
   counters.add("fix", "logons", session.logons);
   counters.add("fix", "disconnects", session.disconnects);
   const link::SubscriberCounters& market = datapath_->market().counters();
@@ -156,6 +160,7 @@ void OegApplication::describe(control::Json& status) {
   const fix::Session& session = datapath_->session();
   const Gateway& gateway = datapath_->gateway();
   status["venue"] = {{"logged_on", session.logged_on()},
+                     {"behind_gap", session.behind_gap()},
                      {"next_sender", session.next_sender_seq()},
                      {"next_target", session.next_target_seq()}};
   status["market"] = {{"alive", datapath_->market().alive().get() != 0},

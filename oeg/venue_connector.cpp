@@ -1,5 +1,6 @@
 #include "oeg/venue_connector.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -23,15 +24,21 @@ constexpr std::int64_t kHandoverNs = 200'000'000;
 }  // namespace
 
 VenueConnector::VenueConnector(control::Runtime& runtime, config::Address address,
-                               std::int64_t pause_ns, std::function<bool(int)> use)
-    : runtime_(runtime), address_(std::move(address)), pause_ns_(pause_ns), use_(std::move(use)) {}
+                               std::int64_t pause_ns, std::int64_t pause_max_ns,
+                               std::function<bool(int)> use)
+    : runtime_(runtime),
+      address_(std::move(address)),
+      pause_ns_(pause_ns),
+      logon_pauses_(pause_ns, pause_max_ns, static_cast<std::uint32_t>(clock::realtime_ns())),
+      use_(std::move(use)) {}
 
 VenueConnector::~VenueConnector() {
   if (socket_ >= 0) ::close(socket_);
 }
 
-void VenueConnector::tick(bool wanted) {
+void VenueConnector::tick(bool wanted, bool logged_on) {
   if (runtime_.stopping()) return;
+  if (logged_on) logon_pauses_.reset();
   if (socket_ >= 0)
     check();
   else if (wanted && clock::monotonic_ns() >= next_try_ns_)
@@ -67,7 +74,7 @@ void VenueConnector::check() {
   ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0) return fail(std::strerror(error));
   const int connected = std::exchange(socket_, -1);
-  next_try_ns_ = clock::monotonic_ns() + std::max(kHandoverNs, pause_ns_);
+  next_try_ns_ = clock::monotonic_ns() + std::max(kHandoverNs, logon_pauses_.next());
   last_error_.clear();
   logged_error_.clear();
   log::info("connected to the venue at {}", config::format_address(address_));

@@ -6,20 +6,24 @@
 
 #include "common/config/values.hpp"
 #include "common/control/runtime.hpp"
+#include "oeg/backoff.hpp"
 
 namespace tickpath::oeg {
 
 class VenueConnector {
  public:
   // use(socket): a connected socket, now the callee's; false: it has no use for it (it is closed).
+  // After a failure to connect it pauses for `pause_ns`; after a connection that ended before the
+  // logon twice as long each time, up to `pause_max_ns`.
   VenueConnector(control::Runtime& runtime, config::Address address, std::int64_t pause_ns,
-                 std::function<bool(int socket)> use);
+                 std::int64_t pause_max_ns, std::function<bool(int socket)> use);
   ~VenueConnector();
   VenueConnector(const VenueConnector&) = delete;
   VenueConnector& operator=(const VenueConnector&) = delete;
 
-  // Every tick: starts or continues an attempt. `wanted`: there is no connection.
-  void tick(bool wanted);
+  // Every tick: starts or continues an attempt. `wanted`: there is no connection; `logged_on`:
+  // there is, and the venue has answered the Logon.
+  void tick(bool wanted, bool logged_on);
   // Why the last attempt failed; empty after a success.
   const std::string& last_error() const noexcept { return last_error_; }
 
@@ -31,6 +35,7 @@ class VenueConnector {
   control::Runtime& runtime_;
   config::Address address_;
   std::int64_t pause_ns_;
+  Backoff logon_pauses_;
   std::function<bool(int)> use_;
   int socket_ = -1;
   std::int64_t started_ns_ = 0;

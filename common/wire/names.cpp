@@ -158,6 +158,8 @@ std::string_view name(RejectReason value) noexcept {
       return "positions_full";
     case RejectReason::kJournalFull:
       return "journal_full";
+    case RejectReason::kVenueGap:
+      return "venue_gap";
   }
   return "?";
 }

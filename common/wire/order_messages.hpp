@@ -94,7 +94,8 @@ enum class RejectReason : std::uint8_t {
   kException = 23,       // a report about this symbol could not be booked; a person must look at it
   kOrdersFull = 24,      // oeg has room for so many open orders: orders.max
   kPositionsFull = 25,   // ... for so many pairs of strategy and instrument: orders.positions_max
-  kJournalFull = 26      // ... and none in its journal: the disk is full
+  kJournalFull = 26,     // ... and none in its journal: the disk is full
+  kVenueGap = 27         // reports of the venue are missing, and asked for; cancels pass
 };
 
 // oeg -> strategy

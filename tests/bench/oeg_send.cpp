@@ -113,6 +113,7 @@ class Ports final : public VenuePort, public StrategyPort, public EventPort {
   }
   bool congested() const noexcept override { return false; }
   bool up() const noexcept override { return session_.logged_on(); }
+  bool behind_gap() const noexcept override { return session_.behind_gap(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
   bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }
   void drop(std::size_t) noexcept override {}

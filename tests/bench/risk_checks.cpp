@@ -32,6 +32,7 @@ struct Sink final : VenuePort, StrategyPort, EventPort, JournalPort {
     return fix::SendStatus::kSent;
   }
   bool up() const noexcept override { return true; }
+  bool behind_gap() const noexcept override { return false; }
   bool congested() const noexcept override { return false; }
   std::uint32_t next_seq() const noexcept override { return 1; }
   bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }

@@ -3,7 +3,9 @@
 // the allocation guard (unit_oeg_alloc), the first allocation ends the test.
 #include "oeg/datapath.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/base/datapath_guard.hpp"
+#include "common/fix/codec.hpp"
 #include "common/wire/order_id.hpp"
 #include "tests/support/patience.hpp"
 
@@ -539,6 +542,33 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
   EXPECT_EQ(oeg_->gateway().counters().journal_lost.get(), 0u);
   EXPECT_EQ(oeg_->gateway().counters().refused_for[15].get(), 0u);
   EXPECT_EQ(oeg_->gateway().ledger().open_orders(), 1u);
+}
+
+TEST_F(OegDatapathTest, SendsNoOrderWhileReportsOfTheVenueAreMissing) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  ASSERT_TRUE(oeg_->give_socket(pair[0]));
+  const auto say = [&](int seq, const std::string& type, const std::string& body = {}) {
+    const std::string text = "35=" + type + "|49=" + config_.target + "|56=" + config_.sender +
+                             "|34=" + std::to_string(seq) + "|52=20261122-10:11:12|" + body;
+    std::string message = "8=FIX.4.2|9=" + std::to_string(text.size()) + "|" + text;
+    std::replace(message.begin(), message.end(), '|', fix::kSoh);
+    char trailer[16];
+    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", fix::checksum(message));
+    message += trailer;
+    ASSERT_EQ(::send(pair[1], message.data(), message.size(), 0), ssize_t(message.size()));
+  };
+  say(1, "A", "98=0|108=30|");
+  until([&] { return oeg_->session().logged_on(); });
+  connect_strategy();
+  say(3, "0");
+  until([&] { return oeg_->session().behind_gap(); });
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kVenueGap);
+  say(2, "4", "123=Y|36=3|");
+  until([&] { return !oeg_->session().behind_gap(); });
+  ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  until([&] { return oeg_->gateway().counters().orders.sent.get() == 1; });
+  ::close(pair[1]);
 }
 
 TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {

@@ -402,6 +402,14 @@ TEST(Resend, SendsNoOrderThatWouldNotBeSentNow) {
   EXPECT_EQ(f.gateway->counters().not_resent.get(), 3u);
 }
 
+TEST(Resend, SendsNoOrderAgainWhileReportsOfTheVenueAreMissing) {
+  GatewayFixture f;
+  f.request(f.limit_order(1));
+  f.venue.reports_missing = true;
+  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kYoung}));
+  EXPECT_EQ(f.last().reason, wire::RejectReason::kVenueGap);
+}
+
 TEST(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {
   GatewayFixture f;
   f.request(f.limit_order(1));

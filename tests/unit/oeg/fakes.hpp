@@ -16,6 +16,7 @@ struct FakeVenue final : VenuePort {
   std::vector<fix::OrderCancelReplaceRequest> replaces;
   std::uint32_t seq = 1;
   bool logged_on = true;
+  bool reports_missing = false;
   bool full = false;
   bool slow = false;
 
@@ -29,6 +30,7 @@ struct FakeVenue final : VenuePort {
     return take(replaces, message);
   }
   bool up() const noexcept override { return logged_on; }
+  bool behind_gap() const noexcept override { return reports_missing; }
   bool congested() const noexcept override { return slow; }
   std::uint32_t next_seq() const noexcept override { return seq; }
 

@@ -251,6 +251,28 @@ TEST(Gateway, UndoesAnOrderThatTheSessionWouldNotTake) {
   EXPECT_EQ(f.request(f.cancel(4, f.id(2))), RejectReason::kNone);
 }
 
+// A cancel can only make less of what nobody knows exactly; an order could be one too many.
+TEST(Gateway, SendsCancelsOnlyWhileReportsOfTheVenueAreMissing) {
+  GatewayFixture f;
+  for (std::uint32_t order = 1; order <= 3; ++order) {
+    f.request(f.limit_order(order));
+    f.accept(f.id(order));
+  }
+  f.venue.reports_missing = true;
+  EXPECT_EQ(f.request(f.limit_order(4)), RejectReason::kVenueGap);
+  EXPECT_EQ(f.request(f.replace(5, f.id(1), 1'000'000, 200)), RejectReason::kVenueGap);
+  EXPECT_EQ(f.request(f.cancel(6, f.id(1))), RejectReason::kNone);
+  EXPECT_EQ(wire::name(RejectReason::kVenueGap), "venue_gap");
+  f.gateway->on_strategy_lost(0);
+  while (f.gateway->turn()) {
+  }
+  EXPECT_EQ(f.venue.orders.size(), 3u);
+  EXPECT_EQ(f.venue.cancels.size(), 3u);
+  f.gateway->on_strategy_connected(0);
+  f.venue.reports_missing = false;
+  EXPECT_EQ(f.request(f.limit_order(7)), RejectReason::kNone);
+}
+
 TEST(Gateway, CancelsTheOrdersOfAStrategyThatDied) {
   GatewayFixture f;
   for (std::uint32_t i = 1; i <= 40; ++i) {
