@@ -70,12 +70,13 @@ build() {
 trap '[ -z "$ahead_preset" ] || kill "$ahead" 2>/dev/null || true' EXIT
 planned() { [[ " ${stages[*]} " == *" $1 "* ]]; }
 
-# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total.
+# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total. Most tests wait more
+# than they compute, and none minds company: two at a time.
 suite() {
   local preset=$1 log="$logs/test-$1.log"
   shift
   say "$preset tests"
-  ctest --preset "$preset" --no-tests=error "$@" 2>&1 | tee "$log" | grep --line-buffered -vE '^ +Start ' || true
+  ctest --preset "$preset" --parallel 2 --no-tests=error "$@" 2>&1 | tee "$log" | grep --line-buffered -vE '^ +Start ' || true
   local bad all
   all=$(sed -nE 's/^.*tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log")
   bad=$(sed -nE 's/^.*tests passed, ([0-9]+) tests failed out of [0-9]+$/\1/p' "$log")
@@ -91,17 +92,30 @@ suite() {
   share "$preset tests"
 }
 
-# fuzz SECONDS: every fuzzer, its corpus first, then new inputs for so long.
+# fuzz_one FUZZER SECONDS: its corpus first, then new inputs for so long.
+fuzz_one() {
+  local name=$(basename "$1")
+  local work=build/asan/corpus/$name
+  mkdir -p "$work" # new inputs go here; the corpus in the tree is only read
+  "$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+    -artifact_prefix="$work/crash-" "$work" "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.log" 2>&1
+}
+
+# fuzz SECONDS: every fuzzer, two at a time.
 fuzz() {
-  local seconds=$1 fuzzer name work
+  local seconds=$1 name i
+  local -a fuzzers pids
   say "fuzzers, $seconds s each"
-  for fuzzer in build/asan/fuzz/*; do
-    [ -x "$fuzzer" ] || continue
-    name=$(basename "$fuzzer")
-    work=build/asan/corpus/$name
-    mkdir -p "$work" # new inputs go here; the corpus in the tree is only read
-    if "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
-      -artifact_prefix="$work/crash-" "$work" "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.log" 2>&1; then
+  mapfile -t fuzzers < <(find build/asan/fuzz -maxdepth 1 -type f -executable | sort)
+  [ ${#fuzzers[@]} -gt 0 ] || { echo "there are no fuzzers"; exit 1; }
+  for ((i = 0; i < ${#fuzzers[@]}; ++i)); do
+    fuzz_one "${fuzzers[i]}" "$seconds" &
+    pids[i]=$!
+    ((i < 1)) || wait "${pids[i - 1]}" || true
+  done
+  for ((i = 0; i < ${#fuzzers[@]}; ++i)); do
+    name=$(basename "${fuzzers[i]}")
+    if wait "${pids[i]}"; then
       echo "fuzz $name: $(sed -nE 's/^stat::number_of_executed_units: +//p' "$logs/fuzz-$name.log") inputs, no finding"
       passed=$((passed + 1))
     else
