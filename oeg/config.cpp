@@ -65,6 +65,9 @@ void add_venue(config::Schema<OegConfig>& schema) {
                   "those not allowed any more, are not sent again but rejected; cancels are sent");
   schema.flag("venue.reset_on_logon", &C::reset_on_logon,
               "Start every logon from sequence number 1; loses reports missed meanwhile");
+  schema.flag("venue.allow_reset", &C::allow_reset,
+              "Take a Logon of the exchange that starts the numbers anew (ResetSeqNumFlag, 141=Y) "
+              "without having asked for it (venue.reset_on_logon); loses reports missed meanwhile");
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct OegConfig {
   std::uint32_t gap_timeout_s = 10;
   std::int64_t resend_age_max_ns = 1'000'000'000;
   bool reset_on_logon = false;
+  bool allow_reset = false;
   fix::Version fix_version = fix::Version::k42;
   bool fix_validate = true;
 

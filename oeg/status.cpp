@@ -148,6 +148,7 @@ void OegApplication::register_counters() {
   counters.add("fix", "gap_overflows", session.gap_overflows);
   counters.add("fix", "gap_timeouts", session.gap_timeouts);
   counters.add("fix", "logons", session.logons);
+  counters.add("fix", "bad_logons", session.bad_logons);
   counters.add("fix", "disconnects", session.disconnects);
   const link::SubscriberCounters& market = datapath_->market().counters();
   counters.add("market", "seen", market.seen, Weight::kKey);

@@ -95,6 +95,7 @@ GatewayOptions gateway_options(const SimConfig& config) {
     fix::SessionOptions fix;
     fix.version = session.version;
     fix.validate = session.validate;
+    fix.allow_reset = session.allow_reset;
     fix.sending_time_max_s = session.sending_time_max_s;
     fix.role = fix::SessionRole::kAcceptor;
     fix.sender = session.sender;

@@ -139,6 +139,7 @@ void SimApplication::add_counters() {
     all.add(group, "garbled", s.garbled);
     all.add(group, "rejected", s.rejected);
     all.add(group, "logons", s.logons);
+    all.add(group, "bad_logons", s.bad_logons);
     all.add(group, "disconnects", s.disconnects);
     all.add(group, "forgotten", s.forgotten);
     all.add(group, "resent", s.resent);

@@ -140,6 +140,10 @@ config::Schema<OrderSessionConfig> session_schema() {
       .power_of_two();
   schema.flag("validate", &OrderSessionConfig::validate,
               "Refuse messages that break the FIX data dictionary");
+  schema.flag("allow_reset", &OrderSessionConfig::allow_reset,
+              "Let a Logon start the sequence numbers anew (ResetSeqNumFlag, 141=Y): what the peer "
+              "has not got yet is lost, and a stranger's leaves the real peer with numbers that do "
+              "not fit any more");
   schema.integer("sending_time_max", &OrderSessionConfig::sending_time_max_s, {0, 86'400}, "s",
                  "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
   schema.integer(

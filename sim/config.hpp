@@ -76,6 +76,7 @@ struct OrderSessionConfig {
   bool cancel_on_disconnect = false;
   PartyRule party = PartyRule::kSession;
   bool validate = true;
+  bool allow_reset = false;
   std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t gap_timeout_s = 10;

@@ -219,6 +219,9 @@ class Encoder {
   // Heartbeat, MsgType 0; test_request_id (112) empty when it answers none, at most kTextMax.
   std::size_t encode_heartbeat(char* out, std::string_view test_request_id, std::uint32_t seq,
                                const char* now) const noexcept;
+  // Logout, MsgType 5.
+  std::size_t encode_logout(char* out, std::string_view text, std::uint32_t seq,
+                            const char* now) const noexcept;
   // Reject, MsgType 3.
   std::size_t encode_reject(char* out, const Refusal& refusal, std::uint32_t seq,
                             const char* now) const noexcept;

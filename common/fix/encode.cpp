@@ -316,6 +316,13 @@ std::size_t Encoder::encode_heartbeat(char* out, std::string_view test_request_i
   return finish(out, body.at());
 }
 
+std::size_t Encoder::encode_logout(char* out, std::string_view text, std::uint32_t seq,
+                                   const char* now) const noexcept {
+  Body body(begin(out, '5', seq, now));
+  body.free_text(text);
+  return finish(out, body.at());
+}
+
 std::size_t Encoder::encode_reject(char* out, const Refusal& refusal, std::uint32_t seq,
                                    const char* now) const noexcept {
   Body body(begin(out, '3', seq, now));

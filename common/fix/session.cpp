@@ -58,10 +58,19 @@ detail::BridgeOptions bridge_options(const SessionOptions& options) {
   return bridge;
 }
 
+detail::LogonRules logon_rules(const SessionOptions& options) {
+  detail::LogonRules rules;
+  // A venue answers our own reset by one.
+  rules.allow_reset =
+      options.allow_reset || (options.role == SessionRole::kInitiator && options.reset_on_logon);
+  return rules;
+}
+
 }  // namespace
 
 Session::Impl::Impl(const SessionOptions& options)
     : options_(checked(options)),
+      logon_rules_(logon_rules(options)),
       store_(options.store_path, options.store_messages, options.sender, options.target),
       encoder_(options.sender, options.target, options.version),
       base_(clock::read_pair()),

@@ -48,6 +48,10 @@ struct SessionOptions {
   // Initiator: start every logon from sequence number 1 (ResetSeqNumFlag, 141=Y). Loses what the
   // peer still had to resend; for venues that demand it.
   bool reset_on_logon = false;
+  // The peer's Logon may start the numbers anew (141=Y): whoever logs on that way takes the session
+  // from its owner, who cannot log on any more. Else it is refused by a Logout. Of the initiator:
+  // also without reset_on_logon.
+  bool allow_reset = false;
   // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it;
   // but reports to the initiator are taken if what is read of them is right, and counted.
   bool validate = true;
@@ -150,6 +154,7 @@ struct SessionCounters {
   Counter gap_overflows;  // messages behind a gap that found no room to wait
   Counter gap_timeouts;   // sessions ended because of one that was not filled
   Counter logons;
+  Counter bad_logons;  // refused by a Logout before QuickFIX saw them
   Counter disconnects;
   Counter bytes_sent;
   Counter bytes_received;

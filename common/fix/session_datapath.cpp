@@ -151,7 +151,7 @@ void Session::Impl::dispatch() noexcept {
     if (next.status == FrameStatus::kBadChecksum) {
       // Disregarded; but QuickFIX ends a connection that begins with a garbled Logon.
       counters_.garbled.add();
-      to_quickfix(message);
+      to_quickfix(message, false);
     } else {
       counters_.received.add();
       handle(message);
@@ -183,8 +183,8 @@ void Session::Impl::handle(std::string_view message) noexcept {
   to_quickfix(message);
 }
 
-void Session::Impl::to_quickfix(std::string_view message) noexcept {
-  if (!for_quickfix(message)) return;
+void Session::Impl::to_quickfix(std::string_view message, bool intact) noexcept {
+  if (!for_quickfix(message) || (intact && !takes_logon(message))) return;
   quickfix([&] { bridge_.receive(each_field_once(message), message.data(), message.size()); });
 }
 

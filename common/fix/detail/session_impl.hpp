@@ -12,6 +12,7 @@
 #include "common/clock/clock.hpp"
 #include "common/fix/codec.hpp"
 #include "common/fix/detail/gap_buffer.hpp"
+#include "common/fix/detail/logon_rules.hpp"
 #include "common/fix/detail/message_store.hpp"
 #include "common/fix/detail/quickfix_bridge.hpp"
 #include "common/fix/session.hpp"
@@ -78,6 +79,8 @@ class Session::Impl final : public detail::BridgeHooks {
   void dispatch() noexcept;
   void handle(std::string_view message) noexcept;
   bool for_quickfix(std::string_view message) noexcept;
+  bool takes_logon(std::string_view message) noexcept;
+  void refuse_logon(std::string_view why) noexcept;
   bool in_sequence() noexcept;
   bool is_on_time() noexcept;
   bool refused_by_dictionary(std::string_view message) noexcept;
@@ -90,7 +93,8 @@ class Session::Impl final : public detail::BridgeHooks {
 
   // session_gaps.cpp: what the peer has to send again, and what we have.
   bool waits_behind_gap(std::string_view message) noexcept;
-  void to_quickfix(std::string_view message) noexcept;
+  // intact: not garbled, so that a Logon in it would be taken.
+  void to_quickfix(std::string_view message, bool intact = true) noexcept;
   bool take_waiting() noexcept;
   void watch_gap(TscTicks now) noexcept;
   void begin_resend(std::uint32_t begin, std::uint32_t end) noexcept;
@@ -129,6 +133,7 @@ class Session::Impl final : public detail::BridgeHooks {
   }
 
   const SessionOptions options_;
+  const detail::LogonRules logon_rules_;
   detail::MessageStore store_;
   Encoder encoder_;
   UtcText utc_;

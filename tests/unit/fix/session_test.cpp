@@ -107,6 +107,7 @@ class SessionTest : public ::testing::Test {
     options.target = "OEG";
     options.store_path = directory_ + "/acceptor.store";
     options.store_messages = 64;
+    options.allow_reset = true;
     acceptor_ = std::make_unique<Session>(options);
   }
   void connect() {

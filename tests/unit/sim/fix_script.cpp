@@ -45,10 +45,11 @@ std::string readable(const std::string& message) { return "|" + with(message, fi
 }  // namespace
 
 FixScript::FixScript(fix::Version version, bool cancel_on_disconnect,
-                     std::uint32_t sending_time_max_s)
+                     std::uint32_t sending_time_max_s, bool allow_reset)
     : version_(version),
       cancel_on_disconnect_(cancel_on_disconnect),
-      sending_time_max_s_(sending_time_max_s) {
+      sending_time_max_s_(sending_time_max_s),
+      allow_reset_(allow_reset) {
   open();
 }
 
@@ -68,6 +69,7 @@ void FixScript::open() {
   session.fix.store_path = folder_ / "acceptor";
   session.fix.store_messages = 64;
   session.fix.sending_time_max_s = sending_time_max_s_;
+  session.fix.allow_reset = allow_reset_;
   session.cancel_on_disconnect = cancel_on_disconnect_;
   GatewayOptions options;
   options.sessions.push_back(session);

@@ -37,7 +37,7 @@ namespace tickpath::sim {
 class FixScript {
  public:
   explicit FixScript(fix::Version version, bool cancel_on_disconnect = false,
-                     std::uint32_t sending_time_max_s = 0);
+                     std::uint32_t sending_time_max_s = 0, bool allow_reset = false);
   ~FixScript();
 
   // Runs it; the empty string, or what went wrong in which line.
@@ -60,6 +60,7 @@ class FixScript {
   fix::Version version_;
   bool cancel_on_disconnect_;
   std::uint32_t sending_time_max_s_;
+  bool allow_reset_;
   trace::TraceWriter trace_{{}};
   std::unique_ptr<OrderGateway> gateway_;
   std::unique_ptr<Matcher> matcher_;

@@ -127,7 +127,7 @@ seq 5
 < 8 150=0|11=1
 <none
 )"},
-    {"ALogonMayStartTheNumbersAnew", R"(
+    {"ALogonMayNotStartTheNumbersAnew", R"(
 connect
 logon
 > D 11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1
@@ -136,9 +136,16 @@ drop
 connect
 seq 1
 > A 98=0|108=30|141=Y
-< A 34=1|141=Y
+< 5 34=000000003|58=ResetSeqNumFlag (141) other than N is not allowed in this session
+<closed
+connect
+seq 3
+> A 98=0|108=30|141=N
+< A 34=4|108=30
 > D 11=2|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1
-< 8 34=000000002|150=0|11=2
+< 8 34=000000005|150=0|11=2
+> 2 7=3|16=3
+< 4 34=3|43=Y|123=Y|36=4
 )"},
     {"ALogoutIsAnsweredAndTheConnectionClosed", R"(
 connect
@@ -353,6 +360,28 @@ TEST_P(CancelOnDisconnect, OrdersOutliveTheConnectionUnlessSo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, CancelOnDisconnect, ::testing::ValuesIn(kBothVersions));
+
+class Reset : public ::testing::TestWithParam<fix::Version> {};
+
+TEST_P(Reset, StartsTheNumbersAnewWhereItIsAllowed) {
+  FixScript script(GetParam(), false, 0, true);
+  EXPECT_EQ(script.run(R"(
+connect
+logon
+> D 11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1
+< 8 150=0
+drop
+connect
+seq 1
+> A 98=0|108=30|141=Y
+< A 34=1|141=Y
+> D 11=2|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1
+< 8 34=000000002|150=0|11=2
+)"),
+            "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, Reset, ::testing::ValuesIn(kBothVersions));
 
 class SendingTime : public ::testing::TestWithParam<fix::Version> {};
 

@@ -1,0 +1,22 @@
+// What a Logon must say to be taken, and what it must not.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tickpath::fix::detail {
+
+struct LogonRules {
+  bool allow_reset = false;  // ResetSeqNumFlag (141) may be Y
+};
+
+struct LogonVerdict {
+  bool logon = false;        // what QuickFIX may take for one
+  std::string_view refusal;  // Text (58) of the answer; empty: it is taken
+};
+
+// Of a framed message that QuickFIX is to get: it would start the numbers anew before it asked
+// anybody. Reads every field itself, in whatever order and however often, as QuickFIX does.
+LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noexcept;
+
+}  // namespace tickpath::fix::detail

@@ -1,0 +1,23 @@
+// What a Session asks of a Logon before QuickFIX gets it.
+#include "common/fix/detail/session_impl.hpp"
+
+namespace tickpath::fix {
+
+bool Session::Impl::takes_logon(std::string_view message) noexcept {
+  const detail::LogonVerdict verdict = detail::judge_logon(message, logon_rules_);
+  if (!verdict.refusal.empty()) refuse_logon(verdict.refusal);
+  return verdict.refusal.empty();
+}
+
+// The Logout has a number of its own: whoever gets it counts it.
+void Session::Impl::refuse_logon(std::string_view why) noexcept {
+  counters_.bad_logons.add();
+  send_admin([&](char* out, std::uint32_t seq, const char* now) {
+    return encoder_.encode_logout(out, why, seq, now);
+  });
+  constexpr std::string_view kTold = "a Logon is refused and answered by a Logout:";
+  on_event(kTold.data(), kTold.size());
+  drop(why);
+}
+
+}  // namespace tickpath::fix
