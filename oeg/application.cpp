@@ -28,8 +28,9 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   register_rights();
   register_exceptions();
   listener_ = runtime.device().listen(config.common.fabric_endpoint);
-  venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.reconnect_ns,
-                                            config.reconnect_max_ns, [this](int socket) {
+  venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.venue_rule(),
+                                            config.reconnect_ns, config.reconnect_max_ns,
+                                            [this](int socket) {
                                               if (!datapath_->give_socket(socket)) return false;
                                               datapath_->wake();
                                               return true;

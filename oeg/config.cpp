@@ -38,6 +38,13 @@ config::Schema<LimitsConfig> limits_schema() {
 void add_venue(config::Schema<OegConfig>& schema) {
   using C = OegConfig;
   schema.address("venue.address", &C::venue, "Where the exchange's FIX acceptor listens");
+  schema.texts("venue.peers", &C::venue_peers,
+               "Addresses (\"10.77.0.1\") and nets (\"10.77.0.0/24\") that the exchange may have, "
+               "where venue.address is a name; none: any");
+  schema.texts(
+      "venue.users", &C::venue_users,
+      "Users of this host (names or numbers) that an exchange on it may run as; \"any\": no "
+      "matter who; none: oeg's own user. Nobody else is logged on to");
   schema.text("venue.sender", &C::sender, "Our SenderCompID (49)");
   schema.text("venue.target", &C::target, "The exchange's CompID (56)");
   schema.choice("venue.version", &C::fix_version,
@@ -77,6 +84,8 @@ std::uint32_t OegConfig::position_rows() const noexcept {
   const std::uint64_t pairs = std::uint64_t{instruments_max} * strategies_max;
   return static_cast<std::uint32_t>(pairs < kPositionRowsMax ? pairs : kPositionRowsMax);
 }
+
+net::PeerRule OegConfig::venue_rule() const { return {venue_peers, venue_users, "venue"}; }
 
 GatewayOptions OegConfig::gateway_options() const {
   GatewayOptions options;
@@ -180,6 +189,13 @@ config::Schema<OegConfig> oeg_schema() {
               "The kill switch as risk last wrote it: in effect from the start, until risk says "
               "otherwise");
   schema.include("limits", &C::limits, limits_schema());
+  schema.check([](const C& config, config::Problems& problems) {
+    try {
+      (void)config.venue_rule();
+    } catch (const net::NetError& error) {
+      problems.add("venue", error.what());
+    }
+  });
   return schema;
 }
 

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
 #include "common/market/config.hpp"
+#include "common/net/peer_rule.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
 
@@ -30,6 +32,7 @@ struct OegConfig {
   config::Address venue{"127.0.0.1", 9878};
   std::string sender = "TICKPATH";
   std::string target = "SIM";
+  std::vector<std::string> venue_peers, venue_users;  // net::PeerRule
   std::string store_file = "{run_dir}/{name}.fixstore";
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t heartbeat_s = 10;
@@ -77,6 +80,7 @@ struct OegConfig {
   std::uint32_t position_rows() const noexcept;
 
   GatewayOptions gateway_options() const;
+  net::PeerRule venue_rule() const;  // throws net::NetError
   JournalOptions journal_options() const;
 };
 

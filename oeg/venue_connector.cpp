@@ -24,10 +24,11 @@ constexpr std::int64_t kHandoverNs = 200'000'000;
 }  // namespace
 
 VenueConnector::VenueConnector(control::Runtime& runtime, config::Address address,
-                               std::int64_t pause_ns, std::int64_t pause_max_ns,
-                               std::function<bool(int)> use)
+                               net::PeerRule venue, std::int64_t pause_ns,
+                               std::int64_t pause_max_ns, std::function<bool(int)> use)
     : runtime_(runtime),
       address_(std::move(address)),
+      venue_(std::move(venue)),
       pause_ns_(pause_ns),
       logon_pauses_(pause_ns, pause_max_ns, static_cast<std::uint32_t>(clock::realtime_ns())),
       use_(std::move(use)) {}
@@ -73,6 +74,8 @@ void VenueConnector::check() {
   socklen_t length = sizeof(error);
   ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0) return fail(std::strerror(error));
+  if (const std::string why = venue_.refusal_of_server(socket_); !why.empty())
+    return fail("what listens there is not the venue: " + why);
   const int connected = std::exchange(socket_, -1);
   next_try_ns_ = clock::monotonic_ns() + std::max(kHandoverNs, logon_pauses_.next());
   last_error_.clear();

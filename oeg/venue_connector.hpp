@@ -6,17 +6,19 @@
 
 #include "common/config/values.hpp"
 #include "common/control/runtime.hpp"
+#include "common/net/peer_rule.hpp"
 #include "oeg/backoff.hpp"
 
 namespace tickpath::oeg {
 
 class VenueConnector {
  public:
-  // use(socket): a connected socket, now the callee's; false: it has no use for it (it is closed).
-  // After a failure to connect it pauses for `pause_ns`; after a connection that ended before the
-  // logon twice as long each time, up to `pause_max_ns`.
-  VenueConnector(control::Runtime& runtime, config::Address address, std::int64_t pause_ns,
-                 std::int64_t pause_max_ns, std::function<bool(int socket)> use);
+  // venue: who may listen there. use(socket): a connected socket, now the callee's; false: it has
+  // no use for it (it is closed). After a failure to connect it pauses for `pause_ns`; after a
+  // connection that ended before the logon twice as long each time, up to `pause_max_ns`.
+  VenueConnector(control::Runtime& runtime, config::Address address, net::PeerRule venue,
+                 std::int64_t pause_ns, std::int64_t pause_max_ns,
+                 std::function<bool(int socket)> use);
   ~VenueConnector();
   VenueConnector(const VenueConnector&) = delete;
   VenueConnector& operator=(const VenueConnector&) = delete;
@@ -34,6 +36,7 @@ class VenueConnector {
 
   control::Runtime& runtime_;
   config::Address address_;
+  net::PeerRule venue_;
   std::int64_t pause_ns_;
   Backoff logon_pauses_;
   std::function<bool(int)> use_;

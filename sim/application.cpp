@@ -1,5 +1,6 @@
 #include "sim/application.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -166,29 +167,55 @@ void SimApplication::add_listeners() {
   const LatencyConfig& latency = config_.latency;
   if (latency.market_data.kind != LatencyKind::kNone)
     feed_.add_latency(latency.market_data, latency.seed);
-  for (std::uint32_t i = 0; i < config_.orders.size(); ++i) {
-    add_lobby(i);
-    listeners_.push_back(std::make_unique<Listener>(
-        config_.orders[i].listen, fmt::format("orders.session.{}.listen", i),
-        [this, i](int socket) { lobbies_[i]->accept(socket); }));
-  }
+  for (const OrderSessionConfig& session : config_.orders)
+    if (std::ranges::find(ports_, session.listen, &Port::address) == ports_.end())
+      add_port(session.listen);
   event_budgets_.assign(config_.orders.size(), LogBudget(200));
   forgotten_told_.assign(config_.orders.size(), 0);
 }
 
-void SimApplication::add_lobby(std::uint32_t session) {
-  const OrderSessionConfig& config = config_.orders[session];
+void SimApplication::add_port(const config::Address& address) {
+  Port port{address, {}, nullptr, nullptr};
   LobbyOptions options;
-  options.name = options.target = config.target;
-  options.sender = config.sender;
-  options.version = config.version;
-  lobbies_.push_back(std::make_unique<Lobby>(
+  options.name = "orders at " + config::format_address(address);
+  for (std::uint32_t i = 0; i < config_.orders.size(); ++i) {
+    const OrderSessionConfig& session = config_.orders[i];
+    if (session.listen != address) continue;
+    port.sessions.push_back(i);
+    options.sessions.push_back(
+        {session.sender, session.target, session.version, peer_rule(session)});
+  }
+  port.lobby = std::make_unique<Lobby>(
       options,
       [this](int socket, std::function<void()> callback) {
         return runtime_.watch(socket, std::move(callback));
       },
-      [this, session] { return slot(session); },
-      [this, session](int socket) { admit(session, socket); }));
+      [this, sessions = port.sessions](std::size_t place) { return slot(sessions[place]); },
+      [this, sessions = port.sessions](std::size_t place, int socket) {
+        admit(sessions[place], socket);
+      });
+  port.listener = std::make_unique<Listener>(
+      address, fmt::format("orders.session.{}.listen", port.sessions.front()),
+      [lobby = port.lobby.get()](int socket) { lobby->accept(socket); });
+  ports_.push_back(std::move(port));
+}
+
+const Lobby& SimApplication::lobby(std::uint32_t session, std::size_t& place) const {
+  for (const Port& port : ports_)
+    for (place = 0; place < port.sessions.size(); ++place)
+      if (port.sessions[place] == session) return *port.lobby;
+  TICKPATH_CHECK(false, "each session has a port");
+  std::abort();
+}
+
+// A loopback address is reached from this host alone, where users are asked for.
+void SimApplication::warn_of_open_ports() const {
+  for (const OrderSessionConfig& session : config_.orders)
+    if (session.peers.empty() && session.listen.host.rfind("127.", 0) != 0)
+      log::warning(
+          "session {}: whoever reaches {} may log on; name the addresses of its oeg in "
+          "orders.session.peers",
+          session.target, config::format_address(session.listen));
 }
 
 Lobby::Slot SimApplication::slot(std::uint32_t session) const {
@@ -272,7 +299,8 @@ void SimApplication::on_start() {
         "whose turn it is in the queue");
   loader_.start();
   progress_.plan(recording_options(config_));
-  for (const auto& listener : listeners_) listener->start(runtime_);
+  for (const Port& port : ports_) port.listener->start(runtime_);
+  warn_of_open_ports();
   if (config_.replay.start == StartRule::kImmediate) post(Command::Kind::kStart);
 }
 
@@ -283,7 +311,7 @@ std::string SimApplication::not_ready_reason() {
 }
 
 void SimApplication::on_tick() {
-  for (const auto& lobby : lobbies_) lobby->turn(Lobby::Clock::now());
+  for (const Port& port : ports_) port.lobby->turn(Lobby::Clock::now());
   watch_replay();
   warn_once();
   tell_events();
@@ -347,8 +375,10 @@ void SimApplication::tell_forgotten() {
 }
 
 void SimApplication::begin_stop() {
-  for (const auto& listener : listeners_) listener->stop();
-  for (const auto& lobby : lobbies_) lobby->close();
+  for (const Port& port : ports_) {
+    port.listener->stop();
+    port.lobby->close();
+  }
   post(Command::Kind::kStop);
 }
 

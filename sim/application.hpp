@@ -39,10 +39,12 @@ class SimApplication final : public control::Application {
   void add_state_command(const char* command, const char* help, char state);
   void set_state(const Command& command);  // waits for the datapath; throws Error
   void add_listeners();
-  void add_lobby(std::uint32_t session);
+  void add_port(const config::Address& address);
+  const Lobby& lobby(std::uint32_t session, std::size_t& place) const;
   Lobby::Slot slot(std::uint32_t session) const;
   void admit(std::uint32_t session, int socket);
   void tell_forgotten();
+  void warn_of_open_ports() const;
   void post(Command::Kind kind, std::uint64_t time_ns = 0);
   void add_replay_controls();
   control::Json seek(const control::Json& request);
@@ -63,8 +65,14 @@ class SimApplication final : public control::Application {
   Replayer replayer_;
   SimDatapath datapath_;
   Progress progress_;
-  std::vector<std::unique_ptr<Lobby>> lobbies_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
+  // Where order sessions are reached, one or more at each.
+  struct Port {
+    config::Address address;
+    std::vector<std::uint32_t> sessions;
+    std::unique_ptr<Lobby> lobby;
+    std::unique_ptr<Listener> listener;
+  };
+  std::vector<Port> ports_;
   std::vector<LogBudget> event_budgets_;       // of each session
   std::vector<std::uint64_t> forgotten_told_;  // likewise
   ReplayState state_told_ = ReplayState::kWaiting;

@@ -146,12 +146,18 @@ void SimApplication::add_counters() {
     all.add(group, "gaps", s.gaps);
     all.add(group, "gap_overflows", s.gap_overflows);
     all.add(group, "gap_timeouts", s.gap_timeouts);
-    const LobbyCounters& lobby = lobbies_[i]->counters();
-    all.add(group, "connections", lobby.connections);
-    all.add(group, "strangers", lobby.strangers);
-    all.add(group, "silent", lobby.timeouts);
-    all.add(group, "crowded_out", lobby.crowded_out);
-    all.add(group, "refused_logons", lobby.refused);
+    std::size_t place = 0;
+    const Lobby& port = lobby(static_cast<std::uint32_t>(i), place);
+    all.add(group, "admitted", port.counters(place).admitted);
+    all.add(group, "refused_logons", port.counters(place).refused);
+    all.add(group, "wrong_peers", port.counters(place).wrong_peers);
+  }
+  for (const Port& port : ports_) {
+    const std::string group = "port." + config::format_address(port.address);
+    all.add(group, "connections", port.lobby->counters().connections);
+    all.add(group, "strangers", port.lobby->counters().strangers);
+    all.add(group, "silent", port.lobby->counters().timeouts);
+    all.add(group, "crowded_out", port.lobby->counters().crowded_out);
   }
 }
 

@@ -125,7 +125,14 @@ void add_redundancy(config::Schema<SimConfig>& schema) {
 
 config::Schema<OrderSessionConfig> session_schema() {
   config::Schema<OrderSessionConfig> schema;
-  schema.address("listen", &OrderSessionConfig::listen, "Where this session's oeg connects");
+  schema.address("listen", &OrderSessionConfig::listen,
+                 "Where this session's oeg connects; sessions may share a port, as a Logon is told "
+                 "by its version and CompIDs");
+  schema.texts("peers", &OrderSessionConfig::peers,
+               "Addresses (\"10.77.0.2\") and nets (\"10.77.0.0/24\") that may log on; none: any");
+  schema.texts("users", &OrderSessionConfig::users,
+               "Users of this host (names or numbers) whose programs may log on from here; "
+               "\"any\": no matter whose; none: sim's own user");
   schema.text("sender", &OrderSessionConfig::sender, "SenderCompID (49) of what sim sends");
   schema.text("target", &OrderSessionConfig::target, "TargetCompID (56): the oeg's SenderCompID");
   schema.path("store", &OrderSessionConfig::store,
@@ -228,6 +235,24 @@ std::optional<std::uint32_t> session_number(const std::string& text) {
   return number;
 }
 
+void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Problems& problems) {
+  const auto same = [](const OrderSessionConfig& a, const OrderSessionConfig& b) {
+    return a.version == b.version && a.sender == b.sender && a.target == b.target;
+  };
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (same(sessions[i], sessions[j]))
+        problems.add("orders.session", "two sessions are between " + sessions[i].sender + " and " +
+                                           sessions[i].target +
+                                           " in one version; each oeg needs CompIDs of its own");
+    try {
+      (void)peer_rule(sessions[i]);
+    } catch (const net::NetError& error) {
+      problems.add("orders.session", error.what());
+    }
+  }
+}
+
 void check_rest(const SimConfig& config, config::Problems& problems) {
   if (config.feed.session.size() > sizeof(itch::mold::Session))
     problems.add("feed.session", "has more than 10 characters");
@@ -244,12 +269,7 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
   control::check_endpoint("feed.snapshot.listen", config.feed.snapshot_listen, problems);
   control::check_snapshot_login(config.feed.snapshot_username, config.feed.snapshot_password,
                                 problems);
-  for (std::size_t i = 0; i < config.orders.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (config.orders[i].listen == config.orders[j].listen)
-        problems.add("orders.session", "two sessions listen on " +
-                                           config::format_address(config.orders[i].listen) +
-                                           "; each oeg needs its own");
+  check_sessions(config.orders, problems);
 }
 
 }  // namespace
@@ -274,6 +294,10 @@ config::Schema<SimConfig> sim_schema() {
   schema.check(check_times);
   schema.check(check_rest);
   return schema;
+}
+
+net::PeerRule peer_rule(const OrderSessionConfig& session) {
+  return {session.peers, session.users, "orders.session"};
 }
 
 std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation) {

@@ -9,6 +9,7 @@
 #include "common/control/common_config.hpp"
 #include "common/control/feed_protocol.hpp"
 #include "common/fix/messages.hpp"
+#include "common/net/peer_rule.hpp"
 #include "sim/latency/latency_config.hpp"
 #include "sim/matching/types.hpp"
 #include "sim/orders/cl_ord_ids.hpp"
@@ -72,6 +73,7 @@ struct OrderSessionConfig {
   std::string sender = "SIM";
   std::string target = "TICKPATH";
   std::string store;
+  std::vector<std::string> peers, users;  // net::PeerRule
   fix::Version version = fix::Version::k42;
   bool cancel_on_disconnect = false;
   PartyRule party = PartyRule::kSession;
@@ -112,6 +114,7 @@ struct SimConfig {
 config::Schema<SimConfig> sim_schema();
 
 // Of a configuration that the schema has accepted.
+net::PeerRule peer_rule(const OrderSessionConfig& session);  // throws net::NetError
 std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation);
 PaceOptions pace_options(const ReplayConfig& config);
 

@@ -28,30 +28,36 @@ std::uint32_t peer_address(int socket) noexcept {
 
 }  // namespace
 
-Lobby::Lobby(LobbyOptions options, Watch watch, std::function<Slot()> slot,
-             std::function<void(int socket)> admit)
+Lobby::Lobby(LobbyOptions options, Watch watch, std::function<Slot(std::size_t)> slot,
+             std::function<void(std::size_t, int)> admit)
     : options_(std::move(options)),
       watch_(std::move(watch)),
       slot_(std::move(slot)),
-      admit_(std::move(admit)) {}
+      admit_(std::move(admit)),
+      session_counters_(options_.sessions.size()) {}
 
-Lobby::Words Lobby::first_words(std::string_view bytes, const LobbyOptions& options) noexcept {
+Lobby::Words Lobby::first_words(std::string_view bytes, const LobbyOptions& options,
+                                std::size_t& session) noexcept {
   const fix::Frame frame = fix::frame(bytes, kLogonBytesMax);
   if (frame.status == fix::FrameStatus::kIncomplete)
     return bytes.size() < kLogonBytesMax ? Words::kNotYet : Words::kOther;
   fix::Fields fields;
-  const bool logon = frame.status == fix::FrameStatus::kMessage &&
-                     fields.scan(bytes.substr(0, frame.length)) && fields.msg_type() == 'A' &&
-                     fields.get(8) == fix::begin_string(options.version) &&
-                     fields.get(49) == options.target && fields.get(56) == options.sender;
-  return logon ? Words::kLogon : Words::kOther;
+  if (frame.status != fix::FrameStatus::kMessage || !fields.scan(bytes.substr(0, frame.length)) ||
+      fields.msg_type() != 'A')
+    return Words::kOther;
+  const auto found = std::ranges::find_if(options.sessions, [&](const LobbySession& each) {
+    return fields.get(8) == fix::begin_string(each.version) && fields.get(49) == each.target &&
+           fields.get(56) == each.sender;
+  });
+  session = static_cast<std::size_t>(found - options.sessions.begin());
+  return found != options.sessions.end() ? Words::kLogon : Words::kOther;
 }
 
 void Lobby::accept(int socket) {
   counters_.connections.add();
   const std::uint32_t address = peer_address(socket);
   make_room(address);
-  guests_.push_back({net::FileDescriptor(socket), address, Clock::now(), false, {}});
+  guests_.push_back({net::FileDescriptor(socket), address, Clock::now(), false, 0, {}});
   const Place guest = std::prev(guests_.end());
   guest->watch = watch_(socket, [this, guest] { look(guest); });
   look(guest);
@@ -60,9 +66,11 @@ void Lobby::accept(int socket) {
 void Lobby::make_room(std::uint32_t address) {
   const auto same = [address](const Guest& guest) { return guest.address == address; };
   const std::string_view why = "made room for another that connected";
-  if (static_cast<std::size_t>(std::ranges::count_if(guests_, same)) >= options_.address_max)
+  const std::size_t sessions = options_.sessions.size();
+  if (static_cast<std::size_t>(std::ranges::count_if(guests_, same)) >=
+      options_.address_max * sessions)
     dismiss(std::ranges::find_if(guests_, same), counters_.crowded_out, why);
-  else if (guests_.size() >= options_.waiting_max)
+  else if (guests_.size() >= options_.waiting_max * sessions)
     dismiss(guests_.begin(), counters_.crowded_out, why);
 }
 
@@ -74,11 +82,11 @@ void Lobby::look(Place guest) {
       ::recv(guest->socket.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return dismiss(guest, counters_.strangers, "left without a Logon");
-  switch (first_words({bytes.data(), static_cast<std::size_t>(got)}, options_)) {
+  switch (first_words({bytes.data(), static_cast<std::size_t>(got)}, options_, guest->session)) {
     case Words::kNotYet:
       return;
     case Words::kOther:
-      return dismiss(guest, counters_.strangers, "did not begin with the Logon of its peer");
+      return dismiss(guest, counters_.strangers, "did not begin with the Logon of a peer");
     case Words::kLogon:
       guest->ready = true;
       return decide(guest);
@@ -86,18 +94,24 @@ void Lobby::look(Place guest) {
 }
 
 void Lobby::decide(Place guest) {
-  switch (slot_()) {
+  const std::size_t session = guest->session;
+  LobbySessionCounters& counters = session_counters_[session];
+  switch (slot_(session)) {
     case Slot::kLoggedOn:
-      return dismiss(guest, counters_.refused, "wanted to log on a second time");
+      return dismiss(guest, counters.refused, "wanted to log on a second time");
     case Slot::kTaken:  // by one whose Logon is being answered: a turn later it is on, or gone
       return;
     case Slot::kFree:
       break;
   }
-  counters_.admitted.add();
+  const LobbySession& options = options_.sessions[session];
+  if (const std::string why = options.peers.refusal_of_client(guest->socket.get()); !why.empty())
+    return dismiss(guest, counters.wrong_peers,
+                   "wanted to log on as " + options.target + " and was refused: " + why);
+  counters.admitted.add();
   net::FileDescriptor socket = std::move(guest->socket);
   guests_.erase(guest);
-  admit_(socket.release());
+  admit_(session, socket.release());
 }
 
 void Lobby::turn(Clock::time_point now) {
@@ -109,14 +123,14 @@ void Lobby::turn(Clock::time_point now) {
       dismiss(guest, counters_.timeouts, "said nothing in time");
   }
   if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
-    log::info("session {}: {} more connections of others came to nothing", options_.name, unsaid);
+    log::info("{}: {} more connections came to nothing", options_.name, unsaid);
 }
 
 void Lobby::dismiss(Place guest, Counter& cause, std::string_view why) {
   cause.add();
   if (budget_.take(Clock::now()))
-    log::info("session {}: a connection from {} {}", options_.name,
-              net::Endpoint{guest->address, 0}.text(), why);
+    log::info("{}: a connection from {} {}", options_.name, net::Endpoint{guest->address, 0}.text(),
+              why);
   guests_.erase(guest);
 }
 

@@ -1,6 +1,6 @@
-// Connections to an order session that have not logged on. They hold nothing: the session goes to
-// whoever's first message is a Logon of its peer, and everybody else waits here, for a while and in
-// bounded number. Control thread.
+// Connections to the port of one or more order sessions that have not logged on. They hold nothing:
+// a session goes to whoever's first message is a Logon of its peer, from where and as whom its peer
+// may come, and everybody else waits here, for a while and in bounded number. Control thread.
 #pragma once
 
 #include <chrono>
@@ -9,24 +9,32 @@
 #include <list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/base/log_budget.hpp"
 #include "common/control/runtime.hpp"
 #include "common/fix/messages.hpp"
 #include "common/net/file_descriptor.hpp"
+#include "common/net/peer_rule.hpp"
 
 namespace tickpath::sim {
 
-struct LobbyOptions {
-  std::string name;    // of the session, in log lines
+// A Logon is its session's by version and CompIDs.
+struct LobbySession {
   std::string sender;  // ours, to which a Logon is addressed (56)
   std::string target;  // the peer's (49)
   fix::Version version = fix::Version::k42;
+  net::PeerRule peers{};
+};
+
+struct LobbyOptions {
+  std::string name;  // of the port, in log lines
+  std::vector<LobbySession> sessions;
   // From the connection to the Logon; an acceptor of QuickFIX waits as long.
   std::chrono::milliseconds patience{10'000};
   // Beyond either the one that has waited longest has to go: whoever means to log on does so at
-  // once, so that nobody is kept out by those who only connect.
+  // once, so that nobody is kept out by those who only connect. For each session.
   std::size_t waiting_max = 16;
   std::size_t address_max = 8;
 };
@@ -34,11 +42,15 @@ struct LobbyOptions {
 // Any thread reads.
 struct LobbyCounters {
   Counter connections;
-  Counter admitted;   // handed over with their Logon unread
-  Counter strangers;  // whose first words were no Logon of this session's peer
+  Counter strangers;  // whose first words were no Logon of a session's peer
   Counter timeouts;   // that said nothing
   Counter crowded_out;
-  Counter refused;  // Logons while the session was logged on
+};
+// Of a session: connections that began with its Logon.
+struct LobbySessionCounters {
+  Counter admitted;     // handed over with their Logon unread
+  Counter refused;      // while the session was logged on
+  Counter wrong_peers;  // of another address or user
 };
 
 class Lobby {
@@ -47,10 +59,10 @@ class Lobby {
   enum class Slot : std::uint8_t { kFree, kTaken, kLoggedOn };
   using Watch = std::function<control::Subscription(int, std::function<void()>)>;
 
-  // watch: calls back when there may be something to read. slot: of the session, now. admit: takes
-  // over the socket.
-  Lobby(LobbyOptions options, Watch watch, std::function<Slot()> slot,
-        std::function<void(int socket)> admit);
+  // watch: calls back when there may be something to read. slot: of a session, as it is now. admit:
+  // takes over the socket. Sessions by their place in the options.
+  Lobby(LobbyOptions options, Watch watch, std::function<Slot(std::size_t session)> slot,
+        std::function<void(std::size_t session, int socket)> admit);
 
   // Takes over a connected socket.
   void accept(int socket);
@@ -60,17 +72,22 @@ class Lobby {
 
   std::size_t waiting() const noexcept { return guests_.size(); }
   const LobbyCounters& counters() const noexcept { return counters_; }
+  const LobbySessionCounters& counters(std::size_t session) const noexcept {
+    return session_counters_[session];
+  }
 
   // What a connection has said first.
   enum class Words : std::uint8_t { kNotYet, kLogon, kOther };
-  static Words first_words(std::string_view bytes, const LobbyOptions& options) noexcept;
+  static Words first_words(std::string_view bytes, const LobbyOptions& options,
+                           std::size_t& session) noexcept;
 
  private:
   struct Guest {
     net::FileDescriptor socket;
     std::uint32_t address;
     Clock::time_point since;
-    bool ready = false;  // its Logon is there
+    bool ready = false;       // its Logon is there
+    std::size_t session = 0;  // of which it is
     control::Subscription watch;
   };
   using Place = std::list<Guest>::iterator;
@@ -82,11 +99,12 @@ class Lobby {
 
   LobbyOptions options_;
   Watch watch_;
-  std::function<Slot()> slot_;
-  std::function<void(int)> admit_;
+  std::function<Slot(std::size_t)> slot_;
+  std::function<void(std::size_t, int)> admit_;
   std::list<Guest> guests_;  // the longest first
   LogBudget budget_;
   LobbyCounters counters_;
+  std::vector<LobbySessionCounters> session_counters_;
 };
 
 }  // namespace tickpath::sim

@@ -63,8 +63,22 @@ TEST(SimConfig, RefusesWhatMakesNoSenseAndNamesTheKey) {
   EXPECT_NE(problems("speeed = 1.0\n").find("replay.speeed"), std::string::npos);
   EXPECT_NE(problems("[feed]\nsession = \"more than ten\"\n").find("10 characters"),
             std::string::npos);
-  EXPECT_NE(problems("[[orders.session]]\ntarget = \"A\"\n[[orders.session]]\ntarget = \"B\"\n")
-                .find("two sessions listen on 127.0.0.1:9878"),
+}
+
+TEST(SimConfig, SessionsShareAPortButNotTheirCompIds) {
+  const std::string a = "[[orders.session]]\ntarget = \"A\"\n";
+  const std::string b = "[[orders.session]]\ntarget = \"B\"\n";
+  EXPECT_EQ(load(a + b).orders[1].listen, load(a).orders[0].listen);
+  EXPECT_EQ(load(a + a + "version = \"4.4\"\n").orders.size(), 2u);
+  EXPECT_NE(problems(a + a).find("two sessions are between SIM and A"), std::string::npos);
+}
+
+TEST(SimConfig, NamesAPeerThatItCannotRead) {
+  const std::string session = "[[orders.session]]\n";
+  EXPECT_EQ(problems(session + "peers = [\"10.77.0.0/24\"]\nusers = [\"0\", \"any\"]\n"), "");
+  EXPECT_NE(problems(session + "peers = [\"oeg.host\"]\n").find("orders.session.peers"),
+            std::string::npos);
+  EXPECT_NE(problems(session + "users = [\"no-such-user\"]\n").find("orders.session.users"),
             std::string::npos);
 }
 

@@ -31,16 +31,25 @@ std::string framed(const std::string& type, const std::string& sender = "OEG",
 class LobbyTest : public ::testing::Test {
  protected:
   LobbyTest() {
-    options_.name = options_.target = "OEG";
-    options_.sender = "SIM";
-    options_.waiting_max = options_.address_max = 3;
+    options_.name = "the port";
+    options_.sessions = {{.sender = "SIM", .target = "OEG"},
+                         {.sender = "SIM", .target = "BROKER"},
+                         {.sender = "SIM", .target = "OEG44", .version = fix::Version::k44}};
+    options_.waiting_max = options_.address_max = 1;  // of each session
+    open();
+  }
+  void open() {
     lobby_ = std::make_unique<Lobby>(
         options_,
         [this](int, std::function<void()> look) {
           looks_.push_back(std::move(look));
           return control::Subscription();
         },
-        [this] { return slot_; }, [this](int socket) { admitted_.push_back(socket); });
+        [this](std::size_t session) { return session == 0 ? slot_ : Lobby::Slot::kFree; },
+        [this](std::size_t session, int socket) {
+          sessions_.push_back(session);
+          admitted_.push_back(socket);
+        });
   }
   ~LobbyTest() override {
     for (const int socket : ends_) ::close(socket);
@@ -70,6 +79,7 @@ class LobbyTest : public ::testing::Test {
   std::vector<std::function<void()>> looks_;
   std::vector<int> ends_;
   std::vector<int> admitted_;
+  std::vector<std::size_t> sessions_;
   std::unique_ptr<Lobby> lobby_;
 };
 
@@ -135,7 +145,31 @@ TEST_F(LobbyTest, ALogonWaitsForASlotThatWasJustTakenAndIsRefusedWhileAnotherIsL
   const int second = connect();
   say(second, framed("A"), 1);
   EXPECT_TRUE(closed(second));
-  EXPECT_EQ(lobby_->counters().refused.get(), 1u);
+  EXPECT_EQ(lobby_->counters(0).refused.get(), 1u);
+}
+
+TEST_F(LobbyTest, SessionsOfOnePortAreToldApartByVersionAndCompIds) {
+  slot_ = Lobby::Slot::kLoggedOn;  // of the first alone
+  say(connect(), framed("A", "OEG44", "FIX.4.4"), 0);
+  say(connect(), framed("A", "BROKER"), 1);
+  const int wrong = connect();
+  say(wrong, framed("A", "OEG44", "FIX.4.2"), 2);
+  EXPECT_EQ(sessions_, (std::vector<std::size_t>{2, 1}));
+  EXPECT_TRUE(closed(wrong));
+  EXPECT_EQ(lobby_->counters(1).admitted.get(), 1u);
+  EXPECT_EQ(lobby_->counters(2).admitted.get(), 1u);
+  EXPECT_EQ(lobby_->counters(0).admitted.get(), 0u);
+}
+
+// The kernel is asked about real sockets in tests/unit/net.
+TEST_F(LobbyTest, ALogonOfAPeerThatMayNotIsCutOff) {
+  options_.sessions[0].peers = net::PeerRule({"10.1.2.3"}, {}, "orders.session");
+  open();
+  const int socket = connect();
+  say(socket, framed("A"), 0);
+  EXPECT_TRUE(closed(socket));
+  EXPECT_TRUE(admitted_.empty());
+  EXPECT_EQ(lobby_->counters(0).wrong_peers.get(), 1u);
 }
 
 TEST(LogBudgets, LetSoManyLinesThroughAndCountTheRest) {
