@@ -72,6 +72,11 @@ void add_venue(config::Schema<OegConfig>& schema) {
                   "those not allowed any more, are not sent again but rejected; cancels are sent");
   schema.flag("venue.reset_on_logon", &C::reset_on_logon,
               "Start every logon from sequence number 1; loses reports missed meanwhile");
+  schema.text("venue.username", &C::username,
+              "Username (553) in our Logon, FIX 4.4 alone; empty: none");
+  schema.path("venue.password_file", &C::password_file,
+              "File whose first line is the password in our Logon: Password (554), in FIX 4.2 "
+              "RawData (96); chmod 600. Empty: none. It travels in the clear");
   schema.flag("venue.allow_reset", &C::allow_reset,
               "Take a Logon of the exchange that starts the numbers anew (ResetSeqNumFlag, 141=Y) "
               "without having asked for it (venue.reset_on_logon); loses reports missed meanwhile");
@@ -190,6 +195,9 @@ config::Schema<OegConfig> oeg_schema() {
               "otherwise");
   schema.include("limits", &C::limits, limits_schema());
   schema.check([](const C& config, config::Problems& problems) {
+    if (!config.username.empty() &&
+        (config.password_file.empty() || config.fix_version == fix::Version::k42))
+      problems.add("venue.username", "goes with venue.password_file, and is of version 4.4 alone");
     try {
       (void)config.venue_rule();
     } catch (const net::NetError& error) {

@@ -42,6 +42,7 @@ struct OegConfig {
   std::int64_t resend_age_max_ns = 1'000'000'000;
   bool reset_on_logon = false;
   bool allow_reset = false;
+  std::string username, password_file;  // empty: none
   fix::Version fix_version = fix::Version::k42;
   bool fix_validate = true;
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/net/secret_file.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -38,6 +39,9 @@ fix::SessionOptions session_options(const OegConfig& config) {
   options.gap_timeout_s = config.gap_timeout_s;
   options.reset_on_logon = config.reset_on_logon;
   options.allow_reset = config.allow_reset;
+  options.username = config.username;
+  if (!config.password_file.empty())
+    options.password = net::read_secret(config.password_file, "venue.password_file");
   return options;
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/log/log.hpp"
 #include "common/net/endpoint.hpp"
+#include "common/net/secret_file.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {
@@ -97,6 +98,9 @@ GatewayOptions gateway_options(const SimConfig& config) {
     fix.version = session.version;
     fix.validate = session.validate;
     fix.allow_reset = session.allow_reset;
+    fix.username = session.username;
+    if (!session.password_file.empty())
+      fix.password = net::read_secret(session.password_file, "orders.session.password_file");
     fix.sending_time_max_s = session.sending_time_max_s;
     fix.role = fix::SessionRole::kAcceptor;
     fix.sender = session.sender;

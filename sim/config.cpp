@@ -147,6 +147,11 @@ config::Schema<OrderSessionConfig> session_schema() {
       .power_of_two();
   schema.flag("validate", &OrderSessionConfig::validate,
               "Refuse messages that break the FIX data dictionary");
+  schema.text("username", &OrderSessionConfig::username,
+              "Username (553) that a Logon must give, FIX 4.4 alone; empty: any");
+  schema.path("password_file", &OrderSessionConfig::password_file,
+              "File whose first line is the password that a Logon must give: Password (554), in "
+              "FIX 4.2 RawData (96); chmod 600. Empty: any. It travels in the clear");
   schema.flag("allow_reset", &OrderSessionConfig::allow_reset,
               "Let a Logon start the sequence numbers anew (ResetSeqNumFlag, 141=Y): what the peer "
               "has not got yet is lost, and a stranger's leaves the real peer with numbers that do "
@@ -245,6 +250,10 @@ void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Pro
         problems.add("orders.session", "two sessions are between " + sessions[i].sender + " and " +
                                            sessions[i].target +
                                            " in one version; each oeg needs CompIDs of its own");
+    if (!sessions[i].username.empty() &&
+        (sessions[i].password_file.empty() || sessions[i].version == fix::Version::k42))
+      problems.add("orders.session",
+                   "a username goes with a password_file, and is of version 4.4 alone");
     try {
       (void)peer_rule(sessions[i]);
     } catch (const net::NetError& error) {

@@ -79,6 +79,8 @@ struct OrderSessionConfig {
   PartyRule party = PartyRule::kSession;
   bool validate = true;
   bool allow_reset = false;
+  std::string username;  // empty: none is asked for, as the next
+  std::string password_file;
   std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t gap_timeout_s = 10;

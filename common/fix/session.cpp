@@ -17,6 +17,8 @@ namespace {
 
 // Lines kept for the control thread; a logon with its resends takes about ten.
 constexpr std::size_t kEventLines = 256;
+// Longest Username and Password: a Logon is a message as any other.
+constexpr std::size_t kCredentialMax = 64;
 
 // How often in a row a Logon that found no answer is sent with the same number.
 constexpr std::uint32_t kLogonRepeatsMax = 3;
@@ -37,6 +39,16 @@ const SessionOptions& checked(const SessionOptions& options) {
     throw Error("the FIX SendingTime may differ by at most 86400 s, or by any (0)");
   if (options.gap_timeout_s < 1 || options.gap_timeout_s > 3600)
     throw Error("the FIX gap timeout must be 1 s to 3600 s");
+  const auto secret = [](const std::string& value, const char* name) {
+    if (value.size() > kCredentialMax ||
+        std::any_of(value.begin(), value.end(), [](char c) { return c >= 0 && c < ' '; }))
+      throw Error(std::string("the FIX ") + name + " has more than " +
+                  std::to_string(kCredentialMax) + " characters, or one that does not print");
+  };
+  secret(options.username, "Username");
+  secret(options.password, "Password");
+  if (!options.username.empty() && (options.password.empty() || options.version == Version::k42))
+    throw Error("a FIX Username goes with a Password, and is of FIX 4.4 alone");
   if (options.receive_buffer_bytes < 65536 || options.send_buffer_bytes < 65536)
     throw Error("FIX receive and send buffers need at least 65536 bytes");
   return options;
@@ -54,6 +66,8 @@ detail::BridgeOptions bridge_options(const SessionOptions& options) {
   // QuickFIX looks at the host's clock; in virtual time there is none that could be wrong.
   bridge.sending_time_max_s =
       clock::is_virtual() ? 0 : static_cast<int>(options.sending_time_max_s);
+  bridge.username = options.username;
+  bridge.password = options.password;
   bridge.reset_on_logon = bridge.initiator && options.reset_on_logon;
   return bridge;
 }
@@ -63,6 +77,10 @@ detail::LogonRules logon_rules(const SessionOptions& options) {
   // A venue answers our own reset by one.
   rules.allow_reset =
       options.allow_reset || (options.role == SessionRole::kInitiator && options.reset_on_logon);
+  if (options.role == SessionRole::kInitiator) return rules;
+  rules.username = options.username;
+  rules.password = options.password;
+  rules.password_tag = options.version == Version::k44 ? 554 : 96;
   return rules;
 }
 
@@ -149,9 +167,12 @@ void Session::Impl::take_back_logon() noexcept {
 
 bool Session::Impl::store_put(int seq, const char* message, std::size_t length) {
   const auto number = static_cast<std::uint32_t>(seq);
-  if (store_.put(number, {message, length})) return true;
-  // Too long for a slot: an administrative message with a long text. A resend would skip it, and a
-  // heartbeat of the same number is skipped just so.
+  const std::string_view text(message, length);
+  const bool secret =
+      !options_.password.empty() && text.find("\00135=A\001") != std::string_view::npos;
+  if (!secret && store_.put(number, text)) return true;
+  // A Logon with a password, or too long for a slot: an administrative message with a long text. A
+  // resend would skip it, and a heartbeat of the same number is skipped just so.
   char stand_in[kMessageBytesMax];
   return store_.put(number, {stand_in, encoder_.encode_heartbeat(stand_in, {}, number, utc_now())});
 }

@@ -52,6 +52,11 @@ struct SessionOptions {
   // from its owner, who cannot log on any more. Else it is refused by a Logout. Of the initiator:
   // also without reset_on_logon.
   bool allow_reset = false;
+  // Of the initiator in its Logon: sent by an initiator, asked for by an acceptor; empty: neither.
+  // FIX 4.4: Username (553) and Password (554). FIX 4.2 has no such fields: there the password is
+  // RawData (96), as is the custom, and the CompIDs are the name. In no log and in no store.
+  std::string username;
+  std::string password;
   // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it;
   // but reports to the initiator are taken if what is read of them is right, and counted.
   bool validate = true;

@@ -7,10 +7,38 @@
 
 namespace tickpath::fix::detail {
 
+namespace {
+
+// Takes as long wherever the two differ. `wanted` is not empty.
+bool same_secret(std::string_view said, std::string_view wanted) noexcept {
+  volatile std::size_t differs = said.size() ^ wanted.size();
+  for (std::size_t i = 0; i < said.size(); ++i)
+    differs = differs | static_cast<unsigned char>(said[i] ^ wanted[i % wanted.size()]);
+  return differs == 0;
+}
+
+// One that is asked for: said at least once, and never another.
+struct Credential {
+  std::string_view wanted;
+  bool said = false;
+  bool wrong = false;
+
+  void take(std::string_view value) noexcept {
+    if (wanted.empty()) return;
+    said = true;
+    wrong |= !same_secret(value, wanted);
+  }
+  bool refused() const noexcept { return !wanted.empty() && (wrong || !said); }
+};
+
+}  // namespace
+
 LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noexcept {
   LogonVerdict verdict;
   bool readable = true;
   bool reset = false;
+  Credential username{rules.username};
+  Credential password{rules.password};
   for (std::size_t at = 0; at < message.size();) {
     std::uint32_t tag = 0;
     // QuickFIX takes 0141 for 141: in a Logon such a tag is not passed on.
@@ -19,11 +47,15 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
     const std::string_view value = message.substr(at, end - at);
     verdict.logon |= tag == 35 && value == "A";
     reset |= tag == 141 && value != "N";
+    if (tag == 553) username.take(value);
+    if (tag == rules.password_tag) password.take(value);
     at = end + 1;
   }
   if (!verdict.logon) return verdict;
   if (!readable)
     verdict.refusal = "a field of the Logon cannot be read";
+  else if (username.refused() || password.refused())
+    verdict.refusal = "the credentials of this session are others, or missing";
   else if (reset && !rules.allow_reset)
     verdict.refusal = "ResetSeqNumFlag (141) other than N is not allowed in this session";
   return verdict;

@@ -1,6 +1,7 @@
 // What a Logon must say to be taken, and what it must not.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,9 @@ namespace tickpath::fix::detail {
 
 struct LogonRules {
   bool allow_reset = false;  // ResetSeqNumFlag (141) may be Y
+  std::string username;      // 553; empty: not looked at
+  std::string password;      // likewise
+  std::uint32_t password_tag = 554;
 };
 
 struct LogonVerdict {

@@ -108,7 +108,8 @@ class Transport final : public FIX::Responder {
 
 class Application final : public FIX::Application {
  public:
-  Application(BridgeHooks& hooks, Transport& transport) : hooks_(hooks), transport_(transport) {}
+  Application(const BridgeOptions& options, BridgeHooks& hooks, Transport& transport)
+      : hooks_(hooks), transport_(transport), options_(options) {}
   // The message that QuickFIX is given next, as it came: QuickFIX keeps its fields sorted.
   void set_text(const char* text, std::size_t length) noexcept {
     text_ = text;
@@ -117,7 +118,12 @@ class Application final : public FIX::Application {
   void onCreate(const FIX::SessionID&) override {}
   void onLogon(const FIX::SessionID&) override { hooks_.on_logon(); }
   void onLogout(const FIX::SessionID&) override { hooks_.on_logout(); }
-  void toAdmin(FIX::Message& message, const FIX::SessionID&) override { stamp(message); }
+  void toAdmin(FIX::Message& message, const FIX::SessionID&) override {
+    stamp(message);
+    if (!options_.initiator || options_.password.empty()) return;
+    if (message.getHeader().getField(FIX::FIELD::MsgType) == FIX::MsgType_Logon)
+      add_credentials(message);
+  }
   void toApp(FIX::Message& message, const FIX::SessionID&) throw(FIX::DoNotSend) override {
     stamp(message);
   }
@@ -162,6 +168,15 @@ class Application final : public FIX::Application {
       throw FIX::IncorrectTagValue(FIX::FIELD::BeginSeqNo);
     transport_.set_resend_is_owners(true);
   }
+  void add_credentials(FIX::Message& logon) const {
+    if (options_.begin_string == FIX::BeginString_FIX42) {
+      logon.setField(FIX::FIELD::RawDataLength, std::to_string(options_.password.size()));
+      logon.setField(FIX::FIELD::RawData, options_.password);
+      return;
+    }
+    if (!options_.username.empty()) logon.setField(FIX::FIELD::Username, options_.username);
+    logon.setField(FIX::FIELD::Password, options_.password);
+  }
   // By the session's clock, as what it encodes itself: QuickFIX's own cannot be virtual.
   void stamp(FIX::Message& message) {
     message.getHeader().setField(FIX::FIELD::SendingTime, hooks_.sending_time());
@@ -169,6 +184,7 @@ class Application final : public FIX::Application {
 
   BridgeHooks& hooks_;
   Transport& transport_;
+  const BridgeOptions options_;
   const char* text_ = nullptr;
   std::size_t length_ = 0;
 };
@@ -207,7 +223,7 @@ class QuickFixBridge::Impl {
   Impl(const BridgeOptions& options, BridgeHooks& hooks)
       : hooks_(hooks),
         transport_(hooks),
-        application_(hooks, transport_),
+        application_(options, hooks, transport_),
         stores_(hooks),
         logs_(hooks),
         factory_(application_, stores_, &logs_),

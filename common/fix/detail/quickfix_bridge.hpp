@@ -22,6 +22,8 @@ struct BridgeOptions {
   int logout_timeout_s = 2;
   bool reset_on_logon = false;
   int sending_time_max_s = 0;  // 0: any
+  std::string username;        // of an initiator's Logon; empty: none
+  std::string password;
 };
 
 // How QuickFIX shall answer an application message (FIX 4.2, Reject).

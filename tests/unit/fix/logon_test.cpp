@@ -1,7 +1,9 @@
 // Who may log on, and how: a session of either role, and a peer that writes what it likes.
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -96,6 +98,8 @@ class LogonTest : public ::testing::Test {
   std::string heard_;
 };
 
+constexpr Version kBothVersionsOfFix[] = {Version::k42, Version::k44};
+
 ExecutionReport waiting_report(std::uint64_t id) {
   ExecutionReport result;
   result.order_id = result.exec_id = result.cl_ord_id = id;
@@ -178,6 +182,76 @@ TEST_F(LogonTest, AVenueMayAnswerOurOwnResetByOne) {
   connect();
   say("35=A|", 1, "98=0|108=30|141=Y|");
   EXPECT_TRUE(until([&] { return session_->logged_on(); }));
+}
+
+constexpr char kWrong[] = "the credentials of this session are others, or missing";
+
+TEST_F(LogonTest, WithoutTheCredentialsOfTheSessionNobodyLogsOn) {
+  options_.version = Version::k44;
+  options_.username = "desk";
+  options_.password = "a secret";
+  open();
+  for (const char* const body :
+       {"", "553=desk|", "554=a secret|", "553=desk|554=a secreT|", "553=desk|554=a secret2|",
+        "553=desk|554=a secre|", "553=desk|554=|", "553=Desk|554=a secret|",
+        "553=desk|554=x|554=a secret|", "553=desk|96=a secret|"}) {
+    connect();
+    say("35=A|", 1, std::string("98=0|108=30|") + body);
+    expect_refused(kWrong);
+  }
+  connect();
+  say("35=A|", 1, "98=0|108=30|553=desk|554=a secret|");
+  EXPECT_TRUE(until([&] { return session_->logged_on(); })) << heard_;
+  EXPECT_EQ(heard_.find("secret"), std::string::npos);
+  for (std::string line; session_->pop_event(line);)
+    EXPECT_EQ(line.find("secre"), std::string::npos) << line;
+}
+
+TEST_F(LogonTest, InFix42ThePasswordIsRawData) {
+  options_.password = "a secret";
+  open();
+  for (const char* const body : {"", "95=7|96=another|", "554=a secret|"}) {
+    connect();
+    say("35=A|", 1, std::string("98=0|108=30|") + body);
+    expect_refused(kWrong);
+  }
+  connect();
+  say("35=A|", 1, "98=0|108=30|95=8|96=a secret|");
+  EXPECT_TRUE(until([&] { return session_->logged_on(); })) << heard_;
+}
+
+TEST_F(LogonTest, AnInitiatorGivesItsCredentialsAndKeepsThemInNoFile) {
+  options_.role = SessionRole::kInitiator;
+  options_.password = "a secret";
+  for (const Version version : kBothVersionsOfFix) {
+    options_.version = version;
+    options_.username = version == Version::k44 ? "desk" : "";
+    options_.store_path = folder_ / std::string(begin_string(version));
+    open();
+    connect();
+    const std::string given =
+        version == Version::k44 ? "|553=desk|554=a secret|" : "|95=8|96=a secret|";
+    EXPECT_TRUE(until([&] { return heard(given); })) << heard_;
+    say("35=A|", 1, "98=0|108=30|");
+    EXPECT_TRUE(until([&] { return session_->logged_on(); }));
+    say("35=2|", 2, "7=1|16=0|");
+    EXPECT_TRUE(until([&] { return heard("|36=2|"); })) << heard_;
+    std::ifstream file(options_.store_path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_GT(bytes.size(), 1000u);
+    EXPECT_EQ(bytes.find("secret"), std::string::npos);
+  }
+}
+
+TEST_F(LogonTest, CredentialsThatCannotBeSaidAreRefusedAtTheStart) {
+  options_.username = "desk";
+  options_.password = "secret";
+  EXPECT_THROW(open(), Error) << "no Username in FIX 4.2";
+  options_.version = Version::k44;
+  options_.password = "";
+  EXPECT_THROW(open(), Error) << "a name alone proves nothing";
+  options_.password = "two\nlines";
+  EXPECT_THROW(open(), Error);
 }
 
 }  // namespace
