@@ -18,7 +18,8 @@ config::Schema<LimitsConfig> limits_schema() {
   schema.integer(
       "order_value_max", &L::order_value_max, {0, kMoneyMax}, "currency",
       "Largest value of an order: shares times its limit; of a sell times the best bid if "
-      "that is higher, of a market order times the worst price that the collar allows");
+      "that is higher, of a market order times the worst price that the collar allows. Without a "
+      "good market a sell has no value and is refused");
   schema.integer("collar_basis_points", &L::collar_basis_points, {0, 10'000}, "1/100 %",
                  "How much worse than the opposite best price a limit may be");
   schema.flag("market_order_protection", &L::market_order_protection,
