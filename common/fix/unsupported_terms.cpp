@@ -21,7 +21,7 @@ constexpr Term kNotHere[] = {
     {152, {}, "CashOrderQty (152) is not supported: OrderQty (38) is"},
     {167, "CS", "SecurityType (167) other than CS is not supported"},
     {210, {}, "MaxShow (210) is not supported: MaxFloor (111) is"},
-    {386, "0", "TradingSessionID (336 in 386) is not supported: the day is one session"},
+    {386, "0", "TradingSessionID (336) is not supported: the day is one session"},
     {388, {}, "DiscretionInst (388) is not supported"},
     {389, {}, "a discretion offset (389) is not supported"},
     {432, {}, "ExpireDate (432) is not supported"},
