@@ -174,6 +174,9 @@ class Gateway final : public fix::Handler {
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 
+  // The venue does not know the order: it is over.
+  void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
+
   // What the last run booked, so that what repeats it is known.
   Executions& executions() noexcept { return executions_; }
 
@@ -256,7 +259,6 @@ class Gateway final : public fix::Handler {
               const fix::MessageInfo& info) noexcept;
   bool is_held(const fix::Symbol& symbol) const noexcept;
   wire::RejectReason check_resend(const Order& order, const fix::Resend& resend) noexcept;
-  void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
   static void count_answer(GatewayCounters& counters, const Order& order,
                            const LedgerReport& report) noexcept;
   static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;

@@ -63,6 +63,9 @@ RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t n
         last.event.event == wire::EventKind::kReported && last.fix_seq == next_target;
   }
   if (result.records != 0) gateway.await_strategies();
+  // "Unknown order" ends an order by two records: the process may have died between them.
+  if (result.report_was_processed && last.event.reason == wire::RejectReason::kUnknownOrder)
+    gateway.expire_unknown(last.event.target_order_id, last.fix_seq);
   result.open_orders = gateway.ledger().open_orders();
   result.positions = gateway.ledger().position_count();
   return result;

@@ -276,6 +276,34 @@ TEST_F(RecoveryTest, KeepsReportsForAStrategyThatComesBack) {
   EXPECT_EQ(g.request(g.cancel(10, g.id(1))), RejectReason::kNone);
 }
 
+// "Unknown order" is two changes of state, and oeg may die between their records.
+TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
+  for (const std::size_t lost : {0u, 1u}) {
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directory(directory_);
+    GatewayFixture f;
+    f.request(f.limit_order(1));
+    f.accept(f.id(1));
+    f.request(f.cancel(2, f.id(1)));
+    f.reject_change(f.id(2), f.id(1), fix::CxlRejReason::kUnknownOrder);
+    f.journal.records.resize(f.journal.records.size() - lost);
+    write(f);
+    GatewayFixture g;
+    // The session had not counted the message yet.
+    const RecoveryResult result = recover_into(g, f.venue.seq, f.report_seq);
+    EXPECT_TRUE(result.report_was_processed);
+    EXPECT_EQ(result.open_orders, 0u);
+    EXPECT_EQ(g.position().open_buy_shares, 0u);
+    EXPECT_EQ(g.gateway->counters().lost_by_venue.get(), lost);
+    g.gateway->on_strategy_connected(0);
+    g.gateway->turn();
+    ASSERT_EQ(g.strategies.reports.size(), lost);
+    if (lost == 0) continue;
+    EXPECT_EQ(g.last().kind, wire::ReportKind::kExpired);
+    EXPECT_EQ(g.last().order_id, f.id(1));
+  }
+}
+
 // Ids are mdh's, and another day's may be others: a strategy's order is meant by today's.
 TEST_F(RecoveryTest, TradesNoInstrumentThatTheDirectoryHasNotNamedAgain) {
   GatewayFixture f;
