@@ -1,6 +1,7 @@
 // Messages that arrived behind a gap, as they came, until what is missing before them has come.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,7 +29,7 @@ class GapBuffer {
     if (seq <= last_seq_ || bytes_.size() - end_ < needed) return false;
     const Head head{seq, static_cast<std::uint32_t>(text.size())};
     std::memcpy(bytes_.data() + end_, &head, sizeof(head));
-    std::memcpy(bytes_.data() + end_ + sizeof(head), text.data(), text.size());
+    std::copy(text.begin(), text.end(), bytes_.data() + end_ + sizeof(head));
     end_ += needed;
     last_seq_ = seq;
     return true;
