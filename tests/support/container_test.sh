@@ -23,7 +23,9 @@ trap clean_up EXIT
 . /etc/os-release
 sources=/etc/apt/sources.list.d/debian.sources
 [ -f "$sources" ] || sources=/etc/apt/sources.list
-source=$(grep -oE '(https?|file):[^ ]+' "$sources" | head -n 1) || skip "no package source in $sources"
+# Of a line "URIs: SOURCE" (deb822) or "deb [OPTIONS] SOURCE SUITE ...".
+source=$(sed -nE 's/^(URIs:|deb( +\[[^]]*\])?) +([^ ]+).*/\3/p' "$sources" | head -n 1)
+[ -n "$source" ] || skip "no package source in $sources"
 echo "base image of $PRETTY_NAME"
 debootstrap --variant=minbase --include=ca-certificates "$VERSION_CODENAME" "$work/base" "$source" \
   >"$work/debootstrap.log" 2>&1 || { tail -n 5 "$work/debootstrap.log"; skip "debootstrap failed"; }
