@@ -118,34 +118,33 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
 
   execution->canceled = true;
   const Execution old = *execution;
-  VenueReport venue;
-  venue.fix_seq = info.seq_num;
-  venue.execution_id = old.exec_id;
-  venue.ledger.kind = wire::ReportKind::kFillCanceled;
-  venue.ledger.last_shares = old.shares;
-  venue.ledger.last_price = executed_price(old);
-  venue.ledger.cumulative = report.cum_qty;
-  venue.ledger.leaves = report.leaves_qty;
+  const auto told = [&](wire::ReportKind kind, const Execution& each) {
+    VenueReport venue;
+    venue.fix_seq = info.seq_num;
+    venue.execution_id = each.exec_id;
+    venue.ledger.kind = kind;
+    venue.ledger.last_shares = each.shares;
+    venue.ledger.last_price = executed_price(each);
+    venue.ledger.cumulative = report.cum_qty;
+    venue.ledger.leaves = report.leaves_qty;
+    return venue;
+  };
+  VenueReport canceled = told(wire::ReportKind::kFillCanceled, old);
   if (corrected && order != nullptr) {
     // Between the two the order is as it was, less the old execution: it is open all along.
-    venue.ledger.cumulative = order->cumulative - std::min(order->cumulative, old.shares);
-    venue.ledger.leaves = std::max(order->leaves, 1u);
+    canceled.ledger.cumulative = order->cumulative - std::min(order->cumulative, old.shares);
+    canceled.ledger.leaves = std::max(order->leaves, 1u);
   }
-  change_fill(old, order, venue);
+  change_fill(old, order, canceled);
   if (!corrected) return;
-  venue.execution_id = report.exec_id;
-  venue.ledger.kind = wire::ReportKind::kFillCorrected;
-  venue.ledger.last_shares = report.last_shares;
-  venue.ledger.last_price = price_of(report);
-  venue.ledger.cumulative = report.cum_qty;
-  venue.ledger.leaves = report.leaves_qty;
+  const ExecutedPrice price = price_of(report);
   Execution right = old;
   right.exec_id = report.exec_id;
   right.shares = report.last_shares;
-  right.price = venue.ledger.last_price.price;
-  right.price_hundredths = venue.ledger.last_price.hundredths;
+  right.price = price.price;
+  right.price_hundredths = price.hundredths;
   right.canceled = false;
-  change_fill(right, order, venue);
+  change_fill(right, order, told(wire::ReportKind::kFillCorrected, right));
 }
 
 // Books the change of an execution: with its order where that is open, else with its position.

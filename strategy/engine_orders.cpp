@@ -23,8 +23,7 @@ bool is_request_reject(wire::ReportKind kind) noexcept {
   return kind == wire::ReportKind::kCancelRejected || kind == wire::ReportKind::kReplaceRejected;
 }
 
-// The product of a 32-bit price and 32-bit shares may exceed 63 bits only for values beyond any
-// market; the sum saturates instead of wrapping, so that a limit still sees something enormous.
+// Saturates instead of wrapping, so that a limit still sees something enormous.
 std::int64_t add_cash(std::int64_t sum, std::uint64_t value, bool paid) noexcept {
   std::int64_t result = 0;
   const bool overflows = paid ? __builtin_sub_overflow(sum, value, &result)

@@ -11,6 +11,7 @@
 
 #include "common/base/check.hpp"
 #include "common/base/datapath_guard.hpp"
+#include "common/fix/detail/raw_fields.hpp"
 #include "common/fix/detail/session_impl.hpp"
 #include "common/fix/dictionary.hpp"
 
@@ -56,22 +57,18 @@ std::string each_field_once(std::string_view message) {
   std::string body;
   std::string_view begin;
   bool repeats = false;
-  for (std::size_t at = 0; at < message.size();) {
-    const std::size_t start = at;
-    std::uint32_t tag = 0;
-    const bool readable = detail::read_tag(message, at, tag);
-    const std::size_t end = message.find(kSoh, at);
-    if (!readable || end == std::string_view::npos) return std::string(message);
-    at = end + 1;
-    const std::string_view field = message.substr(start, at - start);
-    const bool again = !seen.insert(tag).second && !is_header(tag);
+  bool whole = true;
+  detail::for_each_raw_field(message, [&](const detail::RawField& field) {
+    whole = whole && field.readable && field.ended;
+    if (!whole) return;
+    const bool again = !seen.insert(field.tag).second && !is_header(field.tag);
     repeats |= again;
-    if (tag == 8 && begin.empty())
-      begin = field;
-    else if (tag != 9 && tag != 10 && !again)
-      body += field;
-  }
-  if (!repeats) return std::string(message);
+    if (field.tag == 8 && begin.empty())
+      begin = field.text;
+    else if (field.tag != 9 && field.tag != 10 && !again)
+      body += field.text;
+  });
+  if (!whole || !repeats) return std::string(message);
   std::string once = std::string(begin) + "9=" + std::to_string(body.size()) + kSoh + body;
   const std::string sum = std::to_string(1000 + checksum(once));
   return once + "10=" + sum.substr(1) + kSoh;
@@ -166,10 +163,7 @@ void Session::Impl::handle(std::string_view message) noexcept {
   if (logged_on()) {
     const bool readable = fields_.scan(message);
     if (!behind_gap() && in_sequence()) {
-      info_.seq_num = fields_.seq_num();
-      info_.poss_dup = false;
-      info_.poss_resend = fields_.poss_resend();
-      info_.text = message;
+      take_info(message);
       if (refused_by_dictionary(message) || (readable ? handle_in_place() : reject_unreadable())) {
         // After the handler: a process that dies in between gets the message again.
         store_.set_next_target(info_.seq_num + 1);
@@ -191,24 +185,19 @@ void Session::Impl::to_quickfix(std::string_view message, bool intact) noexcept 
 // QuickFIX reads the numbers of a session as int and lets them overflow. A peer that sends such a
 // number is none to go on with: its messages could not be counted.
 bool Session::Impl::for_quickfix(std::string_view message) noexcept {
-  std::size_t at = 0;
-  while (at < message.size()) {
-    std::uint32_t tag = 0;
-    const bool readable = detail::read_tag(message, at, tag);
-    const std::size_t end = std::min(message.find(kSoh, at), message.size());
-    std::string_view value = message.substr(at, end - at);
-    if (!value.empty() && value[0] == '-') value.remove_prefix(1);
+  bool countable = true;
+  detail::for_each_raw_field(message, [&](const detail::RawField& field) {
+    if (!field.readable || !detail::is_session_number(field.tag)) return;
+    std::string_view digits = field.value;
+    if (!digits.empty() && digits[0] == '-') digits.remove_prefix(1);
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return;
     std::uint64_t number = 0;
-    const bool digits = value.find_first_not_of("0123456789") == std::string_view::npos;
-    if (readable && detail::is_session_number(tag) && digits && !value.empty() &&
-        (!parse_number(value, number) || number > 0x7fff'ffff)) {
-      counters_.garbled.add();
-      drop("a number beyond those that a FIX session has");
-      return false;
-    }
-    at = end + 1;
-  }
-  return true;
+    countable &= parse_number(digits, number) && number <= 0x7fff'ffff;
+  });
+  if (countable) return true;
+  counters_.garbled.add();
+  drop("a number beyond those that a FIX session has");
+  return false;
 }
 
 bool Session::Impl::in_sequence() noexcept {

@@ -14,6 +14,7 @@ import signal
 import statistics
 import sys
 import time
+from functools import partial
 
 from ports import hostile
 from ports.fix import LET_IN_S
@@ -25,13 +26,13 @@ LOG_MIB = 32  # the demo's configuration in effect, and so many lines in ten sec
 
 PORTS = {
     "fix_before_logon": (hostile.fuzz_fix_strangers, Legit.order_entry),
-    "fix_42_logged_on": (hostile.fuzz_fix_42, Legit.order_entry),
-    "fix_44_logged_on": (hostile.fuzz_fix_44, Legit.order_entry),
+    "fix_42_logged_on": (partial(hostile.fuzz_fix_session, name="fuzzed_42", version="4.2"), Legit.order_entry),
+    "fix_44_logged_on": (partial(hostile.fuzz_fix_session, name="fuzzed_44", version="4.4"), Legit.order_entry),
     "oeg_venue": (hostile.fuzz_venue, None),
-    "setup_mdh": (hostile.fuzz_setup_mdh, lambda legit: legit.setup("mdh")),
-    "setup_oeg": (hostile.fuzz_setup_oeg, lambda legit: legit.setup("oeg")),
-    "admin_sim": (hostile.fuzz_admin_sim, lambda legit: legit.admin("sim")),
-    "admin_oeg": (hostile.fuzz_admin_oeg, lambda legit: legit.admin("oeg")),
+    "setup_mdh": (partial(hostile.fuzz_setup, program="mdh"), lambda legit: legit.setup("mdh")),
+    "setup_oeg": (partial(hostile.fuzz_setup, program="oeg"), lambda legit: legit.setup("oeg")),
+    "admin_sim": (partial(hostile.fuzz_admin, program="sim"), lambda legit: legit.admin("sim")),
+    "admin_oeg": (partial(hostile.fuzz_admin, program="oeg"), lambda legit: legit.admin("oeg")),
     "snapshot": (hostile.fuzz_snapshot, Legit.snapshot),
     "retransmission": (hostile.fuzz_retransmission, Legit.retransmission),
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/fix/codec.hpp"
+#include "common/fix/detail/raw_fields.hpp"
 
 namespace tickpath::fix::detail {
 
@@ -39,18 +39,14 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
   bool reset = false;
   Credential username{rules.username};
   Credential password{rules.password};
-  for (std::size_t at = 0; at < message.size();) {
-    std::uint32_t tag = 0;
+  for_each_raw_field(message, [&](const RawField& field) {
     // QuickFIX takes 0141 for 141: in a Logon such a tag is not passed on.
-    readable &= read_tag(message, at, tag);
-    const std::size_t end = std::min(message.find(kSoh, at), message.size());
-    const std::string_view value = message.substr(at, end - at);
-    verdict.logon |= tag == 35 && value == "A";
-    reset |= tag == 141 && value != "N";
-    if (tag == 553) username.take(value);
-    if (tag == rules.password_tag) password.take(value);
-    at = end + 1;
-  }
+    readable &= field.readable;
+    verdict.logon |= field.tag == 35 && field.value == "A";
+    reset |= field.tag == 141 && field.value != "N";
+    if (field.tag == 553) username.take(field.value);
+    if (field.tag == rules.password_tag) password.take(field.value);
+  });
   if (!verdict.logon) return verdict;
   if (!readable)
     verdict.refusal = "a field of the Logon cannot be read";

@@ -88,7 +88,8 @@ def fuzz_fix_strangers(ports, run_dir, dice, count):
     stranger_loop(Strangers(dice, address), make, count)
 
 
-def fuzz_fix_session(ports, dice, count, name, version):
+def fuzz_fix_session(ports, run_dir, dice, count, name, version):
+    del run_dir
     maker = FixMaker(dice, version, name.upper(), "SIM", REQUESTS)
     peer = FixPeer(maker)
     sent = 0
@@ -104,17 +105,9 @@ def fuzz_fix_session(ports, dice, count, name, version):
     peer.close()
 
 
-def fuzz_fix_42(ports, run_dir, dice, count):
-    del run_dir
-    fuzz_fix_session(ports, dice, count, "fuzzed_42", "4.2")
+def fuzz_setup(ports, run_dir, dice, count, program):
+    del ports
 
-
-def fuzz_fix_44(ports, run_dir, dice, count):
-    del run_dir
-    fuzz_fix_session(ports, dice, count, "fuzzed_44", "4.4")
-
-
-def fuzz_setup(run_dir, dice, count, program):
     def make():
         return mutate_bytes(dice, setup_hello(dice.randrange(8), dice.randrange(6))) or b"x"
 
@@ -122,17 +115,8 @@ def fuzz_setup(run_dir, dice, count, program):
     stranger_loop(strangers, make, count)
 
 
-def fuzz_setup_mdh(ports, run_dir, dice, count):
+def fuzz_admin(ports, run_dir, dice, count, program):
     del ports
-    fuzz_setup(run_dir, dice, count, "mdh")
-
-
-def fuzz_setup_oeg(ports, run_dir, dice, count):
-    del ports
-    fuzz_setup(run_dir, dice, count, "oeg")
-
-
-def fuzz_admin(run_dir, dice, count, program):
     commands = [b'{"command": "status"}', b'{"command": "ready", "timeout_ms": 1}', b'{"command": "counters"}',
                 b'{"command": "commands"}', b'{"command": "exceptions"}', b'{"command": "clear_exception", "id": 1}',
                 b'{"command": "halt_symbol", "symbol": "NONE"}', b'{"command": "pause"}', b'{"command": "continue"}',
@@ -145,16 +129,6 @@ def fuzz_admin(run_dir, dice, count, program):
 
     strangers = Strangers(dice, str(run_dir / f"{program}.admin"), linger_reset=False)
     stranger_loop(strangers, make, count)
-
-
-def fuzz_admin_sim(ports, run_dir, dice, count):
-    del ports
-    fuzz_admin(run_dir, dice, count, "sim")
-
-
-def fuzz_admin_oeg(ports, run_dir, dice, count):
-    del ports
-    fuzz_admin(run_dir, dice, count, "oeg")
 
 
 def fuzz_snapshot(ports, run_dir, dice, count):

@@ -42,6 +42,12 @@ class RecoveryTest : public ::testing::Test {
       ASSERT_TRUE(journal.append(record));
     }
   }
+  // What a process leaves behind that had order 1 accepted and died.
+  void leave_an_order_open(GatewayFixture& f) {
+    f.request(f.limit_order(1));
+    f.accept(f.id(1));
+    write(f);
+  }
   RecoveryResult recover_into(GatewayFixture& f, std::uint32_t next_sender,
                               std::uint32_t next_target) {
     Journal journal(options());
@@ -216,18 +222,14 @@ TEST_F(RecoveryTest, ForgetsTheOneOrderThatWasNeverSent) {
 
 TEST_F(RecoveryTest, NoticesAReportThatWasBookedButNotTakenOffTheSession) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  write(f);
+  leave_an_order_open(f);
   GatewayFixture g;
   EXPECT_TRUE(recover_into(g, f.venue.seq, f.report_seq).report_was_processed);
 }
 
 TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  write(f);
+  leave_an_order_open(f);
   GatewayFixture g;
   recover_into(g, f.venue.seq, f.report_seq + 1);
   g.gateway->turn();
@@ -241,9 +243,7 @@ TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
 
 TEST_F(RecoveryTest, CancelsRecoveredOrdersOfAKilledStrategyWithoutWaitingForIt) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  write(f);
+  leave_an_order_open(f);
   GatewayFixture g;
   recover_into(g, f.venue.seq, f.report_seq + 1);
   wire::ControlBlock block{};
@@ -307,9 +307,7 @@ TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
 // Ids are mdh's, and another day's may be others: a strategy's order is meant by today's.
 TEST_F(RecoveryTest, TradesNoInstrumentThatTheDirectoryHasNotNamedAgain) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  write(f);
+  leave_an_order_open(f);
   GatewayFixture g;
   g.gateway = g.make({}, 3'600'000'000'000);  // a new process: it knows no symbol yet
   g.slot = g.gateway->assign_slot(kStrategy);
