@@ -92,7 +92,7 @@ void MdhApplication::on_start() {
               config_.feed_interface_b.empty() ? config_.feed_interface : config_.feed_interface_b);
   if (!config_.retransmission_server.empty())
     log::info("feed: lost messages are asked for at {}", config_.retransmission_server);
-  if (!config_.snapshot_server.empty())
+  if (datapath_->snapshots() != nullptr)
     log::info("feed: snapshots are asked for at {}", config_.snapshot_server);
 }
 

@@ -9,8 +9,6 @@ namespace {
 void check_lines(const MdhConfig& config, config::Problems& problems) {
   control::check_only_with_itch(config.feed_protocol, "feed.retransmission.server",
                                 config.retransmission_server, problems);
-  control::check_only_with_itch(config.feed_protocol, "feed.snapshot.server",
-                                config.snapshot_server, problems);
   control::check_second_line(config.feed_group, config.feed_group_b, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
   control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);

@@ -54,7 +54,9 @@ std::size_t snapshot_bytes_max(const MdhConfig& config) {
 }
 
 std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
-  if (config.snapshot_server.empty()) return nullptr;
+  // DEEP has none: the key stands in every default configuration and has no effect then.
+  if (config.snapshot_server.empty() || config.feed_protocol != control::FeedProtocol::kItch50)
+    return nullptr;
   SnapshotClientOptions options;
   options.server = net::parse_endpoint(config.snapshot_server);
   options.username = config.snapshot_username;

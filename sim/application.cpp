@@ -53,7 +53,8 @@ void add_redundancy(const FeedConfig& config, FeedOptions& options) {
 
 // The books of the snapshots hold what those of the matching hold.
 void add_snapshot(const SimConfig& config, FeedOptions& options) {
-  if (config.feed.snapshot_listen.empty()) return;
+  // DEEP has none: the key stands in every default configuration and has no effect then.
+  if (config.feed.snapshot_listen.empty() || config.feed.protocol != FeedProtocol::kItch50) return;
   SnapshotOptions& snapshot = options.snapshot.emplace();
   snapshot.listen = net::parse_endpoint(config.feed.snapshot_listen);
   snapshot.username = config.feed.snapshot_username;

@@ -270,8 +270,6 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
     problems.add("feed.session", "is not the number of an IEX-TP session, 0 to 4294967295");
   control::check_only_with_itch(config.feed.protocol, "feed.retransmission.listen",
                                 config.feed.retransmission_listen, problems);
-  control::check_only_with_itch(config.feed.protocol, "feed.snapshot.listen",
-                                config.feed.snapshot_listen, problems);
   control::check_second_line(config.feed.group, config.feed.group_b, problems);
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);

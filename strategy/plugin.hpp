@@ -8,7 +8,8 @@
 //   class Buyer final : public tickpath::Strategy {
 //     void start() override { subscribe(parameter<std::string>("symbol")); }
 //     void book_change(const BookChange& change) override {
-//       if (position(change.instrument).shares == 0 && change.best_ask != 0)
+//       const Position held = position(change.instrument);
+//       if (held.shares == 0 && held.open_orders == 0 && change.best_ask != 0)
 //         (void)buy(change.instrument, 100, change.best_ask, kImmediateOrCancel);
 //     }
 //   };

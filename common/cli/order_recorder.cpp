@@ -50,10 +50,10 @@ std::uint64_t sending_time_ns(std::string_view message) {
   return static_cast<std::uint64_t>(seconds) * 1'000'000'000 + static_cast<std::uint64_t>(fraction);
 }
 
-void OrderRecorder::follow(const std::string& store) {
+void OrderRecorder::follow(const std::string& store, From from) {
   Side side;
   side.store = std::make_unique<fix::StoreReader>(store);
-  side.store->skip_to_end();
+  if (from == From::kNow) side.store->skip_to_end();
   side.server = side.store->sender() == venue_;
   const Side* const other = other_side(side);
   side.client_port = other != nullptr

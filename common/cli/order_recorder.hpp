@@ -26,8 +26,9 @@ class OrderRecorder {
   OrderRecorder(std::string venue, std::uint16_t port, files::CaptureWriter& writer)
       : venue_(std::move(venue)), port_(port), writer_(writer) {}
 
-  // What was sent before is left out. Throws Error, SystemError.
-  void follow(const std::string& store);
+  // kNow: what was sent before is left out. Throws Error, SystemError.
+  enum class From : std::uint8_t { kBeginning, kNow };
+  void follow(const std::string& store, From from);
   // Number of messages taken. Throws RecordingError when the disk is full.
   std::size_t take();
   std::uint64_t messages() const noexcept { return messages_; }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "common/cli/order_recorder.hpp"
 #include "common/cli/progress_bar.hpp"
 #include "common/cli/recording_writer.hpp"
+#include "common/cli/replay_keys.hpp"
 #include "common/cli/signals.hpp"
 
 namespace tickpath::cli {
@@ -34,6 +36,9 @@ struct RecordArguments {
   std::uint16_t order_port = 9'878;
   double duration_s = 0;  // 0: no limit
   bool until_end = false;
+  bool replay = false;
+  std::string run_dir = "run";
+  std::string sim = "sim";
 };
 
 class Recording {
@@ -43,7 +48,12 @@ class Recording {
         writer_(arguments.output, arguments.feed.groups.front(), "tickpath record"),
         feed_(arguments.feed, writer_),
         orders_(arguments.venue, arguments.order_port, writer_) {
-    for (const std::string& store : arguments.stores) orders_.follow(store);
+    for (const std::string& store : arguments.stores) {
+      if (std::filesystem::exists(store))
+        orders_.follow(store, OrderRecorder::From::kNow);
+      else
+        awaited_.push_back(store);
+    }
   }
 
   void run() {
@@ -51,15 +61,19 @@ class Recording {
     std::vector<pollfd> polled{{signals.file(), POLLIN, 0}};
     for (const int descriptor : feed_.descriptors()) polled.push_back({descriptor, POLLIN, 0});
     std::fprintf(stderr, "recording to %s; Ctrl-C ends it\n", arguments_.output.c_str());
+    if (arguments_.replay)
+      command_replay(arguments_.run_dir, arguments_.sim, {{"command", "start"}});
     while (!signals.came() && !done()) {
       constexpr int kLookMs = 20;  // at the orders' stores, and at the time
       (void)::poll(polled.data(), polled.size(), kLookMs);
       while (feed_.take() != 0) tell();
+      follow_awaited();
       orders_.take();
       tell();
     }
     while (feed_.take() != 0) {
     }
+    follow_awaited();
     orders_.take();
     writer_.finish();
   }
@@ -76,12 +90,27 @@ class Recording {
     if (orders_.lost() != 0)
       std::printf("LOST: %s FIX messages were overwritten before they were read\n",
                   grouped(orders_.lost()).c_str());
+    for (const std::string& store : awaited_)
+      std::printf("LOST: no orders of %s, which never came\n", store.c_str());
   }
   bool lost() const {
-    return feed_.counts().kernel_drops != 0 || feed_.counts().cut != 0 || orders_.lost() != 0;
+    return feed_.counts().kernel_drops != 0 || feed_.counts().cut != 0 || orders_.lost() != 0 ||
+           !awaited_.empty();
   }
 
  private:
+  // The store of a program that was not there yet, from its first message on.
+  void follow_awaited() {
+    std::erase_if(awaited_, [this](const std::string& store) {
+      if (!std::filesystem::exists(store)) return false;
+      try {
+        orders_.follow(store, OrderRecorder::From::kBeginning);
+        return true;
+      } catch (const Error&) {
+        return false;  // its program is about to write the head of it
+      }
+    });
+  }
   bool done() const {
     if (arguments_.until_end && feed_.ended()) return true;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
@@ -100,6 +129,7 @@ class Recording {
   files::CaptureWriter writer_;
   FeedRecorder feed_;
   OrderRecorder orders_;
+  std::vector<std::string> awaited_;  // stores that are not there yet
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point told_{};
@@ -153,9 +183,15 @@ void add_record_command(CLI::App& app) {
   command->add_option("--duration", arguments->duration_s, "Seconds; else until Ctrl-C");
   command->add_flag("--until-end", arguments->until_end,
                     "Until every line has said the end of its MoldUDP64 session");
+  command->add_flag("--replay", arguments->replay,
+                    "Start the replay of tickpath up --no-replay, once the groups are joined");
+  command->add_option("--run-dir", arguments->run_dir, "--replay: where sim runs")
+      ->capture_default_str();
+  command->add_option("--sim", arguments->sim, "--replay: instance name of sim")
+      ->capture_default_str();
   command->footer(
-      "Start it before the replay (tickpath up --no-replay, tickpath replay). Exit status: 0\n"
-      "complete, 3 something was lost, and counted.");
+      "Exit status: 0 complete, 3 something was lost, and counted. A FIX store that is not there\n"
+      "yet is waited for.");
   command->callback([arguments] { run_record(*arguments); });
 }
 

@@ -1,6 +1,7 @@
 #include "common/cli/recording_writer.hpp"
 
 #include <cstdio>
+#include <system_error>
 
 #include "common/cli/progress_bar.hpp"
 #include "common/cli/recording_contents.hpp"
@@ -11,6 +12,10 @@ namespace tickpath::cli {
 
 RecordingSummary write_recording(itch::RecordingReader& recording,
                                  const std::filesystem::path& output, const std::string& what) {
+  if (output.has_parent_path()) {
+    std::error_code error;  // where it cannot be made, the writer says so
+    std::filesystem::create_directories(output.parent_path(), error);
+  }
   itch::BinaryFileWriter writer(output);
   ProgressBar progress(what);
   RecordingSummary summary;

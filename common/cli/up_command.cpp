@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 
 #include "common/base/error.hpp"
 #include "common/cli/conservation.hpp"
+#include "common/cli/detach.hpp"
 #include "common/cli/pipeline.hpp"
 #include "common/cli/replay_keys.hpp"
 #include "common/cli/replay_view.hpp"
@@ -29,6 +31,7 @@ struct UpArguments {
   double stop_timeout_s = 20;
   bool until_end = false;
   bool no_replay = false;
+  bool detach = false;
 };
 
 // Until a program ends, a signal comes, or the time is over.
@@ -121,6 +124,8 @@ void run_up(UpArguments arguments) {
   options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
   if (options.binary_dir.empty())
     options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::optional<Detached> background;
+  if (arguments.detach) background.emplace();
   Signals signals;
   Pipeline pipeline(options);
   try {
@@ -133,6 +138,12 @@ void run_up(UpArguments arguments) {
     std::fprintf(stderr, "%s\n", error.what());
     pipeline.stop();
     throw Error("not everything came up");
+  }
+  if (background) {
+    const std::string log = options.run_dir + "/up.log";
+    std::fprintf(stderr, "up, in the background: %s; tickpath down stops everything in order\n",
+                 log.c_str());
+    background->ready(log);
   }
   watch(pipeline, signals, arguments);
   pipeline.stop();
@@ -161,6 +172,9 @@ void add_up_command(CLI::App& app) {
   command->add_flag("--until-end", arguments->until_end, "Stop everything when the replay ends");
   command->add_flag("--no-replay", arguments->no_replay,
                     "Do not start sim's replay: tickpath replay does");
+  command->add_flag("--detach,-d", arguments->detach,
+                    "Return once everything is ready; what `up` would print goes to up.log in the\n"
+                    "run directory, and tickpath down stops everything in order");
   command
       ->add_option("--on-failure", arguments->on_failure,
                    "When a program dies: stop the rest, continue without it, or restart it")

@@ -61,8 +61,8 @@ Member make_follower(const std::string& program, const config::Schema<Config>& s
 // What runs in threads of its own, beside the datapath, cannot be in step with it.
 [[noreturn]] void refuse(const ProgramFile& file, const char* key) {
   throw config::ConfigError({file.path + ": " + key +
-                             ": retransmission and snapshots are answered over the network and by "
-                             "threads of their own; they do not run in lockstep, set it to \"\""});
+                             ": retransmission is answered over the network and by a thread "
+                             "of its own; it does not run in lockstep, set it to \"\""});
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ sim::SimConfig load_sim(const ProgramFile& file, const Options& options) {
   const auto schema = sim::sim_schema();
   sim::SimConfig config = load(schema, file, options);
   if (!config.feed.retransmission_listen.empty()) refuse(file, "feed.retransmission.listen");
-  if (!config.feed.snapshot_listen.empty()) refuse(file, "feed.snapshot.listen");
+  config.feed.snapshot_listen.clear();  // nobody joins late, and nothing is lost
   config.replay.start = sim::StartRule::kCommand;
   if (options.seed) config.feed.seed = config.latency.seed = *options.seed;
   if (config.orders.empty()) config.orders.emplace_back();
@@ -109,7 +109,7 @@ Member make_mdh(const ProgramFile& file, const Options& options) {
   const auto schema = mdh::mdh_schema();
   mdh::MdhConfig config = load(schema, file, options);
   if (!config.retransmission_server.empty()) refuse(file, "feed.retransmission.server");
-  if (!config.snapshot_server.empty()) refuse(file, "feed.snapshot.server");
+  config.snapshot_server.clear();  // nobody joins late, and nothing is lost
   name_paths(schema, config);
   return make<mdh::MdhApplication>("mdh", config);
 }

@@ -116,9 +116,9 @@ TEST_F(Fault, AStoppedOrKilledMarketDataHandlerIsNoticedByAllReadersAndComesBack
   FaultRow kill{"mdh: SIGKILL, restart", "strategy, risk, oeg", heartbeat_bound_ms()};
   kill.measured_ms = notice("mdh", SIGKILL, kOfMdh);
   kill.others_do = stop.others_do;
-  kill.came_back = restart("mdh", "all read again", all_read) + ", books stale until a new session";
-  // It has not seen the day from its start: it must say so rather than show half a book as whole.
-  EXPECT_TRUE(run_.wait_until([this] { return feed_state() == "stale"; })) << feed_state();
+  kill.came_back = restart("mdh", "all read again", all_read) + ", books whole by a snapshot";
+  // It has not seen the day from its start: config/demo has it ask sim for the state of all books.
+  EXPECT_TRUE(run_.wait_until([this] { return feed_state() == "good"; })) << feed_state();
   finish({stop, kill});
 }
 

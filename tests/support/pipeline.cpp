@@ -55,11 +55,13 @@ void put_on_verbs(std::map<std::string, std::string>& texts) {
 PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
   std::filesystem::create_directories(config_dir());
   const std::string group = own_group(order_port_);
+  const std::uint16_t snapshot_port = test_support::free_port();
   std::map<std::string, std::string> texts;
   for (const auto& entry : std::filesystem::directory_iterator(source("config/demo"))) {
     std::string& text = texts[entry.path().stem()];
     text = read_file(entry.path());
     replace_all(text, "127.0.0.1:9878", "127.0.0.1:" + std::to_string(order_port_));
+    replace_all(text, "127.0.0.1:7791", "127.0.0.1:" + std::to_string(snapshot_port));
     replace_all(text, "239.255.7.1:7701", group);
   }
   if (test_support::on_verbs()) put_on_verbs(texts);

@@ -84,6 +84,11 @@ TEST_F(RecordingCommands, GenerateWritesWhatItWasAskedFor) {
   EXPECT_EQ(last_ns, parse_time_of_day("10:00:00.5"));
 }
 
+TEST_F(RecordingCommands, GenerateMakesTheFolderOfItsOutput) {
+  run({"generate", path("new/folder/a"), "--messages", "1000", "--symbols", "2"});
+  EXPECT_EQ(count_messages(path("new/folder/a")), 1000U);
+}
+
 TEST_F(RecordingCommands, GenerateTakesTwoOfMessagesRateAndDurationAndRefusesAllThree) {
   run({"generate", path("r"), "--symbols", "3", "--rate", "18M/h", "--duration", "1s"});
   EXPECT_EQ(count_messages(path("r")), 5000U);

@@ -78,6 +78,25 @@ TEST_F(Up, StartsInOrderReplaysAndStopsInOrder) {
   EXPECT_THAT(finished.output, HasSubstr("everything is accounted for"));
 }
 
+TEST_F(Up, DetachReturnsOnceAllAreReadyAndTheRunGoesOnUntilItIsStopped) {
+  configure("sim", "replay = 60000");
+  const Finished finished = up({"--detach"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(finished.output, HasSubstr("strategy   ready"));
+  EXPECT_THAT(diary("stopped"), ElementsAre());
+  const Finished down = tickpath({"down"});
+  EXPECT_EQ(down.exit_code, 0) << down.output;
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
+}
+
+TEST_F(Up, DetachTellsWhatDidNotComeUp) {
+  configure("mdh", "ready_after = -1");
+  const Finished finished = up({"--detach", "--ready-timeout", "3"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, HasSubstr("mdh is not ready after"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("mdh", "sim"));
+}
+
 TEST_F(Up, RunsSeveralStrategiesAndSetsKeysOfOne) {
   configure("strategy-2", "drain = 60000");
   const Finished finished = up({"--set", "strategy-2:drain=1", "--set", "log.level=debug"});

@@ -66,6 +66,8 @@ class SimProgram : public ::testing::Test {
                                  "--set",
                                  "orders.session.0.listen=127.0.0.1:" + std::to_string(kOrderPort),
                                  "--set",
+                                 "feed.snapshot.listen=\"\"",
+                                 "--set",
                                  "replay.settle=50ms"};
     for (const std::string& option : more) {
       all.push_back("--set");
