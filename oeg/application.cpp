@@ -47,7 +47,8 @@ void OegApplication::on_start() {
 
 void OegApplication::on_tick() {
   kills_->tick();
-  venue_->tick(!datapath_->session().connected(), datapath_->session().logged_on());
+  const fix::Session& session = datapath_->session();
+  venue_->tick(!session.connected() && session.in_session_time(), session.logged_on());
   maintain_market();
   maintain_journal();
   datapath_->strategies().collect();
@@ -216,6 +217,8 @@ void OegApplication::register_rights() {
 // --------------------------------------------------------------------------------------- state
 
 std::string OegApplication::not_ready_reason() {
+  if (!datapath_->session().connected() && !datapath_->session().in_session_time())
+    return "outside of the session time (venue.start_time, venue.end_time)";
   if (!datapath_->session().logged_on())
     return venue_->last_error().empty() ? "waiting for the FIX logon" : venue_->last_error();
   if (datapath_->session().behind_gap())

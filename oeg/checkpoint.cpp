@@ -115,6 +115,7 @@ CheckpointOrder saved(const Order& order) {
   item.state = order.state;
   item.pending_kind = order.pending_kind;
   item.pending_own = order.pending_own ? 1 : 0;
+  item.former_day = order.former_day ? 1 : 0;
   return item;
 }
 
@@ -228,6 +229,7 @@ void restore_orders(Reader& reader, const CheckpointSection& section, JournalSta
     order.state = item.state;
     order.pending_kind = item.pending_kind;
     order.pending_own = item.pending_own != 0;
+    order.former_day = item.former_day != 0;
     if (!state.ledger.restore(order)) reader.too_small("orders.max");
   }
 }

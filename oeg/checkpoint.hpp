@@ -85,7 +85,8 @@ struct CheckpointOrder {
   wire::OrderState state;
   wire::RequestKind pending_kind;
   std::uint8_t pending_own;
-  std::uint8_t reserved[2];
+  std::uint8_t former_day;
+  std::uint8_t reserved[1];
 };
 static_assert(std::is_trivially_copyable_v<CheckpointOrder> && sizeof(CheckpointOrder) == 72);
 

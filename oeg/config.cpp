@@ -71,6 +71,16 @@ void add_venue(config::Schema<OegConfig>& schema) {
   schema.duration("venue.resend_age_max", &C::resend_age_max_ns, {0, 3'600'000'000'000},
                   "At a logon the exchange may ask for orders that never arrived: older ones, and "
                   "those not allowed any more, are not sent again but rejected; cancels are sent");
+  schema.text(
+      "venue.start_time", &C::start_time,
+      "When the session opens, UTC: \"08:00\", \"08:00:00\"; before it oeg does not log on, "
+      "and with it both sequence numbers begin with 1. Empty: it never ends");
+  schema.text(
+      "venue.end_time", &C::end_time,
+      "When it ends: oeg logs out. Orders that are still open are over then, positions stay");
+  schema.text("venue.start_day", &C::start_day,
+              "Day on which a weekly session opens, \"mon\"; empty: every day");
+  schema.text("venue.end_day", &C::end_day, "Day on which it ends");
   schema.flag("venue.reset_on_logon", &C::reset_on_logon,
               "Start every logon from sequence number 1; loses reports missed meanwhile");
   schema.text("venue.username", &C::username,
@@ -89,6 +99,10 @@ std::uint32_t OegConfig::position_rows() const noexcept {
   if (positions_max != 0) return positions_max;
   const std::uint64_t pairs = std::uint64_t{instruments_max} * strategies_max;
   return static_cast<std::uint32_t>(pairs < kPositionRowsMax ? pairs : kPositionRowsMax);
+}
+
+fix::SessionTimes OegConfig::session_times() const {
+  return {start_time, end_time, start_day, end_day};
 }
 
 net::PeerRule OegConfig::venue_rule() const { return {venue_peers, venue_users, "venue"}; }
@@ -199,6 +213,11 @@ config::Schema<OegConfig> oeg_schema() {
     if (!config.username.empty() &&
         (config.password_file.empty() || config.fix_version == fix::Version::k42))
       problems.add("venue.username", "goes with venue.password_file, and is of version 4.4 alone");
+    try {
+      (void)config.session_times();
+    } catch (const Error& error) {
+      problems.add("venue.start_time", error.what());
+    }
     try {
       (void)config.venue_rule();
     } catch (const net::NetError& error) {

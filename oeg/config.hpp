@@ -7,6 +7,7 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
+#include "common/fix/session_times.hpp"
 #include "common/market/config.hpp"
 #include "common/net/peer_rule.hpp"
 #include "oeg/gateway.hpp"
@@ -40,6 +41,7 @@ struct OegConfig {
   std::int64_t reconnect_max_ns = 30'000'000'000;
   std::uint32_t gap_timeout_s = 10;
   std::int64_t resend_age_max_ns = 1'000'000'000;
+  std::string start_time, end_time, start_day, end_day;  // fix::SessionTimes
   bool reset_on_logon = false;
   bool allow_reset = false;
   std::string username, password_file;  // empty: none
@@ -81,7 +83,8 @@ struct OegConfig {
   std::uint32_t position_rows() const noexcept;
 
   GatewayOptions gateway_options() const;
-  net::PeerRule venue_rule() const;  // throws net::NetError
+  fix::SessionTimes session_times() const;  // throws Error
+  net::PeerRule venue_rule() const;         // throws net::NetError
   JournalOptions journal_options() const;
 };
 

@@ -37,6 +37,7 @@ fix::SessionOptions session_options(const OegConfig& config) {
   options.store_messages = config.store_messages;
   options.heartbeat_s = config.heartbeat_s;
   options.gap_timeout_s = config.gap_timeout_s;
+  options.times = config.session_times();
   options.reset_on_logon = config.reset_on_logon;
   options.allow_reset = config.allow_reset;
   options.username = config.username;

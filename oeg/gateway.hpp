@@ -81,6 +81,7 @@ struct GatewayCounters {
   Counter exceptions;          // oeg/exceptions.hpp
   Counter not_resent;          // orders and replacements too old, or not allowed any more
   Counter orphaned_orders;     // open when their strategy left
+  Counter open_at_day_end;     // orders that the venue had not ended with the session's day
   Counter strategies_dropped;  // did not read their reports
   Counter venue_held;          // times that a strategy's full queue made the venue wait
   Counter journal_lost;        // changes that the journal had no room for
@@ -201,6 +202,9 @@ class Gateway final : public fix::Handler {
                         const fix::MessageInfo& info) noexcept override;
   void on_message_reject(const fix::MessageReject& reject,
                          const fix::MessageInfo& info) noexcept override;
+  // A new day: what is open is over at the venue. Its last reports may still come; else a cancel
+  // finds out.
+  void on_numbers_reset(bool new_day) noexcept override;
   // At a logon: what was sent before, and perhaps never arrived.
   bool may_resend(const fix::Resend& resend) noexcept override;
   void on_refused(const fix::RefusedMessage& refused,
@@ -240,6 +244,7 @@ class Gateway final : public fix::Handler {
     bool repeated = false;  // PossDup or PossResend
   };
   void book(Order& order, const VenueReport& report) noexcept;
+  void book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq) noexcept;
   void book_fill(Order* order, const fix::ExecutionReport& report,
                  const fix::MessageInfo& info) noexcept;
   bool is_new_execution(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;

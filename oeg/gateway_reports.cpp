@@ -14,6 +14,10 @@ constexpr int kReportsPerTurn = 64;
 // the venue does not know, and that order's end.
 constexpr std::size_t kReportsAMessage = 2;
 
+// In the journal, of a request whose answer does not come any more: not 0, which says that it never
+// left.
+constexpr std::uint32_t kSeqOfFormerDay = 1;
+
 // A cancel of our own that the venue refused is repeated after this part of a second.
 constexpr std::uint64_t kOwnCancelsPerSecond = 50;
 
@@ -137,8 +141,11 @@ void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
   venue.reason = reason_of(reject.reason);
   venue.fix_seq = info.seq_num;
   const std::uint64_t order_id = order->id;
+  // "Too late" says that a report has told, or will: not of a day that is over.
+  const bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
+                    (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
   book(*order, venue);
-  if (reject.reason == fix::CxlRejReason::kUnknownOrder) expire_unknown(order_id, info.seq_num);
+  if (gone) expire_unknown(order_id, info.seq_num);
 }
 
 // Reports come in sequence: an order that is open here and unknown there was lost with the venue
@@ -164,18 +171,51 @@ void Gateway::on_message_reject(const fix::MessageReject& reject,
     counters_.unknown_reports.add();
     return;
   }
+  if (order->pending_id == reject.ref_cl_ord_id)
+    return book_unanswered(*order, wire::RejectReason::kVenue, info.seq_num);
   VenueReport venue;
-  const bool of_pending = order->pending_id == reject.ref_cl_ord_id;
-  venue.ledger.kind = !of_pending ? wire::ReportKind::kRejected
-                      : order->pending_kind == wire::RequestKind::kCancel
-                          ? wire::ReportKind::kCancelRejected
-                          : wire::ReportKind::kReplaceRejected;
+  venue.ledger.kind = wire::ReportKind::kRejected;
   venue.ledger.request_id = reject.ref_cl_ord_id;
-  venue.ledger.leaves = of_pending ? order->leaves : 0;
   venue.ledger.cumulative = order->cumulative;
   venue.reason = wire::RejectReason::kVenue;
   venue.fix_seq = info.seq_num;
   book(*order, venue);
+}
+
+// The cancel or replacement on its way finds no answer of its own kind.
+void Gateway::book_unanswered(Order& order, wire::RejectReason reason,
+                              std::uint32_t fix_seq) noexcept {
+  VenueReport venue;
+  venue.ledger.kind = order.pending_kind == wire::RequestKind::kCancel
+                          ? wire::ReportKind::kCancelRejected
+                          : wire::ReportKind::kReplaceRejected;
+  venue.ledger.request_id = order.pending_id;
+  venue.ledger.leaves = order.leaves;
+  venue.ledger.cumulative = order.cumulative;
+  venue.reason = reason;
+  venue.fix_seq = fix_seq;
+  book(order, venue);
+}
+
+// What was on its way stays unanswered: the venue has begun anew as well. The journal's mark keeps
+// a restart from comparing numbers of two sessions (recovery.hpp).
+void Gateway::on_numbers_reset(bool new_day) noexcept {
+  for (std::size_t i = 0; new_day && i < slot_count(); ++i) {
+    ledger_.for_each(slots_[i].id, [&](Order& order) {
+      order.former_day = order.orphan = true;
+      if (!wire::is_final(order.state)) {
+        slots_[i].orphans = true;
+        counters_.open_at_day_end.add();
+      }
+      if (order.pending_id != 0)
+        book_unanswered(order, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
+    });
+  }
+  JournalRecord mark{};
+  mark.event.event = wire::EventKind::kNewSession;
+  mark.realtime_ns = clock::realtime_ns();
+  mark.own = new_day ? 1 : 0;
+  if (!journal_.append(mark)) counters_.journal_lost.add();
 }
 
 bool Gateway::answers_pending(const Order& order, const LedgerReport& report) noexcept {

@@ -16,7 +16,7 @@ namespace tickpath::oeg {
 // Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
 struct JournalRecord {
   std::uint64_t sequence;  // from 1, over all segments without gaps; 0: never written. Stored last.
-  wire::OrderEvent event;  // kRequested, kReported or kException
+  wire::OrderEvent event;  // kRequested, kReported, kException or kNewSession
   std::int64_t realtime_ns;
   std::uint64_t execution_id;  // kReported, kException: the venue's
   // kRequested: the FIX MsgSeqNum that it is sent with; else that it came with, 0 where oeg itself
@@ -26,7 +26,7 @@ struct JournalRecord {
   std::uint32_t limit_price;
   wire::OrderType type;
   wire::TimeInForce time_in_force;
-  std::uint8_t own;        // 1: a cancel by oeg itself, for a strategy that is gone
+  std::uint8_t own;        // 1: a cancel by oeg itself; kNewSession: it begins another day
   std::uint8_t exception;  // kException: its ExceptionKind (exceptions.hpp)
   char symbol[16];         // NUL-padded: instrument ids are mdh's and may differ after a restart
   std::uint8_t reserved1[16];

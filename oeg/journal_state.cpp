@@ -24,6 +24,8 @@ JournalState::JournalState(const JournalSizes& given)
 void JournalState::apply(const JournalRecord& record) {
   if (record.event.event == wire::EventKind::kException)
     exceptions.push_back(record);
+  else if (record.event.event == wire::EventKind::kNewSession)
+    begin_session(record.own != 0);
   else if (!change(record))
     ++impossible;
   ++records;
@@ -43,6 +45,12 @@ bool JournalState::change(const JournalRecord& record) {
     ids.last_id = std::max(ids.last_id, id);
   Gateway::count_recovered_request(counters, record);
   return requested(record);
+}
+
+void JournalState::begin_session(bool new_day) {
+  if (!new_day) return;
+  for (const StrategyIds& ids : strategies)
+    ledger.for_each(ids.strategy, [](Order& order) { order.former_day = true; });
 }
 
 JournalState::StrategyIds& JournalState::ids_of(std::uint8_t strategy) {

@@ -54,6 +54,7 @@ class JournalState {
 
  private:
   bool change(const JournalRecord& record);
+  void begin_session(bool new_day);
   StrategyIds& ids_of(std::uint8_t strategy);
   bool requested(const JournalRecord& record);
   bool reported(const JournalRecord& record);

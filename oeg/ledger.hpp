@@ -36,7 +36,8 @@ struct alignas(64) Order {
   wire::OrderState state = wire::OrderState::kPendingNew;
   wire::RequestKind pending_kind = wire::RequestKind::kCancel;
   bool pending_own = false;  // the pending cancel is oeg's own
-  bool orphan = false;       // its strategy is gone: to be cancelled
+  bool orphan = false;       // its strategy is gone, or its day over: to be cancelled
+  bool former_day = false;   // of a session day that is over: reports about it may not come
 };
 
 // Position of one strategy in one instrument, with what only oeg needs.
@@ -96,12 +97,15 @@ class Ledger {
   // gone. `state` is the state after.
   bool apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept;
 
-  // Calls visit(Order&) for each open order of a strategy, oldest first; visit may not change the
-  // table. Orders that are final and wait for an answer are among them.
+  // Calls visit(Order&) for each open order of a strategy, oldest first; visit may take that one
+  // off the table, and none else. Orders that are final and wait for an answer are among them.
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) noexcept {
-    for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone; at = orders_[at].newer)
-      visit(orders_[at]);
+    for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone;) {
+      Order& order = orders_[at];
+      at = order.newer;
+      visit(order);
+    }
   }
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) const noexcept {

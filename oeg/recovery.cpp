@@ -20,7 +20,9 @@ void install(Gateway& gateway, const JournalState& state) {
     StrategySlot* const slot = gateway.assign_slot(ids.strategy);
     if (slot == nullptr) too_small("strategies.max");
     slot->last_id = ids.last_id;
-    state.ledger.for_each(ids.strategy, [&](const Order& order) {
+    state.ledger.for_each(ids.strategy, [&](Order order) {
+      order.orphan = order.former_day;
+      slot->orphans |= order.orphan;
       if (!ledger.restore(order)) too_small("orders.max");
     });
   }

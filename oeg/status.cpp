@@ -123,6 +123,7 @@ void OegApplication::register_counters() {
   counters.add("reports", "fills_changed", gateway.fills_changed);
   counters.add("fix", "not_resent", gateway.not_resent);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
+  counters.add("orders", "open_at_day_end", gateway.open_at_day_end);
   control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());
   control::add_losses(counters, "risk", "risk", datapath_->risk_losses());
   control::add_losses(counters, "market", "mdh", datapath_->market().losses());

@@ -109,6 +109,7 @@ GatewayOptions gateway_options(const SimConfig& config) {
     fix.store_path = session.store;
     fix.store_messages = session.store_messages;
     fix.gap_timeout_s = session.gap_timeout_s;
+    fix.times = session_times(session);
     options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
   }
   options.rate = config.rate;

@@ -162,6 +162,16 @@ config::Schema<OrderSessionConfig> session_schema() {
       "gap_timeout", &OrderSessionConfig::gap_timeout_s, {1, 3600}, "s",
       "Messages of the peer that are missing, and of which none has come for so long, end "
       "the session; what came behind them waits, as far as there is room");
+  schema.text(
+      "start_time", &OrderSessionConfig::start_time,
+      "When the session opens, UTC: \"08:00\", \"08:00:00\"; both sequence numbers begin with "
+      "1 then. Empty: it never ends");
+  schema.text("end_time", &OrderSessionConfig::end_time,
+              "When it ends: its day orders expire, the peer is logged out, and a Logon is refused "
+              "until it opens again");
+  schema.text("start_day", &OrderSessionConfig::start_day,
+              "Day on which a weekly session opens, \"mon\"; empty: every day");
+  schema.text("end_day", &OrderSessionConfig::end_day, "Day on which it ends");
   schema.choice("party", &OrderSessionConfig::party,
                 {{"session", PartyRule::kSession}, {"cl_ord_id", PartyRule::kClOrdId}},
                 "Whose orders never trade with each other, and have a row in the ledger: the "
@@ -255,6 +265,11 @@ void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Pro
       problems.add("orders.session",
                    "a username goes with a password_file, and is of version 4.4 alone");
     try {
+      (void)session_times(sessions[i]);
+    } catch (const Error& error) {
+      problems.add("orders.session", error.what());
+    }
+    try {
       (void)peer_rule(sessions[i]);
     } catch (const net::NetError& error) {
       problems.add("orders.session", error.what());
@@ -301,6 +316,10 @@ config::Schema<SimConfig> sim_schema() {
   schema.check(check_times);
   schema.check(check_rest);
   return schema;
+}
+
+fix::SessionTimes session_times(const OrderSessionConfig& session) {
+  return {session.start_time, session.end_time, session.start_day, session.end_day};
 }
 
 net::PeerRule peer_rule(const OrderSessionConfig& session) {

@@ -9,6 +9,7 @@
 #include "common/control/common_config.hpp"
 #include "common/control/feed_protocol.hpp"
 #include "common/fix/messages.hpp"
+#include "common/fix/session_times.hpp"
 #include "common/net/peer_rule.hpp"
 #include "sim/latency/latency_config.hpp"
 #include "sim/matching/types.hpp"
@@ -84,6 +85,7 @@ struct OrderSessionConfig {
   std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t gap_timeout_s = 10;
+  std::string start_time, end_time, start_day, end_day;  // fix::SessionTimes
 };
 
 struct MatchingConfig {
@@ -116,7 +118,8 @@ struct SimConfig {
 config::Schema<SimConfig> sim_schema();
 
 // Of a configuration that the schema has accepted.
-net::PeerRule peer_rule(const OrderSessionConfig& session);  // throws net::NetError
+net::PeerRule peer_rule(const OrderSessionConfig& session);          // throws net::NetError
+fix::SessionTimes session_times(const OrderSessionConfig& session);  // throws Error
 std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation);
 PaceOptions pace_options(const ReplayConfig& config);
 

@@ -231,6 +231,9 @@ class Encoder {
   // `message`, of up to kMessageBytesMax, once more: PossDupFlag (43), SendingTime `now`, and the
   // time when it was sent first as OrigSendingTime (122). `out` has room for kResentBytesMax.
   std::size_t encode_again(char* out, std::string_view message, const char* now) const noexcept;
+  // `message`, which was never sent, under another number.
+  std::size_t encode_renumbered(char* out, std::string_view message, std::uint32_t seq,
+                                const char* now) const noexcept;
   // SequenceReset, MsgType 4, with GapFillFlag: nothing comes with the numbers from `seq` to before
   // `next`.
   std::size_t encode_gap_fill(char* out, std::uint32_t seq, std::uint32_t next,

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <iterator>
 
 #include "common/base/check.hpp"
 #include "common/fix/codec.hpp"
+#include "common/fix/detail/raw_fields.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -386,6 +389,20 @@ std::size_t Encoder::encode_again(char* out, std::string_view message,
     else if (tag != "8=" && tag != "9=" && tag != "10=")
       body.text(field);
   }
+  return finish(out, body.at());
+}
+
+std::size_t Encoder::encode_renumbered(char* out, std::string_view message, std::uint32_t seq,
+                                       const char* now) const noexcept {
+  Body body(begin(out, '0', seq, now));
+  detail::for_each_raw_field(message, [&](const detail::RawField& field) {
+    constexpr std::uint32_t kOfHeader[] = {8, 9, 10, 34, 49, 52, 56};
+    if (field.tag == 35)
+      out[kMsgTypeAt] = field.value.front();
+    else if (std::find(std::begin(kOfHeader), std::end(kOfHeader), field.tag) ==
+             std::end(kOfHeader))
+      body.part(field.text);
+  });
   return finish(out, body.at());
 }
 

@@ -97,6 +97,7 @@ Session::Impl::Impl(const SessionOptions& options)
       tx_(options.send_buffer_bytes),
       waiting_(options.gap_buffer_bytes),
       bridge_(bridge_options(options), *this) {
+  in_session_time_.store(!options_.times.limited(), std::memory_order_relaxed);
   utc_.at(base_.realtime_ns);  // the first use of gmtime_r reads the zone settings: not later
 }
 
@@ -106,7 +107,9 @@ Session::Impl::~Impl() {
 
 bool Session::Impl::attach(int socket) noexcept {
   const SessionScope once;  // the socket's options cost system calls, for each connection
-  if (fd_ >= 0) {
+  // Outside of the session time an initiator has nobody to greet; an acceptor says so (58).
+  const bool greets = options_.role == SessionRole::kInitiator;
+  if (fd_ >= 0 || (greets && !in_session_time())) {
     ::close(socket);
     return false;
   }
@@ -178,13 +181,20 @@ bool Session::Impl::store_put(int seq, const char* message, std::size_t length) 
 }
 
 void Session::Impl::store_reset() {
+  if (handler_ != nullptr)
+    handler_->on_numbers_reset(false);
+  else
+    reset_untold_ = true;
+  const std::int64_t began = store_.began_ns();
   store_.reset();
+  store_.set_began_ns(began);
   forget_gaps();
 }
 
 void Session::Impl::on_logon() {
   heartbeat_ticks_ = ticks(bridge_.heartbeat_s()).value;
   logged_on_.store(true, std::memory_order_relaxed);
+  stored_from_ = 0;  // from now on it asks for what it lacks
   counters_.logons.add();
   if (handler_ != nullptr) handler_->on_logon();
 }
@@ -223,6 +233,7 @@ void Session::logout(std::string_view reason) noexcept { impl_->logout(reason); 
 void Session::disconnect() noexcept { impl_->disconnect(); }
 bool Session::connected() const noexcept { return impl_->connected(); }
 bool Session::logged_on() const noexcept { return impl_->logged_on(); }
+bool Session::in_session_time() const noexcept { return impl_->in_session_time(); }
 bool Session::behind_gap() const noexcept { return impl_->behind_gap(); }
 std::uint32_t Session::next_sender_seq() const noexcept { return impl_->store().next_sender(); }
 std::uint32_t Session::next_target_seq() const noexcept { return impl_->store().next_target(); }

@@ -25,6 +25,7 @@
 #include "common/base/error.hpp"
 #include "common/base/units.hpp"
 #include "common/fix/messages.hpp"
+#include "common/fix/session_times.hpp"
 
 namespace tickpath::fix {
 
@@ -67,6 +68,9 @@ struct SessionOptions {
   std::uint32_t gap_timeout_s = 10;
   // What arrives behind a gap waits there; what finds no room is asked for once more.
   std::size_t gap_buffer_bytes = 1u << 18;
+  // Outside of it a Logon is refused; at its end the session is logged out and both numbers begin
+  // with 1. By CLOCK_REALTIME.
+  SessionTimes times;
 };
 
 enum class SendStatus : std::uint8_t {
@@ -138,6 +142,12 @@ class Handler {
   // Initiator. False: the peer's gap is filled instead (SequenceReset), and the request has never
   // been made; reports are always sent again. Called inside poll().
   virtual bool may_resend(const Resend&) noexcept { return true; }
+  // The session time is over: what is said now is the day's last word, if the peer is logged on;
+  // else it is the next day's first.
+  virtual void on_day_end() noexcept {}
+  // Both numbers begin with 1, for a new day or by a Logon (141=Y); called before they do. What the
+  // peer had still to send again under the old ones will not come.
+  virtual void on_numbers_reset(bool /*new_day*/) noexcept {}
   virtual void on_logon() noexcept {}
   virtual void on_logout() noexcept {}  // logged out, or the connection was lost after a logon
 };
@@ -204,6 +214,8 @@ class Session {
   // Any thread: recent values.
   bool connected() const noexcept;
   bool logged_on() const noexcept;
+  // A logon may succeed now. Without session times always.
+  bool in_session_time() const noexcept;
   // Messages of the peer are missing, and asked for; what came behind them waits.
   bool behind_gap() const noexcept;
   // Next sequence numbers. Any thread: recent values.

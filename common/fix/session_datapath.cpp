@@ -79,6 +79,7 @@ std::string each_field_once(std::string_view message) {
 bool Session::Impl::poll(Handler& handler) noexcept {
   handler_ = &handler;
   if (std::exchange(logout_untold_, false)) handler.on_logout();
+  if (std::exchange(reset_untold_, false)) handler.on_numbers_reset(false);
   bool worked = false;
   if (fd_ >= 0) {
     if (wants_write()) worked = flush();
@@ -88,6 +89,9 @@ bool Session::Impl::poll(Handler& handler) noexcept {
     const TscTicks now = tsc_now();
     if (now >= next_timer_) timers(now);
     if (broken_ && fd_ >= 0) drop("connection lost while sending");
+  } else if (options_.times.limited()) {
+    const TscTicks now = tsc_now();
+    if (now >= next_timer_) timers(now);
   }
   handler_ = nullptr;
   return worked;
@@ -447,6 +451,7 @@ SendStatus Session::Impl::encode_and_send(const Message& message, bool transmit_
   counters_.sent_in_place.add();
   if (!transmit_now) {
     counters_.stored_only.add();
+    if (stored_from_ == 0) stored_from_ = store_.next_sender() - 1;
     return SendStatus::kStored;
   }
   const bool taken = !waits && transmit(out, length);
@@ -465,7 +470,8 @@ SendStatus Session::Impl::send_request(const Message& message, SendTimes* times)
 
 template <class Message>
 SendStatus Session::Impl::send_report(const Message& message, SendTimes* times) noexcept {
-  return encode_and_send(message, logged_on(), times);
+  // After our Logout of the day nothing is sent any more: it is the next day's.
+  return encode_and_send(message, logged_on() && !day_ends_, times);
 }
 
 void Session::Impl::send_heartbeat(std::string_view test_request_id) noexcept {
@@ -531,6 +537,7 @@ bool Session::Impl::flush() noexcept {
 void Session::Impl::timers(TscTicks now) noexcept {
   next_timer_ = {now.value + converter_.from_ns(kTimerPeriodNs).value};
   base_ = clock::read_pair();
+  watch_day();
   if (fd_ < 0) return;
   if (!logged_on() || logout_pending_) {
     quickfix([this] { bridge_.tick(); });

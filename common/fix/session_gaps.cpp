@@ -20,12 +20,6 @@ constexpr std::uint32_t kAdminSlots = 16;
 // Request).
 constexpr int kEndless = 999'999;
 
-// Session-level messages: their numbers are filled (FIX 4.2 and 4.4, vol. 2, Resend Request). So
-// are those of Rejects, which may be sent again but need not.
-bool is_admin(char msg_type) noexcept {
-  return (msg_type >= '0' && msg_type <= '5') || msg_type == 'A';
-}
-
 }  // namespace
 
 // -------------------------------------------------------------------------------- the peer's gaps
@@ -148,7 +142,7 @@ void Session::Impl::resend_next() noexcept {
   (void)fields.scan(message);
   if (message.empty()) counters_.forgotten.add();
   const bool fresh = at >= fresh_from_;
-  if (message.empty() || is_admin(fields.msg_type()) || (!fresh && !may_resend(fields))) {
+  if (message.empty() || detail::is_admin(fields.msg_type()) || (!fresh && !may_resend(fields))) {
     if (fill_from_ == 0) fill_from_ = at;
   } else {
     fill_gap();

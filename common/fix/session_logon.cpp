@@ -4,7 +4,13 @@
 namespace tickpath::fix {
 
 bool Session::Impl::takes_logon(std::string_view message) noexcept {
-  const detail::LogonVerdict verdict = detail::judge_logon(message, logon_rules_);
+  detail::LogonVerdict verdict = detail::judge_logon(message, logon_rules_);
+  if (verdict.logon && verdict.refusal.empty() && options_.times.limited()) {
+    base_ = clock::read_pair();  // it may come a moment after the start, before timers() looks
+    watch_day();
+    if (fd_ < 0) return false;
+    if (!in_session_time()) verdict.refusal = "outside of the session time";
+  }
   if (!verdict.refusal.empty()) refuse_logon(verdict.refusal);
   return verdict.refusal.empty();
 }

@@ -11,10 +11,11 @@
 namespace tickpath::wire {
 
 enum class EventKind : std::uint8_t {
-  kRequested = 1,  // a request arrived and passed the checks; it is about to be sent
-  kRefused = 2,    // a request was rejected by oeg; reason says why
-  kReported = 3,   // the venue answered; report_kind says what
-  kException = 4,  // a report of the venue was not booked, or with a doubt: a person must look
+  kRequested = 1,   // a request arrived and passed the checks; it is about to be sent
+  kRefused = 2,     // a request was rejected by oeg; reason says why
+  kReported = 3,    // the venue answered; report_kind says what
+  kException = 4,   // a report of the venue was not booked, or with a doubt: a person must look
+  kNewSession = 5,  // oeg's journal alone: the FIX numbers begin with 1 from here on
 };
 
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 instrument_id | 28 shares | 32 price

@@ -96,6 +96,8 @@ class Matcher {
   // Cancels in order of arrival, instrument after instrument; each is reported under its own id.
   // Returns how many.
   std::uint32_t cancel_all(const MassCancel& request) noexcept;
+  // A session's day is over: its day orders expire. How many.
+  std::uint32_t end_day_of(std::uint8_t session) noexcept;
 
   // ------------------------------------------------------------------ questions (owning thread)
 

@@ -76,6 +76,17 @@ std::uint32_t Matcher::cancel_all(const MassCancel& request) noexcept {
   return count;
 }
 
+std::uint32_t Matcher::end_day_of(std::uint8_t session) noexcept {
+  const auto ends = [session](const LiveOrder& order) {
+    return order.party.session == session && order.time_in_force != TimeInForce::kGoodTillCancel;
+  };
+  std::uint32_t count = 0;
+  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate)
+    count +=
+        take_out(locate, ends, [this](std::uint32_t node) { expire(node, Reason::kSessionEnd); });
+  return count;
+}
+
 // ---------------------------------------------------------------------- prices that move
 
 void Matcher::settle_watched(std::uint32_t locate) noexcept {

@@ -111,6 +111,10 @@ class OrderGateway::Peer final : public fix::Handler {
   // What is left to cancel from the connection before is none of the new one's orders.
   void on_logon() noexcept override { cancel_if_gone(); }
   void on_logout() noexcept override { mark_gone(); }
+  void on_day_end() noexcept override {
+    gateway_.counters_.expired_at_day_end.add(gateway_.matcher_->end_day_of(index_));
+    (void)gateway_.flush();
+  }
 
   // Its connection is lost, perhaps in the middle of a match that holds its orders: they are
   // cancelled when that is over.

@@ -44,6 +44,7 @@ struct GatewayCounters {
   Counter possible_resends;  // requests with PossResend that had been carried out, or refused
   Counter mass_cancels;
   Counter canceled_on_disconnect;  // orders
+  Counter expired_at_day_end;      // likewise
 };
 
 class OrderGateway final : public ReportSink {

@@ -144,6 +144,7 @@ void MessageStore::reset() noexcept {
   for (std::uint32_t index = 0; index <= mask_; ++index) slots_[index].seq = 0;
   set_next_sender(1);
   set_next_target(1);
+  set_began_ns(0);
 }
 
 }  // namespace tickpath::fix::detail

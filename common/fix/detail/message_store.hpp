@@ -34,6 +34,7 @@ struct StoreHeader {
   char target[kCompIdMax + 8];
   std::uint32_t next_sender;
   std::uint32_t next_target;
+  std::int64_t began_ns;  // CLOCK_REALTIME, when the session of these numbers did; 0: not yet
 };
 
 class MessageStore {
@@ -64,7 +65,10 @@ class MessageStore {
   bool put(std::uint32_t seq, std::string_view message) noexcept;
   // The message with this number; empty if it was never stored or is overwritten.
   std::string_view get(std::uint32_t seq) const noexcept;
-  // Both numbers to 1, every message forgotten.
+  // 0: its session has not begun, or has no times.
+  std::int64_t began_ns() const noexcept { return header_->began_ns; }
+  void set_began_ns(std::int64_t began) noexcept { header_->began_ns = began; }
+  // Both numbers to 1, every message forgotten, the session not begun.
   void reset() noexcept;
 
  private:

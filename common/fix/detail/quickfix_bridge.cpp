@@ -25,7 +25,7 @@ namespace {
 // QuickFIX's store interface over the owner's store. It gives no message back: the owner resends.
 class Store final : public FIX::MessageStore {
  public:
-  explicit Store(BridgeHooks& hooks) : hooks_(hooks) {}
+  Store(BridgeHooks& hooks, const FIX::UtcTimeStamp* const& now) : hooks_(hooks), now_(now) {}
 
   bool set(int seq, const std::string& message) noexcept override {
     return hooks_.store_put(seq, message.data(), message.size());
@@ -43,26 +43,30 @@ class Store final : public FIX::MessageStore {
   void incrNextTargetMsgSeqNum() noexcept override {
     hooks_.set_next_target(hooks_.next_target() + 1);
   }
-  // QuickFIX resets a session whose store was created before today's session time began. Ours runs
-  // without end: it was always created now. Numbers start anew only on request.
+  // QuickFIX resets a session whose store was created on another day. Days are the owner's affair
+  // (SessionTimes): it was always created at the time that QuickFIX is told to be now.
   FIX::UtcTimeStamp getCreationTime() const throw(FIX::IOException) override {
-    return FIX::UtcTimeStamp();
+    return now_ != nullptr ? *now_ : FIX::UtcTimeStamp();
   }
   void reset() noexcept override { hooks_.store_reset(); }
   void refresh() noexcept override {}
 
  private:
   BridgeHooks& hooks_;
+  const FIX::UtcTimeStamp* const& now_;
 };
 
 class StoreFactory final : public FIX::MessageStoreFactory {
  public:
   explicit StoreFactory(BridgeHooks& hooks) : hooks_(hooks) {}
-  FIX::MessageStore* create(const FIX::SessionID&) override { return new Store(hooks_); }
+  FIX::MessageStore* create(const FIX::SessionID&) override { return new Store(hooks_, now_); }
   void destroy(FIX::MessageStore* store) override { delete store; }
+  // While QuickFIX is called with a time: midnight may come before it looks.
+  void set_now(const FIX::UtcTimeStamp* now) noexcept { now_ = now; }
 
  private:
   BridgeHooks& hooks_;
+  const FIX::UtcTimeStamp* now_ = nullptr;
 };
 
 class EventLog final : public FIX::Log {
@@ -192,7 +196,8 @@ class Application final : public FIX::Application {
 FIX::Dictionary settings_of(const BridgeOptions& options) {
   FIX::Dictionary settings;
   settings.setString(FIX::CONNECTION_TYPE, options.initiator ? "initiator" : "acceptor");
-  // Start equal to end: always in session (QuickFIX, TimeRange).
+  // Start equal to end: always in session (QuickFIX, TimeRange); SessionTimes are looked at by the
+  // owner.
   settings.setString(FIX::START_TIME, "00:00:00");
   settings.setString(FIX::END_TIME, "00:00:00");
   settings.setBool(FIX::USE_DATA_DICTIONARY, false);
@@ -230,6 +235,17 @@ class QuickFixBridge::Impl {
         session_(
             factory_.create(FIX::SessionID(options.begin_string, options.sender, options.target),
                             settings_of(options))) {}
+
+  // work(now), in which midnight does not come.
+  template <class Work>
+  void at_one_time(Work&& work) noexcept {
+    guarded([&] {
+      const FIX::UtcTimeStamp now;
+      stores_.set_now(&now);
+      work(now);
+    });
+    stores_.set_now(nullptr);
+  }
 
   // A failure inside QuickFIX is told and costs the connection, never the program.
   template <class Work>
@@ -293,7 +309,7 @@ void QuickFixBridge::attach() noexcept {
 void QuickFixBridge::receive(const std::string& shown, const char* message,
                              std::size_t length) noexcept {
   impl_->application().set_text(message, length);
-  impl_->guarded([&] { impl_->session().next(shown, FIX::UtcTimeStamp()); });
+  impl_->at_one_time([&](const FIX::UtcTimeStamp& now) { impl_->session().next(shown, now); });
   impl_->transport().set_resend_is_owners(false);
   // QuickFIX ends its wait at a message with the gap's last number; a gap fill that goes over it
   // has the number of the gap's beginning.
@@ -303,13 +319,13 @@ void QuickFixBridge::receive(const std::string& shown, const char* message,
 }
 
 void QuickFixBridge::tick() noexcept {
-  impl_->guarded([this] { impl_->session().next(); });
+  impl_->at_one_time([this](const FIX::UtcTimeStamp& now) { impl_->session().next(now); });
 }
 
 void QuickFixBridge::logout(const char* reason, std::size_t length) noexcept {
-  impl_->guarded([&] {
+  impl_->at_one_time([&](const FIX::UtcTimeStamp& now) {
     impl_->session().logout(std::string(reason, length));
-    impl_->session().next();
+    impl_->session().next(now);
   });
 }
 

@@ -18,6 +18,15 @@
 #include "common/fix/session.hpp"
 
 namespace tickpath::fix {
+namespace detail {
+
+// Session-level messages: their numbers are filled (FIX 4.2 and 4.4, vol. 2, Resend Request). So
+// are those of Rejects, which may be sent again but need not.
+constexpr bool is_admin(char msg_type) noexcept {
+  return (msg_type >= '0' && msg_type <= '5') || msg_type == 'A';
+}
+
+}  // namespace detail
 
 // One line for the control thread's log.
 struct EventLine {
@@ -46,6 +55,7 @@ class Session::Impl final : public detail::BridgeHooks {
   // Relaxed, here and where they are set: readers on other threads want a recent value.
   bool connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   bool logged_on() const noexcept { return logged_on_.load(std::memory_order_relaxed); }
+  bool in_session_time() const noexcept { return in_session_time_.load(std::memory_order_relaxed); }
   bool behind_gap() const noexcept { return behind_gap_.load(std::memory_order_relaxed); }
   int fd() const noexcept { return fd_; }
   Version version() const noexcept { return options_.version; }
@@ -106,6 +116,11 @@ class Session::Impl final : public detail::BridgeHooks {
   bool has_room_beside_resend() const noexcept;
   void forget_gaps() noexcept;
   void take_back_logon() noexcept;
+
+  // session_day.cpp
+  void watch_day() noexcept;
+  void end_day() noexcept;
+  void begin_numbers_anew() noexcept;
 
   template <class Message>
   bool deliver(Message& message,
@@ -172,6 +187,12 @@ class Session::Impl final : public detail::BridgeHooks {
   std::uint32_t fresh_from_ = 0;
   std::uint32_t fill_from_ = 0;  // 0, or where a run of numbers begins that is not sent again
   Range asked_meanwhile_;        // by further requests, all in one
+
+  std::atomic<bool> in_session_time_{true};
+  bool day_ends_ = false;  // its last word is said, the answer to our Logout is awaited
+  TscTicks day_ends_since_;
+  std::uint32_t stored_from_ = 0;  // 0, or the first report that the peer was not there to get
+  bool reset_untold_ = false;      // the numbers began anew outside poll()
 
   bool received_since_sync_ = false;
   int fd_ = -1;

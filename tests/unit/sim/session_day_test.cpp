@@ -1,0 +1,151 @@
+// What the end of a session's day does to its orders, by virtual time.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "common/clock/virtual_time.hpp"
+#include "recorded.hpp"
+#include "sim/market/market.hpp"
+#include "sim/orders/order_gateway.hpp"
+#include "tests/support/process.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+
+struct Told final : fix::Handler {
+  std::vector<std::string> words;  // ClOrdID and ExecType
+  void on_execution_report(const fix::ExecutionReport& report,
+                           const fix::MessageInfo&) noexcept override {
+    words.push_back(std::to_string(report.cl_ord_id) + static_cast<char>(report.exec_type));
+  }
+};
+
+class SessionDayOfOrders : public ::testing::Test {
+ protected:
+  SessionDayOfOrders() {
+    GatewayOptions options;
+    GatewaySession session;
+    session.fix = side(fix::SessionRole::kAcceptor);
+    options.sessions.push_back(session);
+    options.reports_pending_max = 1024;
+    options.ledger_rows = 4;
+    gateway_ = std::make_unique<OrderGateway>(options, trace_);
+    MatcherOptions matcher;
+    matcher.book = {.orders_max = 64, .levels_max = 64};
+    matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
+    market_ = std::make_unique<Market>(*matcher_);
+    gateway_->connect(*matcher_, market_->symbols());
+    market_->apply(directory(7, "ZAAA"));
+    peer_ = std::make_unique<fix::Session>(side(fix::SessionRole::kInitiator));
+    go_to(9);
+  }
+  fix::SessionOptions side(fix::SessionRole role) const {
+    const bool acceptor = role == fix::SessionRole::kAcceptor;
+    fix::SessionOptions options;
+    options.role = role;
+    options.sender = acceptor ? "SIM" : "PEER";
+    options.target = acceptor ? "PEER" : "SIM";
+    options.store_path = folder_ / options.sender;
+    options.store_messages = 64;
+    options.heartbeat_s = 3600;
+    options.times = fix::SessionTimes("08:00:00", "17:00:00");
+    return options;
+  }
+  // Hours of virtual time, which starts at midnight.
+  void go_to(std::uint64_t hour) {
+    now_ns_ = clock::VirtualTime::kStartNs + hour * kHourNs + 1'000'000'000;
+    turn();
+  }
+  void turn() {
+    for (int i = 0; i < 20; ++i) {
+      time_.advance_to(now_ns_ += 10'000'000);
+      gateway_->poll();
+      gateway_->flush();
+      peer_->poll(told_);
+    }
+  }
+  bool log_on() {
+    int pair[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    gateway_->attach(0, pair[0]);
+    (void)peer_->attach(pair[1]);
+    turn();
+    return peer_->logged_on();
+  }
+  void buy(std::uint64_t id, fix::TimeInForce time_in_force) {
+    fix::NewOrderSingle order;
+    order.cl_ord_id = id;
+    order.order_qty = 100;
+    order.price = {10'000};
+    order.symbol = fix::Symbol::from("ZAAA");
+    order.time_in_force = time_in_force;
+    ASSERT_TRUE(fix::accepted(peer_->send(order)));
+    turn();
+  }
+  void trade_at_the_market(std::uint64_t reference) {
+    market_->apply(add(7, "ZAAA", reference, Side::kSell, 30, 9'900));
+    turn();
+  }
+
+  clock::VirtualTime time_;
+  std::uint64_t now_ns_ = clock::VirtualTime::kStartNs;
+  test_support::Folder folder_;
+  trace::TraceWriter trace_{{}};
+  std::unique_ptr<OrderGateway> gateway_;
+  std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<Market> market_;
+  std::unique_ptr<fix::Session> peer_;
+  Told told_;
+};
+
+using Words = std::vector<std::string>;
+
+TEST_F(SessionDayOfOrders, DayOrdersExpireBeforeTheLogoutAndOthersWorkOn) {
+  ASSERT_TRUE(log_on());
+  buy(1, fix::TimeInForce::kDay);
+  buy(2, fix::TimeInForce::kGoodTillCancel);
+  told_.words.clear();
+  go_to(17);
+  EXPECT_FALSE(peer_->connected());
+  EXPECT_EQ(told_.words, Words{"1C"});
+  EXPECT_EQ(gateway_->counters().expired_at_day_end.get(), 1u);
+
+  trade_at_the_market(1);
+  EXPECT_FALSE(log_on());
+  go_to(24 + 8);
+  ASSERT_TRUE(log_on());
+  EXPECT_EQ(told_.words, (Words{"1C", "21"})) << "what happened at night is said in the morning";
+  EXPECT_FALSE(peer_->behind_gap());
+}
+
+TEST_F(SessionDayOfOrders, WhoIsNotThereAtTheEndIsToldOnTheNextDay) {
+  ASSERT_TRUE(log_on());
+  buy(1, fix::TimeInForce::kDay);
+  told_.words.clear();
+  peer_->disconnect();
+  turn();
+  trade_at_the_market(1);
+  go_to(17);
+  go_to(24 + 8);
+  ASSERT_TRUE(log_on());
+  EXPECT_EQ(told_.words, (Words{"11", "1C"}));
+}
+
+TEST_F(SessionDayOfOrders, AClOrdIdOfADayBeforeIsStillADuplicate) {
+  ASSERT_TRUE(log_on());
+  buy(1, fix::TimeInForce::kDay);
+  go_to(17);
+  go_to(24 + 8);
+  ASSERT_TRUE(log_on());
+  told_.words.clear();
+  buy(1, fix::TimeInForce::kDay);
+  EXPECT_EQ(told_.words, Words{"18"});
+}
+
+}  // namespace
+}  // namespace tickpath::sim
