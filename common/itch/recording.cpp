@@ -38,7 +38,9 @@ std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<files::ByteSource>
                     std::ranges::all_of(stock, [](char c) { return c > ' ' && c <= '~'; });
   if (!fits)
     throw RecordingError("\"" + stock + "\" is not a symbol: ITCH takes 1 to 8 characters");
-  return std::make_unique<LobsterReader>(std::move(source), Stock(stock));
+  const std::filesystem::path orderbook = find_lobster_orderbook(path);
+  return std::make_unique<LobsterReader>(std::move(source), Stock(stock),
+                                         orderbook.empty() ? nullptr : files::open_file(orderbook));
 }
 
 using Start = std::array<std::byte, 2 * kFrameLengthBytes>;

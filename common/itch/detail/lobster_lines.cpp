@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstring>
 #include <limits>
 
 namespace tickpath::itch::detail {
@@ -11,14 +9,7 @@ namespace tickpath::itch::detail {
 namespace {
 
 constexpr std::size_t kFields = 6;
-// A line has about 45 characters. One that does not end within a buffer of this size is no event.
-constexpr std::size_t kBufferBytes = 64 * 1024;
 constexpr std::uint64_t kDaySeconds = 24 * 60 * 60;
-
-bool parse_integer(std::string_view text, auto& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 // "34200.00426064": whole seconds and up to nine decimals, read exactly.
 bool parse_time(std::string_view text, std::uint64_t& time_ns) {
@@ -34,22 +25,6 @@ bool parse_time(std::string_view text, std::uint64_t& time_ns) {
     for (std::size_t digits = decimals.size(); digits < 9; ++digits) fraction_ns *= 10;
   }
   time_ns = seconds * 1'000'000'000 + fraction_ns;
-  return true;
-}
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text.substr(0, 40)) result += c < ' ' || c > '~' ? '?' : c;
-  return result + (text.size() > 40 ? "...\"" : "\"");
-}
-
-bool split(std::string_view line, std::array<std::string_view, kFields>& fields) {
-  for (std::size_t i = 0; i < kFields; ++i) {
-    const std::size_t comma = line.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == kFields)) return false;
-    fields[i] = line.substr(0, comma);
-    if (comma != std::string_view::npos) line.remove_prefix(comma + 1);
-  }
   return true;
 }
 
@@ -70,7 +45,7 @@ std::string check_ranges(const LobsterEvent& event) {
 
 std::string parse_lobster_line(std::string_view line, LobsterEvent& event) {
   std::array<std::string_view, kFields> fields;
-  if (!split(line, fields)) return "not 6 fields separated by commas: " + quoted(line);
+  if (!split_fields(line, fields)) return "not 6 fields separated by commas: " + quoted(line);
   if (!parse_time(fields[0], event.time_ns)) return "not a time of day: " + quoted(fields[0]);
   unsigned type = 0;
   if (!parse_integer(fields[1], type) || type < 1 || type > 7) {
@@ -89,57 +64,65 @@ std::string parse_lobster_line(std::string_view line, LobsterEvent& event) {
   return check_ranges(event);
 }
 
-LobsterLines::LobsterLines(files::ByteSource& source) : source_(source), buffer_(kBufferBytes) {}
+namespace {
 
-void LobsterLines::rewind() {
-  source_.rewind();
-  begin_ = end_ = 0;
-  line_number_ = 0;
-  error_.clear();
+// One side's level of a row. An empty one has size 0, and a price that means nothing.
+std::string parse_level(std::string_view price, std::string_view size, LobsterLevel& level) {
+  std::int64_t wide = 0;
+  if (!parse_integer(size, level.shares)) return "not a size: " + quoted(size);
+  if (!parse_integer(price, wide)) return "not a price: " + quoted(price);
+  if (level.shares == 0) return {};
+  if (wide <= 0 || wide > std::numeric_limits<std::uint32_t>::max())
+    return "the price " + std::to_string(wide) + " does not fit ITCH's Price(4)";
+  level.price = static_cast<std::uint32_t>(wide);
+  return {};
+}
+
+// Appends a level that shows shares, which must be worse than the one before.
+std::string append_level(std::vector<LobsterLevel>& side, const LobsterLevel& level, bool buy) {
+  if (level.shares == 0) return {};
+  if (!side.empty() && (buy ? level.price >= side.back().price : level.price <= side.back().price))
+    return "the levels are not in order of price";
+  side.push_back(level);
+  return {};
+}
+
+}  // namespace
+
+std::string parse_lobster_row(std::string_view line, LobsterRow& row) {
+  row.asks.clear();
+  row.bids.clear();
+  row.levels = (static_cast<std::size_t>(std::ranges::count(line, ',')) + 1) / 4;
+  for (std::size_t i = 0; i < row.levels; ++i) {
+    std::array<std::string_view, 4> fields;
+    for (std::string_view& field : fields) {
+      const std::size_t comma = line.find(',');
+      field = line.substr(0, comma);
+      line.remove_prefix(comma == std::string_view::npos ? line.size() : comma + 1);
+    }
+    for (const bool buy : {false, true}) {
+      LobsterLevel level;
+      std::string wrong = parse_level(fields[buy ? 2 : 0], fields[buy ? 3 : 1], level);
+      if (wrong.empty()) wrong = append_level(buy ? row.bids : row.asks, level, buy);
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  if (row.levels == 0 || !line.empty()) return "not 4 fields for each level: " + quoted(line);
+  return {};
 }
 
 bool LobsterLines::next(LobsterEvent& event) {
-  if (!error_.empty()) return false;
   std::string_view line;
-  if (!next_line(line)) return false;
-  ++line_number_;
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (!lines_.next(line)) return false;
   const std::string wrong = parse_lobster_line(line, event);
-  return wrong.empty() || fail(wrong);
+  return wrong.empty() || lines_.fail(wrong);
 }
 
-bool LobsterLines::next_line(std::string_view& line) {
-  for (bool more = true;;) {
-    const char* from = buffer_.data() + begin_;
-    const void* found = std::memchr(from, '\n', end_ - begin_);
-    if (found != nullptr) {
-      const auto length = static_cast<std::size_t>(static_cast<const char*>(found) - from);
-      line = {from, length};
-      begin_ += length + 1;
-      return true;
-    }
-    if (!more) break;
-    std::memmove(buffer_.data(), from, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
-    const std::size_t added =
-        source_.read(std::as_writable_bytes(std::span(buffer_)).subspan(end_));
-    end_ += added;
-    more = added > 0;
-  }
-  ++line_number_;
-  if (!source_.error().empty()) return fail(source_.error());
-  if (end_ == buffer_.size()) return fail("no end of line within 64 KiB: not a LOBSTER file");
-  --line_number_;
-  if (begin_ == end_) return false;
-  line = {buffer_.data() + begin_, end_ - begin_};  // the last line may lack its end
-  begin_ = end_;
-  return true;
-}
-
-bool LobsterLines::fail(const std::string& what) {
-  error_ = source_.name() + ": line " + std::to_string(line_number_) + ": " + what;
-  return false;
+bool LobsterRows::next(LobsterRow& row) {
+  std::string_view line;
+  if (!lines_.next(line)) return false;
+  const std::string wrong = parse_lobster_row(line, row);
+  return wrong.empty() || lines_.fail(wrong);
 }
 
 }  // namespace tickpath::itch::detail

@@ -1,4 +1,4 @@
-// The lines of a LOBSTER message file.
+// The lines of LOBSTER's message and orderbook files.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "common/base/units.hpp"
 #include "common/files/byte_source.hpp"
+#include "common/itch/detail/text_lines.hpp"
 
 namespace tickpath::itch::detail {
 
@@ -34,27 +35,45 @@ struct LobsterEvent {
 // Parses one line, without its end. Returns an empty string, or what is wrong with it.
 std::string parse_lobster_line(std::string_view line, LobsterEvent& event);
 
-// Reads a source line by line through a buffer of fixed size.
+struct LobsterLevel {
+  std::uint32_t price = 0;  // Price(4)
+  std::uint32_t shares = 0;
+};
+
+// A line of the orderbook file: the book after the event of the same line of the message file.
+struct LobsterRow {
+  std::vector<LobsterLevel> asks;  // that hold shares, the best first
+  std::vector<LobsterLevel> bids;
+  std::size_t levels = 0;  // that the row has room for, on each side
+};
+
+// "ask price, ask size, bid price, bid size" for each level. Returns an empty string, or what is
+// wrong with it.
+std::string parse_lobster_row(std::string_view line, LobsterRow& row);
+
+// Reads a source line by line. next(): false at the end or at damage, which error() tells.
 class LobsterLines {
  public:
-  explicit LobsterLines(files::ByteSource& source);
-
-  // False at the end or at damage: error() is then "line 12: ..." or empty.
+  explicit LobsterLines(files::ByteSource& source) : lines_(source, "a LOBSTER file") {}
   bool next(LobsterEvent& event);
-  const std::string& error() const noexcept { return error_; }
-  std::uint64_t line_number() const noexcept { return line_number_; }
-  void rewind();
+  const std::string& error() const noexcept { return lines_.error(); }
+  std::uint64_t line_number() const noexcept { return lines_.line_number(); }
+  void rewind() { lines_.rewind(); }
 
  private:
-  bool next_line(std::string_view& line);
-  bool fail(const std::string& what);
+  TextLines lines_;
+};
 
-  files::ByteSource& source_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
-  std::uint64_t line_number_ = 0;
-  std::string error_;
+class LobsterRows {
+ public:
+  explicit LobsterRows(files::ByteSource& source) : lines_(source, "a LOBSTER orderbook file") {}
+  bool next(LobsterRow& row);
+  // Makes the last row the damage: what it lacks beside its message file.
+  void fail(const std::string& what) { (void)lines_.fail(what); }
+  const std::string& error() const noexcept { return lines_.error(); }
+
+ private:
+  TextLines lines_;
 };
 
 }  // namespace tickpath::itch::detail

@@ -1,5 +1,7 @@
 #include "common/itch/lobster.hpp"
 
+#include <tuple>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,9 +20,11 @@ struct Converted {
   LobsterCounts counts;
 };
 
-Converted convert(std::string_view text) {
+Converted convert(std::string_view text, std::string_view rows = {}) {
   const Bytes bytes = test::to_bytes(text);
-  LobsterReader reader(files::open_memory(bytes, "t.csv"), "AAPL");
+  const Bytes book = test::to_bytes(rows);
+  LobsterReader reader(files::open_memory(bytes, "t.csv"), "AAPL",
+                       rows.empty() ? nullptr : files::open_memory(book, "b.csv"));
   Converted result;
   result.all = test::collect(reader);
   result.damage = reader.damage();
@@ -58,7 +62,7 @@ TEST(Lobster, StartsAndEndsTheDayAtTheTimesOfItsEvents) {
   EXPECT_EQ(decode_as<StockTradingAction>(converted.all.messages[2].data()).trading_state, 'T');
   EXPECT_EQ(converted.all.times.front(), kOpen + 500'000'000);
   EXPECT_EQ(converted.all.times.back(), kOpen + 1'000'000'000);
-  EXPECT_EQ(converted.remarks, "");
+  EXPECT_THAT(converted.remarks, testing::StartsWith("no orderbook file beside it"));
 }
 
 TEST(Lobster, TurnsEachEventIntoItsItchMessage) {
@@ -228,6 +232,110 @@ TEST(Lobster, FindsSymbolAndDayInTheFileName) {
                             "AAPL_2012-06-21_orderbook_50.csv", ""}) {
     EXPECT_EQ(parse_lobster_name(other).stock, "") << other;
   }
+}
+
+// (type, reference, shares; of E, X and D the last is 0) of each message about an order.
+using OrderMessage = std::tuple<char, std::uint64_t, std::uint32_t>;
+std::vector<OrderMessage> order_messages(const Converted& converted) {
+  std::vector<OrderMessage> result;
+  for (const Bytes& m : converted.all.messages) {
+    const char type = static_cast<char>(m[0]);
+    if (type == 'A') {
+      const auto add = decode_as<AddOrder>(m.data());
+      result.emplace_back(type, add.order_reference_number, add.shares);
+    } else if (type == 'D' || type == 'E' || type == 'X') {
+      result.emplace_back(type, decode_as<OrderDelete>(m.data()).order_reference_number, 0);
+    }
+  }
+  return result;
+}
+
+constexpr std::uint64_t kUnnamed = detail::kUnnamedId;
+
+TEST(LobsterOrderbook, ALevelThatLeavesTheWindowIsDeletedAndAddedWhenItIsBack) {
+  const Converted converted = convert(
+      "34200,1,10,100,500,1\n"
+      "34201,1,11,60,510,1\n"  // one level is displayed: 500 leaves
+      "34202,3,11,60,510,1\n"  // and is back, before its successor is gone
+      "34203,4,10,30,500,1\n",
+      "9999999999,0,500,100\n9999999999,0,510,60\n9999999999,0,500,100\n9999999999,0,500,70\n");
+  EXPECT_EQ(converted.damage, "");
+  EXPECT_EQ(order_messages(converted), (std::vector<OrderMessage>{{'A', 10, 100},
+                                                                  {'A', 11, 60},
+                                                                  {'D', 10, 0},
+                                                                  {'A', 10, 100},
+                                                                  {'D', 11, 0},
+                                                                  {'E', 10, 0}}));
+  EXPECT_EQ(converted.counts.left_window, 1U);
+  EXPECT_EQ(converted.counts.unnamed_orders, 0U);
+}
+
+TEST(LobsterOrderbook, SharesWithoutAnOrderAreAnUnnamedOneThatEventsTakeFrom) {
+  const Converted converted = convert(
+      "34200,1,10,100,500,1\n"  // 50 shares were there before
+      "34201,4,7,20,500,1\n"    // of an order that the file never names
+      "34202,3,8,30,500,1\n"
+      "34203,4,9,40,500,1\n",  // now there is only order 10 to be executed
+      "600,5,500,150\n600,5,500,130\n600,5,500,100\n600,5,500,60\n");
+  EXPECT_EQ(converted.damage, "");
+  EXPECT_EQ(order_messages(converted), (std::vector<OrderMessage>{{'A', kUnnamed, 50},
+                                                                  {'A', kUnnamed + 1, 5},
+                                                                  {'A', 10, 100},
+                                                                  {'E', kUnnamed, 0},
+                                                                  {'D', kUnnamed, 0},
+                                                                  {'E', 10, 0}}));
+  EXPECT_EQ(converted.counts.dropped_events, 0U);
+}
+
+TEST(LobsterOrderbook, MustHaveARowForEachEventAndNoMore) {
+  const std::string events = "34200,1,10,100,500,1\n34201,2,10,40,500,1\n";
+  const std::string row = "600,5,500,100\n";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {row, "b.csv: ends before the message file: 1 rows"},
+      {row + row + row, "b.csv: line 3: has no line in the message file, which ends before it"},
+      {row + "600,5,500\n", "b.csv: line 2: not 4 fields for each level"},
+      {row + "600,x,500,1\n", "b.csv: line 2: not a size: \"x\""},
+      {row + "-600,5,500,1\n", "b.csv: line 2: the price -600 does not fit"},
+      {row + "600,5,500,1,600,5,490,1\n", "b.csv: line 2: the levels are not in order of price"},
+  };
+  for (const auto& [rows, what] : cases) {
+    const Converted converted = convert(events, rows);
+    EXPECT_EQ(converted.all.status, ReadStatus::kDamaged) << rows;
+    EXPECT_THAT(converted.damage, HasSubstr(what)) << rows;
+  }
+}
+
+TEST(Lobster, TakesOutWhatALaterEventProvesGone) {
+  const Converted converted = convert(
+      "34200,1,1,10,500,1\n"
+      "34200,1,2,10,510,1\n"
+      "34200,1,3,10,520,-1\n"
+      "34201,4,1,5,500,1\n"   // 510 would have traded first
+      "34202,1,4,10,520,1\n"  // 520 on offer would have traded with it
+      "34203,7,0,0,-1,1\n"    // halted: orders gather
+      "34204,1,5,10,510,-1\n");
+  EXPECT_EQ(order_messages(converted), (std::vector<OrderMessage>{{'A', 1, 10},
+                                                                  {'A', 2, 10},
+                                                                  {'A', 3, 10},
+                                                                  {'D', 2, 0},
+                                                                  {'E', 1, 0},
+                                                                  {'D', 3, 0},
+                                                                  {'A', 4, 10},
+                                                                  {'A', 5, 10}}));
+  EXPECT_EQ(converted.counts.proven_gone, 2U);
+  EXPECT_THAT(converted.remarks, HasSubstr("2 orders were taken out late"));
+}
+
+TEST(OpenRecording, FindsTheOrderbookFileBesideALobsterMessageFile) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "MSFT_2012-06-21_1_2_message_1.csv",
+                   test::to_bytes("34200,1,1,10,500,1\n"));
+  EXPECT_THAT(test::collect(*open_recording(folder / "MSFT_2012-06-21_1_2_message_1.csv")).counts,
+              testing::Contains(testing::Pair('A', 1U)));
+  test::write_file(folder / "MSFT_2012-06-21_1_2_orderbook_1.csv",
+                   test::to_bytes("600,5,500,10\n"));
+  const auto recording = open_recording(folder / "MSFT_2012-06-21_1_2_message_1.csv");
+  EXPECT_THAT(test::collect(*recording).counts, testing::Contains(testing::Pair('A', 2U)));
 }
 
 TEST(OpenRecording, TakesLobsterFilesByNameAndTheirSymbolByNameOrOption) {

@@ -2,26 +2,24 @@
 // order, and LOBSTER's own 30-level book after each event.
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/itch/lobster.hpp"
 #include "common/itch/recording.hpp"
+#include "tests/support/recordings.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/zip_member.hpp"
 
 namespace tickpath::mdh::test {
 namespace {
 
-std::filesystem::path lobster_folder() {
-  if (const char* folder = std::getenv("TICKPATH_DATA"))
-    return std::filesystem::path(folder) / "lobster";
-  const char* source = std::getenv("TICKPATH_SOURCE");
-  return std::filesystem::path(source == nullptr ? "." : source) / "../shared/data/lobster";
-}
+const std::filesystem::path kLobsterFolder = test_support::data_folder() / "lobster";
+const std::filesystem::path kBookArchive = kLobsterFolder / "AAPL_2012-06-21_book_30.zip";
 
 // Splits off the text up to `separator`.
 std::string_view take(std::string_view& text, char separator) {
@@ -105,52 +103,70 @@ class LobsterBook : public FeedTest {
     options.book = {.orders_max = 65'536, .levels_max = 16'384};
     return options;
   }
+
+  // Replays the recording, and compares the book as it was at the time of each answer.
+  void replay(itch::RecordingReader& recording, const std::vector<Answer>& answers) {
+    samples = answers.size();
+    auto next_answer = answers.begin();
+    const auto compare_before = [&](std::uint64_t time_ns) {
+      for (; next_answer != answers.end() && next_answer->time_ns < time_ns; ++next_answer)
+        compare(*next_answer);
+    };
+    itch::RecordedMessage message;
+    while (recording.next(message) == itch::ReadStatus::kMessage) {
+      compare_before(message.timestamp_ns);
+      sink.updates.clear();
+      send({Bytes(message.bytes.begin(), message.bytes.end())});
+    }
+    compare_before(~std::uint64_t{0});
+    feed.books().verify();
+    EXPECT_EQ(recording.damage(), "");
+    EXPECT_EQ(feed.books().count(book::Status::kUnknownReference), 0u);
+    EXPECT_EQ(feed.counters().malformed_messages.get(), 0u);
+    EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+    std::printf(
+        "samples %zu: agreement at the best level %.2f %%, levels 1-5 %.2f %%, 1-10 %.2f %%; %s\n",
+        samples, percent(best), percent(five), percent(ten), recording.remarks().c_str());
+  }
+  double percent(std::size_t count) const {
+    return 100.0 * static_cast<double>(count) / static_cast<double>(samples);
+  }
+
+  std::size_t samples = 0, best = 0, five = 0, ten = 0;
+
+ private:
+  void compare(const Answer& answer) {
+    wire::BookImage image{};
+    feed.fill_image(0, image);
+    const std::size_t levels = agreeing_levels(answer, image);
+    best += levels >= 1;
+    five += levels >= 5;
+    ten += levels >= 10;
+  }
 };
 
 TEST_F(LobsterBook, AgreesWithThirtyLevelsThatLobsterReconstructed) {
-  const std::filesystem::path folder = lobster_folder();
-  const auto recorded = folder / "AAPL_2012-06-21_message_50.csv.gz";
-  const auto archive = folder / "AAPL_2012-06-21_book_30.zip";
-  if (!std::filesystem::exists(recorded) || !std::filesystem::exists(archive))
-    GTEST_SKIP() << folder << " is not there: set TICKPATH_DATA to the recordings' folder";
-  const std::vector<Answer> answers = sampled_answers(archive, 20);
+  const auto recorded = kLobsterFolder / "AAPL_2012-06-21_message_50.csv.gz";
+  TICKPATH_NEED_DATA(recorded);
+  TICKPATH_NEED_DATA(kBookArchive);
+  const std::vector<Answer> answers = sampled_answers(kBookArchive, 20);
   ASSERT_GT(answers.size(), 4'200u);
-
-  const auto recording = itch::open_recording(recorded);
-  std::size_t next_answer = 0;
-  std::size_t best = 0;
-  std::size_t five = 0;
-  std::size_t ten = 0;
-  const auto compare_before = [&](std::uint64_t time_ns) {
-    for (; next_answer < answers.size() && answers[next_answer].time_ns < time_ns; ++next_answer) {
-      wire::BookImage image{};
-      feed.fill_image(0, image);
-      const std::size_t levels = agreeing_levels(answers[next_answer], image);
-      best += levels >= 1 ? 1 : 0;
-      five += levels >= 5 ? 1 : 0;
-      ten += levels >= 10 ? 1 : 0;
-    }
-  };
-  itch::RecordedMessage message;
-  while (recording->next(message) == itch::ReadStatus::kMessage) {
-    compare_before(message.timestamp_ns);
-    sink.updates.clear();
-    send({Bytes(message.bytes.begin(), message.bytes.end())});
-  }
-  compare_before(~std::uint64_t{0});
-  feed.books().verify();
-
-  const auto percent = [&](std::size_t count) {
-    return 100.0 * static_cast<double>(count) / static_cast<double>(answers.size());
-  };
-  std::printf(
-      "samples %zu: agreement at the best level %.2f %%, levels 1-5 %.2f %%, 1-10 %.2f %%\n",
-      answers.size(), percent(best), percent(five), percent(ten));
+  replay(*itch::open_recording(recorded), answers);
   EXPECT_GE(percent(best), 99.8);
   EXPECT_GE(percent(ten), 97.0);
-  EXPECT_EQ(feed.books().count(book::Status::kUnknownReference), 0u);
-  EXPECT_EQ(feed.counters().malformed_messages.get(), 0u);
-  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+}
+
+TEST_F(LobsterBook, IsRightAtEveryLevelWithTheOrderbookFileBesideTheMessages) {
+  TICKPATH_NEED_DATA(kBookArchive);
+  const test_support::ZipArchive zip(kBookArchive);
+  const std::string messages = zip.member("message_30.csv");
+  const std::string book = zip.member("orderbook_30.csv");
+  itch::LobsterReader recording(files::open_memory(std::as_bytes(std::span(messages)), "messages"),
+                                "AAPL",
+                                files::open_memory(std::as_bytes(std::span(book)), "orderbook"));
+  replay(recording, sampled_answers(kBookArchive, 20));
+  EXPECT_EQ(best, samples);
+  EXPECT_EQ(ten, samples);
 }
 
 }  // namespace
