@@ -211,6 +211,11 @@ void MdhApplication::register_counters() {
   const book::BookSet& books = datapath_->feed().books();
   out.add("book", "instruments", feed.instruments, Weight::kKey);
   out.add("book", "unlisted", feed.unlisted);
+  const book::CrossedBooks& crossed = datapath_->feed().crossed();
+  out.add("book", "crossed", crossed.times(), Weight::kKey);
+  out.add("book", "crossed_now", crossed.now());
+  out.add("book", "crossed_ns", crossed.total_ns());
+  out.add("book", "crossed_longest_ns", crossed.longest_ns());
   if (config_.feed_protocol == FeedProtocol::kIexDeep10)
     out.add("book", "unusable_prices", [this] { return datapath_->feed().unusable_prices(); });
   out.add("book", "orders", [&books] { return books.orders_resting(); });
@@ -265,12 +270,36 @@ void MdhApplication::register_lines(control::Counters& out) {
   out.add("snapshot", "bytes", snapshots->counters().bytes);
 }
 
+// The instruments that were crossed most often.
+control::Json MdhApplication::crossed_books() const {
+  constexpr std::size_t kShown = 10;
+  const book::CrossedBooks& crossed = datapath_->feed().crossed();
+  std::vector<std::size_t> ids;
+  for (std::size_t id = 0; id < crossed.size(); ++id)
+    if (crossed[id].times.get() > 0) ids.push_back(id);
+  std::ranges::stable_sort(ids, std::ranges::greater{},
+                           [&](std::size_t id) { return crossed[id].times.get(); });
+  control::Json rows = control::Json::array();
+  for (const std::size_t id : ids) {
+    if (rows.size() == kShown) break;
+    wire::DirectoryEntry row;
+    if (directory_->load(static_cast<std::uint32_t>(id), row) != link::ReadStatus::kOk) continue;
+    rows.push_back({{"symbol", row.name()},
+                    {"times", crossed[id].times.get()},
+                    {"total_ns", crossed[id].total_ns.get()},
+                    {"longest_ns", crossed[id].longest_ns.get()},
+                    {"now", crossed[id].crossed.get() != 0}});
+  }
+  return rows;
+}
+
 void MdhApplication::describe(control::Json& status) {
   const FeedCounters& feed = datapath_->feed().counters();
   status["feed"] = {{"group", config::format_address(config_.feed_group)},
                     {"session", session_text(feed)},
                     {"state", to_string(static_cast<wire::FeedState>(feed.state.get()))},
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
+  status["crossed_books"] = crossed_books();
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
     status["subscribers"].push_back(
@@ -306,6 +335,8 @@ void MdhApplication::summarize(control::Summary& summary) {
   for (std::size_t status = 1; status < book::kStatusCount; ++status)
     refused += datapath_->feed().books().count(static_cast<book::Status>(status));
   summary.details["book_refused"] = refused;
+  summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
+  summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();
 }
 
 }  // namespace tickpath::mdh

@@ -31,6 +31,7 @@ class MdhApplication final : public control::Application {
 
  private:
   void register_counters();
+  control::Json crossed_books() const;
   void register_lines(control::Counters& out);
   void accept_all();
   void accept(rdma::ConnectionRequest& request);

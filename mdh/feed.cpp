@@ -25,6 +25,7 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       log_(log),
       books_(options.book),
       instruments_(options.instruments_max),
+      crossed_(options.instruments_max),
       handler_(*this),
       lookahead_(books_),
       silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {

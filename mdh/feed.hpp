@@ -12,6 +12,7 @@
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
 #include "common/book/book.hpp"
+#include "common/book/crossed_books.hpp"
 #include "common/clock/clock.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "common/itch/trading_day.hpp"
@@ -133,6 +134,8 @@ class Feed {
   const book::BookSet& books() const noexcept { return books_; }
   const Instruments& instruments() const noexcept { return instruments_; }
   const FeedCounters& counters() const noexcept { return counters_; }  // any thread
+  // By instrument id; any thread.
+  const book::CrossedBooks& crossed() const noexcept { return crossed_; }
 
  private:
   struct Packet {
@@ -181,14 +184,17 @@ class Feed {
   void publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept;
   void publish_state() noexcept;
   void send(wire::BookUpdate& update, std::uint32_t id) noexcept;
-  void complete(wire::BookUpdate& update, const Instrument& instrument) const noexcept;
+  void complete(wire::BookUpdate& update, Instrument& instrument) noexcept;
+  void on_crossing_changed(std::uint32_t id) noexcept;
   void on_unlisted(book::Locate locate) noexcept;
   void on_refused(const Event& event) noexcept;
   wire::FeedState state_of(const Instrument& instrument) const noexcept {
     if (state_ == wire::FeedState::kGood) [[likely]]
-      return instrument.incomplete || instrument.in_transition ? wire::FeedState::kStale : state_;
+      return instrument.incomplete || instrument.in_transition || instrument.crossed
+                 ? wire::FeedState::kStale
+                 : state_;
     const bool good = catching_up_ && state_ == wire::FeedState::kStale && instrument.behind == 0 &&
-                      !instrument.incomplete;
+                      !instrument.incomplete && !instrument.crossed;
     return good ? wire::FeedState::kGood : state_;
   }
 
@@ -198,6 +204,7 @@ class Feed {
   log::HotLog& log_;
   book::BookSet books_;
   Instruments instruments_;
+  book::CrossedBooks crossed_;
   Sequencer sequencer_;
   MessageHandler handler_;
   std::unique_ptr<DeepHandler> deep_;  // DEEP only

@@ -141,20 +141,26 @@ void Feed::publish(const Event& event) noexcept {
   }
   instrument.exchange_time_ns = event.exchange_time_ns;
   instrument.trace_id = current_.sequence;
+  const bool was_crossed = instrument.crossed;
   complete(update, instrument);
   send(update, id);
+  if (instrument.crossed != was_crossed) [[unlikely]]
+    on_crossing_changed(id);
   // Nothing that an image shows depends on other messages.
   if (event.kind != wire::UpdateKind::kInformation) sink_.mark_dirty(id);
 }
 
 // Quote and states of the instrument after the message.
-void Feed::complete(wire::BookUpdate& update, const Instrument& instrument) const noexcept {
+void Feed::complete(wire::BookUpdate& update, Instrument& instrument) noexcept {
   const book::Quote bid = books_.best(instrument.locate, Side::kBuy);
   const book::Quote ask = books_.best(instrument.locate, Side::kSell);
   update.best_bid = bid.price;
   update.best_bid_shares = saturated(bid.shares);
   update.best_ask = ask.price;
   update.best_ask_shares = saturated(ask.shares);
+  const bool crossed = book::is_crossed(bid.price, ask.price);
+  if (crossed || instrument.crossed) [[unlikely]]
+    instrument.crossed = crossed && !instrument.in_transition && !instrument.gathers();
   update.set_states(state_of(instrument), instrument.trading_state());
 }
 
@@ -171,17 +177,35 @@ void Feed::publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept 
   wire::BookUpdate update{};
   update.kind = kind;
   update.side = Side{0};
-  update.exchange_time_ns = instruments_[id].exchange_time_ns;
-  complete(update, instruments_[id]);
+  Instrument& instrument = instruments_[id];
+  const bool was_crossed = instrument.crossed;
+  update.exchange_time_ns = instrument.exchange_time_ns;
+  complete(update, instrument);
   send(update, id);
   sink_.mark_dirty(id);
+  if (instrument.crossed != was_crossed) [[unlikely]]
+    on_crossing_changed(id);
+}
+
+// The message's own update has told the state already; this one is for those who wait for changes
+// of it alone.
+void Feed::on_crossing_changed(std::uint32_t id) noexcept {
+  const Instrument& instrument = instruments_[id];
+  if (instrument.crossed) {
+    crossed_.begin(id, instrument.exchange_time_ns);
+    if (crossed_[id].times.get() == 1) log_.note(Note::kCrossed, id, current_.sequence);
+  } else {
+    crossed_.end(id, instrument.exchange_time_ns);
+  }
+  publish_instrument(id, wire::UpdateKind::kFeedState);
 }
 
 void Feed::publish_state() noexcept {
   // What is stale on its own account stays so: said before everything else is good.
   if (state_ == wire::FeedState::kGood)
     for (std::uint32_t id = 0; id < instruments_.size(); ++id)
-      if (instruments_[id].incomplete) publish_instrument(id, wire::UpdateKind::kFeedState);
+      if (instruments_[id].incomplete || instruments_[id].crossed)
+        publish_instrument(id, wire::UpdateKind::kFeedState);
   wire::BookUpdate update{};
   update.kind = wire::UpdateKind::kFeedState;
   update.side = Side{0};

@@ -27,11 +27,14 @@ struct alignas(64) Instrument {
   bool listed = false;            // has a locate in the current session
   bool incomplete = false;        // an order found no room: its book cannot be trusted
   bool in_transition = false;     // DEEP: more updates of the same event follow, see DESIGN.md
+  bool crossed = false;           // its bid is at or above its ask, which no venue lets stand
   bool dirty = false;             // its image is behind its book
 
   wire::TradingState trading_state() const noexcept {
     return operational_halt ? wire::TradingState::kHalted : trading;
   }
+  // Orders may gather unmatched: a crossed book is the venue's own then.
+  bool gathers() const noexcept { return wire::gathers(trading_state()); }
 };
 static_assert(sizeof(Instrument) == 64);
 

@@ -49,6 +49,12 @@ void define_notes(log::HotLog& log) {
              "book: no room for the order of message {} (status {}); instrument {} is stale from "
              "here on; raise book.orders_max or book.levels_max",
              2);
+  log.define(
+      Note::kCrossed, Level::kWarning,
+      "book: instrument {} is crossed since message {}: its bid is at or above its ask while it "
+      "trades, so messages are missing or wrong; it is stale while that lasts (told once for "
+      "each instrument, counted always)",
+      4);
   log.define(Note::kDirectoryFull, Level::kError,
              "directory: no room for the instrument with locate {} (symbols of former days, in "
              "instruments_file, count); raise instruments_max, here and in whoever reads",

@@ -25,6 +25,7 @@ enum class Note : std::uint8_t {
   kMalformedMessage,      // sequence number, type, length
   kTruncatedPacket,       // size
   kBookFull,              // sequence number, book::Status, instrument
+  kCrossed,               // instrument, sequence number
   kDirectoryFull,         // locate
   kReceiveFailed,         // errno
 };

@@ -1,6 +1,7 @@
 #include "common/cli/conservation.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -75,6 +76,7 @@ class Checker {
     rings("ticks", "mdh", &Summary::ticks, {"strategy", "risk"});
     rings("drop copy", "oeg", &Summary::events, {"risk"});
     feed();
+    crossed_books();
     return std::move(result_);
   }
 
@@ -249,6 +251,21 @@ class Checker {
           {mdh->feed_messages, mdh->feed_messages_missed});
   }
 
+  void crossed_books() {
+    for (const Summary* mdh : all("mdh")) {
+      const auto times = mdh->details.find("book_crossed");
+      if (times == mdh->details.end() || times->second == 0) continue;
+      const auto ns = mdh->details.find("book_crossed_ns");
+      char text[160];
+      std::snprintf(text, sizeof(text),
+                    "%s: books were crossed %llu times, %.3f s of the feed's time in all: what was "
+                    "replayed lacks something (tickpath inspect tells)",
+                    mdh->name.c_str(), static_cast<unsigned long long>(times->second),
+                    ns == mdh->details.end() ? 0.0 : static_cast<double>(ns->second) / 1e9);
+      result_.notes.emplace_back(text);
+    }
+  }
+
   std::map<std::string, std::vector<const Summary*>> by_program_;
   std::set<std::string> incomplete_;
   Conservation result_;
@@ -281,6 +298,7 @@ std::string to_text(const Conservation& conservation) {
   text << "conservation\n";
   for (const auto& line : conservation.lines)
     text << (line.holds ? "  ok      " : "  BROKEN  ") << line.rule << ": " << line.figures << "\n";
+  for (const std::string& note : conservation.notes) text << "  note    " << note << "\n";
   for (const std::string& name : conservation.missing)
     text << "  MISSING " << name << " left no summary; what needs it was not checked\n";
   text << (conservation.holds() ? "  everything is accounted for\n"

@@ -82,6 +82,30 @@ class Tally {
   Busiest millisecond_{kNsPerMillisecond}, second_{kNsPerSecond};
 };
 
+void note_books(const BookAudit& books, RecordingContents& contents) {
+  contents.crossed = books.crossed().times().get();
+  contents.crossed_ns = books.crossed().total_ns().get();
+  contents.crossed_longest_ns = books.crossed().longest_ns().get();
+  contents.crossed_symbols = books.symbols();
+  contents.unseen_orders = books.refused();
+}
+
+std::string crossed_text(const RecordingContents& contents) {
+  if (contents.crossed == 0) return "never, while they trade";
+  char times[128];
+  std::snprintf(times, sizeof(times), " times while they trade, %.3f s in all, %.3f s at most:",
+                static_cast<double>(contents.crossed_ns) / kNsPerSecond,
+                static_cast<double>(contents.crossed_longest_ns) / kNsPerSecond);
+  std::string text = grouped(contents.crossed) + times;
+  std::size_t shown = 0;
+  for (const CrossedSymbol& symbol : contents.crossed_symbols) {
+    if (shown++ == kSymbolsShown) return text + " ...";
+    text += " " + symbol.symbol + " (" + grouped(symbol.times) +
+            (symbol.to_the_end ? ", to the end)" : ")");
+  }
+  return text;
+}
+
 const char* format_text(itch::RecordingFormat format) {
   switch (format) {
     case itch::RecordingFormat::kBinaryFile:
@@ -109,15 +133,18 @@ RecordingContents read_contents(itch::RecordingReader& recording, const std::str
   contents.file_bytes = recording.file_bytes_total();
   ProgressBar progress(what);
   SymbolCollector symbols{contents.symbols};
+  BookAudit books(contents.file_bytes);
   {
     Tally tally(contents);
     itch::RecordedMessage message;
     while (recording.next(message) == itch::ReadStatus::kMessage) {
       tally.add(message.bytes, message.timestamp_ns);
       if (itch::decode(message.bytes, symbols) != itch::DecodeStatus::kOk) ++contents.undecodable;
+      books.itch(message.bytes, message.timestamp_ns);
       progress.update(recording.file_bytes_read(), recording.file_bytes_total());
     }
   }
+  note_books(books, contents);
   contents.remarks = recording.remarks();
   contents.damage = recording.damage();
   return contents;
@@ -132,6 +159,7 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
   contents.file_bytes = capture.file_bytes_total();
   ProgressBar progress(what);
   IexCollector collector{contents.symbols};
+  BookAudit books(contents.file_bytes);
   {
     Tally tally(contents);
     iex::CapturedMessage message;
@@ -140,9 +168,11 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
       // Of the segment: events of several matching engines are in no order of their own times.
       tally.add(message.bytes, message.send_time_ns % kNsPerDay);
       if (iex::decode(message.bytes, collector) != iex::DecodeStatus::kOk) ++contents.undecodable;
+      books.iex(message.bytes, message.send_time_ns % kNsPerDay);
       progress.update(capture.file_bytes_read(), capture.file_bytes_total());
     }
   }
+  note_books(books, contents);
   contents.remarks = iex::remarks_of(capture.counts());
   contents.damage = capture.damage();
   return contents;
@@ -187,6 +217,9 @@ std::string contents_text(const RecordingContents& contents, const std::string& 
   }
   if (contents.symbols.size() > kSymbolsShown) symbols += " ...";
   row("symbols", contents.symbols.empty() ? "no directory" : symbols);
+  row("crossed books", crossed_text(contents));
+  if (contents.unseen_orders != 0)
+    row("", grouped(contents.unseen_orders) + " orders found no room in the books looked at");
   if (!contents.remarks.empty()) row("remarks", contents.remarks);
   if (contents.undecodable != 0)
     row("undecodable",
@@ -217,6 +250,9 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
                                       {"symbols", contents.symbols},
                                       {"undecodable", contents.undecodable},
                                       {"time_reversals", contents.time_reversals},
+                                      {"crossed", contents.crossed},
+                                      {"crossed_ns", contents.crossed_ns},
+                                      {"crossed_longest_ns", contents.crossed_longest_ns},
                                       {"remarks", contents.remarks},
                                       {"damage", contents.damage},
                                       {"by_type", types}};

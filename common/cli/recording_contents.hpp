@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "common/cli/book_audit.hpp"
 #include "common/iex/capture_reader.hpp"
 #include "common/itch/recording.hpp"
 
@@ -25,8 +27,12 @@ struct RecordingContents {
   std::uint64_t busiest_millisecond = 0;  // messages in it, by the recording's time
   std::uint64_t busiest_second = 0;
   std::set<std::string> symbols;  // that its directory names
-  std::string remarks;            // the reader's
-  std::string damage;             // empty: whole
+  std::uint64_t crossed = 0;      // times that a book was crossed while it traded
+  std::uint64_t crossed_ns = 0, crossed_longest_ns = 0;
+  std::vector<CrossedSymbol> crossed_symbols;  // the most often crossed first
+  std::uint64_t unseen_orders = 0;             // that found no room in these books
+  std::string remarks;                         // the reader's
+  std::string damage;                          // empty: whole
   std::uint64_t file_bytes = 0;
 };
 

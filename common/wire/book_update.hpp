@@ -53,6 +53,12 @@ constexpr TradingState trading_state(char code) noexcept {
   }
 }
 
+// Whether orders gather without being matched: a book may be crossed then.
+constexpr bool gathers(TradingState state) noexcept {
+  return state == TradingState::kHalted || state == TradingState::kPaused ||
+         state == TradingState::kQuotationOnly;
+}
+
 // 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 price | 32 shares
 // | 36 best_bid | 40 best_ask | 44 best_bid_shares | 48 best_ask_shares | 52 kind | 53 side
 // | 54 states: feed in bits 0-3, trading in bits 4-7 | 55 unprinted         (56 bytes)

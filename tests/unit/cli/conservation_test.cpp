@@ -153,5 +153,15 @@ TEST(Conservation, OfNothingIsNotShown) {
   EXPECT_EQ(conservation.problem(), "conservation is not shown: nothing to check");
 }
 
+TEST(Conservation, NotesThatBooksWereCrossed) {
+  FiveSides sides;
+  EXPECT_THAT(to_text(sides.check()), testing::Not(HasSubstr("crossed")));
+  sides.mdh.details = {{"book_crossed", 12}, {"book_crossed_ns", 1'500'000'000}};
+  const Conservation result = sides.check();
+  EXPECT_TRUE(result.holds());
+  EXPECT_THAT(to_text(result),
+              HasSubstr("note    mdh: books were crossed 12 times, 1.500 s of the feed's time"));
+}
+
 }  // namespace
 }  // namespace tickpath::cli

@@ -52,6 +52,49 @@ TEST_F(FeedTest, TellsEveryChangeOfAnOrder) {
   EXPECT_EQ(sink.updates[3].best_ask, 0u);
 }
 
+TEST_F(FeedTest, TellsACrossedBookAsStaleWhileItLasts) {
+  const auto states = [this] {
+    std::vector<FeedState> result;
+    for (const wire::BookUpdate& update : sink.updates) result.push_back(update.feed_state());
+    return result;
+  };
+  send({trading(7, "AAPL", 'T'), add(7, "AAPL", 1'000, 'B', 300, 99'0000)});
+  sink.updates.clear();
+  send({add(7, "AAPL", 2'000, 'S', 200, 99'0000), add(8, "MSFT", 2'500, 'B', 1, 5'0000)});
+  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kAdd, UpdateKind::kFeedState, UpdateKind::kDirectory,
+                                  UpdateKind::kAdd}));
+  EXPECT_EQ(states(), (std::vector{FeedState::kStale, FeedState::kStale, FeedState::kGood,
+                                   FeedState::kGood}));
+  EXPECT_EQ(sink.updates[1].instrument_id, 0u);
+  wire::BookImage image{};
+  feed.fill_image(0, image);
+  EXPECT_EQ(image.feed_state(), FeedState::kStale);
+  EXPECT_EQ(feed.crossed().now().get(), 1u);
+  sink.updates.clear();
+  send({encoded(itch::OrderDelete{.header = header(7, 5'000), .order_reference_number = 2'000})});
+  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kDelete, UpdateKind::kFeedState}));
+  EXPECT_EQ(states(), (std::vector{FeedState::kGood, FeedState::kGood}));
+  EXPECT_EQ(feed.crossed()[0].times.get(), 1u);
+  EXPECT_EQ(feed.crossed()[0].total_ns.get(), 3'000u);
+  EXPECT_EQ(feed.crossed().now().get(), 0u);
+}
+
+// Orders gather unmatched: such a book is the venue's own. What is crossed when trading begins is
+// not.
+TEST_F(FeedTest, ABookThatCrossesInAHaltIsNotStaleBeforeItTrades) {
+  for (const char state : {'H', 'P', 'Q'}) {
+    const auto reference = static_cast<std::uint64_t>(state) * 10;
+    send({trading(7, "AAPL", state), add(7, "AAPL", reference, 'B', 300, 99'0000),
+          add(7, "AAPL", reference + 1, 'S', 300, 98'0000)});
+    EXPECT_EQ(last().feed_state(), FeedState::kGood) << state;
+    EXPECT_GE(last().best_bid, last().best_ask) << state;
+    EXPECT_EQ(feed.crossed().times().get(), 0u) << state;
+  }
+  send({trading(7, "AAPL", 'T')});
+  EXPECT_EQ(last().feed_state(), FeedState::kStale);
+  EXPECT_EQ(feed.crossed().times().get(), 1u);
+}
+
 TEST_F(FeedTest, TellsTradesThatLeaveTheBookAlone) {
   send({directory(7, "AAPL"),
         encoded(itch::NonCrossTrade{
