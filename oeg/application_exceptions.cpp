@@ -30,18 +30,20 @@ void OegApplication::register_exceptions() {
     log::warning(
         "{} reports of the venue could not be booked in former runs and were not looked "
         "at since; see `tickpath exceptions`",
-        exceptions_.open().size());
+        exceptions_.open().size() + exceptions_.beyond());
   control::Counters& counters = runtime_.counters();
   counters.add("exceptions", "noted", datapath_->gateway().counters().exceptions,
                control::Counters::Weight::kKey);
   counters.add("exceptions", "unlisted", datapath_->exceptions_unlisted());
-  counters.add("exceptions", "open", [this] { return exceptions_.open().size(); });
+  counters.add("exceptions", "open",
+               [this] { return exceptions_.open().size() + exceptions_.beyond(); });
+  counters.add("exceptions", "beyond", [this] { return exceptions_.beyond(); });
   runtime_.add_command("exceptions", "lists the reports of the venue that could not be booked",
                        [this](const control::Json&) {
                          control::Json open = control::Json::array();
                          for (const Exception& exception : exceptions_.open())
                            open.push_back(shown(exception));
-                         return control::Json{{"open", open}};
+                         return control::Json{{"open", open}, {"beyond", exceptions_.beyond()}};
                        });
   runtime_.add_command("clear_exceptions",
                        "\"by\" has looked at the exceptions \"ids\": they are taken off the list",
@@ -62,12 +64,16 @@ void OegApplication::take_exceptions() {
 void OegApplication::list(const ExceptionNote& note) {
   if (note.journal_sequence != 0 && exceptions_.knows(note)) return;
   try {
-    const Exception& added = exceptions_.add(note);
+    const bool all_kept = exceptions_.beyond() == 0;
+    const Exception added = exceptions_.add(note);
     log::error("exception {}: {}: {}; {}, {}, message {}", added.id, name(added.kind),
                explain(added.kind),
                added.strategy == kUnknownStrategy ? "no strategy known"
                                                   : "strategy " + std::to_string(added.strategy),
                added.symbol, added.fix_seq);
+    if (all_kept && exceptions_.beyond() != 0)
+      log::error("{} exceptions are open: later ones are in {} alone until these are cleared",
+                 exceptions_.open().size(), config_.exceptions_file);
   } catch (const Error& error) {
     log::error("{}", error.what());
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <unordered_set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -124,8 +125,9 @@ ExceptionNote note_of(const JournalRecord& record) {
 std::string_view name(ExceptionKind kind) noexcept { return text_of(kind).name; }
 std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).text; }
 
-ExceptionList::ExceptionList(std::string path) : path_(std::move(path)) {
-  read();
+ExceptionList::ExceptionList(std::string path, std::size_t open_max)
+    : path_(std::move(path)), open_max_(open_max) {
+  read_all();
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) throw SystemError("cannot write the list of exceptions " + path_, errno);
 }
@@ -134,30 +136,65 @@ ExceptionList::~ExceptionList() {
   if (file_ >= 0) ::close(file_);
 }
 
-void ExceptionList::read() {
+template <class Take>
+void ExceptionList::read(Take&& take) const {
   std::ifstream file(path_);
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
-    if (!line.empty()) take_line(line, number);
+    if (line.empty()) continue;
+    try {
+      take(Json::parse(line));
+    } catch (const std::exception& error) {
+      throw Error(fmt::format(
+          "{}, line {}: {}; mend the line, or move the file away if nothing in it is needed", path_,
+          number, error.what()));
+    }
   }
 }
 
-void ExceptionList::take_line(const std::string& line, std::size_t number) {
-  try {
-    const Json json = Json::parse(line);
-    if (json.contains("cleared")) {
-      const auto id = json.at("cleared").get<std::uint64_t>();
-      std::erase_if(open_, [id](const Exception& open) { return open.id == id; });
-      return;
-    }
-    open_.push_back(from_json(json));
-    last_id_ = std::max(last_id_, open_.back().id);
-    journaled_[{open_.back().journal_sequence, open_.back().realtime_ns}] = true;
-  } catch (const std::exception& error) {
-    throw Error(fmt::format(
-        "{}, line {}: {}; mend the line, or move the file away if nothing in it is needed", path_,
-        number, error.what()));
+// Twice: what a line adds a later one may have cleared.
+void ExceptionList::read_all() {
+  std::unordered_set<std::uint64_t> open;
+  read([&](const Json& json) {
+    if (json.contains("cleared"))
+      open.erase(json.at("cleared").get<std::uint64_t>());
+    else
+      open.insert(json.at("id").get<std::uint64_t>());
+  });
+  read([&](const Json& json) {
+    if (json.contains("cleared")) return;
+    Exception exception = from_json(json);
+    last_id_ = std::max(last_id_, exception.id);
+    remember({exception.journal_sequence, exception.realtime_ns}, true);
+    if (open.contains(exception.id)) keep(std::move(exception));
+  });
+}
+
+// From the file, now that there is room: none behind the last that was kept can have been cleared.
+void ExceptionList::move_up() {
+  const std::uint64_t after = last_kept_id_;
+  beyond_ = 0;
+  read([&](const Json& json) {
+    if (!json.contains("cleared") && json.at("id").get<std::uint64_t>() > after)
+      keep(from_json(json));
+  });
+}
+
+// In order: what comes behind one that found no room waits, too.
+void ExceptionList::keep(Exception exception) {
+  if (beyond_ != 0 || open_.size() >= open_max_) {
+    ++beyond_;
+    return;
   }
+  last_kept_id_ = exception.id;
+  open_.push_back(std::move(exception));
+}
+
+// As many as the journal can have of which it is not known yet that they are in the file.
+void ExceptionList::remember(Key key, bool written) {
+  constexpr std::size_t kKeysMax = 1u << 16;
+  journaled_[key] = written;
+  if (journaled_.size() > kKeysMax) journaled_.erase(journaled_.begin());
 }
 
 void ExceptionList::append(const std::string& line) {
@@ -166,8 +203,8 @@ void ExceptionList::append(const std::string& line) {
     throw SystemError("cannot write to the list of exceptions " + path_, errno);
 }
 
-const Exception& ExceptionList::add(const ExceptionNote& note) {
-  Exception& exception = open_.emplace_back();
+Exception ExceptionList::add(const ExceptionNote& note) {
+  Exception exception;
   exception.id = ++last_id_;
   exception.kind = note.kind;
   exception.strategy = note.strategy;
@@ -177,9 +214,10 @@ const Exception& ExceptionList::add(const ExceptionNote& note) {
   exception.journal_sequence = note.journal_sequence;
   exception.symbol = readable(note.symbol.view());
   exception.message = readable({note.text, note.length});
-  bool& written = journaled_[key_of(note)];
+  keep(exception);
+  remember(key_of(note), false);
   append(to_json(exception).dump());
-  written = true;
+  remember(key_of(note), true);
   return exception;
 }
 
@@ -191,11 +229,15 @@ bool ExceptionList::has_written(const JournalRecord& record) const {
 Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [id](const Exception& open) { return open.id == id; });
+  if (found == open_.end() && id > last_kept_id_ && id <= last_id_)
+    throw Error(fmt::format("exception {} waits in the file behind {} others; clear those first",
+                            id, open_.size()));
   if (found == open_.end()) throw Error(fmt::format("no exception {} is open", id));
   const Json line = {{"cleared", id}, {"by", by}, {"realtime_ns", clock::realtime_ns()}};
   append(line.dump());
   Exception cleared = std::move(*found);
   open_.erase(found);
+  if (beyond_ != 0 && open_.size() <= open_max_ / 2) move_up();
   return cleared;
 }
 

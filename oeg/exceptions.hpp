@@ -72,34 +72,48 @@ struct Exception {
 // Control thread.
 class ExceptionList {
  public:
+  // Open ones that are kept here: what a person can look at. The rest is in the file alone.
+  static constexpr std::size_t kOpenMax = 4096;
+
   // Reads the file if it is there. Throws SystemError, or Error with the line that is damaged.
-  explicit ExceptionList(std::string path);
+  explicit ExceptionList(std::string path, std::size_t open_max = kOpenMax);
   ExceptionList(const ExceptionList&) = delete;
   ExceptionList& operator=(const ExceptionList&) = delete;
   ~ExceptionList();
 
+  // The oldest of those that are open.
   const std::vector<Exception>& open() const noexcept { return open_; }
-  // Throws SystemError when the file cannot be written; it is in the list all the same.
-  const Exception& add(const ExceptionNote& note);
+  // Open ones behind those, in the file alone; they move up as the others are cleared.
+  std::uint64_t beyond() const noexcept { return beyond_; }
+  // Throws SystemError when the file cannot be written; it is in the list all the same, if there is
+  // room.
+  Exception add(const ExceptionNote& note);
   // Whether it was ever in the list, and whether it is in the file.
   bool knows(const ExceptionNote& note) const { return journaled_.contains(key_of(note)); }
   bool has_written(const JournalRecord& record) const;
-  // `by`: who looked at it. Throws Error when no such exception is open, and SystemError.
+  // `by`: who looked at it. Throws Error when it is not one of open(), and SystemError.
   Exception clear(std::uint64_t id, const std::string& by);
 
  private:
   // Which record of which journal: its numbers begin anew where the journal was moved away.
   using Key = std::pair<std::uint64_t, std::int64_t>;
   static Key key_of(const ExceptionNote& note) { return {note.journal_sequence, note.realtime_ns}; }
-  void read();
-  void take_line(const std::string& line, std::size_t number);
+  template <class Take>
+  void read(Take&& take) const;
+  void read_all();
+  void move_up();
+  void keep(Exception exception);
+  void remember(Key key, bool written);
   void append(const std::string& line);
 
   std::string path_;
+  std::size_t open_max_;
   int file_ = -1;
   std::uint64_t last_id_ = 0;
+  std::uint64_t last_kept_id_ = 0;  // no later one was ever in open_, or cleared
+  std::uint64_t beyond_ = 0;
   std::vector<Exception> open_;
-  std::map<Key, bool> journaled_;  // those ever listed; true: in the file
+  std::map<Key, bool> journaled_;  // the newest of those ever listed; true: in the file
 };
 
 }  // namespace tickpath::oeg

@@ -42,11 +42,16 @@ void print(const control::Json& open) {
 }
 
 void list(const ExceptionArguments& arguments) {
-  const control::Json open = ask(arguments, {{"command", "exceptions"}}).at("open");
-  if (arguments.json)
+  const control::Json answer = ask(arguments, {{"command", "exceptions"}});
+  const control::Json& open = answer.at("open");
+  if (arguments.json) {
     std::printf("%s\n", open.dump(2).c_str());
-  else
-    print(open);
+    return;
+  }
+  print(open);
+  if (const auto beyond = answer.value("beyond", std::uint64_t{0}); beyond != 0)
+    std::printf("%llu more are in oeg's file, and are listed when these are cleared\n",
+                static_cast<unsigned long long>(beyond));
 }
 
 void clear(const ExceptionArguments& arguments) {
@@ -68,7 +73,7 @@ void add_exceptions_command(CLI::App& app) {
   auto arguments = std::make_shared<ExceptionArguments>();
   auto* ids = command->add_option("--clear", arguments->clear,
                                   "Numbers of exceptions that were looked at: off the list");
-  auto* all = command->add_flag("--clear-all", arguments->all, "Clear all that are open now");
+  auto* all = command->add_flag("--clear-all", arguments->all, "Clear all that are listed now");
   auto* by = command->add_option("--by", arguments->by, "Who looked at them; goes into the file");
   ids->excludes(all)->needs(by);
   all->needs(by);

@@ -508,6 +508,39 @@ TEST(ExceptionList, KnowsWhatItHadOfTheJournalThoughItWasCleared) {
   EXPECT_FALSE(list.has_written(record));
 }
 
+TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
+  const TempFile file;
+  ExceptionNote note;
+  note.kind = ExceptionKind::kShares;
+  const auto ids = [](const ExceptionList& list) {
+    std::vector<std::uint64_t> result;
+    for (const Exception& exception : list.open()) result.push_back(exception.id);
+    return result;
+  };
+  using Ids = std::vector<std::uint64_t>;
+  {
+    ExceptionList list(file.path(), 4);
+    for (int i = 0; i < 10; ++i) list.add(note);
+    EXPECT_EQ(ids(list), (Ids{1, 2, 3, 4}));
+    EXPECT_EQ(list.beyond(), 6u);
+    EXPECT_THROW(list.clear(5, "operator"), Error) << "nobody has seen it yet";
+    list.clear(2, "operator");
+    EXPECT_EQ(list.add(note).id, 11u);
+    EXPECT_EQ(ids(list), (Ids{1, 3, 4})) << "those in the file come first";
+    list.clear(3, "operator");
+    EXPECT_EQ(ids(list), (Ids{1, 4, 5, 6}));
+    list.clear(6, "operator");
+    EXPECT_EQ(list.beyond(), 5u);
+  }
+  ExceptionList list(file.path(), 4);
+  EXPECT_EQ(ids(list), (Ids{1, 4, 5, 7}));
+  EXPECT_EQ(list.beyond(), 4u);
+  for (const std::uint64_t id : {1u, 4u, 5u, 7u, 8u, 9u, 10u, 11u}) list.clear(id, "operator");
+  EXPECT_TRUE(list.open().empty());
+  EXPECT_EQ(list.beyond(), 0u);
+  EXPECT_EQ(list.add(note).id, 12u);
+}
+
 TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {
   const TempFile file;
   const std::string path = file.path();

@@ -227,6 +227,30 @@ TEST_F(RecoveryTest, NoticesAReportThatWasBookedButNotTakenOffTheSession) {
   EXPECT_TRUE(recover_into(g, f.venue.seq, f.report_seq).report_was_processed);
 }
 
+// The venue would say it again, and a person would look at it twice.
+TEST_F(RecoveryTest, NoticesAnExceptionThatWasNotTakenOffTheSession) {
+  GatewayFixture died;
+  died.request(died.limit_order(1));
+  died.accept(died.id(1));
+  died.report(ExecType::kFill, 999, 0, 100, 100, 1'000'000);  // of no order
+  write(died);
+  GatewayFixture f;
+  EXPECT_TRUE(recover_into(f, 2, died.report_seq).report_was_processed);
+}
+
+// It is journaled before the fill that it is about.
+TEST_F(RecoveryTest, AFillWithADoubtThatWasNotBookedYetIsAwaitedAgain) {
+  GatewayFixture died;
+  died.request(died.limit_order(1));
+  died.accept(died.id(1));
+  died.report(ExecType::kPartialFill, died.id(1), 50, 50, 40, 1'000'000);  // CumQty 50 of 40
+  ASSERT_EQ(died.journal.records.back().event.event, wire::EventKind::kReported);
+  died.journal.records.pop_back();
+  write(died);
+  GatewayFixture f;
+  EXPECT_FALSE(recover_into(f, 2, died.report_seq).report_was_processed);
+}
+
 TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
   GatewayFixture f;
   leave_an_order_open(f);
