@@ -87,6 +87,9 @@ void MdhApplication::on_start() {
   watch_ = runtime_.watch(listener_->file_descriptor(), [this] { accept_all(); });
   log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed_group),
             config_.feed_interface, listener_->endpoint());
+  if (config_.feed_source.empty())
+    log::warning(
+        "feed.source is not set: whoever sends to the group first is taken for the exchange");
   if (!config_.feed_group_b.empty())
     log::info("feed: redundant line B {} on {}", config_.feed_group_b,
               config_.feed_interface_b.empty() ? config_.feed_interface : config_.feed_interface_b);
@@ -192,6 +195,9 @@ void MdhApplication::register_counters() {
   out.add("feed", "missed_messages", feed.missed_messages, Weight::kKey);
   out.add("feed", "duplicate_packets", feed.duplicate_packets);
   out.add("feed", "duplicate_messages", feed.duplicate_messages);
+  out.add("feed", "conflicting_messages", feed.conflicting_messages, Weight::kKey);
+  out.add(
+      "feed", "strangers", [this] { return datapath_->strangers(); }, Weight::kKey);
   out.add("feed", "malformed_packets", feed.malformed_packets);
   out.add("feed", "malformed_messages", feed.malformed_messages);
   out.add("feed", "heartbeats", feed.heartbeats);
@@ -257,6 +263,7 @@ void MdhApplication::register_lines(control::Counters& out) {
   out.add("arbiter", "given_up", arbiter.given_up, Weight::kKey);
   out.add("arbiter", "held_full", arbiter.held_full, Weight::kKey);
   out.add("arbiter", "old_session", arbiter.old_session);
+  out.add("arbiter", "old_session_alive", arbiter.old_session_alive);
   out.add("arbiter", "dropped", arbiter.dropped);
   const SnapshotClient* const snapshots = datapath_->snapshots();
   if (snapshots == nullptr) return;
@@ -296,6 +303,7 @@ control::Json MdhApplication::crossed_books() const {
 void MdhApplication::describe(control::Json& status) {
   const FeedCounters& feed = datapath_->feed().counters();
   status["feed"] = {{"group", config::format_address(config_.feed_group)},
+                    {"source", config_.feed_source},
                     {"session", session_text(feed)},
                     {"state", to_string(static_cast<wire::FeedState>(feed.state.get()))},
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};

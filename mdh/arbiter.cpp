@@ -33,6 +33,7 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
   gap_wait_ = converter.from_ns(options.gap_wait_ns);
   request_timeout_ = converter.from_ns(options.request_timeout_ns);
   snapshot_retry_ = converter.from_ns(options.snapshot_retry_ns);
+  session_silence_ = converter.from_ns(options.session_silence_ns);
   buffers_.reset(new std::byte[options.held_packets * options.datagram_bytes]);
   slots_.resize(2 * options.held_packets);
   free_.reserve(options.held_packets);
@@ -53,6 +54,7 @@ void Arbiter::collect(Line line, std::span<const std::byte> packet,
   const PacketHeader header = header_of(feed_.protocol(), packet);
   if (!has_session_ || header.session != session_) [[unlikely]]
     if (!on_other_session(line, packet, header, arrival)) return;
+  if (line != Line::kRetransmission) session_heard_ = arrival.tsc;
   note_line(line, header);
   sort_in(line, packet, header, arrival);
 }
@@ -73,21 +75,50 @@ bool Arbiter::on_other_session(Line line, std::span<const std::byte> packet,
   if ((has_previous_ && header.session == previous_session_) ||
       (line == Line::kRetransmission && has_session_)) {
     counters_.old_session.add();
-    return false;
+    if (line == Line::kRetransmission || !old_session_lives(header, arrival.tsc)) return false;
   }
   if (!is_whole(feed_.protocol(), packet) || !Sequencer::plausible(header)) {
     (void)feed_.collect(packet, arrival);  // which counts it
     return false;
   }
+  begin_session(header, arrival.tsc);
+  return true;
+}
+
+// One session follows another, so whoever still sends the one before while the current one is sent
+// is a second sender, and nobody can tell which of them is the exchange. True: the current one has
+// fallen silent meanwhile; what seemed to be its successor was none.
+bool Arbiter::old_session_lives(const PacketHeader& header, TscTicks now) noexcept {
+  if (has_rival_ && now > rival_heard_) rival_heard_ = now;
+  // What was on its way when the session changed says nothing.
+  if (!(now > session_since_) || now - session_since_ <= session_silence_) return false;
+  counters_.old_session_alive.add();
+  if (now > session_heard_ && now - session_heard_ > session_silence_) {
+    log_.note(Note::kOldSessionBack, header.sequence_number);
+    return true;
+  }
+  has_rival_ = true;
+  rival_heard_ = now;
+  log_.note(Note::kOldSession, expected_);
+  feed_.set_contested(true);
+  return false;
+}
+
+void Arbiter::begin_session(const PacketHeader& header, TscTicks now) noexcept {
   flush();
+  // Of one that has ended, or has been silent for long, this is the successor.
+  has_rival_ = has_session_ && !feed_.ended() &&
+               !(now > session_heard_ && now - session_heard_ > session_silence_);
+  rival_heard_ = session_heard_;
+  session_since_ = now;
   previous_session_ = session_;
   has_previous_ = has_session_;
   session_ = header.session;
   has_session_ = true;
   expected_ = 1;
   line_expected_ = {};
+  feed_.set_contested(contested(now));
   feed_.enter_session(session_, header.sequence_number);
-  return true;
 }
 
 // What each line would have been worth alone.

@@ -42,6 +42,9 @@ struct ArbiterOptions {
   std::uint64_t snapshot_gap_messages = 100'000;
   std::uint64_t snapshot_retry_ns = 1'000'000'000;  // after an attempt that failed
   std::uint32_t snapshot_attempts_max = 10;         // until the gap is given up
+  // A session that was heard so shortly before another began may live still: senders beat every
+  // second, and a beat may be lost.
+  std::uint64_t session_silence_ns = 2'500'000'000;
 };
 
 // One writer, the datapath thread; any thread reads.
@@ -64,6 +67,7 @@ struct ArbiterCounters {
   Counter snapshots_failed;  // attempts
   Counter dropped;      // packets that waited for a snapshot and found no room: it stands for them
   Counter old_session;  // packets of the session before
+  Counter old_session_alive;  // of those, so late that somebody must be sending it still
 };
 
 // All members belong to the datapath thread; none allocates after construction.
@@ -86,6 +90,10 @@ class Arbiter {
   // An answer to a request may come.
   bool asking() const noexcept { return asking_; }
   bool awaiting_snapshot() const noexcept { return snapshotting_; }
+  // Two sessions have been heard at once, and the one before may live: books of neither are good.
+  bool contested(TscTicks now) const noexcept {
+    return has_rival_ && now - rival_heard_ <= session_silence_;
+  }
   const ArbiterCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -104,6 +112,8 @@ class Arbiter {
                const Arrival& arrival) noexcept;
   bool on_other_session(Line line, std::span<const std::byte> packet,
                         const itch::mold::PacketHeader& header, const Arrival& arrival) noexcept;
+  bool old_session_lives(const itch::mold::PacketHeader& header, TscTicks now) noexcept;
+  void begin_session(const itch::mold::PacketHeader& header, TscTicks now) noexcept;
   void note_line(Line line, const itch::mold::PacketHeader& header) noexcept;
   void take(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
             const Arrival& arrival) noexcept;
@@ -135,12 +145,15 @@ class Arbiter {
   RetransmitPort* port_;
   SnapshotPort* snapshots_;
   log::HotLog& log_;
-  TscTicks gap_wait_, request_timeout_, snapshot_retry_;
+  TscTicks gap_wait_, request_timeout_, snapshot_retry_, session_silence_;
 
   itch::mold::Session session_{};
   itch::mold::Session previous_session_{};
   bool has_session_ = false;
   bool has_previous_ = false;
+  bool has_rival_ = false;   // the session before had not ended when this one began
+  TscTicks rival_heard_{0};  // its last packet
+  TscTicks session_since_{0}, session_heard_{0};
   std::uint64_t expected_ = 1;                         // sequence number
   std::array<std::uint64_t, kLines> line_expected_{};  // 0: nothing of this session yet
 

@@ -9,10 +9,11 @@ namespace {
 void check_lines(const MdhConfig& config, config::Problems& problems) {
   control::check_only_with_itch(config.feed_protocol, "feed.retransmission.server",
                                 config.retransmission_server, problems);
+  control::check_sources(config.feed_source, config.feed_source_b, problems);
   control::check_second_line(config.feed_group, config.feed_group_b, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
   control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);
-  control::check_snapshot_login(config.snapshot_username, config.snapshot_password, problems);
+  control::check_snapshot_username(config.snapshot_username, problems);
 }
 
 }  // namespace
@@ -26,6 +27,7 @@ config::Schema<MdhConfig> mdh_schema() {
   schema.address("feed.group", &C::feed_group, "Multicast group and port of the feed");
   schema.text("feed.interface", &C::feed_interface,
               "Local address of the interface to join the group on");
+  control::add_feed_sources(schema, &C::feed_source, &C::feed_source_b);
   schema.text("feed.group_b", &C::feed_group_b,
               "Group and port of the redundant line B, an address \"host:port\"; empty: none");
   schema.text("feed.interface_b", &C::feed_interface_b,
@@ -49,8 +51,9 @@ config::Schema<MdhConfig> mdh_schema() {
               "5.0 over SoupBinTCP), an address \"host:port\"; empty: nowhere");
   schema.text("feed.snapshot.username", &C::snapshot_username,
               "Name to log in with, up to 6 characters");
-  schema.text("feed.snapshot.password", &C::snapshot_password,
-              "Password to log in with, up to 10 characters (it travels in the clear)");
+  schema.path("feed.snapshot.password_file", &C::snapshot_password_file,
+              "File whose first line is the password to log in with, up to 10 characters; chmod "
+              "600. Or \"env:NAME\". Empty: none. It travels in the clear");
   schema.integer("feed.snapshot.gap", &C::snapshot_gap_messages, {0, std::int64_t{1} << 40},
                  "messages",
                  "A longer gap is bridged by a snapshot at once, without asking for each message: "

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "common/control/feed_endpoints.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
@@ -17,6 +18,15 @@ FeedOptions feed_options(const MdhConfig& config) {
   return options;
 }
 
+// A sender is silent for a second at most (heartbeats of MoldUDP64 and IEX-TP), and a beat may be
+// lost.
+constexpr std::uint64_t kSenderSilenceNs = 2'500'000'000;
+
+net::Endpoint source_of(const MdhConfig& config, Line line) {
+  return line == Line::kA ? control::feed_source(config.feed_source)
+                          : control::feed_source_b(config.feed_source, config.feed_source_b);
+}
+
 net::ReceiverOptions receiver_options(const MdhConfig& config, Line line) {
   net::ReceiverOptions options;
   const bool a = line == Line::kA;
@@ -25,6 +35,7 @@ net::ReceiverOptions receiver_options(const MdhConfig& config, Line line) {
   options.interface =
       a || config.feed_interface_b.empty() ? config.feed_interface : config.feed_interface_b;
   options.receive_buffer_bytes = static_cast<int>(config.feed_receive_buffer_bytes);
+  options.source_address = source_of(config, line).address;
   return options;
 }
 
@@ -60,7 +71,7 @@ std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
   SnapshotClientOptions options;
   options.server = net::parse_endpoint(config.snapshot_server);
   options.username = config.snapshot_username;
-  options.password = config.snapshot_password;
+  options.password = control::read_snapshot_password(config.snapshot_password_file);
   options.timeout_ns = static_cast<std::uint64_t>(config.snapshot_timeout_ns);
   options.bytes_max = snapshot_bytes_max(config);
   return std::make_unique<SnapshotClient>(options);
@@ -84,13 +95,15 @@ MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
       image_delay_(clock::TickConverter().from_ns(
           static_cast<std::uint64_t>(config.publish_image_delay_ns))) {
   const auto open_line = [&](Line line) {
-    lines_.push_back({net::UdpMulticastReceiver(receiver_options(config, line)),
-                      net::ReceiveBatch(config.feed_batch, config.feed_datagram_bytes)});
+    lines_.push_back(std::make_unique<FeedLine>(
+        net::UdpMulticastReceiver(receiver_options(config, line)),
+        net::ReceiveBatch(config.feed_batch, config.feed_datagram_bytes), source_of(config, line),
+        clock::TickConverter().from_ns(kSenderSilenceNs)));
   };
   open_line(Line::kA);
   if (!config.feed_group_b.empty()) open_line(Line::kB);
   std::size_t count = 0;
-  for (const FeedLine& line : lines_) wake_storage_[count++] = line.receiver.descriptor();
+  for (const auto& line : lines_) wake_storage_[count++] = line->receiver.descriptor();
   if (retransmission_) wake_storage_[count++] = retransmission_->descriptor();
   if (channel_ != nullptr) wake_storage_[count++] = channel_->file_descriptor();
   wake_ = std::span<const int>(wake_storage_).first(count);
@@ -117,13 +130,16 @@ std::size_t MdhDatapath::receive(TscTicks& now, bool& drained) noexcept {
     packets += got;
   }
   now = tsc_now();
+  bool contested = arbiter_.contested(now);
+  for (const auto& line : lines_) contested |= line->source.contested(now);
+  feed_.set_contested(contested);
   if (retransmission_) packets += retransmission_->poll(arbiter_, now);
   if (packets != 0 || arbiter_.waiting()) arbiter_.process(now);
   return packets;
 }
 
 std::size_t MdhDatapath::receive_line(Line line, TscTicks& now) noexcept {
-  FeedLine& from = lines_[static_cast<std::size_t>(line)];
+  FeedLine& from = *lines_[static_cast<std::size_t>(line)];
   net::IoStatus status = net::IoStatus::kOk;
   const std::size_t packets = from.batch.receive(from.receiver, status);
   now = tsc_now();
@@ -135,15 +151,28 @@ std::size_t MdhDatapath::receive_line(Line line, TscTicks& now) noexcept {
     return 0;
   }
   for (std::size_t i = 0; i < packets; ++i) {
-    if (from.batch.truncated(i)) [[unlikely]]
+    if (!from.source.takes(from.batch.sender(i), now)) [[unlikely]]
+      refuse(from.batch.sender(i));
+    else if (from.batch.truncated(i)) [[unlikely]]
       feed_.on_truncated(datagram_bytes_);
     else
       arbiter_.collect(line, from.batch[i].bytes, {from.batch[i].kernel_realtime_ns, now});
   }
   std::uint64_t dropped = 0;
-  for (const FeedLine& each : lines_) dropped += each.receiver.dropped();
+  for (const auto& each : lines_) dropped += each->receiver.dropped();
   socket_.kernel_drops.set(dropped);
   return packets;
+}
+
+void MdhDatapath::refuse(std::uint64_t sender) noexcept {
+  const net::Endpoint from = net::sender_of(sender);
+  log_.note(Note::kStranger, from.address, from.port);
+}
+
+std::uint64_t MdhDatapath::strangers() const noexcept {
+  std::uint64_t count = 0;
+  for (const auto& line : lines_) count += line->source.strangers().get();
+  return count;
 }
 
 // Updates come first: while packets wait, images do too, unless they have waited long enough.

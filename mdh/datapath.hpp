@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/control/datapath.hpp"
@@ -18,6 +19,7 @@
 #include "mdh/arbiter.hpp"
 #include "mdh/config.hpp"
 #include "mdh/feed.hpp"
+#include "mdh/line_source.hpp"
 #include "mdh/retransmission.hpp"
 #include "mdh/snapshot.hpp"
 
@@ -70,21 +72,28 @@ class MdhDatapath final : public control::Datapath {
 
   const Feed& feed() const noexcept { return feed_; }
   const SocketCounters& socket_counters() const noexcept { return socket_; }
-  const net::UdpMulticastReceiver& receiver() const noexcept { return lines_[0].receiver; }
+  const net::UdpMulticastReceiver& receiver() const noexcept { return lines_[0]->receiver; }
   // nullptr: nobody is asked.
   const SnapshotClient* snapshots() const noexcept { return snapshots_.get(); }
   const Arbiter& arbiter() const noexcept { return arbiter_; }
   std::size_t lines() const noexcept { return lines_.size(); }
+  // Datagrams of others than the exchange, which were dropped.
+  std::uint64_t strangers() const noexcept;
 
  private:
   // A multicast line with its buffers: packets wait in them until the burst is handled.
   struct FeedLine {
+    FeedLine(net::UdpMulticastReceiver from, net::ReceiveBatch into, const net::Endpoint& sender,
+             TscTicks silence)
+        : receiver(std::move(from)), batch(std::move(into)), source(sender, silence) {}
     net::UdpMulticastReceiver receiver;
     net::ReceiveBatch batch;
+    LineSource source;
   };
 
   std::size_t receive(TscTicks& now, bool& drained) noexcept;
   std::size_t receive_line(Line line, TscTicks& now) noexcept;
+  void refuse(std::uint64_t sender) noexcept;
   void flush_images(bool drained, TscTicks now) noexcept;
   void finish() noexcept;
 
@@ -93,7 +102,7 @@ class MdhDatapath final : public control::Datapath {
   log::HotLog& log_;
   FabricSink sink_;
   Feed feed_;
-  std::vector<FeedLine> lines_;  // one or two
+  std::vector<std::unique_ptr<FeedLine>> lines_;  // one or two
   std::unique_ptr<RetransmissionClient> retransmission_;
   std::unique_ptr<SnapshotClient> snapshots_;
   Arbiter arbiter_;

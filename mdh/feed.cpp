@@ -95,6 +95,7 @@ void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
   for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
     if (!deep_) [[likely]]
       lookahead_.step(messages_, at);
+    fingerprints_.keep(current_.sequence, messages_[at]);
     handle(messages_[at], packet.arrival.kernel_realtime_ns);
     if (catching_up_) [[unlikely]]
       note_caught_up(messages_[at]);
@@ -116,12 +117,15 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
   }
   switch (verdict.kind) {
     case Verdict::Kind::kDeliver:
+      if (verdict.skip != 0) [[unlikely]]
+        compare_repeated(packet, verdict.skip);
       counters_.duplicate_messages.add(verdict.skip);
       break;
     case Verdict::Kind::kNothing:
       counters_.heartbeats.add();
       break;
     case Verdict::Kind::kDuplicate:
+      compare_repeated(packet, packet.header.messages());
       counters_.duplicate_packets.add();
       counters_.duplicate_messages.add(packet.header.messages());
       break;
@@ -132,6 +136,18 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
       break;
   }
   update_state();
+}
+
+// The same number twice is the other line, a retransmission, or a forger who was first: then the
+// books hold what the exchange never said.
+void Feed::compare_repeated(const Packet& packet, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t sequence = packet.header.sequence_number + i;
+    if (!fingerprints_.differs(sequence, messages_[packet.first + i])) continue;
+    counters_.conflicting_messages.add();
+    gapped_ = true;
+    log_.note(Note::kConflict, sequence);
+  }
 }
 
 void Feed::on_end_of_session() noexcept {
@@ -149,6 +165,7 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;
+  fingerprints_.clear();
   day_ = {};
   counters_.sessions.add();
   for (std::size_t part = 0; part < 2; ++part) {
@@ -193,9 +210,10 @@ void Feed::on_silence(TscTicks now) noexcept {
 }
 
 void Feed::update_state() noexcept {
-  const wire::FeedState state = ended_                                ? wire::FeedState::kEnded
-                                : (gapped_ || silent_ || recovering_) ? wire::FeedState::kStale
-                                                                      : wire::FeedState::kGood;
+  const wire::FeedState state = ended_ ? wire::FeedState::kEnded
+                                : (gapped_ || silent_ || recovering_ || contested_)
+                                    ? wire::FeedState::kStale
+                                    : wire::FeedState::kGood;
   if (state == state_) [[likely]]
     return;
   state_ = state;

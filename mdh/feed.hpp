@@ -20,6 +20,7 @@
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
 #include "mdh/book_handler.hpp"
+#include "mdh/fingerprints.hpp"
 #include "mdh/framing.hpp"
 #include "mdh/instruments.hpp"
 #include "mdh/sequencer.hpp"
@@ -53,7 +54,8 @@ struct FeedCounters {
   Counter ends_of_session;
   Counter further_days;  // that began within a session
   Counter duplicate_packets;
-  Counter duplicate_messages;  // in packets that were new in part, too
+  Counter conflicting_messages;  // came again with other content
+  Counter duplicate_messages;    // in packets that were new in part, too
   Counter malformed_packets;
   Counter malformed_messages;
   Counter silences;
@@ -107,6 +109,15 @@ class Feed {
     recovering_ = recovering;
     update_state();
   }
+
+  // Two senders say to be the exchange: books are stale, whoever is right.
+  void set_contested(bool contested) noexcept {
+    if (contested == contested_) [[likely]]
+      return;
+    contested_ = contested;
+    update_state();
+  }
+  bool ended() const noexcept { return ended_; }  // the session
 
   // A session of which no message may be here yet: books of the one before are dropped, and said
   // to be. `sequence` is that of the packet which told of it. Nothing may wait for process().
@@ -176,6 +187,7 @@ class Feed {
   void restore_message(std::span<const std::byte> message) noexcept;
   void note_caught_up(std::span<const std::byte> message) noexcept;
   void on_silence(TscTicks now) noexcept;
+  void compare_repeated(const Packet& packet, std::size_t count) noexcept;
   void on_end_of_session() noexcept;
   void update_state() noexcept;
 
@@ -193,8 +205,8 @@ class Feed {
       return instrument.incomplete || instrument.in_transition || instrument.crossed
                  ? wire::FeedState::kStale
                  : state_;
-    const bool good = catching_up_ && state_ == wire::FeedState::kStale && instrument.behind == 0 &&
-                      !instrument.incomplete && !instrument.crossed;
+    const bool good = catching_up_ && !contested_ && state_ == wire::FeedState::kStale &&
+                      instrument.behind == 0 && !instrument.incomplete && !instrument.crossed;
     return good ? wire::FeedState::kGood : state_;
   }
 
@@ -211,12 +223,14 @@ class Feed {
   Lookahead lookahead_;
   std::vector<Packet> packets_;                       // of the burst; fixed capacity
   std::vector<std::span<const std::byte>> messages_;  // likewise
+  Fingerprints fingerprints_;
   Current current_;
   TscTicks last_packet_{~std::uint64_t{0}};  // before the first packet nothing is silent
   wire::FeedState state_ = wire::FeedState::kUnknown;
   bool gapped_ = false;  // in this session
   bool silent_ = false;
   bool recovering_ = false;
+  bool contested_ = false;
   bool catching_up_ = false;
   bool ended_ = false;
   itch::TradingDay day_;

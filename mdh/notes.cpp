@@ -59,6 +59,25 @@ void define_notes(log::HotLog& log) {
              "directory: no room for the instrument with locate {} (symbols of former days, in "
              "instruments_file, count); raise instruments_max, here and in whoever reads",
              2);
+  log.define(
+      Note::kStranger, Level::kWarning,
+      "feed: datagrams of another sender are refused (address {:#010x}, port {}): the feed has "
+      "one, feed.source or the first",
+      1);
+  log.define(Note::kOldSession, Level::kError,
+             "feed: the session before is still being sent, beside the current one (at sequence "
+             "{}): two senders say to be the exchange; books are stale until one is silent",
+             1);
+  log.define(
+      Note::kOldSessionBack, Level::kError,
+      "feed: the session before goes on at sequence {}, and the one that seemed to follow is "
+      "silent: back to it",
+      1);
+  log.define(
+      Note::kConflict, Level::kError,
+      "feed: two different messages of number {}: somebody else sends as the exchange; every "
+      "book is stale until a snapshot or the next session",
+      1);
   log.define(Note::kReceiveFailed, Level::kError, "feed: receiving failed, errno {}", 1);
 }
 

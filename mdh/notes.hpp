@@ -28,6 +28,10 @@ enum class Note : std::uint8_t {
   kCrossed,               // instrument, sequence number
   kDirectoryFull,         // locate
   kReceiveFailed,         // errno
+  kStranger,              // its address as a number, port
+  kOldSession,            // next sequence number of the current one
+  kOldSessionBack,        // first sequence number of it
+  kConflict,              // sequence number
 };
 
 // Control thread, before the datapath starts.

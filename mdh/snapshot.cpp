@@ -137,9 +137,10 @@ void SnapshotClient::Impl::connect() {
 // The blank session is the current one; its name comes with the answer.
 void SnapshotClient::Impl::log_in() {
   output_.clear();
-  soup::append(output_,
-               soup::LoginRequest{
-                   itch::Alpha<6>(options_.username), itch::Alpha<10>(options_.password), {}, 1});
+  soup::append(
+      output_,
+      soup::LoginRequest{
+          itch::Alpha<6>(options_.username), itch::Alpha<10>(options_.password.reveal()), {}, 1});
   asio::async_write(socket_, asio::buffer(output_),
                     of_this_attempt([this](const error_code& error) {
                       if (error)
@@ -193,9 +194,10 @@ bool SnapshotClient::Impl::on_packet(const soup::Packet& packet) {
     }
     case soup::PacketType::kLoginRejected:
       owner_.counters_.rejected.add();
-      return fail(packet.payload.size() == 1 && packet.payload[0] == std::byte{'A'}
-                      ? "the login was rejected: not authorized (feed.snapshot.username, password)"
-                      : "the login was rejected: no such session");
+      return fail(
+          packet.payload.size() == 1 && packet.payload[0] == std::byte{'A'}
+              ? "the login was rejected: not authorized (feed.snapshot.username, password_file)"
+              : "the login was rejected: no such session");
     case soup::PacketType::kSequencedData:
       if (!logged_in_) return malformed("data before the login");
       return on_message(packet.payload);

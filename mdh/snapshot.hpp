@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
+#include "common/base/secret.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "common/net/endpoint.hpp"
 
@@ -62,7 +63,8 @@ class SnapshotPort {
 
 struct SnapshotClientOptions {
   net::Endpoint server;
-  std::string username, password;
+  std::string username;
+  Secret password;
   std::uint64_t timeout_ns = 5'000'000'000;      // of silence, until the attempt has failed
   std::size_t bytes_max = std::size_t{1} << 30;  // of a snapshot
 };

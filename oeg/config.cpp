@@ -87,7 +87,7 @@ void add_venue(config::Schema<OegConfig>& schema) {
               "Username (553) in our Logon, FIX 4.4 alone; empty: none");
   schema.path("venue.password_file", &C::password_file,
               "File whose first line is the password in our Logon: Password (554), in FIX 4.2 "
-              "RawData (96); chmod 600. Empty: none. It travels in the clear");
+              "RawData (96); chmod 600. Or \"env:NAME\". Empty: none. It travels in the clear");
   schema.flag("venue.allow_reset", &C::allow_reset,
               "Take a Logon of the exchange that starts the numbers anew (ResetSeqNumFlag, 141=Y) "
               "without having asked for it (venue.reset_on_logon); loses reports missed meanwhile");

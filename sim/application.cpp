@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "common/control/feed_endpoints.hpp"
 #include "common/log/log.hpp"
 #include "common/net/endpoint.hpp"
 #include "common/net/secret_file.hpp"
@@ -39,6 +40,7 @@ void add_redundancy(const FeedConfig& config, FeedOptions& options) {
     options.socket_b = options.socket;
     options.socket_b->group = net::parse_endpoint(config.group_b);
     if (!config.interface_b.empty()) options.socket_b->interface = config.interface_b;
+    options.socket_b->source = control::feed_source_b(config.source, config.source_b);
     options.impairment_b = impairment(config.b);
   }
   if (config.retransmission_listen.empty()) return;
@@ -47,6 +49,7 @@ void add_redundancy(const FeedConfig& config, FeedOptions& options) {
   retransmission.messages = config.retransmission_messages;
   retransmission.bytes = static_cast<std::size_t>(config.retransmission_store_bytes);
   retransmission.packet_bytes = config.packet_bytes;
+  retransmission.rate = config.retransmission_rate;
   retransmission.loss = config.retransmission_loss;
   retransmission.seed = config.seed + 2;
 }
@@ -58,7 +61,7 @@ void add_snapshot(const SimConfig& config, FeedOptions& options) {
   SnapshotOptions& snapshot = options.snapshot.emplace();
   snapshot.listen = net::parse_endpoint(config.feed.snapshot_listen);
   snapshot.username = config.feed.snapshot_username;
-  snapshot.password = config.feed.snapshot_password;
+  snapshot.password = control::read_snapshot_password(config.feed.snapshot_password_file);
   // And our orders, when they are published: each has a level of its own at worst.
   const std::uint32_t ours = config.matching.publish ? config.matching.live_orders_max : 0;
   snapshot.book = {.orders_max = config.matching.recorded_orders_max + ours,
@@ -69,6 +72,7 @@ FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   FeedOptions options;
   options.socket.group = net::parse_endpoint(config::format_address(config.feed.group));
   options.socket.interface = config.feed.interface;
+  options.socket.source = control::feed_source(config.feed.source);
   options.socket.ttl = config.feed.ttl;
   options.socket.send_buffer_bytes = static_cast<int>(config.feed.send_buffer_bytes);
   // Receivers tell a restarted exchange from a gap by another session (MoldUDP64 1.00, "Session").
@@ -176,7 +180,7 @@ void SimApplication::add_listeners() {
   for (const OrderSessionConfig& session : config_.orders)
     if (std::ranges::find(ports_, session.listen, &Port::address) == ports_.end())
       add_port(session.listen);
-  event_budgets_.assign(config_.orders.size(), LogBudget(200));
+  event_budgets_.assign(config_.orders.size(), LogBudget(200, std::chrono::seconds(10)));
   forgotten_told_.assign(config_.orders.size(), 0);
 }
 

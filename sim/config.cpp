@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "common/base/error.hpp"
+#include "common/base/trusted_file.hpp"
 #include "common/control/feed_endpoints.hpp"
 #include "common/control/feed_protocol.hpp"
 #include "common/itch/moldudp64.hpp"
@@ -96,6 +97,7 @@ void add_line(config::Schema<SimConfig>& schema, const std::string& key,
 
 void add_redundancy(config::Schema<SimConfig>& schema) {
   const auto at = [](auto member) { return in(&SimConfig::feed, member); };
+  control::add_feed_sources(schema, at(&FeedConfig::source), at(&FeedConfig::source_b));
   schema.text("feed.group_b", at(&FeedConfig::group_b),
               "Group and port of the redundant line B, an address \"host:port\"; empty: none");
   schema.text("feed.interface_b", at(&FeedConfig::interface_b),
@@ -111,6 +113,10 @@ void add_redundancy(config::Schema<SimConfig>& schema) {
                  {1, 1 << 30}, "messages", "The newest are kept for those who ask");
   schema.size("feed.retransmission.store", at(&FeedConfig::retransmission_store_bytes),
               {65'536, std::int64_t{1} << 40}, "Bytes of messages kept; memory is taken as used");
+  schema.integer("feed.retransmission.rate", at(&FeedConfig::retransmission_rate),
+                 {1'000, 1'000'000'000}, "messages/s",
+                 "Answered to one address in a second; what is more waits. Bounds what a request "
+                 "with a forged sender can aim at it");
   schema.real("feed.retransmission.loss", at(&FeedConfig::retransmission_loss), {0, 0.99},
               "of packets", "Share of answers lost, on purpose");
   schema.text("feed.snapshot.listen", at(&FeedConfig::snapshot_listen),
@@ -118,9 +124,9 @@ void add_redundancy(config::Schema<SimConfig>& schema) {
               "\"host:port\"; empty: nowhere");
   schema.text("feed.snapshot.username", at(&FeedConfig::snapshot_username),
               "Name that a login must give, up to 6 characters; empty: any");
-  schema.text("feed.snapshot.password", at(&FeedConfig::snapshot_password),
-              "Password that a login must give, up to 10 characters (it travels in the clear); "
-              "empty: any");
+  schema.path("feed.snapshot.password_file", at(&FeedConfig::snapshot_password_file),
+              "File whose first line is the password that a login must give, up to 10 characters; "
+              "chmod 600. Or \"env:NAME\". Empty: any. It travels in the clear");
 }
 
 config::Schema<OrderSessionConfig> session_schema() {
@@ -151,7 +157,8 @@ config::Schema<OrderSessionConfig> session_schema() {
               "Username (553) that a Logon must give, FIX 4.4 alone; empty: any");
   schema.path("password_file", &OrderSessionConfig::password_file,
               "File whose first line is the password that a Logon must give: Password (554), in "
-              "FIX 4.2 RawData (96); chmod 600. Empty: any. It travels in the clear");
+              "FIX 4.2 RawData (96); chmod 600. Or \"env:NAME\". Empty: any. It travels in "
+              "the clear");
   schema.flag("allow_reset", &OrderSessionConfig::allow_reset,
               "Let a Logon start the sequence numbers anew (ResetSeqNumFlag, 141=Y): what the peer "
               "has not got yet is lost, and a stranger's leaves the real peer with numbers that do "
@@ -260,6 +267,10 @@ void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Pro
         problems.add("orders.session", "two sessions are between " + sessions[i].sender + " and " +
                                            sessions[i].target +
                                            " in one version; each oeg needs CompIDs of its own");
+    if (sessions[i].store.empty() && !is_file_name_part(sessions[i].target))
+      problems.add("orders.session", "\"" + sessions[i].target +
+                                         "\" names the store of the session and has other "
+                                         "characters than letters, digits, _ . -: give it a store");
     if (!sessions[i].username.empty() &&
         (sessions[i].password_file.empty() || sessions[i].version == fix::Version::k42))
       problems.add("orders.session",
@@ -285,12 +296,12 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
     problems.add("feed.session", "is not the number of an IEX-TP session, 0 to 4294967295");
   control::check_only_with_itch(config.feed.protocol, "feed.retransmission.listen",
                                 config.feed.retransmission_listen, problems);
+  control::check_sources(config.feed.source, config.feed.source_b, problems);
   control::check_second_line(config.feed.group, config.feed.group_b, problems);
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);
   control::check_endpoint("feed.snapshot.listen", config.feed.snapshot_listen, problems);
-  control::check_snapshot_login(config.feed.snapshot_username, config.feed.snapshot_password,
-                                problems);
+  control::check_snapshot_username(config.feed.snapshot_username, problems);
   check_sessions(config.orders, problems);
 }
 

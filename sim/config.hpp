@@ -50,6 +50,7 @@ struct FeedConfig {
   control::FeedProtocol protocol = control::FeedProtocol::kItch50;
   config::Address group{"239.255.7.1", 7701};
   std::string interface = "127.0.0.1";
+  std::string source, source_b;  // empty: any port; line A's, its next port
   std::uint8_t ttl = 0;
   std::string session;
   std::int64_t heartbeat_ns = 100'000'000;
@@ -63,9 +64,10 @@ struct FeedConfig {
   std::string retransmission_listen;  // empty: nobody answers
   std::int64_t retransmission_store_bytes = std::int64_t{256} << 20;
   std::uint32_t retransmission_messages = 1u << 22;
+  std::uint32_t retransmission_rate = 500'000;
   double retransmission_loss = 0;
-  std::string snapshot_listen;                       // empty: nobody answers
-  std::string snapshot_username, snapshot_password;  // empty: not asked for
+  std::string snapshot_listen;                            // empty: nobody answers
+  std::string snapshot_username, snapshot_password_file;  // empty: not asked for
 };
 
 // One oeg.

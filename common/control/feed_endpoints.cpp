@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "common/net/endpoint.hpp"
+#include "common/net/secret_file.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -23,6 +24,27 @@ void check_endpoint(const char* key, const std::string& text, config::Problems& 
   (void)parse(key, text, problems);
 }
 
+net::Endpoint feed_source(const std::string& source) {
+  return source.empty() ? net::Endpoint{} : net::parse_endpoint(source);
+}
+
+net::Endpoint feed_source_b(const std::string& source, const std::string& source_b) {
+  if (!source_b.empty()) return net::parse_endpoint(source_b);
+  net::Endpoint next = feed_source(source);
+  if (next.port != 0) ++next.port;
+  return next;
+}
+
+void check_sources(const std::string& source, const std::string& source_b,
+                   config::Problems& problems) {
+  const auto a = parse("feed.source", source, problems);
+  const auto b = parse("feed.source_b", source_b, problems);
+  if (a && a->port == 65'535 && source_b.empty())
+    problems.add("feed.source", "has no next port for line B: give a lower one");
+  if (a && b && *a == *b)
+    problems.add("feed.source_b", "is line A's: the two lines need different ports");
+}
+
 void check_second_line(const config::Address& line_a, const std::string& line_b,
                        config::Problems& problems) {
   const auto group = parse("feed.group_b", line_b, problems);
@@ -33,10 +55,16 @@ void check_second_line(const config::Address& line_a, const std::string& line_b,
     problems.add("feed.group_b", "is line A's: the two lines need different groups or ports");
 }
 
-void check_snapshot_login(const std::string& username, const std::string& password,
-                          config::Problems& problems) {
+void check_snapshot_username(const std::string& username, config::Problems& problems) {
   if (username.size() > 6) problems.add("feed.snapshot.username", "has more than 6 characters");
-  if (password.size() > 10) problems.add("feed.snapshot.password", "has more than 10 characters");
+}
+
+Secret read_snapshot_password(const std::string& source) {
+  if (source.empty()) return {};
+  Secret password = net::read_secret(source, "feed.snapshot.password_file");
+  if (password.size() > 10)
+    throw net::NetError("the password of feed.snapshot.password_file has more than 10 characters");
+  return password;
 }
 
 }  // namespace tickpath::control

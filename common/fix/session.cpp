@@ -46,7 +46,7 @@ const SessionOptions& checked(const SessionOptions& options) {
                   std::to_string(kCredentialMax) + " characters, or one that does not print");
   };
   secret(options.username, "Username");
-  secret(options.password, "Password");
+  secret(options.password.reveal(), "Password");
   if (!options.username.empty() && (options.password.empty() || options.version == Version::k42))
     throw Error("a FIX Username goes with a Password, and is of FIX 4.4 alone");
   if (options.receive_buffer_bytes < 65536 || options.send_buffer_bytes < 65536)
@@ -67,7 +67,7 @@ detail::BridgeOptions bridge_options(const SessionOptions& options) {
   bridge.sending_time_max_s =
       clock::is_virtual() ? 0 : static_cast<int>(options.sending_time_max_s);
   bridge.username = options.username;
-  bridge.password = options.password;
+  bridge.password = options.password.reveal();  // C++14 there, which has no Secret
   bridge.reset_on_logon = bridge.initiator && options.reset_on_logon;
   return bridge;
 }

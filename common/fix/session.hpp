@@ -23,6 +23,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/error.hpp"
+#include "common/base/secret.hpp"
 #include "common/base/units.hpp"
 #include "common/fix/messages.hpp"
 #include "common/fix/session_times.hpp"
@@ -57,7 +58,7 @@ struct SessionOptions {
   // FIX 4.4: Username (553) and Password (554). FIX 4.2 has no such fields: there the password is
   // RawData (96), as is the custom, and the CompIDs are the name. In no log and in no store.
   std::string username;
-  std::string password;
+  Secret password;
   // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it;
   // but reports to the initiator are taken if what is read of them is right, and counted.
   bool validate = true;

@@ -61,9 +61,29 @@ void join(const FileDescriptor& socket, const ReceiverOptions& options) {
   request.imr_multiaddr.s_addr = htonl(options.group.address);
   request.imr_address.s_addr = htonl(parse_address(options.interface, "interface"));
   const std::string what = "cannot join " + options.group.text() + " on " + options.interface;
-  set_option(socket, IPPROTO_IP, IP_ADD_MEMBERSHIP, request, what, kNoInterface);
+  if (options.source_address == 0) {
+    set_option(socket, IPPROTO_IP, IP_ADD_MEMBERSHIP, request, what, kNoInterface);
+  } else {
+    ip_mreq_source of_source{};
+    of_source.imr_multiaddr = request.imr_multiaddr;
+    of_source.imr_interface = request.imr_address;
+    of_source.imr_sourceaddr.s_addr = htonl(options.source_address);
+    set_option(socket, IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, of_source, what, kNoInterface);
+  }
   // Without it Linux delivers every group that any program of this host joined on this port.
   set_option(socket, IPPROTO_IP, IP_MULTICAST_ALL, 0, what);
+}
+
+// Not shared (no SO_REUSEADDR): while we have the port, no other program of this host can send as
+// us.
+void bind_source(const FileDescriptor& socket, const Endpoint& source) {
+  const sockaddr_in address = source.to_sockaddr();
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
+    return;
+  const int error = errno;
+  const std::string remedy =
+      error == EADDRNOTAVAIL ? std::string(": ") + kNoInterface : bind_remedy(error, source);
+  throw NetError("cannot send from " + source.text() + ": " + std::strerror(error) + remedy);
 }
 
 }  // namespace
@@ -111,11 +131,22 @@ UdpMulticastSender::UdpMulticastSender(const SenderOptions& options)
              "cannot set multicast loop");
   set_option(socket_, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes,
              "cannot set the send buffer");
+  if (options.source.port != 0) bind_source(socket_, options.source);
   // Connected: the kernel looks the route up once, not for each packet.
   const sockaddr_in address = options.group.to_sockaddr();
   if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     fail("cannot send to " + options.group.text() + " from " + options.interface);
   }
+}
+
+std::uint64_t sender_key(const Endpoint& sender) noexcept {
+  return ReceiveBatch::key_of(sender.to_sockaddr());
+}
+
+Endpoint sender_of(std::uint64_t key) noexcept {
+  sockaddr_in address{};
+  std::memcpy(&address, &key, sizeof(key));
+  return {ntohl(address.sin_addr.s_addr), ntohs(address.sin_port)};
 }
 
 ReceiveBatch::ReceiveBatch(std::size_t capacity, std::size_t datagram_bytes)
@@ -126,12 +157,14 @@ ReceiveBatch::ReceiveBatch(std::size_t capacity, std::size_t datagram_bytes)
   controls_.resize(capacity);
   vectors_.resize(capacity);
   headers_.resize(capacity);
+  senders_.resize(capacity);
   datagrams_.resize(capacity);
   for (std::size_t i = 0; i < capacity; ++i) {
     vectors_[i] = {buffers_.data() + i * datagram_bytes, datagram_bytes};
     msghdr& header = headers_[i].msg_hdr;
     header.msg_iov = &vectors_[i];
     header.msg_iovlen = 1;
+    header.msg_name = &senders_[i];
     header.msg_control = controls_[i].bytes.data();
   }
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,8 +28,11 @@ enum class IoStatus : std::uint8_t {
 };
 
 struct ReceiverOptions {
-  Endpoint group;                      // to bind and join, 239.1.1.1:26400
-  std::string interface;               // local address to join on, "127.0.0.1"; never empty
+  Endpoint group;         // to bind and join, 239.1.1.1:26400
+  std::string interface;  // local address to join on, "127.0.0.1"; never empty
+  // The sender, by address: the kernel drops what comes from others (RFC 4607). 0: anyone may send.
+  // Whose port it is, ReceiveBatch::sender() tells.
+  std::uint32_t source_address = 0;
   int receive_buffer_bytes = 4 << 20;  // SO_RCVBUF; the kernel limits it to net.core.rmem_max
   int busy_poll_us = 0;                // SO_BUSY_POLL: > 0 needs a NIC that has it
   bool kernel_timestamps = true;       // SO_TIMESTAMPNS
@@ -67,6 +71,10 @@ class UdpMulticastReceiver {
   int receive_buffer_bytes_ = 0;
 };
 
+// Who sent a datagram, for comparing alone; never 0.
+std::uint64_t sender_key(const Endpoint& sender) noexcept;
+Endpoint sender_of(std::uint64_t key) noexcept;
+
 // Takes up to `capacity` datagrams in one system call (recvmmsg), into buffers of its own. What a
 // burst costs falls from a call a packet to a call a batch.
 class ReceiveBatch {
@@ -82,6 +90,12 @@ class ReceiveBatch {
   bool truncated(std::size_t i) const noexcept {
     return (headers_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
   }
+  // Of datagram i: its sender's key; 0 where there is only one (a line of net::LineFactory).
+  std::uint64_t sender(std::size_t i) const noexcept {
+    if (headers_[i].msg_hdr.msg_namelen < sizeof(sockaddr_in)) [[unlikely]]
+      return 0;
+    return key_of(senders_[i]);
+  }
 
  private:
   // SCM_TIMESTAMPNS and SO_RXQ_OVFL with their headers, and room for one more.
@@ -90,8 +104,17 @@ class ReceiveBatch {
     std::array<std::byte, kControlBytes> bytes;
   };
 
+  friend std::uint64_t sender_key(const Endpoint& sender) noexcept;
+  // Family, port and address are the first eight bytes (ip(7)); the rest is padding.
+  static std::uint64_t key_of(const sockaddr_in& address) noexcept {
+    std::uint64_t key;
+    std::memcpy(&key, &address, sizeof(key));
+    return key;
+  }
+
   std::size_t datagram_bytes_;
   std::vector<std::byte> buffers_;
+  std::vector<sockaddr_in> senders_;
   std::vector<Control> controls_;
   std::vector<iovec> vectors_;
   std::vector<mmsghdr> headers_;
@@ -101,8 +124,10 @@ class ReceiveBatch {
 struct SenderOptions {
   Endpoint group;
   std::string interface;  // local address to send from, "127.0.0.1"; never empty
-  int ttl = 0;            // 0 stays on this host
-  bool loop = true;       // IP_MULTICAST_LOOP: receivers of this host get it too
+  // What receivers know the sender by, "127.0.0.1:7700": nobody else has it meanwhile. Port 0: any.
+  Endpoint source{};
+  int ttl = 0;       // 0 stays on this host
+  bool loop = true;  // IP_MULTICAST_LOOP: receivers of this host get it too
   int send_buffer_bytes = 4 << 20;
 };
 

@@ -51,6 +51,7 @@ std::size_t ReceiveBatch::receive(UdpMulticastReceiver& receiver, IoStatus& stat
   // The kernel overwrites these lengths and flags with what it used.
   for (mmsghdr& entry : headers_) {
     entry.msg_hdr.msg_controllen = kControlBytes;
+    entry.msg_hdr.msg_namelen = sizeof(sockaddr_in);
     entry.msg_hdr.msg_flags = 0;
   }
   const int count = ::recvmmsg(receiver.descriptor(), headers_.data(),

@@ -60,7 +60,7 @@ bool FeedSender::turn(TscTicks now) noexcept {
   if (hold_) [[unlikely]]
     while (!hold_->empty() && hold_->front().due <= now && release_first()) worked = true;
   for (const auto& line : lines_) worked |= line->turn(now);
-  if (retransmission_) worked |= retransmission_->turn();
+  if (retransmission_) worked |= retransmission_->turn(now);
   if (snapshot_) snapshot_->turn();
   return worked;
 }

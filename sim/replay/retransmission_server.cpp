@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/clock/clock.hpp"
+
 namespace tickpath::sim {
 
 using itch::mold::PacketStatus;
@@ -40,6 +42,22 @@ RetransmissionServer::RetransmissionServer(const RetransmissionOptions& options,
       loss_(options.loss, 1, options.seed),
       builder_(std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size()))) {
   requests_.reserve(kRequestsMax);
+  burst_ = std::max<double>(options.rate / static_cast<double>(kBurstsPerSecond), 1);
+  per_tick_ = options.rate / static_cast<double>(clock::tsc_hz());
+}
+
+// The one that has been silent longest makes room for an address that is new.
+RetransmissionServer::Share& RetransmissionServer::share_of(std::uint32_t address,
+                                                            TscTicks now) noexcept {
+  const auto known = std::ranges::find(shares_, address, &Share::address);
+  Share& share =
+      known != shares_.end() ? *known : *std::ranges::min_element(shares_, {}, &Share::since);
+  if (share.address != address) share = {address, burst_, now};
+  if (now > share.since)
+    share.left =
+        std::min(burst_, share.left + static_cast<double>((now - share.since).value) * per_tick_);
+  share.since = now;
+  return share;
 }
 
 void RetransmissionServer::take_requests() noexcept {
@@ -111,15 +129,25 @@ bool RetransmissionServer::answer(Request& request) noexcept {
   return true;
 }
 
-bool RetransmissionServer::turn() noexcept {
+bool RetransmissionServer::turn(TscTicks now) noexcept {
   take_requests();
   if (requests_.empty()) [[likely]]
     return false;
-  for (std::size_t packets = 0; packets < kPacketsPerTurn && !requests_.empty(); ++packets) {
-    Request& request = requests_.front();
+  std::size_t at = 0;
+  for (std::size_t packets = 0; packets < kPacketsPerTurn && at < requests_.size();) {
+    Request& request = requests_[at];
+    Share& share = share_of(request.from.address, now);
+    if (share.left <= 0) {
+      counters_.delayed.add();
+      ++at;
+      continue;
+    }
+    const std::uint64_t from = request.next;
     const bool sent = answer(request);
+    share.left -= static_cast<double>(request.next - from);
+    ++packets;
     if (request.next >= request.end)
-      requests_.erase(requests_.begin());
+      requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(at));
     else if (!sent)
       break;
   }

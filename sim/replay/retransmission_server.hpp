@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
+#include "common/base/units.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "common/net/udp_socket.hpp"
 #include "sim/replay/feed_line.hpp"
@@ -47,6 +48,9 @@ struct RetransmissionOptions {
   std::size_t messages = 1u << 22;
   std::size_t bytes = std::size_t{256} << 20;
   std::size_t packet_bytes = itch::mold::kMaxPacketBytes;
+  // Messages for one address in a second; what is more waits. A request of 20 bytes is answered by
+  // 1,400 and more: so much of it can be aimed at somebody by a forged sender, and no more.
+  std::uint32_t rate = 500'000;
   double loss = 0;  // of answers, for tests of those who ask
   std::uint64_t seed = 1;
 };
@@ -57,6 +61,7 @@ struct RetransmissionCounters {
   Counter refused;     // malformed, of another session, or for what was never sent
   Counter not_kept;    // for messages older than the store
   Counter overloaded;  // more waited than kRequestsMax: dropped, whoever asked asks again
+  Counter delayed;     // turns in which a requester had had its share
   Counter packets;
   Counter messages;
   Counter lost;    // on purpose
@@ -70,7 +75,7 @@ class RetransmissionServer {
 
   void append(std::span<const std::byte> message) noexcept { store_.append(message); }
   // Takes requests and answers some, so that the replay does not wait for it. True: any work.
-  bool turn() noexcept;
+  bool turn(TscTicks now) noexcept;
 
   int descriptor() const noexcept { return socket_.descriptor(); }
   net::Endpoint local() const noexcept { return socket_.local(); }
@@ -79,12 +84,21 @@ class RetransmissionServer {
  private:
   static constexpr std::size_t kRequestsMax = 64;
   static constexpr std::size_t kPacketsPerTurn = 8;
+  // Of a second: what may be answered at once after a silence.
+  static constexpr std::uint64_t kBurstsPerSecond = 20;
 
   struct Request {
     net::Endpoint from;
     std::uint64_t next;  // sequence number
     std::uint64_t end;
   };
+  // What an address may still have, in messages; refilled as time goes on.
+  struct Share {
+    std::uint32_t address = 0;
+    double left = 0;
+    TscTicks since{0};
+  };
+  Share& share_of(std::uint32_t address, TscTicks now) noexcept;
   void take_requests() noexcept;
   void accept(std::span<const std::byte> packet, const net::Endpoint& from) noexcept;
   bool answer(Request& request) noexcept;
@@ -95,7 +109,9 @@ class RetransmissionServer {
   LossModel loss_;
   std::array<std::byte, itch::mold::kMaxPacketBytes> buffer_{};
   itch::mold::PacketBuilder builder_;
-  std::vector<Request> requests_;  // oldest first; fixed capacity
+  std::vector<Request> requests_;
+  std::array<Share, kRequestsMax> shares_{};
+  double burst_ = 0, per_tick_ = 0;  // messages  // oldest first; fixed capacity
   RetransmissionCounters counters_;
 };
 

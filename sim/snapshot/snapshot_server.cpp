@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <list>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +21,7 @@
 #include "common/base/log_budget.hpp"
 #include "common/itch/soupbintcp.hpp"
 #include "common/log/log.hpp"
+#include "common/net/socket_owner.hpp"
 #include "sim/snapshot/glimpse_book.hpp"
 
 namespace tickpath::sim {
@@ -43,6 +47,17 @@ template <std::size_t N>
 bool matches(const std::string& wanted, const itch::Alpha<N>& given) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return wanted.empty() || std::ranges::equal(wanted, given.view(), {}, lower, lower);
+}
+
+// Who a client is: its address; of this host, where all have the same one, its user.
+std::string peer_of(const tcp::socket& socket) {
+  error_code gone;
+  const tcp::endpoint theirs = socket.remote_endpoint(gone), ours = socket.local_endpoint(gone);
+  if (gone || !theirs.address().is_v4() || !ours.address().is_v4()) return "?";
+  const std::optional<uid_t> user =
+      net::socket_owner({theirs.address().to_v4().to_uint(), theirs.port()},
+                        {ours.address().to_v4().to_uint(), ours.port()});
+  return user ? "user " + std::to_string(*user) : theirs.address().to_string();
 }
 
 std::chrono::nanoseconds ns(std::uint64_t count) {
@@ -72,8 +87,10 @@ class SnapshotServer::Impl {
  private:
   enum class Stage : std::uint8_t { kLogin, kWaiting, kSending, kSent };
   struct Client {
-    explicit Client(tcp::socket connected) : socket(std::move(connected)) {}
+    Client(tcp::socket connected, std::string of)
+        : socket(std::move(connected)), peer(std::move(of)) {}
     tcp::socket socket;
+    std::string peer;  // peer_of()
     std::array<std::byte, kReadBytes> input;
     std::size_t filled = 0;
     std::vector<std::byte> output;   // on its way
@@ -88,7 +105,8 @@ class SnapshotServer::Impl {
   using ClientPtr = std::shared_ptr<Client>;
 
   void accept();
-  bool make_room();
+  bool make_room(const std::string& peer);
+  bool drop_one_without_login(const std::function<bool(const Client&)>& whose);
   void read(const ClientPtr& client);
   void take(const ClientPtr& client);
   bool on_packet(Client& client, const soup::Packet& packet);
@@ -151,8 +169,8 @@ void SnapshotServer::Impl::accept() {
     accepting_ = false;
     if (!error) {
       owner_.counters_.connections.add();
-      if (clients_.size() < options_.clients_max || make_room()) {
-        clients_.push_back(std::make_shared<Client>(std::move(socket)));
+      if (const std::string peer = peer_of(socket); make_room(peer)) {
+        clients_.push_back(std::make_shared<Client>(std::move(socket), peer));
         read(clients_.back());
       } else {
         owner_.counters_.overloaded.add();
@@ -162,10 +180,23 @@ void SnapshotServer::Impl::accept() {
   });
 }
 
-// Whoever has not logged in holds no place: who has waited longest goes. False: all have.
-bool SnapshotServer::Impl::make_room() {
-  const auto found = std::ranges::find_if(clients_, [](const ClientPtr& client) {
-    return client->gone || client->stage == Stage::kLogin;
+// A peer's own clients go first; then, when all places are taken, anyone's. False: all have logged
+// in.
+bool SnapshotServer::Impl::make_room(const std::string& peer) {
+  const auto of_peer = [&](const Client& client) { return client.peer == peer; };
+  const auto count = std::ranges::count_if(
+      clients_, [&](const ClientPtr& client) { return !client->gone && of_peer(*client); });
+  if (static_cast<std::size_t>(count) >= options_.peer_clients_max &&
+      !drop_one_without_login(of_peer))
+    return false;
+  return clients_.size() < options_.clients_max ||
+         drop_one_without_login([](const Client&) { return true; });
+}
+
+// Whoever has not logged in holds no place: who has waited longest goes.
+bool SnapshotServer::Impl::drop_one_without_login(const std::function<bool(const Client&)>& whose) {
+  const auto found = std::ranges::find_if(clients_, [&](const ClientPtr& client) {
+    return whose(*client) && (client->gone || client->stage == Stage::kLogin);
   });
   if (found == clients_.end()) return false;
   if (!(*found)->gone) owner_.counters_.crowded_out.add();
@@ -232,7 +263,8 @@ bool SnapshotServer::Impl::on_packet(Client& client, const soup::Packet& packet)
 
 void SnapshotServer::Impl::on_login(Client& client, const soup::LoginRequest& login) {
   owner_.counters_.logins.add();
-  if (!matches(options_.username, login.username) || !matches(options_.password, login.password))
+  if (!matches(options_.username, login.username) ||
+      !matches(options_.password.reveal(), login.password))
     return reject(client, soup::RejectReason::kNotAuthorized, "wrong name or password");
   if (login.session != soup::Session{} && login.session != session_)
     return reject(client, soup::RejectReason::kSessionNotAvailable, "another session");

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "common/base/counter.hpp"
+#include "common/base/secret.hpp"
 #include "common/book/book.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "common/net/endpoint.hpp"
@@ -25,8 +26,11 @@ namespace tickpath::sim {
 
 struct SnapshotOptions {
   net::Endpoint listen;
-  std::string username, password;  // empty: not asked for
+  std::string username;  // empty: not asked for
+  Secret password;       // likewise
   book::Options book;
+  // Of one peer: an address, or on this host a user. Fewer than all, so that none keeps others out.
+  std::size_t peer_clients_max = 4;
   std::size_t clients_max = 16;            // at one time; beyond, those without a login go
   std::size_t queue_blocks = 64;           // between the threads, 256 KiB each; a power of two
   std::uint64_t login_ns = 5'000'000'000;  // from the connection to the login
@@ -40,7 +44,7 @@ struct SnapshotCounters {
   Counter malformed;    // packets that a client may not send: it is cut off
   Counter timeouts;     // clients that were silent
   Counter crowded_out;  // connections that had not logged in when another came
-  Counter overloaded;   // connections beyond clients_max that have
+  Counter overloaded;   // connections beyond clients_max or peer_clients_max that have
   Counter snapshots;    // sent, whole
   Counter messages;
   Counter bytes;

@@ -56,6 +56,8 @@ PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
   std::filesystem::create_directories(config_dir());
   const std::string group = own_group(order_port_);
   const std::uint16_t snapshot_port = test_support::free_port();
+  const std::string feed_source =
+      "127.0.0.1:" + std::to_string(order_port_);  // UDP's, beside TCP's
   std::map<std::string, std::string> texts;
   for (const auto& entry : std::filesystem::directory_iterator(source("config/demo"))) {
     std::string& text = texts[entry.path().stem()];
@@ -63,6 +65,7 @@ PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
     replace_all(text, "127.0.0.1:9878", "127.0.0.1:" + std::to_string(order_port_));
     replace_all(text, "127.0.0.1:7791", "127.0.0.1:" + std::to_string(snapshot_port));
     replace_all(text, "239.255.7.1:7701", group);
+    replace_all(text, "127.0.0.1:7700", feed_source);
   }
   if (test_support::on_verbs()) put_on_verbs(texts);
   for (const auto& [program, text] : texts) {

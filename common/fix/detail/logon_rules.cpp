@@ -38,7 +38,7 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
   bool readable = true;
   bool reset = false;
   Credential username{rules.username};
-  Credential password{rules.password};
+  Credential password{rules.password.reveal()};
   for_each_raw_field(message, [&](const RawField& field) {
     // QuickFIX takes 0141 for 141: in a Logon such a tag is not passed on.
     readable &= field.readable;

@@ -5,12 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/secret.hpp"
+
 namespace tickpath::fix::detail {
 
 struct LogonRules {
   bool allow_reset = false;  // ResetSeqNumFlag (141) may be Y
   std::string username;      // 553; empty: not looked at
-  std::string password;      // likewise
+  Secret password;           // likewise
   std::uint32_t password_tag = 554;
 };
 

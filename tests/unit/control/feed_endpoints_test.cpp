@@ -1,6 +1,7 @@
 // The feed's addresses, as mdh and sim check them.
 #include "common/control/feed_endpoints.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -55,12 +56,34 @@ TEST(FeedEndpoints, NameTheKeyOfAnAddressThatIsNone) {
 
 TEST(FeedEndpoints, RefuseALoginThatIsTooLongForItsFields) {
   Noted noted;
-  check_snapshot_login("", "", noted);
-  check_snapshot_login("trader", "0123456789", noted);
+  check_snapshot_username("", noted);
+  check_snapshot_username("trader", noted);
   EXPECT_THAT(noted.notes, IsEmpty());
-  check_snapshot_login("traders", "0123456789a", noted);
-  EXPECT_THAT(noted.notes, ElementsAre("feed.snapshot.username: has more than 6 characters",
-                                       "feed.snapshot.password: has more than 10 characters"));
+  check_snapshot_username("traders", noted);
+  EXPECT_THAT(noted.notes, ElementsAre("feed.snapshot.username: has more than 6 characters"));
+  EXPECT_TRUE(read_snapshot_password("").empty());
+  ASSERT_EQ(::setenv("TICKPATH_TEST_SECRET", "0123456789a", 1), 0);
+  EXPECT_THROW((void)read_snapshot_password("env:TICKPATH_TEST_SECRET"), Error);
+  ASSERT_EQ(::setenv("TICKPATH_TEST_SECRET", "0123456789", 1), 0);
+  EXPECT_EQ(read_snapshot_password("env:TICKPATH_TEST_SECRET").size(), 10u);
+  ::unsetenv("TICKPATH_TEST_SECRET");
+}
+
+TEST(FeedEndpoints, SourcesAreAddressesAndLineBHasTheNextPort) {
+  Noted noted;
+  check_sources("", "", noted);
+  check_sources("127.0.0.1:7700", "", noted);
+  check_sources("127.0.0.1:7700", "127.0.0.1:7800", noted);
+  EXPECT_THAT(noted.notes, IsEmpty());
+  EXPECT_EQ(feed_source("").port, 0);
+  EXPECT_EQ(feed_source_b("", "").port, 0);
+  EXPECT_EQ(feed_source_b("127.0.0.1:7700", "").text(), "127.0.0.1:7701");
+  EXPECT_EQ(feed_source_b("127.0.0.1:7700", "127.0.0.2:7800").text(), "127.0.0.2:7800");
+  check_sources("exchange", "", noted);
+  check_sources("127.0.0.1:65535", "", noted);
+  check_sources("127.0.0.1:7700", "127.0.0.1:7700", noted);
+  EXPECT_THAT(noted.notes, ElementsAre(HasSubstr("feed.source: "), HasSubstr("no next port"),
+                                       HasSubstr("feed.source_b: is line A's")));
 }
 
 }  // namespace

@@ -41,11 +41,13 @@ class ArbiterTest : public FeedTest {
     given.push_back(bytes);
     arbiter->collect(line, given.back(), {0, now()});
     if (!process) return;
+    feed.set_contested(arbiter->contested(now()));  // as each turn does
     arbiter->process(now());
     given.clear();
   }
   void wait(std::uint64_t ns) {
     now_ns += ns;
+    feed.set_contested(arbiter->contested(now()));
     arbiter->process(now());
   }
   // Message n of session "S": an order of its own.
@@ -270,6 +272,97 @@ TEST_F(ArbiterTest, TheSlowerLineCannotBringAnOldSessionBack) {
   EXPECT_EQ(feed.counters().sessions.get(), 2u);
   EXPECT_EQ(counters().old_session.get(), 1u);
   EXPECT_EQ(taken(), (Numbers{1, 1, 2}));
+}
+
+constexpr std::uint64_t kSecond = 1'000'000 * kUs;
+
+TEST_F(ArbiterTest, ASessionBesideALivingOneIsNotGoodBeforeThatOneIsSilent) {
+  prepare();
+  give(Line::kA, one(1));
+  wait(kSecond);
+  give(Line::kA, one(1, "T"));
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale) << "S was heard a second ago";
+  wait(kSecond);
+  give(Line::kA, one(2, "T"));
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  wait(kSecond);
+  give(Line::kA, one(3, "T"));
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood) << "the exchange was started anew";
+  EXPECT_EQ(taken(), (Numbers{1, 1, 2, 3}));
+}
+
+TEST_F(ArbiterTest, OneForgedPacketOfANewSessionDoesNotShutTheRealOneOut) {
+  FakePort port;
+  prepare(&port);
+  give(Line::kA, one(1));
+  give(Line::kA, one(2));
+  give(Line::kA, one(1, "FORGED"));
+  std::uint64_t number = 3;
+  for (int i = 0; i < 30 && feed.state() != wire::FeedState::kGood; ++i) {
+    wait(kSecond / 4);
+    EXPECT_NE(feed.state(), wire::FeedState::kGood);
+    give(Line::kA, one(number++));
+    if (!port.asked.empty())
+      for (std::uint64_t lost = 1; lost + 1 < number; ++lost)
+        give(Line::kRetransmission, one(lost));
+  }
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood) << "back in the real session";
+  EXPECT_EQ(feed.books().orders_resting(), number - 1);
+  EXPECT_GE(counters().old_session_alive.get(), 1u);
+  give(Line::kA, one(2, "FORGED"));
+  EXPECT_EQ(feed.books().orders_resting(), number - 1) << "it is the session before now";
+}
+
+TEST_F(ArbiterTest, TwoSessionsAtOnceStayStaleAndTheLaterOneStaysTheCurrent) {
+  prepare();
+  give(Line::kA, end_of_session("S", 1));
+  give(Line::kA, one(1, "T"));
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+  std::uint64_t number = 2;
+  for (int i = 0; i < 20; ++i) {
+    wait(kSecond / 2);
+    give(Line::kB, one(1));  // of S, that had ended
+    give(Line::kA, one(number++, "T"));
+  }
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  EXPECT_EQ(counters().old_session.get(), 20u);
+  EXPECT_GE(counters().old_session_alive.get(), 14u);
+  for (int i = 0; i < 6; ++i) {
+    wait(kSecond / 2);
+    give(Line::kA, one(number++, "T"));
+  }
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood) << "S is silent";
+}
+
+TEST_F(ArbiterTest, TwoDifferentMessagesOfOneNumberMakeBooksStale) {
+  prepare();
+  give(Line::kA, one(1));
+  give(Line::kA, packet("S", 2, {add(1, "AAPL", 2, 'B', 900, 9'000)}));  // a forger was first
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood) << "nobody can tell yet";
+  give(Line::kA, packet("S", 2, {add(1, "AAPL", 2, 'B', 100, 1'000)}));
+  EXPECT_EQ(feed.counters().conflicting_messages.get(), 1u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+  give(Line::kA, one(3));
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale) << "until a snapshot, or the next session";
+  give(Line::kA, end_of_session("S", 4));
+  give(Line::kA, one(1, "T"));
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+}
+
+TEST_F(ArbiterTest, EveryByteOfAMessageThatDiffersIsSeen) {
+  prepare();
+  const Bytes message = add(1, "AAPL", 7, 'B', 100, 1'000);
+  give(Line::kA, packet("S", 1, {message}));
+  give(Line::kB, packet("S", 1, {message}));
+  EXPECT_EQ(feed.counters().conflicting_messages.get(), 0u);
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    Bytes other = message;
+    other[i] ^= std::byte{0x80};
+    give(Line::kB, packet("S", 1, {other}));
+    EXPECT_EQ(feed.counters().conflicting_messages.get(), i + 1) << "byte " << i;
+  }
 }
 
 TEST_F(ArbiterTest, MorePacketsThanThereIsRoomForGiveTheGapUpEarly) {

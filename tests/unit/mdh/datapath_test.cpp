@@ -50,8 +50,9 @@ MdhConfig test_config() {
 
 class DatapathTest : public ::testing::Test {
  protected:
-  explicit DatapathTest(const trace::TraceOptions& tracing = {})
-      : config(test_config()),
+  explicit DatapathTest(const trace::TraceOptions& tracing = {},
+                        const MdhConfig& configured = test_config())
+      : config(configured),
         publisher(*fabric.device, nullptr,
                   {.name = "mdh", .image_count = config.instruments_max, .images_per_flush = 64}),
         directory(*fabric.device, config.instruments_max, "directory"),
@@ -120,6 +121,49 @@ class DatapathTest : public ::testing::Test {
   MdhDatapath datapath;
   net::UdpMulticastSender sender;
 };
+
+TEST_F(DatapathTest, TheFirstSenderIsTheFeedAndASecondMakesBooksStale) {
+  net::UdpMulticastSender stranger(
+      {.group = net::parse_endpoint(config::format_address(config.feed_group)),
+       .interface = "127.0.0.1"});
+  send(packet("S", 1, {test::directory(1, "AAPL")}));
+  run();
+  EXPECT_EQ(datapath.feed().state(), wire::FeedState::kGood);
+  ASSERT_EQ(stranger.send(packet("NEW", 1, {test::directory(2, "EVIL")})), net::IoStatus::kOk);
+  run();
+  EXPECT_EQ(datapath.strangers(), 1u);
+  EXPECT_EQ(datapath.feed().counters().sessions.get(), 1u);
+  EXPECT_EQ(datapath.feed().counters().messages.get(), 1u);
+  EXPECT_EQ(datapath.feed().state(), wire::FeedState::kStale) << "which of the two is right?";
+}
+
+// The exchange has a port of its own, and everyone else is refused without harm.
+class DatapathWithSource : public DatapathTest {
+ protected:
+  static MdhConfig with_source() {
+    MdhConfig config = test_config();
+    config.feed_source = "127.0.0.1:" + std::to_string(config.feed_group.port + 1);
+    return config;
+  }
+  DatapathWithSource()
+      : DatapathTest({}, with_source()),
+        exchange({.group = net::parse_endpoint(config::format_address(config.feed_group)),
+                  .interface = "127.0.0.1",
+                  .source = net::parse_endpoint(config.feed_source)}) {}
+  net::UdpMulticastSender exchange;
+};
+
+TEST_F(DatapathWithSource, StrangersAreRefusedAndCountedAndChangeNothing) {
+  send(packet("NEW", 1, {test::directory(2, "EVIL")}));  // even as the first
+  ASSERT_EQ(exchange.send(packet("S", 1, {test::directory(1, "AAPL")})), net::IoStatus::kOk);
+  send(packet("S", 2, {test::directory(2, "EVIL")}));
+  send(packet("NEW", 1, {test::directory(2, "EVIL")}));
+  run();
+  EXPECT_EQ(datapath.strangers(), 3u);
+  EXPECT_EQ(datapath.feed().counters().sessions.get(), 1u);
+  EXPECT_EQ(datapath.feed().counters().messages.get(), 1u);
+  EXPECT_EQ(datapath.feed().state(), wire::FeedState::kGood);
+}
 
 TEST_F(DatapathTest, CarriesEveryMessageFromTheSocketToASubscriber) {
   const auto subscriber = connect();

@@ -54,6 +54,7 @@ class SnapshotTest : public FeedTest {
   }
   void wait(std::uint64_t ns) {
     now_ns += ns;
+    feed.set_contested(arbiter->contested(now()));  // as each turn does
     arbiter->process(now());
   }
   // Message n of the venue's session: an order of its own, of stock 1 or 2.
@@ -276,8 +277,10 @@ TEST_F(SnapshotTest, ANewSessionEndsTheWaitAndClearsTheBooksAtOnce) {
   wait(5'001 * kUs);
   snapshot_ready(3, "T");
   wait(1);
-  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.books().orders_resting(), 2u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale) << "S was heard a moment ago, and did not end";
+  wait(2'500'000 * kUs);
+  EXPECT_EQ(feed.state(), wire::FeedState::kGood);
 }
 
 TEST_F(SnapshotTest, WhatTheLinesBringAfterAllEndsTheWait) {

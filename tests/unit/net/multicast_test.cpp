@@ -161,6 +161,53 @@ std::string error_of(Make make) {
   return "no error";
 }
 
+Endpoint source_of_this_process() {
+  const Endpoint group = group_of_this_process(1);
+  return {INADDR_LOOPBACK, static_cast<std::uint16_t>(group.port + 1)};
+}
+
+// Waits for one datagram: its text and sender.
+std::pair<std::string, Endpoint> take_one(UdpMulticastReceiver& receiver) {
+  wait_readable(receiver);
+  ReceiveBatch batch(4, 64);
+  IoStatus status = IoStatus::kOk;
+  if (batch.receive(receiver, status) != 1) return {"not one", {}};
+  return {text_of(batch[0].bytes), sender_of(batch.sender(0))};
+}
+
+TEST(UdpMulticast, TellsWhoSentADatagram) {
+  UdpMulticastReceiver receiver(receiver_options());
+  SenderOptions options = sender_options();
+  options.source = source_of_this_process();
+  UdpMulticastSender sender(options);
+  ASSERT_EQ(sender.send(bytes_of("mine")), IoStatus::kOk);
+  EXPECT_EQ(take_one(receiver), std::pair(std::string("mine"), options.source));
+  EXPECT_EQ(sender_of(sender_key(options.source)), options.source);
+}
+
+TEST(UdpMulticast, TakesNothingFromAnotherAddressThanTheSource) {
+  ReceiverOptions options = receiver_options();
+  options.source_address = INADDR_LOOPBACK;
+  UdpMulticastReceiver receiver(options);
+  SenderOptions stranger = sender_options();
+  stranger.source = {INADDR_LOOPBACK + 1, source_of_this_process().port};  // 127.0.0.2
+  UdpMulticastSender from_elsewhere(stranger);
+  UdpMulticastSender sender(sender_options());
+  ASSERT_EQ(from_elsewhere.send(bytes_of("forged")), IoStatus::kOk);
+  ASSERT_EQ(sender.send(bytes_of("true")), IoStatus::kOk);
+  EXPECT_EQ(take_one(receiver).first, "true");
+}
+
+TEST(UdpMulticast, ASourceThatAnotherProgramHasIsRefusedByName) {
+  SenderOptions options = sender_options();
+  options.source = source_of_this_process();
+  UdpMulticastSender first(options);
+  EXPECT_THAT(error_of([&] { UdpMulticastSender second(options); }),
+              HasSubstr("cannot send from " + options.source.text()));
+  options.source.address = 0xcb'00'71'01;  // 203.0.113.1, nobody's (RFC 5737)
+  EXPECT_THAT(error_of([&] { UdpMulticastSender nobody(options); }), HasSubstr("`ip address`"));
+}
+
 TEST(UdpMulticast, NamesTheBusyPortAndWhatToDo) {
   ReceiverOptions options = receiver_options();
   options.shared_port = false;

@@ -2,7 +2,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/net/endpoint.hpp"
+#include "tests/support/other_user.hpp"
 
 namespace tickpath::net {
 namespace {
@@ -41,7 +45,7 @@ class SecretFileTest : public ::testing::Test {
 TEST_F(SecretFileTest, TheFirstLineIsTheSecret) {
   for (const char* const text : {"a secret", "a secret\n", "a secret\r\n", "a secret\n# mine\n"}) {
     write(text);
-    EXPECT_EQ(read_secret(path_, "k"), "a secret");
+    EXPECT_EQ(read_secret(path_, "k").reveal(), "a secret");
   }
 }
 
@@ -50,6 +54,30 @@ TEST_F(SecretFileTest, WhatOthersCanReadIsNone) {
   ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
   EXPECT_THAT(problem(), HasSubstr("(venue.password_file) can be read by others: chmod 600"));
 }
+
+TEST_F(SecretFileTest, AnotherUsersFileIsNone) {
+  SKIP_UNLESS_ROOT();
+  write("a secret\n");
+  ASSERT_EQ(::chown(path_.c_str(), test_support::kOtherUser, 0), 0);
+  EXPECT_THAT(problem(), HasSubstr("is of user 65534, who can read and change it"));
+}
+
+TEST_F(SecretFileTest, TheEnvironmentMayHaveItInstead) {
+  ASSERT_EQ(::setenv("TICKPATH_TEST_SECRET", "from there", 1), 0);
+  EXPECT_EQ(read_secret("env:TICKPATH_TEST_SECRET", "k").reveal(), "from there");
+  ::unsetenv("TICKPATH_TEST_SECRET");
+  path_ = "env:TICKPATH_TEST_SECRET";
+  EXPECT_THAT(problem(), HasSubstr("the environment has no TICKPATH_TEST_SECRET"));
+  path_.clear();
+}
+
+// No output can show one by accident: there is no way to print it but to ask for it.
+template <class Value>
+concept Printable = requires(std::ostream& out, const Value& value) {
+  out << value;
+};
+static_assert(!Printable<Secret> && !std::is_convertible_v<Secret, std::string> &&
+              !std::is_convertible_v<Secret, std::string_view>);
 
 TEST_F(SecretFileTest, AnEmptyOrMissingOneIsNamed) {
   EXPECT_THAT(problem(), HasSubstr("has no secret"));

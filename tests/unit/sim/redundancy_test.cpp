@@ -6,8 +6,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 
 #include "common/base/cpu.hpp"
+#include "common/clock/clock.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/replay/feed_line.hpp"
 #include "sim/replay/retransmission_server.hpp"
@@ -142,7 +144,7 @@ class Retransmissions : public ::testing::Test {
   std::vector<std::uint64_t> answers() {
     std::vector<std::uint64_t> numbers;
     for (int idle = 0; idle < 50;) {
-      idle = server.turn() ? 0 : idle + 1;
+      idle = server.turn(tsc_now()) ? 0 : idle + 1;
       std::array<std::byte, 2'048> buffer;
       std::size_t size = 0;
       net::Endpoint from;
@@ -192,6 +194,33 @@ TEST_F(Retransmissions, RefuseWhatCannotBeAnsweredAndCountIt) {
   ask(10, 5);
   EXPECT_TRUE(answers().empty());
   EXPECT_EQ(server.counters().not_kept.get(), 1u);
+}
+
+TEST_F(Retransmissions, OneAddressGetsItsShareOfASecondAndOthersTheirs) {
+  RetransmissionOptions options;
+  options.listen = {INADDR_LOOPBACK, 0};
+  options.rate = 2'000;  // 100 at once
+  RetransmissionServer bounded(options, itch::mold::Session("TEST"));
+  for (std::uint64_t n = 1; n <= 500; ++n) bounded.append(numbered(n, 20));
+  net::UdpSocket greedy({.local = {}, .remote = bounded.local()});
+  net::UdpSocket other({.local = {INADDR_LOOPBACK + 1, 0}, .remote = bounded.local()});
+  std::array<std::byte, itch::mold::kHeaderBytes> request;
+  itch::mold::store_header({itch::mold::Session("TEST"), 1, 500}, request.data());
+  const TscTicks at = tsc_now();
+  for (int i = 0; i < 200; ++i) {
+    (void)greedy.send(request, {});
+    (void)bounded.turn(at);
+  }
+  const std::uint64_t burst = bounded.counters().messages.get();
+  EXPECT_GE(burst, 100u);
+  EXPECT_LT(burst, 200u) << "a packet may go beyond, as it is sent whole";
+  EXPECT_GT(bounded.counters().delayed.get(), 0u);
+  (void)other.send(request, {});
+  for (int i = 0; i < 10; ++i) (void)bounded.turn(at);
+  EXPECT_GE(bounded.counters().messages.get(), burst + 100) << "its own share";
+  const std::uint64_t before = bounded.counters().messages.get();
+  (void)bounded.turn(TscTicks{at.value + clock::tsc_hz()});
+  EXPECT_GT(bounded.counters().messages.get(), before) << "a second later there is more";
 }
 
 TEST_F(Retransmissions, ARepeatedRequestIsAnsweredOnce) {

@@ -15,6 +15,7 @@
 #include "sim/snapshot/glimpse_book.hpp"
 #include "sim/snapshot/snapshot_server.hpp"
 #include "tests/support/generated_messages.hpp"
+#include "tests/support/other_user.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -323,8 +324,36 @@ TEST_F(SnapshotServers, AnswerALoginHoweverManyHoldConnectionsInSilence) {
   const auto socket = connect();
   say(socket, login({}));
   EXPECT_TRUE(whole(hear(socket, whole)));
-  EXPECT_EQ(server->counters().crowded_out.get(), 25u);
+  EXPECT_EQ(server->counters().crowded_out.get(), 37u) << "all but four of our user's";
   EXPECT_EQ(server->counters().overloaded.get(), 0u);
+}
+
+TEST_F(SnapshotServers, AnotherUserThatHoldsLoginsKeepsNobodyOut) {
+  SKIP_UNLESS_ROOT();
+  SnapshotOptions options;
+  options.clients_max = 8;
+  start(options);
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  // Logs in again and again, and never reads what it is given.
+  const test_support::OtherUser stranger([&] {
+    std::vector<net::FileDescriptor> held;
+    for (int i = 0; i < 40; ++i) {
+      held.push_back(connect());
+      const Bytes bytes = login({});
+      (void)!::send(held.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+    (void)!::write(told[1], "x", 1);
+    return ::pause();
+  });
+  char done = 0;
+  ASSERT_EQ(::read(told[0], &done, 1), 1);
+  const auto socket = connect();
+  say(socket, login({}));
+  EXPECT_TRUE(whole(hear(socket, whole)));
+  EXPECT_GE(server->counters().overloaded.get() + server->counters().crowded_out.get(), 36u);
+  ::close(told[0]);
+  ::close(told[1]);
 }
 
 TEST_F(SnapshotServers, SendHeartbeatsWhenThereIsNothingElse) {
