@@ -128,7 +128,7 @@ std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).tex
 ExceptionList::ExceptionList(std::string path, std::size_t open_max)
     : path_(std::move(path)), open_max_(open_max) {
   read_all();
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file_ < 0) throw SystemError("cannot write the list of exceptions " + path_, errno);
 }
 

@@ -61,7 +61,7 @@ Journal::~Journal() { ::close(lock_); }
 
 void Journal::lock() {
   const std::string path = options_.path + ".lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock_ < 0) throw SystemError("cannot open " + path, errno);
   if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
   ::close(lock_);

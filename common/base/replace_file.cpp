@@ -15,7 +15,7 @@ namespace {
 class OpenFile {
  public:
   OpenFile(const std::string& path, int flags)
-      : path_(path), file_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+      : path_(path), file_(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600)) {
     if (file_ < 0) fail("open");
   }
   ~OpenFile() { ::close(file_); }

@@ -55,7 +55,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 Child::Child(const std::vector<std::string>& arguments, const std::string& output_path,
              const std::map<std::string, std::string>& environment) {
-  const int output = ::open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int output =
+      ::open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (output < 0) throw SystemError("cannot write '" + output_path + "'", errno);
   int failure[2];
   if (::pipe2(failure, O_CLOEXEC) != 0) {

@@ -29,7 +29,7 @@ void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
   try {
     control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
   } catch (const Error&) {
-    ::kill(program.pid, SIGTERM);
+    signal_program(run_dir, program, SIGTERM);
   }
 }
 
@@ -71,7 +71,7 @@ void run_down(const DownArguments& arguments) {
     bool gone = wait_for_exit(program.pid, timeout_ms);
     const bool killed = !gone && arguments.kill;
     if (killed) {
-      ::kill(program.pid, SIGKILL);
+      signal_program(arguments.run_dir, program, SIGKILL);
       gone = wait_for_exit(program.pid, timeout_ms);
     }
     std::printf("%-10s %s (process %d)\n", program.name.c_str(),

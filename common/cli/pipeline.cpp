@@ -13,6 +13,7 @@
 #include "common/clock/clock.hpp"
 #include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
+#include "common/control/run_directory.hpp"
 
 namespace tickpath::cli {
 
@@ -60,9 +61,7 @@ void Pipeline::find_members() {
 void Pipeline::check_members() {
   std::string problems;
   std::error_code error;
-  fs::create_directories(options_.run_dir, error);
-  if (error)
-    throw SystemError("cannot make the run directory '" + options_.run_dir + "'", error.value());
+  control::make_run_directory(options_.run_dir);
   for (const Member& member : members_) {
     const std::string output = options_.run_dir + "/" + member.name + ".check";
     std::vector<std::string> arguments = member.arguments;

@@ -17,6 +17,7 @@
 #include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
+#include "common/net/file_descriptor.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -107,6 +108,14 @@ std::vector<RunningProgram> running_programs(const std::string& run_dir) {
     return stop_rank(a.program) < stop_rank(b.program);
   });
   return running;
+}
+
+void signal_program(const std::string& run_dir, const RunningProgram& program, int number) {
+  // The descriptor is of one process for good; only then is it looked which one that is.
+  const net::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, program.pid, 0)));
+  if (process.get() < 0) return;
+  if (control::RunDirectory::holder(run_dir, program.name) != program.pid) return;
+  (void)::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
 bool wait_for_exit(pid_t pid, int timeout_ms) {

@@ -48,6 +48,10 @@ struct RunningProgram {
 // Those that hold their pid file in the run directory, in stop order.
 std::vector<RunningProgram> running_programs(const std::string& run_dir);
 
+// Sends the signal, unless the process that has the program's name in the run directory has ended
+// or is another one by now.
+void signal_program(const std::string& run_dir, const RunningProgram& program, int number);
+
 // Waits until the process is gone; false after the limit. For any process, not only children.
 bool wait_for_exit(pid_t pid, int timeout_ms);
 

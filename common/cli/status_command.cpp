@@ -1,5 +1,6 @@
 #include "common/cli/status_command.hpp"
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "common/base/error.hpp"
 #include "common/cli/programs.hpp"
+#include "common/control/admin_client.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -21,14 +23,19 @@ struct StatusArguments {
   bool json = false;
 };
 
-// One whose control thread does not answer is shown all the same.
+// One whose control thread does not answer, or not to us, is shown all the same.
 Json status_of(const std::string& run_dir, const RunningProgram& program) {
-  Json status = try_status(run_dir, program.name);
-  if (!status.is_object())
-    status = {{"program", program.program},
-              {"name", program.name},
-              {"pid", program.pid},
-              {"state", "silent"}};
+  Json status = {{"program", program.program}, {"name", program.name}, {"pid", program.pid}};
+  try {
+    return control::admin_command(control::admin_path(run_dir, program.name),
+                                  {{"command", "status"}}, 1000);
+  } catch (const SystemError& error) {
+    const bool denied = error.errno_value() == EACCES || error.errno_value() == EPERM;
+    status["state"] = denied ? "denied" : "silent";
+    if (denied) status["not_ready_reason"] = error.what();
+  } catch (const Error&) {
+    status["state"] = "silent";
+  }
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 #include "common/clock/clock.hpp"
 
 namespace tickpath::control {
@@ -31,7 +32,7 @@ class Socket {
         ::connect(file_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
       const int error = errno;
       close_quietly();
-      throw SystemError("nobody answers at " + path, error);
+      throw SystemError((error == EACCES ? "not allowed at " : "nobody answers at ") + path, error);
     }
   }
   ~Socket() { close_quietly(); }
@@ -86,6 +87,13 @@ std::string receive_line(int file, std::int64_t deadline_ns, const std::string& 
   }
 }
 
+// Names and symbols in it come from feeds and peers, and go to a terminal.
+void escape_texts(Json& value) {
+  if (value.is_string()) value = escaped_controls(value.get_ref<const std::string&>());
+  if (value.is_structured())
+    for (Json& each : value) escape_texts(each);
+}
+
 }  // namespace
 
 std::string admin_path(const std::string& run_dir, const std::string& name) {
@@ -99,6 +107,9 @@ Json admin_request(const std::string& socket_path, const Json& request, int time
   const std::string line = receive_line(socket.file(), deadline_ns, socket_path);
   Json answer = Json::parse(line, nullptr, false);
   if (answer.is_discarded()) throw Error("an answer that is not JSON from " + socket_path);
+  escape_texts(answer);
+  if (answer.is_object() && answer.value("denied", false))
+    throw SystemError(answer.value("error", "") + " (" + socket_path + ")", EACCES);
   return answer;
 }
 

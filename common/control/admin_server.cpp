@@ -1,8 +1,11 @@
 #include "common/control/admin_server.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <istream>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -12,6 +15,8 @@
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
@@ -25,7 +30,28 @@ using Protocol = asio::local::stream_protocol;
 
 namespace {
 constexpr std::chrono::milliseconds kAcceptPause{100};
+
+// Looking changes nothing: `tickpath up` asks several times a second.
+constexpr std::array<std::string_view, 4> kLooks{"status", "ready", "counters", "commands"};
+constexpr std::size_t kAuditedBytesMax = 200;  // of a request, in the log
+
+ucred user_of(Protocol::socket& socket) {
+  ucred user{};
+  user.uid = ~uid_t{0};
+  socklen_t length = sizeof(user);
+  (void)::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &user, &length);
+  return user;
 }
+
+// JSON escapes what would move the cursor or end the line.
+std::string shown(const Json& request) {
+  return request.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, kAuditedBytesMax);
+}
+
+std::string text_of(const ucred& user) {
+  return "user " + std::to_string(user.uid) + " (process " + std::to_string(user.pid) + ")";
+}
+}  // namespace
 
 struct AdminServer::Acceptor {
   explicit Acceptor(asio::io_context& io) : acceptor(io), pause(io) {}
@@ -39,7 +65,10 @@ struct AdminServer::Acceptor {
 class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Session> {
  public:
   Session(Protocol::socket socket, const AdminServer& server)
-      : socket_(std::move(socket)), buffer_(kRequestBytesMax), server_(server) {}
+      : socket_(std::move(socket)),
+        user_(text_of(user_of(socket_))),
+        buffer_(kRequestBytesMax),
+        server_(server) {}
 
   // Whether it has asked for nothing that it still waits for.
   bool idle() const noexcept { return idle_; }
@@ -61,7 +90,8 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
     std::istream stream(&buffer_);
     std::string line;
     std::getline(stream, line);
-    server_.handle(line, [self = shared_from_this()](const Json& answer) { self->write(answer); });
+    server_.handle(line, user_,
+                   [self = shared_from_this()](const Json& answer) { self->write(answer); });
   }
 
   void write(const Json& answer) {
@@ -75,6 +105,7 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
   }
 
   Protocol::socket socket_;
+  std::string user_;
   asio::streambuf buffer_;
   std::string line_;
   bool idle_ = true;
@@ -88,6 +119,10 @@ AdminServer::AdminServer(asio::io_context& io, const std::string& path)
     auto& acceptor = acceptor_->acceptor;
     const Protocol::endpoint endpoint(path);  // refuses what does not fit a sockaddr_un
     acceptor.open(endpoint.protocol());
+    // The mode of the unbound socket becomes the file's (Linux), less the umask: it is never open
+    // to others, not even for a moment.
+    if (::fchmod(acceptor.native_handle(), 0600) != 0)
+      throw SystemError("cannot restrict the admin socket", errno);
     acceptor.bind(endpoint);
     acceptor.listen();
   } catch (const boost::system::system_error& error) {
@@ -109,6 +144,7 @@ void AdminServer::accept() {
   acceptor_->acceptor.async_accept([this](const auto& error, Protocol::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) return pause(error.message());
+    if (!allowed(socket)) return accept();
     if (make_room()) {
       const auto session = std::make_shared<Session>(std::move(socket), *this);
       sessions_.push_back(session);
@@ -116,6 +152,20 @@ void AdminServer::accept() {
     }
     accept();
   });
+}
+
+// The mode of the socket keeps others out, unless somebody changes it.
+template <class Socket>
+bool AdminServer::allowed(Socket& socket) {
+  const ucred user = user_of(socket);
+  if (user.uid == ::geteuid() || user.uid == 0) return true;
+  ++refused_;
+  const std::string why = text_of(user) + " is refused: commands are taken of user " +
+                          std::to_string(::geteuid()) + " and root alone";
+  if (acceptor_->budget.take(LogBudget::Clock::now())) log::warning("admin socket: {}", why);
+  const std::string line = Json{{"ok", false}, {"denied", true}, {"error", why}}.dump() + "\n";
+  (void)!::send(socket.native_handle(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return false;
 }
 
 void AdminServer::pause(const std::string& why) {
@@ -148,7 +198,7 @@ Json AdminServer::commands() const {
   return {{"ok", true}, {"commands", list}};
 }
 
-void AdminServer::handle(const std::string& line, Answer answer) const {
+void AdminServer::handle(const std::string& line, const std::string& user, Answer answer) const {
   const auto refuse = [&](const std::string& why) { answer({{"ok", false}, {"error", why}}); };
   const Json request = Json::parse(line, nullptr, false);
   if (!request.is_object() || !request.contains("command") || !request["command"].is_string())
@@ -157,6 +207,8 @@ void AdminServer::handle(const std::string& line, Answer answer) const {
   const auto found = commands_.find(name);
   if (found == commands_.end())
     return refuse("unknown command '" + name + "'; 'commands' lists the known ones");
+  if (std::ranges::find(kLooks, name) == kLooks.end())
+    log::info("admin: {} by {}", shown(request), user);
   try {
     found->second.handler(request, answer);
   } catch (const std::exception& error) {

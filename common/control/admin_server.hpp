@@ -1,6 +1,7 @@
 // The admin socket of a program (admin_protocol.md). Control thread only.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,13 +35,17 @@ class AdminServer {
   static constexpr std::size_t kRequestBytesMax = 64 * 1024;
   // Connections at one time; beyond, the oldest that waits for no answer is closed.
   static constexpr std::size_t kSessionsMax = 64;
+  // Connections of other users than our own and root: told so, and closed.
+  std::uint64_t refused() const noexcept { return refused_; }
 
  private:
   class Session;
   void accept();
   void pause(const std::string& why);
+  template <class Socket>
+  bool allowed(Socket& socket);
   bool make_room();
-  void handle(const std::string& line, Answer answer) const;
+  void handle(const std::string& line, const std::string& user, Answer answer) const;
   Json commands() const;
 
   struct Command {
@@ -50,6 +55,7 @@ class AdminServer {
   struct Acceptor;
   std::string path_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::uint64_t refused_ = 0;
   std::vector<std::weak_ptr<Session>> sessions_;  // oldest first
   std::map<std::string, Command> commands_;
 };

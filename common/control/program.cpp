@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <sys/stat.h>
+
 #include "common/base/error.hpp"
 #include "common/control/command_line.hpp"
 #include "common/control/run_directory.hpp"
@@ -90,6 +92,8 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
     return kExitOk;
   }
   resolve_names(program);
+  // Whatever is written is for our user alone: logs, journals, traces, FIX stores.
+  ::umask(0077);
   // A peer that closes its socket is an error code here, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
   return run_loaded(program);

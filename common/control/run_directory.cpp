@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
@@ -16,55 +22,133 @@ namespace tickpath::control {
 namespace {
 
 constexpr const char* kSuffix = ".pid";
+// Whoever has the lock writes its process number at once; until then nobody can tell who it is.
+constexpr auto kOwnerPatience = std::chrono::seconds(1);
 
 std::string pid_path(const std::string& directory, const std::string& name) {
   return directory + "/" + name + kSuffix;
 }
 
-int read_pid(int file) {
-  char text[32] = {};
-  return ::pread(file, text, sizeof(text) - 1, 0) > 0 ? std::atoi(text) : 0;
+// A process, by its number and when it began (in clock ticks since boot): numbers are used again.
+struct ProcessId {
+  int number = 0;
+  std::uint64_t began = 0;
+};
+
+// 0: there is none, or it has ended and nobody has asked for its end yet. proc(5), stat: field 3 is
+// the state, 22 the start; the name in field 2 may hold anything, ")" included.
+std::uint64_t began(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return 0;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  std::uint64_t ticks = 0;
+  fields >> ticks;
+  return ticks;
+}
+
+bool lives(const ProcessId& process) {
+  return process.number > 0 && process.began != 0 && began(process.number) == process.began;
+}
+
+ProcessId read_process(int file) {
+  char text[64] = {};
+  ProcessId process;
+  if (::pread(file, text, sizeof(text) - 1, 0) > 0)
+    std::istringstream(text) >> process.number >> process.began;
+  return process;
+}
+
+void write_process(int file, const std::string& path) {
+  const std::string text =
+      std::to_string(::getpid()) + " " + std::to_string(began(::getpid())) + "\n";
+  if (::ftruncate(file, 0) != 0 ||
+      ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    throw SystemError("cannot write '" + path + "'", errno);
+}
+
+bool is_file_of(const std::string& path, int file) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(file, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// What others can write, they can replace by anything, whatever its owner.
+void require_ours(const std::string& directory) {
+  const net::FileDescriptor opened(
+      ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0)
+    throw SystemError("cannot use the run directory '" + directory + "'" +
+                          (errno == ELOOP || errno == ENOTDIR ? ": a link, or no directory" : ""),
+                      errno);
+  if (status.st_uid != ::geteuid())
+    throw Error("the run directory '" + directory + "' belongs to user " +
+                std::to_string(status.st_uid) + ": give one of your own (--run-dir)");
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw Error("other users can write the run directory '" + directory + "': chmod go-w " +
+                directory);
 }
 
 }  // namespace
 
-RunDirectory::RunDirectory(const std::string& directory, const std::string& name) {
+void make_run_directory(const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) throw SystemError("cannot make the run directory '" + directory + "'", error.value());
+  std::filesystem::path path(directory);
+  if (!path.has_filename()) path = path.parent_path();  // "run/"
+  const std::filesystem::path parent = path.parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, error);
+  if (error || (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST))
+    throw SystemError("cannot make the run directory '" + directory + "'",
+                      error ? error.value() : errno);
+  require_ours(directory);
+}
+
+RunDirectory::RunDirectory(const std::string& directory, const std::string& name) {
+  make_run_directory(directory);
   const std::string path = pid_path(directory, name);
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) throw SystemError("cannot write '" + path + "'", errno);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    const int held_by = read_pid(lock_);
-    ::close(lock_);
-    throw Error("'" + name + "' already runs in '" + directory + "' as process " +
-                std::to_string(held_by) + ": stop it (tickpath down --run-dir " + directory +
-                "), or give another run_dir or name");
+  const auto deadline = std::chrono::steady_clock::now() + kOwnerPatience;
+  while (!try_lock(path)) {
+    const int held_by = holder(directory, name);
+    if (held_by != 0)
+      throw Error("'" + name + "' already runs in '" + directory + "' as process " +
+                  std::to_string(held_by) + ": stop it (tickpath down --run-dir " + directory +
+                  "), or give another run_dir or name");
+    // Locked, and not by a program of ours: by who could open it when it was open to others.
+    if (std::chrono::steady_clock::now() > deadline && is_file_of(path, lock_.get()))
+      ::unlink(path.c_str());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_, 0) != 0 ||
-      ::pwrite(lock_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    const int written = errno;
-    ::close(lock_);
-    throw SystemError("cannot write '" + path + "'", written);
-  }
+  write_process(lock_.get(), path);
+}
+
+// False: somebody has it. A file that was replaced since it was opened is not ours either.
+bool RunDirectory::try_lock(const std::string& path) {
+  lock_ =
+      net::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (lock_.get() < 0) throw SystemError("cannot write '" + path + "'", errno);
+  (void)::fchmod(lock_.get(), 0600);  // others could lock it as well
+  return ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 && is_file_of(path, lock_.get());
 }
 
 // The file stays, empty: removing it could take away the one that a successor has just locked.
-RunDirectory::~RunDirectory() {
-  (void)!::ftruncate(lock_, 0);
-  ::close(lock_);
-}
+RunDirectory::~RunDirectory() { (void)!::ftruncate(lock_.get(), 0); }
 
 int RunDirectory::holder(const std::string& directory, const std::string& name) {
-  const int file = ::open(pid_path(directory, name).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  // A shared lock is refused exactly while the exclusive one is held.
-  const bool held = ::flock(file, LOCK_SH | LOCK_NB) != 0;
-  const int pid = held ? read_pid(file) : 0;
-  ::close(file);
-  return pid;
+  const std::string path = pid_path(directory, name);
+  const net::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (file.get() < 0 && (errno == EACCES || errno == EPERM))
+    throw SystemError("cannot look at '" + path + "', which is another user's", errno);
+  if (file.get() < 0) return 0;
+  const ProcessId process = read_process(file.get());
+  return lives(process) ? process.number : 0;
 }
 
 std::vector<std::string> RunDirectory::names(const std::string& directory) {
@@ -72,6 +156,10 @@ std::vector<std::string> RunDirectory::names(const std::string& directory) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error))
     if (entry.path().extension() == kSuffix) result.push_back(entry.path().stem());
+  if (error == std::errc::permission_denied)
+    throw SystemError(
+        "cannot look into the run directory '" + directory + "', which is another user's",
+        error.value());
   std::sort(result.begin(), result.end());
   return result;
 }

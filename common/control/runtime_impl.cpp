@@ -93,6 +93,7 @@ RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDe
       started_ns_(clock::monotonic_ns()) {
   counters_.add("datapath", "turns", thread_.turns());
   counters_.add("datapath", "idle_turns", thread_.idle_turns());
+  counters_.add("admin", "refused", [this] { return admin_.refused(); });
   counters_.add("log", "hot_lost", hot_log_.lost());
   counters_.add("log", "dropped_lines", [] { return log::dropped_lines(); });
   add_builtin_commands();

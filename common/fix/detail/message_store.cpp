@@ -40,7 +40,7 @@ MessageStore::MessageStore(const std::string& path, std::uint32_t slots, std::st
     : mask_(slots - 1) {
   if (slots == 0 || (slots & mask_) != 0)
     throw Error("FIX store " + path + ": the number of messages kept must be a power of two");
-  FileCloser file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileCloser file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.get() < 0) throw SystemError("cannot open FIX store " + path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     throw Error("FIX store " + path + " is in use by another process; end that one first");

@@ -1,6 +1,8 @@
 #include "common/control/admin_server.hpp"
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -8,11 +10,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "scratch.hpp"
+#include "tests/support/other_user.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tickpath::control {
@@ -77,6 +83,38 @@ TEST_F(AdminServerTest, ClosesNobodyWhoWaitsForAnAnswer) {
   ASSERT_TRUE(later);
   later({{"ok", true}});
   EXPECT_EQ(answer(waiting), "{\"ok\":true}\n");
+}
+
+TEST_F(AdminServerTest, TheSocketIsOpenToItsOwnerAloneWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  const AdminServer other(io, scratch.path() + "/other.admin");
+  ::umask(before);
+  struct stat status {};
+  ASSERT_EQ(::stat((scratch.path() + "/other.admin").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+}
+
+// Scenario: directory and socket were opened to all by hand.
+TEST_F(AdminServerTest, AnotherUserIsToldSoAndCommandsNothing) {
+  SKIP_UNLESS_ROOT();
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  test_support::OtherUser stranger([this] {
+    try {
+      (void)admin_command(path, {{"command", "later"}}, 20'000);
+      return 1;
+    } catch (const SystemError& error) {
+      const bool says = std::strstr(error.what(), "user 65534 (process ") != nullptr;
+      return error.errno_value() == EACCES && says ? 0 : 2;
+    } catch (const Error&) {
+      return 3;
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+  while (server.refused() == 0 && std::chrono::steady_clock::now() < end) io.poll();
+  EXPECT_EQ(stranger.wait(), 0);
+  EXPECT_EQ(server.refused(), 1u);
+  EXPECT_FALSE(later);
 }
 
 TEST_F(AdminServerTest, RefusesWhatIsNoRequestAndGoesOn) {

@@ -1,12 +1,18 @@
 #include "common/control/run_directory.hpp"
 
+#include <cerrno>
+#include <fstream>
 #include <optional>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "tests/support/other_user.hpp"
 #include "tests/unit/control/scratch.hpp"
 
 namespace tickpath::control {
@@ -33,6 +39,90 @@ TEST(RunDirectory, ASecondInstanceOfANameIsRefusedWithThePidOfTheFirst) {
   EXPECT_EQ(RunDirectory::holder(directory, "mdh"), 0);
   const RunDirectory again(directory, "mdh");
   EXPECT_EQ(RunDirectory::holder(directory, "mdh"), ::getpid());
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+std::string why_refused(const std::string& directory) {
+  try {
+    const RunDirectory made(directory, "mdh");
+    return "taken";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(RunDirectory, IsOpenToItsOwnerAloneWhateverTheUmask) {
+  const ScratchDirectory scratch;
+  const mode_t before = ::umask(0);
+  const RunDirectory made(scratch.path() + "/run/", "mdh");
+  ::umask(before);
+  EXPECT_EQ(mode_of(scratch.path() + "/run"), 0700u);
+  EXPECT_EQ(mode_of(scratch.path() + "/run/mdh.pid"), 0600u);
+}
+
+TEST(RunDirectory, ThatOthersMayChangeIsRefused) {
+  const ScratchDirectory scratch;
+  const std::string directory = scratch.path() + "/run";
+  ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(directory.c_str(), 0770), 0);
+  EXPECT_THAT(why_refused(directory), HasSubstr("other users can write the run directory"));
+  ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
+  EXPECT_EQ(why_refused(directory), "taken") << "to be looked into does no harm";
+  const std::string link = scratch.path() + "/link";
+  ASSERT_EQ(::symlink(directory.c_str(), link.c_str()), 0);
+  EXPECT_THAT(why_refused(link), HasSubstr("a link, or no directory"));
+  if (::geteuid() != 0) return;  // only root can give one away
+  ASSERT_EQ(::chown(directory.c_str(), test_support::kOtherUser, 0), 0);
+  EXPECT_THAT(why_refused(directory), HasSubstr("belongs to user 65534"));
+}
+
+TEST(RunDirectory, AFileThatIsALinkIsNotFollowed) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(::symlink((scratch.path() + "/victim").c_str(), (scratch.path() + "/mdh.pid").c_str()),
+            0);
+  EXPECT_THAT(why_refused(scratch.path()), HasSubstr("mdh.pid"));
+  EXPECT_NE(::access((scratch.path() + "/victim").c_str(), F_OK), 0);
+}
+
+TEST(RunDirectory, AnotherUserCanNeitherLockNorReadNorLook) {
+  SKIP_UNLESS_ROOT();
+  const ScratchDirectory scratch;
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
+  const std::string directory = scratch.path() + "/run";
+  const RunDirectory made(directory, "mdh");
+  EXPECT_EQ(test_support::as_other_user([&] {
+              if (::open((directory + "/mdh.pid").c_str(), O_RDONLY) >= 0) return 1;
+              try {
+                (void)RunDirectory::names(directory);
+                return 2;
+              } catch (const SystemError& error) {
+                return error.errno_value() == EACCES ? 0 : 3;
+              }
+            }),
+            0);
+}
+
+// Scenario: a file of former times, which everybody could open, and somebody holds its lock.
+TEST(RunDirectory, AForeignLockStopsNoRestart) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path() + "/mdh.pid";
+  const net::FileDescriptor foreign(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_EQ(::flock(foreign.get(), LOCK_EX), 0);
+  const RunDirectory made(scratch.path(), "mdh");
+  EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), ::getpid());
+}
+
+TEST(RunDirectory, AProcessThatHasTheNumberOfAnEndedOneIsNotTaken) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch.path() + "/mdh.pid") << ::getpid() << " 12345\n";
+  EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), 0);
+  std::ofstream(scratch.path() + "/mdh.pid") << ::getpid() << "\n";
+  EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), 0) << "nothing says that it is ours";
 }
 
 TEST(RunDirectory, ThatCannotBeMadeIsNamed) {

@@ -1,0 +1,65 @@
+// Which processes of a run directory are signalled.
+#include "common/cli/programs.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/control/run_directory.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+class Signals : public ::testing::Test {
+ protected:
+  Signals() {
+    char name[] = "/tmp/tickpath_test_XXXXXX";
+    directory_ = ::mkdtemp(name);
+    child_ = ::fork();
+    if (child_ == 0) {
+      (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) ::pause();
+    }
+  }
+  ~Signals() override {
+    ::kill(child_, SIGKILL);
+    if (!ended_) ::waitpid(child_, nullptr, 0);
+    std::filesystem::remove_all(directory_);
+  }
+  // Whether the signal ended it.
+  bool ends() {
+    ended_ = ::waitpid(child_, nullptr, WNOHANG) == child_;
+    return ended_;
+  }
+  std::string directory_;
+  pid_t child_ = -1;
+  bool ended_ = false;
+};
+
+TEST_F(Signals, AProcessThatOnlyHasTheNumberOfAProgramIsLeftAlone) {
+  std::ofstream(directory_ + "/mdh.pid") << child_ << " 1\n";  // began at another time
+  EXPECT_TRUE(running_programs(directory_).empty());
+  signal_program(directory_, {"mdh", "mdh", child_}, SIGKILL);
+  EXPECT_FALSE(wait_for_exit(child_, 50));
+  EXPECT_FALSE(ends());
+}
+
+TEST_F(Signals, TheProgramItselfGetsThem) {
+  std::ifstream stat("/proc/" + std::to_string(child_) + "/stat");
+  std::string field;
+  for (int i = 0; i < 22; ++i) stat >> field;  // proc(5): the start; the name has no space here
+  std::ofstream(directory_ + "/mdh.pid") << child_ << " " << field << "\n";
+  signal_program(directory_, {"mdh", "mdh", child_}, SIGKILL);
+  EXPECT_TRUE(wait_for_exit(child_, 20'000));
+  EXPECT_TRUE(ends());
+}
+
+}  // namespace
+}  // namespace tickpath::cli
