@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -38,15 +40,18 @@ struct flock lock_of(std::size_t slot, short type, std::size_t slot_bytes) {
   return lock;
 }
 
-// Every user's programs share the host's cores, so the file is writable by all. It holds nothing
-// but hints; spoiling it costs speed, not correctness. An existing file is opened without O_CREAT:
-// the kernel refuses that for a file of another user in a sticky directory.
-int open_shared(const std::string& path) {
-  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (file >= 0) return file;
-  file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file >= 0) (void)::fchmod(file, 0666);  // whatever the umask said; not ours: already set
-  return file;
+constexpr auto kChooserPatience = std::chrono::seconds(1);
+
+// Who can write the file can truncate it, and touching what is mapped of it then ends the program
+// (SIGBUS): so it must be ours alone.
+std::string why_not_ours(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return "is no plain file";
+  if (status.st_uid != ::geteuid())
+    return "belongs to user " + std::to_string(status.st_uid) + ": remove it";
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "is open to other users: remove it";
+  if (status.st_nlink != 1) return "has another name, too: remove it";
+  return {};
 }
 
 bool match(std::size_t thread, const std::vector<PollRegistry::Cpus>& threads,
@@ -98,13 +103,19 @@ int pick_cpu(const std::vector<int>& cpus, const std::vector<PollRegistry::Cpus>
   return best;
 }
 
-std::string PollRegistry::default_path() { return "/dev/shm/tickpath-pollers-1"; }
+std::string PollRegistry::default_path() {
+  return "/dev/shm/tickpath-pollers-2." + std::to_string(::geteuid());
+}
 
 PollRegistry::PollRegistry(const std::string& path) {
   static_assert(sizeof(Slot) == 192);
   constexpr std::size_t kBytes = kSlots * sizeof(Slot);
-  file_ = open_shared(path);
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (file_ < 0) throw SystemError("cannot open the registry of polling threads " + path, errno);
+  if (const std::string why = why_not_ours(file_); !why.empty()) {
+    ::close(file_);
+    throw Error("the registry of polling threads " + path + " " + why);
+  }
   struct stat status {};
   void* mapped = MAP_FAILED;
   if (::fstat(file_, &status) == 0 &&
@@ -123,19 +134,30 @@ PollRegistry::~PollRegistry() {
   ::close(file_);  // drops the lock, and with it the slot
 }
 
-// One byte behind the slots: who holds it chooses a core, nobody else does meanwhile.
-void PollRegistry::set_chooser_lock(bool locked) noexcept {
-  struct flock lock = lock_of(kSlots, locked ? F_WRLCK : F_UNLCK, sizeof(Slot));
-  // Held for microseconds, and dropped by the kernel if its holder dies. Without it (a signal, a
-  // file system without locks) two threads may choose the same core, which costs speed only.
-  (void)::fcntl(file_, F_OFD_SETLKW, &lock);
+// One byte behind the slots: who holds it chooses a core, nobody else does meanwhile. Held for
+// microseconds, and dropped by the kernel if its holder dies; one that was stopped just then is not
+// waited for. Without it two threads may choose the same core, which costs speed only.
+bool PollRegistry::lock_chooser() noexcept {
+  struct flock lock = lock_of(kSlots, F_WRLCK, sizeof(Slot));
+  const auto deadline = std::chrono::steady_clock::now() + kChooserPatience;
+  while (::fcntl(file_, F_OFD_SETLK, &lock) != 0) {
+    if ((errno != EAGAIN && errno != EACCES) || std::chrono::steady_clock::now() > deadline)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+void PollRegistry::unlock_chooser() noexcept {
+  struct flock lock = lock_of(kSlots, F_UNLCK, sizeof(Slot));
+  (void)::fcntl(file_, F_OFD_SETLK, &lock);
 }
 
 int PollRegistry::announce_on_free_core(const std::vector<int>& cpus) {
-  set_chooser_lock(true);
+  const bool locked = lock_chooser();
   const int cpu = pick_cpu(cpus, pollers(), core_siblings);
   announce(cpu < 0 ? cpus : std::vector<int>{cpu});
-  set_chooser_lock(false);
+  if (locked) unlock_chooser();
   return cpu;
 }
 

@@ -24,10 +24,12 @@ class PollRegistry {
   static constexpr std::size_t kCpusMax = 1024;  // the kernel's cpu_set_t
   using Cpus = std::bitset<kCpusMax>;
 
-  // Shared by all users of the host: "/dev/shm/tickpath-pollers-1".
+  // One of each user, who alone can read and write it: "/dev/shm/tickpath-pollers-2.1000". Threads
+  // of other users are not counted: what one may write, another must not depend on.
   static std::string default_path();
 
-  // Control thread. Throws SystemError naming the path.
+  // Control thread. Throws Error naming the path; also where the file is another user's, no plain
+  // file, or has a second name.
   explicit PollRegistry(const std::string& path = default_path());
   ~PollRegistry();
   PollRegistry(const PollRegistry&) = delete;
@@ -52,7 +54,8 @@ class PollRegistry {
  private:
   struct Slot;
   bool held_by_other(std::size_t slot) const;
-  void set_chooser_lock(bool locked) noexcept;
+  bool lock_chooser() noexcept;
+  void unlock_chooser() noexcept;
 
   int file_ = -1;
   Slot* slots_ = nullptr;

@@ -116,24 +116,41 @@ class SecureAcceptor::Impl : public std::enable_shared_from_this<Impl> {
     counters_.accepted.add();
     error_code gone;  // a peer that went at once has no address, and is turned away
     const asio::ip::address from = socket.remote_endpoint(gone).address();
+    const auto refused = refusal(from, socket);
     const auto stream = std::make_shared<StreamImpl>(io_, std::move(socket), context_, limits_,
                                                      detail::Side::kServer, std::string());
     const std::string address = stream->peer().address;
-    if (pending_.size() >= limits_.pending_max) {
+    const auto of_address = [&](const std::shared_ptr<StreamImpl>& each) {
+      return each->peer().address.starts_with(from.to_string() + ":");
+    };
+    if (pending_.size() >= limits_.pending_max ||
+        std::ranges::count_if(pending_, of_address) >= limits_.pending_address_max) {
       stream->close();
       return count(address, {SecureCause::kOverload, address + ": too many in set-up"});
     }
-    try {
-      detail::require_allowed(*context_, from, address);
-    } catch (const SecureError& error) {
+    if (refused) {
       stream->close();
-      return count(address, {error.cause(), error.what()});
+      return count(address, refused);
     }
     const auto place = pending_.insert(pending_.end(), stream);
     stream->establish(after_ms(limits_.setup_timeout_ms),
                       [self = shared_from_this(), place, address](const SecureFailure& failure) {
                         self->established(place, address, failure);
                       });
+  }
+
+  // Before anything is read from it.
+  SecureFailure refusal(const asio::ip::address& from, const tcp::socket& socket) const {
+    error_code gone;
+    const auto address = socket.remote_endpoint(gone);
+    const std::string shown = address.address().to_string() + ":" + std::to_string(address.port());
+    try {
+      detail::require_allowed(*context_, from, shown);
+      detail::require_own_user(*context_, socket, false, shown);
+    } catch (const SecureError& error) {
+      return {error.cause(), error.what()};
+    }
+    return {};
   }
 
   void established(std::list<std::shared_ptr<StreamImpl>>::iterator place,
@@ -244,6 +261,11 @@ class Connector : public std::enable_shared_from_this<Connector> {
   void on_connected(const error_code& error) {
     if (!handler_) return;
     if (error) return done({SecureCause::kUnreachable, text(error.message())});
+    try {
+      detail::require_own_user(*context_, socket_, true, text("what listens there"));
+    } catch (const SecureError& refused) {
+      return done({refused.cause(), refused.what()});
+    }
     timer_.cancel();
     const auto stream = std::make_shared<StreamImpl>(io_, std::move(socket_), context_, limits_,
                                                      detail::Side::kClient, target_.peer_role);

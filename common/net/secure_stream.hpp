@@ -61,7 +61,8 @@ struct StreamLimits {
   // The host at the other end is gone when nothing is acknowledged for so long (TCP_USER_TIMEOUT,
   // keep-alive probes every third of it); its process, at once (FIN or RST).
   std::uint32_t silence_timeout_ms = 3000;
-  std::uint32_t pending_max = 64;  // acceptor: connections not authenticated yet
+  std::uint32_t pending_max = 64;          // acceptor: connections not authenticated yet
+  std::uint32_t pending_address_max = 16;  // of those, from one address
 };
 
 // Keys in memory. Immutable; shared by every stream of a device.

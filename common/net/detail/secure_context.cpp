@@ -9,6 +9,9 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
+#include <unistd.h>
+
+#include "common/net/socket_owner.hpp"
 
 namespace tickpath::net::detail {
 namespace {
@@ -231,6 +234,27 @@ void require_allowed(const SecureContext& context, const boost::asio::ip::addres
                         " is not an address of this host: set security.mode to \"tls\" or "
                         "\"psk\" with keys of `tickpath keys`, or to \"none\" on a network "
                         "where everybody may do everything");
+}
+
+void require_own_user(const SecureContext& context, const boost::asio::ip::tcp::socket& socket,
+                      bool they_listen, const std::string& shown) {
+  if (context.options().mode != SecurityMode::kLoopback) return;
+  const auto refuse = [&](const std::string& what) {
+    throw SecureError(SecureCause::kPolicy,
+                      shown + ": " + what +
+                          ", and with security.mode = \"loopback\" only our own user's and root's "
+                          "may connect: set it to \"tls\" or \"psk\" with keys of `tickpath keys`");
+  };
+  boost::system::error_code gone;
+  const auto theirs = socket.remote_endpoint(gone), ours = socket.local_endpoint(gone);
+  if (gone || !theirs.address().is_v4() || !ours.address().is_v4())
+    return refuse("whose program it is cannot be found");
+  const Endpoint peer{theirs.address().to_v4().to_uint(), theirs.port()};
+  const Endpoint own{ours.address().to_v4().to_uint(), ours.port()};
+  const std::optional<uid_t> user = they_listen ? listener_owner(peer) : socket_owner(peer, own);
+  if (!user) return refuse("whose program it is cannot be found");
+  if (*user != ::geteuid() && *user != 0)
+    refuse("it is a program of user " + std::to_string(*user));
 }
 
 }  // namespace tickpath::net::detail

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 
 #include "common/net/detail/openssl.hpp"
@@ -59,6 +60,12 @@ bool of_this_host(const boost::asio::ip::address& address);
 // Throws SecureError{kPolicy} if the mode forbids this address; `shown` is what the text calls it.
 void require_allowed(const SecureContext& context, const boost::asio::ip::address& address,
                      const std::string& shown);
+
+// Whoever is at the other end of a connected socket. With kLoopback nothing proves a role, so only
+// programs of our own user, and root's, may state one: throws SecureError{kPolicy}. `they_listen`:
+// we have connected to them.
+void require_own_user(const SecureContext& context, const boost::asio::ip::tcp::socket& socket,
+                      bool they_listen, const std::string& shown);
 
 // Text of a peer, fit for a log: control characters replaced, cut at 200 bytes.
 std::string printable(std::string_view text);

@@ -1,7 +1,9 @@
 #include "common/rdma/detail/shm_connection.hpp"
 
+#include <array>
 #include <cerrno>
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,10 +37,22 @@ const char* describe(FailureCause cause) {
   return "an unknown failure";
 }
 
+constexpr int kEventsMax = 16;
+
+void watch_for_input(const UniqueFd& epoll, const UniqueFd& watched) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = watched.get();
+  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, watched.get(), &event) != 0)
+    throw_system("epoll_ctl", errno);
+}
+
 }  // namespace
 
-Wake::Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!event_.valid()) throw_system("eventfd", errno);
+Wake::Wake()
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!epoll_.valid() || !event_.valid()) throw_system("epoll_create1, eventfd", errno);
+  watch_for_input(epoll_, event_);
 }
 
 void Wake::signal() noexcept {
@@ -48,8 +62,50 @@ void Wake::signal() noexcept {
 }
 
 void Wake::acknowledge() noexcept {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(event_.get(), &count, sizeof(count));
+  // Somebody connects or leaves this moment: what is not read now wakes once more.
+  const std::unique_lock lock(closing_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  std::array<epoll_event, kEventsMax> ready;
+  const int count = ::epoll_wait(epoll_.get(), ready.data(), kEventsMax, 0);
+  for (int i = 0; i < count; ++i) drain(ready[static_cast<std::size_t>(i)].data.fd);
+}
+
+// One read: a peer that sends without end keeps itself from sleeping at our expense, as it could by
+// its messages, but holds nothing up.
+void Wake::drain(int descriptor) noexcept {
+  std::array<std::byte, 256> bytes;
+  const ssize_t got = ::read(descriptor, bytes.data(), bytes.size());
+  const bool over = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  // A peer that has gone would stay readable for as long as its connection is kept.
+  if (over) (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+WakeEnd::WakeEnd(std::shared_ptr<Wake> wake, UniqueFd& theirs) : wake_(std::move(wake)) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    throw_system("socketpair", errno);
+  ours_ = UniqueFd(ends[0]);
+  theirs = UniqueFd(ends[1]);
+  watch_for_input(wake_->epoll_, ours_);
+}
+
+WakeEnd& WakeEnd::operator=(WakeEnd&& other) noexcept {
+  close();
+  wake_ = std::move(other.wake_);
+  ours_ = std::move(other.ours_);
+  return *this;
+}
+
+void WakeEnd::close() noexcept {
+  if (wake_ == nullptr) return;
+  const std::lock_guard lock(wake_->closing_);
+  ours_.reset();  // and leaves the epoll by that
+}
+
+void wake_by(const UniqueFd& end) noexcept {
+  const char one = 1;
+  // Fails where it is full, and then it is readable anyway; or where it is no socket of ours.
+  [[maybe_unused]] const ssize_t sent = ::send(end.get(), &one, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 std::string Connection::error_text() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "common/rdma/detail/shm_memory.hpp"
@@ -25,11 +26,14 @@ enum class FailureCause : std::uint32_t {
   kPeerProtocol = 9,  // the peer broke the provider's protocol
 };
 
-// What a parked thread waits on: an eventfd, shared with the peers that may wake it.
+// What a parked thread waits on: an eventfd of our own, and a socket pair for each peer that may
+// wake it. Sockets, because a peer shares the open file of the end that it gets: it can make an
+// eventfd or a pipe block, and fill it, but what is sent with MSG_DONTWAIT never waits. And each
+// has its own, so that none can shut the others' off.
 class Wake {
  public:
   Wake();  // throws SetupError
-  int descriptor() const noexcept { return event_.get(); }
+  int descriptor() const noexcept { return epoll_.get(); }
   void signal() noexcept;
   void acknowledge() noexcept;
 
@@ -39,9 +43,34 @@ class Wake {
   bool take_tick() noexcept { return tick_.exchange(false, std::memory_order_seq_cst); }
 
  private:
+  friend class WakeEnd;
+  void drain(int descriptor) noexcept;
+
+  UniqueFd epoll_;
   UniqueFd event_;
+  // Descriptors are closed under it: acknowledge() must not read from what has its number next.
+  std::mutex closing_;
   std::atomic<bool> tick_{false};
 };
+
+// Our end of one peer's pair; leaves the Wake with this object.
+class WakeEnd {
+ public:
+  WakeEnd() = default;
+  // `theirs` is to be sent to the peer. Throws SetupError.
+  WakeEnd(std::shared_ptr<Wake> wake, UniqueFd& theirs);
+  WakeEnd(WakeEnd&&) noexcept = default;
+  WakeEnd& operator=(WakeEnd&& other) noexcept;
+  ~WakeEnd() { close(); }
+
+ private:
+  void close() noexcept;
+  std::shared_ptr<Wake> wake_;
+  UniqueFd ours_;
+};
+
+// Wakes a peer by its end of such a pair, or whatever it sent us instead. Never waits.
+void wake_by(const UniqueFd& end) noexcept;
 
 class Connection {
  public:

@@ -98,9 +98,7 @@ Connected ShmDevice::connect(CompletionQueue& queue, const ConnectParameters& pa
   auto queue_pair = std::make_unique<ShmQueuePair>(core_, shm_queue, parameters.options,
                                                    parameters.initial_receives,
                                                    (answer.header.flags & kHasBarrier) != 0);
-  send_half(socket, SetupType::kConfirm, *queue_pair,
-            shm_queue.wake() == nullptr ? -1 : shm_queue.wake()->descriptor(), parameters.grants,
-            {});
+  send_half(socket, SetupType::kConfirm, *queue_pair, parameters.grants, {});
   Connected connected;
   connected.answer = std::move(answer.body);
   queue_pair->connect(std::move(socket), peer, std::move(answer));

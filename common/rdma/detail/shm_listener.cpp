@@ -45,8 +45,7 @@ class ShmConnectionRequest final : public ConnectionRequest {
     auto queue_pair = std::make_unique<ShmQueuePair>(core_, shm_queue, options, initial_receives,
                                                      (hello_.header.flags & kHasBarrier) != 0);
     UniqueFd socket = std::move(socket_);
-    send_half(socket, SetupType::kAccept, *queue_pair,
-              shm_queue.wake() == nullptr ? -1 : shm_queue.wake()->descriptor(), grants, answer);
+    send_half(socket, SetupType::kAccept, *queue_pair, grants, answer);
     SetupMessage confirm = await_setup(socket, std::chrono::steady_clock::now() + kConfirmTimeout,
                                        "the confirmation of " + peer_.text());
     if (confirm.header.type != SetupType::kConfirm) {
@@ -113,9 +112,9 @@ GrantedRegions grant_regions(const ShmQueuePair& queue_pair, int wake_descriptor
 }
 
 void send_half(const UniqueFd& socket, SetupType type, ShmQueuePair& queue_pair,
-               int wake_descriptor, std::span<const Grant> grants,
-               std::span<const std::byte> body) {
-  const GrantedRegions granted = grant_regions(queue_pair, wake_descriptor, grants);
+               std::span<const Grant> grants, std::span<const std::byte> body) {
+  const UniqueFd wake = queue_pair.wake_for_peer();
+  const GrantedRegions granted = grant_regions(queue_pair, wake.get(), grants);
   SetupHeader header;
   header.type = type;
   header.flags = queue_pair.setup_flags();

@@ -29,7 +29,7 @@ GrantedRegions grant_regions(const ShmQueuePair& queue_pair, int wake_descriptor
 
 // Sends this side's half.
 void send_half(const UniqueFd& socket, SetupType type, ShmQueuePair& queue_pair,
-               int wake_descriptor, std::span<const Grant> grants, std::span<const std::byte> body);
+               std::span<const Grant> grants, std::span<const std::byte> body);
 
 class ShmListener final : public Listener {
  public:

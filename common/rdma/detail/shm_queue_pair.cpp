@@ -77,6 +77,12 @@ std::uint8_t ShmQueuePair::setup_flags() const noexcept {
                                    (queue_->wake() != nullptr ? kHasWake : 0));
 }
 
+UniqueFd ShmQueuePair::wake_for_peer() {
+  UniqueFd theirs;
+  if (queue_->wake() != nullptr) our_wake_ = WakeEnd(queue_->wake(), theirs);
+  return theirs;
+}
+
 void ShmQueuePair::map_peer_wire(SetupMessage& message) {
   const WireLayout layout{message.header.wire_slots, message.header.message_bytes_max};
   if (!layout_valid(layout)) {

@@ -61,6 +61,9 @@ class ShmQueuePair final : public QueuePair {
   // Control thread, during set-up: what the peer got, in the order of its indices.
   void remember_grants(std::span<const Grant> grants);
 
+  // Control thread, during set-up: what the peer wakes us by; invalid: nobody parks.
+  UniqueFd wake_for_peer();
+
   const UniqueFd& wire_descriptor() const noexcept { return wire_memory_.fd; }
   const WireLayout& wire_layout() const noexcept { return layout_; }
   std::uint8_t setup_flags() const noexcept;
@@ -183,6 +186,7 @@ class ShmQueuePair final : public QueuePair {
   OwnedMemory wire_memory_;
   Mapping peer_wire_;
   UniqueFd peer_wake_;
+  WakeEnd our_wake_;
   std::vector<Mapping> mappings_;
   std::vector<RemoteRegion> regions_;
   std::vector<const MemoryRegion*> granted_;  // to the peer, by index; null once taken back

@@ -199,8 +199,7 @@ inline void ShmQueuePair::wake_peer(bool solicited) noexcept {
   if (!peer_wake_.valid()) return;
   if (!sender_.wake_needed(solicited)) [[likely]]
     return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(peer_wake_.get(), &one, sizeof(one));
+  wake_by(peer_wake_);
   wakeups_.add();
 }
 

@@ -30,11 +30,11 @@ enum class SetupType : std::uint8_t { kHello = 1, kAccept, kReject, kConfirm, kN
 
 enum SetupFlags : std::uint8_t {
   kHasBarrier = 1u << 0,  // this process takes part in membarrier(GLOBAL_EXPEDITED)
-  kHasWake = 1u << 1,     // an eventfd follows the wire descriptor
+  kHasWake = 1u << 1,     // a socket follows the wire descriptor
 };
 
 inline constexpr std::uint32_t kSetupMagic = 0x48535054;  // "TPSH" in memory
-inline constexpr std::uint16_t kSetupVersion = 2;
+inline constexpr std::uint16_t kSetupVersion = 3;
 
 // Both directions, little-endian, 32 bytes, then grants * RemoteRegion, then the body.
 //   0 magic | 4 version | 6 type | 7 flags | 8 grants | 12 body_bytes | 16 wire_slots |

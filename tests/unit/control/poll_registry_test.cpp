@@ -5,14 +5,20 @@
 #include <set>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/error.hpp"
 #include "common/control/waiter.hpp"
+#include "tests/support/other_user.hpp"
 
 namespace tickpath::control {
 namespace {
+
+using test_support::as_other_user;
 
 PollRegistry::Cpus on(std::initializer_list<std::size_t> cpus) {
   PollRegistry::Cpus set;
@@ -78,6 +84,63 @@ class Registry : public ::testing::Test {
   ~Registry() override { ::unlink(path_.c_str()); }
   std::string path_;
 };
+
+TEST_F(Registry, AnotherUserCanNeitherOpenNorTruncateIt) {
+  SKIP_UNLESS_ROOT();
+  ::unlink(path_.c_str());
+  PollRegistry registry(path_);
+  registry.announce({0});
+  EXPECT_EQ(as_other_user([&] {
+              if (::open(path_.c_str(), O_RDONLY) >= 0 || ::open(path_.c_str(), O_RDWR) >= 0)
+                return 1;
+              return ::truncate(path_.c_str(), 0) == 0 ? 2 : 0;
+            }),
+            0);
+  EXPECT_EQ(registry.pollers().size(), 1u);
+}
+
+std::string refusal_of(const std::string& path) {
+  try {
+    PollRegistry registry(path);
+    return "taken";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(Registry, WhatOthersMayChangeIsNotMapped) {
+  ASSERT_EQ(::chmod(path_.c_str(), 0622), 0);
+  EXPECT_THAT(refusal_of(path_), ::testing::HasSubstr(path_ + " is open to other users"));
+  ASSERT_EQ(::chmod(path_.c_str(), 0600), 0);
+  const std::string second = path_ + ".link";
+  ASSERT_EQ(::link(path_.c_str(), second.c_str()), 0);
+  EXPECT_THAT(refusal_of(path_), ::testing::HasSubstr("has another name"));
+  ::unlink(second.c_str());
+  ASSERT_EQ(::symlink(path_.c_str(), second.c_str()), 0);
+  EXPECT_THAT(refusal_of(second), ::testing::HasSubstr("cannot open"));
+  ::unlink(second.c_str());
+  ASSERT_EQ(::mkfifo(second.c_str(), 0600), 0);
+  EXPECT_THAT(refusal_of(second), ::testing::HasSubstr("is no plain file"));
+  ::unlink(second.c_str());
+}
+
+TEST_F(Registry, AnotherUsersFileIsRefused) {
+  SKIP_UNLESS_ROOT();
+  ASSERT_EQ(::chown(path_.c_str(), test_support::kOtherUser, test_support::kOtherUser), 0);
+  EXPECT_THAT(refusal_of(path_), ::testing::HasSubstr("belongs to user 65534"));
+}
+
+// Scenario: one was stopped while it chose. Others choose all the same, after a second.
+TEST_F(Registry, AProgramThatWasStoppedWhileItChoseHoldsNobodyUp) {
+  const int stopped = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock everything {};
+  everything.l_type = F_WRLCK;
+  everything.l_start = 256 * 192;  // behind the slots
+  ASSERT_EQ(::fcntl(stopped, F_OFD_SETLK, &everything), 0);
+  PollRegistry registry(path_);
+  EXPECT_EQ(registry.announce_on_free_core({0}), 0);
+  ::close(stopped);
+}
 
 TEST_F(Registry, CountsEveryRegistrationAlsoWithinOneProcess) {
   PollRegistry first(path_);

@@ -7,9 +7,13 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/write.hpp>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/net/secure_stream.hpp"
 #include "common/net/setup_frame.hpp"
+#include "tests/support/other_user.hpp"
 #include "tests/unit/net_secure/fixture.hpp"
 
 namespace tickpath::net {
@@ -281,6 +285,58 @@ TEST_F(SecureFailures, TooManyInSetUpAreTurnedAwayAndLaterOnesTaken) {
   ASSERT_TRUE(run_until([&] { return failed(SecureCause::kTimeout) == 3; }));
   connect(ours_.load(SecurityMode::kLoopback, "risk"), "oeg");
   EXPECT_FALSE(client_failure_) << client_failure_.text;
+}
+
+TEST_F(SecureFailures, WithoutProofAnotherUserOfThisHostStatesNoRole) {
+  SKIP_UNLESS_ROOT();
+  listen(ours_.load(SecurityMode::kLoopback, "oeg"));
+  const std::uint16_t port = acceptor_->port();
+  test_support::OtherUser stranger([port] {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in at = Endpoint{INADDR_LOOPBACK, port}.to_sockaddr();
+    if (::connect(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return 1;
+    Greeting hello;
+    hello.role = "risk";
+    const std::vector<std::byte> frame = encode_frame(hello.encode());
+    (void)!::send(socket, frame.data(), frame.size(), MSG_NOSIGNAL);
+    char answer = 0;
+    return ::recv(socket, &answer, 1, 0) > 0 ? 2 : 0;  // closed, without a word
+  });
+  ASSERT_TRUE(run_until([&] { return failed(SecureCause::kPolicy) == 1; }));
+  EXPECT_THAT(server_failure_.text, HasSubstr("it is a program of user 65534"));
+  EXPECT_EQ(stranger.wait(), 0);
+  EXPECT_EQ(server_, nullptr);
+}
+
+TEST_F(SecureFailures, WithoutProofAnotherUsersListenerIsNotAnswered) {
+  SKIP_UNLESS_ROOT();
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  test_support::OtherUser stranger([&] {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in at = Endpoint{INADDR_LOOPBACK, 0}.to_sockaddr();
+    socklen_t length = sizeof at;
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&at), length) != 0 ||
+        ::listen(socket, 4) != 0 ||
+        ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &length) != 0)
+      return 1;
+    const std::uint16_t port = ntohs(at.sin_port);
+    if (::write(told[1], &port, sizeof port) != sizeof port) return 2;
+    const int caller = ::accept(socket, nullptr, nullptr);
+    char hello = 0;
+    return ::recv(caller, &hello, 1, 0) > 0 ? 3 : 0;
+  });
+  std::uint16_t port = 0;
+  ASSERT_EQ(::read(told[0], &port, sizeof port), static_cast<ssize_t>(sizeof port));
+  SecureFailure failure;
+  secure_connect(io_, ours_.load(SecurityMode::kLoopback, "risk"), {"127.0.0.1", port, "oeg"},
+                 [&](const SecureFailure& seen, std::shared_ptr<SecureStream>) { failure = seen; });
+  ASSERT_TRUE(run_until([&] { return bool(failure); }));
+  EXPECT_EQ(failure.cause, SecureCause::kPolicy) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("it is a program of user 65534"));
+  EXPECT_EQ(stranger.wait(), 0) << "it was told something";
+  ::close(told[0]);
+  ::close(told[1]);
 }
 
 // ---------------------------------------------------------------------------------------- frames
