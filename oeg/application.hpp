@@ -68,7 +68,9 @@ class OegApplication final : public control::Application {
   control::Runtime& runtime_;
   ExceptionList exceptions_;
   std::uint64_t exceptions_followed_ = 0;  // of the journal, at the last tick
-  LogBudget fix_lines_{200};  // a venue that makes the session speak must not fill the disk
+  LogBudget fix_lines_{
+      200,
+      std::chrono::seconds(10)};  // a venue that makes the session speak must not fill the disk
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;

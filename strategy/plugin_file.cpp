@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 
+#include "common/base/trusted_file.hpp"
+
 namespace tickpath::strategy {
 namespace {
 
@@ -73,7 +75,8 @@ std::string find_plugin_file(const std::string& file, const std::string& config_
   if (given.is_absolute()) {
     places = {given};
   } else {
-    places = {fs::path(config_directory) / given, program_directory().parent_path() / given, given};
+    // Not the working directory: whoever may write there would trade.
+    places = {fs::path(config_directory) / given, program_directory().parent_path() / given};
   }
   std::string looked_at;
   for (const fs::path& place : places) {
@@ -86,6 +89,8 @@ std::string find_plugin_file(const std::string& file, const std::string& config_
 }
 
 const tickpath_plugin& load_plugin(const std::string& path) {
+  if (const std::string why = why_untrusted(path); !why.empty())
+    throw PluginError("plugin " + path + ": is not loaded, as others could change it: " + why);
   // RTLD_NOW: a symbol that is missing fails here, not in the middle of trading. RTLD_LOCAL: two
   // plugins may define the same names.
   void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -10,8 +10,8 @@ namespace tickpath {
 class LogBudget {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit LogBudget(std::uint32_t lines = 20,
-                     std::chrono::milliseconds interval = std::chrono::seconds(10)) noexcept
+  explicit LogBudget(std::uint32_t lines = 1,
+                     std::chrono::milliseconds interval = std::chrono::seconds(1)) noexcept
       : lines_(lines), interval_(interval) {}
 
   // Whether there is a line left.

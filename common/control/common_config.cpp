@@ -1,5 +1,7 @@
 #include "common/control/common_config.hpp"
 
+#include "common/base/trusted_file.hpp"
+
 namespace tickpath::control {
 namespace {
 
@@ -47,6 +49,8 @@ void add_security(config::Schema<CommonConfig>& schema) {
       "security.keys", [](C& c) -> std::string& { return c.fabric.security.keys; },
       "Directory of the keys that `tickpath keys` made; needed for tls and psk");
   schema.check([](const C& c, config::Problems& problems) {
+    if (!c.name.empty() && !is_file_name_part(c.name))
+      problems.add("name", "has other characters than letters, digits, _ . -, and it names files");
     const net::SecurityOptions& security = c.fabric.security;
     const bool proves =
         security.mode == net::SecurityMode::kPsk || security.mode == net::SecurityMode::kTls;

@@ -1,5 +1,6 @@
 #include "common/log/log.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 
 namespace tickpath::log {
 namespace {
@@ -53,7 +55,8 @@ State& state() {
 
 // spdlog throws its own type, without the errno: try the file first.
 void probe(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) throw SystemError("cannot write the log '" + path + "'", errno);
   ::close(file);
 }
@@ -86,7 +89,16 @@ bool enabled(Level level) noexcept {
 
 void write(Level level, std::string_view line) noexcept {
   try {
-    state().logger->log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+    // Texts from outside must neither command a terminal nor look like lines of ours: those begin
+    // with their time, what continues one is set in.
+    std::string shown;
+    for (std::size_t at = 0; at <= line.size();) {
+      const std::size_t end = std::min(line.find('\n', at), line.size());
+      if (at != 0) shown += "\n    ";
+      shown += escaped_controls(line.substr(at, end - at));
+      at = end + 1;
+    }
+    state().logger->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
   } catch (...) {
     ++state().dropped;
   }

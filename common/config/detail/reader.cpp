@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/base/trusted_file.hpp"
 #include "common/config/detail/allowed.hpp"
 #include "common/config/detail/document.hpp"
 #include "common/config/detail/schema_core.hpp"
@@ -303,6 +304,8 @@ void read_text(const SchemaCore& schema, void* config, std::string_view text,
 
 void read_file(const SchemaCore& schema, void* config, const std::string& path,
                const std::vector<std::string>& overrides) {
+  if (const std::string why = why_untrusted(path); !why.empty())
+    throw ConfigError({path + ": is not read, as others could change it: " + why});
   read_text(schema, config, slurp(path), path, overrides);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/trusted_file.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "common/net/secure_options.hpp"
 
@@ -19,6 +20,8 @@ namespace {
 constexpr std::size_t kKeyFileBytesMax = 64 * 1024;  // a dozen times the largest we write
 
 std::string read_file(const std::string& path, bool secret) {
+  if (const std::string why = why_untrusted(path); !why.empty())
+    throw_keys(path + " is not used, as others could change it: " + why);
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0)
     throw_keys("cannot read " + path + ": " + std::strerror(errno) +

@@ -37,6 +37,27 @@ TEST(PluginFile, FindsAFileBesideTheConfigurationThatNamesIt) {
   EXPECT_TRUE(std::filesystem::equivalent(found, object));
 }
 
+TEST(PluginFile, IsNotLookedForInTheWorkingDirectory) {
+  const std::filesystem::path object = test_plugin("c_plugin");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(object.parent_path());
+  EXPECT_THROW((void)find_plugin_file(object.filename().string(), "/etc/conf"), PluginError);
+  std::filesystem::current_path(before);
+}
+
+TEST(PluginFile, ThatOthersCanChangeIsNotLoaded) {
+  char name[] = "/tmp/tickpath_test_XXXXXX";
+  const std::filesystem::path directory = ::mkdtemp(name);
+  const std::filesystem::path copy = directory / "copy.so";
+  std::filesystem::copy_file(test_plugin("c_plugin"), copy);
+  std::filesystem::permissions(copy, std::filesystem::perms(0666));
+  EXPECT_THAT([&] { load_plugin(copy); },
+              ThrowsMessage<PluginError>(HasSubstr("as others could change it")));
+  std::filesystem::permissions(copy, std::filesystem::perms(0644));
+  EXPECT_NO_THROW((void)load_plugin(copy));
+  std::filesystem::remove_all(directory);
+}
+
 TEST(PluginFile, LoadsAPluginWrittenInC) {
   EXPECT_STREQ(load_plugin(test_plugin("c_plugin")).name, "c-plugin");
 }
