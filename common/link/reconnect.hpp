@@ -24,14 +24,20 @@ class Reconnect {
     // client's own rings.
     if (!down_.load(std::memory_order_relaxed) || now_ns < next_ns_) return false;
     next_ns_ = now_ns + interval_ns_;
+    // Before the attempt: it hands the connection over, and from then on the datapath may lose it
+    // and say so. The hand-over orders its store after this one, so that it is the last word.
+    down_.store(false, std::memory_order_relaxed);
     try {
       attempt();
     } catch (const rdma::SetupError& error) {
+      down_.store(true, std::memory_order_relaxed);
       error_ = error.what();
       return false;
+    } catch (...) {
+      down_.store(true, std::memory_order_relaxed);
+      throw;
     }
     error_.clear();
-    down_.store(false, std::memory_order_relaxed);
     return true;
   }
 

@@ -338,6 +338,22 @@ TEST(Reconnect, TriesAtTheIntervalUntilItWorksAndAgainAfterALoss) {
   EXPECT_TRUE(reconnect.step(9'100, attempt));
 }
 
+// The datapath is quicker: it has taken over the connection and lost it while attempt() was on its
+// way back, or right before.
+TEST(Reconnect, ALossBeforeTheAttemptHasReturnedIsNotForgotten) {
+  Reconnect reconnect(100);
+  EXPECT_TRUE(reconnect.step(1'000, [&] { reconnect.mark_down(); }));
+  EXPECT_TRUE(reconnect.down());
+  EXPECT_TRUE(reconnect.step(1'100, [] {}));
+  EXPECT_FALSE(reconnect.down());
+}
+
+TEST(Reconnect, AnAttemptThatEndsInAnyErrorLeavesItDown) {
+  Reconnect reconnect(100);
+  EXPECT_THROW(reconnect.step(1'000, [] { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_TRUE(reconnect.down());
+}
+
 TEST_F(Heartbeats, AreAliveWhileBeatingAndDeadWhenTheyStop) {
   Heartbeat heartbeat(*fabric.device, "beat");
   join(heartbeat.grant());
