@@ -59,6 +59,17 @@ void add_security(config::Schema<CommonConfig>& schema) {
   });
 }
 
+// A thread that sleeps looks like one that hangs: its turns stand still. Half: it may be woken
+// late.
+void add_park_rule(config::Schema<CommonConfig>& schema) {
+  schema.check([](const CommonConfig& c, config::Problems& problems) {
+    if (c.wait != WaitMode::kPark || 2 * c.park_timeout_ns <= c.hang_after_ns) return;
+    problems.add("datapath.park_timeout",
+                 "may be at most half of datapath.hang_after: a healthy thread that sleeps for "
+                 "longer would count as hanging, and this program as dead");
+  });
+}
+
 }  // namespace
 
 config::Schema<CommonConfig> common_schema() {
@@ -87,7 +98,8 @@ config::Schema<CommonConfig> common_schema() {
                 "How the datapath thread waits; auto spins only while every polling thread of this "
                 "host has a core of its own, and yields else");
   schema.duration("datapath.park_timeout", &C::park_timeout_ns, {100'000, 1'000'000'000},
-                  "wait = park: the thread looks around at the latest after this");
+                  "wait = park: the thread looks around at the latest after this; at most half of "
+                  "datapath.hang_after");
   schema.duration("datapath.stop_timeout", &C::stop_timeout_ns, {0, 600'000'000'000},
                   "Time to settle what is open when asked to stop");
   schema.duration("datapath.hang_after", &C::hang_after_ns, {10'000'000, 60'000'000'000},
@@ -109,6 +121,7 @@ config::Schema<CommonConfig> common_schema() {
       "fabric", [](C& c) -> rdma::VerbsOptions& { return c.fabric.verbs; }, verbs_schema());
   schema.text("fabric.endpoint", &C::fabric_endpoint,
               "Where this program listens: a socket path (shm) or host:port (verbs)");
+  add_park_rule(schema);
   add_security(schema);
   return schema;
 }

@@ -310,6 +310,16 @@ TEST_F(Program, AWrongConfigurationExitsWithTwoAndListsEveryProblem) {
   EXPECT_THAT(read("out"), HasSubstr("echo.toml:3: datapath.wait: found \"nap\""));
 }
 
+// Its turns stand still while it sleeps: peers would take it for dead.
+TEST_F(Program, ThatWouldSleepForLongerThanAHangIsRefused) {
+  start({"datapath.wait=park", "datapath.park_timeout=51ms", "datapath.hang_after=100ms"});
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("datapath.park_timeout: may be at most half of "
+                                     "datapath.hang_after"));
+  start({"datapath.wait=yield", "datapath.park_timeout=51ms", "datapath.hang_after=100ms"});
+  EXPECT_TRUE(ready()["ready"]) << "it never sleeps";
+}
+
 TEST_F(Program, ChecksAndPrintsItsConfigurationWithoutRunning) {
   launch({scratch_.path() + "/echo.toml", "--check"});
   EXPECT_EQ(wait_for_end(), 0);
