@@ -195,12 +195,8 @@ void MdhDatapath::finish() noexcept {
   if (publisher_.closed()) closed_.store(true, std::memory_order_release);
 }
 
-bool MdhDatapath::arm() noexcept {
-  publisher_.arm();
-  const bool worked = turn();
-  // What is waited for has a time limit, which no descriptor tells of.
-  return !worked && !publisher_.busy() && !arbiter_.waiting();
-}
+// What is waited for has a time limit, which no descriptor tells of.
+bool MdhDatapath::may_sleep() noexcept { return !publisher_.busy() && !arbiter_.waiting(); }
 
 void MdhDatapath::woken() noexcept {
   if (channel_ != nullptr) channel_->acknowledge();

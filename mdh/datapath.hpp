@@ -58,7 +58,8 @@ class MdhDatapath final : public control::Datapath {
               rdma::CompletionChannel* channel, trace::TraceWriter& trace, log::HotLog& log);
 
   bool turn() noexcept override;
-  bool arm() noexcept override;
+  void arm() noexcept override { publisher_.arm(); }
+  bool may_sleep() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
 

@@ -427,11 +427,16 @@ bool OegDatapath::advance_stop(TscTicks now) noexcept {
 
 // ------------------------------------------------------------------------------------- parking
 
-bool OegDatapath::arm() noexcept {
-  // A strategy's credits come by a WRITE, which wakes nobody.
-  if (gateway_.reports_wait() || !strategies_.arm() || !market_.arm()) return false;
+void OegDatapath::arm() noexcept {
+  strategies_.arm();
+  market_.arm();
   events_.arm();
-  return true;
+}
+
+// A strategy's credits come by a WRITE, which wakes nobody.
+bool OegDatapath::may_sleep() noexcept {
+  return !gateway_.reports_wait() && strategies_.may_sleep() && market_.may_sleep() &&
+         !events_.busy();
 }
 
 std::span<const int> OegDatapath::wake_descriptors() const noexcept {

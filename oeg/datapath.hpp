@@ -116,7 +116,8 @@ class OegDatapath final : public control::Datapath,
 
   // ---- control::Datapath
   bool turn() noexcept override;
-  bool arm() noexcept override;
+  void arm() noexcept override;
+  bool may_sleep() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override;
   void woken() noexcept override;
   void on_thread_end() noexcept override { market_.close(); }

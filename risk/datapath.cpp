@@ -1,5 +1,12 @@
 #include "risk/datapath.hpp"
 
+#include <cerrno>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
 namespace tickpath::risk {
 
 RiskDatapath::RiskDatapath(market::MarketReader& market, GatewayLink& gateway, Monitor& monitor,
@@ -10,7 +17,9 @@ RiskDatapath::RiskDatapath(market::MarketReader& market, GatewayLink& gateway, M
       symbols_(instruments_max),
       channel_(channel) {
   if (channel_ == nullptr) return;
-  wake_storage_[0] = channel_->file_descriptor();
+  command_event_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (command_event_.get() < 0) throw SystemError("eventfd", errno);
+  wake_storage_ = {channel_->file_descriptor(), command_event_.get()};
   wake_ = wake_storage_;
 }
 
@@ -36,14 +45,18 @@ bool RiskDatapath::turn() noexcept {
   return any;
 }
 
-bool RiskDatapath::arm() noexcept {
-  const bool market_armed = market_.arm();  // both, whatever the first says
-  const bool others_armed = gateway_.arm();
-  return !turn() && market_armed && others_armed;
+bool RiskDatapath::command(const OperatorCommand& command) noexcept {
+  if (!commands_.try_push(command)) return false;
+  const std::uint64_t one = 1;
+  if (channel_ != nullptr) (void)!::write(command_event_.get(), &one, sizeof(one));
+  return true;
 }
 
 void RiskDatapath::woken() noexcept {
-  if (channel_ != nullptr) channel_->acknowledge();
+  if (channel_ == nullptr) return;
+  channel_->acknowledge();
+  std::uint64_t count = 0;
+  (void)!::read(command_event_.get(), &count, sizeof(count));
 }
 
 void RiskDatapath::on_thread_end() noexcept {

@@ -11,6 +11,7 @@
 #include "common/control/datapath.hpp"
 #include "common/market/market_reader.hpp"
 #include "common/market/symbols.hpp"
+#include "common/net/file_descriptor.hpp"
 #include "risk/gateway_link.hpp"
 #include "risk/monitor.hpp"
 
@@ -32,13 +33,17 @@ class RiskDatapath final : public control::Datapath {
                std::uint32_t instruments_max, rdma::CompletionChannel* channel);
 
   bool turn() noexcept override;
-  bool arm() noexcept override;
+  void arm() noexcept override {
+    market_.arm();
+    gateway_.arm();
+  }
+  bool may_sleep() noexcept override { return market_.may_sleep() && gateway_.may_sleep(); }
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
   void on_thread_end() noexcept override;
 
   // Control thread. False: too many at once.
-  bool command(const OperatorCommand& command) { return commands_.try_push(command); }
+  bool command(const OperatorCommand& command) noexcept;
 
   // While the thread does not run.
   const market::Symbols& symbols() const noexcept { return symbols_; }
@@ -60,7 +65,8 @@ class RiskDatapath final : public control::Datapath {
   rdma::CompletionChannel* channel_;
   clock::TickConverter clock_;
   SpscRing<OperatorCommand> commands_{64};
-  std::array<int, 1> wake_storage_{-1};
+  net::FileDescriptor command_event_;  // parking only: a kill must not wait for the time-out
+  std::array<int, 2> wake_storage_{};
   std::span<const int> wake_;
 };
 

@@ -46,7 +46,8 @@ class GatewayLink {
 
   // Takes events, then writes the block if it changed or is due, then reconciles. True: any work.
   bool turn(std::uint64_t now_ns) noexcept;
-  bool arm() noexcept { return subscriber_.arm(); }
+  void arm() noexcept { subscriber_.arm(); }
+  bool may_sleep() const noexcept { return subscriber_.may_sleep(); }
   // The last call: tells oeg that we leave of our own will.
   void close() noexcept { subscriber_.close(); }
 

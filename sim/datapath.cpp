@@ -138,7 +138,7 @@ bool SimDatapath::turn() noexcept {
   return worked;
 }
 
-bool SimDatapath::arm() noexcept {
+bool SimDatapath::may_sleep() noexcept {
   const TscTicks now = tsc_now();
   const TscTicks due = next_due();
   if (due <= now) return false;

@@ -49,7 +49,7 @@ class SimDatapath final : public control::Datapath {
   }
 
   bool turn() noexcept override;
-  bool arm() noexcept override;
+  bool may_sleep() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override;
   void woken() noexcept override;
 

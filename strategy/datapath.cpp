@@ -51,12 +51,6 @@ void StrategyDatapath::advance_stop(std::uint64_t now_ns) noexcept {
   drained_.store(true, std::memory_order_release);
 }
 
-bool StrategyDatapath::arm() noexcept {
-  const bool market_armed = market_.arm();  // both, whatever the first says
-  const bool others_armed = orders_.arm();
-  return !turn() && market_armed && others_armed;
-}
-
 void StrategyDatapath::woken() noexcept {
   if (channel_ != nullptr) channel_->acknowledge();
 }

@@ -22,7 +22,11 @@ class StrategyDatapath final : public control::Datapath {
                    rdma::CompletionChannel* channel);
 
   bool turn() noexcept override;
-  bool arm() noexcept override;
+  void arm() noexcept override {
+    market_.arm();
+    orders_.arm();
+  }
+  bool may_sleep() noexcept override { return market_.may_sleep() && orders_.may_sleep(); }
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
   void on_thread_end() noexcept override { market_.close(); }

@@ -1,5 +1,6 @@
 #include "strategy/order_channels.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -79,10 +80,13 @@ std::string OrderChannels::not_ready_reason() const {
   return {};
 }
 
-bool OrderChannels::arm() noexcept {
-  bool may_sleep = true;
-  for (const auto& entry : entries_) may_sleep &= entry->client.arm();
-  return may_sleep;
+void OrderChannels::arm() noexcept {
+  for (const auto& entry : entries_) entry->client.arm();
+}
+
+bool OrderChannels::may_sleep() const noexcept {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const auto& entry) { return entry->client.may_sleep(); });
 }
 
 std::uint64_t OrderChannels::cut_off() const noexcept {

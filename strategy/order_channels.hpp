@@ -70,7 +70,8 @@ class OrderChannels final : public OrderPort {
     return count;
   }
 
-  bool arm() noexcept;
+  void arm() noexcept;
+  bool may_sleep() const noexcept;
   // Times that oeg ended a connection because its reports were not read.
   std::uint64_t cut_off() const noexcept;
   // Ends every connection in order: oeg sees that this was no accident.

@@ -5,7 +5,7 @@
 
 namespace tickpath::control {
 
-// All members are called by the datapath thread. turn(), arm() and woken() run under a
+// All members are called by the datapath thread. turn(), arm(), may_sleep() and woken() run under a
 // DatapathScope: no allocation, no lock, no exception.
 class Datapath {
  public:
@@ -18,9 +18,15 @@ class Datapath {
   // calls again at once instead of waiting.
   virtual bool turn() noexcept = 0;
 
-  // wait = "park" only. Asks every source to make its descriptor readable at the next event (arms
-  // the completion queues), then looks once more. False: work arrived meanwhile, do not sleep.
-  virtual bool arm() noexcept { return true; }
+  // The rest is for wait = "park"; the Waiter calls it in this order: arm(), turn(), may_sleep(),
+  // wake_descriptors(), the sleep, woken().
+
+  // Asks every source to make its descriptor readable at the next event (arms the completion
+  // queues). Does not look for work: what came before is found by the turn() that follows.
+  virtual void arm() noexcept {}
+  // After a turn that found nothing. False: a source cannot wake us as it stands now (it was made
+  // since arm()), or something is due that no descriptor tells of. Sets the timers for the rest.
+  virtual bool may_sleep() noexcept { return true; }
   // What to sleep on: channels, sockets, an eventfd that the control thread writes. At most
   // kWakeDescriptorsMax; asked before every sleep, so that the set may change.
   virtual std::span<const int> wake_descriptors() const noexcept { return {}; }

@@ -10,6 +10,32 @@
 
 namespace tickpath::control {
 
+// A sleep, as the datapath thread takes it. Work may arrive between any two steps.
+enum class ParkStep : std::uint8_t { kBegun, kArmed, kLooked };
+enum class Parked : std::uint8_t {
+  kNotAtAll,  // there was work, or a source that wakes nobody
+  kWoken,     // by a descriptor, or a signal
+  kTimedOut,
+};
+
+namespace detail {
+// On the datapath's descriptors; woken() is called after it.
+Parked sleep(Datapath& datapath, std::int64_t timeout_ns) noexcept;
+}  // namespace detail
+
+// The one place where a datapath thread goes to sleep: arm, look, sleep. What came before arming
+// wakes nobody and is found by the look; what comes after it makes a descriptor readable, so the
+// sleep ends at once. reached(ParkStep), noexcept: for tests, which put an arrival there.
+template <class Reached>
+Parked park(Datapath& datapath, std::int64_t timeout_ns, Reached&& reached) noexcept {
+  reached(ParkStep::kBegun);
+  datapath.arm();
+  reached(ParkStep::kArmed);
+  if (datapath.turn() || !datapath.may_sleep()) return Parked::kNotAtAll;
+  reached(ParkStep::kLooked);
+  return detail::sleep(datapath, timeout_ns);
+}
+
 // wait() belongs to the datapath thread, set_mode() and reconsidered() to the control thread.
 class Waiter {
  public:
@@ -18,7 +44,7 @@ class Waiter {
       : mode_(mode), park_timeout_ns_(park_timeout_ns) {}
 
   // Once after each turn that found nothing. kSpin: a pause instruction; kYield: gives the core
-  // away; kPark: sleeps on the datapath's descriptors, unless arm() finds work.
+  // away; kPark: park(), above.
   void wait(Datapath& datapath) noexcept {
     // Relaxed: the mode orders nothing; a turn with the old one is harmless.
     switch (mode_.load(std::memory_order_relaxed)) {
@@ -30,7 +56,7 @@ class Waiter {
           mode_.store(WaitMode::kYield, std::memory_order_relaxed);
         return;
       case WaitMode::kPark:
-        park(datapath);
+        (void)park(datapath, park_timeout_ns_, [](ParkStep) noexcept {});
         return;
       default:
         yield();
@@ -59,8 +85,6 @@ class Waiter {
   static constexpr int kPauses = 2;
 
  private:
-  void park(Datapath& datapath) noexcept;
-
   std::atomic<WaitMode> mode_;
   std::int64_t park_timeout_ns_;
   const std::atomic<std::uint64_t>* arrivals_ = nullptr;

@@ -71,8 +71,11 @@ class ChannelClient {
   void close() noexcept {
     if (current_) current_->close();
   }
-  // Before sleeping on the channel: arm, poll() once more, then wait. False: do not sleep.
-  bool arm() noexcept { return current_ == nullptr || current_->arm(); }
+  // Before sleeping on the channel: arm(), poll() once more, then wait if may_sleep() says so.
+  void arm() noexcept {
+    if (current_ != nullptr) current_->arm();
+  }
+  bool may_sleep() const noexcept { return current_ == nullptr || current_->may_sleep(); }
 
   const ChannelCounters& counters() const noexcept { return ends_.counters(); }
 
@@ -128,7 +131,9 @@ class ChannelServer {
   void close(ClientId client) noexcept {
     if (ChannelEnd* end = find(client)) end->close();
   }
-  bool arm() noexcept;
+  // As ChannelClient's.
+  void arm() noexcept;
+  bool may_sleep() const noexcept;
 
   const ChannelCounters& counters() const noexcept { return ends_.counters(); }
 
@@ -203,10 +208,14 @@ std::size_t ChannelServer<Out, In>::poll(Handler& handler, std::size_t batch) no
 }
 
 template <Message Out, Message In>
-bool ChannelServer<Out, In>::arm() noexcept {
-  bool idle = true;
-  for (std::size_t i = 0; i < count_; ++i) idle = clients_[i]->arm() && idle;
-  return idle;
+void ChannelServer<Out, In>::arm() noexcept {
+  for (std::size_t i = 0; i < count_; ++i) clients_[i]->arm();
+}
+
+template <Message Out, Message In>
+bool ChannelServer<Out, In>::may_sleep() const noexcept {
+  return std::all_of(clients_.begin(), clients_.begin() + static_cast<std::ptrdiff_t>(count_),
+                     [](const ChannelEnd* end) { return end->may_sleep(); });
 }
 
 }  // namespace tickpath::link

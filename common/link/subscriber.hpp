@@ -115,7 +115,8 @@ class Subscriber {
 
   // Before sleeping on the channel (immediate mode): arm, poll() once more, then wait, and never
   // without a bound. False: do not sleep, a resynchronisation is under way.
-  bool arm() noexcept;
+  void arm() noexcept;
+  bool may_sleep() const noexcept;
 
   const SubscriberCounters& counters() const noexcept { return counters_; }
 
@@ -172,6 +173,7 @@ class Subscriber {
   SubscriberState state_ = SubscriberState::kDown;
   bool failed_ = false;              // the connection; what has landed is still read
   bool images_complete_ = false;     // while resyncing: the watermark has been reached
+  bool armed_ = false;               // the connection, at least once
   std::uint64_t next_ = 1;           // the sequence to come
   std::uint64_t resync_target_ = 0;  // images must include everything up to here
   std::uint64_t image_cursor_ = 0;

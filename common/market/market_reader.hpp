@@ -76,7 +76,8 @@ class MarketReader {
   // The latest image of an instrument. False: none, or it was being written all the time, or the id
   // may stand for another symbol than before.
   bool image(std::uint32_t instrument, wire::BookImage& out) noexcept;
-  bool arm() noexcept { return subscriber_.arm(); }
+  void arm() noexcept { subscriber_.arm(); }
+  bool may_sleep() const noexcept { return subscriber_.may_sleep() && !directory_behind(); }
   // The last call: tells mdh that we leave of our own will.
   void close() noexcept { subscriber_.close(); }
 

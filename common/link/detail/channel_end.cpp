@@ -247,9 +247,9 @@ void ChannelEnd::look_around() noexcept {
   over_ = taken_ == arrived_ && (failed_ || peer_closed_);
 }
 
-bool ChannelEnd::arm() noexcept {
+void ChannelEnd::arm() noexcept {
   connection->completion_queue().arm(true);
-  return taken_ == arrived_ && !failed_ && !over_;
+  armed_ = true;
 }
 
 }  // namespace tickpath::link

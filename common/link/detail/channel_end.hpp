@@ -72,7 +72,10 @@ class ChannelEnd {
   // Messages that may be sent now.
   std::size_t credits() noexcept;
   void close() noexcept;
-  bool arm() noexcept;
+  void arm() noexcept;
+  // After arm() and a look that found nothing. An end that was taken over between the two is not
+  // armed: its messages would wake nobody.
+  bool may_sleep() const noexcept { return armed_ && taken_ == arrived_ && !failed_ && !over_; }
   // Nothing will come any more, and all that came was delivered.
   bool over() const noexcept { return over_; }
   // Its end was seen; what arrived before may still have to be delivered.
@@ -116,6 +119,7 @@ class ChannelEnd {
   std::uint32_t unsignaled_ = 0;
   std::uint32_t signal_interval_ = 1;
   std::uint32_t idle_polls_ = 0;
+  bool armed_ = false;  // at least once, so by every arm() of its owner since
   bool failed_ = false;
   bool peer_closed_ = false;
   bool close_wanted_ = false;

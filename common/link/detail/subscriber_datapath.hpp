@@ -54,6 +54,7 @@ void Subscriber<T, Image>::adopt(Session& session, Handler& handler) noexcept {
       session.layout.depth);
   state_ = SubscriberState::kJoining;
   failed_ = false;
+  armed_ = false;
   image_sequence_max_ = 0;
   arrived_ = taken_ = notices_ = returned_ = reported_ = 0;
   watermark_ = {};
@@ -286,11 +287,18 @@ void Subscriber<T, Image>::close() noexcept {
 }
 
 template <SlotPayload T, ImagePayload Image>
-bool Subscriber<T, Image>::arm() noexcept {
-  if (current_ == nullptr) return true;
+void Subscriber<T, Image>::arm() noexcept {
+  if (current_ == nullptr) return;
   current_->connection->completion_queue().arm(true);
-  return state_ == SubscriberState::kLive && options_.mode == RingMode::kImmediate &&
-         taken_ == arrived_;
+  armed_ = true;
+}
+
+// Asked after the look: it may have taken over a connection that is not armed, or found that the
+// images must be read again, of which no completion tells.
+template <SlotPayload T, ImagePayload Image>
+bool Subscriber<T, Image>::may_sleep() const noexcept {
+  return current_ == nullptr || (armed_ && state_ == SubscriberState::kLive &&
+                                 options_.mode == RingMode::kImmediate && taken_ == arrived_);
 }
 
 template <SlotPayload T, ImagePayload Image>

@@ -198,7 +198,9 @@ TEST(TwoProcessSleep, ASleepingSubscriberIsWokenByAnUpdate) {
     Sink& sink = end.sink;
     int sleeps = 0;
     do {
-      if (subscriber.poll(sink) != 0 || !subscriber.arm() || subscriber.poll(sink) != 0) continue;
+      if (subscriber.poll(sink) != 0) continue;
+      subscriber.arm();
+      if (subscriber.poll(sink) != 0 || !subscriber.may_sleep()) continue;
       if (subscriber.state() == SubscriberState::kDown) break;  // learnt by that poll
       pollfd waiting{end.channel->file_descriptor(), POLLIN, 0};
       if (::poll(&waiting, 1, 5'000) != 1) return 2;  // slept through: nothing woke it

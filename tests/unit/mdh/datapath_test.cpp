@@ -17,6 +17,7 @@
 #include "common/link/heartbeat.hpp"
 #include "common/link/subscriber.hpp"
 #include "common/wire/hello.hpp"
+#include "tests/support/parking.hpp"
 #include "tests/unit/link/fabric.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 #ifdef TICKPATH_ALLOC_GUARD
@@ -218,6 +219,23 @@ TEST_F(DatapathTest, GivesALateSubscriberEveryBookAndTheDirectory) {
     EXPECT_EQ(row.instrument_id, id);
     EXPECT_EQ(row.name(), itch::generated_symbol(row.feed_locate - 1u));
   }
+}
+
+TEST_F(DatapathTest, SleepsBesideNoPacket) {
+  Bytes buffer(itch::mold::kMaxPacketBytes);
+  itch::mold::PacketBuilder builder(buffer);
+  std::array<std::byte, itch::SystemEvent::kLength> message{};
+  (void)itch::encode(itch::SystemEvent{.event_code = 'O'}, message.data());
+  std::uint64_t sent = 0;
+  test_support::expect_no_arrival_is_slept_through(
+      datapath,
+      [&] {
+        builder.begin("DAY", ++sent);
+        ASSERT_TRUE(builder.append(message));
+        const auto bytes = builder.finish();
+        send({bytes.begin(), bytes.end()});
+      },
+      [&] { return datapath.feed().counters().messages.get() == sent; });
 }
 
 TEST_F(DatapathTest, DropsADatagramThatIsTooLong) {

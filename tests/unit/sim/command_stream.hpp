@@ -69,10 +69,11 @@ struct RecordedCross {
 struct Close {};
 struct BeginDay {};
 
-using Command = std::variant<Add, Execute, ExecuteAt, Reduce, Delete, ReplaceRecorded, HiddenTrade,
-                             State, Cross, RecordedImbalance, RecordedCross, Close, BeginDay,
-                             NewOrder, CancelOrder, ReplaceOrder, MassCancel>;
-using Stream = std::vector<Command>;
+using StreamCommand =
+    std::variant<Add, Execute, ExecuteAt, Reduce, Delete, ReplaceRecorded, HiddenTrade, State,
+                 Cross, RecordedImbalance, RecordedCross, Close, BeginDay, NewOrder, CancelOrder,
+                 ReplaceOrder, MassCancel>;
+using Stream = std::vector<StreamCommand>;
 
 // Applies one command to a Matcher or a ReferenceMarket: both have the same face.
 template <class Market>
@@ -107,7 +108,7 @@ struct Apply {
   void operator()(const MassCancel& c) const { market.cancel_all(c); }
 };
 template <class Market>
-void apply(Market& market, const Command& command) {
+void apply(Market& market, const StreamCommand& command) {
   std::visit(Apply<Market>{market}, command);
 }
 
@@ -115,7 +116,7 @@ void apply(Market& market, const Command& command) {
 
 class Printer {
  public:
-  std::string text(const Command& command) {
+  std::string text(const StreamCommand& command) {
     out_.str("");
     std::visit(*this, command);
     return out_.str();
@@ -209,7 +210,7 @@ class Printer {
 inline std::string print(const Stream& stream) {
   Printer printer;
   std::string text = "const Stream stream{\n";
-  for (const Command& command : stream) text += "    " + printer.text(command) + ",\n";
+  for (const StreamCommand& command : stream) text += "    " + printer.text(command) + ",\n";
   return text + "};\n";
 }
 

@@ -25,7 +25,7 @@ class OrderTypes : public testing::Test {
     go_on(stream);
   }
   void go_on(const Stream& stream) {
-    for (const Command& command : stream) apply(*matcher_, command);
+    for (const StreamCommand& command : stream) apply(*matcher_, command);
   }
   static NewOrder buy(std::uint64_t id, std::uint32_t shares, std::int64_t price,
                       Party party = kAlice) {

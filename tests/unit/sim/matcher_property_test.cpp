@@ -52,7 +52,7 @@ class Duel {
 
   // Runs until the two disagree. Empty if they never do, else the first difference.
   std::string run(const Stream& stream) {
-    for (const Command& command : stream) {
+    for (const StreamCommand& command : stream) {
       apply(matcher_, command);
       apply(reference_, command);
       ++applied_;

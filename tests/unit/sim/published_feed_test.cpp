@@ -109,7 +109,7 @@ class Venue {
 
   void record(const Bytes& message) { market_.apply(message); }
   // Returns what was sent to the market, for a recorded command.
-  Bytes play(const Command& command) {
+  Bytes play(const StreamCommand& command) {
     Bytes message = std::visit(Encode{matcher_.book()}, command);
     if (std::holds_alternative<Close>(command)) closed_ = true;
     if (std::holds_alternative<BeginDay>(command)) closed_ = false;
@@ -121,7 +121,9 @@ class Venue {
       market_.apply(message);
     return message;
   }
-  bool valid(const Command& command) const { return std::visit(Valid{matcher_.book()}, command); }
+  bool valid(const StreamCommand& command) const {
+    return std::visit(Valid{matcher_.book()}, command);
+  }
 
   // Every level: what the recording has left, and what of ours is shown. Empty: as published.
   std::string difference() {
@@ -290,7 +292,7 @@ TEST(PublishedFeed, WithoutOrdersOfOursIsTheRecordingByteForByte) {
   for (std::uint64_t seed = 1; seed <= kFeedSeeds; ++seed) {
     Venue venue;
     std::vector<Bytes> recorded;
-    for (const Command& command : RandomStream(seed).make(kFeedCommands)) {
+    for (const StreamCommand& command : RandomStream(seed).make(kFeedCommands)) {
       if (std::visit(Encode{venue.reader.book}, command).empty()) continue;  // a request
       recorded.push_back(venue.play(command));
     }

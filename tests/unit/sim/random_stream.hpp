@@ -65,7 +65,7 @@ class RandomStream {
   }
   std::uint64_t fresh_order_id() { return one_in(40) ? some_order() : ++next_order_; }
 
-  Command command() {
+  StreamCommand command() {
     if (closed_ && one_in(3)) {
       closed_ = false;
       return BeginDay{};
@@ -89,7 +89,7 @@ class RandomStream {
     return Close{};
   }
 
-  Command cross() {
+  StreamCommand cross() {
     static constexpr CrossKind kKinds[] = {CrossKind::kOpening, CrossKind::kClosing,
                                            CrossKind::kHalt};
     const CrossKind kind = kKinds[random_.below(3)];
@@ -97,7 +97,7 @@ class RandomStream {
     if (one_in(2)) return RecordedImbalance{some_locate(), kind, some_side(), pick(0, 40)};
     return RecordedCross{some_locate(), kind, one_in(5) ? 0 : some_price()};
   }
-  Command recorded_event() {
+  StreamCommand recorded_event() {
     const std::uint32_t what = pick(0, 99);
     const std::uint32_t shares = some_shares();
     const std::uint32_t price = some_price();
@@ -117,7 +117,7 @@ class RandomStream {
     return next_reference_;
   }
 
-  Command enter() {
+  StreamCommand enter() {
     NewOrder order;
     order.order_id = fresh_order_id();
     order.locate = one_in(40) ? wire::kNoInstrument : some_locate();
@@ -154,14 +154,14 @@ class RandomStream {
     if (request.type == OrderType::kStop || request.type == OrderType::kStopLimit)
       request.stop_price = price();
   }
-  Command cancel(std::uint64_t target) {
+  StreamCommand cancel(std::uint64_t target) {
     CancelOrder request;
     request.target_order_id = target;
     request.order_id = fresh_order_id();
     describe_target(request);
     return request;
   }
-  Command replace() {
+  StreamCommand replace() {
     ReplaceOrder request;
     request.target_order_id = some_order();
     request.order_id = fresh_order_id();

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/parking.hpp"
 #include "tests/unit/link/fabric.hpp"
 #include "tests/unit/market/played_mdh.hpp"
 #include "tests/unit/strategy/engine_fixture.hpp"
@@ -87,7 +88,8 @@ class StrategyDatapathOf : public ::testing::Test {
     market::MarketReader* reader = nullptr;
   };
 
-  StrategyDatapathOf() {
+  explicit StrategyDatapathOf(bool parks = false)
+      : channel(parks ? device->create_channel() : nullptr) {
     Scripted::subscribe_to_all = true;
     images.reader = &market;
     orders.add(1);
@@ -104,6 +106,7 @@ class StrategyDatapathOf : public ::testing::Test {
     options.endpoint = mdh.fabric.endpoint;
     options.name = "strategy";
     options.role = wire::Role::kStrategy;
+    options.mode = channel ? link::RingMode::kImmediate : link::RingMode::kPoll;
     options.ring_depth = 64;
     options.instruments_max = kInstruments;
     return options;
@@ -153,8 +156,9 @@ class StrategyDatapathOf : public ::testing::Test {
   PlayedMdh mdh;
   PlayedOeg oeg;
   std::unique_ptr<rdma::Device> device = rdma::open_device("shm", "");
-  market::MarketReader market{*device, nullptr, market_options()};
-  OrderChannels orders{*device, nullptr, order_options()};
+  std::unique_ptr<rdma::CompletionChannel> channel;
+  market::MarketReader market{*device, channel.get(), market_options()};
+  OrderChannels orders{*device, channel.get(), order_options()};
   Images images;
   trace::TraceWriter trace{trace::TraceOptions{}};
   LogRing log{64};
@@ -163,7 +167,7 @@ class StrategyDatapathOf : public ::testing::Test {
                                .timers_max = 8,
                                .cancel_when_feed_stale = true};
   Engine engine{engine_options, orders, images, trace, log};
-  StrategyDatapath datapath{market, orders, engine, nullptr};
+  StrategyDatapath datapath{market, orders, engine, channel.get()};
   Scripted* strategy = nullptr;
 };
 
@@ -189,6 +193,41 @@ TEST_F(StrategyDatapathOf, ATickBecomesAnOrderAndItsReportComesBack) {
   tickpath_depth depth{};
   ASSERT_TRUE(soon([&] { return strategy->depth(3, depth); }));
   EXPECT_EQ(depth.bids[0].price, 100'000u);
+}
+
+struct StrategyThatParks : StrategyDatapathOf {
+  StrategyThatParks() : StrategyDatapathOf(true) {}
+};
+
+TEST_F(StrategyThatParks, SleepsBesideNoTickAndNoReport) {
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  mdh.list(0, "MSFT");
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 1 && !market.directory_behind(); }));
+  const auto others_turn = [&] {
+    mdh.turn();
+    oeg.turn();
+  };
+  std::size_t ticks = strategy->changes.size();
+  test_support::expect_no_arrival_is_slept_through(
+      datapath,
+      [&] {
+        ++ticks;
+        mdh.tick(0, 100'000, 100'100);
+      },
+      [&] { return strategy->changes.size() == ticks; }, others_turn);
+
+  strategy->on_change = [](Scripted& self, const Scripted::BookChange& change) {
+    self.on_change = {};
+    (void)self.limit(change.instrument, Scripted::kBuy, 100, change.best_ask);
+  };
+  mdh.tick(0, 100'000, 100'200);
+  ASSERT_TRUE(soon([&] { return oeg.requests.size() == 1; }));
+  std::size_t reports = 0;
+  const ReportKind kinds[] = {ReportKind::kAccepted, ReportKind::kCancelRejected,
+                              ReportKind::kCanceled};
+  test_support::expect_no_arrival_is_slept_through(
+      datapath, [&] { oeg.report(kinds[reports++], oeg.requests[0].order_id); },
+      [&] { return strategy->reports.size() == reports; }, others_turn);
 }
 
 TEST_F(StrategyDatapathOf, ALapIsRepairedFromTheImages) {

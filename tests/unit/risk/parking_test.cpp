@@ -1,0 +1,134 @@
+// risk's datapath, parked: order events, the market, and a person's word.
+#include "tests/support/parking.hpp"
+
+#include <array>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "common/link/control_block.hpp"
+#include "common/link/publisher.hpp"
+#include "risk/datapath.hpp"
+#include "tests/unit/link/fabric.hpp"
+#include "tests/unit/market/played_mdh.hpp"
+
+namespace tickpath::risk {
+namespace {
+
+using link::test::Fabric;
+using market::test::kInstruments;
+using market::test::PlayedMdh;
+
+class RiskThatParks : public ::testing::Test {
+ protected:
+  RiskThatParks() {
+    mdh_.fabric.meet([this] { ASSERT_TRUE(market_.maintain(now())); },
+                     [this](rdma::ConnectionRequest& request) { mdh_.accept(request); });
+    oeg_.meet([this] { ASSERT_TRUE(gateway_.maintain(now())); },
+              [this](rdma::ConnectionRequest& request) {
+                const std::array<rdma::Grant, 3> extras{block_.grant(), positions_.grant(),
+                                                        heartbeat_.grant()};
+                events_.accept(request, {}, extras);
+              });
+    mdh_.list(0, "MSFT");
+    EXPECT_TRUE(link::test::eventually([this] {
+      others_turn();
+      datapath_.turn();
+      return gateway_.alive().get() != 0 && market_.alive().get() != 0 &&
+             !market_.directory_behind();
+    }));
+  }
+  static std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+  static MonitorOptions monitor_options() {
+    MonitorOptions options;
+    options.instruments_max = kInstruments;
+    options.rows_max = options.orders_max = 16;
+    return options;
+  }
+  market::MarketReaderOptions market_options() const {
+    market::MarketReaderOptions options;
+    options.endpoint = mdh_.fabric.endpoint;
+    options.name = "risk";
+    options.role = wire::Role::kRisk;
+    options.mode = link::RingMode::kImmediate;
+    options.ring_depth = 64;
+    options.instruments_max = kInstruments;
+    return options;
+  }
+  GatewayLinkOptions gateway_options() const {
+    GatewayLinkOptions options;
+    options.endpoint = oeg_.endpoint;
+    options.name = "risk";
+    options.mode = link::RingMode::kImmediate;
+    options.ring_slots = 64;
+    return options;
+  }
+  static link::PublisherOptions event_options() {
+    link::PublisherOptions options;
+    options.depth_max = 1024;
+    return options;
+  }
+  void others_turn() {
+    mdh_.turn();
+    heartbeat_.beat();
+    events_.turn();
+  }
+  void expect_no_sleep_beside(const std::function<void()>& arrive,
+                              const std::function<bool()>& handled) {
+    test_support::expect_no_arrival_is_slept_through(datapath_, arrive, handled,
+                                                     [this] { others_turn(); });
+  }
+
+  PlayedMdh mdh_;
+  Fabric oeg_;
+  link::ControlBlock<wire::ControlBlock> block_{*oeg_.device, "block"};
+  link::TableOwner<wire::PositionRow> positions_{*oeg_.device, 16, "positions"};
+  link::Heartbeat heartbeat_{*oeg_.device, "heartbeat"};
+  link::Publisher<wire::OrderEvent> events_{*oeg_.device, nullptr, event_options()};
+  std::unique_ptr<rdma::Device> device_ = rdma::open_device("shm", "");
+  std::unique_ptr<rdma::CompletionChannel> channel_ = device_->create_channel();
+  Monitor monitor_{monitor_options()};
+  market::MarketReader market_{*device_, channel_.get(), market_options()};
+  GatewayLink gateway_{*device_, channel_.get(), gateway_options(), monitor_};
+  RiskDatapath datapath_{market_, gateway_, monitor_, kInstruments, channel_.get()};
+};
+
+TEST_F(RiskThatParks, SleepsBesideNoOrderEvent) {
+  std::uint64_t sent = 0;
+  expect_no_sleep_beside(
+      [&] {
+        wire::OrderEvent event{};
+        event.event = wire::EventKind::kRefused;
+        event.order_id = ++sent;
+        event.strategy_id = 1;
+        events_.publish(event);
+      },
+      [&] { return gateway_.events().seen.get() == sent; });
+}
+
+TEST_F(RiskThatParks, SleepsBesideNoTick) {
+  const std::uint64_t before = market_.counters().seen.get();
+  std::uint64_t sent = 0;
+  expect_no_sleep_beside(
+      [&] {
+        ++sent;
+        mdh_.tick(0, 100'000, 100'100);
+      },
+      [&] { return market_.counters().seen.get() == before + sent; });
+}
+
+TEST_F(RiskThatParks, SleepsBesideNoKill) {
+  std::uint64_t given = 0;
+  expect_no_sleep_beside(
+      [&] {
+        ++given;
+        EXPECT_TRUE(datapath_.command({given % 2 != 0, 1, false, given, {}}));
+      },
+      [&] {
+        control::KillState state{};
+        return monitor_.kills().state(state) && state.command == given;
+      });
+}
+
+}  // namespace
+}  // namespace tickpath::risk
