@@ -60,7 +60,10 @@ link::PublisherOptions publisher_options(const MdhConfig& config) {
 }  // namespace
 
 MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtime)
-    : config_(config), runtime_(runtime), symbol_file_(config.instruments_file) {
+    : config_(config),
+      runtime_(runtime),
+      symbol_file_(config.instruments_file),
+      readers_(runtime.device()) {
   define_notes(runtime.hot_log());
   rdma::Device& device = runtime.device();
   channel_ = device.create_channel();
@@ -101,7 +104,8 @@ void MdhApplication::on_start() {
 
 void MdhApplication::on_tick() {
   publisher_->collect();
-  drop_departed();
+  readers_.collect();
+  tell_departed();
   keep_symbols();
 }
 
@@ -134,13 +138,27 @@ wire::Hello MdhApplication::answer(wire::Service service) const {
 }
 
 void MdhApplication::accept_all() {
-  while (std::unique_ptr<rdma::ConnectionRequest> request = listener_->next()) {
+  for (int i = 0; i < control::Admission::kRequestsPerTurn; ++i) {
+    const std::unique_ptr<rdma::ConnectionRequest> request = listener_->next();
+    if (request == nullptr) return;
     try {
       accept(*request);
     } catch (const Error& error) {
-      admission_.failed(*request, error.what());
+      admission_.failed(request->peer(), error.what());
     }
   }
+}
+
+// Told when the set-up with this peer is over.
+link::Accepted MdhApplication::accepted(const rdma::ConnectionRequest& request,
+                                        const wire::Hello& hello) {
+  return [this, peer = request.peer(), name = std::string(wire::name_of(hello)),
+          reader = hello.service != wire::Service::kBookUpdates](std::uint32_t id,
+                                                                 const rdma::SetupError* error) {
+    if (error != nullptr) return admission_.failed(peer, error->what());
+    log::info("{}: {}, {}", reader ? "reader of tables" : "subscriber " + std::to_string(id), name,
+              peer);
+  };
 }
 
 void MdhApplication::accept(rdma::ConnectionRequest& request) {
@@ -158,9 +176,8 @@ void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const w
   extras[wire::BookUpdatesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   std::ranges::copy(runtime_.clock().grants(), extras.begin() + wire::BookUpdatesGrants::kClock);
   const wire::Hello ours = answer(hello.service);
-  const std::uint32_t id =
-      publisher_->accept(request, link::bytes_of(ours), extras, wire::name_of(hello));
-  log::info("subscriber {}: {}, {}", id, wire::name_of(hello), request.peer());
+  publisher_->start_accept(request, link::bytes_of(ours), extras, wire::name_of(hello),
+                           accepted(request, hello));
 }
 
 void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello) {
@@ -169,13 +186,10 @@ void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire:
   grants[wire::MdhTablesGrants::kImages] = publisher_->image_grant();
   grants[wire::MdhTablesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   const wire::Hello ours = answer(hello.service);
-  readers_.push_back(link::accept_tables(runtime_.device(), request, link::bytes_of(ours), grants));
-  log::info("reader of tables: {}, {}", wire::name_of(hello), request.peer());
+  readers_.start_accept(request, link::bytes_of(ours), grants, 0, accepted(request, hello));
 }
 
-void MdhApplication::drop_departed() {
-  std::erase_if(readers_,
-                [](const std::unique_ptr<link::Connection>& reader) { return reader->failed(); });
+void MdhApplication::tell_departed() {
   for (; departures_told_ < publisher_->departed().size(); ++departures_told_) {
     const link::SubscriberAccount& account = publisher_->departed()[departures_told_];
     log::info("subscriber {} ({}) {}", account.id, account.name,
@@ -239,6 +253,7 @@ void MdhApplication::register_counters() {
       "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
   admission_.register_counters(out, "connections");
+  out.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
 }
 
 void MdhApplication::register_lines(control::Counters& out) {

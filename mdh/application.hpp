@@ -37,7 +37,8 @@ class MdhApplication final : public control::Application {
   void accept(rdma::ConnectionRequest& request);
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
-  void drop_departed();
+  link::Accepted accepted(const rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void tell_departed();
   void keep_symbols();
   wire::Hello answer(wire::Service service) const;
 
@@ -51,7 +52,7 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;
-  std::vector<std::unique_ptr<link::Connection>> readers_;
+  link::TableReaders readers_;
   std::size_t departures_told_ = 0;
   control::Admission admission_{wire::Role::kMdh};
 };

@@ -18,7 +18,10 @@ wire::Hello own_hello(wire::Service service) {
 }  // namespace
 
 OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtime)
-    : config_(config), runtime_(runtime), exceptions_(config.exceptions_file) {
+    : config_(config),
+      runtime_(runtime),
+      exceptions_(config.exceptions_file),
+      readers_(runtime.device()) {
   define_notes();
   datapath_ =
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log());
@@ -53,7 +56,7 @@ void OegApplication::on_tick() {
   maintain_journal();
   datapath_->strategies().collect();
   datapath_->events().collect();
-  std::erase_if(readers_, [](const Reader& reader) { return reader.connection->failed(); });
+  readers_.collect();
   take_exceptions();
   std::string line;
   const auto now = LogBudget::Clock::now();
@@ -92,14 +95,23 @@ void OegApplication::maintain_journal() {
 // --------------------------------------------------------------------------------- connections
 
 void OegApplication::accept_all() {
-  while (const std::unique_ptr<rdma::ConnectionRequest> request = listener_->next()) {
+  for (int i = 0; i < control::Admission::kRequestsPerTurn; ++i) {
+    const std::unique_ptr<rdma::ConnectionRequest> request = listener_->next();
+    if (request == nullptr) return;
     try {
       accept(*request);
     } catch (const Error& error) {
-      admission_.failed(*request, error.what());
+      admission_.failed(request->peer(), error.what());
     }
   }
-  datapath_->wake();
+}
+
+// The set-up with a peer is over.
+void OegApplication::tell_accepted(const std::string& who, const std::string& peer,
+                                   const rdma::SetupError* error) {
+  if (error != nullptr) return admission_.failed(peer, error->what());
+  datapath_->wake();  // it takes the connection over, and may sleep
+  if (!who.empty()) log::info("{} connects: {}", who, peer);
 }
 
 // Each role gets the regions of its own service and no other.
@@ -134,17 +146,23 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   const rdma::Grant grants[] = {runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::OrdersGrants::kHeartbeat == 0 && wire::OrdersGrants::kClock == 1);
   const wire::Hello answer = own_hello(wire::Service::kOrders);
+  const std::string who = "strategy " + std::to_string(hello.instance);
   try {
-    datapath_->strategies().accept(request, link::bytes_of(answer), grants,
-                                   gateway.slot_index(*slot));
+    datapath_->strategies().start_accept(
+        request, link::bytes_of(answer), grants, gateway.slot_index(*slot),
+        [this, slot, who, peer = request.peer()](std::uint32_t, const rdma::SetupError* error) {
+          if (error != nullptr) slot->taken.store(false, std::memory_order_relaxed);
+          tell_accepted(who, peer, error);
+        });
   } catch (...) {
     slot->taken.store(false, std::memory_order_relaxed);
     throw;
   }
-  log::info("strategy {} connects: {}", hello.instance, request.peer());
 }
 
 void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  if (datapath_->events().accepting())
+    return admission_.refuse(request, "another risk is being connected");
   const auto subscribers = datapath_->events().subscribers();
   if (std::any_of(subscribers.begin(), subscribers.end(),
                   [](const link::SubscriberStatus& status) { return !status.lost; }))
@@ -155,8 +173,10 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
                 wire::DropCopyGrants::kHeartbeat == 2 && wire::DropCopyGrants::kClock == 3);
   const wire::Hello answer = own_hello(wire::Service::kDropCopy);
-  datapath_->events().accept(request, link::bytes_of(answer), grants, wire::name_of(hello));
-  log::info("risk connects: {}, {}", wire::name_of(hello), request.peer());
+  datapath_->events().start_accept(
+      request, link::bytes_of(answer), grants, wire::name_of(hello),
+      [this, who = "risk " + std::string(wire::name_of(hello)), peer = request.peer()](
+          std::uint32_t, const rdma::SetupError* error) { tell_accepted(who, peer, error); });
 }
 
 // Tables to READ, and not a byte to write.
@@ -164,8 +184,11 @@ void OegApplication::accept_reader(rdma::ConnectionRequest& request, const wire:
   const rdma::Grant grants[] = {datapath_->positions_grant(), runtime_.heartbeat().grant()};
   static_assert(wire::OegTablesGrants::kPositions == 0 && wire::OegTablesGrants::kHeartbeat == 1);
   const wire::Hello answer = own_hello(wire::Service::kRemoteTables);
-  readers_.push_back({hello.role, link::accept_tables(runtime_.device(), request,
-                                                      link::bytes_of(answer), grants)});
+  readers_.start_accept(
+      request, link::bytes_of(answer), grants, static_cast<std::uint64_t>(hello.role),
+      [this, peer = request.peer()](std::uint32_t, const rdma::SetupError* error) {
+        tell_accepted("", peer, error);
+      });
 }
 
 // ------------------------------------------------------------------------------------- revoking
@@ -187,11 +210,9 @@ control::Json OegApplication::revoke(const control::Json& request) {
   std::uint64_t count = 0;
   if (role == wire::Role::kRisk)
     count += datapath_->events().revoke(*datapath_->control_grant().region);
-  for (const Reader& reader : readers_) {
-    if (reader.role != role) continue;
-    count += reader.connection->queue_pair().revoke(*datapath_->positions_grant().region);
-    count += reader.connection->queue_pair().revoke(*runtime_.heartbeat().grant().region);
-  }
+  const auto tag = static_cast<std::uint64_t>(role);
+  count += readers_.revoke(tag, *datapath_->positions_grant().region);
+  count += readers_.revoke(tag, *runtime_.heartbeat().grant().region);
   rights_revoked_ += count;
   log::warning("{} rights of {} were revoked; it is refused until restored", count,
                wire::name(role));
@@ -207,6 +228,7 @@ control::Json OegApplication::restore(const control::Json& request) {
 
 void OegApplication::register_rights() {
   admission_.register_counters(runtime_.counters(), "connections");
+  runtime_.counters().add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
   runtime_.counters().add("connections", "rights_revoked", [this] { return rights_revoked_; });
   runtime_.add_command("revoke", "takes back the rights of \"role\" (risk, tool) and bars it",
                        [this](const control::Json& request) { return revoke(request); });

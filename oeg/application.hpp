@@ -47,6 +47,8 @@ class OegApplication final : public control::Application {
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void tell_accepted(const std::string& who, const std::string& peer,
+                     const rdma::SetupError* error);
   void register_rights();
   control::Json revoke(const control::Json& request);
   control::Json restore(const control::Json& request);
@@ -58,11 +60,6 @@ class OegApplication final : public control::Application {
   void maintain_market();
   void maintain_journal();
   std::string symbol(std::uint32_t instrument) const;
-
-  struct Reader {
-    wire::Role role;
-    std::unique_ptr<link::Connection> connection;
-  };
 
   const OegConfig& config_;
   control::Runtime& runtime_;
@@ -79,7 +76,7 @@ class OegApplication final : public control::Application {
   control::Admission admission_{wire::Role::kOeg};
   std::uint64_t rights_revoked_ = 0;
   std::string journal_problem_;  // the last one told
-  std::vector<Reader> readers_;
+  link::TableReaders readers_;
 };
 
 }  // namespace tickpath::oeg

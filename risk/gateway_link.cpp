@@ -45,11 +45,14 @@ GatewayLink::GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
 bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
-    const wire::Hello hello =
-        wire::make_hello(wire::Role::kRisk, wire::Service::kDropCopy, options_.name);
-    const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
-    subscriber_.connect(options_.endpoint, link::bytes_of(hello),
-                        std::span(&options_.own_heartbeat, grants));
+    if (!subscriber_.connecting()) {
+      const wire::Hello hello =
+          wire::make_hello(wire::Role::kRisk, wire::Service::kDropCopy, options_.name);
+      const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
+      subscriber_.start_connect(options_.endpoint, link::bytes_of(hello),
+                                std::span(&options_.own_heartbeat, grants));
+    }
+    return subscriber_.poll_connect().has_value();
   });
 }
 

@@ -60,11 +60,14 @@ void OrderChannels::maintain(std::uint64_t now_ns) {
           entry->strategy);
     }
     entry->reconnect.step(now_ns, [&] {
-      const wire::Hello hello = wire::make_hello(wire::Role::kStrategy, wire::Service::kOrders,
-                                                 options_.name, entry->strategy);
-      const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
-      entry->client.connect(options_.endpoint, link::bytes_of(hello),
-                            std::span(&options_.own_heartbeat, grants));
+      if (!entry->client.connecting()) {
+        const wire::Hello hello = wire::make_hello(wire::Role::kStrategy, wire::Service::kOrders,
+                                                   options_.name, entry->strategy);
+        const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
+        entry->client.start_connect(options_.endpoint, link::bytes_of(hello),
+                                    std::span(&options_.own_heartbeat, grants));
+      }
+      return entry->client.poll_connect().has_value();
     });
   }
 }

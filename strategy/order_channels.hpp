@@ -43,7 +43,7 @@ class OrderChannels final : public OrderPort {
 
   // ---- control thread, each tick
 
-  // Connects what is down and releases what is done with.
+  // Connects what is down, without waiting for oeg, and releases what is done with.
   void maintain(std::uint64_t now_ns);
   // Empty: every channel is up.
   std::string not_ready_reason() const;

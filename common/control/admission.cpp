@@ -63,16 +63,16 @@ std::string Admission::judge(const rdma::ConnectionRequest& request,
 }
 
 void Admission::refuse(rdma::ConnectionRequest& request, const std::string& why) {
-  failed(request, why);
+  failed(request.peer(), why);
   request.reject(why);
 }
 
-void Admission::failed(const rdma::ConnectionRequest& request, const std::string& why) {
+void Admission::failed(const std::string& peer, const std::string& why) {
   ++refused_;
   const auto now = LogBudget::Clock::now();
   if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
     log::warning("{} more connections were refused", unsaid);
-  if (budget_.take(now)) log::warning("refused {}: {}", request.peer(), why);
+  if (budget_.take(now)) log::warning("refused {}: {}", peer, why);
 }
 
 void Admission::bar(wire::Role role, bool barred) noexcept {

@@ -29,8 +29,12 @@ class Admission {
   // The same for what the program itself finds wrong (an id that is taken).
   void refuse(rdma::ConnectionRequest& request, const std::string& why);
 
-  // And for one that was told already: counted and logged only.
-  void failed(const rdma::ConnectionRequest& request, const std::string& why);
+  // And for one that was told already, or with which the set-up failed: counted and logged only.
+  void failed(const std::string& peer, const std::string& why);
+
+  // A program looks at so many requests, then at its other work: newcomers in numbers must not keep
+  // a command waiting.
+  static constexpr int kRequestsPerTurn = 16;
 
   // A barred role is refused until it is let in again; connections that exist are the program's to
   // end.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,8 +40,17 @@ class ChannelClient {
 
   // ---- control thread
 
-  // Connects and hands the connection to the datapath, which uses it from its next poll() on, or as
-  // soon as the former one has ended. What that one had in flight is lost. Throws rdma::SetupError.
+  // Begins to connect, without waiting for the peer; the attempt fails after timeout_ms.
+  void start_connect(const std::string& endpoint, std::span<const std::byte> program_hello,
+                     std::span<const rdma::Grant> grants = {}, std::uint32_t timeout_ms = 2000) {
+    ends_.start_connect(endpoint, program_hello, grants, timeout_ms);
+  }
+  // Goes on with it. nullopt: under way. Else the program's bytes of the answer: the connection is
+  // handed to the datapath, which uses it from its next poll() on, or as soon as the former one has
+  // ended. What that one had in flight is lost. Throws rdma::SetupError: the attempt is over.
+  std::optional<std::vector<std::byte>> poll_connect() { return ends_.poll_connect(); }
+  bool connecting() const noexcept { return ends_.connecting(); }
+  // Both, and waits for the end: for tools and tests. Throws rdma::SetupError.
   std::vector<std::byte> connect(const std::string& endpoint,
                                  std::span<const std::byte> program_hello,
                                  std::span<const rdma::Grant> grants = {},
@@ -93,13 +103,20 @@ class ChannelServer {
 
   // ---- control thread
 
-  // Completes the set-up and hands the client to the datapath. tag: the program's own word for it
-  // (a strategy id), given with every event. Throws rdma::SetupError after rejecting.
+  // Begins the set-up with a client, without waiting for it. A later collect() hands it to the
+  // datapath, or finds that it failed, and calls `accepted`. tag: the program's own word for it (a
+  // strategy id), given with every event. Throws rdma::SetupError after rejecting. Where all places
+  // are taken, the set-up that is under way for longest is given up.
+  void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                    std::span<const rdma::Grant> grants, std::uint64_t tag, Accepted accepted) {
+    ends_.start_accept(request, program_answer, grants, tag, std::move(accepted));
+  }
+  // The same, and waits for the end: for tests.
   ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                   std::span<const rdma::Grant> grants, std::uint64_t tag) {
     return ends_.accept(request, program_answer, grants, tag);
   }
-  // Destroys clients that the datapath saw leave. Call it now and then.
+  // Goes on with set-ups; destroys clients that the datapath saw leave. Call it each tick.
   void collect() { ends_.collect(); }
 
   // ---- datapath thread

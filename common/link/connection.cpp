@@ -105,19 +105,60 @@ TableConnection connect_tables(rdma::Device& device, const std::string& endpoint
   return result;
 }
 
+namespace {
+
+PendingLink<std::uint64_t> begin_accept(rdma::Device& device, rdma::ConnectionRequest& request,
+                                        std::span<const std::byte> program_answer,
+                                        std::span<const rdma::Grant> grants, std::uint64_t tag) {
+  return accept_or_reject(request, [&] {
+    const LinkPart ours = tables_part(grants.size());
+    PendingLink<std::uint64_t> link;
+    link.part = require_part(request.hello(), ours);
+    link.made = std::make_unique<std::uint64_t>(tag);
+    link.queue = device.create_queue(kTableSendDepth * 2, nullptr);
+    link.set_up = request.start_accept(*link.queue, table_options(),
+                                       join_hello(program_answer, ours), grants, {});
+    return link;
+  });
+}
+
+std::unique_ptr<Connection> adopt(PendingLink<std::uint64_t>& link,
+                                  std::unique_ptr<rdma::QueuePair> pair) {
+  const std::size_t extra = first_extra(*pair, link.part, 0);
+  return std::make_unique<Connection>(std::move(link.queue), std::move(pair), extra);
+}
+
+}  // namespace
+
 std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::ConnectionRequest& request,
                                           std::span<const std::byte> program_answer,
                                           std::span<const rdma::Grant> grants) {
-  return accept_or_reject(request, [&] {
-    const LinkPart ours = tables_part(grants.size());
-    const LinkPart theirs = require_part(request.hello(), ours);
-    std::unique_ptr<rdma::CompletionQueue> queue =
-        device.create_queue(kTableSendDepth * 2, nullptr);
-    std::unique_ptr<rdma::QueuePair> pair =
-        request.accept(*queue, table_options(), join_hello(program_answer, ours), grants, {});
-    const std::size_t extra = first_extra(*pair, theirs, 0);
-    return std::make_unique<Connection>(std::move(queue), std::move(pair), extra);
+  PendingLink<std::uint64_t> link = begin_accept(device, request, program_answer, grants, 0);
+  return adopt(link, rdma::wait_for(*link.set_up).queue_pair);
+}
+
+void TableReaders::start_accept(rdma::ConnectionRequest& request,
+                                std::span<const std::byte> program_answer,
+                                std::span<const rdma::Grant> grants, std::uint64_t tag,
+                                Accepted accepted) {
+  if (accepts_.size() >= kAcceptsMax) accepts_.drop_oldest();
+  accepts_.add(begin_accept(device_, request, program_answer, grants, tag), std::move(accepted));
+}
+
+void TableReaders::collect() {
+  std::erase_if(readers_, [](const Reader& reader) { return reader.connection->failed(); });
+  accepts_.step([this](PendingLink<std::uint64_t> link, std::unique_ptr<rdma::QueuePair> pair) {
+    readers_.push_back({*link.made, adopt(link, std::move(pair))});
+    return std::uint32_t{0};
   });
+}
+
+std::size_t TableReaders::revoke(std::uint64_t tag, const rdma::MemoryRegion& region) {
+  accepts_.drop_all("rights were revoked meanwhile");
+  std::size_t count = 0;
+  for (const Reader& reader : readers_)
+    if (reader.tag == tag) count += reader.connection->queue_pair().revoke(region);
+  return count;
 }
 
 }  // namespace tickpath::link

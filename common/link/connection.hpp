@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/link/detail/pending.hpp"
 #include "common/link/handshake.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -100,10 +101,40 @@ TableConnection connect_tables(rdma::Device& device, const std::string& endpoint
                                std::span<const std::byte> program_hello,
                                std::span<const rdma::Grant> grants = {},
                                std::uint32_t timeout_ms = 2000, const std::string& peer_role = {});
-// The other side. Keep what it returns for as long as the peer may READ; drop it once failed().
+// The other side; waits for the end of the set-up: for tests. Keep what it returns for as long as
+// the peer may READ; drop it once failed().
 std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::ConnectionRequest& request,
                                           std::span<const std::byte> program_answer,
                                           std::span<const rdma::Grant> grants);
+
+// The other side in a program: everybody who READs its tables. Control thread.
+class TableReaders {
+ public:
+  explicit TableReaders(rdma::Device& device) : device_(device) {}
+
+  // Begins the set-up with one, without waiting for it; a later collect() calls `accepted`. tag:
+  // the program's own word for it, for revoke(). Throws rdma::SetupError after rejecting.
+  void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                    std::span<const rdma::Grant> grants, std::uint64_t tag, Accepted accepted);
+  // Goes on with set-ups; drops those whose peer is gone. Call it each tick.
+  void collect();
+  std::size_t size() const noexcept { return readers_.size(); }
+  // Takes `region` back from all of this tag; see rdma::QueuePair::revoke(). Set-ups under way are
+  // given up. Returns how many grants were taken back.
+  std::size_t revoke(std::uint64_t tag, const rdma::MemoryRegion& region);
+
+ private:
+  static constexpr std::size_t kAcceptsMax = 16;  // the oldest set-up makes room for one more
+
+  struct Reader {
+    std::uint64_t tag;
+    std::unique_ptr<Connection> connection;
+  };
+
+  rdma::Device& device_;
+  std::vector<Reader> readers_;
+  PendingAccepts<std::uint64_t> accepts_;  // their tags
+};
 
 // What a datapath learns about its connection.
 enum class LinkEvent : std::uint8_t {

@@ -33,20 +33,30 @@ class Publisher {
 
   // ---- control thread
 
-  // Completes the set-up with one subscriber and hands it to the datapath, which serves it from its
-  // next turn() on. `name` is the program's, for status and accounts. Returns the subscriber's id.
-  // Throws rdma::SetupError, after rejecting the request with the same text, when depth, sizes or
-  // the number of subscribers do not fit.
+  // Begins the set-up with one subscriber, without waiting for it. A later collect() hands it to
+  // the datapath, which serves it from its next turn() on, or finds that it failed, and calls
+  // `accepted`. `name` is the program's, for status and accounts. Throws rdma::SetupError, after
+  // rejecting the request with the same text, when depth, sizes or the number of subscribers do not
+  // fit. Where all places are taken, the set-up that is under way for longest is given up.
+  void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                    std::span<const rdma::Grant> extras, std::string name, Accepted accepted) {
+    peers_.start_accept(request, program_answer, extras, std::move(name), part(), image_grant(),
+                        std::move(accepted));
+  }
+  // A set-up is under way.
+  bool accepting() const noexcept { return peers_.accepting(); }
+  // The same, and waits for the end: for tests. Returns the subscriber's id.
   std::uint32_t accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                        std::span<const rdma::Grant> extras, std::string name = {}) {
     return peers_.accept(request, program_answer, extras, std::move(name), part(), image_grant());
   }
-  // Destroys subscribers that the datapath found dead, and closes their accounts. Call it now and
-  // then.
+  // Goes on with set-ups; destroys subscribers that the datapath found dead, and closes their
+  // accounts. Call it each tick.
   void collect() { peers_.collect(); }
   // Takes `region` back from every subscriber that it was granted to, as an image or an extra; see
-  // rdma::QueuePair::revoke(). Returns how many grants were taken back.
-  std::size_t revoke(const rdma::MemoryRegion& region) noexcept { return peers_.revoke(region); }
+  // rdma::QueuePair::revoke(). Set-ups under way are given up. Returns how many grants were taken
+  // back.
+  std::size_t revoke(const rdma::MemoryRegion& region) { return peers_.revoke(region); }
   std::vector<SubscriberStatus> subscribers() const { return peers_.status(); }
   // Of those that collect() destroyed, in the order of their leaving.
   const std::vector<SubscriberAccount>& departed() const noexcept { return peers_.departed(); }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "common/base/counter.hpp"
 #include "common/link/connection.hpp"
 #include "common/link/detail/handover.hpp"
+#include "common/link/detail/pending.hpp"
 #include "common/link/ring.hpp"
 #include "common/link/versioned_record.hpp"
 #include "common/rdma/rdma.hpp"
@@ -74,9 +76,16 @@ class Subscriber {
 
   // ---- control thread
 
-  // Connects and hands the connection to the datapath, which uses it from its next poll() on, or as
-  // soon as the former one has ended. Returns the program's bytes of the answer. grants: the
-  // program's own, for the publisher. Throws rdma::SetupError.
+  // Begins to connect, without waiting for the peer; the attempt fails after timeout_ms. grants:
+  // the program's own, for the publisher. Throws rdma::SetupError.
+  void start_connect(const std::string& endpoint, std::span<const std::byte> program_hello,
+                     std::span<const rdma::Grant> grants = {}, std::uint32_t timeout_ms = 2000);
+  // Goes on with it. nullopt: under way. Else the program's bytes of the answer: the connection is
+  // handed to the datapath, which uses it from its next poll() on, or as soon as the former one has
+  // ended. Throws rdma::SetupError: the attempt is over.
+  std::optional<std::vector<std::byte>> poll_connect();
+  bool connecting() const noexcept { return connect_.under_way(); }
+  // Both, and waits for the end: for tools and tests. Throws rdma::SetupError.
   std::vector<std::byte> connect(const std::string& endpoint,
                                  std::span<const std::byte> program_hello,
                                  std::span<const rdma::Grant> grants = {},
@@ -134,6 +143,10 @@ class Subscriber {
 
   // Control thread.
   std::unique_ptr<Session> make_session(std::size_t depth);
+  PendingLink<Session> begin_connect(const std::string& endpoint,
+                                     std::span<const std::byte> program_hello,
+                                     std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
+  std::vector<std::byte> adopt(PendingLink<Session> link, rdma::Connected connected);
   LinkPart part(std::size_t depth, std::size_t extras) const noexcept;
   std::size_t usable_depth() const noexcept;
 
@@ -167,6 +180,7 @@ class Subscriber {
   rdma::CompletionChannel* channel_;
   SubscriberOptions options_;
   Handover<Session> handover_{4};
+  PendingConnect<Session> connect_;
 
   Session* current_ = nullptr;  // datapath thread from here on
   RingReader ring_;

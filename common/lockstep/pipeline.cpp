@@ -1,8 +1,6 @@
 #include "common/lockstep/pipeline.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -98,20 +96,20 @@ std::string Pipeline::waits_for() const {
 void Pipeline::start() {
   for (Member& member : members_) member.datapath().on_thread_start();
   round();  // takes over the sockets of the order session
-  for (Member& member : members_)
-    control_turn(member, [&member] { member.application->on_start(); });
-  // The recording's thread takes real time for its first block; virtual time waits.
+  members_.front().application->on_start();
+  // The recording's thread takes real time for its first block; virtual time waits. The others
+  // start after it: the time that a peer may take to answer is real.
   const auto deadline = std::chrono::steady_clock::now() + kReadPatience;
   while (!members_.front().application->not_ready_reason().empty() &&
          std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (std::size_t i = 1; i < members_.size(); ++i) members_[i].application->on_start();
   const std::uint64_t latest = now_ns() + kReadyNs;
   for (std::string why = waits_for(); !why.empty(); why = waits_for()) {
     check_failures();
     if (now_ns() > latest) throw Error(why);
     round();
   }
-  ready_ = true;
 }
 
 void Pipeline::replay() {
@@ -167,36 +165,10 @@ void Pipeline::control_turns() {
   }
   if (now_ns() < next_control_ns_) return;
   next_control_ns_ = now_ns() + kControlNs;
-  for (Member& member : members_)
-    control_turn(member, [this, &member] {
-      member.runtime->serve(now_ns());
-      member.application->on_tick();
-    });
-}
-
-// Connecting blocks until the other program has answered. So until all are connected a control turn
-// has a thread of its own, during which the other programs answer who connects, and nothing else
-// happens: it is as deterministic as without.
-void Pipeline::control_turn(Member& member, const std::function<void()>& work) {
-  if (ready_) return work();
-  std::atomic<bool> done{false};
-  std::exception_ptr error;
-  std::thread helper([&] {
-    try {
-      work();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    // Pairs with the acquire below: without it `error` could be read half written.
-    done.store(true, std::memory_order_release);
-  });
-  while (!done.load(std::memory_order_acquire)) {
-    for (Member& other : members_)
-      if (&other != &member) other.runtime->serve_watches();
-    std::this_thread::yield();
+  for (const Member& member : members_) {
+    member.runtime->serve(now_ns());
+    member.application->on_tick();
   }
-  helper.join();
-  if (error) std::rethrow_exception(error);
 }
 
 void Pipeline::show_progress() {

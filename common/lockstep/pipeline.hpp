@@ -41,7 +41,6 @@ class Pipeline {
   void round();
   bool turn(Member& member);
   void control_turns();
-  void control_turn(Member& member, const std::function<void()>& work);
   void advance(bool worked);
   void show_progress();
   void stop(Member& member);
@@ -58,7 +57,6 @@ class Pipeline {
   std::unique_ptr<JournalWriter> journal_;
   std::string oeg_journal_path_;
   std::uint64_t settle_ns_ = 0;
-  bool ready_ = false;
   std::uint64_t next_control_ns_ = clock::VirtualTime::kStartNs + 1;  // not before on_start()
   std::uint64_t next_beat_ns_ = 0;
   std::uint64_t rounds_ = 0;

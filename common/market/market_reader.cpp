@@ -39,9 +39,12 @@ MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channe
 bool MarketReader::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
-    const wire::Hello hello =
-        wire::make_hello(options_.role, wire::Service::kBookUpdates, options_.name);
-    subscriber_.connect(options_.endpoint, link::bytes_of(hello));
+    if (!subscriber_.connecting()) {
+      const wire::Hello hello =
+          wire::make_hello(options_.role, wire::Service::kBookUpdates, options_.name);
+      subscriber_.start_connect(options_.endpoint, link::bytes_of(hello));
+    }
+    return subscriber_.poll_connect().has_value();
   });
 }
 

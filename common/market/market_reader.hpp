@@ -49,7 +49,8 @@ class MarketReader {
 
   // ---- control thread, each tick
 
-  // Connects when it is down, releases what is done with. True: connected just now.
+  // Connects when it is down, without waiting for mdh; releases what is done with. True: connected
+  // just now.
   bool maintain(std::uint64_t now_ns);
   // Empty: updates are being taken.
   std::string not_ready_reason() const;

@@ -5,6 +5,30 @@
 
 namespace tickpath::rdma {
 
+namespace {
+
+// wait() returns as soon as there is something; this bounds what one call may miss.
+constexpr std::chrono::milliseconds kLookEvery{100};
+
+}  // namespace
+
+Connected wait_for(PendingConnection& pending) {
+  for (;;) {
+    if (std::optional<Connected> done = pending.poll()) return std::move(*done);
+    pending.wait(kLookEvery);
+  }
+}
+
+std::unique_ptr<QueuePair> ConnectionRequest::accept(
+    CompletionQueue& queue, const QueuePairOptions& options, std::span<const std::byte> answer,
+    std::span<const Grant> grants, std::span<const ReceiveRequest> initial_receives) {
+  return wait_for(*start_accept(queue, options, answer, grants, initial_receives)).queue_pair;
+}
+
+Connected Device::connect(CompletionQueue& queue, const ConnectParameters& parameters) {
+  return wait_for(*start_connect(queue, parameters));
+}
+
 std::unique_ptr<Device> open_device(const std::string& provider, const std::string& device) {
   DeviceOptions options;
   options.provider = provider;

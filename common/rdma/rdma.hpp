@@ -9,9 +9,11 @@
 // are noexcept, never block and never allocate.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -181,8 +183,8 @@ class CompletionQueue {
   virtual ~CompletionQueue() = default;
   // Up to out.size() completions, oldest first for each queue pair. 0: nothing new.
   // Polling thread only. It is also what moves requests that wait for a receive (RNR) along.
-  // A queue pair's completions may show up before accept() or connect() has returned it to the
-  // control thread: look them up by qp_number.
+  // A queue pair's completions may show up before its set-up has returned it to the control thread:
+  // look them up by qp_number.
   [[nodiscard]] virtual std::size_t poll(std::span<Completion> out) noexcept = 0;
   // Asks for one event on the channel at the next completion (solicited only: receives marked so,
   // and failures). Race-free when followed by one more poll().
@@ -258,6 +260,28 @@ struct Grant {
   AccessFlags access = 0;  // a subset of the region's remote rights
 };
 
+struct Connected {
+  std::unique_ptr<QueuePair> queue_pair;
+  std::vector<std::byte> answer;  // the listener's; empty on its own side
+};
+
+// A connection whose set-up is under way. Control thread. Its completion queue and the regions that
+// it grants must outlive it; everything else that it was begun with was copied. Destroying it gives
+// the set-up up, and the peer sees the end of it.
+class PendingConnection {
+ public:
+  virtual ~PendingConnection() = default;
+  // Never blocks. nullopt: still under way, ask again in the next tick. Otherwise the queue pair,
+  // ready to send. Throws SetupError (kRefused, kTimeout, kProtocol, ...) once the set-up has
+  // failed. The last call is the one that returned a connection or threw.
+  virtual std::optional<Connected> poll() = 0;
+  // Blocks until poll() may have more to say, or for so long.
+  virtual void wait(std::chrono::milliseconds timeout) = 0;
+};
+
+// Blocks until the set-up is over. Throws as PendingConnection::poll().
+Connected wait_for(PendingConnection& pending);
+
 // A peer that asks to connect, not yet answered. Control thread.
 class ConnectionRequest {
  public:
@@ -270,12 +294,18 @@ class ConnectionRequest {
   // processes of this user and trusted to state their role, and on verbs without security. Grant by
   // this role where there is one, and by the hello's only where there is none.
   virtual std::string peer_role() const = 0;
-  // Completes the connection: the queue pair is ready to send when this returns. Receives that must
-  // be there for the peer's first SEND: post `initial_receives` before the peer can send.
-  virtual std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
-                                            std::span<const std::byte> answer,
-                                            std::span<const Grant> grants,
-                                            std::span<const ReceiveRequest> initial_receives) = 0;
+  // Answers, and completes the connection without blocking: a peer that confirms late, or never,
+  // costs nobody else any time. Receives that must be there for the peer's first SEND: post
+  // `initial_receives` before the peer can send. One set-up at a time on a completion queue. Throws
+  // SetupError where the failure is known at once. The request may be destroyed afterwards.
+  virtual std::unique_ptr<PendingConnection> start_accept(
+      CompletionQueue& queue, const QueuePairOptions& options, std::span<const std::byte> answer,
+      std::span<const Grant> grants, std::span<const ReceiveRequest> initial_receives) = 0;
+  // The same, and waits for the end: for tools and tests, which have nothing else to do.
+  std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
+                                    std::span<const std::byte> answer,
+                                    std::span<const Grant> grants,
+                                    std::span<const ReceiveRequest> initial_receives);
   // The peer's connect() throws SetupError{kRefused} with this text.
   virtual void reject(std::string_view reason) noexcept = 0;
 };
@@ -289,6 +319,8 @@ class Listener {
   // counted, never thrown about.
   virtual std::unique_ptr<ConnectionRequest> next() = 0;
   virtual std::string endpoint() const = 0;  // as bound
+  // Connections that came to nothing before they were a request: peers that misbehaved or were
+  // silent, and newcomers when no descriptor was left to accept them.
   virtual std::uint64_t bad_peers() const noexcept = 0;
 };
 
@@ -302,11 +334,6 @@ struct ConnectParameters {
   std::span<const ReceiveRequest> initial_receives;
   QueuePairOptions options;
   std::uint32_t timeout_ms = 2000;
-};
-
-struct Connected {
-  std::unique_ptr<QueuePair> queue_pair;
-  std::vector<std::byte> answer;
 };
 
 inline constexpr std::size_t kHelloBytesMax = 4096;
@@ -378,8 +405,12 @@ class Device {
                                                         CompletionChannel* channel) = 0;
   // endpoint: shm takes a path ("run/mdh.fabric"), verbs "host:port".
   virtual std::unique_ptr<Listener> listen(const std::string& endpoint) = 0;
-  // Blocks for at most timeout_ms. Throws SetupError (kRefused, kTimeout, kProtocol, ...).
-  virtual Connected connect(CompletionQueue& queue, const ConnectParameters& parameters) = 0;
+  // Begins to connect, and does not block; the set-up fails (kTimeout) after timeout_ms. One set-up
+  // at a time on a completion queue. Throws SetupError where the failure is known at once.
+  virtual std::unique_ptr<PendingConnection> start_connect(CompletionQueue& queue,
+                                                           const ConnectParameters& parameters) = 0;
+  // The same, and waits for the end: for tools and tests. Throws SetupError.
+  Connected connect(CompletionQueue& queue, const ConnectParameters& parameters);
 };
 
 // Throws SetupError (kNoDevice, kPermission, kLimit).

@@ -30,9 +30,9 @@ class WrappedDevice : public rdma::Device {
   std::unique_ptr<rdma::Listener> listen(const std::string& endpoint) override {
     return inner_->listen(endpoint);
   }
-  rdma::Connected connect(rdma::CompletionQueue& queue,
-                          const rdma::ConnectParameters& parameters) override {
-    return inner_->connect(queue, parameters);
+  std::unique_ptr<rdma::PendingConnection> start_connect(
+      rdma::CompletionQueue& queue, const rdma::ConnectParameters& parameters) override {
+    return inner_->start_connect(queue, parameters);
   }
 
  protected:

@@ -62,15 +62,16 @@ std::unique_ptr<ChannelEnd> ChannelEnds::make_end(std::span<const rdma::Grant> e
   return end;
 }
 
-std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
-                                            std::span<const std::byte> program_hello,
-                                            std::span<const rdma::Grant> extras,
-                                            std::uint32_t timeout_ms) {
+PendingLink<ChannelEnd> ChannelEnds::begin_connect(const std::string& endpoint,
+                                                   std::span<const std::byte> program_hello,
+                                                   std::span<const rdma::Grant> extras,
+                                                   std::uint32_t timeout_ms) {
+  PendingLink<ChannelEnd> link;
   std::vector<rdma::Grant> grants;
-  std::unique_ptr<ChannelEnd> end = make_end(extras, grants);
-  const LinkPart ours = part(extras.size());
-  const std::vector<std::byte> hello = join_hello(program_hello, ours);
-  const std::vector<rdma::ReceiveRequest> receives = end->initial_receives();
+  link.made = make_end(extras, grants);
+  link.part = part(extras.size());
+  const std::vector<std::byte> hello = join_hello(program_hello, link.part);
+  const std::vector<rdma::ReceiveRequest> receives = link.made->initial_receives();
   rdma::ConnectParameters parameters;
   parameters.endpoint = endpoint;
   parameters.peer_role = options_.peer_role;
@@ -79,42 +80,99 @@ std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
   parameters.initial_receives = receives;
   parameters.options = pair_options();
   parameters.timeout_ms = timeout_ms;
-  std::unique_ptr<rdma::CompletionQueue> queue = device_.create_queue(
+  link.queue = device_.create_queue(
       parameters.options.send_depth + parameters.options.receive_depth, channel_);
-  rdma::Connected connected = device_.connect(*queue, parameters);
-  const LinkPart theirs = require_part(connected.answer, ours);
-  const std::size_t extra = first_extra(*connected.queue_pair, theirs, 1);
-  end->prepare(
-      std::make_unique<Connection>(std::move(queue), std::move(connected.queue_pair), extra),
-      theirs.depth, parameters.options.send_depth);
-  handover_.give(std::move(end));
+  link.set_up = device_.start_connect(*link.queue, parameters);
+  return link;
+}
+
+void ChannelEnds::adopt(PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair,
+                        const LinkPart& theirs) {
+  handover_.require_room(options_.name);
+  const std::size_t extra = first_extra(*pair, theirs, 1);
+  link.made->prepare(std::make_unique<Connection>(std::move(link.queue), std::move(pair), extra),
+                     theirs.depth, pair_options().send_depth);
+  handover_.give(std::move(link.made));
+}
+
+std::vector<std::byte> ChannelEnds::adopt_connected(PendingLink<ChannelEnd> link,
+                                                    rdma::Connected connected) {
+  const LinkPart theirs = require_part(connected.answer, link.part);
+  adopt(std::move(link), std::move(connected.queue_pair), theirs);
   const std::span<const std::byte> answer = program_part(connected.answer);
   return {answer.begin(), answer.end()};
+}
+
+void ChannelEnds::start_connect(const std::string& endpoint,
+                                std::span<const std::byte> program_hello,
+                                std::span<const rdma::Grant> grants, std::uint32_t timeout_ms) {
+  connect_.begin(begin_connect(endpoint, program_hello, grants, timeout_ms));
+}
+
+std::optional<std::vector<std::byte>> ChannelEnds::poll_connect() {
+  return connect_.poll([this](PendingLink<ChannelEnd> link, rdma::Connected connected) {
+    return adopt_connected(std::move(link), std::move(connected));
+  });
+}
+
+std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
+                                            std::span<const std::byte> program_hello,
+                                            std::span<const rdma::Grant> grants,
+                                            std::uint32_t timeout_ms) {
+  PendingLink<ChannelEnd> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
+  rdma::Connected connected = rdma::wait_for(*link.set_up);
+  return adopt_connected(std::move(link), std::move(connected));
+}
+
+PendingLink<ChannelEnd> ChannelEnds::begin_accept(rdma::ConnectionRequest& request,
+                                                  std::span<const std::byte> program_answer,
+                                                  std::span<const rdma::Grant> extras,
+                                                  std::uint64_t tag) {
+  return accept_or_reject(request, [&] {
+    PendingLink<ChannelEnd> link;
+    std::vector<rdma::Grant> grants;
+    link.made = make_end(extras, grants);
+    link.made->tag = tag;
+    if (handover_.owned().size() + accepts_.size() >= kClientsMax) accepts_.drop_oldest();
+    const LinkPart ours = part(extras.size());
+    link.part = require_part(request.hello(), ours);
+    const rdma::QueuePairOptions options = pair_options();
+    link.queue = device_.create_queue(options.send_depth + options.receive_depth, channel_);
+    link.set_up = request.start_accept(*link.queue, options, join_hello(program_answer, ours),
+                                       grants, link.made->initial_receives());
+    return link;
+  });
+}
+
+std::uint32_t ChannelEnds::adopt_accepted(PendingLink<ChannelEnd> link,
+                                          std::unique_ptr<rdma::QueuePair> pair) {
+  const std::uint32_t id = next_id_++;
+  link.made->id = ClientId{id};
+  const LinkPart theirs = link.part;
+  adopt(std::move(link), std::move(pair), theirs);
+  return id;
+}
+
+void ChannelEnds::start_accept(rdma::ConnectionRequest& request,
+                               std::span<const std::byte> program_answer,
+                               std::span<const rdma::Grant> extras, std::uint64_t tag,
+                               Accepted accepted) {
+  accepts_.add(begin_accept(request, program_answer, extras, tag), std::move(accepted));
 }
 
 ClientId ChannelEnds::accept(rdma::ConnectionRequest& request,
                              std::span<const std::byte> program_answer,
                              std::span<const rdma::Grant> extras, std::uint64_t tag) {
-  std::unique_ptr<ChannelEnd> end = accept_or_reject(request, [&] {
-    std::vector<rdma::Grant> grants;
-    std::unique_ptr<ChannelEnd> made = make_end(extras, grants);
-    const LinkPart ours = part(extras.size());
-    const LinkPart theirs = require_part(request.hello(), ours);
-    const rdma::QueuePairOptions options = pair_options();
-    std::unique_ptr<rdma::CompletionQueue> queue =
-        device_.create_queue(options.send_depth + options.receive_depth, channel_);
-    std::unique_ptr<rdma::QueuePair> pair = request.accept(
-        *queue, options, join_hello(program_answer, ours), grants, made->initial_receives());
-    const std::size_t extra = first_extra(*pair, theirs, 1);
-    made->prepare(std::make_unique<Connection>(std::move(queue), std::move(pair), extra),
-                  theirs.depth, options.send_depth);
-    return made;
+  PendingLink<ChannelEnd> link = begin_accept(request, program_answer, extras, tag);
+  rdma::Connected done = rdma::wait_for(*link.set_up);
+  return ClientId{adopt_accepted(std::move(link), std::move(done.queue_pair))};
+}
+
+void ChannelEnds::collect() {
+  handover_.collect();
+  accepts_.step([this](PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair) {
+    return adopt_accepted(std::move(link), std::move(pair));
   });
-  const ClientId id{next_id_++};
-  end->id = id;
-  end->tag = tag;
-  handover_.give(std::move(end));
-  return id;
 }
 
 void ChannelEnd::prepare(std::unique_ptr<Connection> made, std::uint32_t peer_depth,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/base/cpu.hpp"
 #include "common/link/connection.hpp"
 #include "common/link/detail/handover.hpp"
+#include "common/link/detail/pending.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::link {
@@ -133,12 +135,18 @@ class ChannelEnds {
   ChannelEnds(rdma::Device& device, rdma::CompletionChannel* channel, ChannelOptions options);
 
   // Control thread. Throw rdma::SetupError.
+  void start_connect(const std::string& endpoint, std::span<const std::byte> program_hello,
+                     std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
+  std::optional<std::vector<std::byte>> poll_connect();
+  bool connecting() const noexcept { return connect_.under_way(); }
   std::vector<std::byte> connect(const std::string& endpoint,
                                  std::span<const std::byte> program_hello,
                                  std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
+  void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                    std::span<const rdma::Grant> grants, std::uint64_t tag, Accepted accepted);
   ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                   std::span<const rdma::Grant> grants, std::uint64_t tag);
-  void collect() { handover_.collect(); }
+  void collect();
 
   // Datapath thread.
   ChannelEnd* take_new() noexcept { return handover_.take(); }
@@ -157,12 +165,25 @@ class ChannelEnds {
   LinkPart part(std::size_t extras) const noexcept;
   std::unique_ptr<ChannelEnd> make_end(std::span<const rdma::Grant> extras,
                                        std::vector<rdma::Grant>& grants);
+  PendingLink<ChannelEnd> begin_connect(const std::string& endpoint,
+                                        std::span<const std::byte> program_hello,
+                                        std::span<const rdma::Grant> extras,
+                                        std::uint32_t timeout_ms);
+  std::vector<std::byte> adopt_connected(PendingLink<ChannelEnd> link, rdma::Connected connected);
+  PendingLink<ChannelEnd> begin_accept(rdma::ConnectionRequest& request,
+                                       std::span<const std::byte> program_answer,
+                                       std::span<const rdma::Grant> extras, std::uint64_t tag);
+  std::uint32_t adopt_accepted(PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair);
+  void adopt(PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair,
+             const LinkPart& theirs);
   rdma::QueuePairOptions pair_options() const noexcept;
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
   ChannelOptions options_;
   Handover<ChannelEnd> handover_{kClientsMax};
+  PendingConnect<ChannelEnd> connect_;
+  PendingAccepts<ChannelEnd> accepts_;
   std::uint32_t next_id_ = 1;  // control thread
   ChannelCounters counters_;
 };

@@ -36,17 +36,26 @@ void PublisherPeers::check(const LinkPart& theirs, const LinkPart& ours) const {
     throw rdma::SetupError(rdma::SetupCause::kProtocol, options_.name + ": unknown ring mode");
 }
 
-std::unique_ptr<PublisherPeer> PublisherPeers::make_peer(rdma::ConnectionRequest& request,
-                                                         std::span<const std::byte> program_answer,
-                                                         std::span<const rdma::Grant> extras,
-                                                         const LinkPart& ours, rdma::Grant images) {
-  const LinkPart theirs = require_part(request.hello(), ours);
-  check(theirs, ours);
-  auto peer = std::make_unique<PublisherPeer>();
-  peer->peer_name = request.peer();
-  peer->return_region = device_.allocate(kCacheLineBytes, rdma::kLocalWrite | rdma::kRemoteWrite,
-                                         options_.name + ".returned");
-  std::vector<rdma::Grant> grants{{peer->return_region.get(), rdma::kRemoteWrite}};
+// Everything that can be refused with a text, and our half.
+PendingLink<PublisherPeer> PublisherPeers::begin(rdma::ConnectionRequest& request,
+                                                 std::span<const std::byte> program_answer,
+                                                 std::span<const rdma::Grant> extras,
+                                                 std::string name, LinkPart ours,
+                                                 rdma::Grant images) {
+  ours.extra_grants = static_cast<std::uint32_t>(extras.size());
+  PendingLink<PublisherPeer> link;
+  link.part = require_part(request.hello(), ours);
+  check(link.part, ours);
+  handover_.require_room(options_.name);
+  if (handover_.owned().size() + accepts_.size() >= kSubscribersMax) accepts_.drop_oldest();
+  link.made = std::make_unique<PublisherPeer>();
+  PublisherPeer& peer = *link.made;
+  peer.name = std::move(name);
+  peer.peer_name = request.peer();
+  peer.filling = ours.image_count != 0;
+  peer.return_region = device_.allocate(kCacheLineBytes, rdma::kLocalWrite | rdma::kRemoteWrite,
+                                        options_.name + ".returned");
+  std::vector<rdma::Grant> grants{{peer.return_region.get(), rdma::kRemoteWrite}};
   if (images.region != nullptr) grants.push_back(images);
   grants.insert(grants.end(), extras.begin(), extras.end());
 
@@ -56,55 +65,79 @@ std::unique_ptr<PublisherPeer> PublisherPeers::make_peer(rdma::ConnectionRequest
   options.inline_bytes = sizeof(RingSlot);
   options.message_bytes_max = sizeof(RingSlot);
   options.peer_timeout_ms = options_.peer_timeout_ms;
-  std::unique_ptr<rdma::CompletionQueue> queue =
-      device_.create_queue(options_.send_depth * 2, channel_);
-  std::unique_ptr<rdma::QueuePair> pair =
-      request.accept(*queue, options, join_hello(program_answer, ours), grants, {});
+  link.queue = device_.create_queue(options_.send_depth * 2, channel_);
+  link.set_up =
+      request.start_accept(*link.queue, options, join_hello(program_answer, ours), grants, {});
+  return link;
+}
+
+// The peer's half is here: checked, and handed to the datapath.
+std::uint32_t PublisherPeers::adopt(PendingLink<PublisherPeer> link,
+                                    std::unique_ptr<rdma::QueuePair> pair) {
+  handover_.require_room(options_.name);
+  const LinkPart& theirs = link.part;
+  PublisherPeer& peer = *link.made;
   const std::size_t extra = first_extra(*pair, theirs, 1);
-  peer->layout = {theirs.depth, theirs.image_count, theirs.image_bytes};
-  peer->region = pair->remote_regions()[0];
-  require_region(peer->region, peer->layout.size_bytes(), rdma::kRemoteWrite, "ring region");
+  peer.layout = {theirs.depth, theirs.image_count, theirs.image_bytes};
+  peer.region = pair->remote_regions()[0];
+  require_region(peer.region, peer.layout.size_bytes(), rdma::kRemoteWrite, "ring region");
   if (pair->inline_bytes() < sizeof(RingSlot))
     throw rdma::SetupError(rdma::SetupCause::kLimit, options_.name + ": the device sends only " +
                                                          std::to_string(pair->inline_bytes()) +
                                                          " bytes inline, a ring slot needs 64");
-  peer->mode = theirs.mode;
-  peer->mask = theirs.depth - 1;
-  peer->pair = pair.get();
-  peer->connection = std::make_unique<Connection>(std::move(queue), std::move(pair), extra);
-  return peer;
+  peer.mode = theirs.mode;
+  peer.mask = theirs.depth - 1;
+  peer.pair = pair.get();
+  peer.connection = std::make_unique<Connection>(std::move(link.queue), std::move(pair), extra);
+  peer.id = next_id_++;
+  peer.ring_address = peer.region.address + RingLayout::ring_offset();
+  peer.return_line = reinterpret_cast<const ReturnLine*>(peer.return_region->data());
+  peer.signal_interval = std::max(1u, options_.send_depth / 4);
+  peer.watermark_due = true;
+  peer.slot_request.opcode =
+      peer.mode == RingMode::kImmediate ? rdma::Opcode::kWriteWithImm : rdma::Opcode::kWrite;
+  // Solicited: wakes a subscriber that sleeps.
+  peer.slot_request.flags = static_cast<std::uint8_t>(
+      rdma::kInline | (peer.mode == RingMode::kImmediate ? unsigned{rdma::kSolicited} : 0u));
+  peer.slot_request.length_bytes = sizeof(RingSlot);
+  peer.slot_request.rkey = peer.region.rkey;
+  peer.slot_request.wr_id = kOrdinary;
+  const std::uint32_t id = peer.id;
+  handover_.give(std::move(link.made));
+  return id;
+}
+
+void PublisherPeers::start_accept(rdma::ConnectionRequest& request,
+                                  std::span<const std::byte> program_answer,
+                                  std::span<const rdma::Grant> extras, std::string name,
+                                  LinkPart ours, rdma::Grant images, Accepted accepted) {
+  accepts_.add(
+      accept_or_reject(
+          request,
+          [&] { return begin(request, program_answer, extras, std::move(name), ours, images); }),
+      std::move(accepted));
 }
 
 std::uint32_t PublisherPeers::accept(rdma::ConnectionRequest& request,
                                      std::span<const std::byte> program_answer,
                                      std::span<const rdma::Grant> extras, std::string name,
                                      LinkPart ours, rdma::Grant images) {
-  ours.extra_grants = static_cast<std::uint32_t>(extras.size());
-  std::unique_ptr<PublisherPeer> peer = accept_or_reject(request, [&] {
-    handover_.require_room(options_.name);
-    return make_peer(request, program_answer, extras, ours, images);
+  PendingLink<PublisherPeer> link = accept_or_reject(request, [&] {
+    return begin(request, program_answer, extras, std::move(name), ours, images);
   });
-  const std::uint32_t id = next_id_++;
-  peer->id = id;
-  peer->name = std::move(name);
-  peer->ring_address = peer->region.address + RingLayout::ring_offset();
-  peer->return_line = reinterpret_cast<const ReturnLine*>(peer->return_region->data());
-  peer->signal_interval = std::max(1u, options_.send_depth / 4);
-  peer->filling = ours.image_count != 0;
-  peer->watermark_due = true;
-  peer->slot_request.opcode =
-      peer->mode == RingMode::kImmediate ? rdma::Opcode::kWriteWithImm : rdma::Opcode::kWrite;
-  // Solicited: wakes a subscriber that sleeps.
-  peer->slot_request.flags = static_cast<std::uint8_t>(
-      rdma::kInline | (peer->mode == RingMode::kImmediate ? unsigned{rdma::kSolicited} : 0u));
-  peer->slot_request.length_bytes = sizeof(RingSlot);
-  peer->slot_request.rkey = peer->region.rkey;
-  peer->slot_request.wr_id = kOrdinary;
-  handover_.give(std::move(peer));
-  return id;
+  rdma::Connected done = rdma::wait_for(*link.set_up);
+  return adopt(std::move(link), std::move(done.queue_pair));
 }
 
-std::size_t PublisherPeers::revoke(const rdma::MemoryRegion& region) noexcept {
+void PublisherPeers::collect() {
+  handover_.collect();
+  accepts_.step([this](PendingLink<PublisherPeer> link, std::unique_ptr<rdma::QueuePair> pair) {
+    return adopt(std::move(link), std::move(pair));
+  });
+}
+
+std::size_t PublisherPeers::revoke(const rdma::MemoryRegion& region) {
+  accepts_.drop_all("rights were revoked meanwhile");
   std::size_t count = 0;
   for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned())
     count += peer->pair->revoke(region);

@@ -13,6 +13,7 @@
 #include "common/base/counter.hpp"
 #include "common/link/connection.hpp"
 #include "common/link/detail/handover.hpp"
+#include "common/link/detail/pending.hpp"
 #include "common/link/handshake.hpp"
 #include "common/link/ring.hpp"
 #include "common/rdma/rdma.hpp"
@@ -112,8 +113,12 @@ class PublisherPeers {
   std::uint32_t accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                        std::span<const rdma::Grant> extras, std::string name, LinkPart ours,
                        rdma::Grant images);
-  void collect() { handover_.collect(); }
-  std::size_t revoke(const rdma::MemoryRegion& region) noexcept;
+  void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
+                    std::span<const rdma::Grant> extras, std::string name, LinkPart ours,
+                    rdma::Grant images, Accepted accepted);
+  bool accepting() const noexcept { return !accepts_.empty(); }
+  void collect();
+  std::size_t revoke(const rdma::MemoryRegion& region);
   std::vector<SubscriberStatus> status() const;
   const std::vector<SubscriberAccount>& departed() const noexcept { return departed_; }
   std::vector<SubscriberAccount> accounts() const;
@@ -140,10 +145,11 @@ class PublisherPeers {
   const PublisherCounters& counters() const noexcept { return counters_; }
 
  private:
-  std::unique_ptr<PublisherPeer> make_peer(rdma::ConnectionRequest& request,
-                                           std::span<const std::byte> program_answer,
-                                           std::span<const rdma::Grant> extras,
-                                           const LinkPart& ours, rdma::Grant images);
+  PendingLink<PublisherPeer> begin(rdma::ConnectionRequest& request,
+                                   std::span<const std::byte> program_answer,
+                                   std::span<const rdma::Grant> extras, std::string name,
+                                   LinkPart ours, rdma::Grant images);
+  std::uint32_t adopt(PendingLink<PublisherPeer> link, std::unique_ptr<rdma::QueuePair> pair);
   void check(const LinkPart& theirs, const LinkPart& ours) const;
   void close_account(const PublisherPeer& peer);
   rdma::PostStatus post(PublisherPeer& peer, rdma::WorkRequest& request) noexcept;
@@ -161,6 +167,7 @@ class PublisherPeers {
   PublisherOptions options_;
   Handover<PublisherPeer> handover_{kSubscribersMax,
                                     [this](const PublisherPeer& peer) { close_account(peer); }};
+  PendingAccepts<PublisherPeer> accepts_;
   std::uint32_t next_id_ = 1;  // control thread
   std::vector<SubscriberAccount> departed_;
 

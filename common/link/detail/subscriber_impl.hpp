@@ -55,17 +55,18 @@ auto Subscriber<T, Image>::make_session(std::size_t depth) -> std::unique_ptr<Se
 }
 
 template <SlotPayload T, ImagePayload Image>
-std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint,
-                                                     std::span<const std::byte> program_hello,
-                                                     std::span<const rdma::Grant> grants,
-                                                     std::uint32_t timeout_ms) {
+auto Subscriber<T, Image>::begin_connect(const std::string& endpoint,
+                                         std::span<const std::byte> program_hello,
+                                         std::span<const rdma::Grant> grants,
+                                         std::uint32_t timeout_ms) -> PendingLink<Session> {
   handover_.require_room(options_.name);
   const std::size_t depth = usable_depth();
-  const LinkPart ours = part(depth, grants.size());
-  std::unique_ptr<Session> session = make_session(depth);
-  std::vector<rdma::Grant> all{{session->region.get(), rdma::kRemoteWrite}};
+  PendingLink<Session> link;
+  link.part = part(depth, grants.size());
+  link.made = make_session(depth);
+  std::vector<rdma::Grant> all{{link.made->region.get(), rdma::kRemoteWrite}};
   all.insert(all.end(), grants.begin(), grants.end());
-  const std::vector<std::byte> hello = join_hello(program_hello, ours);
+  const std::vector<std::byte> hello = join_hello(program_hello, link.part);
   const bool immediate = options_.mode == RingMode::kImmediate;
   const std::vector<rdma::ReceiveRequest> receives(immediate ? depth : 0);
 
@@ -81,21 +82,52 @@ std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint
   parameters.options.message_bytes_max = sizeof(RingSlot);
   parameters.options.peer_timeout_ms = options_.peer_timeout_ms;
   parameters.timeout_ms = timeout_ms;
-  std::unique_ptr<rdma::CompletionQueue> queue =
+  link.queue =
       device_.create_queue(parameters.options.receive_depth + 2 * kSubscriberSendDepth, channel_);
-  rdma::Connected connected = device_.connect(*queue, parameters);
+  link.set_up = device_.start_connect(*link.queue, parameters);
+  return link;
+}
 
-  const LinkPart theirs = require_part(connected.answer, ours);
+template <SlotPayload T, ImagePayload Image>
+std::vector<std::byte> Subscriber<T, Image>::adopt(PendingLink<Session> link,
+                                                   rdma::Connected connected) {
+  const LinkPart theirs = require_part(connected.answer, link.part);
   const std::size_t own_grants = theirs.image_count != 0 ? 2 : 1;
   const std::size_t extra = first_extra(*connected.queue_pair, theirs, own_grants);
-  session->return_line = connected.queue_pair->remote_regions()[0];
-  require_region(session->return_line, sizeof(ReturnLine), rdma::kRemoteWrite, "return line");
-  session->image_count = std::min(theirs.image_count, options_.image_count);
-  session->connection =
-      std::make_unique<Connection>(std::move(queue), std::move(connected.queue_pair), extra);
-  handover_.give(std::move(session));
+  Session& session = *link.made;
+  session.return_line = connected.queue_pair->remote_regions()[0];
+  require_region(session.return_line, sizeof(ReturnLine), rdma::kRemoteWrite, "return line");
+  session.image_count = std::min(theirs.image_count, options_.image_count);
+  session.connection =
+      std::make_unique<Connection>(std::move(link.queue), std::move(connected.queue_pair), extra);
+  handover_.give(std::move(link.made));
   const std::span<const std::byte> answer = program_part(connected.answer);
   return {answer.begin(), answer.end()};
+}
+
+template <SlotPayload T, ImagePayload Image>
+void Subscriber<T, Image>::start_connect(const std::string& endpoint,
+                                         std::span<const std::byte> program_hello,
+                                         std::span<const rdma::Grant> grants,
+                                         std::uint32_t timeout_ms) {
+  connect_.begin(begin_connect(endpoint, program_hello, grants, timeout_ms));
+}
+
+template <SlotPayload T, ImagePayload Image>
+std::optional<std::vector<std::byte>> Subscriber<T, Image>::poll_connect() {
+  return connect_.poll([this](PendingLink<Session> link, rdma::Connected connected) {
+    return adopt(std::move(link), std::move(connected));
+  });
+}
+
+template <SlotPayload T, ImagePayload Image>
+std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint,
+                                                     std::span<const std::byte> program_hello,
+                                                     std::span<const rdma::Grant> grants,
+                                                     std::uint32_t timeout_ms) {
+  PendingLink<Session> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
+  rdma::Connected connected = rdma::wait_for(*link.set_up);
+  return adopt(std::move(link), std::move(connected));
 }
 
 }  // namespace tickpath::link

@@ -2,7 +2,7 @@
 
 #include "common/clock/clock.hpp"
 #include "common/rdma/detail/shm_listener.hpp"
-#include "common/rdma/detail/shm_queue_pair.hpp"
+#include "common/rdma/detail/shm_pending.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -66,44 +66,10 @@ std::unique_ptr<Listener> ShmDevice::listen(const std::string& endpoint) {
   return std::make_unique<ShmListener>(core_, endpoint);
 }
 
-Connected ShmDevice::connect(CompletionQueue& queue, const ConnectParameters& parameters) {
-  if (parameters.hello.size() > kHelloBytesMax) {
-    throw SetupError(SetupCause::kLimit,
-                     "a hello has at most " + std::to_string(kHelloBytesMax) + " bytes");
-  }
-  const Deadline deadline =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(parameters.timeout_ms);
-  UniqueFd socket = connect_socket(parameters.endpoint, deadline);
-  const PeerIdentity peer = peer_identity(socket);
-  if (!peer_allowed(peer)) {
-    throw SetupError(SetupCause::kPermission, "the listener on " + parameters.endpoint + " is " +
-                                                  peer.text() + ", another user: not connecting");
-  }
-  SetupHeader hello;
-  hello.type = SetupType::kHello;
-  hello.flags = core_->barriers.across_processes ? kHasBarrier : 0;
-  send_setup(socket, hello, {}, parameters.hello, {});
-  SetupMessage answer =
-      await_setup(socket, deadline, "the answer of " + peer.text() + " on " + parameters.endpoint);
-  if (answer.header.type == SetupType::kReject) {
-    throw SetupError(
-        SetupCause::kRefused,
-        std::string(reinterpret_cast<const char*>(answer.body.data()), answer.body.size()));
-  }
-  if (answer.header.type != SetupType::kAccept) {
-    throw SetupError(SetupCause::kProtocol,
-                     "the listener on " + parameters.endpoint + " answered out of turn");
-  }
-  auto& shm_queue = dynamic_cast<ShmCompletionQueue&>(queue);
-  auto queue_pair = std::make_unique<ShmQueuePair>(core_, shm_queue, parameters.options,
-                                                   parameters.initial_receives,
-                                                   (answer.header.flags & kHasBarrier) != 0);
-  send_half(socket, SetupType::kConfirm, *queue_pair, parameters.grants, {});
-  Connected connected;
-  connected.answer = std::move(answer.body);
-  queue_pair->connect(std::move(socket), peer, std::move(answer));
-  connected.queue_pair = std::move(queue_pair);
-  return connected;
+std::unique_ptr<PendingConnection> ShmDevice::start_connect(CompletionQueue& queue,
+                                                            const ConnectParameters& parameters) {
+  return std::make_unique<ShmConnecting>(core_, dynamic_cast<ShmCompletionQueue&>(queue),
+                                         parameters);
 }
 
 }  // namespace tickpath::rdma::detail

@@ -37,7 +37,8 @@ class ShmDevice final : public Device {
   std::unique_ptr<CompletionQueue> create_queue(std::uint32_t depth,
                                                 CompletionChannel* channel) override;
   std::unique_ptr<Listener> listen(const std::string& endpoint) override;
-  Connected connect(CompletionQueue& queue, const ConnectParameters& parameters) override;
+  std::unique_ptr<PendingConnection> start_connect(CompletionQueue& queue,
+                                                   const ConnectParameters& parameters) override;
 
  private:
   std::shared_ptr<DeviceCore> core_;

@@ -1,6 +1,7 @@
 #include "common/rdma/detail/shm_listener.hpp"
 
 #include <cerrno>
+#include <cstring>
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -9,16 +10,19 @@
 #include <unistd.h>
 
 #include "common/rdma/detail/shm_device.hpp"
-#include "common/rdma/detail/shm_queue_pair.hpp"
+#include "common/rdma/detail/shm_pending.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
 
-// A peer sends its hello right after connecting, and its half right after our answer; who takes
-// longer is broken, and must not hold the control thread or a place in the queue.
+// A peer sends its hello right after connecting; who takes longer is broken.
 constexpr auto kHelloTimeout = std::chrono::milliseconds(1000);
-constexpr auto kConfirmTimeout = std::chrono::milliseconds(1000);
+// Of those who connected and said nothing yet. One more, and the one who is silent for longest
+// goes: silence must not keep out who speaks. Also how many newcomers one next() looks at.
 constexpr std::size_t kPendingMax = 64;
+constexpr auto kTimerSlack = std::chrono::milliseconds(10);
+// Before newcomers are accepted again where no descriptors were left.
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 class ShmConnectionRequest final : public ConnectionRequest {
  public:
@@ -30,29 +34,19 @@ class ShmConnectionRequest final : public ConnectionRequest {
   std::string peer() const override { return peer_.text(); }
   std::string peer_role() const override { return {}; }
 
-  std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
-                                    std::span<const std::byte> answer,
-                                    std::span<const Grant> grants,
-                                    std::span<const ReceiveRequest> initial_receives) override {
+  std::unique_ptr<PendingConnection> start_accept(
+      CompletionQueue& queue, const QueuePairOptions& options, std::span<const std::byte> answer,
+      std::span<const Grant> grants, std::span<const ReceiveRequest> initial_receives) override {
     if (!socket_.valid()) {
       throw SetupError(SetupCause::kProtocol, "this connection request was answered already");
     }
-    if (answer.size() > kHelloBytesMax) {
-      throw SetupError(SetupCause::kLimit,
-                       "an answer has at most " + std::to_string(kHelloBytesMax) + " bytes");
-    }
+    require_sendable(answer, "an answer");
     auto& shm_queue = dynamic_cast<ShmCompletionQueue&>(queue);
     auto queue_pair = std::make_unique<ShmQueuePair>(core_, shm_queue, options, initial_receives,
                                                      (hello_.header.flags & kHasBarrier) != 0);
     UniqueFd socket = std::move(socket_);
     send_half(socket, SetupType::kAccept, *queue_pair, grants, answer);
-    SetupMessage confirm = await_setup(socket, std::chrono::steady_clock::now() + kConfirmTimeout,
-                                       "the confirmation of " + peer_.text());
-    if (confirm.header.type != SetupType::kConfirm) {
-      throw SetupError(SetupCause::kProtocol, "peer " + peer_.text() + " answered out of turn");
-    }
-    queue_pair->connect(std::move(socket), peer_, std::move(confirm));
-    return queue_pair;
+    return std::make_unique<ShmAccepting>(std::move(socket), peer_, std::move(queue_pair));
   }
 
   void reject(std::string_view reason) noexcept override {
@@ -76,53 +70,6 @@ class ShmConnectionRequest final : public ConnectionRequest {
 };
 
 }  // namespace
-
-GrantedRegions grant_regions(const ShmQueuePair& queue_pair, int wake_descriptor,
-                             std::span<const Grant> grants) {
-  if (grants.size() > kGrantsMax) {
-    throw SetupError(SetupCause::kLimit,
-                     "a connection grants at most " + std::to_string(kGrantsMax) + " regions");
-  }
-  GrantedRegions granted;
-  granted.descriptors.push_back(queue_pair.wire_descriptor().get());
-  if (wake_descriptor >= 0) granted.descriptors.push_back(wake_descriptor);
-  for (const Grant& grant : grants) {
-    const auto& region = dynamic_cast<const ShmRegion&>(*grant.region);
-    constexpr AccessFlags kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
-    if ((grant.access & ~(region.access() & kRemoteRights)) != 0) {
-      throw SetupError(SetupCause::kPermission,
-                       "a grant gives rights that its region was not allocated with");
-    }
-    // The region's index below, unguessable bits above: a key of another connection is worthless.
-    const auto index = static_cast<std::uint32_t>(granted.regions.size());
-    std::uint32_t rkey = 0;
-    while (rkey < kGrantsMax) rkey = (random_key() & ~std::uint32_t{kGrantsMax - 1}) | index;
-    granted.regions.push_back(
-        {reinterpret_cast<std::uintptr_t>(region.data()), region.size_bytes(), rkey, grant.access});
-    const bool writes = (grant.access & (kRemoteWrite | kRemoteAtomic)) != 0;
-    if (region.peer_writable() && !writes) {
-      // Not sealed, because another peer may write: this one gets a descriptor that cannot.
-      granted.owned.push_back(read_only_descriptor(region.descriptor()));
-      granted.descriptors.push_back(granted.owned.back().get());
-    } else {
-      granted.descriptors.push_back(region.descriptor().get());
-    }
-  }
-  return granted;
-}
-
-void send_half(const UniqueFd& socket, SetupType type, ShmQueuePair& queue_pair,
-               std::span<const Grant> grants, std::span<const std::byte> body) {
-  const UniqueFd wake = queue_pair.wake_for_peer();
-  const GrantedRegions granted = grant_regions(queue_pair, wake.get(), grants);
-  SetupHeader header;
-  header.type = type;
-  header.flags = queue_pair.setup_flags();
-  header.wire_slots = queue_pair.wire_layout().slots;
-  header.message_bytes_max = queue_pair.wire_layout().message_bytes_max;
-  queue_pair.remember_grants(grants);
-  send_setup(socket, header, granted.regions, body, granted.descriptors);
-}
 
 ShmListener::ShmListener(std::shared_ptr<DeviceCore> core, const std::string& endpoint)
     : core_(std::move(core)),
@@ -151,10 +98,32 @@ void ShmListener::watch(int fd) {
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw_system("epoll_ctl", errno);
 }
 
-void ShmListener::take_connections() {
-  while (pending_.size() < kPendingMax) {
+void ShmListener::set_timer(std::chrono::milliseconds after) noexcept {
+  itimerspec when{};
+  when.it_value.tv_sec = after.count() / 1000;
+  when.it_value.tv_nsec = after.count() % 1000 * 1'000'000;
+  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+// Newcomers keep the socket readable, and who watches it would spin.
+void ShmListener::pause_accepting() {
+  const std::string why = std::strerror(errno);
+  core_->note_once("accept", "newcomers on " + endpoint_ + " cannot be accepted (" + why +
+                                 "): they wait until there is room; raise `ulimit -n`");
+  ++bad_peers_;
+  paused_ = true;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
+  set_timer(kAcceptPause);
+}
+
+// Takes newcomers in, up to the first whose hello is here.
+std::unique_ptr<ConnectionRequest> ShmListener::take_newcomers() {
+  for (std::size_t taken = 0; taken < kPendingMax; ++taken) {
     UniqueFd socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.valid()) return;
+    if (!socket.valid()) {
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause_accepting();
+      return nullptr;
+    }
     const PeerIdentity peer = peer_identity(socket);
     if (!peer_allowed(peer)) {
       ++bad_peers_;
@@ -162,16 +131,24 @@ void ShmListener::take_connections() {
     }
     watch(socket.get());
     pending_.push_back({std::move(socket), peer, std::chrono::steady_clock::now() + kHelloTimeout});
-    itimerspec when{};
-    when.it_value.tv_sec = 1;  // kHelloTimeout; re-armed by each newcomer, so the last one expires
-    when.it_value.tv_nsec = 10'000'000;
-    ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+    set_timer(kHelloTimeout + kTimerSlack);  // by each newcomer, so the last one expires
+    if (std::unique_ptr<ConnectionRequest> request = try_hello(pending_.size() - 1)) return request;
+    if (pending_.size() <= kPendingMax) continue;
+    pending_.erase(pending_.begin());  // it was asked for its hello by this next() already
+    ++bad_peers_;
   }
+  return nullptr;
 }
 
 void ShmListener::drop_late() {
   std::uint64_t expirations = 0;
-  [[maybe_unused]] const ssize_t got = ::read(timer_.get(), &expirations, sizeof(expirations));
+  const bool expired =
+      ::read(timer_.get(), &expirations, sizeof(expirations)) == sizeof(expirations);
+  if (expired && paused_) {
+    watch(socket_.get());
+    paused_ = false;
+    set_timer(kHelloTimeout + kTimerSlack);  // of those who were silent before the pause
+  }
   const auto now = std::chrono::steady_clock::now();
   bad_peers_ += std::erase_if(pending_, [&](const Pending& each) { return each.deadline < now; });
 }
@@ -200,13 +177,12 @@ std::unique_ptr<ConnectionRequest> ShmListener::try_hello(std::size_t index) {
 
 std::unique_ptr<ConnectionRequest> ShmListener::next() {
   drop_late();
-  take_connections();
   for (std::size_t index = 0; index < pending_.size();) {
     const std::size_t before = pending_.size();
     if (std::unique_ptr<ConnectionRequest> request = try_hello(index)) return request;
     if (pending_.size() == before) ++index;
   }
-  return nullptr;
+  return paused_ ? nullptr : take_newcomers();
 }
 
 }  // namespace tickpath::rdma::detail

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,24 +11,6 @@
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
-
-class ShmQueuePair;
-
-// The grants of one side as they travel: regions with fresh keys, and the descriptors to send
-// (wire, wake-up, one a region).
-struct GrantedRegions {
-  std::vector<RemoteRegion> regions;
-  std::vector<UniqueFd> owned;  // read-only descriptors made for this peer
-  std::vector<int> descriptors;
-};
-
-// Throws SetupError (kLimit, kPermission).
-GrantedRegions grant_regions(const ShmQueuePair& queue_pair, int wake_descriptor,
-                             std::span<const Grant> grants);
-
-// Sends this side's half.
-void send_half(const UniqueFd& socket, SetupType type, ShmQueuePair& queue_pair,
-               std::span<const Grant> grants, std::span<const std::byte> body);
 
 class ShmListener final : public Listener {
  public:
@@ -49,8 +30,10 @@ class ShmListener final : public Listener {
     Deadline deadline;
   };
 
-  void take_connections();
+  std::unique_ptr<ConnectionRequest> take_newcomers();
   void drop_late();
+  void pause_accepting();
+  void set_timer(std::chrono::milliseconds after) noexcept;
   std::unique_ptr<ConnectionRequest> try_hello(std::size_t index);
   void watch(int fd);
 
@@ -58,7 +41,9 @@ class ShmListener final : public Listener {
   std::string endpoint_;
   UniqueFd socket_;
   UniqueFd epoll_;
-  UniqueFd timer_;  // a silent peer is dropped even if nobody else connects
+  // A silent peer is dropped even if nobody else connects; and when to accept again.
+  UniqueFd timer_;
+  bool paused_ = false;  // no descriptors are left: the socket is not watched
   std::vector<Pending> pending_;
   std::uint64_t bad_peers_ = 0;
   std::uint64_t inode_ = 0;  // of the socket file, so that only our own is removed
@@ -67,7 +52,8 @@ class ShmListener final : public Listener {
 // Bound as endpoint; a stale file is replaced only if nobody listens on it. Throws
 // SetupError{kAddress}.
 UniqueFd bind_socket(const std::string& endpoint);
-// Throws SetupError (kAddress, kRefused, kTimeout).
-UniqueFd connect_socket(const std::string& endpoint, Deadline deadline);
+// Does not block. Invalid: the listener's queue of newcomers is full, try again. Throws SetupError
+// (kAddress, kPermission, kRefused).
+UniqueFd connect_socket(const std::string& endpoint);
 
 }  // namespace tickpath::rdma::detail

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -135,19 +134,6 @@ std::optional<SetupMessage> receive_setup(const UniqueFd& socket) {
     throw_protocol("the peer's set-up message is too long");
   }
   return parse({buffer.data(), static_cast<std::size_t>(length)}, std::move(descriptors));
-}
-
-SetupMessage await_setup(const UniqueFd& socket, Deadline deadline, const std::string& what) {
-  for (;;) {
-    if (std::optional<SetupMessage> message = receive_setup(socket)) return std::move(*message);
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) throw SetupError(SetupCause::kTimeout, "timed out waiting for " + what);
-    pollfd waiting{socket.get(), POLLIN, 0};
-    if (::poll(&waiting, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) {
-      throw_system("poll", errno);
-    }
-  }
 }
 
 }  // namespace tickpath::rdma::detail

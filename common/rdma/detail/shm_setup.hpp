@@ -80,7 +80,4 @@ void send_setup(const UniqueFd& socket, SetupHeader header, std::span<const Remo
 // (end of file).
 std::optional<SetupMessage> receive_setup(const UniqueFd& socket);
 
-// Waits for a message until the deadline. Throws as receive_setup, or kTimeout naming `what`.
-SetupMessage await_setup(const UniqueFd& socket, Deadline deadline, const std::string& what);
-
 }  // namespace tickpath::rdma::detail

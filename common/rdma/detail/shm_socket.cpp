@@ -1,7 +1,6 @@
 // Binding and connecting the Unix sockets of the shm provider.
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -102,26 +101,18 @@ UniqueFd bind_socket(const std::string& endpoint) {
   return socket;
 }
 
-UniqueFd connect_socket(const std::string& endpoint, Deadline deadline) {
+UniqueFd connect_socket(const std::string& endpoint) {
   const sockaddr_un address = address_of(endpoint);
   UniqueFd socket = new_socket();
-  while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
-         0) {
-    const int error = errno;
-    if (error != EAGAIN && error != EINTR) {
-      const char* remedy = error == ENOENT || error == ECONNREFUSED
-                               ? "; nobody listens there: is the program running?"
-                               : "";
-      throw SetupError(error == EACCES ? SetupCause::kPermission : SetupCause::kRefused,
-                       "cannot connect to " + endpoint + ": " + std::strerror(error) + remedy);
-    }
-    // The listener's queue is full; there is no event for room in it.
-    if (std::chrono::steady_clock::now() >= deadline) {
-      throw SetupError(SetupCause::kTimeout, "timed out connecting to " + endpoint);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return socket;
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
+    return socket;
+  const int error = errno;
+  if (error == EAGAIN || error == EINTR) return {};
+  const char* remedy = error == ENOENT || error == ECONNREFUSED
+                           ? "; nobody listens there: is the program running?"
+                           : "";
+  throw SetupError(error == EACCES ? SetupCause::kPermission : SetupCause::kRefused,
+                   "cannot connect to " + endpoint + ": " + std::strerror(error) + remedy);
 }
 
 }  // namespace tickpath::rdma::detail

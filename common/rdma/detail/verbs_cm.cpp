@@ -25,6 +25,11 @@ SetupCause cause_of(rdma_cm_event_type event) {
   }
 }
 
+// For the kernel's own steps.
+int left_ms(const SetupDeadline& deadline) {
+  return static_cast<int>(std::max<std::int64_t>(deadline.left().count(), 1));
+}
+
 }  // namespace
 
 rdma_conn_param cm_parameters(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,
@@ -42,7 +47,7 @@ rdma_conn_param cm_parameters(std::uint32_t queue_pair_number, const VerbsAttrib
 }
 
 CmConnector::CmConnector(VerbsCore& core, const sockaddr_storage& address, std::uint16_t port,
-                         SetupDeadline deadline)
+                         const SetupDeadline& deadline)
     : core_(core),
       address_(address),
       target_(address_text(address) + " port " + std::to_string(port) + " (rdma_cm)"),
@@ -70,22 +75,17 @@ void CmConnector::fail(SetupCause cause, const std::string& what) const {
                    "cannot connect to " + target_ + ": " + what + ": " + std::strerror(errno));
 }
 
-int CmConnector::left_ms() const {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
-  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-}
-
 void CmConnector::await(rdma_cm_event_type wanted, const std::string& what) {
   rdma_cm_event* event = nullptr;
   while (::rdma_get_cm_event(channel_, &event) != 0) {
     if (errno != EAGAIN && errno != EINTR) fail(SetupCause::kSystem, "rdma_get_cm_event");
-    const int left = left_ms();
-    if (left == 0) {
+    if (deadline_.over()) {
       throw SetupError(SetupCause::kTimeout, "timed out waiting for " + what + " of " + target_);
     }
     pollfd waiting{channel_->fd, POLLIN, 0};
-    ::poll(&waiting, 1, left);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_.next_look() -
+                                                                   SetupDeadline::Clock::now());
+    ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
   }
   const rdma_cm_event_type got = event->event;
   const int status = event->status;
@@ -116,7 +116,7 @@ void CmConnector::resolve() {
   sockaddr_storage from = core_.own_address();
   const bool bound = !core_.options().device.empty() && from.ss_family == address_.ss_family;
   if (::rdma_resolve_addr(id_, bound ? reinterpret_cast<sockaddr*>(&from) : nullptr,
-                          reinterpret_cast<sockaddr*>(&address_), std::max(left_ms(), 1)) != 0) {
+                          reinterpret_cast<sockaddr*>(&address_), left_ms(deadline_)) != 0) {
     fail(SetupCause::kAddress, "no RDMA device leads there");
   }
   await(RDMA_CM_EVENT_ADDR_RESOLVED, "the address");
@@ -125,7 +125,7 @@ void CmConnector::resolve() {
                                                core_.info().name +
                                                ": name the right one in fabric.device");
   }
-  if (::rdma_resolve_route(id_, std::max(left_ms(), 1)) != 0) {
+  if (::rdma_resolve_route(id_, left_ms(deadline_)) != 0) {
     fail(SetupCause::kAddress, "no route");
   }
   await(RDMA_CM_EVENT_ROUTE_RESOLVED, "the route");

@@ -1,4 +1,4 @@
-// The connecting side of rdma_cm, step by step, on the control thread.
+// The connecting side of rdma_cm, step by step, on the thread of the set-up.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace tickpath::rdma::detail {
 class CmConnector {
  public:
   CmConnector(VerbsCore& core, const sockaddr_storage& address, std::uint16_t port,
-              SetupDeadline deadline);
+              const SetupDeadline& deadline);
   ~CmConnector();
   CmConnector(const CmConnector&) = delete;
   CmConnector& operator=(const CmConnector&) = delete;
@@ -37,7 +37,6 @@ class CmConnector {
 
  private:
   void await(rdma_cm_event_type wanted, const std::string& what);
-  int left_ms() const;
   [[noreturn]] void fail(SetupCause cause, const std::string& what) const;
 
   VerbsCore& core_;

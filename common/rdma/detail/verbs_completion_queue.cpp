@@ -201,13 +201,13 @@ VerbsCompletionQueue::Hold::~Hold() {
 
 std::uint64_t VerbsCompletionQueue::Hold::new_id() noexcept { return queue_.set_up_requests_++; }
 
-ibv_wc VerbsCompletionQueue::Hold::await(std::uint64_t wr_id, SetupDeadline deadline) {
+ibv_wc VerbsCompletionQueue::Hold::await(std::uint64_t wr_id, const SetupDeadline& deadline) {
   for (;;) {
     ibv_wc done{};
     if (::ibv_poll_cq(queue_.queue_, 1, &done) == 1) {
       if (done.wr_id == wr_id) return done;
       queue_.kept_.push_back(done);
-    } else if (std::chrono::steady_clock::now() < deadline) {
+    } else if (!deadline.over()) {
       ::sched_yield();
     } else {
       throw SetupError(SetupCause::kTimeout,

@@ -68,7 +68,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   // Gives the place back; on return no poll sees the queue pair any more.
   void detach(const VerbsQueuePair& queue_pair, std::uint32_t send_depth) noexcept;
 
-  // During set-up the control thread waits for completions of its own in a queue that another
+  // During set-up its thread waits for completions of its own in a queue that another
   // thread polls, or that nobody polls just now. While it holds the queue, polls find nothing; what
   // completes for others is kept and comes first afterwards. A few microseconds for each request.
   class Hold {
@@ -79,7 +79,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
     Hold& operator=(const Hold&) = delete;
     std::uint64_t new_id() noexcept;  // for the next request
     // Throws SetupError{kTimeout}.
-    ibv_wc await(std::uint64_t wr_id, SetupDeadline deadline);
+    ibv_wc await(std::uint64_t wr_id, const SetupDeadline& deadline);
 
    private:
     VerbsCompletionQueue& queue_;

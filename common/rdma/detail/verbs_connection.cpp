@@ -285,9 +285,11 @@ void VerbsConnection::send(std::vector<std::byte> frame) {
 }
 
 template <class Ready>
-void VerbsConnection::await(SetupDeadline deadline, const std::string& what, Ready&& ready) {
+void VerbsConnection::await(const SetupDeadline& deadline, const std::string& what, Ready&& ready) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline, [&] { return mailbox_closed_ || ready(); });
+  const auto settled = [&] { return mailbox_closed_ || ready(); };
+  while (!changed_.wait_until(lock, deadline.next_look(), settled) && !deadline.over()) {
+  }
   if (ready()) return;
   if (mailbox_closed_) {
     throw SetupError(SetupCause::kRefused,
@@ -296,7 +298,8 @@ void VerbsConnection::await(SetupDeadline deadline, const std::string& what, Rea
   throw SetupError(SetupCause::kTimeout, "timed out waiting for " + what + " of " + peer_);
 }
 
-VerbsMessage VerbsConnection::await_message(SetupDeadline deadline, const std::string& what) {
+VerbsMessage VerbsConnection::await_message(const SetupDeadline& deadline,
+                                            const std::string& what) {
   await(deadline, what, [this] { return !mailbox_.empty(); });
   const std::lock_guard lock(mutex_);
   VerbsMessage message = std::move(mailbox_.front());
@@ -310,19 +313,19 @@ void VerbsConnection::send_regions(std::span<const RemoteRegion> regions) {
   send(encode(header, regions, {}));
 }
 
-std::vector<RemoteRegion> VerbsConnection::await_regions(SetupDeadline deadline) {
+std::vector<RemoteRegion> VerbsConnection::await_regions(const SetupDeadline& deadline) {
   VerbsMessage message = await_message(deadline, "the regions");
   if (message.header.type == VerbsMessageType::kRegions) return std::move(message.regions);
   throw SetupError(SetupCause::kProtocol, "peer " + peer() + " answered out of turn");
 }
 
-rdma_cm_id* VerbsConnection::await_cm_request(SetupDeadline deadline) {
+rdma_cm_id* VerbsConnection::await_cm_request(const SetupDeadline& deadline) {
   await(deadline, "the RDMA connection", [this] { return requested_; });
   const std::lock_guard lock(mutex_);
   return id_;
 }
 
-void VerbsConnection::await_established(SetupDeadline deadline) {
+void VerbsConnection::await_established(const SetupDeadline& deadline) {
   await(deadline, "the end of the RDMA connection's set-up", [this] { return established_; });
 }
 

@@ -18,11 +18,10 @@
 
 #include "common/net/secure_stream.hpp"
 #include "common/rdma/detail/verbs_core.hpp"
+#include "common/rdma/detail/verbs_pending.hpp"
 #include "common/rdma/detail/verbs_setup.hpp"
 
 namespace tickpath::rdma::detail {
-
-using SetupDeadline = std::chrono::steady_clock::time_point;
 
 enum class VerbsCause : std::uint8_t {
   kNone,
@@ -77,17 +76,17 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
     return software_flush_.load(std::memory_order_acquire);
   }
 
-  // ---- control thread
+  // ---- the thread of its set-up, then the control thread
   void start();  // begins to receive
   void send(std::vector<std::byte> frame);
   void set_peer(const std::string& peer);  // once known by its hello
   std::string peer() const;
   // Throws SetupError (kTimeout, kRefused, kProtocol).
-  VerbsMessage await_message(SetupDeadline deadline, const std::string& what);
+  VerbsMessage await_message(const SetupDeadline& deadline, const std::string& what);
   void send_regions(std::span<const RemoteRegion> regions);
-  std::vector<RemoteRegion> await_regions(SetupDeadline deadline);
-  rdma_cm_id* await_cm_request(SetupDeadline deadline);
-  void await_established(SetupDeadline deadline);
+  std::vector<RemoteRegion> await_regions(const SetupDeadline& deadline);
+  rdma_cm_id* await_cm_request(const SetupDeadline& deadline);
+  void await_established(const SetupDeadline& deadline);
   void adopt(rdma_cm_id* id) noexcept;  // of the connecting side, already established
   void bind(ibv_qp* queue_pair, std::shared_ptr<VerbsWake> wake);
   void unbind() noexcept;
@@ -114,7 +113,7 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   void close_mailbox(const std::string& why);
   std::string own_text() const;  // without the peer's name
   template <class Ready>
-  void await(SetupDeadline deadline, const std::string& what, Ready&& ready);
+  void await(const SetupDeadline& deadline, const std::string& what, Ready&& ready);
 
   // cause | detail << 8 | vendor error << 32
   std::atomic<std::uint64_t> failure_{0};

@@ -4,16 +4,16 @@
 
 #include <unistd.h>
 
+#include "common/rdma/detail/pending.hpp"
 #include "common/rdma/detail/verbs_cm.hpp"
 #include "common/rdma/detail/verbs_completion_queue.hpp"
 #include "common/rdma/detail/verbs_listener.hpp"
 #include "common/rdma/detail/verbs_memory.hpp"
+#include "common/rdma/detail/verbs_pending.hpp"
 #include "common/rdma/detail/verbs_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
-
-using std::chrono::steady_clock;
 
 SetupCause cause_of(net::SecureCause cause) {
   switch (cause) {
@@ -41,7 +41,7 @@ struct Arrival {
 };
 
 std::shared_ptr<net::SecureStream> open_stream(VerbsCore& core, const ConnectParameters& parameters,
-                                               SetupDeadline deadline) {
+                                               const SetupDeadline& deadline) {
   const HostPort where = parse_host_port(parameters.endpoint);
   auto arrival = std::make_shared<Arrival>();
   std::future<std::shared_ptr<net::SecureStream>> future = arrival->promise.get_future();
@@ -61,7 +61,8 @@ std::shared_ptr<net::SecureStream> open_stream(VerbsCore& core, const ConnectPar
         }
       },
       limits);
-  if (future.wait_until(deadline) != std::future_status::ready) {
+  while (future.wait_until(deadline.next_look()) != std::future_status::ready) {
+    if (!deadline.over()) continue;
     arrival->abandoned.store(true);
     throw SetupError(SetupCause::kTimeout, "timed out connecting to " + parameters.endpoint);
   }
@@ -93,7 +94,7 @@ void send_hello(VerbsCore& core, VerbsConnection& connection, const ConnectParam
   connection.send(encode(header, {}, parameters.hello));
 }
 
-VerbsMessage await_accept(VerbsConnection& connection, SetupDeadline deadline) {
+VerbsMessage await_accept(VerbsConnection& connection, const SetupDeadline& deadline) {
   VerbsMessage answer = connection.await_message(deadline, "the answer");
   if (answer.header.type == VerbsMessageType::kReject) {
     throw SetupError(SetupCause::kRefused, answer.text());
@@ -108,7 +109,8 @@ VerbsMessage await_accept(VerbsConnection& connection, SetupDeadline deadline) {
 void connect_queue_pair(CmConnector& cm, VerbsQueuePair& queue_pair,
                         const std::shared_ptr<VerbsConnection>& connection,
                         const VerbsAttributes& attributes, std::span<const std::byte> private_data,
-                        std::span<const ReceiveRequest> initial_receives, SetupDeadline deadline) {
+                        std::span<const ReceiveRequest> initial_receives,
+                        const SetupDeadline& deadline) {
   cm.resolve();
   queue_pair.initialise(cm.id(), connection, initial_receives);
   cm.connect(queue_pair.number(), attributes, private_data);
@@ -116,6 +118,35 @@ void connect_queue_pair(CmConnector& cm, VerbsQueuePair& queue_pair,
   queue_pair.bind_grants(deadline);
   cm.establish();
   cm.hand_over(*connection);
+}
+
+Connected run_connect(const std::shared_ptr<VerbsCore>& core, VerbsCompletionQueue& queue,
+                      const ConnectParameters& parameters, const SetupDeadline& deadline) {
+  std::shared_ptr<net::SecureStream> stream = open_stream(*core, parameters, deadline);
+  const net::SecurePeer peer = stream->peer();
+  auto connection = std::make_shared<VerbsConnection>(*core, std::move(stream), peer.text());
+  ConnectionGuard guard(connection);
+  connection->start();
+  send_hello(*core, *connection, parameters);
+  VerbsMessage answer = await_accept(*connection, deadline);
+  connection->set_peer(peer_text(peer, answer.header.process_id));
+
+  auto queue_pair = std::make_unique<VerbsQueuePair>(
+      core, queue, parameters.options, parameters.grants, parameters.initial_receives);
+  CmPrivateData private_data;
+  private_data.token = answer.header.token;
+  const VerbsAttributes attributes =
+      verbs_attributes(core->options().verbs, queue_pair->options(), core->limits(),
+                       answer.header.max_rd_atomic, answer.header.min_rnr_timer_us);
+  CmConnector cm(*core, from_bytes(answer.header.cm_address.data()), answer.header.cm_port,
+                 deadline);
+  connect_queue_pair(cm, *queue_pair, connection, attributes,
+                     std::as_bytes(std::span(&private_data, 1)), parameters.initial_receives,
+                     deadline);
+  connection->send_regions(remote_regions(queue_pair->granted()));
+  queue_pair->set_remote_regions(connection->await_regions(deadline));
+  guard.release();
+  return {std::move(queue_pair), std::move(answer.body)};
 }
 
 }  // namespace
@@ -142,39 +173,16 @@ std::unique_ptr<Listener> VerbsDevice::listen(const std::string& endpoint) {
   return std::make_unique<VerbsListener>(core_, endpoint);
 }
 
-Connected VerbsDevice::connect(CompletionQueue& queue, const ConnectParameters& parameters) {
-  if (parameters.hello.size() > kHelloBytesMax) {
-    throw SetupError(SetupCause::kLimit,
-                     "a hello has at most " + std::to_string(kHelloBytesMax) + " bytes");
-  }
-  const SetupDeadline deadline =
-      steady_clock::now() + std::chrono::milliseconds(parameters.timeout_ms);
-  std::shared_ptr<net::SecureStream> stream = open_stream(*core_, parameters, deadline);
-  const net::SecurePeer peer = stream->peer();
-  auto connection = std::make_shared<VerbsConnection>(*core_, std::move(stream), peer.text());
-  ConnectionGuard guard(connection);
-  connection->start();
-  send_hello(*core_, *connection, parameters);
-  VerbsMessage answer = await_accept(*connection, deadline);
-  connection->set_peer(peer_text(peer, answer.header.process_id));
-
-  auto queue_pair = std::make_unique<VerbsQueuePair>(
-      core_, dynamic_cast<VerbsCompletionQueue&>(queue), parameters.options, parameters.grants,
-      parameters.initial_receives);
-  CmPrivateData private_data;
-  private_data.token = answer.header.token;
-  const VerbsAttributes attributes =
-      verbs_attributes(core_->options().verbs, queue_pair->options(), core_->limits(),
-                       answer.header.max_rd_atomic, answer.header.min_rnr_timer_us);
-  CmConnector cm(*core_, from_bytes(answer.header.cm_address.data()), answer.header.cm_port,
-                 deadline);
-  connect_queue_pair(cm, *queue_pair, connection, attributes,
-                     std::as_bytes(std::span(&private_data, 1)), parameters.initial_receives,
-                     deadline);
-  connection->send_regions(remote_regions(queue_pair->granted()));
-  queue_pair->set_remote_regions(connection->await_regions(deadline));
-  guard.release();
-  return {std::move(queue_pair), std::move(answer.body)};
+std::unique_ptr<PendingConnection> VerbsDevice::start_connect(CompletionQueue& queue,
+                                                              const ConnectParameters& parameters) {
+  require_sendable(parameters.hello, "a hello");
+  auto kept = std::make_shared<KeptParameters>(parameters);
+  return std::make_unique<VerbsPending>([core = core_,
+                                         &verbs_queue = dynamic_cast<VerbsCompletionQueue&>(queue),
+                                         kept](const std::stop_token& given_up) {
+    const SetupDeadline deadline(std::chrono::milliseconds(kept->timeout_ms), given_up);
+    return run_connect(core, verbs_queue, *kept, deadline);
+  });
 }
 
 PlainConnected connect_plain(Device& device, CompletionQueue& queue,
@@ -195,8 +203,7 @@ PlainConnected connect_plain(Device& device, CompletionQueue& queue,
   const VerbsAttributes attributes = verbs_attributes(
       options, queue_pair->options(), core->limits(), responder_depth(options, core->limits()),
       asked_rnr_us(options, queue_pair->options()));
-  const SetupDeadline deadline =
-      steady_clock::now() + std::chrono::milliseconds(parameters.timeout_ms);
+  const SetupDeadline deadline(std::chrono::milliseconds(parameters.timeout_ms));
   CmConnector cm(*core, address, parameters.port, deadline);
   connect_queue_pair(cm, *queue_pair, connection, attributes, parameters.private_data,
                      parameters.initial_receives, deadline);

@@ -3,19 +3,22 @@
 #include <charconv>
 #include <cstring>
 #include <future>
+#include <utility>
 
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "common/rdma/detail/pending.hpp"
 #include "common/rdma/detail/verbs_cm.hpp"
 #include "common/rdma/detail/verbs_completion_queue.hpp"
+#include "common/rdma/detail/verbs_pending.hpp"
 #include "common/rdma/detail/verbs_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
 
-// A peer sends its hello right after it was let in, and its part right after our answer; who takes
-// longer is broken, and must not hold the control thread. Generous for emulated machines.
+// A peer sends its hello right after it was let in; who takes longer is broken. Generous for
+// emulated machines.
 constexpr std::uint32_t kHelloTimeoutMs = 2000;
 // From our answer to the established connection. The kernel repeats a lost message of rdma_cm after
 // up to 6.1 s (the response time, 4.1 s for CMA_CM_RESPONSE_TIMEOUT 20, and twice the packet life,
@@ -48,6 +51,37 @@ class Expectation {
   ConnectionToken token_;
 };
 
+// The listening side from our answer on, on the thread of the set-up.
+class VerbsAccepting {
+ public:
+  // Control thread: what can fail without the peer fails here.
+  VerbsAccepting(std::shared_ptr<VerbsCore> core, std::shared_ptr<VerbsConnection> connection,
+                 std::unique_ptr<VerbsQueuePair> queue_pair,
+                 std::span<const ReceiveRequest> initial_receives)
+      : core_(std::move(core)),
+        connection_(std::move(connection)),
+        queue_pair_(std::move(queue_pair)),
+        initial_receives_(copy_of(initial_receives)) {}
+  ~VerbsAccepting() {
+    if (connection_ != nullptr) connection_->close();
+  }
+  VerbsAccepting(const VerbsAccepting&) = delete;
+  VerbsAccepting& operator=(const VerbsAccepting&) = delete;
+
+  std::unique_ptr<QueuePair> run(const std::string& local_address, const VerbsHeader& hello,
+                                 std::span<const std::byte> answer, const SetupDeadline& deadline);
+
+ private:
+  void send_accept(const std::string& local_address, const ConnectionToken& token,
+                   std::span<const std::byte> answer);
+  void connect(const VerbsHeader& hello, const SetupDeadline& deadline);
+
+  std::shared_ptr<VerbsCore> core_;
+  std::shared_ptr<VerbsConnection> connection_;  // null once it is the queue pair's
+  std::unique_ptr<VerbsQueuePair> queue_pair_;
+  std::vector<ReceiveRequest> initial_receives_;
+};
+
 class VerbsConnectionRequest final : public ConnectionRequest {
  public:
   VerbsConnectionRequest(std::shared_ptr<VerbsCore> core,
@@ -64,17 +98,12 @@ class VerbsConnectionRequest final : public ConnectionRequest {
   std::string peer() const override { return peer_; }
   std::string peer_role() const override { return role_; }
 
-  std::unique_ptr<QueuePair> accept(CompletionQueue& queue, const QueuePairOptions& options,
-                                    std::span<const std::byte> answer,
-                                    std::span<const Grant> grants,
-                                    std::span<const ReceiveRequest> initial_receives) override;
+  std::unique_ptr<PendingConnection> start_accept(
+      CompletionQueue& queue, const QueuePairOptions& options, std::span<const std::byte> answer,
+      std::span<const Grant> grants, std::span<const ReceiveRequest> initial_receives) override;
   void reject(std::string_view reason) noexcept override;
 
  private:
-  void send_accept(const VerbsQueuePair& queue_pair, const ConnectionToken& token,
-                   std::span<const std::byte> answer);
-  void connect(std::unique_ptr<VerbsQueuePair>& queue_pair, SetupDeadline deadline,
-               std::span<const ReceiveRequest> initial_receives);
   void close() noexcept {
     if (connection_ != nullptr) connection_->close();
     connection_ = nullptr;
@@ -88,42 +117,28 @@ class VerbsConnectionRequest final : public ConnectionRequest {
   std::string peer_ = connection_->peer();
 };
 
-std::unique_ptr<QueuePair> VerbsConnectionRequest::accept(
-    CompletionQueue& queue, const QueuePairOptions& options, std::span<const std::byte> answer,
-    std::span<const Grant> grants, std::span<const ReceiveRequest> initial_receives) {
-  if (connection_ == nullptr) {
-    throw SetupError(SetupCause::kProtocol, "this connection request was answered already");
-  }
-  if (answer.size() > kHelloBytesMax) {
-    throw SetupError(SetupCause::kLimit,
-                     "an answer has at most " + std::to_string(kHelloBytesMax) + " bytes");
-  }
-  try {
-    auto queue_pair = std::make_unique<VerbsQueuePair>(
-        core_, dynamic_cast<VerbsCompletionQueue&>(queue), options, grants, initial_receives);
-    const Expectation expectation(*core_, connection_);
-    send_accept(*queue_pair, expectation.token(), answer);
-    connect(queue_pair, std::chrono::steady_clock::now() + kConnectTimeout, initial_receives);
-    connection_ = nullptr;  // the queue pair's from now on
-    return queue_pair;
-  } catch (...) {
-    close();
-    throw;
-  }
+std::unique_ptr<QueuePair> VerbsAccepting::run(const std::string& local_address,
+                                               const VerbsHeader& hello,
+                                               std::span<const std::byte> answer,
+                                               const SetupDeadline& deadline) {
+  const Expectation expectation(*core_, connection_);
+  send_accept(local_address, expectation.token(), answer);
+  connect(hello, deadline);
+  connection_ = nullptr;
+  return std::move(queue_pair_);
 }
 
-void VerbsConnectionRequest::send_accept(const VerbsQueuePair& queue_pair,
-                                         const ConnectionToken& token,
-                                         std::span<const std::byte> answer) {
+void VerbsAccepting::send_accept(const std::string& local_address, const ConnectionToken& token,
+                                 std::span<const std::byte> answer) {
   VerbsHeader header;
   header.type = VerbsMessageType::kAccept;
   header.max_rd_atomic = responder_depth(core_->options().verbs, core_->limits());
   header.process_id = static_cast<std::uint32_t>(::getpid());
-  header.min_rnr_timer_us = asked_rnr_us(core_->options().verbs, queue_pair.options());
+  header.min_rnr_timer_us = asked_rnr_us(core_->options().verbs, queue_pair_->options());
   header.token = token;
   // Where the peer reached us; RDMA has no loopback interface, so a peer on this host is led to the
   // device's own address.
-  sockaddr_storage address = parse_ip(local_address_);
+  sockaddr_storage address = parse_ip(local_address);
   if (address.ss_family == 0 || is_loopback(address)) address = core_->own_address();
   if (address.ss_family == 0) {
     throw SetupError(SetupCause::kAddress, core_->info().name + " has no IP address: give one to " +
@@ -134,23 +149,43 @@ void VerbsConnectionRequest::send_accept(const VerbsQueuePair& queue_pair,
   connection_->send(encode(header, {}, answer));
 }
 
-void VerbsConnectionRequest::connect(std::unique_ptr<VerbsQueuePair>& queue_pair,
-                                     SetupDeadline deadline,
-                                     std::span<const ReceiveRequest> initial_receives) {
+void VerbsAccepting::connect(const VerbsHeader& hello, const SetupDeadline& deadline) {
   rdma_cm_id* id = connection_->await_cm_request(deadline);
   const VerbsAttributes attributes =
-      verbs_attributes(core_->options().verbs, queue_pair->options(), core_->limits(),
-                       hello_.header.max_rd_atomic, hello_.header.min_rnr_timer_us);
-  queue_pair->initialise(id, connection_, initial_receives);
-  queue_pair->make_ready(id, attributes);
-  queue_pair->bind_grants(deadline);
-  rdma_conn_param parameters = cm_parameters(queue_pair->number(), attributes, {});
+      verbs_attributes(core_->options().verbs, queue_pair_->options(), core_->limits(),
+                       hello.max_rd_atomic, hello.min_rnr_timer_us);
+  queue_pair_->initialise(id, connection_, initial_receives_);
+  queue_pair_->make_ready(id, attributes);
+  queue_pair_->bind_grants(deadline);
+  rdma_conn_param parameters = cm_parameters(queue_pair_->number(), attributes, {});
   if (::rdma_accept(id, &parameters) != 0) {
-    throw SetupError(SetupCause::kRefused, "rdma_accept of " + peer_ + ": " + std::strerror(errno));
+    throw SetupError(SetupCause::kRefused,
+                     "rdma_accept of " + connection_->peer() + ": " + std::strerror(errno));
   }
-  connection_->send_regions(remote_regions(queue_pair->granted()));
+  connection_->send_regions(remote_regions(queue_pair_->granted()));
   connection_->await_established(deadline);
-  queue_pair->set_remote_regions(connection_->await_regions(deadline));
+  queue_pair_->set_remote_regions(connection_->await_regions(deadline));
+}
+
+std::unique_ptr<PendingConnection> VerbsConnectionRequest::start_accept(
+    CompletionQueue& queue, const QueuePairOptions& options, std::span<const std::byte> answer,
+    std::span<const Grant> grants, std::span<const ReceiveRequest> initial_receives) {
+  if (connection_ == nullptr) {
+    throw SetupError(SetupCause::kProtocol, "this connection request was answered already");
+  }
+  require_sendable(answer, "an answer");
+  auto accepting = std::make_shared<VerbsAccepting>(
+      core_, connection_,
+      std::make_unique<VerbsQueuePair>(core_, dynamic_cast<VerbsCompletionQueue&>(queue), options,
+                                       grants, initial_receives),
+      initial_receives);
+  connection_ = nullptr;  // answered
+  return std::make_unique<VerbsPending>(
+      [accepting, local_address = local_address_, hello = hello_.header,
+       answer = copy_of(answer)](const std::stop_token& given_up) {
+        const SetupDeadline deadline(kConnectTimeout, given_up);
+        return Connected{accepting->run(local_address, hello, answer, deadline), {}};
+      });
 }
 
 void VerbsConnectionRequest::reject(std::string_view reason) noexcept {

@@ -151,7 +151,7 @@ void VerbsQueuePair::make_ready(rdma_cm_id* id, const VerbsAttributes& wanted) {
          "RTS");
 }
 
-void VerbsQueuePair::bind_grants(SetupDeadline deadline) {
+void VerbsQueuePair::bind_grants(const SetupDeadline& deadline) {
   if (grants_.empty() || !core_->binds_windows()) return;
   VerbsCompletionQueue::Hold hold(*queue_);
   for (VerbsGrant& grant : grants_) {

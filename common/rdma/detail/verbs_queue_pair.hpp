@@ -37,7 +37,7 @@ class VerbsQueuePair final : public QueuePair {
   // To RTR and RTS.
   void make_ready(rdma_cm_id* id, const VerbsAttributes& attributes);
   // From its return on the peer may use what granted() says.
-  void bind_grants(SetupDeadline deadline);
+  void bind_grants(const SetupDeadline& deadline);
   void set_remote_regions(std::vector<RemoteRegion> regions) { regions_ = std::move(regions); }
 
   const QueuePairOptions& options() const noexcept { return options_; }

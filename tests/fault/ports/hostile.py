@@ -8,6 +8,7 @@ from ports.programs import HOST
 from ports.words import connect, login, setup_hello, soup
 
 IDLE_CONNECTIONS = 40
+IDLE_AT_SETUP = 100  # more than a listener of the fabric remembers
 
 
 def mutate_bytes(dice, seed_text):
@@ -31,8 +32,9 @@ def mutate_bytes(dice, seed_text):
 class Strangers:
     """Connections that say something and go, or that stay and say nothing."""
 
-    def __init__(self, dice, address, kind=socket.SOCK_STREAM, linger_reset=True):
+    def __init__(self, dice, address, kind=socket.SOCK_STREAM, linger_reset=True, idle_max=IDLE_CONNECTIONS):
         self.dice, self.address, self.kind, self.reset = dice, address, kind, linger_reset
+        self.idle_max = idle_max
         self.idle = []
 
     def say(self, messages):
@@ -50,7 +52,7 @@ class Strangers:
             pass
         if stays:
             self.idle.append(made)
-            if len(self.idle) > IDLE_CONNECTIONS:
+            if len(self.idle) > self.idle_max:
                 self.idle.pop(0).close()
             return
         if self.reset:
@@ -111,7 +113,12 @@ def fuzz_setup(ports, run_dir, dice, count, program):
     def make():
         return mutate_bytes(dice, setup_hello(dice.randrange(8), dice.randrange(6))) or b"x"
 
-    strangers = Strangers(dice, str(run_dir / f"{program}.fabric"), socket.SOCK_SEQPACKET, False)
+    strangers = Strangers(dice, str(run_dir / f"{program}.fabric"), socket.SOCK_SEQPACKET, False, IDLE_AT_SETUP)
+    # At once, and again and again: silence beyond what the listener remembers.
+    for _ in range(IDLE_AT_SETUP):
+        silent = connect(strangers.address, strangers.kind)
+        if silent is not None:
+            strangers.idle.append(silent)
     stranger_loop(strangers, make, count)
 
 

@@ -24,9 +24,9 @@ class Request final : public rdma::ConnectionRequest {
   std::span<const std::byte> hello() const noexcept override { return bytes_; }
   std::string peer() const override { return "10.0.0.2:4711"; }
   std::string peer_role() const override { return proven_; }
-  std::unique_ptr<rdma::QueuePair> accept(rdma::CompletionQueue&, const rdma::QueuePairOptions&,
-                                          std::span<const std::byte>, std::span<const rdma::Grant>,
-                                          std::span<const rdma::ReceiveRequest>) override {
+  std::unique_ptr<rdma::PendingConnection> start_accept(
+      rdma::CompletionQueue&, const rdma::QueuePairOptions&, std::span<const std::byte>,
+      std::span<const rdma::Grant>, std::span<const rdma::ReceiveRequest>) override {
     return nullptr;
   }
   void reject(std::string_view reason) noexcept override { rejected = reason; }

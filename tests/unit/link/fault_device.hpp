@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -109,6 +112,27 @@ class FaultQueue final : public rdma::CompletionQueue {
   std::vector<rdma::Completion> withheld_;
 };
 
+// Wraps what a set-up ends with, and tells the completion queue of it.
+class FaultPending final : public rdma::PendingConnection {
+ public:
+  using Wrap = std::function<std::unique_ptr<rdma::QueuePair>(std::unique_ptr<rdma::QueuePair>)>;
+  FaultPending(std::unique_ptr<rdma::PendingConnection> inner, FaultQueue& queue, Wrap wrap)
+      : inner_(std::move(inner)), queue_(queue), wrap_(std::move(wrap)) {}
+  std::optional<rdma::Connected> poll() override {
+    std::optional<rdma::Connected> done = inner_->poll();
+    if (!done) return std::nullopt;
+    if (wrap_) done->queue_pair = wrap_(std::move(done->queue_pair));
+    queue_.pair = done->queue_pair.get();
+    return done;
+  }
+  void wait(std::chrono::milliseconds timeout) override { inner_->wait(timeout); }
+
+ private:
+  std::unique_ptr<rdma::PendingConnection> inner_;
+  FaultQueue& queue_;
+  Wrap wrap_;
+};
+
 class FaultRequest final : public rdma::ConnectionRequest {
  public:
   FaultRequest(std::unique_ptr<rdma::ConnectionRequest> inner, FaultPlan& plan)
@@ -117,15 +141,16 @@ class FaultRequest final : public rdma::ConnectionRequest {
   std::span<const std::byte> hello() const noexcept override { return inner_->hello(); }
   std::string peer() const override { return inner_->peer(); }
   std::string peer_role() const override { return inner_->peer_role(); }
-  std::unique_ptr<rdma::QueuePair> accept(
+  std::unique_ptr<rdma::PendingConnection> start_accept(
       rdma::CompletionQueue& queue, const rdma::QueuePairOptions& options,
       std::span<const std::byte> answer, std::span<const rdma::Grant> grants,
       std::span<const rdma::ReceiveRequest> initial_receives) override {
     auto& own = dynamic_cast<FaultQueue&>(queue);
-    auto pair = std::make_unique<FaultPair>(
-        inner_->accept(own.inner(), options, answer, grants, initial_receives), plan_);
-    own.pair = pair.get();
-    return pair;
+    return std::make_unique<FaultPending>(
+        inner_->start_accept(own.inner(), options, answer, grants, initial_receives), own,
+        [&plan = plan_](std::unique_ptr<rdma::QueuePair> made) {
+          return std::make_unique<FaultPair>(std::move(made), plan);
+        });
   }
   void reject(std::string_view reason) noexcept override { inner_->reject(reason); }
 
@@ -164,12 +189,11 @@ class FaultDevice final : public test_support::WrappedDevice {
   std::unique_ptr<rdma::Listener> listen(const std::string& endpoint) override {
     return std::make_unique<FaultListener>(inner().listen(endpoint), plan_);
   }
-  rdma::Connected connect(rdma::CompletionQueue& queue,
-                          const rdma::ConnectParameters& parameters) override {
+  std::unique_ptr<rdma::PendingConnection> start_connect(
+      rdma::CompletionQueue& queue, const rdma::ConnectParameters& parameters) override {
     auto& own = dynamic_cast<FaultQueue&>(queue);
-    rdma::Connected connected = inner().connect(own.inner(), parameters);
-    own.pair = connected.queue_pair.get();
-    return connected;
+    return std::make_unique<FaultPending>(inner().start_connect(own.inner(), parameters), own,
+                                          nullptr);
   }
 
  private:

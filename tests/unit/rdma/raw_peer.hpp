@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,11 +40,19 @@ inline std::unique_ptr<ConnectionRequest> await_request(Listener& listener) {
   return nullptr;
 }
 
+// A set-up message that comes within kPatience.
+inline detail::SetupMessage await_setup(const detail::UniqueFd& socket) {
+  pollfd waiting{socket.get(), POLLIN, 0};
+  ::poll(&waiting, 1, std::chrono::milliseconds(test_support::kPatience).count());
+  std::optional<detail::SetupMessage> message = detail::receive_setup(socket);
+  if (!message) throw SetupError(SetupCause::kTimeout, "no set-up message came");
+  return std::move(*message);
+}
+
 // The connecting side, by hand.
 class RawPeer {
  public:
-  explicit RawPeer(const std::string& endpoint)
-      : socket(detail::connect_socket(endpoint, soon())) {}
+  explicit RawPeer(const std::string& endpoint) : socket(detail::connect_socket(endpoint)) {}
 
   void hello() {
     detail::SetupHeader header;
@@ -53,7 +62,7 @@ class RawPeer {
 
   // The listener's half; maps its receive wire for writing.
   void take_accept() {
-    accepted = detail::await_setup(socket, soon(), "accept");
+    accepted = await_setup(socket);
     layout = {accepted.header.wire_slots, accepted.header.message_bytes_max};
     peer_wire = detail::map_peer_memory(accepted.descriptors[0], layout.size_bytes(), true);
   }

@@ -96,8 +96,10 @@ class GatewayLinkOf : public ::testing::Test {
   // A clock of the test's own, a millisecond a turn: how busy the machine is does not matter.
   std::uint64_t now() const { return now_ns; }
   void connect() {
-    oeg.fabric.meet([this] { ASSERT_TRUE(gateway.maintain(now())) << gateway.not_ready_reason(); },
-                    [this](rdma::ConnectionRequest& request) { oeg.accept(request); });
+    const auto connected = [this] { return gateway.maintain(now()); };
+    oeg.fabric.meet(
+        [&] { ASSERT_TRUE(link::test::eventually(connected)) << gateway.not_ready_reason(); },
+        [this](rdma::ConnectionRequest& request) { oeg.accept(request); });
   }
   // Another oeg, that holds this block.
   void restart_oeg(const wire::ControlBlock& block) {

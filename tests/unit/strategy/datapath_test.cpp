@@ -120,8 +120,10 @@ class StrategyDatapathOf : public ::testing::Test {
   }
   static std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
   void connect_market() {
-    mdh.fabric.meet([this] { ASSERT_TRUE(market.maintain(now())) << market.not_ready_reason(); },
-                    [this](rdma::ConnectionRequest& request) { mdh.accept(request); });
+    const auto connected = [this] { return market.maintain(now()); };
+    mdh.fabric.meet(
+        [&] { ASSERT_TRUE(link::test::eventually(connected)) << market.not_ready_reason(); },
+        [this](rdma::ConnectionRequest& request) { mdh.accept(request); });
     EXPECT_EQ(mdh.role, wire::Role::kStrategy);
   }
   void connect_orders() {
