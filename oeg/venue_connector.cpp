@@ -5,13 +5,15 @@
 #include <cstring>
 #include <memory>
 
-#include <netdb.h>
+#include <boost/asio/ip/tcp.hpp>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/log/log.hpp"
+#include "common/net/endpoint.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -23,6 +25,12 @@ constexpr std::int64_t kHandoverNs = 200'000'000;
 
 }  // namespace
 
+using boost::asio::ip::tcp;
+
+struct VenueConnector::Resolver {
+  tcp::resolver names;
+};
+
 VenueConnector::VenueConnector(control::Runtime& runtime, config::Address address,
                                net::PeerRule venue, std::int64_t pause_ns,
                                std::int64_t pause_max_ns, std::function<bool(int)> use)
@@ -31,7 +39,8 @@ VenueConnector::VenueConnector(control::Runtime& runtime, config::Address addres
       venue_(std::move(venue)),
       pause_ns_(pause_ns),
       logon_pauses_(pause_ns, pause_max_ns, static_cast<std::uint32_t>(clock::realtime_ns())),
-      use_(std::move(use)) {}
+      use_(std::move(use)),
+      resolver_(std::make_unique<Resolver>(tcp::resolver(runtime.io()))) {}
 
 VenueConnector::~VenueConnector() {
   if (socket_ >= 0) ::close(socket_);
@@ -42,24 +51,38 @@ void VenueConnector::tick(bool wanted, bool logged_on) {
   if (logged_on) logon_pauses_.reset();
   if (socket_ >= 0)
     check();
-  else if (wanted && clock::monotonic_ns() >= next_try_ns_)
+  else if (wanted && !resolving_ && clock::monotonic_ns() >= next_try_ns_)
     start();
 }
 
 void VenueConnector::start() {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int status =
-      ::getaddrinfo(address_.host.c_str(), std::to_string(address_.port).c_str(), &hints, &found);
-  if (status != 0) return fail(std::string("cannot resolve: ") + ::gai_strerror(status));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+  boost::system::error_code is_name;
+  const auto numeric = boost::asio::ip::make_address_v4(address_.host, is_name);
+  if (is_name) return resolve();
+  connect_to(numeric.to_uint());
+}
+
+// Where no name server answers a look-up takes seconds: Asio has a thread for it, commands are
+// answered meanwhile.
+void VenueConnector::resolve() {
+  resolving_ = true;
+  resolver_->names.async_resolve(
+      tcp::v4(), address_.host, std::to_string(address_.port), tcp::resolver::numeric_service,
+      [this](const boost::system::error_code& error, const tcp::resolver::results_type& found) {
+        if (error == boost::asio::error::operation_aborted) return;  // we may be gone
+        resolving_ = false;
+        if (error) return fail("cannot resolve: " + error.message());
+        connect_to(found.begin()->endpoint().address().to_v4().to_uint());
+      });
+}
+
+void VenueConnector::connect_to(std::uint32_t address) {
+  const sockaddr_in at = net::Endpoint{address, address_.port}.to_sockaddr();
   socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket_ < 0) return fail(std::strerror(errno));
   started_ns_ = clock::monotonic_ns();
-  if (::connect(socket_, found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS)
+  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
+      errno != EINPROGRESS)
     return fail(std::strerror(errno));
   check();
 }

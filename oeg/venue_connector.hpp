@@ -1,7 +1,9 @@
 // Makes the TCP connection to the exchange, again and again until told to stop. Control thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "common/config/values.hpp"
@@ -30,7 +32,11 @@ class VenueConnector {
   const std::string& last_error() const noexcept { return last_error_; }
 
  private:
+  struct Resolver;
+
   void start();
+  void resolve();
+  void connect_to(std::uint32_t address);  // IPv4, host byte order
   void check();
   void fail(const std::string& why);
 
@@ -40,6 +46,8 @@ class VenueConnector {
   std::int64_t pause_ns_;
   Backoff logon_pauses_;
   std::function<bool(int)> use_;
+  std::unique_ptr<Resolver> resolver_;
+  bool resolving_ = false;
   int socket_ = -1;
   std::int64_t started_ns_ = 0;
   std::int64_t next_try_ns_ = 0;

@@ -63,6 +63,7 @@ void SimApplication::add_snapshot_counters(control::Counters& all) {
   all.add("snapshot", "timeouts", snapshot.timeouts);
   all.add("snapshot", "crowded_out", snapshot.crowded_out);
   all.add("snapshot", "overloaded", snapshot.overloaded);
+  all.add("snapshot", "accept_failures", snapshot.accept_failures);
   all.add("snapshot", "sent", snapshot.snapshots);
   all.add("snapshot", "messages", snapshot.messages);
   all.add("snapshot", "bytes", snapshot.bytes);
@@ -158,6 +159,7 @@ void SimApplication::add_counters() {
     all.add(group, "strangers", port.lobby->counters().strangers);
     all.add(group, "silent", port.lobby->counters().timeouts);
     all.add(group, "crowded_out", port.lobby->counters().crowded_out);
+    all.add(group, "accept_failures", port.listener->accept_failures());
   }
 }
 

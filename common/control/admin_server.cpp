@@ -57,7 +57,7 @@ struct AdminServer::Acceptor {
   explicit Acceptor(asio::io_context& io) : acceptor(io), pause(io) {}
   Protocol::acceptor acceptor;
   asio::steady_timer pause;  // after a failure: descriptors are used up, perhaps
-  LogBudget budget;
+  LogBudget budget{1};
 };
 
 // One connection: reads a line, answers it, reads the next. Lives as long as an operation or a
@@ -169,7 +169,10 @@ bool AdminServer::allowed(Socket& socket) {
 }
 
 void AdminServer::pause(const std::string& why) {
-  if (acceptor_->budget.take(LogBudget::Clock::now())) log::warning("admin socket: {}", why);
+  ++accept_failures_;
+  if (acceptor_->budget.take(LogBudget::Clock::now()))
+    log::warning("admin socket: cannot accept a connection: {}; tried again every {} ms", why,
+                 kAcceptPause.count());
   acceptor_->pause.expires_after(kAcceptPause);
   acceptor_->pause.async_wait([this](const auto& error) {
     if (!error) accept();

@@ -37,6 +37,9 @@ class AdminServer {
   static constexpr std::size_t kSessionsMax = 64;
   // Connections of other users than our own and root: told so, and closed.
   std::uint64_t refused() const noexcept { return refused_; }
+  // Times that a connection could not be accepted, for want of descriptors most likely; tried again
+  // after a pause.
+  std::uint64_t accept_failures() const noexcept { return accept_failures_; }
 
  private:
   class Session;
@@ -58,6 +61,7 @@ class AdminServer {
   std::uint64_t refused_ = 0;
   std::vector<std::weak_ptr<Session>> sessions_;  // oldest first
   std::map<std::string, Command> commands_;
+  std::uint64_t accept_failures_ = 0;
 };
 
 }  // namespace tickpath::control

@@ -96,6 +96,7 @@ RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDe
   counters_.add("admin", "refused", [this] { return admin_.refused(); });
   counters_.add("log", "hot_lost", hot_log_.lost());
   counters_.add("log", "dropped_lines", [] { return log::dropped_lines(); });
+  counters_.add("admin", "accept_failures", [this] { return admin_.accept_failures(); });
   add_builtin_commands();
   wait_for_signal();
 }

@@ -1,6 +1,7 @@
 #include "sim/orders/listener.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include <netinet/in.h>
@@ -15,6 +16,7 @@ namespace {
 // Connections that wait to be accepted: an oeg makes one, this is for those that should not. Where
 // they are too many the kernel lets each newcomer try again, after a second.
 constexpr int kBacklog = 128;
+constexpr std::chrono::milliseconds kAcceptPause{100};
 
 [[noreturn]] void fail(const config::Address& address, const std::string& key, const char* what) {
   const int error = errno;
@@ -46,6 +48,7 @@ Listener::Listener(const config::Address& address, const std::string& key,
 }
 
 void Listener::start(control::Runtime& runtime) {
+  runtime_ = &runtime;
   watch_ = runtime.watch(socket_.get(), [this] { accept_all(); });
 }
 
@@ -53,12 +56,21 @@ void Listener::accept_all() {
   for (;;) {
     const int connection = ::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (connection < 0) {
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        log::warning("cannot accept an order connection: {}", std::strerror(errno));
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause(errno);
       return;
     }
     accepted_(connection);
   }
+}
+
+// Whoever waits to be accepted keeps the socket readable: to look again at once would only spin.
+void Listener::pause(int error) {
+  accept_failures_.add();
+  if (budget_.take(LogBudget::Clock::now()))
+    log::warning("cannot accept an order connection: {}; tried again every {} ms",
+                 std::strerror(error), kAcceptPause.count());
+  watch_.cancel();
+  pause_ = runtime_->after(kAcceptPause, [this] { start(*runtime_); });
 }
 
 }  // namespace tickpath::sim

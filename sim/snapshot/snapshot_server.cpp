@@ -176,7 +176,9 @@ void SnapshotServer::Impl::accept() {
         owner_.counters_.overloaded.add();
       }
       accept();
-    }  // else, with no descriptor left for instance, on the next tick
+    } else if (error != asio::error::operation_aborted) {  // again on the next tick
+      owner_.counters_.accept_failures.add();
+    }
   });
 }
 

@@ -45,7 +45,8 @@ struct SnapshotCounters {
   Counter timeouts;     // clients that were silent
   Counter crowded_out;  // connections that had not logged in when another came
   Counter overloaded;   // connections beyond clients_max or peer_clients_max that have
-  Counter snapshots;    // sent, whole
+  Counter accept_failures;  // for want of descriptors most likely: tried again on the next tick
+  Counter snapshots;        // sent, whole
   Counter messages;
   Counter bytes;
   Counter lost;   // clients that left before they had everything

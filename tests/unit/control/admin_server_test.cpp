@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -73,6 +74,24 @@ TEST_F(AdminServerTest, AnswersHoweverManyHoldConnectionsInSilence) {
   EXPECT_EQ(answer(silent.front()), "") << "the oldest is closed";
   ask(silent.back(), "{\"command\": \"commands\"}\n");
   EXPECT_NE(answer(silent.back()), "") << "the newest are not";
+}
+
+// No descriptor left: the connection waits, and the program does not spin meanwhile.
+TEST_F(AdminServerTest, PausesWhileThereAreNoDescriptors) {
+  rlimit former{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &former), 0);
+  const int asking_will_be = ::dup(0);
+  ::close(asking_will_be);
+  const rlimit one_more{static_cast<rlim_t>(asking_will_be) + 1, former.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  const net::FileDescriptor asking = connect();
+  std::size_t handlers = 0;
+  for (int i = 0; i < 1000; ++i) handlers += io.poll();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &former), 0);
+  EXPECT_GE(server.accept_failures(), 1u);
+  EXPECT_LT(handlers, 500u) << "a failed accept at each look";
+  ask(asking, "{\"command\": \"commands\"}\n");
+  EXPECT_NE(answer(asking).find("\"ok\":true"), std::string::npos);
 }
 
 TEST_F(AdminServerTest, ClosesNobodyWhoWaitsForAnAnswer) {

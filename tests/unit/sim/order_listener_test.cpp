@@ -1,0 +1,70 @@
+// Where order connections are accepted.
+#include <cstdlib>
+#include <filesystem>
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/control/runtime_impl.hpp"
+#include "common/net/udp_socket.hpp"
+#include "sim/orders/listener.hpp"
+#include "tests/support/patience.hpp"
+
+namespace tickpath::sim {
+namespace {
+
+control::CommonConfig common_in(const std::string& directory) {
+  control::CommonConfig common;
+  common.name = "listening";
+  common.run_dir = directory;
+  common.trace_enabled = false;
+  return common;
+}
+
+std::uint16_t free_port() {
+  net::UdpSocket::Options options;
+  options.local = {INADDR_LOOPBACK, 0};
+  return net::UdpSocket(options).local().port;
+}
+
+// No descriptor left: the connection waits, and the program does not spin meanwhile.
+TEST(OrderListener, PausesWhileThereAreNoDescriptors) {
+  char directory[] = "/tmp/tickpath-test-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory), nullptr);
+  {
+    control::RuntimeImpl runtime("sim", common_in(directory), {});
+    int accepted = -1;
+    const std::uint16_t port = free_port();
+    Listener listener({"127.0.0.1", port}, "orders.session.0.listen",
+                      [&](int socket) { accepted = socket; });
+    listener.start(runtime);
+    const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    rlimit former{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &former), 0);
+    const int lowest_free = ::dup(0);
+    ::close(lowest_free);
+    const rlimit none{static_cast<rlim_t>(lowest_free), former.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const sockaddr_in at = net::Endpoint{INADDR_LOOPBACK, port}.to_sockaddr();
+    const int connected = ::connect(client, reinterpret_cast<const sockaddr*>(&at), sizeof(at));
+    std::size_t handlers = 0;
+    for (int i = 0; i < 1000; ++i) handlers += runtime.io().poll();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &former), 0);
+    ASSERT_EQ(connected, 0);
+    EXPECT_GE(listener.accept_failures().get(), 1u);
+    EXPECT_LT(handlers, 500u) << "a failed accept at each look";
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (accepted < 0 && std::chrono::steady_clock::now() < end) runtime.io().poll();
+    EXPECT_GE(accepted, 0);
+    ::close(accepted);
+    ::close(client);
+  }
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace tickpath::sim
