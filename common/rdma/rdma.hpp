@@ -245,7 +245,8 @@ class QueuePair {
   virtual QueuePairCounters counters() const noexcept = 0;  // any thread
 
   // Takes back every grant of `region` that this connection's peer got. Control thread; others may
-  // post and poll meanwhile. Returns how many grants were taken back (0: it had none).
+  // post and poll meanwhile. Returns how many grants were taken back (0: it had none). Where one
+  // could not be, it is not counted, and the connection is ended.
   //  - verbs: the device forgets them. Once this returns, the next request with such a key is a
   //    remote access error, changes nothing, and ends the queue pair on both sides.
   //  - shm tells the peer's library, which forgets the key: the same within about a millisecond. A

@@ -145,13 +145,15 @@ void Connection::fail(FailureCause cause, FailureCause peer_cause) noexcept {
   if (wake_ != nullptr) wake_->signal();
 }
 
-void Connection::revoke(std::uint32_t region_index) noexcept {
+bool Connection::revoke(std::uint32_t region_index) noexcept {
   SetupHeader notice;
   notice.type = SetupType::kRevoke;
   notice.reason = region_index;
   const ssize_t sent = ::send(socket_.get(), &notice, sizeof(notice), MSG_DONTWAIT | MSG_NOSIGNAL);
   // A peer that cannot be told must not go on: without the connection it has no key either.
-  if (sent != sizeof(notice)) fail(FailureCause::kDisconnected);
+  if (sent == sizeof(notice)) return true;
+  fail(FailureCause::kDisconnected);
+  return false;
 }
 
 // False: the peer broke the protocol.

@@ -89,8 +89,9 @@ class Connection {
     // Relaxed: the bits are the message, nothing else is read because of them.
     return failure_.fetch_and(kFailureMask, std::memory_order_relaxed) >> kRevokedShift;
   }
-  // Control thread: tells the peer that the region is no longer its own.
-  void revoke(std::uint32_t region_index) noexcept;
+  // Control thread: tells the peer that the region is no longer its own. False: it could not be
+  // told, and the connection has ended.
+  bool revoke(std::uint32_t region_index) noexcept;
   FailureCause cause() const noexcept {
     return static_cast<FailureCause>(failure_.load(std::memory_order_acquire) & 0xff);
   }

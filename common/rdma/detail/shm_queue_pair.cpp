@@ -151,8 +151,7 @@ std::size_t ShmQueuePair::revoke(const MemoryRegion& region) noexcept {
   for (std::size_t index = 0; index < granted_.size(); ++index) {
     if (granted_[index] != &region) continue;
     granted_[index] = nullptr;
-    connection_->revoke(static_cast<std::uint32_t>(index));
-    ++count;
+    if (connection_->revoke(static_cast<std::uint32_t>(index))) ++count;
   }
   return count;
 }

@@ -98,6 +98,21 @@ std::string describe(const VerbsAttributes& attributes) {
   return text.data();
 }
 
+AccessFlags possible_access(const ibv_device_attr& device, AccessFlags access) noexcept {
+  return device.atomic_cap == IBV_ATOMIC_NONE ? access & ~AccessFlags{kRemoteAtomic} : access;
+}
+
+std::string describe_atomics(const ibv_device_attr& device) {
+  switch (device.atomic_cap) {
+    case IBV_ATOMIC_NONE:
+      return "none";
+    case IBV_ATOMIC_HCA:
+      return "among its own connections";
+    default:
+      return "with the CPU";
+  }
+}
+
 CompletionStatus completion_status(ibv_wc_status status, bool receive) noexcept {
   switch (status) {
     case IBV_WC_SUCCESS:

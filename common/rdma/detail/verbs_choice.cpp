@@ -107,6 +107,10 @@ ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std:
     reasons += (reasons.empty() ? "" : "; ") + chosen.name + ": " + reason;
     chosen.context.reset();
   };
+  if (const std::string why = why_unusable(device->transport_type); !why.empty()) {
+    because(why);
+    return chosen;
+  }
   errno = 0;
   chosen.context.reset(::ibv_open_device(device));
   if (chosen.context == nullptr) {
@@ -139,6 +143,19 @@ ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std:
 }
 
 }  // namespace
+
+std::string why_unusable(ibv_transport_type transport) {
+  switch (transport) {
+    case IBV_TRANSPORT_IB:  // RoCE as well
+      return {};
+    case IBV_TRANSPORT_IWARP:
+      return "is an iWARP device, which the verbs provider does not support; use InfiniBand or "
+             "RoCE "
+             "(many adapters can be switched to RoCE v2), or provider shm on one host";
+    default:
+      return "is no InfiniBand or RoCE device, and has no reliable connections (RC)";
+  }
+}
 
 // rdma-core looks elsewhere when it may not open a file, and says ENOENT in the end.
 bool is_forbidden(const std::string& file) {

@@ -28,10 +28,14 @@ struct ChosenDevice {
 // choice: DeviceOptions::device. Throws SetupError (kNoDevice, kPermission) that says what to do.
 ChosenDevice choose_device(const std::string& choice);
 
-// "10.77.0.1", "fe80::1"; "" if it is no IP address.
+// Why connections of ours cannot be made on a device of this transport; empty where they can. Its
+// RC queue pairs must be ours to move through their states: iWARP's are rdma_cm's own.
+std::string why_unusable(ibv_transport_type transport);
+
 // It is there, and this process may not read and write it.
 bool is_forbidden(const std::string& file);
 
+// "10.77.0.1", "fe80::1"; "" if it is no IP address.
 std::string address_text(const sockaddr_storage& address);
 // A numeric address, family 0 if it is none.
 sockaddr_storage parse_ip(const std::string& text);

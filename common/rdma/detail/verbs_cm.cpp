@@ -143,11 +143,10 @@ void CmConnector::establish() {
 }
 
 void CmConnector::hand_over(VerbsConnection& connection) {
-  connection.adopt(id_);
-  rdma_cm_id* id = std::exchange(id_, nullptr);
-  if (::rdma_migrate_id(id, core_.cm_channel()) != 0) {
-    throw SetupError(SetupCause::kSystem, std::string("rdma_migrate_id: ") + std::strerror(errno));
-  }
+  id_->context = &connection;  // before its first event comes on the other channel
+  // Ours until it has moved: an id that could not is destroyed with the channel that it is on.
+  if (::rdma_migrate_id(id_, core_.cm_channel()) != 0) fail(SetupCause::kSystem, "rdma_migrate_id");
+  connection.adopt(std::exchange(id_, nullptr));
 }
 
 }  // namespace tickpath::rdma::detail

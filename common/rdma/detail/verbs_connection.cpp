@@ -48,31 +48,41 @@ VerbsConnection::~VerbsConnection() {
 
 // ------------------------------------------------------------------------------------- failure
 
-void VerbsConnection::set_failure(VerbsCause cause, std::uint8_t detail,
-                                  std::uint32_t vendor) noexcept {
+// True: this cause is new. One word of memory: polling threads call it.
+bool VerbsConnection::note_failure(VerbsCause cause, std::uint8_t detail,
+                                   std::uint32_t vendor) noexcept {
   const std::uint64_t value = static_cast<std::uint64_t>(cause) | (std::uint64_t{detail} << 8) |
                               (std::uint64_t{vendor} << 32);
   std::uint64_t seen = failure_.load(std::memory_order_acquire);
   // Release: pairs with failed(); the success of the exchange makes one caller the reporter.
   do {
     if (seen != 0 && (seen != static_cast<std::uint64_t>(VerbsCause::kFlushed) || seen == value)) {
-      return;
+      return false;
     }
   } while (!failure_.compare_exchange_weak(seen, value, std::memory_order_acq_rel));
-  {
-    const std::lock_guard lock(queue_pair_mutex_);
-    if (queue_pair_ != nullptr) {
-      ibv_qp_attr attributes{};
-      attributes.qp_state = IBV_QPS_ERR;
-      if (::ibv_modify_qp(queue_pair_, &attributes, IBV_QP_STATE) != 0) {
-        // Release: pairs with flush_in_software().
-        software_flush_.store(true, std::memory_order_release);
-        core_.set_flush_in_software();
-      }
-    }
-    if (wake_ != nullptr) wake_->signal();
-  }
+  return true;
+}
+
+void VerbsConnection::set_failure(VerbsCause cause, std::uint8_t detail,
+                                  std::uint32_t vendor) noexcept {
+  if (!note_failure(cause, detail, vendor)) return;
+  end_queue_pair();
   core_.kick();
+}
+
+// To error, so that what is outstanding is flushed; wakes who is parked. Once.
+void VerbsConnection::end_queue_pair() noexcept {
+  const std::lock_guard lock(queue_pair_mutex_);
+  if (queue_pair_ended_ || queue_pair_ == nullptr) return;
+  queue_pair_ended_ = true;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  if (::ibv_modify_qp(queue_pair_, &attributes, IBV_QP_STATE) != 0) {
+    // Release: pairs with flush_in_software().
+    software_flush_.store(true, std::memory_order_release);
+    core_.set_flush_in_software();
+  }
+  if (wake_ != nullptr) wake_->signal();
 }
 
 void VerbsConnection::fail_with(VerbsCause cause, const std::string& text) noexcept {
@@ -156,6 +166,11 @@ void VerbsConnection::set_peer(const std::string& peer) {
 }
 
 // ------------------------------------------------------------------------- background thread
+
+void VerbsConnection::finish_failure() noexcept {
+  end_queue_pair();
+  announce();
+}
 
 void VerbsConnection::announce() noexcept {
   if (announced_) return;

@@ -66,11 +66,15 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
     return static_cast<VerbsCause>(failure_.load(std::memory_order_acquire) & 0xff);
   }
   std::string error_text() const;
-  // The first cause stays. Moves the queue pair to error, wakes who is parked, tells the peer.
+  // The first cause stays. Moves the queue pair to error, wakes who is parked, tells the peer: with
+  // locks and system calls.
   void fail(VerbsCause cause) noexcept { set_failure(cause, 0, 0); }
-  void fail_completion(ibv_wc_status status, std::uint32_t vendor) noexcept {
-    set_failure(VerbsCause::kCompletion, static_cast<std::uint8_t>(status), vendor);
+  // The same for a polling thread, to which a failed completion was handed: it leaves word, and the
+  // background thread does the rest within kSweepEvery. The queue pair is in error already.
+  void note_completion(ibv_wc_status status, std::uint32_t vendor) noexcept {
+    note_failure(VerbsCause::kCompletion, static_cast<std::uint8_t>(status), vendor);
   }
+  void note_flushed() noexcept { note_failure(VerbsCause::kFlushed, 0, 0); }
   // The device will flush nothing any more: the queue pair must do it itself.
   bool flush_in_software() const noexcept {
     return software_flush_.load(std::memory_order_acquire);
@@ -101,12 +105,15 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   void fail_device(const std::string& text) noexcept;  // it answers nothing any more
   void on_cm_request(rdma_cm_id* id) noexcept;
   void on_cm_event(rdma_cm_event_type event, int status) noexcept;
-  void announce() noexcept;  // what failed, to the peer; once
+  void finish_failure() noexcept;  // of a connection that has failed: the queue pair, the peer
   bool uses(const ibv_qp* queue_pair) const noexcept;
   bool uses(const ibv_cq* queue) const noexcept;
 
  private:
+  bool note_failure(VerbsCause cause, std::uint8_t detail, std::uint32_t vendor) noexcept;
   void set_failure(VerbsCause cause, std::uint8_t detail, std::uint32_t vendor) noexcept;
+  void end_queue_pair() noexcept;
+  void announce() noexcept;  // what failed, to the peer; once
   void announce_later() noexcept;
   void receive_next();
   void on_frame(const net::SecureFailure& failure, std::span<const std::byte> frame);
@@ -136,6 +143,7 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
 
   mutable std::mutex queue_pair_mutex_;  // failing against destroying
   ibv_qp* queue_pair_ = nullptr;
+  bool queue_pair_ended_ = false;
   std::shared_ptr<VerbsWake> wake_;
 };
 

@@ -17,6 +17,9 @@ namespace tickpath::rdma::detail {
 namespace {
 
 constexpr int kCmBacklog = 64;
+// Between looks for connections whose failure a polling thread noted: a polling thread makes no
+// system call to wake anybody. Well within the 200 ms that the reason of a failure may take.
+constexpr std::chrono::milliseconds kSweepEvery{10};
 
 [[noreturn]] void throw_errno(SetupCause cause, const std::string& what) {
   throw SetupError(cause, what + ": " + std::strerror(errno));
@@ -70,7 +73,8 @@ std::string describe_device(const ChosenDevice& chosen, const DeviceOptions& opt
          std::to_string(inline_bytes) + " bytes, keys " +
          (windows ? "for one queue pair each (memory windows)"
                   : "for any queue pair of the device") +
-         ", set-up " + std::string(net::to_string(options.security.mode));
+         ", atomics " + describe_atomics(limits) + ", set-up " +
+         std::string(net::to_string(options.security.mode));
 }
 
 }  // namespace
@@ -79,6 +83,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
     : options_(options),
       chosen_(choose_device(options.device)),
       work_(io_.get_executor()),
+      sweep_(io_),
       kick_(io_),
       async_(io_),
       cm_(io_) {
@@ -107,6 +112,11 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   }
   binds_windows_ = has_windows(limits_, domain());
   if (!binds_windows_) do_without_windows();
+  if (limits_.atomic_cap == IBV_ATOMIC_NONE) {
+    note_once("atomics", chosen_.name +
+                             " has no remote atomics: FETCH_ADD and COMPARE_SWAP are refused, and "
+                             "regions are granted without that right");
+  }
   const std::uint32_t inline_bytes = probe_inline(context(), domain());
   info_ = {"verbs",
            chosen_.name,
@@ -118,6 +128,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   async_.assign(watched(context()->async_fd));
   cm_.assign(watched(channel_->fd));
   wait_for_kick();
+  wait_for_sweep();
   wait_for_async_event();
   wait_for_cm_event();
   thread_ = std::thread([this] { run(); });
@@ -172,9 +183,18 @@ void VerbsCore::wait_for_kick() {
                    });
 }
 
+void VerbsCore::wait_for_sweep() {
+  sweep_.expires_after(kSweepEvery);
+  sweep_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    sweep();
+    wait_for_sweep();
+  });
+}
+
 void VerbsCore::sweep() noexcept {
   for (const auto& connection : connections()) {
-    if (connection->failed()) connection->announce();
+    if (connection->failed()) connection->finish_failure();
   }
 }
 

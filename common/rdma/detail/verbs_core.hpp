@@ -17,6 +17,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -93,6 +94,7 @@ class VerbsCore {
 
   void run() noexcept;
   void wait_for_kick();
+  void wait_for_sweep();
   void wait_for_async_event();
   void wait_for_cm_event();
   void sweep() noexcept;
@@ -124,6 +126,7 @@ class VerbsCore {
 
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::steady_timer sweep_;
   boost::asio::posix::stream_descriptor kick_;
   boost::asio::posix::stream_descriptor async_;
   boost::asio::posix::stream_descriptor cm_;

@@ -87,7 +87,7 @@ VerbsRegion::VerbsRegion(std::shared_ptr<VerbsCore> core, std::size_t size_bytes
   data_ = pages.data();
   size_bytes_ = size_bytes;
   lkey_ = memory_->registration->lkey;
-  access_ = access;
+  access_ = possible_access(core_->limits(), access);
   if (!pages.huge() && pages.mapped_bytes() >= kHugePageBytes) {
     core_->note_once("huge", "no free huge pages for " + name +
                                  ": small pages are used; reserve some in vm.nr_hugepages");
@@ -135,20 +135,35 @@ std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Gr
   for (const Grant& grant : grants) {
     const auto& region = dynamic_cast<const VerbsRegion&>(*grant.region);
     constexpr AccessFlags kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
-    if ((grant.access & ~(region.access() & kRemoteRights)) != 0) {
+    const AccessFlags access = possible_access(core.limits(), grant.access);
+    if ((access & ~(region.access() & kRemoteRights)) != 0) {
       throw SetupError(SetupCause::kPermission,
                        "a grant gives rights that its region was not allocated with");
     }
     VerbsGrant& made = prepared.emplace_back();
-    made = {&region, grant.access, region.memory(), nullptr, nullptr};
+    made = {&region, access, region.memory(), nullptr, nullptr};
     if (core.binds_windows()) {
       made.window = allocate_window(core);
     } else {
       made.registration = register_memory(core, region.memory()->pages, region.size_bytes(),
-                                          access_flags(grant.access), "a granted region");
+                                          access_flags(access), "a granted region");
     }
   }
   return prepared;
+}
+
+std::size_t take_back_grants(std::span<VerbsGrant> grants, const MemoryRegion& region,
+                             bool& kept) noexcept {
+  std::size_t count = 0;
+  for (VerbsGrant& grant : grants) {
+    if (grant.region != &region || grant.taken_back()) continue;
+    if (grant.take_back()) {
+      ++count;
+    } else {
+      kept = true;
+    }
+  }
+  return count;
 }
 
 std::vector<RemoteRegion> remote_regions(std::span<const VerbsGrant> grants) {

@@ -86,6 +86,10 @@ struct VerbsGrant {
 // A window not bound yet, or a registration, for each. Throws SetupError (kLimit, kPermission,
 // kMemoryLock, kNoMemory).
 std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Grant> grants);
+// All of `region`. Returns how many keys the device refuses from now on; kept: it could not let go
+// of one, which stays valid.
+std::size_t take_back_grants(std::span<VerbsGrant> grants, const MemoryRegion& region,
+                             bool& kept) noexcept;
 std::vector<RemoteRegion> remote_regions(std::span<const VerbsGrant> grants);
 
 }  // namespace tickpath::rdma::detail

@@ -120,8 +120,9 @@ void VerbsQueuePair::initialise(rdma_cm_id* id, std::shared_ptr<VerbsConnection>
   int mask = 0;
   ibv_qp_attr attributes = cm_attributes(id, IBV_QPS_INIT, mask);
   // What a peer may do is said by each registration; rdma_cm would allow WRITEs only.
-  attributes.qp_access_flags =
-      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  attributes.qp_access_flags = static_cast<unsigned>(
+      access_flags(possible_access(core_->limits(), kRemoteWrite | kRemoteRead | kRemoteAtomic)) &
+      ~IBV_ACCESS_LOCAL_WRITE);
   modify(queue_pair_.get(), attributes, mask | IBV_QP_ACCESS_FLAGS, "INIT");
   tag_ = queue_->reserve(send_depth_);
   connection_owner_ = std::move(connection);
@@ -193,13 +194,10 @@ QueuePairCounters VerbsQueuePair::counters() const noexcept {
 }
 
 std::size_t VerbsQueuePair::revoke(const MemoryRegion& region) noexcept {
-  std::size_t count = 0;
-  for (VerbsGrant& grant : grants_) {
-    if (grant.region != &region || grant.taken_back()) continue;
-    // A device that cannot let go leaves the key valid: then the connection must end.
-    if (!grant.take_back()) connection_->fail(VerbsCause::kDisconnected);
-    ++count;
-  }
+  bool kept = false;
+  const std::size_t count = take_back_grants(grants_, region, kept);
+  // A device that cannot let go leaves the key valid: then the connection must end.
+  if (kept) connection_->fail(VerbsCause::kDisconnected);
   return count;
 }
 

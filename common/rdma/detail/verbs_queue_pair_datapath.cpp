@@ -238,10 +238,10 @@ void VerbsQueuePair::on_error(const ibv_wc& done, bool receive, Completion& out)
   out.byte_length = 0;  // not valid in failed completions (ibv_poll_cq(3))
   out.imm_data = 0;
   if (done.status != IBV_WC_WR_FLUSH_ERR) {
-    connection_->fail_completion(done.status, done.vendor_err);
+    connection_->note_completion(done.status, done.vendor_err);
     return;
   }
-  if (!connection_->failed()) connection_->fail(VerbsCause::kFlushed);
+  if (!connection_->failed()) connection_->note_flushed();
   if (receive || interrupted_send_) return;
   interrupted_send_ = true;
   // The set-up stream told us of the peer's death before the retries of this request could: it is

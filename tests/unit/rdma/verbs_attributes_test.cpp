@@ -13,6 +13,19 @@ ibv_device_attr device(int rd_atom, int init_rd_atom) {
   return attributes;
 }
 
+TEST(VerbsAttributes, LeaveOutAtomicsWhereTheDeviceHasNone) {
+  constexpr AccessFlags kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+  ibv_device_attr attributes = device(16, 16);
+  attributes.atomic_cap = IBV_ATOMIC_NONE;
+  EXPECT_EQ(possible_access(attributes, kAllRights), kAllRights & ~AccessFlags{kRemoteAtomic});
+  EXPECT_EQ(describe_atomics(attributes), "none");
+  attributes.atomic_cap = IBV_ATOMIC_HCA;
+  EXPECT_EQ(possible_access(attributes, kAllRights), kAllRights);
+  EXPECT_EQ(describe_atomics(attributes), "among its own connections");
+  attributes.atomic_cap = IBV_ATOMIC_GLOB;
+  EXPECT_EQ(describe_atomics(attributes), "with the CPU");
+}
+
 // InfiniBand volume 1, table 46.
 TEST(VerbsAttributes, RoundAnRnrPauseUpToTheNextCode) {
   EXPECT_EQ(rnr_timer_code(10), 1);

@@ -99,6 +99,13 @@ TEST(VerbsAddress, SurvivesTheWayThroughSixteenBytes) {
   EXPECT_EQ(parse_ip("mlx5_0").ss_family, 0);
 }
 
+TEST(VerbsDevice, ThatIsNoInfiniBandOrRoceIsRefusedWithARemedy) {
+  EXPECT_EQ(why_unusable(IBV_TRANSPORT_IB), "");
+  EXPECT_NE(why_unusable(IBV_TRANSPORT_IWARP).find("iWARP"), std::string::npos);
+  EXPECT_NE(why_unusable(IBV_TRANSPORT_IWARP).find("RoCE v2"), std::string::npos);
+  EXPECT_NE(why_unusable(IBV_TRANSPORT_UNSPECIFIED).find("(RC)"), std::string::npos);
+}
+
 TEST(VerbsDevice, ThatDoesNotExistIsRefusedWithARemedy) {
   try {
     open_device("verbs", "no_such_device");
