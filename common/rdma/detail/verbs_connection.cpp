@@ -175,7 +175,7 @@ void VerbsConnection::finish_failure() noexcept {
 void VerbsConnection::announce() noexcept {
   if (announced_) return;
   const VerbsCause why = cause();
-  if (why == VerbsCause::kFlushed && !waited_for_reason_) return announce_later();
+  if (why == VerbsCause::kFlushed && !reason_overdue_) return announce_later();
   announced_ = true;
   if (stream_ != nullptr) {
     if (why != VerbsCause::kPeerDied && why != VerbsCause::kPeerFailed) {
@@ -196,10 +196,13 @@ void VerbsConnection::announce() noexcept {
 
 // A flushed completion was polled before the peer's notice or the device's event, which say why.
 void VerbsConnection::announce_later() noexcept {
-  waited_for_reason_ = true;
+  if (waits_for_reason_) return;
+  waits_for_reason_ = true;
   auto timer = std::make_shared<boost::asio::steady_timer>(core_.io(), kNoticeGrace);
-  timer->async_wait(
-      [self = shared_from_this(), timer](const boost::system::error_code&) { self->announce(); });
+  timer->async_wait([self = shared_from_this(), timer](const boost::system::error_code&) {
+    self->reason_overdue_ = true;
+    self->announce();
+  });
 }
 
 void VerbsConnection::receive_next() {

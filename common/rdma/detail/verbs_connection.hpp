@@ -128,7 +128,8 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   VerbsCore& core_;
   std::shared_ptr<net::SecureStream> stream_;  // background thread
   bool announced_ = false;                     // background thread
-  bool waited_for_reason_ = false;             // background thread
+  bool waits_for_reason_ = false;              // background thread
+  bool reason_overdue_ = false;                // background thread
 
   mutable std::mutex mutex_;  // set-up and failures only
   std::condition_variable changed_;
