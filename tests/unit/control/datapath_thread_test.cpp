@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@
 #include "common/base/cpu.hpp"
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
+#include "tests/support/parking.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -164,6 +166,51 @@ TEST(Park, SleepsUntilADescriptorWakesIt) {
   EXPECT_LT(datapath.turns, 20) << "it slept, it did not poll";
   datapath.give_work();  // so that it sees the stop without waiting for the time-out
   EXPECT_TRUE(thread.stop());
+}
+
+// As a completion queue of verbs: arm() asks for one event, at the next arrival; what came before
+// it wakes nobody.
+class OneEventEach final : public Datapath {
+ public:
+  OneEventEach() : event_(::eventfd(0, EFD_NONBLOCK)), descriptors_{event_} {}
+  ~OneEventEach() override { ::close(event_); }
+  bool turn() noexcept override {
+    if (taken == arrived) return false;
+    taken = arrived;
+    return true;
+  }
+  void arm() noexcept override { armed_ = true; }
+  std::span<const int> wake_descriptors() const noexcept override { return descriptors_; }
+  void woken() noexcept override {
+    std::uint64_t count = 0;
+    (void)!::read(event_, &count, sizeof(count));
+  }
+  void arrive() {
+    ++arrived;
+    const std::uint64_t one = 1;
+    if (std::exchange(armed_, false)) (void)!::write(event_, &one, sizeof(one));
+  }
+  int arrived = 0;
+  int taken = 0;
+
+ private:
+  int event_;
+  std::array<int, 1> descriptors_;
+  bool armed_ = false;
+};
+
+TEST(Park, SleepsBesideNoArrivalAtWhicheverStepItComes) {
+  OneEventEach datapath;
+  test_support::expect_no_arrival_is_slept_through(
+      datapath, [&] { datapath.arrive(); }, [&] { return datapath.taken == datapath.arrived; });
+  EXPECT_EQ(datapath.arrived, 3);
+}
+
+TEST(Park, DoesNotSleepWhereTheDatapathMayNot) {
+  struct Restless : Counting {
+    bool may_sleep() noexcept override { return false; }
+  } datapath;
+  EXPECT_EQ(park(datapath, 1'000'000'000'000, [](ParkStep) noexcept {}), Parked::kNotAtAll);
 }
 
 TEST(Park, LooksAroundAfterItsTimeOut) {
