@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/control/ring_flows.hpp"
 #include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
 #include "common/link/clock_exchange.hpp"
@@ -349,8 +350,7 @@ void MdhApplication::on_stopped() {
 
 void MdhApplication::summarize(control::Summary& summary) {
   const FeedCounters& feed = datapath_->feed().counters();
-  for (const link::SubscriberAccount& account : publisher_->accounts())
-    if (!account.lost) summary.ticks.push_back({account.name, account.published, 0, 0});
+  summary.ticks = control::ring_flows(publisher_->accounts());
   summary.feed_messages = feed.messages.get();
   // A snapshot stands for messages, but nobody was told of them.
   summary.feed_messages_missed = feed.missed_messages.get() + feed.bridged_messages.get();

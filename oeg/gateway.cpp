@@ -207,6 +207,7 @@ void Gateway::release_symbol(const fix::Symbol& symbol) noexcept {
 
 void Gateway::on_request(std::size_t index, const wire::OrderRequest& request) noexcept {
   StrategySlot& slot = slots_[index];
+  slot.counters.connection_requests.add();
   if (request.kind == wire::RequestKind::kCancel || request.kind == wire::RequestKind::kReplace) {
     slot.counters.changes_received.add();
     counters_.changes.received.add();
@@ -385,6 +386,8 @@ void Gateway::on_strategy_connected(std::size_t index) noexcept {
   slot.first_request = true;
   weigh_queue(slot);
   slot.counters.connections.add();
+  slot.counters.connection_requests.set(0);
+  slot.counters.connection_reports.set(0);
 }
 
 void Gateway::on_strategy_lost(std::size_t index) noexcept {

@@ -481,6 +481,7 @@ void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) no
     return;
   counters_.reports_sent.add();
   slot.counters.reports_sent.add();
+  slot.counters.connection_reports.add();
 }
 
 // A row is right at the place where it stands between the reports; so it may only be sent when

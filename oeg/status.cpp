@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/control/losses.hpp"
+#include "common/control/ring_flows.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/names.hpp"
 #include "oeg/application.hpp"
@@ -227,8 +228,10 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.reports = reports;
   for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
     const StrategySlot& slot = gateway.slot(i);
-    summary.strategies.push_back(
-        {slot.id, slot.counters.orders_received.get(), slot.counters.reports_sent.get()});
+    const StrategyCounters& counted = slot.counters;
+    summary.strategies.push_back({slot.id, counted.connections.get(),
+                                  counted.connection_requests.get(),
+                                  counted.connection_reports.get()});
   }
   summary.has_positions = true;
   const Ledger& ledger = gateway.ledger();
@@ -239,8 +242,10 @@ void OegApplication::summarize(control::Summary& summary) {
                                  position.position_shares, position.cash,
                                  static_cast<std::int64_t>(position.fills)});
   }
-  for (const link::SubscriberAccount& account : datapath_->events().accounts())
-    if (!account.lost) summary.events.push_back({account.name, account.published, 0, 0});
+  summary.events = control::ring_flows(datapath_->events().accounts());
+  const link::SubscriberCounters& market = datapath_->market().counters();
+  summary.ticks.push_back({"", market.published.get(), market.seen.get(), market.lapped.get()});
+  summary.resumed = datapath_->recovery().records != 0;
   summary.open_orders = ledger.open_orders();
 }
 

@@ -24,7 +24,9 @@ struct StrategyCounters {
   Counter reports_dropped;
   Counter fills;
   Counter connections;
-  Counter open_orders;  // while it is killed
+  Counter connection_requests;  // received on the newest of them
+  Counter connection_reports;   // sent on it
+  Counter open_orders;          // while it is killed
 };
 
 struct alignas(64) StrategySlot {

@@ -261,7 +261,14 @@ void StrategyApplication::summarize(control::Summary& summary) {
     reports.received += counters.reports.get();
     reports.fills += counters.fills.get();
     summary.open_orders += instance.orders.size();
-    summary.strategies.push_back({instance.id, counters.orders.get(), counters.reports.get()});
+    if (const ChannelFlow* flow = orders_->flow(instance.id); flow != nullptr) {
+      summary.strategies.push_back(
+          {instance.id, flow->connections.get(), flow->requests.get(), flow->reports.get()});
+      if (instance.shown_state() == InstanceState::kFailed)
+        summary.problems.push_back("plugin " + instance.name + " (strategy " +
+                                   std::to_string(instance.id) +
+                                   "): " + std::string(instance.failure_text()));
+    }
     for (std::uint32_t i = 0; i < instance.positions.size(); ++i) {
       const tickpath_position& position = instance.positions[i];
       if (position.fills == 0) continue;
@@ -269,6 +276,11 @@ void StrategyApplication::summarize(control::Summary& summary) {
                                    position.shares, position.cash, position.fills});
     }
   }
+  for (const Rejected& rejected : rejected_) summary.problems.push_back(rejected.error);
+  if (const std::uint64_t unknown = engine_->counters().symbols_unknown.get(); unknown != 0)
+    summary.problems.push_back(std::to_string(unknown) +
+                               " subscriptions are to symbols that the feed does not have: the log "
+                               "names them");
   orders.unanswered = orders.sent - orders.accepted - orders.rejected - orders.lost;
   changes.unanswered = changes.sent - changes.accepted - changes.rejected - changes.lost;
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;

@@ -59,6 +59,7 @@ void Engine::contain(Instance& instance, std::string_view callback, std::string_
   TextBuilder text;
   text << callback << " failed, the plugin is disabled and its orders are cancelled: " << why;
   note(instance, TICKPATH_LOG_ERROR, true, text.view());
+  instance.set_failure(text.view());  // for the summary
   want_cancels(instance, false);
 }
 

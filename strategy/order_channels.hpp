@@ -27,6 +27,13 @@ struct OrderChannelsOptions {
   clock::OffsetSink* offsets = nullptr;   // told oeg's clock; nullptr: not measured
 };
 
+// Of one strategy's channel. Written by the datapath thread, read by any.
+struct ChannelFlow {
+  Counter connections;
+  Counter requests;  // sent on the newest of them
+  Counter reports;   // received on it
+};
+
 // The handler of poll(), noexcept:
 //   void on_report(std::uint8_t strategy, const wire::OrderReport&)
 //   void on_position(std::uint8_t strategy, const wire::PositionReport&)   after each connect
@@ -52,7 +59,9 @@ class OrderChannels final : public OrderPort {
 
   bool send(const wire::OrderRequest& request) noexcept override {
     Entry* const entry = by_strategy_[request.strategy_id];
-    return entry != nullptr && entry->client.send(request) == link::SendStatus::kOk;
+    if (entry == nullptr || entry->client.send(request) != link::SendStatus::kOk) return false;
+    entry->flow.requests.add();
+    return true;
   }
 
   template <class Handler>
@@ -79,6 +88,10 @@ class OrderChannels final : public OrderPort {
 
   // ---- any thread
   const link::Losses& losses() const noexcept { return losses_; }  // of oeg, over all channels
+  // nullptr: a strategy without a channel, because it could not be used.
+  const ChannelFlow* flow(std::uint8_t strategy) const noexcept {
+    return by_strategy_[strategy] == nullptr ? nullptr : &by_strategy_[strategy]->flow;
+  }
   const link::ChannelCounters& counters(std::size_t index) const noexcept {
     return entries_[index]->client.counters();
   }
@@ -94,7 +107,8 @@ class OrderChannels final : public OrderPort {
     link::HeartbeatMonitor heartbeat;
     link::ClockProbe clock;
     link::Reconnect reconnect;
-    bool positions_known = false;    // on this connection
+    bool positions_known = false;  // on this connection
+    ChannelFlow flow;
     Counter up;                      // 1: connected, positions known, and beating
     Counter cut_off;                 // times that oeg ended the connection
     std::uint64_t cut_off_told = 0;  // control thread
@@ -108,11 +122,15 @@ class OrderChannels final : public OrderPort {
         on_position(report);
         return;
       }
+      entry.flow.reports.add();
       handler.on_report(entry.strategy, report);
     }
     void on_link(link::LinkEvent event) noexcept {
       if (event == link::LinkEvent::kConnected) {
         attach(entry, now_ns);
+        entry.flow.connections.add();
+        entry.flow.requests.set(0);
+        entry.flow.reports.set(0);
         entry.positions_known = false;
       } else {
         entry.heartbeat.detach(event == link::LinkEvent::kLost);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -22,6 +23,7 @@ using control::PositionSummary;
 using control::ReportFlow;
 using control::RequestFlow;
 using control::RingFlow;
+using control::StrategyFlow;
 using control::Summary;
 
 using Terms = std::vector<std::uint64_t>;
@@ -53,6 +55,46 @@ Book book_of(const std::vector<const Summary*>& summaries) {
   return book;
 }
 
+void add(RequestFlow& sum, const RequestFlow& flow) {
+  sum.received += flow.received;
+  sum.refused += flow.refused;
+  sum.sent += flow.sent;
+  sum.accepted += flow.accepted;
+  sum.rejected += flow.rejected;
+  sum.unanswered += flow.unanswered;
+  sum.own += flow.own;
+}
+void add(ReportFlow& sum, const ReportFlow& flow) {
+  sum.received += flow.received;
+  sum.sent += flow.sent;
+  sum.fills += flow.fills;
+  sum.dropped += flow.dropped;
+}
+template <class Flow>
+void add(std::optional<Flow>& sum, const std::optional<Flow>& flow) {
+  if (flow && sum) add(*sum, *flow);
+}
+template <class Item>
+void append(std::vector<Item>& all, const std::vector<Item>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// Several instances of one program, as if they were one.
+Summary sum_of(const std::vector<const Summary*>& summaries) {
+  Summary sum = *summaries.front();
+  sum.name = sum.program;
+  for (const Summary* each : std::span(summaries).subspan(1)) {
+    add(sum.orders, each->orders);
+    add(sum.changes, each->changes);
+    add(sum.reports, each->reports);
+    append(sum.strategies, each->strategies);
+    append(sum.ticks, each->ticks);
+    append(sum.events, each->events);
+    sum.resumed = sum.resumed || each->resumed;
+  }
+  return sum;
+}
+
 class Checker {
  public:
   Checker(const std::vector<Summary>& summaries, const std::vector<std::string>& expected) {
@@ -69,11 +111,13 @@ class Checker {
   }
 
   Conservation run() {
+    look_at_lives();
     requests("orders", &Summary::orders);
     requests("cancels, replacements", &Summary::changes);
     reports();
+    channels();
     positions();
-    rings("ticks", "mdh", &Summary::ticks, {"strategy", "risk"});
+    rings("ticks", "mdh", &Summary::ticks, {"strategy", "risk", "oeg"});
     rings("drop copy", "oeg", &Summary::events, {"risk"});
     feed();
     crossed_books();
@@ -84,11 +128,49 @@ class Checker {
   const std::vector<const Summary*>& all(const std::string& program) {
     return by_program_[program];
   }
+  // All instances of it together; nullptr where there is none, or one left no summary.
   const Summary* one(const std::string& program) {
+    if (!complete(program)) return nullptr;
     const auto& list = all(program);
-    return list.size() == 1 ? list.front() : nullptr;
+    if (list.size() < 2) return list.empty() ? nullptr : list.front();
+    return &sums_.try_emplace(program, sum_of(list)).first->second;
   }
   bool complete(const std::string& program) const { return !incomplete_.contains(program); }
+
+  // Whether strategies' and oeg's counts are of the same time: neither was started again, nor was
+  // a connection between them lost, and every strategy that oeg knew has left its summary.
+  void look_at_lives() {
+    const Summary* oeg = one("oeg");
+    if (oeg == nullptr) return;
+    std::set<int> told;
+    for (const Summary* strategy : all("strategy"))
+      for (const StrategyFlow& flow : strategy->strategies) {
+        told.insert(flow.strategy_id);
+        if (flow.connections > 1) connected_again(flow.strategy_id);
+      }
+    for (const StrategyFlow& flow : oeg->strategies) {
+      if (flow.connections > 1) connected_again(flow.strategy_id);
+      if (told.contains(flow.strategy_id) || !complete("strategy") || all("strategy").empty())
+        continue;
+      // Of a life that ended before oeg's began there is nothing but what the journal has.
+      if (flow.connections == 0) continue;
+      result_.missing.push_back("strategy id " + std::to_string(flow.strategy_id));
+      incomplete_.insert("strategy");
+    }
+    if (oeg->resumed) result_.notes.push_back("oeg was started again and went on from its journal");
+    one_life_ = result_.notes.empty();
+    if (!one_life_)
+      result_.notes.push_back(
+          "what was sent, accepted and filled is therefore oeg's journal against sim; strategies "
+          "against oeg by their newest connection, and by positions");
+  }
+
+  void connected_again(int strategy) {
+    const std::string note =
+        "strategy " + std::to_string(strategy) + " and oeg connected more than once";
+    if (std::find(result_.notes.begin(), result_.notes.end(), note) == result_.notes.end())
+      result_.notes.push_back(note);
+  }
 
   void equal(const std::string& rule, const Terms& left, const Terms& right) {
     const bool holds = sum(left) == sum(right);
@@ -116,7 +198,7 @@ class Checker {
     const Summary* sim = one("sim");
     if (oeg != nullptr && oeg->*flow) {
       const RequestFlow& gate = *(oeg->*flow);
-      if (complete("strategy") && !sent.empty()) {
+      if (one_life_ && complete("strategy") && !sent.empty()) {
         equal(what + ": sent by strategies = received by oeg", {sum(sent)}, {gate.received});
         equal(what + ": accepted, as strategies and oeg saw it", {sum(accepted)}, {gate.accepted});
         equal(what + ": rejected, as strategies saw it = by oeg's checks + by the venue",
@@ -154,27 +236,33 @@ class Checker {
       equal("fills: reported by sim = received by oeg", {sim->reports->fills},
             {oeg->reports->fills});
     }
-    if (!complete("strategy") || all("strategy").empty()) return;
+    if (!one_life_ || !complete("strategy") || all("strategy").empty()) return;
     Terms received, fills;
     for (const Summary* strategy : all("strategy")) {
       if (!strategy->reports) continue;
       received.push_back(strategy->reports->received);
       fills.push_back(strategy->reports->fills);
-      per_strategy(*oeg, *strategy);
     }
     equal("reports: sent by oeg = received by strategies", {oeg->reports->sent}, received);
     equal("reports: that found their strategy gone", {oeg->reports->dropped}, {0});
     equal("fills: received by oeg = received by strategies", {oeg->reports->fills}, fills);
   }
 
-  // Every report reached the strategy that it was for.
-  void per_strategy(const Summary& oeg, const Summary& strategy) {
-    if (!strategy.strategy_id) return;
-    for (const control::StrategyFlow& flow : oeg.strategies)
-      if (flow.strategy_id == *strategy.strategy_id)
-        equal("reports: sent to strategy " + std::to_string(flow.strategy_id) + " = received by " +
-                  strategy.name,
-              {flow.reports_sent}, {strategy.reports->received});
+  // Every report reached the strategy that it was for, every request oeg.
+  void channels() {
+    const Summary* oeg = one("oeg");
+    if (oeg == nullptr) return;
+    for (const Summary* strategy : all("strategy"))
+      for (const StrategyFlow& own : strategy->strategies) {
+        StrategyFlow gate;
+        for (const StrategyFlow& flow : oeg->strategies)
+          if (flow.strategy_id == own.strategy_id) gate = flow;
+        const std::string which = "strategy " + std::to_string(own.strategy_id);
+        equal("channel: requests sent by " + which + " = received by oeg", {own.requests},
+              {gate.requests});
+        equal("channel: reports sent to " + which + " = received by " + strategy->name,
+              {gate.reports}, {own.reports});
+      }
   }
 
   void positions() {
@@ -244,11 +332,13 @@ class Checker {
   }
 
   void feed() {
-    const Summary* sim = one("sim");
-    const Summary* mdh = one("mdh");
-    if (sim == nullptr || mdh == nullptr) return;
-    equal("feed: messages sent by sim = taken by mdh + counted as missed", {sim->feed_messages},
-          {mdh->feed_messages, mdh->feed_messages_missed});
+    // Of several, which hears which is not in the summaries.
+    if (all("sim").size() > 1)
+      result_.notes.push_back("several sims: their feeds are not held against what mdh took");
+    if (all("sim").size() != 1) return;
+    for (const Summary* mdh : all("mdh"))
+      equal("feed: messages sent by sim = taken by " + mdh->name + " + counted as missed",
+            {all("sim").front()->feed_messages}, {mdh->feed_messages, mdh->feed_messages_missed});
   }
 
   void crossed_books() {
@@ -267,7 +357,9 @@ class Checker {
   }
 
   std::map<std::string, std::vector<const Summary*>> by_program_;
+  std::map<std::string, Summary> sums_;
   std::set<std::string> incomplete_;
+  bool one_life_ = true;
   Conservation result_;
 };
 

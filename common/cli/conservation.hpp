@@ -20,6 +20,8 @@ struct Conservation {
   std::vector<std::string> notes;
   // Programs that left no summary: what needs them is not checked, and conservation not shown.
   std::vector<std::string> missing;
+  // What was checked otherwise than in a run without restarts, and why.
+  std::vector<std::string> notes;
 
   bool holds() const noexcept;
   // What to call a run that does not hold: broken, or not (wholly) checked. Empty if it holds.

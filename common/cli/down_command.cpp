@@ -24,15 +24,6 @@ struct DownArguments {
   bool kill = false;
 };
 
-// Through the admin socket; by signal where that does not answer.
-void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
-  try {
-    control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
-  } catch (const Error&) {
-    signal_program(run_dir, program, SIGTERM);
-  }
-}
-
 void halt_replay(const std::string& run_dir, const RunningProgram& sim) {
   try {
     control::admin_command(control::admin_path(run_dir, sim.name), {{"command", "halt"}}, 2000);

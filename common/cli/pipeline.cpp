@@ -4,11 +4,14 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "common/cli/cross_check.hpp"
 #include "common/cli/programs.hpp"
 #include "common/clock/clock.hpp"
 #include "common/config/values.hpp"
@@ -62,24 +65,44 @@ void Pipeline::check_members() {
   std::string problems;
   std::error_code error;
   control::make_run_directory(options_.run_dir);
+  std::vector<EffectiveConfig> configs;
   for (const Member& member : members_) {
     const std::string output = options_.run_dir + "/" + member.name + ".check";
     std::vector<std::string> arguments = member.arguments;
-    arguments.emplace_back("--check");
+    arguments.emplace_back("--print-config");
     Child child(arguments, output, {});
-    if (!child.wait(options_.ready_timeout_ms) || !child.succeeded())
+    if (!child.wait(options_.ready_timeout_ms) || !child.succeeded()) {
       problems += "\n" + last_lines(output, 40);
+    } else {
+      std::ostringstream text;
+      text << std::ifstream(output).rdbuf();
+      configs.push_back({member.name, member.program, member.config_path, text.str()});
+    }
     fs::remove(output, error);
   }
+  // Of programs that run elsewhere nothing is known.
+  if (problems.empty())
+    for (const std::string& problem : cross_check(configs, options_.only.empty()))
+      problems += "\n    " + problem;
   if (!problems.empty()) throw config::ConfigError({"the configuration is wrong:" + problems});
 }
 
+bool Pipeline::is_member(const std::string& name) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const Member& member) { return member.name == name; });
+}
+
 // What an earlier run left must not pass for this one's: a trace of a program that this run does
-// not have would join its table.
+// not have would join its table. A part of a pipeline (`only`) may join what runs already.
 void Pipeline::clean_run_dir() {
-  for (const RunningProgram& other : running_programs(options_.run_dir))
-    throw Error("'" + other.name + "' already runs in '" + options_.run_dir + "' as process " +
-                std::to_string(other.pid) + ": tickpath down --run-dir " + options_.run_dir);
+  bool joins = false;
+  for (const RunningProgram& other : running_programs(options_.run_dir)) {
+    if (options_.only.empty() || is_member(other.name))
+      throw Error("'" + other.name + "' already runs in '" + options_.run_dir + "' as process " +
+                  std::to_string(other.pid) + ": tickpath down --run-dir " + options_.run_dir);
+    joins = true;
+  }
+  if (joins) return;  // each program removes what it left itself
   std::vector<fs::path> old;
   for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
     const std::string name = entry.path().filename();
@@ -138,8 +161,9 @@ void Pipeline::announce(const Member& member) {
   std::fprintf(stderr, "%-10s ready after %lld ms (process %d)\n", member.name.c_str(),
                static_cast<long long>(ms), member.child->pid());
   // Of an earlier run: else one looks long for the reason why nothing trades.
-  if (member.program == "risk")
-    std::fprintf(stderr, "%s", kill_lines(try_status(options_.run_dir, member.name)).c_str());
+  const Json status = try_status(options_.run_dir, member.name);
+  if (member.program == "risk") std::fprintf(stderr, "%s", kill_lines(status).c_str());
+  if (member.program == "strategy") std::fprintf(stderr, "%s", plugin_lines(status).c_str());
 }
 
 Pipeline::Member* Pipeline::sim() {
@@ -266,7 +290,27 @@ void Pipeline::stop() {
   settle();
   std::map<std::size_t, std::vector<Member*>> groups;
   for (Member& member : members_) groups[stop_rank(member.program)].push_back(&member);
-  for (auto& [rank, group] : groups) stop_group(group);
+  for (auto& [rank, group] : groups) {
+    if (options_.only.empty()) stop_outsiders(rank);
+    stop_group(group);
+  }
+}
+
+// Beside those that we started: they cannot do without them, and must settle what they have open.
+void Pipeline::stop_outsiders(std::size_t rank) {
+  for (const RunningProgram& other : running_programs(options_.run_dir)) {
+    if (stop_rank(other.program) != rank || is_member_process(other.pid)) continue;
+    ask_to_stop(options_.run_dir, other);
+    if (!wait_for_exit(other.pid, options_.stop_timeout_ms))
+      problems_.push_back(other.name + " (process " + std::to_string(other.pid) +
+                          ", started by somebody else) does not stop");
+  }
+}
+
+bool Pipeline::is_member_process(pid_t pid) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return member.child && !member.child->ended() && member.child->pid() == pid;
+  });
 }
 
 void Pipeline::stop_group(const std::vector<Member*>& group) {
@@ -294,6 +338,14 @@ void Pipeline::kill_all() {
 std::vector<std::string> Pipeline::names() const {
   std::vector<std::string> result;
   for (const Member& member : members_) result.push_back(member.name);
+  if (!options_.only.empty()) return result;
+  const std::string ending = ".summary.json";
+  for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
+    const std::string file = entry.path().filename();
+    if (!file.ends_with(ending)) continue;
+    const std::string name = file.substr(0, file.size() - ending.size());
+    if (!is_member(name)) result.push_back(name);
+  }
   return result;
 }
 

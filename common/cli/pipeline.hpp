@@ -28,8 +28,8 @@ struct PipelineOptions {
 // One thread.
 class Pipeline {
  public:
-  // Finds <config_dir>/<instance>.toml and checks them all (program --check). Throws ConfigError
-  // telling everything that is wrong with any of them.
+  // Finds <config_dir>/<instance>.toml, checks each (by its own program) and how they fit together
+  // (cross_check.hpp). Throws ConfigError telling everything that is wrong.
   explicit Pipeline(PipelineOptions options);
   ~Pipeline();
 
@@ -69,10 +69,13 @@ class Pipeline {
   bool any_runs() const;
 
   // Halts the replay, lets mdh publish what is under way, then stops program after program in stop
-  // order. Every failure becomes a line of problems().
+  // order; also those that somebody else started in the run directory, unless this is a part of a
+  // pipeline (`only`). Every failure becomes a line of problems().
   void stop();
   void kill_all();
 
+  // Of this pipeline's programs, and, where it is a whole one, of those that somebody else started
+  // in its run directory.
   std::vector<std::string> names() const;
   const std::vector<std::string>& problems() const noexcept { return problems_; }
   const PipelineOptions& options() const noexcept { return options_; }
@@ -90,6 +93,8 @@ class Pipeline {
   };
 
   void find_members();
+  bool is_member(const std::string& name) const;
+  bool is_member_process(pid_t pid) const;
   void check_members();
   void clean_run_dir();
   void launch(Member& member);
@@ -98,6 +103,7 @@ class Pipeline {
   void halt_replay();
   void settle();
   void stop_group(const std::vector<Member*>& group);
+  void stop_outsiders(std::size_t rank);
   std::string log_tail(const Member& member) const;
   Member* sim();
 

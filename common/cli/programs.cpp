@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -50,11 +52,26 @@ std::size_t start_rank(const std::string& program) { return rank(kStartOrder, pr
 std::size_t stop_rank(const std::string& program) { return rank(kStopOrder, program); }
 
 std::string program_of(const std::string& instance) {
-  return instance.substr(0, instance.find('-'));
+  for (const std::string_view program : kStartOrder) {
+    if (!instance.starts_with(program)) continue;
+    const char next = instance.size() == program.size() ? '-' : instance[program.size()];
+    if (std::isalpha(static_cast<unsigned char>(next)) == 0) return std::string(program);
+  }
+  return instance;
 }
 
 bool is_known_program(const std::string& program) {
   return start_rank(program) < kStartOrder.size();
+}
+
+std::vector<std::string> other_files(const std::string& config_dir) {
+  std::vector<std::string> others;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_dir, error))
+    if (entry.path().extension() == ".toml" && !is_known_program(program_of(entry.path().stem())))
+      others.push_back(entry.path());
+  std::sort(others.begin(), others.end());
+  return others;
 }
 
 std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir,
@@ -118,6 +135,14 @@ void signal_program(const std::string& run_dir, const RunningProgram& program, i
   (void)::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
+void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
+  try {
+    control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
+  } catch (const Error&) {
+    signal_program(run_dir, program, SIGTERM);
+  }
+}
+
 bool wait_for_exit(pid_t pid, int timeout_ms) {
   const int file = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (file < 0) return errno == ESRCH;
@@ -163,6 +188,20 @@ std::string kill_lines(const control::Json& status) {
     if (const auto orders = open.value("orders", std::uint64_t{0}); orders != 0)
       lines += name + ": strategy " + open.at("strategy").dump() + " is killed and has " +
                std::to_string(orders) + " orders open\n";
+  return lines;
+}
+
+std::string plugin_lines(const control::Json& status) {
+  if (!status.is_object()) return {};
+  std::string lines;
+  for (const control::Json& plugin : status.value("plugins", control::Json::array())) {
+    const std::string state = plugin.value("state", "");
+    if (state != "unusable" && state != "failed") continue;
+    lines += status.value("name", "?") + ": strategy " +
+             std::to_string(plugin.value("strategy", 0)) + " is " + state;
+    const std::string error = plugin.value("error", "");
+    lines += error.empty() ? ": its log says why\n" : ": " + error + "\n";
+  }
   return lines;
 }
 

@@ -21,7 +21,8 @@ std::size_t start_rank(const std::string& program);
 // readers are all gone, so that its counts are final. sim last: it answers the logout.
 std::size_t stop_rank(const std::string& program);
 
-// "strategy-2" is an instance of "strategy".
+// "strategy", "strategy2", "strategy-b" and "strategy_b" are instances of "strategy": the program's
+// name, and what follows it does not begin with a letter. Any other name is returned as it is.
 std::string program_of(const std::string& instance);
 bool is_known_program(const std::string& program);
 
@@ -32,6 +33,9 @@ struct ConfiguredProgram {
   std::string path;
   std::vector<std::string> settings;  // "key=value", those of the overrides that concern it
 };
+
+// Files *.toml of the directory that are no instance of any program, for a word about them.
+std::vector<std::string> other_files(const std::string& config_dir);
 
 // In start order. overrides: "key=value" for every program, "mdh:key=value" for one (an instance's
 // name, or a program's). only: instances; empty: all. Throws config::ConfigError, SystemError.
@@ -52,6 +56,9 @@ std::vector<RunningProgram> running_programs(const std::string& run_dir);
 // or is another one by now.
 void signal_program(const std::string& run_dir, const RunningProgram& program, int number);
 
+// Through its admin socket; by signal where that does not answer.
+void ask_to_stop(const std::string& run_dir, const RunningProgram& program);
+
 // Waits until the process is gone; false after the limit. For any process, not only children.
 bool wait_for_exit(pid_t pid, int timeout_ms);
 
@@ -60,6 +67,10 @@ control::Json try_status(const std::string& run_dir, const std::string& name);
 
 // Who is killed by the `status` of risk or oeg, a line each; empty for any other program or null.
 std::string kill_lines(const control::Json& status);
+
+// Which plugins cannot be used or have failed by the `status` of strategy, a line each; empty for
+// any other program or null.
+std::string plugin_lines(const control::Json& status);
 
 // The last lines of a file, each indented; empty where there is none.
 std::string last_lines(const std::string& path, std::size_t count);

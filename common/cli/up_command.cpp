@@ -17,6 +17,7 @@
 #include "common/cli/conservation.hpp"
 #include "common/cli/detach.hpp"
 #include "common/cli/pipeline.hpp"
+#include "common/cli/programs.hpp"
 #include "common/cli/replay_keys.hpp"
 #include "common/cli/replay_view.hpp"
 #include "common/cli/signals.hpp"
@@ -52,8 +53,13 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
     view.finish();
     std::fprintf(stderr, "%s\n", ended.text.c_str());
     // One that ended in order was asked to, by somebody else: that is the end of the run. Without
-    // sim there is nothing to go on for.
+    // sim there is nothing to go on for. Strategies come and go.
     if (ended.restarts || (partial && !ended.failed)) continue;
+    if (!ended.failed && ended.program == "strategy") {
+      std::fprintf(stderr, "the run goes on: tickpath up %s --only %s starts it again\n",
+                   pipeline.options().config_dir.c_str(), ended.name.c_str());
+      continue;
+    }
     if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
   }
   return go_on && pipeline.any_runs();
@@ -100,8 +106,9 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
 // Throws where something is wrong with the run.
 void check_books(const Pipeline& pipeline) {
   const std::string& run_dir = pipeline.options().run_dir;
-  const Conservation conservation =
-      check_conservation(read_summaries(run_dir, pipeline.names()), pipeline.names());
+  const std::vector<std::string> names = pipeline.names();
+  const std::vector<control::Summary> summaries = read_summaries(run_dir, names);
+  const Conservation conservation = check_conservation(summaries, names);
   std::fputs(to_text(conservation).c_str(), stdout);
   // A part of a pipeline may have nothing to hold against anything.
   const bool partial = !pipeline.options().only.empty();
@@ -110,6 +117,9 @@ void check_books(const Pipeline& pipeline) {
   std::fflush(stdout);
   std::string problems;
   for (const std::string& problem : pipeline.problems()) problems += "\n  " + problem;
+  for (const control::Summary& summary : summaries)
+    for (const std::string& problem : summary.problems)
+      problems += "\n  " + summary.name + ": " + problem;
   const bool nothing_to_check = conservation.lines.empty() && conservation.missing.empty();
   if (!conservation.holds() && !(partial && nothing_to_check))
     problems += "\n  " + conservation.problem();
@@ -126,6 +136,10 @@ void run_up(UpArguments arguments) {
     options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   std::optional<Detached> background;
   if (arguments.detach) background.emplace();
+  for (const std::string& file : other_files(options.config_dir))
+    std::fprintf(stderr,
+                 "%s is left out: it is named after none of sim, mdh, oeg, risk, strategy\n",
+                 file.c_str());
   Signals signals;
   Pipeline pipeline(options);
   try {
@@ -168,7 +182,8 @@ void add_up_command(CLI::App& app) {
       ->take_all();
   command->add_option("--only", options.only,
                       "Start only these (by file name without .toml); the others run\n"
-                      "on other hosts. One that is stopped in order does not end the rest then");
+                      "already, or on other hosts. One that is stopped in order does not end\n"
+                      "the rest then");
   command->add_flag("--until-end", arguments->until_end, "Stop everything when the replay ends");
   command->add_flag("--no-replay", arguments->no_replay,
                     "Do not start sim's replay: tickpath replay does");

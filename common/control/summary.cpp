@@ -23,7 +23,7 @@ TICKPATH_JSON_STRUCT(RequestFlow, received, refused, sent, accepted, rejected, u
 TICKPATH_JSON_STRUCT(ReportFlow, received, sent, fills, dropped)
 TICKPATH_JSON_STRUCT(PositionSummary, strategy_id, symbol, shares, cash, fills)
 TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, lapped)
-TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, orders_received, reports_sent)
+TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, connections, requests, reports)
 
 namespace {
 
@@ -48,6 +48,7 @@ Json to_json(const Summary& summary) {
   put(json, "changes", summary.changes);
   put(json, "reports", summary.reports);
   json["strategies"] = summary.strategies;
+  json["resumed"] = summary.resumed;
   json["has_positions"] = summary.has_positions;
   json["positions"] = summary.positions;
   json["ticks"] = summary.ticks;
@@ -55,6 +56,7 @@ Json to_json(const Summary& summary) {
   json["open_orders"] = summary.open_orders;
   json["feed_messages"] = summary.feed_messages;
   json["feed_messages_missed"] = summary.feed_messages_missed;
+  json["problems"] = summary.problems;
   json["details"] = summary.details;
   return json;
 }
@@ -69,6 +71,7 @@ Summary summary_from_json(const Json& json) {
     get(json, "changes", summary.changes);
     get(json, "reports", summary.reports);
     json.at("strategies").get_to(summary.strategies);
+    json.at("resumed").get_to(summary.resumed);
     json.at("has_positions").get_to(summary.has_positions);
     json.at("positions").get_to(summary.positions);
     json.at("ticks").get_to(summary.ticks);
@@ -76,6 +79,7 @@ Summary summary_from_json(const Json& json) {
     json.at("open_orders").get_to(summary.open_orders);
     json.at("feed_messages").get_to(summary.feed_messages);
     json.at("feed_messages_missed").get_to(summary.feed_messages_missed);
+    if (json.contains("problems")) json.at("problems").get_to(summary.problems);
     if (json.contains("details")) json.at("details").get_to(summary.details);
     return summary;
   } catch (const nlohmann::json::exception& error) {

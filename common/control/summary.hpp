@@ -7,11 +7,18 @@
 //             oeg.received = oeg.refused + oeg.sent; oeg.sent + oeg.own = sim.received =
 //             sim.accepted + sim.rejected; nothing unanswered
 //   requests  the same for cancels and replacements
-//   reports   sim.reports_sent = oeg.reports_received; oeg.reports_sent to a strategy =
-//             that strategy's reports_received
+//   reports   sim.reports_sent = oeg.reports_received
+//   channels  of each strategy, on its newest connection to oeg: requests sent = received, reports
+//             sent = received
 //   positions the same shares and cash for each (strategy, symbol) in strategy, oeg, risk and sim
 //   ticks     mdh's published to a subscriber = that subscriber's seen + lapped
 //   events    oeg's drop-copy events published to risk = risk's seen + lapped
+//
+// Over restarts. Programs may be killed and started again; sim may not. Whatever takes effect
+// outside is in oeg's journal, so oeg's counts of what was sent, accepted and filled go on from it,
+// and must fit sim's. A strategy counts for its own life, oeg's refusals are of its own life: these
+// are compared while neither has been started again (StrategyFlow::connections, Summary::resumed).
+// Rings and channels are compared by their newest connection. Positions are always compared.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +65,8 @@ struct PositionSummary {
   std::int64_t fills = 0;   // executions that made it
 };
 
-// One end of an update ring. Writer: `peer` is the reader's instance name (from its Hello).
-// Reader: `peer` is empty.
+// One end of an update ring, of the newest connection. Writer: `peer` is the reader's instance
+// name (from its Hello). Reader: `peer` is empty.
 struct RingFlow {
   std::string peer;
   std::uint64_t published = 0;  // writer: posted to this reader
@@ -67,28 +74,32 @@ struct RingFlow {
   std::uint64_t lapped = 0;     // reader: overwritten before it came to them
 };
 
-// Of one strategy, as oeg saw it.
+// One end of the channel between a strategy and oeg.
 struct StrategyFlow {
   std::uint8_t strategy_id = 0;
-  std::uint64_t orders_received = 0;  // new orders
-  std::uint64_t reports_sent = 0;     // delivered into its channel
+  std::uint64_t connections = 0;  // in the life of the program that tells
+  // On the newest of them. New orders, cancels, replacements; sent (strategy) or received (oeg).
+  std::uint64_t requests = 0;
+  std::uint64_t reports = 0;  // received (strategy) or sent (oeg)
 };
 
 struct Summary {
-  std::string program;                           // filled in by the skeleton: "oeg"
-  std::string name;                              // likewise: the instance's name
-  std::optional<std::uint8_t> strategy_id;       // strategy only
-  std::optional<RequestFlow> orders;             // new orders: strategy, oeg, sim
-  std::optional<RequestFlow> changes;            // cancels and replacements: strategy, oeg, sim
-  std::optional<ReportFlow> reports;             // strategy, oeg, sim
-  std::vector<StrategyFlow> strategies;          // oeg
-  std::vector<PositionSummary> positions;        // strategy (its own), oeg, risk, sim
-  bool has_positions = false;                    // set it even when there are none
-  std::vector<RingFlow> ticks;                   // mdh: one a subscriber; strategy, risk: one
-  std::vector<RingFlow> events;                  // oeg: one a drop-copy reader; risk: one
-  std::uint64_t open_orders = 0;                 // at the end
-  std::uint64_t feed_messages = 0;               // sim: replayed; mdh: taken in sequence
-  std::uint64_t feed_messages_missed = 0;        // mdh: gaps
+  std::string program;                      // filled in by the skeleton: "oeg"
+  std::string name;                         // likewise: the instance's name
+  std::optional<std::uint8_t> strategy_id;  // strategy only
+  std::optional<RequestFlow> orders;        // new orders: strategy, oeg, sim
+  std::optional<RequestFlow> changes;       // cancels and replacements: strategy, oeg, sim
+  std::optional<ReportFlow> reports;        // strategy, oeg, sim
+  std::vector<StrategyFlow> strategies;     // strategy (its plugins), oeg
+  bool resumed = false;                     // oeg: it went on from the journal of a former life
+  std::vector<PositionSummary> positions;   // strategy (its own), oeg, risk, sim
+  bool has_positions = false;               // set it even when there are none
+  std::vector<RingFlow> ticks;              // mdh: one a subscriber; strategy, risk, oeg: one
+  std::vector<RingFlow> events;             // oeg: one a drop-copy reader; risk: one
+  std::uint64_t open_orders = 0;            // at the end
+  std::uint64_t feed_messages = 0;          // sim: replayed; mdh: taken in sequence
+  std::uint64_t feed_messages_missed = 0;   // mdh: gaps
+  std::vector<std::string> problems;  // why the run failed although this program ended in order
   std::map<std::string, std::uint64_t> details;  // what else a person may want to know
 };
 

@@ -117,8 +117,9 @@ TEST_F(Fault, AStoppedOrKilledMarketDataHandlerIsNoticedByAllReadersAndComesBack
   kill.measured_ms = notice("mdh", SIGKILL, kOfMdh);
   kill.others_do = stop.others_do;
   kill.came_back = restart("mdh", "all read again", all_read) + ", books whole by a snapshot";
-  // It has not seen the day from its start: config/demo has it ask sim for the state of all books.
+  // It has not seen the day from its start: a snapshot brings the books, and orders are sent again.
   EXPECT_TRUE(run_.wait_until([this] { return feed_state() == "good"; })) << feed_state();
+  EXPECT_TRUE(run_.trades());
   finish({stop, kill});
 }
 

@@ -101,8 +101,11 @@ TEST(BadInput, APluginThatIsMissingIsReportedAndTheOtherTrades) {
   const PipelineFolder folder;
   folder.edit("strategy", "plugins/momentum.so", "plugins/no_such_plugin.so");
   const Finished up = folder.run_up(folder.generate(30'000, 3));
-  EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/strategy.log"), "no_such_plugin"))
-      << up.output;
+  EXPECT_EQ(up.exit_code, 1);
+  EXPECT_TRUE(contains(up.output, "everything is accounted for")) << up.output;
+  EXPECT_TRUE(contains(up.output, "strategy: strategy 1 is unusable:")) << up.output;
+  EXPECT_TRUE(contains(up.output, "the run failed:\n  strategy: ")) << up.output;
+  EXPECT_TRUE(contains(up.output, "no_such_plugin")) << up.output;
   EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
 }
 
@@ -110,9 +113,39 @@ TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {
   const PipelineFolder folder;
   folder.edit("strategy", "\"AAPL, MSFT\".\nsymbols = \"*\"", "\nsymbols = \"NOSUCH\"");
   const Finished up = folder.run_up(folder.generate(30'000, 3));
-  EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/strategy.log"), "NOSUCH"))
-      << up.output;
+  EXPECT_EQ(up.exit_code, 1);
+  EXPECT_TRUE(contains(up.output, "the run failed:\n  strategy: ")) << up.output;
+  EXPECT_TRUE(contains(read_file(folder.run_dir() + "/strategy.log"), "NOSUCH")) << up.output;
   EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
+}
+
+// The reason stands in the run's end, not in a log alone.
+TEST(BadInput, APluginThatThrowsFailsTheRunWithItsName) {
+  const PipelineFolder folder;
+  folder.edit("strategy", "plugins/momentum.so",
+              test_support::program("x").substr(0, test_support::program("x").rfind("/bin/")) +
+                  "/tests/plugins/throwing.so");
+  const std::string text = read_file(folder.config_dir() + "/strategy.toml");
+  const std::size_t begin = text.find("# \"*\" is every symbol");
+  const std::size_t end = text.find("[[plugin]]", begin);
+  test_support::write_file(folder.config_dir() + "/strategy.toml",
+                           text.substr(0, begin) + "where = \"book_change\"\n" + text.substr(end));
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  EXPECT_EQ(up.exit_code, 1);
+  EXPECT_TRUE(contains(up.output, "momentum (strategy 1): book_change failed")) << up.output;
+  EXPECT_TRUE(contains(up.output, "thrown in book_change")) << up.output;
+}
+
+// Nothing starts: oeg would refuse every order.
+TEST(BadInput, AMissingRiskAndGroupsThatDifferAreToldBeforeAnythingStarts) {
+  const PipelineFolder folder;
+  std::filesystem::remove(folder.config_dir() + "/risk.toml");
+  const Finished up = folder.run_up("any.itch50", {"--set", "mdh:feed.group=239.255.77.77:7777"});
+  EXPECT_EQ(up.exit_code, 2);
+  EXPECT_TRUE(contains(up.output, "risk.required asks for risk, and there is no risk.toml"))
+      << up.output;
+  EXPECT_TRUE(contains(up.output, "mdh would hear nothing")) << up.output;
+  EXPECT_FALSE(std::filesystem::exists(folder.run_dir() + "/sim.log"));
 }
 
 // Bytes that are no FIX, half of a message, and a well-framed logon of nobody, on sim's order port

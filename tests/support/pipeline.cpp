@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <thread>
 #include <utility>
 
@@ -55,7 +56,7 @@ void put_on_verbs(std::map<std::string, std::string>& texts) {
 PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
   std::filesystem::create_directories(config_dir());
   const std::string group = own_group(order_port_);
-  const std::uint16_t snapshot_port = test_support::free_port();
+  const std::string snapshots = "127.0.0.1:" + std::to_string(test_support::free_port());
   const std::string feed_source =
       "127.0.0.1:" + std::to_string(order_port_);  // UDP's, beside TCP's
   std::map<std::string, std::string> texts;
@@ -63,7 +64,7 @@ PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
     std::string& text = texts[entry.path().stem()];
     text = read_file(entry.path());
     replace_all(text, "127.0.0.1:9878", "127.0.0.1:" + std::to_string(order_port_));
-    replace_all(text, "127.0.0.1:7791", "127.0.0.1:" + std::to_string(snapshot_port));
+    replace_all(text, "127.0.0.1:7791", snapshots);
     replace_all(text, "239.255.7.1:7701", group);
     replace_all(text, "127.0.0.1:7700", feed_source);
   }
@@ -119,7 +120,10 @@ std::vector<std::string> PipelineFolder::up(const std::string& recording,
 
 Finished PipelineFolder::run_up(const std::string& recording, const std::vector<std::string>& more,
                                 std::chrono::milliseconds limit) const {
-  return run(up(recording, more), path(), test_support::on_verbs() ? 5 * limit : limit);
+  Finished finished =
+      run(up(recording, more), path(), test_support::on_verbs() ? 5 * limit : limit);
+  check_logs();
+  return finished;
 }
 
 Finished PipelineFolder::run_program(const std::string& name, const std::vector<std::string>& more,
@@ -128,6 +132,18 @@ Finished PipelineFolder::run_program(const std::string& name, const std::vector<
                                      "--run-dir", run_dir()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run(arguments, path(), limit);
+}
+
+void PipelineFolder::check_logs() const {
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir())) {
+    if (entry.path().extension() != ".log") continue;
+    std::ifstream file(entry.path());
+    // 18446...: a number below 0.
+    static const std::regex kWrong("\\{\\}|18446[67][0-9]{14}");
+    for (std::string line; std::getline(file, line);)
+      if (std::regex_search(line, kWrong))
+        throw Error(entry.path().string() + " has a line that was not filled in: " + line);
+  }
 }
 
 std::string PipelineFolder::logs() const {

@@ -43,6 +43,7 @@ class PipelineFolder {
   // `tickpath up config --until-end` on a recording, with more arguments behind.
   std::vector<std::string> up(const std::string& recording,
                               const std::vector<std::string>& more = {}) const;
+  // Throws Error where a log has a line that was not filled in (check_logs()).
   Finished run_up(const std::string& recording, const std::vector<std::string>& more = {},
                   std::chrono::milliseconds limit = std::chrono::seconds(120)) const;
 
@@ -52,6 +53,9 @@ class PipelineFolder {
 
   // What `name` left at its end.
   std::string summary(const std::string& name) const;
+  // Throws Error naming the line of any program's log with a place "{}" that nothing was put into,
+  // or a negative number written as an unsigned one.
+  void check_logs() const;
   // The end of each program's log, for a test that failed.
   std::string logs() const;
   // The positions in it that are not nothing, by "strategy symbol".

@@ -26,6 +26,7 @@ struct StandInConfig {
   int linger_ms = 0;              // from its last word to its exit
   int replay_ms = 300;            // sim
   std::uint64_t lost_orders = 0;  // strategy: sent, and never answered
+  std::string problem;            // in its summary
   std::string diary = "{run_dir}/diary";
 };
 
@@ -41,6 +42,7 @@ config::Schema<StandInConfig> schema() {
   schema.integer("linger", &C::linger_ms, {0, 60'000}, "ms", "Time to exit, once all is ended");
   schema.integer("replay", &C::replay_ms, {0, 60'000}, "ms", "Length of the replay");
   schema.integer("lost_orders", &C::lost_orders, {0, 100}, "", "Sent and never answered");
+  schema.text("problem", &C::problem, "Why the run failed");
   schema.path("diary", &C::diary, "Where all note what happens, in order");
   return schema;
 }
@@ -79,6 +81,8 @@ class StandIn final : public control::Application, public control::Datapath {
   bool turn() noexcept override { return false; }
   std::string not_ready_reason() override { return is_ready_ ? "" : "waiting for Godot"; }
   void describe(Json& status) override {
+    if (program_ == "strategy" && !config_.problem.empty())
+      status["plugins"] = {{{"strategy", 1}, {"state", "unusable"}, {"error", config_.problem}}};
     if (program_ == "sim")
       status["replay"] = {{"state", state_}, {"messages_sent", 5}, {"messages_total", 10}};
   }
@@ -92,6 +96,7 @@ class StandIn final : public control::Application, public control::Datapath {
   }
   void on_stopped() override { note("stopped"); }
   void summarize(control::Summary& summary) override {
+    if (!config_.problem.empty()) summary.problems.push_back(config_.problem);
     if (program_ != "strategy") return;
     summary.strategy_id = 1;
     summary.orders = control::RequestFlow{};

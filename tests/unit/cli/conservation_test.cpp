@@ -1,5 +1,6 @@
 #include "common/cli/conservation.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -39,15 +40,17 @@ struct FiveSides {
     sim.reports = control::ReportFlow{0, 20, 5, 0};
     oeg.reports = control::ReportFlow{20, 22, 5, 0};
     strategy.reports = control::ReportFlow{22, 0, 5, 0};
-    oeg.strategies = {{1, 10, 22}};
+    oeg.strategies = {{1, 1, 14, 22}};
+    strategy.strategies = {{1, 1, 14, 22}};
     for (Summary* summary : {&sim, &oeg, &risk, &strategy}) {
       summary->has_positions = true;
       summary->positions = {{1, "AAPL", 100, -5000, 3}, {1, "MSFT", 0, 70, 2}};
     }
     sim.positions.push_back({1, "IBM", 0, 0, 0});  // nothing ever happened
-    mdh.ticks = {{"strategy", 1000, 0, 0}, {"risk", 900, 0, 0}};
+    mdh.ticks = {{"strategy", 1000, 0, 0}, {"risk", 900, 0, 0}, {"oeg", 950, 0, 0}};
     strategy.ticks = {{"", 1000, 990, 10}};
     risk.ticks = {{"", 0, 900, 0}};
+    oeg.ticks = {{"", 950, 150, 800}};
     oeg.events = {{"risk", 50, 0, 0}};
     risk.events = {{"", 0, 50, 0}};
     sim.feed_messages = 1000;
@@ -77,7 +80,12 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
       {[](FiveSides& run) { run.oeg.orders->unanswered = 1; }, "orders: unanswered"},
       {[](FiveSides& run) { ++run.oeg.changes->rejected; }, "cancels, replacements: rejected"},
       {[](FiveSides& run) { ++run.sim.reports->sent; }, "reports: sent by sim = received by oeg"},
-      {[](FiveSides& run) { ++run.strategy.reports->received; }, "reports: sent to strategy 1"},
+      {[](FiveSides& run) { ++run.strategy.reports->received; }, "reports: sent by oeg = received"},
+      {[](FiveSides& run) { ++run.strategy.strategies[0].reports; },
+       "channel: reports sent to strategy 1 = received by strategy"},
+      {[](FiveSides& run) { --run.oeg.strategies[0].requests; },
+       "channel: requests sent by strategy 1 = received by oeg"},
+      {[](FiveSides& run) { --run.oeg.ticks[0].lapped; }, "ticks: published by mdh to oeg"},
       {[](FiveSides& run) { ++run.oeg.reports->dropped; },
        "reports: that found their strategy gone"},
       {[](FiveSides& run) { ++run.oeg.reports->fills; }, "fills: reported by sim"},
@@ -86,7 +94,8 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
       {[](FiveSides& run) { run.strategy.positions.pop_back(); },
        "positions and cash: sim = strategy"},
       {[](FiveSides& run) { --run.strategy.ticks[0].seen; }, "ticks: published by mdh to strategy"},
-      {[](FiveSides& run) { run.mdh.ticks.pop_back(); }, "ticks: published by mdh to risk"},
+      {[](FiveSides& run) { run.mdh.ticks.erase(run.mdh.ticks.begin() + 1); },
+       "ticks: published by mdh to risk"},
       {[](FiveSides& run) { --run.risk.events[0].seen; }, "drop copy: published by oeg to risk"},
       {[](FiveSides& run) { --run.mdh.feed_messages; }, "feed: messages sent by sim"},
   };
@@ -135,16 +144,117 @@ TEST(Conservation, AddsUpSeveralStrategies) {
   second.reports = control::ReportFlow{1, 0, 0, 0};
   second.positions.clear();
   second.ticks.clear();
+  second.strategies = {{2, 1, 1, 1}};
   run.oeg.orders = flow(11, 2, 9, 8, 1);
   run.sim.orders = flow(9, 0, 0, 8, 1);
   run.sim.reports->sent = run.oeg.reports->received = 21;
   run.oeg.reports->sent = 23;
-  run.oeg.strategies.push_back({2, 1, 1});
+  run.oeg.strategies.push_back({2, 1, 1, 1});
   std::vector<std::string> expected = kAll;
   expected.push_back("strategy-2");
   const Conservation conservation =
       check_conservation({run.sim, run.mdh, run.oeg, run.risk, run.strategy, second}, expected);
   EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+}
+
+// oeg and oeg2 trade at one sim; one order and one report went through the second.
+struct TwoGateways : FiveSides {
+  Summary oeg2 = oeg;
+  Conservation check_all() {
+    oeg2.name = "oeg2";
+    oeg2.orders = flow(1, 0, 1, 1, 0);
+    oeg2.changes = flow(0, 0, 0, 0, 0);
+    oeg2.reports = control::ReportFlow{1, 1, 0, 0};
+    oeg2.strategies = oeg2_strategies;
+    oeg2.positions.clear();
+    oeg2.ticks.clear(), oeg2.events.clear();
+    return check_conservation({sim, mdh, oeg, oeg2, risk, strategy},
+                              {"sim", "mdh", "oeg", "oeg2", "risk", "strategy"});
+  }
+  std::vector<control::StrategyFlow> oeg2_strategies{{2, 1, 1, 1}};
+};
+
+TEST(Conservation, AddsUpSeveralGateways) {
+  TwoGateways run;
+  run.strategy.orders = flow(0, 0, 11, 8, 3);
+  run.strategy.reports->received += 1;
+  run.strategy.strategies.push_back({2, 1, 1, 1});
+  run.sim.orders = flow(9, 0, 0, 8, 1);
+  run.sim.reports->sent += 1;
+  EXPECT_TRUE(run.check_all().holds()) << to_text(run.check_all());
+  run.oeg2_strategies[0].requests = 2;
+  EXPECT_FALSE(run.check_all().holds());
+  run.oeg2_strategies[0].requests = 1;
+  ++run.sim.orders->received, ++run.sim.orders->accepted;
+  EXPECT_FALSE(run.check_all().holds());
+}
+
+// strategy was killed and started again: it tells of its second life alone, oeg of both.
+struct StrategyStartedAgain : FiveSides {
+  StrategyStartedAgain() {
+    strategy.orders = flow(0, 0, 3, 2, 1);
+    strategy.changes = flow(0, 0, 1, 1, 0);
+    strategy.reports = control::ReportFlow{6, 0, 1, 0};
+    strategy.strategies = {{1, 1, 4, 6}};
+    oeg.strategies = {{1, 2, 4, 6}};
+    oeg.reports->dropped = 3;  // found it gone
+  }
+};
+
+TEST(Conservation, HoldsOverTheRestartOfAStrategy) {
+  const Conservation conservation = StrategyStartedAgain().check();
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+  EXPECT_THAT(to_text(conservation),
+              HasSubstr("note    strategy 1 and oeg connected more than once"));
+}
+
+// oeg was killed: of refusals and reports nothing is kept, of the rest its journal.
+TEST(Conservation, HoldsOverTheRestartOfOeg) {
+  FiveSides run;
+  run.strategy.orders->lost = 1;
+  run.strategy.orders->sent += 1;
+  run.oeg.resumed = true;
+  run.oeg.orders = flow(8, 0, 8, 7, 1);
+  run.oeg.reports->sent = 4;
+  run.oeg.strategies = {{1, 1, 2, 4}};
+  run.strategy.strategies = {{1, 2, 2, 4}};
+  const Conservation conservation = run.check();
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+}
+
+TEST(Conservation, FindsTrueDifferencesOverRestarts) {
+  const std::vector<std::pair<std::function<void(FiveSides&)>, std::string>> breaks{
+      {[](FiveSides& run) { ++run.strategy.strategies[0].requests; },
+       "channel: requests sent by strategy 1 = received by oeg"},
+      {[](FiveSides& run) { --run.strategy.strategies[0].reports; },
+       "channel: reports sent to strategy 1 = received by strategy"},
+      {[](FiveSides& run) { ++run.strategy.orders->sent; }, "orders: sent by strategy = accepted"},
+      {[](FiveSides& run) { ++run.sim.orders->received, ++run.sim.orders->accepted; },
+       "orders: sent by oeg, with its own = received by sim"},
+      {[](FiveSides& run) { ++run.sim.reports->fills; }, "fills: reported by sim"},
+      {[](FiveSides& run) { run.strategy.positions[0].shares += 100; },
+       "positions and cash: sim = strategy"},
+      {[](FiveSides& run) { run.risk.positions.clear(); }, "positions and cash: sim = risk"},
+  };
+  for (const auto& [damage, told] : breaks) {
+    StrategyStartedAgain run;
+    damage(run);
+    const Conservation conservation = run.check();
+    const bool found =
+        std::any_of(conservation.lines.begin(), conservation.lines.end(),
+                    [&](const auto& line) { return !line.holds && line.rule.starts_with(told); });
+    EXPECT_TRUE(found) << told << "\n" << to_text(conservation);
+  }
+}
+
+// Started by hand, and its summary is somewhere else, or it runs still.
+TEST(Conservation, IsNotShownWhereOegKnewAStrategyThatLeftNoSummary) {
+  FiveSides run;
+  run.oeg.strategies.push_back({7, 1, 3, 3});
+  run.oeg.orders->received += 3, run.oeg.orders->refused += 3;
+  const Conservation conservation = run.check();
+  EXPECT_EQ(conservation.missing, (std::vector<std::string>{"strategy id 7"}));
+  for (const auto& line : conservation.lines) EXPECT_TRUE(line.holds) << line.rule;
 }
 
 TEST(Conservation, OfNothingIsNotShown) {

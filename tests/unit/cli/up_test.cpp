@@ -170,6 +170,67 @@ TEST_F(Up, BrokenConservationFails) {
   EXPECT_THAT(finished.output, HasSubstr("conservation is broken"));
 }
 
+TEST_F(Up, APluginThatCannotBeUsedIsToldAtOnceAndFailsTheRun) {
+  configure("strategy", "problem = \"plugin momentum: no such parameter\"");
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output,
+              HasSubstr("strategy: strategy 1 is unusable: plugin momentum: no such parameter"));
+  EXPECT_THAT(finished.output, HasSubstr("everything is accounted for"));
+  EXPECT_THAT(finished.output, HasSubstr("the run failed:\n  strategy: plugin momentum: no such"));
+}
+
+// strategy2, strategy-b and risk_2 are programs, notes.toml is none.
+TEST_F(Up, EveryFileNamedAfterAProgramIsAnInstanceOfIt) {
+  for (const char* name : {"strategy2", "strategy-b", "risk_2", "strategical"}) configure(name);
+  const Finished finished = up();
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(diary("starts"), ElementsAre("sim", "mdh", "oeg", "risk", "risk_2", "strategy",
+                                           "strategy-b", "strategy2"));
+  EXPECT_THAT(finished.output, HasSubstr("config/strategical.toml is left out"));
+}
+
+// One that was started by hand in the run directory of `up` belongs to its end, and to its books.
+TEST_F(Up, StopsAStrategyStartedBesideItBeforeWhatThatNeeds) {
+  configure("sim", "replay = 60000");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
+      << process.output();
+  std::filesystem::create_directory(folder_ / "elsewhere");
+  write_file(folder_ / "elsewhere/mine.toml",
+             "name = \"mine\"\nlost_orders = 4\n[datapath]\nwait = \"yield\"\n[trace]\ncapacity = "
+             "1024\n");
+  Process mine({folder_ / "bin/strategy", "elsewhere/mine.toml", "--run-dir", "run"},
+               folder_.path());
+  const auto runs = [&] { return tickpath({"status"}).output.find("mine") != std::string::npos; };
+  for (int look = 0; look < 600 && !runs(); ++look) ::usleep(100'000);
+  process.signal(SIGINT);
+  const Finished finished = process.wait();
+  EXPECT_THAT(finished.output, HasSubstr("BROKEN  orders: sent by mine = accepted + rejected"));
+  EXPECT_EQ(mine.wait().exit_code, 0);
+  const std::vector<std::string> stopped = diary("stopped");
+  const auto at = [&](const char* name) { return std::ranges::find(stopped, name); };
+  EXPECT_LT(at("mine"), at("oeg"));
+}
+
+TEST_F(Up, AStrategyIsTakenOutOfARunningPipelineAndPutBack) {
+  configure("sim", "replay = 60000");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
+      << process.output();
+  EXPECT_EQ(tickpath({"down", "--only", "strategy"}).exit_code, 0);
+  ASSERT_TRUE(process.wait_for_output("the run goes on: tickpath up config --only strategy",
+                                      test_support::kPatience))
+      << process.output();
+  Process again(command({"--only", "strategy"}), folder_.path());
+  ASSERT_TRUE(again.wait_for_output("strategy   ready", test_support::kPatience)) << again.output();
+  process.signal(SIGINT);
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_EQ(again.wait().exit_code, 0) << again.output();
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "strategy", "oeg", "risk", "mdh", "sim"));
+}
+
 TEST_F(Up, WrongConfigurationsAreToldTogetherAndNothingStarts) {
   configure("sim", "raedy_after = 1");
   configure("oeg", "drain = \"x\"");

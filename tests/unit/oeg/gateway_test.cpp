@@ -235,6 +235,25 @@ TEST(Gateway, CountsReportsThatCannotBe) {
   EXPECT_EQ(f.strategies.reports.size(), 1u);
 }
 
+TEST(Gateway, CountsRequestsAndReportsOfTheNewestConnectionAlone) {
+  GatewayFixture f;
+  const StrategyCounters& counted = f.gateway->slot(0).counters;
+  const std::uint64_t connections = counted.connections.get();
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  EXPECT_EQ(counted.connection_requests.get(), 1u);
+  EXPECT_EQ(counted.connection_reports.get(), 1u);
+  f.gateway->on_strategy_lost(0);
+  f.gateway->on_strategy_connected(0);
+  EXPECT_EQ(counted.connections.get(), connections + 1);
+  EXPECT_EQ(counted.connection_requests.get(), 0u);
+  EXPECT_EQ(counted.connection_reports.get(), 0u);
+  f.request(f.limit_order(2));
+  f.request(f.limit_order(2));  // refused: the id was used
+  EXPECT_EQ(counted.connection_requests.get(), 2u);
+  EXPECT_EQ(counted.connection_reports.get(), 1u);
+}
+
 TEST(Gateway, UndoesAnOrderThatTheSessionWouldNotTake) {
   GatewayFixture f;
   f.venue.full = true;

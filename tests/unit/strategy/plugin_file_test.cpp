@@ -122,6 +122,7 @@ TEST_P(ThrowingPlugin, IsReportedDisabledAndCleanedUpWhileOthersGoOn) {
   EXPECT_EQ(engine.counters().plugins_failed.get(), 1u);
   EXPECT_THAT(next_log(), AllOf(HasSubstr(where + " failed"), HasSubstr("disabled"),
                                 HasSubstr("thrown in " + where)));
+  EXPECT_THAT(std::string(bad.failure_text()), HasSubstr(where + " failed")) << "for the summary";
   // What it had open is cancelled.
   engine.on_turn();
   const std::size_t orders = bad.counters.orders.get();

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""A pipeline whose programs are killed and stopped at random moments, from a seed.
+
+    tests/fault/restarts.py --bin build/release/bin                  fifty runs, some ten minutes
+    tests/fault/restarts.py --bin build/release/bin --runs 1 --seed 17 --keep
+
+Each run is `tickpath up --on-failure restart`. mdh, strategy, oeg and risk are killed (SIGKILL) and stopped (SIGSTOP,
+later SIGCONT) several times. After the last fault it must trade again within the bound, and at its end everything must
+be accounted for. A table, a line a run; exit status 1 where a run did not hold.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from ports.programs import HOST, free_port
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+VICTIMS = ("mdh", "strategy", "oeg", "risk")
+ALL = ("sim", *VICTIMS)
+BOUND_S = 5.0  # from the end of the last fault until it trades again
+GIVEN_UP_S = 60.0
+FAULTS = (3, 6)
+PAUSE_S = (0.05, 1.2)  # between two faults; a restart takes longer, so that faults overlap
+STOPPED_S = (0.02, 1.5)
+MESSAGES_A_SECOND = 5000
+BUSY = {'cooldown = "500ms"': 'cooldown = "20ms"', 'throttle = "500ms"': 'throttle = "20ms"'}  # more orders on the way
+REPLAY_S = 90  # ended as soon as it is not needed
+
+
+class Run:
+    """One pipeline in a folder of its own."""
+
+    def __init__(self, options, recording, seed):
+        self.dice = random.Random(seed)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_test_"))
+        self.run_dir = self.folder / "run"
+        shutil.copytree(options.config, self.folder / "config")
+        number = os.getpid()
+        port = free_port(socket.SOCK_DGRAM)
+        replaced = {"239.255.7.1:7701": f"239.255.{number // 250 % 250 + 1}.{number % 250 + 1}:{port}"}
+        for path in (self.folder / "config").iterdir():
+            text = path.read_text()
+            for address in set(re.findall(r"127\.0\.0\.1:\d+", text)):
+                replaced.setdefault(address, f"{HOST}:{free_port()}")
+            replaced |= BUSY
+            for old, new in replaced.items():
+                text = text.replace(old, new)
+            path.write_text(text)
+        self.output = self.folder / "up.out"
+        with open(self.output, "wb") as output:
+            self.up = subprocess.Popen(
+                [options.bin / "tickpath", "up", self.folder / "config", "--run-dir", self.run_dir, "--on-failure",
+                 "restart", "--set", f"sim:replay.file={recording}", "--set", "trace.capacity=65536"],
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+    def ask(self, program, command):
+        """The answer of its admin socket; {} where it does not answer."""
+        try:
+            with socket.socket(socket.AF_UNIX) as admin:
+                admin.settimeout(2)
+                admin.connect(str(self.run_dir / f"{program}.admin"))
+                admin.sendall(json.dumps({"command": command}).encode() + b"\n")
+                answer = b""
+                while not answer.endswith(b"\n"):
+                    part = admin.recv(1 << 16)
+                    if not part:
+                        return {}
+                    answer += part
+            return json.loads(answer)
+        except (OSError, ValueError):
+            return {}
+
+    def sim(self):
+        """What of ours it has taken and traded."""
+        orders = self.ask("sim", "counters").get("counters", {}).get("orders", {})
+        return orders.get("accepted", 0), orders.get("fills", 0)
+
+    def is_ready(self):
+        return all(self.ask(program, "status").get("state") == "ready" for program in ALL)
+
+    def wait(self, condition, seconds):
+        """How long it took; None: in vain."""
+        begin = time.monotonic()
+        while time.monotonic() - begin < seconds:
+            if self.up.poll() is not None:
+                return None
+            if condition():
+                return time.monotonic() - begin
+            time.sleep(0.02)
+        return None
+
+    def trades(self, seconds):
+        """Until all are ready and, from then on, orders are accepted and filled."""
+        begin = time.monotonic()
+        if self.wait(self.is_ready, seconds) is None:
+            return None
+        before = self.sim()
+        left = seconds - (time.monotonic() - begin)
+        if self.wait(lambda: all(now > then for now, then in zip(self.sim(), before)), left) is None:
+            return None
+        return time.monotonic() - begin
+
+    def process(self, program):
+        """Its id while it runs."""
+        children = pathlib.Path(f"/proc/{self.up.pid}/task/{self.up.pid}/children").read_text().split()
+        for child in children:
+            try:
+                if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == program:
+                    return int(child)
+            except OSError:
+                pass  # it has just ended
+        return None
+
+    def fault(self, program):
+        """Text of the fault, and the process to wake (or None) with the time of that."""
+        process = self.process(program)
+        if process is None:
+            return None
+        if self.dice.random() < 0.5:
+            os.kill(process, signal.SIGKILL)
+            return f"kill {program}", None
+        os.kill(process, signal.SIGSTOP)
+        seconds = self.dice.uniform(*STOPPED_S)
+        return f"stop {program} {seconds:.1f} s", (time.monotonic() + seconds, process)
+
+    def faults(self):
+        """All of them, until the last is over. Their texts."""
+        texts, asleep = [], []
+
+        def wake(until):
+            for end, process in sorted(asleep):
+                if end > until:
+                    break
+                time.sleep(max(0.0, end - time.monotonic()))
+                try:
+                    os.kill(process, signal.SIGCONT)
+                except ProcessLookupError:
+                    pass  # killed while it slept
+                asleep.remove((end, process))
+            time.sleep(max(0.0, until - time.monotonic()))
+
+        for _ in range(self.dice.randint(*FAULTS)):
+            wake(time.monotonic() + self.dice.uniform(*PAUSE_S))
+            made = self.fault(self.dice.choice(VICTIMS))
+            if made is None:
+                continue  # it is being started again
+            texts.append(made[0])
+            if made[1]:
+                asleep.append(made[1])
+        if asleep:
+            wake(max(asleep)[0])
+        return texts
+
+    def end(self):
+        """Exit status and the conservation check's lines."""
+        if self.up.poll() is None:
+            self.up.send_signal(signal.SIGINT)
+        try:
+            status = self.up.wait(120)
+        except subprocess.TimeoutExpired:
+            self.up.kill()
+            status = self.up.wait()
+        return status, self.output.read_text(errors="replace").splitlines()
+
+    def remove(self):
+        if self.up.poll() is None:
+            self.up.kill()
+            self.up.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def one(options, recording, seed):
+    """(line of the table, seconds until it traded again or None, problems)"""
+    run = Run(options, recording, seed)
+    problems, faults, again = [], [], None
+    try:
+        if run.trades(GIVEN_UP_S) is None:
+            problems.append("never traded")
+        else:
+            faults = run.faults()
+            again = run.trades(GIVEN_UP_S)
+            if again is None:
+                problems.append("never traded again: " + "; ".join(
+                    f"{name} {run.ask(name, 'status').get('reason', '')}" for name in ALL
+                    if run.ask(name, "status").get("state") != "ready"))
+            elif again > options.bound:
+                problems.append(f"traded again after {again:.1f} s")
+        accepted, fills = run.sim()
+        status, lines = run.end()
+        problems += [line.strip() for line in lines if line.startswith(("  BROKEN", "  MISSING"))]
+        if "  everything is accounted for" not in lines:
+            problems.append("not everything is accounted for")
+        if status != 0:
+            problems.append(f"up ended with {status}")
+        row = (f"{seed:5}  {'-' if again is None else format(again, '.2f'):>7}  {accepted:6}  {fills:6}  "
+               f"{'FAILED' if problems else 'holds':6}  {', '.join(faults)}")
+        return row, again, problems
+    finally:
+        if options.keep or (problems and options.keep_failed):
+            print(f"  kept: {run.folder}")
+            run.up.poll() is None and run.end()
+        else:
+            run.remove()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="where the programs are")
+    parser.add_argument("--config", type=pathlib.Path, default=SOURCE / "config/demo")
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1, help="of the first run; the next has the next")
+    parser.add_argument("--bound", type=float, default=BOUND_S, help="seconds until it trades again")
+    parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
+    parser.add_argument("--keep-failed", action="store_true", help="leave those of runs that did not hold")
+    options = parser.parse_args()
+    options.bin = options.bin.resolve()
+    failed, times = 0, []
+    with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
+        recording = pathlib.Path(folder) / "day.itch50"
+        subprocess.run([options.bin / "tickpath", "generate", recording, "--symbols", "60", "--messages",
+                        str(MESSAGES_A_SECOND * REPLAY_S), "--duration", str(REPLAY_S)], check=True, capture_output=True)
+        print(f"{'seed':>5}  {'again s':>7}  {'orders':>6}  {'fills':>6}  {'':6}  faults")
+        for seed in range(options.seed, options.seed + options.runs):
+            row, again, problems = one(options, recording, seed)
+            failed += bool(problems)
+            times += [] if again is None else [again]
+            print("\n".join([row] + [f"       {problem}" for problem in problems]), flush=True)
+    middle = f"median {statistics.median(times):.2f} s, longest {max(times):.2f} s" if times else "never"
+    print(f"{options.runs - failed} of {options.runs} runs hold; traded again: {middle} (bound {options.bound:.0f} s)")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+#include "common/cli/cross_check.hpp"
+
+#include <functional>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/error.hpp"
+#include "tests/support/process.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<std::string> kPrograms{"sim", "mdh", "oeg", "risk", "strategy"};
+
+// A configuration directory of the source, each program's in effect as `up` sees it.
+std::map<std::string, EffectiveConfig> configs_of(const std::string& folder) {
+  std::map<std::string, EffectiveConfig> configs;
+  for (const std::string& program : kPrograms) {
+    const std::string file = test_support::source(folder + "/" + program + ".toml");
+    const test_support::Finished told =
+        test_support::run({test_support::program(program), file, "--print-config"});
+    EXPECT_EQ(told.exit_code, 0) << told.output;
+    configs[program] = {program, program, program + ".toml", told.output};
+  }
+  return configs;
+}
+
+std::vector<std::string> check(const std::map<std::string, EffectiveConfig>& configs,
+                               bool whole = true) {
+  std::vector<EffectiveConfig> list;
+  for (const auto& [name, config] : configs) list.push_back(config);
+  return cross_check(list, whole);
+}
+
+TEST(CrossCheck, TheConfigurationsOfTheSourceFit) {
+  EXPECT_THAT(check(configs_of("config/demo")), IsEmpty());
+  EXPECT_THAT(check(configs_of("config/hosts")), IsEmpty());
+}
+
+struct Damage {
+  std::string program;
+  std::string from, to;
+  std::string told;
+};
+
+TEST(CrossCheck, FindsWhatDoesNotFit) {
+  const auto whole = configs_of("config/demo");
+  const std::vector<Damage> damages{
+      {"mdh", "239.255.7.1:7701", "239.255.7.9:7701",
+       "mdh.toml: feed.group is 239.255.7.9:7701, sim.toml: feed.group is 239.255.7.1:7701: mdh "
+       "would hear nothing"},
+      {"mdh", "protocol = \"itch50\"", "protocol = \"iex_deep10\"", "mdh.toml: feed.protocol is"},
+      {"mdh", "127.0.0.1:7791", "127.0.0.1:7799", "mdh.toml: feed.snapshot.server"},
+      {"mdh", "127.0.0.1:7791", "127.0.0.2:7791", "mdh.toml: feed.snapshot.server"},
+      {"mdh", "group_b = \"\"", "group_b = \"239.255.7.2:7702\"",
+       "mdh would hear nothing on line B"},
+      {"risk", "{run_dir}/mdh.fabric", "{run_dir}/mdh2.fabric",
+       "risk.toml: feed.endpoint is run/mdh2.fabric, mdh.toml: fabric.endpoint is run/mdh.fabric"},
+      {"strategy", "{run_dir}/oeg.fabric", "elsewhere/oeg.fabric",
+       "strategy.toml: gateway.endpoint is elsewhere/oeg.fabric"},
+      {"oeg", "{run_dir}/mdh.fabric", "10.77.0.1:18501", "oeg.toml: mdh.endpoint"},
+      {"oeg", "127.0.0.1:9878", "127.0.0.1:9999",
+       "oeg.toml: venue: sim has no [[orders.session]] for TICKPATH to SIM, FIX 4.2, at "
+       "127.0.0.1:9999; sim.toml has TICKPATH to SIM, FIX 4.2, at 127.0.0.1:9878"},
+      {"oeg", "version = \"4.2\"", "version = \"4.4\"", "oeg.toml: venue: sim has no"},
+      {"sim", "target = \"TICKPATH\"", "target = \"OTHER\"", "oeg.toml: venue: sim has no"},
+      {"risk", "instruments_max = 16384", "instruments_max = 100",
+       "risk.toml: instruments_max is 100, less than the 16384 of mdh.toml"},
+      {"strategy", "id = 2", "id = 1", "plugin.id 1 is in strategy.toml already"},
+      {"oeg", "max = 16\n", "max = 1\n",
+       "oeg.toml: strategies.max is 1, and 2 plugins are enabled"},
+  };
+  for (const Damage& damage : damages) {
+    auto configs = whole;
+    std::string& text = configs.at(damage.program).text;
+    const std::size_t at = text.find(damage.from);
+    ASSERT_NE(at, std::string::npos) << damage.program << " has no " << damage.from;
+    text.replace(at, damage.from.size(), damage.to);
+    EXPECT_THAT(check(configs), ElementsAre(HasSubstr(damage.told))) << damage.told;
+  }
+}
+
+TEST(CrossCheck, FindsAProgramThatIsNotThere) {
+  const auto without = [](const std::string& program) {
+    auto configs = configs_of("config/demo");
+    configs.erase(program);
+    return configs;
+  };
+  EXPECT_THAT(check(without("risk")),
+              ElementsAre(AllOf(HasSubstr("oeg.toml: risk.required asks for risk"),
+                                HasSubstr("it would refuse every new order"))));
+  EXPECT_THAT(check(without("mdh")).size(), 3u);
+  EXPECT_THAT(check(without("oeg")).size(), 2u);
+  EXPECT_THAT(check(without("sim")), IsEmpty()) << "the exchange may be a real one";
+  EXPECT_THAT(check(without("risk"), false), IsEmpty()) << "it may run elsewhere";
+}
+
+TEST(CrossCheck, ReadsAnAddressOfEveryInterfaceAsEach) {
+  auto configs = configs_of("config/demo");
+  std::string& text = configs.at("sim").text;
+  text.replace(text.find("127.0.0.1:9878"), 14, "0.0.0.0:9878");
+  EXPECT_THAT(check(configs), IsEmpty());
+}
+
+TEST(CrossCheck, RefusesWhatIsNoToml) {
+  EXPECT_THROW((void)cross_check({{"sim", "sim", "sim.toml", "not = = toml"}}, true), Error);
+}
+
+}  // namespace
+}  // namespace tickpath::cli
