@@ -33,10 +33,10 @@ bool counts_money(LimitKind kind) {
 Notes::Notes(log::HotLog& log) : log_(log) {
   using log::Level;
   log.define(Note::kPositionApart, Level::kWarning,
-             "strategy {}, instrument {}: oeg holds {:d} shares, the drop copy made {:d}; oeg's "
+             "strategy {}, instrument {}: oeg holds {} shares, the drop copy made {}; oeg's "
              "count is taken over");
   log.define(Note::kCashApart, Level::kWarning,
-             "strategy {}, instrument {}: oeg's cash is {:d}, the drop copy made {:d} (1/10,000); "
+             "strategy {}, instrument {}: oeg's cash is {}, the drop copy made {} (1/10,000); "
              "oeg's is taken over");
   log.define(Note::kException, Level::kError,
              "strategy {}, instrument {}: oeg could not book a report of the venue as it stands; "
@@ -49,9 +49,9 @@ Notes::Notes(log::HotLog& log) : log_(log) {
     const bool all = kind == LimitKind::kTotalLoss || kind == LimitKind::kTotalGrossNotional;
     log.define(
         killed_by(kind), Level::kError,
-        all ? "all strategies (id {}) are killed: " + std::string(name(kind)) +
-                  ": {:d} is over {:d}" + unit
-            : "strategy {} is killed: " + std::string(name(kind)) + ": {:d} is over {:d}" + unit);
+        all ? "all strategies (id {}) are killed: " + std::string(name(kind)) + ": {} is over {}" +
+                  unit
+            : "strategy {} is killed: " + std::string(name(kind)) + ": {} is over {}" + unit);
   }
   log.define(killed_by(LimitKind::kOperator), Level::kWarning,
              "strategy {} is killed by the operator (256: all)");
@@ -60,8 +60,7 @@ Notes::Notes(log::HotLog& log) : log_(log) {
 }
 
 void Notes::on_kill(std::uint32_t id, const Breach& why) noexcept {
-  log_.note(killed_by(why.kind), id, static_cast<std::uint64_t>(why.value),
-            static_cast<std::uint64_t>(why.limit));
+  log_.note(killed_by(why.kind), id, why.value, why.limit);
 }
 
 void Notes::on_unkill(std::uint32_t id) noexcept {
@@ -75,9 +74,8 @@ void Notes::on_unkill(std::uint32_t id) noexcept {
 void Notes::on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept {
   const bool shares = ours.position != theirs.position_shares;
   log_.note(shares ? Note::kPositionApart : Note::kCashApart, theirs.strategy_id,
-            theirs.instrument_id,
-            static_cast<std::uint64_t>(shares ? theirs.position_shares : theirs.cash),
-            static_cast<std::uint64_t>(shares ? ours.position : ours.cash));
+            theirs.instrument_id, shares ? theirs.position_shares : theirs.cash,
+            shares ? ours.position : ours.cash);
 }
 
 void Notes::on_exception(const wire::OrderEvent& event) noexcept {

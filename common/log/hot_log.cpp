@@ -6,16 +6,17 @@
 #include "common/clock/clock.hpp"
 
 namespace tickpath::log {
-namespace {
 
-std::string format_record(const std::string& format, const std::uint64_t* arguments,
-                          std::size_t count) {
+std::string HotLog::text_of(const std::string& format, const Record& record) {
   fmt::dynamic_format_arg_store<fmt::format_context> store;
-  for (std::size_t i = 0; i < count; ++i) store.push_back(arguments[i]);
+  for (std::size_t i = 0; i < record.arguments.size(); ++i) {
+    if ((record.is_signed >> i & 1) != 0)
+      store.push_back(static_cast<std::int64_t>(record.arguments[i]));
+    else
+      store.push_back(record.arguments[i]);
+  }
   return fmt::vformat(format, store);
 }
-
-}  // namespace
 
 HotLog::HotLog() : window_ticks_(clock::tsc_hz()) {}
 
@@ -24,14 +25,14 @@ void HotLog::define_code(std::size_t code, Level level, std::string format,
   TICKPATH_CHECK(code < kCodesMax, "hot log codes are small");
   // A format that does not fit is found here, by the first test that starts the program, and not
   // when the rare event happens.
-  const std::array<std::uint64_t, kArgumentsMax> sample{};
-  (void)format_record(format, sample.data(), sample.size());
+  (void)text_of(format, Record{});
   definitions_[code].level = level;
   definitions_[code].format = std::move(format);
   budgets_[code].per_second = per_second;
 }
 
-void HotLog::push(std::size_t code, std::array<std::uint64_t, kArgumentsMax> arguments) noexcept {
+void HotLog::push(std::size_t code, std::uint32_t is_signed,
+                  std::array<std::uint64_t, kArgumentsMax> arguments) noexcept {
   if (code >= kCodesMax) [[unlikely]] {
     lost_.add();
     return;
@@ -47,16 +48,15 @@ void HotLog::push(std::size_t code, std::array<std::uint64_t, kArgumentsMax> arg
     return;
   }
   ++budget.in_window;
-  if (!ring_.try_push({code, arguments})) lost_.add();
+  if (!ring_.try_push({static_cast<std::uint32_t>(code), is_signed, arguments})) lost_.add();
 }
 
 void HotLog::drain(bool last) {
   Record record;
   while (ring_.try_pop(record)) {
-    const Definition& definition = definitions_[record.code];
-    if (enabled(definition.level))
-      write(definition.level,
-            format_record(definition.format, record.arguments.data(), record.arguments.size()));
+    Definition& definition = definitions_[record.code];
+    definition.newest = record;
+    if (enabled(definition.level)) write(definition.level, text_of(definition.format, record));
   }
   // Drained many times a second: what was left out is told in one line a code and second.
   const std::uint64_t now = tsc_now().value;
@@ -71,9 +71,9 @@ void HotLog::tell_what_was_left_out() {
     Definition& definition = definitions_[code];
     if (suppressed == definition.suppressed_told) continue;
     if (enabled(definition.level))
-      write(definition.level,
-            fmt::format("... and {} more such lines left out: {}",
-                        suppressed - definition.suppressed_told, definition.format));
+      write(definition.level, fmt::format("... and {} more lines like this one left out: {}",
+                                          suppressed - definition.suppressed_told,
+                                          text_of(definition.format, definition.newest)));
     definition.suppressed_told = suppressed;
   }
   if (const std::uint64_t lost = lost_.get(); lost != lost_told_) {

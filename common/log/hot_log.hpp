@@ -35,7 +35,7 @@ class HotLog {
   HotLog();
 
   // Control thread, before the datapath thread starts. format: as for info(), at most
-  // kArgumentsMax integers; "{}" takes them as unsigned, "{:d}" and others as fmt says.
+  // kArgumentsMax integers, signed or not.
   template <class Code>
   requires std::is_enum_v<Code>
   void define(Code code, Level level, std::string format,
@@ -48,7 +48,11 @@ class HotLog {
   requires(std::is_enum_v<Code> && sizeof...(Arguments) <= kArgumentsMax &&
            (std::is_convertible_v<Arguments, std::uint64_t> &&
             ...)) void note(Code code, Arguments... arguments) noexcept {
-    push(static_cast<std::size_t>(code), {static_cast<std::uint64_t>(arguments)...});
+    // Bit i: argument i is signed, or -100 would be written as 18446744073709551516.
+    std::uint32_t is_signed = 0;
+    std::uint32_t bit = 1;
+    ((is_signed |= std::is_signed_v<Arguments> ? bit : 0u, bit <<= 1), ...);
+    push(static_cast<std::size_t>(code), is_signed, {static_cast<std::uint64_t>(arguments)...});
   }
 
   // Control thread: writes what has arrived and, once a second, what was left out. `last`: the
@@ -60,12 +64,14 @@ class HotLog {
 
  private:
   struct Record {
-    std::uint64_t code;
+    std::uint32_t code;
+    std::uint32_t is_signed;
     std::array<std::uint64_t, kArgumentsMax> arguments;
   };
   struct Definition {
     Level level = Level::kOff;
     std::string format;
+    Record newest{};                    // of those written; control thread
     std::uint64_t suppressed_told = 0;  // control thread
   };
   // The datapath's own view of a code.
@@ -78,7 +84,9 @@ class HotLog {
 
   void define_code(std::size_t code, Level level, std::string format, std::uint32_t per_second);
   void tell_what_was_left_out();
-  void push(std::size_t code, std::array<std::uint64_t, kArgumentsMax> arguments) noexcept;
+  void push(std::size_t code, std::uint32_t is_signed,
+            std::array<std::uint64_t, kArgumentsMax> arguments) noexcept;
+  static std::string text_of(const std::string& format, const Record& record);
 
   // Codes are small enumerations; the array bounds them so that a note can index without a search.
   static constexpr std::size_t kCodesMax = 128;

@@ -83,6 +83,14 @@ TEST_F(LogFile, HotRecordsAreFormattedByTheThreadThatDrains) {
   EXPECT_THAT(text(), HasSubstr("x warning: gap: 5 messages missing from sequence 1000\n"));
 }
 
+TEST_F(LogFile, HotRecordsKeepTheSignOfTheirArguments) {
+  HotLog hot;
+  hot.define(Note::kNoise, Level::kWarning, "{} shares of {}, cash {}, {}");
+  hot.note(Note::kNoise, std::int64_t{-100}, ~std::uint64_t{0}, -5, 7u);
+  hot.drain();
+  EXPECT_THAT(text(), HasSubstr("warning: -100 shares of 18446744073709551615, cash -5, 7\n"));
+}
+
 TEST_F(LogFile, HotRecordsAboveTheRateAreCountedAndTold) {
   HotLog hot;
   hot.define(Note::kNoise, Level::kWarning, "noise {}", 3);
@@ -90,7 +98,8 @@ TEST_F(LogFile, HotRecordsAboveTheRateAreCountedAndTold) {
   hot.drain(true);
   const std::string lines = text();
   EXPECT_EQ(count(lines, "warning: noise "), 3);
-  EXPECT_THAT(lines, HasSubstr("and 7 more such lines left out"));
+  EXPECT_THAT(lines, HasSubstr("and 7 more lines like this one left out: noise 2\n"));
+  EXPECT_THAT(lines, Not(HasSubstr("{}")));
   hot.drain(true);
   EXPECT_EQ(count(text(), "left out"), 1) << "told once";
 }
