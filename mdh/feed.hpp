@@ -169,6 +169,7 @@ class Feed {
     void operator()(const itch::StockTradingAction& m) noexcept;
     void operator()(const itch::OperationalHalt& m) noexcept;
     void operator()(const itch::SystemEvent& m) noexcept;
+    void operator()(const itch::NetOrderImbalanceIndicator& m) noexcept;
 
    private:
     Feed& feed_;
@@ -193,6 +194,7 @@ class Feed {
 
   std::uint32_t list(book::Locate locate, const itch::Stock& symbol) noexcept;
   void publish(const Event& event) noexcept;
+  void publish_imbalance(const Event& event, std::uint32_t id) noexcept;
   void publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept;
   void publish_state() noexcept;
   void send(wire::BookUpdate& update, std::uint32_t id) noexcept;
@@ -219,7 +221,8 @@ class Feed {
   book::CrossedBooks crossed_;
   Sequencer sequencer_;
   MessageHandler handler_;
-  std::unique_ptr<DeepHandler> deep_;  // DEEP only
+  itch::NetOrderImbalanceIndicator imbalance_;  // the message at hand, if it is one
+  std::unique_ptr<DeepHandler> deep_;           // DEEP only
   Lookahead lookahead_;
   std::vector<Packet> packets_;                       // of the burst; fixed capacity
   std::vector<std::span<const std::byte>> messages_;  // likewise

@@ -1,4 +1,5 @@
 // One message after the other: decode, book, publish.
+#include <bit>
 #include <limits>
 
 #include "mdh/feed_deep.hpp"
@@ -92,6 +93,12 @@ void Feed::MessageHandler::operator()(const itch::SystemEvent& m) noexcept {
   information(m.header);
 }
 
+void Feed::MessageHandler::operator()(const itch::NetOrderImbalanceIndicator& m) noexcept {
+  information(m.header);
+  feed_.imbalance_ = m;
+  set_kind(wire::UpdateKind::kImbalance);
+}
+
 // The instrument of a message that names its symbol; announced when it is new.
 std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcept {
   const std::uint32_t known = instruments_.id_of(locate);
@@ -123,6 +130,8 @@ void Feed::on_unlisted(book::Locate locate) noexcept {
 
 void Feed::publish(const Event& event) noexcept {
   const std::uint32_t id = instruments_.id_of(event.locate);
+  if (event.kind == wire::UpdateKind::kImbalance) [[unlikely]]
+    return publish_imbalance(event, id);
   wire::BookUpdate update{};
   update.exchange_time_ns = event.exchange_time_ns;
   update.price = event.price;
@@ -148,6 +157,34 @@ void Feed::publish(const Event& event) noexcept {
     on_crossing_changed(id);
   // Nothing that an image shows depends on other messages.
   if (event.kind != wire::UpdateKind::kInformation) sink_.mark_dirty(id);
+}
+
+void Feed::publish_imbalance(const Event& event, std::uint32_t id) noexcept {
+  const itch::NetOrderImbalanceIndicator& m = imbalance_;
+  wire::BookUpdate states{};
+  states.set_states(state_, wire::TradingState::kUnknown);
+  if (id != wire::kNoInstrument) {
+    instruments_[id].exchange_time_ns = event.exchange_time_ns;
+    instruments_[id].trace_id = current_.sequence;
+    states.set_states(state_of(instruments_[id]), instruments_[id].trading_state());
+  }
+  wire::ImbalanceUpdate update{};
+  update.exchange_time_ns = event.exchange_time_ns;
+  update.reference_price = m.current_reference_price;
+  update.imbalance_shares = saturated(m.imbalance_shares);
+  update.far_price = m.far_price;
+  update.near_price = m.near_price;
+  update.paired_shares = saturated(m.paired_shares);
+  update.cross = m.cross_type;
+  update.direction = m.imbalance_direction;
+  update.variation = m.price_variation_indicator;
+  update.kind = wire::UpdateKind::kImbalance;
+  update.side = m.imbalance_direction == 'B'   ? Side::kBuy
+                : m.imbalance_direction == 'S' ? Side::kSell
+                                               : Side{0};
+  update.states = states.states;
+  auto slot = std::bit_cast<wire::BookUpdate>(update);
+  send(slot, id);
 }
 
 // Quote and states of the instrument after the message.

@@ -23,10 +23,17 @@ constexpr int kOrphansPerTurn = 32;
 
 // The wire's numbers are those of tags 40 and 59.
 static_assert(int(fix::OrderType::kMarket) == int(wire::OrderType::kMarket) &&
-              int(fix::OrderType::kLimit) == int(wire::OrderType::kLimit));
+              int(fix::OrderType::kLimit) == int(wire::OrderType::kLimit) &&
+              int(fix::OrderType::kStop) == int(wire::OrderType::kStop) &&
+              int(fix::OrderType::kStopLimit) == int(wire::OrderType::kStopLimit) &&
+              int(fix::OrderType::kPegged) == int(wire::OrderType::kPegged));
 static_assert(int(fix::TimeInForce::kDay) == int(wire::TimeInForce::kDay) &&
+              int(fix::TimeInForce::kGoodTillCancel) == int(wire::TimeInForce::kGoodTillCancel) &&
+              int(fix::TimeInForce::kAtTheOpening) == int(wire::TimeInForce::kAtTheOpening) &&
               int(fix::TimeInForce::kImmediateOrCancel) ==
-                  int(wire::TimeInForce::kImmediateOrCancel));
+                  int(wire::TimeInForce::kImmediateOrCancel) &&
+              int(fix::TimeInForce::kFillOrKill) == int(wire::TimeInForce::kFillOrKill) &&
+              int(fix::TimeInForce::kAtTheClose) == int(wire::TimeInForce::kAtTheClose));
 
 // Terms: a request, or an order.
 template <class Message, class Terms>
@@ -137,7 +144,9 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   if (!journal_.has_room()) return RejectReason::kJournalFull;
 
   const Demand demand{request.instrument_id, static_cast<std::uint32_t>(request.price.value),
-                      request.shares, request.shares, request.side};
+                      request.shares,        request.shares,
+                      request.side,          request.type == wire::OrderType::kPegged,
+                      request.stop_price};
   const RejectReason limit = check_limits(demand, *instrument, ledger_.position(row),
                                           ledger_.open_orders(slot.id), true, limits_);
   if (limit != RejectReason::kNone) return limit;
@@ -167,15 +176,15 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
   if (request.kind == wire::RequestKind::kCancel)
     return venue_.up() ? RejectReason::kNone : RejectReason::kSessionDown;
 
-  if (request.side != order->side || order->type != wire::OrderType::kLimit ||
+  if (request.side != order->side || request.type != order->type ||
       request.shares <= order->cumulative)
     return RejectReason::kMalformed;
   if (is_held(instruments_[order->instrument].symbol)) [[unlikely]]
     return RejectReason::kException;
   const std::uint32_t present = order->cumulative + order->leaves;
   const Demand demand{order->instrument, static_cast<std::uint32_t>(request.price.value),
-                      request.shares, request.shares > present ? request.shares - present : 0,
-                      order->side};
+                      request.shares,    request.shares > present ? request.shares - present : 0,
+                      order->side,       order->type == wire::OrderType::kPegged};
   const RejectReason limit =
       check_limits(demand, instruments_[order->instrument], ledger_.position(order->row),
                    ledger_.open_orders(slot.id), false, limits_);
@@ -259,6 +268,10 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   message.order_qty = request.shares;
   message.side = request.side;
   set_terms(message, request);
+  message.stop_price = {std::int64_t{request.stop_price}};
+  message.max_floor = request.display_shares;
+  message.min_qty = request.minimum_shares;
+  message.post_only = (request.instructions & wire::kPostOnly) != 0;
   protect(message, request);
   message.symbol = instruments_[request.instrument_id].symbol;
   fix::SendTimes times{};
@@ -272,18 +285,29 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   publish(event, row);
 }
 
-// A market order trades at any price that it finds. What it may at most be worth was checked by the
-// collar, so that is its limit; what cannot trade within it expires.
+// A market order trades at any price that it finds, a stop order when its price has come. What it
+// may at most be worth was checked by the collar, so that is its limit; what cannot trade within it
+// expires, or of a stop order rests there.
 void Gateway::protect(fix::NewOrderSingle& message,
                       const wire::OrderRequest& request) const noexcept {
   const std::uint32_t collar = limits_.collar_basis_points;
-  if (request.type != wire::OrderType::kMarket || !options_.market_order_protection || collar == 0)
+  const bool stop = request.type == wire::OrderType::kStop;
+  if ((!stop && request.type != wire::OrderType::kMarket) || !options_.market_order_protection ||
+      collar == 0)
     return;
-  const Instrument& instrument = instruments_[request.instrument_id];
-  const std::uint32_t best = request.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
-  message.type = fix::OrderType::kLimit;
-  message.time_in_force = fix::TimeInForce::kImmediateOrCancel;
-  message.price = {std::int64_t{collar_price(request.side, best, collar)}};
+  const Demand demand{.instrument = request.instrument_id,
+                      .price = 0,
+                      .shares = request.shares,
+                      .added_shares = 0,
+                      .side = request.side,
+                      .stop_price = request.stop_price};
+  const std::uint32_t reference = reference_price(demand, instruments_[request.instrument_id]);
+  message.type = stop ? fix::OrderType::kStopLimit : fix::OrderType::kLimit;
+  // One that waits, for its price or for a cross, goes on waiting.
+  if (!stop && !wire::is_on_cross(request.time_in_force) &&
+      !wire::is_immediate(request.time_in_force))
+    message.time_in_force = fix::TimeInForce::kImmediateOrCancel;
+  message.price = {std::int64_t{collar_price(request.side, reference, collar)}};
 }
 
 fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) noexcept {

@@ -11,6 +11,7 @@
 
 #include "common/wire/order_id.hpp"
 #include "common/wire/order_messages.hpp"
+#include "common/wire/order_terms.hpp"
 #include "oeg/instruments.hpp"
 #include "oeg/ledger.hpp"
 #include "oeg/limits.hpp"
@@ -32,9 +33,9 @@ struct Demand {
   std::uint32_t shares;        // the order's size
   std::uint32_t added_shares;  // beyond what this order already has open
   Side side;
+  bool pegged = false;           // never trades against the other side on arrival
+  std::uint32_t stop_price = 0;  // 0: it does not wait for one
 };
-
-constexpr bool is_side(Side side) noexcept { return side == Side::kBuy || side == Side::kSell; }
 
 // Of one request, its fields alone. A strategy may only use ids of its own.
 inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) noexcept {
@@ -43,16 +44,10 @@ inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) 
                      wire::OrderId::strategy(request.order_id) == strategy;
   if (!id_ok) return true;
   if (request.kind == RequestKind::kCancel) return request.target_order_id == 0;
-  const bool limit = request.type == wire::OrderType::kLimit;
-  const bool price_ok = limit ? request.price.value > 0 && request.price.value <= 0xffff'ffff
-                              : request.price.value == 0;
-  const bool terms_ok = is_side(request.side) && request.shares != 0 && price_ok &&
-                        (limit || request.type == wire::OrderType::kMarket) &&
-                        (request.time_in_force == wire::TimeInForce::kDay ||
-                         request.time_in_force == wire::TimeInForce::kImmediateOrCancel);
+  if (!wire::terms_agree(request)) return true;
   if (request.kind == RequestKind::kReplace)
-    return !terms_ok || !limit || request.target_order_id == 0;
-  return request.kind != RequestKind::kNew || !terms_ok || request.target_order_id != 0;
+    return !wire::is_replaceable(request.type) || request.target_order_id == 0;
+  return request.kind != RequestKind::kNew || request.target_order_id != 0;
 }
 
 // The worst limit price that the collar allows against the opposite best price, on the price grid
@@ -74,10 +69,22 @@ inline std::uint32_t collar_price(Side side, std::uint32_t best,
   return static_cast<std::uint32_t>(on_grid > best ? best : on_grid);
 }
 
-// The most that a share could be worth in a trade of this order: for a buy its limit, or for a
-// market order what the collar allows; for a sell the best bid if its limit is below that, the best
-// offer while there is no bid. 0: unknown. A sell has no upper bound but the market: without a good
-// one its limit says nothing of what it will bring.
+// The price that the collar is measured from: the best of the other side, or the stop price of an
+// order that waits until the market is there, if that is beyond. 0: there is no market.
+inline std::uint32_t reference_price(const Demand& demand, const Instrument& instrument) noexcept {
+  const std::uint32_t best = demand.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
+  if (!instrument.good() || best == 0 || demand.stop_price == 0) [[likely]]
+    return instrument.good() ? best : 0;
+  const bool beyond =
+      demand.side == Side::kBuy ? demand.stop_price > best : demand.stop_price < best;
+  return beyond ? demand.stop_price : best;
+}
+
+// The most that a share could be worth in a trade of this order: for a buy its limit, or without
+// one (market, stop, pegged) what the collar allows now; for a sell the best bid if its limit is
+// below that, the best offer while there is no bid. 0: unknown. A sell has no upper bound but the
+// market: without a good one its limit says nothing of what it will bring. A pegged buy without a
+// limit follows the market: give it one where that matters.
 inline std::uint32_t value_price(const Demand& demand, const Instrument& instrument,
                                  std::uint32_t collar_basis_points) noexcept {
   const bool good = instrument.good();
@@ -88,19 +95,20 @@ inline std::uint32_t value_price(const Demand& demand, const Instrument& instrum
     return demand.price > market ? demand.price : market;
   }
   if (demand.price != 0) return demand.price;
-  return good && instrument.best_ask != 0
-             ? collar_price(Side::kBuy, instrument.best_ask, collar_basis_points)
-             : 0;
+  const std::uint32_t reference = reference_price(demand, instrument);
+  return reference != 0 ? collar_price(Side::kBuy, reference, collar_basis_points) : 0;
 }
 
-// A limit may be worse than the opposite best price by so many basis points; a market order only
-// needs that there is a market, and is sent with the collar as its limit (Gateway::protect()).
+// A limit may be worse than the opposite best price by so many basis points, that of a stop order
+// worse than its stop price. A market or stop order only needs that there is a market, and is sent
+// with the collar as its limit (Gateway::protect()); the limit of a pegged order is no price that
+// it trades at.
 inline wire::RejectReason check_collar(const Demand& demand, const Instrument& instrument,
                                        std::uint32_t basis_points) noexcept {
   if (basis_points == 0) return wire::RejectReason::kNone;
-  const std::uint64_t best = demand.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
-  if (!instrument.good() || best == 0) return wire::RejectReason::kNoMarket;
-  if (demand.price == 0) return wire::RejectReason::kNone;
+  const std::uint64_t best = reference_price(demand, instrument);
+  if (best == 0) return wire::RejectReason::kNoMarket;
+  if (demand.price == 0 || demand.pegged) return wire::RejectReason::kNone;
   // In units of 1/10,000 of a Price(4), so that nothing is rounded: 32 + 14 bits.
   const std::uint64_t price = std::uint64_t{demand.price} * 10'000;
   const bool outside = demand.side == Side::kBuy

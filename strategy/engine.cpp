@@ -23,7 +23,15 @@ static_assert(TICKPATH_REPORT_REPLACE_REJECTED ==
               TICKPATH_STATE_EXPIRED == static_cast<int>(wire::OrderState::kExpired));
 static_assert(TICKPATH_BUY == static_cast<int>(Side::kBuy) &&
               TICKPATH_LIMIT == static_cast<int>(wire::OrderType::kLimit) &&
-              TICKPATH_IOC == static_cast<int>(wire::TimeInForce::kImmediateOrCancel));
+              TICKPATH_STOP == static_cast<int>(wire::OrderType::kStop) &&
+              TICKPATH_STOP_LIMIT == static_cast<int>(wire::OrderType::kStopLimit) &&
+              TICKPATH_PEGGED == static_cast<int>(wire::OrderType::kPegged) &&
+              TICKPATH_POST_ONLY == static_cast<int>(wire::kPostOnly));
+static_assert(TICKPATH_GTC == static_cast<int>(wire::TimeInForce::kGoodTillCancel) &&
+              TICKPATH_AT_THE_OPENING == static_cast<int>(wire::TimeInForce::kAtTheOpening) &&
+              TICKPATH_IOC == static_cast<int>(wire::TimeInForce::kImmediateOrCancel) &&
+              TICKPATH_FOK == static_cast<int>(wire::TimeInForce::kFillOrKill) &&
+              TICKPATH_AT_THE_CLOSE == static_cast<int>(wire::TimeInForce::kAtTheClose));
 
 Engine::Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
                trace::TraceWriter& trace, LogRing& log)

@@ -77,6 +77,8 @@ class Engine {
   // One clock for all that a turn does; first in each turn.
   void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
   void on_update(const wire::BookUpdate& update) noexcept;
+  // Of an auction to come, to those who have subscribed to the instrument.
+  void on_imbalance(const wire::ImbalanceUpdate& update) noexcept;
   // The book as it stands after lost updates, or before the first one.
   void on_image(const wire::BookImage& image) noexcept;
   void on_lapped() noexcept { counters_.resyncs.add(); }

@@ -121,6 +121,39 @@ void Engine::dispatch_trade(const InstrumentState& state, const wire::BookUpdate
   });
 }
 
+void Engine::on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
+  trace_.stamp(trace::Hop::kStrategySeen, update.trace_id);
+  counters_.updates.add();
+  if (update.instrument_id >= instruments_.size()) [[unlikely]] {
+    if (update.instrument_id != wire::kNoInstrument) counters_.instruments_beyond.add();
+    return;
+  }
+  wire::BookUpdate states{};
+  states.states = update.states;
+  const tickpath_imbalance imbalance{update.trace_id,
+                                     update.exchange_time_ns,
+                                     update.instrument_id,
+                                     update.reference_price,
+                                     update.near_price,
+                                     update.far_price,
+                                     update.paired_shares,
+                                     update.imbalance_shares,
+                                     static_cast<std::uint8_t>(update.side),
+                                     static_cast<std::uint8_t>(update.cross),
+                                     static_cast<std::uint8_t>(update.direction),
+                                     static_cast<std::uint8_t>(update.variation),
+                                     static_cast<std::uint8_t>(states.feed_state()),
+                                     static_cast<std::uint8_t>(states.trading_state()),
+                                     {}};
+  trace_id_ = update.trace_id;
+  call_each(instruments_[update.instrument_id].subscribers, [&](Instance& instance) {
+    if (instance.plugin.imbalance == nullptr) return;
+    guard(instance, "imbalance",
+          [&] { return instance.plugin.imbalance(instance.self, &imbalance); });
+  });
+  trace_id_ = 0;
+}
+
 void Engine::on_image(const wire::BookImage& image) noexcept {
   if (image.instrument_id >= instruments_.size()) {
     counters_.instruments_beyond.add();

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "common/wire/order_id.hpp"
+#include "common/wire/order_terms.hpp"
 #include "strategy/engine.hpp"
 
 namespace tickpath::strategy {
@@ -113,14 +114,6 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
   if (order.instrument >= instruments_.size() || symbols_.name(order.instrument).empty())
     return TICKPATH_UNKNOWN_INSTRUMENT;
-  const bool limit = order.type == TICKPATH_LIMIT;
-  if (order.shares == 0 || limit != (order.price != 0) ||
-      (!limit && order.type != TICKPATH_MARKET) ||
-      (order.side != TICKPATH_BUY && order.side != TICKPATH_SELL) ||
-      (order.time_in_force != TICKPATH_DAY && order.time_in_force != TICKPATH_IOC))
-    return TICKPATH_INVALID;
-  if (instance.orders.full()) return TICKPATH_CAPACITY;
-
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kNew;
   request.price = Price{order.price};
@@ -129,6 +122,12 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   request.side = static_cast<Side>(order.side);
   request.type = static_cast<wire::OrderType>(order.type);
   request.time_in_force = static_cast<wire::TimeInForce>(order.time_in_force);
+  request.instructions = order.instructions;
+  request.stop_price = order.stop_price;
+  request.display_shares = order.display_shares;
+  request.minimum_shares = order.minimum_shares;
+  if (!wire::terms_agree(request)) return TICKPATH_INVALID;
+  if (instance.orders.full()) return TICKPATH_CAPACITY;
   if (!post(instance, request)) return TICKPATH_NO_CREDIT;
 
   Order kept;
@@ -170,7 +169,8 @@ std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_
                                   std::uint32_t shares, std::uint64_t& request_id) noexcept {
   if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
   if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
-  if (order.type != wire::OrderType::kLimit || price == 0 || shares <= order.cumulative)
+  const bool priced = price != 0 || order.type == wire::OrderType::kPegged;
+  if (!wire::is_replaceable(order.type) || !priced || shares <= order.cumulative)
     return TICKPATH_INVALID;
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kReplace;
@@ -401,7 +401,7 @@ void Engine::want_cancels(Instance& instance, bool spare_immediate,
                           std::uint32_t instrument) noexcept {
   instance.orders.for_each([&](Order& order) {
     if (instrument != wire::kNoInstrument && order.instrument != instrument) return;
-    if (spare_immediate && order.time_in_force == wire::TimeInForce::kImmediateOrCancel) return;
+    if (spare_immediate && wire::is_immediate(order.time_in_force)) return;
     order.cancel_wanted = true;
     sweeping_ |= std::uint64_t{1} << instance.index;
   });

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "common/wire/names.hpp"
 #include "strategy/engine.hpp"
 #include "strategy/instance.hpp"
 
@@ -125,6 +126,53 @@ struct HostFunctions {
     return TICKPATH_OK;
   }
 
+  static const char* status_text(std::int32_t status) noexcept {
+    switch (status) {
+      case TICKPATH_OK:
+        return "ok";
+      case TICKPATH_ERROR:
+        return "failed";
+      case TICKPATH_UNKNOWN_SYMBOL:
+        return "the feed's directory has no such symbol";
+      case TICKPATH_UNKNOWN_INSTRUMENT:
+        return "no such instrument";
+      case TICKPATH_UNKNOWN_ORDER:
+        return "not an open order of this strategy";
+      case TICKPATH_PENDING_REQUEST:
+        return "the order's last cancel or replace is not answered yet";
+      case TICKPATH_INVALID:
+        return "outside its range, or terms that do not go together";
+      case TICKPATH_NO_CREDIT:
+        return "the order channel is full";
+      case TICKPATH_GATEWAY_DOWN:
+        return "no connection to oeg";
+      case TICKPATH_NO_DATA:
+        return "no image of this instrument";
+      case TICKPATH_CAPACITY:
+        return "a table is full";
+      case TICKPATH_STOPPING:
+        return "the engine is stopping";
+      case TICKPATH_NOT_NOW:
+        return "not in this callback";
+      case TICKPATH_MISSING_PARAMETER:
+        return "the parameter is missing";
+      case TICKPATH_WRONG_TYPE:
+        return "the parameter is of another type";
+      case TICKPATH_SYMBOL_PENDING:
+        return "waits for the feed's directory";
+      default:
+        return "?";
+    }
+  }
+  // Names are literals: they end in a NUL, and stay.
+  static const char* report_text(std::uint8_t kind) noexcept {
+    if (kind == TICKPATH_REPORT_LOST) return "lost";
+    return wire::name(static_cast<wire::ReportKind>(kind)).data();
+  }
+  static const char* reason_text(std::uint8_t reason) noexcept {
+    return wire::name(static_cast<wire::RejectReason>(reason)).data();
+  }
+
   static std::int32_t new_order(void* context, const tickpath_new_order* order,
                                 std::uint64_t* order_id) noexcept {
     Instance& instance = of(context);
@@ -244,7 +292,10 @@ void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept {
                    F::set_timer,
                    F::cancel_timer,
                    F::log,
-                   F::fail};
+                   F::fail,
+                   F::status_text,
+                   F::report_text,
+                   F::reason_text};
 }
 
 }  // namespace tickpath::strategy

@@ -3,6 +3,7 @@
  * authors derive from tickpath::Strategy in plugin.hpp instead.
  *
  * Stability. TICKPATH_PLUGIN_ABI_VERSION changes whenever a plugin built before would misbehave.
+ * Version 2: every order type of FIX that the exchange has (tickpath_new_order), imbalances, texts.
  * Functions may be appended to tickpath_host without raising it: a plugin asks for no more than the
  * host_struct_size that it was compiled with, and the engine refuses one that asks for more than it
  * has. Every event struct's size is checked as well, so that a plugin compiled with other packing
@@ -31,7 +32,7 @@
 extern "C" {
 #endif
 
-#define TICKPATH_PLUGIN_ABI_VERSION 1u
+#define TICKPATH_PLUGIN_ABI_VERSION 2u
 /* The entry: `const struct tickpath_plugin* tickpath_plugin_entry(void)`. The struct it returns
  * must stay valid until the process ends. */
 #define TICKPATH_PLUGIN_ENTRY "tickpath_plugin_entry"
@@ -60,8 +61,45 @@ enum tickpath_status {
 };
 
 enum tickpath_side { TICKPATH_BUY = 1, TICKPATH_SELL = 2 };
-enum tickpath_order_type { TICKPATH_MARKET = 1, TICKPATH_LIMIT = 2 };
-enum tickpath_time_in_force { TICKPATH_DAY = 0, TICKPATH_IOC = 3 };
+enum tickpath_order_type {
+  TICKPATH_MARKET = 1,
+  TICKPATH_LIMIT = 2,
+  TICKPATH_STOP = 3,       /* a market order once the market trades at stop_price or beyond */
+  TICKPATH_STOP_LIMIT = 4, /* a limit order then */
+  TICKPATH_PEGGED = 32     /* to the best price of its own side; price limits it, 0: nothing does */
+};
+enum tickpath_time_in_force {
+  TICKPATH_DAY = 0,
+  TICKPATH_GTC = 1,            /* good till cancelled: outlives the exchange's day */
+  TICKPATH_AT_THE_OPENING = 2, /* in the opening cross or not at all; market and limit orders */
+  TICKPATH_IOC = 3,            /* at once, as far as it goes */
+  TICKPATH_FOK = 4,            /* at once and whole, or not at all */
+  TICKPATH_AT_THE_CLOSE = 7    /* in the closing cross */
+};
+/* tickpath_new_order::instructions */
+enum tickpath_instruction {
+  TICKPATH_POST_ONLY = 1 /* limit orders: rejected where it would trade on arrival */
+};
+
+/* tickpath_report::reason: which check of oeg said no, or that the exchange did. reason_text tells. */
+enum tickpath_reason {
+  TICKPATH_REASON_NONE = 0,
+  TICKPATH_REASON_ORDER_SIZE = 1,
+  TICKPATH_REASON_ORDER_VALUE = 2,
+  TICKPATH_REASON_PRICE_COLLAR = 3,
+  TICKPATH_REASON_OPEN_ORDERS = 4,
+  TICKPATH_REASON_POSITION_LIMIT = 5,
+  TICKPATH_REASON_MESSAGE_RATE = 6,
+  TICKPATH_REASON_KILL_SWITCH = 7,
+  TICKPATH_REASON_UNKNOWN_INSTRUMENT = 8,
+  TICKPATH_REASON_UNKNOWN_ORDER = 9,
+  TICKPATH_REASON_SESSION_DOWN = 12,
+  TICKPATH_REASON_RISK_ABSENT = 13,
+  TICKPATH_REASON_NO_MARKET = 14,
+  TICKPATH_REASON_VENUE = 16,
+  TICKPATH_REASON_TOO_LATE = 17,
+  TICKPATH_REASON_PENDING_REQUEST = 18
+};
 
 enum tickpath_update_kind {
   TICKPATH_UPDATE_ADD = 1,
@@ -150,6 +188,25 @@ typedef struct tickpath_trade {
   uint8_t reserved[2];
 } tickpath_trade;
 
+/* What the exchange says of an auction to come (ITCH 5.0, 1.6). */
+typedef struct tickpath_imbalance {
+  uint64_t trace_id;
+  uint64_t exchange_time_ns;
+  uint32_t instrument;
+  uint32_t reference_price; /* at which the two counts below are taken */
+  uint32_t near_price;      /* would clear cross orders and the book; 0: none */
+  uint32_t far_price;       /* would clear the orders of the cross alone; 0: none */
+  uint32_t paired_shares;
+  uint32_t imbalance_shares;
+  uint8_t side;      /* tickpath_side of the imbalance; 0: none */
+  uint8_t cross;     /* 'O' opening, 'C' closing, 'H' halt or IPO, 'A' after hours */
+  uint8_t direction; /* 'B', 'S', 'N' none, 'O' too few orders to tell */
+  uint8_t variation; /* how far the near price is from the reference, as ITCH codes it */
+  uint8_t feed_state;
+  uint8_t trading_state;
+  uint8_t reserved[2];
+} tickpath_imbalance;
+
 /* What happened to an order of this strategy. The engine's own tables (position, open_orders) hold
  * the state after it. */
 typedef struct tickpath_report {
@@ -165,7 +222,7 @@ typedef struct tickpath_report {
   uint32_t limit_price;
   uint8_t kind;   /* tickpath_report_kind */
   uint8_t side;   /* tickpath_side */
-  uint8_t reason; /* of a reject: wire::RejectReason */
+  uint8_t reason; /* of a reject: tickpath_reason, see reason_text */
   uint8_t state;  /* tickpath_order_state of the order after the report */
   /* Of 1/10,000: the fifth and sixth decimal of last_price. Cash is rounded once for the whole
    * fill, half away from zero: last_price x shares + (last_price_hundredths x shares + 50) / 100.
@@ -177,12 +234,15 @@ typedef struct tickpath_report {
 typedef struct tickpath_new_order {
   uint32_t instrument;
   uint32_t shares;
-  uint32_t price; /* limit; 0 for market */
+  uint32_t price; /* limit; 0 for market and stop */
   uint8_t side;
   uint8_t type;
   uint8_t time_in_force;
-  uint8_t reserved;
-} tickpath_new_order;
+  uint8_t instructions;    /* tickpath_instruction, or-ed */
+  uint32_t stop_price;     /* stop and stop limit; else 0 */
+  uint32_t display_shares; /* shown at a time, the rest in reserve; 0: all */
+  uint32_t minimum_shares; /* IOC: at least so many, or none; 0: any */
+} tickpath_new_order;      /* what does not go together is TICKPATH_INVALID */
 
 typedef struct tickpath_quote {
   uint32_t best_bid;
@@ -274,6 +334,7 @@ typedef struct tickpath_host {
    * TICKPATH_REPORT_REPLACED the replacing request's id is the live one. Not in create or start. */
   int32_t (*new_order)(void* context, const tickpath_new_order* order, uint64_t* order_id);
   int32_t (*cancel)(void* context, uint64_t order_id, uint64_t* request_id);
+  /* Of limit and pegged orders; what else they were sent with stays. */
   int32_t (*replace)(void* context, uint64_t order_id, uint32_t price, uint32_t shares,
                      uint64_t* request_id);
   int32_t (*position)(void* context, uint32_t instrument, tickpath_position* value);
@@ -293,6 +354,12 @@ typedef struct tickpath_host {
   void (*log)(void* context, int32_t level, const char* text, size_t length);
   /* Why the callback is about to return a failure. Keeps the first 240 bytes. */
   void (*fail)(void* context, const char* text, size_t length);
+
+  /* Of a tickpath_status, a tickpath_report's kind and reason: a word or two for people. They stay
+   * valid; an unknown value is "?". */
+  const char* (*status_text)(int32_t status);
+  const char* (*report_text)(uint8_t kind);
+  const char* (*reason_text)(uint8_t reason);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */
@@ -305,6 +372,8 @@ typedef struct tickpath_plugin {
   uint32_t report_size;
   uint32_t depth_size;
   uint32_t position_size;
+  uint32_t new_order_size;
+  uint32_t imbalance_size;
   const char* name;    /* for logs, at most 31 characters */
   const char* version; /* of the plugin, free text */
 
@@ -328,6 +397,7 @@ typedef struct tickpath_plugin {
   /* The last chance to trade, for instance to flatten with IOC orders. Every order still open
    * afterwards is cancelled; reports keep coming until all are final. */
   int32_t (*stop)(void* self);
+  int32_t (*imbalance)(void* self, const tickpath_imbalance* imbalance);
 } tickpath_plugin;
 
 typedef const tickpath_plugin* (*tickpath_plugin_entry_function)(void);

@@ -46,7 +46,9 @@ class Strategy {
  public:
   using BookChange = tickpath_book_change;
   using Trade = tickpath_trade;
+  using Imbalance = tickpath_imbalance;
   using Report = tickpath_report;
+  using NewOrder = tickpath_new_order;
   using Quote = tickpath_quote;
   using Depth = tickpath_depth;
   using Position = tickpath_position;
@@ -55,7 +57,14 @@ class Strategy {
   static constexpr Instrument kNoInstrument = TICKPATH_NO_INSTRUMENT;
 
   enum Side : std::uint8_t { kBuy = TICKPATH_BUY, kSell = TICKPATH_SELL };
-  enum TimeInForce : std::uint8_t { kDay = TICKPATH_DAY, kImmediateOrCancel = TICKPATH_IOC };
+  enum TimeInForce : std::uint8_t {
+    kDay = TICKPATH_DAY,
+    kGoodTillCancel = TICKPATH_GTC,
+    kAtTheOpening = TICKPATH_AT_THE_OPENING,
+    kImmediateOrCancel = TICKPATH_IOC,
+    kFillOrKill = TICKPATH_FOK,
+    kAtTheClose = TICKPATH_AT_THE_CLOSE
+  };
 
   // What became of a request: its id, or why it was not sent (a tickpath_status).
   struct Sent {
@@ -79,6 +88,7 @@ class Strategy {
   virtual void feed_state(Instrument /*instrument*/, std::uint8_t /*state*/) {}
   virtual void gateway_state(bool /*up*/) {}
   virtual void stop() {}
+  virtual void imbalance(const Imbalance& /*imbalance*/) {}
 
   void attach(const tickpath_host* host) noexcept { host_ = host; }  // the boundary's, not yours
 
@@ -126,6 +136,18 @@ class Strategy {
     return id;
   }
   void subscribe_all() { require(host_->subscribe_all(host_->context), "subscribe_all"); }
+  // The id of a symbol; kNoInstrument: the directory does not hold it (yet). Does not subscribe.
+  Instrument find_symbol(const std::string& symbol) const noexcept {
+    Instrument id = kNoInstrument;
+    (void)host_->find_symbol(host_->context, symbol.c_str(), &id);
+    return id;
+  }
+  // Empty: no such instrument. Allocates nothing: symbols are shorter than a std::string's own
+  // room.
+  std::string symbol_of(Instrument instrument) const {
+    char name[17] = {};
+    return host_->symbol_of(host_->context, instrument, name) == TICKPATH_OK ? name : "";
+  }
 
   bool quote(Instrument instrument, Quote& value) const noexcept {
     return host_->quote(host_->context, instrument, &value) == TICKPATH_OK;
@@ -135,6 +157,32 @@ class Strategy {
     return host_->depth(host_->context, instrument, &value) == TICKPATH_OK;
   }
   std::uint32_t instruments_max() const noexcept { return host_->instruments_max; }
+
+  // ----------------------------------------------------------------------------------- prices
+
+  // Multiples of 1/10,000 of the currency unit: to_price(10.05) is 100'500. What is no price (not
+  // above 0, or too large) is 0, which never trades.
+  static constexpr std::uint32_t to_price(double units) noexcept {
+    const double scaled = units * 10'000 + 0.5;
+    return scaled >= 1 && scaled < 4'294'967'296.0 ? static_cast<std::uint32_t>(scaled) : 0;
+  }
+  static constexpr double to_units(std::uint32_t price) noexcept { return price / 10'000.0; }
+  // The price grid of US shares (SEC Rule 612): whole cents from 1.00 up, 1/10,000 below.
+  static constexpr std::uint32_t tick_of(std::uint32_t price) noexcept {
+    return price >= 10'000 ? 100 : 1;
+  }
+  static constexpr std::uint32_t round_down(std::uint32_t price) noexcept {
+    return price - price % tick_of(price);
+  }
+  static constexpr std::uint32_t round_up(std::uint32_t price) noexcept {
+    const std::uint32_t beyond = price % tick_of(price);
+    return beyond == 0 ? price : price - beyond + tick_of(price);
+  }
+  // "10.0500"
+  static std::string price_text(std::uint32_t price) {
+    const std::string decimals = std::to_string(price % 10'000);
+    return std::to_string(price / 10'000) + "." + std::string(4 - decimals.size(), '0') + decimals;
+  }
 
   // ----------------------------------------------------------------------------------- orders
 
@@ -148,10 +196,64 @@ class Strategy {
   }
   [[nodiscard]] Sent limit(Instrument instrument, Side side, std::uint32_t shares,
                            std::uint32_t price, TimeInForce time_in_force = kDay) noexcept {
-    return send({instrument, shares, price, side, TICKPATH_LIMIT, time_in_force, 0});
+    NewOrder order = terms(instrument, side, shares, TICKPATH_LIMIT);
+    order.price = price;
+    order.time_in_force = time_in_force;
+    return send(order);
   }
-  [[nodiscard]] Sent market(Instrument instrument, Side side, std::uint32_t shares) noexcept {
-    return send({instrument, shares, 0, side, TICKPATH_MARKET, kImmediateOrCancel, 0});
+  [[nodiscard]] Sent market(Instrument instrument, Side side, std::uint32_t shares,
+                            TimeInForce time_in_force = kImmediateOrCancel) noexcept {
+    NewOrder order = terms(instrument, side, shares, TICKPATH_MARKET);
+    order.time_in_force = time_in_force;
+    return send(order);
+  }
+  // Rejected by the exchange where it would trade on arrival: a maker, whatever came meanwhile.
+  [[nodiscard]] Sent post_only(Instrument instrument, Side side, std::uint32_t shares,
+                               std::uint32_t price) noexcept {
+    NewOrder order = terms(instrument, side, shares, TICKPATH_LIMIT);
+    order.price = price;
+    order.instructions = TICKPATH_POST_ONLY;
+    return send(order);
+  }
+  // limit_price 0: a market order once the market trades at stop_price or beyond, else a limit
+  // order.
+  [[nodiscard]] Sent stop_order(Instrument instrument, Side side, std::uint32_t shares,
+                                std::uint32_t stop_price, std::uint32_t limit_price = 0) noexcept {
+    NewOrder order =
+        terms(instrument, side, shares, limit_price == 0 ? TICKPATH_STOP : TICKPATH_STOP_LIMIT);
+    order.price = limit_price;
+    order.stop_price = stop_price;
+    return send(order);
+  }
+  // Follows the best price of its own side, no further than limit_price; 0: wherever it goes.
+  [[nodiscard]] Sent pegged(Instrument instrument, Side side, std::uint32_t shares,
+                            std::uint32_t limit_price = 0) noexcept {
+    NewOrder order = terms(instrument, side, shares, TICKPATH_PEGGED);
+    order.price = limit_price;
+    return send(order);
+  }
+  // Shows so many shares at a time and keeps the rest in reserve.
+  [[nodiscard]] Sent reserve(Instrument instrument, Side side, std::uint32_t shares,
+                             std::uint32_t display_shares, std::uint32_t price) noexcept {
+    NewOrder order = terms(instrument, side, shares, TICKPATH_LIMIT);
+    order.price = price;
+    order.display_shares = display_shares;
+    return send(order);
+  }
+  // Immediate or cancel, at least so many shares or none.
+  [[nodiscard]] Sent at_least(Instrument instrument, Side side, std::uint32_t shares,
+                              std::uint32_t minimum_shares, std::uint32_t price) noexcept {
+    NewOrder order = terms(instrument, side, shares, TICKPATH_LIMIT);
+    order.price = price;
+    order.time_in_force = TICKPATH_IOC;
+    order.minimum_shares = minimum_shares;
+    return send(order);
+  }
+  // Any terms that go together.
+  [[nodiscard]] Sent send(const NewOrder& order) noexcept {
+    Sent sent;
+    sent.status = host_->new_order(host_->context, &order, &sent.id);
+    return sent;
   }
   [[nodiscard]] Sent cancel(std::uint64_t order_id) noexcept {
     Sent sent;
@@ -197,19 +299,29 @@ class Strategy {
     host_->log(host_->context, level, text.data(), text.size());
   }
   std::uint8_t strategy_id() const noexcept { return host_->strategy_id; }
-
- private:
-  [[nodiscard]] Sent send(const tickpath_new_order& order) noexcept {
-    Sent sent;
-    sent.status = host_->new_order(host_->context, &order, &sent.id);
-    return sent;
+  // Words for people: why a request was not sent, what a report is, why an order was refused.
+  const char* text_of(const Sent& sent) const noexcept { return host_->status_text(sent.status); }
+  const char* text_of(const Report& report) const noexcept {
+    return host_->report_text(report.kind);
+  }
+  const char* reason_of(const Report& report) const noexcept {
+    return host_->reason_text(report.reason);
   }
 
-  static void require(std::int32_t status, const char* what) {
-    if (status != TICKPATH_OK) {
-      throw StrategyError(std::string(what) + ": refused with status " + std::to_string(status),
-                          status);
-    }
+ private:
+  static NewOrder terms(Instrument instrument, Side side, std::uint32_t shares,
+                        std::uint8_t type) noexcept {
+    NewOrder order{};
+    order.instrument = instrument;
+    order.shares = shares;
+    order.side = side;
+    order.type = type;
+    return order;
+  }
+
+  void require(std::int32_t status, const char* what) const {
+    if (status == TICKPATH_OK) return;
+    throw StrategyError(std::string(what) + ": " + host_->status_text(status), status);
   }
 
   std::int32_t get(const char* key, bool& value) const {
@@ -316,6 +428,9 @@ struct Boundary {
   static std::int32_t stop(void* self) noexcept {
     return contain(of(self).host, [&] { base(of(self)).stop(); });
   }
+  static std::int32_t imbalance(void* self, const tickpath_imbalance* told) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).imbalance(*told); });
+  }
 
   // Through the base: an override may well be private.
   static Strategy& base(Self& self) noexcept { return *self.strategy; }
@@ -333,6 +448,8 @@ constexpr tickpath_plugin describe(const char* name, const char* version) noexce
           sizeof(tickpath_report),
           sizeof(tickpath_depth),
           sizeof(tickpath_position),
+          sizeof(tickpath_new_order),
+          sizeof(tickpath_imbalance),
           name,
           version,
           B::create,
@@ -345,7 +462,8 @@ constexpr tickpath_plugin describe(const char* name, const char* version) noexce
           B::timer,
           B::feed_state,
           B::gateway_state,
-          B::stop};
+          B::stop,
+          B::imbalance};
 }
 
 }  // namespace plugin_boundary

@@ -61,6 +61,8 @@ void check_contract(const std::string& path, const tickpath_plugin& plugin) {
   require_size(path, "tickpath_report", plugin.report_size, sizeof(tickpath_report));
   require_size(path, "tickpath_depth", plugin.depth_size, sizeof(tickpath_depth));
   require_size(path, "tickpath_position", plugin.position_size, sizeof(tickpath_position));
+  require_size(path, "tickpath_new_order", plugin.new_order_size, sizeof(tickpath_new_order));
+  require_size(path, "tickpath_imbalance", plugin.imbalance_size, sizeof(tickpath_imbalance));
   if (plugin.create == nullptr || plugin.destroy == nullptr || plugin.name == nullptr) {
     throw PluginError("plugin " + path +
                       ": create, destroy and name must be set in its tickpath_plugin");

@@ -227,6 +227,7 @@ std::size_t Encoder::encode(char* out, const OrderCancelReplaceRequest& message,
   body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
   body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
   body.raw("21=1\x01").symbol_and_side(message).time(now).terms(message);
+  if (message.type == OrderType::kPegged) body.raw("18=").text("R");
   return finish(out, body.at());
 }
 

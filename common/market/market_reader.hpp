@@ -1,6 +1,7 @@
 // What every reader of mdh does: update ring, images, directory, and watching that mdh lives.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -98,6 +99,12 @@ class MarketReader {
         self.directory_.expect(std::size_t{update.instrument_id} + 1);
       if (!self.identities_.trusted(update.instrument_id)) [[unlikely]]
         return;
+      // No book update: whoever asks for imbalances has on_imbalance().
+      if (update.kind == wire::UpdateKind::kImbalance) [[unlikely]] {
+        if constexpr (requires(const wire::ImbalanceUpdate& told) { handler.on_imbalance(told); })
+          handler.on_imbalance(std::bit_cast<wire::ImbalanceUpdate>(update));
+        return;
+      }
       handler.on_update(update);
     }
     void on_image(std::uint32_t index, const wire::BookImage& image) noexcept {

@@ -23,6 +23,7 @@ enum class UpdateKind : std::uint8_t {
   kFeedState = 9,     // feed_state changed (instrument_id may be kNoInstrument: all)
   kBookCleared = 10,  // every order of the instrument was dropped (new session, resynchronisation)
   kInformation = 11,  // any other feed message; carried so that sequence numbers stay gapless
+  kImbalance = 12,    // of an auction to come: the slot holds an ImbalanceUpdate
 };
 
 // FeedState of an instrument as mdh knows it; a strategy must not quote on anything but kGood.
@@ -99,5 +100,36 @@ static_assert(sizeof(BookUpdate) == kSlotPayloadBytes && alignof(BookUpdate) == 
 static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, best_bid) == 36 &&
               offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54 &&
               offsetof(BookUpdate, unprinted) == 55);
+
+// What a slot holds instead of a BookUpdate when its kind says kImbalance (ITCH 5.0, 1.6 "Net Order
+// Imbalance Indicator"). Where both have a field it has one place.
+// 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 reference_price
+// | 32 imbalance_shares | 36 far_price | 40 near_price | 44 paired_shares | 48 cross | 49 direction
+// | 50 variation | 51 reserved | 52 kind | 53 side | 54 states | 55 reserved        (56 bytes)
+struct ImbalanceUpdate {
+  std::uint64_t trace_id;
+  std::uint64_t exchange_time_ns;
+  std::uint64_t received_tsc;
+  std::uint32_t instrument_id;
+  std::uint32_t reference_price;   // at which the two counts are taken
+  std::uint32_t imbalance_shares;  // not paired; what exceeds four bytes is told as their largest
+  std::uint32_t far_price;         // would clear the orders of the cross alone; 0: none
+  std::uint32_t near_price;        // those of the book as well; 0: none
+  std::uint32_t paired_shares;     // as imbalance_shares
+  char cross;                      // O opening, C closing, H halt or IPO, A after hours
+  char direction;                  // B, S, N no imbalance, O too few orders
+  char variation;                  // of the near price from the reference, as ITCH codes it
+  std::uint8_t reserved0;
+  UpdateKind kind;
+  Side side;  // of the imbalance; 0: none
+  std::uint8_t states;
+  std::uint8_t reserved1;
+};
+static_assert(std::is_trivially_copyable_v<ImbalanceUpdate>);
+static_assert(sizeof(ImbalanceUpdate) == sizeof(BookUpdate) &&
+              offsetof(ImbalanceUpdate, instrument_id) == offsetof(BookUpdate, instrument_id) &&
+              offsetof(ImbalanceUpdate, kind) == offsetof(BookUpdate, kind) &&
+              offsetof(ImbalanceUpdate, side) == offsetof(BookUpdate, side) &&
+              offsetof(ImbalanceUpdate, states) == offsetof(BookUpdate, states));
 
 }  // namespace tickpath::wire

@@ -30,6 +30,8 @@ std::string_view name(UpdateKind value) noexcept {
       return "book_cleared";
     case UpdateKind::kInformation:
       return "information";
+    case UpdateKind::kImbalance:
+      return "imbalance";
   }
   return "?";
 }

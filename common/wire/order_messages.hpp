@@ -11,17 +11,36 @@
 namespace tickpath::wire {
 
 enum class RequestKind : std::uint8_t { kNew = 1, kCancel = 2, kReplace = 3 };
-enum class OrderType : std::uint8_t { kMarket = 1, kLimit = 2 };             // FIX tag 40
-enum class TimeInForce : std::uint8_t { kDay = 0, kImmediateOrCancel = 3 };  // FIX tag 59
+// FIX tag 40: the character less '0'. order_terms.hpp has what goes with what.
+enum class OrderType : std::uint8_t {
+  kMarket = 1,
+  kLimit = 2,
+  kStop = 3,            // a market order once the market trades at its stop price or beyond
+  kStopLimit = 4,       // a limit order then
+  kPegged = 'P' - '0',  // to the best price of its own side (18=R); `price` limits it, if not 0
+};
+// FIX tag 59.
+enum class TimeInForce : std::uint8_t {
+  kDay = 0,
+  kGoodTillCancel = 1,
+  kAtTheOpening = 2,  // in the opening cross or not at all
+  kImmediateOrCancel = 3,
+  kFillOrKill = 4,  // whole, at once, or not at all
+  kAtTheClose = 7,
+};
+// OrderRequest::instructions, FIX tag 18.
+inline constexpr std::uint8_t kPostOnly =
+    1;  // 18=6: refused by the venue where it would trade on arrival
 
 // strategy -> oeg
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 price | 32 instrument_id | 36 shares
-//  40 kind | 41 side | 42 type | 43 time_in_force | 44 strategy_id | 45 reserved[19]
+//  40 kind | 41 side | 42 type | 43 time_in_force | 44 strategy_id | 45 instructions | 46 reserved
+//  48 stop_price | 52 display_shares | 56 minimum_shares | 60 reserved
 struct OrderRequest {
   std::uint64_t order_id;         // of this request: every new, cancel and replace has its own
   std::uint64_t target_order_id;  // cancel, replace: the live order's current id; else 0
   std::uint64_t trace_id;         // the tick that caused it; 0: a timer or a person did
-  Price price;                    // limit; 0 for market and cancel
+  Price price;                    // limit; 0 for market, stop and cancel
   std::uint32_t instrument_id;
   std::uint32_t shares;  // new: ordered; replace: the new total; cancel: 0
   RequestKind kind;
@@ -29,11 +48,19 @@ struct OrderRequest {
   OrderType type;
   TimeInForce time_in_force;
   std::uint8_t strategy_id;  // oeg overwrites it with the connection's own
-  std::uint8_t reserved[19];
+  // Of new orders; a replacement keeps the order's.
+  std::uint8_t instructions;  // kPostOnly
+  std::uint8_t reserved0[2];
+  std::uint32_t stop_price;      // Price(4): stop and stop limit; else 0
+  std::uint32_t display_shares;  // shown at a time (MaxFloor, 111); 0: all
+  std::uint32_t minimum_shares;  // at least so many at once, or none (MinQty, 110); 0: none
+  std::uint32_t reserved1;
 };
 static_assert(std::is_trivially_copyable_v<OrderRequest>);
 static_assert(sizeof(OrderRequest) == 64 && offsetof(OrderRequest, price) == 24 &&
-              offsetof(OrderRequest, kind) == 40);
+              offsetof(OrderRequest, kind) == 40 && offsetof(OrderRequest, instructions) == 45 &&
+              offsetof(OrderRequest, stop_price) == 48 &&
+              offsetof(OrderRequest, minimum_shares) == 56);
 
 enum class ReportKind : std::uint8_t {
   kAccepted = 1,        // resting or working at the venue

@@ -84,7 +84,8 @@ class Quoter final : public tickpath::Strategy {
     bool sent = false;
     if (quoted.id == 0) {
       if (!wanted) return;
-      const Sent placed = limit(change.instrument, side, shares_, price);
+      // A maker: rather rejected than taking, where the market has come closer meanwhile.
+      const Sent placed = post_only(change.instrument, side, shares_, price);
       if (placed) quoted.id = placed.id;
       sent = static_cast<bool>(placed);
     } else if (std::abs(price_ticks - quoted.price_ticks) >= move_ticks_) {

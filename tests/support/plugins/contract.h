@@ -9,7 +9,7 @@
 #define TICKPATH_TEST_SIZES                                                     \
   sizeof(tickpath_plugin), sizeof(tickpath_host), sizeof(tickpath_book_change), \
       sizeof(tickpath_trade), sizeof(tickpath_report), sizeof(tickpath_depth),  \
-      sizeof(tickpath_position)
+      sizeof(tickpath_position), sizeof(tickpath_new_order), sizeof(tickpath_imbalance)
 
 static inline int32_t make_nothing(const tickpath_host* host, void** self) {
   (void)host;

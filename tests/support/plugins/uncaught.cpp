@@ -35,6 +35,7 @@ extern "C" TICKPATH_TEST_EXPORT const tickpath_plugin* tickpath_plugin_entry() {
                                          nullptr,
                                          nullptr,
                                          nullptr,
+                                         nullptr,
                                          nullptr};
   return &plugin;
 }

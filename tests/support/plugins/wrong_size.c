@@ -16,6 +16,7 @@ TICKPATH_TEST_EXPORT const tickpath_plugin* tickpath_plugin_entry(void) {
                                    0,
                                    0,
                                    0,
+                                   0,
                                    0};
   plugin.book_change_size = 40;
   return &plugin;

@@ -1,3 +1,4 @@
+#include <bit>
 #include <random>
 
 #include "tests/unit/mdh/feed_fixture.hpp"
@@ -268,6 +269,36 @@ TEST_F(FeedTest, PassesOverMessagesItDoesNotKnowAndKeepsTheNumbersGapless) {
   EXPECT_EQ(sink.updates[1].instrument_id, wire::kNoInstrument);
   EXPECT_EQ(last().trace_id, 4u);
   EXPECT_EQ(last().best_bid_shares, 1u);
+}
+
+TEST_F(FeedTest, TellsTheImbalanceOfAnAuctionWhole) {
+  itch::NetOrderImbalanceIndicator m;
+  m.header.stock_locate = 7;
+  m.header.timestamp = 123;
+  m.paired_shares = std::uint64_t{1} << 40;
+  m.imbalance_shares = 300;
+  m.imbalance_direction = 'S';
+  m.far_price = 990'000;
+  m.near_price = 995'000;
+  m.current_reference_price = 1'000'000;
+  m.cross_type = 'O';
+  m.price_variation_indicator = 'L';
+  Bytes bytes(itch::NetOrderImbalanceIndicator::kLength);
+  itch::encode(m, bytes.data());
+  send({directory(7, "AAPL"), bytes});
+  const auto told = std::bit_cast<wire::ImbalanceUpdate>(last());
+  EXPECT_EQ(told.kind, UpdateKind::kImbalance);
+  EXPECT_EQ(told.trace_id, 2u);
+  EXPECT_EQ(told.exchange_time_ns, 123u);
+  EXPECT_EQ(told.instrument_id, 0u);
+  EXPECT_EQ(told.side, Side::kSell);
+  EXPECT_EQ(told.reference_price, 1'000'000u);
+  EXPECT_EQ(told.near_price, 995'000u);
+  EXPECT_EQ(told.far_price, 990'000u);
+  EXPECT_EQ(told.paired_shares, 0xffff'ffffu) << "as many as can be told";
+  EXPECT_EQ(told.imbalance_shares, 300u);
+  EXPECT_EQ(told.cross, 'O');
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
 }
 
 TEST_F(FeedTest, CarriesWhatTheBookRefusesAsInformation) {

@@ -43,7 +43,7 @@ TEST(RiskChecks, RefuseMalformedRequests) {
   EXPECT_EQ(broken([](auto& r) { r.type = wire::OrderType{7}; }), RejectReason::kMalformed);
   EXPECT_EQ(broken([](auto& r) { r.side = Side{0}; }), RejectReason::kMalformed);
   EXPECT_EQ(broken([](auto& r) { r.kind = wire::RequestKind{9}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.time_in_force = wire::TimeInForce{1}; }),
+  EXPECT_EQ(broken([](auto& r) { r.time_in_force = wire::TimeInForce{5}; }),
             RejectReason::kMalformed);
   EXPECT_EQ(broken([](auto& r) { r.order_id = wire::OrderId::make(4, 1, 99); }),
             RejectReason::kMalformed);
@@ -235,6 +235,138 @@ TEST(RiskChecks, NeedAGoodMarketForTheCollar) {
   f.set_market(1'000'000, 0);
   EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kNoMarket);
   EXPECT_EQ(f.request(f.limit_order(3, 1'000'000, 100, Side::kSell)), RejectReason::kNone);
+}
+
+TEST(RiskChecks, PassOnEveryTermThatTheVenueHas) {
+  GatewayFixture f;
+  std::uint32_t counter = 0;
+  const auto sent = [&](auto&& change) {
+    wire::OrderRequest request = f.limit_order(++counter);
+    change(request);
+    EXPECT_EQ(f.request(request), RejectReason::kNone);
+    return f.venue.orders.back();
+  };
+  EXPECT_TRUE(sent([](auto& r) { r.instructions = wire::kPostOnly; }).post_only);
+  EXPECT_EQ(sent([](auto& r) { r.display_shares = 10; }).max_floor, 10u);
+  for (const auto time : {wire::TimeInForce::kGoodTillCancel, wire::TimeInForce::kAtTheOpening,
+                          wire::TimeInForce::kFillOrKill, wire::TimeInForce::kAtTheClose})
+    EXPECT_EQ(static_cast<int>(sent([&](auto& r) { r.time_in_force = time; }).time_in_force),
+              static_cast<int>(time));
+  const auto least = sent([](auto& r) {
+    r.time_in_force = wire::TimeInForce::kImmediateOrCancel;
+    r.minimum_shares = 50;
+  });
+  EXPECT_EQ(least.min_qty, 50u);
+  const auto stop = sent([](auto& r) {
+    r.type = wire::OrderType::kStopLimit;
+    r.stop_price = 1'002'000;
+  });
+  EXPECT_EQ(stop.type, fix::OrderType::kStopLimit);
+  EXPECT_EQ(stop.stop_price.value, 1'002'000);
+  const auto pegged = sent([](auto& r) {
+    r.type = wire::OrderType::kPegged;
+    r.price = {0};
+  });
+  EXPECT_EQ(pegged.type, fix::OrderType::kPegged);
+  EXPECT_EQ(pegged.price.value, 0);
+}
+
+TEST(RiskChecks, RefuseTermsThatDoNotGoTogether) {
+  GatewayFixture f;
+  std::uint32_t counter = 0;
+  const auto refused = [&](auto&& change) {
+    wire::OrderRequest request = f.limit_order(++counter);
+    change(request);
+    return f.request(request);
+  };
+  using Time = wire::TimeInForce;
+  using Type = wire::OrderType;
+  const auto malformed = RejectReason::kMalformed;
+  EXPECT_EQ(refused([](auto& r) { r.instructions = 2; }), malformed);
+  EXPECT_EQ(refused([](auto& r) { r.stop_price = 1'000; }), malformed);
+  EXPECT_EQ(refused([](auto& r) { r.type = Type::kStopLimit; }), malformed);
+  EXPECT_EQ(refused([](auto& r) { r.minimum_shares = 10; }), malformed);
+  EXPECT_EQ(refused([](auto& r) {
+              r.time_in_force = Time::kImmediateOrCancel;
+              r.minimum_shares = 101;
+            }),
+            malformed);
+  EXPECT_EQ(refused([](auto& r) {
+              r.time_in_force = Time::kFillOrKill;
+              r.instructions = wire::kPostOnly;
+            }),
+            malformed);
+  EXPECT_EQ(refused([](auto& r) {
+              r.time_in_force = Time::kAtTheClose;
+              r.display_shares = 10;
+            }),
+            malformed);
+  EXPECT_EQ(refused([](auto& r) {
+              r.type = Type::kPegged;
+              r.time_in_force = Time::kImmediateOrCancel;
+            }),
+            malformed);
+  EXPECT_TRUE(f.venue.orders.empty());
+}
+
+// The market is 100.00 to 100.10, the collar 10 basis points.
+TEST(RiskChecks, MeasureAStopOrderFromItsStopPriceAndSendItWithTheCollarAsItsLimit) {
+  Limits limits;
+  limits.collar_basis_points = 10;
+  limits.order_value_max = std::uint64_t{100} * 1'101'100;
+  GatewayFixture f(limits);
+  const auto stop = [&](std::uint32_t stop_price, std::uint32_t limit, Side side = Side::kBuy) {
+    static std::uint32_t counter = 0;
+    wire::OrderRequest request = f.limit_order(++counter, limit, 100, side);
+    request.type = limit == 0 ? wire::OrderType::kStop : wire::OrderType::kStopLimit;
+    request.stop_price = stop_price;
+    return f.request(request);
+  };
+  EXPECT_EQ(stop(1'100'000, 1'101'100), RejectReason::kNone) << "10 bp beyond its stop price";
+  EXPECT_EQ(stop(1'090'000, 1'101'100), RejectReason::kPriceCollar);
+  // A stop price that the market has passed triggers at once: the market counts.
+  EXPECT_EQ(stop(900'000, 1'002'001), RejectReason::kNone);
+  EXPECT_EQ(stop(900'000, 1'002'100), RejectReason::kPriceCollar);
+  EXPECT_EQ(stop(950'000, 940'000, Side::kSell), RejectReason::kPriceCollar);
+  EXPECT_EQ(stop(950'000, 949'100, Side::kSell), RejectReason::kNone);
+  EXPECT_EQ(stop(1'200'000, 0), RejectReason::kOrderValue) << "what it may be worth when it trades";
+
+  EXPECT_EQ(stop(1'100'000, 0), RejectReason::kNone);
+  EXPECT_EQ(f.venue.orders.back().type, fix::OrderType::kStopLimit);
+  EXPECT_EQ(f.venue.orders.back().stop_price.value, 1'100'000);
+  EXPECT_EQ(f.venue.orders.back().price.value, 1'101'100);
+  EXPECT_EQ(f.venue.orders.back().time_in_force, fix::TimeInForce::kDay) << "it waits";
+  f.set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
+  EXPECT_EQ(stop(1'100'000, 0), RejectReason::kNoMarket);
+}
+
+TEST(RiskChecks, ValueAPeggedOrderByItsLimitAndElseByTheMarket) {
+  Limits limits;
+  limits.collar_basis_points = 10;
+  limits.order_value_max = std::uint64_t{100} * 1'002'000;
+  GatewayFixture f(limits);
+  const auto pegged = [&](std::uint32_t limit) {
+    static std::uint32_t counter = 0;
+    wire::OrderRequest request = f.limit_order(++counter, limit);
+    request.type = wire::OrderType::kPegged;
+    return f.request(request);
+  };
+  EXPECT_EQ(pegged(0), RejectReason::kNone) << "100.10 and 10 bp, on the grid";
+  EXPECT_EQ(pegged(1'002'000), RejectReason::kNone);
+  EXPECT_EQ(pegged(1'002'100), RejectReason::kOrderValue) << "it may follow the market so far";
+  EXPECT_EQ(pegged(900'000), RejectReason::kNone) << "its limit is no price that it trades at";
+}
+
+TEST(RiskChecks, AMarketOrderForACrossWaitsForItWithTheCollarAsItsLimit) {
+  Limits limits;
+  limits.collar_basis_points = 10;
+  GatewayFixture f(limits);
+  wire::OrderRequest request = f.limit_order(1, 0);
+  request.type = wire::OrderType::kMarket;
+  request.time_in_force = wire::TimeInForce::kAtTheOpening;
+  EXPECT_EQ(f.request(request), RejectReason::kNone);
+  EXPECT_EQ(f.venue.orders.back().type, fix::OrderType::kLimit);
+  EXPECT_EQ(f.venue.orders.back().time_in_force, fix::TimeInForce::kAtTheOpening);
 }
 
 TEST(RiskChecks, CountOpenOrdersOfTheStrategy) {

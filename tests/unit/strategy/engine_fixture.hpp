@@ -46,19 +46,33 @@ class HandMadeImages final : public ImageSource {
 // Lets each test give the callbacks it needs, and records the rest.
 class Scripted : public tickpath::Strategy {
  public:
+  using tickpath::Strategy::at_least;
   using tickpath::Strategy::cancel;
   using tickpath::Strategy::cancel_timer;
   using tickpath::Strategy::depth;
+  using tickpath::Strategy::find_symbol;
   using tickpath::Strategy::limit;
   using tickpath::Strategy::log;
   using tickpath::Strategy::market;
   using tickpath::Strategy::open_order;
   using tickpath::Strategy::open_orders;
+  using tickpath::Strategy::pegged;
   using tickpath::Strategy::position;
+  using tickpath::Strategy::post_only;
+  using tickpath::Strategy::price_text;
   using tickpath::Strategy::quote;
+  using tickpath::Strategy::reason_of;
   using tickpath::Strategy::replace;
+  using tickpath::Strategy::reserve;
+  using tickpath::Strategy::round_down;
+  using tickpath::Strategy::round_up;
   using tickpath::Strategy::set_timer;
+  using tickpath::Strategy::stop_order;
   using tickpath::Strategy::subscribe;
+  using tickpath::Strategy::symbol_of;
+  using tickpath::Strategy::text_of;
+  using tickpath::Strategy::to_price;
+  using tickpath::Strategy::to_units;
 
   Scripted() {
     last_made = this;
@@ -79,6 +93,7 @@ class Scripted : public tickpath::Strategy {
     if (on_change) on_change(*this, change);
   }
   void trade(const Trade& trade) override { trades.push_back(trade); }
+  void imbalance(const Imbalance& told) override { imbalances.push_back(told); }
   void report(const Report& report) override { reports.push_back(report); }
   void timer(std::uint64_t, std::uint64_t cookie) override { timers.push_back(cookie); }
   void feed_state(Instrument id, std::uint8_t state) override { feeds.emplace_back(id, state); }
@@ -92,6 +107,7 @@ class Scripted : public tickpath::Strategy {
   std::vector<std::pair<std::string, Instrument>> instruments;
   std::vector<BookChange> changes;
   std::vector<Trade> trades;
+  std::vector<Imbalance> imbalances;
   std::vector<Report> reports;
   std::vector<std::uint64_t> timers;
   std::vector<std::pair<Instrument, std::uint8_t>> feeds;

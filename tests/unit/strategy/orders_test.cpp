@@ -52,6 +52,63 @@ TEST_F(Orders, CarryTheTraceIdOfTheTickThatCausedThem) {
   EXPECT_EQ(port.last().time_in_force, wire::TimeInForce::kImmediateOrCancel);
 }
 
+TEST_F(Orders, OfEveryTypeGoOutWithTheirTerms) {
+  using S = Scripted;
+  EXPECT_EQ(strategy.post_only(3, S::kBuy, 100, 99'900).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().instructions, wire::kPostOnly);
+  EXPECT_EQ(strategy.stop_order(3, S::kBuy, 100, 101'000).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().type, wire::OrderType::kStop);
+  EXPECT_EQ(port.last().stop_price, 101'000u);
+  EXPECT_EQ(strategy.stop_order(3, S::kSell, 100, 99'000, 98'000).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().type, wire::OrderType::kStopLimit);
+  EXPECT_EQ(port.last().price.value, 98'000);
+  EXPECT_EQ(strategy.pegged(3, S::kBuy, 100).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().type, wire::OrderType::kPegged);
+  EXPECT_EQ(strategy.reserve(3, S::kBuy, 100, 10, 99'900).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().display_shares, 10u);
+  EXPECT_EQ(strategy.at_least(3, S::kBuy, 100, 50, 99'900).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().minimum_shares, 50u);
+  EXPECT_EQ(strategy.limit(3, S::kBuy, 100, 99'900, S::kAtTheClose).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().time_in_force, wire::TimeInForce::kAtTheClose);
+  const std::size_t sent = port.count;
+  EXPECT_EQ(strategy.at_least(3, S::kBuy, 100, 101, 99'900).status, TICKPATH_INVALID);
+  EXPECT_EQ(strategy.reserve(3, S::kBuy, 100, 10, 0).status, TICKPATH_INVALID);
+  EXPECT_EQ(strategy.limit(3, S::kBuy, 100, 99'900, S::TimeInForce{5}).status, TICKPATH_INVALID);
+  EXPECT_EQ(port.count, sent);
+}
+
+TEST_F(Orders, ArePegsRepricedAndStopOrdersNot) {
+  const auto peg = strategy.pegged(3, Scripted::kBuy, 100, 99'000);
+  accept(peg.id);
+  EXPECT_EQ(strategy.replace(peg.id, 0, 100).status, TICKPATH_OK) << "without a limit from now on";
+  const auto stop = strategy.stop_order(3, Scripted::kBuy, 100, 101'000, 102'000);
+  accept(stop.id);
+  EXPECT_EQ(strategy.replace(stop.id, 103'000, 100).status, TICKPATH_INVALID);
+}
+
+TEST_F(Orders, AStrategyHasNamesAndPricesAsText) {
+  EXPECT_EQ(strategy.find_symbol("AAPL"), 3u);
+  EXPECT_EQ(strategy.find_symbol("MSFT"), Scripted::kNoInstrument);
+  EXPECT_EQ(strategy.symbol_of(3), "AAPL");
+  EXPECT_EQ(strategy.symbol_of(4), "");
+  const auto sent = strategy.limit(9, Scripted::kBuy, 100, 99'900);
+  EXPECT_STREQ(strategy.text_of(sent), "no such instrument");
+  Scripted::Report report{};
+  report.kind = TICKPATH_REPORT_REJECTED;
+  report.reason = TICKPATH_REASON_PRICE_COLLAR;
+  EXPECT_STREQ(strategy.text_of(report), "rejected");
+  EXPECT_STREQ(strategy.reason_of(report), "price_collar");
+  report.reason = 255;
+  EXPECT_STREQ(strategy.reason_of(report), "?");
+  EXPECT_EQ(Scripted::to_price(10.05), 100'500u);
+  EXPECT_EQ(Scripted::to_price(-1), 0u);
+  EXPECT_EQ(Scripted::to_units(100'500), 10.05);
+  EXPECT_EQ(Scripted::round_down(100'550), 100'500u);
+  EXPECT_EQ(Scripted::round_up(100'550), 100'600u);
+  EXPECT_EQ(Scripted::round_up(9'999), 9'999u);
+  EXPECT_EQ(Scripted::price_text(100'500), "10.0500");
+}
+
 TEST_F(Orders, AreFilledInPartsAndThenGone) {
   const std::uint64_t id = buy(100, 100'000);
   EXPECT_EQ(strategy.position(3).open_buy_shares, 100u);

@@ -64,8 +64,8 @@ TEST(PluginFile, LoadsAPluginWrittenInC) {
 
 TEST(PluginFile, RefusesAnotherAbiVersionByName) {
   EXPECT_THAT([] { load_plugin(test_plugin("wrong_abi")); },
-              ThrowsMessage<PluginError>(AllOf(HasSubstr("wrong_abi.so"), HasSubstr("ABI 2"),
-                                               HasSubstr("speaks ABI 1"), HasSubstr("rebuild"))));
+              ThrowsMessage<PluginError>(AllOf(HasSubstr("wrong_abi.so"), HasSubstr("ABI 3"),
+                                               HasSubstr("speaks ABI 2"), HasSubstr("rebuild"))));
 }
 
 TEST(PluginFile, RefusesAnotherStructLayoutNamingTheStruct) {
