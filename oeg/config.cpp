@@ -83,6 +83,10 @@ void add_venue(config::Schema<OegConfig>& schema) {
   schema.text("venue.end_day", &C::end_day, "Day on which it ends");
   schema.flag("venue.reset_on_logon", &C::reset_on_logon,
               "Start every logon from sequence number 1; loses reports missed meanwhile");
+  schema.flag(
+      "venue.next_expected", &C::next_expected,
+      "Say in our Logon which number we expect next (NextExpectedMsgSeqNum, 789), and send "
+      "again what the exchange lacks by its own, both without ResendRequests; FIX 4.4 alone");
   schema.text("venue.username", &C::username,
               "Username (553) in our Logon, FIX 4.4 alone; empty: none");
   schema.path("venue.password_file", &C::password_file,
@@ -213,6 +217,8 @@ config::Schema<OegConfig> oeg_schema() {
     if (!config.username.empty() &&
         (config.password_file.empty() || config.fix_version == fix::Version::k42))
       problems.add("venue.username", "goes with venue.password_file, and is of version 4.4 alone");
+    if (config.next_expected && config.fix_version == fix::Version::k42)
+      problems.add("venue.next_expected", "is of version 4.4 alone");
     try {
       (void)config.session_times();
     } catch (const Error& error) {

@@ -44,6 +44,7 @@ struct OegConfig {
   std::string start_time, end_time, start_day, end_day;  // fix::SessionTimes
   bool reset_on_logon = false;
   bool allow_reset = false;
+  bool next_expected = false;
   std::string username, password_file;  // empty: none
   fix::Version fix_version = fix::Version::k42;
   bool fix_validate = true;

@@ -40,6 +40,7 @@ fix::SessionOptions session_options(const OegConfig& config) {
   options.times = config.session_times();
   options.reset_on_logon = config.reset_on_logon;
   options.allow_reset = config.allow_reset;
+  options.next_expected = config.next_expected;
   options.username = config.username;
   if (!config.password_file.empty())
     options.password = net::read_secret(config.password_file, "venue.password_file");

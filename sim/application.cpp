@@ -103,6 +103,7 @@ GatewayOptions gateway_options(const SimConfig& config) {
     fix.version = session.version;
     fix.validate = session.validate;
     fix.allow_reset = session.allow_reset;
+    fix.next_expected = session.next_expected;
     fix.username = session.username;
     if (!session.password_file.empty())
       fix.password = net::read_secret(session.password_file, "orders.session.password_file");

@@ -163,6 +163,9 @@ config::Schema<OrderSessionConfig> session_schema() {
               "Let a Logon start the sequence numbers anew (ResetSeqNumFlag, 141=Y): what the peer "
               "has not got yet is lost, and a stranger's leaves the real peer with numbers that do "
               "not fit any more");
+  schema.flag("next_expected", &OrderSessionConfig::next_expected,
+              "Say in our Logon which number we expect next (NextExpectedMsgSeqNum, 789), and send "
+              "again what the peer lacks by its own, both without ResendRequests; FIX 4.4 alone");
   schema.integer("sending_time_max", &OrderSessionConfig::sending_time_max_s, {0, 86'400}, "s",
                  "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
   schema.integer(
@@ -275,6 +278,8 @@ void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Pro
         (sessions[i].password_file.empty() || sessions[i].version == fix::Version::k42))
       problems.add("orders.session",
                    "a username goes with a password_file, and is of version 4.4 alone");
+    if (sessions[i].next_expected && sessions[i].version == fix::Version::k42)
+      problems.add("orders.session", "next_expected is of version 4.4 alone");
     try {
       (void)session_times(sessions[i]);
     } catch (const Error& error) {

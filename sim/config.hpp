@@ -82,6 +82,7 @@ struct OrderSessionConfig {
   PartyRule party = PartyRule::kSession;
   bool validate = true;
   bool allow_reset = false;
+  bool next_expected = false;
   std::string username;  // empty: none is asked for, as the next
   std::string password_file;
   std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency

@@ -43,6 +43,13 @@ namespace detail {
 bool read_tag(std::string_view text, std::size_t& at, std::uint32_t& tag) noexcept;
 }  // namespace detail
 
+// A MsgType (35) as one character. Of two there is one that is read here; it has a character that
+// no type can have. 0: any other.
+inline constexpr char kMassStatusType = kSoh;
+constexpr char type_character(std::string_view type) noexcept {
+  return type.size() == 1 ? type[0] : type == "AF" ? kMassStatusType : '\0';
+}
+
 // Fields of one message by tag, as views into it; a parsed message is decoded from these.
 class Fields {
  public:
@@ -60,7 +67,7 @@ class Fields {
   std::string_view bad_number() const noexcept { return bad_number_; }
 
   // Header shortcuts.
-  char msg_type() const noexcept;          // 35 if one character, else 0
+  char msg_type() const noexcept;          // 35: type_character()
   std::uint32_t seq_num() const noexcept;  // 34; 0 if absent or not a number
   bool poss_dup() const noexcept;          // 43=Y
   bool poss_resend() const noexcept;       // 97=Y
@@ -93,6 +100,7 @@ DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderCancelRequest& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept;
+DecodeResult decode(const Fields& fields, OrderMassStatusRequest& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexcept;
 DecodeResult decode(const Fields& fields, OrderMassCancelReport& message) noexcept;
 // In the terms of the version that tag 8 names.

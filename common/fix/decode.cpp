@@ -279,6 +279,24 @@ DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept 
   return read.result();
 }
 
+DecodeResult decode(const Fields& fields, OrderMassStatusRequest& message) noexcept {
+  Reader read(fields);
+  read.request_id(584, message.request_id, message.request_id_text);
+  message.type = read.one_of(585, "12345678", '7', true);
+  message.side = read.one_of(54, "12", '\0', false);
+  message.symbol = {};
+  message.symbol_text = {};
+  if (read.has(55) || message.type == '1') read.any_symbol(message);
+  message.unsupported = {};
+  if (read.has(336) || read.has(625))
+    message.unsupported = "TradingSessionID (336, 625) is not supported: the day is one session";
+  else if (read.has(1) || read.has(448))
+    message.unsupported = "Account (1) and Parties are not supported here: all orders are meant";
+  else if (message.type != '1' && message.type != '7')
+    message.unsupported = "MassStatusReqType (585) other than 1, security, and 7, all";
+  return read.result();
+}
+
 DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexcept {
   Reader read(fields);
   read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
@@ -336,7 +354,8 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   read.id(17, message.exec_id);
   report_kind(read, v44, message);
   read.symbol(message.symbol);
-  read.side(message.side);
+  // Of no order: the answer to a mass status request that finds none.
+  message.status ? read.any_side(message.side) : read.side(message.side);
   read.quantity(151, message.leaves_qty, true);
   read.quantity(14, message.cum_qty, true);
   read.price_shown(6, message.average_price);

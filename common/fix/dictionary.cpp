@@ -97,22 +97,21 @@ const VersionRules& rules_of(Version version) noexcept {
   return version == Version::k44 ? kRules44 : kRules42;
 }
 
-// A message's place in kMessages, by type, which is one character.
+// A message's place in kMessages, by type as one character.
 constexpr std::uint8_t kNoMessage = 0xff;
 constexpr auto kMessageOfType = [] {
   std::array<std::uint8_t, 128> table{};
   table.fill(kNoMessage);
   std::uint8_t index = 0;
   for (const detail::Message& message : detail::kMessages)
-    table[static_cast<unsigned char>(message.type[0])] = index++;
+    table[static_cast<unsigned char>(type_character(message.type))] = index++;
   return table;
 }();
 
 const Rules* rules_of_type(Version version, std::string_view type) noexcept {
-  if (type.size() != 1 || static_cast<unsigned char>(type[0]) >= kMessageOfType.size())
-    return nullptr;
-  const std::uint8_t index = kMessageOfType[static_cast<unsigned char>(type[0])];
-  if (index == kNoMessage) return nullptr;
+  const auto character = static_cast<unsigned char>(type_character(type));
+  if (character >= kMessageOfType.size() || kMessageOfType[character] == kNoMessage) return nullptr;
+  const std::uint8_t index = kMessageOfType[character];
   const Rules& rules = rules_of(version).body[index];
   return rules.defined ? &rules : nullptr;
 }

@@ -130,6 +130,12 @@ class Encoder::Body {
     put("145=", route.to_location);
     return *this;
   }
+  // Of a report that has none of 41, 790, 31, 32, of which it takes the room.
+  Body& mass_status(const ExecutionReport& message) noexcept {
+    raw("584=").text(message.mass_status_id.substr(0, kClOrdIdMax));
+    raw("911=").number(message.reports_total);
+    return raw("912=").character(message.last_report ? 'Y' : 'N');
+  }
   // Which orders a mass cancel is about.
   template <class Message>
   Body& scope(const Message& message) noexcept {
@@ -272,13 +278,17 @@ char Encoder::status_of(const ExecutionReport& message) const noexcept {
 std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '8', seq, now));
-  body.venue_id(message.order_id).raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
+  body.venue_id(message.order_id);
+  if (message.cl_ord_id != 0 || !message.cl_ord_id_text.empty()) [[likely]]
+    body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
   if (message.orig_cl_ord_id != 0 || !message.orig_cl_ord_id_text.empty())
     body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
   if (!message.account.empty()) body.raw("1=").text(message.account.substr(0, kAccountMax));
   body.raw("17=").number(message.exec_id);
   const bool v44 = version_ == Version::k44;
   if (v44 && message.status_request_id != 0) body.raw("790=").number(message.status_request_id);
+  if (v44 && !message.mass_status_id.empty()) [[unlikely]]
+    body.mass_status(message);
   if (!v44) body.raw("20=").character(message.status ? '3' : '0');
   char exec_type = static_cast<char>(message.exec_type);
   if (v44 && (exec_type == '1' || exec_type == '2')) exec_type = 'F';

@@ -208,6 +208,18 @@ struct OrderStatusRequest {
   std::string_view symbol_text;  // 55, whole
 };
 
+// Order Mass Status Request, MsgType AF, FIX 4.4 alone. Read by an acceptor, which answers by an
+// Execution Report for each open order; sent by nobody here.
+struct OrderMassStatusRequest {
+  std::uint64_t request_id = 0;  // 584
+  char type = '7';               // 585: '1' of a security, '7' all, or one that is refused
+  char side = 0;                 // 54: '1' or '2' restricts it to one side, 0 (absent): both
+  Symbol symbol;                 // 55: of type 1; empty is absent
+  std::string_view request_id_text;
+  std::string_view symbol_text;  // 55, whole
+  std::string_view unsupported;  // as of a mass cancel
+};
+
 // Order Mass Cancel Request, MsgType q, FIX 4.4 alone. Initiator to acceptor.
 struct OrderMassCancelRequest {
   std::uint64_t cl_ord_id = 0;  // 11: of this request
@@ -266,6 +278,10 @@ struct ExecutionReport {
   std::string_view orig_cl_ord_id_text;
   std::string_view account;  // 1: empty is absent
   std::string_view symbol_text;
+  // Of an answer to a mass status request, FIX 4.4; empty is absent, as are the next two then.
+  std::string_view mass_status_id;  // 584
+  std::uint32_t reports_total = 0;  // 911
+  bool last_report = false;         // 912
 };
 
 // Order Cancel Reject, MsgType 9. Acceptor to initiator.

@@ -12,10 +12,10 @@ namespace {
 
 // The tags that are indexed; a tag's position here is its slot.
 constexpr std::uint32_t kKnownTags[] = {
-    1,   6,   8,   9,   10,  11,  14,  17,  18,  19,  20,  21,  31,  32,  34,
-    35,  36,  37,  38,  39,  40,  41,  43,  44,  45,  49,  52,  54,  55,  56,
-    58,  59,  60,  97,  98,  99,  102, 103, 108, 110, 111, 112, 122, 123, 141,
-    150, 151, 371, 372, 373, 379, 380, 434, 448, 530, 531, 532, 533, 790,
+    1,   6,   8,   9,   10,  11,  14,  17,  18,  19,  20,  21,  31,  32,  34,  35,
+    36,  37,  38,  39,  40,  41,  43,  44,  45,  49,  52,  54,  55,  56,  58,  59,
+    60,  97,  98,  99,  102, 103, 108, 110, 111, 112, 122, 123, 141, 150, 151, 371,
+    372, 373, 379, 380, 434, 448, 530, 531, 532, 533, 584, 585, 790,
 };
 static_assert(std::size(kKnownTags) <= 64);
 // Those that few orders have: looked at together (Fields::has_rare()).
@@ -141,10 +141,7 @@ std::string_view Fields::get(std::uint32_t tag) const noexcept {
   return has(tag) ? values_[slot_of(tag)] : std::string_view{};
 }
 
-char Fields::msg_type() const noexcept {
-  const std::string_view type = get(35);
-  return type.size() == 1 ? type[0] : '\0';
-}
+char Fields::msg_type() const noexcept { return type_character(get(35)); }
 
 std::uint32_t Fields::seq_num() const noexcept {
   std::uint64_t value = 0;

@@ -49,6 +49,8 @@ const SessionOptions& checked(const SessionOptions& options) {
   secret(options.password.reveal(), "Password");
   if (!options.username.empty() && (options.password.empty() || options.version == Version::k42))
     throw Error("a FIX Username goes with a Password, and is of FIX 4.4 alone");
+  if (options.next_expected && options.version == Version::k42)
+    throw Error("NextExpectedMsgSeqNum (789) is of FIX 4.4 alone");
   if (options.receive_buffer_bytes < 65536 || options.send_buffer_bytes < 65536)
     throw Error("FIX receive and send buffers need at least 65536 bytes");
   return options;
@@ -68,6 +70,7 @@ detail::BridgeOptions bridge_options(const SessionOptions& options) {
       clock::is_virtual() ? 0 : static_cast<int>(options.sending_time_max_s);
   bridge.username = options.username;
   bridge.password = options.password.reveal();  // C++14 there, which has no Secret
+  bridge.next_expected = options.next_expected;
   bridge.reset_on_logon = bridge.initiator && options.reset_on_logon;
   return bridge;
 }
@@ -77,6 +80,7 @@ detail::LogonRules logon_rules(const SessionOptions& options) {
   // A venue answers our own reset by one.
   rules.allow_reset =
       options.allow_reset || (options.role == SessionRole::kInitiator && options.reset_on_logon);
+  rules.next_expected = options.next_expected;
   if (options.role == SessionRole::kInitiator) return rules;
   rules.username = options.username;
   rules.password = options.password;
@@ -192,6 +196,7 @@ void Session::Impl::store_reset() {
 }
 
 void Session::Impl::on_logon() {
+  refusals_told_ = 0;
   heartbeat_ticks_ = ticks(bridge_.heartbeat_s()).value;
   logged_on_.store(true, std::memory_order_relaxed);
   stored_from_ = 0;  // from now on it asks for what it lacks

@@ -54,6 +54,10 @@ struct SessionOptions {
   // from its owner, who cannot log on any more. Else it is refused by a Logout. Of the initiator:
   // also without reset_on_logon.
   bool allow_reset = false;
+  // FIX 4.4: each Logon says which number is expected next (789), and what the peer lacks by its
+  // own is sent again at once, without a ResendRequest. For peers that do the same; with one that
+  // does not say it everything is as without.
+  bool next_expected = false;
   // Of the initiator in its Logon: sent by an initiator, asked for by an acceptor; empty: neither.
   // FIX 4.4: Username (553) and Password (554). FIX 4.2 has no such fields: there the password is
   // RawData (96), as is the custom, and the CompIDs are the name. In no log and in no store.
@@ -130,6 +134,7 @@ class Handler {
   virtual void on_cancel_request(const OrderCancelRequest&, const MessageInfo&) noexcept {}
   virtual void on_replace_request(const OrderCancelReplaceRequest&, const MessageInfo&) noexcept {}
   virtual void on_status_request(const OrderStatusRequest&, const MessageInfo&) noexcept {}
+  virtual void on_mass_status(const OrderMassStatusRequest&, const MessageInfo&) noexcept {}  // 4.4
   virtual void on_mass_cancel(const OrderMassCancelRequest&, const MessageInfo&) noexcept {}  // 4.4
   // Initiator.
   virtual void on_execution_report(const ExecutionReport&, const MessageInfo&) noexcept {}

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <iterator>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -11,7 +9,6 @@
 
 #include "common/base/check.hpp"
 #include "common/base/datapath_guard.hpp"
-#include "common/fix/detail/raw_fields.hpp"
 #include "common/fix/detail/session_impl.hpp"
 #include "common/fix/dictionary.hpp"
 
@@ -42,36 +39,6 @@ int second_of_day(std::string_view time) noexcept {
     seconds = seconds * 60 + tens * 10 + ones;
   }
   return seconds;
-}
-
-// Of the standard header, and what QuickFIX goes by.
-bool is_header(std::uint32_t tag) noexcept {
-  constexpr std::uint32_t kTags[] = {8, 9, 34, 35, 43, 49, 52, 56, 97, 122};
-  return std::find(std::begin(kTags), std::end(kTags), tag) != std::end(kTags);
-}
-
-// The message without the fields that come again. QuickFIX has no dictionary here: it would take
-// each repeating group for an error (373=13), and a fill would be rejected.
-std::string each_field_once(std::string_view message) {
-  std::set<std::uint32_t> seen;
-  std::string body;
-  std::string_view begin;
-  bool repeats = false;
-  bool whole = true;
-  detail::for_each_raw_field(message, [&](const detail::RawField& field) {
-    whole = whole && field.readable && field.ended;
-    if (!whole) return;
-    const bool again = !seen.insert(field.tag).second && !is_header(field.tag);
-    repeats |= again;
-    if (field.tag == 8 && begin.empty())
-      begin = field.text;
-    else if (field.tag != 9 && field.tag != 10 && !again)
-      body += field.text;
-  });
-  if (!whole || !repeats) return std::string(message);
-  std::string once = std::string(begin) + "9=" + std::to_string(body.size()) + kSoh + body;
-  const std::string sum = std::to_string(1000 + checksum(once));
-  return once + "10=" + sum.substr(1) + kSoh;
 }
 
 }  // namespace
@@ -179,29 +146,6 @@ void Session::Impl::handle(std::string_view message) noexcept {
     }
   }
   to_quickfix(message);
-}
-
-void Session::Impl::to_quickfix(std::string_view message, bool intact) noexcept {
-  if (!for_quickfix(message) || (intact && !takes_logon(message))) return;
-  quickfix([&] { bridge_.receive(each_field_once(message), message.data(), message.size()); });
-}
-
-// QuickFIX reads the numbers of a session as int and lets them overflow. A peer that sends such a
-// number is none to go on with: its messages could not be counted.
-bool Session::Impl::for_quickfix(std::string_view message) noexcept {
-  bool countable = true;
-  detail::for_each_raw_field(message, [&](const detail::RawField& field) {
-    if (!field.readable || !detail::is_session_number(field.tag)) return;
-    std::string_view digits = field.value;
-    if (!digits.empty() && digits[0] == '-') digits.remove_prefix(1);
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return;
-    std::uint64_t number = 0;
-    countable &= parse_number(digits, number) && number <= 0x7fff'ffff;
-  });
-  if (countable) return true;
-  counters_.garbled.add();
-  drop("a number beyond those that a FIX session has");
-  return false;
 }
 
 bool Session::Impl::in_sequence() noexcept {
@@ -318,6 +262,7 @@ bool Session::Impl::is_ours_to_take(char msg_type) const noexcept {
     case 'H':
       return acceptor;
     case 'q':
+    case kMassStatusType:
       return acceptor && v44;
     default:
       return msg_type == 'j';
@@ -351,6 +296,10 @@ bool Session::Impl::deliver_application(DecodeResult& result) noexcept {
     case 'H': {
       OrderStatusRequest message;
       return deliver(message, &Handler::on_status_request, result);
+    }
+    case kMassStatusType: {
+      OrderMassStatusRequest message;
+      return deliver(message, &Handler::on_mass_status, result);
     }
     case 'q': {
       OrderMassCancelRequest message;

@@ -96,6 +96,23 @@ class Matcher {
   // Cancels in order of arrival, instrument after instrument; each is reported under its own id.
   // Returns how many.
   std::uint32_t cancel_all(const MassCancel& request) noexcept;
+  // visit(Report) with the state of each order that a mass cancel would end, instrument after
+  // instrument. Returns how many. visit asks the core for nothing.
+  template <class Visit>
+  std::uint32_t for_each_open(const MassCancel& which, Visit&& visit) noexcept {
+    std::uint32_t count = 0;
+    for_each_locate(which, [&](std::uint32_t locate) {
+      for (const Side side : {Side::kBuy, Side::kSell})
+        for (const Place place : kPlaces)
+          for (std::uint32_t node = live_.front(locate, side, place); node != LiveOrders::kNone;
+               node = live_[node].next)
+            if (is_of(which, live_[node])) {
+              ++count;
+              visit(report_of(live_[node], ReportKind::kAccepted));
+            }
+    });
+    return count;
+  }
   // A session's day is over: its day orders expire. How many.
   std::uint32_t end_day_of(std::uint8_t session) noexcept;
 
@@ -237,13 +254,26 @@ class Matcher {
   }
 
   // matcher_states.cpp
+  // Where an order of ours can be, other than under way.
+  static constexpr Place kPlaces[] = {Place::kBook, Place::kStop, Place::kParked, Place::kAuction};
+  static bool is_of(const MassCancel& which, const LiveOrder& order) noexcept {
+    return order.party.session == which.session &&
+           (order.side == Side::kBuy ? which.buys : which.sells) &&
+           (which.strategy == 0 || order.party.strategy == which.strategy);
+  }
+  template <class Visit>
+  static void for_each_locate(const MassCancel& which, Visit&& visit) noexcept {
+    if (which.locate < book::kLocatesMax) return visit(which.locate);
+    if (which.locate != wire::kNoInstrument) return;
+    for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) visit(locate);
+  }
   // Takes the wanted orders of an instrument out of their queues, then calls act(node) for each in
   // order of arrival. Returns how many.
   template <class Wanted, class Act>
   std::uint32_t take_out(std::uint32_t locate, const Wanted& wanted, const Act& act) noexcept {
     std::uint32_t chain = LiveOrders::kNone;
     for (const Side side : {Side::kBuy, Side::kSell})
-      for (const Place place : {Place::kBook, Place::kStop, Place::kParked, Place::kAuction})
+      for (const Place place : kPlaces)
         for (std::uint32_t node = live_.front(locate, side, place); node != LiveOrders::kNone;) {
           const std::uint32_t next = live_[node].next;
           if (wanted(live_[node])) {

@@ -61,18 +61,11 @@ void Matcher::begin_day() noexcept {
 }
 
 std::uint32_t Matcher::cancel_all(const MassCancel& request) noexcept {
-  const auto wanted = [&request](const LiveOrder& order) {
-    return order.party.session == request.session &&
-           (order.side == Side::kBuy ? request.buys : request.sells) &&
-           (request.strategy == 0 || order.party.strategy == request.strategy);
-  };
-  const bool one = request.locate < book::kLocatesMax;
-  if (!one && request.locate != wire::kNoInstrument) return 0;
-  const auto first = one ? request.locate : 0u;
-  const auto end = one ? first + 1 : static_cast<std::uint32_t>(book::kLocatesMax);
+  const auto wanted = [&request](const LiveOrder& order) { return is_of(request, order); };
   std::uint32_t count = 0;
-  for (std::uint32_t locate = first; locate < end; ++locate)
+  for_each_locate(request, [&](std::uint32_t locate) {
     count += take_out(locate, wanted, [this](std::uint32_t node) { cancel_unasked(node); });
+  });
   return count;
 }
 

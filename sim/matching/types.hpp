@@ -106,7 +106,7 @@ struct StatusQuery {
 };
 
 // Cancels every order of a session, or those of one strategy, instrument or side.
-struct MassCancel {
+struct MassCancel {  // or, in a mass status request, the orders that are told of
   std::uint8_t session = 0;
   std::uint8_t strategy = 0;                   // 0: every one
   std::uint32_t locate = wire::kNoInstrument;  // kNoInstrument: every one

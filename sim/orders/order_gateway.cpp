@@ -94,6 +94,30 @@ class OrderGateway::Peer final : public fix::Handler {
                           gateway_.request_symbol_, gateway_.request_names_});
     (void)gateway_.flush();
   }
+  // One report for each order; of none, one that says so (FIX 4.4, vol. 4, Order Mass Status
+  // Request).
+  void on_mass_status(const fix::OrderMassStatusRequest& message,
+                      const fix::MessageInfo&) noexcept override {
+    gateway_.counters_.mass_status_requests.add();
+    MassCancel which;
+    which.session = index_;
+    which.buys = message.side != '2';
+    which.sells = message.side != '1';
+    if (!message.symbol_text.empty()) which.locate = gateway_.symbols_->find(message.symbol_text);
+    const ShortText id(message.request_id_text);
+    const bool known = message.symbol_text.empty() || which.locate != wire::kNoInstrument;
+    const bool asks = known && message.unsupported.empty();
+    const std::uint32_t total =
+        asks ? gateway_.matcher_->for_each_open(which, [](const Report&) {}) : 0;
+    if (total == 0) return answer_none(message, id, known);
+    std::uint32_t told = 0;
+    gateway_.matcher_->for_each_open(which, [&](const Report& report) {
+      gateway_.push(*this, {Outbox::Status{report, 0, true, ++told == total, total},
+                            ShortText(gateway_.symbols_->name(report.locate)),
+                            {gateway_.ids_.text(report.order_id), id}});
+    });
+    (void)gateway_.flush();
+  }
   // The orders' own reports come first: only then it is known how many they are.
   void on_mass_cancel(const fix::OrderMassCancelRequest& message,
                       const fix::MessageInfo& info) noexcept override {
@@ -137,9 +161,7 @@ class OrderGateway::Peer final : public fix::Handler {
                  : send_report(entry, to_execution_report(*report, entry.symbol.view()),
                                report->party);
     if (const Outbox::Status* status = std::get_if<Outbox::Status>(&entry.answer))
-      return send_report(entry,
-                         to_status_report(status->report, entry.symbol.view(), status->request_id),
-                         status->report.party);
+      return send_report(entry, status_report(entry, *status), status->report.party);
     return session.send(named(*std::get_if<fix::OrderMassCancelReport>(&entry.answer), entry));
   }
 
@@ -148,6 +170,35 @@ class OrderGateway::Peer final : public fix::Handler {
   Accounts accounts;
 
  private:
+  // Symbol and Side are required (4.4), and of no order: "[N/A]", 7 (undisclosed).
+  void answer_none(const fix::OrderMassStatusRequest& message, const ShortText& id,
+                   bool known) noexcept {
+    Report none;
+    none.party.session = index_;
+    none.kind = ReportKind::kRejected;
+    none.state = OrderState::kRejected;
+    none.reason = Reason::kUnknownOrder;
+    none.side = static_cast<Side>(message.side == 0 ? 7 : message.side - '0');
+    Outbox::Entry entry{Outbox::Status{none, 0, true, true, 0},
+                        ShortText(message.symbol_text.empty() ? "[N/A]" : message.symbol_text),
+                        {{}, id}};
+    entry.text = !message.unsupported.empty() ? message.unsupported
+                 : known                      ? "no open order"
+                                              : describe(Reason::kUnknownSymbol);
+    gateway_.push(*this, entry);
+    (void)gateway_.flush();
+  }
+  static fix::ExecutionReport status_report(const Outbox::Entry& entry,
+                                            const Outbox::Status& status) noexcept {
+    fix::ExecutionReport message =
+        to_status_report(status.report, entry.symbol.view(), status.request_id);
+    if (!status.mass) return message;
+    message.orig_cl_ord_id = 0;
+    message.mass_status_id = entry.names.orig.view();
+    message.reports_total = status.total;
+    message.last_report = status.last;
+    return message;
+  }
   fix::SendStatus send_report(const Outbox::Entry& entry, fix::ExecutionReport message,
                               const Party& party) noexcept {
     message.cl_ord_id_text = entry.names.id.view();

@@ -42,6 +42,7 @@ struct GatewayCounters {
   Counter attach_refused;  // connections to a session that has one
   Counter status_requests;
   Counter possible_resends;  // requests with PossResend that had been carried out, or refused
+  Counter mass_status_requests;
   Counter mass_cancels;
   Counter canceled_on_disconnect;  // orders
   Counter expired_at_day_end;      // likewise

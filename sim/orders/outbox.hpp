@@ -23,6 +23,10 @@ class Outbox {
   struct Status {
     Report report;
     std::uint64_t request_id;  // tag 790
+    // To a mass status request, whose id (584) is in the place of Names::orig.
+    bool mass = false;
+    bool last = false;        // 912
+    std::uint32_t total = 0;  // 911
   };
   using Answer = std::variant<Report, Status, fix::OrderMassCancelReport>;
   // As the peer calls them; empty: by number.

@@ -339,6 +339,7 @@ inline constexpr Field kFields[] = {
     {582, F::kInt, "CustOrderCapacity", {}, {}, 0, 4},
     {583, F::kString, "ClOrdLinkID"},
     {584, F::kString, "MassStatusReqID"},
+    {585, F::kInt, "MassStatusReqType", {}, "12345678"},
     {586, F::kTime, "OrigOrdModTime"},
     {587, F::kChar, "LegSettlType"},
     {588, F::kString, "LegSettlDate"},

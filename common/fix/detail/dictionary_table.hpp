@@ -124,6 +124,8 @@ inline constexpr Message kMessages[] = {
      "494"},
     {"H", "OrderStatusRequest", false, "37 11! 109 1 76 55! <Instrument> 54!",
      "37 11! 526 583 <Parties> 790 1 660 55! <Instrument> <FinancingDetails> <UndInstrmtGrp> 54!"},
+    {"AF", "OrderMassStatusRequest", false, "",
+     "584! 585! <Parties> 1 660 336 625 55 <Instrument> <UnderlyingInstrument> 54"},
     {"q", "OrderMassCancelRequest", false, "",
      "11! 526 530! 336 625 55 <Instrument> <UnderlyingInstrument> 54 60! 58 354 355"},
     {"r", "OrderMassCancelReport", false, "",

@@ -31,6 +31,14 @@ struct Credential {
   bool refused() const noexcept { return !wanted.empty() && (wrong || !said); }
 };
 
+// From 1, of as many digits as a session's numbers have.
+bool parse_count(std::string_view text, std::uint32_t& count) noexcept {
+  std::uint64_t number = 0;
+  const bool valid = parse_number(text, number) && number != 0 && number <= 0x7fff'ffff;
+  count = valid ? static_cast<std::uint32_t>(number) : 0;
+  return valid;
+}
+
 }  // namespace
 
 LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noexcept {
@@ -44,6 +52,8 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
     readable &= field.readable;
     verdict.logon |= field.tag == 35 && field.value == "A";
     reset |= field.tag == 141 && field.value != "N";
+    if (field.tag == 789 && rules.next_expected)
+      readable &= parse_count(field.value, verdict.next_expected);
     if (field.tag == 553) username.take(field.value);
     if (field.tag == rules.password_tag) password.take(field.value);
   });

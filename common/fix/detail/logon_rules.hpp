@@ -14,11 +14,13 @@ struct LogonRules {
   std::string username;      // 553; empty: not looked at
   Secret password;           // likewise
   std::uint32_t password_tag = 554;
+  bool next_expected = false;  // NextExpectedMsgSeqNum (789) is looked at
 };
 
 struct LogonVerdict {
-  bool logon = false;        // what QuickFIX may take for one
-  std::string_view refusal;  // Text (58) of the answer; empty: it is taken
+  bool logon = false;               // what QuickFIX may take for one
+  std::uint32_t next_expected = 0;  // 789; 0: not said, or not looked at
+  std::string_view refusal;         // Text (58) of the answer; empty: it is taken
 };
 
 // Of a framed message that QuickFIX is to get: it would start the numbers anew before it asked

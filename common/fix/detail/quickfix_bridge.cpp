@@ -98,16 +98,23 @@ class Transport final : public FIX::Responder {
   explicit Transport(BridgeHooks& hooks) : hooks_(hooks) {}
   bool send(const std::string& bytes) override {
     if (resend_is_owners_ && bytes.find("\00135=4\001") != std::string::npos) return true;
+    if (no_request_ && bytes.find("\00135=2\001") != std::string::npos) {
+      hooks_.set_next_sender(hooks_.next_sender() - 1);  // as if it had never been made
+      return true;
+    }
     return hooks_.write(bytes.data(), bytes.size());
   }
   void disconnect() override { hooks_.close_transport(); }
   // While QuickFIX handles a ResendRequest that the owner answers: for want of messages (Store) it
   // would fill the gap.
   void set_resend_is_owners(bool value) noexcept { resend_is_owners_ = value; }
+  // While it handles a Logon whose sender needs no ResendRequest.
+  void set_no_request(bool value) noexcept { no_request_ = value; }
 
  private:
   BridgeHooks& hooks_;
   bool resend_is_owners_ = false;
+  bool no_request_ = false;
 };
 
 class Application final : public FIX::Application {
@@ -124,9 +131,10 @@ class Application final : public FIX::Application {
   void onLogout(const FIX::SessionID&) override { hooks_.on_logout(); }
   void toAdmin(FIX::Message& message, const FIX::SessionID&) override {
     stamp(message);
-    if (!options_.initiator || options_.password.empty()) return;
-    if (message.getHeader().getField(FIX::FIELD::MsgType) == FIX::MsgType_Logon)
-      add_credentials(message);
+    if (message.getHeader().getField(FIX::FIELD::MsgType) != FIX::MsgType_Logon) return;
+    if (options_.next_expected)
+      message.setField(FIX::FIELD::NextExpectedMsgSeqNum, std::to_string(next_expected()));
+    if (options_.initiator && !options_.password.empty()) add_credentials(message);
   }
   void toApp(FIX::Message& message, const FIX::SessionID&) throw(FIX::DoNotSend) override {
     stamp(message);
@@ -135,7 +143,12 @@ class Application final : public FIX::Application {
                  const FIX::SessionID&) throw(FIX::FieldNotFound, FIX::IncorrectDataFormat,
                                               FIX::IncorrectTagValue, FIX::RejectLogon) override {
     const std::string& type = message.getHeader().getField(FIX::FIELD::MsgType);
-    if (type == FIX::MsgType_Logon) check_heartbeat_interval(message);
+    if (type == FIX::MsgType_Logon) {
+      check_heartbeat_interval(message);
+      FIX::MsgSeqNum number;
+      message.getHeader().getField(number);
+      logon_received_ = number.getValue();
+    }
     if (type == FIX::MsgType_ResendRequest) hand_over_resend(message);
     if (type == FIX::MsgType_Reject) hooks_.on_session_reject(text_, length_);
   }
@@ -172,6 +185,11 @@ class Application final : public FIX::Application {
       throw FIX::IncorrectTagValue(FIX::FIELD::BeginSeqNo);
     transport_.set_resend_is_owners(true);
   }
+  // An acceptor answers before it counts the Logon that it answers.
+  int next_expected() const {
+    const int next = hooks_.next_target();
+    return !options_.initiator && logon_received_ == next ? next + 1 : next;
+  }
   void add_credentials(FIX::Message& logon) const {
     if (options_.begin_string == FIX::BeginString_FIX42) {
       logon.setField(FIX::FIELD::RawDataLength, std::to_string(options_.password.size()));
@@ -189,6 +207,7 @@ class Application final : public FIX::Application {
   BridgeHooks& hooks_;
   Transport& transport_;
   const BridgeOptions options_;
+  int logon_received_ = 0;  // 34 of the last one
   const char* text_ = nullptr;
   std::size_t length_ = 0;
 };
@@ -306,11 +325,13 @@ void QuickFixBridge::attach() noexcept {
   });
 }
 
-void QuickFixBridge::receive(const std::string& shown, const char* message,
-                             std::size_t length) noexcept {
+void QuickFixBridge::receive(const std::string& shown, const char* message, std::size_t length,
+                             bool no_request) noexcept {
+  impl_->transport().set_no_request(no_request);
   impl_->application().set_text(message, length);
   impl_->at_one_time([&](const FIX::UtcTimeStamp& now) { impl_->session().next(shown, now); });
   impl_->transport().set_resend_is_owners(false);
+  impl_->transport().set_no_request(false);
   // QuickFIX ends its wait at a message with the gap's last number; a gap fill that goes over it
   // has the number of the gap's beginning.
   FIX::SessionState& state = impl_->state();

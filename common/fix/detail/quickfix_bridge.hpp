@@ -21,6 +21,7 @@ struct BridgeOptions {
   int logon_timeout_s = 10;
   int logout_timeout_s = 2;
   bool reset_on_logon = false;
+  bool next_expected = false;  // 789 in our Logon
   int sending_time_max_s = 0;  // 0: any
   std::string username;        // of an initiator's Logon; empty: none
   std::string password;
@@ -73,7 +74,9 @@ class QuickFixBridge {
   // A transport is there: the initiator sends its Logon.
   void attach() noexcept;
   // One framed message. `shown`: what QuickFIX may see of it; its owner's hooks get the message.
-  void receive(const std::string& shown, const char* message, std::size_t length) noexcept;
+  // no_request: the peer's Logon, which knows what we lack by our own 789, and sends it unasked.
+  void receive(const std::string& shown, const char* message, std::size_t length,
+               bool no_request) noexcept;
   // Timers: logon and logout timeouts, heartbeats, test requests.
   void tick() noexcept;
   void logout(const char* reason, std::size_t length) noexcept;

@@ -89,7 +89,9 @@ class Session::Impl final : public detail::BridgeHooks {
   void dispatch() noexcept;
   void handle(std::string_view message) noexcept;
   bool for_quickfix(std::string_view message) noexcept;
-  bool takes_logon(std::string_view message) noexcept;
+  // peer_expects: 789; 0: not said.
+  bool takes_logon(std::string_view message, std::uint32_t& peer_expects) noexcept;
+  void resend_unasked(std::uint32_t peer_expects, std::uint32_t next_before) noexcept;
   void refuse_logon(std::string_view why) noexcept;
   bool in_sequence() noexcept;
   bool is_on_time() noexcept;
@@ -196,6 +198,7 @@ class Session::Impl final : public detail::BridgeHooks {
 
   bool received_since_sync_ = false;
   int fd_ = -1;
+  std::uint32_t refusals_told_ = 0;  // Logons refused by a Logout since one was taken
   // Of a Logon that nobody has answered yet.
   std::uint32_t logon_seq_ = 0;
   std::uint32_t logons_repeated_ = 0;  // with the same number, in a row

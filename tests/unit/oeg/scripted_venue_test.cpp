@@ -136,6 +136,26 @@ const fix::detail::Field& field_of(std::uint16_t tag) {
   throw std::logic_error("a tag of the table that is no field");
 }
 
+// A venue may say at any time how things stand: to a status request and, in FIX 4.4, to a mass
+// status request, of which the last report may be of no order.
+TEST_P(ScriptedVenueTest, BooksNothingOfAnAnswerToAStatusRequest) {
+  report(fill("E1"));
+  book(1, 12'500);
+  const auto state = [this](const char* of_44, const char* of_42) {
+    return "17=0|54=1|55=AAPL|6=1.25|" + std::string(v44() ? of_44 : of_42);
+  };
+  report("37=V1|11=" + order_id() + "|151=99999|14=1|32=1|31=1.25|39=1|" +
+         state("150=I|584=M1|911=2|912=N|", "20=3|150=1|"));
+  report("37=NONE|151=0|14=0|39=8|58=none|" +
+         state("150=I|584=M1|911=0|912=Y|", "20=3|150=8|103=5|"));
+  if (v44())
+    report("37=NONE|17=0|150=I|39=8|55=[N/A]|54=7|151=0|14=0|6=0|584=M1|911=0|912=Y|58=none|");
+  expect_account("status");
+  EXPECT_TRUE(events.exceptions.empty());
+  EXPECT_EQ(gateway->counters().status_reports.get(), v44() ? 3u : 2u);
+  EXPECT_EQ(session_->counters().rejected.get(), 0u);
+}
+
 // Each field of the standard's Execution Report that the base does not have, one in each message.
 TEST_P(ScriptedVenueTest, BooksAFillWhateverOtherFieldsOfTheStandardItHas) {
   const std::set<std::uint16_t> base = {37, 20, 17, 150, 39, 55, 54, 151, 14, 6, 11, 32, 31};
