@@ -146,12 +146,6 @@ enum class SessionRejectReason : std::uint8_t {
 };
 std::string_view describe(SessionRejectReason reason) noexcept;
 
-// The routing fields of an answer: those of what it answers, the other way round (FIX 4.2 and 4.4,
-// vol. 1, third-party message routing). Empty ones are left out, and those of more than kCompIdMax.
-struct Route {
-  std::string_view from_comp{}, from_sub{}, from_location{};  // 115, 116, 144
-  std::string_view to_comp{}, to_sub{}, to_location{};        // 128, 129, 145
-};
 Route route_back(const Fields& fields) noexcept;
 
 // What a session-level Reject says.

@@ -31,6 +31,13 @@ void put_digits(char* out, std::uint64_t value, std::size_t width) noexcept {
   }
 }
 
+// What is left for a text (58) behind which the checksum follows.
+std::size_t text_room(const char* out, const char* at) noexcept {
+  constexpr std::size_t kAround = std::string_view("58=|10=000|").size();
+  const auto used = static_cast<std::size_t>(at - out) + kAround;
+  return used < kMessageBytesMax ? kMessageBytesMax - used : 0;
+}
+
 }  // namespace
 
 const char* UtcText::at(std::int64_t realtime_ns) noexcept {
@@ -278,6 +285,8 @@ char Encoder::status_of(const ExecutionReport& message) const noexcept {
 std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '8', seq, now));
+  if (message.route != nullptr) [[unlikely]]
+    body.route(*message.route);
   body.venue_id(message.order_id);
   if (message.cl_ord_id != 0 || !message.cl_ord_id_text.empty()) [[likely]]
     body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
@@ -308,13 +317,16 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
         .raw("31=")
         .executed_price(message.last_price, message.last_price_hundredths);
   body.raw("151=").number(message.leaves_qty).raw("14=").number(message.cum_qty);
-  body.raw("6=").price(message.average_price).time(now).free_text(message.text);
+  body.raw("6=").price(message.average_price).time(now);
+  body.free_text(message.text.substr(0, text_room(out, body.at())));
   return finish(out, body.at());
 }
 
 std::size_t Encoder::encode(char* out, const OrderCancelReject& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, '9', seq, now));
+  if (message.route != nullptr) [[unlikely]]
+    body.route(*message.route);
   body.venue_id(message.order_id).raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
   body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
   body.raw("39=").character(static_cast<char>(message.ord_status));

@@ -59,7 +59,11 @@ inline constexpr std::int64_t kOrderPriceMax = 1'999'999'900;
 struct Party {
   std::uint8_t session = 0;
   std::uint8_t strategy = 0;  // 0: the session itself
-  friend bool operator==(const Party&, const Party&) = default;
+  std::uint8_t route = 0;     // by which its reports go back (orders/routes.hpp); 0: directly
+  // Whatever way its messages come.
+  friend bool operator==(const Party& a, const Party& b) noexcept {
+    return a.session == b.session && a.strategy == b.strategy;
+  }
 };
 
 struct NewOrder {

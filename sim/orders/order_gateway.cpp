@@ -5,8 +5,10 @@
 
 #include <unistd.h>
 
+#include "common/fix/codec.hpp"
 #include "common/wire/order_id.hpp"
 #include "sim/orders/fix_messages.hpp"
+#include "sim/orders/routes.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -86,12 +88,16 @@ class OrderGateway::Peer final : public fix::Handler {
     end(asked.order_id);
   }
   void on_status_request(const fix::OrderStatusRequest& message,
-                         const fix::MessageInfo&) noexcept override {
+                         const fix::MessageInfo& info) noexcept override {
     gateway_.counters_.status_requests.add();
-    const Asked asked = look_up(message);
+    Asked asked = look_up(message);
+    if (info.routed) [[unlikely]]
+      take_route(info, asked);
     const StatusQuery query = to_request(message, asked);
-    gateway_.push(*this, {Outbox::Status{gateway_.matcher_->status(query), message.request_id},
-                          gateway_.request_symbol_, gateway_.request_names_});
+    Report state = gateway_.matcher_->status(query);
+    state.party.route = asked.party.route;  // to whoever asks
+    gateway_.push(*this, {Outbox::Status{state, message.request_id}, gateway_.request_symbol_,
+                          gateway_.request_names_});
     (void)gateway_.flush();
   }
   // One report for each order; of none, one that says so (FIX 4.4, vol. 4, Order Mass Status
@@ -168,6 +174,7 @@ class OrderGateway::Peer final : public fix::Handler {
   Outbox outbox;
   fix::Session session;
   Accounts accounts;
+  Routes routes;
 
  private:
   // Symbol and Side are required (4.4), and of no order: "[N/A]", 7 (undisclosed).
@@ -205,11 +212,13 @@ class OrderGateway::Peer final : public fix::Handler {
     // Of a restated order the id is what it was.
     if (message.orig_cl_ord_id != 0) message.orig_cl_ord_id_text = entry.names.orig.view();
     message.account = accounts.echo(party.strategy);
+    message.route = routes.get(party.route);
     if (!entry.text.empty()) message.text = entry.text;
     return session.send(message);
   }
   fix::SendStatus send_cancel_reject(const Outbox::Entry& entry, const Report& report) noexcept {
     fix::OrderCancelReject message = named(to_cancel_reject(report), entry);
+    message.route = routes.get(report.party.route);
     if (!entry.text.empty()) message.text = entry.text;
     return session.send(message);
   }
@@ -245,6 +254,8 @@ class OrderGateway::Peer final : public fix::Handler {
       if (!message.unsupported.empty()) [[unlikely]]
         asked.refusal = Reason::kTerms;
     }
+    if (info.routed) [[unlikely]]
+      take_route(info, asked);
     if (!rate_.allow(info.received)) [[unlikely]]
       asked.refusal = Reason::kRate;
     if (asked.order_id == 0) {
@@ -254,6 +265,18 @@ class OrderGateway::Peer final : public fix::Handler {
     }
     gateway_.trace_.stamp_at(trace::Hop::kSimOrderRx, asked.order_id, info.received);
     return asked;
+  }
+  // By which the answers go back: those to this request, and all about an order that it enters.
+  void take_route(const fix::MessageInfo& info, Asked& asked) noexcept {
+    fix::Fields fields;
+    (void)fields.scan(info.text);
+    const fix::Route back = fix::route_back(fields);
+    if (Routes::fits(back)) asked.party.route = routes.intern(back);
+    if (asked.party.route != 0) return;
+    asked.refusal = Reason::kTerms;
+    gateway_.request_text_ =
+        Routes::fits(back) ? "there are 255 routes (115, 116, 128, 129) already"
+                           : "a routing field (115, 116, 128, 129) of more than 16 characters";
   }
   // The core would not: a replacement changes price and shares.
   void look_at_kept_terms(const fix::OrderCancelReplaceRequest& message, Asked& asked) noexcept {

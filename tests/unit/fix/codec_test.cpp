@@ -1,5 +1,6 @@
 #include "common/fix/codec.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -82,10 +83,18 @@ TEST(FixEncoder, FitsTheLargestMessageIntoItsBound) {
   const std::string longest(kClOrdIdMax, 'W');
   report.cl_ord_id_text = report.orig_cl_ord_id_text = report.account = longest;
   std::vector<char> buffer(2 * kMessageBytesMax, '#');
-  const std::size_t length = encoder.encode(buffer.data(), report, 999999999, kNow);
-  EXPECT_LE(length, kMessageBytesMax);
-  EXPECT_EQ(buffer[length], '#');
-  EXPECT_EQ(frame({buffer.data(), length}, 1000).status, FrameStatus::kMessage);
+  const auto expect_fits = [&] {
+    const std::size_t length = encoder.encode(buffer.data(), report, 999999999, kNow);
+    EXPECT_LE(length, kMessageBytesMax);
+    EXPECT_EQ(buffer[length], '#');
+    EXPECT_EQ(frame({buffer.data(), length}, 1000).status, FrameStatus::kMessage);
+    std::fill(buffer.begin(), buffer.end(), '#');
+  };
+  expect_fits();
+  const std::string routed(kRoutedMax, 'R');
+  const Route route{.from_comp = routed, .from_sub = routed, .to_comp = routed, .to_sub = routed};
+  report.route = &route;
+  expect_fits();
 }
 
 TEST(FixEncoder, CountsTimeInUtcAcrossASecondADayAndALeapYear) {
