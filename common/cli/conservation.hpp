@@ -16,11 +16,10 @@ struct Conservation {
     std::string figures;  // "1203 = 1180 + 23"
   };
   std::vector<Line> lines;
-  // What is no matter of accounts, yet casts doubt on the run: one line each.
-  std::vector<std::string> notes;
   // Programs that left no summary: what needs them is not checked, and conservation not shown.
   std::vector<std::string> missing;
-  // What was checked otherwise than in a run without restarts, and why.
+  // What was checked otherwise than in a run without restarts, and why; and what is no matter of
+  // accounts, yet casts doubt on the run. One line each.
   std::vector<std::string> notes;
 
   bool holds() const noexcept;
