@@ -122,10 +122,9 @@ PendingLink<std::uint64_t> begin_accept(rdma::Device& device, rdma::ConnectionRe
   });
 }
 
-std::unique_ptr<Connection> adopt(PendingLink<std::uint64_t>& link,
-                                  std::unique_ptr<rdma::QueuePair> pair) {
-  const std::size_t extra = first_extra(*pair, link.part, 0);
-  return std::make_unique<Connection>(std::move(link.queue), std::move(pair), extra);
+std::unique_ptr<Connection> adopt(PendingLink<std::uint64_t>& link) {
+  const std::size_t extra = first_extra(*link.pair, link.part, 0);
+  return std::make_unique<Connection>(std::move(link.queue), std::move(link.pair), extra);
 }
 
 }  // namespace
@@ -134,7 +133,8 @@ std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::Connection
                                           std::span<const std::byte> program_answer,
                                           std::span<const rdma::Grant> grants) {
   PendingLink<std::uint64_t> link = begin_accept(device, request, program_answer, grants, 0);
-  return adopt(link, rdma::wait_for(*link.set_up).queue_pair);
+  link.pair = rdma::wait_for(*link.set_up).queue_pair;
+  return adopt(link);
 }
 
 void TableReaders::start_accept(rdma::ConnectionRequest& request,
@@ -147,8 +147,8 @@ void TableReaders::start_accept(rdma::ConnectionRequest& request,
 
 void TableReaders::collect() {
   std::erase_if(readers_, [](const Reader& reader) { return reader.connection->failed(); });
-  accepts_.step([this](PendingLink<std::uint64_t> link, std::unique_ptr<rdma::QueuePair> pair) {
-    readers_.push_back({*link.made, adopt(link, std::move(pair))});
+  accepts_.step([this](PendingLink<std::uint64_t> link) {
+    readers_.push_back({*link.made, adopt(link)});
     return std::uint32_t{0};
   });
 }

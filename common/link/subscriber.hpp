@@ -146,7 +146,7 @@ class Subscriber {
   PendingLink<Session> begin_connect(const std::string& endpoint,
                                      std::span<const std::byte> program_hello,
                                      std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
-  std::vector<std::byte> adopt(PendingLink<Session> link, rdma::Connected connected);
+  std::vector<std::byte> adopt(PendingLink<Session> link, const std::vector<std::byte>& answer);
   LinkPart part(std::size_t depth, std::size_t extras) const noexcept;
   std::size_t usable_depth() const noexcept;
 

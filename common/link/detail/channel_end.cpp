@@ -86,21 +86,21 @@ PendingLink<ChannelEnd> ChannelEnds::begin_connect(const std::string& endpoint,
   return link;
 }
 
-void ChannelEnds::adopt(PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair,
-                        const LinkPart& theirs) {
+void ChannelEnds::adopt(PendingLink<ChannelEnd> link, const LinkPart& theirs) {
   handover_.require_room(options_.name);
-  const std::size_t extra = first_extra(*pair, theirs, 1);
-  link.made->prepare(std::make_unique<Connection>(std::move(link.queue), std::move(pair), extra),
-                     theirs.depth, pair_options().send_depth);
+  const std::size_t extra = first_extra(*link.pair, theirs, 1);
+  link.made->prepare(
+      std::make_unique<Connection>(std::move(link.queue), std::move(link.pair), extra),
+      theirs.depth, pair_options().send_depth);
   handover_.give(std::move(link.made));
 }
 
 std::vector<std::byte> ChannelEnds::adopt_connected(PendingLink<ChannelEnd> link,
-                                                    rdma::Connected connected) {
-  const LinkPart theirs = require_part(connected.answer, link.part);
-  adopt(std::move(link), std::move(connected.queue_pair), theirs);
-  const std::span<const std::byte> answer = program_part(connected.answer);
-  return {answer.begin(), answer.end()};
+                                                    const std::vector<std::byte>& answer) {
+  const LinkPart theirs = require_part(answer, link.part);
+  adopt(std::move(link), theirs);
+  const std::span<const std::byte> program = program_part(answer);
+  return {program.begin(), program.end()};
 }
 
 void ChannelEnds::start_connect(const std::string& endpoint,
@@ -110,8 +110,8 @@ void ChannelEnds::start_connect(const std::string& endpoint,
 }
 
 std::optional<std::vector<std::byte>> ChannelEnds::poll_connect() {
-  return connect_.poll([this](PendingLink<ChannelEnd> link, rdma::Connected connected) {
-    return adopt_connected(std::move(link), std::move(connected));
+  return connect_.poll([this](PendingLink<ChannelEnd> link, const std::vector<std::byte>& answer) {
+    return adopt_connected(std::move(link), answer);
   });
 }
 
@@ -121,7 +121,8 @@ std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
                                             std::uint32_t timeout_ms) {
   PendingLink<ChannelEnd> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
   rdma::Connected connected = rdma::wait_for(*link.set_up);
-  return adopt_connected(std::move(link), std::move(connected));
+  link.pair = std::move(connected.queue_pair);
+  return adopt_connected(std::move(link), connected.answer);
 }
 
 PendingLink<ChannelEnd> ChannelEnds::begin_accept(rdma::ConnectionRequest& request,
@@ -144,12 +145,11 @@ PendingLink<ChannelEnd> ChannelEnds::begin_accept(rdma::ConnectionRequest& reque
   });
 }
 
-std::uint32_t ChannelEnds::adopt_accepted(PendingLink<ChannelEnd> link,
-                                          std::unique_ptr<rdma::QueuePair> pair) {
+std::uint32_t ChannelEnds::adopt_accepted(PendingLink<ChannelEnd> link) {
   const std::uint32_t id = next_id_++;
   link.made->id = ClientId{id};
   const LinkPart theirs = link.part;
-  adopt(std::move(link), std::move(pair), theirs);
+  adopt(std::move(link), theirs);
   return id;
 }
 
@@ -164,15 +164,13 @@ ClientId ChannelEnds::accept(rdma::ConnectionRequest& request,
                              std::span<const std::byte> program_answer,
                              std::span<const rdma::Grant> extras, std::uint64_t tag) {
   PendingLink<ChannelEnd> link = begin_accept(request, program_answer, extras, tag);
-  rdma::Connected done = rdma::wait_for(*link.set_up);
-  return ClientId{adopt_accepted(std::move(link), std::move(done.queue_pair))};
+  link.pair = rdma::wait_for(*link.set_up).queue_pair;
+  return ClientId{adopt_accepted(std::move(link))};
 }
 
 void ChannelEnds::collect() {
   handover_.collect();
-  accepts_.step([this](PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair) {
-    return adopt_accepted(std::move(link), std::move(pair));
-  });
+  accepts_.step([this](PendingLink<ChannelEnd> link) { return adopt_accepted(std::move(link)); });
 }
 
 void ChannelEnd::prepare(std::unique_ptr<Connection> made, std::uint32_t peer_depth,

@@ -169,13 +169,13 @@ class ChannelEnds {
                                         std::span<const std::byte> program_hello,
                                         std::span<const rdma::Grant> extras,
                                         std::uint32_t timeout_ms);
-  std::vector<std::byte> adopt_connected(PendingLink<ChannelEnd> link, rdma::Connected connected);
+  std::vector<std::byte> adopt_connected(PendingLink<ChannelEnd> link,
+                                         const std::vector<std::byte>& answer);
   PendingLink<ChannelEnd> begin_accept(rdma::ConnectionRequest& request,
                                        std::span<const std::byte> program_answer,
                                        std::span<const rdma::Grant> extras, std::uint64_t tag);
-  std::uint32_t adopt_accepted(PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair);
-  void adopt(PendingLink<ChannelEnd> link, std::unique_ptr<rdma::QueuePair> pair,
-             const LinkPart& theirs);
+  std::uint32_t adopt_accepted(PendingLink<ChannelEnd> link);
+  void adopt(PendingLink<ChannelEnd> link, const LinkPart& theirs);
   rdma::QueuePairOptions pair_options() const noexcept;
 
   rdma::Device& device_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/link/handshake.hpp"
 #include "common/rdma/rdma.hpp"
@@ -25,7 +26,10 @@ struct PendingLink {
   LinkPart part;  // the one that is to be checked when the set-up is over
   std::unique_ptr<T> made;
   std::unique_ptr<rdma::CompletionQueue> queue;
-  std::unique_ptr<rdma::PendingConnection> set_up;  // last: given up before what it uses goes
+  std::unique_ptr<rdma::PendingConnection> set_up;  // given up before what it uses goes
+  // Once it is over. Here, and not beside: a link that turns out wrong must end it before its
+  // queue.
+  std::unique_ptr<rdma::QueuePair> pair;
 };
 
 // A client's one attempt.
@@ -34,18 +38,18 @@ class PendingConnect {
  public:
   bool under_way() const noexcept { return link_.has_value(); }
   void begin(PendingLink<T> link) { link_.emplace(std::move(link)); }
-  // nullopt: under way, or none was begun. Else adopt(PendingLink<T>, rdma::Connected)'s result.
-  // Throws rdma::SetupError. The attempt is over after both.
+  // nullopt: under way, or none was begun. Else the result of adopt(PendingLink<T>, answer). Throws
+  // rdma::SetupError. The attempt is over after both.
   template <class Adopt>
-  auto poll(Adopt&& adopt)
-      -> std::optional<decltype(adopt(std::declval<PendingLink<T>>(), rdma::Connected{}))> {
+  std::optional<std::vector<std::byte>> poll(Adopt&& adopt) {
     if (!link_) return std::nullopt;
     try {
       std::optional<rdma::Connected> connected = link_->set_up->poll();
       if (!connected) return std::nullopt;
       PendingLink<T> link = std::move(*link_);
       link_.reset();
-      return adopt(std::move(link), std::move(*connected));
+      link.pair = std::move(connected->queue_pair);
+      return adopt(std::move(link), std::move(connected->answer));
     } catch (const rdma::SetupError&) {
       link_.reset();
       throw;
@@ -74,8 +78,8 @@ class PendingAccepts {
   void drop_all(const char* why) {
     for (Entry& entry : entries_) give_up(entry, why);
   }
-  // adopt(PendingLink<T>, std::unique_ptr<rdma::QueuePair>) takes those that are over and returns
-  // their ids; it may throw rdma::SetupError.
+  // adopt(PendingLink<T>) takes those that are over and returns their ids; it may throw
+  // rdma::SetupError.
   template <class Adopt>
   void step(Adopt&& adopt) {
     for (auto entry = entries_.begin(); entry != entries_.end();) {
@@ -106,7 +110,8 @@ class PendingAccepts {
                                "its set-up was given up: " + entry.given_up);
       std::optional<rdma::Connected> done = entry.link.set_up->poll();
       if (!done) return false;
-      const std::uint32_t id = adopt(std::move(entry.link), std::move(done->queue_pair));
+      entry.link.pair = std::move(done->queue_pair);
+      const std::uint32_t id = adopt(std::move(entry.link));
       if (entry.accepted) entry.accepted(id, nullptr);
     } catch (const rdma::SetupError& error) {
       if (entry.accepted) entry.accepted(0, &error);

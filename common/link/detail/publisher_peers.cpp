@@ -72,23 +72,23 @@ PendingLink<PublisherPeer> PublisherPeers::begin(rdma::ConnectionRequest& reques
 }
 
 // The peer's half is here: checked, and handed to the datapath.
-std::uint32_t PublisherPeers::adopt(PendingLink<PublisherPeer> link,
-                                    std::unique_ptr<rdma::QueuePair> pair) {
+std::uint32_t PublisherPeers::adopt(PendingLink<PublisherPeer> link) {
   handover_.require_room(options_.name);
   const LinkPart& theirs = link.part;
   PublisherPeer& peer = *link.made;
-  const std::size_t extra = first_extra(*pair, theirs, 1);
+  const std::size_t extra = first_extra(*link.pair, theirs, 1);
   peer.layout = {theirs.depth, theirs.image_count, theirs.image_bytes};
-  peer.region = pair->remote_regions()[0];
+  peer.region = link.pair->remote_regions()[0];
   require_region(peer.region, peer.layout.size_bytes(), rdma::kRemoteWrite, "ring region");
-  if (pair->inline_bytes() < sizeof(RingSlot))
+  if (link.pair->inline_bytes() < sizeof(RingSlot))
     throw rdma::SetupError(rdma::SetupCause::kLimit, options_.name + ": the device sends only " +
-                                                         std::to_string(pair->inline_bytes()) +
+                                                         std::to_string(link.pair->inline_bytes()) +
                                                          " bytes inline, a ring slot needs 64");
   peer.mode = theirs.mode;
   peer.mask = theirs.depth - 1;
-  peer.pair = pair.get();
-  peer.connection = std::make_unique<Connection>(std::move(link.queue), std::move(pair), extra);
+  peer.pair = link.pair.get();
+  peer.connection =
+      std::make_unique<Connection>(std::move(link.queue), std::move(link.pair), extra);
   peer.id = next_id_++;
   peer.ring_address = peer.region.address + RingLayout::ring_offset();
   peer.return_line = reinterpret_cast<const ReturnLine*>(peer.return_region->data());
@@ -125,15 +125,13 @@ std::uint32_t PublisherPeers::accept(rdma::ConnectionRequest& request,
   PendingLink<PublisherPeer> link = accept_or_reject(request, [&] {
     return begin(request, program_answer, extras, std::move(name), ours, images);
   });
-  rdma::Connected done = rdma::wait_for(*link.set_up);
-  return adopt(std::move(link), std::move(done.queue_pair));
+  link.pair = rdma::wait_for(*link.set_up).queue_pair;
+  return adopt(std::move(link));
 }
 
 void PublisherPeers::collect() {
   handover_.collect();
-  accepts_.step([this](PendingLink<PublisherPeer> link, std::unique_ptr<rdma::QueuePair> pair) {
-    return adopt(std::move(link), std::move(pair));
-  });
+  accepts_.step([this](PendingLink<PublisherPeer> link) { return adopt(std::move(link)); });
 }
 
 std::size_t PublisherPeers::revoke(const rdma::MemoryRegion& region) {

@@ -149,7 +149,7 @@ class PublisherPeers {
                                    std::span<const std::byte> program_answer,
                                    std::span<const rdma::Grant> extras, std::string name,
                                    LinkPart ours, rdma::Grant images);
-  std::uint32_t adopt(PendingLink<PublisherPeer> link, std::unique_ptr<rdma::QueuePair> pair);
+  std::uint32_t adopt(PendingLink<PublisherPeer> link);
   void check(const LinkPart& theirs, const LinkPart& ours) const;
   void close_account(const PublisherPeer& peer);
   rdma::PostStatus post(PublisherPeer& peer, rdma::WorkRequest& request) noexcept;

@@ -90,19 +90,19 @@ auto Subscriber<T, Image>::begin_connect(const std::string& endpoint,
 
 template <SlotPayload T, ImagePayload Image>
 std::vector<std::byte> Subscriber<T, Image>::adopt(PendingLink<Session> link,
-                                                   rdma::Connected connected) {
-  const LinkPart theirs = require_part(connected.answer, link.part);
+                                                   const std::vector<std::byte>& answer) {
+  const LinkPart theirs = require_part(answer, link.part);
   const std::size_t own_grants = theirs.image_count != 0 ? 2 : 1;
-  const std::size_t extra = first_extra(*connected.queue_pair, theirs, own_grants);
+  const std::size_t extra = first_extra(*link.pair, theirs, own_grants);
   Session& session = *link.made;
-  session.return_line = connected.queue_pair->remote_regions()[0];
+  session.return_line = link.pair->remote_regions()[0];
   require_region(session.return_line, sizeof(ReturnLine), rdma::kRemoteWrite, "return line");
   session.image_count = std::min(theirs.image_count, options_.image_count);
   session.connection =
-      std::make_unique<Connection>(std::move(link.queue), std::move(connected.queue_pair), extra);
+      std::make_unique<Connection>(std::move(link.queue), std::move(link.pair), extra);
   handover_.give(std::move(link.made));
-  const std::span<const std::byte> answer = program_part(connected.answer);
-  return {answer.begin(), answer.end()};
+  const std::span<const std::byte> program = program_part(answer);
+  return {program.begin(), program.end()};
 }
 
 template <SlotPayload T, ImagePayload Image>
@@ -115,8 +115,8 @@ void Subscriber<T, Image>::start_connect(const std::string& endpoint,
 
 template <SlotPayload T, ImagePayload Image>
 std::optional<std::vector<std::byte>> Subscriber<T, Image>::poll_connect() {
-  return connect_.poll([this](PendingLink<Session> link, rdma::Connected connected) {
-    return adopt(std::move(link), std::move(connected));
+  return connect_.poll([this](PendingLink<Session> link, const std::vector<std::byte>& answer) {
+    return adopt(std::move(link), answer);
   });
 }
 
@@ -127,7 +127,8 @@ std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint
                                                      std::uint32_t timeout_ms) {
   PendingLink<Session> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
   rdma::Connected connected = rdma::wait_for(*link.set_up);
-  return adopt(std::move(link), std::move(connected));
+  link.pair = std::move(connected.queue_pair);
+  return adopt(std::move(link), connected.answer);
 }
 
 }  // namespace tickpath::link
