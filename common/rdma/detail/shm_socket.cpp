@@ -1,5 +1,6 @@
 // Binding and connecting the Unix sockets of the shm provider.
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include <fcntl.h>
@@ -15,6 +16,7 @@ namespace tickpath::rdma::detail {
 namespace {
 
 constexpr int kBacklog = 64;
+constexpr auto kDirectoryPatience = std::chrono::seconds(1);
 
 UniqueFd new_socket() {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -60,7 +62,14 @@ UniqueFd lock_directory_of(const std::string& endpoint) {
                                                endpoint + ": " + std::strerror(error) +
                                                "; create it or change the endpoint");
   }
-  if (::flock(lock.get(), LOCK_EX) != 0) throw_system("cannot lock " + directory, errno);
+  // Not for ever: whoever may look into the directory can hold its lock as well. Without it two of
+  // our programs that start on one endpoint at once could both believe that they have it.
+  const auto deadline = std::chrono::steady_clock::now() + kDirectoryPatience;
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) throw_system("cannot lock " + directory, errno);
+    if (std::chrono::steady_clock::now() > deadline) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return lock;
 }
 

@@ -1,11 +1,15 @@
 // Endpoints in the file system, devices, and what set-up errors say.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/rdma/detail/shm_memory.hpp"
 #include "tests/unit/rdma/raw_peer.hpp"
 
 namespace tickpath::rdma {
@@ -48,6 +52,17 @@ TEST(ShmEndpoint, AMissingDirectoryIsNamed) {
 
 TEST(ShmEndpoint, AnEmptyEndpointIsRefused) {
   EXPECT_EQ(listen_error("").cause(), SetupCause::kAddress);
+}
+
+// Scenario: whoever may look into the directory holds its lock, and never lets it go.
+TEST(ShmEndpoint, ALockOnItsDirectoryStopsNoStart) {
+  char name[] = "/tmp/tickpath_test_XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const detail::UniqueFd stranger(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(stranger.get(), LOCK_EX), 0);
+  const auto device = open_device("shm", "");
+  EXPECT_NE(device->listen(directory + "/x.fabric"), nullptr);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(ShmEndpoint, AnOrdinaryFileIsNotReplaced) {
