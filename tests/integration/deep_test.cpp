@@ -75,7 +75,9 @@ class DeepPipeline : public ::testing::Test {
   std::unique_ptr<Process> start(const std::string& name, std::vector<std::string> more) {
     std::vector<std::string> all{program(name), folder_.config_dir() + "/" + name + ".toml",
                                  "--run-dir", folder_.run_dir()};
-    more.insert(more.begin(), "feed.protocol=iex_deep10");
+    // config/demo has snapshots, which DEEP has not.
+    const std::string snapshots = name == "sim" ? "feed.snapshot.listen=" : "feed.snapshot.server=";
+    more.insert(more.begin(), {"feed.protocol=iex_deep10", snapshots});
     for (const std::string& setting : more) {
       all.push_back("--set");
       all.push_back(setting);
