@@ -81,7 +81,8 @@ enum tickpath_instruction {
   TICKPATH_POST_ONLY = 1 /* limit orders: rejected where it would trade on arrival */
 };
 
-/* tickpath_report::reason: which check of oeg said no, or that the exchange did. reason_text tells. */
+/* tickpath_report::reason: which check of oeg said no, or that the exchange did. reason_text tells.
+ */
 enum tickpath_reason {
   TICKPATH_REASON_NONE = 0,
   TICKPATH_REASON_ORDER_SIZE = 1,
