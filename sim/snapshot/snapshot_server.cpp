@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 #include <list>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -87,10 +87,9 @@ class SnapshotServer::Impl {
  private:
   enum class Stage : std::uint8_t { kLogin, kWaiting, kSending, kSent };
   struct Client {
-    Client(tcp::socket connected, std::string of)
-        : socket(std::move(connected)), peer(std::move(of)) {}
+    explicit Client(tcp::socket connected) : socket(std::move(connected)) {}
     tcp::socket socket;
-    std::string peer;  // peer_of()
+    std::string peer;  // peer_of(), once it is asked for
     std::array<std::byte, kReadBytes> input;
     std::size_t filled = 0;
     std::vector<std::byte> output;   // on its way
@@ -105,8 +104,8 @@ class SnapshotServer::Impl {
   using ClientPtr = std::shared_ptr<Client>;
 
   void accept();
-  bool make_room(const std::string& peer);
-  bool drop_one_without_login(const std::function<bool(const Client&)>& whose);
+  bool make_room(const tcp::socket& newcomer);
+  bool drop_one_without_login();
   void read(const ClientPtr& client);
   void take(const ClientPtr& client);
   bool on_packet(Client& client, const soup::Packet& packet);
@@ -169,8 +168,8 @@ void SnapshotServer::Impl::accept() {
     accepting_ = false;
     if (!error) {
       owner_.counters_.connections.add();
-      if (const std::string peer = peer_of(socket); make_room(peer)) {
-        clients_.push_back(std::make_shared<Client>(std::move(socket), peer));
+      if (make_room(socket)) {
+        clients_.push_back(std::make_shared<Client>(std::move(socket)));
         read(clients_.back());
       } else {
         owner_.counters_.overloaded.add();
@@ -182,23 +181,33 @@ void SnapshotServer::Impl::accept() {
   });
 }
 
-// A peer's own clients go first; then, when all places are taken, anyone's. False: all have logged
-// in.
-bool SnapshotServer::Impl::make_room(const std::string& peer) {
-  const auto of_peer = [&](const Client& client) { return client.peer == peer; };
-  const auto count = std::ranges::count_if(
-      clients_, [&](const ClientPtr& client) { return !client->gone && of_peer(*client); });
-  if (static_cast<std::size_t>(count) >= options_.peer_clients_max &&
-      !drop_one_without_login(of_peer))
+// When all places are taken, whoever has not logged in goes; then, for a peer that has few, the
+// newest of the one that has most. False: nobody has to go.
+bool SnapshotServer::Impl::make_room(const tcp::socket& newcomer) {
+  if (clients_.size() < options_.clients_max || drop_one_without_login()) return true;
+  // Only now is it asked who they are: it means to read the list of all sockets.
+  std::map<std::string, std::size_t> held;
+  for (const ClientPtr& client : clients_) {
+    if (client->peer.empty()) client->peer = peer_of(client->socket);
+    ++held[client->peer];
+  }
+  const auto most =
+      std::ranges::max_element(held, {}, [](const auto& each) { return each.second; });
+  if (held[peer_of(newcomer)] >= options_.peer_clients_max ||
+      most->second <= options_.peer_clients_max)
     return false;
-  return clients_.size() < options_.clients_max ||
-         drop_one_without_login([](const Client&) { return true; });
+  const auto newest = std::ranges::find(clients_.rbegin(), clients_.rend(), most->first,
+                                        [](const ClientPtr& client) { return client->peer; });
+  owner_.counters_.crowded_out.add();
+  drop(**newest);
+  clients_.erase(std::next(newest).base());
+  return true;
 }
 
 // Whoever has not logged in holds no place: who has waited longest goes.
-bool SnapshotServer::Impl::drop_one_without_login(const std::function<bool(const Client&)>& whose) {
-  const auto found = std::ranges::find_if(clients_, [&](const ClientPtr& client) {
-    return whose(*client) && (client->gone || client->stage == Stage::kLogin);
+bool SnapshotServer::Impl::drop_one_without_login() {
+  const auto found = std::ranges::find_if(clients_, [](const ClientPtr& client) {
+    return client->gone || client->stage == Stage::kLogin;
   });
   if (found == clients_.end()) return false;
   if (!(*found)->gone) owner_.counters_.crowded_out.add();

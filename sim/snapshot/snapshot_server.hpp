@@ -29,7 +29,7 @@ struct SnapshotOptions {
   std::string username;  // empty: not asked for
   Secret password;       // likewise
   book::Options book;
-  // Of one peer: an address, or on this host a user. Fewer than all, so that none keeps others out.
+  // Places that each peer (an address, or on this host a user) has whoever else takes the others.
   std::size_t peer_clients_max = 4;
   std::size_t clients_max = 16;            // at one time; beyond, those without a login go
   std::size_t queue_blocks = 64;           // between the threads, 256 KiB each; a power of two
@@ -44,7 +44,7 @@ struct SnapshotCounters {
   Counter malformed;    // packets that a client may not send: it is cut off
   Counter timeouts;     // clients that were silent
   Counter crowded_out;  // connections that had not logged in when another came
-  Counter overloaded;   // connections beyond clients_max or peer_clients_max that have
+  Counter overloaded;   // connections beyond clients_max that have
   Counter accept_failures;  // for want of descriptors most likely: tried again on the next tick
   Counter snapshots;        // sent, whole
   Counter messages;

@@ -5,7 +5,7 @@ import time
 
 from ports.fix import LET_IN_S, fix_client
 from ports.programs import HOST
-from ports.words import connect, login, setup_hello
+from ports.words import SETUP_VERSION, connect, login, setup_hello
 
 
 class LegitFix:
@@ -56,7 +56,7 @@ class Legit:
         return self.fix.let_in()
 
     def setup(self, program):
-        accepted = struct.pack("<IHB", 0x48535054, 2, 2)
+        accepted = struct.pack("<IHB", 0x48535054, SETUP_VERSION, 2)
         return ask(str(self.run_dir / f"{program}.fabric"), setup_hello(6, 4), lambda a: a.startswith(accepted),
                    socket.SOCK_SEQPACKET)
 

@@ -7,6 +7,7 @@ import struct
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 WIRE_VERSION = int(re.search(r"kWireVersion = (\d+)", (ROOT / "common/wire/constants.hpp").read_text()).group(1))
+SETUP_VERSION = int(re.search(r"kSetupVersion = (\d+)", (ROOT / "common/rdma/detail/shm_setup.hpp").read_text()).group(1))
 
 
 def connect(address, kind=socket.SOCK_STREAM):
@@ -24,7 +25,7 @@ def setup_hello(role, service):
     """What a program says first: the provider's frame, the program's hello, link's part."""
     hello = struct.pack("<IIBBBBI16s4Q", 0x68746b74, WIRE_VERSION, role, service, 0, 0, os.getpid(), b"fuzzed", 0, 0, 0, 0)
     hello += struct.pack("<IHHHH6I7I", 0x6b6e6c74, 1, 1, 1, 0, *([0] * 13))
-    return struct.pack("<IHBBIIIIII", 0x48535054, 2, 1, 0, 0, len(hello), 64, 4096, 0, 0) + hello
+    return struct.pack("<IHBBIIIIII", 0x48535054, SETUP_VERSION, 1, 0, 0, len(hello), 64, 4096, 0, 0) + hello
 
 
 def soup(kind, payload):
