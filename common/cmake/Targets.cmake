@@ -30,6 +30,8 @@ function(tickpath_program name)
   add_executable(${name}_program ${ARG_SOURCES})
   set_target_properties(${name}_program PROPERTIES OUTPUT_NAME ${name})
   target_link_libraries(${name}_program PRIVATE tickpath_warnings ${ARG_DEPENDS})
+  # Full RELRO: where functions of shared libraries are is settled at the start, and read-only from there on.
+  target_link_options(${name}_program PRIVATE -Wl,-z,relro,-z,now)
 endfunction()
 
 # tickpath_cold(TARGET): nothing of it runs on a datapath; see TICKPATH_COLD_OPTIONS.
