@@ -216,7 +216,16 @@ void RiskApplication::describe(control::Json& status) {
     strategy.update(shown(view));
     status["strategies"].push_back(strategy);
   }
-  status["total"] = shown(monitor_->view(Monitor::kAll));
+  control::Json total = shown(monitor_->view(Monitor::kAll));
+  // What the datapath keeps for each strategy alone.
+  for (const char* const count : {"open_orders", "requests", "rejects"}) {
+    std::uint64_t sum = 0;
+    for (const control::Json& strategy : status["strategies"])
+      sum += strategy.at(count).get<std::uint64_t>();
+    total[count] = sum;
+  }
+  status["total"] = total;
+  status["money"] = "currency units";
   status["kill_switch"] = describe_kills();
 }
 
@@ -232,6 +241,9 @@ void RiskApplication::summarize(control::Summary& summary) {
     summary.positions.push_back({monitor_->ledger().strategies()[row.strategy].id,
                                  std::string(datapath_->symbols().name(row.instrument)),
                                  row.position, row.cash, static_cast<std::int64_t>(row.fills)});
+    summary.profits.push_back({summary.positions.back().strategy_id,
+                               summary.positions.back().symbol, saturate(row.realised()),
+                               saturate(row.unrealised())});
   }
   summary.has_positions = true;
   summary.open_orders = monitor_->open_orders();

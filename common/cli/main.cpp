@@ -22,6 +22,7 @@
 #include "common/cli/revoke_command.hpp"
 #include "common/cli/status_command.hpp"
 #include "common/cli/trace_command.hpp"
+#include "common/cli/trades_command.hpp"
 #include "common/cli/trading_command.hpp"
 #include "common/cli/up_command.hpp"
 #include "common/config/values.hpp"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   cli::add_record_command(app);
   cli::add_status_command(app);
   cli::add_books_command(app);
+  cli::add_trades_commands(app);
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
   cli::add_exceptions_command(app);

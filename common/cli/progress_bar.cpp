@@ -1,8 +1,11 @@
 #include "common/cli/progress_bar.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
@@ -28,6 +31,39 @@ std::uint64_t digits(std::string_view text, std::size_t max_length, const std::s
 }
 }  // namespace
 
+std::size_t terminal_columns() {
+  constexpr std::size_t kUsual = 80;
+  constexpr std::size_t kLeast = 20;
+  if (const char* const told = std::getenv("COLUMNS"); told != nullptr) {
+    const long columns = std::strtol(told, nullptr, 10);
+    if (columns > 0) return std::max(kLeast, static_cast<std::size_t>(columns));
+  }
+  for (const int file : {STDERR_FILENO, STDOUT_FILENO}) {
+    winsize size{};
+    if (::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+      return std::max(kLeast, std::size_t{size.ws_col});
+  }
+  return kUsual;
+}
+
+std::string progress_line(const std::string& what, double share, double seconds_left,
+                          std::size_t columns) {
+  char numbers[64];
+  std::snprintf(numbers, sizeof(numbers), "%3.0f %%, %.0f s left", share * 100, seconds_left);
+  // The last column stays empty: what is written there makes some terminals begin a new line.
+  const std::size_t taken = what.size() + std::string_view(numbers).size() + 4 + 1;
+  std::string line = what + " ";
+  if (taken + 4 <= columns) {
+    const std::size_t cells = std::min(kBarCells, columns - taken);
+    const std::size_t full =
+        std::min(cells, static_cast<std::size_t>(share * static_cast<double>(cells)));
+    line += "[" + std::string(full, '#') + std::string(cells - full, '.') + "] ";
+  }
+  line += numbers;
+  if (line.size() >= columns) line.resize(columns - 1);
+  return line;
+}
+
 ProgressBar::ProgressBar(std::string what)
     : what_(std::move(what)), enabled_(::isatty(STDERR_FILENO) == 1) {}
 
@@ -46,12 +82,9 @@ void ProgressBar::draw(std::uint64_t done, std::uint64_t total) {
     return;
   }
   const double share = static_cast<double>(done) / static_cast<double>(total);
-  const auto cells = static_cast<std::size_t>(share * kBarCells);
-  const std::string bar = std::string(cells, '#') + std::string(kBarCells - cells, '.');
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double left = share > 0 ? elapsed / share - elapsed : 0;
-  std::fprintf(stderr, "\r%s [%s] %3.0f %%, %.0f s left\033[K", what_.c_str(), bar.c_str(),
-               share * 100, left);
+  std::fprintf(stderr, "\r%s\033[K", progress_line(what_, share, left, terminal_columns()).c_str());
 }
 
 std::uint64_t parse_time_of_day(const std::string& text) {

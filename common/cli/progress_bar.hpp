@@ -2,10 +2,19 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace tickpath::cli {
+
+// Of the terminal behind stderr or stdout: COLUMNS, else what it says of itself, else 80; never
+// less than 20.
+std::size_t terminal_columns();
+
+// "what [#####.....]  50 %, 8 s left", or what fits of it.
+std::string progress_line(const std::string& what, double share, double seconds_left,
+                          std::size_t columns);
 
 // Draws on stderr, ten times a second at most, and only when stderr is a terminal: scripts and
 // logs stay clean. One thread.

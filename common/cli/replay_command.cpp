@@ -40,7 +40,7 @@ void watch(const ReplayArguments& arguments) {
     view.show(replay);
     if (state == "ended" || state == "halted") {
       view.finish();
-      std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, false).c_str());
+      std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, 0).c_str());
       if (const std::string damage = replay.value("damage", ""); !damage.empty())
         std::fprintf(stderr, "the recording is damaged: %s\n", damage.c_str());
       if (state == "halted" && !stopped) throw Error("the replay was halted before its end");

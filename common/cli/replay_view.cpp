@@ -11,17 +11,13 @@
 
 namespace tickpath::cli {
 
-std::string replay_line(const control::Json& replay, bool bar) {
+std::string replay_line(const control::Json& replay, std::size_t columns) {
   const auto sent = replay.value("messages_sent", std::uint64_t{0});
   const auto total = replay.value("messages_total", std::uint64_t{0});
   const auto position_ns = replay.value("position_ns", std::uint64_t{0});
+  const std::uint64_t done = std::min(sent, total);
   std::string line;
   if (total > 0) {
-    constexpr std::uint64_t kWidth = 30;
-    const std::uint64_t done = std::min(sent, total);
-    if (bar)
-      line += "[" + std::string(done * kWidth / total, '#') +
-              std::string(kWidth - done * kWidth / total, '.') + "] ";
     char percent[16];
     std::snprintf(percent, sizeof(percent), "%3u %%  ", static_cast<unsigned>(done * 100 / total));
     line += percent;
@@ -35,6 +31,17 @@ std::string replay_line(const control::Json& replay, bool bar) {
     line += "  " + grouped((static_cast<std::uint64_t>(left_ns) + 500'000'000) / 1'000'000'000) +
             " s left";
   if (replay.value("state", "") == "paused") line += "  paused";
+  if (columns == 0) return line;
+  // The last column stays empty: what is written there makes some terminals begin a new line.
+  constexpr std::size_t kBarMax = 30;
+  constexpr std::size_t kBarMin = 5;
+  const std::size_t room = columns > line.size() + 4 ? columns - line.size() - 4 : 0;
+  if (total > 0 && room >= kBarMin) {
+    const std::size_t width = std::min(kBarMax, room);
+    const auto full = static_cast<std::size_t>(done * width / total);
+    line = "[" + std::string(full, '#') + std::string(width - full, '.') + "] " + line;
+  }
+  if (line.size() >= columns) line.resize(columns - 1);
   return line;
 }
 
@@ -45,7 +52,7 @@ ReplayView::~ReplayView() { finish(); }
 
 void ReplayView::show(const control::Json& replay) {
   if (terminal_) {
-    std::fprintf(stderr, "\r\033[K%s", replay_line(replay, true).c_str());
+    std::fprintf(stderr, "\r\033[K%s", replay_line(replay, terminal_columns()).c_str());
     std::fflush(stderr);
     drawn_ = true;
     return;
@@ -53,7 +60,7 @@ void ReplayView::show(const control::Json& replay) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_line_ < kBetweenLines) return;
   last_line_ = now;
-  std::fprintf(stderr, "replay: %s\n", replay_line(replay, false).c_str());
+  std::fprintf(stderr, "replay: %s\n", replay_line(replay, 0).c_str());
 }
 
 void ReplayView::finish() {

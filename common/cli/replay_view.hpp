@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "common/control/json.hpp"
@@ -10,8 +11,8 @@
 namespace tickpath::cli {
 
 // "[#####.....]  52 %  1,234,567 of 2,000,000 messages  09:31:02  98,000/s  8 s left", from sim's
-// status.
-std::string replay_line(const control::Json& replay, bool bar);
+// status. columns: of the terminal, which the line fits; 0: no bar, and whole.
+std::string replay_line(const control::Json& replay, std::size_t columns);
 
 class ReplayView {
  public:

@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
 #include "common/cli/programs.hpp"
+#include "common/cli/progress_bar.hpp"
 #include "common/control/admin_client.hpp"
 
 namespace tickpath::cli {
@@ -54,12 +56,38 @@ std::string uptime_text(std::int64_t ms) {
   return text;
 }
 
-std::string counters_text(const Json& status) {
-  std::string text = status.value("not_ready_reason", "");
+// Words one after the other, two blanks between them, each line begun by as many.
+std::string wrapped(const std::vector<std::string>& words, std::size_t columns) {
+  std::string text;
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty() && line.size() + 2 + word.size() >= columns) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += "  " + word;
+    if (line.size() >= columns) line.resize(columns - 1);
+  }
+  return line.empty() ? text : text + line + "\n";
+}
+
+std::vector<std::string> counters_of(const Json& status) {
+  std::vector<std::string> words;
+  if (const std::string reason = status.value("not_ready_reason", ""); !reason.empty())
+    words.push_back(reason);
   const Json counters = status.value("key_counters", Json::object());
-  for (const auto& [name, value] : counters.items())
-    text += (text.empty() ? "" : "  ") + name + "=" + value.dump();
-  return text;
+  for (const auto& [name, value] : counters.items()) words.push_back(name + "=" + value.dump());
+  return words;
+}
+
+// Of a strategy, as risk tells it.
+std::string profit_line(const Json& strategy) {
+  char line[256];
+  std::snprintf(line, sizeof(line),
+                "    strategy %d: P&L %.2f currency units, %d fills, %d open orders",
+                strategy.value("strategy", 0), strategy.value("pnl", 0.0),
+                strategy.value("fills", 0), strategy.value("open_orders", 0));
+  return line;
 }
 
 void run_status(const StatusArguments& arguments) {
@@ -69,21 +97,32 @@ void run_status(const StatusArguments& arguments) {
   if (arguments.json) {
     std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else if (!all.empty()) {
-    std::printf("%-12s %-9s %8s  %-9s %-13s %-20s %10s  %s\n", "name", "program", "process",
-                "state", "wait", "cores", "uptime", "counters");
-    for (const Json& status : all)
-      std::printf("%-12s %-9s %8d  %-9s %-13s %-20s %10s  %s\n", status.value("name", "?").c_str(),
-                  status.value("program", "?").c_str(), status.value("pid", 0),
-                  status.value("state", "?").c_str(), wait_text(status).c_str(),
-                  status.value("cores", "?").c_str(),
-                  uptime_text(status.value("uptime_ms", std::int64_t{0})).c_str(),
-                  counters_text(status).c_str());
+    std::fputs(status_text(all, terminal_columns()).c_str(), stdout);
     for (const Json& status : all) std::printf("%s", kill_lines(status).c_str());
   }
   if (all.empty()) throw Error("nothing runs in '" + arguments.run_dir + "'");
 }
 
 }  // namespace
+
+std::string status_text(const Json& all, std::size_t columns) {
+  const std::string head = "name         program   process   state     wait          uptime";
+  std::string text = head.substr(0, columns - 1) + "\n";
+  for (const Json& status : all) {
+    char line[256];
+    std::snprintf(line, sizeof(line), "%-12s %-9s %-9d %-9s %-13s %s",
+                  status.value("name", "?").c_str(), status.value("program", "?").c_str(),
+                  status.value("pid", 0), status.value("state", "?").c_str(),
+                  wait_text(status).c_str(),
+                  uptime_text(status.value("uptime_ms", std::int64_t{0})).c_str());
+    std::vector<std::string> words = counters_of(status);
+    words.insert(words.begin(), status.value("cores", "?"));
+    text += std::string(line).substr(0, columns - 1) + "\n" + wrapped(words, columns);
+    for (const Json& strategy : status.value("strategies", Json::array()))
+      if (strategy.contains("pnl")) text += profit_line(strategy).substr(0, columns - 1) + "\n";
+  }
+  return text;
+}
 
 void add_status_command(CLI::App& app) {
   auto* command = app.add_subcommand("status", "The programs of a run directory");

@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/cli/conservation.hpp"
+#include "common/cli/trades.hpp"
 #include "common/trace/report.hpp"
 
 namespace tickpath::cli {
@@ -45,9 +47,25 @@ std::vector<trace::TraceFile> open_files(const std::vector<std::string>& paths) 
   return files;
 }
 
-void write_page(const std::string& path, const trace::Analysis& analysis) {
+// What the runs of these directories have come to; empty where none has ended.
+std::string results_in(const std::vector<std::string>& paths) {
+  std::vector<control::Summary> summaries;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) continue;
+    for (control::Summary& each : read_summaries(path, {"oeg", "risk"}))
+      summaries.push_back(std::move(each));
+  }
+  return results_text(summaries);
+}
+
+void write_page(const std::string& path, const trace::Analysis& analysis,
+                const std::string& results) {
+  std::string text = trace::to_html(analysis);
+  const std::string end = "</html>\n";
+  if (!results.empty() && text.ends_with(end))
+    text.insert(text.size() - end.size(), "<h2>Result</h2>\n<pre>" + results + "</pre>\n");
   std::ofstream page(path, std::ios::trunc);
-  page << trace::to_html(analysis);
+  page << text;
   page.close();
   if (!page) throw Error("cannot write the report " + path);
 }
@@ -78,7 +96,9 @@ void run_trace(const TraceArguments& arguments) {
   if (!arguments.samples.empty())
     return print_samples(files, arguments.samples[0], arguments.samples[1]);
   const trace::Analysis analysis = trace::analyse(files);
-  if (!arguments.html.empty()) write_page(arguments.html, analysis);
+  if (!arguments.html.empty())
+    write_page(arguments.html, analysis,
+               results_in(arguments.run_dirs.empty() ? arguments.paths : arguments.run_dirs));
   const std::string text = arguments.json  ? trace::to_json(analysis)
                            : arguments.csv ? trace::to_csv(analysis)
                                            : trace::to_text(analysis);

@@ -21,6 +21,7 @@
 #include "common/cli/replay_keys.hpp"
 #include "common/cli/replay_view.hpp"
 #include "common/cli/signals.hpp"
+#include "common/cli/trades.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -96,7 +97,7 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
     }
     if (state != "ended" && state != "halted") continue;
     view.finish();
-    std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, false).c_str());
+    std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, 0).c_str());
     if (arguments.until_end) return;
     replaying = false;
     std::fprintf(stderr, "Ctrl-C stops everything in order\n");
@@ -110,6 +111,7 @@ void check_books(const Pipeline& pipeline) {
   const std::vector<control::Summary> summaries = read_summaries(run_dir, names);
   const Conservation conservation = check_conservation(summaries, names);
   std::fputs(to_text(conservation).c_str(), stdout);
+  std::fputs(results_text(summaries).c_str(), stdout);
   // A part of a pipeline may have nothing to hold against anything.
   const bool partial = !pipeline.options().only.empty();
   if (partial)

@@ -22,6 +22,7 @@ TICKPATH_JSON_STRUCT(RequestFlow, received, refused, sent, accepted, rejected, u
                      lost)
 TICKPATH_JSON_STRUCT(ReportFlow, received, sent, fills, dropped)
 TICKPATH_JSON_STRUCT(PositionSummary, strategy_id, symbol, shares, cash, fills)
+TICKPATH_JSON_STRUCT(ProfitSummary, strategy_id, symbol, realised, unrealised)
 TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, lapped)
 TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, connections, requests, reports)
 
@@ -51,6 +52,8 @@ Json to_json(const Summary& summary) {
   json["resumed"] = summary.resumed;
   json["has_positions"] = summary.has_positions;
   json["positions"] = summary.positions;
+  if (summary.has_positions) json["money"] = "1/10,000 of the currency unit";
+  if (!summary.profits.empty()) json["profits"] = summary.profits;
   json["ticks"] = summary.ticks;
   json["events"] = summary.events;
   json["open_orders"] = summary.open_orders;
@@ -74,6 +77,7 @@ Summary summary_from_json(const Json& json) {
     json.at("resumed").get_to(summary.resumed);
     json.at("has_positions").get_to(summary.has_positions);
     json.at("positions").get_to(summary.positions);
+    if (json.contains("profits")) json.at("profits").get_to(summary.profits);
     json.at("ticks").get_to(summary.ticks);
     json.at("events").get_to(summary.events);
     json.at("open_orders").get_to(summary.open_orders);

@@ -65,6 +65,14 @@ struct PositionSummary {
   std::int64_t fills = 0;   // executions that made it
 };
 
+// P&L of one strategy in one instrument, by risk's last mark; 1/10,000.
+struct ProfitSummary {
+  std::uint8_t strategy_id = 0;
+  std::string symbol;
+  std::int64_t realised = 0;
+  std::int64_t unrealised = 0;
+};
+
 // One end of an update ring, of the newest connection. Writer: `peer` is the reader's instance
 // name (from its Hello). Reader: `peer` is empty.
 struct RingFlow {
@@ -93,6 +101,7 @@ struct Summary {
   std::vector<StrategyFlow> strategies;     // strategy (its plugins), oeg
   bool resumed = false;                     // oeg: it went on from the journal of a former life
   std::vector<PositionSummary> positions;   // strategy (its own), oeg, risk, sim
+  std::vector<ProfitSummary> profits;       // risk; rows as in positions
   bool has_positions = false;               // set it even when there are none
   std::vector<RingFlow> ticks;              // mdh: one a subscriber; strategy, risk, oeg: one
   std::vector<RingFlow> events;             // oeg: one a drop-copy reader; risk: one

@@ -209,6 +209,14 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
              folder.path(), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
   ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
+  const json risk = status_of(folder, "risk");
+  for (const char* count : {"open_orders", "requests", "rejects"}) {
+    std::uint64_t sum = 0;
+    for (const json& strategy : risk.at("strategies"))
+      sum += strategy.at(count).get<std::uint64_t>();
+    EXPECT_EQ(risk.at("total").at(count), sum) << count << ": " << risk.at("total");
+  }
+  EXPECT_GT(risk.at("total").at("requests"), 0);
   const std::vector<std::string> where{"--run-dir", folder.run_dir()};
   const Finished kill = run({program("tickpath"), "kill", where[0], where[1]});
   EXPECT_EQ(kill.exit_code, 0) << kill.output;

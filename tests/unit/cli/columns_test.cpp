@@ -1,0 +1,72 @@
+// What is shown to a person fits a terminal of 80 columns, and of fewer.
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/cli/progress_bar.hpp"
+#include "common/cli/replay_view.hpp"
+#include "common/cli/status_command.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using control::Json;
+
+std::size_t longest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+TEST(Columns, OfTheReplaysLine) {
+  const Json replay = {{"messages_sent", 312'345'678},       {"messages_total", 412'345'678},
+                       {"position_ns", 34'200'000'000'000},  {"rate", 1'234'567},
+                       {"remaining_ns", 12'345'000'000'000}, {"state", "paused"}};
+  for (const std::size_t columns : {20u, 40u, 60u, 80u, 100u, 200u})
+    EXPECT_LT(replay_line(replay, columns).size(), columns) << replay_line(replay, columns);
+  EXPECT_NE(replay_line(replay, 200).find("[####"), std::string::npos);
+  EXPECT_NE(replay_line(replay, 0).find("paused"), std::string::npos);
+  const Json small = {{"messages_sent", 5}, {"messages_total", 10}, {"state", "running"}};
+  EXPECT_EQ(replay_line(small, 80).find("[###############...............]  50 %"), 0u)
+      << replay_line(small, 80);
+}
+
+TEST(Columns, OfTheProgressBar) {
+  for (const std::size_t columns : {20u, 40u, 80u, 120u})
+    EXPECT_LT(progress_line("converting a recording", 1.0, 1e6, columns).size(), columns);
+  EXPECT_NE(progress_line("generating", 0.5, 8, 80).find("####...."), std::string::npos);
+}
+
+TEST(Columns, OfTheStatus) {
+  Json counters = Json::object();
+  for (int i = 0; i < 12; ++i) counters["group.a_counter_" + std::to_string(i)] = 1'234'567'890'123;
+  const Json all = Json::array({{{"name", "strategy-2"},
+                                 {"program", "strategy"},
+                                 {"pid", 4'194'304},
+                                 {"state", "not ready"},
+                                 {"wait_mode", "yield"},
+                                 {"wait_configured", "auto"},
+                                 {"cores", "cpus 0-127 (unpinned)"},
+                                 {"uptime_ms", 123'456'789},
+                                 {"not_ready_reason", std::string(100, 'x')},
+                                 {"key_counters", counters}}});
+  const std::string text = status_text(all, 80);
+  EXPECT_LT(longest_line(text), 80u) << text;
+  EXPECT_NE(text.find("group.a_counter_11=1234567890123"), std::string::npos) << text;
+  EXPECT_LT(longest_line(status_text(all, 40)), 40u);
+}
+
+TEST(Columns, AreThoseThatTheEnvironmentTells) {
+  ::setenv("COLUMNS", "132", 1);
+  EXPECT_EQ(terminal_columns(), 132u);
+  ::setenv("COLUMNS", "rubbish", 1);
+  EXPECT_GE(terminal_columns(), 20u);
+  ::unsetenv("COLUMNS");
+}
+
+}  // namespace
+}  // namespace tickpath::cli

@@ -1,0 +1,143 @@
+// What oeg's journal says of a run, as CSV.
+#include "common/cli/trades.hpp"
+
+#include <cstring>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "oeg/journal.hpp"
+#include "tests/support/process.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::OrderState;
+using wire::ReportKind;
+
+class TradesOfAJournal : public ::testing::Test {
+ protected:
+  oeg::JournalOptions options() const {
+    oeg::JournalOptions options;
+    options.path = folder_ / "oeg.journal";
+    options.records = 64;
+    return options;
+  }
+  static void append(oeg::Journal& journal, wire::OrderEvent event, std::uint32_t shares) {
+    oeg::JournalRecord record{};
+    event.strategy_id = 1;
+    event.side = Side::kBuy;
+    event.instrument_id = 3;
+    record.event = event;
+    record.realtime_ns = 1'700'000'000'123'456'789;
+    record.execution_id = event.event == wire::EventKind::kReported ? 77 : 0;
+    record.order_shares = shares;
+    record.type = wire::OrderType::kPegged;
+    record.time_in_force = wire::TimeInForce::kGoodTillCancel;
+    std::memcpy(record.symbol, "AAPL", 4);
+    ASSERT_TRUE(journal.append(record));
+  }
+  static wire::OrderEvent requested(std::uint64_t id, wire::RequestKind kind, std::uint64_t target,
+                                    std::uint32_t price) {
+    wire::OrderEvent event{};
+    event.order_id = id;
+    event.target_order_id = target;
+    event.trace_id = 5;
+    event.price = price;
+    event.event = wire::EventKind::kRequested;
+    event.request_kind = kind;
+    return event;
+  }
+  static wire::OrderEvent reported(std::uint64_t id, ReportKind kind, std::uint64_t target,
+                                   OrderState state) {
+    wire::OrderEvent event{};
+    event.order_id = id;
+    event.target_order_id = target;
+    event.event = wire::EventKind::kReported;
+    event.report_kind = kind;
+    event.state = state;
+    return event;
+  }
+  static wire::OrderEvent fill(std::uint64_t id, std::uint32_t shares, std::uint32_t price,
+                               std::uint32_t cumulative, OrderState state) {
+    wire::OrderEvent event = reported(id, ReportKind::kFill, 0, state);
+    event.shares = shares;
+    event.price = price;
+    event.price_hundredths = 50;
+    event.cumulative_shares = cumulative;
+    return event;
+  }
+
+  test_support::Folder folder_;
+};
+
+TEST_F(TradesOfAJournal, FollowAnOrderThroughItsReplacementAndItsFills) {
+  oeg::Journal journal(options());
+  append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  append(journal, reported(1, ReportKind::kAccepted, 0, OrderState::kWorking), 0);
+  append(journal, requested(2, wire::RequestKind::kReplace, 1, 1'001'000), 200);
+  append(journal, reported(2, ReportKind::kReplaced, 1, OrderState::kWorking), 0);
+  append(journal, fill(2, 60, 1'000'900, 60, OrderState::kPartlyFilled), 0);
+
+  const Trades trades = read_trades(options().path);  // while it is in use
+  ASSERT_EQ(trades.orders.size(), 1u);
+  EXPECT_THAT(orders_csv(trades),
+              HasSubstr("\n2023-11-14T22:13:20.123456789Z,1,1,AAPL,buy,pegged,gtc,100.1000,200,60,"
+                        "partly_filled,,5\n"));
+  EXPECT_THAT(fills_csv(trades), HasSubstr("Z,1,1,AAPL,buy,60,100.090050,77,fill\n"));
+  EXPECT_THAT(positions_csv(trades, {{1, "AAPL", 0, -15'000}}),
+              HasSubstr("\n1,AAPL,60,60,0,1,-6005.4030,0.0000,-1.5000,-1.5000\n"));
+}
+
+TEST_F(TradesOfAJournal, AreThoseOfItsDayOverAllItsSegments) {
+  {
+    oeg::Journal yesterday(options());
+    append(yesterday, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+    append(yesterday, reported(1, ReportKind::kCanceled, 1, OrderState::kCanceled), 0);
+    yesterday.close_in_order();
+  }
+  oeg::JournalOptions fresh = options();
+  fresh.start = oeg::JournalStart::kFresh;
+  oeg::Journal journal(fresh);
+  std::uint64_t now = 0;
+  for (std::uint64_t id = 2; id < 100; ++id) {
+    append(journal, requested(id, wire::RequestKind::kNew, 0, 1'000'000), 100);
+    append(journal, reported(id, ReportKind::kCanceled, id, OrderState::kCanceled), 0);
+    journal.maintain(now += 10'000'000'000);
+  }
+  const Trades trades = read_trades(options().path);
+  ASSERT_EQ(trades.orders.size(), 98u);
+  EXPECT_EQ(trades.orders.front().id, 2u);
+  EXPECT_EQ(trades.orders.front().state, OrderState::kCanceled);
+}
+
+TEST_F(TradesOfAJournal, AreAnErrorWhereThereIsNone) {
+  test_support::write_file(folder_ / "oeg.journal", "something else, and long enough to look at");
+  EXPECT_ANY_THROW((void)read_trades(folder_ / "oeg.journal"));
+  EXPECT_ANY_THROW((void)read_trades(folder_ / "nobody.journal"));
+}
+
+TEST(Results, AddUpByStrategyAndSayTheirUnit) {
+  control::Summary oeg, risk;
+  oeg.program = "oeg";
+  oeg.strategies = {{1, 10, 0}, {2, 5, 0}};
+  risk.program = "risk";
+  risk.positions = {{1, "A", 100, -1'000'000, 3}, {1, "B", 0, 0, 2}};
+  risk.profits = {{1, "A", 0, 15'000}, {1, "B", -5'000, 0}};
+  const std::string text = results_text({oeg, risk});
+  EXPECT_THAT(text, HasSubstr("currency units"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "  1               10         5         -0.5000          1.5000          1.0000\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "  all             15         5         -0.5000          1.5000          1.0000\n"));
+  EXPECT_EQ(results_text({oeg}), "");
+}
+
+}  // namespace
+}  // namespace tickpath::cli
