@@ -54,6 +54,7 @@ void OegApplication::on_tick() {
   venue_->tick(!session.connected() && session.in_session_time(), session.logged_on());
   maintain_market();
   maintain_journal();
+  datapath_->session().keep_store_writable();
   datapath_->strategies().collect();
   datapath_->events().collect();
   readers_.collect();

@@ -14,6 +14,10 @@ namespace {
 // its other work, and more than any load brings in a tick.
 constexpr std::uint64_t kFollowedPerTick = 1u << 15;
 
+// Records whose pages stay writable ahead of the datapath: more than any load brings in a tick. The
+// call looks at some 100 pages, which takes microseconds.
+constexpr std::uint64_t kWritableAhead = 1u << 11;
+
 // A step that failed (a full disk) is tried again after so long.
 constexpr std::uint64_t kRetryNs = 1'000'000'000;
 
@@ -62,6 +66,7 @@ void Journal::maintain(std::uint64_t now_ns) noexcept {
     rename_switched();
     if (prepared_ == nullptr) prepare();  // first: the datapath may need it soon
     follow(kFollowedPerTick);
+    keep_writable();
     problem_.clear();
   } catch (const std::exception& error) {
     problem_ = error.what();
@@ -112,6 +117,16 @@ void Journal::apply(const JournalSegment& segment, std::uint64_t records_max) {
   const std::uint64_t end = followed_ + (left < records_max ? left : records_max);
   for (; followed_ < end && segment.written(followed_); ++followed_)
     state_->apply(segment.record(followed_));
+}
+
+// From where the datapath is: this segment's end, and the next one's beginning.
+void Journal::keep_writable() const noexcept {
+  const std::uint64_t at = size_.get() + 1 - current_->first_sequence();
+  const std::uint64_t end = at + kWritableAhead;
+  current_->keep_writable(at, end);
+  if (prepared_ == nullptr || end <= current_->capacity()) return;
+  prepared_->keep_writable(at > current_->capacity() ? at - current_->capacity() : 0,
+                           end - current_->capacity());
 }
 
 void Journal::finish_sealed() {

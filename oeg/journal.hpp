@@ -128,6 +128,7 @@ class Journal final : public JournalPort {
   void apply(const JournalSegment& segment, std::uint64_t records_max);
   void finish_sealed();
   void prune() noexcept;
+  void keep_writable() const noexcept;
   void rename(const std::string& from, const std::string& to) const;
   std::string archive_path(std::uint64_t number) const;
 

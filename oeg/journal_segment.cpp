@@ -1,5 +1,6 @@
 #include "oeg/journal_segment.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/memory.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -104,6 +106,12 @@ JournalSegment::JournalSegment(const std::string& path, int file, std::uint64_t 
 
 JournalSegment::~JournalSegment() {
   if (header_ != nullptr) ::munmap(header_, bytes_);
+}
+
+void JournalSegment::keep_writable(std::uint64_t begin, std::uint64_t end) const noexcept {
+  end = std::min(end, capacity());
+  if (begin < end)
+    (void)prefault_for_writing(records_ + begin, (end - begin) * sizeof(JournalRecord));
 }
 
 std::uint64_t JournalSegment::count() const noexcept {

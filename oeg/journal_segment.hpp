@@ -64,6 +64,9 @@ class JournalSegment {
     return std::atomic_ref<std::uint64_t>(records_[index].sequence)
                .load(std::memory_order_acquire) == first_sequence() + index;
   }
+  // Control thread: the datapath appends to these records without a page fault, until the kernel
+  // writes their pages back (prefault_for_writing()).
+  void keep_writable(std::uint64_t begin, std::uint64_t end) const noexcept;
   // Records written; they stand at its beginning. Not while another thread writes.
   std::uint64_t count() const noexcept;
 

@@ -323,6 +323,7 @@ std::string SimApplication::not_ready_reason() {
 
 void SimApplication::on_tick() {
   for (const Port& port : ports_) port.lobby->turn(Lobby::Clock::now());
+  gateway_.keep_stores_writable();
   watch_replay();
   warn_once();
   tell_events();

@@ -96,6 +96,8 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
   ::umask(0077);
   // A peer that closes its socket is an error code here, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // Likewise a file that reaches the limit on its size (ulimit -f): as a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   return run_loaded(program);
 }
 

@@ -94,6 +94,8 @@ RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDe
   counters_.add("datapath", "turns", thread_.turns());
   counters_.add("datapath", "idle_turns", thread_.idle_turns());
   counters_.add("admin", "refused", [this] { return admin_.refused(); });
+  counters_.add("datapath", "page_faults_minor", minor_faults_);
+  counters_.add("datapath", "page_faults_major", major_faults_);
   counters_.add("log", "hot_lost", hot_log_.lost());
   counters_.add("log", "dropped_lines", [] { return log::dropped_lines(); });
   counters_.add("admin", "accept_failures", [this] { return admin_.accept_failures(); });
@@ -271,6 +273,7 @@ void RuntimeImpl::loop() {
 
 void RuntimeImpl::tick() {
   hot_log_.drain();
+  trace_.write_behind();
   check_device();
   if (stop_wanted_ && phase_ == Phase::kRunning) begin_stop();
   application_->on_tick();
@@ -287,7 +290,24 @@ void RuntimeImpl::each_second() {
     trace_.set_wait_mode(to_string(mode));
   }
   trace_.add_sync_point();
+  tell_trace();
+  count_page_faults();
   log::flush();
+}
+
+void RuntimeImpl::tell_trace() {
+  if (trace_.problem() == trace_problem_) return;
+  trace_problem_ = trace_.problem();
+  if (!trace_problem_.empty())
+    log::error("{}; the newest stamps stay in memory until it works again", trace_problem_);
+}
+
+// What faults before the program is ready delays nothing.
+void RuntimeImpl::count_page_faults() {
+  const std::optional<PageFaults> faults = page_faults(thread_.thread_id());
+  if (!faults || !ready_told_) return;
+  minor_faults_.set(faults->minor - faults_before_.minor);
+  major_faults_.set(faults->major - faults_before_.major);
 }
 
 // Every region, queue and listener of this program belongs to the device: there is nothing to go on
@@ -309,6 +329,8 @@ void RuntimeImpl::check_ready() {
     if (device_) {
       for (const std::string& note : device_->notes()) log::warning("fabric: {}", note);
     }
+    if (const std::string why = lock_memory(); !why.empty()) log::warning("{}", why);
+    faults_before_ = page_faults(thread_.thread_id()).value_or(PageFaults{});
     log::info("ready");
     log::flush();
   }
@@ -344,6 +366,7 @@ void RuntimeImpl::check_drained() {
 
 void RuntimeImpl::end() {
   phase_ = Phase::kEnded;
+  count_page_faults();
   if (!thread_.stop()) {
     log::error("the datapath thread hangs in a turn; leaving without it");
     log::flush();
@@ -368,6 +391,8 @@ void RuntimeImpl::write_summary() {
   summary.program = program_;
   summary.name = common_.name;
   application_->summarize(summary);
+  summary.details["datapath_page_faults_minor"] = minor_faults_.get();
+  summary.details["datapath_page_faults_major"] = major_faults_.get();
   const std::string path = run_path(common_.name + ".summary.json");
   write_file_atomically(path, to_json(summary).dump(2) + "\n");
 }

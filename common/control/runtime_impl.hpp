@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "common/base/memory.hpp"
 #include "common/control/admin_server.hpp"
 #include "common/control/datapath_thread.hpp"
 #include "common/control/program.hpp"
@@ -65,6 +66,8 @@ class RuntimeImpl final : public Runtime {
   void tick();
   void each_second();
   void check_device();
+  void count_page_faults();
+  void tell_trace();
   void check_ready();
   void begin_stop();
   void check_drained();
@@ -95,6 +98,10 @@ class RuntimeImpl final : public Runtime {
   std::vector<ReadyWaiter> ready_waiters_;
   std::string not_ready_reason_ = "starting";
   bool ready_told_ = false;
+  PageFaults faults_before_;  // of the datapath thread, when it got ready
+  Counter minor_faults_;
+  Counter major_faults_;
+  std::string trace_problem_;  // told
   Phase phase_ = Phase::kRunning;
   bool stop_wanted_ = false;
   int signals_seen_ = 0;

@@ -240,6 +240,7 @@ bool Session::connected() const noexcept { return impl_->connected(); }
 bool Session::logged_on() const noexcept { return impl_->logged_on(); }
 bool Session::in_session_time() const noexcept { return impl_->in_session_time(); }
 bool Session::behind_gap() const noexcept { return impl_->behind_gap(); }
+void Session::keep_store_writable() const noexcept { impl_->store().keep_writable(); }
 std::uint32_t Session::next_sender_seq() const noexcept { return impl_->store().next_sender(); }
 std::uint32_t Session::next_target_seq() const noexcept { return impl_->store().next_target(); }
 void Session::set_next_target_seq(std::uint32_t seq) noexcept {

@@ -239,6 +239,8 @@ class Session {
 
   const SessionCounters& counters() const noexcept;
 
+  // Control thread, every tick: the store's next pages take no page fault on the polling thread.
+  void keep_store_writable() const noexcept;
   // Control thread: the next line that QuickFIX or the session had to say ("Received logon
   // response", "Disconnecting", ...). False when there is none. Lines are dropped when nobody
   // takes them.

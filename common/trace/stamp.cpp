@@ -24,29 +24,36 @@ void copy_text(char (&target)[Size], std::string_view text) noexcept {
   std::memset(target + length, 0, Size - length);
 }
 
+// Its space is reserved: a full disk is an error now, and not when the pipeline runs.
+int create_file(const std::string& path, std::size_t bytes) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw SystemError("cannot create the trace file " + path, errno);
+  const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (error == 0) return file;
+  ::close(file);
+  ::unlink(path.c_str());
+  throw SystemError("cannot reserve " + std::to_string(bytes >> 20) + " MB for the trace file " +
+                        path +
+                        " (make room, or lower trace.capacity, or set trace.enabled = false)",
+                    error);
+}
+
 }  // namespace
 
-TraceWriter::TraceWriter(const TraceOptions& options) : records_(&scratch_), mask_(0) {
-  if (options.path.empty()) return;
+TraceWriter::TraceWriter(const TraceOptions& options)
+    : records_(&scratch_), mask_(0), path_(options.path) {
+  if (path_.empty()) return;
   const std::uint64_t capacity = std::bit_ceil(options.capacity < 256 ? 256 : options.capacity);
-  mapped_bytes_ = kHeaderBytes + capacity * sizeof(Record);
-  const int descriptor = ::open(options.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw SystemError("cannot create the trace file " + options.path, errno);
-  if (::ftruncate(descriptor, static_cast<off_t>(mapped_bytes_)) != 0) {
+  memory_bytes_ = kHeaderBytes + capacity * sizeof(Record);
+  file_ = create_file(path_, memory_bytes_);
+  void* memory = ::mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) {
     const int error = errno;
-    ::close(descriptor);
-    throw SystemError("cannot size the trace file " + options.path, error);
+    ::close(file_);
+    throw SystemError("no memory for the trace of " + path_ + " (trace.capacity)", error);
   }
-  void* mapped = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                        descriptor, 0);
-  const int error = errno;
-  ::close(descriptor);
-  if (mapped == MAP_FAILED) throw SystemError("cannot map the trace file " + options.path, error);
-  // Populating maps the pages for reading; the first write of each would still fault. Touch them.
-  auto* bytes = static_cast<volatile char*>(mapped);
-  for (std::size_t offset = 0; offset < mapped_bytes_; offset += 4096) bytes[offset] = 0;
-
-  header_ = new (mapped) FileHeader{};
+  header_ = new (memory) FileHeader{};
   std::memcpy(header_->magic, FileHeader::kMagic, sizeof(header_->magic));
   header_->version = 2;
   header_->process_id = static_cast<std::uint32_t>(::getpid());
@@ -58,25 +65,68 @@ TraceWriter::TraceWriter(const TraceOptions& options) : records_(&scratch_), mas
   copy_text(header_->cores, options.cores);
   header_->host_id = options.host_id != 0 ? options.host_id : clock::host_id();
   copy_text(header_->host_name, clock::host_name());
-  records_ = reinterpret_cast<Record*>(static_cast<std::byte*>(mapped) + kHeaderBytes);
+  records_ = reinterpret_cast<Record*>(static_cast<std::byte*>(memory) + kHeaderBytes);
   mask_ = capacity - 1;
   add_sync_point();
+  write_behind();
 }
 
 TraceWriter::~TraceWriter() {
   if (header_ == nullptr) return;
-  publish_head();
   add_sync_point();
-  ::munmap(header_, mapped_bytes_);
-}
-
-void TraceWriter::publish_head() noexcept {
-  // Relaxed: a reader of a live file validates each record by its key, not by this count.
-  if (header_ != nullptr) header_->written.store(head_, std::memory_order_relaxed);
+  write_behind();
+  ::munmap(header_, memory_bytes_);
+  ::close(file_);
 }
 
 void TraceWriter::set_wait_mode(std::string_view mode) noexcept {
-  if (header_ != nullptr) copy_text(header_->wait_mode, mode);
+  if (header_ == nullptr) return;
+  copy_text(header_->wait_mode, mode);
+  header_changed_ = true;
+}
+
+void TraceWriter::write_behind() noexcept {
+  if (header_ == nullptr) return;
+  const std::uint64_t head = head_.load(std::memory_order_acquire);  // see put()
+  if (head == behind_ && !header_changed_) return;
+  const std::uint64_t capacity = mask_ + 1;
+  // What was overwritten before it was written is gone, as in the ring of the file.
+  const std::uint64_t from = head - behind_ > capacity ? head - capacity : behind_;
+  // Relaxed: the file's readers are other processes, or come after the close.
+  header_->written.store(head, std::memory_order_relaxed);
+  // The clocks of other hosts change with the header, about once a second.
+  if (!write_records(from, head) || !write_at(0, header_changed_ ? kHeaderBytes : kPageBytes))
+    return;
+  behind_ = head;
+  header_changed_ = false;
+  problem_.clear();
+}
+
+bool TraceWriter::write_records(std::uint64_t from, std::uint64_t to) noexcept {
+  while (from != to) {
+    const std::uint64_t until_wrap = mask_ + 1 - (from & mask_);
+    const std::uint64_t count = to - from < until_wrap ? to - from : until_wrap;
+    if (!write_at(kHeaderBytes + (from & mask_) * sizeof(Record), count * sizeof(Record)))
+      return false;
+    from += count;
+  }
+  return true;
+}
+
+// The same place in memory and file.
+bool TraceWriter::write_at(std::size_t offset, std::size_t bytes) noexcept {
+  const char* const memory = reinterpret_cast<const char*>(header_);
+  while (bytes != 0) {
+    const ssize_t taken = ::pwrite(file_, memory + offset, bytes, static_cast<off_t>(offset));
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken <= 0) {
+      problem_ = "cannot write the trace file " + path_ + ": " + std::strerror(errno);
+      return false;
+    }
+    offset += static_cast<std::size_t>(taken);
+    bytes -= static_cast<std::size_t>(taken);
+  }
+  return true;
 }
 
 PeerClock* TraceWriter::peer_clock(std::uint64_t host, std::uint32_t stream) noexcept {
@@ -124,8 +174,8 @@ void TraceWriter::add_sync_point() noexcept {
     count /= 2;
   }
   header_->sync[count] = {pair.tsc.value, pair.realtime_ns};
-  // Pairs with the acquire in the reader: the count must not precede the point.
-  header_->sync_points.store(count + 1, std::memory_order_release);
+  header_->sync_points.store(count + 1, std::memory_order_relaxed);  // this thread writes the file
+  header_changed_ = true;
 }
 
 }  // namespace tickpath::trace

@@ -1,4 +1,6 @@
-// A stamp: one TSC read and one store into the thread's own memory-mapped trace file.
+// A stamp: one TSC read and one store into the thread's own memory, which the control thread writes
+// to the trace file behind it: a mapped file's pages are write-protected each time the kernel has
+// written them back, and the next stamp would take a page fault.
 //
 // File: one header page (FileHeader), kPeerClocksMax pages of other hosts' clocks (PeerClock), then
 // `capacity` records of 16 bytes, written as a ring.
@@ -48,7 +50,7 @@ struct FileHeader {
   std::uint32_t process_id;
   std::uint64_t capacity;  // records, a power of two
   std::uint64_t tsc_hz;
-  std::atomic<std::uint64_t> written;  // records ever; exact after close, else up to 256 behind
+  std::atomic<std::uint64_t> written;  // records ever
   char program[32];
   char provider[16];   // "shm", "verbs", ...: the fabric it ran on
   char wait_mode[16];  // in effect: "spin", "yield", "park"
@@ -100,8 +102,8 @@ struct TraceOptions {
 // Set-up and close on a control thread; stamps by the one datapath thread that owns it.
 class TraceWriter final : public clock::OffsetSink {
  public:
-  // Creates (truncates) the file and touches its pages, so that no stamp takes a page fault.
-  // Throws SystemError naming the path.
+  // Creates (truncates) the file, reserves its space on the disk, and touches the memory, so that
+  // no stamp takes a page fault. Throws SystemError naming the path (a full disk).
   explicit TraceWriter(const TraceOptions& options);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
@@ -121,6 +123,12 @@ class TraceWriter final : public clock::OffsetSink {
   // Datapath thread, about once a second for each connection that crosses hosts.
   void on_peer_time(const clock::PeerTime& time) noexcept override;
 
+  // Control thread, every tick: appends what was stamped since to the file, so that it is complete
+  // up to here for readers, and should the process die. problem(): why the last call failed; the
+  // stamps stay in memory, and are tried again.
+  void write_behind() noexcept;
+  const std::string& problem() const noexcept { return problem_; }
+
   const Counter& peer_times_lost() const noexcept { return peer_times_lost_; }
 
   // Control thread, about once a second: pairs TSC with CLOCK_REALTIME.
@@ -131,20 +139,28 @@ class TraceWriter final : public clock::OffsetSink {
  private:
   void put(Hop hop, std::uint64_t id, std::uint64_t time) noexcept {
     const std::uint64_t key = static_cast<std::uint64_t>(hop) << 56 | (id & kIdMask);
-    // One 16-byte store: x86 with AVX makes aligned ones atomic, so a reader of a live file never
-    // sees a time with another record's key.
-    _mm_store_si128(reinterpret_cast<__m128i*>(&records_[head_ & mask_]),
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);  // its only writer is here
+    // One 16-byte store: x86 with AVX makes aligned ones atomic, so whoever copies a record that is
+    // just being overwritten never has a time with another record's key.
+    _mm_store_si128(reinterpret_cast<__m128i*>(&records_[head & mask_]),
                     _mm_set_epi64x(static_cast<long long>(key), static_cast<long long>(time)));
-    if ((++head_ & 255) == 0) publish_head();
+    // Pairs with the acquire in write_behind(): a record that is counted is whole.
+    head_.store(head + 1, std::memory_order_release);
   }
-  void publish_head() noexcept;
+  bool write_records(std::uint64_t from, std::uint64_t to) noexcept;
+  bool write_at(std::size_t offset, std::size_t bytes) noexcept;
   PeerClock* peer_clock(std::uint64_t host, std::uint32_t stream) noexcept;
 
   Record* records_;
   std::uint64_t mask_;
-  std::uint64_t head_ = 0;
-  FileHeader* header_ = nullptr;  // null: tracing off
-  std::size_t mapped_bytes_ = 0;
+  std::atomic<std::uint64_t> head_{0};
+  FileHeader* header_ = nullptr;  // null: tracing off; the memory that becomes the file
+  std::size_t memory_bytes_ = 0;
+  std::string path_;  // control thread from here on
+  int file_ = -1;
+  std::uint64_t behind_ = 0;     // records that are in the file
+  bool header_changed_ = false;  // since it was written
+  std::string problem_;
   Counter peer_times_lost_;  // more connections than kPeerClocksMax
   Record scratch_{};         // where stamps go while tracing is off
 };

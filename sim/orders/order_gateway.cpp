@@ -444,6 +444,9 @@ void OrderGateway::logout(std::string_view reason) noexcept {
       peer->session.disconnect();  // its Logon was refused, or is still to come: nobody to greet
 }
 
+void OrderGateway::keep_stores_writable() const noexcept {
+  for (const auto& peer : peers_) peer->session.keep_store_writable();
+}
 bool OrderGateway::connected(std::size_t session) const noexcept {
   return peers_[session]->session.connected();
 }

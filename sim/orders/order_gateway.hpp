@@ -72,6 +72,8 @@ class OrderGateway final : public ReportSink {
 
   // ------------------------------------------------------------------ any thread
   std::size_t sessions() const noexcept { return peers_.size(); }
+  // Control thread, every tick: see fix::Session.
+  void keep_stores_writable() const noexcept;
   bool connected(std::size_t session) const noexcept;
   bool logged_on(std::size_t session) const noexcept;
   std::uint64_t reports_pending(std::size_t session) const noexcept;

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   using namespace tickpath;
   const bool quick = bench::is_quick(argc, argv);
   const std::size_t groups = quick ? 1'000 : 1'000'000;
-  bench::print_environment("trace stamp: one TSC read, one store into the mapped file");
+  bench::print_environment("trace stamp: one TSC read, one store into memory");
   const std::string path = std::filesystem::temp_directory_path() /
                            ("tickpath_bench_" + std::to_string(::getpid()) + ".trace");
   {

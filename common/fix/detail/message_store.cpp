@@ -1,5 +1,6 @@
 #include "common/fix/detail/message_store.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -10,12 +11,15 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/memory.hpp"
 
 namespace tickpath::fix::detail {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 4096;
 static_assert(sizeof(StoreHeader) <= kHeaderBytes);
+// Messages, more than a session sends in a tick of its control thread.
+constexpr std::uint32_t kWritableAhead = 256;
 
 // Closes on the way out of a failing constructor.
 class FileCloser {
@@ -122,6 +126,15 @@ void MessageStore::commit(std::size_t length) noexcept {
   // The next slot is cold: fetch it while nothing waits for it.
   const char* next = reinterpret_cast<const char*>(&slot(seq + 1));
   for (std::size_t line = 0; line < 5; ++line) __builtin_prefetch(next + 64 * line, 1);
+}
+
+void MessageStore::keep_writable() const noexcept {
+  const std::uint32_t next = next_sender() & mask_;
+  const std::uint32_t ahead = std::min(kWritableAhead, mask_ + 1);
+  const std::uint32_t before_wrap = std::min(ahead, mask_ + 1 - next);
+  (void)prefault_for_writing(header_, kHeaderBytes);
+  (void)prefault_for_writing(slots_ + next, before_wrap * kSlotBytes);
+  (void)prefault_for_writing(slots_, (ahead - before_wrap) * kSlotBytes);
 }
 
 bool MessageStore::put(std::uint32_t seq, std::string_view message) noexcept {

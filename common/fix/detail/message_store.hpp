@@ -61,6 +61,10 @@ class MessageStore {
   // and the write to the socket leaves a gap at the peer, which asks for a resend: sent once.
   void commit(std::size_t length) noexcept;
 
+  // Control thread, every tick: the pages that the next messages go to stay writable for the
+  // polling thread (prefault_for_writing()).
+  void keep_writable() const noexcept;
+
   // A message sent by someone else (QuickFIX). False if it does not fit: it is then unknown.
   bool put(std::uint32_t seq, std::string_view message) noexcept;
   // The message with this number; empty if it was never stored or is overwritten.

@@ -287,6 +287,7 @@ class TracedDatapathTest : public DatapathTest {
 TEST_F(TracedDatapathTest, StampsFourHopsForEveryMessage) {
   for (std::uint64_t i = 1; i <= 50; ++i) send(packet("S", i, {add(7, "AAPL", i, 'B', 10, 500)}));
   run();
+  trace.write_behind();
   std::ifstream file(path(), std::ios::binary);
   file.seekg(trace::kHeaderBytes);
   std::map<std::uint64_t, std::map<trace::Hop, std::uint64_t>> stamps;

@@ -1,13 +1,17 @@
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/trace/analysis.hpp"
 #include "common/trace/report.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace tickpath::trace {
 namespace {
@@ -128,6 +132,66 @@ TEST_F(TraceTest, StampsNowhereWhenTracingIsOff) {
   TraceWriter writer(TraceOptions{});
   for (std::uint64_t id = 1; id <= 1000; ++id) writer.stamp(Hop::kMdhRx, id);
   writer.add_sync_point();
+}
+
+TEST_F(TraceTest, AFileIsCompleteUpToTheLastWriteBehindWhateverHappensThen) {
+  TraceWriter writer(options("a.trace", 256));
+  const TraceFile file(path("a.trace"));
+  const auto seen = [&] {
+    return std::count_if(file.records().begin(), file.records().end(),
+                         [](const Record& record) { return record.key != 0; });
+  };
+  EXPECT_EQ(seen(), 0);
+  for (std::uint64_t id = 1; id <= 10; ++id) writer.stamp(Hop::kMdhRx, id);
+  writer.write_behind();
+  EXPECT_EQ(seen(), 10);
+  EXPECT_EQ(file.header().written.load(), 10u);
+  for (std::uint64_t id = 11; id <= 1'000; ++id) writer.stamp(Hop::kMdhRx, id);
+  writer.write_behind();  // more than the ring holds
+  EXPECT_EQ(seen(), 256);
+  EXPECT_EQ(file.overwritten(), 744u);
+  EXPECT_EQ(file.records()[1'000 & 255].key & kIdMask, 745u) << "the oldest that is kept";
+  EXPECT_EQ(writer.problem(), "");
+}
+
+TEST_F(TraceTest, AFullDiskIsAnErrorThatSaysWhatToDoAndNotTheEndOfTheProgram) {
+  const auto finished = test_support::on_a_small_disk(1024, [](const std::string& folder) {
+    TraceOptions options;
+    options.path = folder + "/full.trace";
+    try {
+      const TraceWriter writer(options);  // 16 MB
+      std::puts("made");
+    } catch (const Error& error) {
+      std::puts(error.what());
+    }
+  });
+  if (IsSkipped()) return;
+  EXPECT_EQ(finished.signal, 0);
+  EXPECT_NE(finished.output.find("cannot reserve 16 MB for the trace file"), std::string::npos)
+      << finished.output;
+  EXPECT_NE(finished.output.find("No space left"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("trace.capacity"), std::string::npos) << finished.output;
+}
+
+// ulimit -f: the kernel's SIGXFSZ would end the process; programs ignore it (program.cpp).
+TEST_F(TraceTest, AFileThatMayNotGrowIsToldAndItsStampsAreWrittenLater) {
+  TraceWriter writer(options("a.trace", 256));
+  const TraceFile file(path("a.trace"));
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{4096, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  writer.stamp(Hop::kMdhRx, 1);
+  writer.write_behind();
+  EXPECT_NE(writer.problem().find("cannot write the trace file"), std::string::npos)
+      << writer.problem();
+  EXPECT_EQ(file.records()[0].key, 0u);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+  writer.write_behind();
+  EXPECT_EQ(writer.problem(), "");
+  EXPECT_NE(file.records()[0].key, 0u);
 }
 
 TEST_F(TraceTest, SyncPointsSpanTheRunHoweverMany) {

@@ -1,0 +1,29 @@
+// Memory that a datapath thread may touch without a page fault.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tickpath {
+
+// Makes the pages of [begin, begin + bytes) present and writable, as a write would, and changes
+// nothing in them; other threads may be using them. For mapped files: when the kernel has written a
+// page back it write-protects it, and the next write takes a fault, which may wait for the disk.
+// Control threads do that in place of the datapath. False: the kernel cannot (before Linux 5.14),
+// or the disk is full.
+bool prefault_for_writing(const void* begin, std::size_t bytes) noexcept;
+
+// Keeps what is mapped now in memory, each page once it is there, where the limit on locked memory
+// allows it (or CAP_IPC_LOCK). Empty, or why not and what to do.
+std::string lock_memory() noexcept;
+
+struct PageFaults {
+  std::uint64_t minor = 0;  // the page was in memory
+  std::uint64_t major = 0;  // it was read from a disk
+};
+// Of one thread of this process since it started. nullopt: there is none of this id.
+std::optional<PageFaults> page_faults(int thread_id) noexcept;
+
+}  // namespace tickpath
