@@ -1,7 +1,10 @@
 #include "strategy/application.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
+#include "common/base/foreign_code.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/losses.hpp"
 #include "common/link/heartbeat.hpp"
@@ -36,6 +39,13 @@ const char* to_string(InstanceState state) {
       return "failed";
   }
   return "?";
+}
+
+// Whether it is this one's code that runs.
+bool is_in(const Instance& instance) {
+  const char* const here = foreign_code();
+  return here != nullptr &&
+         std::ranges::find(instance.callback_texts, here) != instance.callback_texts.end();
 }
 
 std::uint64_t monotonic_now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
@@ -110,6 +120,9 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
   spec.where = "the configuration of " + runtime_.name();
   spec.incarnation =
       next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
+  // Written out before any of its code runs: should it hang here, this is the last line.
+  log::info("plugin {}: starting {}", plugin.id, path);
+  log::flush();
   Instance& instance = engine_->add(code, spec);
   engine_->start(instance);
   orders_->add(plugin.id);
@@ -225,14 +238,16 @@ void StrategyApplication::register_counters() {
 
 void StrategyApplication::describe(control::Json& status) {
   status["plugins"] = control::Json::array();
+  const bool hangs = status.value("state", "") == "hanging";
   for (const auto& instance : engine_->instances()) {
-    status["plugins"].push_back({{"strategy", instance->id},
-                                 {"name", instance->name},
-                                 {"state", to_string(instance->shown_state())},
-                                 {"incarnation", instance->incarnation},
-                                 {"orders", instance->counters.orders.get()},
-                                 {"fills", instance->counters.fills.get()},
-                                 {"open_orders", instance->counters.open_orders.get()}});
+    status["plugins"].push_back(
+        {{"strategy", instance->id},
+         {"name", instance->name},
+         {"state", hangs && is_in(*instance) ? "hanging" : to_string(instance->shown_state())},
+         {"incarnation", instance->incarnation},
+         {"orders", instance->counters.orders.get()},
+         {"fills", instance->counters.fills.get()},
+         {"open_orders", instance->counters.open_orders.get()}});
   }
   for (const Rejected& rejected : rejected_) {
     status["plugins"].push_back({{"strategy", rejected.id},

@@ -68,6 +68,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
   instance->setting_up = true;
   std::int32_t status = TICKPATH_ERROR;
   try {
+    const InForeignCode here(instance->text_of(Callback::kCreate));
     status = plugin.create(&instance->host, &instance->self);
   } catch (...) {
     instance->set_failure("an exception left the C function");
@@ -88,6 +89,7 @@ void Engine::start(Instance& instance) {
   instance.setting_up = true;
   std::int32_t status = TICKPATH_OK;
   try {
+    const InForeignCode here(instance.text_of(Callback::kStart));
     if (instance.plugin.start != nullptr) status = instance.plugin.start(instance.self);
   } catch (...) {
     status = TICKPATH_ERROR;
@@ -119,7 +121,7 @@ void Engine::begin_stop() noexcept {
     Instance& instance = *held;
     if (!instance.running()) continue;
     if (instance.plugin.stop != nullptr)
-      guard(instance, "stop", [&] { return instance.plugin.stop(instance.self); });
+      guard(instance, Callback::kStop, [&] { return instance.plugin.stop(instance.self); });
     if (instance.running()) instance.set_state(InstanceState::kStopping);
     want_cancels(instance, true);
   }
@@ -140,7 +142,7 @@ bool Engine::on_turn() noexcept {
     Instance& instance = *instances_[timer.owner];
     any = true;
     if (instance.alive() && instance.plugin.timer != nullptr)
-      guard(instance, "timer",
+      guard(instance, Callback::kTimer,
             [&] { return instance.plugin.timer(instance.self, timer.id, timer.cookie); });
   }
   for (std::uint64_t left = sweeping_; left != 0; left &= left - 1)

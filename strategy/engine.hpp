@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/base/cpu.hpp"
+#include "common/base/foreign_code.hpp"
 #include "common/config/values.hpp"
 #include "common/market/symbols.hpp"
 #include "common/trace/stamp.hpp"
@@ -145,16 +146,17 @@ class Engine {
   // Runs one callback and judges it. The wrapper lets no exception out; this holds for a plugin
   // that breaks the contract. It costs nothing until it is needed.
   template <class Call>
-  void guard(Instance& instance, std::string_view callback, Call&& call) noexcept {
+  void guard(Instance& instance, Callback callback, Call&& call) noexcept {
     std::int32_t status = TICKPATH_ERROR;
     try {
+      const InForeignCode here(instance.text_of(callback));
       status = call();
     } catch (const std::exception& error) {
       instance.set_failure(error.what());
     } catch (...) {
       instance.set_failure("an exception left the C function");
     }
-    check(instance, callback, status);
+    check(instance, name(callback), status);
   }
   void check(Instance& instance, std::string_view callback, std::int32_t status) noexcept;
   void contain(Instance& instance, std::string_view callback, std::string_view why) noexcept;

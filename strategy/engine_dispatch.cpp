@@ -100,7 +100,7 @@ void Engine::dispatch_book(const InstrumentState& state, const wire::BookUpdate&
   call_each(state.subscribers, [&](Instance& instance) {
     if (instance.plugin.book_change == nullptr) return;
     counters_.book_changes.add();
-    guard(instance, "book_change",
+    guard(instance, Callback::kBookChange,
           [&] { return instance.plugin.book_change(instance.self, &change); });
   });
 }
@@ -117,7 +117,7 @@ void Engine::dispatch_trade(const InstrumentState& state, const wire::BookUpdate
                              {}};
   call_each(state.subscribers, [&](Instance& instance) {
     if (instance.plugin.trade == nullptr) return;
-    guard(instance, "trade", [&] { return instance.plugin.trade(instance.self, &trade); });
+    guard(instance, Callback::kTrade, [&] { return instance.plugin.trade(instance.self, &trade); });
   });
 }
 
@@ -187,7 +187,7 @@ void Engine::on_image(const wire::BookImage& image) noexcept {
   // No tick of its own caused what a plugin does now: trace_id_ stays 0.
   call_each(state.subscribers, [&](Instance& instance) {
     if (instance.plugin.book_change == nullptr) return;
-    guard(instance, "book_change",
+    guard(instance, Callback::kBookChange,
           [&] { return instance.plugin.book_change(instance.self, &change); });
   });
   if (turns_stale) on_stale(image.instrument_id);
@@ -236,7 +236,7 @@ void Engine::dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,
                                  wire::FeedState feed) noexcept {
   call_each(mask, [&](Instance& instance) {
     if (instance.plugin.feed_state == nullptr) return;
-    guard(instance, "feed_state", [&] {
+    guard(instance, Callback::kFeedState, [&] {
       return instance.plugin.feed_state(instance.self, instrument, static_cast<std::uint8_t>(feed));
     });
   });
@@ -290,7 +290,7 @@ void Engine::settle(Instance& instance, PendingSymbol& pending, std::uint32_t in
     note(instance, TICKPATH_LOG_ERROR, true, text.view());
   }
   if (instance.plugin.instrument != nullptr)
-    guard(instance, "instrument", [&] {
+    guard(instance, Callback::kInstrument, [&] {
       return instance.plugin.instrument(instance.self, pending.symbol.c_str(), instrument);
     });
 }

@@ -329,7 +329,7 @@ void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::u
                              report.last_price_hundredths,
                              {}};
   trace_id_ = 0;  // what it does now was caused by the report, not by a tick
-  guard(instance, "report", [&] { return instance.plugin.report(instance.self, &told); });
+  guard(instance, Callback::kReport, [&] { return instance.plugin.report(instance.self, &told); });
 }
 
 // ---------------------------------------------------------------------------- gateway, cancels
@@ -393,7 +393,7 @@ void Engine::on_gateway_silent(std::uint8_t strategy) noexcept {
 void Engine::tell_gateway(Instance& instance) noexcept {
   if (!instance.alive() || instance.plugin.gateway_state == nullptr) return;
   trace_id_ = 0;
-  guard(instance, "gateway_state",
+  guard(instance, Callback::kGatewayState,
         [&] { return instance.plugin.gateway_state(instance.self, instance.gateway_up ? 1 : 0); });
 }
 

@@ -1,9 +1,21 @@
 #include "strategy/instance.hpp"
 
 #include <cstring>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace tickpath::strategy {
+namespace {
+
+// A crash handler or another thread may read it after the instance is gone: it is never freed. One
+// text is kept once, however many engines are made.
+const char* kept_text(const std::string& text) {
+  static std::set<std::string>& texts = *new std::set<std::string>;
+  return texts.insert(text).first->c_str();
+}
+
+}  // namespace
 
 Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
                    const tickpath_plugin& plugin_, ParameterReader parameters_,
@@ -17,6 +29,9 @@ Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std:
       orders(orders_max),
       positions(instruments_max) {
   fill_host(*this, instruments_max);
+  for (std::size_t i = 0; i < callback_texts.size(); ++i)
+    callback_texts[i] = kept_text("plugin " + name + " (strategy " + std::to_string(id) + ") in " +
+                                  kCallbackNames[i]);
 }
 
 Instance::~Instance() {

@@ -1,6 +1,7 @@
 // One plugin instance: its code, its orders, its positions, and the host functions it calls.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "common/wire/order_messages.hpp"
+#include "strategy/callback.hpp"
 #include "strategy/counters.hpp"
 #include "strategy/order_table.hpp"
 #include "strategy/parameters.hpp"
@@ -53,6 +55,11 @@ struct Instance {
     return state == InstanceState::kRunning || state == InstanceState::kStopping;
   }
 
+  // For foreign_code: "plugin momentum (strategy 1) in book_change".
+  const char* const& text_of(Callback callback) const noexcept {
+    return callback_texts[static_cast<std::size_t>(callback)];
+  }
+
   Engine& engine;
   const std::uint32_t index;  // in the engine's list and subscriber masks
   const std::uint8_t id;      // strategy id
@@ -75,6 +82,7 @@ struct Instance {
   std::uint16_t incarnation = 0;
   std::uint32_t next_order = 0;
   StrategyCounters counters;
+  std::array<const char*, kCallbackNames.size()> callback_texts{};
 
   // Why the last callback failed; set by host.fail, read by the engine.
   char failure[LogRecord::kTextMax];

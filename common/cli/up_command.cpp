@@ -16,6 +16,7 @@
 #include "common/base/error.hpp"
 #include "common/cli/conservation.hpp"
 #include "common/cli/detach.hpp"
+#include "common/cli/hang_watch.hpp"
 #include "common/cli/pipeline.hpp"
 #include "common/cli/programs.hpp"
 #include "common/cli/replay_keys.hpp"
@@ -67,7 +68,7 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
 }
 
 // Watches until something ends the run.
-void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
+void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArguments& arguments) {
   ReplayView view;
   // With --no-replay somebody else begins it (tickpath replay); it is watched all the same.
   const bool began = !arguments.no_replay && pipeline.begin_replay();
@@ -86,6 +87,10 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
       return;
     }
     if (!look_at_the_ended(pipeline, view, arguments.on_failure == "stop")) return;
+    for (const std::string& news : hangs.look()) {
+      view.finish();
+      std::fprintf(stderr, "%s\n", news.c_str());
+    }
     if (!replaying) continue;
     const control::Json replay = pipeline.replay();
     if (!replay.is_object()) continue;
@@ -105,7 +110,7 @@ void watch(Pipeline& pipeline, Signals& signals, const UpArguments& arguments) {
 }
 
 // Throws where something is wrong with the run.
-void check_books(const Pipeline& pipeline) {
+void check_books(const Pipeline& pipeline, const HangWatch& hangs) {
   const std::string& run_dir = pipeline.options().run_dir;
   const std::vector<std::string> names = pipeline.names();
   const std::vector<control::Summary> summaries = read_summaries(run_dir, names);
@@ -122,6 +127,7 @@ void check_books(const Pipeline& pipeline) {
   for (const control::Summary& summary : summaries)
     for (const std::string& problem : summary.problems)
       problems += "\n  " + summary.name + ": " + problem;
+  for (const std::string& problem : hangs.problems()) problems += "\n  " + problem;
   const bool nothing_to_check = conservation.lines.empty() && conservation.missing.empty();
   if (!conservation.holds() && !(partial && nothing_to_check))
     problems += "\n  " + conservation.problem();
@@ -144,8 +150,13 @@ void run_up(UpArguments arguments) {
                  file.c_str());
   Signals signals;
   Pipeline pipeline(options);
+  HangWatch hangs(options.run_dir, pipeline.names());
   try {
-    pipeline.start([&] { return signals.came(); });
+    pipeline.start([&] {
+      // Nothing more is to be waited for then.
+      if (const auto news = hangs.look(); !news.empty()) throw Error(news.front());
+      return signals.came();
+    });
   } catch (const Pipeline::Interrupted&) {
     std::fprintf(stderr, "interrupted before everything was ready; stopping in order\n");
     pipeline.stop();
@@ -161,9 +172,9 @@ void run_up(UpArguments arguments) {
                  log.c_str());
     background->ready(log);
   }
-  watch(pipeline, signals, arguments);
+  watch(pipeline, signals, hangs, arguments);
   pipeline.stop();
-  check_books(pipeline);
+  check_books(pipeline, hangs);
 }
 
 }  // namespace

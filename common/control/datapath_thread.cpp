@@ -10,6 +10,7 @@
 #include "common/base/cpu.hpp"
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
+#include "common/control/crash_report.hpp"
 #include "common/control/signals_blocked.hpp"
 #include "common/log/log.hpp"
 
@@ -86,6 +87,7 @@ void DatapathThread::run(Datapath& datapath) noexcept {
   } catch (const Error& error) {
     log::error("{}", error.what());  // allowed a moment ago; runs unpinned
   }
+  const CrashStack crash_stack;
   datapath.on_thread_start();
   {
     const DatapathScope scope;

@@ -8,6 +8,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/command_line.hpp"
+#include "common/control/crash_report.hpp"
 #include "common/control/run_directory.hpp"
 #include "common/control/runtime_impl.hpp"
 #include "common/control/signals_blocked.hpp"
@@ -61,6 +62,8 @@ int run_loaded(const ErasedProgram& program) {
     open_log(common);
     log::info("tickpath {} {} starts; configuration in effect:\n{}", program.program,
               TICKPATH_VERSION, config::detail::print(*program.schema, program.config.get()));
+    report_crashes(common.name);
+    const CrashStack crash_stack;
     RuntimeImpl runtime(program.program, common, program.open_device);
     const std::unique_ptr<Application> application = program.create(runtime);
     const int status = runtime.run(*application);

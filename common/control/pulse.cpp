@@ -71,8 +71,10 @@ void Pulse::step(std::int64_t now_ns) noexcept {
   if (!watch_.alive(datapath_.turns().get(), cpu_ns, now_ns,
                     [thread_id] { return is_runnable(thread_id); })) {
     counters_.withheld.add();
+    hanging_.store(true, std::memory_order_relaxed);
     return;
   }
+  hanging_.store(false, std::memory_order_relaxed);
   heartbeat_.beat();
   counters_.beats.add();
   if (last_beat_ns_ != 0) {

@@ -84,6 +84,8 @@ class Pulse {
   // Any thread.
   bool real_time() const noexcept { return real_time_.load(std::memory_order_relaxed); }
   const PulseCounters& counters() const noexcept { return counters_; }
+  // The datapath thread hangs in a turn, and no beats are sent.
+  bool hanging() const noexcept { return hanging_.load(std::memory_order_relaxed); }
 
  private:
   void run(const std::string& name) noexcept;
@@ -96,6 +98,7 @@ class Pulse {
   std::int64_t last_beat_ns_ = 0;
   PulseCounters counters_;
   // Relaxed: for display only; stop_ is followed by a join.
+  std::atomic<bool> hanging_{false};
   std::atomic<bool> real_time_{false};
   std::atomic<bool> stop_{false};
   std::thread thread_;

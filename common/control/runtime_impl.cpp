@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/foreign_code.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/command_line.hpp"
+#include "common/control/crash_report.hpp"
 #include "common/log/log.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -158,11 +160,33 @@ void RuntimeImpl::tell_pulse() {
           "/etc/security/limits.conf",
           Pulse::kPatienceNs / 1'000'000);
   }
-  const std::uint64_t withheld = pulse_->counters().withheld.get();
-  if (withheld != withheld_told_)
-    log::warning("the datapath thread hangs in a turn: {} heartbeats withheld",
-                 withheld - withheld_told_);
-  withheld_told_ = withheld;
+}
+
+void RuntimeImpl::check_hang() {
+  const bool hangs = pulse_ && pulse_->hanging();
+  if (hangs != hang_.empty()) return;
+  if (hangs) {
+    const char* const foreign = foreign_code();
+    hang_ =
+        std::string("the datapath thread hangs in ") + (foreign != nullptr ? foreign : "a turn");
+    log::error("{}: no heartbeats are sent, peers count this program as dead", hang_);
+  } else {
+    hang_.clear();
+    log::warning("the datapath thread goes on; {} heartbeats were withheld so far",
+                 pulse_->counters().withheld.get());
+  }
+  log::flush();
+}
+
+// A thread has crashed: the last that this process does is to write down what it knows.
+void RuntimeImpl::tell_crash() {
+  const char* const crash = crash_to_tell();
+  if (crash == nullptr) return;
+  hot_log_.drain(true);
+  trace_.write_behind();
+  log::error("{}; the stack is on stderr", crash);
+  log::flush();
+  crash_told();
 }
 
 Subscription RuntimeImpl::watch(int file_descriptor, std::function<void()> callback) {
@@ -272,8 +296,10 @@ void RuntimeImpl::loop() {
 }
 
 void RuntimeImpl::tick() {
+  tell_crash();
   hot_log_.drain();
   trace_.write_behind();
+  check_hang();
   check_device();
   if (stop_wanted_ && phase_ == Phase::kRunning) begin_stop();
   application_->on_tick();
@@ -323,7 +349,9 @@ void RuntimeImpl::check_device() {
 
 void RuntimeImpl::check_ready() {
   if (application_ == nullptr) return;
-  not_ready_reason_ = stop_wanted_ ? "stopping" : application_->not_ready_reason();
+  not_ready_reason_ = !hang_.empty() ? hang_
+                      : stop_wanted_ ? "stopping"
+                                     : application_->not_ready_reason();
   if (not_ready_reason_.empty() && !ready_told_) {
     ready_told_ = true;
     if (device_) {
@@ -368,7 +396,8 @@ void RuntimeImpl::end() {
   phase_ = Phase::kEnded;
   count_page_faults();
   if (!thread_.stop()) {
-    log::error("the datapath thread hangs in a turn; leaving without it");
+    log::error("{}; leaving without it",
+               hang_.empty() ? "the datapath thread hangs in a turn" : hang_);
     log::flush();
     std::_Exit(kExitFailed);
   }
@@ -402,7 +431,10 @@ Json RuntimeImpl::status() {
   json["program"] = program_;
   json["name"] = common_.name;
   json["pid"] = ::getpid();
-  json["state"] = stop_wanted_ ? "stopping" : not_ready_reason_.empty() ? "ready" : "starting";
+  json["state"] = !hang_.empty()              ? "hanging"
+                  : stop_wanted_              ? "stopping"
+                  : not_ready_reason_.empty() ? "ready"
+                                              : "starting";
   json["not_ready_reason"] = not_ready_reason_;
   json["uptime_ms"] = (clock::monotonic_ns() - started_ns_) / 1'000'000;
   json["wait_mode"] = to_string(thread_.mode());

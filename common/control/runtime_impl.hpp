@@ -68,6 +68,8 @@ class RuntimeImpl final : public Runtime {
   void check_device();
   void count_page_faults();
   void tell_trace();
+  void tell_crash();
+  void check_hang();
   void check_ready();
   void begin_stop();
   void check_drained();
@@ -89,7 +91,6 @@ class RuntimeImpl final : public Runtime {
   DatapathThread thread_;
   WaitMode wait_mode_told_;
   std::unique_ptr<Pulse> pulse_;
-  std::uint64_t withheld_told_ = 0;
   bool patience_told_ = false;
   trace::TraceWriter trace_;
 
@@ -102,6 +103,7 @@ class RuntimeImpl final : public Runtime {
   Counter minor_faults_;
   Counter major_faults_;
   std::string trace_problem_;  // told
+  std::string hang_;           // where the datapath thread hangs; empty: it turns
   Phase phase_ = Phase::kRunning;
   bool stop_wanted_ = false;
   int signals_seen_ = 0;

@@ -2,9 +2,12 @@
 #include "strategy/engine.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 #include <gmock/gmock.h>
 
+#include "common/base/foreign_code.hpp"
 #include "tests/unit/strategy/engine_fixture.hpp"
 
 namespace tickpath::strategy {
@@ -43,6 +46,25 @@ TEST_F(Market, ABookChangeReachesOnlyThoseWhoSubscribed) {
   EXPECT_EQ(one.changes[0].instrument, 3u);
   EXPECT_EQ(one.changes[0].best_ask, 100'100u);
   EXPECT_EQ(all.changes.size(), 2u);
+}
+
+// For who looks from outside while the callback runs: a watcher of hangs, a crash handler.
+TEST_F(Market, TheCallbackThatRunsIsKnownByNameUntilItReturnsOrThrows) {
+  list(3, "AAPL");
+  Scripted& scripted = add(1);
+  static std::string seen;
+  static int calls = 0;
+  scripted.on_change = [](Scripted&, const Scripted::BookChange&) {
+    seen = foreign_code();
+    if (++calls > 1) throw std::runtime_error("enough");
+  };
+  engine.on_update(update(3, 100'000, 100'100));
+  EXPECT_THAT(seen, AllOf(HasSubstr("plugin "), HasSubstr("(strategy 1) in book_change")));
+  EXPECT_EQ(foreign_code(), nullptr);
+  seen.clear();
+  engine.on_update(update(3, 100'000, 100'200));
+  EXPECT_THAT(seen, HasSubstr("in book_change"));
+  EXPECT_EQ(foreign_code(), nullptr);
 }
 
 TEST_F(Market, ASymbolThatTheDirectoryNamesLaterIsSettledThen) {

@@ -1,0 +1,34 @@
+// What a program says when it dies by its own fault or a plugin's: which signal, where, in whose
+// code, and a stack trace, on stderr; then its control thread writes what is waiting for the log
+// and the trace file; then the signal takes its course (a core file, the exit status).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tickpath::control {
+
+// Control thread, once: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are reported from now on. Who
+// has handlers of its own (a sanitizer) gets the signal afterwards.
+void report_crashes(const std::string& name);
+
+// A stack for the handler on the thread that makes it: a stack that overflowed holds none. Threads
+// without one are reported all the same, unless it is their stack that is full.
+class CrashStack {
+ public:
+  CrashStack();
+  ~CrashStack();
+  CrashStack(const CrashStack&) = delete;
+  CrashStack& operator=(const CrashStack&) = delete;
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+};
+
+// Control thread, each tick. Not nullptr: another thread has crashed, is this line, and waits a
+// moment until everything is written and crash_told() is called.
+const char* crash_to_tell() noexcept;
+void crash_told() noexcept;
+
+}  // namespace tickpath::control

@@ -1,0 +1,30 @@
+// The functions of a plugin that the engine calls, for texts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tickpath::strategy {
+
+enum class Callback : std::uint8_t {
+  kCreate,
+  kStart,
+  kStop,
+  kBookChange,
+  kTrade,
+  kReport,
+  kTimer,
+  kFeedState,
+  kInstrument,
+  kGatewayState,
+};
+inline constexpr std::array<const char*, 10> kCallbackNames = {
+    "create", "start", "stop",       "book_change", "trade",
+    "report", "timer", "feed_state", "instrument",  "gateway_state"};
+
+constexpr const char* name(Callback callback) noexcept {
+  return kCallbackNames[static_cast<std::size_t>(callback)];
+}
+
+}  // namespace tickpath::strategy
