@@ -67,6 +67,8 @@ void send_all(int file, const std::string& line, std::int64_t deadline_ns,
     const ssize_t sent = ::send(file, line.data() + done, line.size() - done, MSG_NOSIGNAL);
     if (sent > 0)
       done += static_cast<std::size_t>(sent);
+    else if (errno == EPIPE)
+      return;  // it has closed, and may have said why before
     else if (errno != EAGAIN && errno != EINTR)
       throw SystemError("sending to " + path, errno);
   }
