@@ -232,6 +232,7 @@ void MdhApplication::register_counters() {
   const book::BookSet& books = datapath_->feed().books();
   out.add("book", "instruments", feed.instruments, Weight::kKey);
   out.add("book", "unlisted", feed.unlisted);
+  out.add("book", "bad_symbols", feed.bad_symbols);
   const book::CrossedBooks& crossed = datapath_->feed().crossed();
   out.add("book", "crossed", crossed.times(), Weight::kKey);
   out.add("book", "crossed_now", crossed.now());
@@ -358,6 +359,7 @@ void MdhApplication::summarize(control::Summary& summary) {
   for (std::size_t status = 1; status < book::kStatusCount; ++status)
     refused += datapath_->feed().books().count(static_cast<book::Status>(status));
   summary.details["book_refused"] = refused;
+  summary.details["bad_symbols"] = feed.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
   summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();
 }

@@ -59,7 +59,8 @@ struct FeedCounters {
   Counter malformed_packets;
   Counter malformed_messages;
   Counter silences;
-  Counter unlisted;  // instruments without room in the directory
+  Counter unlisted;     // instruments without room in the directory
+  Counter bad_symbols;  // messages that name a symbol which is none: refused, never listed
   Counter instruments;
   Counter state;  // wire::FeedState
   Counter next_sequence;
@@ -193,6 +194,7 @@ class Feed {
   void update_state() noexcept;
 
   std::uint32_t list(book::Locate locate, const itch::Stock& symbol) noexcept;
+  std::uint32_t row_of(book::Locate locate, const itch::Stock& symbol) noexcept;
   void publish(const Event& event) noexcept;
   void publish_imbalance(const Event& event, std::uint32_t id) noexcept;
   void publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept;

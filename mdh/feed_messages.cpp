@@ -60,8 +60,8 @@ void Feed::MessageHandler::operator()(const itch::AddOrderMpid& m) noexcept {
 
 void Feed::MessageHandler::operator()(const itch::StockDirectory& m) noexcept {
   information(m.header);
-  const std::uint32_t id = feed_.instruments_.list(m.header.stock_locate, m.stock);
-  if (id == wire::kNoInstrument) return feed_.on_unlisted(m.header.stock_locate);
+  const std::uint32_t id = feed_.row_of(m.header.stock_locate, m.stock);
+  if (id == wire::kNoInstrument) return;
   wire::DirectoryEntry& row = feed_.instruments_.entry(id);
   row.round_lot_shares = m.round_lot_size;
   row.market_category = m.market_category;
@@ -104,14 +104,24 @@ std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcep
   const std::uint32_t known = instruments_.id_of(locate);
   if (known != wire::kNoInstrument) [[likely]]
     return known;
-  const std::uint32_t id = instruments_.list(locate, symbol);
-  if (id == wire::kNoInstrument) {
-    on_unlisted(locate);
-    return id;
-  }
+  const std::uint32_t id = row_of(locate, symbol);
+  if (id == wire::kNoInstrument) return id;
   counters_.instruments.set(instruments_.size());
   sink_.store_row(instruments_.entry(id));
   publish_instrument(id, wire::UpdateKind::kDirectory);
+  return id;
+}
+
+// The directory's row, a new one if need be; kNoInstrument: there is no room, or these characters
+// are no symbol. Such an instrument is not listed, so nobody sees it and nobody trades it.
+std::uint32_t Feed::row_of(book::Locate locate, const itch::Stock& symbol) noexcept {
+  if (!itch::is_symbol(symbol)) [[unlikely]] {
+    counters_.bad_symbols.add();
+    log_.note(Note::kBadSymbol, locate, current_.sequence);
+    return wire::kNoInstrument;
+  }
+  const std::uint32_t id = instruments_.list(locate, symbol);
+  if (id == wire::kNoInstrument) on_unlisted(locate);
   return id;
 }
 

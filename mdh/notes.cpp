@@ -55,6 +55,11 @@ void define_notes(log::HotLog& log) {
       "trades, so messages are missing or wrong; it is stale while that lasts (told once for "
       "each instrument, counted always)",
       4);
+  log.define(
+      Note::kBadSymbol, Level::kError,
+      "directory: the instrument with locate {} has no symbol of printable ASCII (message {}); it "
+      "is not listed, and cannot be traded",
+      2);
   log.define(Note::kDirectoryFull, Level::kError,
              "directory: no room for the instrument with locate {} (symbols of former days, in "
              "instruments_file, count); raise instruments_max, here and in whoever reads",

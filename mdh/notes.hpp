@@ -26,6 +26,7 @@ enum class Note : std::uint8_t {
   kTruncatedPacket,       // size
   kBookFull,              // sequence number, book::Status, instrument
   kCrossed,               // instrument, sequence number
+  kBadSymbol,             // locate, sequence number
   kDirectoryFull,         // locate
   kReceiveFailed,         // errno
   kStranger,              // its address as a number, port

@@ -216,7 +216,7 @@ Exception ExceptionList::add(const ExceptionNote& note) {
   exception.message = readable({note.text, note.length});
   keep(exception);
   remember(key_of(note), false);
-  append(to_json(exception).dump());
+  append(control::text_of(to_json(exception)));
   remember(key_of(note), true);
   return exception;
 }
@@ -234,7 +234,7 @@ Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {
                             id, open_.size()));
   if (found == open_.end()) throw Error(fmt::format("no exception {} is open", id));
   const Json line = {{"cleared", id}, {"by", by}, {"realtime_ns", clock::realtime_ns()}};
-  append(line.dump());
+  append(control::text_of(line));
   Exception cleared = std::move(*found);
   open_.erase(found);
   if (beyond_ != 0 && open_.size() <= open_max_ / 2) move_up();

@@ -85,7 +85,7 @@ void OegApplication::restore_kills() {
   datapath_->restore_kills(kept);
   for (const wire::KillRecord& kill : kept.kills)
     log::warning("killed in an earlier run, and until `tickpath unkill`: {}",
-                 control::shown(kill).dump());
+                 control::text_of(control::shown(kill)));
 }
 
 void OegApplication::tell_recovery() {

@@ -65,7 +65,7 @@ void RiskApplication::restore_kills() {
   monitor_->restore_kills(kept.kills, kept.version);
   for (const wire::KillRecord& kill : kept.kills)
     log::warning("killed in an earlier run, and until `tickpath unkill`: {}",
-                 control::shown(kill).dump());
+                 control::text_of(control::shown(kill)));
 }
 
 void RiskApplication::make_readers() {

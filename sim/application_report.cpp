@@ -259,7 +259,8 @@ void SimApplication::write_ledger() const {
   json["bent_withdrawn"] = c.bent_withdrawn.get();
   json["displaced"] = c.displaced.get();
   json["conservation"] = broken_;
-  std::ofstream(runtime_.run_path(runtime_.name() + ".ledger.json")) << json.dump(2) << '\n';
+  std::ofstream(runtime_.run_path(runtime_.name() + ".ledger.json"))
+      << control::text_of(json, 2) << '\n';
 }
 
 }  // namespace tickpath::sim

@@ -23,12 +23,11 @@ auto in(Group SimConfig::*group, auto member) {
 void add_replay(config::Schema<SimConfig>& schema) {
   const auto at = [](auto member) { return in(&SimConfig::replay, member); };
   schema
-      .path(
-          "replay.file", at(&ReplayConfig::file),
-          "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, a LOBSTER message file, "
-          "Databento DBN; with feed.protocol = \"iex_deep10\" a packet capture of DEEP 1.0; plain, "
-          ".gz "
-          "or .zst")
+      .path("replay.file", at(&ReplayConfig::file),
+            "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, a LOBSTER message file "
+            "(its orderbook file beside it is read, too), Databento market by order (DBN or CSV); "
+            "with feed.protocol = \"iex_deep10\" a packet capture of DEEP 1.0; plain, "
+            ".gz or .zst")
       .required();
   schema.text("replay.stock", at(&ReplayConfig::stock),
               "LOBSTER only: symbol in place of the one in the file's name");

@@ -33,8 +33,9 @@ void SimApplication::add_replay_controls() {
 Json SimApplication::seek(const Json& request) {
   if (!request.contains("time") || !request.at("time").is_string())
     throw Error("seek wants the \"time\" of day as a text");
-  const std::uint64_t to = parse_time_of_day(request.at("time").get<std::string>());
   const ReplayProgress& progress = replayer_.progress();
+  const std::uint64_t to = on_day_of(progress.position_ns.get(),
+                                     parse_time_of_day(request.at("time").get<std::string>()));
   const auto state = static_cast<ReplayState>(progress.state.get());
   if (state == ReplayState::kEnded || state == ReplayState::kHalted)
     throw Error(fmt::format("the replay is {}", name(state)));

@@ -167,7 +167,10 @@ class Engine {
                            wire::FeedState feed) noexcept;
   void on_feed_state(const wire::BookUpdate& update) noexcept;
   void settle_known_symbols(Instance& instance) noexcept;
-  void settle_symbols() noexcept;
+  void tell_missing_symbols() noexcept;
+  void tell_missing(Instance& instance, const PendingSymbol& pending) noexcept;
+  void tell_instrument(Instance& instance, const PendingSymbol& pending,
+                       std::uint32_t instrument) noexcept;
   void settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept;
   void subscribe(Instance& instance, std::uint32_t instrument) noexcept;
 
@@ -205,12 +208,12 @@ class Engine {
   std::vector<std::unique_ptr<Instance>> instances_;
   std::array<Instance*, 256> by_strategy_{};
   std::vector<InstrumentState> instruments_;
-  std::uint64_t alive_ = 0;  // bit per instance that may be called
-  std::uint64_t all_subscribers_ = 0;
+  std::uint64_t alive_ = 0;     // bit per instance that may be called
   std::uint64_t sweeping_ = 0;  // bit per instance with cancels to send
   market::Symbols symbols_;
   Timers timers_;
-  bool symbols_unsettled_ = false;
+  bool symbols_unsettled_ = false;  // some are waited for
+  bool symbols_untold_ = false;     // and their plugins do not know it yet
   bool directory_behind_ = false;
   wire::FeedState market_ = wire::FeedState::kUnknown;       // in effect
   wire::FeedState market_told_ = wire::FeedState::kUnknown;  // by mdh, while it lives

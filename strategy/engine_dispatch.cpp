@@ -78,10 +78,10 @@ void Engine::on_update(const wire::BookUpdate& update) noexcept {
     counters_.instruments_beyond.add();
     return;
   }
-  // ITCH 5.0, 1.2.1: the directory is sent before any order of the day. So the first order tells
-  // that a symbol which is still unknown will stay so.
-  if (symbols_unsettled_ && !directory_behind_ && moves_book(update.kind)) [[unlikely]]
-    settle_symbols();
+  // ITCH 5.0, 1.2.1: the directory is sent before any order of the day. So with the first order it
+  // is time to say which symbols are missing; a feed without a directory may name them yet.
+  if (symbols_untold_ && !directory_behind_ && moves_book(update.kind)) [[unlikely]]
+    tell_missing_symbols();
 
   InstrumentState& state = instruments_[update.instrument_id];
   state.quote = quote_of(update);
@@ -254,7 +254,6 @@ void Engine::on_directory(const wire::DirectoryEntry& entry) noexcept {
     return;
   }
   if (!symbols_.add(entry)) return;
-  instruments_[entry.instrument_id].subscribers |= all_subscribers_;
   if (!symbols_unsettled_) return;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols)
@@ -269,30 +268,45 @@ void Engine::settle_known_symbols(Instance& instance) noexcept {
   }
 }
 
-void Engine::settle_symbols() noexcept {
-  symbols_unsettled_ = false;
+void Engine::tell_missing_symbols() noexcept {
+  symbols_untold_ = false;
   for (const auto& instance : instances_)
-    for (PendingSymbol& pending : instance->symbols)
-      if (!pending.settled) settle(*instance, pending, symbols_.find(pending.symbol));
+    for (PendingSymbol& pending : instance->symbols) {
+      if (pending.settled) continue;
+      const std::uint32_t known = symbols_.find(pending.symbol);
+      if (known != wire::kNoInstrument)
+        settle(*instance, pending, known);
+      else
+        tell_missing(*instance, pending);
+    }
+}
+
+// It stays subscribed: a feed without a directory names a symbol with its first order.
+void Engine::tell_missing(Instance& instance, const PendingSymbol& pending) noexcept {
+  if (!instance.alive()) return;
+  counters_.symbols_unknown.add();
+  TextBuilder text;
+  text << "asked for the symbol '" << pending.symbol << "', which is not among the "
+       << std::uint64_t{symbols_.size()}
+       << " that the feed has named so far; it is waited for (if it is misspelt: "
+          "[plugin.parameters])";
+  note(instance, TICKPATH_LOG_ERROR, true, text.view());
+  tell_instrument(instance, pending, wire::kNoInstrument);
 }
 
 void Engine::settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept {
   pending.settled = true;
   if (!instance.alive()) return;
-  if (instrument != wire::kNoInstrument) {
-    subscribe(instance, instrument);
-  } else {
-    counters_.symbols_unknown.add();
-    TextBuilder text;
-    text << "asked for the symbol '" << pending.symbol << "', which is not among the "
-         << std::uint64_t{symbols_.size()}
-         << " of the feed's directory; correct it in [plugin.parameters]";
-    note(instance, TICKPATH_LOG_ERROR, true, text.view());
-  }
-  if (instance.plugin.instrument != nullptr)
-    guard(instance, Callback::kInstrument, [&] {
-      return instance.plugin.instrument(instance.self, pending.symbol.c_str(), instrument);
-    });
+  subscribe(instance, instrument);
+  tell_instrument(instance, pending, instrument);
+}
+
+void Engine::tell_instrument(Instance& instance, const PendingSymbol& pending,
+                             std::uint32_t instrument) noexcept {
+  if (instance.plugin.instrument == nullptr) return;
+  guard(instance, Callback::kInstrument, [&] {
+    return instance.plugin.instrument(instance.self, pending.symbol.c_str(), instrument);
+  });
 }
 
 }  // namespace tickpath::strategy

@@ -72,7 +72,7 @@ struct HostFunctions {
     } catch (...) {
       return TICKPATH_CAPACITY;
     }
-    instance.engine.symbols_unsettled_ = true;
+    instance.engine.symbols_unsettled_ = instance.engine.symbols_untold_ = true;
     *instrument = instance.engine.symbols_.find(name);
     return *instrument == wire::kNoInstrument ? TICKPATH_SYMBOL_PENDING : TICKPATH_OK;
   }
@@ -80,9 +80,9 @@ struct HostFunctions {
     Instance& instance = of(context);
     if (!instance.setting_up) return TICKPATH_NOT_NOW;
     Engine& engine = instance.engine;
-    engine.all_subscribers_ |= std::uint64_t{1} << instance.index;
-    for (std::uint32_t i = 0; i < engine.instruments_.size(); ++i)
-      if (!engine.symbols_.name(i).empty()) engine.subscribe(instance, i);
+    // Also those that nothing has named yet: a row of the directory is read some time after the
+    // first updates of its instrument.
+    for (std::uint32_t i = 0; i < engine.instruments_.size(); ++i) engine.subscribe(instance, i);
     return TICKPATH_OK;
   }
   static std::int32_t find_symbol(void* context, const char* symbol,

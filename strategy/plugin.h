@@ -320,7 +320,8 @@ typedef struct tickpath_host {
 
   /* Instruments. subscribe: TICKPATH_OK with the id, or TICKPATH_SYMBOL_PENDING while the feed's
    * directory has not named it yet; either way `instrument` is called once it is settled. Symbols
-   * are not padded. symbol_of copies a NUL-terminated name of at most 16 characters. */
+   * are not padded. symbol_of copies a NUL-terminated name of at most 16 characters. With
+   * subscribe_all the first updates of a new instrument may come before its name. */
   int32_t (*subscribe)(void* context, const char* symbol, uint32_t* instrument);
   int32_t (*subscribe_all)(void* context);
   int32_t (*find_symbol)(void* context, const char* symbol, uint32_t* instrument);
@@ -383,8 +384,9 @@ typedef struct tickpath_plugin {
   void (*destroy)(void* self);
 
   int32_t (*start)(void* self);
-  /* A subscribed symbol is settled: its id, or TICKPATH_NO_INSTRUMENT when the feed's directory is
-   * complete without it (the engine has reported that already). */
+  /* A subscribed symbol is settled: its id. TICKPATH_NO_INSTRUMENT: the feed's first order is here
+   * without it (the engine has reported that already); should the feed name it later, this is called
+   * again with its id. */
   int32_t (*instrument)(void* self, const char* symbol, uint32_t instrument);
   int32_t (*book_change)(void* self, const tickpath_book_change* change);
   int32_t (*trade)(void* self, const tickpath_trade* trade);

@@ -71,6 +71,13 @@ void BookAudit::iex(std::span<const std::byte> message, std::uint64_t time_ns) {
     look(handler.locate, time_ns, !deep_.in_transition(handler.locate));
 }
 
+void BookAudit::restart(std::uint64_t time_ns) {
+  books_.clear();
+  deep_.begin_session();
+  for (std::size_t locate = 0; locate < crossed_.size(); ++locate)
+    look(static_cast<book::Locate>(locate), time_ns, true);
+}
+
 void BookAudit::look(book::Locate locate, std::uint64_t time_ns, bool matching) noexcept {
   const bool crossed = matching && !wire::gathers(trading_[locate]) &&
                        book::is_crossed(books_.best(locate, Side::kBuy).price,

@@ -31,6 +31,9 @@ class BookAudit {
   void itch(std::span<const std::byte> message, std::uint64_t time_ns);
   void iex(std::span<const std::byte> message, std::uint64_t time_ns);
 
+  // The numbering of an IEX feed began anew: its books do, too.
+  void restart(std::uint64_t time_ns);
+
   const book::CrossedBooks& crossed() const noexcept { return crossed_; }
   // The most often crossed first.
   std::vector<CrossedSymbol> symbols() const;

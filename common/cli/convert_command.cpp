@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/cli/recording_writer.hpp"
+#include "common/iex/deep_to_itch.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -17,12 +18,18 @@ struct ConvertArguments {
   itch::OpenOptions options;
 };
 
+std::unique_ptr<itch::RecordingReader> open_as_itch(const ConvertArguments& arguments) {
+  if (const auto capture = iex::CaptureReader::open(arguments.input))
+    return std::make_unique<iex::DeepToItch>(arguments.input);
+  return itch::open_recording(arguments.input, arguments.options);
+}
+
 void run_convert(const ConvertArguments& arguments) {
   std::error_code error;
   if (std::filesystem::equivalent(arguments.input, arguments.output, error)) {
     throw Error(arguments.output + ": is the input itself; name another file to write");
   }
-  const auto recording = itch::open_recording(arguments.input, arguments.options);
+  const auto recording = open_as_itch(arguments);
   const RecordingSummary summary = write_recording(*recording, arguments.output, "converting");
   print_summary(summary, arguments.output);
   if (const std::string remarks = recording->remarks(); !remarks.empty()) {
@@ -41,8 +48,10 @@ void add_convert_command(CLI::App& app) {
   command
       ->add_option(
           "input", arguments->input,
-          "LOBSTER message file (.csv), Databento DBN (market by order), ITCH recording or packet "
-          "capture of ITCH over MoldUDP64 (pcap, pcapng), each plain, .gz or .zst")
+          "LOBSTER message file (.csv; the _orderbook_ file beside it is read, too), Databento "
+          "market "
+          "by order (DBN or .csv), ITCH recording or packet capture (pcap, pcapng) of ITCH over "
+          "MoldUDP64 or of IEX DEEP 1.0, each plain, .gz or .zst")
       ->required();
   command
       ->add_option("output", arguments->output,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <span>
 #include <vector>
 
@@ -106,6 +107,18 @@ std::string crossed_text(const RecordingContents& contents) {
   return text;
 }
 
+// With the day, where the recording tells it.
+std::string time_text(const RecordingContents& contents, std::uint64_t ns) {
+  if (contents.midnight_ns == 0) return time_of_day_text(ns);
+  const std::uint64_t since_epoch_ns = contents.midnight_ns + ns;
+  const auto seconds = static_cast<std::time_t>(since_epoch_ns / kNsPerSecond);
+  std::tm day{};
+  char text[16];
+  ::gmtime_r(&seconds, &day);
+  std::strftime(text, sizeof(text), "%F ", &day);
+  return text + time_of_day_text(since_epoch_ns % kNsPerDay);
+}
+
 const char* format_text(itch::RecordingFormat format) {
   switch (format) {
     case itch::RecordingFormat::kBinaryFile:
@@ -120,6 +133,8 @@ const char* format_text(itch::RecordingFormat format) {
       return "packet capture, IEX DEEP 1.0 over IEX-TP, times UTC";
     case itch::RecordingFormat::kDatabento:
       return "Databento DBN, market by order, read as ITCH 5.0, times UTC";
+    case itch::RecordingFormat::kDatabentoCsv:
+      return "Databento CSV, market by order, read as ITCH 5.0, times UTC";
   }
   return "?";
 }
@@ -145,6 +160,8 @@ RecordingContents read_contents(itch::RecordingReader& recording, const std::str
     }
   }
   note_books(books, contents);
+  contents.midnight_ns = recording.midnight_ns();
+  contents.names = recording.names();
   contents.remarks = recording.remarks();
   contents.damage = recording.damage();
   return contents;
@@ -164,6 +181,7 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
     Tally tally(contents);
     iex::CapturedMessage message;
     while (capture.next(message)) {
+      if (message.restart) books.restart(message.send_time_ns % kNsPerDay);
       if (message.bytes.empty()) continue;
       // Of the segment: events of several matching engines are in no order of their own times.
       tally.add(message.bytes, message.send_time_ns % kNsPerDay);
@@ -206,7 +224,8 @@ std::string contents_text(const RecordingContents& contents, const std::string& 
   };
   row("format", contents.format);
   row("messages", grouped(contents.messages) + ", " + grouped(contents.bytes) + " bytes");
-  row("time", time_of_day_text(contents.first_ns) + " to " + time_of_day_text(contents.last_ns));
+  row("time",
+      time_text(contents, contents.first_ns) + " to " + time_text(contents, contents.last_ns));
   row("busiest", grouped(contents.busiest_second) + " messages in a second, " +
                      grouped(contents.busiest_millisecond) + " in a millisecond");
   std::string symbols = grouped(contents.symbols.size());
@@ -217,6 +236,7 @@ std::string contents_text(const RecordingContents& contents, const std::string& 
   }
   if (contents.symbols.size() > kSymbolsShown) symbols += " ...";
   row("symbols", contents.symbols.empty() ? "no directory" : symbols);
+  for (const auto& [symbol, name] : contents.names) row(symbol.c_str(), "is " + name);
   row("crossed books", crossed_text(contents));
   if (contents.unseen_orders != 0)
     row("", grouped(contents.unseen_orders) + " orders found no room in the books looked at");
@@ -238,6 +258,8 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
                   static_cast<unsigned>(type));
     types[key] = contents.by_type[type];
   }
+  nlohmann::ordered_json names = nlohmann::ordered_json::object();
+  for (const auto& [symbol, name] : contents.names) names[symbol] = name;
   const nlohmann::ordered_json all = {{"file", file},
                                       {"format", contents.format},
                                       {"file_bytes", contents.file_bytes},
@@ -248,6 +270,8 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
                                       {"busiest_second", contents.busiest_second},
                                       {"busiest_millisecond", contents.busiest_millisecond},
                                       {"symbols", contents.symbols},
+                                      {"names", names},
+                                      {"midnight_ns", contents.midnight_ns},
                                       {"undecodable", contents.undecodable},
                                       {"time_reversals", contents.time_reversals},
                                       {"crossed", contents.crossed},

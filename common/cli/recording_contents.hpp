@@ -24,6 +24,8 @@ struct RecordingContents {
   std::uint64_t time_reversals = 0;  // messages earlier than the one before
   std::uint64_t first_ns = 0;        // since midnight
   std::uint64_t last_ns = 0;
+  std::uint64_t midnight_ns = 0;  // that these count from, since the Unix epoch; 0: unknown
+  std::vector<std::pair<std::string, std::string>> names;  // listed symbol, what it stands for
   std::uint64_t busiest_millisecond = 0;  // messages in it, by the recording's time
   std::uint64_t busiest_second = 0;
   std::set<std::string> symbols;  // that its directory names

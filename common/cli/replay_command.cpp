@@ -94,8 +94,10 @@ void add_replay_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option(
       "time", arguments->time,
-      "seek: time of day of the recording (09:45 or 09:45:30.5), ahead of where\n"
-      "it is; what lies between is sent at replay.max_rate, so that books are whole");
+      "seek: time of day of the recording (09:45 or 09:45:30.5; of Databento's and IEX's\n"
+      "UTC), ahead of where it is; of several days that of the day at hand, or hours since\n"
+      "the first midnight (33:45); what lies between is sent at replay.max_rate, so that books are "
+      "whole");
   command->add_option("--run-dir", arguments->run_dir, "Where sim runs")->capture_default_str();
   command->add_option("--sim", arguments->sim, "Instance name of sim")->capture_default_str();
   command->add_flag("--no-wait", arguments->no_wait, "start: return at once");

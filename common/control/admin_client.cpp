@@ -105,7 +105,7 @@ std::string admin_path(const std::string& run_dir, const std::string& name) {
 Json admin_request(const std::string& socket_path, const Json& request, int timeout_ms) {
   const std::int64_t deadline_ns = clock::monotonic_ns() + std::int64_t{timeout_ms} * 1'000'000;
   const Socket socket(socket_path);
-  send_all(socket.file(), request.dump() + "\n", deadline_ns, socket_path);
+  send_all(socket.file(), text_of(request) + "\n", deadline_ns, socket_path);
   const std::string line = receive_line(socket.file(), deadline_ns, socket_path);
   Json answer = Json::parse(line, nullptr, false);
   if (answer.is_discarded()) throw Error("an answer that is not JSON from " + socket_path);

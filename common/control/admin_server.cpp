@@ -97,7 +97,7 @@ class AdminServer::Session : public std::enable_shared_from_this<AdminServer::Se
   void write(const Json& answer) {
     idle_ = true;  // one that does not read its answer waits for nothing
     // Texts come from files and peers; what is not UTF-8 in them must not end the program.
-    line_ = answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    line_ = text_of(answer) + "\n";
     asio::async_write(socket_, asio::buffer(line_),
                       [self = shared_from_this()](const auto& error, std::size_t) {
                         if (!error) self->read();

@@ -114,7 +114,7 @@ KeptKills read_kills(const std::string& path) {
 void write_kills(const std::string& path, const KeptKills& kept) {
   Json file = {{"format", kFormat}, {"version", kept.version}, {"kills", Json::array()}};
   for (const wire::KillRecord& kill : kept.kills) file["kills"].push_back(shown(kill));
-  replace_file(path, {file.dump(2, ' ', false, Json::error_handler_t::replace), "\n"});
+  replace_file(path, {text_of(file, 2), "\n"});
 }
 
 KillKeeper::KillKeeper(std::string path, const KillTable& table)

@@ -423,7 +423,7 @@ void RuntimeImpl::write_summary() {
   summary.details["datapath_page_faults_minor"] = minor_faults_.get();
   summary.details["datapath_page_faults_major"] = major_faults_.get();
   const std::string path = run_path(common_.name + ".summary.json");
-  write_file_atomically(path, to_json(summary).dump(2) + "\n");
+  write_file_atomically(path, text_of(to_json(summary), 2) + "\n");
 }
 
 Json RuntimeImpl::status() {

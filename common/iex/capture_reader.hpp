@@ -1,6 +1,11 @@
 // Packet captures of an IEX feed (DEEP 1.0 or TOPS 1.6 over IEX-TP), message by message, in order
 // of their sequence numbers. Segments that came before (the venue's second line in one capture) are
 // passed over; a jump ahead is a gap, counted, and the reader goes on behind it.
+//
+// A sender that was started again counts from the beginning: a number that was there before, with
+// other bytes and a later send time than any before, or another session of the same channel that
+// begins at 1. The reader goes on with the new numbering, and tells where it begins: what the
+// messages before it built is void.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include "common/files/packet_capture.hpp"
 #include "common/iex/iex_tp.hpp"
@@ -21,6 +27,7 @@ struct CaptureCounts {
   std::uint64_t repeated = 0;         // messages that had come before
   std::uint64_t gaps = 0;             // holes in the sequence
   std::uint64_t missing = 0;          // messages in them
+  std::uint64_t restarts = 0;         // of the numbering
   std::uint64_t damaged = 0;          // segments whose content disagrees with their header
   std::uint64_t other_datagrams = 0;  // no IEX-TP, or of another session or protocol
 };
@@ -32,6 +39,7 @@ struct CapturedMessage {
   std::span<const std::byte> bytes;  // valid until the next call
   std::uint64_t sequence = 0;        // from 1
   std::uint64_t send_time_ns = 0;    // of its segment, since the Unix epoch
+  bool restart = false;              // the first of a numbering that began anew
 };
 
 // One thread at a time; may allocate and block.
@@ -40,6 +48,7 @@ class CaptureReader {
   // Of the first session of a known protocol. nullptr: no capture, or no such segment among its
   // first 1,000 datagrams. Throws files::RecordingError as files::open_file() does.
   static std::unique_ptr<CaptureReader> open(const std::filesystem::path& path);
+  static std::unique_ptr<CaptureReader> open(std::unique_ptr<files::ByteSource> source);
 
   // False: the end, or damage.
   [[nodiscard]] bool next(CapturedMessage& message);
@@ -54,14 +63,25 @@ class CaptureReader {
   explicit CaptureReader(std::unique_ptr<files::ByteSource> source) : capture_(std::move(source)) {}
   bool find_feed();
   void begin(const SegmentCursor& segment);
+  bool restarts_with(const SegmentCursor& segment) const;
+  bool begins_session(const SegmentHeader& header) const noexcept;
+  void remember(const SegmentCursor& segment);
 
   files::PacketCapture capture_;
   SegmentCursor segment_{std::span<const std::byte>()};
   bool in_segment_ = false;
   std::uint16_t protocol_ = 0;
+  std::uint32_t channel_ = 0;
   std::uint32_t session_ = 0;
-  std::uint64_t sequence_ = 0;  // of the segment's next message
-  std::uint64_t expected_ = 0;  // of the feed's next message; 0: nothing came yet
+  std::uint64_t sequence_ = 0;        // of the segment's next message
+  std::uint64_t expected_ = 0;        // of the feed's next message; 0: nothing came yet
+  std::uint64_t first_sequence_ = 0;  // of the numbering at hand
+  std::uint64_t last_send_time_ns_ = 0;
+  std::uint64_t restart_time_ns_ = 0;
+  bool restarted_ = false;  // no message of the new numbering was delivered yet
+  // FNV-1a of the first message of a segment, by its number: those that a sender repeats or a new
+  // one replaces. A new one begins at the beginning, so that the first segments are enough.
+  std::unordered_map<std::uint64_t, std::uint64_t> known_;
   CaptureCounts counts_;
 };
 

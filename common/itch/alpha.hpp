@@ -37,6 +37,15 @@ struct Alpha {
 };
 
 using Stock = Alpha<8>;
+
+// Whether the characters are a symbol that may be listed and traded: printable ASCII, without a
+// space inside, one at least. Anything else is damage, and breaks whatever prints or stores it.
+constexpr bool is_symbol(const Stock& stock) noexcept {
+  const std::string_view text = stock.view();
+  for (const char c : text)
+    if (c <= ' ' || c > '~') return false;
+  return !text.empty();
+}
 using Mpid = Alpha<4>;
 
 }  // namespace tickpath::itch

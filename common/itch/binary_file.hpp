@@ -74,12 +74,15 @@ class BinaryFileReader final : public RecordingReader {
   ReadStatus finish();
   ReadStatus finish_session();
   std::string place() const;
+  std::uint64_t unwrapped(std::span<const std::byte> message) noexcept;
 
   std::unique_ptr<files::ByteSource> source_;
   std::vector<std::byte> buffer_;
   FrameCursor cursor_;
   std::uint64_t messages_ = 0;
   std::uint64_t offset_ = 0;  // of the next frame, in the uncompressed file
+  std::uint64_t last_time_of_day_ns_ = 0;
+  std::uint64_t midnight_ns_ = 0;  // that the times count from, since the first one
   bool ended_ = false;
   bool end_marker_ = false;
 };

@@ -30,6 +30,14 @@ bool is_mold(std::span<const std::byte> payload) noexcept {
          (cursor.header().messages() != 0 || payload.size() == mold::kHeaderBytes);
 }
 
+// Version 1, and a message protocol that IEX numbers from 0x8000 on (IEX-TP 1.25, "Outbound
+// Segment").
+bool looks_like_iex(std::span<const std::byte> payload) noexcept {
+  constexpr std::size_t kHeaderOfIexTp = 40;
+  return payload.size() >= kHeaderOfIexTp && payload[0] == std::byte{1} &&
+         payload[1] == std::byte{0} && payload[3] == std::byte{0x80};
+}
+
 }  // namespace
 
 CaptureRecording::CaptureRecording(std::unique_ptr<files::ByteSource> source)
@@ -45,7 +53,10 @@ void CaptureRecording::find_session() {
   const files::CaptureCounts& seen = capture_.counts();
   throw RecordingError(name_ + ": no ITCH 5.0 messages over MoldUDP64 in this capture: " +
                        std::to_string(seen.packets) + " packets, " +
-                       std::to_string(seen.datagrams) + " UDP datagrams");
+                       std::to_string(seen.datagrams) + " UDP datagrams" +
+                       (iex_seen_ ? ", of IEX's: sim and mdh play it with feed.protocol = "
+                                    "\"iex_deep10\", tickpath convert makes ITCH of it"
+                                  : ""));
 }
 
 // Takes the next datagram of the capture. False at its end.
@@ -68,6 +79,7 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
   const bool ours =
       started_ && payload.size() >= mold::kHeaderBytes && cursor.header().session == session_;
   if (!ours && !is_mold(payload)) {
+    iex_seen_ |= looks_like_iex(payload);
     ++counts_.other_datagrams;
     return false;
   }

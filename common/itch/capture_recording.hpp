@@ -65,6 +65,7 @@ class CaptureRecording final : public RecordingReader {
   std::string name_;
   files::PacketCapture capture_;
   mold::Session session_{};
+  bool iex_seen_ = false;
   bool started_ = false;        // a first message was found
   bool ended_ = false;          // of the file, or damaged
   std::uint64_t expected_ = 0;  // sequence number

@@ -1,6 +1,7 @@
 #include "common/itch/dbn.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -99,6 +100,28 @@ void read_mapping(Reader& reader, std::size_t symbol_bytes, Metadata& metadata) 
 
 }  // namespace
 
+std::string mapped_symbol(std::span<const std::byte> record, std::uint8_t version) {
+  Reader reader(record);
+  (void)reader.take(kHeaderBytes);
+  const std::size_t symbol_bytes = version == 1 ? kSymbolBytesV1 : kSymbolBytes;
+  if (version != 1) (void)reader.take(1);
+  const std::string asked = reader.text(symbol_bytes);
+  if (version != 1) (void)reader.take(1);
+  const std::string mapped = reader.text(symbol_bytes);
+  std::uint32_t number = 0;
+  if (!reader.ok()) return {};
+  return mapped.empty() || is_number(mapped, number) ? asked : mapped;
+}
+
+// Of the `dbn` crate, "enums", Schema.
+const char* schema_name(std::uint16_t schema) noexcept {
+  constexpr std::array kNames{"mbo",        "mbp-1",    "mbp-10",    "tbbo",      "trades",
+                              "ohlcv-1s",   "ohlcv-1m", "ohlcv-1h",  "ohlcv-1d",  "definition",
+                              "statistics", "status",   "imbalance", "ohlcv-eod", "cmbp-1",
+                              "cbbo-1s",    "cbbo-1m",  "tcbbo",     "bbo-1s",    "bbo-1m"};
+  return schema < kNames.size() ? kNames[schema] : "?";
+}
+
 MboMessage load_mbo(const std::byte* from) noexcept {
   MboMessage message;
   each_field(message, [from](std::size_t at, auto& member) noexcept {
@@ -150,8 +173,9 @@ std::string parse_metadata(std::span<const std::byte> bytes, Metadata& metadata)
     read_mapping(reader, symbol_bytes, metadata);
   if (!reader.ok()) return "its metadata ends inside a field";
   if (metadata.schema != kSchemaMbo && metadata.schema != kSchemaMixed)
-    return "its schema is number " + std::to_string(metadata.schema) +
-           ", market by order (mbo, 0) is wanted";
+    return std::string("its schema is ") + schema_name(metadata.schema) + " (number " +
+           std::to_string(metadata.schema) +
+           "); books of single orders are wanted: ask Databento for the schema mbo";
   return {};
 }
 

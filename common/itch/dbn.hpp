@@ -16,6 +16,10 @@
 //   Market by order ("MboMsg")
 //     16 order id (8) | 24 price x 1e9 (8) | 32 size (4) | 36 flags | 37 channel | 38 action | 39
 //     side | 40 ts_recv (8) | 48 ts_in_delta (4) | 52 sequence (4)
+//   Symbol mapping ("SymbolMappingMsg"), in live streams
+//     version 1: 16 symbol asked for (22) | 38 symbol (22) | 60 reserved (4) | 64 start, end (8
+//     each) version 2, 3: 16 kind (1) | 17 symbol asked for (71) | 88 kind (1) | 89 symbol (71) |
+//     160 start, end
 #pragma once
 
 #include <cstddef>
@@ -32,12 +36,14 @@ inline constexpr std::size_t kFixedBytes = 100;  // of the metadata, without the
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kMboBytes = 56;
 inline constexpr std::size_t kRecordBytesMax = 255 * 4;
-inline constexpr std::uint8_t kMbo = 0xa0;
+inline constexpr std::uint8_t kMbo = 0xa0, kSymbolMapping = 0x16;
 inline constexpr std::uint16_t kSchemaMbo = 0, kSchemaMixed = 0xffff;
 inline constexpr std::int64_t kNoPrice = INT64_MAX;
 inline constexpr std::uint64_t kNoTime = UINT64_MAX;
 // Of MboMessage::flags: the book is told by price level, or its best alone, not by order.
 inline constexpr std::uint8_t kTopOfBook = 0x40, kByPrice = 0x10;
+// Of a book's snapshot: the event's time is the order's own, days ago perhaps.
+inline constexpr std::uint8_t kSnapshot = 0x20;
 
 struct MboMessage {
   std::uint16_t publisher = 0;
@@ -59,6 +65,12 @@ struct MboMessage {
 // from, to: kMboBytes, header included.
 MboMessage load_mbo(const std::byte* from) noexcept;
 void store_mbo(const MboMessage& message, std::byte* to) noexcept;
+
+// The symbol of a mapping, of the two that is no number; empty: the record is too short.
+std::string mapped_symbol(std::span<const std::byte> record, std::uint8_t version);
+
+// "mbp-10" for 2; "?" for a number that is no schema.
+const char* schema_name(std::uint16_t schema) noexcept;
 
 struct Metadata {
   std::uint8_t version = 3;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "common/itch/detail/nasdaq_listing.hpp"
+#include "common/itch/detail/remarks.hpp"
+#include "common/itch/detail/text_lines.hpp"
 
 namespace tickpath::itch {
 namespace {
@@ -13,15 +15,17 @@ constexpr std::uint64_t kNsPerDay = 86'400ull * 1'000'000'000;
 constexpr std::int64_t kPerPrice4 = 100'000;  // from 1e-9 to 1e-4
 constexpr std::size_t kLocatesMax = 65'535;
 
-// ITCH has eight characters; a longer name, or none, becomes the number, in base 36.
-Stock stock_of(std::uint32_t instrument, const std::string& symbol) {
-  const bool fits = !symbol.empty() && symbol.size() <= Stock{}.characters.size() &&
-                    std::ranges::all_of(symbol, [](char c) { return c > ' ' && c <= '~'; });
-  if (fits) return Stock(symbol);
+// As many instruments as this are listed before the first record; a venue's whole directory,
+// options and all, would leave no room for those that trade.
+constexpr std::size_t kListedFirstMax = 8'192;
+// No two records lie so far apart: what claims to is damage.
+constexpr std::uint64_t kSilenceMax = 366 * kNsPerDay;
+
+std::string number_of(std::uint32_t instrument) {
   std::string number;
   for (std::uint32_t left = instrument; left != 0 || number.empty(); left /= 36)
     number.insert(number.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[left % 36]);
-  return Stock("#" + number);
+  return "#" + number;
 }
 
 }  // namespace
@@ -30,18 +34,88 @@ template <class Message>
 void DbnOrders::emit(const Message& message) {
   Encoded& encoded = waiting_.emplace_back();
   encoded.size = encode(message, encoded.bytes.data());
+  encoded.time_ns = last_ns_;
 }
 
-bool DbnOrders::next(std::span<const std::byte>& message) {
+bool DbnOrders::next(RecordedMessage& message) {
   if (waiting_.empty()) return false;
   current_ = waiting_.front();
   waiting_.pop_front();
-  message = std::span(current_.bytes).first(current_.size);
+  message = {std::span(current_.bytes).first(current_.size), current_.time_ns};
   return true;
 }
 
+// ITCH has eight characters.
+Stock DbnOrders::stock_of(std::uint32_t instrument) {
+  const auto named = symbols_.find(instrument);
+  const std::string name = named == symbols_.end() ? "" : named->second;
+  const bool fits = name.size() <= Stock{}.characters.size() && is_symbol(Stock(name));
+  if (fits && used_.insert(name).second) return Stock(name);
+  const std::string number = number_of(instrument);
+  used_.insert(number);
+  if (!name.empty()) names_.emplace_back(number, detail::printable(name));
+  return Stock(number);
+}
+
+// The instrument's place in the directory, a new one if need be; nullptr: there is no room.
+const DbnOrders::Listed* DbnOrders::list(std::uint32_t instrument) {
+  if (const auto found = listed_.find(instrument); found != listed_.end()) return &found->second;
+  if (listed_.size() == kLocatesMax) {
+    ++counts_.beyond_locates;
+    return nullptr;
+  }
+  const auto locate = static_cast<std::uint16_t>(listed_.size() + 1);
+  const Listed& listed =
+      listed_.emplace(instrument, Listed{locate, stock_of(instrument)}).first->second;
+  emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, listed.stock));
+  return &listed;
+}
+
+void DbnOrders::list_all() {
+  if (symbols_.size() > kListedFirstMax) return;
+  for (const auto& [instrument, symbol] : symbols_) (void)list(instrument);
+}
+
+void DbnOrders::name(std::uint32_t instrument, const std::string& symbol) {
+  const auto listed = listed_.find(instrument);
+  const auto [named, is_new] = symbols_.try_emplace(instrument, symbol);
+  if (!is_new && named->second == symbol) return;
+  if (listed != listed_.end()) {
+    ++counts_.renamed;
+    return;
+  }
+  named->second = symbol;
+  if (midnight_ns_ != 0 && symbols_.size() <= kListedFirstMax) (void)list(instrument);
+}
+
+// The time of what follows.
+void DbnOrders::advance(const dbn::MboMessage& record) {
+  const std::uint64_t received_ns = record.receive_time_ns;
+  std::uint64_t time_ns = record.event_time_ns;
+  if (time_ns == dbn::kNoTime) {
+    time_ns = received_ns;
+  } else if (received_ns != dbn::kNoTime) {
+    const std::uint64_t apart =
+        time_ns < received_ns ? received_ns - time_ns : time_ns - received_ns;
+    if ((record.flags & dbn::kSnapshot) != 0 || apart > kNsPerDay) {
+      counts_.snapshot_times += apart != 0;
+      time_ns = received_ns;
+    }
+  }
+  if (midnight_ns_ == 0 && time_ns != dbn::kNoTime)
+    midnight_ns_ = std::max<std::uint64_t>(time_ns / kNsPerDay * kNsPerDay, 1);
+  const std::uint64_t last_ns = midnight_ns_ + last_ns_;
+  if (time_ns == dbn::kNoTime || (time_ns > last_ns && time_ns - last_ns > kSilenceMax)) {
+    ++counts_.unusable_times;
+  } else if (time_ns < last_ns) {
+    ++counts_.time_reversals;
+  } else {
+    last_ns_ = time_ns - midnight_ns_;
+  }
+}
+
 // Sets the header of what is emitted. False: the record is left out.
-bool DbnOrders::list(const dbn::MboMessage& record) {
+bool DbnOrders::accept(const dbn::MboMessage& record) {
   if (publisher_ == 0) publisher_ = record.publisher;
   if (record.publisher != publisher_) {
     ++counts_.other_publishers;
@@ -51,26 +125,13 @@ bool DbnOrders::list(const dbn::MboMessage& record) {
     ++counts_.not_by_order;
     return false;
   }
-  const std::uint64_t time_ns =
-      record.event_time_ns != dbn::kNoTime ? record.event_time_ns : record.receive_time_ns;
-  if (midnight_ns_ == 0 && time_ns != dbn::kNoTime)
-    midnight_ns_ = std::max<std::uint64_t>(time_ns / kNsPerDay * kNsPerDay, 1);
-  // 48 bits of nanoseconds are three days; what claims to be later is damage, not time.
-  if (time_ns > midnight_ns_ && time_ns - midnight_ns_ < (std::uint64_t{1} << 48))
-    last_ns_ = std::max(last_ns_, time_ns - midnight_ns_);
-  const auto found = locates_.find(record.instrument);
-  if (found == locates_.end() && locates_.size() == kLocatesMax) {
-    ++counts_.beyond_locates;
-    return false;
-  }
-  const auto symbol = symbols_.find(record.instrument);
-  stock_ = stock_of(record.instrument, symbol == symbols_.end() ? "" : symbol->second);
-  header_ = {
-      found != locates_.end() ? found->second : static_cast<std::uint16_t>(locates_.size() + 1), 0,
-      last_ns_};
-  if (found != locates_.end()) return true;
-  locates_.emplace(record.instrument, header_.stock_locate);
-  emit(detail::nasdaq_listing(header_, stock_));
+  const bool first = listed_.empty();
+  advance(record);
+  if (first) list_all();
+  const Listed* const listed = list(record.instrument);
+  if (listed == nullptr) return false;
+  stock_ = listed->stock;
+  header_ = {listed->locate, 0, last_ns_ % kNsPerDay};
   return true;
 }
 
@@ -87,7 +148,7 @@ bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
 }
 
 void DbnOrders::take(const dbn::MboMessage& record) {
-  if (!list(record)) return;
+  if (!accept(record)) return;
   ++counts_.records;
   switch (record.action) {
     case 'A':
@@ -227,6 +288,33 @@ void DbnOrders::clear(std::uint32_t instrument) {
   // In the order in which they came, so that the same file gives the same messages.
   std::ranges::sort(gone, {}, [](const auto& order) { return order->second.reference; });
   for (const auto& order : gone) remove(order);
+}
+
+std::string remarks_of(const DbnOrders& orders) {
+  constexpr std::size_t kNamesShown = 8;
+  const DbnCounts& counts = orders.counts();
+  std::string text = std::to_string(counts.records) + " records of market by order, times UTC";
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    detail::add_remark(text, count, what);
+  };
+  add(counts.other_publishers, "of other venues left out");
+  add(counts.not_by_order, "of price levels left out");
+  add(counts.unknown_orders, "name unknown orders");
+  add(counts.repeated_orders, "orders added twice");
+  add(counts.unusable_prices, "prices that ITCH cannot say");
+  add(counts.rounded_prices, "prices rounded down to 1/10,000");
+  add(counts.beyond_locates, "of instruments beyond 65,535");
+  add(counts.unknown_actions, "of unknown actions");
+  add(counts.snapshot_times, "told at the time of the snapshot that has them");
+  add(counts.time_reversals, "earlier than the one before, told at its time");
+  add(counts.unusable_times, "without a usable time, told at the one before");
+  add(counts.renamed, "names of instruments that have one already, left out");
+  const auto& names = orders.names();
+  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
+    text += (i == 0 ? "; " : ", ") + names[i].first + " is " + names[i].second;
+  if (names.size() > kNamesShown)
+    text += " and " + std::to_string(names.size() - kNamesShown) + " more (tickpath inspect)";
+  return text;
 }
 
 }  // namespace tickpath::itch

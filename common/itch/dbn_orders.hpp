@@ -9,8 +9,15 @@
 //                               told by their fills
 //   R clear                     D for every order of the instrument
 //
-// References are given anew, from 1: order ids need not be unique over instruments. The instruments
-// are listed (R) when they first appear, with the names that the metadata has for them.
+// References are given anew, from 1: order ids need not be unique over instruments. Instruments
+// that are named before the first record (by the metadata or a mapping) are listed (R) before it,
+// so that whoever waits for a symbol finds it; the others when they are named or first appear. One
+// whose name ITCH cannot say (more than eight characters, none, or another's) is listed as "#" and
+// its number in base 36; names() tells which.
+//
+// Times are those of the events, to the nanosecond since the midnight (UTC) before the first
+// record, for as many days as there are; a message's own start anew at each midnight. An order of a
+// snapshot came days ago perhaps: it is told at the time of the snapshot.
 #pragma once
 
 #include <array>
@@ -18,14 +25,17 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "common/base/units.hpp"
 #include "common/itch/codec.hpp"
 #include "common/itch/dbn.hpp"
+#include "common/itch/recording.hpp"
 
 namespace tickpath::itch {
 
@@ -39,6 +49,10 @@ struct DbnCounts {
   std::uint64_t other_publishers = 0;  // of other venues than the first: left out
   std::uint64_t beyond_locates = 0;    // of more than 65,535 instruments: left out
   std::uint64_t unknown_actions = 0;
+  std::uint64_t snapshot_times = 0;  // of events before the snapshot that tells them, or days off
+  std::uint64_t time_reversals = 0;  // earlier than the record before: told at its time
+  std::uint64_t unusable_times = 0;  // none, or more than a year ahead: likewise
+  std::uint64_t renamed = 0;         // instruments named anew once listed: they keep their name
 };
 
 // Anything but the datapath; allocates. One thread.
@@ -49,10 +63,11 @@ class DbnOrders {
   // The messages that the record stands for are behind those that next() has not taken.
   void take(const dbn::MboMessage& record);
   // False: there is none. Valid until the next call.
-  bool next(std::span<const std::byte>& message);
-  void name(std::uint32_t instrument, const std::string& symbol) {
-    symbols_.insert_or_assign(instrument, symbol);
-  }
+  bool next(RecordedMessage& message);
+  void name(std::uint32_t instrument, const std::string& symbol);
+  // Symbols as listed, and the names that they stand for, where these differ.
+  const std::vector<std::pair<std::string, std::string>>& names() const noexcept { return names_; }
+  std::uint64_t midnight_ns() const noexcept { return midnight_ns_; }
   const DbnCounts& counts() const noexcept { return counts_; }
 
  private:
@@ -77,11 +92,20 @@ class DbnOrders {
   struct Encoded {
     std::array<std::byte, kMaxMessageBytes> bytes;
     std::size_t size;
+    std::uint64_t time_ns;
+  };
+  struct Listed {
+    std::uint16_t locate;
+    Stock stock;
   };
 
   template <class Message>
   void emit(const Message& message);
-  bool list(const dbn::MboMessage& record);
+  bool accept(const dbn::MboMessage& record);
+  void advance(const dbn::MboMessage& record);
+  const Listed* list(std::uint32_t instrument);
+  void list_all();
+  Stock stock_of(std::uint32_t instrument);
   bool price_of(const dbn::MboMessage& record, std::uint32_t& price);
   void add(const dbn::MboMessage& record);
   void cancel(const dbn::MboMessage& record);
@@ -96,17 +120,22 @@ class DbnOrders {
   }
 
   std::map<std::uint32_t, std::string> symbols_;
-  std::unordered_map<std::uint32_t, std::uint16_t> locates_;
+  std::unordered_map<std::uint32_t, Listed> listed_;
+  std::set<std::string> used_;
+  std::vector<std::pair<std::string, std::string>> names_;
   Orders orders_;
   std::deque<Encoded> waiting_;
   Encoded current_;
   Header header_;
   Stock stock_{};
   std::uint64_t midnight_ns_ = 0;  // before the first record; 0: none came
-  std::uint64_t last_ns_ = 0;
+  std::uint64_t last_ns_ = 0;      // since then
   std::uint64_t next_reference_ = 1, next_match_ = 1;
   std::uint16_t publisher_ = 0;
   DbnCounts counts_;
 };
+
+// "123 records of market by order, times UTC; 4 name unknown orders; ...": one line.
+std::string remarks_of(const DbnOrders& orders);
 
 }  // namespace tickpath::itch

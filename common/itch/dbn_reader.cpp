@@ -77,7 +77,10 @@ bool DbnReader::read_record() {
     return false;
   }
   const std::byte* const record = &buffer_[at_];
-  if (static_cast<std::uint8_t>(record[1]) != dbn::kMbo) {
+  const auto type = static_cast<std::uint8_t>(record[1]);
+  if (type == dbn::kSymbolMapping) {
+    map_symbol({record, bytes});
+  } else if (type != dbn::kMbo) {
     ++others_;
   } else if (bytes < dbn::kMboBytes) {
     damaged("market by order in " + std::to_string(bytes) + " bytes");
@@ -91,31 +94,27 @@ bool DbnReader::read_record() {
   return true;
 }
 
+void DbnReader::map_symbol(std::span<const std::byte> record) {
+  std::uint32_t instrument = 0;
+  std::memcpy(&instrument, &record[4], sizeof(instrument));
+  const std::string symbol = dbn::mapped_symbol(record, metadata_.version);
+  if (!symbol.empty()) orders_->name(instrument, symbol);
+  ++mappings_;
+}
+
 ReadStatus DbnReader::next(RecordedMessage& message) {
-  while (!orders_->next(message.bytes)) {
+  while (!orders_->next(message)) {
     if (ended_ || !read_record()) return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
-  message.timestamp_ns = timestamp_ns(message.bytes.data());
   return ReadStatus::kMessage;
 }
 
 std::string DbnReader::remarks() const {
-  const DbnCounts& counts = orders_->counts();
-  std::string text = "DBN version " + std::to_string(metadata_.version) + ", dataset " +
-                     metadata_.dataset + ", " + std::to_string(counts.records) +
-                     " records of market by order, times UTC";
-  const auto add = [&text](std::uint64_t count, const char* what) {
-    detail::add_remark(text, count, what);
-  };
-  add(others_, "of other types left out");
-  add(counts.other_publishers, "of other venues left out");
-  add(counts.not_by_order, "of price levels left out");
-  add(counts.unknown_orders, "name unknown orders");
-  add(counts.repeated_orders, "orders added twice");
-  add(counts.unusable_prices, "prices that ITCH cannot say");
-  add(counts.rounded_prices, "prices rounded down to 1/10,000");
-  add(counts.beyond_locates, "of instruments beyond 65,535");
-  add(counts.unknown_actions, "of unknown actions");
+  std::string text =
+      "DBN version " + std::to_string(metadata_.version) + ", dataset " + metadata_.dataset + ", ";
+  text += remarks_of(*orders_);
+  detail::add_remark(text, mappings_, "symbol mappings in the stream");
+  detail::add_remark(text, others_, "of other types left out");
   return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ class DbnReader final : public RecordingReader {
   std::uint64_t file_bytes_read() const override { return source_->file_bytes_read(); }
   std::uint64_t file_bytes_total() const override { return source_->file_bytes_total(); }
   RecordingFormat format() const noexcept override { return RecordingFormat::kDatabento; }
+  std::uint64_t midnight_ns() const override { return orders_->midnight_ns(); }
+  std::vector<std::pair<std::string, std::string>> names() const override {
+    return orders_->names();
+  }
   std::string remarks() const override;
 
   const DbnCounts& counts() const noexcept { return orders_->counts(); }
@@ -29,6 +34,7 @@ class DbnReader final : public RecordingReader {
   std::size_t fill(std::size_t wanted);
   void read_metadata();
   bool read_record();
+  void map_symbol(std::span<const std::byte> record);
   void damaged(const std::string& what);
 
   std::unique_ptr<files::ByteSource> source_;
@@ -37,6 +43,7 @@ class DbnReader final : public RecordingReader {
   std::uint64_t offset_ = 0;   // of at_ in the uncompressed file
   std::uint64_t records_ = 0;  // of any type
   std::uint64_t others_ = 0;   // of other types than market by order
+  std::uint64_t mappings_ = 0;
   bool ended_ = false;
   dbn::Metadata metadata_;
   std::unique_ptr<DbnOrders> orders_;

@@ -8,6 +8,7 @@
 #include "common/itch/binary_file.hpp"
 #include "common/itch/capture_recording.hpp"
 #include "common/itch/codec.hpp"
+#include "common/itch/dbn_csv_reader.hpp"
 #include "common/itch/dbn_reader.hpp"
 #include "common/itch/lobster.hpp"
 
@@ -17,9 +18,9 @@ namespace {
 
 constexpr const char* kFormats =
     "known are ITCH 5.0 in BinaryFILE framing, packet captures of it over MoldUDP64, LOBSTER "
-    "message files (.csv) and Databento DBN (market by order), each plain, .gz or .zst";
+    "message files (.csv) and Databento market by order (DBN or .csv), each plain, .gz or .zst";
 
-bool is_lobster_name(const std::filesystem::path& path) {
+bool is_csv_name(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".csv.zst");
 }
@@ -41,6 +42,17 @@ std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<files::ByteSource>
   const std::filesystem::path orderbook = find_lobster_orderbook(path);
   return std::make_unique<LobsterReader>(std::move(source), Stock(stock),
                                          orderbook.empty() ? nullptr : files::open_file(orderbook));
+}
+
+std::unique_ptr<RecordingReader> open_csv(std::unique_ptr<files::ByteSource> source,
+                                          const std::filesystem::path& path,
+                                          const OpenOptions& options) {
+  std::array<char, 512> buffer{};
+  const std::size_t length = source->read(std::as_writable_bytes(std::span(buffer)));
+  source->rewind();
+  if (is_databento_csv({buffer.data(), length}))
+    return std::make_unique<DbnCsvReader>(std::move(source));
+  return open_lobster(std::move(source), path, options);
 }
 
 using Start = std::array<std::byte, 2 * kFrameLengthBytes>;
@@ -66,7 +78,7 @@ void check_is_itch(std::span<const std::byte> start, const std::string& name) {
 std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
                                                 const OpenOptions& options) {
   std::unique_ptr<files::ByteSource> source = files::open_file(path);
-  if (is_lobster_name(path)) return open_lobster(std::move(source), path, options);
+  if (is_csv_name(path)) return open_csv(std::move(source), path, options);
   Start buffer{};
   const std::span<const std::byte> start(buffer.data(), source->read(buffer));
   if (start.empty() && !source->error().empty())

@@ -17,6 +17,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/files/byte_source.hpp"
 
@@ -26,8 +28,9 @@ using files::RecordingError;
 
 struct RecordedMessage {
   std::span<const std::byte> bytes;  // valid until the next call of next()
-  std::uint64_t timestamp_ns =
-      0;  // since midnight, from the message; of a capture, from its packet
+  // Since the midnight before the first message; beyond a day if the recording has several. From
+  // the message, whose own time starts anew at each midnight; of a capture, from its packet.
+  std::uint64_t timestamp_ns = 0;
 };
 
 enum class ReadStatus : std::uint8_t {
@@ -43,6 +46,7 @@ enum class RecordingFormat : std::uint8_t {
   kPacketCapture = 4,
   kIexDeep = 5,    // not ITCH: DEEP 1.0 as captured (common/iex)
   kDatabento = 6,  // DBN, market by order
+  kDatabentoCsv = 7,
 };
 
 // Not for the datapath: next() reads files and may allocate. One thread at a time.
@@ -66,6 +70,14 @@ class RecordingReader {
 
   virtual RecordingFormat format() const noexcept = 0;
 
+  // Midnight (UTC, since the Unix epoch) before the first message, from which timestamp_ns counts;
+  // 0: the recording does not say of which day it is. Known once the first message was read.
+  virtual std::uint64_t midnight_ns() const { return 0; }
+
+  // Symbols as listed, and what they stand for, where the file's names do not fit ITCH's eight
+  // characters. Complete after kEnd.
+  virtual std::vector<std::pair<std::string, std::string>> names() const { return {}; }
+
   // What a person should know about how the file was read, one line; empty for nothing. Complete
   // after kEnd. LOBSTER: events that were corrected or dropped, with counts.
   virtual std::string remarks() const { return {}; }
@@ -78,9 +90,9 @@ struct OpenOptions {
   std::string stock;  // LOBSTER: symbol in place of the one in the file name
 };
 
-// Recognises the format: a name ending in .csv, .csv.gz or .csv.zst is LOBSTER, anything else by
-// content.
-// Throws RecordingError if the file is missing, unreadable, empty or of no known format.
+// Recognises the format: a name ending in .csv, .csv.gz or .csv.zst is LOBSTER, unless its first
+// line is the header of Databento's CSV; anything else by content. Throws RecordingError if the
+// file is missing, unreadable, empty or of no known format.
 std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
                                                 const OpenOptions& options = {});
 

@@ -214,7 +214,7 @@ Result Pipeline::finish() {
     if (member.program == "sim") result.messages = summary.feed_messages;
     Digest state;
     state.add(counters[i]);
-    state.add(control::to_json(summary).dump());
+    state.add(control::text_of(control::to_json(summary)));
     add_books(member, state);
     result.states.emplace_back(member.name, state.value());
     all.add_value(state.value());

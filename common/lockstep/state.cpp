@@ -34,7 +34,7 @@ control::Summary write_summary(Member& member) {
   summary.name = member.name;
   member.application->summarize(summary);
   control::write_file_atomically(member.runtime->run_path(member.name + ".summary.json"),
-                                 control::to_json(summary).dump(2) + "\n");
+                                 control::text_of(control::to_json(summary), 2) + "\n");
   return summary;
 }
 

@@ -27,6 +27,19 @@ std::uint64_t two_digits(std::string_view& rest, std::uint64_t limit, std::strin
   return value;
 }
 
+// Two digits or, of a recording of several days, more; at most a hundred years of them.
+std::uint64_t hours(std::string_view& rest, std::string_view text) {
+  constexpr std::size_t kDigitsMax = 6;
+  const std::string_view digits = rest.substr(0, rest.find(':'));
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.size() < 2 || digits.size() > kDigitsMax || error != std::errc{} ||
+      end != digits.data() + digits.size())
+    refuse(text);
+  rest.remove_prefix(digits.size());
+  return value;
+}
+
 std::uint64_t fraction_ns(std::string_view digits, std::string_view text) {
   if (digits.empty() || digits.size() > 9) refuse(text);
   std::uint64_t value = 0;
@@ -46,7 +59,7 @@ std::uint64_t parse_time_of_day(std::string_view text) {
     if (rest.empty() || rest.front() != separator) refuse(text);
     rest.remove_prefix(1);
   };
-  std::uint64_t seconds = two_digits(rest, 48, text) * 3600;
+  std::uint64_t seconds = hours(rest, text) * 3600;
   skip(':');
   seconds += two_digits(rest, 60, text) * 60;
   if (rest.empty()) return seconds * kSecondOfDayNs;
@@ -55,6 +68,11 @@ std::uint64_t parse_time_of_day(std::string_view text) {
   if (rest.empty()) return seconds * kSecondOfDayNs;
   skip('.');
   return seconds * kSecondOfDayNs + fraction_ns(rest, text);
+}
+
+std::uint64_t on_day_of(std::uint64_t position_ns, std::uint64_t time_ns) noexcept {
+  constexpr std::uint64_t kDayNs = 86'400 * kSecondOfDayNs;
+  return time_ns < kDayNs ? position_ns / kDayNs * kDayNs + time_ns : time_ns;
 }
 
 std::string format_time_of_day(std::uint64_t ns) {

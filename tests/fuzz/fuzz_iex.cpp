@@ -1,13 +1,17 @@
-// IEX-TP segments with DEEP 1.0 and TOPS 1.6 messages, into books.
+// IEX-TP segments with DEEP 1.0 and TOPS 1.6 messages, into books; and packet captures of them
+// (what begins as one does), as ITCH that a book can follow.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "common/iex/codec.hpp"
 #include "common/iex/deep_books.hpp"
+#include "common/iex/deep_to_itch.hpp"
 #include "common/iex/iex_tp.hpp"
+#include "tests/fuzz/itch_auditor.hpp"
 
 using namespace tickpath;
 
@@ -26,12 +30,27 @@ struct RoundTrip {
   }
 };
 
+void convert_capture(std::span<const std::byte> bytes) {
+  try {
+    auto capture = iex::CaptureReader::open(files::open_memory(bytes, "fuzz"));
+    if (capture == nullptr) return;
+    iex::DeepToItch reader(std::move(capture), "fuzz");
+    itch::audit(reader);
+  } catch (const files::RecordingError&) {
+    // Of TOPS, or damaged before its first segment.
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static book::BookSet set({.orders_max = 256, .levels_max = 256});
   static iex::DeepBooks books(set);
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
+  if (size >= 4 && files::is_packet_capture(bytes.first<4>())) {
+    convert_capture(bytes);
+    return 0;
+  }
   iex::SegmentCursor segment(bytes);
   std::size_t count = 0;
   for (std::span<const std::byte> message; segment.next(message); ++count) {

@@ -66,10 +66,14 @@ bool TextLines::fail(const std::string& what) {
   return false;
 }
 
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c < ' ' || c > '~' ? '?' : c;
+  return result;
+}
+
 std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text.substr(0, 40)) result += c < ' ' || c > '~' ? '?' : c;
-  return result + (text.size() > 40 ? "...\"" : "\"");
+  return "\"" + printable(text.substr(0, 40)) + (text.size() > 40 ? "...\"" : "\"");
 }
 
 bool split_fields(std::string_view line, std::span<std::string_view> fields) {

@@ -42,6 +42,9 @@ class TextLines {
   std::string error_;
 };
 
+// The text with '?' for what is not printable ASCII.
+std::string printable(std::string_view text);
+
 // The start of a text, in quotes, for an error message; what is not printable ASCII becomes '?'.
 std::string quoted(std::string_view text);
 

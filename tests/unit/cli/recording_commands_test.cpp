@@ -140,6 +140,24 @@ TEST_F(RecordingCommands, ConvertTurnsLobsterIntoItch) {
   EXPECT_EQ(count_messages(path("a.itch50")), 12U);
 }
 
+// A file of one level, whose other levels nobody tells of, without its orderbook file.
+TEST_F(RecordingCommands, InspectTellsOfCrossedBooks) {
+  write("x.csv", "34200,7,0,0,1,1\n34201,1,1,10,500,1\n");
+  EXPECT_THAT(run({"inspect", path("x.csv"), "--symbol", "IBM"}),
+              HasSubstr("crossed books never, while they trade"));
+  // Halted, so that nothing is taken out; then it trades on.
+  write("x.csv",
+        "34200,7,0,0,-1,1\n34201,1,1,10,500,1\n34202,1,2,10,490,-1\n34203,7,0,0,1,1\n"
+        "34204.5,3,2,10,490,-1\n");
+  EXPECT_THAT(run({"inspect", path("x.csv"), "--symbol", "IBM"}),
+              HasSubstr("crossed books 1 times while they trade, 1.500 s in all, 1.500 s at most: "
+                        "IBM (1)"));
+  const auto json =
+      nlohmann::json::parse(run({"inspect", path("x.csv"), "--symbol", "IBM", "--json"}));
+  EXPECT_EQ(json.at("crossed"), 1);
+  EXPECT_EQ(json.at("crossed_ns"), 1'500'000'000);
+}
+
 TEST_F(RecordingCommands, ConvertTakesTheSymbolAsAnOption) {
   write("x.csv", "34200.5,1,10,100,5853300,1\n");
   EXPECT_THAT(error_of({"convert", path("x.csv"), path("a")}),

@@ -10,6 +10,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "common/book/crossed_books.hpp"
+#include "common/iex/codec.hpp"
+#include "common/iex/deep_recording.hpp"
+#include "common/iex/deep_to_itch.hpp"
+#include "mdh/book_handler.hpp"
+#include "tests/support/deep_market.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::iex {
@@ -18,11 +24,13 @@ namespace {
 using itch::test::Bytes;
 using itch::test::Frame;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 constexpr std::uint64_t kTimeNs = 1'784'000'000'000'000'000;
 
 Bytes segment_of(std::uint64_t sequence, const std::vector<std::string>& messages,
-                 std::uint32_t session = 7, std::uint16_t protocol = kDeep10) {
+                 std::uint32_t session = 7, std::uint16_t protocol = kDeep10,
+                 std::uint64_t later_ns = 0) {
   Bytes bytes(kSegmentHeaderBytes);
   for (const std::string& message : messages) {
     itch::test::put(bytes, static_cast<std::uint16_t>(message.size()));
@@ -33,7 +41,7 @@ Bytes segment_of(std::uint64_t sequence, const std::vector<std::string>& message
                 .payload_bytes = static_cast<std::uint16_t>(bytes.size() - kSegmentHeaderBytes),
                 .message_count = static_cast<std::uint16_t>(messages.size()),
                 .first_sequence_number = sequence,
-                .send_time_ns = kTimeNs + sequence},
+                .send_time_ns = kTimeNs + sequence + later_ns},
                bytes.data());
   return bytes;
 }
@@ -68,6 +76,103 @@ class IexCapture : public ::testing::Test {
   std::filesystem::path path_ = std::filesystem::temp_directory_path() /
                                 ("tickpath_iex." + std::to_string(::getpid()) + ".pcap");
 };
+
+// A rebooted sender counts from 1 again; the venue's second line, or a repetition, has the same
+// bytes.
+TEST_F(IexCapture, ANumberingThatRestartsIsReadOn) {
+  constexpr std::uint64_t kLaterNs = 1'000'000;
+  const auto later = [](std::uint64_t sequence, const std::vector<std::string>& messages,
+                        std::uint32_t session = 7, std::uint64_t times = 1) {
+    return segment_of(sequence, messages, session, kDeep10, times * kLaterNs);
+  };
+  write({segment_of(1, {"a", "b"}), segment_of(3, {"c"}), later(1, {"a", "b"}),  // repeated late
+         segment_of(1, {"x"}),  // not later: damage
+         later(1, {"A", "B"}, 7, 2), later(1, {"A", "B"}, 7, 2), segment_of(3, {"c"}),
+         later(3, {"C"}, 7, 2), later(1, {"s"}, 8, 3), later(4, {"D"}, 7, 2),
+         later(2, {"t"}, 8, 3)});
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  std::vector<std::string> all;
+  for (CapturedMessage message; reader->next(message);)
+    all.push_back((message.restart ? "restart " : "") + std::to_string(message.sequence) + ":" +
+                  static_cast<char>(message.bytes[0]));
+  EXPECT_THAT(all,
+              ElementsAre("1:a", "2:b", "3:c", "restart 1:A", "2:B", "3:C", "restart 1:s", "2:t"));
+  EXPECT_EQ(reader->counts().restarts, 2u);
+  EXPECT_EQ(reader->counts().gaps, 0u);
+  EXPECT_EQ(reader->counts().other_datagrams, 1u);
+  EXPECT_NE(remarks_of(reader->counts()).find("2 restarts of the numbering"), std::string::npos);
+}
+
+TEST_F(IexCapture, BooksBeginAnewWhereTheNumberingRestarts) {
+  const auto text_of = [](const auto& message) {
+    std::string text(kMaxMessageBytes, '\0');
+    text.resize(encode(message, reinterpret_cast<std::byte*>(text.data())));
+    return text;
+  };
+  const auto level = [&](std::uint32_t size, Price price) {
+    return text_of(
+        BuyLevelUpdate{.flags = 1, .timestamp = 5, .symbol = "IBM", .size = size, .price = price});
+  };
+  write({segment_of(1, {level(100, 10), level(200, 11), level(0, 10)}),
+         segment_of(1, {level(7, 12)}, 7, kDeep10, 1'000)});
+  DeepRecording recording(path_);
+  std::vector<std::pair<Price, std::uint32_t>> levels;
+  itch::RecordedMessage message;
+  while (recording.next(message) == itch::ReadStatus::kMessage)
+    (void)decode(message.bytes, [&](const auto& m) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(m)>, BuyLevelUpdate>)
+        levels.emplace_back(m.price, m.size);
+    });
+  EXPECT_THAT(levels, ElementsAre(Pair(10, 100u), Pair(11, 200u), Pair(10, 0u), Pair(11, 0u),
+                                  Pair(12, 7u)));
+}
+
+TEST_F(IexCapture, ConvertedToItchShowsTheSameBook) {
+  test_support::DeepMarket market(5, 3);
+  for (int i = 0; i < 2'000; ++i) market.event();
+  market.end();
+  std::vector<Bytes> segments;
+  for (std::size_t i = 0; i < market.messages.size(); ++i) {
+    const auto& message = market.messages[i];
+    segments.push_back(segment_of(
+        i + 1, {std::string(reinterpret_cast<const char*>(message.data()), message.size())}));
+  }
+  write(segments);
+  DeepToItch recording(path_);
+  book::BookSet books({.orders_max = 4'096, .levels_max = 4'096});
+  mdh::BookHandler handler(books);
+  itch::RecordedMessage message;
+  while (recording.next(message) == itch::ReadStatus::kMessage) {
+    ASSERT_EQ(itch::decode(message.bytes, handler), itch::DecodeStatus::kOk);
+    ASSERT_EQ(handler.event().status, book::Status::kOk);
+    const book::Locate locate = handler.event().locate;
+    if (locate == 0) continue;
+    const auto bid = books.best(locate, Side::kBuy);
+    const auto ask = books.best(locate, Side::kSell);
+    ASSERT_FALSE(book::is_crossed(bid.price, ask.price));
+  }
+  EXPECT_EQ(recording.damage(), "");
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto locate = static_cast<book::Locate>(i + 1);
+    const test_support::DeepQuote quote = market.quote(i);
+    EXPECT_EQ(books.best(locate, Side::kBuy),
+              (book::Quote{static_cast<std::uint32_t>(quote.bid), quote.bid_shares}));
+    EXPECT_EQ(books.best(locate, Side::kSell),
+              (book::Quote{static_cast<std::uint32_t>(quote.ask), quote.ask_shares}));
+  }
+}
+
+TEST_F(IexCapture, AReaderOfItchSaysWhichSettingItNeeds) {
+  write({segment_of(1, {"a", "b"})});
+  try {
+    (void)itch::open_recording(path_);
+    FAIL() << "it was taken";
+  } catch (const files::RecordingError& error) {
+    EXPECT_NE(std::string(error.what()).find("feed.protocol = \"iex_deep10\""), std::string::npos)
+        << error.what();
+  }
+}
 
 TEST_F(IexCapture, IsReadInOrderWithItsGapsAndRepetitionsCounted) {
   write({segment_of(1, {"a", "b"}), segment_of(1, {"a", "b"}), segment_of(3, {}),

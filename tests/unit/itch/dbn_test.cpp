@@ -1,5 +1,6 @@
 // Databento DBN, market by order: the format, what becomes of each action, and damage.
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <string>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/itch/dbn_csv_reader.hpp"
 #include "common/itch/dbn_reader.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
@@ -90,13 +92,13 @@ std::vector<std::string> texts(RecordingReader& reader) {
   }
   return all;
 }
-// Without the listing of the instrument.
+// Without the listing of the instruments that the metadata names.
 std::vector<std::string> converted(const std::vector<MboMessage>& messages) {
   const Bytes file = file_of(messages);
   DbnReader reader(files::open_memory(file, "made.dbn"));
   std::vector<std::string> all = texts(reader);
-  EXPECT_EQ(all.empty() ? "" : all.front(), "R AAPL");
-  all.erase(all.begin());
+  EXPECT_THAT(all, ::testing::IsSupersetOf({"R AAPL", "R #C"}));
+  all.erase(all.begin(), all.begin() + 2);
   return all;
 }
 
@@ -143,7 +145,7 @@ TEST(Dbn, ReadsTheMetadataOfEveryVersion) {
     EXPECT_EQ(reader.metadata().dataset, "XNAS.ITCH");
     EXPECT_EQ(reader.metadata().symbols,
               (std::map<std::uint32_t, std::string>{{11, "AAPL"}, {12, "A VERY LONG SYMBOL"}}));
-    EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "A B 1 10@1000000"));
+    EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 10@1000000"));
     EXPECT_THAT(reader.remarks(), HasSubstr("version " + std::to_string(version)));
   }
 }
@@ -160,7 +162,8 @@ TEST(Dbn, RefusesMetadataThatIsCutShortOrOfAnotherSchema) {
     FAIL() << "it was taken";
   } catch (const RecordingError& error) {
     EXPECT_THAT(error.what(), HasSubstr("mbp.dbn"));
-    EXPECT_THAT(error.what(), HasSubstr("schema is number 1"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("schema is mbp-1 (number 1); books of single orders are wanted"));
   }
 }
 
@@ -201,8 +204,11 @@ TEST(Dbn, InstrumentsHaveTheirOwnOrdersAndNames) {
   const Bytes file = file_of({mbo('A', 'B', 1, 100, 5), mbo('A', 'B', 1, 50, 6, 12),
                               mbo('C', 'B', 1, 100, 5), mbo('A', 'S', 2, 10, 1, 99)});
   DbnReader reader(files::open_memory(file, "made.dbn"));
-  EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "A B 1 5@1000000", "R #C", "A B 2 6@500000",
+  // Those of the metadata come first: whoever waits for one finds it.
+  EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 6@500000",
                                          "D 1", "R #2R", "A S 3 1@100000"));
+  EXPECT_THAT(reader.names(), ElementsAre(std::pair("#C", "A VERY LONG SYMBOL")));
+  EXPECT_THAT(reader.remarks(), HasSubstr("#C is A VERY LONG SYMBOL"));
 }
 
 TEST(Dbn, LeavesOutAndCountsWhatItchCannotSay) {
@@ -216,8 +222,8 @@ TEST(Dbn, LeavesOutAndCountsWhatItchCannotSay) {
                mbo('A', 'B', 6, 500'000, 5), fine, mbo('C', 'B', 7, 100, 5),
                mbo('A', 'B', 9, 101, 5), mbo('?', 'B', 9, 101, 5)});
   DbnReader reader(files::open_memory(file, "made.dbn"));
-  EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "A B 1 5@1000000", "A B 2 5@1000000", "D 1",
-                                         "A B 3 5@1010000"));
+  EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 5@1000000",
+                                         "D 1", "A B 3 5@1010000"));
   EXPECT_EQ(reader.counts().not_by_order, 1u);
   EXPECT_EQ(reader.counts().other_publishers, 1u);
   EXPECT_EQ(reader.counts().unusable_prices, 3u);
@@ -235,8 +241,81 @@ TEST(Dbn, TimesAreSinceMidnightAndNeverGoBack) {
   messages[2].event_time_ns = dbn::kNoTime;
   const Bytes file = file_of(messages);
   DbnReader reader(files::open_memory(file, "made.dbn"));
-  EXPECT_THAT(test::collect(reader).times, ElementsAre(34'200'000'000'000, 34'200'000'000'000,
-                                                       34'200'000'000'000, 34'200'000'001'000));
+  EXPECT_THAT(test::collect(reader).times,
+              ElementsAre(34'200'000'000'000, 34'200'000'000'000, 34'200'000'000'000,
+                          34'200'000'000'000, 34'200'000'001'000));
+  EXPECT_EQ(reader.counts().time_reversals, 1u);
+  EXPECT_EQ(reader.midnight_ns(), kMidnightNs);
+}
+
+// A CME day file begins with a snapshot, whose orders came days ago; a week has more than the 78
+// hours that ITCH's 48 bits of nanoseconds can say.
+TEST(Dbn, TimesGoOnOverAnyNumberOfDays) {
+  constexpr std::uint64_t kDayNs = 86'400'000'000'000;
+  std::vector<MboMessage> messages;
+  for (std::uint64_t i = 0; i < 8; ++i) messages.push_back(mbo('A', 'B', i + 1, 100, 5));
+  for (MboMessage& message : messages) message.receive_time_ns = message.event_time_ns;
+  messages[0].flags |= dbn::kSnapshot;
+  messages[0].event_time_ns -= 3 * kDayNs;
+  for (std::uint64_t i = 2; i < 8; ++i) {
+    messages[i].event_time_ns += (i - 1) * kDayNs;
+    messages[i].receive_time_ns = messages[i].event_time_ns;
+  }
+  messages[7].event_time_ns = messages[7].receive_time_ns += 500 * kDayNs;  // damage, not time
+  const Bytes file = file_of(messages);
+  DbnReader reader(files::open_memory(file, "week.dbn"));
+  const test::Collected all = test::collect(reader);
+  constexpr std::uint64_t kOpenNs = 34'200'000'000'000;
+  EXPECT_THAT(all.times,
+              ElementsAre(kOpenNs, kOpenNs, kOpenNs, kOpenNs, kOpenNs + kDayNs,
+                          kOpenNs + 2 * kDayNs, kOpenNs + 3 * kDayNs, kOpenNs + 4 * kDayNs,
+                          kOpenNs + 5 * kDayNs, kOpenNs + 5 * kDayNs));
+  for (const Bytes& message : all.messages) EXPECT_EQ(timestamp_ns(message.data()), kOpenNs);
+  EXPECT_EQ(reader.counts().snapshot_times, 1u);
+  EXPECT_EQ(reader.counts().unusable_times, 1u);
+  EXPECT_EQ(reader.midnight_ns(), kMidnightNs);
+  EXPECT_THAT(reader.remarks(), HasSubstr("1 told at the time of the snapshot"));
+}
+
+// What a symbol mapping says in a stream of this version.
+Bytes mapping(std::uint32_t instrument, const std::string& asked, const std::string& symbol,
+              std::uint8_t version) {
+  const std::size_t symbol_bytes = version == 1 ? 22 : 71;
+  const std::size_t kind = version == 1 ? 0 : 1;
+  Bytes bytes(version == 1 ? 80 : 176);
+  bytes[0] = static_cast<std::byte>(bytes.size() / 4);
+  bytes[1] = std::byte{dbn::kSymbolMapping};
+  std::memcpy(&bytes[4], &instrument, sizeof(instrument));
+  std::memcpy(&bytes[dbn::kHeaderBytes + kind], asked.data(), asked.size());
+  std::memcpy(&bytes[dbn::kHeaderBytes + 2 * kind + symbol_bytes], symbol.data(), symbol.size());
+  return bytes;
+}
+
+TEST(Dbn, SymbolMappingsInTheStreamNameTheirInstruments) {
+  for (const std::uint8_t version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
+    Bytes file = dbn::encode_metadata({.version = version, .dataset = "GLBX.MDP3"});
+    const auto append = [&file](const Bytes& record) {
+      file.insert(file.end(), record.begin(), record.end());
+    };
+    const auto append_order = [&](std::uint64_t order, std::uint32_t instrument) {
+      Bytes record(dbn::kMboBytes);
+      dbn::store_mbo(mbo('A', 'B', order, 100, 5, instrument), record.data());
+      append(record);
+    };
+    append(mapping(7, "ES.FUT", "ESZ4", version));
+    append_order(1, 7);
+    append(mapping(8, "NQZ4", "8", version));
+    append(mapping(9, "bad\xff", "", version));
+    append(mapping(10, "x", "ESZ4", version));  // taken
+    append(mapping(7, "ES.FUT", "ESH5", version));
+    append_order(2, 8);
+    DbnReader reader(files::open_memory(file, "live.dbn"));
+    EXPECT_THAT(texts(reader), ElementsAre("R ESZ4", "A B 1 5@1000000", "R NQZ4", "R #9", "R #A",
+                                           "A B 2 5@1000000"));
+    EXPECT_EQ(reader.counts().renamed, 1u);
+    EXPECT_THAT(reader.names(), ElementsAre(std::pair("#9", "bad?"), std::pair("#A", "ESZ4")));
+    EXPECT_THAT(reader.remarks(), HasSubstr("5 symbol mappings in the stream"));
+  }
 }
 
 TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
@@ -248,7 +327,7 @@ TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
     const test::GuardedCopy cut(std::span<const std::byte>(file).first(size));
     DbnReader reader(files::open_memory(cut.bytes(), "cut.dbn"));
     const std::size_t whole = (size - begin) / dbn::kMboBytes;
-    EXPECT_EQ(texts(reader).size(), whole == 0 ? 0 : whole + 1);
+    EXPECT_EQ(texts(reader).size(), whole == 0 ? 0 : whole + 2);
     if ((size - begin) % dbn::kMboBytes == 0) {
       EXPECT_EQ(reader.damage(), "");
       continue;
@@ -260,7 +339,7 @@ TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
   Bytes wrong = file;
   wrong[begin + 3 * dbn::kMboBytes] = std::byte{1};
   DbnReader reader(files::open_memory(wrong, "wrong.dbn"));
-  EXPECT_EQ(texts(reader).size(), 4u);
+  EXPECT_EQ(texts(reader).size(), 5u);
   EXPECT_THAT(reader.damage(), HasSubstr("wrong.dbn: record 4 at byte "));
   EXPECT_THAT(reader.damage(), HasSubstr("a length of 4 bytes"));
 }
@@ -285,6 +364,90 @@ TEST(Dbn, SurvivesAnyDamage) {
   }
 }
 
+// Recorded files: a day whose book's snapshot has Sunday's times, and a live stream.
+TEST(DbnRecordings, HaveTheTimesAndNamesThatTheirVenueGave) {
+  const auto day = test_support::data_folder() / "dbn/ESM4_20240508_mbo.dbn.zst";
+  const auto live = test_support::data_folder() / "dbn/live.dbn.zst";
+  const auto levels = test_support::data_folder() / "dbn/GLBX.MDP3.mbp-10.dbn.zst";
+  TICKPATH_NEED_DATA(day);
+  const auto reader = open_recording(day);
+  const test::Collected all = test::collect(*reader);
+  EXPECT_EQ(reader->midnight_ns(), 1'715'126'400'000'000'000u) << "2024-05-08";
+  EXPECT_LT(all.times.back(), 3'000'000'000u);
+  EXPECT_EQ(timestamp_ns(all.messages.back().data()), all.times.back());
+  EXPECT_THAT(reader->remarks(), HasSubstr("told at the time of the snapshot"));
+  TICKPATH_NEED_DATA(live);
+  EXPECT_THAT(texts(*open_recording(live)), ::testing::Contains("R ESZ4"));
+  TICKPATH_NEED_DATA(levels);
+  EXPECT_THAT([&] { (void)open_recording(levels); },
+              ::testing::ThrowsMessage<RecordingError>(HasSubstr("schema is mbp-10")));
+}
+
+// The lines of Databento's CSV, with and without "pretty" prices and times.
+TEST(DbnCsv, IsReadAsItsDbnWouldBe) {
+  const test::TemporaryFolder folder;
+  const auto write = [&folder](const std::string& name, const std::string& text) {
+    test::write_file(folder / name, test::to_bytes(text));
+    return folder / name;
+  };
+  const auto plain = write(
+      "plain.csv",
+      "ts_recv,ts_event,rtype,publisher_id,instrument_id,action,side,price,size,channel_id,order_"
+      "id,"
+      "flags,ts_in_delta,sequence\n"
+      "1715175000000001000,1715175000000000000,160,1,5602,A,B,5156250000000,3,0,900,128,7,1\n"
+      "1715175000000002000,1715175000000001500,160,1,5602,A,A,5156500000000,4,0,901,128,7,2\n"
+      "1715175000000003000,1715175000000002500,160,1,5602,C,B,5156250000000,3,0,900,128,7,3\r\n");
+  const auto pretty = write(
+      "pretty.csv.gz",
+      "ts_recv,ts_event,instrument_id,action,side,price,size,order_id,symbol\n"
+      "2024-05-08T13:30:00.000001000Z,2024-05-08T13:30:00Z,5602,A,B,5156.250000000,3,900,ESM4\n"
+      "2024-05-08T13:30:00.000002Z,2024-05-08T13:30:00.0000015Z,5602,A,A,5156.5,4,901,ESM4\n"
+      "2024-05-08T13:30:00.000003Z,2024-05-08T13:30:00.0000025Z,5602,C,B,5156.25,3,900,ESM4\n"
+      "2024-05-08T13:30:00.000003Z,2024-05-08T13:30:00.0000025Z,9,N,N,,0,0,NQM4\n");
+  constexpr std::uint64_t kTimeNs = (13 * 60 + 30) * 60'000'000'000ull;
+  {
+    const auto reader = open_recording(plain);
+    EXPECT_EQ(reader->format(), RecordingFormat::kDatabentoCsv);
+    EXPECT_THAT(texts(*reader),
+                ElementsAre("R #4BM", "A B 1 3@51562500", "A S 2 4@51565000", "D 1"));
+    EXPECT_EQ(reader->damage(), "");
+    EXPECT_EQ(reader->midnight_ns(), 1'715'126'400'000'000'000u);
+  }
+  EXPECT_THAT(test::collect(*open_recording(plain)).times,
+              ElementsAre(kTimeNs, kTimeNs, kTimeNs + 1'500, kTimeNs + 2'500));
+  const auto reader = open_recording(pretty);
+  EXPECT_THAT(texts(*reader),
+              ElementsAre("R NQM4", "R ESM4", "A B 1 3@51562500", "A S 2 4@51565000", "D 1"));
+  EXPECT_THAT(reader->remarks(), HasSubstr("4 records of market by order, times UTC"));
+}
+
+TEST(DbnCsv, SaysWhichColumnOrLineIsWrong) {
+  const std::string header = "ts_event,instrument_id,action,side,price,size,order_id\n";
+  const auto damage_of = [&header](const std::string& line) {
+    const Bytes bytes = test::to_bytes(header + line + "\n");
+    DbnCsvReader reader(files::open_memory(bytes, "x.csv"));
+    EXPECT_EQ(test::collect(reader).status, ReadStatus::kDamaged) << line;
+    return reader.damage();
+  };
+  EXPECT_THAT(damage_of("5,1,A,B,1.5,1"), HasSubstr("x.csv: line 2: not 7 fields"));
+  EXPECT_THAT(damage_of("x,1,A,B,1.5,1,9"), HasSubstr("line 2: ts_event is \"x\""));
+  EXPECT_THAT(damage_of("2024-13-08T13:30:00Z,1,A,B,1.5,1,9"), HasSubstr("ts_event is"));
+  EXPECT_THAT(damage_of("5,-1,A,B,1.5,1,9"), HasSubstr("instrument_id is \"-1\""));
+  EXPECT_THAT(damage_of("5,1,AA,B,1.5,1,9"), HasSubstr("action is \"AA\""));
+  EXPECT_THAT(damage_of("5,1,A,,1.5,1,9"), HasSubstr("side is \"\""));
+  EXPECT_THAT(damage_of("5,1,A,B,1.5e3,1,9"), HasSubstr("price is \"1.5e3\""));
+  EXPECT_THAT(damage_of("5,1,A,B,99999999999999.5,1,9"), HasSubstr("price is"));
+  const Bytes other = test::to_bytes("ts_event,instrument_id,action,side,price,size\n");
+  try {
+    DbnCsvReader reader(files::open_memory(other, "trades.csv"));
+    FAIL() << "it was taken";
+  } catch (const RecordingError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("trades.csv: is Databento's CSV without the column order_id"));
+  }
+}
+
 TEST(Dbn, CompressedOrNotIsOpenedByItsContent) {
   const test::TemporaryFolder folder;
   const Bytes file = file_of({mbo('A', 'B', 1, 100, 5), mbo('C', 'B', 1, 100, 5)});
@@ -294,7 +457,7 @@ TEST(Dbn, CompressedOrNotIsOpenedByItsContent) {
     sink->close();
     const auto reader = open_recording(folder / name);
     EXPECT_EQ(reader->format(), RecordingFormat::kDatabento);
-    EXPECT_THAT(texts(*reader), ElementsAre("R AAPL", "A B 1 5@1000000", "D 1")) << name;
+    EXPECT_THAT(texts(*reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "D 1")) << name;
   }
 }
 
@@ -357,8 +520,8 @@ TEST(Dbn, ABookOfItsMessagesIsDatabentosBookAfterEveryEvent) {
   Book itch, truth;
   const auto say = [&](const MboMessage& message) {
     orders.take(message);
-    for (std::span<const std::byte> bytes; orders.next(bytes);)
-      ASSERT_EQ(decode(bytes, itch), DecodeStatus::kOk);
+    for (RecordedMessage converted_to; orders.next(converted_to);)
+      ASSERT_EQ(decode(converted_to.bytes, itch), DecodeStatus::kOk);
   };
   std::uint64_t next_id = 1;
   for (int event = 0; event < 6'000; ++event) {

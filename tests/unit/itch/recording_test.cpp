@@ -68,6 +68,26 @@ TEST_P(BinaryFileFormats, KeepTheLongestMessage) {
   for (std::size_t i = 1; i < all.messages.size(); ++i) EXPECT_EQ(all.messages[i], longest);
 }
 
+// ITCH's times of day start anew at midnight; a recording's go on, and anew with another day.
+TEST(BinaryFile, TimesGoOnOverMidnightWithinASession) {
+  const test::TemporaryFolder folder;
+  constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+  const auto event = [](std::uint64_t hours, char code) {
+    return test::encoded(SystemEvent{.header = {.timestamp = hours * kHourNs}, .event_code = code});
+  };
+  {
+    BinaryFileWriter writer(folder / "a");
+    for (const auto& [hours, code] : std::vector<std::pair<std::uint64_t, char>>{
+             {22, 'O'}, {23, 'S'}, {1, 'Q'}, {10, 'Q'}, {20, 'M'}, {1, 'E'}, {2, 'O'}, {3, 'S'}})
+      writer.write(event(hours, code));
+    writer.finish();
+  }
+  std::vector<std::uint64_t> hours;
+  for (const std::uint64_t time : test::collect(*open_recording(folder / "a")).times)
+    hours.push_back(time / kHourNs);
+  EXPECT_THAT(hours, testing::ElementsAre(22, 23, 25, 34, 44, 49, 2, 3));
+}
+
 TEST(BinaryFile, IsCompressedOnlyWhenItsNameSaysSo) {
   const test::TemporaryFolder folder;
   write_recording(folder / "plain.itch50", 1000);

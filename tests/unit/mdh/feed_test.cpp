@@ -96,6 +96,22 @@ TEST_F(FeedTest, ABookThatCrossesInAHaltIsNotStaleBeforeItTrades) {
   EXPECT_EQ(feed.crossed().times().get(), 1u);
 }
 
+TEST_F(FeedTest, ASymbolThatIsNoneIsRefusedAndNeverListed) {
+  for (const char* symbol : {"\xff\xfe", "A\nB", "A B", " AB", ""}) {
+    sink.updates.clear();
+    const std::uint64_t refused = feed.counters().bad_symbols.get();
+    const std::uint64_t reference = next;
+    send({directory(7, symbol), trading(7, symbol, 'T'), add(7, symbol, reference, 'B', 1, 100)});
+    EXPECT_EQ(feed.counters().bad_symbols.get(), refused + 3) << symbol;
+    EXPECT_EQ(feed.instruments().size(), 0u) << symbol;
+    EXPECT_TRUE(sink.rows.empty()) << symbol;
+    for (const wire::BookUpdate& update : sink.updates)
+      EXPECT_EQ(update.instrument_id, wire::kNoInstrument) << symbol;
+  }
+  send({directory(8, "AAPL"), add(8, "AAPL", 1'000, 'B', 1, 100)});
+  EXPECT_EQ(feed.instruments().size(), 1u);
+}
+
 TEST_F(FeedTest, TellsTradesThatLeaveTheBookAlone) {
   send({directory(7, "AAPL"),
         encoded(itch::NonCrossTrade{

@@ -26,12 +26,22 @@ TEST(TimeOfDay, ReadsHoursMinutesSecondsAndFractions) {
   EXPECT_EQ(parse_time_of_day("09:30"), kOpenNs);
   EXPECT_EQ(parse_time_of_day("09:30:01.25"), kOpenNs + 1'250'000'000);
   EXPECT_EQ(parse_time_of_day("00:00:00.000000001"), 1u);
+  EXPECT_EQ(parse_time_of_day("105:30"), kOpenNs + 4 * 86'400'000 * kMs) << "of the fifth day";
   EXPECT_EQ(format_time_of_day(kOpenNs + 1'250'000'000), "09:30:01.250");
 }
 
+TEST(TimeOfDay, IsOfTheDayAtHandUnlessItCountsFromTheFirst) {
+  constexpr std::uint64_t kDay = 86'400'000 * kMs;
+  EXPECT_EQ(on_day_of(0, kOpenNs), kOpenNs);
+  EXPECT_EQ(on_day_of(kOpenNs - 1, kOpenNs), kOpenNs);
+  EXPECT_EQ(on_day_of(4 * kDay + 1, kOpenNs), 4 * kDay + kOpenNs);
+  EXPECT_EQ(on_day_of(4 * kDay + 1, 5 * kDay + kOpenNs), 5 * kDay + kOpenNs);
+}
+
 TEST(TimeOfDay, RefusesEverythingElse) {
-  for (const char* text : {"", "9:30", "09:60", "48:00", "09-30", "09:30:", "09:30:61", "09:30:00.",
-                           "09:30:00.1234567890", "09:30:00,5", "09:30:00.x", "ab:cd", "09:30x"})
+  for (const char* text :
+       {"", "9:30", "09:60", "1234567:00", "09-30", "09:30:", "09:30:61", "09:30:00.",
+        "09:30:00.1234567890", "09:30:00,5", "09:30:00.x", "ab:cd", "09:30x"})
     EXPECT_THROW(parse_time_of_day(text), Error) << text;
 }
 

@@ -78,6 +78,35 @@ TEST_F(Market, ASymbolThatTheDirectoryNamesLaterIsSettledThen) {
   EXPECT_EQ(late.changes.size(), 1u);
 }
 
+// A feed without a directory (several instruments in one file) names a symbol with its first order.
+TEST_F(Market, ASymbolThatFirstAppearsAfterAnothersOrderIsSettledThen) {
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("late", "1");
+  add(1, plugin);
+  Scripted& late = *Scripted::last_made;
+  list(4, "MSFT");
+  engine.on_update(update(4, 200'000, 200'100));
+  EXPECT_THAT(late.instruments, ElementsAre(Pair("AAPL", TICKPATH_NO_INSTRUMENT)));
+  EXPECT_THAT(next_log(), HasSubstr("not among the 1"));
+  engine.on_update(update(9, 0, 0, wire::UpdateKind::kDirectory));
+  list(9, "AAPL");
+  EXPECT_THAT(late.instruments,
+              ElementsAre(Pair("AAPL", TICKPATH_NO_INSTRUMENT), Pair("AAPL", 9u)));
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(late.changes.size(), 1u);
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 1u) << "told once";
+}
+
+// The row of a new instrument is read some time after its first updates.
+TEST_F(Market, WhoSubscribedToAllMissesNoUpdateOfAnInstrumentThatIsNewToTheDirectory) {
+  Scripted& all = add(1);
+  engine.on_update(update(5, 0, 0, wire::UpdateKind::kDirectory));
+  engine.on_update(update(5, 100'000, 100'100));
+  EXPECT_EQ(all.changes.size(), 1u);
+  list(5, "NEW");
+  engine.on_update(update(5, 100'000, 100'200));
+  EXPECT_EQ(all.changes.size(), 2u);
+}
+
 TEST_F(Market, AnUnknownSymbolIsReportedOnceTheDirectoryIsComplete) {
   static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 2>>("wrong", "1");
   add(1, plugin);
