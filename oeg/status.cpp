@@ -231,7 +231,7 @@ void OegApplication::summarize(control::Summary& summary) {
     const StrategyCounters& counted = slot.counters;
     summary.strategies.push_back({slot.id, counted.connections.get(),
                                   counted.connection_requests.get(),
-                                  counted.connection_reports.get()});
+                                  counted.connection_reports.get(), counted.orders_received.get()});
   }
   summary.has_positions = true;
   const Ledger& ledger = gateway.ledger();

@@ -18,10 +18,11 @@ enum class Callback : std::uint8_t {
   kFeedState,
   kInstrument,
   kGatewayState,
+  kImbalance,
 };
-inline constexpr std::array<const char*, 10> kCallbackNames = {
-    "create", "start", "stop",       "book_change", "trade",
-    "report", "timer", "feed_state", "instrument",  "gateway_state"};
+inline constexpr std::array<const char*, 11> kCallbackNames = {
+    "create", "start",      "stop",       "book_change",   "trade",    "report",
+    "timer",  "feed_state", "instrument", "gateway_state", "imbalance"};
 
 constexpr const char* name(Callback callback) noexcept {
   return kCallbackNames[static_cast<std::size_t>(callback)];

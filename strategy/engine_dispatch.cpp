@@ -148,7 +148,7 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
   trace_id_ = update.trace_id;
   call_each(instruments_[update.instrument_id].subscribers, [&](Instance& instance) {
     if (instance.plugin.imbalance == nullptr) return;
-    guard(instance, "imbalance",
+    guard(instance, Callback::kImbalance,
           [&] { return instance.plugin.imbalance(instance.self, &imbalance); });
   });
   trace_id_ = 0;

@@ -301,7 +301,7 @@ std::string results_text(const std::vector<control::Summary>& summaries) {
   for (const control::Summary& summary : summaries) {
     if (summary.program == "oeg")
       for (const control::StrategyFlow& each : summary.strategies)
-        results[each.strategy_id].orders += each.orders_received;
+        results[each.strategy_id].orders += each.orders;
     if (summary.program != "risk") continue;
     known = true;
     for (const control::PositionSummary& each : summary.positions)

@@ -24,7 +24,7 @@ TICKPATH_JSON_STRUCT(ReportFlow, received, sent, fills, dropped)
 TICKPATH_JSON_STRUCT(PositionSummary, strategy_id, symbol, shares, cash, fills)
 TICKPATH_JSON_STRUCT(ProfitSummary, strategy_id, symbol, realised, unrealised)
 TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, lapped)
-TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, connections, requests, reports)
+TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, connections, requests, reports, orders)
 
 namespace {
 

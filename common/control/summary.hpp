@@ -89,6 +89,8 @@ struct StrategyFlow {
   // On the newest of them. New orders, cancels, replacements; sent (strategy) or received (oeg).
   std::uint64_t requests = 0;
   std::uint64_t reports = 0;  // received (strategy) or sent (oeg)
+  // oeg: new orders received on all of them.
+  std::uint64_t orders = 0;
 };
 
 struct Summary {
