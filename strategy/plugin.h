@@ -385,8 +385,8 @@ typedef struct tickpath_plugin {
 
   int32_t (*start)(void* self);
   /* A subscribed symbol is settled: its id. TICKPATH_NO_INSTRUMENT: the feed's first order is here
-   * without it (the engine has reported that already); should the feed name it later, this is called
-   * again with its id. */
+   * without it (the engine has reported that already); should the feed name it later, this is
+   * called again with its id. */
   int32_t (*instrument)(void* self, const char* symbol, uint32_t instrument);
   int32_t (*book_change)(void* self, const tickpath_book_change* change);
   int32_t (*trade)(void* self, const tickpath_trade* trade);

@@ -38,7 +38,8 @@ class Truth {
   }
   explicit Truth(const Feed& feed, const std::vector<wire::BookUpdate>& updates) {
     for (const wire::BookUpdate& update : updates)
-      if (update.instrument_id != wire::kNoInstrument)
+      if (update.instrument_id != wire::kNoInstrument &&
+          update.kind != wire::UpdateKind::kImbalance)  // which has no quote
         history_[feed.instruments().entry(update.instrument_id).feed_locate][update.trace_id] =
             quote_of(update);
   }
@@ -131,6 +132,7 @@ class Witness final : public UpdateSink {
       ++caught_up;
     }
     if (update.kind != wire::UpdateKind::kDirectory &&
+        update.kind != wire::UpdateKind::kImbalance &&
         Truth::quote_of(update) != truth_.at(locate, upto))
       lies.push_back("locate " + std::to_string(locate) + " at " + std::to_string(upto));
   }

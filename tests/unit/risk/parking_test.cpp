@@ -22,9 +22,11 @@ using market::test::PlayedMdh;
 class RiskThatParks : public ::testing::Test {
  protected:
   RiskThatParks() {
-    mdh_.fabric.meet([this] { ASSERT_TRUE(market_.maintain(now())); },
+    const auto with_mdh = [this] { return market_.maintain(now()); };
+    const auto with_oeg = [this] { return gateway_.maintain(now()); };
+    mdh_.fabric.meet([&] { ASSERT_TRUE(link::test::eventually(with_mdh)); },
                      [this](rdma::ConnectionRequest& request) { mdh_.accept(request); });
-    oeg_.meet([this] { ASSERT_TRUE(gateway_.maintain(now())); },
+    oeg_.meet([&] { ASSERT_TRUE(link::test::eventually(with_oeg)); },
               [this](rdma::ConnectionRequest& request) {
                 const std::array<rdma::Grant, 3> extras{block_.grant(), positions_.grant(),
                                                         heartbeat_.grant()};
