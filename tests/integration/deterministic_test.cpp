@@ -88,20 +88,21 @@ TEST_F(Deterministic, TradesAndConservesEverything) {
 
 // From the plugin through oeg's checks and FIX to the exchange and back.
 TEST_F(Deterministic, AnOrderOfEveryTypeTradesAndImbalancesReachAStrategy) {
-  const std::string path = folder_->config_dir() + "/strategy.toml";
+  const PipelineFolder own;
+  const std::string path = own.config_dir() + "/strategy.toml";
   const std::string text = read_file(path);
   const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
                              "tests/plugins/order_types.so";
   write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
                        plugin + "\"\n[plugin.parameters]\nsymbol = \"ZAAA\"\n");
   const Finished run = test_support::run(
-      {program("tickpath"), "replay", "--deterministic", folder_->config_dir(), "--run-dir",
-       *folder_ / "types", "--set", "sim:replay.file=" + folder_->generate(60'000, 20, 5), "--set",
+      {program("tickpath"), "replay", "--deterministic", own.config_dir(), "--run-dir",
+       own / "types", "--set", "sim:replay.file=" + own.generate(60'000, 20, 5), "--set",
        "sim:matching.crosses=own"},
-      folder_->path(), 2 * test_support::kPatience);
+      own.path(), 2 * test_support::kPatience);
   EXPECT_EQ(run.exit_code, 0) << run.output;
   std::string told = run.output;
-  for (const auto& entry : std::filesystem::directory_iterator(*folder_ / "types"))
+  for (const auto& entry : std::filesystem::directory_iterator(own / "types"))
     if (entry.path().extension() == ".log") told += read_file(entry.path());
   for (const char* type : {"post-only", "fill-or-kill", "good-till-cancel", "stop", "stop-limit",
                            "pegged", "reserve", "minimum-quantity", "on-open", "on-close"})

@@ -127,7 +127,8 @@ std::vector<std::string> lossy_lines(const PipelineFolder& folder) {
   const std::size_t at = config.find("\ngroup = \"") + 10;
   const std::string group = config.substr(at, config.find(':', at) - at);
   const std::string line_b = group + ":" + std::to_string(folder.order_port() + 1);
-  const std::string server = "127.0.0.1:" + std::to_string(folder.order_port());
+  // Past the two ports from which the lines are sent.
+  const std::string server = "127.0.0.1:" + std::to_string(folder.order_port() + 2);
   std::vector<std::string> arguments;
   for (const std::string& setting :
        {"sim:feed.group_b=" + line_b, "mdh:feed.group_b=" + line_b,

@@ -65,10 +65,10 @@ std::atomic<std::uint64_t> watched{0};
 // What passes without a trap. Of the last line: the handler's own return; and what glibc calls as a
 // thread ends, when it has blocked all signals and a trap would kill the process.
 constexpr long kPassing[] = {
-    SYS_sendto,        SYS_sendmsg,      SYS_sendmmsg,        SYS_recvfrom,        SYS_recvmsg,
-    SYS_recvmmsg,      SYS_sched_yield,  SYS_ppoll,           SYS_timerfd_settime, SYS_membarrier,
-    SYS_clock_gettime, SYS_rt_sigreturn, SYS_restart_syscall, SYS_rt_sigprocmask,  SYS_madvise,
-    SYS_exit,          SYS_exit_group};
+    SYS_sendto,         SYS_sendmsg,     SYS_sendmmsg,  SYS_recvfrom,        SYS_recvmsg,
+    SYS_recvmmsg,       SYS_sched_yield, SYS_ppoll,     SYS_timerfd_settime, SYS_membarrier,
+    SYS_clock_gettime,  SYS_epoll_wait,  SYS_epoll_ctl, SYS_rt_sigreturn,    SYS_restart_syscall,
+    SYS_rt_sigprocmask, SYS_madvise,     SYS_exit,      SYS_exit_group};
 
 const char* name_of(long number) noexcept {
   switch (number) {

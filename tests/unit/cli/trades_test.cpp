@@ -122,7 +122,7 @@ TEST_F(TradesOfAJournal, AreAnErrorWhereThereIsNone) {
 TEST(Results, AddUpByStrategyAndSayTheirUnit) {
   control::Summary oeg, risk;
   oeg.program = "oeg";
-  oeg.strategies = {{1, 10, 0}, {2, 5, 0}};
+  oeg.strategies = {{1, 1, 0, 0, 10}, {2, 1, 0, 0, 5}};
   risk.program = "risk";
   risk.positions = {{1, "A", 100, -1'000'000, 3}, {1, "B", 0, 0, 2}};
   risk.profits = {{1, "A", 0, 15'000}, {1, "B", -5'000, 0}};
