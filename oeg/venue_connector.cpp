@@ -28,6 +28,7 @@ constexpr std::int64_t kHandoverNs = 200'000'000;
 using boost::asio::ip::tcp;
 
 struct VenueConnector::Resolver {
+  explicit Resolver(boost::asio::io_context& io) : names(io) {}
   tcp::resolver names;
 };
 
@@ -40,7 +41,7 @@ VenueConnector::VenueConnector(control::Runtime& runtime, config::Address addres
       pause_ns_(pause_ns),
       logon_pauses_(pause_ns, pause_max_ns, static_cast<std::uint32_t>(clock::realtime_ns())),
       use_(std::move(use)),
-      resolver_(std::make_unique<Resolver>(tcp::resolver(runtime.io()))) {}
+      resolver_(std::make_unique<Resolver>(runtime.io())) {}
 
 VenueConnector::~VenueConnector() {
   if (socket_ >= 0) ::close(socket_);

@@ -264,16 +264,23 @@ void Pipeline::settle() {
   constexpr int kLooks = 60;  // at most 3 s
   constexpr auto kBetween = std::chrono::milliseconds(50);
   constexpr int kQuietLooks = 3;
+  // On a busy machine the end of the session may come later than three looks; not every feed tells
+  // it.
+  constexpr int kLooksForTheEnd = 20;
+  const bool replay_ended = has_sim() && replay().value("state", "") == "ended";
   int quiet = 0;
   Json before;
   for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {
     Json now = Json::array();
+    bool waits = false;
     for (const Member& member : members_)
       if (member.program == "mdh" && member.child && !member.child->ended()) {
         const Json status = try_status(options_.run_dir, member.name);
-        if (status.is_object()) now.push_back(status.value("key_counters", Json()));
+        if (!status.is_object()) continue;
+        now.push_back(status.value("key_counters", Json()));
+        waits |= replay_ended && status.value("feed", Json::object()).value("state", "") != "ended";
       }
-    quiet = now == before ? quiet + 1 : 0;
+    quiet = now == before && (!waits || look >= kLooksForTheEnd) ? quiet + 1 : 0;
     before = std::move(now);
     if (quiet < kQuietLooks) std::this_thread::sleep_for(kBetween);
   }
