@@ -240,10 +240,12 @@ TEST(Conservation, FindsTrueDifferencesOverRestarts) {
     StrategyStartedAgain run;
     damage(run);
     const Conservation conservation = run.check();
-    const bool found =
-        std::any_of(conservation.lines.begin(), conservation.lines.end(),
-                    [&](const auto& line) { return !line.holds && line.rule.starts_with(told); });
-    EXPECT_TRUE(found) << told << "\n" << to_text(conservation);
+    const auto tells = [&rule = told](const auto& line) {
+      return !line.holds && line.rule.starts_with(rule);
+    };
+    EXPECT_TRUE(std::any_of(conservation.lines.begin(), conservation.lines.end(), tells))
+        << told << "\n"
+        << to_text(conservation);
   }
 }
 
