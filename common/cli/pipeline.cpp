@@ -267,7 +267,8 @@ void Pipeline::settle() {
   // On a busy machine the end of the session may come later than three looks; not every feed tells
   // it.
   constexpr int kLooksForTheEnd = 20;
-  const bool replay_ended = has_sim() && replay().value("state", "") == "ended";
+  const Json last = replay();
+  const bool replay_ended = last.is_object() && last.value("state", "") == "ended";
   int quiet = 0;
   Json before;
   for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {

@@ -15,6 +15,10 @@ namespace tickpath::test_support {
 #endif
 inline constexpr bool kSanitized = TICKPATH_SANITIZED != 0;
 
+// UndefinedBehaviorSanitizer looks at objects through a pipe of its own: where a test leaves no
+// descriptor free it takes sound ones for broken.
+inline constexpr const char* kNeedsDescriptors = "the sanitizer itself needs descriptors";
+
 // Seeds of a random test of one thread: the release build finds what many seeds find, a sanitizer
 // sees the same code in a few.
 constexpr int seeds(int in_release, int sanitized = 2) noexcept {

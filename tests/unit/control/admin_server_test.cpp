@@ -21,6 +21,7 @@
 #include "scratch.hpp"
 #include "tests/support/other_user.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -78,6 +79,7 @@ TEST_F(AdminServerTest, AnswersHoweverManyHoldConnectionsInSilence) {
 
 // No descriptor left: the connection waits, and the program does not spin meanwhile.
 TEST_F(AdminServerTest, PausesWhileThereAreNoDescriptors) {
+  if (test_support::kSanitized) GTEST_SKIP() << test_support::kNeedsDescriptors;
   rlimit former{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &former), 0);
   const int asking_will_be = ::dup(0);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "tests/support/sanitized.hpp"
 #include "tests/unit/rdma/raw_peer.hpp"
 
 namespace tickpath::rdma {
@@ -137,6 +138,7 @@ TEST_F(ShmPending, WhoIsGivenUpIsSeenToGo) {
 
 // No descriptor left: whoever watches the listener must not spin, and nobody is lost.
 TEST_F(ShmPending, NewcomersWaitWhileThereAreNoDescriptors) {
+  if (test_support::kSanitized) GTEST_SKIP() << test_support::kNeedsDescriptors;
   RawPeer peer(endpoint);
   peer.hello();
   rlimit former{};

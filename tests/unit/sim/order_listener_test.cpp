@@ -13,6 +13,7 @@
 #include "common/net/udp_socket.hpp"
 #include "sim/orders/listener.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -33,6 +34,7 @@ std::uint16_t free_port() {
 
 // No descriptor left: the connection waits, and the program does not spin meanwhile.
 TEST(OrderListener, PausesWhileThereAreNoDescriptors) {
+  if (test_support::kSanitized) GTEST_SKIP() << test_support::kNeedsDescriptors;
   char directory[] = "/tmp/tickpath-test-XXXXXX";
   ASSERT_NE(::mkdtemp(directory), nullptr);
   {
