@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/support/process.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath {
 namespace {
@@ -30,6 +31,7 @@ TEST(PageFaultCount, KnowsNoThreadOfAnotherProcess) { EXPECT_FALSE(page_faults(1
 
 // What the kernel does after it has written a page back: the next write to it takes a fault.
 TEST(PrefaultForWriting, TakesTheFaultsOfAMappedFileInPlaceOfAnother) {
+  if (test_support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory takes faults, too";
   constexpr std::size_t kPages = 64;
   const test_support::Folder folder;
   const int file = ::open((folder / "mapped").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -45,10 +47,11 @@ TEST(PrefaultForWriting, TakesTheFaultsOfAMappedFileInPlaceOfAnother) {
     for (std::size_t page = 0; page < kPages; ++page) memory[page * 4096] = 1;
     return page_faults(::gettid())->minor - before;
   };
-  EXPECT_EQ(faults_of_a_pass(), 0u);
+  // All of them, or hardly any: the count itself may cost one.
+  EXPECT_LT(faults_of_a_pass(), kPages / 8);
   ASSERT_EQ(::fsync(file), 0);
   ASSERT_TRUE(prefault_for_writing(const_cast<char*>(memory) + 10, kPages * 4096 - 10));
-  EXPECT_EQ(faults_of_a_pass(), 0u);
+  EXPECT_LT(faults_of_a_pass(), kPages / 8);
   ::munmap(const_cast<char*>(memory), kPages * 4096);
   ::close(file);
 }
