@@ -87,6 +87,7 @@ void TraceWriter::set_wait_mode(std::string_view mode) noexcept {
 
 void TraceWriter::write_behind() noexcept {
   if (header_ == nullptr) return;
+  for (clock::PeerTime time; peer_times_.try_pop(time);) keep(time);
   const std::uint64_t head = head_.load(std::memory_order_acquire);  // see put()
   if (head == behind_ && !header_changed_) return;
   const std::uint64_t capacity = mask_ + 1;
@@ -133,23 +134,25 @@ PeerClock* TraceWriter::peer_clock(std::uint64_t host, std::uint32_t stream) noe
   for (std::size_t i = 0; i < kPeerClocksMax; ++i) {
     auto* const page =
         reinterpret_cast<PeerClock*>(reinterpret_cast<std::byte*>(header_) + kPageBytes * (1 + i));
-    // Relaxed: this thread is the one that writes it.
+    // Relaxed, here and in keep(): this thread alone has the memory; readers have the file.
     const std::uint64_t owner = page->host_id.load(std::memory_order_relaxed);
     if (owner == host && page->stream == stream) return page;
     if (owner != 0) continue;
     page->stream = stream;
-    // Pairs with the acquire in the reader: a page that is used has its stream.
-    page->host_id.store(host, std::memory_order_release);
+    page->host_id.store(host, std::memory_order_relaxed);
     return page;
   }
   return nullptr;
 }
 
 void TraceWriter::on_peer_time(const clock::PeerTime& time) noexcept {
-  if (header_ == nullptr) return;
+  if (header_ != nullptr && !peer_times_.try_push(time)) peer_times_crowded_.add();
+}
+
+void TraceWriter::keep(const clock::PeerTime& time) noexcept {
   PeerClock* const page = peer_clock(time.host, time.stream);
   if (page == nullptr) {
-    peer_times_lost_.add();
+    peer_times_without_page_.add();
     return;
   }
   std::uint32_t count = page->points.load(std::memory_order_relaxed);  // as above
@@ -159,8 +162,7 @@ void TraceWriter::on_peer_time(const clock::PeerTime& time) noexcept {
     count /= 2;
   }
   page->point[count] = {time.local.value, time.peer.value, time.error_ns};
-  // Pairs with the acquire in the reader: the count must not precede the point.
-  page->points.store(count + 1, std::memory_order_release);
+  page->points.store(count + 1, std::memory_order_relaxed);
 }
 
 void TraceWriter::add_sync_point() noexcept {

@@ -17,6 +17,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
+#include "common/base/spsc_ring.hpp"
 #include "common/clock/offset.hpp"
 #include "common/trace/hop.hpp"
 
@@ -120,7 +121,8 @@ class TraceWriter final : public clock::OffsetSink {
     put(Hop::kOrderLink, order_id, trace_id);
   }
 
-  // Datapath thread, about once a second for each connection that crosses hosts.
+  // Datapath thread, about once a second for each connection that crosses hosts. write_behind()
+  // puts it into the file.
   void on_peer_time(const clock::PeerTime& time) noexcept override;
 
   // Control thread, every tick: appends what was stamped since to the file, so that it is complete
@@ -129,7 +131,10 @@ class TraceWriter final : public clock::OffsetSink {
   void write_behind() noexcept;
   const std::string& problem() const noexcept { return problem_; }
 
-  const Counter& peer_times_lost() const noexcept { return peer_times_lost_; }
+  // Of more connections than kPeerClocksMax, or more times than fit between two write_behind().
+  std::uint64_t peer_times_lost() const noexcept {
+    return peer_times_without_page_.get() + peer_times_crowded_.get();
+  }
 
   // Control thread, about once a second: pairs TSC with CLOCK_REALTIME.
   void add_sync_point() noexcept;
@@ -150,10 +155,16 @@ class TraceWriter final : public clock::OffsetSink {
   bool write_records(std::uint64_t from, std::uint64_t to) noexcept;
   bool write_at(std::size_t offset, std::size_t bytes) noexcept;
   PeerClock* peer_clock(std::uint64_t host, std::uint32_t stream) noexcept;
+  void keep(const clock::PeerTime& time) noexcept;
+
+  // A second of them, for every connection that has a page, several times over.
+  static constexpr std::size_t kPeerTimesWaiting = 256;
 
   Record* records_;
   std::uint64_t mask_;
   std::atomic<std::uint64_t> head_{0};
+  Counter peer_times_crowded_;
+  SpscRing<clock::PeerTime> peer_times_{kPeerTimesWaiting};  // to the control thread
   FileHeader* header_ = nullptr;  // null: tracing off; the memory that becomes the file
   std::size_t memory_bytes_ = 0;
   std::string path_;  // control thread from here on
@@ -161,8 +172,8 @@ class TraceWriter final : public clock::OffsetSink {
   std::uint64_t behind_ = 0;     // records that are in the file
   bool header_changed_ = false;  // since it was written
   std::string problem_;
-  Counter peer_times_lost_;  // more connections than kPeerClocksMax
-  Record scratch_{};         // where stamps go while tracing is off
+  Counter peer_times_without_page_;
+  Record scratch_{};  // where stamps go while tracing is off
 };
 
 }  // namespace tickpath::trace

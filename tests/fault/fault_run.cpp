@@ -189,8 +189,8 @@ std::string FaultRun::broken_books(bool venue, bool strategy_life) const {
           number(own, "accepted") + number(own, "rejected") + number(own, "lost"));
     equal(what + " unanswered at strategy", number(own, "unanswered"), 0);
     if (strategy_life)
-      equal(what + " sent by strategy = received by oeg", number(own, "sent"),
-            number(gate, "received"));
+      equal(what + " sent by strategy = received by oeg + lost", number(own, "sent"),
+            number(gate, "received") + number(own, "lost"));
     if (!venue) continue;
     const json sim = summary("sim").at(flow);
     equal(what + " sent by oeg = received by sim", number(gate, "sent") + number(gate, "own"),

@@ -107,6 +107,8 @@ TEST_F(MisbehavingPlugin, ThatHangsOrCrashesEndsUpWithItsName) {
 class CrashOf : public MisbehavingPlugin, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(CrashOf, APluginIsToldWithItsNameItsCallbackAndAStack) {
+  if (kSanitized && GetParam() == "overflow")
+    GTEST_SKIP() << "a sanitizer notices the end of the stack by itself";
   for (const std::string where : {"start", "stop"}) {
     write(GetParam(), where);
     Process crashing(strategy());
