@@ -91,7 +91,7 @@ class LobsterWriter {
   void take(const itch::Header& header, int type, std::uint64_t id, std::uint32_t shares) {
     Order& order = orders_.at(id);
     const bool buy = order.buy;
-    const std::int64_t price = order.price;
+    const std::uint32_t price = order.price;
     const Shown before = shown(buy);
     const auto reduce = [&](auto& side) {
       const auto level = side.find(price);
