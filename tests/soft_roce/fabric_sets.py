@@ -8,6 +8,8 @@ TESTS = "Providers/Fabric.*/{}"
 RUNNER_PORT = 7700
 # Two processes at one address: on two machines there is no such thing.
 ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
+# Set-ups that stop half-way: on verbs each goes on by itself, without being polled.
+SHM_ONLY = ("Pending.APeerThatNeverConfirmsHoldsUpNoOtherSubscriber", "Pending.TheOldestSetUpMakesRoomForOneMore")
 # What asks the peer for an answer: a lost packet is sent again, in order.
 ASKING = ("AReadSeesTheWriteBeforeIt", "LosesNoFetchAddOfSeveralProcesses", "EchoesManyMessagesInOrder")
 
@@ -70,4 +72,7 @@ def link(run):
         verbs = gtest.in_guest(run, run.guest(), binary, "*", "verbs", 600, "one")
         gtest.all_passed(verbs, "")
     with run.step("link patterns run the same tests on shm and on verbs"):
-        gtest.print_equal(shm, verbs)
+        missing = [name for name in SHM_ONLY if shm.pop(name, None) != "passed"]
+        expect(not missing, f"these did not pass on shm: {missing}")
+        gtest.print_equal(shm, {name: state for name, state in verbs.items() if name not in SHM_ONLY})
+        print(f"        on shm only: {', '.join(SHM_ONLY)}", flush=True)
