@@ -47,8 +47,10 @@ void check_again(Version version, const ExecutionReport& report) {
       static_cast<unsigned>(report.reject_reason) > 15)
     return;
   const ExecutionReport again = again_in(version, report);
+  // FIX 4.2 has 39=5 in the report of a replacement, whatever the order's state.
+  const bool has_state = version != Version::k42 || report.exec_type != ExecType::kReplaced;
   if (again.cl_ord_id != report.cl_ord_id || again.status != report.status ||
-      again.exec_type != report.exec_type || again.ord_status != report.ord_status ||
+      again.exec_type != report.exec_type || (has_state && again.ord_status != report.ord_status) ||
       again.leaves_qty != report.leaves_qty || again.cum_qty != report.cum_qty ||
       again.last_price != report.last_price ||
       again.last_price_hundredths != report.last_price_hundredths)
