@@ -40,10 +40,12 @@ void check_again(Version version, const NewOrderSingle& order) {
 }
 
 void check_again(Version version, const ExecutionReport& report) {
-  // A fill of nothing has no LastQty, and an unknown reason no place in the dictionary.
+  // A fill of nothing has no LastQty, and an unknown reason no place in the dictionary; the answer
+  // to a status request may have no side, ours has.
   const bool fill =
       report.exec_type == ExecType::kFill || report.exec_type == ExecType::kPartialFill;
-  if ((fill && !report.status && report.last_shares == 0) ||
+  const bool side = report.side == tickpath::Side::kBuy || report.side == tickpath::Side::kSell;
+  if ((fill && !report.status && report.last_shares == 0) || (report.status && !side) ||
       static_cast<unsigned>(report.reject_reason) > 15)
     return;
   const ExecutionReport again = again_in(version, report);
