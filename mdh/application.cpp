@@ -13,6 +13,7 @@
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
+#include "common/wire/names.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
@@ -28,20 +29,6 @@ std::string session_text(const FeedCounters& counters) {
   std::memcpy(text.data() + 8, &tail, 2);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) text.pop_back();
   return text;
-}
-
-const char* to_string(wire::FeedState state) {
-  switch (state) {
-    case wire::FeedState::kUnknown:
-      return "unknown";
-    case wire::FeedState::kGood:
-      return "good";
-    case wire::FeedState::kStale:
-      return "stale";
-    case wire::FeedState::kEnded:
-      return "ended";
-  }
-  return "?";
 }
 
 bool is_type(FeedProtocol protocol, char type) {
@@ -322,7 +309,7 @@ void MdhApplication::describe(control::Json& status) {
   status["feed"] = {{"group", config::format_address(config_.feed_group)},
                     {"source", config_.feed_source},
                     {"session", session_text(feed)},
-                    {"state", to_string(static_cast<wire::FeedState>(feed.state.get()))},
+                    {"state", wire::name(static_cast<wire::FeedState>(feed.state.get()))},
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
   status["crossed_books"] = crossed_books();
   status["subscribers"] = control::Json::array();

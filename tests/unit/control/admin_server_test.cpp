@@ -3,13 +3,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,6 +19,7 @@
 #include "common/control/admin_client.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "scratch.hpp"
+#include "tests/support/descriptors.hpp"
 #include "tests/support/other_user.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/sanitized.hpp"
@@ -80,16 +81,11 @@ TEST_F(AdminServerTest, AnswersHoweverManyHoldConnectionsInSilence) {
 // No descriptor left: the connection waits, and the program does not spin meanwhile.
 TEST_F(AdminServerTest, PausesWhileThereAreNoDescriptors) {
   if (test_support::kSanitized) GTEST_SKIP() << test_support::kNeedsDescriptors;
-  rlimit former{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &former), 0);
-  const int asking_will_be = ::dup(0);
-  ::close(asking_will_be);
-  const rlimit one_more{static_cast<rlim_t>(asking_will_be) + 1, former.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  auto none_but_one = std::make_unique<test_support::NoDescriptors>(1u);
   const net::FileDescriptor asking = connect();
   std::size_t handlers = 0;
   for (int i = 0; i < 1000; ++i) handlers += io.poll();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &former), 0);
+  none_but_one.reset();
   EXPECT_GE(server.accept_failures(), 1u);
   EXPECT_LT(handlers, 500u) << "a failed accept at each look";
   ask(asking, "{\"command\": \"commands\"}\n");

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "tests/support/descriptors.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/unit/rdma/raw_peer.hpp"
 
@@ -141,17 +141,12 @@ TEST_F(ShmPending, NewcomersWaitWhileThereAreNoDescriptors) {
   if (test_support::kSanitized) GTEST_SKIP() << test_support::kNeedsDescriptors;
   RawPeer peer(endpoint);
   peer.hello();
-  rlimit former{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &former), 0);
-  const int lowest_free = ::dup(0);
-  ::close(lowest_free);
-  const rlimit none{static_cast<rlim_t>(lowest_free), former.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_EQ(listener->next(), nullptr);
   pollfd watched{listener->file_descriptor(), POLLIN, 0};
-  const int readable = ::poll(&watched, 1, 0);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &former), 0);
-  EXPECT_EQ(readable, 0);
+  {
+    const test_support::NoDescriptors none;
+    EXPECT_EQ(listener->next(), nullptr);
+    EXPECT_EQ(::poll(&watched, 1, 0), 0);
+  }
   EXPECT_EQ(listener->bad_peers(), 1u);
   ASSERT_EQ(device->notes().size(), 1u);
   EXPECT_NE(device->notes()[0].find("ulimit -n"), std::string::npos);

@@ -5,13 +5,13 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/control/runtime_impl.hpp"
 #include "common/net/udp_socket.hpp"
 #include "sim/orders/listener.hpp"
+#include "tests/support/descriptors.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -45,18 +45,13 @@ TEST(OrderListener, PausesWhileThereAreNoDescriptors) {
                       [&](int socket) { accepted = socket; });
     listener.start(runtime);
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    rlimit former{};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &former), 0);
-    const int lowest_free = ::dup(0);
-    ::close(lowest_free);
-    const rlimit none{static_cast<rlim_t>(lowest_free), former.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
     const sockaddr_in at = net::Endpoint{INADDR_LOOPBACK, port}.to_sockaddr();
-    const int connected = ::connect(client, reinterpret_cast<const sockaddr*>(&at), sizeof(at));
     std::size_t handlers = 0;
-    for (int i = 0; i < 1000; ++i) handlers += runtime.io().poll();
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &former), 0);
-    ASSERT_EQ(connected, 0);
+    {
+      const test_support::NoDescriptors none;
+      ASSERT_EQ(::connect(client, reinterpret_cast<const sockaddr*>(&at), sizeof(at)), 0);
+      for (int i = 0; i < 1000; ++i) handlers += runtime.io().poll();
+    }
     EXPECT_GE(listener.accept_failures().get(), 1u);
     EXPECT_LT(handlers, 500u) << "a failed accept at each look";
     const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
