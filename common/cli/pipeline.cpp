@@ -16,6 +16,7 @@
 #include "common/clock/clock.hpp"
 #include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
+#include "common/control/crash_report.hpp"
 #include "common/control/run_directory.hpp"
 
 namespace tickpath::cli {
@@ -123,7 +124,7 @@ void Pipeline::launch(Member& member) {
 
 std::string Pipeline::log_tail(const Member& member) const {
   const std::string stem = options_.run_dir + "/" + member.name;
-  std::string tail = last_lines(stem + ".out", kTailLines);
+  std::string tail = last_lines(stem + ".out", kTailLines, control::kCrashedBy);
   if (tail.empty()) tail = last_lines(stem + ".log", kTailLines);
   return tail + "  log: " + stem + ".log";
 }

@@ -205,13 +205,17 @@ std::string plugin_lines(const control::Json& status) {
   return lines;
 }
 
-std::string last_lines(const std::string& path, std::size_t count) {
+std::string last_lines(const std::string& path, std::size_t count, std::string_view kept) {
   std::ifstream file(path);
   std::deque<std::string> lines;
+  std::string above;
   for (std::string line; std::getline(file, line);) {
     lines.push_back(line);
-    if (lines.size() > count) lines.pop_front();
+    if (lines.size() <= count) continue;
+    if (!kept.empty() && lines.front().find(kept) != std::string::npos) above = lines.front();
+    lines.pop_front();
   }
+  if (!above.empty()) lines.push_front(above);
   std::string text;
   for (const std::string& line : lines) text += "    " + line + "\n";
   return text;

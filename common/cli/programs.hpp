@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -72,7 +73,8 @@ std::string kill_lines(const control::Json& status);
 // any other program or null.
 std::string plugin_lines(const control::Json& status);
 
-// The last lines of a file, each indented; empty where there is none.
-std::string last_lines(const std::string& path, std::size_t count);
+// The last lines of a file, each indented; empty where there is none. Before them the last earlier
+// line that contains `kept`: what follows the cause of an end must not hide it.
+std::string last_lines(const std::string& path, std::size_t count, std::string_view kept = {});
 
 }  // namespace tickpath::cli

@@ -77,7 +77,7 @@ void describe(int number, const siginfo_t& info) noexcept {
   std::array<char, 17> thread{};
   (void)::prctl(PR_GET_NAME, thread.data());
   Line text;
-  text << "crashed by " << name_of(number);
+  text << kCrashedBy << name_of(number);
   if (number == SIGSEGV || number == SIGBUS)
     (text << " at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
   text << ", thread " << thread.data();

@@ -6,8 +6,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace tickpath::control {
+
+// In the line of every crash, on stderr and in the log.
+inline constexpr std::string_view kCrashedBy = "crashed by ";
 
 // Control thread, once: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are reported from now on. Who
 // has handlers of its own (a sanitizer) gets the signal afterwards.

@@ -1,4 +1,4 @@
-// Which processes of a run directory are signalled.
+// Which processes of a run directory are signalled, and what is shown of what they left.
 #include "common/cli/programs.hpp"
 
 #include <csignal>
@@ -59,6 +59,20 @@ TEST_F(Signals, TheProgramItselfGetsThem) {
   signal_program(directory_, {"mdh", "mdh", child_}, SIGKILL);
   EXPECT_TRUE(wait_for_exit(child_, 20'000));
   EXPECT_TRUE(ends());
+}
+
+TEST(LastLines, TheCauseStandsBeforeWhatFollowedIt) {
+  char name[] = "/tmp/tickpath_test_XXXXXX";
+  const std::string file = ::mkdtemp(name) + std::string("/strategy.out");
+  std::ofstream(file) << "one\nstrategy: crashed by SIGSEGV\nframe 1\nframe 2\nframe 3\n";
+  EXPECT_EQ(last_lines(file, 2), "    frame 2\n    frame 3\n");
+  EXPECT_EQ(last_lines(file, 2, "crashed by "),
+            "    strategy: crashed by SIGSEGV\n    frame 2\n    frame 3\n");
+  EXPECT_EQ(last_lines(file, 4, "crashed by "),
+            "    strategy: crashed by SIGSEGV\n    frame 1\n    frame 2\n    frame 3\n");
+  EXPECT_EQ(last_lines(file, 2, "of no line"), "    frame 2\n    frame 3\n");
+  EXPECT_EQ(last_lines(file + ".none", 2, "crashed by "), "");
+  std::filesystem::remove_all(std::filesystem::path(file).parent_path());
 }
 
 }  // namespace
