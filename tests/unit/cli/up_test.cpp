@@ -1,8 +1,10 @@
 // `tickpath up`, `down` and `status` over programs that stand in for the real ones.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -271,6 +273,12 @@ TEST_F(Up, AnInterruptBeforeAllAreReadyStopsWhatRuns) {
   Process process(command(), folder_.path());
   ASSERT_TRUE(process.wait_for_output("mdh        ready", test_support::kPatience))
       << process.output();
+  // Before it has a handler, the signal that stops oeg would be its end.
+  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
+  while (diary("starts").size() < 3) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << process.output();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait().exit_code, 1);
   EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "mdh", "sim"));
