@@ -41,11 +41,22 @@ void set_leaves(Instance& instance, Order& order, std::uint32_t leaves) noexcept
   order.leaves = leaves;
 }
 
-void count_report(StrategyCounters& counters, const wire::OrderReport& report) noexcept {
+bool is_of_this_life(const Instance& instance, std::uint64_t id) noexcept {
+  return wire::OrderId::incarnation(id) == instance.incarnation;
+}
+
+// Not one that was counted as lost with a connection, nor one that a former life sent: its answer
+// is in no sum of requests of this life.
+bool is_owed(const Instance& instance, std::uint64_t id) noexcept {
+  return is_of_this_life(instance, id) && static_cast<std::uint32_t>(id) > instance.given_up;
+}
+
+void count_report(Instance& instance, const wire::OrderReport& report) noexcept {
+  StrategyCounters& counters = instance.counters;
   counters.reports.add();
   switch (report.kind) {
     case wire::ReportKind::kRejected:
-      counters.rejected.add();
+      if (is_of_this_life(instance, report.order_id)) counters.rejected.add();
       break;
     case wire::ReportKind::kFill:
       counters.fills.add();
@@ -62,7 +73,7 @@ void count_report(StrategyCounters& counters, const wire::OrderReport& report) n
       break;
     case wire::ReportKind::kCancelRejected:
     case wire::ReportKind::kReplaceRejected:
-      counters.request_rejects.add();
+      if (is_owed(instance, report.order_id)) counters.request_rejects.add();
       break;
     case wire::ReportKind::kRestated:
       counters.restated.add();
@@ -198,7 +209,7 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
     counters_.reports_unmatched.add();
     return;
   }
-  count_report(instance->counters, report);
+  count_report(*instance, report);
   if (wire::is_execution(report.kind)) book_fill(*instance, report);
 
   Order* order = nullptr;
@@ -212,7 +223,7 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
   // order that is not open means that oeg and we disagree.
   if (is_request_reject(report.kind)) {
     counters_.reports_late.add();
-    count(instance->counters.unanswered, -1);
+    if (is_owed(*instance, report.order_id)) count(instance->counters.unanswered, -1);
   } else if (!wire::changes_fill(report.kind)) {
     counters_.reports_unmatched.add();
   }
@@ -369,6 +380,7 @@ void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
       order.uncertain = true;
     });
     instance->counters.changes_lost.add(unanswered > pending_new ? unanswered - pending_new : 0);
+    instance->given_up = instance->next_order;
   } else {
     if (!instance->connected) {
       instance->connected = true;

@@ -81,6 +81,7 @@ struct Instance {
   std::vector<tickpath_position> positions;  // by instrument
   std::uint16_t incarnation = 0;
   std::uint32_t next_order = 0;
+  std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
   StrategyCounters counters;
   std::array<const char*, kCallbackNames.size()> callback_texts{};
 

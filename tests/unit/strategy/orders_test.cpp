@@ -432,6 +432,37 @@ TEST_F(Orders, WhatASilentOegOwesIsLostOnceTheConnectionIs) {
   EXPECT_EQ(counters().cancels.get(), 2u) << "a cancel settles what became of it";
 }
 
+// oeg had taken the cancel before it died: its next life passes the venue's answer on.
+TEST_F(Orders, AnAnswerThatWasGivenUpAsLostIsNotCountedOnceMore) {
+  const std::uint64_t id = buy();
+  accept(id);
+  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  const std::uint64_t cancel = port.last().order_id;
+  engine.on_gateway(1, false);
+  EXPECT_EQ(counters().changes_lost.get(), 1u);
+  engine.on_gateway(1, true);
+  engine.on_turn();
+  ASSERT_EQ(counters().cancels.get(), 2u);
+  tell(ReportKind::kCancelRejected, cancel, id, RejectReason::kTooLate);
+  EXPECT_EQ(counters().request_rejects.get(), 0u);
+  EXPECT_EQ(counters().unanswered.get(), 1u) << "the second cancel's";
+  tell(ReportKind::kCanceled, port.last().order_id, id);
+  EXPECT_EQ(counters().changes_accepted.get(), 1u);
+  EXPECT_EQ(counters().unanswered.get(), 0u);
+}
+
+TEST_F(Orders, AnAnswerToAFormerLifeIsNotCountedInThisOne) {
+  const std::uint64_t id = buy();
+  accept(id);
+  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  tell(ReportKind::kCancelRejected, OrderId::make(1, 6, 9), OrderId::make(1, 6, 2),
+       RejectReason::kTooLate);
+  tell(ReportKind::kRejected, OrderId::make(1, 6, 10), 0);
+  EXPECT_EQ(counters().request_rejects.get(), 0u);
+  EXPECT_EQ(counters().rejected.get(), 0u);
+  EXPECT_EQ(counters().unanswered.get(), 1u);
+}
+
 TEST_F(Orders, AreKeptApartBetweenStrategies) {
   Scripted& other = add(2);
   buy();
