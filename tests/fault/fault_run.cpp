@@ -23,6 +23,8 @@ const std::vector<std::string> kStartOrder{"sim", "mdh", "oeg", "risk", "strateg
 const std::vector<std::string> kStopOrder{"strategy", "oeg", "risk", "mdh", "sim"};
 constexpr long kDeadAfterMs = 35;  // heartbeat.dead_after of config/demo
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
+// For one answer; a test that asks a stopped program waits for so long.
+constexpr int kAnswerMs = 10'000;
 
 std::int64_t number(const json& value, const char* key) {
   return value.at(key).get<std::int64_t>();
@@ -109,7 +111,7 @@ void FaultRun::reap(const std::string& program) {
 json FaultRun::status(const std::string& program) const {
   try {
     return control::admin_command(control::admin_path(folder_.run_dir(), program),
-                                  {{"command", "status"}}, 2000);
+                                  {{"command", "status"}}, kAnswerMs);
   } catch (const Error&) {
     return nullptr;
   }

@@ -31,7 +31,7 @@ RECORDINGS = {  # as the text names them: where TICKPATH_DATA has them
     "AAPL_2012-06-21_message_50.csv.gz": "lobster/AAPL_2012-06-21_message_50.csv.gz",
     "DEEP.pcap.zst": "iex/20260713_DEEP10.pcap.zst",
 }
-SECONDS_MAX = 240  # of one section, on a machine that has other things to do
+SECONDS_MAX = 600  # of one section, on a machine that has other things to do
 MARKER = re.compile(r"<!-- (not run|file|appended to|may exit with 1): (.*) -->")
 
 

@@ -286,7 +286,9 @@ TEST_F(SimProgram, WaitsByParkingAndStillReplaysOnTime) {
   for (std::uint64_t i = 0; i < 20; ++i)
     messages.push_back(add(7, "ZAAA", i + 1, Side::kSell, 10, 10'000, kOpenNs + i * 10'000'000));
   write_recording(folder_ / "slow.itch50", messages);
-  Process sim(command(folder_ / "slow.itch50", {"replay.start=immediate", "datapath.wait=park"}));
+  Process sim(
+      command(folder_ / "slow.itch50", {"replay.start=immediate", "datapath.wait=park",
+                                        "datapath.park_timeout=1s", "datapath.hang_after=10s"}));
   until_ready();
   until("end of replay", [&] {
     return admin({{"command", "status"}})["replay"]["state"] == "ended";
@@ -294,8 +296,8 @@ TEST_F(SimProgram, WaitsByParkingAndStillReplaysOnTime) {
   sim.signal(SIGTERM);
   EXPECT_EQ(sim.wait(test_support::kPatience).exit_code, 0);
   EXPECT_EQ(summary()["feed_messages"], 20);
-  // Of 190 ms; a parked thread that waited for its time-out (10 ms) each time would be far behind.
-  EXPECT_LT(summary()["details"]["lag_p50_ns"].get<std::uint64_t>(), 5'000'000u);
+  // A parked thread that waited for its time-out each time would be seconds behind.
+  EXPECT_LT(summary()["details"]["lag_p50_ns"].get<std::uint64_t>(), 500'000'000u);
 }
 
 TEST_F(SimProgram, ReplaysADamagedRecordingUpToTheDamageAndSaysSo) {
