@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/base/check.hpp"
+#include "common/base/memory.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
@@ -34,10 +35,10 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
   request_timeout_ = converter.from_ns(options.request_timeout_ns);
   snapshot_retry_ = converter.from_ns(options.snapshot_retry_ns);
   session_silence_ = converter.from_ns(options.session_silence_ns);
-  buffers_.reset(new std::byte[options.held_packets * options.datagram_bytes]);
+  buffers_.reset(new std::byte[options.held_packets * options.datagram_bytes]());
   slots_.resize(2 * options.held_packets);
   free_.reserve(options.held_packets);
-  spent_.reserve(options.held_packets);
+  reserve_touched(spent_, options.held_packets);
   for (std::size_t i = options.held_packets; i-- > 0;)
     free_.push_back(static_cast<std::uint16_t>(i));
 }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "common/base/memory.hpp"
 #include "mdh/feed_deep.hpp"
 #include "mdh/notes.hpp"
 
@@ -29,8 +30,8 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       handler_(*this),
       lookahead_(books_),
       silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {
-  packets_.reserve(kBurstPackets);
-  messages_.reserve(kBurstMessages);
+  reserve_touched(packets_, kBurstPackets);
+  reserve_touched(messages_, kBurstMessages);
   if (options.protocol == FeedProtocol::kIexDeep10) deep_ = std::make_unique<DeepHandler>(*this);
 }
 

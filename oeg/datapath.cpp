@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/memory.hpp"
 #include "common/net/secret_file.hpp"
 
 namespace tickpath::oeg {
@@ -96,7 +97,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
     positions_.store(row, gateway_.ledger().position(row).row);
   unclaimed_ = recovery_.records != 0;
-  if (unclaimed_) held_events_.reserve(kHeldEventsMax);
+  if (unclaimed_) reserve_touched(held_events_, kHeldEventsMax);
   claim_deadline_ = after(tsc_now(), config.reconnect_grace_ns);
   gateway_.set_risk_alive(!config.risk_required);
   if (channel_ != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/memory.hpp"
 #include "common/wire/order_id.hpp"
 
 namespace tickpath::oeg {
@@ -78,7 +79,7 @@ Gateway::Gateway(const GatewayOptions& options, VenuePort& venue, StrategyPort& 
       executions_(options.executions_max),
       unread_ticks_(
           clock::TickConverter{}.from_ns(static_cast<std::uint64_t>(options.unread_max_ns)).value) {
-  held_symbols_.reserve(kHeldSymbolsMax);
+  reserve_touched(held_symbols_, kHeldSymbolsMax);
   slot_of_.fill(kNoSlot);
   for (StrategySlot& slot : slots_) slot.queue.resize(std::size_t{options.report_queue} * 2);
   set_own_incarnation(0);

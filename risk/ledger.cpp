@@ -1,6 +1,7 @@
 #include "risk/ledger.hpp"
 
 #include "common/base/check.hpp"
+#include "common/base/memory.hpp"
 
 namespace tickpath::risk {
 
@@ -10,7 +11,7 @@ Ledger::Ledger(std::uint32_t instruments_max, std::uint32_t strategies_max, std:
       row_of_(std::size_t{instruments_max} * strategies_max, kNone),
       first_(instruments_max, kNone),
       marks_(instruments_max) {
-  rows_.reserve(rows_max);
+  reserve_touched(rows_, rows_max);
   strategies_.reserve(strategies_max);
 }
 

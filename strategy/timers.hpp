@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "common/base/memory.hpp"
+
 namespace tickpath::strategy {
 
 struct Timer {
@@ -21,7 +23,7 @@ class Timers {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  explicit Timers(std::size_t capacity) : capacity_(capacity) { heap_.reserve(capacity); }
+  explicit Timers(std::size_t capacity) : capacity_(capacity) { reserve_touched(heap_, capacity); }
 
   // 0 when full; ids are never reused.
   std::uint64_t set(std::uint64_t deadline_ns, std::uint64_t cookie, std::uint32_t owner) noexcept {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tickpath {
 
@@ -14,6 +15,25 @@ namespace tickpath {
 // Control threads do that in place of the datapath. False: the kernel cannot (before Linux 5.14),
 // or the disk is full.
 bool prefault_for_writing(const void* begin, std::size_t bytes) noexcept;
+
+// An empty vector gets room for `count` elements whose pages have been written: none of its
+// push_back() up to there takes a fault. reserve() leaves the faults to those who fill it.
+template <typename T>
+void reserve_touched(std::vector<T>& vector, std::size_t count) {
+  vector.resize(count);
+  vector.clear();
+}
+
+// Of the calling thread, before it polls: the pages of its stack that deep calls will need, and of
+// its heap those of the rare work that allocates on a datapath (SessionScope).
+void prefault_stack() noexcept;
+void prefault_heap() noexcept;
+// What free() returns stays mapped in this process, for the next who allocates. Before threads.
+void keep_freed_memory() noexcept;
+
+// The code and data of the program and its libraries: code that runs for the first time, in an
+// hour, takes no fault then. Control thread; reads them from the disk where they are not in memory.
+void prefault_image() noexcept;
 
 // Keeps what is mapped now in memory, each page once it is there, where the limit on locked memory
 // allows it (or CAP_IPC_LOCK). Empty, or why not and what to do.

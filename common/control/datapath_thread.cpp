@@ -10,6 +10,7 @@
 #include "common/base/cpu.hpp"
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
+#include "common/base/memory.hpp"
 #include "common/control/crash_report.hpp"
 #include "common/control/signals_blocked.hpp"
 #include "common/log/log.hpp"
@@ -87,6 +88,8 @@ void DatapathThread::run(Datapath& datapath) noexcept {
   } catch (const Error& error) {
     log::error("{}", error.what());  // allowed a moment ago; runs unpinned
   }
+  prefault_stack();
+  prefault_heap();
   const CrashStack crash_stack;
   datapath.on_thread_start();
   {

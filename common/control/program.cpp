@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/base/error.hpp"
+#include "common/base/memory.hpp"
 #include "common/control/command_line.hpp"
 #include "common/control/crash_report.hpp"
 #include "common/control/run_directory.hpp"
@@ -101,6 +102,7 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
   std::signal(SIGPIPE, SIG_IGN);
   // Likewise a file that reaches the limit on its size (ulimit -f): as a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
+  keep_freed_memory();
   return run_loaded(program);
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/foreign_code.hpp"
+#include "common/base/memory.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/command_line.hpp"
 #include "common/control/crash_report.hpp"
@@ -357,6 +358,7 @@ void RuntimeImpl::check_ready() {
     if (device_) {
       for (const std::string& note : device_->notes()) log::warning("fabric: {}", note);
     }
+    prefault_image();
     if (const std::string why = lock_memory(); !why.empty()) log::warning("{}", why);
     faults_before_ = page_faults(thread_.thread_id()).value_or(PageFaults{});
     log::info("ready");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
+#include "common/base/memory.hpp"
 #include "common/book/book.hpp"
 #include "common/iex/messages.hpp"
 
@@ -22,7 +23,10 @@ class SymbolTable {
   static constexpr book::Locate kNone = 0;
   static constexpr std::size_t kSymbolsMax = 65'535;
 
-  SymbolTable() : cells_(kCells), names_(1) { names_.reserve(kSymbolsMax + 1); }
+  SymbolTable() : cells_(kCells) {
+    reserve_touched(names_, kSymbolsMax + 1);
+    names_.emplace_back();
+  }
 
   // The symbol's locate, a new one if need be. kNone: the table is full.
   book::Locate locate(const Symbol& symbol) noexcept;

@@ -22,7 +22,7 @@ struct AuctionOutcome {
 
 class CallAuction {
  public:
-  // Prices of interest at one time. Memory is touched as it is used.
+  // Prices of interest at one time.
   explicit CallAuction(std::size_t steps_max);
 
   void clear() noexcept;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/base/cpu.hpp"
+#include "common/base/memory.hpp"
 #include "common/itch/moldudp64.hpp"
 
 namespace tickpath::sim {
@@ -19,7 +20,7 @@ FeedLine::FeedLine(const net::SenderOptions& socket, const Impairment& impairmen
   if (!impairment.delays()) return;
   buffers_.resize(kDelayedMax * itch::mold::kMaxPacketBytes);
   free_.reserve(kDelayedMax);
-  delayed_.reserve(kDelayedMax);
+  reserve_touched(delayed_, kDelayedMax);
   for (std::uint32_t i = 0; i < kDelayedMax; ++i) free_.push_back(i);
 }
 

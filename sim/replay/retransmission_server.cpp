@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/memory.hpp"
 #include "common/clock/clock.hpp"
 
 namespace tickpath::sim {
@@ -12,8 +13,8 @@ using itch::mold::PacketStatus;
 MessageStore::MessageStore(std::size_t messages, std::size_t bytes)
     : capacity_(messages),
       bytes_(bytes),
-      places_(new Place[messages]),
-      buffer_(new std::byte[bytes]) {}
+      places_(new Place[messages]()),
+      buffer_(new std::byte[bytes]()) {}
 
 void MessageStore::append(std::span<const std::byte> message) noexcept {
   // A message lies in one piece: at the end of the buffer it starts over.
@@ -41,7 +42,7 @@ RetransmissionServer::RetransmissionServer(const RetransmissionOptions& options,
       store_(options.messages, options.bytes),
       loss_(options.loss, 1, options.seed),
       builder_(std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size()))) {
-  requests_.reserve(kRequestsMax);
+  reserve_touched(requests_, kRequestsMax);
   burst_ = std::max<double>(options.rate / static_cast<double>(kBurstsPerSecond), 1);
   per_tick_ = options.rate / static_cast<double>(clock::tsc_hz());
 }

@@ -1,7 +1,11 @@
 #include "common/base/memory.hpp"
 
 #include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
 
+#include <alloca.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -28,6 +32,69 @@ TEST(PageFaultCount, CountsWhatAThreadTouchesForTheFirstTime) {
 }
 
 TEST(PageFaultCount, KnowsNoThreadOfAnotherProcess) { EXPECT_FALSE(page_faults(1).has_value()); }
+
+// Of this thread while `body` runs.
+template <typename Body>
+std::uint64_t faults_of(Body body) {
+  const std::uint64_t before = page_faults(::gettid())->minor;
+  body();
+  return page_faults(::gettid())->minor - before;
+}
+
+// All of its pages fault, or hardly any: the count itself may cost one.
+constexpr std::uint64_t kHardlyAny = 4;
+
+TEST(ReserveTouched, LeavesNoFaultsToThoseWhoFillIt) {
+  if (test_support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory takes faults, too";
+  std::vector<std::uint64_t> vector;
+  constexpr std::size_t kCount = 1 << 20;
+  reserve_touched(vector, kCount);
+  EXPECT_TRUE(vector.empty());
+  EXPECT_LE(faults_of([&] {
+              for (std::size_t i = 0; i < kCount; ++i) vector.push_back(i);
+            }),
+            kHardlyAny);
+}
+
+TEST(PrefaultStack, LeavesNoFaultsToDeepCalls) {
+  if (test_support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory takes faults, too";
+  std::uint64_t faults = 0;
+  std::thread([&faults] {
+    prefault_stack();
+    faults = faults_of([] {
+      constexpr std::size_t kBytes = 200 << 10;
+      auto* const deep = static_cast<volatile char*>(alloca(kBytes));
+      for (std::size_t at = 0; at < kBytes; at += 4096) deep[at] = 1;
+    });
+  }).join();
+  EXPECT_LE(faults, kHardlyAny);
+}
+
+TEST(PrefaultHeap, LeavesNoFaultsToWorkThatAllocates) {
+  if (test_support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory takes faults, too";
+  keep_freed_memory();
+  std::uint64_t faults = 0;
+  std::thread([&faults] {
+    prefault_heap();
+    faults = faults_of([] {
+      std::vector<std::unique_ptr<char[]>> blocks(200);
+      for (auto& block : blocks) block = std::make_unique<char[]>(4000);
+    });
+  }).join();
+  EXPECT_LE(faults, kHardlyAny);
+}
+
+char untouched[256 * 4096];
+
+TEST(PrefaultImage, LeavesNoFaultsToDataThatNobodyHasTouched) {
+  if (test_support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory takes faults, too";
+  prefault_image();
+  EXPECT_LE(faults_of([] {
+              for (std::size_t at = 0; at < sizeof(untouched); at += 4096)
+                static_cast<volatile char*>(untouched)[at] = 1;
+            }),
+            kHardlyAny);
+}
 
 // What the kernel does after it has written a page back: the next write to it takes a fault.
 TEST(PrefaultForWriting, TakesTheFaultsOfAMappedFileInPlaceOfAnother) {
