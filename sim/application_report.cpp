@@ -1,9 +1,9 @@
 // What sim tells of itself: status, counters, summary, ledger.
 #include <array>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include "common/control/summary.hpp"
 #include "sim/application.hpp"
 #include "sim/replay/time_of_day.hpp"
 
@@ -259,8 +259,8 @@ void SimApplication::write_ledger() const {
   json["bent_withdrawn"] = c.bent_withdrawn.get();
   json["displaced"] = c.displaced.get();
   json["conservation"] = broken_;
-  std::ofstream(runtime_.run_path(runtime_.name() + ".ledger.json"))
-      << control::text_of(json, 2) << '\n';
+  control::write_file_atomically(runtime_.run_path(runtime_.name() + ".ledger.json"),
+                                 control::text_of(json, 2) + "\n");
 }
 
 }  // namespace tickpath::sim

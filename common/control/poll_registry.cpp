@@ -116,13 +116,14 @@ PollRegistry::PollRegistry(const std::string& path) {
     ::close(file_);
     throw Error("the registry of polling threads " + path + " " + why);
   }
-  struct stat status {};
+  // Reserved, and not only sized: on a full file system a store to it would be a SIGBUS.
+  int error = ::posix_fallocate(file_, 0, kBytes);
   void* mapped = MAP_FAILED;
-  if (::fstat(file_, &status) == 0 &&
-      (status.st_size >= static_cast<off_t>(kBytes) || ::ftruncate(file_, kBytes) == 0))
-    mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (error == 0) {
+    mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_, 0);
+    error = errno;
+  }
   if (mapped == MAP_FAILED) {
-    const int error = errno;
     ::close(file_);
     throw SystemError("cannot map the registry of polling threads " + path, error);
   }

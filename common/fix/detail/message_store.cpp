@@ -59,7 +59,12 @@ MessageStore::MessageStore(const std::string& path, std::uint32_t slots, std::st
   // Space is reserved now: a full disk must not raise SIGBUS in the middle of trading.
   if (fresh) {
     const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(mapped_bytes_));
-    if (error != 0) throw SystemError("cannot reserve space for FIX store " + path, error);
+    if (error != 0) {
+      (void)!::ftruncate(file.get(), 0);  // part of it would pass for one of another size
+      throw SystemError("cannot reserve " + std::to_string(mapped_bytes_ >> 10) +
+                            " kB for FIX store " + path + " (make room, or lower store_messages)",
+                        error);
+    }
   }
   void* base = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                       file.get(), 0);

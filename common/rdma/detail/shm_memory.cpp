@@ -36,7 +36,10 @@ OwnedMemory try_create(std::size_t size_bytes, const std::string& name, unsigned
   OwnedMemory memory;
   memory.fd = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
   if (!memory.fd.valid()) return {};
-  if (::ftruncate(memory.fd.get(), static_cast<off_t>(size_bytes)) != 0) return {};
+  // Its pages are taken here: a region that was only sized would be a SIGBUS of whoever touches it
+  // first, which may be the peer.
+  errno = ::posix_fallocate(memory.fd.get(), 0, static_cast<off_t>(size_bytes));
+  if (errno != 0) return {};
   // Populated now: a page fault on the datapath costs more than a message.
   void* data = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                       memory.fd.get(), 0);

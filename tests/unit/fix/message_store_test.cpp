@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace tickpath::fix::detail {
 namespace {
@@ -45,6 +46,25 @@ TEST_F(MessageStoreTest, KeepsNumbersAndMessagesAcrossARestart) {
   EXPECT_EQ(store.get(2), "two");
   EXPECT_EQ(store.get(3), "");
   EXPECT_EQ(store.get(0), "");
+}
+
+TEST_F(MessageStoreTest, AFullDiskIsAnErrorThatSaysWhatToDoAndIsNoErrorOnceThereIsRoom) {
+  const auto finished = test_support::on_a_small_disk(64, [](const std::string& folder) {
+    for (const std::uint32_t slots : {1024u, 8u}) {
+      try {
+        MessageStore store(folder + "/oeg.fixstore", slots, "OEG", "SIM");
+        write(store, "one");
+        std::puts("made");
+      } catch (const Error& error) {
+        std::puts(error.what());
+      }
+    }
+  });
+  if (IsSkipped()) return;
+  EXPECT_EQ(finished.signal, 0);
+  for (const char* expected : {"kB for FIX store", "lower store_messages", "No space left", "made"})
+    EXPECT_NE(finished.output.find(expected), std::string::npos)
+        << expected << " in " << finished.output;
 }
 
 TEST_F(MessageStoreTest, ForgetsTheOldestWhenItWraps) {

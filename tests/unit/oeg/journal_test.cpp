@@ -14,6 +14,7 @@
 
 #include "common/base/error.hpp"
 #include "oeg/checkpoint.hpp"
+#include "tests/support/small_disk.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -294,6 +295,37 @@ TEST_F(JournalTest, WithoutANextSegmentOrdersGoFirstThenChangesThenReports) {
   EXPECT_TRUE(journal.has_room());
   EXPECT_TRUE(journal.has_room_for_reports());
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(journal.append(record));
+}
+
+TEST_F(JournalTest, AFullDiskIsToldAndLosesNoRecord) {
+  const std::vector<JournalRecord> day = random_day(5, 300);
+  JournalOptions given = options();
+  const auto finished = test_support::on_a_small_disk(64, [&](const std::string& folder) {
+    given.path = folder + "/oeg.journal";
+    std::ofstream(folder + "/filler") << std::string(44 << 10, 'x');
+    std::size_t written = 0;
+    {
+      Journal journal(given);
+      journal.maintain(0);
+      std::printf("problem: %s\n", journal.problem().c_str());
+      for (JournalRecord record = day[written]; journal.append(record); record = day[written])
+        ++written;
+      std::printf("%zu in the segment\n", written);
+      fs::remove(folder + "/filler");
+      journal.maintain(1'000'000'000);
+      std::printf("then: %s\n", journal.problem().c_str());
+      for (JournalRecord record = day[written]; written < 80 && journal.append(record);
+           record = day[written])
+        ++written;
+    }
+    std::puts(describe(Journal(given).state()) == reference(day, written) ? "all there" : "lost");
+  });
+  if (IsSkipped()) return;
+  EXPECT_EQ(finished.signal, 0);
+  for (const char* expected : {"cannot reserve space for journal", "No space left",
+                               "64 in the segment\nthen: \nall there"})
+    EXPECT_NE(finished.output.find(expected), std::string::npos)
+        << expected << " in " << finished.output;
 }
 
 TEST_F(JournalTest, ANewDayCarriesPositionsAndUsedIdsAndNothingElse) {
