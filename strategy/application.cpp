@@ -120,11 +120,14 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
   spec.where = "the configuration of " + runtime_.name();
   spec.incarnation =
       next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
-  // Written out before any of its code runs: should it hang here, this is the last line.
   log::info("plugin {}: starting {}", plugin.id, path);
   log::flush();
-  Instance& instance = engine_->add(code, spec);
-  engine_->start(instance);
+  Instance* started = nullptr;
+  runtime_.run_foreign([&] {
+    started = &engine_->add(code, spec);
+    engine_->start(*started);
+  });
+  const Instance& instance = *started;
   orders_->add(plugin.id);
   log::info("plugin {} {} from {} runs as strategy {}, incarnation {}", instance.name,
             code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);

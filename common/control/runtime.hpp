@@ -81,6 +81,12 @@ class Runtime {
   virtual void post(std::function<void()> callback) = 0;
   virtual boost::asio::io_context& io() noexcept = 0;
 
+  // For an Application's constructor: runs `function`, which calls code of others, while another
+  // thread answers admin commands: `status` and `ready` name the code that it is in
+  // (foreign_code.hpp), and a stop ends the program although it hangs there. Throws what `function`
+  // throws.
+  virtual void run_foreign(const std::function<void()>& function) = 0;
+
   // An admin command of the program's own: {"command": "kill", ...} is answered by what the
   // function returns, {"ok": true} added; an Error it throws is answered as {"ok": false,
   // "error": text}. Built in: status, ready, counters, stop.

@@ -1,5 +1,7 @@
 #include "common/control/runtime_impl.hpp"
 
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -14,6 +16,7 @@
 #include "common/clock/clock.hpp"
 #include "common/control/command_line.hpp"
 #include "common/control/crash_report.hpp"
+#include "common/control/signals_blocked.hpp"
 #include "common/log/log.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -177,6 +180,50 @@ void RuntimeImpl::check_hang() {
                  pulse_->counters().withheld.get());
   }
   log::flush();
+}
+
+// The caller is inside `function` all the while, so that only one thread at a time uses this
+// object: the other one until it is joined.
+void RuntimeImpl::run_foreign(const std::function<void()>& function) {
+  {
+    const std::jthread stand_in = answer_beside();
+    function();
+  }
+  not_ready_reason_ = "starting";
+}
+
+std::jthread RuntimeImpl::answer_beside() {
+  const SignalsBlocked blocked;
+  return std::jthread([this](const std::stop_token& over) {
+    const std::int64_t begun_ns = clock::monotonic_ns();
+    bool told = false;
+    while (!over.stop_requested()) {
+      constexpr std::chrono::milliseconds kLook{10};
+      io_.run_for(kLook);
+      io_.restart();
+      told = tell_foreign(clock::monotonic_ns() - begun_ns, told);
+      answer_ready_waiters();
+    }
+  });
+}
+
+// How long a start may take is its own affair: it is named at once, but is no hang.
+bool RuntimeImpl::tell_foreign(std::int64_t taken_ns, bool told) {
+  constexpr std::int64_t kLongNs = 1'000'000'000;
+  const char* const foreign = foreign_code();
+  if (foreign == nullptr) return told;
+  not_ready_reason_ = std::string("it is in ") + foreign;
+  if (stop_wanted_ && taken_ns > common_.hang_after_ns) leave_without(not_ready_reason_);
+  if (told || taken_ns < kLongNs) return told;
+  log::warning("not ready after {} s: {}", taken_ns / kLongNs, not_ready_reason_);
+  log::flush();
+  return true;
+}
+
+void RuntimeImpl::leave_without(const std::string& what) {
+  log::error("{}; leaving without it", what);
+  log::flush();
+  std::_Exit(kExitFailed);
 }
 
 // A thread has crashed: the last that this process does is to write down what it knows.
@@ -364,6 +411,10 @@ void RuntimeImpl::check_ready() {
     log::info("ready");
     log::flush();
   }
+  answer_ready_waiters();
+}
+
+void RuntimeImpl::answer_ready_waiters() {
   const std::int64_t now = clock::monotonic_ns();
   std::vector<ReadyWaiter> waiters;
   waiters.swap(ready_waiters_);
@@ -397,12 +448,7 @@ void RuntimeImpl::check_drained() {
 void RuntimeImpl::end() {
   phase_ = Phase::kEnded;
   count_page_faults();
-  if (!thread_.stop()) {
-    log::error("{}; leaving without it",
-               hang_.empty() ? "the datapath thread hangs in a turn" : hang_);
-    log::flush();
-    std::_Exit(kExitFailed);
-  }
+  if (!thread_.stop()) leave_without(hang_.empty() ? "the datapath thread hangs in a turn" : hang_);
   pulse_.reset();
   hot_log_.drain(true);
   try {

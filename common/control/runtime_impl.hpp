@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -41,6 +42,7 @@ class RuntimeImpl final : public Runtime {
   Subscription after(std::chrono::milliseconds delay, std::function<void()> callback) override;
   void post(std::function<void()> callback) override;
   boost::asio::io_context& io() noexcept override { return io_; }
+  void run_foreign(const std::function<void()>& function) override;
   void add_command(const std::string& command, const std::string& help,
                    std::function<Json(const Json&)> function) override;
   void request_stop(const std::string& why) override;
@@ -69,6 +71,10 @@ class RuntimeImpl final : public Runtime {
   void count_page_faults();
   void tell_trace();
   void tell_crash();
+  std::jthread answer_beside();
+  bool tell_foreign(std::int64_t taken_ns, bool told);
+  void answer_ready_waiters();
+  [[noreturn]] void leave_without(const std::string& what);
   void check_hang();
   void check_ready();
   void begin_stop();

@@ -45,6 +45,7 @@ class Runtime final : public control::Runtime {
                               std::function<void()> callback) override;
   void post(std::function<void()> callback) override;  // any thread
   boost::asio::io_context& io() noexcept override { return io_; }
+  void run_foreign(const std::function<void()>& function) override { function(); }
   void add_command(const std::string& command, const std::string& help,
                    std::function<control::Json(const control::Json&)> function) override;
   void request_stop(const std::string& why) override;

@@ -82,14 +82,33 @@ TEST_F(MisbehavingPlugin, ThatHangsIsNamedByStatusAndLogWhileItHangs) {
   EXPECT_TRUE(tells(finished.output, where + "; leaving without it")) << finished.output;
 }
 
-TEST_F(MisbehavingPlugin, ThatHangsBeforeTheDatapathRunsIsTheLastThatIsToldOf) {
-  write("hang", "start");
-  const Finished finished =
-      run({program("tickpath"), "up", folder_.config_dir(), "--run-dir", folder_.run_dir(),
-           "--only", "strategy", "--ready-timeout", "1", "--stop-timeout", "1"});
-  EXPECT_EQ(finished.exit_code, 1) << finished.output;
-  EXPECT_TRUE(tells(finished.output, "plugin 3: starting " + file())) << finished.output;
+class Starting : public MisbehavingPlugin, public ::testing::WithParamInterface<std::string> {
+ protected:
+  ~Starting() override { ::unsetenv("TICKPATH_TEST_HANG_IN_CREATE"); }
+};
+
+TEST_P(Starting, APluginThatHangsIsNamedWithItsCallbackByStatusUpAndLog) {
+  write("hang", GetParam());
+  if (GetParam() == "create") ::setenv("TICKPATH_TEST_HANG_IN_CREATE", "1", 1);
+  const std::string where = "it is in plugin rascal (strategy 3) in " + GetParam();
+  Process hanging(strategy());
+  until_status([&](const Json& told) { return told.value("not_ready_reason", "") == where; });
+  EXPECT_EQ(status().value("state", ""), "starting");
+  const Finished shown = run({program("tickpath"), "status", "--run-dir", folder_.run_dir()});
+  EXPECT_TRUE(tells(shown.output, where)) << shown.output;
+  hanging.signal(SIGTERM);
+  const Finished stopped = hanging.wait(kPatience);
+  EXPECT_EQ(stopped.exit_code, 1) << stopped.output;
+  EXPECT_TRUE(tells(stopped.output, where + "; leaving without it")) << stopped.output;
+
+  const Finished up = run({program("tickpath"), "up", folder_.config_dir(), "--run-dir",
+                           folder_.run_dir(), "--only", "strategy", "--ready-timeout", "2"});
+  EXPECT_EQ(up.exit_code, 1) << up.output;
+  EXPECT_TRUE(tells(up.output, "not ready after 2 s: " + where)) << up.output;
+  EXPECT_TRUE(tells(log(), "not ready after 1 s: " + where)) << log();
 }
+
+INSTANTIATE_TEST_SUITE_P(Callbacks, Starting, ::testing::Values("create", "start"));
 
 // With the rest of the pipeline: the first that a plugin is told is that oeg is there.
 TEST_F(MisbehavingPlugin, ThatHangsOrCrashesEndsUpWithItsName) {

@@ -15,6 +15,13 @@ namespace {
 }
 
 class Misbehaving final : public tickpath::Strategy {
+ public:
+  // In create(), before there are parameters.
+  Misbehaving() {
+    if (std::getenv("TICKPATH_TEST_HANG_IN_CREATE") != nullptr) hang();
+  }
+
+ private:
   void start() override {
     where_ = parameter<std::string>("where");
     how_ = parameter<std::string>("how");
@@ -23,12 +30,13 @@ class Misbehaving final : public tickpath::Strategy {
   void gateway_state(bool /*up*/) override { maybe("gateway_state"); }
   void stop() override { maybe("stop"); }
 
+  static void hang() {
+    for (volatile bool forever = true; forever;) {
+    }
+  }
   void maybe(const char* callback) const {
     if (where_ != callback) return;
-    if (how_ == "hang") {
-      for (volatile bool forever = true; forever;) {
-      }
-    }
+    if (how_ == "hang") hang();
     if (how_ == "crash") *static_cast<volatile int*>(nullptr) = 1;  // NOLINT: the point of it
     if (how_ == "overflow") (void)deeper(1);
     if (how_ == "abort") std::abort();

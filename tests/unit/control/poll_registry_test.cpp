@@ -1,6 +1,8 @@
 #include "common/control/poll_registry.hpp"
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "common/base/error.hpp"
 #include "common/control/waiter.hpp"
 #include "tests/support/other_user.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -251,6 +254,24 @@ TEST_F(Registry, AProcessThatWasKilledDoesNotCount) {
   EXPECT_TRUE(mine.everyone_has_a_core());
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+TEST(PollRegistry, AFullFileSystemIsAnErrorAndNotASignal) {
+  const auto finished = test_support::on_a_small_disk(8, [](const std::string& folder) {
+    std::ofstream(folder + "/filler") << std::string(8 << 10, 'x');
+    try {
+      PollRegistry registry(folder + "/pollers");
+      registry.announce({0});
+      std::puts("made");
+    } catch (const Error& error) {
+      std::puts(error.what());
+    }
+  });
+  if (IsSkipped()) return;
+  EXPECT_EQ(finished.signal, 0);
+  EXPECT_NE(finished.output.find("registry of polling threads"), std::string::npos)
+      << finished.output;
+  EXPECT_NE(finished.output.find("No space left"), std::string::npos) << finished.output;
 }
 
 }  // namespace
