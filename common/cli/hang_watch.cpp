@@ -14,7 +14,7 @@ std::vector<std::string> HangWatch::look() {
   if (now_ns < next_ns_) return news;
   next_ns_ = now_ns + kBetweenNs;
   for (const std::string& name : names_) {
-    const control::Json status = try_status(run_dir_, name);
+    const control::Json status = try_status(run_dir_, name, kGlanceMs);
     if (!status.is_object()) continue;  // it ends, or has not begun
     const bool hangs = status.value("state", "") == "hanging";
     if (hangs == hanging_.contains(name)) continue;

@@ -26,9 +26,11 @@ using control::Json;
 
 namespace {
 
-// Before a program that failed is started again: what made it fail may last (a device that is
-// away), and must not fill logs.
+// Before a program that failed is started again. Where it did not live long, what made it fail may
+// last (a device that is away), and must not fill logs.
 constexpr std::int64_t kRestartPauseNs = 1'000'000'000;
+constexpr std::int64_t kShortPauseNs = 100'000'000;
+constexpr std::int64_t kLongLifeNs = 5'000'000'000;
 
 // Lines of a log that explain a failure without filling the screen.
 constexpr std::size_t kTailLines = 8;
@@ -192,10 +194,10 @@ bool Pipeline::begin_replay() {
   return true;
 }
 
-Json Pipeline::replay() {
+Json Pipeline::replay(int timeout_ms) {
   const Member* exchange = sim();
   if (exchange == nullptr) return nullptr;
-  const Json status = try_status(options_.run_dir, exchange->name);
+  const Json status = try_status(options_.run_dir, exchange->name, timeout_ms);
   return status.is_object() && status.contains("replay") ? status["replay"] : Json(nullptr);
 }
 
@@ -211,8 +213,11 @@ std::vector<Pipeline::Ended> Pipeline::newly_ended() {
     ended.text = member.name + " " + member.child->how_it_ended();
     ended.restarts = ended.failed && options_.restart && !stopping_ && member.program != "sim";
     if (ended.restarts) {
-      ended.text += ", is started again in " + std::to_string(kRestartPauseNs / 1'000'000) + " ms";
-      member.restart_at_ns = clock::monotonic_ns() + kRestartPauseNs;
+      const std::int64_t now_ns = clock::monotonic_ns();
+      const bool lived = now_ns - member.launched_ns > kLongLifeNs;
+      const std::int64_t pause_ns = lived ? kShortPauseNs : kRestartPauseNs;
+      ended.text += ", is started again in " + std::to_string(pause_ns / 1'000'000) + " ms";
+      member.restart_at_ns = now_ns + pause_ns;
     }
     if (ended.failed) ended.text += "\n" + log_tail(member);
     if (ended.failed && !ended.restarts)
@@ -268,7 +273,7 @@ void Pipeline::settle() {
   // On a busy machine the end of the session may come later than three looks; not every feed tells
   // it.
   constexpr int kLooksForTheEnd = 20;
-  const Json last = replay();
+  const Json last = replay(kStatusMs);
   const bool replay_ended = last.is_object() && last.value("state", "") == "ended";
   int quiet = 0;
   Json before;

@@ -48,7 +48,8 @@ class Pipeline {
 
   // Asks sim; false where there is none that answers.
   bool begin_replay();
-  control::Json replay();  // sim's "replay" object; null where there is none
+  // sim's "replay" object; null where there is none that answers within the time.
+  control::Json replay(int timeout_ms);
   bool has_sim() const;
   std::string sim_name() const;  // of the instance; empty where there is none
 

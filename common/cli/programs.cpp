@@ -152,10 +152,10 @@ bool wait_for_exit(pid_t pid, int timeout_ms) {
   return ready > 0;
 }
 
-control::Json try_status(const std::string& run_dir, const std::string& name) {
+control::Json try_status(const std::string& run_dir, const std::string& name, int timeout_ms) {
   try {
     return control::admin_command(control::admin_path(run_dir, name), {{"command", "status"}},
-                                  1000);
+                                  timeout_ms);
   } catch (const Error&) {
     return nullptr;
   }

@@ -63,8 +63,12 @@ void ask_to_stop(const std::string& run_dir, const RunningProgram& program);
 // Waits until the process is gone; false after the limit. For any process, not only children.
 bool wait_for_exit(pid_t pid, int timeout_ms);
 
-// Its `status`, or null where it does not answer.
-control::Json try_status(const std::string& run_dir, const std::string& name);
+// Its `status`, or null where it does not answer within the time. A program that starts has a
+// socket before it has time to answer: whoever watches several must not wait long for one.
+constexpr int kStatusMs = 1000;
+constexpr int kGlanceMs = 100;
+control::Json try_status(const std::string& run_dir, const std::string& name,
+                         int timeout_ms = kStatusMs);
 
 // Who is killed by the `status` of risk or oeg, a line each; empty for any other program or null.
 std::string kill_lines(const control::Json& status);

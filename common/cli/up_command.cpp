@@ -92,7 +92,7 @@ void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArgum
       std::fprintf(stderr, "%s\n", news.c_str());
     }
     if (!replaying) continue;
-    const control::Json replay = pipeline.replay();
+    const control::Json replay = pipeline.replay(kGlanceMs);
     if (!replay.is_object()) continue;
     const std::string state = replay.value("state", "");
     if (state != "waiting") view.show(replay);

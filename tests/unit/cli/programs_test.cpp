@@ -1,18 +1,26 @@
 // Which processes of a run directory are signalled, and what is shown of what they left.
 #include "common/cli/programs.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cli/hang_watch.hpp"
+#include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
+#include "common/net/file_descriptor.hpp"
+#include "tests/support/process.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -73,6 +81,27 @@ TEST(LastLines, TheCauseStandsBeforeWhatFollowedIt) {
   EXPECT_EQ(last_lines(file, 2, "of no line"), "    frame 2\n    frame 3\n");
   EXPECT_EQ(last_lines(file + ".none", 2, "crashed by "), "");
   std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+
+// As one does that has just been started: its socket is there before it has time to answer.
+TEST(HangWatch, WaitsForNoProgramThatDoesNotAnswer) {
+  const test_support::Folder folder;
+  std::vector<std::string> names;
+  std::vector<net::FileDescriptor> silent;
+  for (const char* name : {"sim", "mdh", "oeg", "risk", "strategy"}) {
+    names.emplace_back(name);
+    sockaddr_un address{AF_UNIX, {}};
+    const std::string path = control::admin_path(folder.path(), name);
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    silent.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(
+        ::bind(silent.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+        0);
+    ASSERT_EQ(::listen(silent.back().get(), 1), 0);
+  }
+  HangWatch watch(folder.path(), names);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(watch.look().empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(3 * kStatusMs));
 }
 
 }  // namespace
