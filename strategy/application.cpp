@@ -18,15 +18,6 @@ namespace {
 
 using Weight = control::Counters::Weight;
 
-EngineOptions engine_options(const StrategyConfig& config) {
-  EngineOptions options;
-  options.instruments_max = config.instruments_max;
-  options.orders_max = config.orders_max;
-  options.timers_max = config.timers_max;
-  options.cancel_when_feed_stale = config.feed_cancel_when_stale;
-  return options;
-}
-
 const char* to_string(InstanceState state) {
   switch (state) {
     case InstanceState::kLoaded:
@@ -117,7 +108,7 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
   spec.id = plugin.id;
   spec.name = plugin.name;
   spec.parameters = plugin.parameters;
-  spec.where = "the configuration of " + runtime_.name();
+  spec.place = plugin.place;
   spec.incarnation =
       next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
   log::info("plugin {}: starting {}", plugin.id, path);

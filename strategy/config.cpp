@@ -22,6 +22,7 @@ config::Schema<PluginConfig> plugin_schema() {
       .required();
   schema.flag("enabled", &P::enabled, "false: as if this [[plugin]] were not here");
   schema.parameters("parameters", &P::parameters, "What the plugin asks for; its source says what");
+  schema.place(&P::place);
   return schema;
 }
 

@@ -18,6 +18,7 @@ struct PluginConfig {
   std::string file;
   bool enabled = true;
   config::Parameters parameters;
+  std::string place;  // of its [[plugin]]: "config/demo/strategy.toml:40:1"
 };
 
 struct StrategyConfig {

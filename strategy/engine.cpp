@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "strategy/config.hpp"
 #include "strategy/plugin_file.hpp"
 
 namespace tickpath::strategy {
@@ -48,6 +49,15 @@ Engine::Engine(const EngineOptions& options, OrderPort& orders, ImageSource& ima
 
 Engine::~Engine() = default;
 
+EngineOptions engine_options(const StrategyConfig& config) {
+  EngineOptions options;
+  options.instruments_max = config.instruments_max;
+  options.orders_max = config.orders_max;
+  options.timers_max = config.timers_max;
+  options.cancel_when_feed_stale = config.feed_cancel_when_stale;
+  return options;
+}
+
 Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
   const std::string name = spec.name.empty() ? plugin.name : spec.name;
   const std::string title = name + " (strategy " + std::to_string(spec.id) + ")";
@@ -62,8 +72,9 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
   }
   auto instance = std::make_unique<Instance>(
       *this, static_cast<std::uint32_t>(instances_.size()), spec.id, name, plugin,
-      ParameterReader(std::move(spec.parameters), title + " in " + spec.where), options_.orders_max,
-      options_.instruments_max);
+      ParameterReader(std::move(spec.parameters),
+                      "strategy " + std::to_string(spec.id) + " (" + name + ")", spec.place),
+      options_.orders_max, options_.instruments_max);
   instance->incarnation = spec.incarnation;
   instance->setting_up = true;
   std::int32_t status = TICKPATH_ERROR;
@@ -76,6 +87,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
   instance->setting_up = false;
   if (status != TICKPATH_OK) {
     instance->self = nullptr;  // not created: nothing to destroy
+    if (!instance->parameters.error().empty()) throw PluginError(instance->parameters.error());
     throw PluginError("plugin " + title + ": create failed: " +
                       (instance->failure_length != 0 ? std::string(instance->failure_text())
                                                      : "status " + std::to_string(status)));
@@ -97,18 +109,18 @@ void Engine::start(Instance& instance) {
   }
   instance.setting_up = false;
   // The parameter reader knows more than the status that went through the plugin.
-  std::string why = instance.parameters.error();
-  if (status == TICKPATH_OK) {
-    why = instance.parameters.unused();
-  } else if (why.empty()) {
-    why = instance.failure_length != 0 ? std::string(instance.failure_text())
-                                       : "status " + std::to_string(status);
+  std::string why =
+      status == TICKPATH_OK ? instance.parameters.unused() : instance.parameters.error();
+  if (status != TICKPATH_OK && why.empty()) {
+    why = "plugin " + instance.name + " (strategy " + std::to_string(instance.id) +
+          "): start failed: " +
+          (instance.failure_length != 0 ? std::string(instance.failure_text())
+                                        : "status " + std::to_string(status));
   }
-  if (status != TICKPATH_OK || !why.empty()) {
+  if (!why.empty()) {
     instance.set_state(InstanceState::kFailed);
     counters_.plugins_failed.add();
-    throw PluginError("plugin " + instance.name + " (strategy " + std::to_string(instance.id) +
-                      "): start failed: " + why);
+    throw PluginError(why);
   }
   instance.set_state(InstanceState::kRunning);
   alive_ |= std::uint64_t{1} << instance.index;

@@ -44,12 +44,15 @@ struct EngineOptions {
   bool cancel_when_feed_stale = true;
 };
 
+struct StrategyConfig;
+EngineOptions engine_options(const StrategyConfig& config);
+
 // One [[plugin]] of the configuration.
 struct PluginSpec {
   std::uint8_t id = 0;  // strategy id, 0-255, unique in the pipeline
   std::string name;     // for logs; empty: the plugin's own
   config::Parameters parameters;
-  std::string where;  // "config/demo/strategy.toml", for errors
+  std::string place;  // of its [[plugin]], for errors: "config/demo/strategy.toml:40:1"
   std::uint16_t incarnation = 0;
 };
 

@@ -60,6 +60,10 @@ struct HostFunctions {
                      [&](ParameterReader& reader) { return reader.text_at(key, index, *value); });
   }
 
+  static std::int32_t wrong_parameter(void* context, const char* key, const char* wanted) noexcept {
+    return parameter(context, [&](ParameterReader& reader) { return reader.reject(key, wanted); });
+  }
+
   static std::int32_t subscribe(void* context, const char* symbol,
                                 std::uint32_t* instrument) noexcept {
     Instance& instance = of(context);
@@ -295,7 +299,8 @@ void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept {
                    F::fail,
                    F::status_text,
                    F::report_text,
-                   F::reason_text};
+                   F::reason_text,
+                   F::wrong_parameter};
 }
 
 }  // namespace tickpath::strategy

@@ -4,6 +4,7 @@
 #include "common/control/program.hpp"
 #include "strategy/application.hpp"
 #include "strategy/config.hpp"
+#include "strategy/plugin_check.hpp"
 
 int main(int argc, char** argv) {
   using namespace tickpath;
@@ -13,6 +14,7 @@ int main(int argc, char** argv) {
        .description = "runs trading strategies from plugins",
        .schema = strategy::strategy_schema(),
        .common = &strategy::StrategyConfig::common,
+       .check = strategy::check_plugins,
        .create = [](const strategy::StrategyConfig& config, control::Runtime& runtime) {
          return std::make_unique<strategy::StrategyApplication>(config, runtime);
        }});

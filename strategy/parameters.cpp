@@ -37,8 +37,9 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 
 }  // namespace
 
-ParameterReader::ParameterReader(config::Parameters parameters, std::string where)
-    : where_(std::move(where)) {
+ParameterReader::ParameterReader(config::Parameters parameters, std::string title,
+                                 std::string place)
+    : title_(std::move(title)), place_(std::move(place)) {
   for (config::Parameter& parameter : parameters)
     entries_.push_back({std::move(parameter), false, {}});
 }
@@ -56,14 +57,18 @@ ParameterReader::Entry* ParameterReader::find(std::string_view key) {
 
 bool ParameterReader::has(std::string_view key) noexcept { return find(key) != nullptr; }
 
+std::string ParameterReader::named(const std::string& place, std::string_view key) const {
+  return place + ": " + title_ + ": parameter '" + std::string(key) + "': ";
+}
+
 int ParameterReader::missing(std::string_view key, std::string_view type) {
-  error_ = "parameter '" + std::string(key) + "' of " + where_ + " is missing; add it (" +
-           std::string(type) + ") to its [plugin.parameters]";
+  error_ =
+      named(place_, key) + "missing; add it (" + std::string(type) + ") to its [plugin.parameters]";
   return TICKPATH_MISSING_PARAMETER;
 }
 
 int ParameterReader::wrong(const Entry& entry, std::string_view type) {
-  error_ = "parameter '" + entry.parameter.key + "' of " + where_ + " is " +
+  error_ = named(entry.parameter.place, entry.parameter.key) + "found " +
            describe(entry.parameter.value) + "; the plugin wants " + std::string(type);
   return TICKPATH_WRONG_TYPE;
 }
@@ -137,15 +142,24 @@ int ParameterReader::text_at(std::string_view key, std::size_t index, const char
   return TICKPATH_OK;
 }
 
+int ParameterReader::reject(std::string_view key, std::string_view wanted) {
+  const Entry* entry = find(key);
+  if (entry == nullptr) return missing(key, wanted);
+  (void)wrong(*entry, wanted);
+  return TICKPATH_INVALID;
+}
+
 std::string ParameterReader::unused() const {
-  std::string keys;
-  for (const Entry& entry : entries_)
-    if (!entry.asked) keys += (keys.empty() ? "'" : ", '") + entry.parameter.key + "'";
-  if (keys.empty()) return {};
+  std::string unknown;
+  for (const Entry& entry : entries_) {
+    if (entry.asked) continue;
+    unknown += unknown.empty() ? "" : "; ";
+    unknown += named(entry.parameter.place, entry.parameter.key) + "unknown";
+  }
+  if (unknown.empty()) return {};
   std::string known;
   for (const std::string& question : questions_) known += (known.empty() ? "" : ", ") + question;
-  return "unknown parameter " + keys + " of " + where_ +
-         "; it knows: " + (known.empty() ? "none" : known);
+  return unknown + "; the plugin knows: " + (known.empty() ? "none" : known);
 }
 
 }  // namespace tickpath::strategy

@@ -15,8 +15,8 @@ namespace tickpath::strategy {
 // which key, what was found and what to write instead. Texts live as long as this object.
 class ParameterReader {
  public:
-  // where: "momentum (strategy 1) in config/demo/strategy.toml", for errors.
-  ParameterReader(config::Parameters parameters, std::string where);
+  // For errors: title "strategy 1 (momentum)"; place of its [[plugin]], "demo/strategy.toml:40:1".
+  ParameterReader(config::Parameters parameters, std::string title, std::string place);
 
   bool has(std::string_view key) noexcept;
   int integer(std::string_view key, std::int64_t& value);
@@ -27,6 +27,10 @@ class ParameterReader {
   // One element of a text that is a comma-separated list.
   int text_at(std::string_view key, std::size_t index, const char*& value);
 
+  // The plugin will not have the value: "at least 1". Returns TICKPATH_INVALID.
+  int reject(std::string_view key, std::string_view wanted);
+
+  // "demo/strategy.toml:46:16: strategy 1 (momentum): parameter 'window': ..."
   const std::string& error() const noexcept { return error_; }
   // Keys that the file gives and nobody asked for: most likely misspelt. Empty: none.
   std::string unused() const;
@@ -40,9 +44,11 @@ class ParameterReader {
   Entry* find(std::string_view key);
   int missing(std::string_view key, std::string_view type);
   int wrong(const Entry& entry, std::string_view type);
+  std::string named(const std::string& place, std::string_view key) const;
 
   std::vector<Entry> entries_;
-  std::string where_;
+  std::string title_;
+  std::string place_;
   std::string error_;
   std::vector<std::string> questions_;
 };

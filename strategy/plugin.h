@@ -362,6 +362,11 @@ typedef struct tickpath_host {
   const char* (*status_text)(int32_t status);
   const char* (*report_text)(uint8_t kind);
   const char* (*reason_text)(uint8_t reason);
+
+  /* In create and start: the value of this parameter will not do. `wanted` is what would ("at least
+   * 1"); with the value's file and line it becomes the engine's error. Returns TICKPATH_INVALID:
+   * return it, too. */
+  int32_t (*wrong_parameter)(void* context, const char* key, const char* wanted);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -124,6 +125,13 @@ class Strategy {
       if (status == TICKPATH_MISSING_PARAMETER && !values.empty()) return values;
       require(status, key);
     }
+  }
+
+  // The value will not do: start() fails with file, line, key, what stands there and what is
+  // `wanted` ("at least 1").
+  [[noreturn]] void wrong_parameter(const char* key, const std::string& wanted) const {
+    const std::int32_t status = host_->wrong_parameter(host_->context, key, wanted.c_str());
+    throw StrategyError("parameter " + std::string(key) + " must be " + wanted, status);
   }
 
   // ----------------------------------------------------------------------------------- market
@@ -335,9 +343,9 @@ class Strategy {
     std::int64_t number = 0;
     const std::int32_t status = host_->get_integer(host_->context, key, &number);
     if (status == TICKPATH_OK && !std::in_range<T>(number)) {
-      throw StrategyError("parameter " + std::string(key) + " = " + std::to_string(number) +
-                              " is outside the range of its type",
-                          TICKPATH_WRONG_TYPE);
+      using Limits = std::numeric_limits<T>;
+      wrong_parameter(key, "an integer from " + std::to_string(Limits::min()) + " to " +
+                               std::to_string(Limits::max()));
     }
     value = static_cast<T>(number);
     return status;

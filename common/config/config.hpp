@@ -191,6 +191,16 @@ class Schema {
     return FieldHandle(core_->add(std::move(field)));
   }
 
+  // Of an element of tables(): a std::string that becomes the place of its [[key]],
+  // "file:line:column", for errors that only show later.
+  template <class Member>
+  void place(Member member) {
+    static_assert(std::is_same_v<MemberType<S, Member>, std::string>);
+    core_->set_place([member](void* config, const std::string& place) {
+      std::invoke(member, *static_cast<S*>(config)) = place;
+    });
+  }
+
   // Takes over the keys of a member struct, each under "prefix." (as they are if empty).
   template <class Member, class Inner>
   void include(const std::string& prefix, Member member, const Schema<Inner>& inner) {

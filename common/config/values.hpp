@@ -24,8 +24,12 @@ using ParameterValue = std::variant<std::int64_t, double, bool, std::string>;
 struct Parameter {
   std::string key;
   ParameterValue value;
+  std::string place{};  // of the value: "demo/strategy.toml:46:16", or "--set plugin.0.x=1"
 
-  friend bool operator==(const Parameter&, const Parameter&) = default;
+  // Wherever they stand.
+  friend bool operator==(const Parameter& a, const Parameter& b) {
+    return a.key == b.key && a.value == b.value;
+  }
 };
 using Parameters = std::vector<Parameter>;
 

@@ -46,6 +46,15 @@ void resolve_names(const ErasedProgram& program) {
   config::detail::substitute(*program.schema, program.config.get(), "name", common.name);
 }
 
+int check(const ErasedProgram& program, const std::string& path) {
+  const std::vector<std::string> problems = program.check();
+  for (const std::string& problem : problems)
+    std::fprintf(stderr, "%s: %s\n", program.program.c_str(), problem.c_str());
+  if (!problems.empty()) return kExitUsage;
+  std::printf("%s: %s is fine\n", program.program.c_str(), path.c_str());
+  return kExitOk;
+}
+
 void open_log(const CommonConfig& common) {
   log::Options options;
   options.name = common.name;
@@ -91,11 +100,8 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
     std::fputs(config::detail::print(*program.schema, program.config.get()).c_str(), stdout);
     return kExitOk;
   }
-  if (line->check) {
-    std::printf("%s: %s is fine\n", program.program.c_str(), line->config_path.c_str());
-    return kExitOk;
-  }
   resolve_names(program);
+  if (line->check) return check(program, line->config_path);
   // Whatever is written is for our user alone: logs, journals, traces, FIX stores.
   ::umask(0077);
   // A peer that closes its socket is an error code here, not a signal.

@@ -27,6 +27,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
@@ -90,6 +91,7 @@ struct ErasedProgram {
   std::shared_ptr<void> config;
   const config::detail::SchemaCore* schema = nullptr;
   CommonConfig* common = nullptr;
+  std::function<std::vector<std::string>()> check;
   std::function<std::unique_ptr<Application>(Runtime&)> create;
   OpenDevice open_device;
 };
@@ -103,6 +105,8 @@ struct ProgramSpec {
   std::string description;  // one line for --help
   config::Schema<Config> schema;
   CommonConfig Config::*common;
+  // What --check asks beyond the schema; returns what is wrong. Empty: nothing to ask.
+  std::function<std::vector<std::string>(const Config&)> check = {};
   std::function<std::unique_ptr<Application>(const Config&, Runtime&)> create;
   OpenDevice open_device = {};  // empty: rdma::open_device(); tests put a device of their own here
 };
@@ -113,6 +117,7 @@ int run_program(int argc, char** argv, const ProgramSpec<Config>& spec) {
   return detail::run_erased(
       argc, argv,
       {spec.program, spec.description, config, &spec.schema.core(), &((*config).*spec.common),
+       [&spec, config] { return spec.check ? spec.check(*config) : std::vector<std::string>(); },
        [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); },
        spec.open_device});
 }

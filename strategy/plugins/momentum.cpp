@@ -20,9 +20,8 @@ class Momentum final : public tickpath::Strategy {
     imbalance_min_ = parameter<double>("imbalance_min");
     spread_max_ = parameter<double>("spread_max_basis_points");
     cooldown_ns_ = duration_ns("cooldown");
-    if (shares_ == 0 || average_updates_ < 1)
-      throw tickpath::StrategyError("order_shares and average_updates must be at least 1",
-                                    TICKPATH_INVALID);
+    if (shares_ == 0) wrong_parameter("order_shares", "at least 1");
+    if (average_updates_ < 1) wrong_parameter("average_updates", "at least 1");
     books_.resize(instruments_max());
     const std::vector<std::string> symbols = texts("symbols");
     if (symbols.front() == "*") {

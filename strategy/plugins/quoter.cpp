@@ -22,10 +22,10 @@ class Quoter final : public tickpath::Strategy {
     spread_min_ticks_ = parameter<std::int64_t>("spread_min_ticks", 1);
     throttle_ns_ = duration_ns("throttle");
     reject_pause_ns_ = duration_ns("reject_pause", 2'000'000'000);
-    if (shares_ == 0 || position_max_ == 0 || tick_ <= 0 || move_ticks_ < 1)
-      throw tickpath::StrategyError(
-          "order_shares, position_max_shares, tick and move_ticks must be at least 1",
-          TICKPATH_INVALID);
+    if (shares_ == 0) wrong_parameter("order_shares", "at least 1");
+    if (position_max_ == 0) wrong_parameter("position_max_shares", "at least 1");
+    if (tick_ <= 0) wrong_parameter("tick", "at least 1");
+    if (move_ticks_ < 1) wrong_parameter("move_ticks", "at least 1");
     books_.resize(instruments_max());
     const std::vector<std::string> symbols = texts("symbols");
     if (symbols.front() == "*") {

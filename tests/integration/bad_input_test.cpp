@@ -1,5 +1,6 @@
 // What a person gets wrong: each mistake gets one clear error, nothing hangs, the rest keeps its
 // word.
+#include <algorithm>
 #include <filesystem>
 
 #include <arpa/inet.h>
@@ -107,6 +108,25 @@ TEST(BadInput, APluginThatIsMissingIsReportedAndTheOtherTrades) {
   EXPECT_TRUE(contains(up.output, "the run failed:\n  strategy: ")) << up.output;
   EXPECT_TRUE(contains(up.output, "no_such_plugin")) << up.output;
   EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
+}
+
+TEST(BadInput, AWrongPluginParameterIsToldWithItsPlaceByCheckAndByTheRun) {
+  const PipelineFolder folder;
+  folder.edit("strategy", "cooldown = ", "cooldown = 5 # ");
+  const std::string text = read_file(folder.config_dir() + "/strategy.toml");
+  const std::string::size_type at = text.find("cooldown = 5");
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const std::string wrong =
+      folder.config_dir() + "/strategy.toml:" + std::to_string(line) +
+      ":12: strategy 1 (momentum): parameter 'cooldown': found the integer 5; "
+      "the plugin wants a duration";
+  const Finished check = folder.run_program("strategy", {"--check"});
+  EXPECT_EQ(check.exit_code, 2);
+  EXPECT_TRUE(contains(check.output, wrong)) << check.output;
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  EXPECT_EQ(up.exit_code, 1);
+  EXPECT_TRUE(contains(up.output, wrong)) << up.output << "\nexpected: " << wrong;
 }
 
 TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {

@@ -13,6 +13,7 @@ namespace {
 Node convert(const toml::node& node, const std::string& name) {
   Node result;
   result.origin = name + ":" + std::to_string(node.source().begin.line);
+  result.column = node.source().begin.column;
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table)
       result.entries.push_back({std::string(key.str()), convert(value, name)});
@@ -60,6 +61,7 @@ Node parse_value(const std::string& raw) {
 
 void set_origin(Node& node, const std::string& origin) {
   node.origin = origin;
+  node.column = 0;
   for (auto& [key, value] : node.entries) set_origin(value, origin);
   for (Node& item : node.items) set_origin(item, origin);
 }
@@ -93,6 +95,10 @@ Node* Node::find(std::string_view key) noexcept {
   for (auto& [name, node] : entries)
     if (name == key) return &node;
   return nullptr;
+}
+
+std::string Node::place() const {
+  return column == 0 ? origin : origin + ":" + std::to_string(column);
 }
 
 Node parse_document(std::string_view text, const std::string& name) {

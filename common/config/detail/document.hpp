@@ -14,6 +14,7 @@ struct Node {
 
   Type type = Type::kTable;
   std::string origin;         // "demo/mdh.toml:12", or "--set feed.port=1"
+  std::uint32_t column = 0;   // in that line, from 1; 0: of --set
   bool from_command = false;  // raw holds what was typed
   std::string raw;
   std::string text;
@@ -25,6 +26,8 @@ struct Node {
   std::vector<Node> items;     // kArray
 
   Node* find(std::string_view key) noexcept;
+  // "demo/mdh.toml:12:8", or "--set feed.port=1"
+  std::string place() const;
 };
 
 struct Node::Entry {

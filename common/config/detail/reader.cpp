@@ -102,16 +102,16 @@ bool convert_parameters(const Node& node, Value& value) {
   for (const auto& [key, item] : node.entries) {
     switch (item.type) {
       case Type::kInteger:
-        parameters.push_back({key, item.integer});
+        parameters.push_back({key, item.integer, item.place()});
         break;
       case Type::kReal:
-        parameters.push_back({key, item.real});
+        parameters.push_back({key, item.real, item.place()});
         break;
       case Type::kFlag:
-        parameters.push_back({key, item.flag});
+        parameters.push_back({key, item.flag, item.place()});
         break;
       case Type::kText:
-        parameters.push_back({key, item.text});
+        parameters.push_back({key, item.text, item.place()});
         break;
       default:
         return false;
@@ -170,6 +170,7 @@ class Reader {
 
   void read(const SchemaCore& schema, void* config, const Node& root, const std::string& shown) {
     std::set<std::string> given;
+    schema.tell_place(config, root.place());
     walk(schema, config, root, "", shown, given);
     for (const Field& field : schema.fields())
       if (field.required && !given.contains(field.key))

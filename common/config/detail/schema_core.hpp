@@ -84,6 +84,13 @@ class SchemaCore {
     return checks_;
   }
 
+  void set_place(std::function<void(void* config, const std::string& place)> place) {
+    place_ = std::move(place);
+  }
+  void tell_place(void* config, const std::string& place) const {
+    if (place_) place_(config, place);
+  }
+
   // Takes over another schema, its keys under "prefix." (or as they are, if empty); `member` leads
   // from the outer struct to the inner one.
   void include(const std::string& prefix, const SchemaCore& inner,
@@ -92,6 +99,7 @@ class SchemaCore {
  private:
   std::vector<Field> fields_;
   std::vector<std::function<void(const void*, Problems&)>> checks_;
+  std::function<void(void*, const std::string&)> place_;
 };
 
 void read_text(const SchemaCore& schema, void* config, std::string_view text,

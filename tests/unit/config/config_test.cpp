@@ -15,6 +15,7 @@ struct Plugin {
   std::string library;
   std::vector<std::string> symbols;
   Parameters parameters;
+  std::string place;
 };
 
 struct Inner {
@@ -43,6 +44,7 @@ Schema<Plugin> plugin_schema() {
   schema.path("library", &Plugin::library, "The shared object").required();
   schema.texts("symbols", &Plugin::symbols, "What it trades");
   schema.parameters("parameters", &Plugin::parameters, "For the plugin");
+  schema.place(&Plugin::place);
   return schema;
 }
 
@@ -196,6 +198,20 @@ TEST(Config, ChecksBetweenKeysBlameTheLineOfTheirKey) {
 
 TEST(Config, TextThatIsNotTomlNamesLineAndColumn) {
   EXPECT_THAT(problems_of("name = \"x\"\nfeed = ["), ElementsAre(HasSubstr("t.toml:2:")));
+}
+
+TEST(Config, ParametersAndTheirTableKnowWhereTheyStand) {
+  const Sample sample = load(
+      "\n[[plugin]]\nlibrary = \"a.so\"\n[plugin.parameters]\n shares =  100\nedge = 0.5\n"
+      "[[plugin]]\nlibrary = \"b.so\"\n",
+      {"plugin.0.parameters.edge=2"});
+  ASSERT_EQ(sample.plugins.size(), 2u);
+  EXPECT_EQ(sample.plugins[0].place, "t.toml:2:1");
+  EXPECT_EQ(sample.plugins[1].place, "t.toml:7:1");
+  for (const Parameter& parameter : sample.plugins[0].parameters) {
+    EXPECT_EQ(parameter.place,
+              parameter.key == "shares" ? "t.toml:5:12" : "--set plugin.0.parameters.edge=2");
+  }
 }
 
 TEST(Config, OverridesWinOverTheFile) {

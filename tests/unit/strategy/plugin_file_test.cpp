@@ -185,18 +185,40 @@ TEST_F(BadPlugin, IsRefusedWhenItsStrategyIdIsTaken) {
 
 TEST_F(BadPlugin, IsToldWhichParameterIsMissing) {
   EXPECT_THAT([&] { add(1, load_plugin(test_plugin("c_plugin"))); },
-              ThrowsMessage<PluginError>(AllOf(HasSubstr("c-plugin (strategy 1) in test.toml"),
-                                               HasSubstr("'symbol'"), HasSubstr("missing"))));
+              ThrowsMessage<PluginError>(
+                  HasSubstr("test.toml: strategy 1 (c-plugin): parameter 'symbol': missing")));
 }
 
 TEST_F(BadPlugin, IsToldWhichParameterNobodyAskedFor) {
   EXPECT_THAT(
       [&] {
         add(1, load_plugin(test_plugin("c_plugin")),
-            {{"symbol", std::string("AAPL")}, {"symbl", std::string("AAPL")}});
+            {{"symbol", std::string("AAPL")}, {"symbl", std::string("AAPL"), "test.toml:7:9"}});
       },
       ThrowsMessage<PluginError>(
-          AllOf(HasSubstr("unknown parameter 'symbl'"), HasSubstr("it knows: symbol"))));
+          "test.toml:7:9: strategy 1 (c-plugin): parameter 'symbl': unknown; "
+          "the plugin knows: symbol"));
+}
+
+// Not its type but its value is wrong: the plugin says what it wants, the engine where it stands.
+TEST_F(BadPlugin, IsToldWhereAValueStandsThatItRejects) {
+  class Choosy : public tickpath::Strategy {
+    void start() override {
+      if (parameter<std::uint16_t>("size") == 0) wrong_parameter("size", "at least 1");
+    }
+  };
+  static const tickpath_plugin choosy = tickpath::plugin_boundary::describe<Choosy>("choosy", "1");
+  EXPECT_THAT(
+      [&] {
+        add(1, choosy, {{"size", std::int64_t{0}, "test.toml:7:8"}});
+      },
+      ThrowsMessage<PluginError>("test.toml:7:8: strategy 1 (choosy): parameter 'size': "
+                                 "found the integer 0; the plugin wants at least 1"));
+  EXPECT_THAT(
+      [&] {
+        add(2, choosy, {{"size", std::int64_t{70'000}, "test.toml:7:8"}});
+      },
+      ThrowsMessage<PluginError>(HasSubstr("wants an integer from 0 to 65535")));
 }
 
 }  // namespace

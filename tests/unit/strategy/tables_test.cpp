@@ -101,12 +101,13 @@ TEST(Timers, OfAnotherOwnerCannotBeCancelled) {
 
 class ParametersOf : public ::testing::Test {
  protected:
-  ParameterReader reader{{{"size", std::int64_t{100}},
+  ParameterReader reader{{{"size", std::int64_t{100}, "x.toml:8:8"},
                           {"edge", 1.5},
                           {"on", true},
-                          {"pause", std::string("5ms")},
+                          {"pause", std::string("5ms"), "x.toml:9:9"},
                           {"symbols", std::string(" AAPL , MSFT,,GOOG")}},
-                         "quoter (strategy 2) in x.toml"};
+                         "strategy 2 (quoter)",
+                         "x.toml:3:1"};
 };
 
 TEST_F(ParametersOf, APluginComeWithTheTypeTheyHave) {
@@ -133,12 +134,13 @@ TEST_F(ParametersOf, APluginAreSplitIntoLists) {
   EXPECT_EQ(reader.text_at("symbols", 3, symbol), TICKPATH_MISSING_PARAMETER);
 }
 
-TEST_F(ParametersOf, AWrongTypeNameThePluginTheKeyAndWhatWasFound) {
+TEST_F(ParametersOf, AWrongTypeNamePlacePluginKeyAndWhatWasFound) {
   std::int64_t number = 0;
   EXPECT_EQ(reader.integer("pause", number), TICKPATH_WRONG_TYPE);
-  EXPECT_THAT(reader.error(),
-              ::testing::AllOf(HasSubstr("'pause' of quoter (strategy 2)"),
-                               HasSubstr("the text \"5ms\""), HasSubstr("wants an integer")));
+  EXPECT_EQ(
+      reader.error(),
+      "x.toml:9:9: strategy 2 (quoter): parameter 'pause': found the text \"5ms\"; the plugin "
+      "wants an integer");
   std::uint64_t duration = 0;
   EXPECT_EQ(reader.duration_ns("symbols", duration), TICKPATH_WRONG_TYPE);
   EXPECT_THAT(reader.error(), HasSubstr("with its unit"));
@@ -147,7 +149,15 @@ TEST_F(ParametersOf, AWrongTypeNameThePluginTheKeyAndWhatWasFound) {
 TEST_F(ParametersOf, AMissingKeySaysWhereToAddIt) {
   bool flag = false;
   EXPECT_EQ(reader.boolean("absent", flag), TICKPATH_MISSING_PARAMETER);
-  EXPECT_THAT(reader.error(), HasSubstr("'absent' of quoter (strategy 2) in x.toml is missing"));
+  EXPECT_THAT(reader.error(),
+              HasSubstr("x.toml:3:1: strategy 2 (quoter): parameter 'absent': missing; add it"));
+}
+
+TEST_F(ParametersOf, AValueThatThePluginRejectsIsNamedLikeAWrongType) {
+  EXPECT_EQ(reader.reject("size", "at most 50"), TICKPATH_INVALID);
+  EXPECT_EQ(reader.error(),
+            "x.toml:8:8: strategy 2 (quoter): parameter 'size': found the integer 100; the plugin "
+            "wants at most 50");
 }
 
 }  // namespace
