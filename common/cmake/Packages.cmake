@@ -27,6 +27,7 @@ target_link_libraries(quickfix::quickfix INTERFACE ${QUICKFIX_LIBRARY} Threads::
 # Asio's own code is compiled once, not in every file that includes it.
 add_library(tickpath_asio STATIC ${PROJECT_SOURCE_DIR}/common/net/detail/asio.cpp)
 target_link_libraries(tickpath_asio PUBLIC Boost::headers Threads::Threads OpenSSL::SSL OpenSSL::Crypto)
+target_link_libraries(tickpath_asio PRIVATE tickpath_hardening)
 target_compile_definitions(tickpath_asio PUBLIC BOOST_ASIO_NO_DEPRECATED
                            BOOST_ASIO_SEPARATE_COMPILATION)
 

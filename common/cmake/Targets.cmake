@@ -7,7 +7,7 @@ function(tickpath_library name)
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
-    target_link_libraries(${target} PRIVATE tickpath_warnings ${ARG_PRIVATE_DEPENDS})
+    target_link_libraries(${target} PRIVATE tickpath_warnings tickpath_hardening ${ARG_PRIVATE_DEPENDS})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
@@ -29,9 +29,7 @@ function(tickpath_program name)
   endif()
   add_executable(${name}_program ${ARG_SOURCES})
   set_target_properties(${name}_program PROPERTIES OUTPUT_NAME ${name})
-  target_link_libraries(${name}_program PRIVATE tickpath_warnings ${ARG_DEPENDS})
-  # Full RELRO: where functions of shared libraries are is settled at the start, and read-only from there on.
-  target_link_options(${name}_program PRIVATE -Wl,-z,relro,-z,now)
+  target_link_libraries(${name}_program PRIVATE tickpath_warnings tickpath_hardening ${ARG_DEPENDS})
 endfunction()
 
 # tickpath_cold(TARGET): nothing of it runs on a datapath; see TICKPATH_COLD_OPTIONS.
@@ -135,13 +133,13 @@ function(tickpath_unit_tests name)
 endfunction()
 
 # tickpath_bench(NAME SOURCES ... DEPENDS ...): a benchmark in build/.../bench; ctest runs it with
-# --quick on tiny inputs so that it cannot rot, and never asserts a time.
+# --quick on tiny inputs so that it cannot rot, and never asserts a time. Hardened, as what it measures is.
 function(tickpath_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(bench_${name} ${ARG_SOURCES})
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench
                         OUTPUT_NAME ${name})
-  target_link_libraries(bench_${name} PRIVATE tickpath_warnings ${ARG_DEPENDS})
+  target_link_libraries(bench_${name} PRIVATE tickpath_warnings tickpath_hardening ${ARG_DEPENDS})
   add_test(NAME bench_${name} COMMAND bench_${name} --quick)
   set_tests_properties(bench_${name} PROPERTIES TIMEOUT 120 LABELS bench
     ENVIRONMENT "TICKPATH_BIN=${PROJECT_BINARY_DIR}/bin;TICKPATH_SOURCE=${PROJECT_SOURCE_DIR}")
