@@ -161,7 +161,11 @@ class Engine {
     }
     check(instance, name(callback), status);
   }
-  void check(Instance& instance, std::string_view callback, std::int32_t status) noexcept;
+  void check(Instance& instance, std::string_view callback, std::int32_t status) noexcept {
+    if (status != TICKPATH_OK) [[unlikely]]
+      on_failed_call(instance, callback, status);
+  }
+  void on_failed_call(Instance& instance, std::string_view callback, std::int32_t status) noexcept;
   void contain(Instance& instance, std::string_view callback, std::string_view why) noexcept;
   void dispatch_book(const InstrumentState& state, const wire::BookUpdate& update) noexcept;
   void dispatch_trade(const InstrumentState& state, const wire::BookUpdate& update,

@@ -38,9 +38,8 @@ bool moves_book(wire::UpdateKind kind) noexcept {
 
 }  // namespace
 
-void Engine::check(Instance& instance, std::string_view callback, std::int32_t status) noexcept {
-  if (status == TICKPATH_OK) [[likely]]
-    return;
+void Engine::on_failed_call(Instance& instance, std::string_view callback,
+                            std::int32_t status) noexcept {
   if (instance.failure_length != 0) {
     contain(instance, callback, instance.failure_text());
     return;
