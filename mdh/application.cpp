@@ -267,6 +267,7 @@ void MdhApplication::register_lines(control::Counters& out) {
   out.add("arbiter", "given_up", arbiter.given_up, Weight::kKey);
   out.add("arbiter", "held_full", arbiter.held_full, Weight::kKey);
   out.add("arbiter", "old_session", arbiter.old_session);
+  out.add("arbiter", "restarts", arbiter.restarts);
   out.add("arbiter", "old_session_alive", arbiter.old_session_alive);
   out.add("arbiter", "dropped", arbiter.dropped);
   const SnapshotClient* const snapshots = datapath_->snapshots();

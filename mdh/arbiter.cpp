@@ -9,20 +9,8 @@
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
-namespace {
 
 using itch::mold::PacketHeader;
-
-// The whole packet walks: one that does not must not be able to change the session.
-bool is_whole(FeedProtocol protocol, std::span<const std::byte> packet) noexcept {
-  return with_cursor(protocol, packet, [](auto cursor) noexcept {
-    for (std::span<const std::byte> message; cursor.next(message);) {
-    }
-    return cursor.status() == itch::mold::PacketStatus::kOk;
-  });
-}
-
-}  // namespace
 
 Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port,
                  SnapshotPort* snapshots, log::HotLog& log)
@@ -35,6 +23,9 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
   request_timeout_ = converter.from_ns(options.request_timeout_ns);
   snapshot_retry_ = converter.from_ns(options.snapshot_retry_ns);
   session_silence_ = converter.from_ns(options.session_silence_ns);
+  if (options.restarts)
+    restarts_ = std::make_unique<RestartWatch>(feed, options.held_packets, options.datagram_bytes,
+                                               session_silence_);
   buffers_.reset(new std::byte[options.held_packets * options.datagram_bytes]());
   slots_.resize(2 * options.held_packets);
   free_.reserve(options.held_packets);
@@ -55,6 +46,7 @@ void Arbiter::collect(Line line, std::span<const std::byte> packet,
   const PacketHeader header = header_of(feed_.protocol(), packet);
   if (!has_session_ || header.session != session_) [[unlikely]]
     if (!on_other_session(line, packet, header, arrival)) return;
+  if (restarts_ != nullptr && !in_numbering(line, packet, header, arrival)) return;
   if (line != Line::kRetransmission) session_heard_ = arrival.tsc;
   note_line(line, header);
   sort_in(line, packet, header, arrival);
@@ -118,8 +110,48 @@ void Arbiter::begin_session(const PacketHeader& header, TscTicks now) noexcept {
   has_session_ = true;
   expected_ = 1;
   line_expected_ = {};
+  if (restarts_ != nullptr) restarts_->begin_session();
   feed_.set_contested(contested(now));
   feed_.enter_session(session_, header.sequence_number);
+}
+
+// False: the packet is of another numbering, and dealt with.
+bool Arbiter::in_numbering(Line line, std::span<const std::byte> packet, const PacketHeader& header,
+                           const Arrival& arrival) noexcept {
+  const bool suspected = restarts_->suspects(arrival.tsc);
+  switch (restarts_->look(packet, header, expected_, arrival)) {
+    case RestartWatch::Verdict::kCurrent:
+      return true;
+    case RestartWatch::Verdict::kFormer:
+      counters_.old_session.add();
+      return false;
+    case RestartWatch::Verdict::kSuspect:
+      if (!suspected) log_.note(Note::kRestartSuspected, header.sequence_number, expected_);
+      // As repeated: the feed raises the alarm where it is not what was there before.
+      sort_in(line, packet, header, arrival);
+      return false;
+    case RestartWatch::Verdict::kRestarts:
+      begin_numbering(line);
+      return false;
+  }
+  return true;
+}
+
+void Arbiter::begin_numbering(Line line) noexcept {
+  flush();
+  const std::uint64_t first = restarts_->kept().front().header.sequence_number;
+  counters_.restarts.add();
+  log_.note(Note::kRestarted, first, expected_);
+  expected_ = 1;
+  line_expected_ = {};
+  restarts_->begin_numbering();
+  feed_.set_contested(false);
+  feed_.begin_numbering(first);
+  for (const RestartWatch::Kept& kept : restarts_->kept()) {
+    session_heard_ = kept.arrival.tsc;
+    sort_in(line, kept.segment, kept.header, kept.arrival);
+  }
+  work();  // before what was kept may be overwritten
 }
 
 // What each line would have been worth alone.

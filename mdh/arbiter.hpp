@@ -15,6 +15,7 @@
 #include "common/itch/moldudp64.hpp"
 #include "common/log/hot_log.hpp"
 #include "mdh/feed.hpp"
+#include "mdh/restart_watch.hpp"
 #include "mdh/sequencer.hpp"
 
 namespace tickpath::mdh {
@@ -45,6 +46,9 @@ struct ArbiterOptions {
   // A session that was heard so shortly before another began may live still: senders beat every
   // second, and a beat may be lost.
   std::uint64_t session_silence_ns = 2'500'000'000;
+  // A numbering of IEX-TP may begin anew within its session; see RestartWatch. Only where the
+  // sender is configured: else whoever sends first could begin it.
+  bool restarts = false;
 };
 
 // One writer, the datapath thread; any thread reads.
@@ -67,6 +71,7 @@ struct ArbiterCounters {
   Counter snapshots_failed;  // attempts
   Counter dropped;      // packets that waited for a snapshot and found no room: it stands for them
   Counter old_session;  // packets of the session before
+  Counter restarts;     // of the numbering within a session
   Counter old_session_alive;  // of those, so late that somebody must be sending it still
 };
 
@@ -90,9 +95,11 @@ class Arbiter {
   // An answer to a request may come.
   bool asking() const noexcept { return asking_; }
   bool awaiting_snapshot() const noexcept { return snapshotting_; }
-  // Two sessions have been heard at once, and the one before may live: books of neither are good.
+  // Two sessions, or numberings of one, have been heard at once, and the one before may live: books
+  // of neither are good.
   bool contested(TscTicks now) const noexcept {
-    return has_rival_ && now - rival_heard_ <= session_silence_;
+    return (has_rival_ && now - rival_heard_ <= session_silence_) ||
+           (restarts_ != nullptr && restarts_->suspects(now));
   }
   const ArbiterCounters& counters() const noexcept { return counters_; }
 
@@ -114,6 +121,9 @@ class Arbiter {
                         const itch::mold::PacketHeader& header, const Arrival& arrival) noexcept;
   bool old_session_lives(const itch::mold::PacketHeader& header, TscTicks now) noexcept;
   void begin_session(const itch::mold::PacketHeader& header, TscTicks now) noexcept;
+  bool in_numbering(Line line, std::span<const std::byte> packet,
+                    const itch::mold::PacketHeader& header, const Arrival& arrival) noexcept;
+  void begin_numbering(Line line) noexcept;
   void note_line(Line line, const itch::mold::PacketHeader& header) noexcept;
   void take(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
             const Arrival& arrival) noexcept;
@@ -154,6 +164,7 @@ class Arbiter {
   bool has_rival_ = false;   // the session before had not ended when this one began
   TscTicks rival_heard_{0};  // its last packet
   TscTicks session_since_{0}, session_heard_{0};
+  std::unique_ptr<RestartWatch> restarts_;             // nullptr: numberings do not begin anew
   std::uint64_t expected_ = 1;                         // sequence number
   std::array<std::uint64_t, kLines> line_expected_{};  // 0: nothing of this session yet
 

@@ -49,6 +49,8 @@ ArbiterOptions arbiter_options(const MdhConfig& config) {
   options.snapshot_gap_messages = config.snapshot_gap_messages;
   options.snapshot_retry_ns = static_cast<std::uint64_t>(config.snapshot_retry_ns);
   options.snapshot_attempts_max = config.snapshot_attempts;
+  options.restarts =
+      config.feed_protocol == control::FeedProtocol::kIexDeep10 && !config.feed_source.empty();
   return options;
 }
 

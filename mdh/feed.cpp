@@ -139,6 +139,13 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
   update_state();
 }
 
+bool Feed::repeats(std::span<const std::byte> packet) const noexcept {
+  return with_cursor(options_.protocol, packet, [&](auto cursor) noexcept {
+    std::span<const std::byte> message;
+    return cursor.next(message) && fingerprints_.matches(cursor.header().sequence_number, message);
+  });
+}
+
 // The same number twice is the other line, a retransmission, or a forger who was first: then the
 // books hold what the exchange never said.
 void Feed::compare_repeated(const Packet& packet, std::size_t count) noexcept {

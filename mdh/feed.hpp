@@ -124,6 +124,12 @@ class Feed {
   // to be. `sequence` is that of the packet which told of it. Nothing may wait for process().
   void enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept;
 
+  // The session numbers its messages from 1 again; else the same.
+  void begin_numbering(std::uint64_t sequence) noexcept;
+  // The first message of a packet is known to have come before under its number, byte for byte. Of
+  // those that were handled only.
+  bool repeats(std::span<const std::byte> packet) const noexcept;
+
   // The books become those of a snapshot of the current session, and the next message the one
   // behind it. One update of kind kBookCleared for each instrument tells its quote. Takes as long
   // as its orders, about 50 ns each. Nothing may wait for process().
@@ -183,6 +189,7 @@ class Feed {
   bool decode(std::span<const std::byte> message, Event& event) noexcept;
   void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
   void begin_session(std::uint64_t sequence) noexcept;
+  void begin_anew(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
   void begin_day() noexcept;
   void forget_orders() noexcept;

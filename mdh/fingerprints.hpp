@@ -30,6 +30,12 @@ class Fingerprints {
     return entry.fingerprint != 0 && entry.sequence == static_cast<std::uint32_t>(sequence) &&
            entry.fingerprint != of(message);
   }
+  // Whether it was kept, as this.
+  bool matches(std::uint64_t sequence, std::span<const std::byte> message) const noexcept {
+    const Entry& entry = entries_[sequence % kKept];
+    return entry.sequence == static_cast<std::uint32_t>(sequence) &&
+           entry.fingerprint == of(message);
+  }
   void clear() noexcept { std::fill_n(entries_.get(), kKept, Entry{}); }
 
  private:

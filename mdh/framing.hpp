@@ -49,6 +49,15 @@ auto with_cursor(FeedProtocol protocol, std::span<const std::byte> packet, Use&&
   return use(SegmentPacketCursor(packet));
 }
 
+// The whole packet walks: one that does not must not be able to change the session.
+inline bool is_whole(FeedProtocol protocol, std::span<const std::byte> packet) noexcept {
+  return with_cursor(protocol, packet, [](auto cursor) noexcept {
+    for (std::span<const std::byte> message; cursor.next(message);) {
+    }
+    return cursor.status() == itch::mold::PacketStatus::kOk;
+  });
+}
+
 // Shorter packets have no header that could be read.
 inline std::size_t header_bytes(FeedProtocol protocol) noexcept {
   return protocol == FeedProtocol::kItch50 ? itch::mold::kHeaderBytes : iex::kSegmentHeaderBytes;

@@ -79,6 +79,16 @@ void define_notes(log::HotLog& log) {
       "silent: back to it",
       1);
   log.define(
+      Note::kRestartSuspected, Level::kWarning,
+      "feed: number {} was sent anew, later than number {}: a sender that was started again, or "
+      "somebody else; books are stale until one of the two numberings is silent",
+      2);
+  log.define(
+      Note::kRestarted, Level::kWarning,
+      "feed: the sender was started again and numbers its messages anew, here from {} on ({} "
+      "was to come): books begin anew",
+      2);
+  log.define(
       Note::kConflict, Level::kError,
       "feed: two different messages of number {}: somebody else sends as the exchange; every "
       "book is stale until a snapshot or the next session",

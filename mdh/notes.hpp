@@ -32,6 +32,8 @@ enum class Note : std::uint8_t {
   kStranger,              // its address as a number, port
   kOldSession,            // next sequence number of the current one
   kOldSessionBack,        // first sequence number of it
+  kRestartSuspected,      // sequence number, the one expected
+  kRestarted,             // first sequence number, the one expected before
   kConflict,              // sequence number
 };
 

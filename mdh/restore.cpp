@@ -9,7 +9,16 @@ namespace tickpath::mdh {
 
 void Feed::enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept {
   TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the session before");
-  if (!sequencer_.enter(session)) return;
+  if (sequencer_.enter(session)) begin_anew(sequence);
+}
+
+void Feed::begin_numbering(std::uint64_t sequence) noexcept {
+  TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the numbering before");
+  sequencer_.resume(1);
+  begin_anew(sequence);
+}
+
+void Feed::begin_anew(std::uint64_t sequence) noexcept {
   const bool known = state_ != wire::FeedState::kUnknown;
   current_ = {sequence, current_.rx};
   begin_session(sequence);
