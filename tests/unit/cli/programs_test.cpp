@@ -81,6 +81,7 @@ TEST(LastLines, TheCauseStandsBeforeWhatFollowedIt) {
   EXPECT_EQ(last_lines(file, 2, "of no line"), "    frame 2\n    frame 3\n");
   EXPECT_EQ(last_lines(file + ".none", 2, "crashed by "), "");
   std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+}
 
 // As one does that has just been started: its socket is there before it has time to answer.
 TEST(HangWatch, WaitsForNoProgramThatDoesNotAnswer) {
