@@ -116,15 +116,12 @@ class SecureAcceptor::Impl : public std::enable_shared_from_this<Impl> {
     counters_.accepted.add();
     error_code gone;  // a peer that went at once has no address, and is turned away
     const asio::ip::address from = socket.remote_endpoint(gone).address();
-    const auto refused = refusal(from, socket);
+    const bool overloaded = too_many_of(from);
+    const SecureFailure refused = overloaded ? SecureFailure{} : refusal(from, socket);
     const auto stream = std::make_shared<StreamImpl>(io_, std::move(socket), context_, limits_,
                                                      detail::Side::kServer, std::string());
     const std::string address = stream->peer().address;
-    const auto of_address = [&](const std::shared_ptr<StreamImpl>& each) {
-      return each->peer().address.starts_with(from.to_string() + ":");
-    };
-    if (pending_.size() >= limits_.pending_max ||
-        std::ranges::count_if(pending_, of_address) >= limits_.pending_address_max) {
+    if (overloaded) {
       stream->close();
       return count(address, {SecureCause::kOverload, address + ": too many in set-up"});
     }
@@ -137,6 +134,14 @@ class SecureAcceptor::Impl : public std::enable_shared_from_this<Impl> {
                       [self = shared_from_this(), place, address](const SecureFailure& failure) {
                         self->established(place, address, failure);
                       });
+  }
+
+  bool too_many_of(const asio::ip::address& from) const {
+    const auto of_address = [prefix = from.to_string() + ":"](const auto& each) {
+      return each->peer().address.starts_with(prefix);
+    };
+    return pending_.size() >= limits_.pending_max ||
+           std::ranges::count_if(pending_, of_address) >= limits_.pending_address_max;
   }
 
   // Before anything is read from it.

@@ -1,6 +1,11 @@
 #include "common/net/socket_owner.hpp"
 
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -8,11 +13,76 @@
 #include <string_view>
 
 #include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "common/net/file_descriptor.hpp"
 
 namespace tickpath::net {
 namespace {
 
 constexpr unsigned kListen = 0x0a;  // TCP_LISTEN of Linux's <net/tcp_states.h>
+
+// ---- one socket, by sock_diag(7)
+
+struct Request {
+  nlmsghdr header{};
+  inet_diag_req_v2 wanted{};
+};
+struct Answer {
+  nlmsghdr header;
+  union {
+    nlmsgerr error;
+    inet_diag_msg socket;
+  };
+  std::array<char, 512> attributes;  // behind either, of no interest
+};
+enum class Asked : std::uint8_t { kFound, kNone, kCannotSay };
+
+Request request_for(const Endpoint& local, const Endpoint& remote) {
+  Request request;
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.header.nlmsg_flags = NLM_F_REQUEST;
+  // Sockets of IPv6 that talk IPv4 are found as well.
+  request.wanted.sdiag_family = AF_INET;
+  request.wanted.sdiag_protocol = IPPROTO_TCP;
+  request.wanted.idiag_states = ~0u;
+  inet_diag_sockid& id = request.wanted.id;
+  id.idiag_src[0] = htonl(local.address);
+  id.idiag_sport = htons(local.port);
+  id.idiag_dst[0] = htonl(remote.address);
+  id.idiag_dport = htons(remote.port);
+  id.idiag_cookie[0] = id.idiag_cookie[1] = static_cast<std::uint32_t>(INET_DIAG_NOCOOKIE);
+  return request;
+}
+
+// What is connected so, or listens where `remote` is nowhere.
+Asked ask(const Endpoint& local, const Endpoint& remote, inet_diag_msg& found) {
+  const FileDescriptor kernel(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  const Request request = request_for(local, remote);
+  if (kernel.get() < 0 ||
+      ::send(kernel.get(), &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request))
+    return Asked::kCannotSay;
+  Answer answer;
+  // It is there when send() returns.
+  const ssize_t got = ::recv(kernel.get(), &answer, sizeof answer, MSG_DONTWAIT);
+  const auto holds = [&](std::size_t payload) {
+    return got >= static_cast<ssize_t>(offsetof(Answer, error) + payload);
+  };
+  if (holds(sizeof answer.socket) && answer.header.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+    found = answer.socket;
+    return Asked::kFound;
+  }
+  const bool none = holds(sizeof answer.error) && answer.header.nlmsg_type == NLMSG_ERROR &&
+                    answer.error.error == -ENOENT;
+  return none ? Asked::kNone : Asked::kCannotSay;
+}
+
+// ---- all sockets, by /proc/net/tcp
 
 struct Row {
   Endpoint local, remote;
@@ -53,7 +123,7 @@ bool parse_row(const std::string& line, Row& row) {
          parse_endpoint_of_row(remote, row.remote);
 }
 
-std::optional<uid_t> find(const std::function<bool(const Row&)>& wanted) {
+std::optional<uid_t> find_listed(const std::function<bool(const Row&)>& wanted) {
   // The list is not read in one piece: while others come and go a row may be missed.
   for (int attempt = 0; attempt < 2; ++attempt)
     for (const char* const path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -67,15 +137,32 @@ std::optional<uid_t> find(const std::function<bool(const Row&)>& wanted) {
 
 }  // namespace
 
-std::optional<uid_t> socket_owner(const Endpoint& local, const Endpoint& remote) {
-  return find([&](const Row& row) { return row.local == local && row.remote == remote; });
+std::optional<uid_t> listed_socket_owner(const Endpoint& local, const Endpoint& remote) {
+  return find_listed([&](const Row& row) { return row.local == local && row.remote == remote; });
 }
 
-std::optional<uid_t> listener_owner(const Endpoint& endpoint) {
-  return find([&](const Row& row) {
+std::optional<uid_t> listed_listener_owner(const Endpoint& endpoint) {
+  return find_listed([&](const Row& row) {
     return row.state == kListen && row.local.port == endpoint.port &&
            (row.local.address == endpoint.address || row.local.address == INADDR_ANY);
   });
+}
+
+std::optional<uid_t> socket_owner(const Endpoint& local, const Endpoint& remote) {
+  inet_diag_msg found;
+  const Asked asked = ask(local, remote, found);
+  if (asked == Asked::kCannotSay) return listed_socket_owner(local, remote);
+  // A listener is what is found where nothing is connected.
+  if (asked == Asked::kNone || found.idiag_state == kListen || found.idiag_inode == 0) return {};
+  return found.idiag_uid;
+}
+
+std::optional<uid_t> listener_owner(const Endpoint& endpoint) {
+  inet_diag_msg found;
+  const Asked asked = ask(endpoint, {}, found);
+  if (asked == Asked::kCannotSay) return listed_listener_owner(endpoint);
+  if (asked == Asked::kNone || found.idiag_state != kListen || found.idiag_inode == 0) return {};
+  return found.idiag_uid;
 }
 
 }  // namespace tickpath::net

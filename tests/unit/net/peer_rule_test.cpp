@@ -2,6 +2,8 @@
 #include "common/net/peer_rule.hpp"
 
 #include <cstdint>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,6 +108,7 @@ TEST_F(PeerRuleTest, ClientsAndListenersOfIpv6AreSeen) {
     GTEST_SKIP() << "no IPv6 on this host";
   ASSERT_EQ(::listen(wide.get(), 1), 0);
   EXPECT_EQ(listener_owner({kHere, name_of(wide.get(), false).port}), ::geteuid());
+  EXPECT_EQ(listed_listener_owner({kHere, name_of(wide.get(), false).port}), ::geteuid());
 
   client_ = FileDescriptor(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   at.sin6_port = htons(name_of(listener_.get(), false).port);
@@ -114,7 +117,49 @@ TEST_F(PeerRuleTest, ClientsAndListenersOfIpv6AreSeen) {
   at.sin6_addr.s6_addr[15] = 1;
   ASSERT_EQ(::connect(client_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
   server_ = FileDescriptor(::accept(listener_.get(), nullptr, nullptr));
+  const Endpoint server = name_of(server_.get(), false), theirs = name_of(server_.get(), true);
+  EXPECT_EQ(socket_owner(theirs, server), ::geteuid());
+  EXPECT_EQ(listed_socket_owner(theirs, server), ::geteuid());
+}
+
+// Bytes that this thread has read from files; empty: the kernel does not count them.
+std::optional<std::uint64_t> bytes_read() {
+  std::ifstream io("/proc/thread-self/io");
+  std::string key;
+  std::uint64_t count = 0;
+  if (io >> key >> count && key == "rchar:") return count;
+  return {};
+}
+
+// Whoever opens many connections must not make each of the next ones slower.
+TEST_F(PeerRuleTest, TheOwnerIsAskedForAloneHoweverManySocketsThereAre) {
+  connect();
+  std::vector<FileDescriptor> others;
+  for (int i = 0; i < 100; ++i) {
+    others.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::listen(others.back().get(), 1), 0);
+  }
+  const auto before = bytes_read();
+  if (!before) GTEST_SKIP() << "this kernel does not count what a thread reads";
+  const std::uint64_t start = bytes_read().value(), own = start - *before;
   EXPECT_EQ(socket_owner(name_of(server_.get(), true), name_of(server_.get(), false)), ::geteuid());
+  EXPECT_EQ(listener_owner(name_of(listener_.get(), false)), ::geteuid());
+  EXPECT_LE(*bytes_read() - start, own + 8) << "the list of all sockets was read";
+  (void)listed_listener_owner(name_of(listener_.get(), false));
+  EXPECT_GT(*bytes_read() - start, own + 1'000) << "this is what would have been seen";
+}
+
+TEST_F(PeerRuleTest, TheListOfAllSocketsSaysTheSame) {
+  connect();
+  const Endpoint server = name_of(server_.get(), false), client = name_of(server_.get(), true);
+  EXPECT_EQ(listed_socket_owner(client, server), ::geteuid());
+  EXPECT_EQ(listed_listener_owner(name_of(listener_.get(), false)), ::geteuid());
+  client_ = FileDescriptor();
+  listener_ = FileDescriptor();
+  EXPECT_EQ(listed_socket_owner(client, server), std::nullopt);
+  EXPECT_EQ(listed_listener_owner({kHere, server.port}), std::nullopt);
+  EXPECT_EQ(socket_owner(client, server), std::nullopt);
+  EXPECT_EQ(listener_owner({kHere, server.port}), std::nullopt);
 }
 
 TEST_F(PeerRuleTest, AnotherUserOfThisHostIsRefused) {

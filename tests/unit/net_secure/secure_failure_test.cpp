@@ -33,8 +33,8 @@ struct SecureFailures : SecureStreamTest {
     EXPECT_THAT(client_failure_.text, HasSubstr("127.0.0.1:"));
   }
   // A peer that is no program of ours.
-  tcp::socket raw() {
-    tcp::socket socket(io_);
+  tcp::socket raw(const char* from = "127.0.0.1") {
+    tcp::socket socket(io_, {boost::asio::ip::make_address(from), 0});
     socket.connect({boost::asio::ip::make_address("127.0.0.1"), acceptor_->port()});
     return socket;
   }
@@ -285,6 +285,29 @@ TEST_F(SecureFailures, TooManyInSetUpAreTurnedAwayAndLaterOnesTaken) {
   ASSERT_TRUE(run_until([&] { return failed(SecureCause::kTimeout) == 3; }));
   connect(ours_.load(SecurityMode::kLoopback, "risk"), "oeg");
   EXPECT_FALSE(client_failure_) << client_failure_.text;
+}
+
+TEST_F(SecureFailures, AnAddressWithManyInSetUpLeavesPlacesToOthers) {
+  StreamLimits limits;
+  limits.setup_timeout_ms = 60'000;  // nobody is given up meanwhile
+  const std::uint32_t limit = limits.pending_address_max;
+  ASSERT_LT(limit, limits.pending_max);
+  listen(ours_.load(SecurityMode::kLoopback, "oeg"), limits);
+  std::vector<tcp::socket> silent;
+  for (std::uint32_t i = 0; i < limit + 3; ++i) silent.push_back(raw("127.0.0.2"));
+  ASSERT_TRUE(run_until([&] { return failed(SecureCause::kOverload) == 3; }));
+  EXPECT_THAT(server_failure_.text, HasSubstr("127.0.0.2"));
+  const auto take_from = [&](const char* address) {
+    const std::uint64_t accepted = acceptor_->counters().accepted.get();
+    silent.push_back(raw(address));
+    return run_until([&] { return acceptor_->counters().accepted.get() == accepted + 1; });
+  };
+  ASSERT_TRUE(take_from("127.0.0.1"));
+  EXPECT_EQ(failed(SecureCause::kOverload), 3u) << "another address has places of its own";
+  silent.front().close();
+  ASSERT_TRUE(run_until([&] { return failed(SecureCause::kClosed) == 1; }));
+  ASSERT_TRUE(take_from("127.0.0.2"));
+  EXPECT_EQ(failed(SecureCause::kOverload), 3u) << "a place that was given back";
 }
 
 TEST_F(SecureFailures, WithoutProofAnotherUserOfThisHostStatesNoRole) {
