@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/memory.hpp"
 #include "common/iex/iex_tp.hpp"
 #include "mdh/framing.hpp"
 
@@ -15,8 +16,8 @@ RestartWatch::RestartWatch(const Feed& feed, std::size_t segments, std::size_t s
     : feed_(feed),
       segment_bytes_(segment_bytes),
       silence_(silence),
-      buffers_(new std::byte[segments * segment_bytes]) {
-  kept_.reserve(segments);
+      buffers_(new std::byte[segments * segment_bytes]()) {
+  reserve_touched(kept_, segments);
 }
 
 RestartWatch::Verdict RestartWatch::look(std::span<const std::byte> segment,
