@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "common/clock/clock.hpp"
 #include "common/control/ring_flows.hpp"
 #include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
@@ -36,6 +38,12 @@ bool is_type(FeedProtocol protocol, char type) {
                                            : iex::name_of(type) != iex::name_of('\0');
 }
 
+std::chrono::sys_days today() {
+  const std::chrono::sys_time<std::chrono::nanoseconds> now{
+      std::chrono::nanoseconds(clock::realtime_ns())};
+  return std::chrono::floor<std::chrono::days>(now);
+}
+
 link::PublisherOptions publisher_options(const MdhConfig& config) {
   link::PublisherOptions options;
   options.name = "mdh.books";
@@ -59,11 +67,7 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
   directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
   datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, channel_.get(),
                                             runtime.trace(), runtime.hot_log());
-  const std::vector<std::string> known = symbol_file_.read(config.instruments_max);
-  datapath_->remember(known);
-  if (!known.empty())
-    log::info("directory: {} symbols keep the ids that they had ({})", known.size(),
-              config.instruments_file);
+  remember_symbols();
   listener_ = device.listen(runtime.common().fabric_endpoint);
   register_counters();
   const int granted = datapath_->receiver().receive_buffer_bytes();
@@ -97,18 +101,27 @@ void MdhApplication::on_tick() {
   keep_symbols();
 }
 
-// Rows that the feed has added since; what is not stored whole yet waits for the next tick.
+void MdhApplication::remember_symbols() {
+  using std::chrono::days;
+  symbols_ = symbol_file_.read(config_.instruments_max, today());
+  const auto kept = days(config_.instruments_kept_days);
+  const std::chrono::sys_days since =
+      kept == days(0) ? std::chrono::sys_days::min() : today() - kept;
+  datapath_->remember(symbols_, since);
+  listed_in_.resize(config_.instruments_max);
+  if (symbols_.empty()) return;
+  const std::uint64_t rows = datapath_->feed().counters().instruments.get();
+  log::info(
+      "directory: {} symbols keep the ids that they had ({}); those of {}, not named for {} days, "
+      "are free for new symbols that find no other",
+      rows, config_.instruments_file, symbols_.size() - rows, config_.instruments_kept_days);
+}
+
+// What does not reach the disk waits for the next tick.
 void MdhApplication::keep_symbols() {
-  const auto known = static_cast<std::uint32_t>(datapath_->feed().counters().instruments.get());
-  std::vector<std::string> added;
-  for (std::uint32_t id = symbol_file_.size(); id < known; ++id) {
-    wire::DirectoryEntry row;
-    if (directory_->load(id, row) != link::ReadStatus::kOk) break;
-    added.emplace_back(row.name());
-  }
-  if (added.empty()) return;
+  if (!collect_symbols() || !symbols_unsaved_) return;
   try {
-    symbol_file_.append(added);
+    symbol_file_.write(symbols_);
   } catch (const Error& error) {
     if (!symbol_file_failed_)
       log::error("{}; after a restart instruments may have other ids, and are refused",
@@ -116,7 +129,31 @@ void MdhApplication::keep_symbols() {
     symbol_file_failed_ = true;
     return;
   }
-  symbol_file_failed_ = false;
+  symbols_unsaved_ = symbol_file_failed_ = false;
+}
+
+// Symbols that the feed has named since, today. False: a row was being written, so that some may be
+// missing.
+bool MdhApplication::collect_symbols() {
+  const std::uint64_t listings = datapath_->feed().counters().listings.get();
+  // A counter orders nothing: its row may come into sight later, and the next tick looks again.
+  const bool more = std::exchange(listings_seen_, listings) != listings;
+  if (!more && !look_again_) return true;
+  bool whole = true;
+  wire::DirectoryEntry row;
+  for (std::size_t at = 0; at < directory_->rows(); ++at) {
+    const link::ReadStatus status = directory_->load(at, row);
+    if (status == link::ReadStatus::kEmpty) break;
+    whole &= status == link::ReadStatus::kOk;
+    if (status != link::ReadStatus::kOk || row.listed_in == listed_in_[row.instrument_id]) continue;
+    listed_in_[row.instrument_id] = row.listed_in;
+    if (row.instrument_id >= symbols_.size()) symbols_.resize(row.instrument_id + std::size_t{1});
+    KnownSymbol named{std::string(row.name()), today()};
+    symbols_unsaved_ |= named != symbols_[row.instrument_id];
+    symbols_[row.instrument_id] = std::move(named);
+  }
+  look_again_ = more || !whole;
+  return whole;
 }
 
 // ------------------------------------------------------------------------------- connections
@@ -294,9 +331,8 @@ control::Json MdhApplication::crossed_books() const {
   control::Json rows = control::Json::array();
   for (const std::size_t id : ids) {
     if (rows.size() == kShown) break;
-    wire::DirectoryEntry row;
-    if (directory_->load(static_cast<std::uint32_t>(id), row) != link::ReadStatus::kOk) continue;
-    rows.push_back({{"symbol", row.name()},
+    if (id >= symbols_.size()) continue;  // so new that the next tick learns its name
+    rows.push_back({{"symbol", symbols_[id].symbol},
                     {"times", crossed[id].times.get()},
                     {"total_ns", crossed[id].total_ns.get()},
                     {"longest_ns", crossed[id].longest_ns.get()},

@@ -39,12 +39,19 @@ class MdhApplication final : public control::Application {
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   link::Accepted accepted(const rdma::ConnectionRequest& request, const wire::Hello& hello);
   void tell_departed();
+  void remember_symbols();
   void keep_symbols();
+  bool collect_symbols();
   wire::Hello answer(wire::Service service) const;
 
   const MdhConfig& config_;
   control::Runtime& runtime_;
   SymbolFile symbol_file_;
+  std::vector<KnownSymbol> symbols_;      // by id: what the file says, or is to say
+  std::vector<std::uint32_t> listed_in_;  // by id, of the row that was looked at last
+  std::uint64_t listings_seen_ = 0;
+  bool look_again_ = false;
+  bool symbols_unsaved_ = false;
   bool symbol_file_failed_ = false;
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::unique_ptr<BookPublisher> publisher_;

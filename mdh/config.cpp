@@ -82,6 +82,9 @@ config::Schema<MdhConfig> mdh_schema() {
   schema.path("instruments_file", &C::instruments_file,
               "Symbols in the order of their ids: a restart gives each the id that it had, which "
               "carried positions need");
+  schema.integer("instruments_kept", &C::instruments_kept_days, {0, 36'500}, "days",
+                 "A symbol that no feed has named for so long loses its id to a new one when there "
+                 "is no other; 0: never");
   schema.integer("book.orders_max", &C::orders_max, {1, std::int64_t{1} << 30}, "orders",
                  "Orders that may rest at one time, all instruments; about 50 bytes each");
   schema.integer("book.levels_max", &C::levels_max, {1, std::int64_t{1} << 28}, "levels",

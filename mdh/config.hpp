@@ -38,6 +38,7 @@ struct MdhConfig {
 
   std::uint32_t instruments_max = 16'384;
   std::string instruments_file = "{run_dir}/{name}.instruments";
+  std::uint32_t instruments_kept_days = 30;
   std::uint32_t orders_max = 1u << 20;
   std::uint32_t levels_max = 1u << 18;
 

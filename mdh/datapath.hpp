@@ -35,8 +35,8 @@ class FabricSink final : public UpdateSink {
       : publisher_(publisher), directory_(directory) {}
   void publish(const wire::BookUpdate& update) noexcept override { publisher_.publish(update); }
   void mark_dirty(std::uint32_t id) noexcept override { publisher_.mark_dirty(id); }
-  void store_row(const wire::DirectoryEntry& row) noexcept override {
-    directory_.store(row.instrument_id, row);
+  void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept override {
+    directory_.store(index, row);
   }
 
  private:
@@ -63,8 +63,10 @@ class MdhDatapath final : public control::Datapath {
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
 
-  // Control thread, before the first turn: symbols of the last run, in the order of their ids.
-  void remember(std::span<const std::string> symbols) noexcept { feed_.remember(symbols); }
+  // Control thread, before the first turn; see Feed.
+  void remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days since) noexcept {
+    feed_.remember(symbols, since);
+  }
 
   // Any thread: empties the socket, publishes what is left, tells subscribers the final count.
   void close() noexcept;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/base/counter.hpp"
@@ -25,6 +25,7 @@
 #include "mdh/instruments.hpp"
 #include "mdh/sequencer.hpp"
 #include "mdh/snapshot.hpp"
+#include "mdh/symbol_file.hpp"
 #include "mdh/update_sink.hpp"
 
 namespace tickpath::mdh {
@@ -61,8 +62,9 @@ struct FeedCounters {
   Counter silences;
   Counter unlisted;     // instruments without room in the directory
   Counter bad_symbols;  // messages that name a symbol which is none: refused, never listed
-  Counter instruments;
-  Counter state;  // wire::FeedState
+  Counter instruments;  // rows of the directory
+  Counter listings;     // times that one was stored since the start
+  Counter state;        // wire::FeedState
   Counter next_sequence;
   std::array<Counter, 2> session_text;  // the ten characters, eight and two
 };
@@ -80,8 +82,9 @@ class Feed {
   Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& trace, log::HotLog& log);
   ~Feed();
 
-  // Before the first packet: symbols of a former run, in the order of their ids.
-  void remember(std::span<const std::string> symbols) noexcept;
+  // Before the first packet: symbols of former runs, in the order of their ids. The ids of those
+  // that no feed has named since that day may be given to others.
+  void remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days since) noexcept;
 
   // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
   // is in full order is delivered in order; malformed ones are dropped whole.
@@ -201,7 +204,8 @@ class Feed {
   void update_state() noexcept;
 
   std::uint32_t list(book::Locate locate, const itch::Stock& symbol) noexcept;
-  std::uint32_t row_of(book::Locate locate, const itch::Stock& symbol) noexcept;
+  std::uint32_t id_of(book::Locate locate, const itch::Stock& symbol) noexcept;
+  void store_row(std::uint32_t id) noexcept;
   void publish(const Event& event) noexcept;
   void publish_imbalance(const Event& event, std::uint32_t id) noexcept;
   void publish_instrument(std::uint32_t id, wire::UpdateKind kind) noexcept;

@@ -95,7 +95,7 @@ void Feed::DeepHandler::operator()(const iex::SecurityDirectory& m) noexcept {
   if (id == wire::kNoInstrument) return;
   wire::DirectoryEntry& row = feed_.instruments_.entry(id);
   row.round_lot_shares = m.round_lot_size;
-  feed_.sink_.store_row(row);
+  feed_.store_row(id);
   event_.kind = wire::UpdateKind::kDirectory;
 }
 

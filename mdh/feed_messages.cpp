@@ -60,14 +60,13 @@ void Feed::MessageHandler::operator()(const itch::AddOrderMpid& m) noexcept {
 
 void Feed::MessageHandler::operator()(const itch::StockDirectory& m) noexcept {
   information(m.header);
-  const std::uint32_t id = feed_.row_of(m.header.stock_locate, m.stock);
+  const std::uint32_t id = feed_.id_of(m.header.stock_locate, m.stock);
   if (id == wire::kNoInstrument) return;
   wire::DirectoryEntry& row = feed_.instruments_.entry(id);
   row.round_lot_shares = m.round_lot_size;
   row.market_category = m.market_category;
   row.financial_status = m.financial_status_indicator;
-  feed_.sink_.store_row(row);
-  feed_.counters_.instruments.set(feed_.instruments_.size());
+  feed_.store_row(id);
   set_kind(wire::UpdateKind::kDirectory);
 }
 
@@ -104,17 +103,16 @@ std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcep
   const std::uint32_t known = instruments_.id_of(locate);
   if (known != wire::kNoInstrument) [[likely]]
     return known;
-  const std::uint32_t id = row_of(locate, symbol);
+  const std::uint32_t id = id_of(locate, symbol);
   if (id == wire::kNoInstrument) return id;
-  counters_.instruments.set(instruments_.size());
-  sink_.store_row(instruments_.entry(id));
+  store_row(id);
   publish_instrument(id, wire::UpdateKind::kDirectory);
   return id;
 }
 
-// The directory's row, a new one if need be; kNoInstrument: there is no room, or these characters
-// are no symbol. Such an instrument is not listed, so nobody sees it and nobody trades it.
-std::uint32_t Feed::row_of(book::Locate locate, const itch::Stock& symbol) noexcept {
+// A new one if need be; kNoInstrument: there is no room, or these characters are no symbol. Such an
+// instrument is not listed, so nobody sees it and nobody trades it.
+std::uint32_t Feed::id_of(book::Locate locate, const itch::Stock& symbol) noexcept {
   if (!itch::is_symbol(symbol)) [[unlikely]] {
     counters_.bad_symbols.add();
     log_.note(Note::kBadSymbol, locate, current_.sequence);
@@ -125,12 +123,18 @@ std::uint32_t Feed::row_of(book::Locate locate, const itch::Stock& symbol) noexc
   return id;
 }
 
-// Rows of the directory that a former run had: their ids stay theirs.
-void Feed::remember(std::span<const std::string> symbols) noexcept {
-  for (const std::string& symbol : symbols)
-    if (instruments_.remember(itch::Stock(symbol)))
-      sink_.store_row(instruments_.entry(instruments_.size() - 1));
-  counters_.instruments.set(instruments_.size());
+void Feed::store_row(std::uint32_t id) noexcept {
+  sink_.store_row(instruments_.row_of(id), instruments_.entry(id));
+  counters_.instruments.set(instruments_.rows());
+  counters_.listings.add();
+}
+
+void Feed::remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days since) noexcept {
+  for (const KnownSymbol& known : symbols)
+    if (instruments_.remember(itch::Stock(known.symbol), known.last_seen >= since) &&
+        instruments_.row_of(instruments_.size() - 1) != Instruments::kNoRow)
+      sink_.store_row(instruments_.rows() - 1, instruments_.entry(instruments_.size() - 1));
+  counters_.instruments.set(instruments_.rows());
 }
 
 void Feed::on_unlisted(book::Locate locate) noexcept {

@@ -1,4 +1,7 @@
-// The instruments of a feed: dense ids in order of first appearance, and what is known of each.
+// The instruments of a feed: their ids, and what is known of each.
+//
+// A new symbol has the next id; once there is none, that of a symbol which no feed has named for
+// long (see DESIGN.md). Rows of the directory come in the order in which instruments are listed.
 #pragma once
 
 #include <array>
@@ -44,17 +47,23 @@ class Instruments {
   // capacity: 1 to 65,536 instruments (a feed has no more locates).
   explicit Instruments(std::uint32_t capacity);
 
+  // Ids in use or kept: they are below it.
   std::uint32_t size() const noexcept { return size_; }
+  // Rows of the directory, and that of an id; kNoRow: it is kept for a symbol of former days.
+  static constexpr std::uint32_t kNoRow = 0xffff'ffff;
+  std::uint32_t rows() const noexcept { return rows_; }
+  std::uint32_t row_of(std::uint32_t id) const noexcept { return row_of_[id]; }
   std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(states_.size()); }
 
   // kNoInstrument for a locate that nothing has named yet.
   std::uint32_t id_of(book::Locate locate) const noexcept { return by_locate_[locate]; }
 
-  // A symbol of former days, before the first session: it has the next id. False: no room, or it
-  // is known.
-  bool remember(const itch::Stock& symbol) noexcept;
-  // The instrument of `symbol`, which now has `locate`; a new id when the symbol is new. An id
-  // stays with its symbol for the life of the program, whatever locates later sessions give.
+  // A symbol of former days, before the first session: it has the next id. With a row, whether the
+  // feed names it again or not; or its id waits without one (`listed` false) for it to be named, or
+  // for a new symbol that finds no other id. False: no room, or it is known.
+  bool remember(const itch::Stock& symbol, bool listed) noexcept;
+  // The instrument of `symbol`, which now has `locate`; a new id when the symbol is new. An id with
+  // a row stays with its symbol for the life of the program, whatever locates later sessions give.
   // kNoInstrument when there is no room.
   std::uint32_t list(book::Locate locate, const itch::Stock& symbol) noexcept;
 
@@ -67,8 +76,11 @@ class Instruments {
   void end_session() noexcept;
 
  private:
-  void name(std::uint32_t& slot, const itch::Stock& symbol) noexcept;
+  std::uint32_t free_id() noexcept;
+  void name(std::uint32_t id, const itch::Stock& symbol) noexcept;
+  void forget(std::uint32_t id) noexcept;
   static std::uint64_t key_of(const itch::Stock& symbol) noexcept;
+  std::size_t home_of(std::uint64_t key) const noexcept;
   std::uint32_t& slot_of(std::uint64_t key) noexcept;
 
   std::vector<Instrument> states_;
@@ -78,7 +90,12 @@ class Instruments {
   std::array<std::uint32_t, book::kLocatesMax>& by_locate_;
   // Symbol -> id, open addressing, at most half full; kNoInstrument is an empty slot.
   std::vector<std::uint32_t> by_symbol_;
+  std::vector<std::uint32_t> row_of_;  // by id
+  std::vector<std::uint32_t> kept_;    // ids that were remembered without a row
+  std::size_t kept_next_ = 0;          // those before it have been looked at
   std::uint32_t size_ = 0;
+  std::uint32_t rows_ = 0;
+  std::uint32_t period_ = 1;  // of sessions: their locates are one another's
 };
 
 }  // namespace tickpath::mdh

@@ -61,8 +61,9 @@ void define_notes(log::HotLog& log) {
       "is not listed, and cannot be traded",
       2);
   log.define(Note::kDirectoryFull, Level::kError,
-             "directory: no room for the instrument with locate {} (symbols of former days, in "
-             "instruments_file, count); raise instruments_max, here and in whoever reads",
+             "directory: no room for the instrument with locate {} (symbols of the last "
+             "instruments_kept days, in instruments_file, count); raise instruments_max, here and "
+             "in whoever reads",
              2);
   log.define(
       Note::kStranger, Level::kWarning,

@@ -62,14 +62,14 @@ void Feed::restore(const Snapshot& snapshot, TscTicks now) noexcept {
 }
 
 void Feed::restore_message(std::span<const std::byte> message) noexcept {
-  const std::uint32_t known = instruments_.size();
+  const std::uint32_t rows = instruments_.rows();
   if (itch::decode(message, handler_) != itch::DecodeStatus::kOk) [[unlikely]] {
     counters_.malformed_messages.add();
     return;
   }
   const Event event = handler_.event();
-  if (event.kind == wire::UpdateKind::kDirectory && instruments_.size() != known)
-    publish_instrument(known, wire::UpdateKind::kDirectory);
+  if (event.kind == wire::UpdateKind::kDirectory && instruments_.rows() != rows)
+    publish_instrument(instruments_.id_of(event.locate), wire::UpdateKind::kDirectory);
   if (event.kind == wire::UpdateKind::kAdd) counters_.snapshot_orders.add();
   const std::uint32_t id = instruments_.id_of(event.locate);
   if (id != wire::kNoInstrument) {

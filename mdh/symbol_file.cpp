@@ -51,10 +51,38 @@ std::string unescaped(std::string_view line) {
   return symbol;
 }
 
+std::chrono::sys_days day_of(std::string_view text) {
+  unsigned parts[3]{};  // year, month, day
+  constexpr std::size_t kFrom[] = {0, 5, 8};
+  constexpr std::size_t kLength[] = {4, 2, 2};
+  bool right = text.size() == 10 && text[4] == '-' && text[7] == '-';
+  for (std::size_t i = 0; right && i < 3; ++i) {
+    const char* const end = text.data() + kFrom[i] + kLength[i];
+    right = std::from_chars(text.data() + kFrom[i], end, parts[i]).ptr == end;
+  }
+  const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(parts[0])),
+                                        std::chrono::month(parts[1]), std::chrono::day(parts[2])};
+  if (!right || !day.ok()) throw Error("behind the symbol a day is wanted, such as 2026-11-23");
+  return day;
+}
+
+std::string text_of(std::chrono::sys_days when) {
+  const std::chrono::year_month_day day(when);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
+                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
+}
+
+KnownSymbol parsed(std::string_view line, std::chrono::sys_days today) {
+  const std::size_t space = line.find(' ');
+  return {unescaped(line.substr(0, space)),
+          space == std::string_view::npos ? today : day_of(line.substr(space + 1))};
+}
+
 }  // namespace
 
-std::vector<std::string> SymbolFile::read(std::uint32_t instruments_max) {
-  std::vector<std::string> symbols;
+std::vector<KnownSymbol> SymbolFile::read(std::uint32_t instruments_max,
+                                          std::chrono::sys_days today) const {
+  std::vector<KnownSymbol> symbols;
   std::ifstream file(path_, std::ios::binary);
   if (!file) {
     std::error_code none;
@@ -62,29 +90,28 @@ std::vector<std::string> SymbolFile::read(std::uint32_t instruments_max) {
     return symbols;
   }
   std::unordered_set<std::string> seen;
+  std::size_t number = 0;
   try {
     for (std::string line; std::getline(file, line);) {
-      symbols.push_back(unescaped(line));
-      if (!seen.insert(symbols.back()).second) throw Error("the symbol is there twice");
+      ++number;
+      symbols.push_back(parsed(line, today));
+      if (!seen.insert(symbols.back().symbol).second) throw Error("the symbol is there twice");
       if (symbols.size() > instruments_max) throw Error("instruments_max is smaller than the file");
-      text_ += line + "\n";
     }
   } catch (const Error& error) {
     throw Error(fmt::format(
         "{}, line {}: {}; mend it, or, where no program holds orders or positions, remove the file "
         "and restart all: instruments then get other ids",
-        path_, seen.size() + 1, error.what()));
+        path_, number, error.what()));
   }
-  size_ = static_cast<std::uint32_t>(symbols.size());
   return symbols;
 }
 
-void SymbolFile::append(const std::vector<std::string>& symbols) {
-  std::string text = text_;
-  for (const std::string& symbol : symbols) text += escaped(symbol) + "\n";
+void SymbolFile::write(const std::vector<KnownSymbol>& symbols) const {
+  std::string text;
+  for (const KnownSymbol& known : symbols)
+    text += escaped(known.symbol) + ' ' + text_of(known.last_seen) + '\n';
   replace_file(path_, {text});
-  text_ = std::move(text);
-  size_ += static_cast<std::uint32_t>(symbols.size());
 }
 
 }  // namespace tickpath::mdh

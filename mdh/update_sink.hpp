@@ -14,8 +14,9 @@ class UpdateSink {
   virtual void publish(const wire::BookUpdate& update) noexcept = 0;
   // The instrument's image no longer shows its latest state. After publish().
   virtual void mark_dirty(std::uint32_t instrument_id) noexcept = 0;
-  // A row is new or has changed. Before the update that tells of it.
-  virtual void store_row(const wire::DirectoryEntry& row) noexcept = 0;
+  // Row `index` of the directory is new, the one behind the last, or has changed. Before the update
+  // that tells of it.
+  virtual void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept = 0;
 
  protected:
   ~UpdateSink() = default;

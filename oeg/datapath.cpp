@@ -1,5 +1,6 @@
 #include "oeg/datapath.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -95,7 +96,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   recovery_ = recover(gateway_, journal_, session_.next_sender_seq(), session_.next_target_seq());
   if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
-    positions_.store(row, gateway_.ledger().position(row).row);
+    store_position(row, gateway_.ledger().position(row).row);
   unclaimed_ = recovery_.records != 0;
   if (unclaimed_) reserve_touched(held_events_, kHeldEventsMax);
   claim_deadline_ = after(tsc_now(), config.reconnect_grace_ns);
@@ -273,7 +274,8 @@ void OegDatapath::on_lapped(std::uint64_t lost) noexcept {
 }
 
 void OegDatapath::on_directory(const wire::DirectoryEntry& entry) noexcept {
-  instruments_known_.set(std::uint64_t{entry.instrument_id} + 1);
+  instruments_known_.set(
+      std::max(instruments_known_.get(), std::uint64_t{entry.instrument_id} + 1));
   if (gateway_.instruments().set_symbol(entry.instrument_id, entry.name())) return;
   const std::uint32_t before = gateway_.instruments().id_of(entry.name());
   if (before == wire::kNoInstrument || before == entry.instrument_id)

@@ -89,7 +89,9 @@ class OegDatapath final : public control::Datapath,
   bool position(std::size_t row, wire::PositionRow& out) const noexcept {
     if (row >= positions_.rows()) return false;
     link::ReadStatus status = link::ReadStatus::kTorn;
-    while (status == link::ReadStatus::kTorn) status = positions_.load(row, out);
+    wire::NamedPosition held{};
+    while (status == link::ReadStatus::kTorn) status = positions_.load(row, held);
+    out = held.row;
     return status == link::ReadStatus::kOk;
   }
   const control::KillTable& kills() const noexcept { return kills_; }
@@ -157,7 +159,8 @@ class OegDatapath final : public control::Datapath,
   void drop(std::size_t slot) noexcept override;
   void publish(const wire::OrderEvent& event) noexcept override;
   void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
-    positions_.store(row, position);
+    const Instrument& instrument = gateway_.instruments()[position.instrument_id];
+    positions_.store(row, {position, wire::symbol_word(instrument.symbol.view())});
   }
   void note_exception(const ExceptionNote& note) noexcept override {
     if (!exception_notes_.try_push(note)) exceptions_unlisted_.add();
@@ -199,7 +202,7 @@ class OegDatapath final : public control::Datapath,
   std::uint32_t refresh_next_ = 0;  // the instrument whose image is read again next
   Events events_;
   link::ControlBlock<wire::ControlBlock> control_;
-  link::TableOwner<wire::PositionRow> positions_;
+  link::TableOwner<wire::NamedPosition> positions_;
   // By slot; each made by prepare_watch() before its strategy can connect.
   std::array<std::unique_ptr<link::HeartbeatMonitor>, 64> strategy_watches_;
   std::array<bool, 64> silent_{};  // by slot: connected, but shows no life

@@ -509,6 +509,7 @@ bool Gateway::tell_positions(StrategySlot& slot) noexcept {
       told.position_shares = row.position_shares;
       told.cash = row.cash;
       told.fills = row.fills;
+      told.symbol = wire::symbol_word(instruments_[row.instrument_id].symbol.view());
       if (!send(told)) break;
       ++sent;
     }

@@ -66,8 +66,9 @@ void OegApplication::define_notes() {
   notes.define(Note::kUnkilled, Level::kWarning,
                "strategy {} (256: all) is killed no longer: its orders are taken again");
   notes.define(Note::kSymbolConflict, Level::kError,
-               "instrument {} has another symbol than before: its orders are refused (was mdh's "
-               "instruments_file lost?)");
+               "instrument {} has another symbol than the one that orders, positions or "
+               "executions of this oeg are of: its orders are refused (was mdh's instruments_file "
+               "lost, or was the former symbol not named for instruments_kept days?)");
   notes.define(Note::kSymbolMoved, Level::kError,
                "instrument {} is what instrument {} was before, and orders and positions may stand "
                "under that id: its orders are refused. Give mdh its instruments_file back and "

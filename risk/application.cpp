@@ -183,6 +183,7 @@ void RiskApplication::register_counters() {
   out.add("feed", "mdh_alive", market_->alive());
   out.add("feed", "stale", monitor_->counters().stale);
   out.add("feed", "symbol_conflicts", market_->symbol_conflicts());
+  out.add("feed", "other_symbols", monitor_->counters().other_symbols);
   control::add_losses(out, "feed", "mdh", market_->losses());
   control::add_losses(out, "orders", "oeg", gateway_->losses());
   const link::SubscriberCounters& events = gateway_->events();
@@ -238,9 +239,11 @@ control::Json RiskApplication::describe_kills() const {
 void RiskApplication::summarize(control::Summary& summary) {
   for (const Row& row : monitor_->ledger().rows()) {
     if (row.fills == 0) continue;
-    summary.positions.push_back({monitor_->ledger().strategies()[row.strategy].id,
-                                 std::string(datapath_->symbols().name(row.instrument)),
-                                 row.position, row.cash, static_cast<std::int64_t>(row.fills)});
+    summary.positions.push_back(
+        {monitor_->ledger().strategies()[row.strategy].id,
+         std::string(row.symbol != 0 ? wire::symbol_text(row.symbol)
+                                     : datapath_->symbols().name(row.instrument)),
+         row.position, row.cash, static_cast<std::int64_t>(row.fills)});
     summary.profits.push_back({summary.positions.back().strategy_id,
                                summary.positions.back().symbol, saturate(row.realised()),
                                saturate(row.unrealised())});

@@ -53,7 +53,10 @@ class RiskDatapath final : public control::Datapath {
     void on_update(const wire::BookUpdate& update) noexcept { self.monitor_.on_update(update); }
     void on_image(const wire::BookImage& image) noexcept { self.monitor_.on_image(image); }
     void on_lapped(std::uint64_t /*lost*/) noexcept {}  // marks come with the images
-    void on_directory(const wire::DirectoryEntry& entry) noexcept { self.symbols_.add(entry); }
+    void on_directory(const wire::DirectoryEntry& entry) noexcept {
+      // One that gives a known id to another symbol is refused, and no price of it comes.
+      if (self.symbols_.add(entry)) self.monitor_.on_directory(entry);
+    }
     void on_mdh(bool /*alive*/) noexcept {}  // the last marks stay
     RiskDatapath& self;
   };

@@ -177,17 +177,17 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
     reading_ = positions_.start(next_row_);
     if (!reading_ && next_row_ < positions_.rows()) return;  // no room to post: the next turn
   }
-  wire::PositionRow row;
+  wire::NamedPosition held;
   link::RowStatus status = link::RowStatus::kEmpty;
   if (reading_) {
     subscriber_.poll_sinks();
-    status = positions_.finish(row);
+    status = positions_.finish(held);
     if (status == link::RowStatus::kPending) return;
     reading_ = false;
   }
   if (status == link::RowStatus::kOk) {
     ++next_row_;
-    pass_whole_ &= monitor_.on_remote_row(row);
+    pass_whole_ &= monitor_.on_remote_row(held.row, held.symbol);
     return;
   }
   if (status == link::RowStatus::kTorn) return;  // the same row again

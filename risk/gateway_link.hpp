@@ -76,7 +76,7 @@ class GatewayLink {
   Monitor& monitor_;
   Subscriber subscriber_;
   link::ControlBlockWriter<wire::ControlBlock> block_;
-  link::RemoteTable<wire::PositionRow> positions_;
+  link::RemoteTable<wire::NamedPosition> positions_;
   link::HeartbeatMonitor heartbeat_;
   link::ClockProbe clock_;
   link::Losses losses_;

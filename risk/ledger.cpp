@@ -102,7 +102,7 @@ bool Ledger::quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t as
 
 // Recomputes what depends on the mark and carries the difference into the sums.
 void Ledger::revalue(Row& row) noexcept {
-  const std::uint64_t doubled = marks_[row.instrument].doubled;
+  const std::uint64_t doubled = doubled_mark(row);
   const Int128 value = doubled != 0 ? Int128{row.position} * doubled / 2 : row.cost;
   const Int128 pnl = row.cash + value;
   const Int128 notional = magnitude(value);
@@ -115,13 +115,36 @@ void Ledger::revalue(Row& row) noexcept {
   row.notional = notional;
 }
 
+bool Ledger::set_symbol(Row& row, std::uint64_t symbol) noexcept {
+  row.symbol = symbol;
+  return compare_symbols(row);
+}
+
+bool Ledger::set_symbol(std::uint32_t instrument, std::uint64_t symbol) noexcept {
+  if (instrument >= marks_.size()) return false;
+  marks_[instrument].symbol = symbol;
+  bool any = false;
+  for (Row* row = first_row(instrument); row != nullptr; row = next_row(*row))
+    any |= compare_symbols(*row);
+  return any;
+}
+
+bool Ledger::compare_symbols(Row& row) noexcept {
+  const std::uint64_t listed = marks_[row.instrument].symbol;
+  const bool other = row.symbol != 0 && listed != 0 && row.symbol != listed;
+  if (other == row.other_symbol) return false;
+  row.other_symbol = other;
+  revalue(row);
+  return other;
+}
+
 void Ledger::adopt(Row& row, const wire::PositionRow& theirs) noexcept {
   const Int128 realised_before = row.realised();
   StrategySums& sums = strategies_[row.strategy];
   sums.fills += theirs.fills - row.fills;
   total_.fills += theirs.fills - row.fills;
   if (row.position != theirs.position_shares) {
-    const std::uint64_t doubled = marks_[row.instrument].doubled;
+    const std::uint64_t doubled = doubled_mark(row);
     // Without a mark the cash is all we know: as if every fill had opened.
     row.cost = theirs.position_shares == 0 ? 0
                : doubled != 0              ? Int128{theirs.position_shares} * doubled / 2

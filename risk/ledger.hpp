@@ -8,7 +8,7 @@
 // A reducing fill releases its share of the cost, rounded towards zero; what is lost in rounding
 // stays in the cost of the rest, never outside the identities. The mark is the middle of the best
 // bid and ask; with one side missing the last trade; before any of these the average cost, so that
-// nothing unrealised is made up.
+// nothing unrealised is made up. At cost, too, is what oeg holds in a symbol whose id is another's.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,10 @@ struct Row {
   bool counted = false;      // `events` is of the present connection, with no lap since
   bool whole = false;        // counted, and everything before `events` is in this row, too
   std::uint64_t fills = 0;
-  std::uint32_t next = 0;  // row of the same instrument, another strategy
+  std::uint32_t next = 0;    // row of the same instrument, another strategy
+  std::uint64_t symbol = 0;  // wire::symbol_word() of what oeg holds; 0: not told yet
+  // The directory has given the id to another symbol: its prices are not this row's.
+  bool other_symbol = false;
 
   // Reconciliation: what was compared last, to tell "in flight" from "apart for good".
   std::uint64_t compared_events = 0;
@@ -74,6 +77,10 @@ class Ledger {
   // anew by it.
   bool quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t ask,
              std::uint32_t last_trade) noexcept;
+  // What oeg holds in the row, and what the directory calls the instrument. True: a row is now
+  // another symbol's, and was not before.
+  bool set_symbol(Row& row, std::uint64_t symbol) noexcept;
+  bool set_symbol(std::uint32_t instrument, std::uint64_t symbol) noexcept;
   // oeg's word replaces ours. The cost basis is not part of it: an unchanged position keeps its
   // own, another starts at the mark.
   void adopt(Row& row, const wire::PositionRow& theirs) noexcept;
@@ -92,7 +99,12 @@ class Ledger {
   struct Mark {
     std::uint64_t doubled = 0;  // twice the mark: the middle of two prices needs the half
     std::uint32_t last_trade = 0;
+    std::uint64_t symbol = 0;  // of the directory
   };
+  std::uint64_t doubled_mark(const Row& row) const noexcept {
+    return row.other_symbol ? 0 : marks_[row.instrument].doubled;
+  }
+  bool compare_symbols(Row& row) noexcept;
   Row* at(std::uint32_t index) noexcept { return index == kNone ? nullptr : &rows_[index]; }
   void trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
   void revalue(Row& row) noexcept;

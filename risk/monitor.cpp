@@ -217,6 +217,16 @@ void Monitor::on_image(const wire::BookImage& image) noexcept {
     judge(*row);
 }
 
+void Monitor::on_directory(const wire::DirectoryEntry& entry) noexcept {
+  if (ledger_.set_symbol(entry.instrument_id, wire::symbol_word(entry.name())))
+    tell_other_symbol(entry.instrument_id);
+}
+
+void Monitor::tell_other_symbol(std::uint32_t instrument) noexcept {
+  counters_.other_symbols.add();
+  if (observer_ != nullptr) observer_->on_other_symbol(instrument);
+}
+
 // ------------------------------------------------------------------------------- reconciliation
 
 // A row that is not whole becomes so by adopting oeg's with its count: events up to that count,
@@ -224,13 +234,15 @@ void Monitor::on_image(const wire::BookImage& image) noexcept {
 // Equal counts then mean that everything must be equal; unequal ones that events are on their way,
 // unless both counts are what they were one pass ago: then nothing moves and we missed some. Either
 // way oeg is right, it is the one that trades.
-bool Monitor::on_remote_row(const wire::PositionRow& theirs) noexcept {
+bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbol) noexcept {
   Row* const row = ledger_.row(theirs.strategy_id, theirs.instrument_id);
   if (row == nullptr) {
     counters_.beyond.add();
     return true;  // another READ would not help
   }
   counters_.compared.add();
+  if (ledger_.set_symbol(*row, symbol)) [[unlikely]]
+    tell_other_symbol(theirs.instrument_id);
   const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(theirs.events) -
                                                static_cast<std::uint32_t>(row->events));
   const bool at_rest =

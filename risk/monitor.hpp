@@ -19,6 +19,7 @@
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/control_block.hpp"
+#include "common/wire/directory.hpp"
 #include "common/wire/order_event.hpp"
 #include "common/wire/position.hpp"
 #include "risk/ledger.hpp"
@@ -44,6 +45,7 @@ struct MonitorCounters {
   Counter events_unknown;     // about an order that we do not know (after a lap, mostly)
   Counter events_impossible;  // the order state machine does not allow them
   Counter stale;              // updates and images of stale books: marks stay as they are
+  Counter other_symbols;      // instruments in which oeg holds another symbol than mdh lists
   Counter beyond;             // did not fit a table: strategies, rows, orders, instruments
   Counter breaches;
   Counter kills;          // strategies (or all) that went from free to killed
@@ -80,6 +82,8 @@ class MonitorObserver {
   virtual void on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept = 0;
   // oeg could not book a report of the venue, or doubts it: a person must look.
   virtual void on_exception(const wire::OrderEvent& event) noexcept = 0;
+  // What oeg holds under this id is of another symbol than mdh's directory has there.
+  virtual void on_other_symbol(std::uint32_t instrument) noexcept = 0;
 
  protected:
   ~MonitorObserver() = default;
@@ -104,9 +108,11 @@ class Monitor {
   // Events were lost, or a new connection counts anew: which orders are open is unknown, and no row
   // is whole until oeg's table says what is in it.
   void on_lapped() noexcept;
-  // A row of oeg's table. False: we are not whole, and this READ is too old to make us so; READ it
-  // again.
-  bool on_remote_row(const wire::PositionRow& theirs) noexcept;
+  // A row of mdh's directory.
+  void on_directory(const wire::DirectoryEntry& entry) noexcept;
+  // A row of oeg's table, and the symbol that oeg knows its id as. False: we are not whole, and
+  // this READ is too old to make us so; READ it again.
+  bool on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbol = 0) noexcept;
 
   // id: a strategy, or kAll. The first reason stays until the kill is lifted, unless a later one
   // cancels what the first has kept open.
@@ -168,6 +174,7 @@ class Monitor {
                     InRow in_row) noexcept;
   void remove_order(std::uint32_t slot, InRow in_row) noexcept;
   void set_leaves(OpenOrder& order, std::uint32_t leaves, InRow in_row) noexcept;
+  void tell_other_symbol(std::uint32_t instrument) noexcept;
   void take_over(Row& row, const wire::PositionRow& theirs) noexcept;
   void judge(const Row& row) noexcept;
   void judge_strategy(std::uint8_t id, const StrategySums& sums) noexcept;

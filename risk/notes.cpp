@@ -14,6 +14,7 @@ enum class Note : std::uint16_t {
   kUnkilled = 2,
   kAllUnkilled = 3,
   kException = 4,
+  kOtherSymbol = 5,
   kKilledByLimit = 16,  // + LimitKind
 };
 
@@ -41,6 +42,11 @@ Notes::Notes(log::HotLog& log) : log_(log) {
   log.define(Note::kException, Level::kError,
              "strategy {}, instrument {}: oeg could not book a report of the venue as it stands; "
              "positions may be wrong until a person has looked (`tickpath exceptions`)");
+  log.define(
+      Note::kOtherSymbol, Level::kError,
+      "instrument {}: what oeg holds under this id is of another symbol than mdh's directory "
+      "has there (was mdh's instruments_file lost, or was the symbol not named for "
+      "instruments_kept days?); it is valued at its cost, and oeg refuses orders in it");
   log.define(Note::kUnkilled, Level::kWarning, "strategy {} may trade again");
   log.define(Note::kAllUnkilled, Level::kWarning, "the kill switch for all is lifted");
   for (unsigned i = 1; i <= static_cast<unsigned>(LimitKind::kTotalGrossNotional); ++i) {
@@ -80,6 +86,10 @@ void Notes::on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexce
 
 void Notes::on_exception(const wire::OrderEvent& event) noexcept {
   log_.note(Note::kException, event.strategy_id, event.instrument_id);
+}
+
+void Notes::on_other_symbol(std::uint32_t instrument) noexcept {
+  log_.note(Note::kOtherSymbol, instrument);
 }
 
 }  // namespace tickpath::risk

@@ -18,6 +18,7 @@ class Notes final : public MonitorObserver {
   void on_unkill(std::uint32_t id) noexcept override;
   void on_mismatch(const Row& ours, const wire::PositionRow& theirs) noexcept override;
   void on_exception(const wire::OrderEvent& event) noexcept override;
+  void on_other_symbol(std::uint32_t instrument) noexcept override;
 
  private:
   log::HotLog& log_;

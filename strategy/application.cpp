@@ -194,6 +194,7 @@ void StrategyApplication::register_counters() {
   out.add("engine", "reports_impossible", engine.reports_impossible);
   out.add("engine", "instruments_beyond", engine.instruments_beyond);
   out.add("engine", "symbols_unknown", engine.symbols_unknown);
+  out.add("engine", "other_symbols", engine.other_symbols);
   out.add("engine", "plugins_failed", engine.plugins_failed, Weight::kKey);
   out.add("engine", "log_dropped", engine.log_dropped);
   out.add(
@@ -281,7 +282,7 @@ void StrategyApplication::summarize(control::Summary& summary) {
     for (std::uint32_t i = 0; i < instance.positions.size(); ++i) {
       const tickpath_position& position = instance.positions[i];
       if (position.fills == 0) continue;
-      summary.positions.push_back({instance.id, std::string(engine_->symbols().name(i)),
+      summary.positions.push_back({instance.id, std::string(engine_->position_symbol(i)),
                                    position.shares, position.cash, position.fills});
     }
   }

@@ -16,6 +16,7 @@ struct EngineCounters {
   Counter instruments_beyond;  // updates of instruments with an id beyond instruments_max
   Counter resyncs;             // laps of the update ring repaired from the images
   Counter symbols_unknown;     // subscriptions that the complete directory does not hold
+  Counter other_symbols;       // instruments in which oeg holds another symbol than mdh lists
   Counter plugins_failed;
   Counter log_dropped;  // texts of plugins lost because the log queue was full
 };

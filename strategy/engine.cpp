@@ -43,6 +43,7 @@ Engine::Engine(const EngineOptions& options, OrderPort& orders, ImageSource& ima
       log_(log),
       instruments_(options.instruments_max),
       symbols_(options.instruments_max),
+      held_symbols_(options.instruments_max),
       timers_(options.timers_max) {
   instances_.reserve(kInstancesMax);
 }

@@ -125,6 +125,11 @@ class Engine {
   const EngineCounters& counters() const noexcept { return counters_; }
   const std::vector<std::unique_ptr<Instance>>& instances() const noexcept { return instances_; }
   const market::Symbols& symbols() const noexcept { return symbols_; }
+  // Of what is held under an id: as oeg knows it, if oeg holds anything there.
+  std::string_view position_symbol(std::uint32_t instrument) const noexcept {
+    return held_symbols_[instrument] != 0 ? wire::symbol_text(held_symbols_[instrument])
+                                          : symbols_.name(instrument);
+  }
   std::uint32_t symbols_known() const noexcept { return symbols_.size(); }
 
  private:
@@ -135,7 +140,10 @@ class Engine {
     tickpath_quote quote{};
     std::uint64_t subscribers = 0;  // bit per instance
     bool stale = false;             // on its own account: stays so when the whole feed is good
-    std::uint64_t trace_id = 0;     // of the newest update or image
+    // What oeg holds under this id is of another symbol than the directory has there: no position
+    // in this instrument, and no order goes out under the id.
+    bool other_symbol = false;
+    std::uint64_t trace_id = 0;  // of the newest update or image
   };
 
   // ---- callbacks (engine_dispatch.cpp)
@@ -203,6 +211,7 @@ class Engine {
   // A book, or with kNoInstrument all of them, cannot be trusted any more.
   void on_stale(std::uint32_t instrument) noexcept;
   bool sweep(Instance& instance) noexcept;
+  void compare_symbols(std::uint32_t instrument) noexcept;
   void note(const Instance& instance, tickpath_log_level level, bool from_engine,
             std::string_view text) noexcept;
 
@@ -218,6 +227,7 @@ class Engine {
   std::uint64_t alive_ = 0;     // bit per instance that may be called
   std::uint64_t sweeping_ = 0;  // bit per instance with cancels to send
   market::Symbols symbols_;
+  std::vector<std::uint64_t> held_symbols_;  // by instrument: what oeg knows the id as; 0: not told
   Timers timers_;
   bool symbols_unsettled_ = false;  // some are waited for
   bool symbols_untold_ = false;     // and their plugins do not know it yet

@@ -253,6 +253,7 @@ void Engine::on_directory(const wire::DirectoryEntry& entry) noexcept {
     return;
   }
   if (!symbols_.add(entry)) return;
+  compare_symbols(entry.instrument_id);
   if (!symbols_unsettled_) return;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols)

@@ -123,7 +123,8 @@ bool Engine::post(Instance& instance, wire::OrderRequest& request) noexcept {
 std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& order,
                               std::uint64_t& order_id) noexcept {
   if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
-  if (order.instrument >= instruments_.size() || symbols_.name(order.instrument).empty())
+  if (order.instrument >= instruments_.size() || symbols_.name(order.instrument).empty() ||
+      instruments_[order.instrument].other_symbol)
     return TICKPATH_UNKNOWN_INSTRUMENT;
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kNew;
@@ -358,6 +359,27 @@ void Engine::on_position(std::uint8_t strategy, const wire::PositionReport& held
   position.shares = held.position_shares;
   position.cash = held.cash;
   position.fills = static_cast<std::uint32_t>(held.fills);
+  held_symbols_[held.instrument_id] = held.symbol;
+  compare_symbols(held.instrument_id);
+}
+
+// The directory and oeg's positions come in any order.
+void Engine::compare_symbols(std::uint32_t instrument) noexcept {
+  const std::uint64_t held = held_symbols_[instrument];
+  const std::string_view listed = symbols_.name(instrument);
+  const bool other = held != 0 && !listed.empty() && wire::symbol_word(listed) != held;
+  if (other == instruments_[instrument].other_symbol) return;
+  instruments_[instrument].other_symbol = other;
+  if (!other) return;
+  counters_.other_symbols.add();
+  TextBuilder text;
+  text << "oeg holds " << wire::symbol_text(held) << " under the id that mdh's directory has for "
+       << listed << " (was mdh's instruments_file lost, or was " << wire::symbol_text(held)
+       << " not named for instruments_kept days?): it is no position in " << listed
+       << ", and no order goes out under this id";
+  for (const auto& instance : instances_)
+    if (instance->positions[instrument].fills != 0)
+      note(*instance, TICKPATH_LOG_ERROR, true, text.view());
 }
 
 void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {

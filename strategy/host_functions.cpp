@@ -203,7 +203,8 @@ struct HostFunctions {
                                tickpath_position* value) noexcept {
     const Instance& instance = of(context);
     if (instrument >= instance.positions.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
-    *value = instance.positions[instrument];
+    *value = instance.engine.instruments_[instrument].other_symbol ? tickpath_position{}
+                                                                   : instance.positions[instrument];
     return TICKPATH_OK;
   }
   static std::int32_t open_order(void* context, std::uint64_t order_id,

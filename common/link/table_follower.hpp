@@ -19,7 +19,6 @@ class TableFollower {
   void attach(Connection& connection, const rdma::RemoteRegion& region) noexcept {
     table_.attach(connection, region);
     next_ = 0;
-    wanted_ = 0;
     idle_ = false;
     reading_ = false;
   }
@@ -29,13 +28,11 @@ class TableFollower {
     reading_ = false;
   }
 
-  // Someone said that `rows` rows exist.
-  void expect(std::size_t rows) noexcept {
-    if (rows > wanted_) wanted_ = rows;
-    if (next_ < wanted_) idle_ = false;
+  // A row was stored, or may have been. A READ that is under way may have come before it.
+  void look_again() noexcept {
+    idle_ = false;
+    look_again_ = true;
   }
-  // Something was missed: there may be more than anyone said.
-  void look_again() noexcept { idle_ = false; }
   // Rows exist, or may exist, that were not handed over.
   bool behind() const noexcept { return !idle_; }
 
@@ -48,6 +45,7 @@ class TableFollower {
     while (rows < rows_max && !idle_) {
       if (!reading_) {
         reading_ = table_.start(next_);
+        look_again_ &= !reading_;
         if (!reading_ && next_ >= table_.rows()) idle_ = true;  // a full table ends here
         if (!reading_) break;
       }
@@ -57,9 +55,9 @@ class TableFollower {
       if (status == RowStatus::kPending) break;
       reading_ = false;
       if (status != RowStatus::kOk) {
-        // Empty: the end, unless more are said to exist. Torn: again. Failed: the connection is
-        // going, and its owner will detach us.
-        if (status == RowStatus::kEmpty && next_ >= wanted_) idle_ = true;
+        // Empty: the end, as of the READ's start. Torn: again. Failed: the connection is going, and
+        // its owner will detach us.
+        if (status == RowStatus::kEmpty && !look_again_) idle_ = true;
         break;
       }
       ++next_;
@@ -72,7 +70,7 @@ class TableFollower {
  private:
   RemoteTable<T> table_;
   std::size_t next_ = 0;
-  std::size_t wanted_ = 0;
+  bool look_again_ = false;  // since the last READ was started
   bool idle_ = true;
   bool reading_ = false;
 };

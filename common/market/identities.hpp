@@ -54,6 +54,10 @@ class Identities {
   bool trusted(std::uint32_t id) const noexcept {
     return doubted_ == 0 || id >= ids_.size() || ids_[id].trusted;
   }
+  // Its row was confirmed on this connection, and is final.
+  bool settled(std::uint32_t id) const noexcept {
+    return id < ids_.size() && ids_[id].name[0] != '\0' && ids_[id].trusted;
+  }
   // Ids that stand for another symbol than before, on this connection.
   std::uint64_t conflicts() const noexcept { return conflicts_; }
 

@@ -95,8 +95,9 @@ class MarketReader {
   template <class Handler>
   struct Adapter {
     void on_update(const wire::BookUpdate& update, std::uint64_t /*sequence*/) noexcept {
-      if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]]
-        self.directory_.expect(std::size_t{update.instrument_id} + 1);
+      if (update.kind == wire::UpdateKind::kDirectory &&
+          !self.identities_.settled(update.instrument_id)) [[unlikely]]
+        self.directory_.look_again();
       if (!self.identities_.trusted(update.instrument_id)) [[unlikely]]
         return;
       // No book update: whoever asks for imbalances has on_imbalance().

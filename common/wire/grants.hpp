@@ -32,7 +32,7 @@ struct OegClientGrants {
 // the limits.
 struct DropCopyGrants {
   static constexpr std::size_t kControlBlock = 0;  // link::ControlBlock<ControlBlock> (WRITE, READ)
-  static constexpr std::size_t kPositions = 1;     // remote table of PositionRow (READ)
+  static constexpr std::size_t kPositions = 1;     // remote table of NamedPosition (READ)
   static constexpr std::size_t kHeartbeat = 2;     // of oeg's datapath thread (READ)
   static constexpr std::size_t kClock = 3;         // link::ClockGrants, two of them
 };

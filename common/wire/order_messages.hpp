@@ -160,19 +160,19 @@ constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
 // oeg -> strategy, as an OrderReport of kind kPosition: what the strategy holds in one instrument,
 // every fill included that was reported before it. It replaces what the strategy knew: a strategy
 // that was restarted, or that lost reports with a connection, is right again.
-//  0 position_shares | 8 cash | 16 reserved | 24 fills | 32 instrument_id | 36 reserved | 52 kind
+//  0 position_shares | 8 cash | 16 symbol | 24 fills | 32 instrument_id | 36 reserved | 52 kind
 // 53 reserved | 55 strategy_id | 56 reserved
 struct PositionReport {
   std::int64_t position_shares;  // bought less sold
   std::int64_t cash;             // 1/10,000: sold less bought
-  std::uint64_t reserved0;
+  std::uint64_t symbol;          // as NamedPosition has it
   std::uint64_t fills;
   std::uint32_t instrument_id;
-  std::uint32_t reserved1[4];
+  std::uint32_t reserved0[4];
   ReportKind kind;
-  std::uint8_t reserved2[2];
+  std::uint8_t reserved1[2];
   std::uint8_t strategy_id;
-  std::uint64_t reserved3;
+  std::uint64_t reserved2;
 };
 static_assert(std::is_trivially_copyable_v<PositionReport>);
 static_assert(sizeof(PositionReport) == sizeof(OrderReport) &&

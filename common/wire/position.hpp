@@ -7,8 +7,7 @@
 
 namespace tickpath::wire {
 
-// Travels as a VersionedRecord row of a remote table, one for each (strategy, instrument) that
-// ever had an order; 48 bytes, so that with its version it fills one line.
+// One for each (strategy, instrument) that ever had an order.
 struct PositionRow {
   std::uint32_t instrument_id;
   std::uint8_t strategy_id;
@@ -22,5 +21,15 @@ struct PositionRow {
 };
 static_assert(std::is_trivially_copyable_v<PositionRow>);
 static_assert(sizeof(PositionRow) == 48 && offsetof(PositionRow, position_shares) == 8);
+
+// Travels as a VersionedRecord row of a remote table; 56 bytes, so that with its version it fills
+// one line. A position outlives mdh's runs, and what mdh calls by its id then may be another
+// symbol.
+struct NamedPosition {
+  PositionRow row;
+  std::uint64_t symbol;  // symbol_word(): what oeg knows the id as; 0: nothing yet
+};
+static_assert(std::is_trivially_copyable_v<NamedPosition>);
+static_assert(sizeof(NamedPosition) == 56 && offsetof(NamedPosition, symbol) == 48);
 
 }  // namespace tickpath::wire

@@ -304,7 +304,7 @@ TEST_F(RemoteTables, AreFollowedRowByRowAsTheyGrow) {
   EXPECT_EQ(rows, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
   table.store(5, limits_of(5));
   EXPECT_FALSE(follower.behind());
-  follower.expect(6);  // an update spoke of it
+  follower.look_again();  // an update spoke of it
   ASSERT_TRUE(catch_up());
   table.store(6, limits_of(6));
   follower.look_again();  // something was missed
@@ -314,6 +314,25 @@ TEST_F(RemoteTables, AreFollowedRowByRowAsTheyGrow) {
   follower.attach(*there, there->extras()[0]);
   ASSERT_TRUE(catch_up());
   EXPECT_EQ(rows.size(), 7u);
+}
+
+// The READ finds no row; before its completion is looked at, the row is stored and spoken of.
+TEST_F(RemoteTables, AreLookedAtAgainByAFollowerWhoseReadWasUnderWay) {
+  TableOwner<Limits> table(*fabric.device, 8, "table");
+  join(table.grant());
+  TableFollower<Limits> follower(*fabric.device, "follower");
+  follower.attach(*there, there->extras()[0]);
+  std::vector<std::uint64_t> rows;
+  const auto on_row = [&](const Limits& row) { rows.push_back(row.generation); };
+  follower.step(on_row, [] {});
+  ASSERT_TRUE(eventually([&] { return there->poll() != 0; }));
+  table.store(0, limits_of(0));
+  follower.look_again();
+  ASSERT_TRUE(eventually([&] {
+    follower.step(on_row, [&] { there->poll(); });
+    return !follower.behind();
+  }));
+  EXPECT_EQ(rows, std::vector<std::uint64_t>{0});
 }
 
 TEST(Reconnect, TriesAtTheIntervalUntilItWorksAndAgainAfterALoss) {

@@ -158,6 +158,35 @@ TEST_F(MarketReaders, HandOverNoPricesOfAnIdThatStandsForAnotherSymbolNow) {
   EXPECT_EQ(reader.symbol_conflicts().get(), 1u);
 }
 
+// Ids that were kept for symbols of former days have a row once one of today has them.
+TEST_F(MarketReaders, FollowRowsWhoseIdsComeInAnyOrder) {
+  join();
+  list(5);
+  list(2);
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.rows, ElementsAre(5, 2));
+  mdh.restart();
+  ASSERT_TRUE(eventually([this] {
+    reader.poll(seen, now());
+    return seen.alives.size() == 2;
+  }));
+  list(2);
+  tick(5);
+  mdh.turn();
+  seen = {};
+  join(1'000'000'000);
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.rows, ElementsAre(2));
+  EXPECT_THAT(seen.updates, ::testing::IsEmpty()) << "5 has no row: nobody knows whose prices";
+  list(0);
+  list(5);
+  tick(5);
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.rows, ElementsAre(2, 0, 5));
+  EXPECT_TRUE(!seen.updates.empty() || !seen.images.empty()) << "it is what it was";
+  EXPECT_EQ(reader.symbol_conflicts().get(), 0u);
+}
+
 TEST_F(MarketReaders, SayOnceThatMdhIsGone) {
   join();
   list(0);

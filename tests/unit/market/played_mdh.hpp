@@ -37,7 +37,7 @@ class PlayedMdh {
     std::memset(entry.symbol, ' ', sizeof(entry.symbol));
     std::memcpy(entry.symbol, symbol.data(), symbol.size());
     entry.instrument_id = id;
-    directory.store(id, entry);
+    directory.store(rows++, entry);
     wire::BookUpdate update{};
     update.kind = wire::UpdateKind::kDirectory;
     update.instrument_id = id;
@@ -72,6 +72,7 @@ class PlayedMdh {
   void restart() {
     publisher.reset();
     directory = link::TableOwner<wire::DirectoryEntry>(*fabric.device, kInstruments, "directory");
+    rows = 0;
     last = {};
     publisher = make();
   }
@@ -81,6 +82,7 @@ class PlayedMdh {
   link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
   std::unique_ptr<link::Publisher<wire::BookUpdate, wire::BookImage>> publisher = make();
   std::array<wire::BookUpdate, kInstruments> last{};
+  std::size_t rows = 0;  // of the directory: in the order in which they were listed
   std::uint64_t sequence = 0;
   wire::Role role{};  // of who joined last
 

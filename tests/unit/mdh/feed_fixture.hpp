@@ -79,12 +79,12 @@ class VectorSink final : public UpdateSink {
  public:
   void publish(const wire::BookUpdate& update) noexcept override { updates.push_back(update); }
   void mark_dirty(std::uint32_t id) noexcept override { ++dirty[id]; }
-  void store_row(const wire::DirectoryEntry& row) noexcept override {
-    rows[row.instrument_id] = row;
+  void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept override {
+    rows[index] = row;
   }
   std::vector<wire::BookUpdate> updates;
   std::map<std::uint32_t, int> dirty;
-  std::map<std::uint32_t, wire::DirectoryEntry> rows;
+  std::map<std::uint32_t, wire::DirectoryEntry> rows;  // by their place in the directory
 };
 
 inline FeedOptions small_options() {

@@ -163,8 +163,9 @@ TEST_F(FeedTest, TellsACrossAsOneTradeThoughItsOrdersLeaveTheBookOneByOne) {
 }
 
 TEST_F(FeedTest, GivesASymbolOfAFormerDayItsIdAndItsRowFromTheStart) {
-  const std::vector<std::string> former{"AAPL", "MSFT"};
-  feed.remember(former);
+  const std::chrono::sys_days today{std::chrono::days(20'000)};
+  const std::vector<KnownSymbol> former{{"AAPL", today}, {"MSFT", today}};
+  feed.remember(former, today);
   EXPECT_EQ(sink.rows.at(0).name(), "AAPL");
   EXPECT_EQ(sink.rows.at(1).name(), "MSFT");
   EXPECT_EQ(feed.counters().instruments.get(), 2u);
@@ -438,6 +439,26 @@ TEST_F(FullBook, GoesOnWithoutRoomInTheDirectory) {
   EXPECT_EQ(feed.counters().unlisted.get(), 2u);
   EXPECT_EQ(last().instrument_id, wire::kNoInstrument);
   EXPECT_EQ(last().trace_id, 4u);
+}
+
+TEST_F(FullBook, GivesANewSymbolTheIdOfOneThatNoFeedHasNamedForLong) {
+  const std::chrono::sys_days today{std::chrono::days(20'000)};
+  const std::vector<KnownSymbol> former{{"OLD", today - std::chrono::days(31)}, {"MSFT", today}};
+  feed.remember(former, today - std::chrono::days(30));
+  EXPECT_EQ(sink.rows.size(), 1u) << "nobody learns the id of OLD today";
+  EXPECT_EQ(sink.rows.at(0).name(), "MSFT");
+  EXPECT_EQ(sink.rows.at(0).listed_in, 0u);
+  send({directory(1, "IBM"), directory(2, "MSFT"), add(1, "IBM", 1, 'B', 1, 5)});
+  EXPECT_EQ(feed.counters().unlisted.get(), 0u);
+  EXPECT_EQ(last().instrument_id, 0u);
+  EXPECT_EQ(sink.rows.at(1).name(), "IBM") << "behind the rows that there were";
+  EXPECT_EQ(sink.rows.at(1).instrument_id, 0u);
+  EXPECT_NE(sink.rows.at(0).listed_in, 0u);
+  const std::uint32_t first = sink.rows.at(1).listed_in;
+  deliver(packet("T", 1, {directory(1, "IBM")}));
+  EXPECT_NE(sink.rows.at(1).listed_in, first) << "another session has named it";
+  deliver(packet("T", 2, {directory(3, "OLD")}));
+  EXPECT_EQ(feed.counters().unlisted.get(), 1u) << "no id is free";
 }
 
 TEST_F(FeedTest, HandlesABurstAsItWouldHandleItsPacketsOneByOne) {

@@ -61,15 +61,50 @@ TEST(Instruments, HoldAsManySymbolsAsAFeedHasLocates) {
 
 TEST(Instruments, GiveARememberedSymbolTheIdThatItHad) {
   Instruments instruments(3);
-  EXPECT_TRUE(instruments.remember("AAPL"));
-  EXPECT_TRUE(instruments.remember("MSFT"));
-  EXPECT_FALSE(instruments.remember("AAPL"));
+  EXPECT_TRUE(instruments.remember("AAPL", true));
+  EXPECT_TRUE(instruments.remember("MSFT", true));
+  EXPECT_FALSE(instruments.remember("AAPL", true));
   EXPECT_EQ(instruments.entry(1).name(), "MSFT");
   EXPECT_FALSE(instruments[1].listed) << "not today";
   EXPECT_EQ(instruments.list(1, "IBM"), 2u);
   EXPECT_EQ(instruments.list(2, "MSFT"), 1u);
   EXPECT_EQ(instruments.list(3, "AAPL"), 0u);
-  EXPECT_FALSE(instruments.remember("INTC")) << "no room";
+  EXPECT_FALSE(instruments.remember("INTC", true)) << "no room";
+}
+
+TEST(Instruments, GiveAnIdThatIsKeptForALostSymbolOnlyWhenThereIsNoOther) {
+  Instruments instruments(4);
+  EXPECT_TRUE(instruments.remember("LOST", false));
+  EXPECT_TRUE(instruments.remember("BACK", false));
+  EXPECT_TRUE(instruments.remember("MSFT", true));
+  EXPECT_EQ(instruments.rows(), 1u);
+  EXPECT_EQ(instruments.row_of(0), Instruments::kNoRow);
+  EXPECT_EQ(instruments.list(1, "NEW1"), 3u) << "it was nobody's";
+  EXPECT_EQ(instruments.list(2, "BACK"), 1u) << "its own";
+  EXPECT_EQ(instruments.list(3, "NEW2"), 0u);
+  EXPECT_EQ(instruments.entry(0).name(), "NEW2");
+  EXPECT_EQ(instruments.row_of(0), 3u);
+  EXPECT_EQ(instruments.list(4, "LOST"), wire::kNoInstrument);
+  EXPECT_EQ(instruments.list(5, "NEW3"), wire::kNoInstrument);
+  EXPECT_EQ(instruments.list(6, "MSFT"), 2u);
+}
+
+// Every second id changes hands, in a table of symbols that collide; all others are still found.
+TEST(Instruments, FindEverySymbolAfterIdsWereGivenToOthers) {
+  constexpr std::uint32_t kCount = 4'096;
+  const auto symbol = [](char head, std::uint32_t i) {
+    return itch::Stock(head + std::to_string(i));
+  };
+  Instruments instruments(kCount);
+  for (std::uint32_t i = 0; i < kCount; ++i)
+    ASSERT_TRUE(instruments.remember(symbol('F', i), i % 2 != 0));
+  for (std::uint32_t i = 0; i < kCount / 2; ++i)
+    ASSERT_EQ(instruments.list(static_cast<book::Locate>(i), symbol('N', i)), 2 * i);
+  EXPECT_EQ(instruments.list(9'999, "MORE"), wire::kNoInstrument);
+  for (std::uint32_t i = 0; i < kCount; ++i)
+    ASSERT_EQ(instruments.list(9'999, symbol('F', i)), i % 2 != 0 ? i : wire::kNoInstrument) << i;
+  for (std::uint32_t i = 0; i < kCount / 2; ++i)
+    ASSERT_EQ(instruments.list(9'999, symbol('N', i)), 2 * i);
 }
 
 class SymbolFileTest : public ::testing::Test {
@@ -80,7 +115,10 @@ class SymbolFileTest : public ::testing::Test {
     path_ = directory_ + "/mdh.instruments";
   }
   ~SymbolFileTest() override { std::filesystem::remove_all(directory_); }
-  std::vector<std::string> read(std::uint32_t most = 100) { return SymbolFile(path_).read(most); }
+  static constexpr std::chrono::sys_days kToday{std::chrono::days(20'780)};  // 2026-11-23
+  std::vector<KnownSymbol> read(std::uint32_t most = 100) {
+    return SymbolFile(path_).read(most, kToday);
+  }
   std::string error_of(const std::string& text, std::uint32_t most = 100) {
     std::ofstream(path_) << text;
     try {
@@ -94,25 +132,25 @@ class SymbolFileTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(SymbolFileTest, GivesBackWhatWasAppendedInItsOrder) {
+TEST_F(SymbolFileTest, GivesBackWhatWasWrittenInItsOrder) {
   EXPECT_TRUE(read().empty()) << "no file: the first run";
   // A feed may name anything: what is no text comes back as it was, padding aside.
-  const std::vector<std::string> first{"ZVZZT", "BRK.A", std::string("A\n\0%", 4), " "};
-  const std::vector<std::string> then{"AAPL", "\xff+"};
-  SymbolFile file(path_);
-  EXPECT_TRUE(file.read(100).empty());
-  file.append(first);
-  EXPECT_EQ(file.size(), 4u);
-  EXPECT_EQ(read(), first);
-  file.append(then);
-  std::vector<std::string> all = first;
-  all.insert(all.end(), then.begin(), then.end());
-  EXPECT_EQ(read(), all);
-  SymbolFile another(path_);
-  (void)another.read(100);
-  another.append({"MSFT"});
-  all.push_back("MSFT");
-  EXPECT_EQ(read(), all);
+  std::vector<KnownSymbol> symbols{{"ZVZZT", kToday},
+                                   {"BRK.A", kToday - std::chrono::days(400)},
+                                   {std::string("A\n\0%", 4), kToday},
+                                   {" ", kToday}};
+  SymbolFile(path_).write(symbols);
+  EXPECT_EQ(read(), symbols);
+  symbols[0].last_seen = kToday - std::chrono::days(1);
+  symbols.push_back({"\xff+", kToday});
+  SymbolFile(path_).write(symbols);
+  EXPECT_EQ(read(), symbols);
+}
+
+TEST_F(SymbolFileTest, CountsASymbolWithoutADayAsSeenToday) {
+  std::ofstream(path_) << "AAPL\nMSFT 2026-10-01\n";
+  const auto october = std::chrono::sys_days(std::chrono::year(2026) / 10 / 1);
+  EXPECT_EQ(read(), (std::vector<KnownSymbol>{{"AAPL", kToday}, {"MSFT", october}}));
 }
 
 TEST_F(SymbolFileTest, RefusesAFileThatSaysNothingCertain) {
@@ -120,7 +158,11 @@ TEST_F(SymbolFileTest, RefusesAFileThatSaysNothingCertain) {
   EXPECT_THAT(error_of("AAPL\n\nMSFT\n"), HasSubstr("line 2: a symbol of 1 to 8"));
   EXPECT_THAT(error_of("AAPL\nMSFT\nAAPL\n"), HasSubstr("line 3: the symbol is there twice"));
   EXPECT_THAT(error_of("TOOLONGNAME\n"), HasSubstr("line 1"));
-  EXPECT_THAT(error_of("A B\n"), HasSubstr("no symbol has"));
+  for (const char* const day : {"B", "", "2026-13-01", "2026-02-30", "2026-1-001", "20261123",
+                                "2026-11-23 ", "2026-11- 3", "x026-11-23", "+026-11-23"})
+    EXPECT_THAT(error_of(std::string("A ") + day + "\n"), HasSubstr("line 1: behind the symbol"))
+        << day;
+  EXPECT_THAT(error_of("A\tB\n"), HasSubstr("no symbol has"));
   EXPECT_THAT(error_of("A%4\n"), HasSubstr("hexadecimal"));
   EXPECT_THAT(error_of("A\nB\nC\n", 2), HasSubstr("instruments_max"));
 }

@@ -137,7 +137,7 @@ class Witness final : public UpdateSink {
       lies.push_back("locate " + std::to_string(locate) + " at " + std::to_string(upto));
   }
   void mark_dirty(std::uint32_t) noexcept override {}
-  void store_row(const wire::DirectoryEntry&) noexcept override {}
+  void store_row(std::uint32_t, const wire::DirectoryEntry&) noexcept override {}
 
  private:
   const Truth& truth_;

@@ -65,7 +65,7 @@ class PlayedOeg {
 
   Fabric fabric;
   link::ControlBlock<wire::ControlBlock> block{*fabric.device, "block"};
-  link::TableOwner<wire::PositionRow> positions{*fabric.device, 16, "positions"};
+  link::TableOwner<wire::NamedPosition> positions{*fabric.device, 16, "positions"};
   link::Heartbeat heartbeat{*fabric.device, "heartbeat"};
   std::unique_ptr<Publisher> publisher = make(*fabric.device);
   wire::ControlBlock limits{};
@@ -156,7 +156,7 @@ TEST_F(GatewayLinkOf, AKillReachesOegWithoutWaitingForTheNextRefresh) {
 TEST_F(GatewayLinkOf, EventsMakePositionsAndTheTableOfOegConfirmsThem) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
   oeg.fill(1, 100, 1'000'000);
-  oeg.positions.store(0, {3, 1, {}, 100, -100'000'000, 0, 0, 1, 1});
+  oeg.positions.store(0, {{3, 1, {}, 100, -100'000'000, 0, 0, 1, 1}, 0});
   ASSERT_TRUE(soon([&] { return monitor.counters().compared.get() >= 2; }));
   EXPECT_EQ(monitor.ledger().rows()[0].position, 100);
   EXPECT_EQ(monitor.counters().mismatches.get(), 0u);
@@ -165,7 +165,7 @@ TEST_F(GatewayLinkOf, EventsMakePositionsAndTheTableOfOegConfirmsThem) {
 TEST_F(GatewayLinkOf, AfterALapPositionsComeFromTheTable) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
   for (std::uint64_t i = 1; i <= 200; ++i) oeg.fill(i, 1, 1'000'000);  // a ring of 64
-  oeg.positions.store(0, {3, 1, {}, 200, -200'000'000, 0, 0, 200, 200});
+  oeg.positions.store(0, {{3, 1, {}, 200, -200'000'000, 0, 0, 200, 200}, 0});
   ASSERT_TRUE(soon([&] {
     return !monitor.ledger().rows().empty() && monitor.ledger().rows()[0].position == 200;
   }));
@@ -183,7 +183,7 @@ TEST_F(GatewayLinkOf, NothingIsWrittenToOegBeforeItsPositionsAreKnown) {
   ASSERT_TRUE(soon([&] { return ++turns > 1'000; }));
   constexpr std::uint32_t kRows = 10;
   for (std::uint32_t row = 0; row < kRows; ++row)
-    oeg.positions.store(row, {row, 1, {}, 100, -100'000'000, 0, 0, 1, 1});
+    oeg.positions.store(row, {{row, 1, {}, 100, -100'000'000, 0, 0, 1, 1}, 0});
   oeg.publisher = PlayedOeg::make(*oeg.fabric.device);
   oeg.block.initialise({});
   oeg.limits = {};
@@ -202,7 +202,7 @@ TEST_F(GatewayLinkOf, NothingIsWrittenToOegBeforeItsPositionsAreKnown) {
 // Everything is refused until the block is there: the refusals must not keep it away.
 TEST_F(GatewayLinkOf, TheBlockIsWrittenWhileOrdersAreRefusedAllTheTime) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
-  oeg.positions.store(0, {3, 1, {}, 100, -100'000'000, 0, 0, 7, 1});
+  oeg.positions.store(0, {{3, 1, {}, 100, -100'000'000, 0, 0, 7, 1}, 0});
   restart_oeg({});
   std::uint64_t id = 0;
   ASSERT_TRUE(soon([&] {
@@ -220,7 +220,7 @@ TEST_F(GatewayLinkOf, TheBlockIsWrittenWhileARowChangesAllTheTime) {
   const auto trade = [&] {
     oeg.fill(static_cast<std::uint64_t>(++shares), 1, 1'000'000);
     const auto count = static_cast<std::uint64_t>(shares);
-    oeg.positions.store(0, {3, 1, {}, shares, -1'000'000 * shares, 0, 0, count, count});
+    oeg.positions.store(0, {{3, 1, {}, shares, -1'000'000 * shares, 0, 0, count, count}, 0});
   };
   ASSERT_TRUE(soon([&] {
     trade();

@@ -1,4 +1,6 @@
 // The prices that the monitor books and marks by.
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "risk/monitor.hpp"
@@ -66,6 +68,37 @@ TEST_F(MonitorPrices, AnExecutionThatIsNotPrintableIsNoLastTrade) {
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 1'000'000);
   executed(2'000'000, 1);
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 1'000'000);
+}
+
+// A position that was carried over the day in which mdh gave the id of its symbol to another.
+TEST_F(MonitorPrices, APositionIsNotValuedByThePricesOfAnotherSymbolThatHasItsIdNow) {
+  const auto list = [&](const char* symbol) {
+    wire::DirectoryEntry entry{};
+    entry.instrument_id = 3;
+    std::strncpy(entry.symbol, symbol, sizeof(entry.symbol));
+    monitor.on_directory(entry);
+  };
+  wire::PositionRow theirs{};
+  theirs.instrument_id = 3;
+  theirs.strategy_id = 1;
+  theirs.position_shares = 100;
+  theirs.cash = -1'000'000;
+  theirs.events = theirs.fills = 1;
+  // Whichever comes first, the directory with its prices or oeg's table.
+  list("NEW");
+  executed(9'000'000, 0);
+  EXPECT_TRUE(monitor.on_remote_row(theirs, wire::symbol_word("OLD")));
+  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 0);
+  EXPECT_EQ(monitor.counters().other_symbols.get(), 1u);
+  executed(8'000'000, 0);
+  EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 0);
+  EXPECT_EQ(static_cast<std::int64_t>(row().notional), 1'000'000) << "at cost";
+  // mdh has its file back.
+  list("OLD");
+  EXPECT_EQ(static_cast<std::int64_t>(row().notional), 800'000'000);
+  list("NEW");
+  EXPECT_EQ(static_cast<std::int64_t>(row().notional), 1'000'000);
+  EXPECT_EQ(monitor.counters().other_symbols.get(), 2u);
 }
 
 }  // namespace

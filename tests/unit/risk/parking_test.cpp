@@ -84,7 +84,7 @@ class RiskThatParks : public ::testing::Test {
   PlayedMdh mdh_;
   Fabric oeg_;
   link::ControlBlock<wire::ControlBlock> block_{*oeg_.device, "block"};
-  link::TableOwner<wire::PositionRow> positions_{*oeg_.device, 16, "positions"};
+  link::TableOwner<wire::NamedPosition> positions_{*oeg_.device, 16, "positions"};
   link::Heartbeat heartbeat_{*oeg_.device, "heartbeat"};
   link::Publisher<wire::OrderEvent> events_{*oeg_.device, nullptr, event_options()};
   std::unique_ptr<rdma::Device> device_ = rdma::open_device("shm", "");

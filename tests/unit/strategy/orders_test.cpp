@@ -463,6 +463,32 @@ TEST_F(Orders, AnAnswerToAFormerLifeIsNotCountedInThisOne) {
   EXPECT_EQ(counters().unanswered.get(), 1u);
 }
 
+// Carried over the day in which mdh gave the id of its symbol to another; the directory and oeg
+// come in any order.
+TEST_F(Orders, APositionOfAnotherSymbolThatHadTheIdBeforeIsNotTakenForOneInIt) {
+  const auto told = [this](const char* symbol) {
+    wire::PositionReport held{};
+    held.instrument_id = 4;
+    held.position_shares = 300;
+    held.fills = 1;
+    held.symbol = wire::symbol_word(symbol);
+    engine.on_position(1, held);
+  };
+  told("OLD");
+  EXPECT_EQ(strategy.position(4).shares, 300);
+  list(4, "NEW");
+  EXPECT_EQ(strategy.position(4).shares, 0);
+  EXPECT_EQ(strategy.limit(4, Scripted::kBuy, 100, 99'900).status, TICKPATH_UNKNOWN_INSTRUMENT);
+  EXPECT_EQ(engine.position_symbol(4), "OLD") << "the summary says what is held";
+  EXPECT_THAT(next_log(), ::testing::HasSubstr("oeg holds OLD under the id"));
+  EXPECT_EQ(engine.counters().other_symbols.get(), 1u);
+  told("NEW");
+  EXPECT_EQ(strategy.position(4).shares, 300);
+  EXPECT_EQ(strategy.limit(4, Scripted::kBuy, 100, 99'900).status, TICKPATH_OK);
+  told("OLD");
+  EXPECT_EQ(strategy.position(4).shares, 0);
+}
+
 TEST_F(Orders, AreKeptApartBetweenStrategies) {
   Scripted& other = add(2);
   buy();
