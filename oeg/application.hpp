@@ -56,6 +56,7 @@ class OegApplication final : public control::Application {
   void take_exceptions();
   void list(const ExceptionNote& note);
   void list_journaled(std::uint64_t up_to);
+  void release_symbols();
   control::Json clear_exceptions(const control::Json& request);
   void maintain_market();
   void maintain_journal();
@@ -65,6 +66,7 @@ class OegApplication final : public control::Application {
   control::Runtime& runtime_;
   ExceptionList exceptions_;
   std::uint64_t exceptions_followed_ = 0;  // of the journal, at the last tick
+  std::vector<fix::Symbol> to_release_;    // of exceptions that were cleared
   LogBudget fix_lines_{
       200,
       std::chrono::seconds(10)};  // a venue that makes the session speak must not fill the disk

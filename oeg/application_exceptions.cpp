@@ -24,8 +24,11 @@ control::Json shown(const Exception& exception) {
 
 void OegApplication::register_exceptions() {
   list_journaled(~std::uint64_t{0});  // the last run died before it came to list them
-  for (const Exception& exception : exceptions_.open())
+  const auto hold = [this](const Exception& exception) {
     datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
+  };
+  for (const Exception& exception : exceptions_.open()) hold(exception);
+  exceptions_.for_each_beyond(hold);
   if (!exceptions_.open().empty())
     log::warning(
         "{} reports of the venue could not be booked in former runs and were not looked "
@@ -51,6 +54,7 @@ void OegApplication::register_exceptions() {
 }
 
 void OegApplication::take_exceptions() {
+  release_symbols();
   ExceptionNote note;
   while (datapath_->pop_exception(note)) list(note);
   // Those of the tick before have been noted since, if there was room.
@@ -95,12 +99,18 @@ control::Json OegApplication::clear_exceptions(const control::Json& request) {
     const Exception exception = exceptions_.clear(id.get<std::uint64_t>(), by);
     ++cleared;
     log::warning("exception {} was cleared by {}", exception.id, by);
-    if (!datapath_->release_symbol(fix::Symbol::from(exception.symbol)))
-      log::warning("{} stays held until oeg starts anew: too many were cleared at once",
-                   exception.symbol);
+    to_release_.push_back(fix::Symbol::from(exception.symbol));
   }
-  datapath_->wake();
+  release_symbols();
   return {{"cleared", cleared}};
+}
+
+// Those for which the datapath has no room now wait for the next tick.
+void OegApplication::release_symbols() {
+  if (to_release_.empty()) return;
+  while (!to_release_.empty() && datapath_->release_symbol(to_release_.back()))
+    to_release_.pop_back();
+  datapath_->wake();
 }
 
 }  // namespace tickpath::oeg

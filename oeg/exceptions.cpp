@@ -170,14 +170,19 @@ void ExceptionList::read_all() {
   });
 }
 
-// From the file, now that there is room: none behind the last that was kept can have been cleared.
-void ExceptionList::move_up() {
+// None behind the last that was kept can have been cleared.
+void ExceptionList::for_each_beyond(const std::function<void(Exception)>& take) const {
   const std::uint64_t after = last_kept_id_;
-  beyond_ = 0;
   read([&](const Json& json) {
     if (!json.contains("cleared") && json.at("id").get<std::uint64_t>() > after)
-      keep(from_json(json));
+      take(from_json(json));
   });
+}
+
+// Now that there is room.
+void ExceptionList::move_up() {
+  beyond_ = 0;
+  for_each_beyond([this](Exception exception) { keep(std::move(exception)); });
 }
 
 // In order: what comes behind one that found no room waits, too.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -85,6 +86,8 @@ class ExceptionList {
   const std::vector<Exception>& open() const noexcept { return open_; }
   // Open ones behind those, in the file alone; they move up as the others are cleared.
   std::uint64_t beyond() const noexcept { return beyond_; }
+  // From the file: take(Exception) for each of them, in order.
+  void for_each_beyond(const std::function<void(Exception)>& take) const;
   // Throws SystemError when the file cannot be written; it is in the list all the same, if there is
   // room.
   Exception add(const ExceptionNote& note);

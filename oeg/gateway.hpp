@@ -299,8 +299,14 @@ class Gateway final : public fix::Handler {
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
   Executions executions_;
-  // Symbols with an open exception, one entry for each of those.
-  std::vector<fix::Symbol> held_symbols_;
+  struct HeldSymbol {
+    fix::Symbol symbol;
+    std::uint64_t exceptions;  // open ones
+  };
+  HeldSymbol* find_held(const fix::Symbol& symbol) noexcept;
+  std::vector<HeldSymbol> held_symbols_;
+  // Open exceptions of symbols that found no room there: while there are any, all are held.
+  std::uint64_t held_beyond_ = 0;
   std::size_t crowded_ = 0;  // strategies for which the venue waits
   const std::uint64_t unread_ticks_;
   GatewayCounters counters_;

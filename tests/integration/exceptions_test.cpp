@@ -166,23 +166,31 @@ TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
   const PipelineFolder folder;
   std::filesystem::create_directories(folder.run_dir());
   folder.edit("oeg", "stop_on_exception = false", "stop_on_exception = true");
-  // Left by a former run, of each symbol that the recording will have.
+  // Left by a former run: more than are kept in memory, and behind them one of each symbol that the
+  // recording will have.
+  constexpr int kOthers = 4'096;
   std::string left;
-  for (int i = 0; i < 20; ++i)
+  for (int i = 0; i < kOthers + 20; ++i) {
+    const std::string symbol =
+        i < kOthers ? "OTHER" : std::string("ZAA") + static_cast<char>('A' + i - kOthers);
     left += R"({"id":)" + std::to_string(i + 1) +
-            R"(,"kind":"shares","strategy":1,"seq":7,"realtime_ns":1,"order_id":0,"symbol":"ZAA)" +
-            static_cast<char>('A' + i) + R"(","message":"8=FIX.4.2|"})" + "\n";
+            R"(,"kind":"shares","strategy":1,"seq":7,"realtime_ns":1,"order_id":0,"symbol":")" +
+            symbol + R"(","message":"8=FIX.4.2|"})" + "\n";
+  }
   write_file(folder.run_dir() + "/oeg.exceptions", left);
   Process up(folder.up(folder.generate(80'000, 8)), folder.path());
   ASSERT_TRUE(up.wait_for_output("strategy   ready", kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "refused", "exception", 0)) << folder.logs();
   EXPECT_EQ(folder.counter("oeg", "orders", "sent"), 0u);
-  EXPECT_EQ(folder.counter("oeg", "exceptions", "open"), 20u);
+  EXPECT_EQ(folder.counter("oeg", "exceptions", "open"), 4'116u);
   const Finished list = exceptions(folder);
-  EXPECT_TRUE(says(list.output, "20  shares, ZAAT, strategy 1, message 7")) << list.output;
-  const Finished cleared = exceptions(folder, {"--clear-all", "--by", "alice"});
-  EXPECT_EQ(cleared.exit_code, 0) << cleared.output;
-  EXPECT_TRUE(says(cleared.output, "20 cleared")) << cleared.output;
+  EXPECT_TRUE(says(list.output, "20  shares, OTHER, strategy 1, message 7")) << list.output;
+  for (const char* const count : {"4096 cleared", "20 cleared"}) {
+    EXPECT_EQ(folder.counter("oeg", "orders", "sent"), 0u);
+    const Finished cleared = exceptions(folder, {"--clear-all", "--by", "alice"});
+    EXPECT_EQ(cleared.exit_code, 0) << cleared.output;
+    EXPECT_TRUE(says(cleared.output, count)) << cleared.output;
+  }
   EXPECT_TRUE(folder.wait_counter_above("oeg", "orders", "sent", 0)) << folder.logs();
   EXPECT_EQ(folder.counter("oeg", "exceptions", "open"), 0u);
   const Finished finished = up.wait(kPatience);

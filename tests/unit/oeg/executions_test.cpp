@@ -422,8 +422,7 @@ TEST(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {
   EXPECT_TRUE(f.gateway->may_resend({'F', f.id(3), kOld}));
 }
 
-TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
-  GatewayFixture f;
+void stop_on_exception(GatewayFixture& f) {
   GatewayOptions options;
   options.strategies_max = 4;
   options.orders_max = 64;
@@ -437,6 +436,11 @@ TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
   f.gateway->set_risk_alive(true);
   f.gateway->instruments().set_symbol(kInstrument, "AAPL");
   f.set_market(1'000'000, 1'001'000);
+}
+
+TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
+  GatewayFixture f;
+  stop_on_exception(f);
   EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kNone);
   f.accept(f.id(1));
   f.report(fix::ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of no order
@@ -444,6 +448,31 @@ TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
   EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), wire::RejectReason::kException);
   EXPECT_EQ(f.request(f.cancel(4, f.id(1))), wire::RejectReason::kNone);
   f.gateway->release_symbol(fix::Symbol::from("AAPL"));
+  EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
+}
+
+TEST(Executions, HoldsASymbolHoweverManyExceptionsOthersHave) {
+  GatewayFixture f;
+  stop_on_exception(f);
+  const auto hold = [&](const std::string& name) {
+    f.gateway->hold_symbol(fix::Symbol::from(name));
+  };
+  const auto release = [&](const std::string& name) {
+    f.gateway->release_symbol(fix::Symbol::from(name));
+  };
+  for (int i = 0; i < 5'000; ++i) hold("MSFT");
+  hold("AAPL");
+  hold("AAPL");
+  EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kException);
+  release("AAPL");
+  EXPECT_EQ(f.request(f.limit_order(2)), wire::RejectReason::kException) << "one is open";
+  release("AAPL");
+  EXPECT_EQ(f.request(f.limit_order(3)), wire::RejectReason::kNone);
+  for (int i = 0; i < 5'000; ++i) release("MSFT");
+  // More symbols than there is room for: none is let through for that.
+  for (int i = 0; i < 4'100; ++i) hold("S" + std::to_string(i));
+  EXPECT_EQ(f.request(f.limit_order(4)), wire::RejectReason::kException);
+  for (int i = 4'096; i < 4'100; ++i) release("S" + std::to_string(i));
   EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
 }
 
@@ -535,6 +564,9 @@ TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
   ExceptionList list(file.path(), 4);
   EXPECT_EQ(ids(list), (Ids{1, 4, 5, 7}));
   EXPECT_EQ(list.beyond(), 4u);
+  Ids beyond;
+  list.for_each_beyond([&](const Exception& exception) { beyond.push_back(exception.id); });
+  EXPECT_EQ(beyond, (Ids{8, 9, 10, 11})) << "their symbols are held, too";
   for (const std::uint64_t id : {1u, 4u, 5u, 7u, 8u, 9u, 10u, 11u}) list.clear(id, "operator");
   EXPECT_TRUE(list.open().empty());
   EXPECT_EQ(list.beyond(), 0u);
