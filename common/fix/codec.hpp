@@ -147,6 +147,8 @@ enum class SessionRejectReason : std::uint8_t {
 std::string_view describe(SessionRejectReason reason) noexcept;
 
 Route route_back(const Fields& fields) noexcept;
+// It came by way of others, or is for others: it has any of the fields of a route.
+bool is_routed(const Fields& fields) noexcept;
 
 // What a session-level Reject says.
 struct Refusal {

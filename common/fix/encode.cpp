@@ -265,6 +265,7 @@ std::size_t Encoder::encode(char* out, const OrderMassCancelRequest& message, st
 std::size_t Encoder::encode(char* out, const OrderMassCancelReport& message, std::uint32_t seq,
                             const char* now) const noexcept {
   Body body(begin(out, 'r', seq, now));
+  if (message.route != nullptr) body.route(*message.route);
   const bool refused = message.reason != MassCancelRejectReason::kNone;
   body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
   body.raw("37=").number(message.order_id);
@@ -362,6 +363,11 @@ std::size_t Encoder::encode_reject(char* out, const Refusal& refusal, std::uint3
     body.raw("373=").number(static_cast<std::uint64_t>(refusal.reason));
   body.free_text(describe(refusal.reason));
   return finish(out, body.at());
+}
+
+bool is_routed(const Fields& fields) noexcept {
+  return fields.has(115) || fields.has(116) || fields.has(144) || fields.has(128) ||
+         fields.has(129) || fields.has(145);
 }
 
 Route route_back(const Fields& fields) noexcept {

@@ -231,6 +231,17 @@ struct OrderMassCancelRequest {
   std::string_view unsupported;  // what it asks for and no venue here has; empty: nothing
 };
 
+// The routing fields of an answer: those of what it answers, the other way round (FIX 4.2 and 4.4,
+// vol. 1, third-party message routing). Empty ones are left out, and those of more than kCompIdMax.
+struct Route {
+  std::string_view from_comp{}, from_sub{}, from_location{};  // 115, 116, 144
+  std::string_view to_comp{}, to_sub{}, to_location{};        // 128, 129, 145
+};
+// Longest field of a route that a report is sent back by, and all of them as they are sent: with
+// these a report fits into a store's slot, its text cut.
+inline constexpr std::size_t kRoutedMax = 16;
+inline constexpr std::size_t kRouteBytesMax = 84;
+
 // Order Mass Cancel Report, MsgType r, FIX 4.4 alone. Acceptor to initiator, behind the Execution
 // Reports of the orders that were canceled.
 struct OrderMassCancelReport {
@@ -245,17 +256,8 @@ struct OrderMassCancelReport {
   std::string_view text;            // 58
   std::string_view cl_ord_id_text;  // sent only
   std::string_view symbol_text;     // likewise
+  const Route* route = nullptr;     // as of an Execution Report
 };
-
-// The routing fields of an answer: those of what it answers, the other way round (FIX 4.2 and 4.4,
-// vol. 1, third-party message routing). Empty ones are left out, and those of more than kCompIdMax.
-struct Route {
-  std::string_view from_comp{}, from_sub{}, from_location{};  // 115, 116, 144
-  std::string_view to_comp{}, to_sub{}, to_location{};        // 128, 129, 145
-};
-// Longest CompID and SubID of a route that a report is sent back by: with all four a report fits
-// into a store's slot, its text cut. Locations are left out.
-inline constexpr std::size_t kRoutedMax = 16;
 
 // Execution Report, MsgType 8. Acceptor to initiator. FIX 4.2: ExecTransType (20) says whether it
 // is new, changes an execution, or answers a status request; FIX 4.4: ExecType does (G, H, I).
@@ -292,7 +294,7 @@ struct ExecutionReport {
   std::string_view mass_status_id;  // 584
   std::uint32_t reports_total = 0;  // 911
   bool last_report = false;         // 912
-  const Route* route = nullptr;     // sent only: its fields have kRoutedMax at most; none
+  const Route* route = nullptr;     // sent only: of kRouteBytesMax at most; none
 };
 
 // Order Cancel Reject, MsgType 9. Acceptor to initiator.

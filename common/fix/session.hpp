@@ -102,7 +102,7 @@ struct MessageInfo {
   TscTicks received;         // right after the recv() that brought its last byte
   bool poss_resend = false;  // 97=Y: may repeat what another number brought
   std::string_view text{};   // the whole message; valid inside the callback
-  bool routed = false;       // it has a route (115, 116, 128, 129), to be read from the text
+  bool routed = false;  // it has a route (115, 116, 144, 128, 129, 145), to be read from the text
 
   // It may say what was said before.
   bool may_repeat() const noexcept { return poss_dup || poss_resend; }

@@ -342,8 +342,7 @@ void Session::Impl::take_info(std::string_view message) noexcept {
   info_.poss_dup = fields_.poss_dup();
   info_.poss_resend = fields_.poss_resend();
   info_.text = message;
-  info_.routed = fields_.has_rare() &&
-                 (fields_.has(115) || fields_.has(116) || fields_.has(128) || fields_.has(129));
+  info_.routed = fields_.has_rare() && is_routed(fields_);
 }
 
 detail::AppVerdict Session::Impl::on_app_message(const char* message, std::size_t length) {

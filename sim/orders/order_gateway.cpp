@@ -47,7 +47,7 @@ class OrderGateway::Peer final : public fix::Handler {
 
   void on_new_order(const fix::NewOrderSingle& message,
                     const fix::MessageInfo& info) noexcept override {
-    if (info.poss_resend && answered_by_state(message)) [[unlikely]]
+    if (info.poss_resend && answered_by_state(message, info)) [[unlikely]]
       return;
     Asked asked = begin(message, info);
     if (!name_account(message, asked.party)) [[unlikely]]
@@ -64,7 +64,7 @@ class OrderGateway::Peer final : public fix::Handler {
   }
   void on_cancel_request(const fix::OrderCancelRequest& message,
                          const fix::MessageInfo& info) noexcept override {
-    if (info.poss_resend && answered_by_state(message)) [[unlikely]]
+    if (info.poss_resend && answered_by_state(message, info)) [[unlikely]]
       return;
     const Asked asked = begin(message, info);
     const CancelOrder request = to_request(message, asked);
@@ -76,7 +76,7 @@ class OrderGateway::Peer final : public fix::Handler {
   }
   void on_replace_request(const fix::OrderCancelReplaceRequest& message,
                           const fix::MessageInfo& info) noexcept override {
-    if (info.poss_resend && answered_by_state(message)) [[unlikely]]
+    if (info.poss_resend && answered_by_state(message, info)) [[unlikely]]
       return;
     Asked asked = begin(message, info);
     if (asked.refusal == Reason::kNone) look_at_kept_terms(message, asked);
@@ -103,8 +103,10 @@ class OrderGateway::Peer final : public fix::Handler {
   // One report for each order; of none, one that says so (FIX 4.4, vol. 4, Order Mass Status
   // Request).
   void on_mass_status(const fix::OrderMassStatusRequest& message,
-                      const fix::MessageInfo&) noexcept override {
+                      const fix::MessageInfo& info) noexcept override {
     gateway_.counters_.mass_status_requests.add();
+    Asked asked;
+    if (info.routed) take_route(info, asked);
     MassCancel which;
     which.session = index_;
     which.buys = message.side != '2';
@@ -115,9 +117,10 @@ class OrderGateway::Peer final : public fix::Handler {
     const bool asks = known && message.unsupported.empty();
     const std::uint32_t total =
         asks ? gateway_.matcher_->for_each_open(which, [](const Report&) {}) : 0;
-    if (total == 0) return answer_none(message, id, known);
+    if (total == 0) return answer_none(message, id, known, asked.party.route);
     std::uint32_t told = 0;
-    gateway_.matcher_->for_each_open(which, [&](const Report& report) {
+    gateway_.matcher_->for_each_open(which, [&](Report report) {
+      report.party.route = asked.party.route;  // to whoever asks
       gateway_.push(*this, {Outbox::Status{report, 0, true, ++told == total, total},
                             ShortText(gateway_.symbols_->name(report.locate)),
                             {gateway_.ids_.text(report.order_id), id}});
@@ -128,10 +131,16 @@ class OrderGateway::Peer final : public fix::Handler {
   void on_mass_cancel(const fix::OrderMassCancelRequest& message,
                       const fix::MessageInfo& info) noexcept override {
     gateway_.counters_.mass_cancels.add();
-    const Asked asked = look_up(message);
+    Asked asked = look_up(message);
+    if (info.routed) take_route(info, asked);
     gateway_.trace_.stamp_at(trace::Hop::kSimOrderRx, asked.order_id, info.received);
     const MassCancel request = to_request(message, asked);
     fix::OrderMassCancelReport answer = to_mass_cancel_report(message, request);
+    if (asked.refusal != Reason::kNone) {
+      answer.reason = fix::MassCancelRejectReason::kNotSupported;
+      answer.text = gateway_.request_text_;
+    }
+    answer.route = routes.get(asked.party.route);
     if (answer.reason == fix::MassCancelRejectReason::kNone)
       answer.affected = gateway_.matcher_->cancel_all(request);
     answer.order_id = gateway_.counters_.mass_cancels.get();
@@ -178,9 +187,10 @@ class OrderGateway::Peer final : public fix::Handler {
 
  private:
   // Symbol and Side are required (4.4), and of no order: "[N/A]", 7 (undisclosed).
-  void answer_none(const fix::OrderMassStatusRequest& message, const ShortText& id,
-                   bool known) noexcept {
+  void answer_none(const fix::OrderMassStatusRequest& message, const ShortText& id, bool known,
+                   std::uint8_t route) noexcept {
     Report none;
+    none.party.route = route;
     none.party.session = index_;
     none.kind = ReportKind::kRejected;
     none.state = OrderState::kRejected;
@@ -226,10 +236,11 @@ class OrderGateway::Peer final : public fix::Handler {
   // PossResend (97=Y; FIX 4.2 and 4.4, vol. 2): what was done before is told, not done again. An
   // order by its own id; a cancel, or a replacement that something followed, by the order's.
   template <class Message>
-  bool answered_by_state(const Message& message) noexcept {
-    const Asked asked = look_up(message);
+  bool answered_by_state(const Message& message, const fix::MessageInfo& info) noexcept {
+    Asked asked = look_up(message);
     if (!gateway_.matcher_->knows(asked.order_id)) return false;
     gateway_.counters_.possible_resends.add();
+    if (info.routed) take_route(info, asked);
     StatusQuery query{asked.order_id, asked.locate, asked.party, message.side};
     Report state = gateway_.matcher_->status(query);
     if constexpr (requires { message.orig_cl_ord_id; }) {
@@ -239,6 +250,7 @@ class OrderGateway::Peer final : public fix::Handler {
         gateway_.request_names_.id = gateway_.request_names_.orig;
       }
     }
+    state.party.route = asked.party.route;  // to whoever asks
     gateway_.push(*this,
                   {Outbox::Status{state, 0}, gateway_.request_symbol_, gateway_.request_names_});
     (void)gateway_.flush();
@@ -275,8 +287,9 @@ class OrderGateway::Peer final : public fix::Handler {
     if (asked.party.route != 0) return;
     asked.refusal = Reason::kTerms;
     gateway_.request_text_ =
-        Routes::fits(back) ? "there are 255 routes (115, 116, 128, 129) already"
-                           : "a routing field (115, 116, 128, 129) of more than 16 characters";
+        Routes::fits(back) ? "there are 255 routes (115, 116, 144, 128, 129, 145) already"
+                           : "a routing field of more than 16 characters, or more than fit into a "
+                             "report";
   }
   // The core would not: a replacement changes price and shares.
   void look_at_kept_terms(const fix::OrderCancelReplaceRequest& message, Asked& asked) noexcept {

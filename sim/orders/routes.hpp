@@ -1,5 +1,5 @@
 // The ways by which requests of a session came, of which reports go back the other way round:
-// through whom (115, 116) and for whom (128, 129).
+// through whom (115, 116, 144) and for whom (128, 129, 145).
 #pragma once
 
 #include <array>
@@ -17,9 +17,12 @@ class Routes {
 
   // Whether a report has room for it.
   static bool fits(const fix::Route& route) noexcept {
-    for (const std::string_view text : texts(route))
+    std::size_t bytes = 0;
+    for (const std::string_view text : texts(route)) {
       if (text.size() > fix::kRoutedMax) return false;
-    return true;
+      if (!text.empty()) bytes += std::string_view("115=|").size() + text.size();
+    }
+    return bytes <= fix::kRouteBytesMax;
   }
   // Its number, from 1. 0: there are kMax others already. `route` fits.
   std::uint8_t intern(const fix::Route& route) noexcept {
@@ -33,8 +36,12 @@ class Routes {
       given[i].copy(text.data(), text.size());
       kept[i] = {text.data(), given[i].size()};
     }
-    routes_[used_] = {
-        .from_comp = kept[0], .from_sub = kept[1], .to_comp = kept[2], .to_sub = kept[3]};
+    routes_[used_] = {.from_comp = kept[0],
+                      .from_sub = kept[1],
+                      .from_location = kept[2],
+                      .to_comp = kept[3],
+                      .to_sub = kept[4],
+                      .to_location = kept[5]};
     return static_cast<std::uint8_t>(++used_);
   }
   // nullptr: 0, or not in use.
@@ -43,14 +50,15 @@ class Routes {
   }
 
  private:
-  using Texts = std::array<std::string_view, 4>;
+  using Texts = std::array<std::string_view, 6>;
   using Text = std::array<char, fix::kRoutedMax>;
   static Texts texts(const fix::Route& route) noexcept {
-    return {route.from_comp, route.from_sub, route.to_comp, route.to_sub};
+    return {route.from_comp, route.from_sub, route.from_location,
+            route.to_comp,   route.to_sub,   route.to_location};
   }
 
   std::array<fix::Route, kMax> routes_;
-  std::array<std::array<Text, 4>, kMax> texts_;
+  std::array<std::array<Text, 6>, kMax> texts_;
   std::size_t used_ = 0;
 };
 

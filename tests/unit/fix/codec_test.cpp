@@ -95,6 +95,10 @@ TEST(FixEncoder, FitsTheLargestMessageIntoItsBound) {
   const Route route{.from_comp = routed, .from_sub = routed, .to_comp = routed, .to_sub = routed};
   report.route = &route;
   expect_fits();
+  const std::string sixth(kRouteBytesMax / 6 - std::string_view("115=|").size(), 'R');
+  const Route whole{sixth, sixth, sixth, sixth, sixth, sixth};
+  report.route = &whole;
+  expect_fits();
 }
 
 TEST(FixEncoder, CountsTimeInUtcAcrossASecondADayAndALeapYear) {
