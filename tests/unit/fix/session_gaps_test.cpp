@@ -1,22 +1,13 @@
 // Gaps in the numbers of a session, theirs and ours, seen by a peer that writes what it likes.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <malloc.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "common/fix/codec.hpp"
-#include "common/fix/session.hpp"
-#include "tests/support/patience.hpp"
+#include "tests/unit/fix/raw_peer.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -34,39 +25,11 @@ struct GapHandler final : Handler {
   }
 };
 
-class SessionGapsTest : public ::testing::Test {
+class SessionGapsTest : public test::RawPeer {
  protected:
-  SessionGapsTest() {
-    char name[] = "/tmp/tickpath_gaps_XXXXXX";
-    directory_ = ::mkdtemp(name);
-    options_.role = SessionRole::kAcceptor;
-    options_.sender = "US";
-    options_.target = "PEER";
-    options_.store_path = directory_ + "/store";
-    options_.store_messages = 64;
-    options_.logout_timeout_s = 1;
-  }
-  ~SessionGapsTest() override {
-    hang_up();
-    session_.reset();
-    std::filesystem::remove_all(directory_);
-  }
+  SessionGapsTest() { options_.logout_timeout_s = 1; }
+  Handler& handler() override { return handler_; }
 
-  void open() { session_ = std::make_unique<Session>(options_); }
-  void connect() {
-    hang_up();
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(session_->attach(pair[1]));
-    socket_ = pair[0];
-    heard_.clear();
-    closed_ = false;
-  }
-  void hang_up() {
-    if (socket_ < 0) return;
-    ::close(std::exchange(socket_, -1));
-    while (session_ != nullptr && session_->connected()) session_->poll(handler_);
-  }
   void log_on() {
     open();
     connect();
@@ -75,27 +38,7 @@ class SessionGapsTest : public ::testing::Test {
     heard_.clear();
   }
 
-  std::string message(const std::string& type, std::uint32_t seq, const std::string& body) const {
-    const std::string time = "52=20261121-10:11:12.345|";
-    std::string text =
-        "35=" + type + "|49=PEER|56=US|34=" + std::to_string(seq) + "|" + time + body;
-    for (char& c : text)
-      if (c == '|') c = kSoh;
-    std::string whole = "8=" + std::string(begin_string(options_.version)) + kSoh +
-                        "9=" + std::to_string(text.size()) + kSoh + text;
-    char trailer[16];
-    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", checksum(whole));
-    return whole + trailer;
-  }
-  // Polls while it writes: a socket takes only so much.
-  void write(const std::string& bytes) {
-    for (std::size_t at = 0; at < bytes.size();) {
-      const ssize_t sent =
-          ::send(socket_, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent > 0) at += static_cast<std::size_t>(sent);
-      session_->poll(handler_);
-    }
-  }
+  // The next number is used.
   void say(const std::string& type, const std::string& body) {
     write(message(type, next_seq_++, body));
   }
@@ -105,46 +48,6 @@ class SessionGapsTest : public ::testing::Test {
   void fill(std::uint32_t begin, std::uint32_t next) {
     write(message("4", begin, "43=Y|122=20261121-10:11:12|123=Y|36=" + std::to_string(next) + "|"));
   }
-  void turn() {
-    session_->poll(handler_);
-    char buffer[65536];
-    const ssize_t got = ::recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT);
-    if (got > 0) heard_.append(buffer, static_cast<std::size_t>(got));
-    closed_ |= got == 0;
-  }
-  bool until(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      turn();
-      if (std::chrono::steady_clock::now() > end) {
-        std::string line;
-        while (session_->pop_event(line)) std::fprintf(stderr, "event: %s\n", line.c_str());
-        return false;
-      }
-    }
-    return true;
-  }
-  bool hear(std::string what) {
-    for (char& c : what)
-      if (c == '|') c = kSoh;
-    return until([&] { return heard_.find(what) != std::string::npos; });
-  }
-  std::size_t count(std::string what) const {
-    for (char& c : what)
-      if (c == '|') c = kSoh;
-    std::size_t found = 0;
-    for (std::size_t at = heard_.find(what); at != std::string::npos;
-         at = heard_.find(what, at + 1))
-      ++found;
-    return found;
-  }
-  static ExecutionReport report(std::uint64_t id) {
-    ExecutionReport result;
-    result.order_id = result.exec_id = result.cl_ord_id = id;
-    result.order_qty = result.leaves_qty = 100;
-    result.symbol = Symbol::from("AAPL");
-    return result;
-  }
   static std::size_t allocated() {
     const struct mallinfo2 info = ::mallinfo2();
     return info.uordblks + info.hblkhd;
@@ -152,14 +55,8 @@ class SessionGapsTest : public ::testing::Test {
 
   static constexpr const char* kOrder =
       "|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|";
-  std::string directory_;
-  SessionOptions options_;
-  std::unique_ptr<Session> session_;
   GapHandler handler_;
-  int socket_ = -1;
   std::uint32_t next_seq_ = 1;
-  bool closed_ = false;
-  std::string heard_;
 };
 
 // ---------------------------------------------------------------------------------- their gaps
@@ -228,7 +125,7 @@ TEST_F(SessionGapsTest, EndsASessionOfWhichAGapIsNotFilled) {
   next_seq_ += 2;
   say_order(1);
   ASSERT_TRUE(hear("|58=MsgSeqNum 2 to 3 not received for 1 s (gap_timeout)|"));
-  EXPECT_EQ(count("|35=5|"), 1u);
+  EXPECT_EQ(times("|35=5|"), 1u);
   ASSERT_TRUE(until([&] { return !session_->connected(); }));
   EXPECT_TRUE(handler_.orders.empty());
   EXPECT_EQ(session_->counters().gap_timeouts.get(), 1u);
@@ -253,7 +150,7 @@ TEST_F(SessionGapsTest, WaitsForAGapThatShrinks) {
     fill(seq, seq + 1);
   }
   ASSERT_TRUE(until([&] { return handler_.orders.size() == 1; }));
-  EXPECT_EQ(count("|35=5|"), 0u);
+  EXPECT_EQ(times("|35=5|"), 0u);
 }
 
 TEST_F(SessionGapsTest, AnswersTestAndResendRequestsBehindAGapAtOnceAndOnce) {
@@ -268,8 +165,8 @@ TEST_F(SessionGapsTest, AnswersTestAndResendRequestsBehindAGapAtOnceAndOnce) {
   fill(2, 3);
   say_order(1);
   ASSERT_TRUE(until([&] { return handler_.orders.size() == 1; }));
-  EXPECT_EQ(count("|112=first|"), 1u);
-  EXPECT_EQ(count("|112=second|"), 1u);
+  EXPECT_EQ(times("|112=first|"), 1u);
+  EXPECT_EQ(times("|112=second|"), 1u);
 }
 
 // QuickFIX's own text of a message has its fields sorted: those of a group lie in heaps.
@@ -285,7 +182,7 @@ TEST_F(SessionGapsTest, AcceptsRepeatingGroupsBehindAGapAndInResends) {
   write(message("D", missing, "43=Y|122=20261121-10:11:12|" + body));
   ASSERT_TRUE(until([&] { return handler_.orders.size() == 2; }));
   EXPECT_EQ(session_->counters().rejected.get(), 0u);
-  EXPECT_EQ(count("|35=3|"), 0u);
+  EXPECT_EQ(times("|35=3|"), 0u);
 }
 
 TEST_F(SessionGapsTest, InitiatorTakesRepeatingGroupsBehindAGapAndInResends) {
@@ -305,7 +202,7 @@ TEST_F(SessionGapsTest, InitiatorTakesRepeatingGroupsBehindAGapAndInResends) {
   ASSERT_TRUE(until([&] { return handler_.fills.size() == 2; }));
   EXPECT_EQ(handler_.fills, (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(session_->counters().nonconforming.get(), 0u);
-  EXPECT_EQ(count("|35=3|"), 0u);
+  EXPECT_EQ(times("|35=3|"), 0u);
 }
 
 // ------------------------------------------------------------------------------------ our resends
@@ -313,39 +210,34 @@ TEST_F(SessionGapsTest, InitiatorTakesRepeatingGroupsBehindAGapAndInResends) {
 TEST_F(SessionGapsTest, ResendsALittleEachTurnAndLetsNothingOvertake) {
   log_on();
   for (std::uint64_t id = 1; id <= 45; ++id)
-    ASSERT_EQ(session_->send(report(id)), SendStatus::kSent);
+    ASSERT_EQ(session_->send(test::plain_report(id)), SendStatus::kSent);
   ASSERT_TRUE(hear("|34=000000046|"));
   heard_.clear();
   const std::string request = message("2", next_seq_++, "7=2|16=0|");
   ASSERT_EQ(::send(socket_, request.data(), request.size(), 0), ssize_t(request.size()));
   turn();
-  EXPECT_GT(count("|43=Y|"), 0u);
-  EXPECT_LT(count("|43=Y|"), 45u);
-  EXPECT_EQ(session_->send(report(46)), SendStatus::kQueued);
+  EXPECT_GT(times("|43=Y|"), 0u);
+  EXPECT_LT(times("|43=Y|"), 45u);
+  EXPECT_EQ(session_->send(test::plain_report(46)), SendStatus::kQueued);
   ASSERT_TRUE(hear("|34=000000047|"));
-  EXPECT_EQ(count("|43=Y|"), 45u);
-  EXPECT_EQ(count("|122="), 45u);
+  EXPECT_EQ(times("|43=Y|"), 45u);
+  EXPECT_EQ(times("|122="), 45u);
   std::size_t at = 0;
   for (int seq = 2; seq <= 47; ++seq) {
     char text[32];
-    std::snprintf(text, sizeof(text),
-                  "\x01"
-                  "34=%09d\x01",
-                  seq);
+    std::snprintf(text, sizeof(text), "|34=%09d|", seq);
     at = heard_.find(text, at);
     ASSERT_NE(at, std::string::npos) << seq;
   }
-  EXPECT_EQ(heard_.find("\x01"
-                        "43=Y",
-                        at),
-            std::string::npos);
-  EXPECT_EQ(session_->send(report(47)), SendStatus::kSent);
+  EXPECT_EQ(heard_.find("|43=Y", at), std::string::npos);
+  EXPECT_EQ(session_->send(test::plain_report(47)), SendStatus::kSent);
 }
 
 TEST_F(SessionGapsTest, RefusesMessagesThatAResendStillNeedsThePlaceOf) {
   options_.store_messages = 64;
   log_on();
-  for (std::uint64_t id = 1; id <= 200; ++id) ASSERT_TRUE(accepted(session_->send(report(id))));
+  for (std::uint64_t id = 1; id <= 200; ++id)
+    ASSERT_TRUE(accepted(session_->send(test::plain_report(id))));
   ASSERT_TRUE(hear("|34=000000201|"));
   heard_.clear();
   const std::string request = message("2", next_seq_++, "7=1|16=0|");
@@ -353,7 +245,7 @@ TEST_F(SessionGapsTest, RefusesMessagesThatAResendStillNeedsThePlaceOf) {
   turn();
   int refused = 0;
   for (std::uint64_t id = 201; id <= 300; ++id)
-    while (!accepted(session_->send(report(id)))) {
+    while (!accepted(session_->send(test::plain_report(id)))) {
       ++refused;
       turn();
     }
@@ -362,14 +254,14 @@ TEST_F(SessionGapsTest, RefusesMessagesThatAResendStillNeedsThePlaceOf) {
   EXPECT_GE(session_->counters().resent.get(), 63u);
   EXPECT_LE(session_->counters().forgotten.get(), 138u);
   for (std::uint64_t id = 201; id <= 300; ++id)
-    EXPECT_EQ(count("|17=" + std::to_string(id) + "|"), 1u) << id;
+    EXPECT_EQ(times("|17=" + std::to_string(id) + "|"), 1u) << id;
 }
 
 TEST_F(SessionGapsTest, AnswersManyUnreadResendRequestsByOneMoreResend) {
   options_.store_messages = 8192;
   log_on();
   for (std::uint64_t id = 1; id <= 8000; ++id) {
-    ASSERT_TRUE(accepted(session_->send(report(id))));
+    ASSERT_TRUE(accepted(session_->send(test::plain_report(id))));
     if (id % 100 == 0) turn();
   }
   ASSERT_TRUE(hear("|34=000008001|"));
@@ -383,7 +275,7 @@ TEST_F(SessionGapsTest, AnswersManyUnreadResendRequestsByOneMoreResend) {
   say("1", "112=still there|");
   ASSERT_TRUE(hear("|112=still there|"));
   ASSERT_TRUE(until([&] { return session_->counters().resent.get() == 16'000; }));
-  ASSERT_TRUE(until([&] { return session_->send(report(9000)) == SendStatus::kSent; }));
+  ASSERT_TRUE(until([&] { return session_->send(test::plain_report(9000)) == SendStatus::kSent; }));
   ASSERT_TRUE(hear("|17=9000|"));
   EXPECT_EQ(session_->counters().resent.get(), 16'000u);
 }
@@ -391,16 +283,16 @@ TEST_F(SessionGapsTest, AnswersManyUnreadResendRequestsByOneMoreResend) {
 TEST_F(SessionGapsTest, ResendsTheRangeThatIsAskedForAndNoMore) {
   log_on();
   for (std::uint64_t id = 1; id <= 10; ++id)
-    ASSERT_EQ(session_->send(report(id)), SendStatus::kSent);
+    ASSERT_EQ(session_->send(test::plain_report(id)), SendStatus::kSent);
   ASSERT_TRUE(hear("|34=000000011|"));
   heard_.clear();
   say("2", "7=3|16=5|");
   say("1", "112=done|");
   ASSERT_TRUE(hear("|112=done|"));
-  ASSERT_TRUE(until([&] { return count("|43=Y|") == 3; }));
+  ASSERT_TRUE(until([&] { return times("|43=Y|") == 3; }));
   EXPECT_EQ(session_->counters().resent.get(), 3u);
-  EXPECT_EQ(count("|34=000000003|"), 1u);
-  EXPECT_EQ(count("|34=000000006|"), 0u);
+  EXPECT_EQ(times("|34=000000003|"), 1u);
+  EXPECT_EQ(times("|34=000000006|"), 0u);
 }
 
 TEST_F(SessionGapsTest, RejectsARequestForMessagesThatThereAreNot) {
@@ -437,10 +329,7 @@ TEST_F(SessionGapsTest, ALogonThatNobodyAnswersKeepsItsNumberForAWhile) {
   for (int attempt = 0; attempt < 6; ++attempt) {
     connect();
     ASSERT_TRUE(hear("|35=A|"));
-    numbers += heard_.substr(heard_.find("\x01"
-                                         "34=") +
-                                 4,
-                             1);
+    numbers += heard_.substr(heard_.find("|34=") + 4, 1);
   }
   EXPECT_EQ(numbers, "111122");
   // Whoever answers, even that it is too low, has seen it.

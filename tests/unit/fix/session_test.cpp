@@ -20,6 +20,7 @@
 
 #include "common/fix/codec.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/unit/fix/raw_peer.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -366,17 +367,7 @@ class RawPeerTest : public SessionTest {
                        "|52=20261121-10:11:12.345|" + body;
     write_raw(framed(text));
   }
-  static std::string framed(std::string text) {
-    for (char& c : text)
-      if (c == '|') c = kSoh;
-    std::string message =
-        "8=FIX.4.2\x01"
-        "9=" +
-        std::to_string(text.size()) + "\x01" + text;
-    char trailer[16];
-    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", checksum(message));
-    return message + trailer;
-  }
+  static std::string framed(const std::string& text) { return test::framed(Version::k42, text); }
   void write_raw(const std::string& bytes) {
     ASSERT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
