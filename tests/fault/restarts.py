@@ -9,118 +9,32 @@ later SIGCONT) several times. After the last fault it must trade again within th
 be accounted for. A table, a line a run; exit status 1 where a run did not hold.
 """
 import argparse
-import json
 import os
 import pathlib
 import random
-import re
-import shutil
 import signal
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-from ports.programs import HOST, free_port
+from running import ALL, SOURCE, VICTIMS, Run, generate
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-VICTIMS = ("mdh", "strategy", "oeg", "risk")
-ALL = ("sim", *VICTIMS)
 BOUND_S = 5.0  # from the end of the last fault until it trades again
 GIVEN_UP_S = 60.0
 FAULTS = (3, 6)
 PAUSE_S = (0.05, 1.2)  # between two faults; a restart takes longer, so that faults overlap
 STOPPED_S = (0.02, 1.5)
 MESSAGES_A_SECOND = 5000
-BUSY = {'cooldown = "500ms"': 'cooldown = "20ms"', 'throttle = "500ms"': 'throttle = "20ms"'}  # more orders on the way
 REPLAY_S = 90  # ended as soon as it is not needed
 
 
-class Run:
-    """One pipeline in a folder of its own."""
+class Shaken(Run):
+    """Its programs are killed and stopped as the dice fall."""
 
     def __init__(self, options, recording, seed):
         self.dice = random.Random(seed)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_test_"))
-        self.run_dir = self.folder / "run"
-        shutil.copytree(options.config, self.folder / "config")
-        number = os.getpid()
-        port = free_port(socket.SOCK_DGRAM)
-        replaced = {"239.255.7.1:7701": f"239.255.{number // 250 % 250 + 1}.{number % 250 + 1}:{port}"}
-        for path in (self.folder / "config").iterdir():
-            text = path.read_text()
-            for address in set(re.findall(r"127\.0\.0\.1:\d+", text)):
-                replaced.setdefault(address, f"{HOST}:{free_port()}")
-            replaced |= BUSY
-            for old, new in replaced.items():
-                text = text.replace(old, new)
-            path.write_text(text)
-        self.output = self.folder / "up.out"
-        with open(self.output, "wb") as output:
-            self.up = subprocess.Popen(
-                [options.bin / "tickpath", "up", self.folder / "config", "--run-dir", self.run_dir, "--on-failure",
-                 "restart", "--set", f"sim:replay.file={recording}", "--set", "trace.capacity=65536"],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-
-    def ask(self, program, command):
-        """The answer of its admin socket; {} where it does not answer."""
-        try:
-            with socket.socket(socket.AF_UNIX) as admin:
-                admin.settimeout(2)
-                admin.connect(str(self.run_dir / f"{program}.admin"))
-                admin.sendall(json.dumps({"command": command}).encode() + b"\n")
-                answer = b""
-                while not answer.endswith(b"\n"):
-                    part = admin.recv(1 << 16)
-                    if not part:
-                        return {}
-                    answer += part
-            return json.loads(answer)
-        except (OSError, ValueError):
-            return {}
-
-    def sim(self):
-        """What of ours it has taken and traded."""
-        orders = self.ask("sim", "counters").get("counters", {}).get("orders", {})
-        return orders.get("accepted", 0), orders.get("fills", 0)
-
-    def is_ready(self):
-        return all(self.ask(program, "status").get("state") == "ready" for program in ALL)
-
-    def wait(self, condition, seconds):
-        """How long it took; None: in vain."""
-        begin = time.monotonic()
-        while time.monotonic() - begin < seconds:
-            if self.up.poll() is not None:
-                return None
-            if condition():
-                return time.monotonic() - begin
-            time.sleep(0.02)
-        return None
-
-    def trades(self, seconds):
-        """Until all are ready and, from then on, orders are accepted and filled."""
-        begin = time.monotonic()
-        if self.wait(self.is_ready, seconds) is None:
-            return None
-        before = self.sim()
-        left = seconds - (time.monotonic() - begin)
-        if self.wait(lambda: all(now > then for now, then in zip(self.sim(), before)), left) is None:
-            return None
-        return time.monotonic() - begin
-
-    def process(self, program):
-        """Its id while it runs."""
-        children = pathlib.Path(f"/proc/{self.up.pid}/task/{self.up.pid}/children").read_text().split()
-        for child in children:
-            try:
-                if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == program:
-                    return int(child)
-            except OSError:
-                pass  # it has just ended
-        return None
+        super().__init__(options.bin, recording, options.config)
 
     def fault(self, program):
         """Text of the fault, and the process to wake (or None) with the time of that."""
@@ -162,27 +76,10 @@ class Run:
             wake(max(asleep)[0])
         return texts
 
-    def end(self):
-        """Exit status and the conservation check's lines."""
-        if self.up.poll() is None:
-            self.up.send_signal(signal.SIGINT)
-        try:
-            status = self.up.wait(120)
-        except subprocess.TimeoutExpired:
-            self.up.kill()
-            status = self.up.wait()
-        return status, self.output.read_text(errors="replace").splitlines()
-
-    def remove(self):
-        if self.up.poll() is None:
-            self.up.kill()
-            self.up.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
 
 def one(options, recording, seed):
     """(line of the table, seconds until it traded again or None, problems)"""
-    run = Run(options, recording, seed)
+    run = Shaken(options, recording, seed)
     problems, faults, again = [], [], None
     try:
         if run.trades(GIVEN_UP_S) is None:
@@ -228,8 +125,7 @@ def main():
     failed, times = 0, []
     with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
         recording = pathlib.Path(folder) / "day.itch50"
-        subprocess.run([options.bin / "tickpath", "generate", recording, "--symbols", "60", "--messages",
-                        str(MESSAGES_A_SECOND * REPLAY_S), "--duration", str(REPLAY_S)], check=True, capture_output=True)
+        generate(options.bin, recording, MESSAGES_A_SECOND, REPLAY_S)
         print(f"{'seed':>5}  {'again s':>7}  {'orders':>6}  {'fills':>6}  {'':6}  faults")
         for seed in range(options.seed, options.seed + options.runs):
             row, again, problems = one(options, recording, seed)
