@@ -279,18 +279,32 @@ DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept 
   return read.result();
 }
 
-DecodeResult decode(const Fields& fields, OrderMassStatusRequest& message) noexcept {
-  Reader read(fields);
-  read.request_id(584, message.request_id, message.request_id_text);
-  message.type = read.one_of(585, "12345678", '7', true);
+namespace {
+
+// Which orders a request for many means: all, those of a side, of a security. `type_tag`: 530 or
+// 585, whose 1 and 7 mean the same.
+template <class Request>
+void selection(Reader& read, std::uint32_t type_tag, std::string_view types,
+               Request& message) noexcept {
+  message.type = read.one_of(type_tag, types, static_cast<char>(MassCancelType::kAll), true);
   message.side = read.one_of(54, "12", '\0', false);
   message.symbol = {};
   message.symbol_text = {};
-  if (read.has(55) || message.type == '1') read.any_symbol(message);
+  if (read.has(55) || message.type == static_cast<char>(MassCancelType::kSecurity))
+    read.any_symbol(message);
   message.unsupported = {};
   if (read.has(336) || read.has(625))
     message.unsupported = "TradingSessionID (336, 625) is not supported: the day is one session";
-  else if (read.has(1) || read.has(448))
+}
+
+}  // namespace
+
+DecodeResult decode(const Fields& fields, OrderMassStatusRequest& message) noexcept {
+  Reader read(fields);
+  read.request_id(584, message.request_id, message.request_id_text);
+  selection(read, 585, "12345678", message);
+  if (!message.unsupported.empty()) return read.result();
+  if (read.has(1) || read.has(448))
     message.unsupported = "Account (1) and Parties are not supported here: all orders are meant";
   else if (message.type != '1' && message.type != '7')
     message.unsupported = "MassStatusReqType (585) other than 1, security, and 7, all";
@@ -300,16 +314,8 @@ DecodeResult decode(const Fields& fields, OrderMassStatusRequest& message) noexc
 DecodeResult decode(const Fields& fields, OrderMassCancelRequest& message) noexcept {
   Reader read(fields);
   read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
-  message.type = read.one_of(530, "1234567", '7', true);
-  message.side = read.one_of(54, "12", '\0', false);
-  message.symbol = {};
-  message.symbol_text = {};
-  if (read.has(55) || message.type == static_cast<char>(MassCancelType::kSecurity))
-    read.any_symbol(message);
+  selection(read, 530, "1234567", message);
   read.required(60);
-  message.unsupported = {};
-  if (read.has(336) || read.has(625))
-    message.unsupported = "TradingSessionID (336, 625) is not supported: the day is one session";
   return read.result();
 }
 
