@@ -31,9 +31,7 @@ std::string remarks_of(const CaptureCounts& counts) {
                      std::to_string(counts.heartbeats) + " of them heartbeats; " +
                      std::to_string(counts.gaps) + " gaps with " + std::to_string(counts.missing) +
                      " messages missing";
-  const auto add = [&text](std::uint64_t count, const char* what) {
-    itch::detail::add_remark(text, count, what);
-  };
+  const itch::detail::Remarks add{text};
   add(counts.restarts, "restarts of the numbering: books begin anew there");
   add(counts.repeated, "repeated");
   add(counts.damaged, "segments damaged");

@@ -165,9 +165,7 @@ std::string CaptureRecording::remarks() const {
   std::string session(session_.view());
   std::erase(session, '\0');
   std::string text = std::to_string(counts_.packets) + " packets of session \"" + session + "\"";
-  const auto add = [&text](std::uint64_t count, const char* what) {
-    detail::add_remark(text, count, what, ", ");
-  };
+  const detail::Remarks add{text, ", "};
   add(counts_.repeated, "messages came twice");
   add(counts_.missing, "messages are missing");
   add(counts_.gaps, "gaps");

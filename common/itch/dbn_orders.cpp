@@ -294,9 +294,7 @@ std::string remarks_of(const DbnOrders& orders) {
   constexpr std::size_t kNamesShown = 8;
   const DbnCounts& counts = orders.counts();
   std::string text = std::to_string(counts.records) + " records of market by order, times UTC";
-  const auto add = [&text](std::uint64_t count, const char* what) {
-    detail::add_remark(text, count, what);
-  };
+  const detail::Remarks add{text};
   add(counts.other_publishers, "of other venues left out");
   add(counts.not_by_order, "of price levels left out");
   add(counts.unknown_orders, "name unknown orders");

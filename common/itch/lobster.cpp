@@ -305,9 +305,7 @@ void LobsterReader::halt(const LobsterEvent& event) {
 
 std::string LobsterReader::remarks() const {
   std::string text;
-  const auto tell = [&text](std::uint64_t count, const char* what) {
-    detail::add_remark(text, count, what);
-  };
+  const detail::Remarks tell{text};
   tell(counts_.earlier_orders, "orders whose submission is not in the file were added by their id");
   tell(counts_.clamped_executions, "executions were cut to the shares that their order had left");
   tell(counts_.repeated_submissions, "submissions of open orders were dropped");

@@ -17,4 +17,13 @@ inline void add_remark(std::string& text, std::uint64_t count, std::string_view 
   text += what;
 }
 
+// Many of them: const Remarks add{text}; add(gaps, "gaps"); ...
+struct Remarks {
+  std::string& text;
+  std::string_view separator = "; ";
+  void operator()(std::uint64_t count, std::string_view what) const {
+    add_remark(text, count, what, separator);
+  }
+};
+
 }  // namespace tickpath::itch::detail
