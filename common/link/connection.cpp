@@ -133,7 +133,7 @@ std::unique_ptr<Connection> accept_tables(rdma::Device& device, rdma::Connection
                                           std::span<const std::byte> program_answer,
                                           std::span<const rdma::Grant> grants) {
   PendingLink<std::uint64_t> link = begin_accept(device, request, program_answer, grants, 0);
-  link.pair = rdma::wait_for(*link.set_up).queue_pair;
+  link.wait();
   return adopt(link);
 }
 

@@ -120,9 +120,8 @@ std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
                                             std::span<const rdma::Grant> grants,
                                             std::uint32_t timeout_ms) {
   PendingLink<ChannelEnd> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
-  rdma::Connected connected = rdma::wait_for(*link.set_up);
-  link.pair = std::move(connected.queue_pair);
-  return adopt_connected(std::move(link), connected.answer);
+  const std::vector<std::byte> answer = link.wait();
+  return adopt_connected(std::move(link), answer);
 }
 
 PendingLink<ChannelEnd> ChannelEnds::begin_accept(rdma::ConnectionRequest& request,
@@ -164,7 +163,7 @@ ClientId ChannelEnds::accept(rdma::ConnectionRequest& request,
                              std::span<const std::byte> program_answer,
                              std::span<const rdma::Grant> extras, std::uint64_t tag) {
   PendingLink<ChannelEnd> link = begin_accept(request, program_answer, extras, tag);
-  link.pair = rdma::wait_for(*link.set_up).queue_pair;
+  link.wait();
   return ClientId{adopt_accepted(std::move(link))};
 }
 

@@ -30,6 +30,14 @@ struct PendingLink {
   // Once it is over. Here, and not beside: a link that turns out wrong must end it before its
   // queue.
   std::unique_ptr<rdma::QueuePair> pair;
+
+  // Takes the pair; returns the peer's answer.
+  std::vector<std::byte> finish(rdma::Connected connected) {
+    pair = std::move(connected.queue_pair);
+    return std::move(connected.answer);
+  }
+  // Waits for the end of the set-up, likewise. Throws rdma::SetupError.
+  std::vector<std::byte> wait() { return finish(rdma::wait_for(*set_up)); }
 };
 
 // A client's one attempt.
@@ -48,8 +56,8 @@ class PendingConnect {
       if (!connected) return std::nullopt;
       PendingLink<T> link = std::move(*link_);
       link_.reset();
-      link.pair = std::move(connected->queue_pair);
-      return adopt(std::move(link), std::move(connected->answer));
+      const std::vector<std::byte> answer = link.finish(std::move(*connected));
+      return adopt(std::move(link), answer);
     } catch (const rdma::SetupError&) {
       link_.reset();
       throw;
@@ -110,7 +118,7 @@ class PendingAccepts {
                                "its set-up was given up: " + entry.given_up);
       std::optional<rdma::Connected> done = entry.link.set_up->poll();
       if (!done) return false;
-      entry.link.pair = std::move(done->queue_pair);
+      entry.link.finish(std::move(*done));
       const std::uint32_t id = adopt(std::move(entry.link));
       if (entry.accepted) entry.accepted(id, nullptr);
     } catch (const rdma::SetupError& error) {

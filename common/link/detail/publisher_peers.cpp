@@ -125,7 +125,7 @@ std::uint32_t PublisherPeers::accept(rdma::ConnectionRequest& request,
   PendingLink<PublisherPeer> link = accept_or_reject(request, [&] {
     return begin(request, program_answer, extras, std::move(name), ours, images);
   });
-  link.pair = rdma::wait_for(*link.set_up).queue_pair;
+  link.wait();
   return adopt(std::move(link));
 }
 

@@ -126,9 +126,8 @@ std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint
                                                      std::span<const rdma::Grant> grants,
                                                      std::uint32_t timeout_ms) {
   PendingLink<Session> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
-  rdma::Connected connected = rdma::wait_for(*link.set_up);
-  link.pair = std::move(connected.queue_pair);
-  return adopt(std::move(link), connected.answer);
+  const std::vector<std::byte> answer = link.wait();
+  return adopt(std::move(link), answer);
 }
 
 }  // namespace tickpath::link
