@@ -28,6 +28,7 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       instruments_(options.instruments_max),
       crossed_(options.instruments_max),
       handler_(*this),
+      recent_(options.protocol),
       lookahead_(books_),
       silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {
   reserve_touched(packets_, kBurstPackets);
@@ -90,13 +91,20 @@ void Feed::process() noexcept {
   messages_.clear();
 }
 
+// Messages of one packet, with the two bytes of length before each.
+std::span<const std::byte> Feed::blocks(std::size_t first, std::size_t end) const noexcept {
+  const std::byte* const begin = messages_[first].data() - 2;
+  const std::span<const std::byte> last = messages_[end - 1];
+  return {begin, last.data() + last.size()};
+}
+
 void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
   const std::size_t end = packet.first + packet.header.messages();
   current_.sequence += skip;
+  recent_.keep(current_.sequence, blocks(packet.first + skip, end));
   for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
     if (!deep_) [[likely]]
       lookahead_.step(messages_, at);
-    fingerprints_.keep(current_.sequence, messages_[at]);
     handle(messages_[at], packet.arrival.kernel_realtime_ns);
     if (catching_up_) [[unlikely]]
       note_caught_up(messages_[at]);
@@ -142,16 +150,19 @@ void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
 bool Feed::repeats(std::span<const std::byte> packet) const noexcept {
   return with_cursor(options_.protocol, packet, [&](auto cursor) noexcept {
     std::span<const std::byte> message;
-    return cursor.next(message) && fingerprints_.matches(cursor.header().sequence_number, message);
+    return cursor.next(message) && recent_.matches(cursor.header().sequence_number, message);
   });
 }
 
 // The same number twice is the other line, a retransmission, or a forger who was first: then the
 // books hold what the exchange never said.
 void Feed::compare_repeated(const Packet& packet, std::size_t count) noexcept {
+  if (recent_.holds(packet.header.sequence_number, blocks(packet.first, packet.first + count)))
+      [[likely]]
+    return;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t sequence = packet.header.sequence_number + i;
-    if (!fingerprints_.differs(sequence, messages_[packet.first + i])) continue;
+    if (!recent_.differs(sequence, messages_[packet.first + i])) continue;
     counters_.conflicting_messages.add();
     gapped_ = true;
     log_.note(Note::kConflict, sequence);
@@ -173,7 +184,7 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;
-  fingerprints_.clear();
+  recent_.clear();
   day_ = {};
   counters_.sessions.add();
   for (std::size_t part = 0; part < 2; ++part) {

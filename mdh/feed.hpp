@@ -20,9 +20,9 @@
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
 #include "mdh/book_handler.hpp"
-#include "mdh/fingerprints.hpp"
 #include "mdh/framing.hpp"
 #include "mdh/instruments.hpp"
+#include "mdh/recent_packets.hpp"
 #include "mdh/sequencer.hpp"
 #include "mdh/snapshot.hpp"
 #include "mdh/symbol_file.hpp"
@@ -187,6 +187,7 @@ class Feed {
 
   class DeepHandler;
 
+  std::span<const std::byte> blocks(std::size_t first, std::size_t end) const noexcept;
   void deliver(const Packet& packet, std::size_t skip) noexcept;
   void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
   bool decode(std::span<const std::byte> message, Event& event) noexcept;
@@ -234,12 +235,12 @@ class Feed {
   book::CrossedBooks crossed_;
   Sequencer sequencer_;
   MessageHandler handler_;
+  RecentPackets recent_;
   itch::NetOrderImbalanceIndicator imbalance_;  // the message at hand, if it is one
   std::unique_ptr<DeepHandler> deep_;           // DEEP only
   Lookahead lookahead_;
   std::vector<Packet> packets_;                       // of the burst; fixed capacity
   std::vector<std::span<const std::byte>> messages_;  // likewise
-  Fingerprints fingerprints_;
   Current current_;
   TscTicks last_packet_{~std::uint64_t{0}};  // before the first packet nothing is silent
   wire::FeedState state_ = wire::FeedState::kUnknown;
