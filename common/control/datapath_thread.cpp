@@ -77,6 +77,7 @@ DatapathThread::~DatapathThread() {
 void DatapathThread::start(Datapath& datapath) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this, &datapath] { run(datapath); });
+  begun_.acquire();
 }
 
 void DatapathThread::run(Datapath& datapath) noexcept {
@@ -92,6 +93,7 @@ void DatapathThread::run(Datapath& datapath) noexcept {
   prefault_heap();
   const CrashStack crash_stack;
   datapath.on_thread_start();
+  begun_.release();
   {
     const DatapathScope scope;
     // Relaxed: the flag orders nothing, the join in stop() does.

@@ -27,6 +27,7 @@ class DatapathThread {
   DatapathThread(const DatapathThread&) = delete;
   DatapathThread& operator=(const DatapathThread&) = delete;
 
+  // Returns when the thread is at its first turn: page faults from then on are the datapath's.
   void start(Datapath& datapath);
   // Ends the loop and waits for it. False where the thread does not come back within kJoinMs: it
   // hangs in a turn, and the process must not wait for it.
@@ -70,6 +71,7 @@ class DatapathThread {
   // id without the clock.
   std::atomic<int> thread_id_{0};
   clockid_t cpu_clock_{};
+  std::binary_semaphore begun_{0};
   std::binary_semaphore ended_{0};
   Counter turns_;
   Counter idle_turns_;

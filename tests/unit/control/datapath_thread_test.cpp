@@ -48,6 +48,15 @@ class Counting : public Datapath {
   std::atomic<DatapathState> ended{DatapathState::kSession};
 };
 
+TEST(DatapathThread, IsAtItsFirstTurnWhenStartReturns) {
+  Counting datapath;
+  DatapathThread thread(config(WaitMode::kYield), "test");
+  thread.start(datapath);
+  EXPECT_NE(thread.thread_id(), 0);
+  EXPECT_EQ(datapath.started, DatapathState::kOutside);
+  EXPECT_TRUE(thread.stop());
+}
+
 TEST(DatapathThread, TurnsUnderAScopeAndStartsAndEndsOutsideIt) {
   for (const WaitMode mode : {WaitMode::kSpin, WaitMode::kYield, WaitMode::kPark}) {
     Counting datapath;
