@@ -185,7 +185,7 @@ void SnapshotServer::Impl::accept() {
 // newest of the one that has most. False: nobody has to go.
 bool SnapshotServer::Impl::make_room(const tcp::socket& newcomer) {
   if (clients_.size() < options_.clients_max || drop_one_without_login()) return true;
-  // Only now is it asked who they are: it means to read the list of all sockets.
+  // Only now the kernel is asked who they are.
   std::map<std::string, std::size_t> held;
   for (const ClientPtr& client : clients_) {
     if (client->peer.empty()) client->peer = peer_of(client->socket);
