@@ -156,6 +156,7 @@ class Reader {
     if (size != 0) std::memcpy(result.data(), take(size), size);
     return result;
   }
+  void skip(const CheckpointSection& section) { (void)take(section.count * section.item_bytes); }
   [[noreturn]] void damaged() const {
     throw Error("checkpoint " + path_ +
                 " is damaged; set journal and checkpoint aside to start empty (positions are lost "
@@ -314,6 +315,22 @@ void write_checkpoint(const std::string& path, const JournalState& state, std::u
 
 bool read_checkpoint_header(const std::string& path, CheckpointHeader& header) {
   return !read_file(path, header).empty();
+}
+
+CheckpointHoldings read_checkpoint_holdings(const std::string& path) {
+  CheckpointHeader header{};
+  Reader reader(path, read_file(path, header));
+  CheckpointHoldings holdings{header.sequence, {}, {}};
+  for (std::uint32_t at = 0; at < header.sections; ++at) {
+    const CheckpointSection section = reader.section();
+    if (section.kind == SectionKind::kInstruments)
+      holdings.instruments = reader.items<CheckpointInstrument>(section);
+    else if (section.kind == SectionKind::kPositions)
+      holdings.positions = reader.items<wire::PositionRow>(section);
+    else
+      reader.skip(section);
+  }
+  return holdings;
 }
 
 void read_checkpoint(const std::string& path, JournalState& state) {

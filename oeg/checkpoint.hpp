@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "oeg/journal_state.hpp"
 
@@ -97,6 +98,14 @@ void write_checkpoint(const std::string& path, const JournalState& state, std::u
 
 // The header alone. False: there is no such file. Throws SystemError, Error.
 bool read_checkpoint_header(const std::string& path, CheckpointHeader& header);
+// What was held, alone; for readers beside oeg. All empty: there is no such file. Throws
+// SystemError, Error.
+struct CheckpointHoldings {
+  std::uint64_t sequence = 0;  // of the last record that is in it
+  std::vector<CheckpointInstrument> instruments;
+  std::vector<wire::PositionRow> positions;
+};
+CheckpointHoldings read_checkpoint_holdings(const std::string& path);
 // Into a fresh state. Throws SystemError, Error: damaged, of another version, more than it has room
 // for.
 void read_checkpoint(const std::string& path, JournalState& state);

@@ -120,6 +120,7 @@ GatewayOptions OegConfig::gateway_options() const {
   options.report_queue = report_queue;
   options.unread_max_ns = unread_max_ns;
   options.cancel_orphans = cancel_orphans;
+  options.refusals_journaled_max = journal_records / 4;  // of one segment
   options.executions_max = executions_max;
   options.resend_age_max_ns = resend_age_max_ns;
   options.stop_on_exception = stop_on_exception;

@@ -186,7 +186,8 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
   const std::uint32_t present = order->cumulative + order->leaves;
   const Demand demand{order->instrument, static_cast<std::uint32_t>(request.price.value),
                       request.shares,    request.shares > present ? request.shares - present : 0,
-                      order->side,       order->type == wire::OrderType::kPegged};
+                      order->side,       order->type == wire::OrderType::kPegged,
+                      request.stop_price};
   const RejectReason limit =
       check_limits(demand, instruments_[order->instrument], ledger_.position(order->row),
                    ledger_.open_orders(slot.id), false, limits_);
@@ -265,7 +266,7 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   const TscTicks passed = tsc_now();
   if (reason != wire::RejectReason::kNone) {
     trace_.stamp_at(trace::Hop::kOegSeen, request.order_id, seen);
-    refuse(slot, request, reason, nullptr);
+    journal_refusal(request, refuse(slot, request, reason, nullptr));
     return;
   }
   Order fresh;
@@ -309,8 +310,8 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
 // A market order trades at any price that it finds, a stop order when its price has come. What it
 // may at most be worth was checked by the collar, so that is its limit; what cannot trade within it
 // expires, or of a stop order rests there.
-void Gateway::protect(fix::NewOrderSingle& message,
-                      const wire::OrderRequest& request) const noexcept {
+template <class Message>
+void Gateway::protect(Message& message, const wire::OrderRequest& request) const noexcept {
   const std::uint32_t collar = limits_.collar_basis_points;
   const bool stop = request.type == wire::OrderType::kStop;
   if ((!stop && request.type != wire::OrderType::kMarket) || !options_.market_order_protection ||
@@ -331,16 +332,18 @@ void Gateway::protect(fix::NewOrderSingle& message,
   message.price = {std::int64_t{collar_price(request.side, reference, collar)}};
 }
 
-fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) noexcept {
-  if (order.pending_kind == wire::RequestKind::kCancel) {
-    fix::OrderCancelRequest message;
-    message.cl_ord_id = order.pending_id;
-    message.orig_cl_ord_id = order.id;
-    message.order_qty = order.shares;
-    message.side = order.side;
-    message.symbol = instruments_[order.instrument].symbol;
-    return venue_.send(message, times);
-  }
+fix::SendStatus Gateway::send_cancel(const Order& order, fix::SendTimes& times) noexcept {
+  fix::OrderCancelRequest message;
+  message.cl_ord_id = order.pending_id;
+  message.orig_cl_ord_id = order.id;
+  message.order_qty = order.shares;
+  message.side = order.side;
+  message.symbol = instruments_[order.instrument].symbol;
+  return venue_.send(message, times);
+}
+
+fix::SendStatus Gateway::send_replace(const Order& order, const wire::OrderRequest& request,
+                                      fix::SendTimes& times) noexcept {
   fix::OrderCancelReplaceRequest message;
   message.cl_ord_id = order.pending_id;
   message.orig_cl_ord_id = order.id;
@@ -348,6 +351,8 @@ fix::SendStatus Gateway::send_change(const Order& order, fix::SendTimes& times) 
   message.order_qty = order.pending_shares;
   message.side = order.side;
   set_terms(message, order);
+  message.stop_price = {std::int64_t{request.stop_price}};
+  protect(message, request);
   message.symbol = instruments_[order.instrument].symbol;
   return venue_.send(message, times);
 }
@@ -367,7 +372,9 @@ void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request
   const wire::OrderEvent event = requested(*order, request);
   journal(event, *order, venue_.next_seq(), 0);
   fix::SendTimes times{};
-  if (!fix::accepted(send_change(*order, times))) [[unlikely]] {
+  const bool cancels = request.kind == wire::RequestKind::kCancel;
+  if (!fix::accepted(cancels ? send_cancel(*order, times) : send_replace(*order, request, times)))
+      [[unlikely]] {
     reject_unsent(*order);
     refuse(slot, request, wire::RejectReason::kSessionDown, order);
     return;
@@ -377,8 +384,8 @@ void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request
   publish(event, order->row);
 }
 
-void Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
-                     wire::RejectReason reason, const Order* order) noexcept {
+wire::OrderEvent Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
+                                 wire::RejectReason reason, const Order* order) noexcept {
   const bool is_new =
       request.kind != wire::RequestKind::kCancel && request.kind != wire::RequestKind::kReplace;
   (is_new ? counters_.orders : counters_.changes).refused.add();
@@ -420,6 +427,24 @@ void Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
   // It changes no row, and is counted in none: thousands of refusals a second would otherwise keep
   // risk from ever finding a row at rest.
   publish(event, IdTable::kNone);
+  return event;
+}
+
+// For people alone (`tickpath orders`): nothing follows from it, also not after a restart.
+void Gateway::journal_refusal(const wire::OrderRequest& request,
+                              const wire::OrderEvent& event) noexcept {
+  if (refusals_journaled_ == options_.refusals_journaled_max || !journal_.has_room()) return;
+  ++refusals_journaled_;
+  JournalRecord record{};
+  record.event = event;
+  record.realtime_ns = clock::realtime_ns();
+  record.order_shares = request.shares;
+  record.limit_price = event.price;
+  record.type = request.type;
+  record.time_in_force = request.time_in_force;
+  if (const Instrument* instrument = instruments_.find(request.instrument_id))
+    std::memcpy(record.symbol, instrument->symbol.text, instrument->symbol.length);
+  if (!journal_.append(record)) counters_.journal_lost.add();
 }
 
 // ---------------------------------------------------------------------------------- strategies
@@ -489,7 +514,7 @@ bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {
   const wire::OrderEvent event = requested(order, request);
   journal(event, order, venue_.next_seq(), 0);
   fix::SendTimes times{};
-  if (!fix::accepted(send_change(order, times))) {
+  if (!fix::accepted(send_cancel(order, times))) {
     reject_unsent(order);
     return false;
   }

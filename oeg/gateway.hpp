@@ -46,6 +46,9 @@ struct GatewayOptions {
   std::int64_t unread_max_ns = 1'000'000'000;
   bool market_order_protection = true;  // a market order is sent as a limit at the collar
   bool cancel_orphans = true;           // cancel the open orders of a strategy that is gone
+  // New orders refused by the checks that are journaled, for people; further ones are counted
+  // alone, so that a strategy gone wild cannot fill the disk.
+  std::uint64_t refusals_journaled_max = 1u << 16;
   Limits limits;
 };
 
@@ -225,13 +228,17 @@ class Gateway final : public fix::Handler {
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
-  void protect(fix::NewOrderSingle& message, const wire::OrderRequest& request) const noexcept;
-  fix::SendStatus send_change(const Order& order, fix::SendTimes& times) noexcept;
+  template <class Message>
+  void protect(Message& message, const wire::OrderRequest& request) const noexcept;
+  fix::SendStatus send_cancel(const Order& order, fix::SendTimes& times) noexcept;
+  fix::SendStatus send_replace(const Order& order, const wire::OrderRequest& request,
+                               fix::SendTimes& times) noexcept;
   bool cancel_orphan(StrategySlot& slot, Order& order) noexcept;
   bool cancel_orphans(StrategySlot& slot) noexcept;
   void show_open_orders(StrategySlot& slot) noexcept;
-  void refuse(StrategySlot& slot, const wire::OrderRequest& request, wire::RejectReason reason,
-              const Order* order) noexcept;
+  wire::OrderEvent refuse(StrategySlot& slot, const wire::OrderRequest& request,
+                          wire::RejectReason reason, const Order* order) noexcept;
+  void journal_refusal(const wire::OrderRequest& request, const wire::OrderEvent& event) noexcept;
   void stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
                   const fix::SendTimes& times) noexcept;
 
@@ -289,6 +296,7 @@ class Gateway final : public fix::Handler {
 
   Conditions conditions_;
   wire::ControlBlock block_{};
+  std::uint64_t refusals_journaled_ = 0;
   Limits limits_;
   Instruments instruments_;
   Ledger ledger_;

@@ -16,7 +16,7 @@ namespace tickpath::oeg {
 // Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
 struct JournalRecord {
   std::uint64_t sequence;  // from 1, over all segments without gaps; 0: never written. Stored last.
-  wire::OrderEvent event;  // kRequested, kReported, kException or kNewSession
+  wire::OrderEvent event;  // kRequested, kReported, kException, kNewSession, kRefused (new orders)
   std::int64_t realtime_ns;
   std::uint64_t execution_id;  // kReported, kException: the venue's
   // kRequested: the FIX MsgSeqNum that it is sent with; else that it came with, 0 where oeg itself

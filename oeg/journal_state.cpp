@@ -22,6 +22,11 @@ JournalState::JournalState(const JournalSizes& given)
       executions(given.executions_max) {}
 
 void JournalState::apply(const JournalRecord& record) {
+  if (record.event.event == wire::EventKind::kRefused) {
+    ++records;
+    sequence = record.sequence;
+    return;  // nothing follows from it: `last` stays what decides at a restart
+  }
   if (record.event.event == wire::EventKind::kException)
     exceptions.push_back(record);
   else if (record.event.event == wire::EventKind::kNewSession)

@@ -1,12 +1,14 @@
 #include "sim/application.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "common/control/feed_endpoints.hpp"
+#include "common/control/long_names.hpp"
 #include "common/log/log.hpp"
 #include "common/net/endpoint.hpp"
 #include "common/net/secret_file.hpp"
@@ -308,7 +310,15 @@ void SimApplication::on_start() {
     log::warning(
         "feed.protocol = iex_deep10: orders are refused, as DEEP tells sizes at prices and not "
         "whose turn it is in the queue");
-  loader_.start();
+  std::error_code none;  // those of an earlier recording
+  std::filesystem::remove(control::LongNames::path(config_.common.run_dir), none);
+  loader_.start([this](const RecordingLoader::Names& names) {
+    try {
+      control::LongNames::write(config_.common.run_dir, names);
+    } catch (const Error& error) {
+      log::warning("names over eight characters are not shown: {}", error.what());
+    }
+  });
   progress_.plan(recording_options(config_));
   for (const Port& port : ports_) port.listener->start(runtime_);
   warn_of_open_ports();

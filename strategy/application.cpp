@@ -48,6 +48,7 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
   make_readers();
   engine_ =
       std::make_unique<Engine>(engine_options(config), *orders_, images_, runtime.trace(), log_);
+  read_names();
   load_plugins();
   datapath_ = std::make_unique<StrategyDatapath>(*market_, *orders_, *engine_, channel_.get());
   register_counters();
@@ -124,6 +125,22 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
             code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);
 }
 
+// sim writes it as its recording names instruments: before we start, and perhaps again.
+void StrategyApplication::read_names() {
+  const std::string& run_dir = runtime_.common().run_dir;
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time(control::LongNames::path(run_dir), none);
+  if (none || written == names_written_) return;
+  names_written_ = written;
+  try {
+    auto names = std::make_unique<const control::LongNames>(control::LongNames::read(run_dir));
+    log::info("{} instruments have names over eight characters", names->size());
+    engine_->set_names(std::move(names));
+  } catch (const Error& error) {
+    log::warning("names over eight characters are not known: {}", error.what());
+  }
+}
+
 void StrategyApplication::write_plugin_log() {
   LogRecord record;
   while (log_.try_pop(record)) {
@@ -143,6 +160,8 @@ void StrategyApplication::write_plugin_log() {
 void StrategyApplication::on_tick() {
   write_plugin_log();
   if (runtime_.stopping()) return;  // nothing new while draining
+  constexpr std::uint32_t kTicksBetweenLooks = 1'000 / control::kTickMs;
+  if (++ticks_ % kTicksBetweenLooks == 0) read_names();
   const std::uint64_t now_ns = monotonic_now();
   if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
   orders_->maintain(now_ns);

@@ -1,6 +1,7 @@
 // The strategy program: loads the plugins, connects to mdh and oeg, reports what goes on.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ class StrategyApplication final : public control::Application {
   void load_plugin(const PluginConfig& plugin);
   void register_counters();
   void write_plugin_log();
+  void read_names();
 
   const StrategyConfig& config_;
   control::Runtime& runtime_;
@@ -64,6 +66,8 @@ class StrategyApplication final : public control::Application {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<StrategyDatapath> datapath_;
   std::vector<Rejected> rejected_;
+  std::filesystem::file_time_type names_written_{};  // of the file that was read last
+  std::uint32_t ticks_ = 0;
 };
 
 }  // namespace tickpath::strategy

@@ -149,6 +149,8 @@ bool Engine::drained() const noexcept {
 bool Engine::on_turn() noexcept {
   bool any = false;
   trace_id_ = 0;
+  if (names_.load(std::memory_order_relaxed) != names_taken_) [[unlikely]]
+    take_names();
   // Bounded: a timer that sets itself anew with no delay must not starve the market.
   Timer timer;
   for (int i = 0; i < 16 && timers_.take_due(now_ns_, timer); ++i) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <exception>
@@ -20,6 +21,7 @@
 #include "common/base/cpu.hpp"
 #include "common/base/foreign_code.hpp"
 #include "common/config/values.hpp"
+#include "common/control/long_names.hpp"
 #include "common/market/symbols.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
@@ -87,6 +89,8 @@ class Engine {
   void on_image(const wire::BookImage& image) noexcept;
   void on_lapped() noexcept { counters_.resyncs.add(); }
   void on_directory(const wire::DirectoryEntry& entry) noexcept;
+  // Control thread, any number of times: the names that symbols stand for.
+  void set_names(std::unique_ptr<const control::LongNames> names);
   // Whether rows of the directory are still being fetched: no symbol is called unknown meanwhile.
   void on_directory_behind(bool behind) noexcept { directory_behind_ = behind; }
   // mdh is connected and beats, or not: while it does not, the feed is stale whatever mdh said
@@ -188,13 +192,17 @@ class Engine {
                        std::uint32_t instrument) noexcept;
   void settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept;
   void subscribe(Instance& instance, std::uint32_t instrument) noexcept;
+  std::uint32_t id_of(std::string_view symbol_or_name) const noexcept;
+  void take_names() noexcept;
 
   // ---- orders (engine_orders.cpp)
   std::int32_t send_new(Instance& instance, const tickpath_new_order& order,
                         std::uint64_t& order_id) noexcept;
   std::int32_t send_cancel(Instance& instance, Order& order, std::uint64_t& request_id) noexcept;
-  std::int32_t send_replace(Instance& instance, Order& order, std::uint32_t price,
-                            std::uint32_t shares, std::uint64_t& request_id) noexcept;
+  // stop_price: of stop orders; else 0.
+  std::int32_t send_replace(Instance& instance, Order& order, std::uint32_t stop_price,
+                            std::uint32_t price, std::uint32_t shares,
+                            std::uint64_t& request_id) noexcept;
   std::int32_t may_request(Instance& instance) noexcept;
   bool post(Instance& instance, wire::OrderRequest& request) noexcept;
   void apply_report(Instance& instance, Order& order, const wire::OrderReport& report) noexcept;
@@ -232,6 +240,12 @@ class Engine {
   bool symbols_unsettled_ = false;  // some are waited for
   bool symbols_untold_ = false;     // and their plugins do not know it yet
   bool directory_behind_ = false;
+  // Control thread: every table that there ever was, as plugins keep texts of them.
+  std::vector<std::unique_ptr<const control::LongNames>> all_names_;
+  // The newest. Released by set_names(), acquired by whoever looks into it: its texts must be
+  // whole.
+  std::atomic<const control::LongNames*> names_{nullptr};
+  const control::LongNames* names_taken_ = nullptr;  // datapath: subscriptions were settled by it
   wire::FeedState market_ = wire::FeedState::kUnknown;       // in effect
   wire::FeedState market_told_ = wire::FeedState::kUnknown;  // by mdh, while it lives
   std::uint64_t now_ns_ = 0;

@@ -257,13 +257,32 @@ void Engine::on_directory(const wire::DirectoryEntry& entry) noexcept {
   if (!symbols_unsettled_) return;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols)
-      if (!pending.settled && pending.symbol == entry.name())
+      if (!pending.settled && id_of(pending.symbol) == entry.instrument_id)
         settle(*instance, pending, entry.instrument_id);
+}
+
+// By the feed's symbol, or by the name that it stands for.
+std::uint32_t Engine::id_of(std::string_view symbol_or_name) const noexcept {
+  const std::uint32_t id = symbols_.find(symbol_or_name);
+  const control::LongNames* const names = names_.load(std::memory_order_acquire);  // see the member
+  if (id != wire::kNoInstrument || names == nullptr) return id;
+  return symbols_.find(names->symbol_of(symbol_or_name));
+}
+
+void Engine::set_names(std::unique_ptr<const control::LongNames> names) {
+  all_names_.push_back(std::move(names));
+  names_.store(all_names_.back().get(), std::memory_order_release);  // see the member
+}
+
+// A table that came after its symbols: who waits for one of its names is told.
+void Engine::take_names() noexcept {
+  names_taken_ = names_.load(std::memory_order_acquire);  // see the member
+  for (const auto& instance : instances_) settle_known_symbols(*instance);
 }
 
 void Engine::settle_known_symbols(Instance& instance) noexcept {
   for (PendingSymbol& pending : instance.symbols) {
-    const std::uint32_t known = symbols_.find(pending.symbol);
+    const std::uint32_t known = id_of(pending.symbol);
     if (!pending.settled && known != wire::kNoInstrument) settle(instance, pending, known);
   }
 }
@@ -273,7 +292,7 @@ void Engine::tell_missing_symbols() noexcept {
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols) {
       if (pending.settled) continue;
-      const std::uint32_t known = symbols_.find(pending.symbol);
+      const std::uint32_t known = id_of(pending.symbol);
       if (known != wire::kNoInstrument)
         settle(*instance, pending, known);
       else

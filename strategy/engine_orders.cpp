@@ -177,13 +177,11 @@ std::int32_t Engine::send_cancel(Instance& instance, Order& order,
   return TICKPATH_OK;
 }
 
-std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_t price,
-                                  std::uint32_t shares, std::uint64_t& request_id) noexcept {
+std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_t stop_price,
+                                  std::uint32_t price, std::uint32_t shares,
+                                  std::uint64_t& request_id) noexcept {
   if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
   if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
-  const bool priced = price != 0 || order.type == wire::OrderType::kPegged;
-  if (!wire::is_replaceable(order.type) || !priced || shares <= order.cumulative)
-    return TICKPATH_INVALID;
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kReplace;
   request.target_order_id = order.id;
@@ -193,6 +191,10 @@ std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_
   request.side = order.side;
   request.type = order.type;
   request.time_in_force = order.time_in_force;
+  request.stop_price = stop_price;
+  if (!wire::is_replaceable(order.type) || shares <= order.cumulative ||
+      !wire::terms_agree(request))
+    return TICKPATH_INVALID;
   if (!post(instance, request)) return TICKPATH_NO_CREDIT;
   instance.orders.set_pending(order, request.order_id);
   instance.counters.replaces.add();

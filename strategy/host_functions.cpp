@@ -69,7 +69,7 @@ struct HostFunctions {
     Instance& instance = of(context);
     if (!instance.setting_up) return TICKPATH_NOT_NOW;
     const std::string_view name(symbol);
-    if (name.empty() || name.size() > 16) return TICKPATH_INVALID;
+    if (name.empty() || name.size() > control::kLongNameMax) return TICKPATH_INVALID;
     try {
       // Settled after start: `instrument` is called for every symbol, known already or not.
       instance.symbols.push_back({std::string(name), false});
@@ -77,7 +77,7 @@ struct HostFunctions {
       return TICKPATH_CAPACITY;
     }
     instance.engine.symbols_unsettled_ = instance.engine.symbols_untold_ = true;
-    *instrument = instance.engine.symbols_.find(name);
+    *instrument = instance.engine.id_of(name);
     return *instrument == wire::kNoInstrument ? TICKPATH_SYMBOL_PENDING : TICKPATH_OK;
   }
   static std::int32_t subscribe_all(void* context) noexcept {
@@ -91,7 +91,7 @@ struct HostFunctions {
   }
   static std::int32_t find_symbol(void* context, const char* symbol,
                                   std::uint32_t* instrument) noexcept {
-    *instrument = of(context).engine.symbols_.find(symbol);
+    *instrument = of(context).engine.id_of(symbol);
     return *instrument == wire::kNoInstrument ? TICKPATH_UNKNOWN_SYMBOL : TICKPATH_OK;
   }
   static std::int32_t symbol_of(void* context, std::uint32_t instrument, char name[17]) noexcept {
@@ -100,6 +100,15 @@ struct HostFunctions {
     if (symbol.empty()) return TICKPATH_UNKNOWN_INSTRUMENT;
     std::memcpy(name, symbol.data(), symbol.size());
     return TICKPATH_OK;
+  }
+
+  static const char* long_name_of(void* context, std::uint32_t instrument) noexcept {
+    const Engine& engine = of(context).engine;
+    const control::LongNames* const names = engine.names_.load(std::memory_order_acquire);
+    if (names == nullptr) return nullptr;
+    const std::string_view symbol = engine.symbols_.name(instrument);
+    const std::string_view name = names->name_of(symbol);
+    return name.data() == symbol.data() ? nullptr : name.data();  // those of the table end in a NUL
   }
 
   static std::int32_t quote(void* context, std::uint32_t instrument,
@@ -193,11 +202,16 @@ struct HostFunctions {
   }
   static std::int32_t replace(void* context, std::uint64_t order_id, std::uint32_t price,
                               std::uint32_t shares, std::uint64_t* request_id) noexcept {
+    return replace_stop(context, order_id, 0, price, shares, request_id);
+  }
+  static std::int32_t replace_stop(void* context, std::uint64_t order_id, std::uint32_t stop_price,
+                                   std::uint32_t price, std::uint32_t shares,
+                                   std::uint64_t* request_id) noexcept {
     Instance& instance = of(context);
     Order* order = instance.orders.find(order_id);
     if (order == nullptr) return counted(instance, TICKPATH_UNKNOWN_ORDER);
-    return counted(instance,
-                   instance.engine.send_replace(instance, *order, price, shares, *request_id));
+    return counted(instance, instance.engine.send_replace(instance, *order, stop_price, price,
+                                                          shares, *request_id));
   }
   static std::int32_t position(void* context, std::uint32_t instrument,
                                tickpath_position* value) noexcept {
@@ -301,7 +315,9 @@ void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept {
                    F::status_text,
                    F::report_text,
                    F::reason_text,
-                   F::wrong_parameter};
+                   F::wrong_parameter,
+                   F::replace_stop,
+                   F::long_name_of};
 }
 
 }  // namespace tickpath::strategy

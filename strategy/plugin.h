@@ -336,7 +336,7 @@ typedef struct tickpath_host {
    * TICKPATH_REPORT_REPLACED the replacing request's id is the live one. Not in create or start. */
   int32_t (*new_order)(void* context, const tickpath_new_order* order, uint64_t* order_id);
   int32_t (*cancel)(void* context, uint64_t order_id, uint64_t* request_id);
-  /* Of limit and pegged orders; what else they were sent with stays. */
+  /* Of limit and pegged orders (stop orders: replace_stop); what else they were sent with stays. */
   int32_t (*replace)(void* context, uint64_t order_id, uint32_t price, uint32_t shares,
                      uint64_t* request_id);
   int32_t (*position)(void* context, uint32_t instrument, tickpath_position* value);
@@ -367,6 +367,16 @@ typedef struct tickpath_host {
    * 1"); with the value's file and line it becomes the engine's error. Returns TICKPATH_INVALID:
    * return it, too. */
   int32_t (*wrong_parameter)(void* context, const char* key, const char* wanted);
+
+  /* Of stop and stop limit orders that wait for their price (price: the limit, 0 of a stop order).
+   * One that has been triggered meanwhile is answered by TICKPATH_REPORT_REPLACE_REJECTED. */
+  int32_t (*replace_stop)(void* context, uint64_t order_id, uint32_t stop_price, uint32_t price,
+                          uint32_t shares, uint64_t* request_id);
+
+  /* The instrument's name where it is longer than the feed's symbols can be: up to 71 characters,
+   * of a recording that has such names. Null: symbol_of's is its name. subscribe and find_symbol
+   * take either. It stays valid as long as the plugin. */
+  const char* (*long_name_of)(void* context, uint32_t instrument);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */

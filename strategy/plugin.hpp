@@ -150,9 +150,10 @@ class Strategy {
     (void)host_->find_symbol(host_->context, symbol.c_str(), &id);
     return id;
   }
-  // Empty: no such instrument. Allocates nothing: symbols are shorter than a std::string's own
-  // room.
+  // Empty: no such instrument. Symbols of ITCH allocate nothing, being shorter than a std::string's
+  // own room; names of other feeds may be longer.
   std::string symbol_of(Instrument instrument) const {
+    if (const char* const longer = host_->long_name_of(host_->context, instrument)) return longer;
     char name[17] = {};
     return host_->symbol_of(host_->context, instrument, name) == TICKPATH_OK ? name : "";
   }
@@ -273,6 +274,15 @@ class Strategy {
                              std::uint32_t shares) noexcept {
     Sent sent;
     sent.status = host_->replace(host_->context, order_id, price, shares, &sent.id);
+    return sent;
+  }
+
+  // Of a stop order that still waits for its price; limit_price as in stop_order().
+  [[nodiscard]] Sent replace_stop(std::uint64_t order_id, std::uint32_t stop_price,
+                                  std::uint32_t shares, std::uint32_t limit_price = 0) noexcept {
+    Sent sent;
+    sent.status =
+        host_->replace_stop(host_->context, order_id, stop_price, limit_price, shares, &sent.id);
     return sent;
   }
 

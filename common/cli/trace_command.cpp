@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/cli/conservation.hpp"
-#include "common/cli/trades.hpp"
+#include "common/cli/trades_tables.hpp"
 #include "common/trace/report.hpp"
 
 namespace tickpath::cli {
@@ -47,23 +47,41 @@ std::vector<trace::TraceFile> open_files(const std::vector<std::string>& paths) 
   return files;
 }
 
-// What the runs of these directories have come to; empty where none has ended.
+constexpr std::size_t kRowsInPage = 1000;  // of single orders and fills: what a person scrolls
+
+// What the runs of these directories have come to; of those going on, what they have traded.
 std::string results_in(const std::vector<std::string>& paths) {
   std::vector<control::Summary> summaries;
+  std::vector<control::ProfitSummary> profits;
+  control::LongNames::Pairs pairs;
   for (const std::string& path : paths) {
     if (!std::filesystem::is_directory(path)) continue;
     for (control::Summary& each : read_summaries(path, {"oeg", "risk"}))
       summaries.push_back(std::move(each));
+    // sim, oeg and risk may be on different hosts.
+    for (const auto& pair : control::LongNames::read(path).pairs()) pairs.push_back(pair);
   }
-  return results_text(summaries);
+  const control::LongNames names(pairs);
+  for (const std::string& path : paths)
+    for (control::ProfitSummary& each : profits_in(path, names)) profits.push_back(std::move(each));
+  std::string html;
+  if (const std::string text = results_text(summaries); !text.empty())
+    html = "<h2>Result</h2>\n<pre>" + trace::html_escaped(text) + "</pre>\n";
+  for (const std::string& path : paths) {
+    const std::string journal = path + "/oeg.journal";
+    if (!std::filesystem::exists(journal)) continue;
+    Trades trades = read_trades(journal);
+    show_names(trades, names);
+    html += trades_html(trades, profits, kRowsInPage);
+  }
+  return html;
 }
 
 void write_page(const std::string& path, const trace::Analysis& analysis,
                 const std::string& results) {
   std::string text = trace::to_html(analysis);
   const std::string end = "</html>\n";
-  if (!results.empty() && text.ends_with(end))
-    text.insert(text.size() - end.size(), "<h2>Result</h2>\n<pre>" + results + "</pre>\n");
+  if (text.ends_with(end)) text.insert(text.size() - end.size(), results);
   std::ofstream page(path, std::ios::trunc);
   page << text;
   page.close();
@@ -134,7 +152,10 @@ void add_trace_command(CLI::App& app) {
       ->expected(2)
       ->excludes(json)
       ->excludes(csv);
-  command->add_option("--html", arguments->html, "Also write a page with pictures to this file");
+  command->add_option(
+      "--html", arguments->html,
+      "Also write a page to this file: pictures, and orders, fills and positions by "
+      "strategy and instrument");
   command->add_option("--orders-min", arguments->orders_min,
                       "Fail unless this many orders have every hop");
   command->callback([arguments] { run_trace(*arguments); });

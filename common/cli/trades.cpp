@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "common/base/error.hpp"
-#include "common/wire/names.hpp"
+#include "oeg/checkpoint.hpp"
 #include "oeg/journal_segment.hpp"
 
 namespace tickpath::cli {
@@ -87,6 +84,7 @@ class Reader {
   void take(const JournalRecord& record) {
     if (record.event.event == wire::EventKind::kRequested) requested(record);
     if (record.event.event == wire::EventKind::kReported) reported(record);
+    if (record.event.event == wire::EventKind::kRefused) refused(record);
   }
 
   void requested(const JournalRecord& record) {
@@ -95,6 +93,17 @@ class Reader {
       pending_[event.order_id] = {event.price, record.order_shares};
     if (event.request_kind != wire::RequestKind::kNew) return;
     index_[event.order_id] = trades_.orders.size();
+    add_order(record);
+  }
+
+  // Its id is not indexed: a strategy may have sent one that was used before.
+  void refused(const JournalRecord& record) {
+    add_order(record);
+    trades_.orders.back().reason = record.event.reason;
+  }
+
+  void add_order(const JournalRecord& record) {
+    const wire::OrderEvent& event = record.event;
     trades_.orders.push_back({event.order_id, record.realtime_ns, event.trace_id, symbol(record),
                               event.strategy_id, event.side, record.type, record.time_in_force,
                               event.price, record.order_shares, 0, event.state,
@@ -111,9 +120,10 @@ class Reader {
     const wire::OrderEvent& event = record.event;
     TradedOrder* const order = order_of(event);
     if (wire::is_execution(event.report_kind))
-      trades_.fills.push_back({record.realtime_ns, order == nullptr ? 0 : order->id,
-                               record.execution_id, symbol(record), event.strategy_id, event.side,
-                               event.shares, wire::executed_price(event), event.report_kind});
+      trades_.fills.push_back({record.sequence, record.realtime_ns,
+                               order == nullptr ? 0 : order->id, record.execution_id,
+                               symbol(record), event.strategy_id, event.side, event.shares,
+                               wire::executed_price(event), event.report_kind});
     if (order == nullptr) return;
     order->state = event.state;
     order->filled = std::max(order->filled, event.cumulative_shares);
@@ -136,193 +146,58 @@ class Reader {
   std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> pending_;
 };
 
-const char* text(Side side) { return side == Side::kBuy ? "buy" : "sell"; }
-
-const char* text(wire::OrderType type) {
-  switch (type) {
-    case wire::OrderType::kMarket:
-      return "market";
-    case wire::OrderType::kLimit:
-      return "limit";
-    case wire::OrderType::kStop:
-      return "stop";
-    case wire::OrderType::kStopLimit:
-      return "stop_limit";
-    case wire::OrderType::kPegged:
-      return "pegged";
+// What the checkpoint holds, less those of the listed fills that are in it.
+std::vector<CarriedPosition> carried_of(const Trades& trades,
+                                        const oeg::CheckpointHoldings& before) {
+  std::map<std::uint32_t, std::string> symbols;
+  for (const oeg::CheckpointInstrument& each : before.instruments)
+    symbols[each.id] = {each.symbol, ::strnlen(each.symbol, sizeof(each.symbol))};
+  std::map<std::pair<std::uint8_t, std::string>, CarriedPosition> held;
+  for (const wire::PositionRow& row : before.positions) {
+    const std::string& symbol = symbols[row.instrument_id];
+    held[{row.strategy_id, symbol}] = {row.strategy_id, symbol, row.position_shares, row.cash};
   }
-  return "?";
-}
-
-const char* text(wire::TimeInForce time) {
-  switch (time) {
-    case wire::TimeInForce::kDay:
-      return "day";
-    case wire::TimeInForce::kGoodTillCancel:
-      return "gtc";
-    case wire::TimeInForce::kAtTheOpening:
-      return "at_the_opening";
-    case wire::TimeInForce::kImmediateOrCancel:
-      return "ioc";
-    case wire::TimeInForce::kFillOrKill:
-      return "fok";
-    case wire::TimeInForce::kAtTheClose:
-      return "at_the_close";
-  }
-  return "?";
-}
-
-// UTC, ISO 8601 with nanoseconds.
-std::string time_text(std::int64_t ns) {
-  const std::time_t seconds = ns / 1'000'000'000;
-  std::tm day{};
-  ::gmtime_r(&seconds, &day);
-  char head[32];
-  std::strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &day);
-  char all[64];
-  std::snprintf(all, sizeof(all), "%s.%09dZ", head, static_cast<int>(ns % 1'000'000'000));
-  return all;
-}
-
-// Of 1/10,000; "12.3400", with two more digits where they say something.
-std::string money(std::int64_t value, unsigned hundredths = 0) {
-  const std::uint64_t size =
-      value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  char digits[48];
-  std::snprintf(digits, sizeof(digits), "%s%llu.%04u", value < 0 ? "-" : "",
-                static_cast<unsigned long long>(size / 10'000),
-                static_cast<unsigned>(size % 10'000));
-  if (hundredths == 0) return digits;
-  char more[8];
-  std::snprintf(more, sizeof(more), "%02u", hundredths % 100);
-  return std::string(digits) + more;
-}
-
-std::string joined(std::initializer_list<std::string> cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + cell;
-  return line + "\n";
-}
-
-struct Held {
-  std::uint64_t bought = 0, sold = 0, fills = 0;
-  std::int64_t cash = 0;
-};
-
-using Key = std::pair<std::uint8_t, std::string>;
-
-std::map<Key, Held> held_of(const Trades& trades) {
-  std::map<Key, Held> all;
   for (const TradedFill& fill : trades.fills) {
-    Held& held = all[{fill.strategy, fill.symbol}];
-    const bool stands = fill.kind != wire::ReportKind::kFillCanceled;
-    const std::int64_t sign = stands ? 1 : -1;
-    std::uint64_t& side = fill.side == Side::kBuy ? held.bought : held.sold;
-    side += static_cast<std::uint64_t>(sign * std::int64_t{fill.shares});  // modulo: taken back
-    held.fills += static_cast<std::uint64_t>(sign);
-    const auto value = static_cast<std::int64_t>(executed_value(fill.shares, fill.price));
-    held.cash += (fill.side == Side::kBuy ? -sign : sign) * value;
+    if (fill.sequence > before.sequence) continue;
+    CarriedPosition& position = held[{fill.strategy, fill.symbol}];
+    position = {fill.strategy, fill.symbol, position.shares - shares_of(fill),
+                position.cash - cash_of(fill)};
   }
-  return all;
-}
-
-struct Result {
-  std::uint64_t orders = 0;
-  std::int64_t fills = 0, realised = 0, unrealised = 0;
-};
-
-std::string line(const std::string& name, const Result& result) {
-  char text[128];
-  std::snprintf(text, sizeof(text), "  %-8s %9llu %9lld %15s %15s %15s\n", name.c_str(),
-                static_cast<unsigned long long>(result.orders),
-                static_cast<long long>(result.fills), money(result.realised).c_str(),
-                money(result.unrealised).c_str(),
-                money(result.realised + result.unrealised).c_str());
-  return text;
+  std::vector<CarriedPosition> carried;
+  for (const auto& [key, position] : held)
+    if (position.shares != 0) carried.push_back(position);
+  return carried;
 }
 
 }  // namespace
 
 Trades read_trades(const std::string& journal) {
+  // First: all that it holds is then in records that are read after it.
+  const oeg::CheckpointHoldings before = oeg::read_checkpoint_holdings(journal + ".checkpoint");
   Reader reader;
   for (const SegmentFile& file : segments_of_day(journal)) reader.read(file);
-  return reader.take_trades();
+  Trades trades = reader.take_trades();
+  trades.carried = carried_of(trades, before);
+  return trades;
 }
 
-std::string orders_csv(const Trades& trades) {
-  std::string csv =
-      "sent_utc,strategy,order_id,symbol,side,type,time_in_force,price,shares,filled,state,reason,"
-      "tick\n";
-  for (const TradedOrder& order : trades.orders)
-    csv += joined(
-        {time_text(order.sent_ns), std::to_string(order.strategy), std::to_string(order.id),
-         order.symbol, text(order.side), text(order.type), text(order.time_in_force),
-         order.price == 0 ? "" : money(order.price), std::to_string(order.shares),
-         std::to_string(order.filled), std::string(wire::name(order.state)),
-         order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
-         std::to_string(order.trace_id)});
-  return csv;
+void show_names(Trades& trades, const control::LongNames& names) {
+  const auto show = [&](auto& rows) {
+    for (auto& row : rows) row.symbol = std::string(names.name_of(row.symbol));
+  };
+  show(trades.orders);
+  show(trades.fills);
+  show(trades.carried);
 }
 
-std::string fills_csv(const Trades& trades) {
-  std::string csv = "time_utc,strategy,order_id,symbol,side,shares,price,execution_id,kind\n";
-  for (const TradedFill& fill : trades.fills)
-    csv += joined({time_text(fill.time_ns), std::to_string(fill.strategy),
-                   fill.order_id == 0 ? "" : std::to_string(fill.order_id), fill.symbol,
-                   text(fill.side), std::to_string(fill.shares),
-                   money(fill.price.price, fill.price.hundredths),
-                   std::to_string(fill.execution_id), std::string(wire::name(fill.kind))});
-  return csv;
+std::int64_t shares_of(const TradedFill& fill) {
+  const bool adds = (fill.side == Side::kBuy) == (fill.kind != wire::ReportKind::kFillCanceled);
+  return adds ? std::int64_t{fill.shares} : -std::int64_t{fill.shares};
 }
 
-std::string positions_csv(const Trades& trades,
-                          const std::vector<control::ProfitSummary>& profits) {
-  std::string csv = "strategy,symbol,shares,bought,sold,fills,cash,realised,unrealised,pnl\n";
-  for (const auto& [key, held] : held_of(trades)) {
-    std::string realised, unrealised, pnl;
-    for (const control::ProfitSummary& each : profits) {
-      if (each.strategy_id != key.first || each.symbol != key.second) continue;
-      realised = money(each.realised);
-      unrealised = money(each.unrealised);
-      pnl = money(each.realised + each.unrealised);
-    }
-    const auto shares =
-        static_cast<std::int64_t>(held.bought) - static_cast<std::int64_t>(held.sold);
-    csv += joined({std::to_string(key.first), key.second, std::to_string(shares),
-                   std::to_string(held.bought), std::to_string(held.sold),
-                   std::to_string(held.fills), money(held.cash), realised, unrealised, pnl});
-  }
-  return csv;
-}
-
-std::string results_text(const std::vector<control::Summary>& summaries) {
-  std::map<std::uint8_t, Result> results;
-  bool known = false;
-  for (const control::Summary& summary : summaries) {
-    if (summary.program == "oeg")
-      for (const control::StrategyFlow& each : summary.strategies)
-        results[each.strategy_id].orders += each.orders;
-    if (summary.program != "risk") continue;
-    known = true;
-    for (const control::PositionSummary& each : summary.positions)
-      results[each.strategy_id].fills += each.fills;
-    for (const control::ProfitSummary& each : summary.profits) {
-      results[each.strategy_id].realised += each.realised;
-      results[each.strategy_id].unrealised += each.unrealised;
-    }
-  }
-  if (!known) return {};
-  std::string text =
-      "result, in currency units, by risk's last marks\n"
-      "  strategy    orders     fills        realised      unrealised             P&L\n";
-  Result all;
-  for (const auto& [strategy, result] : results) {
-    text += line(std::to_string(strategy), result);
-    all = {all.orders + result.orders, all.fills + result.fills, all.realised + result.realised,
-           all.unrealised + result.unrealised};
-  }
-  return text + line("all", all) +
-         "  by instrument: tickpath positions; and tickpath orders, tickpath fills\n";
+std::int64_t cash_of(const TradedFill& fill) {
+  const auto value = static_cast<std::int64_t>(executed_value(fill.shares, fill.price));
+  return shares_of(fill) > 0 ? -value : value;
 }
 
 }  // namespace tickpath::cli

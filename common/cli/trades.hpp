@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "common/base/units.hpp"
-#include "common/control/summary.hpp"
+#include "common/control/long_names.hpp"
 #include "common/wire/order_event.hpp"
 
 namespace tickpath::cli {
 
 // Of the day that the journal is in. Prices are Price(4), times CLOCK_REALTIME in nanoseconds.
 struct TradedOrder {
-  std::uint64_t id = 0;  // of the order as it was sent; replacements have others
+  std::uint64_t id = 0;  // of the order as its strategy sent it; replacements have others
   std::int64_t sent_ns = 0;
   std::uint64_t trace_id = 0;  // the tick that caused it; 0: none
   std::string symbol;
@@ -29,6 +29,7 @@ struct TradedOrder {
 };
 
 struct TradedFill {
+  std::uint64_t sequence = 0;  // of its record
   std::int64_t time_ns = 0;
   std::uint64_t order_id = 0;  // as TradedOrder::id; 0: its order is not in the journal any more
   std::uint64_t execution_id = 0;
@@ -40,23 +41,30 @@ struct TradedFill {
   wire::ReportKind kind = wire::ReportKind::kFill;  // or kFillCanceled, kFillCorrected
 };
 
+// What a strategy held before the first fill that is listed.
+struct CarriedPosition {
+  std::uint8_t strategy = 0;
+  std::string symbol;
+  std::int64_t shares = 0;
+  std::int64_t cash = 0;  // 1/10,000
+};
+
 struct Trades {
-  std::vector<TradedOrder> orders;  // in the order in which they were sent
+  std::vector<TradedOrder> orders;  // in the order in which oeg took them
   std::vector<TradedFill> fills;
+  std::vector<CarriedPosition> carried;  // of earlier days; none that is flat
 };
 
 // `journal`: the segment in use (run/oeg.journal); those before it of the same day are read as
-// well. Orders that oeg's checks refused are not in it. Throws SystemError, Error.
+// well. Of the orders that oeg's checks refused a bounded number is in it, the first ones. Throws
+// SystemError, Error.
 Trades read_trades(const std::string& journal);
 
-// A header line and a line a row; money in currency units.
-std::string orders_csv(const Trades& trades);
-std::string fills_csv(const Trades& trades);
-// By strategy and symbol: bought, sold, held, cash; with realised and unrealised P&L where risk has
-// left them at its end.
-std::string positions_csv(const Trades& trades, const std::vector<control::ProfitSummary>& profits);
+// Symbols give way to the names that they stand for.
+void show_names(Trades& trades, const control::LongNames& names);
 
-// What a run has come to, by strategy, from the summaries of oeg and risk; empty without risk's.
-std::string results_text(const std::vector<control::Summary>& summaries);
+// What a fill adds to its position and to its cash (1/10,000); one taken back takes them back.
+std::int64_t shares_of(const TradedFill& fill);
+std::int64_t cash_of(const TradedFill& fill);
 
 }  // namespace tickpath::cli

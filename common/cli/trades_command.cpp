@@ -1,14 +1,12 @@
 #include "common/cli/trades_command.hpp"
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
-#include "common/cli/conservation.hpp"
-#include "common/cli/trades.hpp"
+#include "common/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -20,21 +18,22 @@ struct TradesArguments {
   std::string symbol;
 };
 
-Trades selected(const TradesArguments& arguments) {
+Trades selected(const TradesArguments& arguments, const control::LongNames& names) {
   Trades trades = read_trades(arguments.run_dir + "/" + arguments.oeg + ".journal");
+  show_names(trades, names);
+  const std::string symbol(names.name_of(arguments.symbol));  // either is understood
   const auto other = [&](const auto& each) {
     return (arguments.strategy != 0 && each.strategy != arguments.strategy) ||
-           (!arguments.symbol.empty() && each.symbol != arguments.symbol);
+           (!symbol.empty() && each.symbol != symbol);
   };
   std::erase_if(trades.orders, other);
   std::erase_if(trades.fills, other);
+  std::erase_if(trades.carried, other);
   return trades;
 }
 
-// Of the run that has ended; while one goes on, `status --json` has them by strategy.
-std::vector<control::ProfitSummary> profits_in(const std::string& run_dir) {
-  if (!std::filesystem::exists(run_dir + "/risk.summary.json")) return {};
-  return read_summaries(run_dir, {"risk"}).at(0).profits;
+Trades selected(const TradesArguments& arguments) {
+  return selected(arguments, control::LongNames::read(arguments.run_dir));
 }
 
 template <class Print>
@@ -59,15 +58,19 @@ void add(CLI::App& app, const char* name, const char* help, Print print) {
 
 void add_trades_commands(CLI::App& app) {
   add(app, "orders",
-      "Every order that was sent to the exchange, and what became of it (those that oeg's checks "
-      "refused are not among them)",
+      "Every order, and what became of it; of those that oeg's checks refused, with the reason, "
+      "the "
+      "first of a day (a quarter of journal.records)",
       [](const TradesArguments& arguments) { return orders_csv(selected(arguments)); });
   add(app, "fills", "Every execution, with cancellations and corrections",
       [](const TradesArguments& arguments) { return fills_csv(selected(arguments)); });
   add(app, "positions",
-      "By strategy and instrument: bought, sold, held, cash; of an ended run P&L by risk's marks",
+      "By strategy and instrument: held, carried from earlier days, bought, sold, cash; of an "
+      "ended "
+      "run P&L by risk's marks",
       [](const TradesArguments& arguments) {
-        return positions_csv(selected(arguments), profits_in(arguments.run_dir));
+        const auto names = control::LongNames::read(arguments.run_dir);
+        return positions_csv(selected(arguments, names), profits_in(arguments.run_dir, names));
       });
 }
 

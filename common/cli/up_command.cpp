@@ -22,7 +22,7 @@
 #include "common/cli/replay_keys.hpp"
 #include "common/cli/replay_view.hpp"
 #include "common/cli/signals.hpp"
-#include "common/cli/trades.hpp"
+#include "common/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -24,29 +24,6 @@ constexpr double kPlot = kWidth - kLeft - kRight;
   return text.data();
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char each : text) {
-    switch (each) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += each;
-    }
-  }
-  return result;
-}
-
 std::string time_label(double ns) {
   if (ns < 1e3) return format("%.0f ns", ns);
   if (ns < 1e6) return format("%.3g us", ns / 1e3);
@@ -71,8 +48,8 @@ LogAxis axis_for(double smallest, double largest) {
 }
 
 std::string text_at(double x, double y, std::string_view text, const char* anchor = "start") {
-  return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped(text) +
-         "</text>\n";
+  return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) +
+         html_escaped(text) + "</text>\n";
 }
 
 std::string vertical_grid(const LogAxis& axis, double top, double bottom) {
@@ -198,9 +175,35 @@ constexpr const char* kStyle =
     "svg{width:100%;height:auto}text{font:12px system-ui,sans-serif;fill:#44515e}"
     ".grid{stroke:#dfe5ea}.bar{fill:#2f7fb8}.tail{stroke:#e08a3c;stroke-width:2}"
     ".curve{fill:none;stroke:#2f7fb8;stroke-width:2}circle{fill:#2f7fb8;fill-opacity:.45}"
-    ".figures{display:flex;gap:2.2em;flex-wrap:wrap}.figures b{display:block;font-size:1.7em}";
+    ".figures{display:flex;gap:2.2em;flex-wrap:wrap}.figures b{display:block;font-size:1.7em}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:12px}"
+    "th,td{padding:.2em .7em;text-align:right;white-space:nowrap}"
+    "th{border-bottom:1px solid #44515e}tr:nth-child(odd) td{background:#f4f6f8}";
 
 }  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string result;
+  for (const char each : text) {
+    switch (each) {
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '&':
+        result += "&amp;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += each;
+    }
+  }
+  return result;
+}
 
 std::string to_html(const Analysis& analysis) {
   const Interval& headline = analysis.headline.front();
@@ -210,10 +213,11 @@ std::string to_html(const Analysis& analysis) {
       "<meta name=\"viewport\" content=\"width=device-width\">\n<title>tickpath trace</title>\n"
       "<style>" +
       std::string(kStyle) + "</style>\n<h1>From tick to order</h1>\n";
-  page += "<p>" + escaped(std::string(info(headline.from).name)) + " to " +
-          escaped(std::string(info(headline.to).name)) + ", " + escaped(headline.population) +
-          ". Provider " + escaped(providers(analysis)) + ", wait " + escaped(wait_modes(analysis)) +
-          ", cores " + escaped(cores(analysis)) + ".</p>\n<div class=\"figures\">";
+  page += "<p>" + html_escaped(std::string(info(headline.from).name)) + " to " +
+          html_escaped(std::string(info(headline.to).name)) + ", " +
+          html_escaped(headline.population) + ". Provider " + html_escaped(providers(analysis)) +
+          ", wait " + html_escaped(wait_modes(analysis)) + ", cores " +
+          html_escaped(cores(analysis)) + ".</p>\n<div class=\"figures\">";
   const auto figure = [&](const char* label, const std::string& value) {
     page += "<span><b>" + value + "</b>" + label + "</span>";
   };
@@ -229,7 +233,7 @@ std::string to_html(const Analysis& analysis) {
       hops_picture(analysis.hops);
   page += "<h2>Tick-to-order by percentile</h2>\n" + percentiles_picture(headline);
   page += "<h2>Tick-to-order over the run</h2>\n" + scatter_picture(analysis.orders);
-  page += "<h2>Figures</h2>\n<pre>" + escaped(to_text(analysis)) + "</pre>\n</html>\n";
+  page += "<h2>Figures</h2>\n<pre>" + html_escaped(to_text(analysis)) + "</pre>\n</html>\n";
   return page;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "common/trace/analysis.hpp"
 
@@ -22,6 +23,9 @@ std::string to_csv(const Analysis& analysis);
 // A self-contained page (inline SVG, no script, no network): the way of a median and of a slow
 // order hop by hop, tick-to-order by percentile, and over the run.
 std::string to_html(const Analysis& analysis);
+
+// Text as it may stand in a page, attributes included.
+std::string html_escaped(std::string_view text);
 
 // What the programs that carry the interval ran on: "shm", "yield", "cpu 0, cpu 1"; several
 // different ones are joined by "/".

@@ -203,6 +203,40 @@ std::string_view name(OrderState value) noexcept {
   return "?";
 }
 
+std::string_view name(OrderType value) noexcept {
+  switch (value) {
+    case OrderType::kMarket:
+      return "market";
+    case OrderType::kLimit:
+      return "limit";
+    case OrderType::kStop:
+      return "stop";
+    case OrderType::kStopLimit:
+      return "stop_limit";
+    case OrderType::kPegged:
+      return "pegged";
+  }
+  return "?";
+}
+
+std::string_view name(TimeInForce value) noexcept {
+  switch (value) {
+    case TimeInForce::kDay:
+      return "day";
+    case TimeInForce::kGoodTillCancel:
+      return "gtc";
+    case TimeInForce::kAtTheOpening:
+      return "at_the_opening";
+    case TimeInForce::kImmediateOrCancel:
+      return "ioc";
+    case TimeInForce::kFillOrKill:
+      return "fok";
+    case TimeInForce::kAtTheClose:
+      return "at_the_close";
+  }
+  return "?";
+}
+
 std::string_view name(Role value) noexcept {
   switch (value) {
     case Role::kMdh:

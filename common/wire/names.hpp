@@ -18,6 +18,8 @@ std::string_view name(RequestKind value) noexcept;
 std::string_view name(ReportKind value) noexcept;
 std::string_view name(RejectReason value) noexcept;
 std::string_view name(OrderState value) noexcept;
+std::string_view name(OrderType value) noexcept;
+std::string_view name(TimeInForce value) noexcept;
 // A limit by its key in risk's configuration.
 std::string_view name(KillCause value) noexcept;
 std::string_view name(Role value) noexcept;

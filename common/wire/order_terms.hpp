@@ -21,9 +21,9 @@ constexpr bool is_immediate(TimeInForce time) noexcept {
 constexpr bool is_on_cross(TimeInForce time) noexcept {
   return time == TimeInForce::kAtTheOpening || time == TimeInForce::kAtTheClose;
 }
-// What a replacement may change: a stop order is cancelled and sent anew.
+// What waits at the venue for a price: its limit, its stop price and its size can be changed there.
 constexpr bool is_replaceable(OrderType type) noexcept {
-  return type == OrderType::kLimit || type == OrderType::kPegged;
+  return type == OrderType::kLimit || type == OrderType::kPegged || has_stop(type);
 }
 
 namespace detail {

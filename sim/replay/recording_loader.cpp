@@ -53,7 +53,8 @@ RecordingLoader::~RecordingLoader() {
   if (thread_.joinable()) thread_.join();
 }
 
-void RecordingLoader::start() {
+void RecordingLoader::start(std::function<void(const Names&)> named) {
+  named_ = std::move(named);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -87,10 +88,23 @@ void RecordingLoader::read_all() {
     bytes_read_.set(reader_->file_bytes_read());
     if (status == itch::ReadStatus::kDamaged) damage_ = reader_->damage();
     if (status != itch::ReadStatus::kMessage || pace_.past_end(message.timestamp_ns)) break;
+    tell_names(!message.bytes.empty() && message.bytes[0] == std::byte{'R'});
     if (!wait_until([&] { return queue_.push(message.bytes, message.timestamp_ns); })) return;
     messages_.add();
   }
+  tell_names(false);
   remarks_ = reader_->remarks();
+}
+
+// Listings come many at once: what they name is looked at behind the last of them.
+void RecordingLoader::tell_names(bool lists) {
+  if (lists) listed_ = true;
+  if (lists || !listed_ || !named_) return;
+  listed_ = false;
+  const Names names = reader_->names();
+  if (names.size() == names_told_) return;
+  names_told_ = names.size();
+  named_(names);
 }
 
 }  // namespace tickpath::sim

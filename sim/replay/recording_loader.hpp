@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/base/counter.hpp"
@@ -55,7 +56,12 @@ class RecordingLoader {
   RecordingLoader(const RecordingOptions& options, MessageQueue& queue);
   ~RecordingLoader();  // stops and joins
 
-  void start();  // control thread, once
+  // Symbols and the names that they stand for (itch::RecordingReader::names()).
+  using Names = std::vector<std::pair<std::string, std::string>>;
+
+  // Control thread, once. named: called by the thread that reads, with all names so far, before the
+  // first message behind listings that brought new ones; must not throw.
+  void start(std::function<void(const Names&)> named = {});
 
   // Any thread.
   std::uint64_t messages_read() const noexcept { return messages_.get(); }
@@ -71,6 +77,7 @@ class RecordingLoader {
  private:
   void run() noexcept;
   void read_all();
+  void tell_names(bool lists);
   bool wait_until(const std::function<bool()>& succeeded) const;
 
   MessageQueue& queue_;
@@ -81,6 +88,9 @@ class RecordingLoader {
   Counter bytes_read_;
   std::string damage_;
   std::string remarks_;
+  std::function<void(const Names&)> named_;
+  std::size_t names_told_ = 0;
+  bool listed_ = false;  // since names were last looked at
   std::atomic<bool> stop_{false};
   std::atomic<bool> done_{false};
   std::thread thread_;

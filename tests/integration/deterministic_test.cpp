@@ -104,8 +104,9 @@ TEST_F(Deterministic, AnOrderOfEveryTypeTradesAndImbalancesReachAStrategy) {
   std::string told = run.output;
   for (const auto& entry : std::filesystem::directory_iterator(own / "types"))
     if (entry.path().extension() == ".log") told += read_file(entry.path());
-  for (const char* type : {"post-only", "fill-or-kill", "good-till-cancel", "stop", "stop-limit",
-                           "pegged", "reserve", "minimum-quantity", "on-open", "on-close"})
+  for (const char* type :
+       {"post-only", "fill-or-kill", "good-till-cancel", "stop", "stop-limit", "pegged", "reserve",
+        "replaced stop", "minimum-quantity", "on-open", "on-close"})
     EXPECT_NE(told.find(std::string(type) + " traded"), std::string::npos) << type << "\n" << told;
   EXPECT_NE(told.find("imbalances 1"), std::string::npos);
   EXPECT_NE(run.output.find("everything is accounted for"), std::string::npos) << run.output;

@@ -36,6 +36,9 @@ class OrderTypes final : public tickpath::Strategy {
         continue;
       if (report.kind == TICKPATH_REPORT_FILL) each->filled += report.last_shares;
       each->last = text_of(report);
+      if (report.kind == TICKPATH_REPORT_REPLACED) each->id = report.order_id;
+      if (report.kind == TICKPATH_REPORT_ACCEPTED && each == &cases_[kReplacedStop])
+        each->status = replace_stop(each->id, ask_, kShares).status;
       if (report.kind == TICKPATH_REPORT_REJECTED) each->reason = reason_of(report);
       if (report.state < TICKPATH_STATE_FILLED) return;
       each->id = 0;
@@ -93,7 +96,7 @@ class OrderTypes final : public tickpath::Strategy {
     sent_ns_ = change.exchange_time_ns;
     const Instrument instrument = change.instrument;
     const std::uint32_t bid = change.best_bid;
-    const std::uint32_t ask = change.best_ask;
+    const std::uint32_t ask = ask_ = change.best_ask;
     switch (at_) {
       case 0:
         return keep(each, post_only(instrument, kBuy, kShares, bid));
@@ -110,23 +113,28 @@ class OrderTypes final : public tickpath::Strategy {
         return keep(each, pegged(instrument, kSell, kShares));
       case 6:
         return keep(each, reserve(instrument, kBuy, 6 * kShares, 2 * kShares, bid));
+      case kReplacedStop:  // out of reach, until it is replaced
+        return keep(each, stop_order(instrument, kSell, kShares, round_down(bid / 2)));
       default:
         return keep(each, at_least(instrument, kShares < change.best_ask_shares ? kBuy : kSell,
                                    kShares, 10, kShares < change.best_ask_shares ? ask : bid));
     }
   }
 
-  std::array<Case, 8> cases_{{{"post-only"},
+  std::array<Case, 9> cases_{{{"post-only"},
                               {"fill-or-kill"},
                               {"good-till-cancel"},
                               {"stop"},
                               {"stop-limit"},
                               {"pegged"},
                               {"reserve"},
+                              {"replaced stop"},
                               {"minimum-quantity"}}};
   Case opening_{"on-open"};
   Case closing_{"on-close"};
+  static constexpr std::size_t kReplacedStop = 7;
   std::size_t at_ = 0;
+  std::uint32_t ask_ = 0;
   std::uint64_t sent_ns_ = 0;
   std::uint64_t imbalances_ = 0;
 };

@@ -1,12 +1,11 @@
 // What oeg's journal says of a run, as CSV.
-#include "common/cli/trades.hpp"
-
 #include <cstring>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/cli/trades_tables.hpp"
 #include "oeg/journal.hpp"
 #include "tests/support/process.hpp"
 
@@ -70,6 +69,13 @@ class TradesOfAJournal : public ::testing::Test {
     return event;
   }
 
+  // As oeg's ledger books it: with the order and what is left of it.
+  static wire::OrderEvent of_order(wire::OrderEvent event, std::uint32_t leaves) {
+    event.target_order_id = event.order_id;
+    event.leaves_shares = leaves;
+    return event;
+  }
+
   test_support::Folder folder_;
 };
 
@@ -88,7 +94,76 @@ TEST_F(TradesOfAJournal, FollowAnOrderThroughItsReplacementAndItsFills) {
                         "partly_filled,,5\n"));
   EXPECT_THAT(fills_csv(trades), HasSubstr("Z,1,1,AAPL,buy,60,100.090050,77,fill\n"));
   EXPECT_THAT(positions_csv(trades, {{1, "AAPL", 0, -15'000}}),
-              HasSubstr("\n1,AAPL,60,60,0,1,-6005.4030,0.0000,-1.5000,-1.5000\n"));
+              HasSubstr("\n1,AAPL,60,0,60,0,1,-6005.4030,0.0000,-1.5000,-1.5000\n"));
+}
+
+TEST_F(TradesOfAJournal, HoldWhatWasRefusedWithItsReason) {
+  oeg::Journal journal(options());
+  append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  wire::OrderEvent refused = requested(2, wire::RequestKind::kNew, 0, 9'000'000);
+  refused.event = wire::EventKind::kRefused;
+  refused.report_kind = ReportKind::kRejected;
+  refused.state = OrderState::kRejected;
+  refused.reason = wire::RejectReason::kPriceCollar;
+  append(journal, refused, 100);
+  const Trades trades = read_trades(options().path);
+  EXPECT_THAT(orders_csv(trades),
+              HasSubstr(",1,2,AAPL,buy,pegged,gtc,900.0000,100,0,rejected,price_collar,5\n"));
+  EXPECT_THAT(trades_html(trades, {}, 10),
+              HasSubstr("<tr><td>1</td><td>AAPL</td><td>2</td><td>1</td><td>0</td><td>0</td>"))
+      << "of two orders one was refused by oeg, none by the venue";
+}
+
+// Whatever the checkpoint holds by now: that of the day's beginning is written over.
+TEST_F(TradesOfAJournal, AddToWhatWasCarriedFromEarlierDays) {
+  {
+    oeg::Journal yesterday(options());
+    append(yesterday, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+    append(yesterday, of_order(fill(1, 60, 1'000'000, 60, OrderState::kPartlyFilled), 40), 0);
+    append(yesterday, reported(1, ReportKind::kCanceled, 1, OrderState::kCanceled), 0);
+    yesterday.close_in_order();
+  }
+  oeg::JournalOptions today = options();
+  today.start = oeg::JournalStart::kAuto;
+  oeg::Journal journal(today);
+  const std::string before = positions_csv(read_trades(options().path), {});
+  EXPECT_THAT(before, HasSubstr("\n1,AAPL,60,60,0,0,0,-6000.0030,"));
+  append(journal, requested(2, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  append(journal, of_order(fill(2, 100, 1'000'000, 100, OrderState::kFilled), 0), 0);
+  std::uint64_t now = 0;
+  for (std::uint64_t id = 3; id < 100; ++id) {  // several segments
+    append(journal, requested(id, wire::RequestKind::kNew, 0, 1'000'000), 100);
+    append(journal, reported(id, ReportKind::kCanceled, id, OrderState::kCanceled), 0);
+    journal.maintain(now += 10'000'000'000);
+  }
+  EXPECT_THAT(positions_csv(read_trades(options().path), {}),
+              HasSubstr("\n1,AAPL,160,60,100,0,1,-16000.0080,"));
+}
+
+TEST_F(TradesOfAJournal, AreShownByTheNamesThatSymbolsStandFor) {
+  oeg::Journal journal(options());
+  append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  append(journal, fill(1, 100, 1'000'000, 100, OrderState::kFilled), 0);
+  Trades trades = read_trades(options().path);
+  show_names(trades, control::LongNames(control::LongNames::Pairs{{"AAPL", "LONG, WITH A COMMA"}}));
+  EXPECT_THAT(orders_csv(trades), HasSubstr(",1,1,\"LONG, WITH A COMMA\",buy,"));
+  EXPECT_THAT(fills_csv(trades), HasSubstr(",1,1,\"LONG, WITH A COMMA\",buy,"));
+  EXPECT_THAT(positions_csv(trades, {}), HasSubstr("\n1,\"LONG, WITH A COMMA\",100,"));
+}
+
+TEST_F(TradesOfAJournal, AreAPageWithTheLastRowsAndNoMarkupOfTheirOwn) {
+  Trades trades;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    TradedOrder order;
+    order.id = 1'000 + id;
+    order.strategy = 4;
+    order.symbol = "<B&S>";
+    trades.orders.push_back(order);
+  }
+  const std::string page = trades_html(trades, {}, 2);
+  EXPECT_THAT(page, HasSubstr("The last 2 of 3."));
+  EXPECT_THAT(page, HasSubstr("<td>1003</td><td>&lt;B&amp;S&gt;</td>"));
+  EXPECT_EQ(page.find("<td>1001</td>"), std::string::npos);
 }
 
 TEST_F(TradesOfAJournal, AreThoseOfItsDayOverAllItsSegments) {

@@ -438,5 +438,29 @@ TEST(Gateway, RefusesMoreStrategiesThanItHasRoomForAndItsOwnId) {
   EXPECT_EQ(f.gateway->assign_slot(13), nullptr);
 }
 
+// The market is 100.00 to 100.10, the collar 10 basis points.
+TEST(Gateway, MeasuresAReplacedStopOrderLikeANewOne) {
+  Limits limits;
+  limits.collar_basis_points = 10;
+  GatewayFixture f(limits);
+  wire::OrderRequest stop = f.limit_order(1, 0);
+  stop.type = wire::OrderType::kStop;
+  stop.stop_price = 1'100'000;
+  ASSERT_EQ(f.request(stop), RejectReason::kNone);
+  f.accept(f.id(1));
+  wire::OrderRequest later = f.replace(2, f.id(1), 0, 50);
+  later.type = wire::OrderType::kStop;
+  EXPECT_EQ(f.request(later), RejectReason::kMalformed) << "without a stop price";
+  later.order_id = f.id(3);
+  later.stop_price = 1'200'000;
+  EXPECT_EQ(f.request(later), RejectReason::kNone);
+  ASSERT_EQ(f.venue.replaces.size(), 1u);
+  const fix::OrderCancelReplaceRequest& sent = f.venue.replaces.back();
+  EXPECT_EQ(sent.type, fix::OrderType::kStopLimit) << "as it was sent at first";
+  EXPECT_EQ(sent.stop_price.value, 1'200'000);
+  EXPECT_EQ(sent.price.value, 1'201'200) << "the collar";
+  EXPECT_EQ(sent.order_qty, 50u);
+}
+
 }  // namespace
 }  // namespace tickpath::oeg

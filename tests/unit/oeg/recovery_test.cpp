@@ -220,6 +220,26 @@ TEST_F(RecoveryTest, ForgetsTheOneOrderThatWasNeverSent) {
   EXPECT_EQ(g.position().open_buy_shares, 100u);
 }
 
+TEST_F(RecoveryTest, MakesNothingOfWhatWasRefused) {
+  Limits limits;
+  limits.order_shares_max = 1'000;
+  GatewayFixture f(limits);
+  f.request(f.limit_order(1));
+  f.accept(f.id(1));
+  const std::size_t records = f.journal.records.size();
+  f.request(f.limit_order(2, 1'000'000, 1'001));
+  ASSERT_EQ(f.journal.records.size(), records + 1) << "it is listed";
+  EXPECT_EQ(f.journal.records.back().event.event, wire::EventKind::kRefused);
+  EXPECT_EQ(f.journal.records.back().event.reason, RejectReason::kOrderSize);
+  EXPECT_EQ(f.journal.records.back().order_shares, 1'001u);
+  write(f);
+  GatewayFixture g;
+  const RecoveryResult result = recover_into(g, f.venue.seq, f.report_seq);
+  EXPECT_EQ(result.impossible, 0u);
+  EXPECT_EQ(result.open_orders, 1u);
+  EXPECT_TRUE(result.report_was_processed) << "the record before it still decides";
+}
+
 TEST_F(RecoveryTest, NoticesAReportThatWasBookedButNotTakenOffTheSession) {
   GatewayFixture f;
   leave_an_order_open(f);

@@ -191,6 +191,21 @@ TEST(RecordingLoader, DeliversWhatIsBeforeTheDamageAndSaysWhereItIs) {
   EXPECT_NE(loader.damage().find("message 10"), std::string::npos) << loader.damage();
 }
 
+TEST(RecordingLoader, TellsWhatSymbolsStandFor) {
+  const Folder folder;
+  const std::string text =
+      "ts_recv,ts_event,instrument_id,action,side,price,size,order_id,symbol\n"
+      "2024-05-08T13:30:00Z,2024-05-08T13:30:00Z,12,A,B,5156.25,3,900,ESM4-ESU4\n"
+      "2024-05-08T13:30:01Z,2024-05-08T13:30:01Z,13,A,B,5156.25,3,901,ESM4\n";
+  test_support::write_file(folder / "named.csv", text);
+  MessageQueue queue(4);
+  RecordingLoader::Names told;
+  RecordingLoader loader({folder / "named.csv", "", {}}, queue);
+  loader.start([&told](const RecordingLoader::Names& names) { told = names; });
+  while (!loader.done()) std::this_thread::yield();
+  EXPECT_EQ(told, (RecordingLoader::Names{{"#C", "ESM4-ESU4"}}));
+}
+
 TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
   Folder folder;
   std::vector<Bytes> messages;

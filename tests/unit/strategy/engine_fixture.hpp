@@ -63,6 +63,7 @@ class Scripted : public tickpath::Strategy {
   using tickpath::Strategy::quote;
   using tickpath::Strategy::reason_of;
   using tickpath::Strategy::replace;
+  using tickpath::Strategy::replace_stop;
   using tickpath::Strategy::reserve;
   using tickpath::Strategy::round_down;
   using tickpath::Strategy::round_up;

@@ -52,6 +52,30 @@ TEST_F(Orders, CarryTheTraceIdOfTheTickThatCausedThem) {
   EXPECT_EQ(port.last().time_in_force, wire::TimeInForce::kImmediateOrCancel);
 }
 
+TEST_F(Orders, ThatWaitForAPriceAreReplacedWithTheirStopPrice) {
+  using S = Scripted;
+  const auto stop = strategy.stop_order(3, S::kBuy, 100, 101'000);
+  const auto stop_limit = strategy.stop_order(3, S::kSell, 100, 99'000, 98'000);
+  const auto limit = strategy.limit(3, S::kBuy, 100, 99'900);
+  for (const auto& sent : {stop, stop_limit, limit}) accept(sent.id);
+  EXPECT_EQ(strategy.replace_stop(stop.id, 102'000, 50).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().kind, wire::RequestKind::kReplace);
+  EXPECT_EQ(port.last().type, wire::OrderType::kStop);
+  EXPECT_EQ(port.last().stop_price, 102'000u);
+  EXPECT_EQ(port.last().price.value, 0);
+  EXPECT_EQ(port.last().shares, 50u);
+  const std::size_t sent = port.count;
+  EXPECT_EQ(strategy.replace_stop(stop_limit.id, 98'500, 50).status, TICKPATH_INVALID)
+      << "no limit";
+  EXPECT_EQ(strategy.replace(stop_limit.id, 97'000, 50).status, TICKPATH_INVALID)
+      << "no stop price";
+  EXPECT_EQ(strategy.replace_stop(limit.id, 98'500, 50, 98'000).status, TICKPATH_INVALID);
+  EXPECT_EQ(port.count, sent);
+  EXPECT_EQ(strategy.replace_stop(stop_limit.id, 98'500, 50, 97'500).status, TICKPATH_OK);
+  EXPECT_EQ(port.last().stop_price, 98'500u);
+  EXPECT_EQ(port.last().price.value, 97'500);
+}
+
 TEST_F(Orders, OfEveryTypeGoOutWithTheirTerms) {
   using S = Scripted;
   EXPECT_EQ(strategy.post_only(3, S::kBuy, 100, 99'900).status, TICKPATH_OK);
@@ -84,6 +108,44 @@ TEST_F(Orders, ArePegsRepricedAndStopOrdersNot) {
   const auto stop = strategy.stop_order(3, Scripted::kBuy, 100, 101'000, 102'000);
   accept(stop.id);
   EXPECT_EQ(strategy.replace(stop.id, 103'000, 100).status, TICKPATH_INVALID);
+}
+
+TEST_F(Orders, AStrategyKnowsAnInstrumentByTheNameThatItsSymbolStandsFor) {
+  const std::string name = "UD:1V: VT 2309001";
+  list(5, "#1Z");
+  EXPECT_EQ(strategy.find_symbol(name), Scripted::kNoInstrument);
+  EXPECT_EQ(strategy.symbol_of(5), "#1Z");
+  engine.set_names(std::make_unique<control::LongNames>(
+      control::LongNames::Pairs{{"#1Z", name}, {"#20", "ANOTHER LONG NAME"}}));
+  EXPECT_EQ(strategy.find_symbol(name), 5u);
+  EXPECT_EQ(strategy.find_symbol("#1Z"), 5u);
+  EXPECT_EQ(strategy.symbol_of(5), name);
+  EXPECT_EQ(strategy.symbol_of(3), "AAPL");
+}
+
+// Named before it is listed, listed before it is named: the subscription is settled by the second.
+TEST_F(Orders, ASubscriptionByALongNameWaitsForNameAndListing) {
+  class Waiting : public Scripted {
+    void start() override {
+      EXPECT_EQ(subscribe("NAMED WELL BEFORE"), kNoInstrument);
+      EXPECT_EQ(subscribe("NAMED AFTERWARDS"), kNoInstrument);
+    }
+  };
+  static const tickpath_plugin plugin = plugin_boundary::describe<Waiting>("waiting", "1");
+  add(9, plugin);
+  Scripted& waiting = *Scripted::last_made;
+  control::LongNames::Pairs pairs{{"#1", "NAMED WELL BEFORE"}};
+  engine.set_names(std::make_unique<control::LongNames>(pairs));
+  engine.on_turn();
+  EXPECT_TRUE(waiting.instruments.empty());
+  list(5, "#1");
+  list(6, "#2");
+  EXPECT_THAT(waiting.instruments, ElementsAre(std::pair(std::string("NAMED WELL BEFORE"), 5u)));
+  pairs.emplace_back("#2", "NAMED AFTERWARDS");
+  engine.set_names(std::make_unique<control::LongNames>(pairs));
+  engine.on_turn();
+  ASSERT_EQ(waiting.instruments.size(), 2u);
+  EXPECT_EQ(waiting.instruments[1], std::pair(std::string("NAMED AFTERWARDS"), 6u));
 }
 
 TEST_F(Orders, AStrategyHasNamesAndPricesAsText) {
