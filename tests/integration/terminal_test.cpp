@@ -1,0 +1,132 @@
+// The progress bar and the status on a real terminal of 80 columns: no line is wider, so none wraps
+// and the one that is drawn over and over stays one.
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/patience.hpp"
+#include "tests/support/pipeline.hpp"
+
+namespace tickpath::test_support {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr int kPatienceMs = std::chrono::milliseconds(kPatience).count();
+
+// A child on a pseudo-terminal of its own.
+class OnATerminal {
+ public:
+  explicit OnATerminal(std::vector<std::string> arguments) {
+    std::vector<char*> raw;
+    for (std::string& argument : arguments) raw.push_back(argument.data());
+    raw.push_back(nullptr);
+    const winsize size{.ws_row = 24, .ws_col = kColumns, .ws_xpixel = 0, .ws_ypixel = 0};
+    child_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+    if (child_ != 0) return;
+    ::unsetenv("COLUMNS");  // of whoever runs the tests
+    ::execv(raw[0], raw.data());
+    ::_exit(127);
+  }
+  ~OnATerminal() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+    ::close(terminal_);
+  }
+  OnATerminal(const OnATerminal&) = delete;
+  OnATerminal& operator=(const OnATerminal&) = delete;
+
+  // False: it ended without it, or was silent for too long.
+  bool wait_for(const std::string& text) {
+    while (output_.find(text) == std::string::npos)
+      if (!read_some()) return false;
+    return true;
+  }
+  // Its exit status; -1: killed.
+  int wait() {
+    while (read_some()) {
+    }
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  const std::string& output() const noexcept { return output_; }
+
+ private:
+  // A terminal whose last user is gone reads as EIO.
+  bool read_some() {
+    pollfd ready{terminal_, POLLIN, 0};
+    if (::poll(&ready, 1, kPatienceMs) <= 0) return false;
+    char buffer[4096];
+    const ssize_t got = ::read(terminal_, buffer, sizeof(buffer));
+    if (got > 0) output_.append(buffer, static_cast<std::size_t>(got));
+    return got > 0;
+  }
+
+  pid_t child_ = -1;
+  int terminal_ = -1;
+  std::string output_;
+};
+
+// What was written from the left edge on, each time, without control sequences.
+std::vector<std::string> lines_of(const std::string& output) {
+  std::vector<std::string> lines(1);
+  for (std::size_t at = 0; at < output.size(); ++at) {
+    if (output[at] == '\r' || output[at] == '\n') {
+      lines.emplace_back();
+    } else if (output[at] == '\033') {  // ESC [ parameters letter
+      while (at + 1 < output.size() && std::isalpha(static_cast<unsigned char>(output[at])) == 0)
+        ++at;
+    } else if ((static_cast<unsigned char>(output[at]) & 0xc0) !=
+               0x80) {  // UTF-8: once a character
+      lines.back() += output[at];
+    }
+  }
+  return lines;
+}
+
+std::string widest_of(const std::string& output) {
+  return std::ranges::max(lines_of(output), {}, &std::string::size);
+}
+
+// What was drawn over what stood there: a line each.
+std::string redrawn_in(const std::string& output) {
+  const std::string over = "\r\033[K";
+  std::string lines;
+  for (std::size_t at = output.find(over); at != std::string::npos;
+       at = output.find(over, at + 1)) {
+    const std::size_t begin = at + over.size();
+    lines += output.substr(begin, output.find_first_of("\r\n", begin) - begin) + "\n";
+  }
+  return lines;
+}
+
+TEST(Terminal, OfEightyColumnsHoldsTheBarOfUpAndTheStatus) {
+  const PipelineFolder folder;
+  OnATerminal up(folder.up(folder.generate(60'000, 6)));
+  ASSERT_TRUE(up.wait_for("% ")) << "a bar is drawn:\n" << up.output();
+  OnATerminal status({program("tickpath"), "status", "--run-dir", folder.run_dir()});
+  EXPECT_EQ(status.wait(), 0) << status.output();
+  EXPECT_NE(status.output().find("strategy"), std::string::npos) << status.output();
+  EXPECT_LT(widest_of(status.output()).size(), kColumns) << widest_of(status.output());
+  EXPECT_EQ(up.wait(), 0) << up.output();
+  EXPECT_NE(up.output().find("everything is accounted for"), std::string::npos) << up.output();
+  const std::string bars = redrawn_in(up.output());
+  EXPECT_NE(bars.find("[#"), std::string::npos) << up.output();
+  EXPECT_LT(widest_of(bars).size(), kColumns) << widest_of(bars);
+}
+
+}  // namespace
+}  // namespace tickpath::test_support
