@@ -13,8 +13,7 @@ constexpr std::uint8_t kNoSlot = 0xff;
 // Ids of one strategy rise: incarnation and counter, without the strategy's own byte.
 constexpr std::uint64_t kIdSequenceMask = (std::uint64_t{1} << 48) - 1;
 
-// Exceptions that hold their symbols at once; a person has long been called.
-// Symbols at a time that are held on their own.
+// Symbols that exceptions hold; with more of them a person has long been called, and all are held.
 constexpr std::size_t kHeldSymbolsMax = 4096;
 // What a request brings at once, mostly: an acknowledgement, and a fill or the end of an IOC. More
 // fills find room in the other half of the queue.
@@ -200,22 +199,14 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
 }
 
 bool Gateway::is_held(const fix::Symbol& symbol) const noexcept {
-  if (held_beyond_ != 0) [[unlikely]]
-    return true;
-  for (const HeldSymbol& held : held_symbols_)
-    if (held.symbol == symbol) return true;
-  return false;
-}
-
-Gateway::HeldSymbol* Gateway::find_held(const fix::Symbol& symbol) noexcept {
-  for (HeldSymbol& held : held_symbols_)
-    if (held.symbol == symbol) return &held;
-  return nullptr;
+  return held_beyond_ != 0 ||
+         std::find(held_symbols_.begin(), held_symbols_.end(), symbol) != held_symbols_.end();
 }
 
 void Gateway::hold_symbol(const fix::Symbol& symbol) noexcept {
   if (!options_.stop_on_exception || symbol.length == 0) return;
-  if (HeldSymbol* const held = find_held(symbol))
+  const auto held = std::find(held_symbols_.begin(), held_symbols_.end(), symbol);
+  if (held != held_symbols_.end())
     ++held->exceptions;
   else if (held_symbols_.size() < kHeldSymbolsMax)
     held_symbols_.push_back({symbol, 1});
@@ -225,7 +216,8 @@ void Gateway::hold_symbol(const fix::Symbol& symbol) noexcept {
 
 void Gateway::release_symbol(const fix::Symbol& symbol) noexcept {
   if (symbol.length == 0) return;
-  if (HeldSymbol* const held = find_held(symbol)) {
+  const auto held = std::find(held_symbols_.begin(), held_symbols_.end(), symbol);
+  if (held != held_symbols_.end()) {
     if (--held->exceptions != 0) return;
     *held = held_symbols_.back();
     held_symbols_.pop_back();

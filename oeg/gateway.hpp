@@ -310,8 +310,8 @@ class Gateway final : public fix::Handler {
   struct HeldSymbol {
     fix::Symbol symbol;
     std::uint64_t exceptions;  // open ones
+    bool operator==(const fix::Symbol& other) const noexcept { return symbol == other; }
   };
-  HeldSymbol* find_held(const fix::Symbol& symbol) noexcept;
   std::vector<HeldSymbol> held_symbols_;
   // Open exceptions of symbols that found no room there: while there are any, all are held.
   std::uint64_t held_beyond_ = 0;
