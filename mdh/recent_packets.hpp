@@ -24,7 +24,7 @@ class RecentPackets {
 
   explicit RecentPackets(FeedProtocol protocol)
       : big_endian_(protocol == FeedProtocol::kItch50),
-        bytes_(new std::byte[kBytes]),
+        bytes_(new std::byte[kBytes]()),
         entries_(new Entry[kPackets]()) {}
 
   // Numbers only grow, until clear(). blocks: of `sequence` and what follows it, at most 65,535

@@ -8,7 +8,7 @@ each other, each in a network namespace of its own, because they use the ports o
 A comment on the line above a block says what is done with it:
   <!-- not run: REASON -->         listed at the end with its reason
   <!-- file: PATH -->              it is the content of this file
-  <!-- appended to: PATH -->       it is added to this file; the program of that name checks it (--check)
+  <!-- appended to: PATH -->       it is added to this file; the program of that name reads it (--print-config: --check wants its plugins built)
   <!-- may exit with 1: REASON --> so may each of its commands, beside 0
 Every block marked sh needs no comment; a block of another language needs one.
 
@@ -111,9 +111,9 @@ def put(folder, block):
 def check(folder, block):
     """What the program says against the file that the block is a part of; empty: nothing."""
     target = folder / block.detail
-    done = subprocess.run([folder / "build/release/bin" / target.stem, target, "--check", "--run-dir", folder / "run"],
+    done = subprocess.run([folder / "build/release/bin" / target.stem, target, "--print-config", "--run-dir", folder / "run"],
                           cwd=folder, capture_output=True, text=True)
-    return "" if done.returncode == 0 else f"--- {block.place}\n{done.stdout}{done.stderr}"
+    return "" if done.returncode == 0 else f"--- {block.place}\n{done.stderr}"
 
 
 def isolated():
