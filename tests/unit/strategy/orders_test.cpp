@@ -101,7 +101,7 @@ TEST_F(Orders, OfEveryTypeGoOutWithTheirTerms) {
   EXPECT_EQ(port.count, sent);
 }
 
-TEST_F(Orders, ArePegsRepricedAndStopOrdersNot) {
+TEST_F(Orders, ReplaceRepricesPegsAndLeavesStopOrdersToReplaceStop) {
   const auto peg = strategy.pegged(3, Scripted::kBuy, 100, 99'000);
   accept(peg.id);
   EXPECT_EQ(strategy.replace(peg.id, 0, 100).status, TICKPATH_OK) << "without a limit from now on";
