@@ -12,10 +12,10 @@ inline constinit std::atomic<const char* const*> foreign_code{nullptr};
 }  // namespace detail
 
 // "plugin momentum (strategy 1) in book_change"; nullptr: our own code. Any thread, and a signal
-// handler. Relaxed: whoever reads it orders nothing by it; a moment's delay is nothing beside a
-// hang.
+// handler. Acquire, with the release below: the text may have been written a moment ago, for a
+// plugin that is being created while another thread answers `status`.
 inline const char* foreign_code() noexcept {
-  const char* const* const place = detail::foreign_code.load(std::memory_order_relaxed);
+  const char* const* const place = detail::foreign_code.load(std::memory_order_acquire);
   return place == nullptr ? nullptr : *place;
 }
 
@@ -24,7 +24,7 @@ inline const char* foreign_code() noexcept {
 class InForeignCode {
  public:
   explicit InForeignCode(const char* const& place) noexcept {
-    detail::foreign_code.store(&place, std::memory_order_relaxed);
+    detail::foreign_code.store(&place, std::memory_order_release);
   }
   ~InForeignCode() { detail::foreign_code.store(nullptr, std::memory_order_relaxed); }
   InForeignCode(const InForeignCode&) = delete;
