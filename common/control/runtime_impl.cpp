@@ -26,6 +26,9 @@ namespace asio = boost::asio;
 
 namespace {
 
+// Where the datapath thread hangs that is in nobody else's code.
+constexpr const char* kATurn = "a turn";
+
 // A descriptor of its own for the reactor: the caller may watch one twice, and close it.
 int duplicate(int file_descriptor) {
   const int copy = ::dup(file_descriptor);
@@ -167,18 +170,19 @@ void RuntimeImpl::tell_pulse() {
 }
 
 void RuntimeImpl::check_hang() {
-  const bool hangs = pulse_ && pulse_->hanging();
-  if (hangs != hang_.empty()) return;
-  if (hangs) {
-    const char* const foreign = foreign_code();
-    hang_ =
-        std::string("the datapath thread hangs in ") + (foreign != nullptr ? foreign : "a turn");
-    log::error("{}: no heartbeats are sent, peers count this program as dead", hang_);
-  } else {
+  if (!pulse_ || !pulse_->hanging()) {
+    if (hang_.empty()) return;
     hang_.clear();
     log::warning("the datapath thread goes on; {} heartbeats were withheld so far",
                  pulse_->counters().withheld.get());
+    log::flush();
+    return;
   }
+  // It may have been late already when it entered the code in which it stays.
+  const char* const foreign = foreign_code();
+  if (!hang_.empty() && (foreign == nullptr || !hang_.ends_with(kATurn))) return;
+  hang_ = std::string("the datapath thread hangs in ") + (foreign != nullptr ? foreign : kATurn);
+  log::error("{}: no heartbeats are sent, peers count this program as dead", hang_);
   log::flush();
 }
 
