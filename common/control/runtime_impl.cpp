@@ -191,13 +191,15 @@ void RuntimeImpl::check_hang() {
 void RuntimeImpl::run_foreign(const std::function<void()>& function) {
   {
     const std::jthread stand_in = answer_beside();
+    // Signals go to the thread that answers: `function` may stay in code that lets none in, and a
+    // plugin's own threads shall get none.
+    const SignalsBlocked blocked;
     function();
   }
   not_ready_reason_ = "starting";
 }
 
 std::jthread RuntimeImpl::answer_beside() {
-  const SignalsBlocked blocked;
   return std::jthread([this](const std::stop_token& over) {
     const std::int64_t begun_ns = clock::monotonic_ns();
     bool told = false;

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/control/admin_client.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
@@ -178,7 +179,7 @@ TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
             symbol + R"(","message":"8=FIX.4.2|"})" + "\n";
   }
   write_file(folder.run_dir() + "/oeg.exceptions", left);
-  Process up(folder.up(folder.generate(80'000, 8)), folder.path());
+  Process up(folder.up(folder.generate(200'000, 100)), folder.path());
   ASSERT_TRUE(up.wait_for_output("strategy   ready", kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "refused", "exception", 0)) << folder.logs();
   EXPECT_EQ(folder.counter("oeg", "orders", "sent"), 0u);
@@ -193,6 +194,7 @@ TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
   }
   EXPECT_TRUE(folder.wait_counter_above("oeg", "orders", "sent", 0)) << folder.logs();
   EXPECT_EQ(folder.counter("oeg", "exceptions", "open"), 0u);
+  (void)control::admin_command(control::admin_path(folder.run_dir(), "sim"), {{"command", "halt"}});
   const Finished finished = up.wait(kPatience);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
