@@ -40,7 +40,7 @@ struct Answer {
   };
   std::array<char, 512> attributes;  // behind either, of no interest
 };
-enum class Asked : std::uint8_t { kFound, kNone, kCannotSay };
+enum class Asked : std::uint8_t { kFound, kNoEntry, kNone, kCannotSay };
 
 Request request_for(const Endpoint& local, const Endpoint& remote) {
   Request request;
@@ -61,7 +61,7 @@ Request request_for(const Endpoint& local, const Endpoint& remote) {
 }
 
 // What is connected so, or listens where `remote` is nowhere.
-Asked ask(const Endpoint& local, const Endpoint& remote, inet_diag_msg& found) {
+Asked ask_kernel(const Endpoint& local, const Endpoint& remote, inet_diag_msg& found) {
   const FileDescriptor kernel(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   const Request request = request_for(local, remote);
   if (kernel.get() < 0 ||
@@ -79,7 +79,32 @@ Asked ask(const Endpoint& local, const Endpoint& remote, inet_diag_msg& found) {
   }
   const bool none = holds(sizeof answer.error) && answer.header.nlmsg_type == NLMSG_ERROR &&
                     answer.error.error == -ENOENT;
-  return none ? Asked::kNone : Asked::kCannotSay;
+  return none ? Asked::kNoEntry : Asked::kCannotSay;
+}
+
+// A kernel whose module tcp_diag is not there answers as if there were no such socket (ENOENT for
+// both): it is asked once for one that there is.
+bool knows_tcp() {
+  static const bool knows = [] {
+    const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const general = reinterpret_cast<sockaddr*>(&address);
+    inet_diag_msg found;
+    return ::bind(listener.get(), general, sizeof address) == 0 &&
+           ::listen(listener.get(), 1) == 0 &&
+           ::getsockname(listener.get(), general, &length) == 0 &&
+           ask_kernel({INADDR_LOOPBACK, ntohs(address.sin_port)}, {}, found) == Asked::kFound;
+  }();
+  return knows;
+}
+
+Asked ask(const Endpoint& local, const Endpoint& remote, inet_diag_msg& found) {
+  const Asked asked = ask_kernel(local, remote, found);
+  if (asked != Asked::kNoEntry) return asked;
+  return knows_tcp() ? Asked::kNone : Asked::kCannotSay;
 }
 
 // ---- all sockets, by /proc/net/tcp
