@@ -2,9 +2,11 @@
 // and the one that is drawn over and over stays one.
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,15 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 constexpr int kPatienceMs = std::chrono::milliseconds(kPatience).count();
+
+// Empty, or why this machine has no pseudo-terminal (a container without /dev/pts).
+std::string why_none() {
+  int terminal = -1, end = -1;
+  if (::openpty(&terminal, &end, nullptr, nullptr, nullptr) != 0) return std::strerror(errno);
+  ::close(terminal);
+  ::close(end);
+  return "";
+}
 
 // A child on a pseudo-terminal of its own.
 class OnATerminal {
@@ -114,6 +125,8 @@ std::string redrawn_in(const std::string& output) {
 }
 
 TEST(Terminal, OfEightyColumnsHoldsTheBarOfUpAndTheStatus) {
+  if (const std::string why = why_none(); !why.empty())
+    GTEST_SKIP() << "no pseudo-terminal is to be had: " << why;
   const PipelineFolder folder;
   OnATerminal up(folder.up(folder.generate(60'000, 6)));
   ASSERT_TRUE(up.wait_for("% ")) << "a bar is drawn:\n" << up.output();
