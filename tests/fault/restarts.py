@@ -94,12 +94,7 @@ def one(options, recording, seed):
             elif again > options.bound:
                 problems.append(f"traded again after {again:.1f} s")
         accepted, fills = run.sim()
-        status, lines = run.end()
-        problems += [line.strip() for line in lines if line.startswith(("  BROKEN", "  MISSING"))]
-        if "  everything is accounted for" not in lines:
-            problems.append("not everything is accounted for")
-        if status != 0:
-            problems.append(f"up ended with {status}")
+        problems += run.end_accounted()
         row = (f"{seed:5}  {'-' if again is None else format(again, '.2f'):>7}  {accepted:6}  {fills:6}  "
                f"{'FAILED' if problems else 'holds':6}  {', '.join(faults)}")
         return row, again, problems

@@ -120,6 +120,16 @@ class Run:
             status = self.up.wait()
         return status, self.output.read_text(errors="replace").splitlines()
 
+    def end_accounted(self):
+        """Ends it; what is not accounted for, a text each."""
+        status, lines = self.end()
+        problems = [line.strip() for line in lines if line.startswith(("  BROKEN", "  MISSING"))]
+        if "  everything is accounted for" not in lines:
+            problems.append("not everything is accounted for")
+        if status != 0:
+            problems.append(f"up ended with {status}")
+        return problems
+
     def remove(self):
         if self.up.poll() is None:
             self.up.kill()

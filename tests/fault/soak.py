@@ -363,12 +363,7 @@ def soak(options, folder):
                 print(f"page faults of {program}'s datapath after ready: {faults} ({processes} processes)")
                 if faults:
                     problems.append(f"page faults of {program}: {faults}")
-        status, lines = run.end()
-        problems += [line.strip() for line in lines if line.startswith(("  BROKEN", "  MISSING"))]
-        if "  everything is accounted for" not in lines:
-            problems.append("not everything is accounted for")
-        if status != 0:
-            problems.append(f"up ended with {status}")
+        problems += run.end_accounted()
         print("\n".join(problems) if problems else "everything is accounted for")
         if problems and options.keep_failed:
             kept = tempfile.mkdtemp(prefix="tickpath_test_")
