@@ -59,15 +59,13 @@ void add(CLI::App& app, const char* name, const char* help, Print print) {
 void add_trades_commands(CLI::App& app) {
   add(app, "orders",
       "Every order, and what became of it; of those that oeg's checks refused, with the reason, "
-      "the "
-      "first of a day (a quarter of journal.records)",
+      "the first of a day (a quarter of journal.records)",
       [](const TradesArguments& arguments) { return orders_csv(selected(arguments)); });
   add(app, "fills", "Every execution, with cancellations and corrections",
       [](const TradesArguments& arguments) { return fills_csv(selected(arguments)); });
   add(app, "positions",
       "By strategy and instrument: held, carried from earlier days, bought, sold, cash; of an "
-      "ended "
-      "run P&L by risk's marks",
+      "ended run P&L by risk's marks",
       [](const TradesArguments& arguments) {
         const auto names = control::LongNames::read(arguments.run_dir);
         return positions_csv(selected(arguments, names), profits_in(arguments.run_dir, names));

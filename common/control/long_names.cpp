@@ -21,7 +21,8 @@ LongNames LongNames::read(const std::string& run_dir) {
     const std::size_t tab = line.find('\t');
     if (tab == 0 || tab == std::string::npos || line.size() - tab - 1 > kLongNameMax)
       throw Error(path(run_dir) + ":" + std::to_string(pairs.size() + 1) +
-                  ": a symbol, a tab and a name of at most 71 characters are wanted");
+                  ": a symbol, a tab and a name of at most " + std::to_string(kLongNameMax) +
+                  " characters are wanted");
     pairs.emplace_back(line.substr(0, tab), line.substr(tab + 1));
   }
   return LongNames(pairs);

@@ -26,8 +26,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Where the datapath thread hangs that is in nobody else's code.
-constexpr const char* kATurn = "a turn";
+// Of a hang in nobody else's code.
+constexpr std::string_view kHangsInATurn = "the datapath thread hangs in a turn";
 
 // A descriptor of its own for the reactor: the caller may watch one twice, and close it.
 int duplicate(int file_descriptor) {
@@ -180,8 +180,9 @@ void RuntimeImpl::check_hang() {
   }
   // It may have been late already when it entered the code in which it stays.
   const char* const foreign = foreign_code();
-  if (!hang_.empty() && (foreign == nullptr || !hang_.ends_with(kATurn))) return;
-  hang_ = std::string("the datapath thread hangs in ") + (foreign != nullptr ? foreign : kATurn);
+  if (!hang_.empty() && (foreign == nullptr || hang_ != kHangsInATurn)) return;
+  hang_ = kHangsInATurn;
+  if (foreign != nullptr) hang_ = std::string("the datapath thread hangs in ") + foreign;
   log::error("{}: no heartbeats are sent, peers count this program as dead", hang_);
   log::flush();
 }
@@ -190,12 +191,15 @@ void RuntimeImpl::check_hang() {
 // object: the other one until it is joined.
 void RuntimeImpl::run_foreign(const std::function<void()>& function) {
   {
-    const std::jthread stand_in = answer_beside();
+    std::jthread stand_in = answer_beside();
     // Signals go to the thread that answers: `function` may stay in code that lets none in, and a
     // plugin's own threads shall get none.
     const SignalsBlocked blocked;
     function();
+    stand_in.request_stop();
+    io_.stop();  // its look is over at once
   }
+  io_.restart();
   not_ready_reason_ = "starting";
 }
 
@@ -454,7 +458,7 @@ void RuntimeImpl::check_drained() {
 void RuntimeImpl::end() {
   phase_ = Phase::kEnded;
   count_page_faults();
-  if (!thread_.stop()) leave_without(hang_.empty() ? "the datapath thread hangs in a turn" : hang_);
+  if (!thread_.stop()) leave_without(hang_.empty() ? std::string(kHangsInATurn) : hang_);
   pulse_.reset();
   hot_log_.drain(true);
   try {
