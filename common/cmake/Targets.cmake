@@ -112,11 +112,11 @@ function(tickpath_test_left_out result)
   endif()
 endfunction()
 
-# tickpath_unit_tests(NAME FOLDERS ... [DEPENDS ...] [OPTIMISED] [LABELS ...]): every *_test.cpp of the folders in
+# tickpath_unit_tests(NAME FOLDERS ... [DEPENDS ...] [OPTIMISED] [LABELS ...] [ONE_THREAD ...]): every *_test.cpp of the folders in
 # one binary, unit_NAME. One folder a library; small ones share a binary, because each binary costs
 # two cold builds of GoogleTest's headers.
 function(tickpath_unit_tests name)
-  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "FOLDERS;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "FOLDERS;DEPENDS;LABELS;ONE_THREAD" ${ARGN})
   set(optimised)
   if(ARG_OPTIMISED)
     set(optimised OPTIMISED)
@@ -127,6 +127,15 @@ function(tickpath_unit_tests name)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cpp)
     list(APPEND sources ${found})
     list(APPEND depends tickpath_${folder})
+  endforeach()
+  foreach(file ${ARG_ONE_THREAD})
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file}_test.cpp)
+    if(NOT source IN_LIST sources)
+      message(FATAL_ERROR "unit_${name}: there is no ${source}")
+    endif()
+    if(TICKPATH_SANITIZE MATCHES thread)
+      list(REMOVE_ITEM sources ${source})
+    endif()
   endforeach()
   tickpath_test(unit_${name} SOURCES ${sources} DEPENDS ${depends} ${optimised} TIMEOUT ${ARG_TIMEOUT}
                 LABELS unit ${ARG_LABELS})

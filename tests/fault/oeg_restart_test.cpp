@@ -60,8 +60,8 @@ TEST(OegRestart, LosesNothingAndSendsNothingTwice) {
 // Thousands of orders a second, a segment of the journal several times a second.
 TEST(OegRestart, LosesNothingWhenItDiesWhileItsJournalRotates) {
   const PipelineFolder folder;
-  const std::vector<std::string> settings = flood(folder, 10'000, 10);
-  folder.edit("oeg", "[journal]\n", "[journal]\nrecords = 16384\n");
+  std::vector<std::string> settings = flood(folder, 10'000, 10);
+  settings.insert(settings.end(), {"--set", "oeg:journal.records=16384"});
   expect_whole(folder, kill_and_restart(folder, folder.generate(100'000, 15), settings, 1'000));
   EXPECT_TRUE(std::filesystem::exists(folder.run_dir() + "/oeg.journal.checkpoint"));
 }

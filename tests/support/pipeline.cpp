@@ -1,5 +1,6 @@
 #include "tests/support/pipeline.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,7 @@
 
 #include "common/base/error.hpp"
 #include "tests/support/provider.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -51,6 +53,23 @@ void put_on_verbs(std::map<std::string, std::string>& texts) {
   }
 }
 
+// Touching the demo's tables takes a sanitizer, which touches as much again for each, longer than
+// most tests run.
+void make_tables_smaller(std::map<std::string, std::string>& texts) {
+  const std::array<std::array<std::string, 3>, 5> changes{{
+      {"oeg", "\n[journal]\n", "\n[journal]\nrecords = 65536\n"},
+      {"oeg", "\n[orders]\n", "\n[orders]\nexecutions_max = 32768\n"},
+      {"sim", "\n[matching]\n", "\n[matching]\norder_ids_max = 262144\n"},
+      {"mdh", "\norders_max = 1048576\n", "\norders_max = 131072\n"},
+      {"mdh", "\nlevels_max = 262144\n", "\nlevels_max = 65536\n"},
+  }};
+  for (const auto& [program, from, to] : changes) {
+    if (texts[program].find(from) == std::string::npos)
+      throw Error("config/demo/" + program + ".toml does not contain: " + from);
+    replace_all(texts[program], from, to);
+  }
+}
+
 }  // namespace
 
 PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
@@ -69,6 +88,7 @@ PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
     replace_all(text, "127.0.0.1:7700", feed_source);
   }
   if (test_support::on_verbs()) put_on_verbs(texts);
+  if (kSanitized) make_tables_smaller(texts);
   for (const auto& [program, text] : texts) {
     write_file(config_dir() + "/" + program + ".toml", text);
   }

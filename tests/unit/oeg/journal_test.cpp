@@ -131,7 +131,7 @@ class JournalTest : public ::testing::Test {
     options.path = path_;
     options.records = 64;
     options.start = start;
-    options.sizes = {64, 16, 16};
+    options.sizes = {64, 16, 16, 1024};
     return options;
   }
   // As datapath and control thread would, one after the other.

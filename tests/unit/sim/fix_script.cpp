@@ -75,9 +75,11 @@ void FixScript::open() {
   options.sessions.push_back(session);
   options.reports_pending_max = 1024;
   options.ledger_rows = 4;
+  options.order_ids_max = 4096;
   gateway_ = std::make_unique<OrderGateway>(options, trace_);
   MatcherOptions matcher;
   matcher.book = {.orders_max = 1024, .levels_max = 1024};
+  matcher.order_ids_max = 4096;
   matcher.incarnation = ++incarnation_;
   matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
   market_ = std::make_unique<Market>(*matcher_);

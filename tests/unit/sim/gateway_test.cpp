@@ -63,10 +63,12 @@ class GatewayTest : public ::testing::Test {
     }
     options.reports_pending_max = reports_pending_max_;
     options.ledger_rows = 4;
+    options.order_ids_max = 4096;
     options.rate = rate_;
     gateway_ = std::make_unique<OrderGateway>(options, trace_);
     MatcherOptions matcher;
     matcher.book = {.orders_max = 1024, .levels_max = 1024};
+    matcher.order_ids_max = 4096;
     matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
     market_ = std::make_unique<Market>(*matcher_);
     gateway_->connect(*matcher_, market_->symbols());

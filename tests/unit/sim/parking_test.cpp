@@ -40,6 +40,7 @@ class SimThatParks : public ::testing::Test {
     GatewayOptions options;
     options.sessions.push_back({session_options(folder_, true), false, PartyRule::kClOrdId});
     options.ledger_rows = 4;
+    options.order_ids_max = 1024;
     return options;
   }
   static FeedOptions feed_options() {
@@ -53,6 +54,7 @@ class SimThatParks : public ::testing::Test {
   static MatcherOptions matcher_options() {
     MatcherOptions options;
     options.book = {.orders_max = 1024, .levels_max = 1024};
+    options.order_ids_max = 1024;
     return options;
   }
   void logon() {

@@ -246,6 +246,7 @@ class ReplayOnLoopback : public ::testing::Test {
     feed_ = std::make_unique<FeedSender>(feed, trace_);
     MatcherOptions matcher;
     matcher.book = {.orders_max = 1024, .levels_max = 1024};
+    matcher.order_ids_max = 1024;
     matcher_ = std::make_unique<Matcher>(matcher, log_);
     market_ = std::make_unique<Market>(*matcher_);
     for (const Bytes& message : messages)
@@ -268,13 +269,16 @@ class ReplayOnLoopback : public ::testing::Test {
         received_.emplace_back(m.begin(), m.end());
     }
   }
-  void run_until_ended() {
+  void turns_until(auto done) {
     const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (replayer_->state() != ReplayState::kEnded) {
+    while (!done()) {
       replayer_->turn();
       receive();
       ASSERT_LT(std::chrono::steady_clock::now(), limit);
     }
+  }
+  void run_until_ended() {
+    turns_until([this] { return replayer_->state() == ReplayState::kEnded; });
     receive();
   }
 
@@ -371,25 +375,20 @@ TEST_F(ReplayOnLoopback, SendsNothingBeforeItIsDue) {
 
 TEST_F(ReplayOnLoopback, SendsHeartbeatsWhileItWaitsAndAfterAHalt) {
   prepare({add(7, "ZAAA", 1, Side::kBuy, 100, 10'000)}, {.pace = {}, .heartbeat_ns = 1 * kMs});
-  const auto turn_for = [&](std::chrono::milliseconds time) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < end) replayer_->turn();
-    receive();
-  };
-  turn_for(20ms);
-  EXPECT_GE(heartbeats_, 2);
-  EXPECT_LE(heartbeats_, 21);
+  const auto start = std::chrono::steady_clock::now();
+  turns_until([this] { return heartbeats_ >= 3; });
+  const std::chrono::duration<double, std::milli> waited = std::chrono::steady_clock::now() - start;
+  EXPECT_LE(heartbeats_, waited.count() + 1);  // one a millisecond at most
+  EXPECT_EQ(replayer_->state(), ReplayState::kWaiting);
   replayer_->halt();
   replayer_->start();  // too late
   EXPECT_EQ(replayer_->state(), ReplayState::kHalted);
   const int before = heartbeats_;
-  turn_for(20ms);
-  EXPECT_GT(heartbeats_, before);
+  turns_until([&] { return heartbeats_ >= before + 2; });
   EXPECT_TRUE(received_.empty());
   EXPECT_EQ(ends_, 0);
   replayer_->end();
-  turn_for(20ms);
-  EXPECT_GE(ends_, 2);
+  turns_until([this] { return ends_ >= 2; });
 }
 
 TEST_F(ReplayOnLoopback, StandsStillWhilePausedAndGoesOnWhereItWas) {
@@ -400,14 +399,6 @@ TEST_F(ReplayOnLoopback, StandsStillWhilePausedAndGoesOnWhereItWas) {
   replayer_->pause();  // nothing runs yet
   EXPECT_EQ(replayer_->state(), ReplayState::kWaiting);
   replayer_->start();
-  const auto turns_until = [this](auto done) {
-    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      replayer_->turn();
-      receive();
-      ASSERT_LT(std::chrono::steady_clock::now(), limit);
-    }
-  };
   turns_until([this] { return !received_.empty(); });
   replayer_->pause();
   EXPECT_EQ(replayer_->state(), ReplayState::kPaused);

@@ -34,9 +34,11 @@ class SessionDayOfOrders : public ::testing::Test {
     options.sessions.push_back(session);
     options.reports_pending_max = 1024;
     options.ledger_rows = 4;
+    options.order_ids_max = 64;
     gateway_ = std::make_unique<OrderGateway>(options, trace_);
     MatcherOptions matcher;
     matcher.book = {.orders_max = 64, .levels_max = 64};
+    matcher.order_ids_max = 64;
     matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
     market_ = std::make_unique<Market>(*matcher_);
     gateway_->connect(*matcher_, market_->symbols());
