@@ -58,7 +58,7 @@ class StrategyDatapath final : public control::Datapath {
     Engine& engine;
   };
 
-  void advance_stop(std::uint64_t now_ns) noexcept;
+  void advance_stop(std::uint64_t now_ns, bool caught_up) noexcept;
 
   market::MarketReader& market_;
   OrderChannels& orders_;

@@ -331,5 +331,22 @@ TEST_F(StrategyDatapathOf, StopCancelsWaitsForTheAnswersAndClosesInOrder) {
   EXPECT_EQ(orders.cut_off(), 0u);
 }
 
+// On a busy machine the datapath may run once while all of it is published, and once more at the
+// stop.
+TEST_F(StrategyDatapathOf, StopTakesInFirstWhatMdhHasPublishedHoweverSeldomItRuns) {
+  constexpr std::uint32_t kUpdates = 60;  // more than a turn takes, fewer than the ring has
+  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
+  mdh.list(3, "S3");
+  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 1; }));
+  const std::uint64_t before = market.counters().seen.get();
+  datapath.request_stop();
+  datapath.turn();
+  std::this_thread::sleep_for(std::chrono::milliseconds(25));  // past the time for crossing reports
+  for (std::uint32_t i = 0; i < kUpdates; ++i) mdh.tick(3, 100'000 + i, 100'100 + i);
+  for (int turn = 0; !datapath.drained() && turn < 100; ++turn) datapath.turn();
+  EXPECT_TRUE(datapath.drained());
+  EXPECT_GE(market.counters().seen.get() - before, kUpdates);
+}
+
 }  // namespace
 }  // namespace tickpath::strategy
