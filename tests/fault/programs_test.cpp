@@ -88,6 +88,11 @@ class Fault : public ::testing::Test {
     const nlohmann::json now = run_.status("oeg");
     return now.is_object() && now.value("risk_alive", false);
   }
+  bool oeg_reads() {
+    const nlohmann::json now = run_.status("oeg");
+    return now.is_object() && now.value("state", "") == "ready" &&
+           now.at("market").value("alive", false);
+  }
   std::string feed_state() {
     const nlohmann::json now = run_.status("mdh");
     return now.is_object() ? now.at("feed").value("state", "?") : "?";
@@ -105,7 +110,7 @@ const std::vector<Watcher> kOfRisk{{"oeg", "risk", "risk"}};
 TEST_F(Fault, AStoppedOrKilledMarketDataHandlerIsNoticedByAllReadersAndComesBack) {
   const auto all_read = [this] {
     return alive("strategy", "feed", "mdh_alive") && alive("risk", "feed", "mdh_alive") &&
-           ready("oeg");
+           oeg_reads();
   };
   FaultRow stop{"mdh: SIGSTOP, SIGCONT", "strategy, risk, oeg", heartbeat_bound_ms()};
   stop.measured_ms = notice("mdh", SIGSTOP, kOfMdh);
@@ -150,7 +155,11 @@ TEST_F(Fault, AStoppedOrKilledStrategyLeavesNoOpenOrderAndGoesOnFromItsPositions
 }
 
 TEST_F(Fault, AStoppedOrKilledGatewayIsNoticedAndLosesNoOrder) {
-  const auto up = [this] { return ready("oeg") && ready("strategy") && ready("risk"); };
+  // All that will have to notice its next end have noticed its return.
+  const auto up = [this] {
+    return ready("oeg") && ready("strategy") && ready("risk") &&
+           alive("risk", "orders", "oeg_alive");
+  };
   FaultRow stop{"oeg: SIGSTOP, SIGCONT", "strategy, risk", heartbeat_bound_ms()};
   stop.measured_ms = notice("oeg", SIGSTOP, kOfOeg);
   stop.others_do = "strategies send nothing";
