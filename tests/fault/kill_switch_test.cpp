@@ -124,9 +124,13 @@ TEST_F(KillSwitch, AStrategyThatIsNotThereIsAnErrorUnlessForced) {
 
 TEST_F(KillSwitch, SuccessIsSaidOnlyWhenOegActsOnIt) {
   run_.signal("oeg", SIGSTOP);
-  const Finished kill = tickpath({"kill", "--timeout", "1"});
-  EXPECT_NE(kill.exit_code, 0) << kill.output;
-  EXPECT_NE(kill.output.find("oeg does not answer"), std::string::npos) << kill.output;
+  // The reason is that of the last look, which on a busy machine may be that risk answers late.
+  Finished kill;
+  EXPECT_TRUE(run_.wait_until([&] {
+    kill = tickpath({"kill", "--timeout", "1"});
+    EXPECT_NE(kill.exit_code, 0) << kill.output;
+    return kill.exit_code == 0 || kill.output.find("oeg does not answer") != std::string::npos;
+  })) << kill.output;
   run_.signal("oeg", SIGCONT);
   // It was given, and reaches oeg when oeg goes on.
   EXPECT_TRUE(run_.wait_until([this] {
