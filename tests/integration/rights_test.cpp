@@ -107,8 +107,7 @@ TEST_F(RunningPipeline, GivesAToolTablesToReadAndNothingToWrite) {
 
 TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
   // Revoked first and tried then: a tool, whose next READ fails.
-  // An acceptance that oeg has not finished yet is dropped instead: nothing is left then to READ
-  // by.
+  // What oeg has not accepted to the end yet is dropped instead: there is nothing to READ by then.
   link::TableConnection tool;
   ASSERT_TRUE(becomes([&] {
     EXPECT_EQ(tickpath("restore", "tool").exit_code, 0);

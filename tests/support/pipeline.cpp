@@ -1,6 +1,5 @@
 #include "tests/support/pipeline.hpp"
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -55,19 +54,12 @@ void put_on_verbs(std::map<std::string, std::string>& texts) {
 
 // Touching the demo's tables takes a sanitizer, which touches as much again for each, longer than
 // most tests run.
-void make_tables_smaller(std::map<std::string, std::string>& texts) {
-  const std::array<std::array<std::string, 3>, 5> changes{{
-      {"oeg", "\n[journal]\n", "\n[journal]\nrecords = 65536\n"},
-      {"oeg", "\n[orders]\n", "\n[orders]\nexecutions_max = 32768\n"},
-      {"sim", "\n[matching]\n", "\n[matching]\norder_ids_max = 262144\n"},
-      {"mdh", "\norders_max = 1048576\n", "\norders_max = 131072\n"},
-      {"mdh", "\nlevels_max = 262144\n", "\nlevels_max = 65536\n"},
-  }};
-  for (const auto& [program, from, to] : changes) {
-    if (texts[program].find(from) == std::string::npos)
-      throw Error("config/demo/" + program + ".toml does not contain: " + from);
-    replace_all(texts[program], from, to);
-  }
+void make_tables_smaller(const PipelineFolder& folder) {
+  folder.edit("oeg", "\n[journal]\n", "\n[journal]\nrecords = 65536\n");
+  folder.edit("oeg", "\n[orders]\n", "\n[orders]\nexecutions_max = 32768\n");
+  folder.edit("sim", "\n[matching]\n", "\n[matching]\norder_ids_max = 262144\n");
+  folder.edit("mdh", "\norders_max = 1048576\n", "\norders_max = 131072\n");
+  folder.edit("mdh", "\nlevels_max = 262144\n", "\nlevels_max = 65536\n");
 }
 
 }  // namespace
@@ -88,10 +80,10 @@ PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
     replace_all(text, "127.0.0.1:7700", feed_source);
   }
   if (test_support::on_verbs()) put_on_verbs(texts);
-  if (kSanitized) make_tables_smaller(texts);
   for (const auto& [program, text] : texts) {
     write_file(config_dir() + "/" + program + ".toml", text);
   }
+  if (kSanitized) make_tables_smaller(*this);
 }
 
 std::string PipelineFolder::endpoint(const std::string& program) const {
