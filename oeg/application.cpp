@@ -51,7 +51,7 @@ void OegApplication::on_start() {
 void OegApplication::on_tick() {
   kills_->tick();
   const fix::Session& session = datapath_->session();
-  venue_->tick(!session.connected() && session.in_session_time(), session.logged_on());
+  venue_->tick(!session.connected() && session.in_session_time(), session.counters().logons.get());
   maintain_market();
   maintain_journal();
   datapath_->session().keep_store_writable();

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <netinet/in.h>
@@ -47,9 +48,13 @@ VenueConnector::~VenueConnector() {
   if (socket_ >= 0) ::close(socket_);
 }
 
-void VenueConnector::tick(bool wanted, bool logged_on) {
+void VenueConnector::tick(bool wanted, std::uint64_t logons) {
   if (runtime_.stopping()) return;
-  if (logged_on) logon_pauses_.reset();
+  if (logons != std::exchange(logons_, logons)) {
+    logon_pauses_.reset();
+    // The pause that began with this connection is as short as that of a first one.
+    next_try_ns_ = std::min(next_try_ns_, connected_ns_ + std::max(kHandoverNs, pause_ns_));
+  }
   if (socket_ >= 0)
     check();
   else if (wanted && !resolving_ && clock::monotonic_ns() >= next_try_ns_)
@@ -101,7 +106,8 @@ void VenueConnector::check() {
   if (const std::string why = venue_.refusal_of_server(socket_); !why.empty())
     return fail("what listens there is not the venue: " + why);
   const int connected = std::exchange(socket_, -1);
-  next_try_ns_ = clock::monotonic_ns() + std::max(kHandoverNs, logon_pauses_.next());
+  connected_ns_ = clock::monotonic_ns();
+  next_try_ns_ = connected_ns_ + std::max(kHandoverNs, logon_pauses_.next());
   last_error_.clear();
   logged_error_.clear();
   log::info("connected to the venue at {}", config::format_address(address_));

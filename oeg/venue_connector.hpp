@@ -25,9 +25,11 @@ class VenueConnector {
   VenueConnector(const VenueConnector&) = delete;
   VenueConnector& operator=(const VenueConnector&) = delete;
 
-  // Every tick: starts or continues an attempt. `wanted`: there is no connection; `logged_on`:
-  // there is, and the venue has answered the Logon.
-  void tick(bool wanted, bool logged_on);
+  // Every tick: starts or continues an attempt. `wanted`: there is no connection; `logons`: how
+  // often the venue has answered a Logon. A count, since a session may be shorter than a tick.
+  void tick(bool wanted, std::uint64_t logons);
+  // When the next attempt may start, on clock::monotonic_ns().
+  std::int64_t next_try_ns() const noexcept { return next_try_ns_; }
   // Why the last attempt failed; empty after a success.
   const std::string& last_error() const noexcept { return last_error_; }
 
@@ -50,6 +52,8 @@ class VenueConnector {
   bool resolving_ = false;
   int socket_ = -1;
   std::int64_t started_ns_ = 0;
+  std::uint64_t logons_ = 0;  // seen so far
+  std::int64_t connected_ns_ = 0;
   std::int64_t next_try_ns_ = 0;
   std::string last_error_;
   std::string logged_error_;

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock/clock.hpp"
 #include "common/control/runtime_impl.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "tests/support/patience.hpp"
@@ -48,7 +49,7 @@ class Venue : public testing::Test {
     const auto end = std::chrono::steady_clock::now() +
                      (with_io ? test_support::kPatience : std::chrono::milliseconds(200));
     while (connected < 0 && std::chrono::steady_clock::now() < end) {
-      connector.tick(true, false);
+      connector.tick(true, 0);
       if (with_io) runtime.io().poll();
       ::usleep(1000);
     }
@@ -70,6 +71,29 @@ TEST_F(Venue, IsReachedByItsAddressAtOnce) { EXPECT_TRUE(connects("127.0.0.1", f
 TEST_F(Venue, IsLookedUpByItsNameBesideTheTicks) {
   EXPECT_FALSE(connects("localhost", false)) << "looked up within a tick";
   EXPECT_TRUE(connects("localhost", true));
+}
+
+// A venue that ends the session within a tick of the Logon that it has answered.
+TEST_F(Venue, AnAnsweredLogonEndsTheBackOffHoweverShortTheSessionWas) {
+  constexpr std::int64_t kPauseNs = 400'000'000;
+  control::RuntimeImpl runtime("oeg", common(), {});
+  int connections = 0;
+  VenueConnector connector(runtime, {"127.0.0.1", port_}, {}, kPauseNs, 1000 * kPauseNs,
+                           [&](int socket) {
+                             ++connections;
+                             return ::close(socket) == 0;
+                           });
+  std::int64_t before = 0, after = 0;  // around the last connection
+  for (int awaited = 1; awaited <= 3; ++awaited)
+    while (connections < awaited) {
+      before = clock::monotonic_ns();
+      connector.tick(true, 0);
+      after = clock::monotonic_ns();
+      ::usleep(1000);
+    }
+  EXPECT_GE(connector.next_try_ns(), before + 2 * kPauseNs);
+  connector.tick(false, 1);
+  EXPECT_LE(connector.next_try_ns(), after + kPauseNs);
 }
 
 }  // namespace
