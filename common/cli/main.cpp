@@ -1,4 +1,5 @@
 // tickpath: everything that is not one of the five programs.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -28,8 +29,11 @@
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
 
-int main(int argc, char** argv) {
-  using namespace tickpath;
+namespace {
+
+using namespace tickpath;
+
+int run(int argc, char** argv) {
   CLI::App app("tickpath: run, watch and measure the trading pipeline", "tickpath");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
@@ -68,4 +72,12 @@ int main(int argc, char** argv) {
     return control::kExitFailed;
   }
   return control::kExitOk;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A file that reaches the limit on its size (ulimit -f) is an error code here, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
+  return control::finish_output("tickpath", run(argc, argv));
 }

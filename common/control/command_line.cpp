@@ -37,4 +37,12 @@ std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::
   return line;
 }
 
+int finish_output(const std::string& program, int status) {
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || status != kExitOk) return status;
+  // The cause is not known: it may have been an earlier write that failed.
+  std::fprintf(stderr, "%s: cannot write to standard output; is its disk full?\n", program.c_str());
+  return kExitFailed;
+}
+
 }  // namespace tickpath::control

@@ -29,4 +29,8 @@ struct CommandLine {
 std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::string& program,
                                               const std::string& description, int& exit_status);
 
+// The last call of a main(). `status`; kExitFailed if all went well but that standard output could
+// not be written (`>` to a full disk), which is said on stderr.
+int finish_output(const std::string& program, int status);
+
 }  // namespace tickpath::control

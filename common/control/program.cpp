@@ -94,11 +94,11 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
   int exit_status = kExitOk;
   const auto line =
       parse_command_line(argc, argv, program.program, program.description, exit_status);
-  if (!line) return exit_status;
+  if (!line) return finish_output(program.program, exit_status);
   if (!load(program, *line)) return kExitUsage;
   if (line->print_config) {
     std::fputs(config::detail::print(*program.schema, program.config.get()).c_str(), stdout);
-    return kExitOk;
+    return finish_output(program.program, kExitOk);
   }
   resolve_names(program);
   if (line->check) return check(program, line->config_path);

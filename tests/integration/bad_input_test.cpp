@@ -59,8 +59,41 @@ TEST_P(EachProgram, ExplainsItself) {
   EXPECT_TRUE(contains(missing.output, "/no/such/file.toml")) << missing.output;
 }
 
+// What is asked for and cannot be written is no success: `sim --print-config > sim.toml`.
+TEST_P(EachProgram, FailsWhereItsOutputFindsTheDiskFull) {
+  for (const char* arguments : {"--help", "--print-config"}) {
+    const Finished finished =
+        run({"/bin/sh", "-c", "exec " + program(GetParam()) + " " + arguments + " > /dev/full"});
+    EXPECT_EQ(finished.exit_code, 1) << arguments;
+    EXPECT_EQ(finished.output,
+              std::string(GetParam()) + ": cannot write to standard output; is its disk full?\n");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, EachProgram,
                          ::testing::Values("sim", "mdh", "strategy", "oeg", "risk"));
+
+TEST(BadInput, ATableOnAFullDiskIsNoSuccess) {
+  const PipelineFolder folder;
+  const std::string inspect = program("tickpath") + " inspect " + folder.generate(30'000, 3);
+  const Finished full = run({"/bin/sh", "-c", inspect + " > /dev/full"});
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_TRUE(contains(full.output, "tickpath: cannot write to standard output")) << full.output;
+  const Finished there_is_room = run({"/bin/sh", "-c", inspect + " > /dev/null"});
+  EXPECT_EQ(there_is_room.exit_code, 0) << there_is_room.output;
+}
+
+// ulimit -f: the kernel's signal would end the recorder without a word.
+TEST(BadInput, ARecorderWhoseFileCannotGrowSaysSo) {
+  const PipelineFolder folder;
+  const Finished finished =
+      run({"/bin/bash", "-c",
+           "ulimit -f 0; exec " + program("tickpath") + " record run.pcapng --duration 1"},
+          folder.path());
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_TRUE(contains(finished.output, "run.pcapng: cannot write: File too large"))
+      << finished.output;
+}
 
 TEST(BadInput, ATruncatedRecordingPlaysUpToTheDamageAndSaysWhere) {
   const PipelineFolder folder;
