@@ -363,6 +363,24 @@ class Checker {
   Conservation result_;
 };
 
+// `sentence` behind `head`, in lines of at most 80 columns, each below where the first one began.
+void put(std::ostream& text, const std::string& head, const std::string& sentence) {
+  constexpr std::size_t kColumns = 80;
+  text << head;
+  std::size_t column = head.size();
+  std::istringstream words(sentence);
+  for (std::string word; words >> word;) {
+    if (column > head.size() && column + 1 + word.size() > kColumns) {
+      text << "\n" << std::string(head.size(), ' ');
+      column = head.size();
+    }
+    if (column > head.size()) text << ' ', ++column;
+    text << word;
+    column += word.size();
+  }
+  text << "\n";
+}
+
 }  // namespace
 
 bool Conservation::holds() const noexcept {
@@ -389,10 +407,10 @@ std::string to_text(const Conservation& conservation) {
   std::ostringstream text;
   text << "conservation\n";
   for (const auto& line : conservation.lines)
-    text << (line.holds ? "  ok      " : "  BROKEN  ") << line.rule << ": " << line.figures << "\n";
-  for (const std::string& note : conservation.notes) text << "  note    " << note << "\n";
+    put(text, line.holds ? "  ok      " : "  BROKEN  ", line.rule + ": " + line.figures);
+  for (const std::string& note : conservation.notes) put(text, "  note    ", note);
   for (const std::string& name : conservation.missing)
-    text << "  MISSING " << name << " left no summary; what needs it was not checked\n";
+    put(text, "  MISSING ", name + " left no summary; what needs it was not checked");
   text << (conservation.holds() ? "  everything is accounted for\n"
                                 : "  NOT everything is accounted for\n");
   return text.str();

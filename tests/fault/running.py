@@ -24,6 +24,20 @@ def generate(bin_dir, recording, messages_a_second, seconds):
                     str(messages_a_second * seconds), "--duration", str(seconds)], check=True, capture_output=True)
 
 
+def broken_lines(lines):
+    """Of the conservation check: what does not hold, each a text of all its lines."""
+    found, within = [], False
+    for line in lines:
+        continued = line.startswith(" " * 10)
+        if within and continued:
+            found[-1] += " " + line.strip()
+        elif not continued:
+            within = line.startswith(("  BROKEN", "  MISSING"))
+            if within:
+                found.append(line.strip())
+    return found
+
+
 class Run:
     """One pipeline, started. Its folder, `inside` another."""
 
@@ -123,7 +137,7 @@ class Run:
     def end_accounted(self):
         """Ends it; what is not accounted for, a text each."""
         status, lines = self.end()
-        problems = [line.strip() for line in lines if line.startswith(("  BROKEN", "  MISSING"))]
+        problems = broken_lines(lines)
         if "  everything is accounted for" not in lines:
             problems.append("not everything is accounted for")
         if status != 0:

@@ -48,7 +48,7 @@ def show_conservation(text):
 
 
 def orders_sent(text):
-    found = re.search(r"orders: sent by strategies = received by oeg: (\d+)", text)
+    found = re.search(r"orders: sent by strategies = received by oeg:\s+(\d+)", text)
     return int(found[1]) if found else 0
 
 

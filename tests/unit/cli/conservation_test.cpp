@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +20,14 @@ const std::vector<std::string> kAll{"sim", "mdh", "oeg", "risk", "strategy"};
 RequestFlow flow(std::uint64_t received, std::uint64_t refused, std::uint64_t sent,
                  std::uint64_t accepted, std::uint64_t rejected) {
   return {received, refused, sent, accepted, rejected, 0};
+}
+
+// With the lines that go on below put behind those that they belong to.
+std::string in_one_line(std::string text) {
+  const std::string below = "\n          ";
+  for (std::size_t at = 0; (at = text.find(below, at)) != std::string::npos;)
+    text.replace(at, below.size(), " ");
+  return text;
 }
 
 // A run in which everything fits: 10 orders, of which oeg refused 2 and the venue 1; 4 cancels.
@@ -114,8 +124,20 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
 TEST(Conservation, TellsWhichPositionsDiffer) {
   FiveSides run;
   run.oeg.positions[0].shares = 90;
-  EXPECT_THAT(to_text(run.check()), HasSubstr("strategy 1 AAPL: 100 shares, cash -5000 against 90 "
-                                              "shares, cash -5000"));
+  EXPECT_THAT(in_one_line(to_text(run.check())),
+              HasSubstr("strategy 1 AAPL: 100 shares, cash -5000 against 90 shares, cash -5000"));
+}
+
+TEST(Conservation, FitsATerminalOfEightyColumns) {
+  FiveSides run;
+  run.sim.orders->received += 12'345'678'901;
+  run.mdh.feed_messages += 98'765'432'109;
+  run.oeg.resumed = true;
+  std::istringstream text(to_text(run.check()));
+  int continued = 0;
+  for (std::string line; std::getline(text, line); continued += line.starts_with("          "))
+    EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_GE(continued, 2);
 }
 
 TEST(Conservation, IsNotShownWhereAProgramLeftNoSummary) {
