@@ -46,7 +46,7 @@ in_guests() {
 status=0
 here || status=$?
 if [ "$guests" = yes ]; then
-  printf '\nverbs (rxe), in emulated machines; bounds are scaled with heartbeat.dead_after, see README:\n\n'
+  printf '\nverbs (rxe), in emulated machines; bounds are scaled with heartbeat.dead_after, see docs/FAULTS.md:\n\n'
   in_guests || status=$?
 fi
 exit "$status"
