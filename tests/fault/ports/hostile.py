@@ -41,6 +41,7 @@ class Strangers:
         made = connect(self.address() if callable(self.address) else self.address, self.kind)
         if made is None:
             return
+        made.settimeout(0.05)  # whoever waits until we read its answers is left
         stays = self.dice.randrange(40) == 0
         try:
             for message in messages if not stays else [message[:self.dice.randrange(12)] for message in messages[:1]]:
