@@ -57,6 +57,7 @@ class OegApplication final : public control::Application {
   void list(const ExceptionNote& note);
   void list_journaled(std::uint64_t up_to);
   void release_symbols();
+  control::Json list_exceptions(const control::Json& request) const;
   control::Json clear_exceptions(const control::Json& request);
   void maintain_market();
   void maintain_journal();

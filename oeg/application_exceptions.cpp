@@ -1,4 +1,6 @@
 // Exceptions as a person meets them: in the log, in a list, cleared one by one.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "common/log/log.hpp"
@@ -6,6 +8,9 @@
 
 namespace tickpath::oeg {
 namespace {
+
+// Of one command, so that whoever asks something else meanwhile has an answer within milliseconds.
+constexpr std::size_t kExceptionsAtOnce = 256;
 
 control::Json shown(const Exception& exception) {
   control::Json json = {{"id", exception.id},
@@ -41,15 +46,13 @@ void OegApplication::register_exceptions() {
   counters.add("exceptions", "open",
                [this] { return exceptions_.open().size() + exceptions_.beyond(); });
   counters.add("exceptions", "beyond", [this] { return exceptions_.beyond(); });
-  runtime_.add_command("exceptions", "lists the reports of the venue that could not be booked",
-                       [this](const control::Json&) {
-                         control::Json open = control::Json::array();
-                         for (const Exception& exception : exceptions_.open())
-                           open.push_back(shown(exception));
-                         return control::Json{{"open", open}, {"beyond", exceptions_.beyond()}};
-                       });
+  runtime_.add_command("exceptions",
+                       "lists the reports of the venue that could not be booked: 256 at a time, "
+                       "those \"after\" a number",
+                       [this](const control::Json& request) { return list_exceptions(request); });
   runtime_.add_command("clear_exceptions",
-                       "\"by\" has looked at the exceptions \"ids\": they are taken off the list",
+                       "\"by\" has looked at the exceptions \"ids\", at most 256: they are taken "
+                       "off the list",
                        [this](const control::Json& request) { return clear_exceptions(request); });
 }
 
@@ -88,11 +91,23 @@ void OegApplication::list_journaled(std::uint64_t up_to) {
     if (record.sequence <= up_to) list(note_of(record));
 }
 
+control::Json OegApplication::list_exceptions(const control::Json& request) const {
+  const control::Json wanted = request.value("after", control::Json(0u));
+  if (!wanted.is_number_unsigned()) throw Error("after: the number of an exception is wanted");
+  const std::vector<Exception>& all = exceptions_.open();
+  auto at = std::ranges::upper_bound(all, wanted.get<std::uint64_t>(), {}, &Exception::id);
+  control::Json open = control::Json::array();
+  for (; at != all.end() && open.size() < kExceptionsAtOnce; ++at) open.push_back(shown(*at));
+  return {{"open", open}, {"more", at != all.end()}, {"beyond", exceptions_.beyond()}};
+}
+
 control::Json OegApplication::clear_exceptions(const control::Json& request) {
   const std::string by = request.value("by", std::string());
   if (by.empty()) throw Error("by: the name of who looked at them is wanted");
   if (!request.contains("ids") || !request.at("ids").is_array())
     throw Error("ids: a list of exceptions' numbers is wanted");
+  if (request.at("ids").size() > kExceptionsAtOnce)
+    throw Error("ids: at most " + std::to_string(kExceptionsAtOnce) + " at a time");
   std::size_t cleared = 0;
   for (const control::Json& id : request.at("ids")) {
     if (!id.is_number_unsigned()) throw Error("ids: numbers are wanted");

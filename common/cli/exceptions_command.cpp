@@ -1,8 +1,10 @@
 #include "common/cli/exceptions_command.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,27 @@ control::Json ask(const ExceptionArguments& arguments, const control::Json& requ
   return control::admin_command(control::admin_path(arguments.run_dir, arguments.oeg), request);
 }
 
+struct Listed {
+  control::Json open = control::Json::array();
+  std::uint64_t beyond = 0;  // in oeg's file alone
+};
+
+// oeg tells some at a time.
+Listed ask_for_all(const ExceptionArguments& arguments) {
+  Listed all;
+  std::uint64_t last = 0;
+  for (bool more = true; more;) {
+    const control::Json answer = ask(arguments, {{"command", "exceptions"}, {"after", last}});
+    for (const control::Json& one : answer.at("open")) {
+      last = one.at("id").get<std::uint64_t>();
+      all.open.push_back(one);
+    }
+    more = answer.at("more").get<bool>();
+    all.beyond = answer.at("beyond").get<std::uint64_t>();
+  }
+  return all;
+}
+
 void print(const control::Json& open) {
   for (const control::Json& one : open) {
     const std::string strategy =
@@ -42,27 +65,33 @@ void print(const control::Json& open) {
 }
 
 void list(const ExceptionArguments& arguments) {
-  const control::Json answer = ask(arguments, {{"command", "exceptions"}});
-  const control::Json& open = answer.at("open");
+  const Listed listed = ask_for_all(arguments);
   if (arguments.json) {
-    std::printf("%s\n", open.dump(2).c_str());
+    std::printf("%s\n", listed.open.dump(2).c_str());
     return;
   }
-  print(open);
-  if (const auto beyond = answer.value("beyond", std::uint64_t{0}); beyond != 0)
+  print(listed.open);
+  if (listed.beyond != 0)
     std::printf("%llu more are in oeg's file, and are listed when these are cleared\n",
-                static_cast<unsigned long long>(beyond));
+                static_cast<unsigned long long>(listed.beyond));
 }
 
 void clear(const ExceptionArguments& arguments) {
   std::vector<std::uint64_t> ids = arguments.clear;
-  if (arguments.all) {
-    const control::Json open = ask(arguments, {{"command", "exceptions"}}).at("open");
-    for (const control::Json& one : open) ids.push_back(one.at("id").get<std::uint64_t>());
+  if (arguments.all)
+    for (const control::Json& one : ask_for_all(arguments).open)
+      ids.push_back(one.at("id").get<std::uint64_t>());
+  constexpr std::size_t kAtOnce = 256;  // that oeg takes
+  std::uint64_t cleared = 0;
+  for (std::size_t at = 0; at < ids.size(); at += kAtOnce) {
+    const std::span<const std::uint64_t> some =
+        std::span(ids).subspan(at, std::min(kAtOnce, ids.size() - at));
+    cleared +=
+        ask(arguments, {{"command", "clear_exceptions"}, {"ids", some}, {"by", arguments.by}})
+            .at("cleared")
+            .get<std::uint64_t>();
   }
-  const control::Json answer =
-      ask(arguments, {{"command", "clear_exceptions"}, {"ids", ids}, {"by", arguments.by}});
-  std::printf("%s cleared\n", answer.at("cleared").dump().c_str());
+  std::printf("%llu cleared\n", static_cast<unsigned long long>(cleared));
 }
 
 }  // namespace

@@ -11,10 +11,12 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
@@ -186,6 +188,24 @@ TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
   EXPECT_EQ(folder.counter("oeg", "exceptions", "open"), 4'116u);
   const Finished list = exceptions(folder);
   EXPECT_TRUE(says(list.output, "20  shares, OTHER, strategy 1, message 7")) << list.output;
+  EXPECT_TRUE(says(list.output, "4096  shares, OTHER"))
+      << "it is put together from several answers";
+  EXPECT_TRUE(says(list.output, "20 more are in oeg's file")) << list.output;
+  const auto ask_oeg = [&](const control::Json& request) {
+    return control::admin_command(control::admin_path(folder.run_dir(), "oeg"), request);
+  };
+  const control::Json some = ask_oeg({{"command", "exceptions"}, {"after", 100}});
+  ASSERT_EQ(some.at("open").size(), 256u);
+  EXPECT_EQ(some.at("open").front().at("id"), 101);
+  EXPECT_TRUE(some.at("more"));
+  const control::Json last = ask_oeg({{"command", "exceptions"}, {"after", 4'090}});
+  EXPECT_EQ(last.at("open").size(), 6u);
+  EXPECT_FALSE(last.at("more"));
+  EXPECT_THROW(ask_oeg({{"command", "exceptions"}, {"after", "x"}}), Error);
+  EXPECT_THROW(ask_oeg({{"command", "clear_exceptions"},
+                        {"by", "alice"},
+                        {"ids", std::vector<std::uint64_t>(257, 1)}}),
+               Error);
   for (const char* const count : {"4096 cleared", "20 cleared"}) {
     EXPECT_EQ(folder.counter("oeg", "orders", "sent"), 0u);
     const Finished cleared = exceptions(folder, {"--clear-all", "--by", "alice"});
