@@ -1,6 +1,6 @@
 # tickpath_library(NAME [SOURCES ...] [HEADERS ...] [DEPENDS ...] [PRIVATE_DEPENDS ...])
-# One library per folder: target tickpath_NAME, headers included as "common/NAME/x.hpp" from the
-# root. HEADERS are proven to compile alone (VERIFY_INTERFACE_HEADER_SETS).
+# One library per folder: target tickpath_NAME, headers included from the root ("common/NAME/x.hpp").
+# HEADERS are proven to compile alone (VERIFY_INTERFACE_HEADER_SETS).
 function(tickpath_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   set(target tickpath_${name})

@@ -1,5 +1,5 @@
 // What a program leaves at its end, <run_dir>/<name>.summary.json: its side of the books, for the
-// conservation check of `tickpath up` (common/cli/conservation.hpp). Each fills in what it knows.
+// conservation check of `tickpath up` (tools/cli/conservation.hpp). Each fills in what it knows.
 //
 // Conservation, over all programs of a run:
 //   orders    strategy.sent = strategy.accepted + strategy.rejected + strategy.lost; the sum over

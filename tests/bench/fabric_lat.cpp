@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/base/cpu.hpp"
-#include "common/rdma/perf/lat.hpp"
+#include "tools/perf/lat.hpp"
 
 int main(int argc, char** argv) {
   namespace perf = tickpath::rdma::perf;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the tree tidy: layout, file sizes, leftovers, formatting. Prints each finding, exits 1."""
+"""Keeps the tree tidy: layout, layers, file sizes, leftovers, formatting. Prints each finding, exits 1."""
 import pathlib
 import re
 import subprocess
@@ -7,6 +7,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP = {"CMakeLists.txt", "mdh", "strategy", "oeg", "risk", "common", "config", "tests", "sim", "tools", "docs", "README.md"}
+PROGRAMS = {"mdh", "strategy", "oeg", "risk", "sim"}
+# Which folders of the top level a file may include from: programs meet only through common, tools stand above all.
+MAY_INCLUDE = {"common": {"common"}, **{name: {"common", name} for name in PROGRAMS},
+               "tools": {"common", "tools", *PROGRAMS}}
+INCLUDE = re.compile(r'^\s*#\s*include "([a-z_]+)/')
 CODE = {".hpp", ".h", ".cpp", ".c"}
 CLANG_FORMAT = 14  # Debian 12's; others differ in places
 LINES_MAX = 600  # STYLE: a file that one person can hold in the head
@@ -24,7 +29,11 @@ def check_file(path, findings):
     lines = text.split("\n")
     if path.suffix in CODE and len(lines) > LINES_MAX:
         findings.append(f"{name}: {len(lines)} lines, more than {LINES_MAX}")
+    allowed = MAY_INCLUDE.get(name.parts[0])
     for number, line in enumerate(lines, 1):
+        include = INCLUDE.match(line)
+        if allowed and include and include[1] in TOP - allowed:
+            findings.append(f"{name}:{number}: {name.parts[0]} must not include from {include[1]}")
         if BANNED.search(line):
             findings.append(f"{name}:{number}: leftover {BANNED.search(line).group(0)}")
         if line != line.rstrip():

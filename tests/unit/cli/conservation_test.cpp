@@ -1,4 +1,4 @@
-#include "common/cli/conservation.hpp"
+#include "tools/cli/conservation.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "common/cli/cross_check.hpp"
+#include "tools/cli/cross_check.hpp"
 
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
 // Which processes of a run directory are signalled, and what is shown of what they left.
-#include "common/cli/programs.hpp"
+#include "tools/cli/programs.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/cli/hang_watch.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "tests/support/process.hpp"
+#include "tools/cli/hang_watch.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <stdlib.h>
 
-#include "common/cli/convert_command.hpp"
-#include "common/cli/exit.hpp"
-#include "common/cli/generate_command.hpp"
-#include "common/cli/inspect_command.hpp"
-#include "common/cli/progress_bar.hpp"
 #include "common/itch/recording.hpp"
+#include "tools/cli/convert_command.hpp"
+#include "tools/cli/exit.hpp"
+#include "tools/cli/generate_command.hpp"
+#include "tools/cli/inspect_command.hpp"
+#include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {
 namespace {

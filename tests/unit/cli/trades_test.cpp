@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/cli/trades_tables.hpp"
 #include "oeg/journal.hpp"
 #include "tests/support/process.hpp"
+#include "tools/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
 namespace {

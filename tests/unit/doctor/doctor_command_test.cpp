@@ -1,4 +1,4 @@
-#include "common/cli/doctor_command.hpp"
+#include "tools/cli/doctor_command.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "common/cli/doctor/doctor.hpp"
-#include "common/cli/exit.hpp"
 #include "common/config/values.hpp"
+#include "tools/cli/exit.hpp"
+#include "tools/doctor/doctor.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/cli/doctor/doctor.hpp"
+#include "tools/doctor/doctor.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // The latency measurement: what it refuses, and that a small one has every figure it promises.
-#include "common/rdma/perf/lat.hpp"
+#include "tools/perf/lat.hpp"
 
 #include <gtest/gtest.h>
 

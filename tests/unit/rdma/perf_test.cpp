@@ -1,6 +1,6 @@
 // `tickpath lat` and `tickpath bw` in perftest's manner: what is refused, what is planned, the
 // figures of known samples, comparison with a baseline, and a server that meets strangers.
-#include "common/rdma/perf/perf.hpp"
+#include "tools/perf/perf.hpp"
 
 #include <atomic>
 #include <filesystem>
@@ -14,12 +14,12 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "common/rdma/perf/baseline.hpp"
-#include "common/rdma/perf/control_link.hpp"
-#include "common/rdma/perf/data_link.hpp"
-#include "common/rdma/perf/protocol.hpp"
-#include "common/rdma/perf/server.hpp"
 #include "common/rdma/rdma.hpp"
+#include "tools/perf/baseline.hpp"
+#include "tools/perf/control_link.hpp"
+#include "tools/perf/data_link.hpp"
+#include "tools/perf/protocol.hpp"
+#include "tools/perf/server.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {

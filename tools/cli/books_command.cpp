@@ -1,0 +1,69 @@
+#include "tools/cli/books_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "common/base/error.hpp"
+#include "tools/cli/conservation.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The instances that left a summary in `run_dir`.
+std::vector<std::string> instances_in(const std::string& run_dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run_dir, error)) {
+    const fs::path file = entry.path().filename();  // <name>.summary.json
+    if (file.extension() == ".json" && file.stem().extension() == ".summary")
+      names.push_back(file.stem().stem());
+  }
+  if (error) throw SystemError("cannot read the run directory '" + run_dir + "'", error.value());
+  if (names.empty()) throw Error("no program left a summary in '" + run_dir + "'");
+  return names;
+}
+
+void run_books(const std::vector<std::string>& run_dirs) {
+  std::vector<control::Summary> summaries;
+  std::vector<std::string> expected;
+  for (const std::string& run_dir : run_dirs) {
+    const std::vector<std::string> names = instances_in(run_dir);
+    for (const std::string& name : names) {
+      if (std::find(expected.begin(), expected.end(), name) != expected.end())
+        throw Error("'" + name + "' left a summary in more than one of the run directories");
+      expected.push_back(name);
+    }
+    std::vector<control::Summary> here = read_summaries(run_dir, names);
+    summaries.insert(summaries.end(), here.begin(), here.end());
+  }
+  // Whatever the hosts, a whole pipeline has one of each.
+  for (const char* program : {"sim", "mdh", "oeg", "risk", "strategy"})
+    if (std::none_of(summaries.begin(), summaries.end(),
+                     [&](const control::Summary& each) { return each.program == program; }))
+      expected.emplace_back(program);
+  const Conservation conservation = check_conservation(summaries, expected);
+  std::fputs(to_text(conservation).c_str(), stdout);
+  std::fflush(stdout);
+  if (!conservation.holds()) throw Error(conservation.problem());
+}
+
+}  // namespace
+
+void add_books_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "books", "Check that nothing was lost, over the run directories of all hosts");
+  auto run_dirs = std::make_shared<std::vector<std::string>>();
+  command->add_option("run-dir", *run_dirs, "One of each host, copied to this one")->required();
+  command->callback([run_dirs] { run_books(*run_dirs); });
+}
+
+}  // namespace tickpath::cli

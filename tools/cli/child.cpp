@@ -1,0 +1,123 @@
+#include "tools/cli/child.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+// Between fork() and exec(): system calls only. Reports a failure through the pipe.
+[[noreturn]] void become(char* const* arguments, char* const* environment, int output,
+                         int failure_pipe, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) std::_Exit(127);  // it died before prctl()
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::execve(arguments[0], arguments, environment);
+  const int error = errno;
+  (void)!::write(failure_pipe, &error, sizeof(error));
+  std::_Exit(127);
+}
+
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!added.contains(text.substr(0, text.find('=')))) result.push_back(text);
+  }
+  for (const auto& [name, value] : added) result.push_back(name + "=" + value);
+  return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+Child::Child(const std::vector<std::string>& arguments, const std::string& output_path,
+             const std::map<std::string, std::string>& environment) {
+  const int output =
+      ::open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (output < 0) throw SystemError("cannot write '" + output_path + "'", errno);
+  int failure[2];
+  if (::pipe2(failure, O_CLOEXEC) != 0) {
+    const int error = errno;
+    ::close(output);
+    throw SystemError("cannot make a pipe", error);
+  }
+  std::vector<std::string> argument_texts = arguments;
+  std::vector<std::string> environment_texts = merged_environment(environment);
+  const std::vector<char*> argument_list = pointers(argument_texts);
+  const std::vector<char*> environment_list = pointers(environment_texts);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become(argument_list.data(), environment_list.data(), output, failure[1], parent);
+  int error = pid_ < 0 ? errno : 0;
+  ::close(output);
+  ::close(failure[1]);
+  // Nothing comes, and the pipe closes, when exec succeeds.
+  int reported = 0;
+  if (error == 0 && ::read(failure[0], &reported, sizeof(reported)) == sizeof(reported)) {
+    error = reported;
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ::close(failure[0]);
+  if (error != 0) throw SystemError("cannot start " + arguments[0], error);
+  pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+}
+
+Child::~Child() {
+  if (!ended()) {
+    signal(SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (pidfd_ >= 0) ::close(pidfd_);
+}
+
+bool Child::ended() {
+  if (!ended_) ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+  return ended_;
+}
+
+bool Child::wait(int timeout_ms) {
+  if (ended()) return true;
+  pollfd polled{pidfd_, POLLIN, 0};
+  (void)::poll(&polled, 1, timeout_ms);
+  return ended();
+}
+
+void Child::signal(int number) noexcept {
+  if (!ended_) ::kill(pid_, number);
+}
+
+bool Child::succeeded() const noexcept {
+  return ended_ && WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
+}
+
+std::string Child::how_it_ended() const {
+  if (!ended_) return "runs";
+  if (WIFEXITED(status_)) return "exited with " + std::to_string(WEXITSTATUS(status_));
+  const int number = WTERMSIG(status_);
+  return "killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,437 @@
+#include "tools/cli/conservation.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "tools/cli/programs.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using control::PositionSummary;
+using control::ReportFlow;
+using control::RequestFlow;
+using control::RingFlow;
+using control::StrategyFlow;
+using control::Summary;
+
+using Terms = std::vector<std::uint64_t>;
+
+std::uint64_t sum(const Terms& terms) {
+  return std::accumulate(terms.begin(), terms.end(), std::uint64_t{0});
+}
+
+std::string text_of(const Terms& terms) {
+  std::string text;
+  for (const std::uint64_t term : terms) text += (text.empty() ? "" : " + ") + std::to_string(term);
+  return text;
+}
+
+// Of one strategy in one instrument.
+using Holder = std::pair<int, std::string>;
+using Holding = std::pair<std::int64_t, std::int64_t>;  // shares, cash
+using Book = std::map<Holder, Holding>;
+
+Book book_of(const std::vector<const Summary*>& summaries) {
+  Book book;
+  for (const Summary* summary : summaries)
+    for (const PositionSummary& row : summary->positions) {
+      Holding& holding = book[{row.strategy_id, row.symbol}];
+      holding.first += row.shares;
+      holding.second += row.cash;
+    }
+  std::erase_if(book, [](const auto& entry) { return entry.second == Holding{0, 0}; });
+  return book;
+}
+
+void add(RequestFlow& sum, const RequestFlow& flow) {
+  sum.received += flow.received;
+  sum.refused += flow.refused;
+  sum.sent += flow.sent;
+  sum.accepted += flow.accepted;
+  sum.rejected += flow.rejected;
+  sum.unanswered += flow.unanswered;
+  sum.own += flow.own;
+}
+void add(ReportFlow& sum, const ReportFlow& flow) {
+  sum.received += flow.received;
+  sum.sent += flow.sent;
+  sum.fills += flow.fills;
+  sum.dropped += flow.dropped;
+}
+template <class Flow>
+void add(std::optional<Flow>& sum, const std::optional<Flow>& flow) {
+  if (flow && sum) add(*sum, *flow);
+}
+template <class Item>
+void append(std::vector<Item>& all, const std::vector<Item>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// Several instances of one program, as if they were one.
+Summary sum_of(const std::vector<const Summary*>& summaries) {
+  Summary sum = *summaries.front();
+  sum.name = sum.program;
+  for (const Summary* each : std::span(summaries).subspan(1)) {
+    add(sum.orders, each->orders);
+    add(sum.changes, each->changes);
+    add(sum.reports, each->reports);
+    append(sum.strategies, each->strategies);
+    append(sum.ticks, each->ticks);
+    append(sum.events, each->events);
+    sum.resumed = sum.resumed || each->resumed;
+  }
+  return sum;
+}
+
+class Checker {
+ public:
+  Checker(const std::vector<Summary>& summaries, const std::vector<std::string>& expected) {
+    std::set<std::string> present;
+    for (const Summary& summary : summaries) {
+      by_program_[summary.program].push_back(&summary);
+      present.insert(summary.name);
+    }
+    for (const std::string& name : expected)
+      if (!present.contains(name)) {
+        result_.missing.push_back(name);
+        incomplete_.insert(program_of(name));
+      }
+  }
+
+  Conservation run() {
+    look_at_lives();
+    requests("orders", &Summary::orders);
+    requests("cancels, replacements", &Summary::changes);
+    reports();
+    channels();
+    positions();
+    rings("ticks", "mdh", &Summary::ticks, {"strategy", "risk", "oeg"});
+    rings("drop copy", "oeg", &Summary::events, {"risk"});
+    feed();
+    crossed_books();
+    return std::move(result_);
+  }
+
+ private:
+  const std::vector<const Summary*>& all(const std::string& program) {
+    return by_program_[program];
+  }
+  // All instances of it together; nullptr where there is none, or one left no summary.
+  const Summary* one(const std::string& program) {
+    if (!complete(program)) return nullptr;
+    const auto& list = all(program);
+    if (list.size() < 2) return list.empty() ? nullptr : list.front();
+    return &sums_.try_emplace(program, sum_of(list)).first->second;
+  }
+  bool complete(const std::string& program) const { return !incomplete_.contains(program); }
+
+  // Whether strategies' and oeg's counts are of the same time: neither was started again, nor was
+  // a connection between them lost, and every strategy that oeg knew has left its summary.
+  void look_at_lives() {
+    const Summary* oeg = one("oeg");
+    if (oeg == nullptr) return;
+    std::set<int> told;
+    for (const Summary* strategy : all("strategy"))
+      for (const StrategyFlow& flow : strategy->strategies) {
+        told.insert(flow.strategy_id);
+        if (flow.connections > 1) connected_again(flow.strategy_id);
+      }
+    for (const StrategyFlow& flow : oeg->strategies) {
+      if (flow.connections > 1) connected_again(flow.strategy_id);
+      if (told.contains(flow.strategy_id) || !complete("strategy") || all("strategy").empty())
+        continue;
+      // Of a life that ended before oeg's began there is nothing but what the journal has.
+      if (flow.connections == 0) continue;
+      result_.missing.push_back("strategy id " + std::to_string(flow.strategy_id));
+      incomplete_.insert("strategy");
+    }
+    if (oeg->resumed) result_.notes.push_back("oeg was started again and went on from its journal");
+    one_life_ = result_.notes.empty();
+    if (!one_life_)
+      result_.notes.push_back(
+          "what was sent, accepted and filled is therefore oeg's journal against sim; strategies "
+          "against oeg by their newest connection, and by positions");
+  }
+
+  void connected_again(int strategy) {
+    const std::string note =
+        "strategy " + std::to_string(strategy) + " and oeg connected more than once";
+    if (std::find(result_.notes.begin(), result_.notes.end(), note) == result_.notes.end())
+      result_.notes.push_back(note);
+  }
+
+  void equal(const std::string& rule, const Terms& left, const Terms& right) {
+    const bool holds = sum(left) == sum(right);
+    result_.lines.push_back(
+        {holds, rule, text_of(left) + (holds ? " = " : " is not ") + text_of(right)});
+  }
+
+  using Flow = std::optional<RequestFlow> Summary::*;
+
+  void requests(const std::string& what, Flow flow) {
+    Terms sent, accepted, rejected;
+    for (const Summary* strategy : all("strategy")) {
+      if (!(strategy->*flow)) continue;
+      const RequestFlow& own = *(strategy->*flow);
+      Terms answers{own.accepted, own.rejected};
+      if (own.lost != 0) answers.push_back(own.lost);
+      equal(what + ": sent by " + strategy->name + " = accepted + rejected" +
+                (own.lost != 0 ? " + lost with oeg" : ""),
+            {own.sent}, answers);
+      sent.push_back(own.sent);
+      accepted.push_back(own.accepted);
+      rejected.push_back(own.rejected);
+    }
+    const Summary* oeg = one("oeg");
+    const Summary* sim = one("sim");
+    if (oeg != nullptr && oeg->*flow) {
+      const RequestFlow& gate = *(oeg->*flow);
+      if (one_life_ && complete("strategy") && !sent.empty()) {
+        equal(what + ": sent by strategies = received by oeg", {sum(sent)}, {gate.received});
+        equal(what + ": accepted, as strategies and oeg saw it", {sum(accepted)}, {gate.accepted});
+        equal(what + ": rejected, as strategies saw it = by oeg's checks + by the venue",
+              {sum(rejected)}, {gate.refused, gate.rejected});
+      }
+      equal(what + ": received by oeg = refused + sent on", {gate.received},
+            {gate.refused, gate.sent});
+      if (sim != nullptr && sim->*flow)
+        equal(what + ": sent by oeg, with its own = received by sim", {gate.sent, gate.own},
+              {(sim->*flow)->received});
+    }
+    if (sim != nullptr && sim->*flow) {
+      const RequestFlow& venue = *(sim->*flow);
+      equal(what + ": received by sim = accepted + rejected", {venue.received},
+            {venue.accepted, venue.rejected});
+    }
+    unanswered(what, flow);
+  }
+
+  void unanswered(const std::string& what, Flow flow) {
+    Terms open;
+    for (const auto& [program, list] : by_program_)
+      for (const Summary* summary : list)
+        if (summary->*flow) open.push_back((summary->*flow)->unanswered);
+    if (!open.empty()) equal(what + ": unanswered", {sum(open)}, {0});
+  }
+
+  void reports() {
+    const Summary* oeg = one("oeg");
+    const Summary* sim = one("sim");
+    if (oeg == nullptr || !oeg->reports) return;
+    if (sim != nullptr && sim->reports) {
+      equal("reports: sent by sim = received by oeg", {sim->reports->sent},
+            {oeg->reports->received});
+      equal("fills: reported by sim = received by oeg", {sim->reports->fills},
+            {oeg->reports->fills});
+    }
+    if (!one_life_ || !complete("strategy") || all("strategy").empty()) return;
+    Terms received, fills;
+    for (const Summary* strategy : all("strategy")) {
+      if (!strategy->reports) continue;
+      received.push_back(strategy->reports->received);
+      fills.push_back(strategy->reports->fills);
+    }
+    equal("reports: sent by oeg = received by strategies", {oeg->reports->sent}, received);
+    equal("reports: that found their strategy gone", {oeg->reports->dropped}, {0});
+    equal("fills: received by oeg = received by strategies", {oeg->reports->fills}, fills);
+  }
+
+  // Every report reached the strategy that it was for, every request oeg.
+  void channels() {
+    const Summary* oeg = one("oeg");
+    if (oeg == nullptr) return;
+    for (const Summary* strategy : all("strategy"))
+      for (const StrategyFlow& own : strategy->strategies) {
+        StrategyFlow gate;
+        for (const StrategyFlow& flow : oeg->strategies)
+          if (flow.strategy_id == own.strategy_id) gate = flow;
+        const std::string which = "strategy " + std::to_string(own.strategy_id);
+        equal("channel: requests sent by " + which + " = received by oeg", {own.requests},
+              {gate.requests});
+        equal("channel: reports sent to " + which + " = received by " + strategy->name,
+              {gate.reports}, {own.reports});
+      }
+  }
+
+  void positions() {
+    std::vector<std::pair<std::string, Book>> books;
+    for (const char* program : {"sim", "oeg", "risk", "strategy"}) {
+      if (all(program).empty()) continue;
+      const bool known = std::all_of(all(program).begin(), all(program).end(),
+                                     [](const Summary* summary) { return summary->has_positions; });
+      // Of strategies that left no summary nothing is known; the others must still agree.
+      if (known && (std::string(program) != "strategy" || complete("strategy")))
+        books.emplace_back(program, book_of(all(program)));
+    }
+    for (std::size_t i = 1; i < books.size(); ++i) compare(books[0], books[i]);
+  }
+
+  void compare(const std::pair<std::string, Book>& a, const std::pair<std::string, Book>& b) {
+    std::set<Holder> holders;
+    for (const auto& [holder, holding] : a.second) holders.insert(holder);
+    for (const auto& [holder, holding] : b.second) holders.insert(holder);
+    std::string differences;
+    std::size_t count = 0;
+    const auto get = [](const Book& book, const Holder& holder) {
+      const auto found = book.find(holder);
+      return found == book.end() ? Holding{} : found->second;
+    };
+    for (const Holder& holder : holders) {
+      const Holding left = get(a.second, holder);
+      const Holding right = get(b.second, holder);
+      if (left == right) continue;
+      // A person looks at the first few.
+      if (++count <= 3)
+        differences += "; strategy " + std::to_string(holder.first) + " " + holder.second + ": " +
+                       holding_text(left) + " against " + holding_text(right);
+    }
+    result_.lines.push_back({count == 0, "positions and cash: " + a.first + " = " + b.first,
+                             std::to_string(holders.size()) + " positions, " +
+                                 std::to_string(count) + " differ" + differences});
+  }
+
+  static std::string holding_text(const Holding& holding) {
+    return std::to_string(holding.first) + " shares, cash " + std::to_string(holding.second);
+  }
+
+  using Flows = std::vector<RingFlow> Summary::*;
+
+  // The writer's count for each reader against what that reader found.
+  void rings(const std::string& what, const std::string& writer_program, Flows flows,
+             const std::vector<std::string>& reader_programs) {
+    const Summary* writer = one(writer_program);
+    if (writer == nullptr) return;
+    for (const std::string& program : reader_programs)
+      for (const Summary* reader : all(program))
+        for (const RingFlow& seen : reader->*flows) {
+          Terms published;
+          for (const RingFlow& flow : writer->*flows)
+            if (same_peer(flow.peer, reader->name)) published.push_back(flow.published);
+          equal(
+              what + ": published by " + writer->name + " to " + reader->name + " = seen + lapped",
+              {sum(published)}, {seen.seen, seen.lapped});
+        }
+  }
+
+  // A name travels in 16 bytes (wire::Hello).
+  static bool same_peer(const std::string& told, const std::string& name) {
+    constexpr std::size_t kNameBytes = 15;
+    return told.substr(0, kNameBytes) == name.substr(0, kNameBytes);
+  }
+
+  void feed() {
+    // Of several, which hears which is not in the summaries.
+    if (all("sim").size() > 1)
+      result_.notes.push_back("several sims: their feeds are not held against what mdh took");
+    if (all("sim").size() != 1) return;
+    for (const Summary* mdh : all("mdh"))
+      equal("feed: messages sent by sim = taken by " + mdh->name + " + counted as missed",
+            {all("sim").front()->feed_messages}, {mdh->feed_messages, mdh->feed_messages_missed});
+  }
+
+  void crossed_books() {
+    for (const Summary* mdh : all("mdh")) {
+      const auto times = mdh->details.find("book_crossed");
+      if (times == mdh->details.end() || times->second == 0) continue;
+      const auto ns = mdh->details.find("book_crossed_ns");
+      char text[160];
+      std::snprintf(text, sizeof(text),
+                    "%s: books were crossed %llu times, %.3f s of the feed's time in all: what was "
+                    "replayed lacks something (tickpath inspect tells)",
+                    mdh->name.c_str(), static_cast<unsigned long long>(times->second),
+                    ns == mdh->details.end() ? 0.0 : static_cast<double>(ns->second) / 1e9);
+      result_.notes.emplace_back(text);
+    }
+  }
+
+  std::map<std::string, std::vector<const Summary*>> by_program_;
+  std::map<std::string, Summary> sums_;
+  std::set<std::string> incomplete_;
+  bool one_life_ = true;
+  Conservation result_;
+};
+
+// `sentence` behind `head`, in lines of at most 80 columns, each below where the first one began.
+void put(std::ostream& text, const std::string& head, const std::string& sentence) {
+  constexpr std::size_t kColumns = 80;
+  text << head;
+  std::size_t column = head.size();
+  std::istringstream words(sentence);
+  for (std::string word; words >> word;) {
+    if (column > head.size() && column + 1 + word.size() > kColumns) {
+      text << "\n" << std::string(head.size(), ' ');
+      column = head.size();
+    }
+    if (column > head.size()) text << ' ', ++column;
+    text << word;
+    column += word.size();
+  }
+  text << "\n";
+}
+
+}  // namespace
+
+bool Conservation::holds() const noexcept {
+  return missing.empty() && !lines.empty() &&
+         std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.holds; });
+}
+
+std::string Conservation::problem() const {
+  if (holds()) return {};
+  if (!std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.holds; }))
+    return "conservation is broken";
+  if (missing.empty()) return "conservation is not shown: nothing to check";
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
+  return "conservation is not shown: no summary of " + names;
+}
+
+Conservation check_conservation(const std::vector<Summary>& summaries,
+                                const std::vector<std::string>& expected) {
+  return Checker(summaries, expected).run();
+}
+
+std::string to_text(const Conservation& conservation) {
+  std::ostringstream text;
+  text << "conservation\n";
+  for (const auto& line : conservation.lines)
+    put(text, line.holds ? "  ok      " : "  BROKEN  ", line.rule + ": " + line.figures);
+  for (const std::string& note : conservation.notes) put(text, "  note    ", note);
+  for (const std::string& name : conservation.missing)
+    put(text, "  MISSING ", name + " left no summary; what needs it was not checked");
+  text << (conservation.holds() ? "  everything is accounted for\n"
+                                : "  NOT everything is accounted for\n");
+  return text.str();
+}
+
+std::vector<Summary> read_summaries(const std::string& run_dir,
+                                    const std::vector<std::string>& names) {
+  std::vector<Summary> summaries;
+  for (const std::string& name : names) {
+    const std::string path = run_dir + "/" + name + ".summary.json";
+    std::ifstream file(path);
+    if (!file) continue;
+    const control::Json json = control::Json::parse(file, nullptr, false);
+    if (json.is_discarded()) throw Error("not JSON: " + path);
+    try {
+      summaries.push_back(control::summary_from_json(json));
+    } catch (const Error& error) {
+      throw Error(path + ": " + error.what());
+    }
+  }
+  return summaries;
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,261 @@
+#include "tools/cli/cross_check.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <arpa/inet.h>
+#include <toml++/toml.h>
+
+#include "common/base/error.hpp"
+#include "common/config/values.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct Program {
+  const EffectiveConfig& config;
+  toml::table values;
+
+  // As written, with {run_dir} and {name} put in; nullopt where there is no such key.
+  std::optional<std::string> text(const std::string& key) const {
+    std::optional<std::string> found = values.at_path(key).value<std::string>();
+    if (!found) return found;
+    replace(*found, "{run_dir}", values["run_dir"].value_or(std::string("run")));
+    replace(*found, "{name}", config.name);
+    return found;
+  }
+  std::optional<std::int64_t> number(const std::string& key) const {
+    return values.at_path(key).value<std::int64_t>();
+  }
+  // "config/demo/mdh.toml: feed.group"
+  std::string at(const std::string& key) const { return config.path + ": " + key; }
+
+ private:
+  static void replace(std::string& text, const std::string& from, const std::string& to) {
+    if (const std::size_t at = text.find(from); at != std::string::npos)
+      text.replace(at, from.size(), to);
+  }
+};
+
+bool is_numeric(const std::string& host) {
+  in_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
+std::optional<config::Address> address_of(const std::string& endpoint) {
+  try {
+    return config::parse_address(endpoint);
+  } catch (const Error&) {
+    return std::nullopt;  // a path
+  }
+}
+
+// Whether who connects to `client` may find who listens at `listener`. Names are not resolved.
+bool reaches(const std::string& client, const std::string& listener) {
+  const auto to = address_of(client);
+  const auto at = address_of(listener);
+  if (!to || !at)
+    return std::filesystem::path(client).lexically_normal() ==
+           std::filesystem::path(listener).lexically_normal();
+  if (to->port != at->port) return false;
+  const bool comparable = is_numeric(to->host) && is_numeric(at->host) && at->host != "0.0.0.0";
+  return !comparable || to->host == at->host;
+}
+
+class CrossCheck {
+ public:
+  explicit CrossCheck(const std::vector<EffectiveConfig>& configs) {
+    for (const EffectiveConfig& config : configs) {
+      try {
+        programs_[config.program].push_back({config, toml::parse(config.text)});
+      } catch (const toml::parse_error& error) {
+        throw Error(config.path +
+                    ": --print-config is not TOML: " + std::string(error.description()));
+      }
+    }
+  }
+
+  std::vector<std::string> run(bool whole) {
+    if (whole) missing();
+    feed();
+    endpoints("strategy", "feed.endpoint", "mdh");
+    endpoints("risk", "feed.endpoint", "mdh");
+    endpoints("oeg", "mdh.endpoint", "mdh");
+    endpoints("strategy", "gateway.endpoint", "oeg");
+    endpoints("risk", "gateway.endpoint", "oeg");
+    venue();
+    room();
+    strategies();
+    return std::move(problems_);
+  }
+
+ private:
+  const std::vector<Program>& all(const std::string& program) { return programs_[program]; }
+
+  // ---- programs that are not there
+
+  void missing() {
+    needs("strategy", "feed.endpoint", "mdh", "it would wait for market data");
+    needs("strategy", "gateway.endpoint", "oeg", "it could send no order");
+    needs("risk", "feed.endpoint", "mdh", "it would wait for market data");
+    needs("risk", "gateway.endpoint", "oeg", "it would have nothing to watch");
+    for (const Program& oeg : all("oeg")) {
+      if (oeg.number("limits.collar_basis_points").value_or(0) != 0 && all("mdh").empty())
+        lacks(oeg, "limits.collar_basis_points", "mdh", "it would wait for market data");
+      if (oeg.values.at_path("risk.required").value_or(false) && all("risk").empty())
+        lacks(oeg, "risk.required", "risk", "it would refuse every new order");
+    }
+  }
+  void needs(const std::string& program, const std::string& key, const std::string& other,
+             const std::string& what) {
+    for (const Program& each : all(program))
+      if (each.text(key) && all(other).empty()) lacks(each, key, other, what);
+  }
+  void lacks(const Program& program, const std::string& key, const std::string& other,
+             const std::string& what) {
+    problems_.push_back(program.at(key) + " asks for " + other + ", and there is no " + other +
+                        ".toml: " + what + ". Add one, or, where " + other +
+                        " runs elsewhere, name with --only what is to start here");
+  }
+
+  // ---- between sim and mdh
+
+  void feed() {
+    for (const Program& mdh : all("mdh")) {
+      same(mdh, "feed.protocol", "feed.protocol", "the two would not understand each other");
+      same(mdh, "feed.group", "feed.group", "mdh would hear nothing");
+      if (mdh.text("feed.group_b").value_or("") != "")
+        same(mdh, "feed.group_b", "feed.group_b", "mdh would hear nothing on line B");
+      server(mdh, "feed.snapshot.server", "feed.snapshot.listen");
+      server(mdh, "feed.retransmission.server", "feed.retransmission.listen");
+    }
+  }
+  void same(const Program& mdh, const std::string& key, const std::string& key_of_sim,
+            const std::string& what) {
+    const auto own = mdh.text(key);
+    const Program* other = nullptr;
+    for (const Program& sim : all("sim")) {
+      if (sim.text(key_of_sim) == own) return;
+      other = &sim;
+    }
+    if (own && other != nullptr && other->text(key_of_sim))
+      differ(mdh, key, *other, key_of_sim, what);
+  }
+  void server(const Program& mdh, const std::string& key, const std::string& key_of_sim) {
+    const auto own = mdh.text(key);
+    if (!own || own->empty()) return;
+    const Program* other = nullptr;
+    for (const Program& sim : all("sim")) {
+      if (const auto listens = sim.text(key_of_sim); listens && reaches(*own, *listens)) return;
+      other = &sim;
+    }
+    if (other != nullptr && other->text(key_of_sim))
+      differ(mdh, key, *other, key_of_sim, "mdh would ask in vain");
+  }
+
+  // ---- on the fabric
+
+  void endpoints(const std::string& program, const std::string& key, const std::string& server) {
+    for (const Program& each : all(program)) {
+      const auto own = each.text(key);
+      const Program* other = nullptr;
+      bool found = !own;
+      for (const Program& listener : all(server)) {
+        const auto listens = listener.text("fabric.endpoint");
+        if (!listens) continue;
+        other = &listener;
+        found = found || reaches(*own, *listens);
+      }
+      if (!found && other != nullptr)
+        differ(each, key, *other, "fabric.endpoint",
+               each.config.name + " would wait for " + server + " in vain");
+    }
+  }
+
+  // ---- between oeg and sim
+
+  void venue() {
+    for (const Program& oeg : all("oeg")) {
+      const auto address = oeg.text("venue.address");
+      if (!address || all("sim").empty()) continue;
+      std::string sessions;
+      bool found = false;
+      for (const Program& sim : all("sim"))
+        if (const toml::array* const list = sim.values.at_path("orders.session").as_array())
+          for (const toml::node& node : *list) {
+            const toml::table& session = *node.as_table();
+            const auto word = [&](const char* key) { return session[key].value_or(std::string()); };
+            found = found || (reaches(*address, word("listen")) &&
+                              oeg.text("venue.sender") == word("target") &&
+                              oeg.text("venue.target") == word("sender") &&
+                              oeg.text("venue.version") == word("version"));
+            sessions += "; " + sim.config.path + " has " + word("target") + " to " +
+                        word("sender") + ", FIX " + word("version") + ", at " + word("listen");
+          }
+      if (!found && !sessions.empty())
+        problems_.push_back(oeg.at("venue") + ": sim has no [[orders.session]] for " +
+                            oeg.text("venue.sender").value_or("?") + " to " +
+                            oeg.text("venue.target").value_or("?") + ", FIX " +
+                            oeg.text("venue.version").value_or("?") + ", at " + *address +
+                            sessions);
+    }
+  }
+
+  // ---- room and names
+
+  void room() {
+    for (const Program& mdh : all("mdh"))
+      for (const char* program : {"strategy", "risk"})
+        for (const Program& reader : all(program)) {
+          const auto own = reader.number("instruments_max");
+          const auto needed = mdh.number("instruments_max");
+          if (own && needed && *own < *needed)
+            problems_.push_back(reader.at("instruments_max") + " is " + std::to_string(*own) +
+                                ", less than the " + std::to_string(*needed) + " of " +
+                                mdh.config.path);
+        }
+  }
+
+  void strategies() {
+    std::map<std::int64_t, const Program*> ids;
+    for (const Program& strategy : all("strategy")) {
+      const toml::array* const plugins = strategy.values["plugin"].as_array();
+      if (plugins == nullptr) continue;
+      for (const toml::node& node : *plugins) {
+        const toml::table& plugin = *node.as_table();
+        if (!plugin["enabled"].value_or(true)) continue;
+        const std::int64_t id = plugin["id"].value_or(std::int64_t{0});
+        const auto [other, fresh] = ids.emplace(id, &strategy);
+        if (!fresh)
+          problems_.push_back(strategy.at("plugin.id") + " " + std::to_string(id) + " is in " +
+                              other->second->config.path +
+                              " already: each strategy of a pipeline has an id of its own");
+      }
+    }
+    for (const auto& [program, key] :
+         {std::pair("oeg", "strategies.max"), {"risk", "strategies_max"}})
+      for (const Program& each : all(program))
+        if (const auto max = each.number(key); max && static_cast<std::int64_t>(ids.size()) > *max)
+          problems_.push_back(each.at(key) + " is " + std::to_string(*max) + ", and " +
+                              std::to_string(ids.size()) + " plugins are enabled: raise it");
+  }
+
+  void differ(const Program& a, const std::string& key_a, const Program& b,
+              const std::string& key_b, const std::string& what) {
+    problems_.push_back(a.at(key_a) + " is " + a.text(key_a).value_or("?") + ", " + b.at(key_b) +
+                        " is " + b.text(key_b).value_or("?") + ": " + what);
+  }
+
+  std::map<std::string, std::vector<Program>> programs_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> cross_check(const std::vector<EffectiveConfig>& configs, bool whole) {
+  return CrossCheck(configs).run(whole);
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,92 @@
+#include "tools/cli/down_command.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
+#include "tools/cli/programs.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct DownArguments {
+  std::string run_dir = "run";
+  std::vector<std::string> only;
+  double timeout_s = 20;
+  bool kill = false;
+};
+
+void halt_replay(const std::string& run_dir, const RunningProgram& sim) {
+  try {
+    control::admin_command(control::admin_path(run_dir, sim.name), {{"command", "halt"}}, 2000);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "halting the replay: %s\n", error.what());
+  }
+}
+
+// Those that are asked for, in stop order; Error for one that does not run.
+std::vector<RunningProgram> chosen(const DownArguments& arguments) {
+  std::vector<RunningProgram> programs = running_programs(arguments.run_dir);
+  if (arguments.only.empty()) return programs;
+  for (const std::string& name : arguments.only)
+    if (std::none_of(programs.begin(), programs.end(),
+                     [&](const RunningProgram& each) { return each.name == name; }))
+      throw Error("'" + name + "' does not run in '" + arguments.run_dir + "'");
+  std::erase_if(programs, [&](const RunningProgram& each) {
+    return std::find(arguments.only.begin(), arguments.only.end(), each.name) ==
+           arguments.only.end();
+  });
+  return programs;
+}
+
+void run_down(const DownArguments& arguments) {
+  const auto programs = chosen(arguments);
+  if (programs.empty()) {
+    std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
+    return;
+  }
+  for (const RunningProgram& program : programs)
+    if (program.program == "sim") halt_replay(arguments.run_dir, program);
+  std::string left;
+  for (const RunningProgram& program : programs) {
+    ask_to_stop(arguments.run_dir, program);
+    const int timeout_ms = static_cast<int>(arguments.timeout_s * 1000);
+    bool gone = wait_for_exit(program.pid, timeout_ms);
+    const bool killed = !gone && arguments.kill;
+    if (killed) {
+      signal_program(arguments.run_dir, program, SIGKILL);
+      gone = wait_for_exit(program.pid, timeout_ms);
+    }
+    std::printf("%-10s %s (process %d)\n", program.name.c_str(),
+                killed ? "killed"
+                : gone ? "stopped"
+                       : "still runs",
+                program.pid);
+    if (!gone) left += " " + program.name;
+  }
+  if (!left.empty())
+    throw Error("still running:" + left + "; --kill ends them, their logs say what they wait for");
+}
+
+}  // namespace
+
+void add_down_command(CLI::App& app) {
+  auto* command = app.add_subcommand("down", "Stop the programs of a run directory, in order");
+  auto arguments = std::make_shared<DownArguments>();
+  command->add_option("--run-dir", arguments->run_dir, "Where they run")->capture_default_str();
+  command->add_option("--only", arguments->only, "Only these; by instance name");
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for each program")
+      ->capture_default_str();
+  command->add_flag("--kill", arguments->kill, "Kill what does not stop in time");
+  command->callback([arguments] { run_down(*arguments); });
+}
+
+}  // namespace tickpath::cli

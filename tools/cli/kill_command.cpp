@@ -1,0 +1,257 @@
+#include "tools/cli/kill_command.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
+#include "tools/cli/programs.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using control::Json;
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+
+struct KillArguments {
+  std::string run_dir = "run";
+  std::string risk = "risk";
+  std::string oeg = "oeg";
+  std::optional<std::uint8_t> strategy;
+  bool force = false;
+  bool keep_orders = false;
+  double timeout_s = 10;
+};
+
+std::string whom(const KillArguments& arguments) {
+  return arguments.strategy ? "strategy " + std::to_string(*arguments.strategy)
+                            : std::string("all strategies");
+}
+
+// As `status` shows it beside the kill.
+std::string operator_name() {
+  const uid_t user = ::geteuid();
+  const passwd* const entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : "uid" + std::to_string(user);
+}
+
+Json kill_switch_of(const Json& status) {
+  return status.is_object() ? status.value("kill_switch", Json::object()) : Json::object();
+}
+
+std::uint64_t number(const Json& json, const char* key) {
+  return json.value(key, std::uint64_t{0});
+}
+
+// "strategy": a number, or "all".
+bool is_of(const Json& kill, const std::optional<std::uint8_t>& strategy) {
+  const Json& whose = kill.at("strategy");
+  return strategy ? whose.is_number() && whose.get<unsigned>() == *strategy : whose.is_string();
+}
+
+// oeg knows a strategy from its first connection on, risk from its first order.
+bool known_to_oeg(const KillArguments& arguments) {
+  const Json status = try_status(arguments.run_dir, arguments.oeg);
+  if (!status.is_object()) return false;
+  const Json strategies = status.value("strategies", Json::array());
+  return std::any_of(strategies.begin(), strategies.end(), [&](const Json& each) {
+    return each.at("id").get<unsigned>() == *arguments.strategy;
+  });
+}
+
+// Gives the command to risk; the number by which risk says that it was carried out.
+std::uint64_t command_risk(const std::string& command, const KillArguments& arguments) {
+  Json request{
+      {"command", command}, {"operator", operator_name()}, {"keep_orders", arguments.keep_orders}};
+  if (arguments.strategy) {
+    request["strategy"] = *arguments.strategy;
+    request["force"] = arguments.force || known_to_oeg(arguments);
+  }
+  const Json answer =
+      control::admin_command(control::admin_path(arguments.run_dir, arguments.risk), request);
+  return number(answer, "command_number");
+}
+
+std::string why_not_connected(const Json& status) {
+  const std::string reason = status.value("not_ready_reason", std::string());
+  return reason.empty() ? "it has not come to it yet" : reason;
+}
+
+// What stands between the command and its effect; empty: oeg acts on it, and a restart will not
+// undo it.
+std::string missing_effect(const KillArguments& arguments, std::uint64_t command) {
+  const Json risk_status = try_status(arguments.run_dir, arguments.risk);
+  if (!risk_status.is_object()) return arguments.risk + " does not answer any more";
+  const Json risk = kill_switch_of(risk_status);
+  if (number(risk, "command") < command) return arguments.risk + " has not carried it out";
+  const std::uint64_t version = number(risk, "version");
+  if (number(risk, "saved_version") < version)
+    return arguments.risk + " has not saved it, so that it would not survive a restart: " +
+           risk.value("error", std::string("its file is being written"));
+  const bool written = number(risk, "oeg_version") >= version;
+  const Json oeg = try_status(arguments.run_dir, arguments.oeg);
+  if (!oeg.is_object())
+    return arguments.oeg + " does not answer in '" + arguments.run_dir + "'; " +
+           (written ? "the change is in its memory, whether it acts on it is unknown"
+                    : arguments.risk +
+                          " cannot write to its memory: " + why_not_connected(risk_status));
+  if (!written)
+    return arguments.risk + " has not written it to " + arguments.oeg + ": " +
+           why_not_connected(risk_status);
+  if (number(kill_switch_of(oeg), "version") < version)
+    return arguments.oeg + " has not taken the change from its memory";
+  // Else it could come back with what it had before, and risk would take that over.
+  return number(kill_switch_of(oeg), "saved_version") >= version
+             ? ""
+             : arguments.oeg + " has not saved it: " +
+                   kill_switch_of(oeg).value("error", std::string("its file is being written"));
+}
+
+// Looks until nothing is missing any more. Throws Error: what was still missing at the end.
+void wait_until_nothing(const KillArguments& arguments, const std::string& done_so_far,
+                        const std::function<std::string()>& missing) {
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(arguments.timeout_s);
+  for (;;) {
+    const std::string what = missing();
+    if (what.empty()) return;
+    if (std::chrono::steady_clock::now() >= end) {
+      char seconds[32];
+      std::snprintf(seconds, sizeof(seconds), "%g s", arguments.timeout_s);
+      throw Error(done_so_far + ", but after " + seconds + ": " + what);
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+// Of risk's list; null: not killed.
+Json kill_of(const KillArguments& arguments, const std::optional<std::uint8_t>& strategy) {
+  const Json kills =
+      kill_switch_of(try_status(arguments.run_dir, arguments.risk)).value("kills", Json::array());
+  const auto found = std::find_if(kills.begin(), kills.end(),
+                                  [&](const Json& kill) { return is_of(kill, strategy); });
+  return found == kills.end() ? Json() : *found;
+}
+
+// Of those that the kill concerns, as oeg tells them.
+struct OpenOrders {
+  std::uint64_t count = 0;
+  std::string text;  // "strategy 7: 3 orders (AAPL 300 to buy, MSFT 100 to sell)"
+};
+
+std::string shares_text(const Json& row) {
+  std::string text = row.value("symbol", "?");
+  if (number(row, "buy") != 0) text += " " + std::to_string(number(row, "buy")) + " to buy";
+  if (number(row, "sell") != 0) text += " " + std::to_string(number(row, "sell")) + " to sell";
+  return text;
+}
+
+OpenOrders open_orders(const KillArguments& arguments, const Json& oeg_status) {
+  OpenOrders open;
+  for (const Json& each : kill_switch_of(oeg_status).value("open", Json::array())) {
+    const auto strategy = each.at("strategy").get<unsigned>();
+    if (arguments.strategy && strategy != *arguments.strategy) continue;
+    const std::uint64_t orders = number(each, "orders");
+    if (orders == 0) continue;
+    open.count += orders;
+    std::string shares;
+    for (const Json& row : each.value("shares", Json::array()))
+      shares += (shares.empty() ? " (" : ", ") + shares_text(row);
+    open.text += (open.text.empty() ? "" : "; ") + ("strategy " + std::to_string(strategy)) + ": " +
+                 std::to_string(orders) + " orders" + (shares.empty() ? "" : shares + ")");
+  }
+  return open;
+}
+
+// What the venue has not confirmed; empty: nothing is open.
+std::string missing_cancels(const KillArguments& arguments) {
+  const Json status = try_status(arguments.run_dir, arguments.oeg);
+  if (!status.is_object()) return arguments.oeg + " does not answer any more";
+  const OpenOrders open = open_orders(arguments, status);
+  if (open.count == 0) return {};
+  const bool up = status.value("venue", Json::object()).value("logged_on", false);
+  return "the venue has not confirmed the cancels of " + open.text +
+         (up ? "" : "; the FIX session is down, they are sent when it is up again");
+}
+
+void run_kill(const KillArguments& arguments) {
+  const std::uint64_t command = command_risk("kill", arguments);
+  wait_until_nothing(arguments, whom(arguments) + ": the kill was given to " + arguments.risk,
+                     [&] { return missing_effect(arguments, command); });
+  const std::string killed = whom(arguments) + ": no new orders and replacements";
+  if (arguments.keep_orders) {
+    const OpenOrders open = open_orders(arguments, try_status(arguments.run_dir, arguments.oeg));
+    std::printf("%s; %s\n", killed.c_str(),
+                open.count == 0 ? "nothing is open" : ("open stays " + open.text).c_str());
+    return;
+  }
+  wait_until_nothing(arguments, killed, [&] { return missing_cancels(arguments); });
+  std::printf("%s; nothing is open\n", killed.c_str());
+}
+
+void run_unkill(const KillArguments& arguments) {
+  const bool was_killed = !kill_of(arguments, arguments.strategy).is_null();
+  const std::uint64_t command = command_risk("unkill", arguments);
+  wait_until_nothing(arguments, whom(arguments) + ": the unkill was given to " + arguments.risk,
+                     [&] { return missing_effect(arguments, command); });
+  const Json all = kill_of(arguments, std::nullopt);
+  if (!was_killed) std::printf("%s: there was no such kill\n", whom(arguments).c_str());
+  if (!all.is_null())
+    std::printf("%s: still stopped, for all strategies are killed since %s by %s\n",
+                whom(arguments).c_str(), all.value("since", "?").c_str(),
+                all.value("operator", all.value("by", "?")).c_str());
+  else if (was_killed)
+    std::printf("%s: may trade again\n", whom(arguments).c_str());
+}
+
+CLI::App* add_switch(CLI::App& app, const std::string& name, const std::string& help,
+                     const std::shared_ptr<KillArguments>& arguments) {
+  auto* command = app.add_subcommand(name, help);
+  command->add_option("--strategy", arguments->strategy, "Strategy id, 0 to 255 (default: all)");
+  command->add_option("--run-dir", arguments->run_dir, "Where risk and oeg run")
+      ->capture_default_str();
+  command->add_option("--risk", arguments->risk, "Instance name of risk")->capture_default_str();
+  command->add_option("--oeg", arguments->oeg, "Instance name of oeg")->capture_default_str();
+  command
+      ->add_option("--timeout", arguments->timeout_s,
+                   "Seconds to wait for the effect; then the exit status is 1 and the text says "
+                   "what is missing")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  return command;
+}
+
+}  // namespace
+
+void add_kill_commands(CLI::App& app) {
+  const auto kill = std::make_shared<KillArguments>();
+  CLI::App* const command = add_switch(
+      app, "kill", "Stop new orders now and cancel what is open, of one strategy or of all", kill);
+  command->add_flag(
+      "--force", kill->force,
+      "Also a strategy that neither risk nor oeg has seen: it is killed when it comes");
+  command->add_flag("--keep-orders", kill->keep_orders,
+                    "Leave what is open in the market; else it is cancelled, and the command ends "
+                    "when the venue has confirmed that");
+  command->callback([kill] { run_kill(*kill); });
+  const auto unkill = std::make_shared<KillArguments>();
+  unkill->force = true;
+  add_switch(app, "unkill", "Let a strategy, or all, trade again", unkill)->callback([unkill] {
+    run_unkill(*unkill);
+  });
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,373 @@
+#include "tools/cli/pipeline.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/clock/clock.hpp"
+#include "common/config/values.hpp"
+#include "common/control/admin_client.hpp"
+#include "common/control/crash_report.hpp"
+#include "common/control/run_directory.hpp"
+#include "tools/cli/cross_check.hpp"
+#include "tools/cli/programs.hpp"
+
+namespace tickpath::cli {
+
+namespace fs = std::filesystem;
+using control::Json;
+
+namespace {
+
+// Before a program that failed is started again. Where it did not live long, what made it fail may
+// last (a device that is away), and must not fill logs.
+constexpr std::int64_t kRestartPauseNs = 1'000'000'000;
+constexpr std::int64_t kShortPauseNs = 100'000'000;
+constexpr std::int64_t kLongLifeNs = 5'000'000'000;
+
+// Lines of a log that explain a failure without filling the screen.
+constexpr std::size_t kTailLines = 8;
+
+}  // namespace
+
+Pipeline::Pipeline(PipelineOptions options) : options_(std::move(options)) {
+  find_members();
+  check_members();
+  clean_run_dir();
+}
+
+Pipeline::~Pipeline() = default;
+
+void Pipeline::find_members() {
+  for (const ConfiguredProgram& program :
+       configured_programs(options_.config_dir, options_.overrides, options_.only)) {
+    Member member;
+    member.name = program.name;
+    member.program = program.program;
+    member.config_path = program.path;
+    member.arguments = {options_.binary_dir + "/" + member.program,
+                        member.config_path,
+                        "--run-dir",
+                        options_.run_dir,
+                        "--set",
+                        "name=" + member.name};
+    for (const std::string& assignment : program.settings)
+      member.arguments.insert(member.arguments.end(), {"--set", assignment});
+    members_.push_back(std::move(member));
+  }
+}
+
+void Pipeline::check_members() {
+  std::string problems;
+  std::error_code error;
+  control::make_run_directory(options_.run_dir);
+  std::vector<EffectiveConfig> configs;
+  for (const Member& member : members_) {
+    const std::string output = options_.run_dir + "/" + member.name + ".check";
+    std::vector<std::string> arguments = member.arguments;
+    arguments.emplace_back("--print-config");
+    Child child(arguments, output, {});
+    if (!child.wait(options_.ready_timeout_ms) || !child.succeeded()) {
+      problems += "\n" + last_lines(output, 40);
+    } else {
+      std::ostringstream text;
+      text << std::ifstream(output).rdbuf();
+      configs.push_back({member.name, member.program, member.config_path, text.str()});
+    }
+    fs::remove(output, error);
+  }
+  // Of programs that run elsewhere nothing is known.
+  if (problems.empty())
+    for (const std::string& problem : cross_check(configs, options_.only.empty()))
+      problems += "\n    " + problem;
+  if (!problems.empty()) throw config::ConfigError({"the configuration is wrong:" + problems});
+}
+
+bool Pipeline::is_member(const std::string& name) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const Member& member) { return member.name == name; });
+}
+
+// What an earlier run left must not pass for this one's: a trace of a program that this run does
+// not have would join its table. A part of a pipeline (`only`) may join what runs already.
+void Pipeline::clean_run_dir() {
+  bool joins = false;
+  for (const RunningProgram& other : running_programs(options_.run_dir)) {
+    if (options_.only.empty() || is_member(other.name))
+      throw Error("'" + other.name + "' already runs in '" + options_.run_dir + "' as process " +
+                  std::to_string(other.pid) + ": tickpath down --run-dir " + options_.run_dir);
+    joins = true;
+  }
+  if (joins) return;  // each program removes what it left itself
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(".trace") || name.ends_with(".summary.json") || name.ends_with(".out"))
+      old.push_back(entry.path());
+  }
+  for (const fs::path& path : old) fs::remove(path);
+}
+
+void Pipeline::launch(Member& member) {
+  std::map<std::string, std::string> environment;
+  if (!options_.preload.empty()) environment["LD_PRELOAD"] = options_.preload;
+  // Logs are appended to; this run's last lines are looked for in its output first.
+  member.launched_ns = clock::monotonic_ns();
+  member.child = std::make_unique<Child>(
+      member.arguments, options_.run_dir + "/" + member.name + ".out", environment);
+}
+
+std::string Pipeline::log_tail(const Member& member) const {
+  const std::string stem = options_.run_dir + "/" + member.name;
+  std::string tail = last_lines(stem + ".out", kTailLines, control::kCrashedBy);
+  if (tail.empty()) tail = last_lines(stem + ".log", kTailLines);
+  return tail + "  log: " + stem + ".log";
+}
+
+// Waits a short while for either answer: a program that is not ready yet keeps the question open.
+bool Pipeline::is_ready(Member& member) {
+  constexpr int kAskMs = 100;
+  std::string reason = "its admin socket does not answer";
+  try {
+    const Json answer =
+        control::admin_command(control::admin_path(options_.run_dir, member.name),
+                               {{"command", "ready"}, {"timeout_ms", kAskMs}}, kAskMs + 2000);
+    if (answer.value("ready", false)) return true;
+    reason = answer.value("reason", reason);
+  } catch (const Error&) {
+    // No socket yet: its end shows at once, else it is asked again.
+    constexpr int kAgainMs = 5;
+    (void)member.child->wait(kAgainMs);
+  }
+  if (member.child->ended()) {
+    member.reported = true;
+    throw Error(member.name + " " + member.child->how_it_ended() + " before it was ready\n" +
+                log_tail(member));
+  }
+  const std::int64_t waited_ns = clock::monotonic_ns() - member.launched_ns;
+  if (waited_ns > std::int64_t{options_.ready_timeout_ms} * 1'000'000)
+    throw Error(member.name + " is not ready after " +
+                std::to_string(options_.ready_timeout_ms / 1000) + " s: " + reason + "\n" +
+                log_tail(member));
+  return false;
+}
+
+void Pipeline::announce(const Member& member) {
+  const auto ms = (clock::monotonic_ns() - member.launched_ns) / 1'000'000;
+  std::fprintf(stderr, "%-10s ready after %lld ms (process %d)\n", member.name.c_str(),
+               static_cast<long long>(ms), member.child->pid());
+  // Of an earlier run: else one looks long for the reason why nothing trades.
+  const Json status = try_status(options_.run_dir, member.name);
+  if (member.program == "risk") std::fprintf(stderr, "%s", kill_lines(status).c_str());
+  if (member.program == "strategy") std::fprintf(stderr, "%s", plugin_lines(status).c_str());
+}
+
+Pipeline::Member* Pipeline::sim() {
+  for (Member& member : members_)
+    if (member.program == "sim" && member.child && !member.child->ended()) return &member;
+  return nullptr;
+}
+
+bool Pipeline::has_sim() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.program == "sim"; });
+}
+
+std::string Pipeline::sim_name() const {
+  for (const Member& member : members_)
+    if (member.program == "sim") return member.name;
+  return {};
+}
+
+bool Pipeline::begin_replay() {
+  const Member* exchange = sim();
+  if (exchange == nullptr) return false;
+  control::admin_command(control::admin_path(options_.run_dir, exchange->name),
+                         {{"command", "start"}});
+  return true;
+}
+
+Json Pipeline::replay(int timeout_ms) {
+  const Member* exchange = sim();
+  if (exchange == nullptr) return nullptr;
+  const Json status = try_status(options_.run_dir, exchange->name, timeout_ms);
+  return status.is_object() && status.contains("replay") ? status["replay"] : Json(nullptr);
+}
+
+std::vector<Pipeline::Ended> Pipeline::newly_ended() {
+  std::vector<Ended> result;
+  for (Member& member : members_) {
+    if (!member.child || member.reported || !member.child->ended()) continue;
+    member.reported = true;
+    Ended ended;
+    ended.name = member.name;
+    ended.program = member.program;
+    ended.failed = !member.child->succeeded();
+    ended.text = member.name + " " + member.child->how_it_ended();
+    ended.restarts = ended.failed && options_.restart && !stopping_ && member.program != "sim";
+    if (ended.restarts) {
+      const std::int64_t now_ns = clock::monotonic_ns();
+      const bool lived = now_ns - member.launched_ns > kLongLifeNs;
+      const std::int64_t pause_ns = lived ? kShortPauseNs : kRestartPauseNs;
+      ended.text += ", is started again in " + std::to_string(pause_ns / 1'000'000) + " ms";
+      member.restart_at_ns = now_ns + pause_ns;
+    }
+    if (ended.failed) ended.text += "\n" + log_tail(member);
+    if (ended.failed && !ended.restarts)
+      problems_.push_back(member.name + " " + member.child->how_it_ended());
+    result.push_back(std::move(ended));
+  }
+  return result;
+}
+
+void Pipeline::restart_due() {
+  const std::int64_t now_ns = clock::monotonic_ns();
+  for (Member& member : members_) {
+    if (member.restart_at_ns == 0 || now_ns < member.restart_at_ns) continue;
+    member.restart_at_ns = 0;
+    member.reported = false;
+    launch(member);
+  }
+}
+
+std::vector<int> Pipeline::exit_descriptors() const {
+  std::vector<int> result;
+  for (const Member& member : members_)
+    if (member.child && !member.reported) result.push_back(member.child->exit_descriptor());
+  return result;
+}
+
+bool Pipeline::any_runs() const {
+  return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.restart_at_ns != 0 || (member.child && !member.child->ended());
+  });
+}
+
+void Pipeline::halt_replay() {
+  Member* const exchange = sim();
+  if (exchange == nullptr) return;
+  try {
+    control::admin_command(control::admin_path(options_.run_dir, exchange->name),
+                           {{"command", "halt"}});
+  } catch (const Error& error) {
+    // It may be on its way out (tickpath down): then its end tells what there is to tell.
+    constexpr int kLeavingMs = 1000;
+    if (!exchange->child->wait(kLeavingMs))
+      problems_.push_back(std::string("halting the replay: ") + error.what());
+  }
+}
+
+// The last packets may still lie in mdh's socket: a strategy that left before they came out would
+// have updates published to it that it never saw. mdh is at rest when its key counters stand still.
+void Pipeline::settle() {
+  constexpr auto kLongest = std::chrono::seconds(30);  // as long as it takes in more
+  constexpr auto kBetween = std::chrono::milliseconds(50);
+  constexpr int kQuietLooks = 3;
+  constexpr int kUnansweredLooks = 3;  // of a second each
+  // On a busy machine the end of the session may come later than three looks; not every feed tells
+  // it.
+  constexpr int kLooksForTheEnd = 20;
+  const Json last = replay(kStatusMs);
+  const bool replay_ended = !last.is_object() || last.value("state", "") == "ended";
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  int quiet = 0;
+  int unanswered = 0;
+  Json before;
+  for (int look = 0; quiet < kQuietLooks && unanswered < kUnansweredLooks; ++look) {
+    Json now = Json::array();
+    bool waits = false;
+    bool answered = true;
+    for (const Member& member : members_)
+      if (member.program == "mdh" && member.child && !member.child->ended()) {
+        const Json status = try_status(options_.run_dir, member.name);
+        answered &= status.is_object();
+        if (!status.is_object()) continue;
+        now.push_back(status.value("key_counters", Json()));
+        waits |= replay_ended && status.value("feed", Json::object()).value("state", "") != "ended";
+      }
+    unanswered += answered ? 0 : 1;
+    quiet = answered && now == before && (!waits || look >= kLooksForTheEnd) ? quiet + 1 : 0;
+    before = std::move(now);
+    if (std::chrono::steady_clock::now() > end) return;
+    if (quiet < kQuietLooks) std::this_thread::sleep_for(kBetween);
+  }
+}
+
+void Pipeline::stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  for (const Member& member : members_)
+    if (member.restart_at_ns != 0)
+      problems_.push_back(member.name + " " + member.child->how_it_ended() +
+                          " and was not started again before the end");
+  halt_replay();
+  settle();
+  std::map<std::size_t, std::vector<Member*>> groups;
+  for (Member& member : members_) groups[stop_rank(member.program)].push_back(&member);
+  for (auto& [rank, group] : groups) {
+    if (options_.only.empty()) stop_outsiders(rank);
+    stop_group(group);
+  }
+}
+
+// Beside those that we started: they cannot do without them, and must settle what they have open.
+void Pipeline::stop_outsiders(std::size_t rank) {
+  for (const RunningProgram& other : running_programs(options_.run_dir)) {
+    if (stop_rank(other.program) != rank || is_member_process(other.pid)) continue;
+    ask_to_stop(options_.run_dir, other);
+    if (!wait_for_exit(other.pid, options_.stop_timeout_ms))
+      problems_.push_back(other.name + " (process " + std::to_string(other.pid) +
+                          ", started by somebody else) does not stop");
+  }
+}
+
+bool Pipeline::is_member_process(pid_t pid) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return member.child && !member.child->ended() && member.child->pid() == pid;
+  });
+}
+
+void Pipeline::stop_group(const std::vector<Member*>& group) {
+  for (Member* member : group)
+    if (member->child) member->child->signal(SIGTERM);
+  for (Member* member : group) {
+    if (!member->child) continue;
+    if (!member->child->wait(options_.stop_timeout_ms)) {
+      problems_.push_back(member->name + " did not stop within " +
+                          std::to_string(options_.stop_timeout_ms / 1000) + " s and was killed");
+      member->child->signal(SIGKILL);
+      (void)member->child->wait(options_.stop_timeout_ms);
+      member->reported = true;
+    }
+  }
+  for (const Ended& ended : newly_ended())
+    if (ended.failed) std::fprintf(stderr, "%s\n", ended.text.c_str());
+}
+
+void Pipeline::kill_all() {
+  for (Member& member : members_)
+    if (member.child) member.child->signal(SIGKILL);
+}
+
+std::vector<std::string> Pipeline::names() const {
+  std::vector<std::string> result;
+  for (const Member& member : members_) result.push_back(member.name);
+  if (!options_.only.empty()) return result;
+  const std::string ending = ".summary.json";
+  for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
+    const std::string file = entry.path().filename();
+    if (!file.ends_with(ending)) continue;
+    const std::string name = file.substr(0, file.size() - ending.size());
+    if (!is_member(name)) result.push_back(name);
+  }
+  return result;
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,117 @@
+// The programs of one configuration directory as `tickpath up` runs them: started in order,
+// watched, stopped in order.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/control/json.hpp"
+#include "tools/cli/child.hpp"
+
+namespace tickpath::cli {
+
+struct PipelineOptions {
+  std::string config_dir;
+  std::string run_dir = "run";
+  std::string binary_dir;  // where sim, mdh, ... are
+  // "key=value" for every program, "mdh:key=value" for one (an instance's name, or a program's).
+  std::vector<std::string> overrides;
+  std::vector<std::string> only;  // instances to start; empty: all
+  std::string preload;            // LD_PRELOAD of the programs
+  bool restart = false;           // start again what fails; never sim, which forgets its day
+  int ready_timeout_ms = 30'000;  // for each program
+  int stop_timeout_ms = 20'000;   // for each program
+};
+
+// One thread.
+class Pipeline {
+ public:
+  // Finds <config_dir>/<instance>.toml, checks each (by its own program) and how they fit together
+  // (cross_check.hpp). Throws ConfigError telling everything that is wrong.
+  explicit Pipeline(PipelineOptions options);
+  ~Pipeline();
+
+  // One after the other, each once the one before is ready. Throws Error telling which failed, why,
+  // and where its log is. `interrupted` is asked while waiting; true throws Interrupted.
+  struct Interrupted {};
+  template <class Callback>
+  void start(Callback interrupted) {
+    for (Member& member : members_) {
+      launch(member);
+      while (!is_ready(member))
+        if (interrupted()) throw Interrupted{};
+      announce(member);
+    }
+  }
+
+  // Asks sim; false where there is none that answers.
+  bool begin_replay();
+  // sim's "replay" object; null where there is none that answers within the time.
+  control::Json replay(int timeout_ms);
+  bool has_sim() const;
+  std::string sim_name() const;  // of the instance; empty where there is none
+
+  // Programs that have ended since the last call: (what to print). Remembers failures; one that
+  // will be started again is none.
+  struct Ended {
+    std::string name;
+    std::string program;
+    bool failed = false;
+    bool restarts = false;
+    std::string text;
+  };
+  std::vector<Ended> newly_ended();
+  // Starts those again whose pause is over; `restart` only. Call it several times a second.
+  void restart_due();
+  // To poll(2) on: readable when a program ends.
+  std::vector<int> exit_descriptors() const;
+  bool any_runs() const;
+
+  // Halts the replay, lets mdh publish what is under way, then stops program after program in stop
+  // order; also those that somebody else started in the run directory, unless this is a part of a
+  // pipeline (`only`). Every failure becomes a line of problems().
+  void stop();
+  void kill_all();
+
+  // Of this pipeline's programs, and, where it is a whole one, of those that somebody else started
+  // in its run directory.
+  std::vector<std::string> names() const;
+  const std::vector<std::string>& problems() const noexcept { return problems_; }
+  const PipelineOptions& options() const noexcept { return options_; }
+
+ private:
+  struct Member {
+    std::string name;
+    std::string program;
+    std::string config_path;
+    std::vector<std::string> arguments;
+    std::unique_ptr<Child> child;
+    bool reported = false;  // its end
+    std::int64_t launched_ns = 0;
+    std::int64_t restart_at_ns = 0;  // 0: not waiting for it
+  };
+
+  void find_members();
+  bool is_member(const std::string& name) const;
+  bool is_member_process(pid_t pid) const;
+  void check_members();
+  void clean_run_dir();
+  void launch(Member& member);
+  bool is_ready(Member& member);
+  void announce(const Member& member);
+  void halt_replay();
+  void settle();
+  void stop_group(const std::vector<Member*>& group);
+  void stop_outsiders(std::size_t rank);
+  std::string log_tail(const Member& member) const;
+  Member* sim();
+
+  PipelineOptions options_;
+  std::vector<Member> members_;  // in start order
+  std::vector<std::string> problems_;
+  bool stopping_ = false;
+};
+
+}  // namespace tickpath::cli

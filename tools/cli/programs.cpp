@@ -1,0 +1,224 @@
+#include "tools/cli/programs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/config/values.hpp"
+#include "common/control/admin_client.hpp"
+#include "common/control/run_directory.hpp"
+#include "common/net/file_descriptor.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+constexpr std::array<std::string_view, 5> kStartOrder{"sim", "mdh", "oeg", "risk", "strategy"};
+constexpr std::array<std::string_view, 5> kStopOrder{"strategy", "oeg", "risk", "mdh", "sim"};
+
+std::size_t rank(const std::array<std::string_view, 5>& order, const std::string& program) {
+  const auto found = std::find(order.begin(), order.end(), program);
+  return static_cast<std::size_t>(found - order.begin());
+}
+
+bool concerns(const std::string& scope, const std::string& name, const std::string& program) {
+  return scope.empty() || scope == name || scope == program;
+}
+
+// "mdh:feed.port=1" into its scope and the rest. A colon after the "=" belongs to the value.
+std::pair<std::string, std::string> split_scope(const std::string& setting) {
+  const std::size_t colon = setting.find(':');
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos)
+    throw config::ConfigError({"--set " + setting + ": write key=value"});
+  if (colon == std::string::npos || colon > equals) return {"", setting};
+  return {setting.substr(0, colon), setting.substr(colon + 1)};
+}
+
+}  // namespace
+
+std::size_t start_rank(const std::string& program) { return rank(kStartOrder, program); }
+std::size_t stop_rank(const std::string& program) { return rank(kStopOrder, program); }
+
+std::string program_of(const std::string& instance) {
+  for (const std::string_view program : kStartOrder) {
+    if (!instance.starts_with(program)) continue;
+    const char next = instance.size() == program.size() ? '-' : instance[program.size()];
+    if (std::isalpha(static_cast<unsigned char>(next)) == 0) return std::string(program);
+  }
+  return instance;
+}
+
+bool is_known_program(const std::string& program) {
+  return start_rank(program) < kStartOrder.size();
+}
+
+std::vector<std::string> other_files(const std::string& config_dir) {
+  std::vector<std::string> others;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_dir, error))
+    if (entry.path().extension() == ".toml" && !is_known_program(program_of(entry.path().stem())))
+      others.push_back(entry.path());
+  std::sort(others.begin(), others.end());
+  return others;
+}
+
+std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir,
+                                                   const std::vector<std::string>& overrides,
+                                                   const std::vector<std::string>& only) {
+  std::vector<ConfiguredProgram> programs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_dir, error)) {
+    if (entry.path().extension() != ".toml") continue;
+    const std::string name = entry.path().stem();
+    const std::string program = program_of(name);
+    if (!is_known_program(program)) continue;
+    if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
+    programs.push_back({name, program, entry.path(), {}});
+  }
+  if (error)
+    throw SystemError("cannot read the configuration directory '" + config_dir + "'",
+                      error.value());
+  if (programs.empty())
+    throw config::ConfigError(
+        {"no sim.toml, mdh.toml, oeg.toml, risk.toml or strategy.toml in '" + config_dir + "'"});
+  std::sort(programs.begin(), programs.end(), [](const auto& a, const auto& b) {
+    return std::pair(start_rank(a.program), a.name) < std::pair(start_rank(b.program), b.name);
+  });
+  for (const std::string& setting : overrides) {
+    const auto [scope, assignment] = split_scope(setting);
+    bool used = false;
+    for (ConfiguredProgram& program : programs) {
+      if (!concerns(scope, program.name, program.program)) continue;
+      used = true;
+      program.settings.push_back(assignment);
+    }
+    if (!used)
+      throw config::ConfigError(
+          {"--set " + setting + ": no program of that name in '" + config_dir + "'"});
+  }
+  return programs;
+}
+
+std::vector<RunningProgram> running_programs(const std::string& run_dir) {
+  std::vector<RunningProgram> running;
+  for (const std::string& name : control::RunDirectory::names(run_dir)) {
+    const pid_t pid = control::RunDirectory::holder(run_dir, name);
+    if (pid <= 0) continue;
+    const control::Json status = try_status(run_dir, name);
+    running.push_back(
+        {name, status.is_object() ? status.value("program", program_of(name)) : program_of(name),
+         pid});
+  }
+  std::stable_sort(running.begin(), running.end(), [](const auto& a, const auto& b) {
+    return stop_rank(a.program) < stop_rank(b.program);
+  });
+  return running;
+}
+
+void signal_program(const std::string& run_dir, const RunningProgram& program, int number) {
+  // The descriptor is of one process for good; only then is it looked which one that is.
+  const net::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, program.pid, 0)));
+  if (process.get() < 0) return;
+  if (control::RunDirectory::holder(run_dir, program.name) != program.pid) return;
+  (void)::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+}
+
+void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
+  try {
+    control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
+  } catch (const Error&) {
+    signal_program(run_dir, program, SIGTERM);
+  }
+}
+
+bool wait_for_exit(pid_t pid, int timeout_ms) {
+  const int file = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (file < 0) return errno == ESRCH;
+  pollfd polled{file, POLLIN, 0};
+  const int ready = ::poll(&polled, 1, timeout_ms);
+  ::close(file);
+  return ready > 0;
+}
+
+control::Json try_status(const std::string& run_dir, const std::string& name, int timeout_ms) {
+  try {
+    return control::admin_command(control::admin_path(run_dir, name), {{"command", "status"}},
+                                  timeout_ms);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+namespace {
+
+// "risk: all strategies are killed since 2026-03-31T14:02:11Z by alice, open orders are cancelled"
+std::string kill_line(const std::string& program, const control::Json& kill) {
+  const control::Json& whose = kill.at("strategy");
+  const std::string who =
+      whose.is_string() ? "all strategies are" : "strategy " + whose.dump() + " is";
+  std::string text = program + ": " + who + " killed since " + kill.value("since", "?") + " by " +
+                     kill.value("operator", kill.value("by", "?"));
+  if (kill.contains("limit"))
+    text += " (" + kill.at("value").dump() + " is over " + kill.at("limit").dump() + ")";
+  return text + ", open orders are " + kill.value("orders", "?") + "\n";
+}
+
+}  // namespace
+
+std::string kill_lines(const control::Json& status) {
+  if (!status.is_object()) return {};
+  const control::Json kill_switch = status.value("kill_switch", control::Json::object());
+  const std::string name = status.value("name", "?");
+  std::string lines;
+  for (const control::Json& kill : kill_switch.value("kills", control::Json::array()))
+    lines += kill_line(name, kill);
+  for (const control::Json& open : kill_switch.value("open", control::Json::array()))
+    if (const auto orders = open.value("orders", std::uint64_t{0}); orders != 0)
+      lines += name + ": strategy " + open.at("strategy").dump() + " is killed and has " +
+               std::to_string(orders) + " orders open\n";
+  return lines;
+}
+
+std::string plugin_lines(const control::Json& status) {
+  if (!status.is_object()) return {};
+  std::string lines;
+  for (const control::Json& plugin : status.value("plugins", control::Json::array())) {
+    const std::string state = plugin.value("state", "");
+    if (state != "unusable" && state != "failed") continue;
+    lines += status.value("name", "?") + ": strategy " +
+             std::to_string(plugin.value("strategy", 0)) + " is " + state;
+    const std::string error = plugin.value("error", "");
+    lines += error.empty() ? ": its log says why\n" : ": " + error + "\n";
+  }
+  return lines;
+}
+
+std::string last_lines(const std::string& path, std::size_t count, std::string_view kept) {
+  std::ifstream file(path);
+  std::deque<std::string> lines;
+  std::string above;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+    if (lines.size() <= count) continue;
+    if (!kept.empty() && lines.front().find(kept) != std::string::npos) above = lines.front();
+    lines.pop_front();
+  }
+  if (!above.empty()) lines.push_front(above);
+  std::string text;
+  for (const std::string& line : lines) text += "    " + line + "\n";
+  return text;
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,286 @@
+#include "tools/cli/recording_contents.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <span>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "common/iex/codec.hpp"
+#include "common/itch/codec.hpp"
+#include "tools/cli/progress_bar.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+constexpr std::uint64_t kNsPerMillisecond = 1'000'000;
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kNsPerDay = 86'400 * kNsPerSecond;
+constexpr std::size_t kSymbolsShown = 12;
+
+// The most messages in one of the periods that follow each other from midnight on.
+class Busiest {
+ public:
+  explicit Busiest(std::uint64_t period_ns) : period_ns_(period_ns) {}
+  void add(std::uint64_t time_ns) noexcept {
+    const std::uint64_t period = time_ns / period_ns_;
+    count_ = period == current_ ? count_ + 1 : 1;
+    current_ = period;
+    most_ = std::max(most_, count_);
+  }
+  std::uint64_t most() const noexcept { return most_; }
+
+ private:
+  std::uint64_t period_ns_;
+  std::uint64_t current_ = UINT64_MAX;
+  std::uint64_t count_ = 0;
+  std::uint64_t most_ = 0;
+};
+
+struct SymbolCollector {
+  std::set<std::string>& symbols;
+  void operator()(const itch::StockDirectory& entry) {
+    symbols.insert(std::string(entry.stock.view()));
+  }
+  void operator()(const auto&) noexcept {}
+};
+
+// DEEP names symbols in every message; its directory has the venue's own listings only.
+struct IexCollector {
+  std::set<std::string>& symbols;
+  void operator()(const auto& message) {
+    if constexpr (requires { message.symbol; }) symbols.insert(std::string(message.symbol.view()));
+  }
+};
+
+// Adds up what every format has: bytes, types, times.
+class Tally {
+ public:
+  explicit Tally(RecordingContents& contents) : contents_(contents) {}
+  ~Tally() {
+    contents_.busiest_millisecond = millisecond_.most();
+    contents_.busiest_second = second_.most();
+  }
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+
+  // time_ns: since midnight.
+  void add(std::span<const std::byte> bytes, std::uint64_t time_ns) {
+    RecordingContents& c = contents_;
+    if (c.messages++ == 0) c.first_ns = c.last_ns = time_ns;
+    if (time_ns < c.last_ns) ++c.time_reversals;
+    c.last_ns = std::max(c.last_ns, time_ns);
+    c.bytes += bytes.size();
+    ++c.by_type[static_cast<std::uint8_t>(bytes[0])];
+    millisecond_.add(time_ns);
+    second_.add(time_ns);
+  }
+
+ private:
+  RecordingContents& contents_;
+  Busiest millisecond_{kNsPerMillisecond}, second_{kNsPerSecond};
+};
+
+void note_books(const BookAudit& books, RecordingContents& contents) {
+  contents.crossed = books.crossed().times().get();
+  contents.crossed_ns = books.crossed().total_ns().get();
+  contents.crossed_longest_ns = books.crossed().longest_ns().get();
+  contents.crossed_symbols = books.symbols();
+  contents.unseen_orders = books.refused();
+}
+
+std::string crossed_text(const RecordingContents& contents) {
+  if (contents.crossed == 0) return "never, while they trade";
+  char times[128];
+  std::snprintf(times, sizeof(times), " times while they trade, %.3f s in all, %.3f s at most:",
+                static_cast<double>(contents.crossed_ns) / kNsPerSecond,
+                static_cast<double>(contents.crossed_longest_ns) / kNsPerSecond);
+  std::string text = grouped(contents.crossed) + times;
+  std::size_t shown = 0;
+  for (const CrossedSymbol& symbol : contents.crossed_symbols) {
+    if (shown++ == kSymbolsShown) return text + " ...";
+    text += " " + symbol.symbol + " (" + grouped(symbol.times) +
+            (symbol.to_the_end ? ", to the end)" : ")");
+  }
+  return text;
+}
+
+// With the day, where the recording tells it.
+std::string time_text(const RecordingContents& contents, std::uint64_t ns) {
+  if (contents.midnight_ns == 0) return time_of_day_text(ns);
+  const std::uint64_t since_epoch_ns = contents.midnight_ns + ns;
+  const auto seconds = static_cast<std::time_t>(since_epoch_ns / kNsPerSecond);
+  std::tm day{};
+  char text[16];
+  ::gmtime_r(&seconds, &day);
+  std::strftime(text, sizeof(text), "%F ", &day);
+  return text + time_of_day_text(since_epoch_ns % kNsPerDay);
+}
+
+const char* format_text(itch::RecordingFormat format) {
+  switch (format) {
+    case itch::RecordingFormat::kBinaryFile:
+      return "ITCH 5.0, BinaryFILE";
+    case itch::RecordingFormat::kLobster:
+      return "LOBSTER message file, read as ITCH 5.0";
+    case itch::RecordingFormat::kGenerated:
+      return "generated ITCH 5.0";
+    case itch::RecordingFormat::kPacketCapture:
+      return "packet capture, ITCH 5.0 over MoldUDP64";
+    case itch::RecordingFormat::kIexDeep:
+      return "packet capture, IEX DEEP 1.0 over IEX-TP, times UTC";
+    case itch::RecordingFormat::kDatabento:
+      return "Databento DBN, market by order, read as ITCH 5.0, times UTC";
+    case itch::RecordingFormat::kDatabentoCsv:
+      return "Databento CSV, market by order, read as ITCH 5.0, times UTC";
+  }
+  return "?";
+}
+
+}  // namespace
+
+RecordingContents read_contents(itch::RecordingReader& recording, const std::string& what) {
+  RecordingContents contents;
+  contents.format = format_text(recording.format());
+  contents.type_name = itch::name_of;
+  contents.file_bytes = recording.file_bytes_total();
+  ProgressBar progress(what);
+  SymbolCollector symbols{contents.symbols};
+  BookAudit books(contents.file_bytes);
+  {
+    Tally tally(contents);
+    itch::RecordedMessage message;
+    while (recording.next(message) == itch::ReadStatus::kMessage) {
+      tally.add(message.bytes, message.timestamp_ns);
+      if (itch::decode(message.bytes, symbols) != itch::DecodeStatus::kOk) ++contents.undecodable;
+      books.itch(message.bytes, message.timestamp_ns);
+      progress.update(recording.file_bytes_read(), recording.file_bytes_total());
+    }
+  }
+  note_books(books, contents);
+  contents.midnight_ns = recording.midnight_ns();
+  contents.names = recording.names();
+  contents.remarks = recording.remarks();
+  contents.damage = recording.damage();
+  return contents;
+}
+
+RecordingContents read_contents(iex::CaptureReader& capture, const std::string& what) {
+  RecordingContents contents;
+  contents.format = std::string("packet capture, IEX ") +
+                    (capture.protocol() == iex::kDeep10 ? "DEEP 1.0" : "TOPS 1.6") +
+                    " over IEX-TP, times UTC";
+  contents.type_name = iex::name_of;
+  contents.file_bytes = capture.file_bytes_total();
+  ProgressBar progress(what);
+  IexCollector collector{contents.symbols};
+  BookAudit books(contents.file_bytes);
+  {
+    Tally tally(contents);
+    iex::CapturedMessage message;
+    while (capture.next(message)) {
+      if (message.restart) books.restart(message.send_time_ns % kNsPerDay);
+      if (message.bytes.empty()) continue;
+      // Of the segment: events of several matching engines are in no order of their own times.
+      tally.add(message.bytes, message.send_time_ns % kNsPerDay);
+      if (iex::decode(message.bytes, collector) != iex::DecodeStatus::kOk) ++contents.undecodable;
+      books.iex(message.bytes, message.send_time_ns % kNsPerDay);
+      progress.update(capture.file_bytes_read(), capture.file_bytes_total());
+    }
+  }
+  note_books(books, contents);
+  contents.remarks = iex::remarks_of(capture.counts());
+  contents.damage = capture.damage();
+  return contents;
+}
+
+std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
+                       std::string_view (*type_name)(char type) noexcept) {
+  std::vector<std::size_t> types;
+  for (std::size_t type = 0; type < by_type.size(); ++type)
+    if (by_type[type] > 0) types.push_back(type);
+  std::ranges::stable_sort(types, std::ranges::greater{},
+                           [&](std::size_t type) { return by_type[type]; });
+  std::string text;
+  for (const std::size_t type : types) {
+    const char letter = static_cast<char>(type);
+    char line[128];
+    std::snprintf(line, sizeof(line), "  %c  %-32s %13s  %6.2f %%\n",
+                  letter >= ' ' && letter <= '~' ? letter : '?',
+                  std::string(type_name(letter)).c_str(), grouped(by_type[type]).c_str(),
+                  100.0 * static_cast<double>(by_type[type]) / static_cast<double>(messages));
+    text += line;
+  }
+  return text;
+}
+
+std::string contents_text(const RecordingContents& contents, const std::string& file) {
+  std::string text = file + "\n";
+  const auto row = [&text](const char* what, const std::string& value) {
+    text +=
+        std::string("  ") + what + std::string(14 - std::string(what).size(), ' ') + value + "\n";
+  };
+  row("format", contents.format);
+  row("messages", grouped(contents.messages) + ", " + grouped(contents.bytes) + " bytes");
+  row("time",
+      time_text(contents, contents.first_ns) + " to " + time_text(contents, contents.last_ns));
+  row("busiest", grouped(contents.busiest_second) + " messages in a second, " +
+                     grouped(contents.busiest_millisecond) + " in a millisecond");
+  std::string symbols = grouped(contents.symbols.size());
+  std::size_t shown = 0;
+  for (const std::string& symbol : contents.symbols) {
+    if (shown == kSymbolsShown) break;
+    symbols += (shown++ == 0 ? ": " : " ") + symbol;
+  }
+  if (contents.symbols.size() > kSymbolsShown) symbols += " ...";
+  row("symbols", contents.symbols.empty() ? "no directory" : symbols);
+  for (const auto& [symbol, name] : contents.names) row(symbol.c_str(), "is " + name);
+  row("crossed books", crossed_text(contents));
+  if (contents.unseen_orders != 0)
+    row("", grouped(contents.unseen_orders) + " orders found no room in the books looked at");
+  if (!contents.remarks.empty()) row("remarks", contents.remarks);
+  if (contents.undecodable != 0)
+    row("undecodable",
+        grouped(contents.undecodable) + " messages are of no type or length that the format has");
+  if (contents.time_reversals != 0) row("time reversals", grouped(contents.time_reversals));
+  row("damage", contents.damage.empty() ? "none" : contents.damage);
+  return text + types_text(contents.by_type, contents.messages, contents.type_name);
+}
+
+std::string contents_json(const RecordingContents& contents, const std::string& file) {
+  nlohmann::ordered_json types = nlohmann::ordered_json::object();
+  for (std::size_t type = 0; type < contents.by_type.size(); ++type) {
+    if (contents.by_type[type] == 0) continue;
+    char key[8];
+    std::snprintf(key, sizeof(key), type >= ' ' && type <= '~' ? "%c" : "\\x%02x",
+                  static_cast<unsigned>(type));
+    types[key] = contents.by_type[type];
+  }
+  nlohmann::ordered_json names = nlohmann::ordered_json::object();
+  for (const auto& [symbol, name] : contents.names) names[symbol] = name;
+  const nlohmann::ordered_json all = {{"file", file},
+                                      {"format", contents.format},
+                                      {"file_bytes", contents.file_bytes},
+                                      {"messages", contents.messages},
+                                      {"message_bytes", contents.bytes},
+                                      {"first_ns", contents.first_ns},
+                                      {"last_ns", contents.last_ns},
+                                      {"busiest_second", contents.busiest_second},
+                                      {"busiest_millisecond", contents.busiest_millisecond},
+                                      {"symbols", contents.symbols},
+                                      {"names", names},
+                                      {"midnight_ns", contents.midnight_ns},
+                                      {"undecodable", contents.undecodable},
+                                      {"time_reversals", contents.time_reversals},
+                                      {"crossed", contents.crossed},
+                                      {"crossed_ns", contents.crossed_ns},
+                                      {"crossed_longest_ns", contents.crossed_longest_ns},
+                                      {"remarks", contents.remarks},
+                                      {"damage", contents.damage},
+                                      {"by_type", types}};
+  return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tickpath::cli

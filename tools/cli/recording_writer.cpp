@@ -1,0 +1,48 @@
+#include "tools/cli/recording_writer.hpp"
+
+#include <cstdio>
+#include <system_error>
+
+#include "common/itch/binary_file.hpp"
+#include "common/itch/codec.hpp"
+#include "tools/cli/progress_bar.hpp"
+#include "tools/cli/recording_contents.hpp"
+
+namespace tickpath::cli {
+
+RecordingSummary write_recording(itch::RecordingReader& recording,
+                                 const std::filesystem::path& output, const std::string& what) {
+  if (output.has_parent_path()) {
+    std::error_code error;  // where it cannot be made, the writer says so
+    std::filesystem::create_directories(output.parent_path(), error);
+  }
+  itch::BinaryFileWriter writer(output);
+  ProgressBar progress(what);
+  RecordingSummary summary;
+  itch::RecordedMessage message;
+  itch::ReadStatus status;
+  while ((status = recording.next(message)) == itch::ReadStatus::kMessage) {
+    writer.write(message.bytes);
+    if (summary.messages++ == 0) summary.first_ns = message.timestamp_ns;
+    summary.last_ns = message.timestamp_ns;
+    ++summary.by_type[static_cast<std::uint8_t>(message.bytes[0])];
+    progress.update(recording.file_bytes_read(), recording.file_bytes_total());
+  }
+  summary.damaged = status == itch::ReadStatus::kDamaged;
+  if (!summary.damaged) writer.finish();
+  summary.bytes = writer.bytes();
+  return summary;
+}
+
+void print_summary(const RecordingSummary& summary, const std::filesystem::path& output) {
+  std::error_code error;
+  const std::uint64_t on_disk = std::filesystem::file_size(output, error);
+  std::printf("%s: %s messages, %s to %s, %s bytes", output.c_str(),
+              grouped(summary.messages).c_str(), time_of_day_text(summary.first_ns).c_str(),
+              time_of_day_text(summary.last_ns).c_str(), grouped(summary.bytes).c_str());
+  if (!error && on_disk != summary.bytes) std::printf(", %s on disk", grouped(on_disk).c_str());
+  std::printf("\n");
+  std::fputs(types_text(summary.by_type, summary.messages, itch::name_of).c_str(), stdout);
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,107 @@
+#include "tools/cli/replay_command.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
+#include "tools/cli/programs.hpp"
+#include "tools/cli/replay_keys.hpp"
+#include "tools/cli/replay_view.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct ReplayArguments {
+  std::string action = "start";
+  std::string time;
+  std::string run_dir = "run";
+  std::string sim = "sim";
+  bool no_wait = false;
+};
+
+// Asks ten times a second. Throws when sim answers no more.
+void watch(const ReplayArguments& arguments) {
+  ReplayView view;
+  ReplayKeys keys(arguments.run_dir, arguments.sim);
+  if (!keys.help().empty()) std::fprintf(stderr, "%s\n", keys.help().c_str());
+  bool stopped = false;
+  for (;;) {
+    const control::Json status = control::admin_command(
+        control::admin_path(arguments.run_dir, arguments.sim), {{"command", "status"}});
+    const control::Json replay = status.value("replay", control::Json::object());
+    const std::string state = replay.value("state", "");
+    view.show(replay);
+    if (state == "ended" || state == "halted") {
+      view.finish();
+      std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, 0).c_str());
+      if (const std::string damage = replay.value("damage", ""); !damage.empty())
+        std::fprintf(stderr, "the recording is damaged: %s\n", damage.c_str());
+      if (state == "halted" && !stopped) throw Error("the replay was halted before its end");
+      return;
+    }
+    if (const std::string refused = keys.step(replay); !refused.empty()) {
+      view.finish();
+      std::fprintf(stderr, "%s\n", refused.c_str());
+    }
+    stopped |= keys.stopped();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+void run_replay(const ReplayArguments& arguments) {
+  const auto command = [&](const control::Json& request) {
+    command_replay(arguments.run_dir, arguments.sim, request);
+  };
+  if (arguments.time.empty() == (arguments.action == "seek"))
+    throw CLI::ValidationError("replay",
+                               arguments.action == "seek"
+                                   ? "seek wants a time of day: tickpath replay seek 09:45"
+                                   : "a time is for seek");
+  if (arguments.action == "start") {
+    command({{"command", "start"}});
+    if (!arguments.no_wait) watch(arguments);
+  } else if (arguments.action == "watch") {
+    watch(arguments);
+  } else if (arguments.action == "stop") {
+    command({{"command", "halt"}});
+  } else if (arguments.action == "seek") {
+    command({{"command", "seek"}, {"time", arguments.time}});
+  } else {
+    command({{"command", arguments.action}});
+  }
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "replay", "Start, pause, continue, seek, stop or watch the replay of a running sim");
+  auto arguments = std::make_shared<ReplayArguments>();
+  command
+      ->add_option(
+          "action", arguments->action,
+          "start (of tickpath up --no-replay) and watch: wait for its end, with keys on a\n"
+          "terminal: space pauses and continues, f seeks a minute ahead, s stops.\n"
+          "pause, continue, seek TIME, stop: return at once")
+      ->check(CLI::IsMember({"start", "pause", "continue", "seek", "stop", "watch"}))
+      ->capture_default_str();
+  command->add_option(
+      "time", arguments->time,
+      "seek: time of day of the recording (09:45 or 09:45:30.5; of Databento's and IEX's\n"
+      "UTC), ahead of where it is; of several days that of the day at hand, or hours since\n"
+      "the first midnight (33:45); what lies between is sent at replay.max_rate, so that books are "
+      "whole");
+  command->add_option("--run-dir", arguments->run_dir, "Where sim runs")->capture_default_str();
+  command->add_option("--sim", arguments->sim, "Instance name of sim")->capture_default_str();
+  command->add_flag("--no-wait", arguments->no_wait, "start: return at once");
+  command->callback([arguments] { run_replay(*arguments); });
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,31 @@
+#include "tools/cli/signals.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::cli {
+
+Signals::Signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (file_ < 0) throw SystemError("signalfd", errno);
+}
+
+Signals::~Signals() { ::close(file_); }
+
+bool Signals::came() {
+  signalfd_siginfo info;
+  if (::read(file_, &info, sizeof(info)) == sizeof(info)) came_ = true;
+  return came_;
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,135 @@
+#include "tools/cli/status_command.hpp"
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/control/admin_client.hpp"
+#include "tools/cli/programs.hpp"
+#include "tools/cli/progress_bar.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using control::Json;
+
+struct StatusArguments {
+  std::string run_dir = "run";
+  bool json = false;
+};
+
+// One whose control thread does not answer, or not to us, is shown all the same.
+Json status_of(const std::string& run_dir, const RunningProgram& program) {
+  Json status = {{"program", program.program}, {"name", program.name}, {"pid", program.pid}};
+  try {
+    return control::admin_command(control::admin_path(run_dir, program.name),
+                                  {{"command", "status"}}, 1000);
+  } catch (const SystemError& error) {
+    const bool denied = error.errno_value() == EACCES || error.errno_value() == EPERM;
+    status["state"] = denied ? "denied" : "silent";
+    if (denied) status["not_ready_reason"] = error.what();
+  } catch (const Error&) {
+    status["state"] = "silent";
+  }
+  return status;
+}
+
+std::string wait_text(const Json& status) {
+  const std::string mode = status.value("wait_mode", "?");
+  const std::string configured = status.value("wait_configured", mode);
+  return mode == configured ? mode : mode + " (" + configured + ")";
+}
+
+std::string uptime_text(std::int64_t ms) {
+  char text[32];
+  if (ms < 60'000)
+    std::snprintf(text, sizeof(text), "%.1f s", static_cast<double>(ms) / 1000);
+  else
+    std::snprintf(text, sizeof(text), "%" PRId64 ":%02" PRId64 " min", ms / 60'000, ms / 1000 % 60);
+  return text;
+}
+
+// Words one after the other, two blanks between them, each line begun by as many.
+std::string wrapped(const std::vector<std::string>& words, std::size_t columns) {
+  std::string text;
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty() && line.size() + 2 + word.size() >= columns) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += "  " + word;
+    if (line.size() >= columns) line.resize(columns - 1);
+  }
+  return line.empty() ? text : text + line + "\n";
+}
+
+std::vector<std::string> counters_of(const Json& status) {
+  std::vector<std::string> words;
+  if (const std::string reason = status.value("not_ready_reason", ""); !reason.empty())
+    words.push_back(reason);
+  const Json counters = status.value("key_counters", Json::object());
+  for (const auto& [name, value] : counters.items()) words.push_back(name + "=" + value.dump());
+  return words;
+}
+
+// Of a strategy, as risk tells it.
+std::string profit_line(const Json& strategy) {
+  char line[256];
+  std::snprintf(line, sizeof(line),
+                "    strategy %d: P&L %.2f currency units, %d fills, %d open orders",
+                strategy.value("strategy", 0), strategy.value("pnl", 0.0),
+                strategy.value("fills", 0), strategy.value("open_orders", 0));
+  return line;
+}
+
+void run_status(const StatusArguments& arguments) {
+  Json all = Json::array();
+  for (const RunningProgram& program : running_programs(arguments.run_dir))
+    all.push_back(status_of(arguments.run_dir, program));
+  if (arguments.json) {
+    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  } else if (!all.empty()) {
+    std::fputs(status_text(all, terminal_columns()).c_str(), stdout);
+    for (const Json& status : all) std::printf("%s", kill_lines(status).c_str());
+  }
+  if (all.empty()) throw Error("nothing runs in '" + arguments.run_dir + "'");
+}
+
+}  // namespace
+
+std::string status_text(const Json& all, std::size_t columns) {
+  const std::string head = "name         program   process   state     wait          uptime";
+  std::string text = head.substr(0, columns - 1) + "\n";
+  for (const Json& status : all) {
+    char line[256];
+    std::snprintf(line, sizeof(line), "%-12s %-9s %-9d %-9s %-13s %s",
+                  status.value("name", "?").c_str(), status.value("program", "?").c_str(),
+                  status.value("pid", 0), status.value("state", "?").c_str(),
+                  wait_text(status).c_str(),
+                  uptime_text(status.value("uptime_ms", std::int64_t{0})).c_str());
+    std::vector<std::string> words = counters_of(status);
+    words.insert(words.begin(), status.value("cores", "?"));
+    text += std::string(line).substr(0, columns - 1) + "\n" + wrapped(words, columns);
+    for (const Json& strategy : status.value("strategies", Json::array()))
+      if (strategy.contains("pnl")) text += profit_line(strategy).substr(0, columns - 1) + "\n";
+  }
+  return text;
+}
+
+void add_status_command(CLI::App& app) {
+  auto* command = app.add_subcommand("status", "The programs of a run directory");
+  auto arguments = std::make_shared<StatusArguments>();
+  command->add_option("--run-dir", arguments->run_dir, "Where they run")->capture_default_str();
+  command->add_flag("--json", arguments->json, "Everything that the programs tell");
+  command->callback([arguments] { run_status(*arguments); });
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,203 @@
+#include "tools/cli/trades.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "common/base/error.hpp"
+#include "oeg/checkpoint.hpp"
+#include "oeg/journal_segment.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using oeg::JournalRecord;
+using oeg::JournalSegment;
+using oeg::SegmentHeader;
+
+constexpr std::streamoff kRecordsAt = 4096;  // behind the header page (oeg/journal_segment.hpp)
+
+struct SegmentFile {
+  std::string path;
+  SegmentHeader header{};
+};
+
+// False: none, or not finished.
+bool look(const std::string& path, std::map<std::uint64_t, SegmentFile>& found) {
+  SegmentFile file{path, {}};
+  switch (JournalSegment::examine(path, file.header)) {
+    case oeg::SegmentKind::kSegment:
+      found.insert_or_assign(file.header.number, file);
+      return true;
+    case oeg::SegmentKind::kUnfinished:
+      return false;
+    default:
+      throw Error(path + " is no order journal of this version");
+  }
+}
+
+// The segments of the day, oldest first: back to one whose predecessor was ended in order, or is
+// not kept any more.
+std::vector<SegmentFile> segments_of_day(const std::string& journal) {
+  std::map<std::uint64_t, SegmentFile> all;
+  if (!look(journal, all)) throw Error(journal + " is empty: oeg has not begun");
+  const std::uint64_t newest = all.begin()->first;
+  const std::string prefix = fs::path(journal).filename().string() + ".";
+  const fs::path parent = fs::path(journal).parent_path();
+  for (const auto& entry : fs::directory_iterator(parent.empty() ? "." : parent)) {
+    const std::string name = entry.path().filename();
+    const bool former = name.size() > prefix.size() && name.starts_with(prefix) &&
+                        std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()),
+                                    name.end(), [](unsigned char c) { return std::isdigit(c); });
+    if (former) (void)look(entry.path(), all);
+  }
+  std::vector<SegmentFile> day{all.at(newest)};
+  for (std::uint64_t number = newest - 1; all.contains(number) && all.at(number).header.closed == 0;
+       --number)
+    day.insert(day.begin(), all.at(number));
+  return day;
+}
+
+class Reader {
+ public:
+  void read(const SegmentFile& file) {
+    std::ifstream in(file.path, std::ios::binary);
+    in.seekg(kRecordsAt);
+    std::uint64_t next = file.header.first_sequence;
+    for (JournalRecord record; next < file.header.first_sequence + file.header.capacity; ++next) {
+      // The one that is being written has no sequence yet.
+      if (!in.read(reinterpret_cast<char*>(&record), sizeof(record)) || record.sequence != next)
+        return;
+      take(record);
+    }
+  }
+  Trades take_trades() { return std::move(trades_); }
+
+ private:
+  void take(const JournalRecord& record) {
+    if (record.event.event == wire::EventKind::kRequested) requested(record);
+    if (record.event.event == wire::EventKind::kReported) reported(record);
+    if (record.event.event == wire::EventKind::kRefused) refused(record);
+  }
+
+  void requested(const JournalRecord& record) {
+    const wire::OrderEvent& event = record.event;
+    if (event.request_kind == wire::RequestKind::kReplace)
+      pending_[event.order_id] = {event.price, record.order_shares};
+    if (event.request_kind != wire::RequestKind::kNew) return;
+    index_[event.order_id] = trades_.orders.size();
+    add_order(record);
+  }
+
+  // Its id is not indexed: a strategy may have sent one that was used before.
+  void refused(const JournalRecord& record) {
+    add_order(record);
+    trades_.orders.back().reason = record.event.reason;
+  }
+
+  void add_order(const JournalRecord& record) {
+    const wire::OrderEvent& event = record.event;
+    trades_.orders.push_back({event.order_id, record.realtime_ns, event.trace_id, symbol(record),
+                              event.strategy_id, event.side, record.type, record.time_in_force,
+                              event.price, record.order_shares, 0, event.state,
+                              wire::RejectReason::kNone});
+  }
+
+  TradedOrder* order_of(const wire::OrderEvent& event) {
+    auto found = index_.find(event.target_order_id);
+    if (found == index_.end()) found = index_.find(event.order_id);
+    return found == index_.end() ? nullptr : &trades_.orders[found->second];
+  }
+
+  void reported(const JournalRecord& record) {
+    const wire::OrderEvent& event = record.event;
+    TradedOrder* const order = order_of(event);
+    if (wire::is_execution(event.report_kind))
+      trades_.fills.push_back({record.sequence, record.realtime_ns,
+                               order == nullptr ? 0 : order->id, record.execution_id,
+                               symbol(record), event.strategy_id, event.side, event.shares,
+                               wire::executed_price(event), event.report_kind});
+    if (order == nullptr) return;
+    order->state = event.state;
+    order->filled = std::max(order->filled, event.cumulative_shares);
+    if (event.report_kind == wire::ReportKind::kRejected) order->reason = event.reason;
+    if (event.report_kind == wire::ReportKind::kReplaced) {
+      index_[event.order_id] = static_cast<std::size_t>(order - trades_.orders.data());
+      if (const auto asked = pending_.find(event.order_id); asked != pending_.end())
+        std::tie(order->price, order->shares) = asked->second;
+    }
+    if (event.report_kind == wire::ReportKind::kRestated)
+      order->shares = event.leaves_shares + event.cumulative_shares;
+  }
+
+  static std::string symbol(const JournalRecord& record) {
+    return {record.symbol, ::strnlen(record.symbol, sizeof(record.symbol))};
+  }
+
+  Trades trades_;
+  std::unordered_map<std::uint64_t, std::size_t> index_;  // every id that an order has had
+  std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> pending_;
+};
+
+// What the checkpoint holds, less those of the listed fills that are in it.
+std::vector<CarriedPosition> carried_of(const Trades& trades,
+                                        const oeg::CheckpointHoldings& before) {
+  std::map<std::uint32_t, std::string> symbols;
+  for (const oeg::CheckpointInstrument& each : before.instruments)
+    symbols[each.id] = {each.symbol, ::strnlen(each.symbol, sizeof(each.symbol))};
+  std::map<std::pair<std::uint8_t, std::string>, CarriedPosition> held;
+  for (const wire::PositionRow& row : before.positions) {
+    const std::string& symbol = symbols[row.instrument_id];
+    held[{row.strategy_id, symbol}] = {row.strategy_id, symbol, row.position_shares, row.cash};
+  }
+  for (const TradedFill& fill : trades.fills) {
+    if (fill.sequence > before.sequence) continue;
+    CarriedPosition& position = held[{fill.strategy, fill.symbol}];
+    position = {fill.strategy, fill.symbol, position.shares - shares_of(fill),
+                position.cash - cash_of(fill)};
+  }
+  std::vector<CarriedPosition> carried;
+  for (const auto& [key, position] : held)
+    if (position.shares != 0) carried.push_back(position);
+  return carried;
+}
+
+}  // namespace
+
+Trades read_trades(const std::string& journal) {
+  // First: all that it holds is then in records that are read after it.
+  const oeg::CheckpointHoldings before = oeg::read_checkpoint_holdings(journal + ".checkpoint");
+  Reader reader;
+  for (const SegmentFile& file : segments_of_day(journal)) reader.read(file);
+  Trades trades = reader.take_trades();
+  trades.carried = carried_of(trades, before);
+  return trades;
+}
+
+void show_names(Trades& trades, const control::LongNames& names) {
+  const auto show = [&](auto& rows) {
+    for (auto& row : rows) row.symbol = std::string(names.name_of(row.symbol));
+  };
+  show(trades.orders);
+  show(trades.fills);
+  show(trades.carried);
+}
+
+std::int64_t shares_of(const TradedFill& fill) {
+  const bool adds = (fill.side == Side::kBuy) == (fill.kind != wire::ReportKind::kFillCanceled);
+  return adds ? std::int64_t{fill.shares} : -std::int64_t{fill.shares};
+}
+
+std::int64_t cash_of(const TradedFill& fill) {
+  const auto value = static_cast<std::int64_t>(executed_value(fill.shares, fill.price));
+  return shares_of(fill) > 0 ? -value : value;
+}
+
+}  // namespace tickpath::cli

@@ -1,0 +1,291 @@
+#include "tools/cli/trades_tables.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <utility>
+
+#include "common/trace/report.hpp"
+#include "common/wire/names.hpp"
+#include "tools/cli/conservation.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+struct Table {
+  Row header;
+  std::vector<Row> rows;
+};
+
+const char* text(Side side) { return side == Side::kBuy ? "buy" : "sell"; }
+
+// UTC, ISO 8601 with nanoseconds.
+std::string time_text(std::int64_t ns) {
+  const std::time_t seconds = ns / 1'000'000'000;
+  std::tm day{};
+  ::gmtime_r(&seconds, &day);
+  char head[32];
+  std::strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &day);
+  char all[64];
+  std::snprintf(all, sizeof(all), "%s.%09dZ", head, static_cast<int>(ns % 1'000'000'000));
+  return all;
+}
+
+// Of 1/10,000; "12.3400", with two more digits where they say something.
+std::string money(std::int64_t value, unsigned hundredths = 0) {
+  const std::uint64_t size =
+      value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  char digits[48];
+  std::snprintf(digits, sizeof(digits), "%s%llu.%04u", value < 0 ? "-" : "",
+                static_cast<unsigned long long>(size / 10'000),
+                static_cast<unsigned>(size % 10'000));
+  if (hundredths == 0) return digits;
+  char more[8];
+  std::snprintf(more, sizeof(more), "%02u", hundredths % 100);
+  return std::string(digits) + more;
+}
+
+// -------------------------------------------------------------------------------------- tables
+
+Table orders_table(const Trades& trades) {
+  Table table{{"sent_utc", "strategy", "order_id", "symbol", "side", "type", "time_in_force",
+               "price", "shares", "filled", "state", "reason", "tick"},
+              {}};
+  for (const TradedOrder& order : trades.orders)
+    table.rows.push_back(
+        {time_text(order.sent_ns), std::to_string(order.strategy), std::to_string(order.id),
+         order.symbol, text(order.side), std::string(wire::name(order.type)),
+         std::string(wire::name(order.time_in_force)), order.price == 0 ? "" : money(order.price),
+         std::to_string(order.shares), std::to_string(order.filled),
+         std::string(wire::name(order.state)),
+         order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
+         std::to_string(order.trace_id)});
+  return table;
+}
+
+Table fills_table(const Trades& trades) {
+  Table table{{"time_utc", "strategy", "order_id", "symbol", "side", "shares", "price",
+               "execution_id", "kind"},
+              {}};
+  for (const TradedFill& fill : trades.fills)
+    table.rows.push_back({time_text(fill.time_ns), std::to_string(fill.strategy),
+                          fill.order_id == 0 ? "" : std::to_string(fill.order_id), fill.symbol,
+                          text(fill.side), std::to_string(fill.shares),
+                          money(fill.price.price, fill.price.hundredths),
+                          std::to_string(fill.execution_id), std::string(wire::name(fill.kind))});
+  return table;
+}
+
+// Of one strategy in one symbol. What fills add is taken back by their cancellations.
+struct Held {
+  std::uint64_t orders = 0, refused = 0, rejected = 0;
+  std::int64_t fills = 0, carried = 0, bought = 0, sold = 0;
+  std::int64_t paid = 0, received = 0, carried_cash = 0;  // 1/10,000
+
+  std::int64_t shares() const { return carried + bought - sold; }
+  std::int64_t cash() const { return carried_cash + received - paid; }
+};
+
+using HeldByKey = std::map<std::pair<std::uint8_t, std::string>, Held>;
+
+HeldByKey held_of(const Trades& trades) {
+  HeldByKey all;
+  for (const CarriedPosition& carried : trades.carried) {
+    Held& held = all[{carried.strategy, carried.symbol}];
+    held.carried = carried.shares;
+    held.carried_cash = carried.cash;
+  }
+  for (const TradedFill& fill : trades.fills) {
+    Held& held = all[{fill.strategy, fill.symbol}];
+    const bool buy = fill.side == Side::kBuy;
+    (buy ? held.bought : held.sold) += buy ? shares_of(fill) : -shares_of(fill);
+    (buy ? held.paid : held.received) += buy ? -cash_of(fill) : cash_of(fill);
+    held.fills += fill.kind == wire::ReportKind::kFillCanceled ? -1 : 1;
+  }
+  return all;
+}
+
+void count_orders(const Trades& trades, HeldByKey& all) {
+  for (const TradedOrder& order : trades.orders) {
+    Held& held = all[{order.strategy, order.symbol}];
+    ++held.orders;
+    if (order.state != wire::OrderState::kRejected) continue;
+    const bool by_venue = order.reason == wire::RejectReason::kVenue;
+    ++(by_venue ? held.rejected : held.refused);
+  }
+}
+
+// Realised, unrealised and their sum; empty without them.
+Row profit_cells(const std::vector<control::ProfitSummary>& profits, std::uint8_t strategy,
+                 const std::string& symbol) {
+  for (const control::ProfitSummary& each : profits)
+    if (each.strategy_id == strategy && each.symbol == symbol)
+      return {money(each.realised), money(each.unrealised), money(each.realised + each.unrealised)};
+  return {"", "", ""};
+}
+
+void add_cells(Row& row, const Row& cells) { row.insert(row.end(), cells.begin(), cells.end()); }
+
+Table positions_table(const Trades& trades, const std::vector<control::ProfitSummary>& profits) {
+  Table table{{"strategy", "symbol", "shares", "carried", "bought", "sold", "fills", "cash",
+               "realised", "unrealised", "pnl"},
+              {}};
+  for (const auto& [key, held] : held_of(trades)) {
+    Row row{std::to_string(key.first),     key.second,
+            std::to_string(held.shares()), std::to_string(held.carried),
+            std::to_string(held.bought),   std::to_string(held.sold),
+            std::to_string(held.fills),    money(held.cash())};
+    add_cells(row, profit_cells(profits, key.first, key.second));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string average(std::int64_t value, std::int64_t shares) {
+  return shares == 0 ? "" : money(value / shares);
+}
+
+Table overview_table(const Trades& trades, const std::vector<control::ProfitSummary>& profits) {
+  Table table{
+      {"strategy", "symbol", "orders", "refused by oeg", "rejected by venue", "fills", "bought",
+       "at", "sold", "at", "carried", "held", "cash", "realised", "unrealised", "P&L"},
+      {}};
+  HeldByKey all = held_of(trades);
+  count_orders(trades, all);
+  for (const auto& [key, held] : all) {
+    Row row{std::to_string(key.first),
+            key.second,
+            std::to_string(held.orders),
+            std::to_string(held.refused),
+            std::to_string(held.rejected),
+            std::to_string(held.fills),
+            std::to_string(held.bought),
+            average(held.paid, held.bought),
+            std::to_string(held.sold),
+            average(held.received, held.sold),
+            std::to_string(held.carried),
+            std::to_string(held.shares()),
+            money(held.cash())};
+    add_cells(row, profit_cells(profits, key.first, key.second));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// --------------------------------------------------------------------------------- as text
+
+// RFC 4180: names of instruments may have commas.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char each : text) quoted += each == '"' ? "\"\"" : std::string(1, each);
+  return quoted + "\"";
+}
+
+std::string csv(const Table& table) {
+  const auto line = [](const Row& cells) {
+    std::string text;
+    for (const std::string& cell : cells)
+      text += (&cell == cells.data() ? "" : ",") + csv_cell(cell);
+    return text + "\n";
+  };
+  std::string text = line(table.header);
+  for (const Row& row : table.rows) text += line(row);
+  return text;
+}
+
+std::string html(const Table& table, std::size_t rows_max) {
+  const auto line = [](const Row& cells, const std::string& tag) {
+    std::string text = "<tr>";
+    for (const std::string& cell : cells)
+      text += "<" + tag + ">" + trace::html_escaped(cell) + "</" + tag + ">";
+    return text + "</tr>\n";
+  };
+  const std::size_t shown = std::min(rows_max, table.rows.size());
+  std::string text;
+  if (shown < table.rows.size())
+    text += "<p>The last " + std::to_string(shown) + " of " + std::to_string(table.rows.size()) +
+            ".</p>\n";
+  text += "<div class=\"wide\"><table>\n" + line(table.header, "th");
+  for (std::size_t at = table.rows.size() - shown; at < table.rows.size(); ++at)
+    text += line(table.rows[at], "td");
+  return text + "</table></div>\n";
+}
+
+struct Result {
+  std::uint64_t orders = 0;
+  std::int64_t fills = 0, realised = 0, unrealised = 0;
+};
+
+std::string line(const std::string& name, const Result& result) {
+  char text[128];
+  std::snprintf(text, sizeof(text), "  %-8s %9llu %9lld %15s %15s %15s\n", name.c_str(),
+                static_cast<unsigned long long>(result.orders),
+                static_cast<long long>(result.fills), money(result.realised).c_str(),
+                money(result.unrealised).c_str(),
+                money(result.realised + result.unrealised).c_str());
+  return text;
+}
+
+}  // namespace
+
+std::vector<control::ProfitSummary> profits_in(const std::string& run_dir,
+                                               const control::LongNames& names) {
+  std::vector<control::ProfitSummary> profits;
+  for (const control::Summary& summary : read_summaries(run_dir, {"risk"}))
+    profits.insert(profits.end(), summary.profits.begin(), summary.profits.end());
+  for (control::ProfitSummary& each : profits)
+    each.symbol = std::string(names.name_of(each.symbol));
+  return profits;
+}
+
+std::string orders_csv(const Trades& trades) { return csv(orders_table(trades)); }
+std::string fills_csv(const Trades& trades) { return csv(fills_table(trades)); }
+std::string positions_csv(const Trades& trades,
+                          const std::vector<control::ProfitSummary>& profits) {
+  return csv(positions_table(trades, profits));
+}
+
+std::string trades_html(const Trades& trades, const std::vector<control::ProfitSummary>& profits,
+                        std::size_t rows_max) {
+  return "<h2>Orders, fills and positions by strategy and instrument</h2>\n"
+         "<p>Money in currency units; P&amp;L by risk's last marks.</p>\n" +
+         html(overview_table(trades, profits), ~std::size_t{0}) + "<h2>Fills</h2>\n" +
+         html(fills_table(trades), rows_max) + "<h2>Orders</h2>\n" +
+         html(orders_table(trades), rows_max);
+}
+
+std::string results_text(const std::vector<control::Summary>& summaries) {
+  std::map<std::uint8_t, Result> results;
+  bool known = false;
+  for (const control::Summary& summary : summaries) {
+    if (summary.program == "oeg")
+      for (const control::StrategyFlow& each : summary.strategies)
+        results[each.strategy_id].orders += each.orders;
+    if (summary.program != "risk") continue;
+    known = true;
+    for (const control::PositionSummary& each : summary.positions)
+      results[each.strategy_id].fills += each.fills;
+    for (const control::ProfitSummary& each : summary.profits) {
+      results[each.strategy_id].realised += each.realised;
+      results[each.strategy_id].unrealised += each.unrealised;
+    }
+  }
+  if (!known) return {};
+  std::string text =
+      "result, in currency units, by risk's last marks\n"
+      "  strategy    orders     fills        realised      unrealised             P&L\n";
+  Result all;
+  for (const auto& [strategy, result] : results) {
+    text += line(std::to_string(strategy), result);
+    all = {all.orders + result.orders, all.fills + result.fills, all.realised + result.realised,
+           all.unrealised + result.unrealised};
+  }
+  return text + line("all", all) +
+         "  by instrument: tickpath positions; and tickpath orders, tickpath fills\n";
+}
+
+}  // namespace tickpath::cli

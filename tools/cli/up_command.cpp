@@ -1,0 +1,221 @@
+#include "tools/cli/up_command.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "tools/cli/conservation.hpp"
+#include "tools/cli/detach.hpp"
+#include "tools/cli/hang_watch.hpp"
+#include "tools/cli/pipeline.hpp"
+#include "tools/cli/programs.hpp"
+#include "tools/cli/replay_keys.hpp"
+#include "tools/cli/replay_view.hpp"
+#include "tools/cli/signals.hpp"
+#include "tools/cli/trades_tables.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+struct UpArguments {
+  PipelineOptions pipeline;
+  std::string on_failure = "stop";
+  double ready_timeout_s = 30;
+  double stop_timeout_s = 20;
+  bool until_end = false;
+  bool no_replay = false;
+  bool detach = false;
+};
+
+// Until a program ends, a signal comes, or the time is over.
+void wait_for_something(const Pipeline& pipeline, const Signals& signals, int timeout_ms) {
+  std::vector<pollfd> polled{{signals.file(), POLLIN, 0}};
+  for (const int descriptor : pipeline.exit_descriptors())
+    polled.push_back({descriptor, POLLIN, 0});
+  (void)::poll(polled.data(), polled.size(), timeout_ms);
+}
+
+// True: go on. Tells what ended.
+bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failure) {
+  // Where the rest of the pipeline is on another host, somebody stops it program after program
+  // across the hosts (tickpath down --only): what is left here goes on.
+  const bool partial = !pipeline.options().only.empty();
+  bool go_on = true;
+  for (const Pipeline::Ended& ended : pipeline.newly_ended()) {
+    view.finish();
+    std::fprintf(stderr, "%s\n", ended.text.c_str());
+    // One that ended in order was asked to, by somebody else: that is the end of the run. Without
+    // sim there is nothing to go on for. Strategies come and go.
+    if (ended.restarts || (partial && !ended.failed)) continue;
+    if (!ended.failed && ended.program == "strategy") {
+      std::fprintf(stderr, "the run goes on: tickpath up %s --only %s starts it again\n",
+                   pipeline.options().config_dir.c_str(), ended.name.c_str());
+      continue;
+    }
+    if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
+  }
+  return go_on && pipeline.any_runs();
+}
+
+// Watches until something ends the run.
+void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArguments& arguments) {
+  ReplayView view;
+  // With --no-replay somebody else begins it (tickpath replay); it is watched all the same.
+  const bool began = !arguments.no_replay && pipeline.begin_replay();
+  bool replaying = pipeline.has_sim();
+  if (!began) std::fprintf(stderr, "up; Ctrl-C stops everything in order\n");
+  ReplayKeys keys(arguments.pipeline.run_dir, replaying ? pipeline.sim_name() : "");
+  if (began && !keys.help().empty()) std::fprintf(stderr, "%s\n", keys.help().c_str());
+  // Ten pictures a second on a terminal; an end is noticed at once.
+  constexpr int kLookMs = 100;
+  for (;;) {
+    wait_for_something(pipeline, signals, kLookMs);
+    pipeline.restart_due();
+    if (signals.came()) {
+      view.finish();
+      std::fprintf(stderr, "stopping in order\n");
+      return;
+    }
+    if (!look_at_the_ended(pipeline, view, arguments.on_failure == "stop")) return;
+    for (const std::string& news : hangs.look()) {
+      view.finish();
+      std::fprintf(stderr, "%s\n", news.c_str());
+    }
+    if (!replaying) continue;
+    const control::Json replay = pipeline.replay(kGlanceMs);
+    if (!replay.is_object()) continue;
+    const std::string state = replay.value("state", "");
+    if (state != "waiting") view.show(replay);
+    if (const std::string refused = keys.step(replay); !refused.empty()) {
+      view.finish();
+      std::fprintf(stderr, "%s\n", refused.c_str());
+    }
+    if (state != "ended" && state != "halted") continue;
+    view.finish();
+    std::fprintf(stderr, "replay %s: %s\n", state.c_str(), replay_line(replay, 0).c_str());
+    if (arguments.until_end) return;
+    replaying = false;
+    std::fprintf(stderr, "Ctrl-C stops everything in order\n");
+  }
+}
+
+// Throws where something is wrong with the run.
+void check_books(const Pipeline& pipeline, const HangWatch& hangs) {
+  const std::string& run_dir = pipeline.options().run_dir;
+  const std::vector<std::string> names = pipeline.names();
+  const std::vector<control::Summary> summaries = read_summaries(run_dir, names);
+  const Conservation conservation = check_conservation(summaries, names);
+  std::fputs(to_text(conservation).c_str(), stdout);
+  std::fputs(results_text(summaries).c_str(), stdout);
+  // A part of a pipeline may have nothing to hold against anything.
+  const bool partial = !pipeline.options().only.empty();
+  if (partial)
+    std::printf("  these programs only; all together: tickpath books RUN_DIR RUN_DIR ...\n");
+  std::fflush(stdout);
+  std::string problems;
+  for (const std::string& problem : pipeline.problems()) problems += "\n  " + problem;
+  for (const control::Summary& summary : summaries)
+    for (const std::string& problem : summary.problems)
+      problems += "\n  " + summary.name + ": " + problem;
+  for (const std::string& problem : hangs.problems()) problems += "\n  " + problem;
+  const bool nothing_to_check = conservation.lines.empty() && conservation.missing.empty();
+  if (!conservation.holds() && !(partial && nothing_to_check))
+    problems += "\n  " + conservation.problem();
+  if (!problems.empty()) throw Error("the run failed:" + problems);
+}
+
+void run_up(UpArguments arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  PipelineOptions& options = arguments.pipeline;
+  options.restart = arguments.on_failure == "restart";
+  options.ready_timeout_ms = static_cast<int>(arguments.ready_timeout_s * 1000);
+  options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
+  if (options.binary_dir.empty())
+    options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::optional<Detached> background;
+  if (arguments.detach) background.emplace();
+  for (const std::string& file : other_files(options.config_dir))
+    std::fprintf(stderr,
+                 "%s is left out: it is named after none of sim, mdh, oeg, risk, strategy\n",
+                 file.c_str());
+  Signals signals;
+  Pipeline pipeline(options);
+  HangWatch hangs(options.run_dir, pipeline.names());
+  try {
+    pipeline.start([&] {
+      // Nothing more is to be waited for then.
+      if (const auto news = hangs.look(); !news.empty()) throw Error(news.front());
+      return signals.came();
+    });
+  } catch (const Pipeline::Interrupted&) {
+    std::fprintf(stderr, "interrupted before everything was ready; stopping in order\n");
+    pipeline.stop();
+    throw Error("interrupted");
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    pipeline.stop();
+    throw Error("not everything came up");
+  }
+  if (background) {
+    const std::string log = options.run_dir + "/up.log";
+    std::fprintf(stderr, "up, in the background: %s; tickpath down stops everything in order\n",
+                 log.c_str());
+    background->ready(log);
+  }
+  watch(pipeline, signals, hangs, arguments);
+  pipeline.stop();
+  check_books(pipeline, hangs);
+}
+
+}  // namespace
+
+void add_up_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "up", "Start the programs of a configuration directory, replay, stop, check the books");
+  auto arguments = std::make_shared<UpArguments>();
+  PipelineOptions& options = arguments->pipeline;
+  command->add_option("config", options.config_dir, "Directory with sim.toml, mdh.toml, ...")
+      ->required();
+  command->add_option("--run-dir", options.run_dir, "Where the programs meet")
+      ->capture_default_str();
+  command
+      ->add_option("--set", options.overrides,
+                   "key=value for all, mdh:key=value for one program; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--only", options.only,
+                      "Start only these (by file name without .toml); the others run\n"
+                      "already, or on other hosts. One that is stopped in order does not end\n"
+                      "the rest then");
+  command->add_flag("--until-end", arguments->until_end, "Stop everything when the replay ends");
+  command->add_flag("--no-replay", arguments->no_replay,
+                    "Do not start sim's replay: tickpath replay does");
+  command->add_flag("--detach,-d", arguments->detach,
+                    "Return once everything is ready; what `up` would print goes to up.log in the\n"
+                    "run directory, and tickpath down stops everything in order");
+  command
+      ->add_option("--on-failure", arguments->on_failure,
+                   "When a program dies: stop the rest, continue without it, or restart it")
+      ->check(CLI::IsMember({"stop", "continue", "restart"}))
+      ->capture_default_str();
+  command->add_option("--ready-timeout", arguments->ready_timeout_s, "Seconds for each program")
+      ->capture_default_str();
+  command->add_option("--stop-timeout", arguments->stop_timeout_s, "Seconds for each program")
+      ->capture_default_str();
+  command->add_option("--bin-dir", options.binary_dir,
+                      "Where the programs are; beside tickpath if not given");
+  command->add_option("--preload", options.preload, "LD_PRELOAD of the programs (tests)");
+  command->callback([arguments] { run_up(*arguments); });
+}
+
+}  // namespace tickpath::cli

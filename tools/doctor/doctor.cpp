@@ -1,0 +1,195 @@
+#include "tools/doctor/doctor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+#include <toml++/toml.h>
+
+#include "common/base/error.hpp"
+#include "common/config/values.hpp"
+
+namespace tickpath::cli::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const toml::table& table, const char* group, const char* key,
+                    const std::string& fallback) {
+  return table[group][key].value_or(fallback);
+}
+
+config::ConfigError wrong(const std::string& file, std::uint32_t line, const std::string& what) {
+  return config::ConfigError({file + ":" + std::to_string(line) + ": " + what});
+}
+
+int cpu_of(const toml::table& table, const std::string& file) {
+  const auto node = table["datapath"]["cpu"];
+  if (!node) return Pins::kUnpinned;
+  if (node.value<std::string>() == "auto") return Pins::kAuto;
+  if (const auto number = node.value<std::int64_t>())
+    if (*number >= Pins::kUnpinned && *number < 4096) return static_cast<int>(*number);
+  throw wrong(file, node.node()->source().begin.line,
+              "datapath.cpu: allowed are a CPU number, -1 and \"auto\"");
+}
+
+std::uint64_t size_of(const toml::node_view<const toml::node>& node, const std::string& text,
+                      const std::string& file) {
+  try {
+    return config::parse_size_bytes(text);
+  } catch (const Error& error) {
+    throw wrong(file, node.node()->source().begin.line,
+                std::string("feed.receive_buffer: ") + error.what());
+  }
+}
+
+Pins read_file(const fs::path& path) {
+  toml::table parsed;
+  try {
+    parsed = toml::parse_file(path.string());
+  } catch (const toml::parse_error& error) {
+    throw wrong(path, error.source().begin.line, std::string(error.description()));
+  }
+  const toml::table& table = parsed;
+  Pins pins;
+  pins.file = path;
+  pins.program = path.stem();
+  pins.cpu = cpu_of(table, pins.file);
+  pins.wait = text_of(table, "datapath", "wait", pins.wait);
+  pins.provider = text_of(table, "fabric", "provider", pins.provider);
+  pins.device = text_of(table, "fabric", "device", "");
+  // Bytes: "8MiB", or a number.
+  const auto buffer = table["feed"]["receive_buffer"];
+  if (const auto number = buffer.value<std::int64_t>()) pins.receive_buffer_bytes = *number;
+  if (const auto text = buffer.value<std::string>())
+    pins.receive_buffer_bytes = static_cast<std::int64_t>(size_of(buffer, *text, pins.file));
+  return pins;
+}
+
+const char* mark(State state) {
+  switch (state) {
+    case State::kOk:
+      return "ok";
+    case State::kWarn:
+      return "WARN";
+    case State::kFail:
+      return "FAIL";
+    case State::kUnknown:
+      return "?";
+  }
+  return "?";
+}
+
+std::size_t count(const std::vector<Finding>& findings, State state) {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [state](const Finding& finding) { return finding.state == state; }));
+}
+
+// "label text", further lines of the text below the first.
+void add_line(std::string& text, const char* label, const std::string& value) {
+  if (value.empty()) return;
+  std::istringstream lines(value);
+  bool first = true;
+  for (std::string line; std::getline(lines, line); first = false)
+    text += std::string("        ") + (first ? label : "        ") + line + "\n";
+}
+
+}  // namespace
+
+std::vector<Pins> read_pins(const std::string& path) {
+  std::vector<Pins> pins;
+  std::error_code error;
+  if (!fs::exists(path, error)) throw config::ConfigError({"no configuration at " + path});
+  if (!fs::is_directory(path, error)) return {read_file(path)};
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.path().extension() == ".toml") pins.push_back(read_file(entry.path()));
+  if (pins.empty()) throw config::ConfigError({"no *.toml files in " + path});
+  std::sort(pins.begin(), pins.end(),
+            [](const Pins& a, const Pins& b) { return a.program < b.program; });
+  return pins;
+}
+
+CpuSet Subject::pinned_cpus() const {
+  CpuSet cpus;
+  for (const Pins& each : pins)
+    if (each.cpu >= 0) cpus.insert(each.cpu);
+  return cpus;
+}
+
+bool Subject::uses_verbs() const {
+  return std::any_of(pins.begin(), pins.end(),
+                     [](const Pins& each) { return each.provider == "verbs"; });
+}
+
+std::vector<Finding> examine(const Subject& subject) {
+  std::vector<Finding> findings;
+  check_memory(subject, findings);
+  check_cpus(subject, findings);
+  check_power(subject, findings);
+  check_interrupts(subject, findings);
+  check_clocks(subject, findings);
+  check_kernel(subject, findings);
+  check_rdma(subject, findings);
+  check_pins(subject, findings);
+  return findings;
+}
+
+std::string to_string(State state) {
+  switch (state) {
+    case State::kOk:
+      return "ok";
+    case State::kWarn:
+      return "warn";
+    case State::kFail:
+      return "fail";
+    case State::kUnknown:
+      return "unknown";
+  }
+  return "?";
+}
+
+std::string to_text(const std::vector<Finding>& findings, bool all) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    std::array<char, 64> head{};
+    std::snprintf(head.data(), head.size(), "%-5s   %-30s ", mark(finding.state),
+                  finding.id.c_str());
+    text += head.data() + finding.current + "\n";
+    if (finding.state == State::kOk && !all) continue;
+    add_line(text, "needed  ", finding.needed);
+    add_line(text, "why     ", finding.why);
+    if (finding.state != State::kOk) add_line(text, "do      ", finding.command);
+  }
+  text += "\n" + std::to_string(count(findings, State::kOk)) + " ok, " +
+          std::to_string(count(findings, State::kWarn)) + " warnings, " +
+          std::to_string(count(findings, State::kFail)) + " failed, " +
+          std::to_string(count(findings, State::kUnknown)) + " unknown\n";
+  return text;
+}
+
+std::string to_json(const std::vector<Finding>& findings) {
+  nlohmann::ordered_json root;
+  root["findings"] = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings)
+    root["findings"].push_back({{"id", finding.id},
+                                {"state", to_string(finding.state)},
+                                {"current", finding.current},
+                                {"needed", finding.needed},
+                                {"why", finding.why},
+                                {"command", finding.command}});
+  for (const State state : {State::kOk, State::kWarn, State::kFail, State::kUnknown})
+    root[to_string(state)] = count(findings, state);
+  return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int exit_status(const std::vector<Finding>& findings, bool strict) {
+  if (count(findings, State::kFail) != 0) return kExitFailed;
+  return strict && count(findings, State::kWarn) != 0 ? kExitWarnings : kExitHealthy;
+}
+
+}  // namespace tickpath::cli::doctor

@@ -1,0 +1,28 @@
+// What is left of a run, by numbers that two runs can be compared by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/control/summary.hpp"
+#include "tools/lockstep/digest.hpp"
+#include "tools/lockstep/member.hpp"
+
+namespace tickpath::lockstep {
+
+std::string sim_journal_path(const std::string& run_dir);
+
+// Sequence numbers and everything else that a program counts.
+std::string counters_of(const Member& member);
+// Positions, orders, flows; also written to <run_dir>/<name>.summary.json. The program has stopped.
+control::Summary write_summary(Member& member);
+// mdh: the image of every book. Others have none.
+void add_books(const Member& member, Digest& digest);
+// Throws SystemError.
+std::uint64_t digest_of_file(const std::string& path);
+
+// Makes the directory, or empties one that a run in lockstep left, and opens the log there. Throws
+// Error for one that holds anything else.
+void prepare_run_dir(const std::string& run_dir);
+
+}  // namespace tickpath::lockstep

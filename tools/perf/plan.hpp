@@ -1,0 +1,88 @@
+// What `tickpath lat` and `tickpath bw` are asked to measure in the manner of perftest
+// (linux-rdma/perftest: ib_write_lat, ib_send_bw, ...), checked and made definite before any peer
+// is spoken to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/net/secure_options.hpp"
+#include "tools/perf/lat.hpp"
+
+namespace tickpath::rdma::perf {
+
+enum class PerfTool : std::uint8_t { kLatency, kBandwidth };
+
+enum class PerfOperation : std::uint8_t {
+  kWrite,
+  kWriteWithImm,
+  kSend,
+  kRead,
+  kCompareSwap,
+  kFetchAdd,
+};
+std::string_view to_string(PerfOperation operation) noexcept;
+
+// Operations of a tool, in the order in which they run. Bandwidth: WRITE, SEND and READ.
+std::vector<PerfOperation> perf_operations(PerfTool tool);
+// Case and hyphens do not matter; "cas" and "faa" are known. Throws Error naming the choices.
+PerfOperation parse_perf_operation(PerfTool tool, std::string_view name);
+
+inline constexpr std::uint32_t kPerfBytesMin = 2;
+inline constexpr std::uint32_t kPerfBytesMax = 8u << 20;
+// 2 B, 4 B, ... 8 MB, as perftest's --all.
+std::vector<std::uint32_t> perf_all_sizes();
+
+enum class PerfMode : std::uint8_t {
+  kForked,  // client and server are two processes of this command
+  kClient,  // the server runs already, perhaps on another host
+};
+
+struct PerfOptions {
+  PerfTool tool = PerfTool::kLatency;
+  PerfMode mode = PerfMode::kForked;
+  std::string provider = "shm";
+  std::string device;                       // empty: the first usable
+  net::SecurityOptions security{};          // verbs: of connection set-up; the role is "tool"
+  std::string endpoint;                     // kForked on shm: empty chooses a private one
+  std::vector<PerfOperation> operations{};  // empty: all of the tool
+  std::vector<std::uint32_t> sizes{64};     // bytes; atomics are 8 whatever stands here
+  std::uint32_t iterations = 0;             // messages a size; 0: chosen by the size
+  double duration_s = 0;                    // instead of iterations, seconds a size
+  int warmup = -1;                          // messages, not counted; -1: a tenth of the iterations
+  std::uint32_t tx_depth = 128;             // requests under way at most
+  // Receives posted; less where messages are long. 0: 512, but 32 for a closed-loop latency, whose
+  // buffers then stay in the cache.
+  std::uint32_t rx_depth = 0;
+  int inline_bytes = -1;            // messages up to this go inline; -1: as many as were granted
+  std::uint32_t signal_every = 32;  // requests a completion
+  std::uint32_t batch = 1;          // bandwidth: requests a doorbell
+  bool bidirectional = false;       // bandwidth only
+  double rate = 0;      // latency: messages a second by schedule; 0: the next follows the last
+  int pace = 0;         // index into kLatPaces
+  int client_cpu = -1;  // kForked: -1 is the first two allowed; kClient: -1 does not pin
+  int server_cpu = -1;
+};
+
+// One line of the table to come.
+struct PerfCase {
+  PerfOperation operation;
+  std::uint32_t size_bytes;
+};
+
+// Throws Error that names the option, its value and its limits.
+void check_options(const PerfOptions& options);
+
+// Every case; `message_bytes_max` (DeviceInfo; 0: none) leaves out SENDs that the provider cannot
+// carry and says so in `notes`. Throws Error if nothing is left.
+std::vector<PerfCase> plan_cases(const PerfOptions& options, std::uint32_t message_bytes_max,
+                                 std::vector<std::string>& notes);
+
+// Iterations of a case where none were asked for: many for short messages, few for long ones, and
+// fewer where the provider is not memory.
+std::uint32_t default_iterations(const PerfOptions& options, std::uint32_t size_bytes);
+
+}  // namespace tickpath::rdma::perf
