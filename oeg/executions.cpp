@@ -16,9 +16,9 @@ void Executions::add(const Execution& execution) noexcept {
   next_ = next_ + 1 == entries_.size() ? 0 : next_ + 1;
   if (entries_[at].execution.exec_id != 0) forget(at);
   const std::uint32_t older = newest_.find(execution.exec_id);
-  if (older != IdTable::kNone) newest_.erase(execution.exec_id);
+  if (older != IdMap::kNone) newest_.erase(execution.exec_id);
   entries_[at] = {execution, older};
-  newest_.insert(execution.exec_id, at);
+  (void)newest_.insert(execution.exec_id, at);
 }
 
 void Executions::apply(const JournalRecord& record) noexcept {
@@ -40,7 +40,7 @@ void Executions::forget(std::uint32_t index) noexcept {
     newest_.erase(exec_id);
   } else {
     while (entries_[at].older != index) at = entries_[at].older;
-    entries_[at].older = IdTable::kNone;
+    entries_[at].older = IdMap::kNone;
   }
   entries_[index] = {};
 }

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/base/id_map.hpp"
 #include "common/base/units.hpp"
-#include "oeg/id_table.hpp"
 #include "oeg/journal_record.hpp"
 
 namespace tickpath::oeg {
@@ -43,7 +43,7 @@ class Executions {
   template <class Wanted>
   Execution* find_if(std::uint64_t exec_id, Wanted&& wanted) noexcept {
     if (exec_id == 0) return nullptr;
-    for (std::uint32_t at = newest_.find(exec_id); at != IdTable::kNone; at = entries_[at].older)
+    for (std::uint32_t at = newest_.find(exec_id); at != IdMap::kNone; at = entries_[at].older)
       if (wanted(entries_[at].execution)) return &entries_[at].execution;
     return nullptr;
   }
@@ -62,13 +62,13 @@ class Executions {
  private:
   struct Entry {
     Execution execution;
-    std::uint32_t older = IdTable::kNone;  // of the same id
+    std::uint32_t older = IdMap::kNone;  // of the same id
   };
   void forget(std::uint32_t index) noexcept;
 
   std::vector<Entry> entries_;  // a ring
   std::uint32_t next_ = 0;
-  IdTable newest_;  // by exec_id
+  IdMap newest_;  // by exec_id
 };
 
 }  // namespace tickpath::oeg

@@ -138,9 +138,9 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   row = ledger_.position_row(slot.id, request.instrument_id);
   // Its readers take an empty row for the end of the table: there are no holes, also when this
   // order is refused and no event follows.
-  if (row >= rows && row != IdTable::kNone) [[unlikely]]
+  if (row >= rows && row != IdMap::kNone) [[unlikely]]
     events_.store_position(row, ledger_.position(row).row);
-  if (row == IdTable::kNone) return RejectReason::kPositionsFull;
+  if (row == IdMap::kNone) return RejectReason::kPositionsFull;
   if (ledger_.full()) return RejectReason::kOrdersFull;
   if (!journal_.has_room()) return RejectReason::kJournalFull;
 
@@ -253,7 +253,7 @@ void Gateway::stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
 
 void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept {
   const TscTicks seen = tsc_now();
-  std::uint32_t row = IdTable::kNone;
+  std::uint32_t row = IdMap::kNone;
   const wire::RejectReason reason = check_new(slot, request, row);
   const TscTicks passed = tsc_now();
   if (reason != wire::RejectReason::kNone) {
@@ -418,7 +418,7 @@ wire::OrderEvent Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& r
   event.state = order != nullptr ? order->state : wire::OrderState::kRejected;
   // It changes no row, and is counted in none: thousands of refusals a second would otherwise keep
   // risk from ever finding a row at rest.
-  publish(event, IdTable::kNone);
+  publish(event, IdMap::kNone);
   return event;
 }
 

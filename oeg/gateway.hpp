@@ -298,6 +298,14 @@ class Gateway final : public fix::Handler {
   wire::ControlBlock block_{};
   std::uint64_t refusals_journaled_ = 0;
   Limits limits_;
+  struct HeldSymbol {
+    fix::Symbol symbol;
+    std::uint64_t exceptions;  // open ones
+    bool operator==(const fix::Symbol& other) const noexcept { return symbol == other; }
+  };
+  std::vector<HeldSymbol> held_symbols_;
+  // Open exceptions of symbols that found no room there: while there are any, all are held.
+  std::uint64_t held_beyond_ = 0;
   Instruments instruments_;
   Ledger ledger_;
   std::vector<StrategySlot> slots_;
@@ -307,14 +315,6 @@ class Gateway final : public fix::Handler {
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
   Executions executions_;
-  struct HeldSymbol {
-    fix::Symbol symbol;
-    std::uint64_t exceptions;  // open ones
-    bool operator==(const fix::Symbol& other) const noexcept { return symbol == other; }
-  };
-  std::vector<HeldSymbol> held_symbols_;
-  // Open exceptions of symbols that found no room there: while there are any, all are held.
-  std::uint64_t held_beyond_ = 0;
   std::size_t crowded_ = 0;  // strategies for which the venue waits
   const std::uint64_t unread_ticks_;
   GatewayCounters counters_;

@@ -417,7 +417,7 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
 
 void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept {
   counters_.events.add();
-  if (row == IdTable::kNone) return events_.publish(event);
+  if (row == IdMap::kNone) return events_.publish(event);
   wire::PositionRow& position = ledger_.position(row).row;
   wire::OrderEvent numbered = event;
   numbered.row_event = static_cast<std::uint32_t>(++position.events);

@@ -11,8 +11,8 @@ Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
       rows_(positions_max),
       open_of_(wire::kMaxStrategies),
       unanswered_of_(wire::kMaxStrategies),
-      oldest_(wire::kMaxStrategies, IdTable::kNone),
-      newest_(wire::kMaxStrategies, IdTable::kNone) {
+      oldest_(wire::kMaxStrategies, IdMap::kNone),
+      newest_(wire::kMaxStrategies, IdMap::kNone) {
   free_.reserve(orders_max);
   for (std::uint32_t at = orders_max; at-- > 0;) free_.push_back(at);
 }
@@ -20,7 +20,7 @@ Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
 Order* Ledger::find(std::uint64_t id) noexcept {
   if (id == 0) return nullptr;
   const std::uint32_t at = ids_.find(id);
-  return at == IdTable::kNone ? nullptr : &orders_[at];
+  return at == IdMap::kNone ? nullptr : &orders_[at];
 }
 
 Order& Ledger::add(const Order& order) noexcept {
@@ -29,7 +29,7 @@ Order& Ledger::add(const Order& order) noexcept {
   Order& added = orders_[at];
   added = order;
   added.leaves = 0;
-  ids_.insert(added.id, at);
+  (void)ids_.insert(added.id, at);
   link(added);
   ++open_;
   ++open_of_[added.strategy];
@@ -39,7 +39,9 @@ Order& Ledger::add(const Order& order) noexcept {
 }
 
 bool Ledger::restore(const Order& order) noexcept {
-  if (full() || find(order.id) != nullptr || order.row >= position_count_) return false;
+  if (full() || order.id == 0 || find(order.id) != nullptr || order.row >= position_count_ ||
+      order.pending_id == order.id || find(order.pending_id) != nullptr)
+    return false;
   Order& added = add(order);
   set_leaves(added, order.leaves);
   if (wire::is_final(order.state)) {
@@ -47,7 +49,7 @@ bool Ledger::restore(const Order& order) noexcept {
     --open_of_[order.strategy];
   }
   if (order.pending_id == 0) return true;
-  ids_.insert(order.pending_id, index(added));
+  (void)ids_.insert(order.pending_id, index(added));
   ++unanswered_of_[order.strategy];
   Position& position = positions_[order.row];
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
@@ -57,7 +59,7 @@ bool Ledger::restore(const Order& order) noexcept {
 
 bool Ledger::restore(const wire::PositionRow& row) noexcept {
   const std::uint32_t at = position_row(row.strategy_id, row.instrument_id);
-  if (at == IdTable::kNone) return false;
+  if (at == IdMap::kNone) return false;
   wire::PositionRow& restored = positions_[at].row;
   restored = row;
   restored.open_buy_shares = restored.open_sell_shares = 0;
@@ -73,7 +75,7 @@ void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t req
   order.pending_own = own;
   order.pending_price = price;
   order.pending_shares = shares;
-  ids_.insert(request_id, index(order));
+  (void)ids_.insert(request_id, index(order));
   ++unanswered_of_[order.strategy];
   if (kind == wire::RequestKind::kReplace) reserve(order);
 }
@@ -125,7 +127,7 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
       order.price = order.pending_price;
       order.shares = order.pending_shares;
       order.cumulative = report.cumulative;
-      ids_.insert(new_id, index(order));
+      (void)ids_.insert(new_id, index(order));
       set_leaves(order, report.leaves);
     } else {
       clear_pending(order);
@@ -190,15 +192,15 @@ void Ledger::link(Order& order) noexcept {
   const std::uint32_t at = index(order);
   std::uint32_t& newest = newest_[order.strategy];
   order.older = newest;
-  order.newer = IdTable::kNone;
-  (newest == IdTable::kNone ? oldest_[order.strategy] : orders_[newest].newer) = at;
+  order.newer = IdMap::kNone;
+  (newest == IdMap::kNone ? oldest_[order.strategy] : orders_[newest].newer) = at;
   newest = at;
 }
 
 void Ledger::unlink(Order& order) noexcept {
-  (order.older == IdTable::kNone ? oldest_[order.strategy] : orders_[order.older].newer) =
+  (order.older == IdMap::kNone ? oldest_[order.strategy] : orders_[order.older].newer) =
       order.newer;
-  (order.newer == IdTable::kNone ? newest_[order.strategy] : orders_[order.newer].older) =
+  (order.newer == IdMap::kNone ? newest_[order.strategy] : orders_[order.newer].older) =
       order.older;
 }
 
@@ -206,10 +208,10 @@ std::uint32_t Ledger::position_row(std::uint8_t strategy, std::uint32_t instrume
   // Never 0: ids of the table must not be.
   const std::uint64_t key = std::uint64_t{instrument} << 8 | strategy | std::uint64_t{1} << 63;
   const std::uint32_t known = rows_.find(key);
-  if (known != IdTable::kNone) return known;
-  if (position_count_ == positions_.size()) return IdTable::kNone;
+  if (known != IdMap::kNone) return known;
+  if (position_count_ == positions_.size()) return IdMap::kNone;
   const std::uint32_t row = position_count_++;
-  rows_.insert(key, row);
+  (void)rows_.insert(key, row);
   positions_[row].row.instrument_id = instrument;
   positions_[row].row.strategy_id = strategy;
   return row;

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/id_map.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
 #include "common/wire/position.hpp"
-#include "oeg/id_table.hpp"
 
 namespace tickpath::oeg {
 
@@ -24,11 +24,11 @@ struct alignas(64) Order {
   std::uint32_t shares = 0;  // ordered in all
   std::uint32_t leaves = 0;
   std::uint32_t cumulative = 0;
-  std::uint32_t pending_price = 0;       // replace
-  std::uint32_t pending_shares = 0;      // replace: the new total
-  std::uint32_t reserved_shares = 0;     // what a pending replacement may add, held against limits
-  std::uint32_t older = IdTable::kNone;  // of the same strategy
-  std::uint32_t newer = IdTable::kNone;
+  std::uint32_t pending_price = 0;     // replace
+  std::uint32_t pending_shares = 0;    // replace: the new total
+  std::uint32_t reserved_shares = 0;   // what a pending replacement may add, held against limits
+  std::uint32_t older = IdMap::kNone;  // of the same strategy
+  std::uint32_t newer = IdMap::kNone;
   std::uint8_t strategy = 0;
   Side side = Side::kBuy;
   wire::OrderType type = wire::OrderType::kLimit;
@@ -101,7 +101,7 @@ class Ledger {
   // off the table, and none else. Orders that are final and wait for an answer are among them.
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) noexcept {
-    for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone;) {
+    for (std::uint32_t at = oldest_[strategy]; at != IdMap::kNone;) {
       Order& order = orders_[at];
       at = order.newer;
       visit(order);
@@ -109,7 +109,7 @@ class Ledger {
   }
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) const noexcept {
-    for (std::uint32_t at = oldest_[strategy]; at != IdTable::kNone; at = orders_[at].newer)
+    for (std::uint32_t at = oldest_[strategy]; at != IdMap::kNone; at = orders_[at].newer)
       visit(orders_[at]);
   }
 
@@ -119,7 +119,7 @@ class Ledger {
   // does it for an order that is open; this is for one that is done.
   void trade(std::uint32_t row, Side side, std::uint32_t shares, ExecutedPrice price,
              bool stands) noexcept;
-  // The row of (strategy, instrument), made at the first call; IdTable::kNone: no room.
+  // The row of (strategy, instrument), made at the first call; IdMap::kNone: no room.
   std::uint32_t position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept;
   // A row as it was but for what is open in it, which restore() of the orders brings back; rows
   // come in their order. False: no room.
@@ -144,9 +144,9 @@ class Ledger {
 
   std::vector<Order> orders_;
   std::vector<std::uint32_t> free_;
-  IdTable ids_;
+  IdMap ids_;
   std::vector<Position> positions_;
-  IdTable rows_;
+  IdMap rows_;
   std::uint32_t position_count_ = 0;
   std::size_t open_ = 0;
   std::vector<std::uint32_t> open_of_;

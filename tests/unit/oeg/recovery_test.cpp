@@ -388,26 +388,5 @@ TEST_F(RecoveryTest, CountsOnFromTheLastRun) {
   EXPECT_TRUE(g.gateway->nothing_unanswered());
 }
 
-TEST(IdTable, FindsWhatIsThereAfterManyRandomInsertionsAndErasures) {
-  std::mt19937_64 random(11);
-  IdTable table(64);
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> model;
-  for (int step = 0; step < 20'000; ++step) {
-    if (model.size() < 64 && (model.empty() || random() % 2 == 0)) {
-      const std::uint64_t id = random() % 100'000 + 1;
-      if (table.find(id) != IdTable::kNone) continue;
-      table.insert(id, static_cast<std::uint32_t>(step));
-      model.emplace_back(id, static_cast<std::uint32_t>(step));
-    } else {
-      const std::size_t at = random() % model.size();
-      table.erase(model[at].first);
-      EXPECT_EQ(table.find(model[at].first), IdTable::kNone);
-      model[at] = model.back();
-      model.pop_back();
-    }
-    for (const auto& [id, slot] : model) ASSERT_EQ(table.find(id), slot);
-  }
-}
-
 }  // namespace
 }  // namespace tickpath::oeg
