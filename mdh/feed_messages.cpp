@@ -158,7 +158,9 @@ void Feed::publish(const Event& event) noexcept {
     return send(update, id);
   }
   Instrument& instrument = instruments_[id];
-  if (update.is_trade()) {
+  // As update.is_trade(), but for the load behind its narrow stores.
+  if (event.kind == wire::UpdateKind::kTrade ||
+      (event.kind == wire::UpdateKind::kExecute && event.printed)) {
     instrument.last_trade_price = event.price;
     instrument.last_trade_shares = event.shares;
   }

@@ -162,7 +162,7 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   // need it again.
   const std::uint32_t row = ledger_.position_row(execution.strategy, execution.instrument);
   const std::size_t slot = slot_of_[execution.strategy];
-  if (row == IdTable::kNone || slot >= slots_.size()) return counters_.impossible_reports.add();
+  if (row == IdMap::kNone || slot >= slots_.size()) return counters_.impossible_reports.add();
   Order done;  // what journal and report need of it
   done.id = execution.order_id;
   done.instrument = execution.instrument;
@@ -226,7 +226,7 @@ void Gateway::except(ExceptionKind kind, const Order* order, const fix::Executio
   journal(note, event, report);
   hold_symbol(note.symbol);
   events_.note_exception(note);
-  publish(event, IdTable::kNone);
+  publish(event, IdMap::kNone);
 }
 
 // By the order's id, though it is not open any more. One that no strategy here gave has none.

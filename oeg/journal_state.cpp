@@ -75,7 +75,7 @@ bool JournalState::requested(const JournalRecord& record) {
   }
   if (ledger.find(event.order_id) != nullptr) return false;
   const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
-  if (row == IdTable::kNone || ledger.full())
+  if (row == IdMap::kNone || ledger.full())
     throw Error(
         "the journal needs more orders.max or orders.positions_max than the configuration has");
   Order order;
@@ -115,7 +115,7 @@ bool JournalState::reported(const JournalRecord& record) {
 // Of an order that was done.
 bool JournalState::fill_changed(const wire::OrderEvent& event) {
   const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
-  if (row == IdTable::kNone) return false;
+  if (row == IdMap::kNone) return false;
   ++ledger.position(row).row.events;
   ledger.trade(row, event.side, event.shares, wire::executed_price(event),
                event.report_kind == wire::ReportKind::kFillCorrected);

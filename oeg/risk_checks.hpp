@@ -80,6 +80,13 @@ inline std::uint32_t reference_price(const Demand& demand, const Instrument& ins
   return beyond ? demand.stop_price : best;
 }
 
+[[gnu::noinline]] inline std::uint32_t value_of_unpriced_buy(
+    const Demand& demand, const Instrument& instrument,
+    std::uint32_t collar_basis_points) noexcept {
+  const std::uint32_t reference = reference_price(demand, instrument);
+  return reference != 0 ? collar_price(Side::kBuy, reference, collar_basis_points) : 0;
+}
+
 // The most that a share could be worth in a trade of this order: for a buy its limit, or without
 // one (market, stop, pegged) what the collar allows now; for a sell the best bid if its limit is
 // below that, the best offer while there is no bid. 0: unknown. A sell has no upper bound but the
@@ -94,9 +101,9 @@ inline std::uint32_t value_price(const Demand& demand, const Instrument& instrum
     if (!good || market == 0) return 0;
     return demand.price > market ? demand.price : market;
   }
-  if (demand.price != 0) return demand.price;
-  const std::uint32_t reference = reference_price(demand, instrument);
-  return reference != 0 ? collar_price(Side::kBuy, reference, collar_basis_points) : 0;
+  if (demand.price != 0) [[likely]]
+    return demand.price;
+  return value_of_unpriced_buy(demand, instrument, collar_basis_points);
 }
 
 // A limit may be worse than the opposite best price by so many basis points, that of a stop order

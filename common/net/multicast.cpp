@@ -157,6 +157,7 @@ ReceiveBatch::ReceiveBatch(std::size_t capacity, std::size_t datagram_bytes)
   controls_.resize(capacity);
   vectors_.resize(capacity);
   headers_.resize(capacity);
+  filled_ = capacity;
   senders_.resize(capacity);
   datagrams_.resize(capacity);
   for (std::size_t i = 0; i < capacity; ++i) {

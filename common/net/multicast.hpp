@@ -118,6 +118,7 @@ class ReceiveBatch {
   std::vector<Control> controls_;
   std::vector<iovec> vectors_;
   std::vector<mmsghdr> headers_;
+  std::size_t filled_ = 0;  // of them, by the last receive()
   std::vector<Datagram> datagrams_;
 };
 

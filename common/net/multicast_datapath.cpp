@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <span>
 
 #include "common/net/multicast.hpp"
 
@@ -48,14 +49,15 @@ IoStatus UdpMulticastReceiver::receive(std::span<std::byte> buffer, Datagram& da
 }
 
 std::size_t ReceiveBatch::receive(UdpMulticastReceiver& receiver, IoStatus& status) noexcept {
-  // The kernel overwrites these lengths and flags with what it used.
-  for (mmsghdr& entry : headers_) {
+  // The kernel overwrites these lengths and flags with what it used, of as many as it filled.
+  for (mmsghdr& entry : std::span(headers_).first(filled_)) {
     entry.msg_hdr.msg_controllen = kControlBytes;
     entry.msg_hdr.msg_namelen = sizeof(sockaddr_in);
     entry.msg_hdr.msg_flags = 0;
   }
   const int count = ::recvmmsg(receiver.descriptor(), headers_.data(),
                                static_cast<unsigned>(headers_.size()), MSG_DONTWAIT, nullptr);
+  filled_ = count < 0 ? 0 : static_cast<std::size_t>(count);
   if (count < 0) {
     status = IoStatus::kWouldBlock;
     if (!would_block(errno) && errno != EINTR) {
@@ -65,11 +67,11 @@ std::size_t ReceiveBatch::receive(UdpMulticastReceiver& receiver, IoStatus& stat
     return 0;
   }
   status = IoStatus::kOk;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+  for (std::size_t i = 0; i < filled_; ++i) {
     datagrams_[i] = {std::span(buffers_).subspan(i * datagram_bytes_, headers_[i].msg_len), 0};
     receiver.take_control_messages(headers_[i].msg_hdr, datagrams_[i]);
   }
-  return static_cast<std::size_t>(count);
+  return filled_;
 }
 
 IoStatus UdpMulticastSender::send(std::span<const std::byte> datagram) noexcept {

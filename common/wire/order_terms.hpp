@@ -41,10 +41,9 @@ constexpr bool special_terms_agree(const OrderRequest& r) noexcept {
   return r.minimum_shares == 0 || (is_immediate(r.time_in_force) && r.minimum_shares <= r.shares);
 }
 
-}  // namespace detail
-
-// Of a new order or a replacement; prices are at most 32 bits.
-constexpr bool terms_agree(const OrderRequest& r) noexcept {
+// The whole of it, out of the way of plain orders: a datapath that comes to an order once in a
+// while reads its instructions from memory, line by line.
+[[gnu::noinline]] constexpr bool all_terms_agree(const OrderRequest& r) noexcept {
   constexpr std::uint32_t kTimes = 1u << static_cast<unsigned>(TimeInForce::kDay) |
                                    1u << static_cast<unsigned>(TimeInForce::kGoodTillCancel) |
                                    1u << static_cast<unsigned>(TimeInForce::kAtTheOpening) |
@@ -73,7 +72,25 @@ constexpr bool terms_agree(const OrderRequest& r) noexcept {
       return false;
   }
   if (has_stop(r.type) != (r.stop_price != 0)) return false;
-  return detail::special_terms_agree(r);
+  return special_terms_agree(r);
+}
+
+// A limit order that rests or trades on arrival, and asks for nothing else.
+constexpr bool is_plain(const OrderRequest& r) noexcept {
+  return r.type == OrderType::kLimit &&
+         (r.time_in_force == TimeInForce::kDay ||
+          r.time_in_force == TimeInForce::kImmediateOrCancel) &&
+         (r.instructions | r.stop_price | r.display_shares | r.minimum_shares) == 0;
+}
+
+}  // namespace detail
+
+// Of a new order or a replacement; prices are at most 32 bits.
+constexpr bool terms_agree(const OrderRequest& r) noexcept {
+  if (!detail::is_plain(r)) [[unlikely]]
+    return detail::all_terms_agree(r);
+  return (r.side == Side::kBuy || r.side == Side::kSell) && r.shares != 0 && r.price.value > 0 &&
+         r.price.value <= 0xffff'ffff;
 }
 
 }  // namespace tickpath::wire
