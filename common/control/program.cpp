@@ -101,7 +101,7 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
     return finish_output(program.program, kExitOk);
   }
   resolve_names(program);
-  if (line->check) return check(program, line->config_path);
+  if (line->check) return finish_output(program.program, check(program, line->config_path));
   // Whatever is written is for our user alone: logs, journals, traces, FIX stores.
   ::umask(0077);
   // A peer that closes its socket is an error code here, not a signal.

@@ -75,12 +75,13 @@ constexpr bool special_terms_agree(const OrderRequest& r) noexcept {
   return special_terms_agree(r);
 }
 
-// A limit order that rests or trades on arrival, and asks for nothing else.
+// A limit order that rests, post-only or not, or trades on arrival, and asks for nothing else.
 constexpr bool is_plain(const OrderRequest& r) noexcept {
+  const unsigned allowed = r.time_in_force == TimeInForce::kDay ? unsigned{kPostOnly} : 0u;
   return r.type == OrderType::kLimit &&
          (r.time_in_force == TimeInForce::kDay ||
           r.time_in_force == TimeInForce::kImmediateOrCancel) &&
-         (r.instructions | r.stop_price | r.display_shares | r.minimum_shares) == 0;
+         ((r.instructions & ~allowed) | r.stop_price | r.display_shares | r.minimum_shares) == 0;
 }
 
 }  // namespace detail

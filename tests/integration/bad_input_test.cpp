@@ -61,12 +61,16 @@ TEST_P(EachProgram, ExplainsItself) {
 
 // What is asked for and cannot be written is no success: `sim --print-config > sim.toml`.
 TEST_P(EachProgram, FailsWhereItsOutputFindsTheDiskFull) {
-  for (const char* arguments : {"--help", "--print-config"}) {
+  const PipelineFolder folder;
+  const std::string name = GetParam();
+  const std::string check = folder.config_dir() + "/" + name + ".toml --check";
+  for (const std::string& arguments :
+       {std::string("--help"), std::string("--print-config"), check}) {
     const Finished finished =
-        run({"/bin/sh", "-c", "exec " + program(GetParam()) + " " + arguments + " > /dev/full"});
+        run({"/bin/sh", "-c", "exec " + program(name) + " " + arguments + " > /dev/full"},
+            folder.path());
     EXPECT_EQ(finished.exit_code, 1) << arguments;
-    EXPECT_EQ(finished.output,
-              std::string(GetParam()) + ": cannot write to standard output; is its disk full?\n");
+    EXPECT_EQ(finished.output, name + ": cannot write to standard output; is its disk full?\n");
   }
 }
 
