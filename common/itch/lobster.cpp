@@ -236,6 +236,7 @@ void LobsterReader::reduce(const LobsterEvent& event) {
 // Takes shares from an open order, at most what it has.
 void LobsterReader::take(std::uint64_t id, std::uint32_t shares, LobsterType how) {
   const bool all = shares == open_.shares_of(id);
+  if (all && rows_) gone_.push_back(id);
   open_.take(id, shares);
   if (how == LobsterType::kExecution) {
     emit(OrderExecuted{.header = header(),

@@ -159,7 +159,8 @@ class LobsterReader final : public RecordingReader {
   detail::LobsterRow row_, previous_row_;
   std::map<PlaceKey, detail::LobsterQueue> hidden_;
   std::uint64_t next_unnamed_ = detail::kUnnamedId;
-  std::vector<Encoded> pending_;  // of the event read last
+  std::vector<std::uint64_t> gone_;  // with the last event
+  std::vector<Encoded> pending_;     // of the event read last
   std::size_t next_pending_ = 0;
   std::uint64_t now_ns_ = 0;
   std::uint64_t match_number_ = 0;

@@ -41,6 +41,7 @@ bool LobsterReader::follow_row(const detail::LobsterEvent& event) {
     return false;
   }
   forget_hidden(event);
+  gone_.clear();
   convert(event);
   const std::vector<Target> missing = missing_shares();
   const auto before_event = pending_.size();
@@ -106,13 +107,17 @@ bool LobsterReader::crosses_what_was_shown(const Target& target) const noexcept 
   return !other.empty() && detail::crosses(side, price, other.front().price);
 }
 
-// First the orders that were there when the level was last displayed, then an unnamed one.
+// First the orders that were there when the level was last displayed, then an unnamed one. One that
+// the event has taken stands in the book until then, under the same id at another price: a file may
+// name an order twice.
 void LobsterReader::enter_level(const Target& target) {
   std::uint64_t missing = target.shares;
   const auto hidden = hidden_.find({target.place.side, target.place.price});
   if (hidden != hidden_.end()) {
     for (const LobsterOrder& order : hidden->second) {
-      if (order.shares > missing || open_.find(order.id) != nullptr) continue;
+      if (order.shares > missing || open_.find(order.id) != nullptr ||
+          std::ranges::find(gone_, order.id) != gone_.end())
+        continue;
       submit(order.id, order.shares, target.place);
       missing -= order.shares;
     }

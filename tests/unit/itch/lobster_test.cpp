@@ -287,6 +287,24 @@ TEST(LobsterOrderbook, SharesWithoutAnOrderAreAnUnnamedOneThatEventsTakeFrom) {
   EXPECT_EQ(converted.counts.dropped_events, 0U);
 }
 
+// Damaged, but no reason to add an order that is still there.
+TEST(LobsterOrderbook, AnOrderThatIsNamedTwiceIsNotBackWithTheEventThatTakesIt) {
+  const Converted converted = convert(
+      "34200,1,10,100,500,1\n"  // out of sight at once
+      "34201,1,10,50,510,1\n"   // again, elsewhere
+      "34202,4,11,50,510,1\n",  // takes it, and the level comes where it was first
+      "600,5,505,120\n600,5,510,50\n600,5,500,120\n");
+  EXPECT_EQ(converted.damage, "");
+  EXPECT_EQ(order_messages(converted), (std::vector<OrderMessage>{{'A', kUnnamed, 120},
+                                                                  {'A', kUnnamed + 1, 5},
+                                                                  {'A', 10, 100},
+                                                                  {'D', 10, 0},
+                                                                  {'A', 10, 50},
+                                                                  {'D', kUnnamed, 0},
+                                                                  {'A', kUnnamed + 2, 120},
+                                                                  {'E', 10, 0}}));
+}
+
 TEST(LobsterOrderbook, MustHaveARowForEachEventAndNoMore) {
   const std::string events = "34200,1,10,100,500,1\n34201,2,10,40,500,1\n";
   const std::string row = "600,5,500,100\n";
