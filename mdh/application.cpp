@@ -79,15 +79,17 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
 }
 
 void MdhApplication::on_start() {
-  watch_ = runtime_.watch(listener_->file_descriptor(), [this] { accept_all(); });
-  log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed_group),
-            config_.feed_interface, listener_->endpoint());
-  if (config_.feed_source.empty())
+  watch_ = runtime_.watch(listener_->file_descriptor(), [this] {
+    admission_.serve(*listener_, [this](rdma::ConnectionRequest& request) { accept(request); });
+  });
+  log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed.group),
+            config_.feed.interface, listener_->endpoint());
+  if (config_.feed.source.empty())
     log::warning(
         "feed.source is not set: whoever sends to the group first is taken for the exchange");
-  if (!config_.feed_group_b.empty())
-    log::info("feed: redundant line B {} on {}", config_.feed_group_b,
-              config_.feed_interface_b.empty() ? config_.feed_interface : config_.feed_interface_b);
+  if (!config_.feed.group_b.empty())
+    log::info("feed: redundant line B {} on {}", config_.feed.group_b,
+              config_.feed.interface_b.empty() ? config_.feed.interface : config_.feed.interface_b);
   if (!config_.retransmission_server.empty())
     log::info("feed: lost messages are asked for at {}", config_.retransmission_server);
   if (datapath_->snapshots() != nullptr)
@@ -110,7 +112,7 @@ void MdhApplication::remember_symbols() {
   datapath_->remember(symbols_, since);
   listed_in_.resize(config_.instruments_max);
   if (symbols_.empty()) return;
-  const std::uint64_t rows = datapath_->feed().counters().instruments.get();
+  const std::uint64_t rows = datapath_->feed().counters().book.instruments.get();
   log::info(
       "directory: {} symbols keep the ids that they had ({}); those of {}, not named for {} days, "
       "are free for new symbols that find no other",
@@ -160,18 +162,6 @@ bool MdhApplication::collect_symbols() {
 
 wire::Hello MdhApplication::answer(wire::Service service) const {
   return wire::make_hello(wire::Role::kMdh, service, runtime_.name());
-}
-
-void MdhApplication::accept_all() {
-  for (int i = 0; i < control::Admission::kRequestsPerTurn; ++i) {
-    const std::unique_ptr<rdma::ConnectionRequest> request = listener_->next();
-    if (request == nullptr) return;
-    try {
-      accept(*request);
-    } catch (const Error& error) {
-      admission_.failed(request->peer(), error.what());
-    }
-  }
 }
 
 // Told when the set-up with this peer is over.
@@ -227,42 +217,23 @@ void MdhApplication::tell_departed() {
 void MdhApplication::register_counters() {
   control::Counters& out = runtime_.counters();
   const FeedCounters& feed = datapath_->feed().counters();
-  out.add("feed", "packets", feed.packets);
-  out.add("feed", "messages", feed.messages, Weight::kKey);
-  out.add("feed", "next_sequence", feed.next_sequence);
-  out.add("feed", "gaps", feed.gaps, Weight::kKey);
-  out.add("feed", "missed_messages", feed.missed_messages, Weight::kKey);
-  out.add("feed", "duplicate_packets", feed.duplicate_packets);
-  out.add("feed", "duplicate_messages", feed.duplicate_messages);
-  out.add("feed", "conflicting_messages", feed.conflicting_messages, Weight::kKey);
+  out.add("feed", feed,
+          {"messages", "gaps", "missed_messages", "conflicting_messages", "bridged_messages"});
   out.add(
       "feed", "strangers", [this] { return datapath_->strangers(); }, Weight::kKey);
-  out.add("feed", "malformed_packets", feed.malformed_packets);
-  out.add("feed", "malformed_messages", feed.malformed_messages);
-  out.add("feed", "heartbeats", feed.heartbeats);
-  out.add("feed", "sessions", feed.sessions);
-  out.add("feed", "ends_of_session", feed.ends_of_session);
-  out.add("feed", "further_days", feed.further_days);
-  out.add("feed", "snapshots", feed.snapshots);
-  out.add("feed", "snapshot_orders", feed.snapshot_orders);
-  out.add("feed", "bridged_messages", feed.bridged_messages, Weight::kKey);
-  out.add("feed", "silences", feed.silences);
-  out.add("feed", "kernel_drops", datapath_->socket_counters().kernel_drops, Weight::kKey);
-  out.add("feed", "receive_errors", datapath_->socket_counters().receive_errors);
+  out.add("feed", datapath_->socket_counters(), {"kernel_drops"});
   register_lines(out);
   for (std::size_t type = 0; type < feed.by_type.size(); ++type)
-    if (is_type(config_.feed_protocol, static_cast<char>(type)))
+    if (is_type(config_.feed.protocol, static_cast<char>(type)))
       out.add("messages", std::string(1, static_cast<char>(type)), feed.by_type[type]);
-  const book::BookSet& books = datapath_->feed().books();
-  out.add("book", "instruments", feed.instruments, Weight::kKey);
-  out.add("book", "unlisted", feed.unlisted);
-  out.add("book", "bad_symbols", feed.bad_symbols);
+  const book::LevelBookSet& books = datapath_->feed().books();
+  out.add("book", feed.book, {"instruments"});
   const book::CrossedBooks& crossed = datapath_->feed().crossed();
   out.add("book", "crossed", crossed.times(), Weight::kKey);
   out.add("book", "crossed_now", crossed.now());
   out.add("book", "crossed_ns", crossed.total_ns());
   out.add("book", "crossed_longest_ns", crossed.longest_ns());
-  if (config_.feed_protocol == FeedProtocol::kIexDeep10)
+  if (config_.feed.protocol == FeedProtocol::kIexDeep10)
     out.add("book", "unusable_prices", [this] { return datapath_->feed().unusable_prices(); });
   out.add("book", "orders", [&books] { return books.orders_resting(); });
   out.add("book", "orders_max_seen", [&books] { return books.orders_resting_max(); });
@@ -290,33 +261,14 @@ void MdhApplication::register_lines(control::Counters& out) {
                                 ? !config_.retransmission_server.empty()
                                 : line < datapath_->lines();
     if (!configured) continue;
-    const LineCounters& counters = arbiter.lines[line];
-    out.add(kNames[line], "packets", counters.packets);
-    out.add(kNames[line], "first", counters.first);
-    out.add(kNames[line], "repeated", counters.repeated);
-    out.add(kNames[line], "missing", counters.missing);
-    out.add(kNames[line], "out_of_order", counters.out_of_order);
+    out.add(kNames[line], arbiter.lines[line]);
   }
-  out.add("arbiter", "held", arbiter.held);
-  out.add("arbiter", "filled", arbiter.filled);
-  out.add("arbiter", "requests", arbiter.requests);
-  out.add("arbiter", "recovered", arbiter.recovered);
-  out.add("arbiter", "given_up", arbiter.given_up, Weight::kKey);
-  out.add("arbiter", "held_full", arbiter.held_full, Weight::kKey);
-  out.add("arbiter", "old_session", arbiter.old_session);
-  out.add("arbiter", "restarts", arbiter.restarts);
-  out.add("arbiter", "old_session_alive", arbiter.old_session_alive);
-  out.add("arbiter", "dropped", arbiter.dropped);
+  out.add("arbiter", arbiter, {"given_up", "held_full"});
   const SnapshotClient* const snapshots = datapath_->snapshots();
   if (snapshots == nullptr) return;
-  out.add("snapshot", "requested", snapshots->counters().requested);
-  out.add("snapshot", "received", snapshots->counters().received);
+  out.add("snapshot", snapshots->counters());
   out.add("snapshot", "taken", arbiter.snapshots);
   out.add("snapshot", "failed", arbiter.snapshots_failed);
-  out.add("snapshot", "rejected", snapshots->counters().rejected);
-  out.add("snapshot", "malformed", snapshots->counters().malformed);
-  out.add("snapshot", "messages", snapshots->counters().messages);
-  out.add("snapshot", "bytes", snapshots->counters().bytes);
 }
 
 // The instruments that were crossed most often.
@@ -343,8 +295,8 @@ control::Json MdhApplication::crossed_books() const {
 
 void MdhApplication::describe(control::Json& status) {
   const FeedCounters& feed = datapath_->feed().counters();
-  status["feed"] = {{"group", config::format_address(config_.feed_group)},
-                    {"source", config_.feed_source},
+  status["feed"] = {{"group", config::format_address(config_.feed.group)},
+                    {"source", config_.feed.source},
                     {"session", session_text(feed)},
                     {"state", wire::name(static_cast<wire::FeedState>(feed.state.get()))},
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
@@ -383,7 +335,7 @@ void MdhApplication::summarize(control::Summary& summary) {
   for (std::size_t status = 1; status < book::kStatusCount; ++status)
     refused += datapath_->feed().books().count(static_cast<book::Status>(status));
   summary.details["book_refused"] = refused;
-  summary.details["bad_symbols"] = feed.bad_symbols.get();
+  summary.details["bad_symbols"] = feed.book.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
   summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();
 }

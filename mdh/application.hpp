@@ -33,7 +33,6 @@ class MdhApplication final : public control::Application {
   void register_counters();
   control::Json crossed_books() const;
   void register_lines(control::Counters& out);
-  void accept_all();
   void accept(rdma::ConnectionRequest& request);
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);

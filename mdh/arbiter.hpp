@@ -53,26 +53,27 @@ struct ArbiterOptions {
 
 // One writer, the datapath thread; any thread reads.
 struct LineCounters {
-  Counter packets;
-  Counter first;         // packets that brought something new
-  Counter repeated;      // packets that brought nothing
-  Counter missing;       // messages that this line alone did not bring in time
-  Counter out_of_order;  // packets that came after later ones of this line
+  TICKPATH_COUNTERS(packets,
+                    first,          // packets that brought something new
+                    repeated,       // packets that brought nothing
+                    missing,        // messages that this line alone did not bring in time
+                    out_of_order);  // packets that came after later ones of this line
 };
 struct ArbiterCounters {
   std::array<LineCounters, kLines> lines;
-  Counter held;              // packets that waited
-  Counter filled;            // gaps that the other line or reordering closed
-  Counter requests;          // for retransmission
-  Counter recovered;         // gaps that a retransmission closed
-  Counter given_up;          // gaps that stayed
-  Counter held_full;         // gaps given up early, or left to a snapshot: no room to hold more
-  Counter snapshots;         // gaps that a snapshot bridged
-  Counter snapshots_failed;  // attempts
-  Counter dropped;      // packets that waited for a snapshot and found no room: it stands for them
-  Counter old_session;  // packets of the session before
-  Counter restarts;     // of the numbering within a session
-  Counter old_session_alive;  // of those, so late that somebody must be sending it still
+  TICKPATH_COUNTERS(
+      held,              // packets that waited
+      filled,            // gaps that the other line or reordering closed
+      requests,          // for retransmission
+      recovered,         // gaps that a retransmission closed
+      given_up,          // gaps that stayed
+      held_full,         // gaps given up early, or left to a snapshot: no room to hold more
+      snapshots,         // gaps that a snapshot bridged
+      snapshots_failed,  // attempts
+      dropped,           // packets that waited for a snapshot and found no room: it stands for them
+      old_session,       // packets of the session before
+      restarts,          // of the numbering within a session
+      old_session_alive);  // of those, so late that somebody must be sending it still
 };
 
 // All members belong to the datapath thread; none allocates after construction.

@@ -1,14 +1,11 @@
 // From a decoded ITCH message to the book, and to what happened in terms of wire::BookUpdate.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "common/book/book.hpp"
-#include "common/flow/lookahead.hpp"
+#include "common/book/lookahead.hpp"
 #include "common/itch/codec.hpp"
 #include "common/wire/book_update.hpp"
 
@@ -30,7 +27,7 @@ struct Event {
 // locate and time. The book's thread only.
 class BookHandler {
  public:
-  explicit BookHandler(book::BookSet& books) noexcept : books_(books) {}
+  explicit BookHandler(book::LevelBookSet& books) noexcept : books_(books) {}
 
   const Event& event() const noexcept { return event_; }
 
@@ -70,13 +67,13 @@ class BookHandler {
     if (m.shares == 0) return;  // 1.5.2: sent for a cross in which nothing traded, too
     event_.kind = wire::UpdateKind::kTrade;
     event_.price = m.cross_price;
-    // A cross counts in eight bytes; what exceeds an update's four is told as their largest.
+    // A cross counts in eight bytes; what exceeds an update's four is published as their largest.
     constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     event_.shares = static_cast<std::uint32_t>(m.shares < most ? m.shares : most);
   }
   void operator()(const auto& m) noexcept { information(m.header); }
 
-  // What is known of any message, and all that is told of most.
+  // What is known of any message, and all that is published of most.
   void information(const itch::Header& header) noexcept {
     event_ = {};
     event_.exchange_time_ns = header.timestamp;
@@ -108,7 +105,7 @@ class BookHandler {
   }
   // Tells what is left of an event that the book took in part or not at all.
   void refused() noexcept {
-    if (event_.status == book::Status::kSharesExceeded) return;  // the order is gone, as told
+    if (event_.status == book::Status::kSharesExceeded) return;  // the order is gone, as published
     const bool old_order_gone = event_.kind == wire::UpdateKind::kReplace &&
                                 event_.status != book::Status::kUnknownReference;
     event_.kind = old_order_gone ? wire::UpdateKind::kDelete : wire::UpdateKind::kInformation;
@@ -117,10 +114,10 @@ class BookHandler {
     if (!old_order_gone) event_.side = Side{0};
   }
 
-  book::BookSet& books_;
+  book::LevelBookSet& books_;
   Event event_;
 };
 
-using flow::Lookahead;
+using Lookahead = book::Lookahead<book::LevelBookSet>;
 
 }  // namespace tickpath::mdh

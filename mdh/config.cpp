@@ -1,19 +1,41 @@
 #include "mdh/config.hpp"
 
-#include "common/control/feed_endpoints.hpp"
-#include "common/control/feed_protocol.hpp"
-
 namespace tickpath::mdh {
 namespace {
 
-void check_lines(const MdhConfig& config, config::Problems& problems) {
-  control::check_only_with_itch(config.feed_protocol, "feed.retransmission.server",
+void check_feed(const MdhConfig& config, config::Problems& problems) {
+  control::check_only_with_itch(config.feed.protocol, "feed.retransmission.server",
                                 config.retransmission_server, problems);
-  control::check_sources(config.feed_source, config.feed_source_b, problems);
-  control::check_second_line(config.feed_group, config.feed_group_b, problems);
+  control::check_lines(config.feed, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
   control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);
   control::check_snapshot_username(config.snapshot_username, problems);
+}
+
+config::Schema<ArbiterOptions> arbiter_schema() {
+  using A = ArbiterOptions;
+  config::Schema<A> schema;
+  schema.duration("gap_wait", &A::gap_wait_ns, {0, 60'000'000'000},
+                  "How long a missing message is waited for, from the other line or out of order");
+  schema.integer(
+      "held_packets", &A::held_packets, {1, 65'535}, "packets",
+      "Packets that may wait for what comes before them; beyond, a gap is given up. Memory is "
+      "taken as used");
+  schema.integer("datagram_bytes", &A::datagram_bytes, {64, 65'507}, "bytes",
+                 "Longest datagram expected; longer ones are dropped and counted");
+  schema.duration("retransmission.timeout", &A::request_timeout_ns, {1'000'000, 60'000'000'000},
+                  "Silence after which a request is repeated");
+  schema.integer(
+      "retransmission.attempts", &A::requests_max, {1, 1000}, "requests",
+      "Requests without an answer, until a snapshot is asked for or the gap is given up");
+  schema.integer("snapshot.gap", &A::snapshot_gap_messages, {0, std::int64_t{1} << 40}, "messages",
+                 "A longer gap is bridged by a snapshot at once, without asking for each message: "
+                 "who joins late in the day");
+  schema.duration("snapshot.retry", &A::snapshot_retry_ns, {0, 600'000'000'000},
+                  "From an attempt that failed to the next");
+  schema.integer("snapshot.attempts", &A::snapshot_attempts_max, {1, 1'000'000}, "attempts",
+                 "Until the gap is given up");
+  return schema;
 }
 
 }  // namespace
@@ -23,29 +45,11 @@ config::Schema<MdhConfig> mdh_schema() {
   config::Schema<C> schema;
   schema.include("", &C::common, control::common_schema());
 
-  control::add_feed_protocol(schema, &C::feed_protocol);
-  schema.address("feed.group", &C::feed_group, "Multicast group and port of the feed");
-  schema.text("feed.interface", &C::feed_interface,
-              "Local address of the interface to join the group on");
-  control::add_feed_sources(schema, &C::feed_source, &C::feed_source_b);
-  schema.text("feed.group_b", &C::feed_group_b,
-              "Group and port of the redundant line B, an address \"host:port\"; empty: none");
-  schema.text("feed.interface_b", &C::feed_interface_b,
-              "Local address to join line B on; empty: as feed.interface");
-  schema.duration("feed.gap_wait", &C::feed_gap_wait_ns, {0, 60'000'000'000},
-                  "How long a missing message is waited for, from the other line or out of order");
-  schema.integer(
-      "feed.held_packets", &C::feed_held_packets, {1, 65'535}, "packets",
-      "Packets that may wait for what comes before them; beyond, a gap is given up. Memory is "
-      "taken as used");
+  schema.include("feed", &C::feed, control::feed_lines_schema());
+  schema.include("feed", &C::arbiter, arbiter_schema());
   schema.text("feed.retransmission.server", &C::retransmission_server,
               "Where lost messages are asked for (MoldUDP64 requests), an address \"host:port\"; "
               "empty: nowhere, a gap stays");
-  schema.duration("feed.retransmission.timeout", &C::retransmission_timeout_ns,
-                  {1'000'000, 60'000'000'000}, "Silence after which a request is repeated");
-  schema.integer(
-      "feed.retransmission.attempts", &C::retransmission_attempts, {1, 1000}, "requests",
-      "Requests without an answer, until a snapshot is asked for or the gap is given up");
   schema.text("feed.snapshot.server", &C::snapshot_server,
               "Where the state of all books is asked for when lost messages cannot be had (GLIMPSE "
               "5.0 over SoupBinTCP), an address \"host:port\"; empty: nowhere");
@@ -54,22 +58,12 @@ config::Schema<MdhConfig> mdh_schema() {
   schema.path("feed.snapshot.password_file", &C::snapshot_password_file,
               "File whose first line is the password to log in with, up to 10 characters; chmod "
               "600. Or \"env:NAME\". Empty: none. It travels in the clear");
-  schema.integer("feed.snapshot.gap", &C::snapshot_gap_messages, {0, std::int64_t{1} << 40},
-                 "messages",
-                 "A longer gap is bridged by a snapshot at once, without asking for each message: "
-                 "who joins late in the day");
   schema.duration("feed.snapshot.timeout", &C::snapshot_timeout_ns, {1'000'000, 600'000'000'000},
                   "Silence of the snapshot server after which an attempt has failed");
-  schema.duration("feed.snapshot.retry", &C::snapshot_retry_ns, {0, 600'000'000'000},
-                  "From an attempt that failed to the next");
-  schema.integer("feed.snapshot.attempts", &C::snapshot_attempts, {1, 1'000'000}, "attempts",
-                 "Until the gap is given up");
   schema.size(
       "feed.receive_buffer", &C::feed_receive_buffer_bytes, {65'536, std::int64_t{1} << 30},
       "Socket buffer: what a burst may grow to while mdh is busy; the kernel grants at most "
       "net.core.rmem_max");
-  schema.integer("feed.datagram_bytes", &C::feed_datagram_bytes, {64, 65'507}, "bytes",
-                 "Longest datagram expected; longer ones are dropped and counted");
   schema.integer(
       "feed.batch", &C::feed_batch, {1, 1024}, "packets",
       "Packets taken from the socket at once; more carry bursts with fewer system calls, "
@@ -86,7 +80,8 @@ config::Schema<MdhConfig> mdh_schema() {
                  "A symbol that no feed has named for so long loses its id to a new one when there "
                  "is no other; 0: never");
   schema.integer("book.orders_max", &C::orders_max, {1, std::int64_t{1} << 30}, "orders",
-                 "Orders that may rest at one time, all instruments; about 50 bytes each");
+                 "Orders that may rest at one time, all instruments; 64 bytes each, "
+                 "up to 104 where it is no power of two");
   schema.integer("book.levels_max", &C::levels_max, {1, std::int64_t{1} << 28}, "levels",
                  "Price levels in use at one time, both sides of all instruments; 64 bytes each");
 
@@ -96,7 +91,7 @@ config::Schema<MdhConfig> mdh_schema() {
                  "Book images written between two looks at the socket");
   schema.duration("publish.image_delay", &C::publish_image_delay_ns, {0, 1'000'000'000},
                   "Images wait for the end of a burst, but no longer than this");
-  schema.check(check_lines);
+  schema.check(check_feed);
   return schema;
 }
 

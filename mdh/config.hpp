@@ -6,33 +6,21 @@
 
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
-#include "common/control/feed_protocol.hpp"
+#include "common/control/feed_endpoints.hpp"
+#include "mdh/arbiter.hpp"
 
 namespace tickpath::mdh {
 
 struct MdhConfig {
   control::CommonConfig common;
 
-  control::FeedProtocol feed_protocol = control::FeedProtocol::kItch50;
-  config::Address feed_group{"239.255.7.1", 7701};
-  std::string feed_interface = "127.0.0.1";
-  std::string feed_source;       // empty: whoever sends first
-  std::string feed_source_b;     // empty: feed_source, its next port
-  std::string feed_group_b;      // empty: there is one line
-  std::string feed_interface_b;  // empty: as feed_interface
-  std::int64_t feed_gap_wait_ns = 1'000'000;
-  std::uint32_t feed_held_packets = 16'384;
+  control::FeedLines feed;
+  ArbiterOptions arbiter;             // but for what follows from other keys
   std::string retransmission_server;  // empty: nobody is asked
-  std::int64_t retransmission_timeout_ns = 20'000'000;
-  std::uint32_t retransmission_attempts = 50;
-  std::string snapshot_server;  // empty: nobody is asked
+  std::string snapshot_server;        // empty: nobody is asked
   std::string snapshot_username, snapshot_password_file;
-  std::uint64_t snapshot_gap_messages = 100'000;
   std::int64_t snapshot_timeout_ns = 5'000'000'000;
-  std::int64_t snapshot_retry_ns = 1'000'000'000;
-  std::uint32_t snapshot_attempts = 10;
   std::int64_t feed_receive_buffer_bytes = std::int64_t{8} << 20;
-  std::uint32_t feed_datagram_bytes = 2048;
   std::uint32_t feed_batch = 16;
   std::int64_t feed_silence_timeout_ns = 3'000'000'000;
 

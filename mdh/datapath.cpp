@@ -1,7 +1,5 @@
 #include "mdh/datapath.hpp"
 
-#include <limits>
-
 #include "common/control/feed_endpoints.hpp"
 #include "mdh/notes.hpp"
 
@@ -10,7 +8,7 @@ namespace {
 
 FeedOptions feed_options(const MdhConfig& config) {
   FeedOptions options;
-  options.protocol = config.feed_protocol;
+  options.protocol = config.feed.protocol;
   options.instruments_max = config.instruments_max;
   options.book.orders_max = config.orders_max;
   options.book.levels_max = config.levels_max;
@@ -23,41 +21,33 @@ FeedOptions feed_options(const MdhConfig& config) {
 constexpr std::uint64_t kSenderSilenceNs = 2'500'000'000;
 
 net::Endpoint source_of(const MdhConfig& config, Line line) {
-  return line == Line::kA ? control::feed_source(config.feed_source)
-                          : control::feed_source_b(config.feed_source, config.feed_source_b);
+  return line == Line::kA ? control::feed_source(config.feed.source)
+                          : control::feed_source_b(config.feed.source, config.feed.source_b);
 }
 
 net::ReceiverOptions receiver_options(const MdhConfig& config, Line line) {
   net::ReceiverOptions options;
   const bool a = line == Line::kA;
   options.group =
-      net::parse_endpoint(a ? config::format_address(config.feed_group) : config.feed_group_b);
+      net::parse_endpoint(a ? config::format_address(config.feed.group) : config.feed.group_b);
   options.interface =
-      a || config.feed_interface_b.empty() ? config.feed_interface : config.feed_interface_b;
+      a || config.feed.interface_b.empty() ? config.feed.interface : config.feed.interface_b;
   options.receive_buffer_bytes = static_cast<int>(config.feed_receive_buffer_bytes);
   options.source_address = source_of(config, line).address;
   return options;
 }
 
 ArbiterOptions arbiter_options(const MdhConfig& config) {
-  ArbiterOptions options;
-  options.held_packets = config.feed_held_packets;
-  options.datagram_bytes = config.feed_datagram_bytes;
-  options.gap_wait_ns = static_cast<std::uint64_t>(config.feed_gap_wait_ns);
-  options.request_timeout_ns = static_cast<std::uint64_t>(config.retransmission_timeout_ns);
-  options.requests_max = config.retransmission_attempts;
-  options.snapshot_gap_messages = config.snapshot_gap_messages;
-  options.snapshot_retry_ns = static_cast<std::uint64_t>(config.snapshot_retry_ns);
-  options.snapshot_attempts_max = config.snapshot_attempts;
+  ArbiterOptions options = config.arbiter;
   options.restarts =
-      config.feed_protocol == control::FeedProtocol::kIexDeep10 && !config.feed_source.empty();
+      config.feed.protocol == control::FeedProtocol::kIexDeep10 && !config.feed.source.empty();
   return options;
 }
 
 std::unique_ptr<RetransmissionClient> retransmission_client(const MdhConfig& config) {
   if (config.retransmission_server.empty()) return nullptr;
   return std::make_unique<RetransmissionClient>(net::parse_endpoint(config.retransmission_server),
-                                                config.feed_datagram_bytes);
+                                                config.arbiter.datagram_bytes);
 }
 
 // A snapshot holds at most every order that there is room for, and six messages an instrument.
@@ -68,7 +58,7 @@ std::size_t snapshot_bytes_max(const MdhConfig& config) {
 
 std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
   // DEEP has none: the key stands in every default configuration and has no effect then.
-  if (config.snapshot_server.empty() || config.feed_protocol != control::FeedProtocol::kItch50)
+  if (config.snapshot_server.empty() || config.feed.protocol != control::FeedProtocol::kItch50)
     return nullptr;
   SnapshotClientOptions options;
   options.server = net::parse_endpoint(config.snapshot_server);
@@ -93,17 +83,17 @@ MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
       snapshots_(snapshot_client(config)),
       arbiter_(arbiter_options(config), feed_, retransmission_.get(), snapshots_.get(), log),
       batch_size_(config.feed_batch),
-      datagram_bytes_(config.feed_datagram_bytes),
+      datagram_bytes_(config.arbiter.datagram_bytes),
       image_delay_(clock::TickConverter().from_ns(
           static_cast<std::uint64_t>(config.publish_image_delay_ns))) {
   const auto open_line = [&](Line line) {
     lines_.push_back(std::make_unique<FeedLine>(
         net::UdpMulticastReceiver(receiver_options(config, line)),
-        net::ReceiveBatch(config.feed_batch, config.feed_datagram_bytes), source_of(config, line),
-        clock::TickConverter().from_ns(kSenderSilenceNs)));
+        net::ReceiveBatch(config.feed_batch, config.arbiter.datagram_bytes),
+        source_of(config, line), clock::TickConverter().from_ns(kSenderSilenceNs)));
   };
   open_line(Line::kA);
-  if (!config.feed_group_b.empty()) open_line(Line::kB);
+  if (!config.feed.group_b.empty()) open_line(Line::kB);
   std::size_t count = 0;
   for (const auto& line : lines_) wake_storage_[count++] = line->receiver.descriptor();
   if (retransmission_) wake_storage_[count++] = retransmission_->descriptor();

@@ -46,8 +46,8 @@ class FabricSink final : public UpdateSink {
 
 // One writer, the datapath thread; any thread reads.
 struct SocketCounters {
-  Counter kernel_drops;  // datagrams that found the socket's buffer full
-  Counter receive_errors;
+  TICKPATH_COUNTERS(kernel_drops,  // datagrams that found the socket's buffer full
+                    receive_errors);
 };
 
 class MdhDatapath final : public control::Datapath {

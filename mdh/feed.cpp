@@ -199,16 +199,19 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
 // Locates and orders of another session or day mean nothing any more.
 void Feed::drop_books() noexcept {
   for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
+    Instrument& instrument = instruments_[id];
+    instrument.had_orders = books_.depth(instrument.locate, Side::kBuy) > 0 ||
+                            books_.depth(instrument.locate, Side::kSell) > 0;
+  }
+  books_.clear();
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
     const Instrument& instrument = instruments_[id];
     if (!instrument.listed) continue;
-    const bool had_orders = books_.orders(instrument.locate, Side::kBuy) > 0 ||
-                            books_.orders(instrument.locate, Side::kSell) > 0;
-    books_.clear(instrument.locate);
     // Of one that was incomplete, readers remember that.
-    if (had_orders || instrument.incomplete) publish_instrument(id, wire::UpdateKind::kBookCleared);
+    if (instrument.had_orders || instrument.incomplete)
+      publish_instrument(id, wire::UpdateKind::kBookCleared);
     sink_.mark_dirty(id);
   }
-  books_.clear();  // of locates that the directory had no room for
   instruments_.end_session();
 }
 

@@ -41,32 +41,28 @@ struct FeedOptions {
 
 // One writer, the datapath thread; any thread reads.
 struct FeedCounters {
-  Counter packets;
-  Counter heartbeats;
-  Counter messages;                  // taken in sequence, malformed ones included
-  std::array<Counter, 128> by_type;  // of those, by type character
-  Counter updates;                   // published, announcements included
-  Counter sessions;
-  Counter gaps;
-  Counter missed_messages;
-  Counter snapshots;         // that books were rebuilt from
-  Counter snapshot_orders;   // in them
-  Counter bridged_messages;  // that a snapshot stood for: no update was published of them
-  Counter ends_of_session;
-  Counter further_days;  // that began within a session
-  Counter duplicate_packets;
-  Counter conflicting_messages;  // came again with other content
-  Counter duplicate_messages;    // in packets that were new in part, too
-  Counter malformed_packets;
-  Counter malformed_messages;
-  Counter silences;
-  Counter unlisted;     // instruments without room in the directory
-  Counter bad_symbols;  // messages that name a symbol which is none: refused, never listed
-  Counter instruments;  // rows of the directory
-  Counter listings;     // times that one was stored since the start
-  Counter state;        // wire::FeedState
-  Counter next_sequence;
+  TICKPATH_COUNTERS(packets,
+                    messages,  // taken in sequence, malformed ones included
+                    next_sequence, gaps, missed_messages, duplicate_packets,
+                    duplicate_messages,    // in packets that were new in part, too
+                    conflicting_messages,  // came again with other content
+                    malformed_packets, malformed_messages, heartbeats, sessions, ends_of_session,
+                    further_days,      // that began within a session
+                    snapshots,         // that books were rebuilt from
+                    snapshot_orders,   // in them
+                    bridged_messages,  // that a snapshot stood for: no update was published of them
+                    silences,
+                    updates,         // published, announcements included
+                    listings);       // times that a row of the directory was stored since the start
+  std::array<Counter, 128> by_type;  // messages taken, by type character
   std::array<Counter, 2> session_text;  // the ten characters, eight and two
+  Counter state;                        // wire::FeedState
+  struct Book {
+    TICKPATH_COUNTERS(
+        instruments,   // rows of the directory
+        unlisted,      // instruments without room in it
+        bad_symbols);  // messages that name a symbol which is none: refused, never listed
+  } book;
 };
 
 // When a packet came.
@@ -152,7 +148,7 @@ class Feed {
   // Of DEEP alone, any thread: levels left out as no Price(4) holds their price.
   std::uint64_t unusable_prices() const noexcept;
   wire::FeedState state() const noexcept { return state_; }
-  const book::BookSet& books() const noexcept { return books_; }
+  const book::LevelBookSet& books() const noexcept { return books_; }
   const Instruments& instruments() const noexcept { return instruments_; }
   const FeedCounters& counters() const noexcept { return counters_; }  // any thread
   // By instrument id; any thread.
@@ -230,7 +226,7 @@ class Feed {
   UpdateSink& sink_;
   trace::TraceWriter& trace_;
   log::HotLog& log_;
-  book::BookSet books_;
+  book::LevelBookSet books_;
   Instruments instruments_;
   book::CrossedBooks crossed_;
   Sequencer sequencer_;

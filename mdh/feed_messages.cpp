@@ -114,7 +114,7 @@ std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcep
 // instrument is not listed, so nobody sees it and nobody trades it.
 std::uint32_t Feed::id_of(book::Locate locate, const itch::Stock& symbol) noexcept {
   if (!itch::is_symbol(symbol)) [[unlikely]] {
-    counters_.bad_symbols.add();
+    counters_.book.bad_symbols.add();
     log_.note(Note::kBadSymbol, locate, current_.sequence);
     return wire::kNoInstrument;
   }
@@ -125,7 +125,7 @@ std::uint32_t Feed::id_of(book::Locate locate, const itch::Stock& symbol) noexce
 
 void Feed::store_row(std::uint32_t id) noexcept {
   sink_.store_row(instruments_.row_of(id), instruments_.entry(id));
-  counters_.instruments.set(instruments_.rows());
+  counters_.book.instruments.set(instruments_.rows());
   counters_.listings.add();
 }
 
@@ -134,11 +134,11 @@ void Feed::remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days 
     if (instruments_.remember(itch::Stock(known.symbol), known.last_seen >= since) &&
         instruments_.row_of(instruments_.size() - 1) != Instruments::kNoRow)
       sink_.store_row(instruments_.rows() - 1, instruments_.entry(instruments_.size() - 1));
-  counters_.instruments.set(instruments_.rows());
+  counters_.book.instruments.set(instruments_.rows());
 }
 
 void Feed::on_unlisted(book::Locate locate) noexcept {
-  counters_.unlisted.add();
+  counters_.book.unlisted.add();
   log_.note(Note::kDirectoryFull, locate);
 }
 
@@ -158,9 +158,8 @@ void Feed::publish(const Event& event) noexcept {
     return send(update, id);
   }
   Instrument& instrument = instruments_[id];
-  // As update.is_trade(), but for the load behind its narrow stores.
-  if (event.kind == wire::UpdateKind::kTrade ||
-      (event.kind == wire::UpdateKind::kExecute && event.printed)) {
+  // Not update.is_trade(): its load would wait for the narrow stores before it.
+  if (wire::BookUpdate::is_trade(event.kind, event.printed)) {
     instrument.last_trade_price = event.price;
     instrument.last_trade_shares = event.shares;
   }

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "common/control/feed_protocol.hpp"

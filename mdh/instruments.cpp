@@ -1,6 +1,5 @@
 #include "mdh/instruments.hpp"
 
-#include <bit>
 #include <cstring>
 
 #include "common/base/check.hpp"
@@ -13,7 +12,7 @@ Instruments::Instruments(std::uint32_t capacity)
       keys_(capacity),
       by_locate_owner_(std::make_unique<std::array<std::uint32_t, book::kLocatesMax>>()),
       by_locate_(*by_locate_owner_),
-      by_symbol_(std::bit_ceil(std::size_t{capacity} * 2), wire::kNoInstrument),
+      by_symbol_(capacity),
       row_of_(capacity, kNoRow) {
   TICKPATH_CHECK(capacity >= 1 && capacity <= book::kLocatesMax, "a feed has 65,536 locates");
   by_locate_.fill(wire::kNoInstrument);
@@ -27,22 +26,9 @@ std::uint64_t Instruments::key_of(const itch::Stock& symbol) noexcept {
   return key;
 }
 
-std::size_t Instruments::home_of(std::uint64_t key) const noexcept {
-  // Symbols differ in a few letters only; the multiplication carries each into the top bits.
-  return static_cast<std::size_t>((key * 0x9e37'79b9'7f4a'7c15) >> 32) & (by_symbol_.size() - 1);
-}
-
-std::uint32_t& Instruments::slot_of(std::uint64_t key) noexcept {
-  const std::size_t mask = by_symbol_.size() - 1;
-  std::size_t at = home_of(key);
-  while (by_symbol_[at] != wire::kNoInstrument && keys_[by_symbol_[at]] != key)
-    at = (at + 1) & mask;
-  return by_symbol_[at];
-}
-
 std::uint32_t Instruments::list(book::Locate locate, const itch::Stock& symbol) noexcept {
-  std::uint32_t id = slot_of(key_of(symbol));
-  if (id == wire::kNoInstrument) {
+  std::uint32_t id = by_symbol_.find(key_of(symbol));
+  if (id == IdMap::kNone) {
     id = free_id();
     if (id == wire::kNoInstrument) return id;
     name(id, symbol);
@@ -57,7 +43,7 @@ std::uint32_t Instruments::list(book::Locate locate, const itch::Stock& symbol) 
 }
 
 bool Instruments::remember(const itch::Stock& symbol, bool listed) noexcept {
-  if (slot_of(key_of(symbol)) != wire::kNoInstrument || size_ == capacity()) return false;
+  if (by_symbol_.find(key_of(symbol)) != IdMap::kNone || size_ == capacity()) return false;
   const std::uint32_t id = size_++;
   name(id, symbol);
   if (listed)
@@ -73,7 +59,7 @@ std::uint32_t Instruments::free_id() noexcept {
   while (kept_next_ != kept_.size()) {
     const std::uint32_t id = kept_[kept_next_++];
     if (row_of_[id] != kNoRow) continue;  // its symbol has come back
-    forget(id);
+    by_symbol_.erase(keys_[id]);
     return id;
   }
   return wire::kNoInstrument;
@@ -81,26 +67,11 @@ std::uint32_t Instruments::free_id() noexcept {
 
 void Instruments::name(std::uint32_t id, const itch::Stock& symbol) noexcept {
   keys_[id] = key_of(symbol);
-  slot_of(keys_[id]) = id;
+  (void)by_symbol_.insert(keys_[id], id);
   wire::DirectoryEntry& row = entries_[id];
   std::memset(row.symbol, ' ', sizeof(row.symbol));
   std::memcpy(row.symbol, symbol.characters.data(), symbol.characters.size());
   row.instrument_id = id;
-}
-
-// Takes the id's symbol out of the table. Those behind it that could not be found past the hole
-// move up (Knuth, volume 3, 6.4, algorithm R).
-void Instruments::forget(std::uint32_t id) noexcept {
-  const std::size_t mask = by_symbol_.size() - 1;
-  auto hole = static_cast<std::size_t>(&slot_of(keys_[id]) - by_symbol_.data());
-  for (std::size_t at = (hole + 1) & mask; by_symbol_[at] != wire::kNoInstrument;
-       at = (at + 1) & mask) {
-    const std::size_t home = home_of(keys_[by_symbol_[at]]);
-    if (((at - home) & mask) < ((at - hole) & mask)) continue;
-    by_symbol_[hole] = by_symbol_[at];
-    hole = at;
-  }
-  by_symbol_[hole] = wire::kNoInstrument;
 }
 
 void Instruments::end_session() noexcept {

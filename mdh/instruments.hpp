@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/id_map.hpp"
 #include "common/book/types.hpp"
 #include "common/itch/alpha.hpp"
 #include "common/wire/book_update.hpp"
@@ -32,6 +33,7 @@ struct alignas(64) Instrument {
   bool in_transition = false;     // DEEP: more updates of the same event follow, see DESIGN.md
   bool crossed = false;           // its bid is at or above its ask, which no venue lets stand
   bool dirty = false;             // its image is behind its book
+  bool had_orders = false;        // while the books of a session or day are dropped
 
   wire::TradingState trading_state() const noexcept {
     return operational_halt ? wire::TradingState::kHalted : trading;
@@ -78,18 +80,14 @@ class Instruments {
  private:
   std::uint32_t free_id() noexcept;
   void name(std::uint32_t id, const itch::Stock& symbol) noexcept;
-  void forget(std::uint32_t id) noexcept;
   static std::uint64_t key_of(const itch::Stock& symbol) noexcept;
-  std::size_t home_of(std::uint64_t key) const noexcept;
-  std::uint32_t& slot_of(std::uint64_t key) noexcept;
 
   std::vector<Instrument> states_;
   std::vector<wire::DirectoryEntry> entries_;
   std::vector<std::uint64_t> keys_;  // the eight characters as one word, by id
   std::unique_ptr<std::array<std::uint32_t, book::kLocatesMax>> by_locate_owner_;
   std::array<std::uint32_t, book::kLocatesMax>& by_locate_;
-  // Symbol -> id, open addressing, at most half full; kNoInstrument is an empty slot.
-  std::vector<std::uint32_t> by_symbol_;
+  IdMap by_symbol_;                    // by key_of()
   std::vector<std::uint32_t> row_of_;  // by id
   std::vector<std::uint32_t> kept_;    // ids that were remembered without a row
   std::size_t kept_next_ = 0;          // those before it have been looked at

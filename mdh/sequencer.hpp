@@ -47,7 +47,6 @@ class Sequencer {
     return header.sequence_number != 0 &&
            header.sequence_number <= kSequenceMax - header.messages();
   }
-  bool has_session() const noexcept { return has_session_; }
   const itch::mold::Session& session() const noexcept { return session_; }
   std::uint64_t expected() const noexcept { return expected_; }
 

@@ -71,13 +71,12 @@ struct SnapshotClientOptions {
 
 // Written by the client's thread; any thread reads.
 struct SnapshotClientCounters {
-  Counter requested;
-  Counter received;
-  Counter failed;     // all of them, of which
-  Counter rejected;   // logins
-  Counter malformed;  // answers that are none of SoupBinTCP or GLIMPSE
-  Counter messages;   // of snapshots received
-  Counter bytes;
+  Counter failed;  // attempts, all of them
+  TICKPATH_COUNTERS(requested, received,
+                    rejected,   // logins
+                    malformed,  // answers that are none of SoupBinTCP or GLIMPSE
+                    messages,   // of snapshots received
+                    bytes);
 };
 
 // TCP on a thread of its own.

@@ -25,15 +25,16 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   define_notes();
   datapath_ =
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log());
-  restore_kills();
+  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
+  datapath_->restore_kills(kills_->restore());
   tell_recovery();
   register_counters();
   register_rights();
   register_exceptions();
   listener_ = runtime.device().listen(config.common.fabric_endpoint);
-  venue_ = std::make_unique<VenueConnector>(runtime, config.venue, config.venue_rule(),
-                                            config.reconnect_ns, config.reconnect_max_ns,
-                                            [this](int socket) {
+  venue_ = std::make_unique<VenueConnector>(runtime, config.venue,
+                                            config.session.peer_rule("venue"), config.reconnect_ns,
+                                            config.reconnect_max_ns, [this](int socket) {
                                               if (!datapath_->give_socket(socket)) return false;
                                               datapath_->wake();
                                               return true;
@@ -43,7 +44,9 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
 OegApplication::~OegApplication() = default;
 
 void OegApplication::on_start() {
-  listener_watch_ = runtime_.watch(listener_->file_descriptor(), [this] { accept_all(); });
+  listener_watch_ = runtime_.watch(listener_->file_descriptor(), [this] {
+    admission_.serve(*listener_, [this](rdma::ConnectionRequest& request) { accept(request); });
+  });
   log::info("listening on {}", listener_->endpoint());
   on_tick();
 }
@@ -94,18 +97,6 @@ void OegApplication::maintain_journal() {
 }
 
 // --------------------------------------------------------------------------------- connections
-
-void OegApplication::accept_all() {
-  for (int i = 0; i < control::Admission::kRequestsPerTurn; ++i) {
-    const std::unique_ptr<rdma::ConnectionRequest> request = listener_->next();
-    if (request == nullptr) return;
-    try {
-      accept(*request);
-    } catch (const Error& error) {
-      admission_.failed(request->peer(), error.what());
-    }
-  }
-}
 
 // The set-up with a peer is over.
 void OegApplication::tell_accepted(const std::string& who, const std::string& peer,
@@ -248,7 +239,8 @@ std::string OegApplication::not_ready_reason() {
     return "reports of the venue from MsgSeqNum " +
            std::to_string(datapath_->session().next_target_seq()) +
            " on are missing and asked for: new orders are refused (venue_gap)";
-  if (config_.limits.collar_basis_points != 0) return datapath_->market().not_ready_reason();
+  if (config_.gateway.limits.collar_basis_points != 0)
+    return datapath_->market().not_ready_reason();
   return {};
 }
 
@@ -310,9 +302,9 @@ void OegApplication::tell_trouble() {
   const auto warn = [](const Counter& count, const char* what) {
     if (count.get() != 0) log::warning("{} {}", count.get(), what);
   };
-  warn(counters.unknown_reports, "reports were about no order that we know");
-  warn(counters.impossible_reports, "reports could not follow the state of their order");
-  warn(counters.reports_dropped, "reports found their strategy gone");
+  warn(counters.reports.unknown, "reports were about no order that we know");
+  warn(counters.reports.impossible, "reports could not follow the state of their order");
+  warn(counters.reports.dropped, "reports found their strategy gone");
   warn(counters.journal_lost, "changes found the journal full and were not recorded");
 }
 

@@ -1,4 +1,4 @@
-// oeg's control side: who connects, what is told, how it ends.
+// oeg's control side: who connects, what is reported, how it ends.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,10 @@ class OegApplication final : public control::Application {
  private:
   void define_notes();
   void register_counters();
-  void restore_kills();
   void tell_recovery();
   void tell_trouble();
   control::Json describe_kills() const;
   control::Json open_rows(std::uint8_t strategy) const;
-  void accept_all();
   void accept(rdma::ConnectionRequest& request);
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello);
@@ -68,9 +66,8 @@ class OegApplication final : public control::Application {
   ExceptionList exceptions_;
   std::uint64_t exceptions_followed_ = 0;  // of the journal, at the last tick
   std::vector<fix::Symbol> to_release_;    // of exceptions that were cleared
-  LogBudget fix_lines_{
-      200,
-      std::chrono::seconds(10)};  // a venue that makes the session speak must not fill the disk
+  // A venue that makes the session speak must not fill the disk.
+  LogBudget fix_lines_{200, std::chrono::seconds(10)};
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;
@@ -78,7 +75,7 @@ class OegApplication final : public control::Application {
   control::Subscription listener_watch_;
   control::Admission admission_{wire::Role::kOeg};
   std::uint64_t rights_revoked_ = 0;
-  std::string journal_problem_;  // the last one told
+  std::string journal_problem_;  // the last one logged
   link::TableReaders readers_;
 };
 

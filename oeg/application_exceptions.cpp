@@ -9,9 +9,6 @@
 namespace tickpath::oeg {
 namespace {
 
-// Of one command, so that whoever asks something else meanwhile has an answer within milliseconds.
-constexpr std::size_t kExceptionsAtOnce = 256;
-
 control::Json shown(const Exception& exception) {
   control::Json json = {{"id", exception.id},
                         {"kind", std::string(name(exception.kind))},
@@ -97,7 +94,8 @@ control::Json OegApplication::list_exceptions(const control::Json& request) cons
   const std::vector<Exception>& all = exceptions_.open();
   auto at = std::ranges::upper_bound(all, wanted.get<std::uint64_t>(), {}, &Exception::id);
   control::Json open = control::Json::array();
-  for (; at != all.end() && open.size() < kExceptionsAtOnce; ++at) open.push_back(shown(*at));
+  for (; at != all.end() && open.size() < ExceptionList::kAtOnceMax; ++at)
+    open.push_back(shown(*at));
   return {{"open", open}, {"more", at != all.end()}, {"beyond", exceptions_.beyond()}};
 }
 
@@ -106,8 +104,8 @@ control::Json OegApplication::clear_exceptions(const control::Json& request) {
   if (by.empty()) throw Error("by: the name of who looked at them is wanted");
   if (!request.contains("ids") || !request.at("ids").is_array())
     throw Error("ids: a list of exceptions' numbers is wanted");
-  if (request.at("ids").size() > kExceptionsAtOnce)
-    throw Error("ids: at most " + std::to_string(kExceptionsAtOnce) + " at a time");
+  if (request.at("ids").size() > ExceptionList::kAtOnceMax)
+    throw Error("ids: at most " + std::to_string(ExceptionList::kAtOnceMax) + " at a time");
   std::size_t cleared = 0;
   for (const control::Json& id : request.at("ids")) {
     if (!id.is_number_unsigned()) throw Error("ids: numbers are wanted");

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,37 +11,22 @@
 #include "common/base/error.hpp"
 #include "common/base/fnv.hpp"
 #include "common/base/replace_file.hpp"
+#include "common/net/file_descriptor.hpp"
 
 namespace tickpath::oeg {
 namespace {
 
-class File {
- public:
-  File(const std::string& path, int flags)
-      : path_(path), file_(::open(path.c_str(), flags, 0644)) {}
-  ~File() {
-    if (file_ >= 0) ::close(file_);
+// False: the file ends before.
+bool read(int file, std::span<char> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::read(file, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw SystemError("cannot read " + path, errno);
+    if (got == 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const noexcept { return file_; }
-
-  // False: the file ends before.
-  bool read(std::span<char> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t got = ::read(file_, bytes.data(), bytes.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw SystemError("cannot read " + path_, errno);
-      if (got == 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(got));
-    }
-    return true;
-  }
-
- private:
-  std::string path_;
-  int file_;
-};
+  return true;
+}
 
 // ------------------------------------------------------------------------------------- writing
 
@@ -95,35 +79,10 @@ std::vector<wire::PositionRow> positions_of(const JournalState& state) {
   return result;
 }
 
-CheckpointOrder saved(const Order& order) {
-  CheckpointOrder item{};
-  item.id = order.id;
-  item.pending_id = order.pending_id;
-  item.trace_id = order.trace_id;
-  item.pending_trace_id = order.pending_trace_id;
-  item.row = order.row;
-  item.price = order.price;
-  item.shares = order.shares;
-  item.leaves = order.leaves;
-  item.cumulative = order.cumulative;
-  item.pending_price = order.pending_price;
-  item.pending_shares = order.pending_shares;
-  item.reserved_shares = order.reserved_shares;
-  item.side = order.side;
-  item.type = order.type;
-  item.time_in_force = order.time_in_force;
-  item.state = order.state;
-  item.pending_kind = order.pending_kind;
-  item.pending_own = order.pending_own ? 1 : 0;
-  item.former_day = order.former_day ? 1 : 0;
-  return item;
-}
-
-std::vector<CheckpointOrder> orders_of(const JournalState& state) {
-  std::vector<CheckpointOrder> result;
+std::vector<SavedOrder> orders_of(const JournalState& state) {
+  std::vector<SavedOrder> result;
   for (const JournalState::StrategyIds& ids : state.strategies)
-    state.ledger.for_each(ids.strategy,
-                          [&](const Order& order) { result.push_back(saved(order)); });
+    state.ledger.for_each(ids.strategy, [&](const Order& order) { result.push_back(order); });
   return result;
 }
 
@@ -206,31 +165,13 @@ void restore_positions(Reader& reader, const CheckpointSection& section, Journal
 }
 
 void restore_orders(Reader& reader, const CheckpointSection& section, JournalState& state) {
-  for (const CheckpointOrder& item : reader.items<CheckpointOrder>(section)) {
+  for (const SavedOrder& item : reader.items<SavedOrder>(section)) {
     if (item.row >= state.ledger.position_count()) reader.damaged();
     const wire::PositionRow& row = state.ledger.position(item.row).row;
     Order order;
-    order.id = item.id;
-    order.pending_id = item.pending_id;
-    order.trace_id = item.trace_id;
-    order.pending_trace_id = item.pending_trace_id;
+    static_cast<SavedOrder&>(order) = item;
     order.instrument = row.instrument_id;
-    order.row = item.row;
-    order.price = item.price;
-    order.shares = item.shares;
-    order.leaves = item.leaves;
-    order.cumulative = item.cumulative;
-    order.pending_price = item.pending_price;
-    order.pending_shares = item.pending_shares;
-    order.reserved_shares = item.reserved_shares;
     order.strategy = row.strategy_id;
-    order.side = item.side;
-    order.type = item.type;
-    order.time_in_force = item.time_in_force;
-    order.state = item.state;
-    order.pending_kind = item.pending_kind;
-    order.pending_own = item.pending_own != 0;
-    order.former_day = item.former_day != 0;
     if (!state.ledger.restore(order)) reader.too_small("orders.max");
   }
 }
@@ -264,13 +205,13 @@ void restore_section(Reader& reader, JournalState& state) {
 
 // Empty: there is no such file.
 std::vector<char> read_file(const std::string& path, CheckpointHeader& header) {
-  File file(path, O_RDONLY | O_CLOEXEC);
+  const net::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     if (errno == ENOENT) return {};
     throw SystemError("cannot open checkpoint " + path, errno);
   }
   const Reader reader(path, {});
-  if (!file.read(std::span(reinterpret_cast<char*>(&header), sizeof(header))) ||
+  if (!read(file.get(), std::span(reinterpret_cast<char*>(&header), sizeof(header)), path) ||
       std::memcmp(header.magic, CheckpointHeader::kMagic, sizeof(header.magic)) != 0)
     reader.damaged();
   if (header.version != CheckpointHeader::kVersion)
@@ -281,7 +222,8 @@ std::vector<char> read_file(const std::string& path, CheckpointHeader& header) {
   if (static_cast<std::uint64_t>(status.st_size) != sizeof(header) + header.body_bytes)
     reader.damaged();
   std::vector<char> body(header.body_bytes);
-  if (!file.read(body) || fnv1a({body.data(), body.size()}) != header.checksum) reader.damaged();
+  if (!read(file.get(), body, path) || fnv1a({body.data(), body.size()}) != header.checksum)
+    reader.damaged();
   return body;
 }
 
@@ -294,7 +236,7 @@ void write_checkpoint(const std::string& path, const JournalState& state, std::u
   body.add(SectionKind::kFacts, std::span(&facts, 1));
   body.add<CheckpointInstrument>(SectionKind::kInstruments, instruments_of(state));
   body.add<wire::PositionRow>(SectionKind::kPositions, positions_of(state));
-  body.add<CheckpointOrder>(SectionKind::kOrders, orders_of(state));
+  body.add<SavedOrder>(SectionKind::kOrders, orders_of(state));
   body.add<JournalState::StrategyIds>(SectionKind::kStrategies, state.strategies);
   body.add<Execution>(SectionKind::kExecutions, executions_of(state));
   if (!state.exceptions.empty())

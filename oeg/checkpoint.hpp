@@ -39,7 +39,7 @@ enum class SectionKind : std::uint32_t {
   kFacts = 1,        // CheckpointFacts, one
   kInstruments = 2,  // CheckpointInstrument: the symbols of ids in use
   kPositions = 3,    // wire::PositionRow, in the order of rows
-  kOrders = 4,       // CheckpointOrder, of each strategy the oldest first
+  kOrders = 4,       // SavedOrder, of each strategy the oldest first
   kStrategies = 5,   // JournalState::StrategyIds
   kExecutions = 6,   // Execution: those remembered, oldest first
   kExceptions = 7,   // JournalRecord: those not known to be listed; left out where there are none
@@ -65,31 +65,6 @@ struct CheckpointInstrument {
   char symbol[16];  // NUL-padded
 };
 static_assert(sizeof(CheckpointInstrument) == 20);
-
-// Order, without what is known otherwise.
-struct CheckpointOrder {
-  std::uint64_t id;
-  std::uint64_t pending_id;
-  std::uint64_t trace_id;
-  std::uint64_t pending_trace_id;
-  std::uint32_t row;
-  std::uint32_t price;
-  std::uint32_t shares;
-  std::uint32_t leaves;
-  std::uint32_t cumulative;
-  std::uint32_t pending_price;
-  std::uint32_t pending_shares;
-  std::uint32_t reserved_shares;
-  Side side;
-  wire::OrderType type;
-  wire::TimeInForce time_in_force;
-  wire::OrderState state;
-  wire::RequestKind pending_kind;
-  std::uint8_t pending_own;
-  std::uint8_t former_day;
-  std::uint8_t reserved[1];
-};
-static_assert(std::is_trivially_copyable_v<CheckpointOrder> && sizeof(CheckpointOrder) == 72);
 
 // Control thread. `renaming` is called between the writing and the renaming. Throws SystemError;
 // then the former one stands.

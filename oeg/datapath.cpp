@@ -9,7 +9,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/memory.hpp"
-#include "common/net/secret_file.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -28,54 +27,6 @@ constexpr std::size_t kHeldEventsMax = 1u << 16;
 // What stays of datapath.stop_timeout for logout and the last events once settling is over.
 constexpr std::int64_t kLogoutNs = 3'000'000'000;
 
-fix::SessionOptions session_options(const OegConfig& config) {
-  fix::SessionOptions options;
-  options.role = fix::SessionRole::kInitiator;
-  options.version = config.fix_version;
-  options.validate = config.fix_validate;
-  options.sender = config.sender;
-  options.target = config.target;
-  options.store_path = config.store_file;
-  options.store_messages = config.store_messages;
-  options.heartbeat_s = config.heartbeat_s;
-  options.gap_timeout_s = config.gap_timeout_s;
-  options.times = config.session_times();
-  options.reset_on_logon = config.reset_on_logon;
-  options.allow_reset = config.allow_reset;
-  options.next_expected = config.next_expected;
-  options.username = config.username;
-  if (!config.password_file.empty())
-    options.password = net::read_secret(config.password_file, "venue.password_file");
-  return options;
-}
-
-link::ChannelOptions channel_options(const OegConfig& config) {
-  link::ChannelOptions options;
-  options.name = "oeg.orders";
-  options.depth = config.channel_depth;
-  return options;
-}
-
-market::MarketReaderOptions market_options(const OegConfig& config, bool parks,
-                                           trace::TraceWriter& trace) {
-  market::MarketReaderOptions options;
-  options.endpoint = config.mdh.endpoint;
-  options.name = config.common.name.empty() ? "oeg" : config.common.name;
-  options.role = wire::Role::kOeg;
-  options.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
-  options.ring_depth = config.mdh.ring_slots;
-  options.instruments_max = config.instruments_max;
-  options.heartbeat = config.heartbeat.options();
-  options.offsets = &trace;
-  return options;
-}
-
-link::PublisherOptions event_options() {
-  link::PublisherOptions options;
-  options.name = "oeg.events";
-  return options;
-}
-
 }  // namespace
 
 OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
@@ -85,11 +36,13 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       hot_log_(hot_log),
       channel_(config.common.wait == control::WaitMode::kPark ? device.create_channel() : nullptr),
       journal_(config.journal_options()),
-      session_(session_options(config)),
-      strategies_(device, channel_.get(), channel_options(config)),
+      session_(config.session_options()),
+      strategies_(device, channel_.get(), {.name = "oeg.orders", .depth = config.channel_depth}),
       gateway_(config.gateway_options(), *this, *this, *this, journal_, trace),
-      market_(device, channel_.get(), market_options(config, channel_ != nullptr, trace)),
-      events_(device, channel_.get(), event_options()),
+      market_(device, channel_.get(),
+              market::reader_options(wire::Role::kOeg, config.common, config.mdh, config.heartbeat,
+                                     config.gateway.instruments_max, trace)),
+      events_(device, channel_.get(), {.name = "oeg.events"}),
       control_(device, "oeg.control"),
       positions_(device, config.position_rows(), "oeg.positions"),
       risk_watch_(device, config.heartbeat.options(), "oeg.risk_heartbeat") {
@@ -188,7 +141,7 @@ bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexce
 
 void OegDatapath::drop(std::size_t slot) noexcept {
   const std::uint8_t id = gateway_.slot(slot).id;
-  hot_log_.note(Note::kStrategyCutOff, id, config_.unread_max_ns / 1'000'000,
+  hot_log_.note(Note::kStrategyCutOff, id, config_.gateway.unread_max_ns / 1'000'000,
                 gateway_.ledger().open_orders(id));
   cut_[slot] = true;
   strategies_.close(clients_[slot]);

@@ -128,12 +128,9 @@ std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).tex
 ExceptionList::ExceptionList(std::string path, std::size_t open_max)
     : path_(std::move(path)), open_max_(open_max) {
   read_all();
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file_ < 0) throw SystemError("cannot write the list of exceptions " + path_, errno);
-}
-
-ExceptionList::~ExceptionList() {
-  if (file_ >= 0) ::close(file_);
+  file_ = net::FileDescriptor(
+      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file_.get() < 0) throw SystemError("cannot write the list of exceptions " + path_, errno);
 }
 
 template <class Take>
@@ -204,7 +201,7 @@ void ExceptionList::remember(Key key, bool written) {
 
 void ExceptionList::append(const std::string& line) {
   const std::string bytes = line + "\n";
-  if (::write(file_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+  if (::write(file_.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     throw SystemError("cannot write to the list of exceptions " + path_, errno);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/fix/messages.hpp"
+#include "common/net/file_descriptor.hpp"
 #include "oeg/journal_record.hpp"
 
 namespace tickpath::oeg {
@@ -75,12 +76,12 @@ class ExceptionList {
  public:
   // Open ones that are kept here: what a person can look at. The rest is in the file alone.
   static constexpr std::size_t kOpenMax = 4096;
+  // That one admin command lists or clears, so that whoever asks something else meanwhile has an
+  // answer within milliseconds.
+  static constexpr std::size_t kAtOnceMax = 256;
 
   // Reads the file if it is there. Throws SystemError, or Error with the line that is damaged.
   explicit ExceptionList(std::string path, std::size_t open_max = kOpenMax);
-  ExceptionList(const ExceptionList&) = delete;
-  ExceptionList& operator=(const ExceptionList&) = delete;
-  ~ExceptionList();
 
   // The oldest of those that are open.
   const std::vector<Exception>& open() const noexcept { return open_; }
@@ -111,7 +112,7 @@ class ExceptionList {
 
   std::string path_;
   std::size_t open_max_;
-  int file_ = -1;
+  net::FileDescriptor file_;
   std::uint64_t last_id_ = 0;
   std::uint64_t last_kept_id_ = 0;  // no later one was ever in open_, or cleared
   std::uint64_t beyond_ = 0;

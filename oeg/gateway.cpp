@@ -102,7 +102,7 @@ StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
 
 void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
   block_ = block;
-  limits_ = options_.limits.overridden_by(block);
+  limits_ = market::overridden(options_.limits, block);
   for (std::size_t i = 0; i < slot_count(); ++i)
     if (block_.killed(slots_[i].id)) show_open_orders(slots_[i]);
 }
@@ -123,6 +123,16 @@ bool Gateway::take_id(StrategySlot& slot, std::uint64_t order_id) noexcept {
     slot.floor_id = sequence - 1;
   }
   return true;
+}
+
+// What is asked of every new order and replacement, whatever it is: rate and conditions.
+[[gnu::always_inline]] inline wire::RejectReason Gateway::check_moment(
+    StrategySlot& slot) noexcept {
+  if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
+    return wire::RejectReason::kMessageRate;
+  conditions_.session_up = venue_.up();
+  conditions_.behind_gap = venue_.behind_gap();
+  return check_conditions(conditions_, block_, slot.id);
 }
 
 wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRequest& request,
@@ -151,11 +161,7 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   const RejectReason limit = check_limits(demand, *instrument, ledger_.position(row),
                                           ledger_.open_orders(slot.id), true, limits_);
   if (limit != RejectReason::kNone) return limit;
-  if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
-    return RejectReason::kMessageRate;
-  conditions_.session_up = venue_.up();
-  conditions_.behind_gap = venue_.behind_gap();
-  return check_conditions(conditions_, block_, slot.id);
+  return check_moment(slot);
 }
 
 wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRequest& request,
@@ -191,11 +197,7 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
       check_limits(demand, instruments_[order->instrument], ledger_.position(order->row),
                    ledger_.open_orders(slot.id), false, limits_);
   if (limit != RejectReason::kNone) return limit;
-  if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
-    return RejectReason::kMessageRate;
-  conditions_.session_up = venue_.up();
-  conditions_.behind_gap = venue_.behind_gap();
-  return check_conditions(conditions_, block_, slot.id);
+  return check_moment(slot);
 }
 
 bool Gateway::is_held(const fix::Symbol& symbol) const noexcept {
@@ -389,9 +391,7 @@ wire::OrderEvent Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& r
   report.target_order_id = request.target_order_id;
   report.trace_id = request.trace_id;
   report.instrument_id = request.instrument_id;
-  report.kind = is_new                                       ? wire::ReportKind::kRejected
-                : request.kind == wire::RequestKind::kCancel ? wire::ReportKind::kCancelRejected
-                                                             : wire::ReportKind::kReplaceRejected;
+  report.kind = wire::reject_of(request.kind);
   report.side = request.side;
   report.reason = reason;
   report.strategy_id = slot.id;

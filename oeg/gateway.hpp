@@ -8,8 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "common/base/counter.hpp"
@@ -54,39 +52,38 @@ struct GatewayOptions {
 
 // Of one kind of request; new orders, and cancels with replacements.
 struct FlowCounters {
-  Counter received;
-  Counter refused;
-  Counter sent;
-  Counter accepted;
-  Counter rejected;  // by the venue
-  // Cancels by oeg itself, for strategies that are gone or at its end; in no figure above.
-  Counter own;
-  Counter own_answered;
+  TICKPATH_COUNTERS(
+      received, refused, sent, accepted,
+      rejected,  // by the venue
+      // Cancels by oeg itself, for strategies that are gone or at its end; in no figure above.
+      own, own_answered);
 };
 
 struct GatewayCounters {
   FlowCounters orders;
   FlowCounters changes;
   std::array<Counter, 32> refused_for;  // by RejectReason
-  Counter reports_received;             // from the venue
-  Counter reports_sent;                 // into strategies' channels, oeg's own answers included
-  Counter reports_queued;               // waited for credits first
-  Counter reports_dropped;              // for strategies that are gone
-  Counter fills;
-  Counter restated;            // orders that lost shares at the venue without a trade
-  Counter unknown_reports;     // about no order that we know
-  Counter impossible_reports;  // that cannot follow the order's state
-  Counter lost_by_venue;       // open here, unknown there: expired
-  Counter ignored_reports;     // pending-new and the like: nothing changes
-  Counter status_reports;      // answers to status requests: nothing has happened
-  Counter repeated_reports;    // PossDup or PossResend of what was booked before
-  Counter fills_changed;       // executions that the venue took back or corrected
+  struct Reports {
+    TICKPATH_COUNTERS(received,    // from the venue
+                      sent,        // into strategies' channels, oeg's own answers included
+                      queued,      // waited for credits first
+                      dropped,     // for strategies that are gone
+                      venue_held,  // times that a strategy's full queue made the venue wait
+                      fills,
+                      restated,        // orders that lost shares at the venue without a trade
+                      unknown,         // about no order that we know
+                      impossible,      // that cannot follow the order's state
+                      lost_by_venue,   // open here, unknown there: expired
+                      ignored,         // pending-new and the like: nothing changes
+                      status,          // answers to status requests: nothing has happened
+                      repeated,        // PossDup or PossResend of what was booked before
+                      fills_changed);  // executions that the venue took back or corrected
+  } reports;
   Counter exceptions;          // oeg/exceptions.hpp
   Counter not_resent;          // orders and replacements too old, or not allowed any more
   Counter orphaned_orders;     // open when their strategy left
   Counter open_at_day_end;     // orders that the venue had not ended with the session's day
   Counter strategies_dropped;  // did not read their reports
-  Counter venue_held;          // times that a strategy's full queue made the venue wait
   Counter journal_lost;        // changes that the journal had no room for
   Counter events;
 };
@@ -215,7 +212,6 @@ class Gateway final : public fix::Handler {
 
   const GatewayCounters& counters() const noexcept { return counters_; }
   const Limits& limits() const noexcept { return limits_; }
-  const wire::ControlBlock& control_block() const noexcept { return block_; }
 
   // The checks of a request, alone: what tests and the benchmark measure. Takes a token of the rate
   // limit when it comes so far.
@@ -226,6 +222,7 @@ class Gateway final : public fix::Handler {
 
  private:
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
+  wire::RejectReason check_moment(StrategySlot& slot) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   template <class Message>
@@ -251,6 +248,8 @@ class Gateway final : public fix::Handler {
     bool repeated = false;  // PossDup or PossResend
   };
   void book(Order& order, const VenueReport& report) noexcept;
+  void book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
+                std::uint32_t fix_seq) noexcept;
   void book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq) noexcept;
   void book_fill(Order* order, const fix::ExecutionReport& report,
                  const fix::MessageInfo& info) noexcept;

@@ -34,7 +34,7 @@ bool Gateway::is_new_execution(const fix::ExecutionReport& report,
   }
   if (executions_.find(report.exec_id, report.cl_ord_id) == nullptr) return true;
   if (info.may_repeat())
-    counters_.repeated_reports.add();
+    counters_.reports.repeated.add();
   else
     except(ExceptionKind::kDuplicateExecution, ledger_.find(report.cl_ord_id), report, info);
   return false;
@@ -75,7 +75,7 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
                         const fix::MessageInfo& info) noexcept {
   if (!is_new_execution(report, info)) return;
   if (order == nullptr || wire::is_final(order->state)) {
-    counters_.unknown_reports.add();
+    counters_.reports.unknown.add();
     return except(ExceptionKind::kUnknownOrder, order, report, info);
   }
   if (!is_about(*order, report, info)) return;
@@ -105,7 +105,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     });
   if (execution == nullptr) return except(ExceptionKind::kUnknownExecution, order, report, info);
   if (execution->canceled) {
-    if (info.may_repeat()) return counters_.repeated_reports.add();
+    if (info.may_repeat()) return counters_.reports.repeated.add();
     return except(ExceptionKind::kDuplicateExecution, order, report, info);
   }
   const bool corrected = report.trade_change == fix::TradeChange::kCorrected;
@@ -118,7 +118,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
 
   execution->canceled = true;
   const Execution old = *execution;
-  const auto told = [&](wire::ReportKind kind, const Execution& each) {
+  const auto change_of = [&](wire::ReportKind kind, const Execution& each) {
     VenueReport venue;
     venue.fix_seq = info.seq_num;
     venue.execution_id = each.exec_id;
@@ -129,7 +129,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     venue.ledger.leaves = report.leaves_qty;
     return venue;
   };
-  VenueReport canceled = told(wire::ReportKind::kFillCanceled, old);
+  VenueReport canceled = change_of(wire::ReportKind::kFillCanceled, old);
   if (corrected && order != nullptr) {
     // Between the two the order is as it was, less the old execution: it is open all along.
     canceled.ledger.cumulative = order->cumulative - std::min(order->cumulative, old.shares);
@@ -144,14 +144,14 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   right.price = price.price;
   right.price_hundredths = price.hundredths;
   right.canceled = false;
-  change_fill(right, order, told(wire::ReportKind::kFillCorrected, right));
+  change_fill(right, order, change_of(wire::ReportKind::kFillCorrected, right));
 }
 
 // Books the change of an execution: with its order where that is open, else with its position.
 void Gateway::change_fill(const Execution& execution, Order* order,
                           const VenueReport& report) noexcept {
   const bool stands = report.ledger.kind == wire::ReportKind::kFillCorrected;
-  counters_.fills_changed.add();
+  counters_.reports.fills_changed.add();
   if (stands) executions_.add(execution);
   if (order != nullptr) {
     VenueReport of_order = report;
@@ -162,7 +162,7 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   // need it again.
   const std::uint32_t row = ledger_.position_row(execution.strategy, execution.instrument);
   const std::size_t slot = slot_of_[execution.strategy];
-  if (row == IdMap::kNone || slot >= slots_.size()) return counters_.impossible_reports.add();
+  if (row == IdMap::kNone || slot >= slots_.size()) return counters_.reports.impossible.add();
   Order done;  // what journal and report need of it
   done.id = execution.order_id;
   done.instrument = execution.instrument;
@@ -299,7 +299,7 @@ bool Gateway::may_resend(const fix::Resend& resend) noexcept {
 void Gateway::on_refused(const fix::RefusedMessage& refused,
                          const fix::MessageInfo& info) noexcept {
   if (refused.msg_type != "8") return;
-  counters_.reports_received.add();
+  counters_.reports.received.add();
   fix::ExecutionReport unread;
   unread.cl_ord_id = refused.cl_ord_id;
   except(ExceptionKind::kUnreadable, ledger_.find(refused.cl_ord_id), unread, info);

@@ -70,18 +70,14 @@ bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) n
          report.cum_qty == order.cumulative;
 }
 
-bool is_change_reject(wire::ReportKind kind) noexcept {
-  return kind == wire::ReportKind::kCancelRejected || kind == wire::ReportKind::kReplaceRejected;
-}
-
 }  // namespace
 
 void Gateway::on_execution_report(const fix::ExecutionReport& report,
                                   const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, report.cl_ord_id, info.received);
-  counters_.reports_received.add();
+  counters_.reports.received.add();
   if (report.status) {
-    counters_.status_reports.add();
+    counters_.reports.status.add();
     return;
   }
   Order* order = ledger_.find(report.cl_ord_id);
@@ -89,12 +85,12 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   if (report.trade_change != fix::TradeChange::kNone) return change_execution(order, report, info);
   VenueReport venue;
   if (!kind_of(report.exec_type, venue.ledger.kind)) {
-    counters_.ignored_reports.add();
+    counters_.reports.ignored.add();
     return;
   }
   if (venue.ledger.kind == wire::ReportKind::kFill) return book_fill(order, report, info);
   if (order == nullptr) {
-    counters_.unknown_reports.add();
+    counters_.reports.unknown.add();
     return;
   }
   if (!is_about(*order, report, info)) return;
@@ -114,8 +110,8 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   // be followed.
   if ((venue.ledger.kind == wire::ReportKind::kReplaced && report.cl_ord_id != order->pending_id) ||
       (venue.ledger.kind == wire::ReportKind::kRestated && !only_loses_shares(*order, report))) {
-    if (venue.repeated) return counters_.repeated_reports.add();
-    counters_.impossible_reports.add();
+    if (venue.repeated) return counters_.reports.repeated.add();
+    counters_.reports.impossible.add();
     except(ExceptionKind::kReplacement, order, report, info);
     return;
   }
@@ -125,26 +121,17 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
 void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
                                const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, reject.cl_ord_id, info.received);
-  counters_.reports_received.add();
+  counters_.reports.received.add();
   Order* order = ledger_.find(reject.cl_ord_id);
   if (order == nullptr || order->pending_id != reject.cl_ord_id) {
-    counters_.unknown_reports.add();
+    counters_.reports.unknown.add();
     return;
   }
-  VenueReport venue;
-  venue.ledger.kind = order->pending_kind == wire::RequestKind::kCancel
-                          ? wire::ReportKind::kCancelRejected
-                          : wire::ReportKind::kReplaceRejected;
-  venue.ledger.request_id = reject.cl_ord_id;
-  venue.ledger.leaves = order->leaves;
-  venue.ledger.cumulative = order->cumulative;
-  venue.reason = reason_of(reject.reason);
-  venue.fix_seq = info.seq_num;
   const std::uint64_t order_id = order->id;
   // "Too late" says that a report has told, or will: not of a day that is over.
   const bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
                     (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
-  book(*order, venue);
+  book_unanswered(*order, reason_of(reject.reason), info.seq_num);
   if (gone) expire_unknown(order_id, info.seq_num);
 }
 
@@ -153,14 +140,8 @@ void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
 void Gateway::expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept {
   Order* const order = ledger_.find(order_id);
   if (order == nullptr || wire::is_final(order->state)) return;
-  counters_.lost_by_venue.add();
-  VenueReport venue;
-  venue.ledger.kind = wire::ReportKind::kExpired;
-  venue.ledger.request_id = order_id;
-  venue.ledger.cumulative = order->cumulative;
-  venue.reason = wire::RejectReason::kUnknownOrder;
-  venue.fix_seq = fix_seq;
-  book(*order, venue);
+  counters_.reports.lost_by_venue.add();
+  book_end(*order, wire::ReportKind::kExpired, wire::RejectReason::kUnknownOrder, fix_seq);
 }
 
 // The venue could not read, or would not take, one of our messages as such.
@@ -168,27 +149,31 @@ void Gateway::on_message_reject(const fix::MessageReject& reject,
                                 const fix::MessageInfo& info) noexcept {
   Order* order = ledger_.find(reject.ref_cl_ord_id);
   if (order == nullptr) {
-    counters_.unknown_reports.add();
+    counters_.reports.unknown.add();
     return;
   }
   if (order->pending_id == reject.ref_cl_ord_id)
     return book_unanswered(*order, wire::RejectReason::kVenue, info.seq_num);
-  VenueReport venue;
-  venue.ledger.kind = wire::ReportKind::kRejected;
-  venue.ledger.request_id = reject.ref_cl_ord_id;
-  venue.ledger.cumulative = order->cumulative;
-  venue.reason = wire::RejectReason::kVenue;
-  venue.fix_seq = info.seq_num;
-  book(*order, venue);
+  book_end(*order, wire::ReportKind::kRejected, wire::RejectReason::kVenue, info.seq_num);
 }
 
-// The cancel or replacement on its way finds no answer of its own kind.
+// The order is over, by whatever the venue has said.
+void Gateway::book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
+                       std::uint32_t fix_seq) noexcept {
+  VenueReport venue;
+  venue.ledger.kind = kind;
+  venue.ledger.request_id = order.id;
+  venue.ledger.cumulative = order.cumulative;
+  venue.reason = reason;
+  venue.fix_seq = fix_seq;
+  book(order, venue);
+}
+
+// The cancel or replacement on its way is refused, or finds no answer of its own kind.
 void Gateway::book_unanswered(Order& order, wire::RejectReason reason,
                               std::uint32_t fix_seq) noexcept {
   VenueReport venue;
-  venue.ledger.kind = order.pending_kind == wire::RequestKind::kCancel
-                          ? wire::ReportKind::kCancelRejected
-                          : wire::ReportKind::kReplaceRejected;
+  venue.ledger.kind = wire::reject_of(order.pending_kind);
   venue.ledger.request_id = order.pending_id;
   venue.ledger.leaves = order.leaves;
   venue.ledger.cumulative = order.cumulative;
@@ -227,13 +212,13 @@ void Gateway::count_answer(GatewayCounters& counters, const Order& order,
                            const LedgerReport& report) noexcept {
   if (answers_pending(order, report)) {
     FlowCounters& flow = counters.changes;
-    (order.pending_own               ? flow.own_answered
-     : is_change_reject(report.kind) ? flow.rejected
-                                     : flow.accepted)
+    (order.pending_own                      ? flow.own_answered
+     : wire::is_request_reject(report.kind) ? flow.rejected
+                                            : flow.accepted)
         .add();
   }
   // The first word about a new order, whatever it is, answers it.
-  if (order.state != wire::OrderState::kPendingNew || is_change_reject(report.kind)) return;
+  if (order.state != wire::OrderState::kPendingNew || wire::is_request_reject(report.kind)) return;
   (report.kind == wire::ReportKind::kRejected ? counters.orders.rejected : counters.orders.accepted)
       .add();
 }
@@ -243,13 +228,13 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   const LedgerReport& change = report.ledger;
   wire::OrderState state = order.state;
   if (!ledger_.apply(order, change, state)) {
-    (report.repeated ? counters_.repeated_reports : counters_.impossible_reports).add();
+    (report.repeated ? counters_.reports.repeated : counters_.reports.impossible).add();
     return;
   }
   count_answer(counters_, before, change);
   const bool pending = answers_pending(before, change);
   const bool own = pending && before.pending_own;
-  const bool rejected = is_change_reject(change.kind);
+  const bool rejected = wire::is_request_reject(change.kind);
   StrategySlot& slot = slots_[slot_of_[before.strategy]];
 
   wire::OrderEvent event{};
@@ -272,13 +257,13 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   journal(event, before, report.fix_seq, report.execution_id);
   publish(event, before.row);
   if (change.kind == wire::ReportKind::kFill) {
-    counters_.fills.add();
+    counters_.reports.fills.add();
     slot.counters.fills.add();
     executions_.add({report.execution_id, change.request_id, before.instrument, change.last_shares,
                      change.last_price.price, before.strategy, before.side, false,
                      change.last_price.hundredths});
   }
-  if (change.kind == wire::ReportKind::kRestated) counters_.restated.add();
+  if (change.kind == wire::ReportKind::kRestated) counters_.reports.restated.add();
   if (own && rejected) {
     // It came too late, or must be repeated, but not as fast as the venue can say no. The strategy
     // never asked.
@@ -289,10 +274,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   wire::OrderReport out{};
   // A cancel by oeg itself has an id that the strategy does not know.
   out.order_id = own ? before.id : change.request_id;
-  const bool names_target =
-      change.kind == wire::ReportKind::kCanceled || change.kind == wire::ReportKind::kReplaced ||
-      change.kind == wire::ReportKind::kRestated || wire::changes_fill(change.kind) || rejected;
-  out.target_order_id = names_target ? before.id : 0;
+  out.target_order_id = wire::names_target(change.kind) ? before.id : 0;
   out.trace_id = event.trace_id;
   out.execution_id = report.execution_id;
   out.instrument_id = before.instrument;
@@ -334,8 +316,8 @@ void Gateway::count_recovered_report(GatewayCounters& counters, const Order& ord
     if (!own) flow.refused.add();
     return;
   }
-  counters.reports_received.add();
-  if (event.report_kind == wire::ReportKind::kFill) counters.fills.add();
+  counters.reports.received.add();
+  if (event.report_kind == wire::ReportKind::kFill) counters.reports.fills.add();
   LedgerReport report;
   report.kind = event.report_kind;
   report.request_id = event.order_id;
@@ -358,8 +340,8 @@ void match_recovered(Counters& counters, Counts& counts, Visit&& visit) noexcept
   };
   flow(counters.orders, counts.orders);
   flow(counters.changes, counts.changes);
-  visit(counters.reports_received, counts.reports_received);
-  visit(counters.fills, counts.fills);
+  visit(counters.reports.received, counts.reports_received);
+  visit(counters.reports.fills, counts.fills);
 }
 
 }  // namespace
@@ -383,10 +365,8 @@ void Gateway::reject_unsent(Order& order) noexcept {
   event.leaves_shares = of_pending ? order.leaves : 0;
   event.cumulative_shares = order.cumulative;
   event.event = wire::EventKind::kReported;
-  event.report_kind = !of_pending ? wire::ReportKind::kRejected
-                      : order.pending_kind == wire::RequestKind::kCancel
-                          ? wire::ReportKind::kCancelRejected
-                          : wire::ReportKind::kReplaceRejected;
+  event.report_kind =
+      of_pending ? wire::reject_of(order.pending_kind) : wire::ReportKind::kRejected;
   event.side = order.side;
   event.reason = wire::RejectReason::kSessionDown;
   event.strategy_id = order.strategy;
@@ -427,7 +407,7 @@ void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept
 
 void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept {
   if (!slot.connected && !slot.awaited) {
-    counters_.reports_dropped.add();
+    counters_.reports.dropped.add();
     slot.counters.reports_dropped.add();
     return;
   }
@@ -440,13 +420,13 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
   }
   if (slot.queue_size == slot.queue.size()) {
     // Gone, or behind a gap of the venue's that was longer than all that is kept.
-    counters_.reports_dropped.add();
+    counters_.reports.dropped.add();
     slot.counters.reports_dropped.add();
     cut_off(slot);
     return;
   }
   slot.queue[(slot.queue_head + slot.queue_size++) % slot.queue.size()] = report;
-  counters_.reports_queued.add();
+  counters_.reports.queued.add();
   weigh_queue(slot);
 }
 
@@ -459,7 +439,7 @@ void Gateway::weigh_queue(StrategySlot& slot) noexcept {
   if (crowded) {
     ++crowded_;
     slot.crowded_since = tsc_now();
-    counters_.venue_held.add();
+    counters_.reports.venue_held.add();
   } else {
     --crowded_;
   }
@@ -479,7 +459,7 @@ void Gateway::cut_off(StrategySlot& slot) noexcept {
 void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept {
   if (report.kind == wire::ReportKind::kPosition || report.kind == wire::ReportKind::kPositionsEnd)
     return;
-  counters_.reports_sent.add();
+  counters_.reports.sent.add();
   slot.counters.reports_sent.add();
   slot.counters.connection_reports.add();
 }
@@ -487,30 +467,30 @@ void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) no
 // A row is right at the place where it stands between the reports; so it may only be sent when
 // nothing waits before it.
 bool Gateway::tell_positions(StrategySlot& slot) noexcept {
-  const auto send = [&](const wire::PositionReport& position) {
+  const auto send = [&](const wire::PositionReport& row) {
     wire::OrderReport report;
-    std::memcpy(&report, &position, sizeof(report));
+    std::memcpy(&report, &row, sizeof(report));
     return strategies_.send(slot_index(slot), report);
   };
   int sent = 0;
   while (slot.connected && slot.queue_size == 0 && sent < kReportsPerTurn) {
-    wire::PositionReport told{};
-    told.strategy_id = slot.id;
+    wire::PositionReport position{};
+    position.strategy_id = slot.id;
     if (slot.next_position == ledger_.position_count()) {
-      told.kind = wire::ReportKind::kPositionsEnd;
-      if (slot.orphans || !send(told)) break;
+      position.kind = wire::ReportKind::kPositionsEnd;
+      if (slot.orphans || !send(position)) break;
       slot.next_position = StrategySlot::kPositionsTold;
       return true;
     }
     const wire::PositionRow& row = ledger_.position(slot.next_position).row;
     if (row.strategy_id == slot.id) {
-      told.kind = wire::ReportKind::kPosition;
-      told.instrument_id = row.instrument_id;
-      told.position_shares = row.position_shares;
-      told.cash = row.cash;
-      told.fills = row.fills;
-      told.symbol = wire::symbol_word(instruments_[row.instrument_id].symbol.view());
-      if (!send(told)) break;
+      position.kind = wire::ReportKind::kPosition;
+      position.instrument_id = row.instrument_id;
+      position.position_shares = row.position_shares;
+      position.cash = row.cash;
+      position.fills = row.fills;
+      position.symbol = wire::symbol_word(instruments_[row.instrument_id].symbol.view());
+      if (!send(position)) break;
       ++sent;
     }
     ++slot.next_position;
@@ -536,7 +516,7 @@ bool Gateway::flush_reports(StrategySlot& slot) noexcept {
 }
 
 void Gateway::drop_reports(StrategySlot& slot) noexcept {
-  counters_.reports_dropped.add(slot.queue_size);
+  counters_.reports.dropped.add(slot.queue_size);
   slot.counters.reports_dropped.add(slot.queue_size);
   slot.queue_size = 0;
   weigh_queue(slot);

@@ -120,7 +120,7 @@ void Journal::apply(const JournalSegment& segment, std::uint64_t records_max) {
 }
 
 // From where the datapath is: this segment's end, and the next one's beginning.
-void Journal::keep_writable() const noexcept {
+void Journal::keep_writable() noexcept {
   const std::uint64_t at = size_.get() + 1 - current_->first_sequence();
   const std::uint64_t end = at + kWritableAhead;
   current_->keep_writable(at, end);

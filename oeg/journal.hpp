@@ -13,8 +13,8 @@
 // and applies the records of its segment and of those after it.
 //
 // Who does what. The datapath appends; when a segment is full it goes on in the next one, which is
-// there, reserved on the disk and touched: the change of one pointer. Everything else is the
-// control thread's: it makes the next segment, renames, follows the datapath by applying each
+// there, reserved on the disk, its beginning touched: the change of one pointer. Everything else is
+// the control thread's: it makes the next segment, renames, follows the datapath by applying each
 // record to a state of its own (JournalState, the code that a restart runs), and writes that state
 // as the checkpoint when it has come to the end of a full segment. The other way, the datapath
 // writing its own tables into the new segment in pieces of a turn, would cost every turn a look and
@@ -28,7 +28,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,6 +37,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
+#include "common/net/file_descriptor.hpp"
 #include "oeg/journal_segment.hpp"
 #include "oeg/journal_state.hpp"
 #include "oeg/ports.hpp"
@@ -58,7 +58,7 @@ struct JournalOptions {
   // A new day begins with the positions of the last one. Without it, with nothing.
   bool carry_positions = true;
   std::uint32_t archived_max = 16;  // former segments kept
-  JournalSizes sizes;
+  JournalSizes sizes{};
   // For tests: called before each step that changes files.
   std::function<void()> step = [] {};
 };
@@ -68,9 +68,6 @@ class Journal final : public JournalPort {
   // Control thread. Throws SystemError, Error (not a journal, of another version, in use, a part is
   // missing, no room for what it holds).
   explicit Journal(const JournalOptions& options);
-  ~Journal();
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
 
   // Control thread, before the datapath starts: what there is to go on from.
   const JournalState& state() const noexcept { return *state_; }
@@ -128,7 +125,7 @@ class Journal final : public JournalPort {
   void apply(const JournalSegment& segment, std::uint64_t records_max);
   void finish_sealed();
   void prune() noexcept;
-  void keep_writable() const noexcept;
+  void keep_writable() noexcept;
   void rename(const std::string& from, const std::string& to) const;
   std::string archive_path(std::uint64_t number) const;
 
@@ -142,7 +139,7 @@ class Journal final : public JournalPort {
   const JournalOptions options_;
   const std::string next_path_;
   const std::string checkpoint_path_;
-  int lock_ = -1;
+  net::FileDescriptor lock_;
   std::uint32_t incarnation_ = 0;
   std::unique_ptr<JournalState> state_;
   std::uint64_t followed_ = 0;                // records of sealed_, or else current_, in state_

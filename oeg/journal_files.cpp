@@ -49,23 +49,16 @@ Journal::Journal(const JournalOptions& options)
   if (options.records < 64)
     throw Error("journal " + options.path + ": segments of at least 64 records are needed");
   lock();
-  try {
-    open();
-  } catch (...) {
-    ::close(lock_);  // a destructor does not run for what was never constructed
-    throw;
-  }
+  open();
 }
-
-Journal::~Journal() { ::close(lock_); }
 
 void Journal::lock() {
   const std::string path = options_.path + ".lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (lock_ < 0) throw SystemError("cannot open " + path, errno);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
-  ::close(lock_);
-  throw Error("journal " + options_.path + " is in use by another oeg; end that one first");
+  lock_ =
+      net::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (lock_.get() < 0) throw SystemError("cannot open " + path, errno);
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error("journal " + options_.path + " is in use by another oeg; end that one first");
 }
 
 // ------------------------------------------------------------------------------------- opening

@@ -5,32 +5,26 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.hpp"
 #include "common/base/memory.hpp"
+#include "common/net/file_descriptor.hpp"
 
 namespace tickpath::oeg {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 4096;
 static_assert(sizeof(SegmentHeader) <= kHeaderBytes);
+// In one call of the control thread, a millisecond's work; more records than come in its tick.
+constexpr std::uint64_t kTouchedAtOnce = 1u << 14;
 constexpr char kMagicOfVersion1[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '1'};
 constexpr char kNoMagic[8] = {};
 
 std::size_t file_bytes(std::uint64_t capacity) {
   return kHeaderBytes + static_cast<std::size_t>(capacity) * sizeof(JournalRecord);
 }
-
-// Closes at the end of the scope: a mapping needs no descriptor.
-struct SegmentFile {
-  ~SegmentFile() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-  int descriptor;
-};
 
 bool is(const SegmentHeader& header, const char (&magic)[8]) {
   return std::memcmp(header.magic, magic, sizeof(magic)) == 0;
@@ -39,10 +33,10 @@ bool is(const SegmentHeader& header, const char (&magic)[8]) {
 }  // namespace
 
 SegmentKind JournalSegment::examine(const std::string& path, SegmentHeader& header) {
-  const SegmentFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.descriptor < 0) throw SystemError("cannot open journal " + path, errno);
+  const net::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) throw SystemError("cannot open journal " + path, errno);
   header = {};
-  if (::pread(file.descriptor, &header, sizeof(header), 0) < 0)
+  if (::pread(file.get(), &header, sizeof(header), 0) < 0)
     throw SystemError("cannot read journal " + path, errno);
   if (is(header, SegmentHeader::kMagic)) return SegmentKind::kSegment;
   if (is(header, kMagicOfVersion1)) return SegmentKind::kOldVersion;
@@ -51,19 +45,16 @@ SegmentKind JournalSegment::examine(const std::string& path, SegmentHeader& head
 
 std::unique_ptr<JournalSegment> JournalSegment::create(const std::string& path,
                                                        SegmentHeader header) {
-  const SegmentFile file{::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-  if (file.descriptor < 0) throw SystemError("cannot create journal " + path, errno);
-  // Space is reserved now: a full disk must not raise SIGBUS in the middle of trading.
-  const int error =
-      ::posix_fallocate(file.descriptor, 0, static_cast<off_t>(file_bytes(header.capacity)));
-  if (error != 0) {
+  const net::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() < 0) throw SystemError("cannot create journal " + path, errno);
+  if (const int error = reserve_on_disk(file.get(), file_bytes(header.capacity)); error != 0) {
     ::unlink(path.c_str());
     throw SystemError("cannot reserve space for journal " + path, error);
   }
-  std::unique_ptr<JournalSegment> segment(
-      new JournalSegment(path, file.descriptor, header.capacity));
+  std::unique_ptr<JournalSegment> segment(new JournalSegment(path, file.get(), header.capacity));
   // Touched for writing: no append takes a page fault.
-  for (std::uint64_t at = 0; at < header.capacity; at += 4096 / sizeof(JournalRecord))
+  segment->touched_ = std::min(header.capacity, kTouchedAhead);
+  for (std::uint64_t at = 0; at < segment->touched_; at += 4096 / sizeof(JournalRecord))
     segment->records_[at].sequence = 0;
   std::memset(header.magic, 0, sizeof(header.magic));
   header.record_bytes = sizeof(JournalRecord);
@@ -75,15 +66,14 @@ std::unique_ptr<JournalSegment> JournalSegment::create(const std::string& path,
 }
 
 std::unique_ptr<JournalSegment> JournalSegment::open(const std::string& path) {
-  const SegmentFile file{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
-  if (file.descriptor < 0) throw SystemError("cannot open journal " + path, errno);
+  const net::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (file.get() < 0) throw SystemError("cannot open journal " + path, errno);
   SegmentHeader header;
   if (examine(path, header) != SegmentKind::kSegment ||
       header.record_bytes != sizeof(JournalRecord) || header.capacity == 0 ||
       header.capacity > std::uint64_t{1} << 32)
     throw Error(path + " is not an order journal of this version; move it away to start empty");
-  return std::unique_ptr<JournalSegment>(
-      new JournalSegment(path, file.descriptor, header.capacity));
+  return std::unique_ptr<JournalSegment>(new JournalSegment(path, file.get(), header.capacity));
 }
 
 void JournalSegment::shrink(const std::string& path) {
@@ -92,26 +82,29 @@ void JournalSegment::shrink(const std::string& path) {
     throw SystemError("cannot shorten journal " + path, errno);
 }
 
-JournalSegment::JournalSegment(const std::string& path, int file, std::uint64_t capacity)
-    : bytes_(file_bytes(capacity)) {
+JournalSegment::JournalSegment(const std::string& path, int file, std::uint64_t capacity) {
+  const std::size_t bytes = file_bytes(capacity);
   struct stat status {};
   if (::fstat(file, &status) != 0) throw SystemError("cannot stat journal " + path, errno);
-  if (static_cast<std::size_t>(status.st_size) < bytes_)
+  if (static_cast<std::size_t>(status.st_size) < bytes)
     throw Error("journal " + path + " is cut short; move it away to start empty");
-  void* base = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-  if (base == MAP_FAILED) throw SystemError("cannot map journal " + path, errno);
-  header_ = static_cast<SegmentHeader*>(base);
-  records_ = reinterpret_cast<JournalRecord*>(static_cast<char*>(base) + kHeaderBytes);
+  mapping_ = Mapping(file, bytes, Mapping::Access::kWrite, "journal " + path);
+  header_ = mapping_.at<SegmentHeader>(0);
+  records_ = mapping_.at<JournalRecord>(kHeaderBytes);
 }
 
-JournalSegment::~JournalSegment() {
-  if (header_ != nullptr) ::munmap(header_, bytes_);
-}
-
-void JournalSegment::keep_writable(std::uint64_t begin, std::uint64_t end) const noexcept {
+void JournalSegment::keep_writable(std::uint64_t begin, std::uint64_t end) noexcept {
+  const auto touch = [this](std::uint64_t from, std::uint64_t to) {
+    if (from < to) (void)prefault_for_writing(records_ + from, (to - from) * sizeof(JournalRecord));
+  };
   end = std::min(end, capacity());
-  if (begin < end)
-    (void)prefault_for_writing(records_ + begin, (end - begin) * sizeof(JournalRecord));
+  touch(begin, end);
+  touched_ = std::max(touched_, end);
+  const std::uint64_t wanted = std::min(begin + kTouchedAhead, capacity());
+  if (touched_ >= wanted) return;
+  const std::uint64_t next = std::min(touched_ + kTouchedAtOnce, wanted);
+  touch(touched_, next);
+  touched_ = next;
 }
 
 std::uint64_t JournalSegment::count() const noexcept {

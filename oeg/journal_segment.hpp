@@ -1,5 +1,5 @@
 // One file of the order journal: a header page, then room for JournalRecords, reserved on the disk
-// and touched when it is made.
+// when it is made. In memory is what the datapath is near: a segment of any size costs no more.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/mapping.hpp"
 #include "oeg/journal_record.hpp"
 
 namespace tickpath::oeg {
@@ -35,8 +36,11 @@ class JournalSegment {
   // the header page being empty shows. Throws SystemError.
   static SegmentKind examine(const std::string& path, SegmentHeader& header);
 
-  // A new, empty one; the file's space is reserved and touched. Throws SystemError; then the file
-  // is not left behind.
+  // Records from the datapath's place on whose pages are in memory: 32 MiB, hours of a busy day.
+  static constexpr std::uint64_t kTouchedAhead = 1u << 18;
+
+  // A new, empty one; the file's space is reserved, its first kTouchedAhead records are touched.
+  // Throws SystemError; then the file is not left behind.
   static std::unique_ptr<JournalSegment> create(const std::string& path, SegmentHeader header);
   // An existing one. Throws SystemError, Error.
   static std::unique_ptr<JournalSegment> open(const std::string& path);
@@ -44,10 +48,6 @@ class JournalSegment {
   // Gives back what a former segment has reserved behind its last record; it cannot be opened then.
   // Throws SystemError, Error.
   static void shrink(const std::string& path);
-
-  ~JournalSegment();
-  JournalSegment(const JournalSegment&) = delete;
-  JournalSegment& operator=(const JournalSegment&) = delete;
 
   SegmentHeader& header() noexcept { return *header_; }
   const SegmentHeader& header() const noexcept { return *header_; }
@@ -65,17 +65,19 @@ class JournalSegment {
                .load(std::memory_order_acquire) == first_sequence() + index;
   }
   // Control thread: the datapath appends to these records without a page fault, until the kernel
-  // writes their pages back (prefault_for_writing()).
-  void keep_writable(std::uint64_t begin, std::uint64_t end) const noexcept;
+  // writes their pages back (prefault_for_writing()). Brings some of those behind into memory,
+  // until there are kTouchedAhead of them.
+  void keep_writable(std::uint64_t begin, std::uint64_t end) noexcept;
   // Records written; they stand at its beginning. Not while another thread writes.
   std::uint64_t count() const noexcept;
 
  private:
   JournalSegment(const std::string& path, int file, std::uint64_t capacity);
 
-  std::size_t bytes_;
+  Mapping mapping_;
   SegmentHeader* header_ = nullptr;
   JournalRecord* records_ = nullptr;
+  std::uint64_t touched_ = 0;  // control thread: records up to here have been in memory
 };
 
 }  // namespace tickpath::oeg

@@ -1,36 +1,22 @@
 #include "oeg/ledger.hpp"
 
+#include "common/base/check.hpp"
 #include "common/wire/control_block.hpp"
 
 namespace tickpath::oeg {
 
 Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
-    : orders_(orders_max),
-      ids_(std::size_t{orders_max} * 2),  // live id and pending id
+    : orders_(orders_max, wire::kMaxStrategies),
       positions_(positions_max),
       rows_(positions_max),
       open_of_(wire::kMaxStrategies),
-      unanswered_of_(wire::kMaxStrategies),
-      oldest_(wire::kMaxStrategies, IdMap::kNone),
-      newest_(wire::kMaxStrategies, IdMap::kNone) {
-  free_.reserve(orders_max);
-  for (std::uint32_t at = orders_max; at-- > 0;) free_.push_back(at);
-}
-
-Order* Ledger::find(std::uint64_t id) noexcept {
-  if (id == 0) return nullptr;
-  const std::uint32_t at = ids_.find(id);
-  return at == IdMap::kNone ? nullptr : &orders_[at];
-}
+      unanswered_of_(wire::kMaxStrategies) {}
 
 Order& Ledger::add(const Order& order) noexcept {
-  const std::uint32_t at = free_.back();
-  free_.pop_back();
-  Order& added = orders_[at];
-  added = order;
+  Order* const inserted = orders_.insert(order, order.strategy);
+  TICKPATH_CHECK(inserted != nullptr, "room was checked, and ids are unique");
+  Order& added = *inserted;
   added.leaves = 0;
-  (void)ids_.insert(added.id, at);
-  link(added);
   ++open_;
   ++open_of_[added.strategy];
   if (order.state == wire::OrderState::kPendingNew) ++unanswered_of_[added.strategy];
@@ -49,7 +35,7 @@ bool Ledger::restore(const Order& order) noexcept {
     --open_of_[order.strategy];
   }
   if (order.pending_id == 0) return true;
-  (void)ids_.insert(order.pending_id, index(added));
+  orders_.set_pending(added, order.pending_id);
   ++unanswered_of_[order.strategy];
   Position& position = positions_[order.row];
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
@@ -69,21 +55,23 @@ bool Ledger::restore(const wire::PositionRow& row) noexcept {
 void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t request_id,
                          std::uint64_t trace_id, std::uint32_t price, std::uint32_t shares,
                          bool own) noexcept {
-  order.pending_id = request_id;
+  orders_.set_pending(order, request_id);
   order.pending_trace_id = trace_id;
   order.pending_kind = kind;
   order.pending_own = own;
   order.pending_price = price;
   order.pending_shares = shares;
-  (void)ids_.insert(request_id, index(order));
   ++unanswered_of_[order.strategy];
   if (kind == wire::RequestKind::kReplace) reserve(order);
 }
 
 void Ledger::clear_pending(Order& order) noexcept {
   if (order.pending_id == 0) return;
-  ids_.erase(order.pending_id);
-  order.pending_id = 0;
+  release_pending(order);
+  orders_.clear_pending(order);
+}
+
+void Ledger::release_pending(Order& order) noexcept {
   --unanswered_of_[order.strategy];
   Position& position = positions_[order.row];
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) -=
@@ -96,7 +84,8 @@ void Ledger::undo_add(Order& order) noexcept {
   --open_;
   --open_of_[order.strategy];
   --unanswered_of_[order.strategy];
-  remove(order);
+  clear_pending(order);
+  orders_.erase(order, order.strategy);
 }
 
 bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept {
@@ -119,15 +108,12 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
   if (report.kind == wire::ReportKind::kRestated) restate(order, report.leaves);
   if (order.pending_id != 0 && report.request_id == order.pending_id && !execution) {
     if (report.kind == wire::ReportKind::kReplaced) {
-      const std::uint64_t new_id = order.pending_id;
-      clear_pending(order);
-      ids_.erase(order.id);
-      order.id = new_id;
+      release_pending(order);
+      orders_.promote_pending(order);
       order.trace_id = order.pending_trace_id;
       order.price = order.pending_price;
       order.shares = order.pending_shares;
       order.cumulative = report.cumulative;
-      (void)ids_.insert(new_id, index(order));
       set_leaves(order, report.leaves);
     } else {
       clear_pending(order);
@@ -172,36 +158,13 @@ void Ledger::reserve(Order& order) noexcept {
 
 // A final order stays findable while an answer about it is still to come.
 void Ledger::release_if_done(Order& order) noexcept {
-  if (wire::is_final(order.state) && order.pending_id == 0) remove(order);
-}
-
-void Ledger::remove(Order& order) noexcept {
-  clear_pending(order);
-  ids_.erase(order.id);
-  unlink(order);
-  free_.push_back(index(order));
+  if (wire::is_final(order.state) && order.pending_id == 0) orders_.erase(order, order.strategy);
 }
 
 void Ledger::set_leaves(Order& order, std::uint32_t leaves) noexcept {
   wire::PositionRow& row = positions_[order.row].row;
   (order.side == Side::kBuy ? row.open_buy_shares : row.open_sell_shares) += leaves - order.leaves;
   order.leaves = leaves;
-}
-
-void Ledger::link(Order& order) noexcept {
-  const std::uint32_t at = index(order);
-  std::uint32_t& newest = newest_[order.strategy];
-  order.older = newest;
-  order.newer = IdMap::kNone;
-  (newest == IdMap::kNone ? oldest_[order.strategy] : orders_[newest].newer) = at;
-  newest = at;
-}
-
-void Ledger::unlink(Order& order) noexcept {
-  (order.older == IdMap::kNone ? oldest_[order.strategy] : orders_[order.older].newer) =
-      order.newer;
-  (order.newer == IdMap::kNone ? newest_[order.strategy] : orders_[order.newer].older) =
-      order.older;
 }
 
 std::uint32_t Ledger::position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept {

@@ -3,41 +3,48 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "common/base/id_map.hpp"
+#include "common/market/order_pool.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
 #include "common/wire/position.hpp"
 
 namespace tickpath::oeg {
 
-struct alignas(64) Order {
+// What a checkpoint keeps of an order, byte for byte; the rest is known otherwise.
+struct SavedOrder {
   std::uint64_t id = 0;          // the live one; a replacement changes it
   std::uint64_t pending_id = 0;  // the cancel or replace on its way; 0: none
   std::uint64_t trace_id = 0;    // of the request that made the live id
   std::uint64_t pending_trace_id = 0;
-  std::uint32_t instrument = 0;
   std::uint32_t row = 0;     // in positions
   std::uint32_t price = 0;   // Price(4), 0: market
   std::uint32_t shares = 0;  // ordered in all
   std::uint32_t leaves = 0;
   std::uint32_t cumulative = 0;
-  std::uint32_t pending_price = 0;     // replace
-  std::uint32_t pending_shares = 0;    // replace: the new total
-  std::uint32_t reserved_shares = 0;   // what a pending replacement may add, held against limits
-  std::uint32_t older = IdMap::kNone;  // of the same strategy
-  std::uint32_t newer = IdMap::kNone;
-  std::uint8_t strategy = 0;
+  std::uint32_t pending_price = 0;    // replace
+  std::uint32_t pending_shares = 0;   // replace: the new total
+  std::uint32_t reserved_shares = 0;  // what a pending replacement may add, held against limits
   Side side = Side::kBuy;
   wire::OrderType type = wire::OrderType::kLimit;
   wire::TimeInForce time_in_force = wire::TimeInForce::kDay;
   wire::OrderState state = wire::OrderState::kPendingNew;
   wire::RequestKind pending_kind = wire::RequestKind::kCancel;
-  bool pending_own = false;  // the pending cancel is oeg's own
-  bool orphan = false;       // its strategy is gone, or its day over: to be cancelled
-  bool former_day = false;   // of a session day that is over: reports about it may not come
+  std::uint8_t pending_own = 0;  // 1: the pending cancel is oeg's own
+  std::uint8_t former_day = 0;   // 1: of a session day that is over: reports about it may not come
+  std::uint8_t reserved[1] = {};
+};
+static_assert(std::is_trivially_copyable_v<SavedOrder> && sizeof(SavedOrder) == 72);
+
+struct alignas(64) Order : SavedOrder {
+  std::uint32_t instrument = 0;
+  std::uint32_t older = IdMap::kNone;  // of the same strategy
+  std::uint32_t newer = IdMap::kNone;
+  std::uint8_t strategy = 0;
+  bool orphan = false;  // its strategy is gone, or its day over: to be cancelled
 };
 
 // Position of one strategy in one instrument, with what only oeg needs.
@@ -65,11 +72,11 @@ class Ledger {
   // ---- orders
 
   // By its live id or by its pending request's; nullptr: not open.
-  Order* find(std::uint64_t id) noexcept;
-  bool full() const noexcept { return free_.empty(); }
+  Order* find(std::uint64_t id) noexcept { return orders_.find(id); }
+  bool full() const noexcept { return orders_.full(); }
   // Rows in use: the open orders, and those that are final and wait for an answer.
-  std::size_t orders() const noexcept { return orders_.size() - free_.size(); }
-  std::size_t orders_max() const noexcept { return orders_.size(); }
+  std::size_t orders() const noexcept { return orders_.size(); }
+  std::size_t orders_max() const noexcept { return orders_.capacity(); }
   std::size_t open_orders() const noexcept { return open_; }
   std::uint32_t open_orders(std::uint8_t strategy) const noexcept { return open_of_[strategy]; }
 
@@ -101,16 +108,11 @@ class Ledger {
   // off the table, and none else. Orders that are final and wait for an answer are among them.
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) noexcept {
-    for (std::uint32_t at = oldest_[strategy]; at != IdMap::kNone;) {
-      Order& order = orders_[at];
-      at = order.newer;
-      visit(order);
-    }
+    orders_.for_each(strategy, visit);
   }
   template <class Visit>
   void for_each(std::uint8_t strategy, Visit&& visit) const noexcept {
-    for (std::uint32_t at = oldest_[strategy]; at != IdMap::kNone; at = orders_[at].newer)
-      visit(orders_[at]);
+    orders_.for_each(strategy, visit);
   }
 
   // ---- positions
@@ -133,26 +135,17 @@ class Ledger {
   void set_leaves(Order& order, std::uint32_t leaves) noexcept;
   void restate(Order& order, std::uint32_t leaves) noexcept;
   void reserve(Order& order) noexcept;
+  void release_pending(Order& order) noexcept;
   void clear_pending(Order& order) noexcept;
   void release_if_done(Order& order) noexcept;
-  void remove(Order& order) noexcept;
-  void link(Order& order) noexcept;
-  void unlink(Order& order) noexcept;
-  std::uint32_t index(const Order& order) const noexcept {
-    return static_cast<std::uint32_t>(&order - orders_.data());
-  }
 
-  std::vector<Order> orders_;
-  std::vector<std::uint32_t> free_;
-  IdMap ids_;
+  market::OrderPool<Order> orders_;  // a list for each strategy
   std::vector<Position> positions_;
   IdMap rows_;
   std::uint32_t position_count_ = 0;
   std::size_t open_ = 0;
   std::vector<std::uint32_t> open_of_;
   std::vector<std::uint32_t> unanswered_of_;
-  std::vector<std::uint32_t> oldest_;
-  std::vector<std::uint32_t> newest_;
 };
 
 }  // namespace tickpath::oeg

@@ -62,9 +62,7 @@ RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t n
       if (Order* order = gateway.ledger().find(last.event.order_id)) {
         JournalRecord unsent{};
         unsent.event.order_id = last.event.order_id;
-        unsent.event.report_kind = last.event.request_kind == wire::RequestKind::kNew
-                                       ? wire::ReportKind::kRejected
-                                       : wire::ReportKind::kCancelRejected;
+        unsent.event.report_kind = wire::reject_of(last.event.request_kind);
         gateway.uncount_unsent(*order, unsent);
         gateway.reject_unsent(*order);
         result.unsent = 1;

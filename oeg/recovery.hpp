@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "common/fix/session.hpp"
 #include "oeg/gateway.hpp"

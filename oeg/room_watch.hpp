@@ -1,4 +1,4 @@
-// How full a table is, told when it matters: once when it crosses four fifths, once when it is
+// How full a table is, reported when it matters: once when it crosses four fifths, once when it is
 // full.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace tickpath::oeg {
 // The owning thread; any thread reads the counter.
 class RoomWatch {
  public:
-  // True: it is fuller than what was told last. That it has room again is not told, but forgotten
-  // below seven tenths, so that a table that stays near a mark is told once.
+  // True: it is fuller than what was reported last. That it has room again is not reported, but
+  // forgotten below seven tenths, so that a table that stays near a mark is reported once.
   bool rose(std::uint64_t used, std::uint64_t max) noexcept {
     if (used == used_.get()) [[likely]]
       return false;

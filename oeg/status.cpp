@@ -14,15 +14,6 @@ namespace {
 
 using Weight = control::Counters::Weight;
 
-void add_flow(control::Counters& counters, const std::string& group, const FlowCounters& flow) {
-  counters.add(group, "received", flow.received, Weight::kKey);
-  counters.add(group, "own", flow.own);
-  counters.add(group, "refused", flow.refused, Weight::kKey);
-  counters.add(group, "sent", flow.sent);
-  counters.add(group, "accepted", flow.accepted);
-  counters.add(group, "rejected", flow.rejected);
-}
-
 control::RequestFlow flow_of(const FlowCounters& flow) {
   control::RequestFlow result;
   result.received = flow.received.get();
@@ -80,16 +71,9 @@ void OegApplication::define_notes() {
                "strategy in an instrument is refused (positions_full)");
 }
 
-void OegApplication::restore_kills() {
-  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
-  const control::KeptKills kept = kills_->read();
-  datapath_->restore_kills(kept);
-  for (const wire::KillRecord& kill : kept.kills)
-    log::warning("killed in an earlier run, and until `tickpath unkill`: {}",
-                 control::text_of(control::shown(kill)));
-}
-
 void OegApplication::tell_recovery() {
+  log::info("journal: segments of {} records, {} MiB each on the disk", config_.journal.records,
+            config_.journal.records * sizeof(JournalRecord) >> 20);
   const RecoveryResult& recovery = datapath_->recovery();
   if (recovery.records == 0 && recovery.positions != 0)
     log::info("journal: a new day, {} positions carried over", recovery.positions);
@@ -103,32 +87,18 @@ void OegApplication::tell_recovery() {
 void OegApplication::register_counters() {
   control::Counters& counters = runtime_.counters();
   const GatewayCounters& gateway = datapath_->gateway().counters();
-  add_flow(counters, "orders", gateway.orders);
-  add_flow(counters, "changes", gateway.changes);
+  counters.add("orders", gateway.orders, {"received", "refused"});
+  counters.add("changes", gateway.changes, {"received", "refused"});
   for (std::size_t reason = 1; reason < gateway.refused_for.size(); ++reason) {
     const std::string_view name = wire::name(static_cast<wire::RejectReason>(reason));
     if (name != "?") counters.add("refused", std::string(name), gateway.refused_for[reason]);
   }
-  counters.add("reports", "received", gateway.reports_received, Weight::kKey);
-  counters.add("reports", "sent", gateway.reports_sent, Weight::kKey);
-  counters.add("reports", "queued", gateway.reports_queued);
-  counters.add("reports", "dropped", gateway.reports_dropped);
-  counters.add("reports", "venue_held", gateway.venue_held);
-  counters.add("reports", "fills", gateway.fills, Weight::kKey);
-  counters.add("reports", "restated", gateway.restated);
-  counters.add("reports", "unknown", gateway.unknown_reports);
-  counters.add("reports", "impossible", gateway.impossible_reports);
-  counters.add("reports", "lost_by_venue", gateway.lost_by_venue);
-  counters.add("reports", "ignored", gateway.ignored_reports);
-  counters.add("reports", "status", gateway.status_reports);
-  counters.add("reports", "repeated", gateway.repeated_reports);
-  counters.add("reports", "fills_changed", gateway.fills_changed);
+  counters.add("reports", gateway.reports, {"received", "sent", "fills"});
   counters.add("fix", "not_resent", gateway.not_resent);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   counters.add("orders", "open_at_day_end", gateway.open_at_day_end);
   control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());
   control::add_losses(counters, "risk", "risk", datapath_->risk_losses());
-  control::add_losses(counters, "market", "mdh", datapath_->market().losses());
   counters.add("strategies", "dropped", gateway.strategies_dropped);
   counters.add("events", "published", gateway.events);
   counters.add("orders", "rows_used", datapath_->orders_used());
@@ -138,26 +108,8 @@ void OegApplication::register_counters() {
   counters.add("journal", "archived", datapath_->journal().archived());
   counters.add("journal", "failures", datapath_->journal().failures());
   counters.add("journal", "lost", gateway.journal_lost);
-  const fix::SessionCounters& session = datapath_->session().counters();
-  counters.add("fix", "sent", session.sent);
-  counters.add("fix", "sent_in_place", session.sent_in_place);
-  counters.add("fix", "received", session.received);
-  counters.add("fix", "received_in_place", session.received_in_place);
-  counters.add("fix", "garbled", session.garbled);
-  counters.add("fix", "rejected", session.rejected);
-  counters.add("fix", "nonconforming", session.nonconforming);
-  counters.add("fix", "resent", session.resent);
-  counters.add("fix", "gaps", session.gaps);
-  counters.add("fix", "gap_overflows", session.gap_overflows);
-  counters.add("fix", "gap_timeouts", session.gap_timeouts);
-  counters.add("fix", "logons", session.logons);
-  counters.add("fix", "bad_logons", session.bad_logons);
-  counters.add("fix", "disconnects", session.disconnects);
-  const link::SubscriberCounters& market = datapath_->market().counters();
-  counters.add("market", "seen", market.seen, Weight::kKey);
-  counters.add("market", "lapped", market.lapped);
-  counters.add("market", "resyncs", market.resyncs);
-  counters.add("market", "symbol_conflicts", datapath_->market().symbol_conflicts());
+  counters.add("fix", datapath_->session().counters());
+  datapath_->market().register_counters(counters, "market");
 }
 
 void OegApplication::describe(control::Json& status) {
@@ -222,10 +174,10 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.orders = flow_of(counters.orders);
   summary.changes = flow_of(counters.changes);
   control::ReportFlow reports;
-  reports.received = counters.reports_received.get();
-  reports.sent = counters.reports_sent.get();
-  reports.fills = counters.fills.get();
-  reports.dropped = counters.reports_dropped.get();
+  reports.received = counters.reports.received.get();
+  reports.sent = counters.reports.sent.get();
+  reports.fills = counters.reports.fills.get();
+  reports.dropped = counters.reports.dropped.get();
   summary.reports = reports;
   for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
     const StrategySlot& slot = gateway.slot(i);
@@ -244,8 +196,7 @@ void OegApplication::summarize(control::Summary& summary) {
                                  static_cast<std::int64_t>(position.fills)});
   }
   summary.events = control::ring_flows(datapath_->events().accounts());
-  const link::SubscriberCounters& market = datapath_->market().counters();
-  summary.ticks.push_back({"", market.published.get(), market.seen.get(), market.lapped.get()});
+  summary.ticks.push_back(datapath_->market().flow());
   summary.resumed = datapath_->recovery().records != 0;
   summary.open_orders = ledger.open_orders();
 }

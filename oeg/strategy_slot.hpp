@@ -41,7 +41,7 @@ struct alignas(64) StrategySlot {
   bool first_request = true;  // of the present connection is still to come
   // oeg restarted, and the strategy may come back: its reports wait in the queue for it.
   bool awaited = false;
-  // After a connect: the ledger's next row to tell the strategy; kPositionsTold: all are told.
+  // After a connect: the ledger's next row to tell the strategy; kPositionsTold: all are sent.
   static constexpr std::uint32_t kPositionsTold = ~std::uint32_t{0};
   std::uint32_t next_position = kPositionsTold;
   RateLimiter rate;

@@ -1,4 +1,4 @@
-// Makes the TCP connection to the exchange, again and again until told to stop. Control thread.
+// Makes the TCP connection to the exchange, again and again until stopped. Control thread.
 #pragma once
 
 #include <cstdint>

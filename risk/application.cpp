@@ -44,55 +44,41 @@ control::Json shown(const StrategyView& view) {
 
 RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& runtime)
     : config_(config), runtime_(runtime), notes_(runtime.hot_log()) {
-  monitor_ = std::make_unique<Monitor>(monitor_options(config), &notes_);
+  monitor_ = std::make_unique<Monitor>(config.monitor, &notes_);
   for (unsigned id = 0; id < 256; ++id) {
     const auto strategy = static_cast<std::uint8_t>(id);
     monitor_->set_limits(strategy, strategy_limits(config, strategy));
   }
-  restore_kills();
+  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, monitor_->kills());
+  const control::KeptKills kept = kills_->restore();
+  monitor_->restore_kills(kept.kills, kept.version);
   make_readers();
-  datapath_ = std::make_unique<RiskDatapath>(*market_, *gateway_, *monitor_, config.instruments_max,
-                                             channel_.get());
+  datapath_ = std::make_unique<RiskDatapath>(*market_, *gateway_, *monitor_,
+                                             config.monitor.instruments_max, channel_.get());
   register_counters();
   register_commands();
 }
 
 RiskApplication::~RiskApplication() = default;
 
-void RiskApplication::restore_kills() {
-  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, monitor_->kills());
-  const control::KeptKills kept = kills_->read();
-  monitor_->restore_kills(kept.kills, kept.version);
-  for (const wire::KillRecord& kill : kept.kills)
-    log::warning("killed in an earlier run, and until `tickpath unkill`: {}",
-                 control::text_of(control::shown(kill)));
-}
-
 void RiskApplication::make_readers() {
   rdma::Device& device = runtime_.device();
   const bool parks = runtime_.common().wait == control::WaitMode::kPark;
-  const link::RingMode mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
   if (parks) channel_ = device.create_channel();
-  market::MarketReaderOptions market;
-  market.endpoint = config_.feed.endpoint;
-  market.name = runtime_.name();
-  market.role = wire::Role::kRisk;
-  market.mode = mode;
-  market.ring_depth = config_.feed.ring_slots;
-  market.instruments_max = config_.instruments_max;
-  market.heartbeat = config_.heartbeat.options();
-  market.offsets = &runtime_.trace();
-  market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
+  market_ = std::make_unique<market::MarketReader>(
+      device, channel_.get(),
+      market::reader_options(wire::Role::kRisk, runtime_.common(), config_.feed, config_.heartbeat,
+                             config_.monitor.instruments_max, runtime_.trace()));
 
-  GatewayLinkOptions gateway;
-  gateway.endpoint = config_.gateway_endpoint;
-  gateway.name = runtime_.name();
-  gateway.mode = mode;
-  gateway.ring_slots = config_.gateway_ring_slots;
-  gateway.reconcile_interval_ns = static_cast<std::uint64_t>(config_.reconcile_interval_ns);
-  gateway.heartbeat = config_.heartbeat.options();
-  gateway.offsets = &runtime_.trace();
-  gateway.own_heartbeat = runtime_.heartbeat().grant();
+  const GatewayLinkOptions gateway{
+      .endpoint = config_.gateway_endpoint,
+      .name = runtime_.name(),
+      .mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll,
+      .ring_slots = config_.gateway_ring_slots,
+      .reconcile_interval_ns = static_cast<std::uint64_t>(config_.reconcile_interval_ns),
+      .heartbeat = config_.heartbeat.options(),
+      .own_heartbeat = runtime_.heartbeat().grant(),
+      .offsets = &runtime_.trace()};
   gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
 }
 
@@ -176,36 +162,19 @@ control::Json RiskApplication::switch_strategy(const control::Json& request, boo
 
 void RiskApplication::register_counters() {
   control::Counters& out = runtime_.counters();
-  const link::SubscriberCounters& feed = market_->counters();
-  out.add("feed", "seen", feed.seen, Weight::kKey);
-  out.add("feed", "lapped", feed.lapped, Weight::kKey);
-  out.add("feed", "resyncs", feed.resyncs);
-  out.add("feed", "mdh_alive", market_->alive());
-  out.add("feed", "stale", monitor_->counters().stale);
-  out.add("feed", "symbol_conflicts", market_->symbol_conflicts());
-  out.add("feed", "other_symbols", monitor_->counters().other_symbols);
-  control::add_losses(out, "feed", "mdh", market_->losses());
+  const MonitorCounters& monitor = monitor_->counters();
+  market_->register_counters(out, "feed");
+  out.add("feed", monitor.feed);
   control::add_losses(out, "orders", "oeg", gateway_->losses());
   const link::SubscriberCounters& events = gateway_->events();
   out.add("orders", "events_seen", events.seen, Weight::kKey);
   out.add("orders", "events_lapped", events.lapped, Weight::kKey);
   out.add("orders", "oeg_alive", gateway_->alive());
-  const MonitorCounters& monitor = monitor_->counters();
-  out.add("orders", "events_unknown", monitor.events_unknown);
-  out.add("orders", "events_impossible", monitor.events_impossible);
-  out.add("orders", "fills", monitor.fills, Weight::kKey);
-  out.add("orders", "refused", monitor.refused);
-  out.add("orders", "beyond", monitor.beyond);
-  out.add("orders", "fills_changed", monitor.fills_changed);
-  out.add("orders", "exceptions", monitor.exceptions, Weight::kKey);
-  out.add("limits", "breaches", monitor.breaches, Weight::kKey);
-  out.add("limits", "kills", monitor.kills);
+  out.add("orders", monitor.orders, {"fills", "exceptions"});
+  out.add("limits", monitor.limits, {"breaches"});
   out.add("limits", "blocks_written", gateway_->blocks_written());
   out.add("reconcile", "passes", gateway_->passes());
-  out.add("reconcile", "compared", monitor.compared);
-  out.add("reconcile", "in_flight", monitor.in_flight);
-  out.add("reconcile", "mismatches", monitor.mismatches, Weight::kKey);
-  out.add("reconcile", "adopted", monitor.adopted);
+  out.add("reconcile", monitor.reconcile, {"mismatches"});
 }
 
 void RiskApplication::describe(control::Json& status) {
@@ -250,8 +219,7 @@ void RiskApplication::summarize(control::Summary& summary) {
   }
   summary.has_positions = true;
   summary.open_orders = monitor_->open_orders();
-  const link::SubscriberCounters& feed = market_->counters();
-  summary.ticks.push_back({"", feed.published.get(), feed.seen.get(), feed.lapped.get()});
+  summary.ticks.push_back(market_->flow());
   const link::SubscriberCounters& events = gateway_->events();
   summary.events.push_back({"", events.published.get(), events.seen.get(), events.lapped.get()});
 }

@@ -30,7 +30,6 @@ class RiskApplication final : public control::Application {
   void summarize(control::Summary& summary) override;
 
  private:
-  void restore_kills();
   void make_readers();
   void register_counters();
   void register_commands();

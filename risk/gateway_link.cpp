@@ -12,19 +12,10 @@ namespace {
 constexpr std::uint32_t kClockStream = 2;
 
 link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
-  link::SubscriberOptions made;
-  made.name = options.name + ".order_events";
-  made.mode = options.mode;
-  made.depth = options.ring_slots;
-  made.peer_role = wire::name(wire::Role::kOeg);
-  return made;
-}
-
-link::ClockProbeOptions clock_options(const GatewayLinkOptions& options) {
-  link::ClockProbeOptions made;
-  made.sink = options.offsets;
-  made.stream = kClockStream;
-  return made;
+  return {.name = options.name + ".order_events",
+          .mode = options.mode,
+          .depth = options.ring_slots,
+          .peer_role = std::string(wire::name(wire::Role::kOeg))};
 }
 
 // Between passes after a connect or a lap, until one has made every row whole.
@@ -40,7 +31,8 @@ GatewayLink::GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
       block_(device, options.name + ".control_block"),
       positions_(device, options.name + ".positions"),
       heartbeat_(device, options.heartbeat, options.name + ".oeg_heartbeat"),
-      clock_(device, clock_options(options), options.name + ".oeg_clock") {}
+      clock_(device, {.sink = options.offsets, .stream = kClockStream},
+             options.name + ".oeg_clock") {}
 
 bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
@@ -82,7 +74,7 @@ void GatewayLink::on_update(const wire::OrderEvent& event, std::uint64_t /*seque
 
 void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
   monitor_.on_lapped();
-  settled_ = pass_whole_ = false;
+  reconciled_ = pass_complete_ = false;
   next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
 }
 
@@ -99,7 +91,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   // What happened between two connections was not seen.
   if (connected_before_) monitor_.on_lapped();
   connected_before_ = true;
-  reading_ = passing_ = settled_ = whole_ = false;
+  reading_ = passing_ = reconciled_ = reconciled_once_ = false;
   next_pass_ns_ = 0;
   version_written_ = version_confirmed_ = 0;
   kills_taken_over_ = false;
@@ -124,7 +116,7 @@ void GatewayLink::set_alive(bool alive) noexcept {
 // At once when something changed; else as the sign of life that oeg waits for. Nothing until we
 // hold what oeg holds: whoever does not know the positions does not watch them.
 void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
-  if (!whole_ || !take_over_kills()) return;
+  if (!reconciled_once_ || !take_over_kills()) return;
   confirm_block();
   const std::uint64_t version = monitor_.block_version();
   if (version == version_written_ && now_ns < next_refresh_ns_) return;
@@ -171,7 +163,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
     if (now_ns < next_pass_ns_ || subscriber_.state() != link::SubscriberState::kLive) return;
     passing_ = true;
     next_row_ = 0;
-    pass_whole_ = true;
+    pass_complete_ = true;
   }
   if (!reading_) {
     reading_ = positions_.start(next_row_);
@@ -187,7 +179,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   }
   if (status == link::RowStatus::kOk) {
     ++next_row_;
-    pass_whole_ &= monitor_.on_remote_row(held.row, held.symbol);
+    pass_complete_ &= monitor_.on_remote_row(held.row, held.symbol);
     return;
   }
   if (status == link::RowStatus::kTorn) return;  // the same row again
@@ -195,11 +187,11 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   passing_ = false;
   if (status == link::RowStatus::kEmpty) {
     passes_.add();
-    if (pass_whole_) settled_ = whole_ = true;
+    if (pass_complete_) reconciled_ = reconciled_once_ = true;
   }
   next_pass_ns_ =
-      now_ns + (settled_ ? options_.reconcile_interval_ns
-                         : std::min(kUnsettledIntervalNs, options_.reconcile_interval_ns));
+      now_ns + (reconciled_ ? options_.reconcile_interval_ns
+                            : std::min(kUnsettledIntervalNs, options_.reconcile_interval_ns));
 }
 
 }  // namespace tickpath::risk

@@ -27,7 +27,7 @@ struct GatewayLinkOptions {
   std::uint64_t reconcile_interval_ns = 500'000'000;
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
-  clock::OffsetSink* offsets = nullptr;   // told oeg's clock; nullptr: not measured
+  clock::OffsetSink* offsets = nullptr;   // notified of oeg's clock; nullptr: not measured
 };
 
 class GatewayLink {
@@ -94,9 +94,9 @@ class GatewayLink {
   std::size_t next_row_ = 0;
   bool reading_ = false;
   bool passing_ = false;
-  bool pass_whole_ = false;  // no row of the pass that is under way is left behind
-  bool settled_ = false;     // a pass since the last connect or lap has made every row whole
-  bool whole_ = false;       // as settled_, but since the last connect
+  bool pass_complete_ = false;    // no row of the pass that is under way is left behind
+  bool reconciled_ = false;       // a pass since the last connect or lap has made every row whole
+  bool reconciled_once_ = false;  // as reconciled_, but since the last connect
   Counter alive_;
   Counter blocks_written_;
   Counter kill_version_;

@@ -35,7 +35,7 @@ struct Row {
   bool whole = false;        // counted, and everything before `events` is in this row, too
   std::uint64_t fills = 0;
   std::uint32_t next = 0;    // row of the same instrument, another strategy
-  std::uint64_t symbol = 0;  // wire::symbol_word() of what oeg holds; 0: not told yet
+  std::uint64_t symbol = 0;  // wire::symbol_word() of what oeg holds; 0: not received yet
   // The directory has given the id to another symbol: its prices are not this row's.
   bool other_symbol = false;
 
@@ -70,7 +70,7 @@ class Ledger {
 
   void fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
   // The venue takes an execution back, or puts a corrected one in its place (`stands`). What it had
-  // realised cannot be told apart any more: the cost basis goes on as if it had been traded back.
+  // realised cannot be separated any more: the cost basis goes on as if it had been traded back.
   void change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price,
                    bool stands) noexcept;
   // A new quote: bid or ask 0 is "none", last_trade 0 "unchanged". True if any position is marked

@@ -8,6 +8,9 @@
 
 namespace tickpath::risk {
 
+// A limit, or another reason to kill.
+using LimitKind = wire::KillCause;
+
 // Money in 1/10,000 of the currency. 0: no such limit. All are inclusive ("at most").
 struct StrategyLimits {
   std::int64_t loss_max = 0;            // of realised and unrealised P&L together
@@ -23,8 +26,35 @@ struct TotalLimits {
   std::int64_t gross_notional_max = 0;
 };
 
-// A limit, or another reason to kill.
-using LimitKind = wire::KillCause;
+// What there is to say of a limit; its key is wire::name(kind).
+template <class Limits>
+struct LimitRow {
+  LimitKind kind;
+  std::int64_t Limits::*member;
+  const char* unit;  // nullptr: money
+  const char* help;
+};
+inline constexpr LimitRow<StrategyLimits> kStrategyLimits[] = {
+    {LimitKind::kLoss, &StrategyLimits::loss_max, nullptr,
+     "Realised and unrealised together, since the start"},
+    {LimitKind::kGrossNotional, &StrategyLimits::gross_notional_max, nullptr,
+     "Sum of |position| x mark"},
+    {LimitKind::kPositionValue, &StrategyLimits::position_value_max, nullptr,
+     "|position| x mark in one instrument"},
+    {LimitKind::kPositionShares, &StrategyLimits::position_shares_max, "shares",
+     "|position| in one instrument"},
+    {LimitKind::kOpenOrders, &StrategyLimits::open_orders_max, "orders", "Open at one time"},
+    {LimitKind::kRequestRate, &StrategyLimits::requests_per_second_max, "requests",
+     "New orders, cancels and replacements in any second"},
+    {LimitKind::kRejectRate, &StrategyLimits::rejects_per_second_max, "rejects",
+     "By oeg or the venue, in any second"},
+};
+inline constexpr LimitRow<TotalLimits> kTotalLimits[] = {
+    {LimitKind::kTotalLoss, &TotalLimits::loss_max, nullptr,
+     "All strategies together: beyond it everything is killed"},
+    {LimitKind::kTotalGrossNotional, &TotalLimits::gross_notional_max, nullptr,
+     "All strategies together"},
+};
 
 // A limit that broke, and by how much.
 struct Breach {

@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "common/base/check.hpp"
 #include "common/clock/clock.hpp"
 #include "common/wire/order_id.hpp"
 
 namespace tickpath::risk {
 namespace {
 
-bool is_request_reject(wire::ReportKind kind) noexcept {
-  return kind == wire::ReportKind::kCancelRejected || kind == wire::ReportKind::kReplaceRejected;
-}
-bool names_target(wire::ReportKind kind) noexcept {
-  return kind == wire::ReportKind::kCanceled || kind >= wire::ReportKind::kReplaced;
-}
 // A cancel by oeg itself: the strategy did not ask, and is not to be killed for their number.
 bool is_own(const wire::OrderEvent& event) noexcept {
   return wire::OrderId::strategy(event.order_id) == wire::kOwnStrategyId;
@@ -27,11 +20,8 @@ Monitor::Monitor(const MonitorOptions& options, MonitorObserver* observer)
     : options_(options),
       observer_(observer),
       ledger_(options.instruments_max, options.strategies_max, options.rows_max),
-      orders_(options.orders_max),
-      open_order_ids_(options.orders_max),
-      block_(options.order_limits) {
-  free_.reserve(options.orders_max);
-  for (std::uint32_t i = options.orders_max; i-- > 0;) free_.push_back(i);
+      orders_(options.orders_max) {
+  market::write_to(block_, options.order_limits);
   for (StrategyState& state : states_) state.limits = options.strategy;
 }
 
@@ -42,14 +32,14 @@ void Monitor::set_limits(std::uint8_t strategy, const StrategyLimits& limits) {
 // ---------------------------------------------------------------------------------- drop copy
 
 void Monitor::on_event(const wire::OrderEvent& event) noexcept {
-  counters_.events.add();
+  counters_.orders.events.add();
   if (event.event == wire::EventKind::kException) [[unlikely]]
     return on_exception(event);
   StrategyState& state = states_[event.strategy_id];
   if (event.event == wire::EventKind::kRefused) return on_refused(state, event);
   Row* const row = ledger_.row(event.strategy_id, event.instrument_id);
   if (row == nullptr) {
-    counters_.beyond.add();
+    counters_.orders.beyond.add();
     return;
   }
   const InRow in_row = count(*row, event);
@@ -62,14 +52,14 @@ void Monitor::on_event(const wire::OrderEvent& event) noexcept {
 
 // No row knows of it, at oeg neither: it may name an instrument that does not exist.
 void Monitor::on_refused(StrategyState& state, const wire::OrderEvent& event) noexcept {
-  counters_.refused.add(event.request_kind == wire::RequestKind::kNew ? 1 : 0);
+  counters_.orders.refused.add(event.request_kind == wire::RequestKind::kNew ? 1 : 0);
   state.requests.add(now_ns_);
   state.rejects.add(now_ns_);
   views_[event.strategy_id].requests.add();
   views_[event.strategy_id].rejects.add();
   const std::uint32_t index = ledger_.strategy(event.strategy_id);
   if (index == Ledger::kNone) {
-    counters_.beyond.add();
+    counters_.orders.beyond.add();
     return;
   }
   judge_strategy(event.strategy_id, ledger_.strategies()[index]);
@@ -98,16 +88,11 @@ void Monitor::on_requested(Row& row, StrategyState& state, const wire::OrderEven
 
 void Monitor::insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event,
                            InRow in_row) noexcept {
-  if (free_.empty() || event.order_id == 0 ||
-      !open_order_ids_.insert(event.order_id, free_.back())) {
-    counters_.beyond.add();
-    return;
-  }
-  OpenOrder& order = orders_[free_.back()];
-  free_.pop_back();
-  order = {event.order_id, static_cast<std::uint32_t>(&row - ledger_.rows().data()), 0, event.side,
-           wire::OrderState::kPendingNew};
-  set_leaves(order, event.shares, in_row);
+  OpenOrder order{event.order_id, static_cast<std::uint32_t>(&row - ledger_.rows().data()), 0,
+                  event.side};
+  OpenOrder* const inserted = event.order_id != 0 ? orders_.insert(order) : nullptr;
+  if (inserted == nullptr) return counters_.orders.beyond.add();
+  set_leaves(*inserted, event.shares, in_row);
   ++state.open_orders;
 }
 
@@ -119,19 +104,16 @@ void Monitor::set_leaves(OpenOrder& order, std::uint32_t leaves, InRow in_row) n
   order.leaves = leaves;
 }
 
-void Monitor::remove_order(std::uint32_t slot, InRow in_row) noexcept {
-  OpenOrder& order = orders_[slot];
+void Monitor::remove_order(OpenOrder& order, InRow in_row) noexcept {
   set_leaves(order, 0, in_row);
   const Row& row = ledger_.rows()[order.row];
   --states_[ledger_.strategies()[row.strategy].id].open_orders;
-  open_order_ids_.erase(order.id);
-  free_.push_back(slot);
-  order = {};
+  orders_.erase(order);
 }
 
 // Of no row: oeg has not booked it either.
 void Monitor::on_exception(const wire::OrderEvent& event) noexcept {
-  counters_.exceptions.add();
+  counters_.orders.exceptions.add();
   if (observer_ != nullptr) observer_->on_exception(event);
 }
 
@@ -139,7 +121,7 @@ void Monitor::on_fill(Row& row, const wire::OrderEvent& event, InRow in_row) noe
   // Whatever we know of the order: the venue's word moves the position.
   if (in_row == InRow::kNo)
     ledger_.fill(row, event.side, event.shares, wire::executed_price(event));
-  counters_.fills.add();
+  counters_.orders.fills.add();
   views_[event.strategy_id].fills.add();
 }
 
@@ -150,33 +132,32 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
     if (in_row == InRow::kNo)
       ledger_.change_fill(row, event.side, event.shares, wire::executed_price(event),
                           event.report_kind == wire::ReportKind::kFillCorrected);
-    counters_.fills_changed.add();
+    counters_.orders.fills_changed.add();
   }
-  if ((event.report_kind == wire::ReportKind::kRejected || is_request_reject(event.report_kind)) &&
+  if ((event.report_kind == wire::ReportKind::kRejected ||
+       wire::is_request_reject(event.report_kind)) &&
       !is_own(event)) {
     state.rejects.add(now_ns_);
     views_[event.strategy_id].rejects.add();
   }
-  std::uint32_t slot = IdMap::kNone;
-  if (names_target(event.report_kind)) slot = open_order_ids_.find(event.target_order_id);
-  if (slot == IdMap::kNone) slot = open_order_ids_.find(event.order_id);
-  if (slot == IdMap::kNone) {
+  OpenOrder* found = nullptr;
+  if (wire::names_target(event.report_kind)) found = orders_.find(event.target_order_id);
+  if (found == nullptr) found = orders_.find(event.order_id);
+  if (found == nullptr) {
     // The reject of a cancel that crossed a fill finds no order, and that is in order.
-    if (!is_request_reject(event.report_kind) && !wire::changes_fill(event.report_kind))
-      counters_.events_unknown.add();
+    if (!wire::is_request_reject(event.report_kind) && !wire::changes_fill(event.report_kind))
+      counters_.orders.events_unknown.add();
     return;
   }
-  OpenOrder& order = orders_[slot];
+  OpenOrder& order = *found;
   if (!wire::apply(order.state, event.report_kind, event.leaves_shares, event.cumulative_shares)) {
-    counters_.events_impossible.add();
+    counters_.orders.events_impossible.add();
     return;
   }
   if (wire::is_final(order.state)) {
-    remove_order(slot, in_row);
+    remove_order(order, in_row);
   } else if (event.report_kind == wire::ReportKind::kReplaced) {
-    open_order_ids_.erase(order.id);
-    TICKPATH_CHECK(open_order_ids_.insert(event.order_id, slot), "an id was just freed");
-    order.id = event.order_id;
+    if (!orders_.rename(order, event.order_id)) counters_.orders.events_impossible.add();
     set_leaves(order, event.leaves_shares, in_row);
   } else if (event.report_kind == wire::ReportKind::kFill ||
              event.report_kind == wire::ReportKind::kRestated ||
@@ -186,8 +167,7 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
 }
 
 void Monitor::on_lapped() noexcept {
-  for (std::uint32_t slot = 0; slot < orders_.size(); ++slot)
-    if (orders_[slot].id != 0) remove_order(slot, InRow::kNo);
+  orders_.for_each([this](OpenOrder& order) { remove_order(order, InRow::kNo); });
   for (Row& row : ledger_.rows()) row.counted = row.whole = false;
 }
 
@@ -195,10 +175,10 @@ void Monitor::on_lapped() noexcept {
 
 void Monitor::on_update(const wire::BookUpdate& update) noexcept {
   if (update.instrument_id >= ledger_.instruments_max()) {
-    if (update.instrument_id != wire::kNoInstrument) counters_.beyond.add();
+    if (update.instrument_id != wire::kNoInstrument) counters_.orders.beyond.add();
     return;
   }
-  if (update.feed_state() != wire::FeedState::kGood) return counters_.stale.add();
+  if (update.feed_state() != wire::FeedState::kGood) return counters_.feed.stale.add();
   if (!ledger_.quote(update.instrument_id, update.best_bid, update.best_ask,
                      update.is_trade() ? update.price : 0))
     return;
@@ -208,7 +188,7 @@ void Monitor::on_update(const wire::BookUpdate& update) noexcept {
 }
 
 void Monitor::on_image(const wire::BookImage& image) noexcept {
-  if (image.feed_state() != wire::FeedState::kGood) return counters_.stale.add();
+  if (image.feed_state() != wire::FeedState::kGood) return counters_.feed.stale.add();
   if (!ledger_.quote(image.instrument_id, image.bids[0].price, image.asks[0].price,
                      image.last_trade_price))
     return;
@@ -223,7 +203,7 @@ void Monitor::on_directory(const wire::DirectoryEntry& entry) noexcept {
 }
 
 void Monitor::tell_other_symbol(std::uint32_t instrument) noexcept {
-  counters_.other_symbols.add();
+  counters_.feed.other_symbols.add();
   if (observer_ != nullptr) observer_->on_other_symbol(instrument);
 }
 
@@ -237,10 +217,10 @@ void Monitor::tell_other_symbol(std::uint32_t instrument) noexcept {
 bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbol) noexcept {
   Row* const row = ledger_.row(theirs.strategy_id, theirs.instrument_id);
   if (row == nullptr) {
-    counters_.beyond.add();
+    counters_.orders.beyond.add();
     return true;  // another READ would not help
   }
-  counters_.compared.add();
+  counters_.reconcile.compared.add();
   if (ledger_.set_symbol(*row, symbol)) [[unlikely]]
     tell_other_symbol(theirs.instrument_id);
   const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(theirs.events) -
@@ -251,7 +231,7 @@ bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbo
   row->compared_remote_events = theirs.events;
   if (!row->whole) {
     if (row->counted && ahead < 0) {  // the READ is older than what came by events meanwhile
-      counters_.in_flight.add();
+      counters_.reconcile.in_flight.add();
       return false;
     }
     take_over(*row, theirs);
@@ -262,11 +242,11 @@ bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbo
                           row->open_sell_shares == theirs.open_sell_shares;
   if (ahead == 0 && equal && open_equal) return true;
   if (ahead != 0 && !at_rest) {
-    counters_.in_flight.add();
+    counters_.reconcile.in_flight.add();
     return true;
   }
   if (!equal) {
-    counters_.mismatches.add();
+    counters_.reconcile.mismatches.add();
     if (observer_ != nullptr) observer_->on_mismatch(*row, theirs);
   }
   take_over(*row, theirs);
@@ -274,7 +254,7 @@ bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbo
 }
 
 void Monitor::take_over(Row& row, const wire::PositionRow& theirs) noexcept {
-  counters_.adopted.add();
+  counters_.reconcile.adopted.add();
   ledger_.adopt(row, theirs);
   row.compared_events = row.events;
   judge(row);
@@ -316,7 +296,7 @@ bool Monitor::over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t 
   // Whom a person has stopped without cancelling his orders, a limit stops altogether.
   if (!kills_.killed(id) || (kills_[id].keep_orders != 0 && options_.cancel_on_breach &&
                              kills_[id].cause == LimitKind::kOperator)) {
-    counters_.breaches.add();
+    counters_.limits.breaches.add();
     kill(id, {kind, saturate(value), limit}, {}, !options_.cancel_on_breach);
   }
   return true;
@@ -327,7 +307,7 @@ bool Monitor::over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t 
 void Monitor::kill(std::uint32_t id, const Breach& why, std::string_view operator_name,
                    bool keep_orders) noexcept {
   if (kills_.killed(id) && (keep_orders || kills_[id].keep_orders == 0)) return;
-  counters_.kills.add();
+  counters_.limits.kills.add();
   if (observer_ != nullptr) observer_->on_kill(id, why);
   wire::KillRecord record{};
   record.since_ns = clock::realtime_ns();
@@ -387,7 +367,7 @@ void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
     wire::KillRecord record = found.kill;
     if (record.id != id || record.cause == LimitKind::kNone)
       record = control::KillTable::undescribed(id, !found.cancel_bit(id));
-    counters_.kills.add();
+    counters_.limits.kills.add();
     if (observer_ != nullptr) observer_->on_kill(id, {LimitKind::kUnknown, 0, 0});
     take_kill(record);
     changed = true;

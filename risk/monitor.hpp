@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/base/id_map.hpp"
 #include "common/control/kill_table.hpp"
+#include "common/market/order_limits.hpp"
+#include "common/market/order_pool.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/control_block.hpp"
@@ -34,27 +34,36 @@ struct MonitorOptions {
   std::uint32_t orders_max = 65'536;  // open at once, all strategies
   StrategyLimits strategy;            // for every strategy without limits of its own
   TotalLimits total;
-  bool cancel_on_breach = true;       // a limit that breaks cancels what is open, too
-  wire::ControlBlock order_limits{};  // what oeg checks; kill fields are ours
+  bool cancel_on_breach = true;      // a limit that breaks cancels what is open, too
+  market::OrderLimits order_limits;  // what oeg checks
 };
 
 struct MonitorCounters {
-  Counter events;
-  Counter fills;
-  Counter refused;            // new orders that oeg's checks stopped
-  Counter events_unknown;     // about an order that we do not know (after a lap, mostly)
-  Counter events_impossible;  // the order state machine does not allow them
-  Counter stale;              // updates and images of stale books: marks stay as they are
-  Counter other_symbols;      // instruments in which oeg holds another symbol than mdh lists
-  Counter beyond;             // did not fit a table: strategies, rows, orders, instruments
-  Counter breaches;
-  Counter kills;          // strategies (or all) that went from free to killed
-  Counter compared;       // rows compared with oeg's
-  Counter in_flight;      // of those, apart only by events still on their way
-  Counter mismatches;     // position or cash of a whole row differed with nothing on its way
-  Counter adopted;        // rows taken over from oeg
-  Counter fills_changed;  // executions that the venue took back or corrected
-  Counter exceptions;     // reports of the venue that oeg could not book, or doubted
+  struct Feed {
+    TICKPATH_COUNTERS(
+        stale,           // updates and images of stale books: marks stay as they are
+        other_symbols);  // instruments in which oeg holds another symbol than mdh lists
+  } feed;
+  struct Orders {
+    TICKPATH_COUNTERS(events, fills,
+                      refused,         // new orders that oeg's checks stopped
+                      events_unknown,  // about an order that we do not know (after a lap, mostly)
+                      events_impossible,  // the order state machine does not allow them
+                      beyond,         // did not fit a table: strategies, rows, orders, instruments
+                      fills_changed,  // executions that the venue took back or corrected
+                      exceptions);    // reports of the venue that oeg could not book, or doubted
+  } orders;
+  struct Limits {
+    TICKPATH_COUNTERS(breaches,
+                      kills);  // strategies (or all) that went from free to killed
+  } limits;
+  struct Reconcile {
+    TICKPATH_COUNTERS(
+        compared,    // rows compared with oeg's
+        in_flight,   // of those, apart only by events still on their way
+        mismatches,  // position or cash of a whole row differed with nothing on its way
+        adopted);    // rows taken over from oeg
+  } reconcile;
 };
 
 // What `status` shows of a strategy: written by the datapath thread, signed values as their bits.
@@ -141,7 +150,7 @@ class Monitor {
 
   // ---- while no datapath runs
   const Ledger& ledger() const noexcept { return ledger_; }
-  std::size_t open_orders() const noexcept { return open_order_ids_.size(); }
+  std::size_t open_orders() const noexcept { return orders_.size(); }
 
  private:
   struct OpenOrder {
@@ -150,6 +159,8 @@ class Monitor {
     std::uint32_t leaves = 0;
     Side side = Side::kBuy;
     wire::OrderState state = wire::OrderState::kPendingNew;
+    std::uint32_t older = IdMap::kNone;
+    std::uint32_t newer = IdMap::kNone;
   };
   struct StrategyState {
     StrategyLimits limits;
@@ -172,7 +183,7 @@ class Monitor {
   void on_fill(Row& row, const wire::OrderEvent& event, InRow in_row) noexcept;
   void insert_order(Row& row, StrategyState& state, const wire::OrderEvent& event,
                     InRow in_row) noexcept;
-  void remove_order(std::uint32_t slot, InRow in_row) noexcept;
+  void remove_order(OpenOrder& order, InRow in_row) noexcept;
   void set_leaves(OpenOrder& order, std::uint32_t leaves, InRow in_row) noexcept;
   void tell_other_symbol(std::uint32_t instrument) noexcept;
   void take_over(Row& row, const wire::PositionRow& theirs) noexcept;
@@ -187,10 +198,8 @@ class Monitor {
   MonitorObserver* observer_;
   Ledger ledger_;
   std::array<StrategyState, 256> states_;
-  std::vector<OpenOrder> orders_;
-  std::vector<std::uint32_t> free_;
-  IdMap open_order_ids_;
-  wire::ControlBlock block_;
+  market::OrderPool<OpenOrder> orders_;
+  wire::ControlBlock block_{};
   std::uint64_t block_version_ = 1;
   control::KillTable kills_;
   // Unkilled, and oeg may not know it yet: its kill is older than that, and not taken over again.

@@ -23,10 +23,13 @@ Note killed_by(LimitKind kind) {
                            static_cast<unsigned>(kind));
 }
 
-bool counts_money(LimitKind kind) {
-  return kind == LimitKind::kLoss || kind == LimitKind::kGrossNotional ||
-         kind == LimitKind::kPositionValue || kind == LimitKind::kTotalLoss ||
-         kind == LimitKind::kTotalGrossNotional;
+// What breaks a limit: "strategy {} is killed: loss_max: {} is over {} (1/10,000)".
+template <class Rows>
+void define_limits(log::HotLog& log, const std::string& whom, const Rows& rows) {
+  for (const auto& row : rows)
+    log.define(killed_by(row.kind), log::Level::kError,
+               whom + " killed: " + std::string(name(row.kind)) + ": {} is over {}" +
+                   (row.unit == nullptr ? " (1/10,000)" : ""));
 }
 
 }  // namespace
@@ -49,16 +52,8 @@ Notes::Notes(log::HotLog& log) : log_(log) {
       "instruments_kept days?); it is valued at its cost, and oeg refuses orders in it");
   log.define(Note::kUnkilled, Level::kWarning, "strategy {} may trade again");
   log.define(Note::kAllUnkilled, Level::kWarning, "the kill switch for all is lifted");
-  for (unsigned i = 1; i <= static_cast<unsigned>(LimitKind::kTotalGrossNotional); ++i) {
-    const LimitKind kind = static_cast<LimitKind>(i);
-    const std::string unit = counts_money(kind) ? " (1/10,000)" : "";
-    const bool all = kind == LimitKind::kTotalLoss || kind == LimitKind::kTotalGrossNotional;
-    log.define(
-        killed_by(kind), Level::kError,
-        all ? "all strategies (id {}) are killed: " + std::string(name(kind)) + ": {} is over {}" +
-                  unit
-            : "strategy {} is killed: " + std::string(name(kind)) + ": {} is over {}" + unit);
-  }
+  define_limits(log, "strategy {} is", kStrategyLimits);
+  define_limits(log, "all strategies (id {}) are", kTotalLimits);
   log.define(killed_by(LimitKind::kOperator), Level::kWarning,
              "strategy {} is killed by the operator (256: all)");
   log.define(killed_by(LimitKind::kUnknown), Level::kWarning,

@@ -11,7 +11,6 @@
 #include "common/control/long_names.hpp"
 #include "common/log/log.hpp"
 #include "common/net/endpoint.hpp"
-#include "common/net/secret_file.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {
@@ -30,29 +29,20 @@ RecordingOptions recording_options(const SimConfig& config) {
           config.feed.protocol};
 }
 
-Impairment impairment(const LineConfig& line) {
-  return {line.loss, line.loss_burst, static_cast<std::uint64_t>(line.delay_ns),
-          static_cast<std::uint64_t>(line.jitter_ns)};
-}
-
 void add_redundancy(const FeedConfig& config, FeedOptions& options) {
   options.seed = config.seed;
-  options.impairment = impairment(config.a);
+  options.impairment = config.a;
   if (!config.group_b.empty()) {
     options.socket_b = options.socket;
     options.socket_b->group = net::parse_endpoint(config.group_b);
     if (!config.interface_b.empty()) options.socket_b->interface = config.interface_b;
     options.socket_b->source = control::feed_source_b(config.source, config.source_b);
-    options.impairment_b = impairment(config.b);
+    options.impairment_b = config.b;
   }
   if (config.retransmission_listen.empty()) return;
-  RetransmissionOptions& retransmission = options.retransmission.emplace();
+  RetransmissionOptions& retransmission = options.retransmission.emplace(config.retransmission);
   retransmission.listen = net::parse_endpoint(config.retransmission_listen);
-  retransmission.messages = config.retransmission_messages;
-  retransmission.bytes = static_cast<std::size_t>(config.retransmission_store_bytes);
   retransmission.packet_bytes = config.packet_bytes;
-  retransmission.rate = config.retransmission_rate;
-  retransmission.loss = config.retransmission_loss;
   retransmission.seed = config.seed + 2;
 }
 
@@ -66,8 +56,8 @@ void add_snapshot(const SimConfig& config, FeedOptions& options) {
   snapshot.password = control::read_snapshot_password(config.feed.snapshot_password_file);
   // And our orders, when they are published: each has a level of its own at worst.
   const std::uint32_t ours = config.matching.publish ? config.matching.live_orders_max : 0;
-  snapshot.book = {.orders_max = config.matching.recorded_orders_max + ours,
-                   .levels_max = config.matching.recorded_levels_max + ours};
+  snapshot.book = {.orders_max = config.matching.book.orders_max + ours,
+                   .levels_max = config.matching.book.levels_max + ours};
 }
 
 FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
@@ -101,22 +91,8 @@ std::vector<std::unique_ptr<SessionDelay>> session_delays(const SimConfig& confi
 GatewayOptions gateway_options(const SimConfig& config) {
   GatewayOptions options;
   for (const OrderSessionConfig& session : config.orders) {
-    fix::SessionOptions fix;
-    fix.version = session.version;
-    fix.validate = session.validate;
-    fix.allow_reset = session.allow_reset;
-    fix.next_expected = session.next_expected;
-    fix.username = session.username;
-    if (!session.password_file.empty())
-      fix.password = net::read_secret(session.password_file, "orders.session.password_file");
+    fix::SessionOptions fix = session.options(fix::SessionRole::kAcceptor, "orders.session");
     fix.sending_time_max_s = session.sending_time_max_s;
-    fix.role = fix::SessionRole::kAcceptor;
-    fix.sender = session.sender;
-    fix.target = session.target;
-    fix.store_path = session.store;
-    fix.store_messages = session.store_messages;
-    fix.gap_timeout_s = session.gap_timeout_s;
-    fix.times = session_times(session);
     options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
   }
   options.rate = config.rate;
@@ -127,17 +103,7 @@ GatewayOptions gateway_options(const SimConfig& config) {
 }
 
 MatcherOptions matcher_options(const MatchingConfig& config, std::uint16_t incarnation) {
-  MatcherOptions options;
-  options.book = {.orders_max = config.recorded_orders_max,
-                  .levels_max = config.recorded_levels_max};
-  options.live_orders_max = config.live_orders_max;
-  options.order_ids_max = config.order_ids_max;
-  options.halt_rule = config.halted;
-  options.self_match = config.self_match;
-  options.display_shares_min = config.display_shares_min;
-  options.band_basis_points = config.band_basis_points;
-  options.crosses = config.crosses;
-  options.ticks = config.ticks;
+  MatcherOptions options = config;
   options.incarnation = incarnation;
   return options;
 }
@@ -159,7 +125,7 @@ SimApplication::SimApplication(const SimConfig& config, control::Runtime& runtim
           queue_, feed_, market_),
       datapath_(replayer_, matcher_, gateway_,
                 static_cast<std::uint64_t>(config_.replay.settle_ns)),
-      progress_(replayer_, feed_, loader_, config_.replay.max_rate) {
+      progress_(replayer_, feed_, loader_, config_.replay.pace.rate) {
   gateway_.connect(matcher_, market_.symbols());
   if (config_.feed.protocol == FeedProtocol::kIexDeep10) {
     // DEEP tells sizes at prices, not orders: no queue to stand in. Every order is refused.
@@ -196,7 +162,7 @@ void SimApplication::add_port(const config::Address& address) {
     if (session.listen != address) continue;
     port.sessions.push_back(i);
     options.sessions.push_back(
-        {session.sender, session.target, session.version, peer_rule(session)});
+        {session.sender, session.target, session.version, session.peer_rule("orders.session")});
   }
   port.lobby = std::make_unique<Lobby>(
       options,

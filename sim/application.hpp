@@ -34,7 +34,6 @@ class SimApplication final : public control::Application {
   void add_counters();
   void add_line_counters(control::Counters& all);
   void add_latency_counters(control::Counters& all);
-  void add_snapshot_counters(control::Counters& all);
   void add_commands();
   void add_state_command(const char* command, const char* help, char state);
   void set_state(const Command& command);  // waits for the datapath; throws Error

@@ -5,8 +5,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/trusted_file.hpp"
-#include "common/control/feed_endpoints.hpp"
-#include "common/control/feed_protocol.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "sim/replay/time_of_day.hpp"
 
@@ -15,226 +13,179 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-template <class Group>
-auto in(Group SimConfig::*group, auto member) {
-  return [ group, member ](SimConfig & config) -> auto& { return (config.*group).*member; };
+config::Schema<PaceOptions> pace_schema() {
+  using P = PaceOptions;
+  config::Schema<P> schema;
+  schema.choice("pace", &P::mode, {{"recorded", PaceMode::kRecorded}, {"max", PaceMode::kMax}},
+                "As recorded (times replay.speed), or as fast as replay.max_rate allows");
+  schema.real("speed", &P::speed, {0.001, 1e6}, "times",
+              "Recorded pace: 10 replays ten times as fast as it was");
+  schema.duration("max_idle", &P::max_idle_ns, {0, 86'400 * kSecondNs},
+                  "Recorded pace: a longer recorded silence is cut to this; 0s: never");
+  schema.integer("max_rate", &P::rate, {0, 100'000'000}, "messages/s",
+                 "Rate of pace = \"max\"; 0: no limit, receivers may lose packets");
+  schema.integer("burst", &P::burst, {1, 10'000}, "messages",
+                 "Messages that become due together under replay.max_rate");
+  return schema;
 }
 
-void add_replay(config::Schema<SimConfig>& schema) {
-  const auto at = [](auto member) { return in(&SimConfig::replay, member); };
+config::Schema<ReplayConfig> replay_schema() {
+  using R = ReplayConfig;
+  config::Schema<R> schema;
   schema
-      .path("replay.file", at(&ReplayConfig::file),
+      .path("file", &R::file,
             "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, a LOBSTER message file "
             "(its orderbook file beside it is read, too), Databento market by order (DBN or CSV); "
             "with feed.protocol = \"iex_deep10\" a packet capture of DEEP 1.0; plain, "
             ".gz or .zst")
       .required();
-  schema.text("replay.stock", at(&ReplayConfig::stock),
-              "LOBSTER only: symbol in place of the one in the file's name");
-  schema.choice("replay.start", at(&ReplayConfig::start),
+  schema.text("stock", &R::stock, "LOBSTER only: symbol in place of the one in the file's name");
+  schema.choice("start", &R::start,
                 {{"command", StartRule::kCommand}, {"immediate", StartRule::kImmediate}},
                 "When the replay begins: at the admin command `start`, or at once");
-  schema.choice("replay.pace", at(&ReplayConfig::pace),
-                {{"recorded", PaceMode::kRecorded}, {"max", PaceMode::kMax}},
-                "As recorded (times replay.speed), or as fast as replay.max_rate allows");
-  schema.real("replay.speed", at(&ReplayConfig::speed), {0.001, 1e6}, "times",
-              "Recorded pace: 10 replays ten times as fast as it was");
-  schema.duration("replay.max_idle", at(&ReplayConfig::max_idle_ns), {0, 86'400 * kSecondNs},
-                  "Recorded pace: a longer recorded silence is cut to this; 0s: never");
-  schema.text("replay.from", at(&ReplayConfig::from),
+  schema.include("", &R::pace, pace_schema());
+  schema.text("from", &R::from,
               "Time of day (\"09:30\"); what was recorded before is sent at replay.max_rate, so "
               "that books are complete. Empty: from the start");
-  schema.text("replay.to", at(&ReplayConfig::to),
+  schema.text("to", &R::to,
               "Time of day at which the replay ends. Empty: the end of the recording");
-  schema.integer("replay.max_rate", at(&ReplayConfig::max_rate), {0, 100'000'000}, "messages/s",
-                 "Rate of pace = \"max\"; 0: no limit, receivers may lose packets");
-  schema.integer("replay.burst", at(&ReplayConfig::burst), {1, 10'000}, "messages",
-                 "Messages that become due together under replay.max_rate");
-  schema.duration("replay.settle", at(&ReplayConfig::settle_ns), {0, 3'600 * kSecondNs},
+  schema.duration("settle", &R::settle_ns, {0, 3'600 * kSecondNs},
                   "From the last message to the expiry of day orders, where the recording has no "
                   "end of system hours itself");
   schema
-      .integer("replay.read_ahead", at(&ReplayConfig::read_ahead_blocks), {2, 4'096}, "blocks",
+      .integer("read_ahead", &R::read_ahead_blocks, {2, 4'096}, "blocks",
                "Recording kept in memory ahead of the replay, in blocks of 256 KiB")
       .power_of_two();
+  return schema;
 }
 
-void add_feed(config::Schema<SimConfig>& schema) {
-  const auto at = [](auto member) { return in(&SimConfig::feed, member); };
-  control::add_feed_protocol(schema, at(&FeedConfig::protocol));
-  schema.address("feed.group", at(&FeedConfig::group), "Multicast group of the market data");
-  schema.text("feed.interface", at(&FeedConfig::interface), "Local address to send from");
-  schema.integer("feed.ttl", at(&FeedConfig::ttl), {0, 255}, "hops",
-                 "Multicast TTL; 0 stays on this host");
-  schema.text("feed.session", at(&FeedConfig::session),
-              "MoldUDP64 session, up to 10 characters, or the number of the IEX-TP session; empty: "
-              "a new one at each start");
-  schema.duration("feed.heartbeat", at(&FeedConfig::heartbeat_ns), {1'000'000, 60 * kSecondNs},
-                  "Silence after which a heartbeat is sent");
-  schema.integer("feed.packet_bytes", at(&FeedConfig::packet_bytes),
-                 {128, itch::mold::kMaxPacketBytes}, "bytes", "Longest packet");
-  schema.integer("feed.packet_messages", at(&FeedConfig::packet_messages), {1, 256}, "messages",
-                 "Most messages in a packet");
-  schema.size("feed.send_buffer", at(&FeedConfig::send_buffer_bytes), {4'096, 1 << 30},
-              "Socket buffer");
-}
-
-void add_line(config::Schema<SimConfig>& schema, const std::string& key,
-              LineConfig FeedConfig::*line) {
-  const auto at = [line](auto member) {
-    return [ line, member ](SimConfig & config) -> auto& { return (config.feed.*line).*member; };
-  };
-  schema.real(key + ".loss", at(&LineConfig::loss), {0, 0.99}, "of packets",
+config::Schema<Impairment> line_schema() {
+  config::Schema<Impairment> schema;
+  schema.real("loss", &Impairment::loss, {0, 0.99}, "of packets",
               "Share of packets lost on this line, on purpose");
-  schema.real(key + ".loss_burst", at(&LineConfig::loss_burst), {1, 1e6}, "packets",
+  schema.real("loss_burst", &Impairment::loss_burst, {1, 1e6}, "packets",
               "Packets lost in a row, on average");
-  schema.duration(key + ".delay", at(&LineConfig::delay_ns), {0, 10 * kSecondNs},
+  schema.duration("delay", &Impairment::delay_ns, {0, 10 * kSecondNs},
                   "Every packet is held back so long");
-  schema.duration(key + ".jitter", at(&LineConfig::jitter_ns), {0, 10 * kSecondNs},
+  schema.duration("jitter", &Impairment::jitter_ns, {0, 10 * kSecondNs},
                   "And up to so much longer, at random: packets overtake each other");
+  return schema;
 }
 
-void add_redundancy(config::Schema<SimConfig>& schema) {
-  const auto at = [](auto member) { return in(&SimConfig::feed, member); };
-  control::add_feed_sources(schema, at(&FeedConfig::source), at(&FeedConfig::source_b));
-  schema.text("feed.group_b", at(&FeedConfig::group_b),
-              "Group and port of the redundant line B, an address \"host:port\"; empty: none");
-  schema.text("feed.interface_b", at(&FeedConfig::interface_b),
-              "Local address to send line B from; empty: as feed.interface");
-  add_line(schema, "feed.a", &FeedConfig::a);
-  add_line(schema, "feed.b", &FeedConfig::b);
-  schema.integer("feed.seed", at(&FeedConfig::seed), {0, std::int64_t{1} << 62}, "",
-                 "Decides which packets are lost and how late each is");
-  schema.text("feed.retransmission.listen", at(&FeedConfig::retransmission_listen),
-              "Where lost messages can be asked for (MoldUDP64 requests), an address "
-              "\"host:port\"; empty: nowhere");
-  schema.integer("feed.retransmission.messages", at(&FeedConfig::retransmission_messages),
-                 {1, 1 << 30}, "messages", "The newest are kept for those who ask");
-  schema.size("feed.retransmission.store", at(&FeedConfig::retransmission_store_bytes),
-              {65'536, std::int64_t{1} << 40}, "Bytes of messages kept; memory is taken as used");
-  schema.integer("feed.retransmission.rate", at(&FeedConfig::retransmission_rate),
-                 {1'000, 1'000'000'000}, "messages/s",
+config::Schema<RetransmissionOptions> retransmission_schema() {
+  using R = RetransmissionOptions;
+  config::Schema<R> schema;
+  schema.integer("messages", &R::messages, {1, 1 << 30}, "messages",
+                 "The newest are kept for those who ask");
+  schema.size("store", &R::bytes, {65'536, std::int64_t{1} << 40},
+              "Bytes of messages kept; memory is taken as used");
+  schema.integer("rate", &R::rate, {1'000, 1'000'000'000}, "messages/s",
                  "Answered to one address in a second; what is more waits. Bounds what a request "
                  "with a forged sender can aim at it");
-  schema.real("feed.retransmission.loss", at(&FeedConfig::retransmission_loss), {0, 0.99},
-              "of packets", "Share of answers lost, on purpose");
-  schema.text("feed.snapshot.listen", at(&FeedConfig::snapshot_listen),
+  schema.real("loss", &R::loss, {0, 0.99}, "of packets", "Share of answers lost, on purpose");
+  return schema;
+}
+
+config::Schema<FeedConfig> feed_schema() {
+  using F = FeedConfig;
+  config::Schema<F> schema;
+  schema.include(
+      "", [](F& feed) -> control::FeedLines& { return feed; }, control::feed_lines_schema());
+  schema.integer("ttl", &F::ttl, {0, 255}, "hops", "Multicast TTL; 0 stays on this host");
+  schema.text("session", &F::session,
+              "MoldUDP64 session, up to 10 characters, or the number of the IEX-TP session; empty: "
+              "a new one at each start");
+  schema.duration("heartbeat", &F::heartbeat_ns, {1'000'000, 60 * kSecondNs},
+                  "Silence after which a heartbeat is sent");
+  schema.integer("packet_bytes", &F::packet_bytes, {128, itch::mold::kMaxPacketBytes}, "bytes",
+                 "Longest packet");
+  schema.integer("packet_messages", &F::packet_messages, {1, 256}, "messages",
+                 "Most messages in a packet");
+  schema.size("send_buffer", &F::send_buffer_bytes, {4'096, 1 << 30}, "Socket buffer");
+  schema.include("a", &F::a, line_schema());
+  schema.include("b", &F::b, line_schema());
+  schema.integer("seed", &F::seed, {0, std::int64_t{1} << 62}, "",
+                 "Decides which packets are lost and how late each is");
+  schema.text("retransmission.listen", &F::retransmission_listen,
+              "Where lost messages can be asked for (MoldUDP64 requests), an address "
+              "\"host:port\"; empty: nowhere");
+  schema.include("retransmission", &F::retransmission, retransmission_schema());
+  schema.text("snapshot.listen", &F::snapshot_listen,
               "Where the state of all books can be had (GLIMPSE 5.0 over SoupBinTCP), an address "
               "\"host:port\"; empty: nowhere");
-  schema.text("feed.snapshot.username", at(&FeedConfig::snapshot_username),
+  schema.text("snapshot.username", &F::snapshot_username,
               "Name that a login must give, up to 6 characters; empty: any");
-  schema.path("feed.snapshot.password_file", at(&FeedConfig::snapshot_password_file),
+  schema.path("snapshot.password_file", &F::snapshot_password_file,
               "File whose first line is the password that a login must give, up to 10 characters; "
               "chmod 600. Or \"env:NAME\". Empty: any. It travels in the clear");
+  return schema;
 }
 
 config::Schema<OrderSessionConfig> session_schema() {
-  config::Schema<OrderSessionConfig> schema;
-  schema.address("listen", &OrderSessionConfig::listen,
+  using C = OrderSessionConfig;
+  config::Schema<C> schema;
+  schema.address("listen", &C::listen,
                  "Where this session's oeg connects; sessions may share a port, as a Logon is told "
                  "by its version and CompIDs");
-  schema.texts("peers", &OrderSessionConfig::peers,
-               "Addresses (\"10.77.0.2\") and nets (\"10.77.0.0/24\") that may log on; none: any");
-  schema.texts("users", &OrderSessionConfig::users,
-               "Users of this host (names or numbers) whose programs may log on from here; "
-               "\"any\": no matter whose; none: sim's own user");
-  schema.text("sender", &OrderSessionConfig::sender, "SenderCompID (49) of what sim sends");
-  schema.text("target", &OrderSessionConfig::target, "TargetCompID (56): the oeg's SenderCompID");
-  schema.path("store", &OrderSessionConfig::store,
-              "FIX message store; empty: <run_dir>/<name>.<target>.fixstore");
-  schema.choice("version", &OrderSessionConfig::version,
-                {{"4.2", fix::Version::k42}, {"4.4", fix::Version::k44}},
-                "FIX version, the oeg's venue.version; 4.4 has mass cancel");
-  schema
-      .integer("store_messages", &OrderSessionConfig::store_messages, {1'024, 1 << 24}, "messages",
-               "Sent messages kept for a resend, 640 bytes each; older ones that the peer asks for "
-               "are gap-filled. A store keeps its size: move the file away to change it")
-      .power_of_two();
-  schema.flag("validate", &OrderSessionConfig::validate,
-              "Refuse messages that break the FIX data dictionary");
-  schema.text("username", &OrderSessionConfig::username,
-              "Username (553) that a Logon must give, FIX 4.4 alone; empty: any");
-  schema.path("password_file", &OrderSessionConfig::password_file,
-              "File whose first line is the password that a Logon must give: Password (554), in "
-              "FIX 4.2 RawData (96); chmod 600. Or \"env:NAME\". Empty: any. It travels in "
-              "the clear");
-  schema.flag("allow_reset", &OrderSessionConfig::allow_reset,
-              "Let a Logon start the sequence numbers anew (ResetSeqNumFlag, 141=Y): what the peer "
-              "has not got yet is lost, and a stranger's leaves the real peer with numbers that do "
-              "not fit any more");
-  schema.flag("next_expected", &OrderSessionConfig::next_expected,
-              "Say in our Logon which number we expect next (NextExpectedMsgSeqNum, 789), and send "
-              "again what the peer lacks by its own, both without ResendRequests; FIX 4.4 alone");
-  schema.integer("sending_time_max", &OrderSessionConfig::sending_time_max_s, {0, 86'400}, "s",
+  schema.include(
+      "", [](C& config) -> fix::SessionConfig& { return config; },
+      fix::session_schema("orders.session"));
+  schema.integer("sending_time_max", &C::sending_time_max_s, {0, 86'400}, "s",
                  "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
-  schema.integer(
-      "gap_timeout", &OrderSessionConfig::gap_timeout_s, {1, 3600}, "s",
-      "Messages of the peer that are missing, and of which none has come for so long, end "
-      "the session; what came behind them waits, as far as there is room");
-  schema.text(
-      "start_time", &OrderSessionConfig::start_time,
-      "When the session opens, UTC: \"08:00\", \"08:00:00\"; both sequence numbers begin with "
-      "1 then. Empty: it never ends");
-  schema.text("end_time", &OrderSessionConfig::end_time,
-              "When it ends: its day orders expire, the peer is logged out, and a Logon is refused "
-              "until it opens again");
-  schema.text("start_day", &OrderSessionConfig::start_day,
-              "Day on which a weekly session opens, \"mon\"; empty: every day");
-  schema.text("end_day", &OrderSessionConfig::end_day, "Day on which it ends");
-  schema.choice("party", &OrderSessionConfig::party,
+  schema.choice("party", &C::party,
                 {{"session", PartyRule::kSession}, {"cl_ord_id", PartyRule::kClOrdId}},
                 "Whose orders never trade with each other, and have a row in the ledger: the "
                 "session's, apart by Account (1) or PartyID (448) if given; or, of tickpath's oeg "
                 "alone, those of each strategy, which its ClOrdIDs carry");
-  schema.flag("cancel_on_disconnect", &OrderSessionConfig::cancel_on_disconnect,
+  schema.flag("cancel_on_disconnect", &C::cancel_on_disconnect,
               "Cancel the session's orders when it logs out or its connection is lost");
   return schema;
 }
 
-void add_matching(config::Schema<SimConfig>& schema) {
-  const auto at = [](auto member) { return in(&SimConfig::matching, member); };
-  schema.choice("matching.halted", at(&MatchingConfig::halted),
-                {{"reject", HaltRule::kReject}, {"rest", HaltRule::kRest}},
+config::Schema<MatchingConfig> matching_schema() {
+  using M = MatchingConfig;
+  config::Schema<M> schema;
+  schema.choice("halted", &M::halt_rule, {{"reject", HaltRule::kReject}, {"rest", HaltRule::kRest}},
                 "Orders for an instrument that does not trade: refuse them, or let them rest until "
                 "it does");
-  schema.choice("matching.self_match", at(&MatchingConfig::self_match),
+  schema.choice("self_match", &M::self_match,
                 {{"cancel_newest", SelfMatchRule::kCancelNewest},
                  {"cancel_oldest", SelfMatchRule::kCancelOldest},
                  {"cancel_both", SelfMatchRule::kCancelBoth},
                  {"decrement", SelfMatchRule::kDecrement}},
                 "When an order would trade with one of the same party: which of them ends, or "
                 "both lose the smaller one's shares");
-  schema.integer("matching.display_shares_min", at(&MatchingConfig::display_shares_min),
-                 {1, kOrderSharesMax}, "shares", "Least display quantity (MaxFloor) of an order");
-  schema.integer("matching.band_basis_points", at(&MatchingConfig::band_basis_points), {0, 10'000},
-                 "1/100 %",
+  schema.integer("display_shares_min", &M::display_shares_min, {1, kOrderSharesMax}, "shares",
+                 "Least display quantity (MaxFloor) of an order");
+  schema.integer("band_basis_points", &M::band_basis_points, {0, 10'000}, "1/100 %",
                  "Price bands so far from the last trade: limits beyond are refused, "
                  "market orders trade no further; 0: none");
-  schema.choice("matching.tick_size", at(&MatchingConfig::ticks),
-                {{"reg_nms", TickRule::kRegNms}, {"any", TickRule::kAny}},
+  schema.choice("tick_size", &M::ticks, {{"reg_nms", TickRule::kRegNms}, {"any", TickRule::kAny}},
                 "Limits, stop prices and caps of pegs that are taken: whole cents from 1.00 up and "
                 "0.0001 below it, as SEC Rule 612 has it, or any with four decimals");
-  schema.flag("matching.publish", at(&MatchingConfig::publish),
-              "What our orders do is part of the market data: added, executed and deleted as any "
-              "venue's, and recorded messages bent where they no longer hold. false: subscribers "
-              "see the recording, byte for byte");
+  schema.flag(
+      "publish", &M::publish,
+      "What our orders do is part of the market data: added, executed and deleted as any "
+      "venue's, and recorded messages amended where they no longer hold. false: subscribers "
+      "see the recording, byte for byte");
   schema.choice(
-      "matching.crosses", at(&MatchingConfig::crosses),
-      {{"recorded", CrossRule::kRecorded}, {"own", CrossRule::kOwn}},
+      "crosses", &M::crosses, {{"recorded", CrossRule::kRecorded}, {"own", CrossRule::kOwn}},
       "Crosses of on-open and on-close orders: those of the recording, or auctions of our "
       "own at the start and the end of market hours and after halts");
-  schema.duration("matching.imbalance_interval", at(&MatchingConfig::imbalance_interval_ns),
-                  {0, 3'600 * kSecondNs},
+  schema.duration("imbalance_interval", &M::imbalance_interval_ns, {0, 3'600 * kSecondNs},
                   "Recorded time between two imbalance messages before a cross of our own "
                   "(published only); 0s: none");
-  schema.integer("matching.recorded_orders_max", at(&MatchingConfig::recorded_orders_max),
-                 {1'024, 1 << 28}, "orders", "Recorded orders resting at one time, all symbols");
-  schema.integer("matching.recorded_levels_max", at(&MatchingConfig::recorded_levels_max),
-                 {1'024, 1 << 26}, "levels", "Price levels in use at one time, all symbols");
-  schema.integer("matching.live_orders_max", at(&MatchingConfig::live_orders_max), {1, 1 << 24},
-                 "orders", "Our orders working at one time");
-  schema.integer("matching.order_ids_max", at(&MatchingConfig::order_ids_max), {1, 1 << 28},
-                 "requests", "New orders, cancels and replacements of a run");
+  schema.integer(
+      "recorded_orders_max", [](M& m) -> std::uint32_t& { return m.book.orders_max; },
+      {1'024, 1 << 28}, "orders", "Recorded orders resting at one time, all symbols");
+  schema.integer(
+      "recorded_levels_max", [](M& m) -> std::uint32_t& { return m.book.levels_max; },
+      {1'024, 1 << 26}, "levels", "Price levels in use at one time, all symbols");
+  schema.integer("live_orders_max", &M::live_orders_max, {1, 1 << 24}, "orders",
+                 "Our orders working at one time");
+  schema.integer("order_ids_max", &M::order_ids_max, {1, 1 << 28}, "requests",
+                 "New orders, cancels and replacements of a run");
+  return schema;
 }
 
 void check_times(const SimConfig& config, config::Problems& problems) {
@@ -273,22 +224,6 @@ void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Pro
       problems.add("orders.session", "\"" + sessions[i].target +
                                          "\" names the store of the session and has other "
                                          "characters than letters, digits, _ . -: give it a store");
-    if (!sessions[i].username.empty() &&
-        (sessions[i].password_file.empty() || sessions[i].version == fix::Version::k42))
-      problems.add("orders.session",
-                   "a username goes with a password_file, and is of version 4.4 alone");
-    if (sessions[i].next_expected && sessions[i].version == fix::Version::k42)
-      problems.add("orders.session", "next_expected is of version 4.4 alone");
-    try {
-      (void)session_times(sessions[i]);
-    } catch (const Error& error) {
-      problems.add("orders.session", error.what());
-    }
-    try {
-      (void)peer_rule(sessions[i]);
-    } catch (const net::NetError& error) {
-      problems.add("orders.session", error.what());
-    }
   }
 }
 
@@ -300,8 +235,7 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
     problems.add("feed.session", "is not the number of an IEX-TP session, 0 to 4294967295");
   control::check_only_with_itch(config.feed.protocol, "feed.retransmission.listen",
                                 config.feed.retransmission_listen, problems);
-  control::check_sources(config.feed.source, config.feed.source_b, problems);
-  control::check_second_line(config.feed.group, config.feed.group_b, problems);
+  control::check_lines(config.feed, problems);
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);
   control::check_endpoint("feed.snapshot.listen", config.feed.snapshot_listen, problems);
@@ -314,10 +248,9 @@ void check_rest(const SimConfig& config, config::Problems& problems) {
 config::Schema<SimConfig> sim_schema() {
   config::Schema<SimConfig> schema;
   schema.include("", &SimConfig::common, control::common_schema());
-  add_replay(schema);
-  add_feed(schema);
-  add_redundancy(schema);
-  add_matching(schema);
+  schema.include("replay", &SimConfig::replay, replay_schema());
+  schema.include("feed", &SimConfig::feed, feed_schema());
+  schema.include("matching", &SimConfig::matching, matching_schema());
   schema.tables("orders.session", &SimConfig::orders, session_schema(), {0, 255},
                 "FIX sessions, one for each oeg; none given: one with these defaults");
   schema
@@ -333,25 +266,12 @@ config::Schema<SimConfig> sim_schema() {
   return schema;
 }
 
-fix::SessionTimes session_times(const OrderSessionConfig& session) {
-  return {session.start_time, session.end_time, session.start_day, session.end_day};
-}
-
-net::PeerRule peer_rule(const OrderSessionConfig& session) {
-  return {session.peers, session.users, "orders.session"};
-}
-
 std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation) {
   return session_number(config.session).value_or(incarnation);
 }
 
 PaceOptions pace_options(const ReplayConfig& config) {
-  PaceOptions options;
-  options.mode = config.pace;
-  options.speed = config.speed;
-  options.max_idle_ns = static_cast<std::uint64_t>(config.max_idle_ns);
-  options.rate = config.max_rate;
-  options.burst = config.burst;
+  PaceOptions options = config.pace;
   if (!config.from.empty()) options.from_ns = parse_time_of_day(config.from);
   if (!config.to.empty()) options.to_ns = parse_time_of_day(config.to);
   return options;

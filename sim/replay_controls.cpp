@@ -39,7 +39,7 @@ Json SimApplication::seek(const Json& request) {
   const auto state = static_cast<ReplayState>(progress.state.get());
   if (state == ReplayState::kEnded || state == ReplayState::kHalted)
     throw Error(fmt::format("the replay is {}", name(state)));
-  if (config_.replay.pace == PaceMode::kMax)
+  if (config_.replay.pace.mode == PaceMode::kMax)
     throw Error("with replay.pace = \"max\" everything is sent as fast as replay.max_rate allows");
   if (to <= progress.position_ns.get())
     throw Error(fmt::format(

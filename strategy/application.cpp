@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/foreign_code.hpp"
+#include "common/base/names.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/losses.hpp"
 #include "common/link/heartbeat.hpp"
@@ -19,17 +20,10 @@ namespace {
 using Weight = control::Counters::Weight;
 
 const char* to_string(InstanceState state) {
-  switch (state) {
-    case InstanceState::kLoaded:
-      return "loaded";
-    case InstanceState::kRunning:
-      return "running";
-    case InstanceState::kStopping:
-      return "stopping";
-    case InstanceState::kFailed:
-      return "failed";
-  }
-  return "?";
+  using enum InstanceState;
+  return name_in(
+      state,
+      {{kLoaded, "loaded"}, {kRunning, "running"}, {kStopping, "stopping"}, {kFailed, "failed"}});
 }
 
 // Whether it is this one's code that runs.
@@ -46,8 +40,7 @@ std::uint64_t monotonic_now() { return static_cast<std::uint64_t>(clock::monoton
 StrategyApplication::StrategyApplication(const StrategyConfig& config, control::Runtime& runtime)
     : config_(config), runtime_(runtime) {
   make_readers();
-  engine_ =
-      std::make_unique<Engine>(engine_options(config), *orders_, images_, runtime.trace(), log_);
+  engine_ = std::make_unique<Engine>(config.engine, *orders_, images_, runtime.trace(), log_);
   read_names();
   load_plugins();
   datapath_ = std::make_unique<StrategyDatapath>(*market_, *orders_, *engine_, channel_.get());
@@ -60,16 +53,10 @@ void StrategyApplication::make_readers() {
   rdma::Device& device = runtime_.device();
   const bool parks = runtime_.common().wait == control::WaitMode::kPark;
   if (parks) channel_ = device.create_channel();
-  market::MarketReaderOptions market;
-  market.endpoint = config_.feed.endpoint;
-  market.name = runtime_.name();
-  market.role = wire::Role::kStrategy;
-  market.mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll;
-  market.ring_depth = config_.feed.ring_slots;
-  market.instruments_max = config_.instruments_max;
-  market.heartbeat = config_.heartbeat.options();
-  market.offsets = &runtime_.trace();
-  market_ = std::make_unique<market::MarketReader>(device, channel_.get(), market);
+  market_ = std::make_unique<market::MarketReader>(
+      device, channel_.get(),
+      market::reader_options(wire::Role::kStrategy, runtime_.common(), config_.feed,
+                             config_.heartbeat, config_.engine.instruments_max, runtime_.trace()));
   images_.reader = market_.get();
 
   OrderChannelsOptions orders;
@@ -105,11 +92,7 @@ void StrategyApplication::load_plugins() {
 void StrategyApplication::load_plugin(const PluginConfig& plugin) {
   const std::string path = find_plugin_file(plugin.file, config_.plugin_dir);
   const tickpath_plugin& code = strategy::load_plugin(path);
-  PluginSpec spec;
-  spec.id = plugin.id;
-  spec.name = plugin.name;
-  spec.parameters = plugin.parameters;
-  spec.place = plugin.place;
+  PluginSpec spec = plugin;
   spec.incarnation =
       next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
   log::info("plugin {}: starting {}", plugin.id, path);
@@ -193,29 +176,10 @@ void StrategyApplication::on_stopped() { write_plugin_log(); }
 
 void StrategyApplication::register_counters() {
   control::Counters& out = runtime_.counters();
-  const link::SubscriberCounters& feed = market_->counters();
-  out.add("feed", "seen", feed.seen, Weight::kKey);
-  out.add("feed", "lapped", feed.lapped, Weight::kKey);
-  out.add("feed", "laps", feed.laps);
-  out.add("feed", "resyncs", feed.resyncs);
-  out.add("feed", "images", feed.images);
-  out.add("feed", "mdh_alive", market_->alive());
-  control::add_losses(out, "feed", "mdh", market_->losses());
+  market_->register_counters(out, "feed");
   control::add_losses(out, "gateway", "oeg", orders_->losses());
   out.add("gateway", "cut_off", [this] { return orders_->cut_off(); });
-  const EngineCounters& engine = engine_->counters();
-  out.add("engine", "updates", engine.updates);
-  out.add("engine", "book_changes", engine.book_changes);
-  out.add("engine", "reports", engine.reports, Weight::kKey);
-  out.add("engine", "positions_adopted", engine.positions_adopted);
-  out.add("engine", "reports_late", engine.reports_late);
-  out.add("engine", "reports_unmatched", engine.reports_unmatched);
-  out.add("engine", "reports_impossible", engine.reports_impossible);
-  out.add("engine", "instruments_beyond", engine.instruments_beyond);
-  out.add("engine", "symbols_unknown", engine.symbols_unknown);
-  out.add("engine", "other_symbols", engine.other_symbols);
-  out.add("engine", "plugins_failed", engine.plugins_failed, Weight::kKey);
-  out.add("engine", "log_dropped", engine.log_dropped);
+  out.add("engine", engine_->counters(), {"reports", "plugins_failed"});
   out.add(
       "engine", "orders",
       [this] {
@@ -224,30 +188,8 @@ void StrategyApplication::register_counters() {
         return sum;
       },
       Weight::kKey);
-  for (const auto& instance : engine_->instances()) {
-    const std::string group = "strategy " + std::to_string(instance->id);
-    const StrategyCounters& counters = instance->counters;
-    out.add(group, "orders", counters.orders);
-    out.add(group, "cancels", counters.cancels);
-    out.add(group, "replaces", counters.replaces);
-    out.add(group, "accepted", counters.accepted);
-    out.add(group, "rejected", counters.rejected);
-    out.add(group, "fills", counters.fills);
-    out.add(group, "shares_filled", counters.shares_filled);
-    out.add(group, "canceled", counters.canceled);
-    out.add(group, "expired", counters.expired);
-    out.add(group, "replaced", counters.replaced);
-    out.add(group, "restated", counters.restated);
-    out.add(group, "fills_changed", counters.fills_changed);
-    out.add(group, "request_rejects", counters.request_rejects);
-    out.add(group, "lost", counters.lost);
-    out.add(group, "reports", counters.reports);
-    out.add(group, "no_credit", counters.no_credit);
-    out.add(group, "refused", counters.refused);
-    out.add(group, "open_orders", counters.open_orders);
-    out.add(group, "unanswered", counters.unanswered);
-    out.add(group, "answers_lost", counters.answers_lost);
-  }
+  for (const auto& instance : engine_->instances())
+    out.add("strategy " + std::to_string(instance->id), instance->counters);
 }
 
 void StrategyApplication::describe(control::Json& status) {
@@ -290,6 +232,11 @@ void StrategyApplication::summarize(control::Summary& summary) {
     reports.received += counters.reports.get();
     reports.fills += counters.fills.get();
     summary.open_orders += instance.orders.size();
+    for (const PendingSymbol& pending : instance.symbols)
+      if (pending.unknown)
+        summary.problems.push_back("plugin " + instance.name + " (strategy " +
+                                   std::to_string(instance.id) + ") subscribed to '" +
+                                   pending.symbol + "', which the feed did not list");
     if (const ChannelFlow* flow = orders_->flow(instance.id); flow != nullptr) {
       summary.strategies.push_back(
           {instance.id, flow->connections.get(), flow->requests.get(), flow->reports.get()});
@@ -306,10 +253,6 @@ void StrategyApplication::summarize(control::Summary& summary) {
     }
   }
   for (const Rejected& rejected : rejected_) summary.problems.push_back(rejected.error);
-  if (const std::uint64_t unknown = engine_->counters().symbols_unknown.get(); unknown != 0)
-    summary.problems.push_back(std::to_string(unknown) +
-                               " subscriptions are to symbols that the feed does not have: the log "
-                               "names them");
   orders.unanswered = orders.sent - orders.accepted - orders.rejected - orders.lost;
   changes.unanswered = changes.sent - changes.accepted - changes.rejected - changes.lost;
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
@@ -317,8 +260,7 @@ void StrategyApplication::summarize(control::Summary& summary) {
   summary.changes = changes;
   summary.reports = reports;
   summary.has_positions = true;
-  const link::SubscriberCounters& feed = market_->counters();
-  summary.ticks.push_back({"", feed.published.get(), feed.seen.get(), feed.lapped.get()});
+  summary.ticks.push_back(market_->flow());
 }
 
 }  // namespace tickpath::strategy

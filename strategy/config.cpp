@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "strategy/engine.hpp"
-
 namespace tickpath::strategy {
 namespace {
 
@@ -23,6 +21,21 @@ config::Schema<PluginConfig> plugin_schema() {
   schema.flag("enabled", &P::enabled, "false: as if this [[plugin]] were not here");
   schema.parameters("parameters", &P::parameters, "What the plugin asks for; its source says what");
   schema.place(&P::place);
+  return schema;
+}
+
+config::Schema<EngineOptions> engine_schema() {
+  using E = EngineOptions;
+  config::Schema<E> schema;
+  schema.flag("feed.cancel_when_stale", &E::cancel_when_feed_stale,
+              "Cancel every resting order when mdh dies or calls its feed stale, and those in one "
+              "instrument when its book alone is stale");
+  schema.integer("instruments_max", &E::instruments_max, {1, 65'536}, "instruments",
+                 "Room in the tables; at least mdh's");
+  schema.integer("orders_max", &E::orders_max, {1, 1 << 20}, "orders",
+                 "Open at one time, for each plugin");
+  schema.integer("timers_max", &E::timers_max, {0, 65'536}, "timers",
+                 "Set at one time, by all plugins");
   return schema;
 }
 
@@ -48,21 +61,13 @@ config::Schema<StrategyConfig> strategy_schema() {
   config::Schema<C> schema;
   schema.include("", &C::common, control::common_schema());
   schema.include("feed", &C::feed, market::feed_schema());
-  schema.flag("feed.cancel_when_stale", &C::feed_cancel_when_stale,
-              "Cancel every resting order when mdh dies or calls its feed stale, and those in one "
-              "instrument when its book alone is stale");
   schema.text("gateway.endpoint", &C::gateway_endpoint, "Where oeg listens");
   schema
       .integer("gateway.depth", &C::gateway_depth, {8, 1 << 14}, "messages",
                "Reports that oeg may send ahead, for each plugin")
       .power_of_two();
+  schema.include("", &C::engine, engine_schema());
   schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
-  schema.integer("instruments_max", &C::instruments_max, {1, 65'536}, "instruments",
-                 "Room in the tables; at least mdh's");
-  schema.integer("orders_max", &C::orders_max, {1, 1 << 20}, "orders",
-                 "Open at one time, for each plugin");
-  schema.integer("timers_max", &C::timers_max, {0, 65'536}, "timers",
-                 "Set at one time, by all plugins");
   schema.path("plugin_dir", &C::plugin_dir, "Where relative plugin files are looked for first");
   schema.tables("plugin", &C::plugins, plugin_schema(), {1, kInstancesMax},
                 "The strategies that this program runs");

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "common/clock/clock.hpp"
@@ -42,7 +41,7 @@ class StrategyDatapath final : public control::Datapath {
   // Hands what the readers took to the engine.
   struct Handler {
     void on_update(const wire::BookUpdate& update) noexcept { engine.on_update(update); }
-    void on_imbalance(const wire::ImbalanceUpdate& told) noexcept { engine.on_imbalance(told); }
+    void on_imbalance(const wire::ImbalanceUpdate& update) noexcept { engine.on_imbalance(update); }
     void on_image(const wire::BookImage& image) noexcept { engine.on_image(image); }
     void on_lapped(std::uint64_t /*lost*/) noexcept { engine.on_lapped(); }
     void on_directory(const wire::DirectoryEntry& entry) noexcept { engine.on_directory(entry); }

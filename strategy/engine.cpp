@@ -1,10 +1,7 @@
 #include "strategy/engine.hpp"
 
-#include <bit>
-#include <string>
 #include <utility>
 
-#include "strategy/config.hpp"
 #include "strategy/plugin_file.hpp"
 
 namespace tickpath::strategy {
@@ -49,15 +46,6 @@ Engine::Engine(const EngineOptions& options, OrderPort& orders, ImageSource& ima
 }
 
 Engine::~Engine() = default;
-
-EngineOptions engine_options(const StrategyConfig& config) {
-  EngineOptions options;
-  options.instruments_max = config.instruments_max;
-  options.orders_max = config.orders_max;
-  options.timers_max = config.timers_max;
-  options.cancel_when_feed_stale = config.feed_cancel_when_stale;
-  return options;
-}
 
 Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
   const std::string name = spec.name.empty() ? plugin.name : spec.name;

@@ -46,9 +46,6 @@ struct EngineOptions {
   bool cancel_when_feed_stale = true;
 };
 
-struct StrategyConfig;
-EngineOptions engine_options(const StrategyConfig& config);
-
 // One [[plugin]] of the configuration.
 struct PluginSpec {
   std::uint8_t id = 0;  // strategy id, 0-255, unique in the pipeline
@@ -87,7 +84,11 @@ class Engine {
   void on_imbalance(const wire::ImbalanceUpdate& update) noexcept;
   // The book as it stands after lost updates, or before the first one.
   void on_image(const wire::BookImage& image) noexcept;
-  void on_lapped() noexcept { counters_.resyncs.add(); }
+  // Rows may be among what was lost: they are read behind this turn's updates.
+  void on_lapped() noexcept {
+    counters_.resyncs.add();
+    directory_behind_ = true;
+  }
   void on_directory(const wire::DirectoryEntry& entry) noexcept;
   // Control thread, any number of times: the names that symbols stand for.
   void set_names(std::unique_ptr<const control::LongNames> names);
@@ -104,8 +105,8 @@ class Engine {
   void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept;
   // What oeg says that the strategy holds: after a restart, or after reports were lost.
   void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept;
-  // Up: connected, positions told, and beating. Not up: the connection is gone, with the answers
-  // that were on their way.
+  // Up: connected, positions received, and beating. Not up: the connection is gone, with the
+  // answers that were on their way.
   void on_gateway(std::uint8_t strategy, bool up) noexcept;
   // Connected, but it shows no life: nothing is sent until on_gateway(), and every answer may still
   // come.
@@ -187,7 +188,7 @@ class Engine {
   void on_feed_state(const wire::BookUpdate& update) noexcept;
   void settle_known_symbols(Instance& instance) noexcept;
   void tell_missing_symbols() noexcept;
-  void tell_missing(Instance& instance, const PendingSymbol& pending) noexcept;
+  void tell_missing(Instance& instance, PendingSymbol& pending) noexcept;
   void tell_instrument(Instance& instance, const PendingSymbol& pending,
                        std::uint32_t instrument) noexcept;
   void settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept;
@@ -235,7 +236,7 @@ class Engine {
   std::uint64_t alive_ = 0;     // bit per instance that may be called
   std::uint64_t sweeping_ = 0;  // bit per instance with cancels to send
   market::Symbols symbols_;
-  std::vector<std::uint64_t> held_symbols_;  // by instrument: what oeg knows the id as; 0: not told
+  std::vector<std::uint64_t> held_symbols_;  // by instrument: what oeg knows the id as; 0: unknown
   Timers timers_;
   bool symbols_unsettled_ = false;  // some are waited for
   bool symbols_untold_ = false;     // and their plugins do not know it yet

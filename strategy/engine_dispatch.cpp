@@ -1,5 +1,5 @@
 // The market side of the engine: from updates, images and the directory to callbacks.
-#include <bit>
+#include <utility>
 
 #include "strategy/engine.hpp"
 
@@ -211,6 +211,7 @@ void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
 }
 
 void Engine::on_mdh(bool alive) noexcept {
+  directory_behind_ |= alive;  // its rows are read behind this turn's updates
   on_market_state(alive ? market_told_ : wire::FeedState::kStale);
 }
 
@@ -301,8 +302,9 @@ void Engine::tell_missing_symbols() noexcept {
 }
 
 // It stays subscribed: a feed without a directory names a symbol with its first order.
-void Engine::tell_missing(Instance& instance, const PendingSymbol& pending) noexcept {
+void Engine::tell_missing(Instance& instance, PendingSymbol& pending) noexcept {
   if (!instance.alive()) return;
+  pending.unknown = true;
   counters_.symbols_unknown.add();
   TextBuilder text;
   text << "asked for the symbol '" << pending.symbol << "', which is not among the "
@@ -315,6 +317,8 @@ void Engine::tell_missing(Instance& instance, const PendingSymbol& pending) noex
 
 void Engine::settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept {
   pending.settled = true;
+  if (std::exchange(pending.unknown, false))
+    counters_.symbols_unknown.set(counters_.symbols_unknown.get() - 1);
   if (!instance.alive()) return;
   subscribe(instance, instrument);
   tell_instrument(instance, pending, instrument);

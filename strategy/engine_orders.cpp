@@ -1,5 +1,4 @@
 // The order side of the engine: requests out, reports in, positions, recovery after an outage.
-#include <bit>
 
 #include "common/wire/order_id.hpp"
 #include "common/wire/order_terms.hpp"
@@ -15,13 +14,6 @@ constexpr std::uint64_t kSweepRetryNs = 10'000'000;
 void count(Counter& counter, std::int64_t change) noexcept {
   const std::int64_t value = static_cast<std::int64_t>(counter.get()) + change;
   counter.set(value > 0 ? static_cast<std::uint64_t>(value) : 0);
-}
-
-bool names_target(wire::ReportKind kind) noexcept {
-  return kind == wire::ReportKind::kCanceled || kind >= wire::ReportKind::kReplaced;
-}
-bool is_request_reject(wire::ReportKind kind) noexcept {
-  return kind == wire::ReportKind::kCancelRejected || kind == wire::ReportKind::kReplaceRejected;
 }
 
 // Saturates instead of wrapping, so that a limit still sees something enormous.
@@ -216,7 +208,7 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
   if (wire::is_execution(report.kind)) book_fill(*instance, report);
 
   Order* order = nullptr;
-  if (names_target(report.kind)) order = instance->orders.find(report.target_order_id);
+  if (wire::names_target(report.kind)) order = instance->orders.find(report.target_order_id);
   if (order == nullptr) order = instance->orders.find(report.order_id);
   if (order != nullptr) {
     apply_report(*instance, *order, report);
@@ -224,7 +216,7 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
   }
   // A cancel may cross a fill: its reject then comes when the order is gone. Anything else about an
   // order that is not open means that oeg and we disagree.
-  if (is_request_reject(report.kind)) {
+  if (wire::is_request_reject(report.kind)) {
     counters_.reports_late.add();
     if (is_owed(*instance, report.order_id)) count(instance->counters.unanswered, -1);
   } else if (!wire::changes_fill(report.kind)) {
@@ -272,14 +264,14 @@ void Engine::settle_request(Instance& instance, Order& order,
     order.price = report.limit_price;
     order.shares = report.leaves_shares + report.cumulative_shares;
     instance.orders.promote_pending(order);
-  } else if (report.kind == wire::ReportKind::kCanceled || is_request_reject(report.kind)) {
+  } else if (report.kind == wire::ReportKind::kCanceled || wire::is_request_reject(report.kind)) {
     instance.orders.clear_pending(order);
   } else {
     return;  // a fill that already carries the replacing id; the answer itself is still to come
   }
   count(instance.counters.unanswered, -1);
-  if (!is_request_reject(report.kind)) instance.counters.changes_accepted.add();
-  if (is_request_reject(report.kind) && order.cancel_wanted)
+  if (!wire::is_request_reject(report.kind)) instance.counters.changes_accepted.add();
+  if (wire::is_request_reject(report.kind) && order.cancel_wanted)
     instance.next_sweep_ns = now_ns_ + kSweepRetryNs;
 }
 
@@ -303,6 +295,7 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
 void Engine::finish(Instance& instance, Order& order) noexcept {
   set_leaves(instance, order, 0);
   --instance.positions[order.instrument].open_orders;
+  instance.orders.clear_pending(order);
   instance.orders.erase(order);
   instance.counters.open_orders.set(instance.orders.size());
 }
@@ -326,24 +319,25 @@ void Engine::lose(Instance& instance, Order& order) noexcept {
 void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
                      wire::OrderState state) noexcept {
   if (!instance.alive() || instance.plugin.report == nullptr) return;
-  const tickpath_report told{report.order_id,
-                             report.target_order_id,
-                             report.trace_id,
-                             report.execution_id,
-                             report.instrument_id,
-                             report.last_shares,
-                             report.last_price,
-                             report.leaves_shares,
-                             report.cumulative_shares,
-                             report.limit_price,
-                             kind,
-                             static_cast<std::uint8_t>(report.side),
-                             static_cast<std::uint8_t>(report.reason),
-                             static_cast<std::uint8_t>(state),
-                             report.last_price_hundredths,
-                             {}};
+  const tickpath_report delivered{report.order_id,
+                                  report.target_order_id,
+                                  report.trace_id,
+                                  report.execution_id,
+                                  report.instrument_id,
+                                  report.last_shares,
+                                  report.last_price,
+                                  report.leaves_shares,
+                                  report.cumulative_shares,
+                                  report.limit_price,
+                                  kind,
+                                  static_cast<std::uint8_t>(report.side),
+                                  static_cast<std::uint8_t>(report.reason),
+                                  static_cast<std::uint8_t>(state),
+                                  report.last_price_hundredths,
+                                  {}};
   trace_id_ = 0;  // what it does now was caused by the report, not by a tick
-  guard(instance, Callback::kReport, [&] { return instance.plugin.report(instance.self, &told); });
+  guard(instance, Callback::kReport,
+        [&] { return instance.plugin.report(instance.self, &delivered); });
 }
 
 // ---------------------------------------------------------------------------- gateway, cancels

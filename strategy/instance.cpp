@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace tickpath::strategy {

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +30,7 @@ enum class InstanceState : std::uint8_t {
 struct PendingSymbol {
   std::string symbol;
   bool settled = false;
+  bool unknown = false;  // orders came, and the feed had not listed it; it may yet
 };
 
 struct Instance {
@@ -50,7 +50,7 @@ struct Instance {
     state = next;
     counters.state.set(static_cast<std::uint64_t>(next));
   }
-  // Called at all: running, or stopping and still told what becomes of its orders.
+  // Called at all: running, or stopping and still notified of what becomes of its orders.
   bool alive() const noexcept {
     return state == InstanceState::kRunning || state == InstanceState::kStopping;
   }

@@ -1,7 +1,6 @@
 #include "strategy/order_channels.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "common/log/log.hpp"
@@ -15,18 +14,9 @@ namespace {
 constexpr std::uint32_t kClockStreams = 256;
 
 link::ChannelOptions channel_options(const OrderChannelsOptions& options, std::uint8_t strategy) {
-  link::ChannelOptions made;
-  made.name = options.name + ".orders." + std::to_string(strategy);
-  made.depth = options.depth;
-  made.peer_role = wire::name(wire::Role::kOeg);
-  return made;
-}
-
-link::ClockProbeOptions clock_options(const OrderChannelsOptions& options, std::uint8_t strategy) {
-  link::ClockProbeOptions made;
-  made.sink = options.offsets;
-  made.stream = kClockStreams + strategy;
-  return made;
+  return {.name = options.name + ".orders." + std::to_string(strategy),
+          .depth = options.depth,
+          .peer_role = std::string(wire::name(wire::Role::kOeg))};
 }
 
 }  // namespace
@@ -37,7 +27,7 @@ OrderChannels::Entry::Entry(rdma::Device& device, rdma::CompletionChannel* chann
       client(device, channel, channel_options(options, strategy_id)),
       heartbeat(device, options.heartbeat,
                 options.name + ".oeg_heartbeat." + std::to_string(strategy_id)),
-      clock(device, clock_options(options, strategy_id),
+      clock(device, {.sink = options.offsets, .stream = kClockStreams + strategy_id},
             options.name + ".oeg_clock." + std::to_string(strategy_id)) {}
 
 OrderChannels::OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,

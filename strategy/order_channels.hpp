@@ -24,7 +24,7 @@ struct OrderChannelsOptions {
   std::uint32_t depth = 1024;
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
-  clock::OffsetSink* offsets = nullptr;   // told oeg's clock; nullptr: not measured
+  clock::OffsetSink* offsets = nullptr;   // notified of oeg's clock; nullptr: not measured
 };
 
 // Of one strategy's channel. Written by the datapath thread, read by any.

@@ -18,7 +18,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -446,8 +445,8 @@ struct Boundary {
   static std::int32_t stop(void* self) noexcept {
     return contain(of(self).host, [&] { base(of(self)).stop(); });
   }
-  static std::int32_t imbalance(void* self, const tickpath_imbalance* told) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).imbalance(*told); });
+  static std::int32_t imbalance(void* self, const tickpath_imbalance* update) noexcept {
+    return contain(of(self).host, [&] { base(of(self)).imbalance(*update); });
   }
 
   // Through the base: an override may well be private.

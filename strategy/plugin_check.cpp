@@ -25,12 +25,12 @@ std::vector<std::string> check_plugins(const StrategyConfig& config) {
   NoImages images;
   trace::TraceWriter trace{trace::TraceOptions{}};
   LogRing log{64};
-  Engine engine(engine_options(config), orders, images, trace, log);
+  Engine engine(config.engine, orders, images, trace, log);
   for (const PluginConfig& plugin : config.plugins) {
     if (!plugin.enabled) continue;
     try {
       const tickpath_plugin& code = load_plugin(find_plugin_file(plugin.file, config.plugin_dir));
-      engine.start(engine.add(code, {plugin.id, plugin.name, plugin.parameters, plugin.place, 0}));
+      engine.start(engine.add(code, plugin));
     } catch (const PluginError& error) {
       problems.emplace_back(error.what());
     }

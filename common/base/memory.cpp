@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <fcntl.h>
 #include <link.h>
@@ -55,9 +56,21 @@ int prefault_module(dl_phdr_info* module, std::size_t, void*) noexcept {
   return 0;
 }
 
+// A file of /proc, as text. False: it cannot be read.
+bool read_text(const char* path, std::span<char> text) noexcept {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t size = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  if (size <= 0) return false;
+  text[static_cast<std::size_t>(size)] = '\0';
+  return true;
+}
+
 }  // namespace
 
 bool prefault_for_writing(const void* begin, std::size_t bytes) noexcept {
+  if (UntouchedPages::chosen()) return true;
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   return populate(first, first + bytes, kPopulateWrite);
 }
@@ -106,17 +119,21 @@ std::string lock_memory() noexcept {
          "/etc/security/limits.d/90-tickpath.conf";
 }
 
+// proc(5), /proc/[pid]/statm: "size resident shared text lib data dt", in pages.
+std::uint64_t resident_bytes() noexcept {
+  char text[256];
+  unsigned long pages = 0;
+  if (!read_text("/proc/self/statm", text) || std::sscanf(text, "%*u %lu", &pages) != 1) return 0;
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 // proc(5), /proc/[pid]/task/[tid]/stat: "pid (comm) state ppid pgrp session tty_nr tpgid flags
 // minflt cminflt majflt ...". A name may hold anything: the rest follows the last ")".
 std::optional<PageFaults> page_faults(int thread_id) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread_id);
   char text[512];
-  std::snprintf(text, sizeof(text), "/proc/self/task/%d/stat", thread_id);
-  const int file = ::open(text, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  const ssize_t size = ::read(file, text, sizeof(text) - 1);
-  ::close(file);
-  if (size <= 0) return std::nullopt;
-  text[size] = '\0';
+  if (!read_text(path, text)) return std::nullopt;
   const char* const rest = std::strrchr(text, ')');
   unsigned long minor = 0;
   unsigned long major = 0;

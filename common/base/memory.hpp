@@ -9,6 +9,20 @@
 
 namespace tickpath {
 
+// While one lives, pages are left to their first use: for whoever runs programs without their
+// times, and waits for memory that mostly stays unused (deterministic replay). Control thread.
+class UntouchedPages {
+ public:
+  UntouchedPages() noexcept { chosen_ = true; }
+  ~UntouchedPages() { chosen_ = false; }
+  UntouchedPages(const UntouchedPages&) = delete;
+  UntouchedPages& operator=(const UntouchedPages&) = delete;
+  static bool chosen() noexcept { return chosen_; }
+
+ private:
+  static inline constinit bool chosen_ = false;
+};
+
 // Makes the pages of [begin, begin + bytes) present and writable, as a write would, and changes
 // nothing in them; other threads may be using them. For mapped files: when the kernel has written a
 // page back it write-protects it, and the next write takes a fault, which may wait for the disk.
@@ -38,6 +52,9 @@ void prefault_image() noexcept;
 // Keeps what is mapped now in memory, each page once it is there, where the limit on locked memory
 // allows it (or CAP_IPC_LOCK). Empty, or why not and what to do.
 std::string lock_memory() noexcept;
+
+// What the process has in memory now; 0: /proc does not say.
+std::uint64_t resident_bytes() noexcept;
 
 struct PageFaults {
   std::uint64_t minor = 0;  // the page was in memory

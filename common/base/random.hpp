@@ -52,25 +52,6 @@ class Random {
   std::array<std::uint64_t, 4> state_{};
 };
 
-// Draws from a distribution given by its quantile function, scaled to a mean of exactly 1. A table
-// bounds the tail, and costs one look-up a draw.
-class QuantileTable {
- public:
-  template <class Quantile>
-  explicit QuantileTable(Quantile quantile) : values_(kSize) {
-    for (std::size_t i = 0; i < kSize; ++i) {
-      values_[i] = quantile((static_cast<double>(i) + 0.5) / kSize);
-    }
-    const double mean = std::accumulate(values_.begin(), values_.end(), 0.0) / kSize;
-    for (double& value : values_) value /= mean;
-  }
-  double draw(Random& random) const noexcept { return values_[random.below(kSize)]; }
-
- private:
-  static constexpr std::size_t kSize = 4096;
-  std::vector<double> values_;
-};
-
 // Draws an index with the probability of its weight, in constant time (Walker's alias method in
 // Vose's form: "A Linear Algorithm For Generating Random Numbers With a Given Distribution", 1991).
 class AliasTable {

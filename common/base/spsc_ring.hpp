@@ -26,8 +26,6 @@ class SpscRing {
     TICKPATH_CHECK(capacity - 1 <= static_cast<Index>(~Index{0}) / 2, "capacity exceeds the index");
   }
 
-  std::size_t capacity() const noexcept { return static_cast<std::size_t>(mask_) + 1; }
-
   // Producer only. False when full: the caller counts and decides.
   [[nodiscard]] bool try_push(const T& value) noexcept {
     const Index tail = tail_.load(std::memory_order_relaxed);  // own index: no ordering needed

@@ -1,8 +1,9 @@
-// The full order-by-order book of every symbol of a feed, with exact queue positions.
+// The books of every symbol of a feed that names orders: LevelBookSet keeps orders and levels, for
+// market data; BookSet also keeps the place of every order in the queue of its price (price, then
+// time), for matching.
 //
-// One thread owns a BookSet. Nothing allocates, throws or makes a system call after the
-// constructor. Feed handlers use it for market data, the simulator for matching: an order's place
-// in the queue of its price is kept as the venue keeps it (price, then time).
+// One thread owns a set of books. Nothing allocates, throws or makes a system call after the
+// constructor.
 //
 // DESIGN.md of this folder says why it is built this way.
 #pragma once
@@ -11,29 +12,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "common/base/counter.hpp"
+#include "common/base/huge_array.hpp"
 #include "common/base/units.hpp"
-#include "common/book/detail/huge_array.hpp"
 #include "common/book/detail/ladder_store.hpp"
+#include "common/book/detail/order_table.hpp"
 #include "common/book/detail/pool.hpp"
 #include "common/book/detail/prefetch.hpp"
-#include "common/book/detail/reference_table.hpp"
 #include "common/book/types.hpp"
 
 namespace tickpath::book {
 
-class BookSet {
+template <bool kQueues>
+class BasicBookSet {
  public:
   // Throws Error when the options make no sense or memory is short.
-  explicit BookSet(const Options& options);
-  BookSet(const BookSet&) = delete;
-  BookSet& operator=(const BookSet&) = delete;
+  explicit BasicBookSet(const Options& options);
+  BasicBookSet(const BasicBookSet&) = delete;
+  BasicBookSet& operator=(const BasicBookSet&) = delete;
 
   // ------------------------------------------------------------------ changes (owning thread)
   // References are unique among resting orders, over all symbols. Prices are Price(4), not 0.
 
-  // Rests a new order behind all others at its price.
+  // Rests a new order behind all others at its price. user: kept by a BookSet alone.
   Change add(Locate locate, std::uint64_t reference, Side side, std::uint32_t shares,
              std::uint32_t price, std::uint64_t user = 0) noexcept;
   // Shares traded away (keeps its place) or taken back by its owner (likewise). An order without
@@ -49,23 +52,21 @@ class BookSet {
   // the new price, even if the price is the old one. new_reference may equal the old.
   Change replace(std::uint64_t reference, std::uint64_t new_reference, std::uint32_t shares,
                  std::uint32_t price) noexcept;
-  // Drops every order of one symbol, of all. Time grows with the number of orders dropped.
-  void clear(Locate locate) noexcept;
+  // Drops every order of all symbols; the time is that of orders_max. Or of one symbol; time grows
+  // with the number of orders dropped.
   void clear() noexcept;
+  void clear(Locate locate) noexcept requires kQueues;
 
   // ------------------------------------------------------------------ questions (owning thread)
 
   // Best price and the shares there; constant time. Price 0 when the side is empty.
   Quote best(Locate locate, Side side) const noexcept {
-    const SideHead& head = symbols_[locate].side(side);
+    const SideHead& head = head_of(locate, side);
     return {head.best_price, head.best_shares};
   }
-  // Price levels in use, and orders resting, on one side.
+  // Price levels in use on one side.
   std::uint32_t depth(Locate locate, Side side) const noexcept {
-    return symbols_[locate].side(side).count;
-  }
-  std::uint32_t orders(Locate locate, Side side) const noexcept {
-    return symbols_[locate].side(side).orders;
+    return head_of(locate, side).count;
   }
   // The rank-th best level (0: the best); all zero when there is none.
   LevelView level(Locate locate, Side side, std::uint32_t rank) const noexcept;
@@ -75,60 +76,55 @@ class BookSet {
   std::size_t levels(Locate locate, Side side, std::span<LevelView> out) const noexcept;
 
   // kNoOrder when no such order rests.
-  Handle find(std::uint64_t reference) const noexcept {
-    const std::size_t at = slot_of(reference);
-    return references_.empty_at(at) ? kNoOrder : references_.node_at(at);
-  }
+  Handle find(std::uint64_t reference) const noexcept { return orders_.find(reference); }
   // handle: of a resting order, from find() or a walk since the last change.
   OrderView order(Handle handle) const noexcept;
-  std::uint64_t user(Handle handle) const noexcept { return orders_[handle].user; }
-  void set_user(Handle handle, std::uint64_t user) noexcept { orders_[handle].user = user; }
 
+  // ------------------------------------------------------------------ queues (owning thread)
+  std::uint64_t user(Handle handle) const noexcept requires kQueues { return orders_[handle].user; }
+  void set_user(Handle handle, std::uint64_t user) noexcept requires kQueues {
+    orders_[handle].user = user;
+  }
   // The queue of a price in order of time: front (trades first), then next until kNoOrder.
-  Handle front(Locate locate, Side side) const noexcept;  // of the best price
-  Handle front(Locate locate, Side side, std::uint32_t price) const noexcept;
-  Handle next(Handle handle) const noexcept { return orders_[handle].next; }
-  Handle previous(Handle handle) const noexcept { return orders_[handle].previous; }
-  // Time grows with the answer.
-  Ahead ahead_of(Handle handle) const noexcept;
+  Handle front(Locate locate, Side side) const noexcept  // of the best price
+      requires kQueues;
+  Handle front(Locate locate, Side side, std::uint32_t price) const noexcept requires kQueues;
+  Handle next(Handle handle) const noexcept requires kQueues { return orders_[handle].next; }
 
   // ------------------------------------------------------------------ hints (owning thread)
-  // For calls some messages ahead, stage after stage with work in between, as each reads what the
-  // one before brought in. They change nothing, and whatever they are given or find is allowed: at
+  // For messages some way ahead, stage after stage with work in between, as each reads what the one
+  // before brought in. They change nothing, and whatever they are given or find is allowed: at
   // worst a hint helps nobody.
-  //   1 prefetch_reference, prefetch_symbol
-  //   2 prefetch_order, prefetch_ladders
-  //   3 prefetch_neighbours for an order that rests, prefetch_level for one to be added
-  //   4 prefetch_last for one to be added
-  void prefetch_reference(std::uint64_t reference) const noexcept {
-    references_.prefetch(reference);
+  struct Hint {
+    std::uint32_t node;  // of the order, if there is one
+    std::uint32_t side;  // of one to be added, as its price
+    std::int32_t key;
+  };
+  // Side and price matter for an order to be added alone.
+  Hint prefetch_order(std::uint64_t reference, Locate locate, Side side,
+                      std::uint32_t price) const noexcept {
+    const Hint hint{orders_.home_of(reference).node, index_of(locate, side),
+                    key_of(index_of(locate, side), price)};
+    detail::prefetch_line(&orders_[hint.node]);
+    detail::prefetch_line(&heads_[hint.side]);
+    return hint;
   }
-  void prefetch_symbol(Locate locate) const noexcept { detail::prefetch_line(&symbols_[locate]); }
-  // The order probably meant, kNoOrder if there is none.
-  Handle prefetch_order(std::uint64_t reference) const noexcept {
-    const Handle handle = references_.guess(reference);
-    detail::prefetch_line(&orders_[handle]);
-    return handle;
-  }
-  void prefetch_ladders(Locate locate) const noexcept {
-    for (const SideHead& head : symbols_[locate].sides) ladders_.prefetch(head.offset, head.count);
-  }
-  // handle: from prefetch_order(); its order may have left since.
-  void prefetch_neighbours(Handle handle) const noexcept {
-    const Order& order = orders_[handle];
+  // The level of the order, its neighbours in the queue; where one would be added.
+  void prefetch_level(const Hint& hint) const noexcept {
+    const Order& order = orders_[hint.node];  // or what stood there last
     detail::prefetch_line(&levels_[order.level]);
-    detail::prefetch_line(&orders_[order.next]);
-    detail::prefetch_line(&orders_[order.previous]);
+    if constexpr (kQueues) {
+      detail::prefetch_line(&orders_[order.next]);
+      detail::prefetch_line(&orders_[order.previous]);
+    }
+    const SideHead& head = heads_[hint.side];
+    detail::prefetch_line(ladders_.best(head.offset, head.count));
   }
-  // The level where such an order would probably rest, for prefetch_last().
-  std::uint32_t prefetch_level(Locate locate, Side side, std::uint32_t price) const noexcept {
-    const SideHead& head = symbols_[locate].side(side);
-    const std::uint32_t level = ladders_.guess(head.offset, head.count, key_of(side, price));
+  // The level that one to be added would join.
+  void prefetch_added(const Hint& hint) const noexcept {
+    const SideHead& head = heads_[hint.side];
+    const std::uint32_t level = ladders_.guess(head.offset, head.count, hint.key);
     detail::prefetch_line(&levels_[level]);
-    return level;
-  }
-  void prefetch_last(std::uint32_t level) const noexcept {
-    if (level <= levels_.capacity()) detail::prefetch_line(&orders_[levels_[level].last]);
   }
 
   // ------------------------------------------------------------------ counters (any thread)
@@ -137,78 +133,98 @@ class BookSet {
   std::uint64_t count(Status status) const noexcept {
     return counts_[static_cast<std::size_t>(status)].get();
   }
-  std::uint64_t orders_resting() const noexcept { return resting_.get(); }
-  std::uint64_t orders_resting_max() const noexcept { return resting_max_.get(); }
+  std::uint64_t orders_resting() const noexcept { return orders_.size().get(); }
+  std::uint64_t orders_resting_max() const noexcept { return orders_.size_max().get(); }
   const Options& options() const noexcept { return options_; }
 
   // Walks everything and CHECKs that sums, links, ranks and references agree. For tests.
   void verify() const;
 
  private:
-  static constexpr std::uint32_t kNoLevel = 0;  // as kNoOrder: the pools' kNil
+  static constexpr std::uint32_t kNoLevel = 0;  // the pool's kNil
 
-  // 32 bytes: two a cache line, and none straddles one.
-  struct alignas(32) Order {
-    std::uint64_t reference;
-    std::uint64_t user;
-    std::uint32_t next;  // in the queue; in the pool's list of free nodes
-    std::uint32_t previous;
+  // What an order adds to these is as small as may be: sixteen bytes are four a cache line.
+  struct alignas(16) LevelOrder {
+    std::uint64_t key;  // the table's
     std::uint32_t shares;
     std::uint32_t level;
   };
+  struct alignas(32) QueuedOrder : LevelOrder {
+    std::uint64_t user;
+    std::uint32_t next;  // in the queue
+    std::uint32_t previous;
+  };
+  using Order = std::conditional_t<kQueues, QueuedOrder, LevelOrder>;
   struct alignas(32) Level {
     std::uint64_t shares;
     std::uint32_t price;
     std::uint32_t orders;
-    std::uint32_t next;  // first of the queue; in the pool's list of free levels
+    std::uint32_t next;   // in the pool's list of free levels
+    std::uint32_t side;   // index of its SideHead
+    std::uint32_t first;  // of the queue, if there are any
     std::uint32_t last;
-    Locate locate;
-    Side side;
-    std::uint8_t reserved[5];
   };
-  struct SideHead {
+  // Of one side; both of a symbol are in one cache line.
+  struct alignas(32) SideHead {
     std::uint64_t best_shares;
     std::uint32_t best_price;
     std::uint32_t count;     // levels
     std::uint32_t offset;    // of the block in ladders_, valid when capacity > 0
     std::uint32_t capacity;  // of the block
-    std::uint32_t orders;
-    std::uint32_t reserved;
+    std::uint32_t reserved[2];
   };
-  // Both sides of a symbol in one cache line.
-  struct alignas(64) Symbol {
-    SideHead sides[2];
-    SideHead& side(Side side) noexcept { return sides[side == Side::kBuy ? 0 : 1]; }
-    const SideHead& side(Side side) const noexcept { return sides[side == Side::kBuy ? 0 : 1]; }
-  };
-  static_assert(sizeof(Order) == 32 && sizeof(Level) == 32 && sizeof(Symbol) == 64);
+  static_assert(sizeof(LevelOrder) == 16 && sizeof(QueuedOrder) == 32);
+  static_assert(sizeof(Level) == 32 && sizeof(SideHead) == 32);
+
+  static std::uint32_t index_of(Locate locate, Side side) noexcept {
+    return locate * 2u + (side != Side::kBuy ? 1u : 0u);
+  }
+  static_assert(static_cast<int>(Side::kBuy) == 1 && static_cast<int>(Side::kSell) == 2);
+  static Side side_at(std::uint32_t index) noexcept { return static_cast<Side>(1 + (index & 1)); }
+  static Locate locate_at(std::uint32_t index) noexcept { return static_cast<Locate>(index >> 1); }
+  const SideHead& head_of(Locate locate, Side side) const noexcept {
+    return heads_[index_of(locate, side)];
+  }
 
   // Ascends towards the better price on both sides; signed, because AVX2 compares signed.
-  static std::int32_t key_of(Side side, std::uint32_t price) noexcept {
-    const std::uint32_t ascending = side == Side::kBuy ? price : ~price;
-    return static_cast<std::int32_t>(ascending ^ 0x8000'0000u);
+  static std::int32_t key_of(std::uint32_t side, std::uint32_t price) noexcept {
+    const std::uint32_t inverted = -(side & 1);  // all bits, of a sell side
+    return static_cast<std::int32_t>(price ^ inverted ^ 0x8000'0000u);
   }
 
-  std::size_t slot_of(std::uint64_t reference) const noexcept {
-    return references_.find(reference, [this, reference](std::uint32_t node) {
-      return orders_[node].reference == reference;
-    });
+  // The i-th worst of a side.
+  const Level& level_of(const SideHead& head, std::uint32_t i) const noexcept {
+    return levels_[detail::level_at(ladders_.rungs(head.offset)[i])];
   }
+
+  // Without a branch: which it is, no predictor could know.
+  static std::uint64_t select(bool first, std::uint64_t a, std::uint64_t b) noexcept {
+    return b ^ ((a ^ b) & -std::uint64_t{first});
+  }
+  static std::uint32_t select(bool first, std::uint32_t a, std::uint32_t b) noexcept {
+    return b ^ ((a ^ b) & -std::uint32_t{first});
+  }
+
   Change take(std::uint64_t reference, std::uint32_t shares) noexcept;
-  Change place(Locate locate, std::uint64_t reference, Side side, std::uint32_t shares,
-               std::uint32_t price, std::uint64_t user) noexcept;
-  void enqueue(SideHead& head, std::uint32_t level_index, std::uint32_t node, const Order& order,
-               std::uint32_t price) noexcept;
-  std::uint32_t level_for(SideHead& head, Locate locate, Side side, std::uint32_t price) noexcept;
-  std::uint32_t open_level(SideHead& head, std::uint32_t at, Locate locate, Side side,
-                           std::uint32_t price) noexcept;
+  [[gnu::always_inline]] Status place(std::uint64_t reference, std::uint32_t side,
+                                      std::uint32_t shares, std::uint32_t price,
+                                      std::uint64_t user) noexcept;
+  void enqueue(Level& level, std::uint32_t node, std::uint64_t user) noexcept requires kQueues;
+  void unlink(std::uint32_t node) noexcept;
+  void dequeue(Level& level, const Order& order) noexcept requires kQueues;
+  std::uint32_t level_for(std::uint32_t side, std::uint32_t price) noexcept;
+  std::uint32_t open_level(std::uint32_t side, std::uint32_t at, std::uint32_t price) noexcept;
   bool grow(SideHead& head) noexcept;
   void erase_level(SideHead& head, std::uint32_t level_index) noexcept;
-  void unlink(std::size_t slot, std::uint32_t node) noexcept;
   void drop_side(SideHead& head) noexcept;
   std::uint32_t level_index_at(Locate locate, Side side, std::uint32_t price) const noexcept;
-  void verify_side(Locate locate, Side side) const;
-  void verify_level(const Level& level) const;
+  void verify_side(std::uint32_t side) const;
+  void verify_queue(std::uint32_t level_index) const;
+  void verify_orders() const;
+  // Best quote of the side, if the level is its best.
+  static void note_shares(SideHead& head, const Level& level) noexcept {
+    head.best_shares = select(level.price == head.best_price, level.shares, head.best_shares);
+  }
 
   Change refused(Status status, Change change = {}) noexcept {
     counts_[static_cast<std::size_t>(status)].add();
@@ -221,15 +237,16 @@ class BookSet {
   }
 
   Options options_;
-  detail::ReferenceTable references_;
-  detail::Pool<Order> orders_;
+  detail::OrderTable<Order> orders_;
   detail::Pool<Level> levels_;
   detail::LadderStore ladders_;
-  detail::HugeArray<Symbol> symbols_;
+  HugeArray<SideHead> heads_;
   std::array<Counter, kStatusCount> counts_;
-  Counter resting_;
-  Counter resting_max_;
 };
+
+extern template class BasicBookSet<true>;
+using LevelBookSet = BasicBookSet<false>;
+using BookSet = BasicBookSet<true>;
 
 }  // namespace tickpath::book
 

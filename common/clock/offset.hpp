@@ -21,7 +21,7 @@ struct PeerTime {
   std::uint64_t error_ns = 0;
 };
 
-// Who is told. The polling thread calls it, about once a second.
+// Who is notified. The polling thread calls it, about once a second.
 class OffsetSink {
  public:
   virtual void on_peer_time(const PeerTime& time) noexcept = 0;

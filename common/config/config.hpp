@@ -26,6 +26,7 @@
 // and tools only.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -37,6 +38,7 @@
 #include <vector>
 
 #include "common/base/check.hpp"
+#include "common/base/units.hpp"
 #include "common/config/detail/schema_core.hpp"
 #include "common/config/values.hpp"
 
@@ -51,6 +53,8 @@ struct RealRange {
   double min;
   double max;
 };
+// Of money(): far above any book, and 10,000 times it still fits 64 bits.
+inline constexpr double kMoneyMax = 9e14;
 
 // What every function that adds a key returns, to say more about it at once.
 class FieldHandle {
@@ -113,6 +117,32 @@ class Schema {
     core_->last().real_max = range.max;
     return handle;
   }
+  // Money in units of the currency ("1000.50") into an std::int64_t or std::uint64_t of 1/10,000,
+  // rounded to the nearest. min, max: in units.
+  template <class Member>
+  FieldHandle money(std::string key, Member member, RealRange range, std::string help) {
+    using M = MemberType<S, Member>;
+    static_assert(std::is_integral_v<M> && sizeof(M) == sizeof(std::int64_t));
+    const auto scale = static_cast<double>(kPriceScale);
+    const auto held = [member](const void* config) -> M& {
+      return std::invoke(member, *static_cast<S*>(const_cast<void*>(config)));
+    };
+    detail::Field field;
+    field.key = std::move(key);
+    field.kind = detail::Kind::kReal;
+    field.unit = "currency";
+    field.help = std::move(help);
+    field.real_min = range.min;
+    field.real_max = range.max;
+    field.set = [held, scale](void* config, const detail::Value& value) {
+      held(config) = static_cast<M>(std::llround(std::get<double>(value) * scale));
+    };
+    field.get = [held, scale](const void* config) -> detail::Value {
+      return static_cast<double>(held(config)) / scale;
+    };
+    return FieldHandle(core_->add(std::move(field)));
+  }
+
   template <class Member>
   FieldHandle flag(std::string key, Member member, std::string help) {
     return add<bool>(std::move(key), detail::Kind::kFlag, member, std::move(help));

@@ -35,7 +35,7 @@ class AdminServer {
   static constexpr std::size_t kRequestBytesMax = 64 * 1024;
   // Connections at one time; beyond, the oldest that waits for no answer is closed.
   static constexpr std::size_t kSessionsMax = 64;
-  // Connections of other users than our own and root: told so, and closed.
+  // Connections of other users than our own and root: refused with a text, and closed.
   std::uint64_t refused() const noexcept { return refused_; }
   // Times that a connection could not be accepted, for want of descriptors most likely; tried again
   // after a pause.

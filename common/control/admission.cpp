@@ -9,6 +9,8 @@
 namespace tickpath::control {
 namespace {
 
+constexpr int kRequestsPerTurn = 16;
+
 constexpr std::uint32_t bit_of(wire::Role role) noexcept {
   return std::uint32_t{1} << (static_cast<unsigned>(role) & 31u);
 }
@@ -20,6 +22,19 @@ std::optional<wire::Role> role_of(const std::string& name) noexcept {
        value <= static_cast<std::uint8_t>(wire::Role::kTool); ++value)
     if (wire::name(static_cast<wire::Role>(value)) == name) return static_cast<wire::Role>(value);
   return std::nullopt;
+}
+
+void Admission::serve(rdma::Listener& listener,
+                      const std::function<void(rdma::ConnectionRequest&)>& accept) {
+  for (int i = 0; i < kRequestsPerTurn; ++i) {
+    const std::unique_ptr<rdma::ConnectionRequest> request = listener.next();
+    if (request == nullptr) return;
+    try {
+      accept(*request);
+    } catch (const Error& error) {
+      failed(request->peer(), error.what());
+    }
+  }
 }
 
 std::optional<wire::Hello> Admission::admit(rdma::ConnectionRequest& request) {

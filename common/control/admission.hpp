@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -11,7 +12,8 @@
 
 namespace tickpath::rdma {
 class ConnectionRequest;
-}
+class Listener;
+}  // namespace tickpath::rdma
 
 namespace tickpath::control {
 
@@ -21,6 +23,10 @@ class Admission {
   // self: the role of the program that listens.
   explicit Admission(wire::Role self) : self_(self) {}
 
+  // Hands each request that waits to accept(), which answers it; what that throws (Error) counts as
+  // failed(). A bounded number in a turn: newcomers in numbers must not keep a command waiting.
+  void serve(rdma::Listener& listener, const std::function<void(rdma::ConnectionRequest&)>& accept);
+
   // The peer's hello, if it may have the service that it asks for. nullopt: refused with a text
   // that says why, logged (within bounds) and counted. Refused are: what is not tickpath's; another
   // wire version; a role that differs from the one that the peer proved in set-up; a service that
@@ -29,12 +35,9 @@ class Admission {
   // The same for what the program itself finds wrong (an id that is taken).
   void refuse(rdma::ConnectionRequest& request, const std::string& why);
 
-  // And for one that was told already, or with which the set-up failed: counted and logged only.
+  // And for one that was answered already, or with which the set-up failed: counted and logged
+  // only.
   void failed(const std::string& peer, const std::string& why);
-
-  // A program looks at so many requests, then at its other work: newcomers in numbers must not keep
-  // a command waiting.
-  static constexpr int kRequestsPerTurn = 16;
 
   // A barred role is refused until it is let in again; connections that exist are the program's to
   // end.

@@ -1,5 +1,6 @@
 #include "common/control/common_config.hpp"
 
+#include "common/base/names.hpp"
 #include "common/base/trusted_file.hpp"
 
 namespace tickpath::control {
@@ -127,17 +128,8 @@ config::Schema<CommonConfig> common_schema() {
 }
 
 std::string_view to_string(WaitMode mode) noexcept {
-  switch (mode) {
-    case WaitMode::kSpin:
-      return "spin";
-    case WaitMode::kYield:
-      return "yield";
-    case WaitMode::kPark:
-      return "park";
-    case WaitMode::kAuto:
-      return "auto";
-  }
-  return "?";
+  using enum WaitMode;
+  return name_in(mode, {{kSpin, "spin"}, {kYield, "yield"}, {kPark, "park"}, {kAuto, "auto"}});
 }
 
 }  // namespace tickpath::control

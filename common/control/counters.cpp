@@ -1,6 +1,5 @@
 #include "common/control/counters.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>

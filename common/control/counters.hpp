@@ -1,11 +1,15 @@
 // The counters that `status` shows, by group and name.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/check.hpp"
 #include "common/base/counter.hpp"
 #include "common/control/json.hpp"
 
@@ -23,6 +27,18 @@ class Counters {
   // A value computed when asked (a ring's fill, a state).
   void add(const std::string& group, const std::string& name, std::function<std::uint64_t()> value,
            Weight weight = Weight::kDetail);
+  // All of a struct (TICKPATH_COUNTERS); `key`: those of Weight::kKey, by name.
+  template <class Struct>
+  void add(const std::string& group, const Struct& counters,
+           std::initializer_list<std::string_view> key = {}) {
+    std::size_t keys = 0;
+    counters.for_each([&](std::string_view name, const Counter& counter) {
+      const bool is_key = std::ranges::find(key, name) != key.end();
+      keys += is_key;
+      add(group, std::string(name), counter, is_key ? Weight::kKey : Weight::kDetail);
+    });
+    TICKPATH_CHECK(keys == key.size(), "a key counter is misspelled");
+  }
   // All of a group, when what it counts is gone (a subscriber that left).
   void remove(const std::string& group);
 

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
-#include <string_view>
 
 #include <execinfo.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "common/base/foreign_code.hpp"
+#include "common/base/names.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -59,18 +59,12 @@ class Line {
 };
 
 const char* name_of(int number) noexcept {
-  switch (number) {
-    case SIGSEGV:
-      return "SIGSEGV (invalid memory access)";
-    case SIGBUS:
-      return "SIGBUS (memory of a file that is cut short, or a full disk)";
-    case SIGFPE:
-      return "SIGFPE (division by zero, or overflow)";
-    case SIGILL:
-      return "SIGILL (illegal instruction)";
-    default:
-      return "SIGABRT (abort)";
-  }
+  return name_in(number,
+                 {{SIGSEGV, "SIGSEGV (invalid memory access)"},
+                  {SIGBUS, "SIGBUS (memory of a file that is cut short, or a full disk)"},
+                  {SIGFPE, "SIGFPE (division by zero, or overflow)"},
+                  {SIGILL, "SIGILL (illegal instruction)"}},
+                 "SIGABRT (abort)");
 }
 
 void describe(int number, const siginfo_t& info) noexcept {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <ctime>
 #include <memory>
 #include <semaphore>
 #include <string>

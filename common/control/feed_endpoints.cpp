@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "common/net/endpoint.hpp"
 #include "common/net/secret_file.hpp"
 
 namespace tickpath::control {
@@ -19,6 +18,31 @@ std::optional<net::Endpoint> parse(const char* key, const std::string& text,
 }
 
 }  // namespace
+
+config::Schema<FeedLines> feed_lines_schema() {
+  using L = FeedLines;
+  config::Schema<L> schema;
+  schema.choice("protocol", &L::protocol,
+                {{"itch50", FeedProtocol::kItch50}, {"iex_deep10", FeedProtocol::kIexDeep10}},
+                "What the feed speaks: ITCH 5.0 over MoldUDP64, or IEX DEEP 1.0 over IEX-TP");
+  schema.address("group", &L::group, "Multicast group and port of the feed");
+  schema.text("interface", &L::interface,
+              "Local address of the interface to send from, or to join the group on");
+  schema.text("source", &L::source,
+              "Address and port that line A is sent from, the same in sim and mdh: packets of "
+              "others are refused; empty: any, and mdh keeps to the first");
+  schema.text("source_b", &L::source_b,
+              "Address and port that line B is sent from; empty: feed.source, its next port");
+  schema.text("group_b", &L::group_b,
+              "Group and port of the redundant line B, an address \"host:port\"; empty: none");
+  schema.text("interface_b", &L::interface_b, "The same for line B; empty: as feed.interface");
+  return schema;
+}
+
+void check_lines(const FeedLines& lines, config::Problems& problems) {
+  check_sources(lines.source, lines.source_b, problems);
+  check_second_line(lines.group, lines.group_b, problems);
+}
 
 void check_endpoint(const char* key, const std::string& text, config::Problems& problems) {
   (void)parse(key, text, problems);

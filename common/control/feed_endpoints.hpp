@@ -7,9 +7,23 @@
 #include "common/base/secret.hpp"
 #include "common/config/config.hpp"
 #include "common/config/values.hpp"
+#include "common/control/feed_protocol.hpp"
 #include "common/net/endpoint.hpp"
 
 namespace tickpath::control {
+
+// The lines of a feed, as who sends them and who takes them have them.
+struct FeedLines {
+  FeedProtocol protocol = FeedProtocol::kItch50;
+  config::Address group{"239.255.7.1", 7701};
+  std::string interface = "127.0.0.1";
+  std::string source, source_b;  // empty: any port, whoever sends first; line A's, its next port
+  std::string group_b;           // empty: there is one line
+  std::string interface_b;       // empty: as interface
+};
+config::Schema<FeedLines> feed_lines_schema();
+// Of the keys under "feed.".
+void check_lines(const FeedLines& lines, config::Problems& problems);
 
 // A text that is "host:port" or empty (none); anything else is a problem of `key`.
 void check_endpoint(const char* key, const std::string& text, config::Problems& problems);
@@ -22,16 +36,6 @@ net::Endpoint feed_source_b(const std::string& source, const std::string& source
 // Empty or addresses, one of line B alone next to line A's.
 void check_sources(const std::string& source, const std::string& source_b,
                    config::Problems& problems);
-
-// Adds the keys to a program's schema.
-template <class Config, class Member, class MemberB>
-void add_feed_sources(config::Schema<Config>& schema, Member source, MemberB source_b) {
-  schema.text("feed.source", source,
-              "Address and port that line A is sent from, the same in sim and mdh: packets of "
-              "others are refused; empty: any, and mdh keeps to the first");
-  schema.text("feed.source_b", source_b,
-              "Address and port that line B is sent from; empty: feed.source, its next port");
-}
 
 // feed.group_b: empty, or a multicast group and port that are not line A's.
 void check_second_line(const config::Address& line_a, const std::string& line_b,

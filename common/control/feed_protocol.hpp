@@ -13,14 +13,6 @@ enum class FeedProtocol : std::uint8_t {
   kIexDeep10,  // IEX DEEP 1.0 in IEX-TP segments: price level by price level
 };
 
-// Adds the key `feed.protocol` to a program's schema. member: a FeedProtocol of its configuration.
-template <class Config, class Member>
-void add_feed_protocol(config::Schema<Config>& schema, Member member) {
-  schema.choice("feed.protocol", member,
-                {{"itch50", FeedProtocol::kItch50}, {"iex_deep10", FeedProtocol::kIexDeep10}},
-                "What the feed speaks: ITCH 5.0 over MoldUDP64, or IEX DEEP 1.0 over IEX-TP");
-}
-
 // `key` is for something that DEEP does not have, and `text` must be empty with it.
 inline void check_only_with_itch(FeedProtocol protocol, const char* key, const std::string& text,
                                  config::Problems& problems) {

@@ -120,6 +120,13 @@ void write_kills(const std::string& path, const KeptKills& kept) {
 KillKeeper::KillKeeper(std::string path, const KillTable& table)
     : path_(std::move(path)), table_(table) {}
 
+KeptKills KillKeeper::restore() const {
+  KeptKills kept = read_kills(path_);
+  for (const wire::KillRecord& kill : kept.kills)
+    log::warning("killed in an earlier run, and until `tickpath unkill`: {}", text_of(shown(kill)));
+  return kept;
+}
+
 void KillKeeper::tick() {
   KillState state{};
   if (!table_.state(state)) return;

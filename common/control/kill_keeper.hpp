@@ -33,8 +33,8 @@ class KillKeeper {
   // The table outlives it.
   KillKeeper(std::string path, const KillTable& table);
 
-  // What the last run left. Throws Error.
-  KeptKills read() const { return read_kills(path_); }
+  // What the last run left, which is logged. Throws Error.
+  KeptKills restore() const;
   // Each tick: writes the file when the table has changed.
   void tick();
   // "kill_switch" of `status`: version, saved_version, command, kills; "error" where the file could

@@ -42,8 +42,8 @@ class KillTable {
     // After the records, with release: who sees this state sees records as new, or newer ones.
     shown_state_.store(state_);
   }
-  // Takes over what a control block says; changed(id, killed) is told each difference. Records of
-  // kills that the block does not describe (yet) have no reason.
+  // Takes over what a control block says; changed(id, killed) is called for each difference.
+  // Records of kills that the block does not describe (yet) have no reason.
   template <class Changed>
   void follow(const wire::ControlBlock& block, Changed&& changed) noexcept {
     for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
@@ -55,9 +55,9 @@ class KillTable {
         clear(id);
       changed(id, kill);
     }
-    const std::uint32_t told = block.kill.id;
-    if (block.kill.cause != wire::KillCause::kNone && told < wire::kKillIds && killed(told) &&
-        std::memcmp(&block.kill, &own_[told], sizeof(block.kill)) != 0)
+    const std::uint32_t described = block.kill.id;
+    if (block.kill.cause != wire::KillCause::kNone && described < wire::kKillIds &&
+        killed(described) && std::memcmp(&block.kill, &own_[described], sizeof(block.kill)) != 0)
       set(block.kill);
     publish(block.kill_version, 0);
   }

@@ -1,17 +1,11 @@
 #include "common/control/poll_registry.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
-#include <functional>
 #include <thread>
-#include <utility>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,29 +104,17 @@ std::string PollRegistry::default_path() {
 PollRegistry::PollRegistry(const std::string& path) {
   static_assert(sizeof(Slot) == 192);
   constexpr std::size_t kBytes = kSlots * sizeof(Slot);
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (file_ < 0) throw SystemError("cannot open the registry of polling threads " + path, errno);
-  if (const std::string why = why_not_ours(file_); !why.empty()) {
-    ::close(file_);
+  file_ = net::FileDescriptor(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (file_.get() < 0)
+    throw SystemError("cannot open the registry of polling threads " + path, errno);
+  if (const std::string why = why_not_ours(file_.get()); !why.empty())
     throw Error("the registry of polling threads " + path + " " + why);
-  }
-  // Reserved, and not only sized: on a full file system a store to it would be a SIGBUS.
-  int error = ::posix_fallocate(file_, 0, kBytes);
-  void* mapped = MAP_FAILED;
-  if (error == 0) {
-    mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_, 0);
-    error = errno;
-  }
-  if (mapped == MAP_FAILED) {
-    ::close(file_);
+  if (const int error = reserve_on_disk(file_.get(), kBytes); error != 0)
     throw SystemError("cannot map the registry of polling threads " + path, error);
-  }
-  slots_ = static_cast<Slot*>(mapped);
-}
-
-PollRegistry::~PollRegistry() {
-  ::munmap(slots_, kSlots * sizeof(Slot));
-  ::close(file_);  // drops the lock, and with it the slot
+  mapping_ = Mapping(file_.get(), kBytes, Mapping::Access::kWriteTouched,
+                     "the registry of polling threads " + path);
+  slots_ = mapping_.at<Slot>(0);
 }
 
 // One byte behind the slots: who holds it chooses a core, nobody else does meanwhile. Held for
@@ -141,7 +123,7 @@ PollRegistry::~PollRegistry() {
 bool PollRegistry::lock_chooser() noexcept {
   struct flock lock = lock_of(kSlots, F_WRLCK, sizeof(Slot));
   const auto deadline = std::chrono::steady_clock::now() + kChooserPatience;
-  while (::fcntl(file_, F_OFD_SETLK, &lock) != 0) {
+  while (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
     if ((errno != EAGAIN && errno != EACCES) || std::chrono::steady_clock::now() > deadline)
       return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -151,7 +133,7 @@ bool PollRegistry::lock_chooser() noexcept {
 
 void PollRegistry::unlock_chooser() noexcept {
   struct flock lock = lock_of(kSlots, F_UNLCK, sizeof(Slot));
-  (void)::fcntl(file_, F_OFD_SETLK, &lock);
+  (void)::fcntl(file_.get(), F_OFD_SETLK, &lock);
 }
 
 int PollRegistry::announce_on_free_core(const std::vector<int>& cpus) {
@@ -169,7 +151,7 @@ void PollRegistry::announce(const std::vector<int>& cpus) {
       allowed[static_cast<std::size_t>(cpu)] = true;
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
     struct flock lock = lock_of(slot, F_WRLCK, sizeof(Slot));
-    if (::fcntl(file_, F_OFD_SETLK, &lock) != 0) continue;
+    if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) continue;
     slots_[slot].filled = 0;
     for (std::size_t word = 0; word < Slot::kWords; ++word) {
       std::uint64_t bits = 0;
@@ -190,7 +172,7 @@ const std::atomic<std::uint64_t>& PollRegistry::arrivals() const noexcept {
 
 bool PollRegistry::held_by_other(std::size_t slot) const {
   struct flock lock = lock_of(slot, F_WRLCK, sizeof(Slot));
-  return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return ::fcntl(file_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 std::vector<PollRegistry::Cpus> PollRegistry::pollers() const {

@@ -14,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/mapping.hpp"
+#include "common/net/file_descriptor.hpp"
+
 namespace tickpath::control {
 
 class PollRegistry {
@@ -31,9 +34,6 @@ class PollRegistry {
   // Control thread. Throws Error naming the path; also where the file is another user's, no plain
   // file, or has a second name.
   explicit PollRegistry(const std::string& path = default_path());
-  ~PollRegistry();
-  PollRegistry(const PollRegistry&) = delete;
-  PollRegistry& operator=(const PollRegistry&) = delete;
 
   // Takes a slot for a thread that may run on `cpus`. Once.
   void announce(const std::vector<int>& cpus);
@@ -57,7 +57,8 @@ class PollRegistry {
   bool lock_chooser() noexcept;
   void unlock_chooser() noexcept;
 
-  int file_ = -1;
+  net::FileDescriptor file_;  // closed, it drops the lock, and with it the slot
+  Mapping mapping_;
   Slot* slots_ = nullptr;
   std::size_t own_ = kSlots;
 };

@@ -26,7 +26,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/config/config.hpp"
@@ -79,9 +78,6 @@ class Application {
 // the control threads of five programs cost two cores nothing (< 0.1 %).
 inline constexpr int kTickMs = 10;
 
-// Opens the device of Runtime::device().
-using OpenDevice = std::function<std::unique_ptr<rdma::Device>(const rdma::DeviceOptions&)>;
-
 namespace detail {
 
 // ProgramSpec with the configuration's type erased.
@@ -108,7 +104,7 @@ struct ProgramSpec {
   // What --check asks beyond the schema; returns what is wrong. Empty: nothing to ask.
   std::function<std::vector<std::string>(const Config&)> check = {};
   std::function<std::unique_ptr<Application>(const Config&, Runtime&)> create;
-  OpenDevice open_device = {};  // empty: rdma::open_device(); tests put a device of their own here
+  OpenDevice open_device = {};
 };
 
 template <class Config>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,7 +20,8 @@ class Heartbeat;
 }  // namespace tickpath::link
 namespace tickpath::rdma {
 class Device;
-}
+struct DeviceOptions;
+}  // namespace tickpath::rdma
 namespace tickpath::trace {
 class TraceWriter;
 }
@@ -40,30 +40,37 @@ class Subscription {
   std::shared_ptr<void> owner_;
 };
 
+// Opens the device that the options name; empty: rdma::open_device(). Tests put one of their own
+// here.
+using OpenDevice = std::function<std::unique_ptr<rdma::Device>(const rdma::DeviceOptions&)>;
+
 // Control thread only, unless a member says otherwise.
 class Runtime {
  public:
-  virtual ~Runtime() = default;
+  virtual ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
 
-  virtual const CommonConfig& common() const noexcept = 0;
-  virtual const std::string& name() const noexcept = 0;  // of this instance
+  const std::string& program() const noexcept { return program_; }
+  const CommonConfig& common() const noexcept { return common_; }
+  const std::string& name() const noexcept { return common_.name; }  // of this instance
   // "<run_dir>/<file>"
-  virtual std::string run_path(const std::string& file) const = 0;
+  std::string run_path(const std::string& file) const { return common_.run_dir + "/" + file; }
 
   // The device that fabric.provider and fabric.device name; opened at the first call. Throws
   // rdma::SetupError.
-  virtual rdma::Device& device() = 0;
+  virtual rdma::Device& device();
   // The program's heartbeat, to grant to whoever may watch it. Beaten by a thread of the skeleton
   // (pulse.hpp) from the start of the datapath thread on. Made at the first call. Throws
   // rdma::SetupError.
-  virtual link::Heartbeat& heartbeat() = 0;
+  virtual link::Heartbeat& heartbeat();
   // Answers peers that measure the offset of this host's clock, on idle turns of the datapath
   // thread; grant it to them. Made at the first call. Throws rdma::SetupError.
-  virtual link::ClockResponder& clock() = 0;
+  virtual link::ClockResponder& clock();
   // The writer that the datapath thread stamps with (off unless trace.enabled).
   virtual trace::TraceWriter& trace() noexcept = 0;
-  virtual log::HotLog& hot_log() noexcept = 0;
-  virtual Counters& counters() noexcept = 0;
+  log::HotLog& hot_log() noexcept { return hot_log_; }
+  Counters& counters() noexcept { return counters_; }
 
   // How the datapath thread waits right now (auto resolved): kSpin, kYield or kPark. Any thread.
   virtual WaitMode wait_mode() const noexcept = 0;
@@ -101,6 +108,24 @@ class Runtime {
   // The program ends because something failed: whoever starts it again wants it to go on where it
   // was, as after a crash.
   virtual bool failed() const noexcept = 0;
+
+ protected:
+  Runtime(std::string program, const CommonConfig& common, OpenDevice open_device);
+
+  // nullptr: not asked for yet.
+  rdma::Device* opened_device() const noexcept { return device_.get(); }
+  link::Heartbeat* made_heartbeat() const noexcept { return heartbeat_.get(); }
+  link::ClockResponder* made_clock() const noexcept { return clock_.get(); }
+
+ private:
+  std::string program_;
+  CommonConfig common_;
+  OpenDevice open_device_;
+  Counters counters_;
+  log::HotLog hot_log_;
+  std::unique_ptr<rdma::Device> device_;
+  std::unique_ptr<link::Heartbeat> heartbeat_;
+  std::unique_ptr<link::ClockResponder> clock_;
 };
 
 }  // namespace tickpath::control

@@ -1,7 +1,6 @@
 #include "common/control/runtime_impl.hpp"
 
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -12,7 +11,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/foreign_code.hpp"
-#include "common/base/memory.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/command_line.hpp"
 #include "common/control/crash_report.hpp"
@@ -91,69 +89,59 @@ trace::TraceOptions trace_options(const std::string& program, const CommonConfig
 }  // namespace
 
 RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device)
-    : program_(std::move(program)),
-      common_(common),
-      open_device_(std::move(open_device)),
+    : Runtime(std::move(program), common, std::move(open_device)),
       signals_(io_, SIGINT, SIGTERM),
-      admin_(io_, run_path(common.name + ".admin")),
+      admin_(io_, run_path(name() + ".admin")),
       thread_(common, common.name),
       wait_mode_told_(thread_.mode()),
-      trace_(trace_options(program_, common, thread_)),
+      trace_(trace_options(this->program(), common, thread_)),
       started_ns_(clock::monotonic_ns()) {
-  counters_.add("datapath", "turns", thread_.turns());
-  counters_.add("datapath", "idle_turns", thread_.idle_turns());
-  counters_.add("admin", "refused", [this] { return admin_.refused(); });
-  counters_.add("datapath", "page_faults_minor", minor_faults_);
-  counters_.add("datapath", "page_faults_major", major_faults_);
-  counters_.add("log", "hot_lost", hot_log_.lost());
-  counters_.add("log", "dropped_lines", [] { return log::dropped_lines(); });
-  counters_.add("admin", "accept_failures", [this] { return admin_.accept_failures(); });
+  counters().add("datapath", "turns", thread_.turns());
+  counters().add("datapath", "idle_turns", thread_.idle_turns());
+  counters().add("admin", "refused", [this] { return admin_.refused(); });
+  counters().add("datapath", "page_faults_minor", minor_faults_);
+  counters().add("datapath", "page_faults_major", major_faults_);
+  counters().add("log", "hot_lost", hot_log().lost());
+  counters().add("log", "dropped_lines", [] { return log::dropped_lines(); });
+  counters().add("admin", "accept_failures", [this] { return admin_.accept_failures(); });
   add_builtin_commands();
   wait_for_signal();
 }
 
 RuntimeImpl::~RuntimeImpl() = default;
 
-std::string RuntimeImpl::run_path(const std::string& file) const {
-  return common_.run_dir + "/" + file;
-}
-
 rdma::Device& RuntimeImpl::device() {
-  if (!device_) {
-    rdma::DeviceOptions options = common_.fabric;
-    options.security.role = program_;
-    device_ = open_device_ ? open_device_(options) : rdma::open_device(options);
-    const rdma::DeviceInfo& info = device_->info();
+  if (opened_device() == nullptr) {
+    const rdma::DeviceInfo& info = Runtime::device().info();
     log::info("fabric: {} {}: {}", info.provider, info.name, info.attributes);
   }
-  return *device_;
+  return Runtime::device();
 }
 
 link::Heartbeat& RuntimeImpl::heartbeat() {
-  if (!heartbeat_)
-    heartbeat_ = std::make_unique<link::Heartbeat>(device(), common_.name + ".heartbeat");
+  link::Heartbeat& heartbeat = Runtime::heartbeat();
   if (application_ != nullptr) start_pulse();
-  return *heartbeat_;
+  return heartbeat;
 }
 
 link::ClockResponder& RuntimeImpl::clock() {
-  if (!clock_) {
-    clock_ = std::make_unique<link::ClockResponder>(device(), common_.name);
-    thread_.answer_clocks(*clock_);
-    counters_.add("clock", "answered", clock_->answered());
+  if (made_clock() == nullptr) {
+    thread_.answer_clocks(Runtime::clock());
+    counters().add("clock", "answered", Runtime::clock().answered());
   }
-  return *clock_;
+  return Runtime::clock();
 }
 
 void RuntimeImpl::start_pulse() {
-  if (!heartbeat_ || pulse_) return;  // nobody watches this program, or it beats already
-  pulse_ = std::make_unique<Pulse>(*heartbeat_, thread_, common_.name, common_.heartbeat_period_ns,
-                                   common_.hang_after_ns);
+  link::Heartbeat* const heartbeat = made_heartbeat();
+  if (heartbeat == nullptr || pulse_) return;  // nobody watches this program, or it beats already
+  pulse_ = std::make_unique<Pulse>(*heartbeat, thread_, name(), common().heartbeat_period_ns,
+                                   common().hang_after_ns);
   const PulseCounters& pulse = pulse_->counters();
-  counters_.add("heartbeat", "beats", pulse.beats);
-  counters_.add("heartbeat", "late", pulse.late);
-  counters_.add("heartbeat", "withheld", pulse.withheld);
-  counters_.add("heartbeat", "gap_ns_max", pulse.gap_ns_max);
+  counters().add("heartbeat", "beats", pulse.beats);
+  counters().add("heartbeat", "late", pulse.late);
+  counters().add("heartbeat", "withheld", pulse.withheld);
+  counters().add("heartbeat", "gap_ns_max", pulse.gap_ns_max);
 }
 
 void RuntimeImpl::tell_pulse() {
@@ -223,7 +211,7 @@ bool RuntimeImpl::tell_foreign(std::int64_t taken_ns, bool told) {
   const char* const foreign = foreign_code();
   if (foreign == nullptr) return told;
   not_ready_reason_ = std::string("it is in ") + foreign;
-  if (stop_wanted_ && taken_ns > common_.hang_after_ns) leave_without(not_ready_reason_);
+  if (stop_wanted_ && taken_ns > common().hang_after_ns) leave_without(not_ready_reason_);
   if (told || taken_ns < kLongNs) return told;
   log::warning("not ready after {} s: {}", taken_ns / kLongNs, not_ready_reason_);
   log::flush();
@@ -240,7 +228,7 @@ void RuntimeImpl::leave_without(const std::string& what) {
 void RuntimeImpl::tell_crash() {
   const char* const crash = crash_to_tell();
   if (crash == nullptr) return;
-  hot_log_.drain(true);
+  hot_log().drain(true);
   trace_.write_behind();
   log::error("{}; the stack is on stderr", crash);
   log::flush();
@@ -283,7 +271,7 @@ void RuntimeImpl::add_builtin_commands() {
   add_command("status", "everything that the program tells about itself",
               [this](const Json&) { return status(); });
   add_command("counters", "the counters", [this](const Json&) {
-    return Json{{"counters", counters_.to_json()}};
+    return Json{{"counters", counters().to_json()}};
   });
   add_command("stop", "stop in order", [this](const Json&) {
     request_stop("asked through the admin socket");
@@ -355,7 +343,7 @@ void RuntimeImpl::loop() {
 
 void RuntimeImpl::tick() {
   tell_crash();
-  hot_log_.drain();
+  hot_log().drain();
   trace_.write_behind();
   check_hang();
   check_device();
@@ -397,8 +385,8 @@ void RuntimeImpl::count_page_faults() {
 // Every region, queue and listener of this program belongs to the device: there is nothing to go on
 // with. What does not need it (FIX, journal) is ended in order.
 void RuntimeImpl::check_device() {
-  if (!device_ || stop_wanted_) return;
-  const std::string why = device_->lost();
+  if (opened_device() == nullptr || stop_wanted_) return;
+  const std::string why = opened_device()->lost();
   if (why.empty()) return;
   fail(why + "; this program ends with exit status " + std::to_string(kExitDeviceLost) +
        ": start it again (tickpath up --on-failure restart does, as would a service manager)");
@@ -412,13 +400,13 @@ void RuntimeImpl::check_ready() {
                                      : application_->not_ready_reason();
   if (not_ready_reason_.empty() && !ready_told_) {
     ready_told_ = true;
-    if (device_) {
-      for (const std::string& note : device_->notes()) log::warning("fabric: {}", note);
+    if (opened_device() != nullptr) {
+      for (const std::string& note : opened_device()->notes()) log::warning("fabric: {}", note);
     }
     prefault_image();
     if (const std::string why = lock_memory(); !why.empty()) log::warning("{}", why);
     faults_before_ = page_faults(thread_.thread_id()).value_or(PageFaults{});
-    log::info("ready");
+    log::info("ready; {} MiB in memory", resident_bytes() >> 20);
     log::flush();
   }
   answer_ready_waiters();
@@ -440,7 +428,7 @@ void RuntimeImpl::answer_ready_waiters() {
 
 void RuntimeImpl::begin_stop() {
   phase_ = Phase::kDraining;
-  drain_deadline_ns_ = clock::monotonic_ns() + common_.stop_timeout_ns;
+  drain_deadline_ns_ = clock::monotonic_ns() + common().stop_timeout_ns;
   application_->begin_stop();
 }
 
@@ -460,7 +448,7 @@ void RuntimeImpl::end() {
   count_page_faults();
   if (!thread_.stop()) leave_without(hang_.empty() ? std::string(kHangsInATurn) : hang_);
   pulse_.reset();
-  hot_log_.drain(true);
+  hot_log().drain(true);
   try {
     application_->on_stopped();
     write_summary();
@@ -475,19 +463,19 @@ void RuntimeImpl::end() {
 
 void RuntimeImpl::write_summary() {
   Summary summary;
-  summary.program = program_;
-  summary.name = common_.name;
+  summary.program = program();
+  summary.name = name();
   application_->summarize(summary);
   summary.details["datapath_page_faults_minor"] = minor_faults_.get();
   summary.details["datapath_page_faults_major"] = major_faults_.get();
-  const std::string path = run_path(common_.name + ".summary.json");
+  const std::string path = run_path(name() + ".summary.json");
   write_file_atomically(path, text_of(to_json(summary), 2) + "\n");
 }
 
 Json RuntimeImpl::status() {
   Json json;
-  json["program"] = program_;
-  json["name"] = common_.name;
+  json["program"] = program();
+  json["name"] = name();
   json["pid"] = ::getpid();
   json["state"] = !hang_.empty()              ? "hanging"
                   : stop_wanted_              ? "stopping"
@@ -496,12 +484,12 @@ Json RuntimeImpl::status() {
   json["not_ready_reason"] = not_ready_reason_;
   json["uptime_ms"] = (clock::monotonic_ns() - started_ns_) / 1'000'000;
   json["wait_mode"] = to_string(thread_.mode());
-  json["wait_configured"] = to_string(common_.wait);
+  json["wait_configured"] = to_string(common().wait);
   json["cores"] = thread_.cores();
-  json["provider"] = common_.fabric.provider;
+  json["provider"] = common().fabric.provider;
   if (application_ != nullptr) application_->describe(json);
-  json["key_counters"] = counters_.key_json();
-  json["counters"] = counters_.to_json();
+  json["key_counters"] = counters().key_json();
+  json["counters"] = counters().to_json();
   return json;
 }
 

@@ -27,15 +27,10 @@ class RuntimeImpl final : public Runtime {
   RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device);
   ~RuntimeImpl() override;
 
-  const CommonConfig& common() const noexcept override { return common_; }
-  const std::string& name() const noexcept override { return common_.name; }
-  std::string run_path(const std::string& file) const override;
   rdma::Device& device() override;
   link::Heartbeat& heartbeat() override;
   link::ClockResponder& clock() override;
   trace::TraceWriter& trace() noexcept override { return trace_; }
-  log::HotLog& hot_log() noexcept override { return hot_log_; }
-  Counters& counters() noexcept override { return counters_; }
   WaitMode wait_mode() const noexcept override { return thread_.mode(); }
   Subscription watch(int file_descriptor, std::function<void()> callback) override;
   Subscription every(std::chrono::milliseconds period, std::function<void()> callback) override;
@@ -83,17 +78,9 @@ class RuntimeImpl final : public Runtime {
   void write_summary();
   Json status();
 
-  std::string program_;
-  CommonConfig common_;
-  OpenDevice open_device_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
   AdminServer admin_;
-  Counters counters_;
-  log::HotLog hot_log_;
-  std::unique_ptr<rdma::Device> device_;
-  std::unique_ptr<link::Heartbeat> heartbeat_;
-  std::unique_ptr<link::ClockResponder> clock_;  // outlives thread_, which answers with it
   DatapathThread thread_;
   WaitMode wait_mode_told_;
   std::unique_ptr<Pulse> pulse_;
@@ -108,7 +95,7 @@ class RuntimeImpl final : public Runtime {
   PageFaults faults_before_;  // of the datapath thread, when it got ready
   Counter minor_faults_;
   Counter major_faults_;
-  std::string trace_problem_;  // told
+  std::string trace_problem_;  // as last logged
   std::string hang_;           // where the datapath thread hangs; empty: it turns
   Phase phase_ = Phase::kRunning;
   bool stop_wanted_ = false;

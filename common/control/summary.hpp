@@ -2,10 +2,10 @@
 // conservation check of `tickpath up` (tools/cli/conservation.hpp). Each fills in what it knows.
 //
 // Conservation, over all programs of a run:
-//   orders    strategy.sent = strategy.accepted + strategy.rejected + strategy.lost; the sum over
-//   strategies =
-//             oeg.received = oeg.refused + oeg.sent; oeg.sent + oeg.own = sim.received =
-//             sim.accepted + sim.rejected; nothing unanswered
+//   orders    strategy.sent = strategy.accepted + strategy.rejected + strategy.lost;
+//             the sum over strategies = oeg.received = oeg.refused + oeg.sent;
+//             oeg.sent + oeg.own = sim.received = sim.accepted + sim.rejected;
+//             nothing unanswered
 //   requests  the same for cancels and replacements
 //   reports   sim.reports_sent = oeg.reports_received
 //   channels  of each strategy, on its newest connection to oeg: requests sent = received, reports
@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/replace_file.hpp"
 #include "common/control/json.hpp"
 
 namespace tickpath::control {
@@ -119,6 +120,8 @@ Json to_json(const Summary& summary);
 Summary summary_from_json(const Json& json);
 
 // Readers see the old file or the whole new one. Throws SystemError naming the path.
-void write_file_atomically(const std::string& path, const std::string& text);
+inline void write_file_atomically(const std::string& path, const std::string& text) {
+  replace_file(path, {text});
+}
 
 }  // namespace tickpath::control

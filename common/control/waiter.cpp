@@ -7,8 +7,6 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "common/base/cpu.hpp"
-
 namespace tickpath::control {
 
 void Waiter::yield() noexcept {

@@ -64,7 +64,7 @@ class Waiter {
   }
 
   // Before the thread starts. From then on it leaves kSpin by itself, for kYield, as soon as
-  // `arrivals` is not what the last reconsidered() was told.
+  // `arrivals` is not what the last reconsidered() was given.
   void watch(const std::atomic<std::uint64_t>& arrivals) noexcept { arrivals_ = &arrivals; }
   // `arrivals`: read before the host was looked at, so that whoever came since is not missed.
   void reconsidered(std::uint64_t arrivals, WaitMode mode) noexcept {

@@ -46,21 +46,25 @@ class FileSource final : public ByteSource {
         break;
       }
     }
+    note_place();
     return filled;
   }
 
   void rewind() override {
     gzrewind(file_);
     error_.clear();
+    place_ = 0;
   }
 
-  std::uint64_t file_bytes_read() const override {
-    const auto offset = gzoffset(file_);
-    return offset < 0 ? 0 : static_cast<std::uint64_t>(offset);
-  }
+  std::uint64_t file_bytes_read() const override { return place_; }
   std::uint64_t file_bytes_total() const override { return total_; }
 
  private:
+  // Asked for with each message by whoever shows progress; zlib would ask the kernel each time.
+  void note_place() {
+    const auto offset = gzoffset(file_);
+    place_ = offset < 0 ? 0 : static_cast<std::uint64_t>(offset);
+  }
   void note_error() {
     int code = Z_OK;
     const char* text = gzerror(file_, &code);
@@ -77,26 +81,7 @@ class FileSource final : public ByteSource {
 
   gzFile file_;
   std::uint64_t total_ = 0;
-};
-
-class MemorySource final : public ByteSource {
- public:
-  MemorySource(std::span<const std::byte> bytes, std::string name) : bytes_(bytes) {
-    name_ = std::move(name);
-  }
-  std::size_t read(std::span<std::byte> to) override {
-    const std::size_t count = std::min(to.size(), bytes_.size() - at_);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), count, to.begin());
-    at_ += count;
-    return count;
-  }
-  void rewind() override { at_ = 0; }
-  std::uint64_t file_bytes_read() const override { return at_; }
-  std::uint64_t file_bytes_total() const override { return bytes_.size(); }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::size_t at_ = 0;
+  std::uint64_t place_ = 0;  // of the file, behind what was read
 };
 
 class FileSink final : public ByteSink {
@@ -137,10 +122,6 @@ class FileSink final : public ByteSink {
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
   if (detail::is_zstd(path)) return detail::open_zstd(path);
   return std::make_unique<FileSource>(path);
-}
-
-std::unique_ptr<ByteSource> open_memory(std::span<const std::byte> bytes, std::string name) {
-  return std::make_unique<MemorySource>(bytes, std::move(name));
 }
 
 std::unique_ptr<ByteSink> create_file(const std::filesystem::path& path) {

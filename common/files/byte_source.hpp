@@ -46,9 +46,6 @@ class ByteSource {
 // Opens a file, decompressing it if it begins as gzip or Zstandard do. Throws RecordingError.
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path);
 
-// Bytes in memory that outlive the source, for tests and fuzzers.
-std::unique_ptr<ByteSource> open_memory(std::span<const std::byte> bytes, std::string name);
-
 class ByteSink {
  public:
   ByteSink() = default;

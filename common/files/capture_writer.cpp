@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "blocks are written as
 
 constexpr std::uint32_t kSectionHeader = 0x0a0d0d0a, kInterfaceDescription = 1, kEnhancedPacket = 6;
 constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
-constexpr std::uint16_t kEndOfOptions = 0, kComment = 1, kInterfaceName = 2, kApplication = 4,
+constexpr std::uint16_t kEndOfOptions = 0, kInterfaceName = 2, kApplication = 4,
                         kTimeResolution = 9;
 constexpr std::uint16_t kLinkTypeIpv4 = 228;
 constexpr std::byte kNanoseconds{9};  // a negative power of ten
@@ -143,13 +143,7 @@ void CaptureWriter::begin_packet(const Datagram& datagram, std::size_t header_by
 void CaptureWriter::end_packet(const Datagram& datagram) {
   buffer_.insert(buffer_.end(), datagram.payload.begin(), datagram.payload.end());
   buffer_.resize((buffer_.size() + 3) / 4 * 4);
-  if (!comment_.empty()) {
-    option(kComment, comment_);
-    put(buffer_, std::uint32_t{kEndOfOptions});
-    comment_.clear();
-  }
   end_block();
-  ++packets_;
   if (buffer_.size() >= kFlushBytes) flush();
 }
 
@@ -178,14 +172,12 @@ void CaptureWriter::write_tcp(const Datagram& datagram, std::uint32_t sequence,
 }
 
 void CaptureWriter::flush() {
-  bytes_ += buffer_.size();
   sink_->write(buffer_);
   buffer_.clear();
 }
 
 void CaptureWriter::finish() {
   const std::unique_ptr<ByteSink> sink = std::move(sink_);
-  bytes_ += buffer_.size();
   sink->write(buffer_);
   buffer_.clear();
   sink->close();

@@ -34,14 +34,9 @@ class CaptureWriter {
   // The same of a piece of a TCP stream (RFC 9293): datagram.payload, of 65,495 bytes at most
   // (CHECK), begins at `sequence`; `acknowledged` is what came the other way.
   void write_tcp(const Datagram& datagram, std::uint32_t sequence, std::uint32_t acknowledged);
-  // A comment (opt_comment, UTF-8) that the next datagram carries; Wireshark shows it.
-  void comment(std::string text) { comment_ = std::move(text); }
   void flush();
   // Writes what is left. Without it the file may end inside a packet, as after a crash.
   void finish();
-
-  std::uint64_t packets() const noexcept { return packets_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }  // before compression
 
  private:
   void begin_block(std::uint32_t type);
@@ -56,9 +51,6 @@ class CaptureWriter {
   std::unique_ptr<ByteSink> sink_;
   std::vector<std::byte> buffer_;
   std::size_t block_ = 0;  // where the open one begins
-  std::string comment_;
-  std::uint64_t packets_ = 0;
-  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace tickpath::files

@@ -137,10 +137,6 @@ class PacketCapture::Impl {
   const std::string& damage() const noexcept { return damage_; }
   const CaptureCounts& counts() const noexcept { return counts_; }
   const ByteSource& source() const noexcept { return *source_; }
-  std::string description() const {
-    const char* const link = ::pcap_datalink_val_to_description(link_);
-    return std::string("packet capture, ") + (link != nullptr ? link : "?");
-  }
 
  private:
   ssize_t give(char* to, std::size_t size) {
@@ -224,7 +220,6 @@ PacketCapture::~PacketCapture() = default;
 CaptureStatus PacketCapture::next(Datagram& datagram) { return impl_->next(datagram); }
 const std::string& PacketCapture::damage() const noexcept { return impl_->damage(); }
 const CaptureCounts& PacketCapture::counts() const noexcept { return impl_->counts(); }
-std::string PacketCapture::description() const { return impl_->description(); }
 std::uint64_t PacketCapture::file_bytes_read() const { return impl_->source().file_bytes_read(); }
 std::uint64_t PacketCapture::file_bytes_total() const { return impl_->source().file_bytes_total(); }
 

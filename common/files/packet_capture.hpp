@@ -53,8 +53,6 @@ class PacketCapture {
   // "a.pcap: packet 17 at byte 2345: truncated dump file; ..."; empty when undamaged.
   const std::string& damage() const noexcept;
   const CaptureCounts& counts() const noexcept;
-  // The format and link layer, for people: "pcap, Ethernet".
-  std::string description() const;
 
   std::uint64_t file_bytes_read() const;
   std::uint64_t file_bytes_total() const;

@@ -1,6 +1,5 @@
 // What we speak, as one table for FIX 4.2 and 4.4: each message's fields, which of them are
-// required, their data types and values. Incoming messages are checked against it, and QuickFIX can
-// read it as XML.
+// required, their data types and values. Incoming messages are checked against it.
 //
 // Source: FIX 4.2 with Errata 20010501 and 4.4 with Errata 20030618, volumes 1 to 4 (message
 // definitions), 6 (field definitions); vol. 2, "Reject", for what is answered. The table has
@@ -9,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "common/fix/codec.hpp"
@@ -32,9 +30,6 @@ struct Violation {
 //  15, 16 a repeating group that does not begin with its first field, or has another count
 // User-defined fields (5000 and above) and messages of the standard that we do not speak pass.
 bool conforms(Version version, std::string_view message, Violation& violation) noexcept;
-
-// The table as a QuickFIX data dictionary (XML). Allocates.
-std::string quickfix_xml(Version version);
 
 namespace detail {
 // Whether a field counts messages, seconds or bytes of a session: a number that must fit an int.

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/base/check.hpp"
+#include "common/base/names.hpp"
 #include "common/fix/codec.hpp"
 #include "common/fix/detail/raw_fields.hpp"
 
@@ -451,37 +452,23 @@ std::size_t Encoder::encode_gap_fill(char* out, std::uint32_t seq, std::uint32_t
 }
 
 std::string_view describe(SessionRejectReason reason) noexcept {
-  switch (reason) {
-    case SessionRejectReason::kInvalidTag:
-      return "Invalid tag number";
-    case SessionRejectReason::kRequiredTagMissing:
-      return "Required tag missing";
-    case SessionRejectReason::kTagNotOfMessage:
-      return "Tag not defined for this message type";
-    case SessionRejectReason::kUndefinedTag:
-      return "Undefined tag";
-    case SessionRejectReason::kNoValue:
-      return "Tag specified without a value";
-    case SessionRejectReason::kBadValue:
-      return "Value is incorrect (out of range) for this tag";
-    case SessionRejectReason::kBadFormat:
-      return "Incorrect data format for value";
-    case SessionRejectReason::kCompId:
-      return "CompID problem";
-    case SessionRejectReason::kSendingTime:
-      return "SendingTime accuracy problem";
-    case SessionRejectReason::kMsgType:
-      return "Invalid MsgType";
-    case SessionRejectReason::kTagTwice:
-      return "Tag appears more than once";
-    case SessionRejectReason::kTagOutOfOrder:
-      return "Tag specified out of required order";
-    case SessionRejectReason::kGroupOutOfOrder:
-      return "Repeating group fields out of order";
-    case SessionRejectReason::kGroupCount:
-      return "Incorrect NumInGroup count for repeating group";
-  }
-  return "";
+  using enum SessionRejectReason;
+  return name_in(reason,
+                 {{kInvalidTag, "Invalid tag number"},
+                  {kRequiredTagMissing, "Required tag missing"},
+                  {kTagNotOfMessage, "Tag not defined for this message type"},
+                  {kUndefinedTag, "Undefined tag"},
+                  {kNoValue, "Tag specified without a value"},
+                  {kBadValue, "Value is incorrect (out of range) for this tag"},
+                  {kBadFormat, "Incorrect data format for value"},
+                  {kCompId, "CompID problem"},
+                  {kSendingTime, "SendingTime accuracy problem"},
+                  {kMsgType, "Invalid MsgType"},
+                  {kTagTwice, "Tag appears more than once"},
+                  {kTagOutOfOrder, "Tag specified out of required order"},
+                  {kGroupOutOfOrder, "Repeating group fields out of order"},
+                  {kGroupCount, "Incorrect NumInGroup count for repeating group"}},
+                 "");
 }
 
 }  // namespace tickpath::fix

@@ -1,7 +1,6 @@
 #include "common/fix/session.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -11,6 +10,7 @@
 
 #include "common/clock/virtual_time.hpp"
 #include "common/fix/detail/session_impl.hpp"
+#include "common/net/loopback_sockets.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -106,6 +106,7 @@ Session::Impl::Impl(const SessionOptions& options)
 }
 
 Session::Impl::~Impl() {
+  net::LoopbackSockets::forget(fd_);
   if (fd_ >= 0) ::close(fd_);
 }
 
@@ -147,12 +148,13 @@ void Session::Impl::disconnect() noexcept {
 void Session::Impl::close_transport() {
   if (fd_ < 0) return;
   if (!broken_) flush();  // a Logout may still wait here
+  net::LoopbackSockets::forget(fd_);
   ::close(fd_);
   fd_ = -1;
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
   held_ = false;
   forget_gaps();
-  take_back_logon();
+  withdraw_logon();
   counters_.disconnects.add();
   connected_.store(false, std::memory_order_relaxed);
 }
@@ -161,7 +163,7 @@ void Session::Impl::close_transport() {
 // and the next one has the same number. If it has, and only its answer was lost, it says that the
 // number is too low, or says nothing: then the number stays used. A number too high does no harm:
 // the peer asks, and is told of the gap (FIX 4.2 and 4.4, vol. 2, Logon).
-void Session::Impl::take_back_logon() noexcept {
+void Session::Impl::withdraw_logon() noexcept {
   const bool unanswered =
       options_.role == SessionRole::kInitiator && !heard_ && store_.next_sender() == logon_seq_ + 1;
   if (!unanswered || logons_repeated_ == kLogonRepeatsMax) {

@@ -161,25 +161,24 @@ class Handler {
 
 // Written by the polling thread; any thread reads.
 struct SessionCounters {
-  Counter sent;               // messages with a sequence number of their own, admin included
-  Counter sent_in_place;      // of those, encoded here
-  Counter received;           // well-framed messages
-  Counter received_in_place;  // of those, handled without QuickFIX
-  Counter garbled;            // bad framing, length or checksum: disregarded (FIX 4.2, vol. 2)
-  Counter rejected;           // well-framed but malformed, or of unknown type: answered by a Reject
-  Counter nonconforming;  // reports that break the dictionary in fields that are not read: taken
-  Counter send_refused;   // kDown and kFull
-  Counter stored_only;    // kStored
-  Counter forgotten;      // asked for by the peer, gone from the store, gap-filled
-  Counter resent;         // application messages, once more
-  Counter gaps;           // in the peer's numbers
-  Counter gap_overflows;  // messages behind a gap that found no room to wait
-  Counter gap_timeouts;   // sessions ended because of one that was not filled
-  Counter logons;
-  Counter bad_logons;  // refused by a Logout before QuickFIX saw them
-  Counter disconnects;
-  Counter bytes_sent;
-  Counter bytes_received;
+  TICKPATH_COUNTERS(
+      sent,               // messages with a sequence number of their own, admin included
+      sent_in_place,      // of those, encoded here
+      received,           // well-framed messages
+      received_in_place,  // of those, handled without QuickFIX
+      garbled,            // bad framing, length or checksum: disregarded (FIX 4.2, vol. 2)
+      rejected,           // well-framed but malformed, or of unknown type: answered by a Reject
+      nonconforming,      // reports that break the dictionary in fields that are not read: taken
+      send_refused,       // kDown and kFull
+      stored_only,        // kStored
+      forgotten,          // asked for by the peer, gone from the store, gap-filled
+      resent,             // application messages, once more
+      gaps,               // in the peer's numbers
+      gap_overflows,      // messages behind a gap that found no room to wait
+      gap_timeouts,       // sessions ended because of one that was not filled
+      logons,
+      bad_logons,  // refused by a Logout before QuickFIX saw them
+      disconnects, bytes_sent, bytes_received);
 };
 
 class Session {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 #include <utility>
 
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include "common/base/datapath_guard.hpp"
 #include "common/fix/detail/session_impl.hpp"
 #include "common/fix/dictionary.hpp"
+#include "common/net/loopback_sockets.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -75,6 +75,7 @@ bool Session::Impl::receive() noexcept {
     received_since_sync_ = true;
     return false;
   }
+  if (net::LoopbackSockets::known_empty(fd_)) return false;
   if (rx_.size() - rx_end_ < kIncomingBytesMax) {
     std::memmove(rx_.data(), rx_.data() + rx_begin_, rx_end_ - rx_begin_);
     rx_end_ -= rx_begin_;
@@ -83,6 +84,7 @@ bool Session::Impl::receive() noexcept {
   const ssize_t got = ::recv(fd_, rx_.data() + rx_end_, rx_.size() - rx_end_, MSG_DONTWAIT);
   if (got < 0) {
     if (errno != EAGAIN && errno != EINTR) drop("connection lost");
+    net::LoopbackSockets::note_empty(fd_);
     return false;
   }
   if (got == 0) {
@@ -446,6 +448,7 @@ bool Session::Impl::transmit(const char* bytes, std::size_t length) noexcept {
   std::size_t taken = 0;
   if (fd_ >= 0 && !broken_ && !wants_write()) {
     const ssize_t sent = ::send(fd_, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    net::LoopbackSockets::note_written(fd_);
     if (sent >= 0)
       taken = static_cast<std::size_t>(sent);
     else if (errno != EAGAIN && errno != EINTR)
@@ -472,6 +475,7 @@ void Session::Impl::keep(const char* bytes, std::size_t length) noexcept {
 bool Session::Impl::flush() noexcept {
   const ssize_t sent =
       ::send(fd_, tx_.data() + tx_begin_, pending_bytes(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  net::LoopbackSockets::note_written(fd_);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EINTR) broken_ = true;
     return false;

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common/base/error.hpp"
@@ -39,31 +38,24 @@ StoreReader::StoreReader(const std::string& path) : path_(path) {
   if (file.get() < 0) throw SystemError("cannot open FIX store " + path, errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw SystemError("cannot look at " + path, errno);
-  bytes_ = static_cast<std::size_t>(status.st_size);
+  const auto bytes = static_cast<std::size_t>(status.st_size);
   const Error none(path + " is no FIX store of this version");
-  if (bytes_ < sizeof(StoreHeader)) throw Error(none);
-  void* const base = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.get(), 0);
-  if (base == MAP_FAILED) throw SystemError("cannot map FIX store " + path, errno);
-  base_ = static_cast<const std::byte*>(base);
+  if (bytes < sizeof(StoreHeader)) throw Error(none);
+  mapping_ = Mapping(file.get(), bytes, Mapping::Access::kRead, "FIX store " + path);
   StoreHeader header;
-  std::memcpy(&header, base_, sizeof(header));
+  std::memcpy(&header, mapping_.at<StoreHeader>(0), sizeof(header));
   const bool good =
       std::memcmp(header.magic, StoreHeader::kMagic, sizeof(StoreHeader::kMagic)) == 0 &&
       header.slot_bytes == sizeof(StoreSlot) && header.slots != 0 &&
       (header.slots & (header.slots - 1)) == 0 &&
-      bytes_ >= sizeof(StoreHeader) + std::size_t{header.slots} * sizeof(StoreSlot);
-  if (!good) {
-    ::munmap(base, bytes_);
-    throw Error(none);
-  }
+      bytes >= sizeof(StoreHeader) + std::size_t{header.slots} * sizeof(StoreSlot);
+  if (!good) throw Error(none);
   sender_ = std::string(header.sender, ::strnlen(header.sender, sizeof(header.sender)));
   target_ = std::string(header.target, ::strnlen(header.target, sizeof(header.target)));
 }
 
-StoreReader::~StoreReader() { ::munmap(const_cast<std::byte*>(base_), bytes_); }
-
 std::uint32_t StoreReader::next_sender() const noexcept {
-  auto* const header = reinterpret_cast<StoreHeader*>(const_cast<std::byte*>(base_));
+  auto* const header = mapping_.at<StoreHeader>(0);
   // Relaxed: the checksum, not the order of stores, tells whether a message is whole.
   return std::atomic_ref<std::uint32_t>(header->next_sender).load(std::memory_order_relaxed);
 }
@@ -72,8 +64,9 @@ void StoreReader::skip_to_end() noexcept { next_ = next_sender(); }
 
 StoreReader::Look StoreReader::look(std::uint32_t seq, std::string_view& message) {
   StoreHeader header;
-  std::memcpy(&header, base_, sizeof(header));
-  const std::byte* const slots = base_ + (bytes_ - std::size_t{header.slots} * sizeof(StoreSlot));
+  std::memcpy(&header, mapping_.at<StoreHeader>(0), sizeof(header));
+  const std::byte* const slots =
+      mapping_.at<std::byte>(mapping_.size() - std::size_t{header.slots} * sizeof(StoreSlot));
   StoreSlot slot;
   std::memcpy(&slot, slots + std::size_t{seq & (header.slots - 1)} * sizeof(StoreSlot),
               sizeof(slot));

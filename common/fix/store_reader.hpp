@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/mapping.hpp"
 #include "common/net/file_descriptor.hpp"
 
 namespace tickpath::fix {
@@ -17,9 +18,6 @@ class StoreReader {
  public:
   // Maps the file for reading. Throws SystemError, or Error: it is no store of this version.
   explicit StoreReader(const std::string& path);
-  ~StoreReader();
-  StoreReader(const StoreReader&) = delete;
-  StoreReader& operator=(const StoreReader&) = delete;
 
   const std::string& sender() const noexcept { return sender_; }  // SenderCompID of its messages
   const std::string& target() const noexcept { return target_; }
@@ -38,8 +36,7 @@ class StoreReader {
   std::uint32_t next_sender() const noexcept;
   Look look(std::uint32_t seq, std::string_view& message);
 
-  const std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0;
+  Mapping mapping_;
   std::string path_, sender_, target_;
   std::string copy_;  // of the message at hand
   std::uint32_t next_ = 1;

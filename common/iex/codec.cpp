@@ -1,54 +1,33 @@
 #include "common/iex/codec.hpp"
 
+#include "common/base/names.hpp"
+
 namespace tickpath::iex {
 
 std::string_view name(DecodeStatus status) noexcept {
-  switch (status) {
-    case DecodeStatus::kOk:
-      return "ok";
-    case DecodeStatus::kEmpty:
-      return "empty";
-    case DecodeStatus::kUnknownType:
-      return "unknown type";
-    case DecodeStatus::kTooShort:
-      return "too short";
-  }
-  return "?";
+  using enum DecodeStatus;
+  return name_in(
+      status,
+      {{kOk, "ok"}, {kEmpty, "empty"}, {kUnknownType, "unknown type"}, {kTooShort, "too short"}});
 }
 
 std::string_view name_of(char type) noexcept {
-  switch (type) {
-    case SystemEvent::kType:
-      return "System Event";
-    case SecurityDirectory::kType:
-      return "Security Directory";
-    case TradingStatus::kType:
-      return "Trading Status";
-    case RetailLiquidityIndicator::kType:
-      return "Retail Liquidity Indicator";
-    case OperationalHaltStatus::kType:
-      return "Operational Halt Status";
-    case ShortSalePriceTest::kType:
-      return "Short Sale Price Test Status";
-    case SecurityEvent::kType:
-      return "Security Event";
-    case BuyLevelUpdate::kType:
-      return "Price Level Update (Buy)";
-    case SellLevelUpdate::kType:
-      return "Price Level Update (Sell)";
-    case TradeReport::kType:
-      return "Trade Report";
-    case OfficialPrice::kType:
-      return "Official Price";
-    case TradeBreak::kType:
-      return "Trade Break";
-    case AuctionInformation::kType:
-      return "Auction Information";
-    case QuoteUpdate::kType:
-      return "Quote Update";
-    default:
-      return "unknown";
-  }
+  return name_in(type,
+                 {{SystemEvent::kType, "System Event"},
+                  {SecurityDirectory::kType, "Security Directory"},
+                  {TradingStatus::kType, "Trading Status"},
+                  {RetailLiquidityIndicator::kType, "Retail Liquidity Indicator"},
+                  {OperationalHaltStatus::kType, "Operational Halt Status"},
+                  {ShortSalePriceTest::kType, "Short Sale Price Test Status"},
+                  {SecurityEvent::kType, "Security Event"},
+                  {BuyLevelUpdate::kType, "Price Level Update (Buy)"},
+                  {SellLevelUpdate::kType, "Price Level Update (Sell)"},
+                  {TradeReport::kType, "Trade Report"},
+                  {OfficialPrice::kType, "Official Price"},
+                  {TradeBreak::kType, "Trade Break"},
+                  {AuctionInformation::kType, "Auction Information"},
+                  {QuoteUpdate::kType, "Quote Update"}},
+                 "unknown");
 }
 
 }  // namespace tickpath::iex

@@ -1,9 +1,8 @@
 // Books from IEX DEEP. The venue tells the size that rests at each price, not the orders: every
-// price level is one order of a book::BookSet, so that whatever reads such a book reads these too.
-// Queue positions mean nothing in them.
+// price level is one order of a book::LevelBookSet, so that whatever reads such books reads these
+// too.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -56,11 +55,11 @@ class SymbolTable {
 // One writer, the books' thread; any thread reads.
 struct DeepBooksCounters {
   Counter level_updates;
-  Counter unknown_levels;   // said to be gone, but there was none: a message was missed
-  Counter unusable_prices;  // not above 0, or above $429,496.7295, which Price(4) cannot hold: the
-                            // level is left out
-  Counter symbols_full;     // updates of symbols beyond SymbolTable::kSymbolsMax
-  Counter refused;          // by the BookSet, which is full
+  Counter unknown_levels;  // said to be gone, but there was none: a message was missed
+  // Not above 0, or above $429,496.7295, which Price(4) cannot hold: the level is left out.
+  Counter unusable_prices;
+  Counter symbols_full;  // updates of symbols beyond SymbolTable::kSymbolsMax
+  Counter refused;       // by the books, which are full
 };
 
 // What the last price level update did.
@@ -74,11 +73,12 @@ struct LevelChange {
 };
 
 // A handler for iex::decode(). Nothing allocates, throws or makes a system call after the
-// constructor. The BookSet's thread only; its Options::orders_max and levels_max bound the levels
-// of all symbols together.
+// constructor. The thread of the books only; their Options::orders_max and levels_max bound the
+// levels of all symbols together.
 class DeepBooks {
  public:
-  explicit DeepBooks(book::BookSet& books) : books_(books), in_transition_(book::kLocatesMax) {}
+  explicit DeepBooks(book::LevelBookSet& books)
+      : books_(books), in_transition_(book::kLocatesMax) {}
 
   void operator()(const BuyLevelUpdate& m) noexcept { update(m, Side::kBuy); }
   void operator()(const SellLevelUpdate& m) noexcept { update(m, Side::kSell); }
@@ -113,7 +113,7 @@ class DeepBooks {
   }
   void set_level(book::Locate locate, Side side, Price price, std::uint32_t size) noexcept;
 
-  book::BookSet& books_;
+  book::LevelBookSet& books_;
   SymbolTable symbols_;
   std::vector<std::uint8_t> in_transition_;  // by locate
   LevelChange last_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/base/check.hpp"
+#include "common/base/names.hpp"
 
 namespace tickpath::iex {
 namespace {
@@ -38,21 +39,13 @@ void each_field(Header& header, Field&& field) noexcept {
 }  // namespace
 
 std::string_view name(SegmentStatus status) noexcept {
-  switch (status) {
-    case SegmentStatus::kOk:
-      return "ok";
-    case SegmentStatus::kTruncatedHeader:
-      return "truncated header";
-    case SegmentStatus::kUnknownVersion:
-      return "unknown transport version";
-    case SegmentStatus::kWrongLength:
-      return "wrong payload length";
-    case SegmentStatus::kTruncatedMessage:
-      return "truncated message";
-    case SegmentStatus::kTrailingBytes:
-      return "trailing bytes";
-  }
-  return "?";
+  using enum SegmentStatus;
+  return name_in(status, {{kOk, "ok"},
+                          {kTruncatedHeader, "truncated header"},
+                          {kUnknownVersion, "unknown transport version"},
+                          {kWrongLength, "wrong payload length"},
+                          {kTruncatedMessage, "truncated message"},
+                          {kTrailingBytes, "trailing bytes"}});
 }
 
 void store_header(const SegmentHeader& header, std::byte* to) noexcept {

@@ -1,19 +1,15 @@
 #include "common/itch/codec.hpp"
 
+#include "common/base/names.hpp"
+
 namespace tickpath::itch {
 
 std::string_view name(DecodeStatus status) noexcept {
-  switch (status) {
-    case DecodeStatus::kOk:
-      return "ok";
-    case DecodeStatus::kEmpty:
-      return "empty";
-    case DecodeStatus::kUnknownType:
-      return "unknown type";
-    case DecodeStatus::kWrongLength:
-      return "wrong length";
-  }
-  return "?";
+  using enum DecodeStatus;
+  return name_in(status, {{kOk, "ok"},
+                          {kEmpty, "empty"},
+                          {kUnknownType, "unknown type"},
+                          {kWrongLength, "wrong length"}});
 }
 
 std::size_t length_of(char type) noexcept {
@@ -23,56 +19,31 @@ std::size_t length_of(char type) noexcept {
 }
 
 std::string_view name_of(char type) noexcept {
-  switch (type) {
-    case 'S':
-      return "System Event";
-    case 'R':
-      return "Stock Directory";
-    case 'H':
-      return "Stock Trading Action";
-    case 'Y':
-      return "Reg SHO Restriction";
-    case 'L':
-      return "Market Participant Position";
-    case 'V':
-      return "MWCB Decline Level";
-    case 'W':
-      return "MWCB Status";
-    case 'K':
-      return "Quoting Period Update";
-    case 'J':
-      return "LULD Auction Collar";
-    case 'h':
-      return "Operational Halt";
-    case 'A':
-      return "Add Order";
-    case 'F':
-      return "Add Order with MPID";
-    case 'E':
-      return "Order Executed";
-    case 'C':
-      return "Order Executed With Price";
-    case 'X':
-      return "Order Cancel";
-    case 'D':
-      return "Order Delete";
-    case 'U':
-      return "Order Replace";
-    case 'P':
-      return "Trade (Non-Cross)";
-    case 'Q':
-      return "Cross Trade";
-    case 'B':
-      return "Broken Trade";
-    case 'I':
-      return "Net Order Imbalance";
-    case 'N':
-      return "Retail Price Improvement";
-    case 'O':
-      return "Direct Listing Price Discovery";
-    default:
-      return "unknown";
-  }
+  return name_in(type,
+                 {{'S', "System Event"},
+                  {'R', "Stock Directory"},
+                  {'H', "Stock Trading Action"},
+                  {'Y', "Reg SHO Restriction"},
+                  {'L', "Market Participant Position"},
+                  {'V', "MWCB Decline Level"},
+                  {'W', "MWCB Status"},
+                  {'K', "Quoting Period Update"},
+                  {'J', "LULD Auction Collar"},
+                  {'h', "Operational Halt"},
+                  {'A', "Add Order"},
+                  {'F', "Add Order with MPID"},
+                  {'E', "Order Executed"},
+                  {'C', "Order Executed With Price"},
+                  {'X', "Order Cancel"},
+                  {'D', "Order Delete"},
+                  {'U', "Order Replace"},
+                  {'P', "Trade (Non-Cross)"},
+                  {'Q', "Cross Trade"},
+                  {'B', "Broken Trade"},
+                  {'I', "Net Order Imbalance"},
+                  {'N', "Retail Price Improvement"},
+                  {'O', "Direct Listing Price Discovery"}},
+                 "unknown");
 }
 
 }  // namespace tickpath::itch

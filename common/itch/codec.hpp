@@ -16,7 +16,6 @@
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "common/itch/detail/byte_order.hpp"
 #include "common/itch/order_messages.hpp"

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common/base/check.hpp"
+#include "common/base/names.hpp"
 #include "common/itch/detail/byte_order.hpp"
 
 namespace tickpath::itch::mold {
@@ -10,23 +11,14 @@ namespace tickpath::itch::mold {
 namespace {
 constexpr std::size_t kSequenceOffset = 10;
 constexpr std::size_t kCountOffset = 18;
-// 0xFFFF is not a count but the end of session.
-constexpr std::uint16_t kMaxMessageCount = kEndOfSessionCount - 1;
-constexpr std::size_t kMaxMessageBytes = 0xffff;  // a two-byte length
 }  // namespace
 
 std::string_view name(PacketStatus status) noexcept {
-  switch (status) {
-    case PacketStatus::kOk:
-      return "ok";
-    case PacketStatus::kTruncatedHeader:
-      return "truncated header";
-    case PacketStatus::kTruncatedMessage:
-      return "truncated message";
-    case PacketStatus::kTrailingBytes:
-      return "trailing bytes";
-  }
-  return "?";
+  using enum PacketStatus;
+  return name_in(status, {{kOk, "ok"},
+                          {kTruncatedHeader, "truncated header"},
+                          {kTruncatedMessage, "truncated message"},
+                          {kTrailingBytes, "trailing bytes"}});
 }
 
 PacketHeader load_header(const std::byte* from) noexcept {
@@ -68,18 +60,6 @@ PacketBuilder::PacketBuilder(std::span<std::byte> buffer) noexcept : buffer_(buf
 void PacketBuilder::begin(const Session& session, std::uint64_t sequence_number) noexcept {
   header_ = {session, sequence_number, 0};
   used_ = kHeaderBytes;
-}
-
-bool PacketBuilder::append(std::span<const std::byte> message) noexcept {
-  if (message.size() > kMaxMessageBytes || header_.message_count == kMaxMessageCount) return false;
-  if (buffer_.size() - used_ < kBlockLengthBytes + message.size()) return false;
-  detail::store_big_endian(buffer_.data() + used_, static_cast<std::uint16_t>(message.size()));
-  if (!message.empty()) {
-    std::memcpy(buffer_.data() + used_ + kBlockLengthBytes, message.data(), message.size());
-  }
-  used_ += kBlockLengthBytes + message.size();
-  ++header_.message_count;
-  return true;
 }
 
 std::span<const std::byte> PacketBuilder::finish() noexcept {

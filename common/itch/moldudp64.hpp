@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -111,15 +112,32 @@ class PacketBuilder {
 
   void begin(const Session& session, std::uint64_t sequence_number) noexcept;
   // False, and nothing changed, when the message does not fit any more.
-  [[nodiscard]] bool append(std::span<const std::byte> message) noexcept;
+  [[nodiscard]] bool append(std::span<const std::byte> message) noexcept {
+    if (message.size() > kMaxMessageBytes || header_.message_count == kMaxMessageCount) [[unlikely]]
+      return false;
+    if (buffer_.size() - used_ < kBlockLengthBytes + message.size()) return false;
+    std::byte* const to = buffer_.data() + used_;
+    to[0] = static_cast<std::byte>(message.size() >> 8);
+    to[1] = static_cast<std::byte>(message.size());
+    if (!message.empty()) std::memcpy(to + kBlockLengthBytes, message.data(), message.size());
+    used_ += kBlockLengthBytes + message.size();
+    ++header_.message_count;
+    return true;
+  }
   std::uint16_t message_count() const noexcept { return header_.message_count; }
   std::size_t size_bytes() const noexcept { return used_; }
+  // As far as it goes; its header is written by finish().
+  std::span<const std::byte> packet() const noexcept { return buffer_.first(used_); }
   // Writes the header. Without a message the packet is a heartbeat.
   std::span<const std::byte> finish() noexcept;
   // The packet that ends the session, in place of finish(); messages appended are dropped.
   std::span<const std::byte> finish_session() noexcept;
 
  private:
+  // 0xFFFF is not a count but the end of session.
+  static constexpr std::uint16_t kMaxMessageCount = kEndOfSessionCount - 1;
+  static constexpr std::size_t kMaxMessageBytes = 0xffff;  // a two-byte length
+
   std::span<std::byte> buffer_;
   std::size_t used_ = kHeaderBytes;
   PacketHeader header_;

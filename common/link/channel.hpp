@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,13 +49,6 @@ class ChannelClient {
   // ended. What that one had in flight is lost. Throws rdma::SetupError: the attempt is over.
   std::optional<std::vector<std::byte>> poll_connect() { return ends_.poll_connect(); }
   bool connecting() const noexcept { return ends_.connecting(); }
-  // Both, and waits for the end: for tools and tests. Throws rdma::SetupError.
-  std::vector<std::byte> connect(const std::string& endpoint,
-                                 std::span<const std::byte> program_hello,
-                                 std::span<const rdma::Grant> grants = {},
-                                 std::uint32_t timeout_ms = 2000) {
-    return ends_.connect(endpoint, program_hello, grants, timeout_ms);
-  }
   void collect() { ends_.collect(); }
 
   // ---- datapath thread; noexcept, no system call, no allocation
@@ -110,11 +102,6 @@ class ChannelServer {
   void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                     std::span<const rdma::Grant> grants, std::uint64_t tag, Accepted accepted) {
     ends_.start_accept(request, program_answer, grants, tag, std::move(accepted));
-  }
-  // The same, and waits for the end: for tests.
-  ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-                  std::span<const rdma::Grant> grants, std::uint64_t tag) {
-    return ends_.accept(request, program_answer, grants, tag);
   }
   // Goes on with set-ups; destroys clients that the datapath saw leave. Call it each tick.
   void collect() { ends_.collect(); }

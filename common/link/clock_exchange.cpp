@@ -8,10 +8,8 @@
 namespace tickpath::link {
 namespace {
 
-constexpr std::uint64_t kSerialBits = 0xffff'ffff;
-
-std::uint64_t& word_of(rdma::MemoryRegion& region) noexcept {
-  return *reinterpret_cast<std::uint64_t*>(region.data());
+std::uint64_t& word_at(std::byte* memory) noexcept {
+  return *reinterpret_cast<std::uint64_t*>(memory);
 }
 
 }  // namespace
@@ -33,7 +31,7 @@ ClockResponder::ClockResponder(rdma::Device& device, const std::string& name,
 
 void ClockResponder::on_idle() noexcept {
   // Relaxed: the word is all that the peer's WRITE says; nothing else is read on its account.
-  const std::uint64_t ping = load_word(word_of(*ping_), std::memory_order_relaxed);
+  const std::uint64_t ping = load_word(word_at(ping_->data()), std::memory_order_relaxed);
   if (ping != shown_.ping) [[unlikely]] {
     shown_.ping = ping;
     shown_.seen = shown_.now = source_.now().value;
@@ -51,43 +49,35 @@ void ClockResponder::store_answer() noexcept {
   shown_.check = shown_.check_word();
   Words<ClockAnswer> words;
   std::memcpy(words.data(), &shown_, sizeof(shown_));
-  store_words(&word_of(*answer_), words.data(), words.size());
+  store_words(&word_at(answer_->data()), words.data(), words.size());
 }
 
 // --------------------------------------------------------------------------------------- probe
 
 ClockProbe::ClockProbe(rdma::Device& device, const ClockProbeOptions& options,
                        const std::string& name)
-    : options_(options),
-      region_(device.allocate(sizeof(ClockAnswer), rdma::kLocalWrite, name)),
+    : OneSidedClient(device, sizeof(ClockAnswer), name),
+      options_(options),
       local_hz_(clock::tsc_hz()) {
   if (options_.source.host == 0) options_.source = clock::this_host();
-  read_.opcode = rdma::Opcode::kRead;
-  read_.flags = rdma::kSignaled;
-  read_.local_address = region_->data();
-  read_.lkey = region_->lkey();
-  read_.length_bytes = sizeof(ClockAnswer);
 }
 
 void ClockProbe::attach(Connection& connection, std::span<const rdma::RemoteRegion> regions,
                         std::uint64_t now_ns) noexcept {
-  connection.remove_sink(*this);  // attached to it before
+  connection.remove_sink(*this);  // attached to it before, and perhaps not again
   detach();
   if (options_.sink == nullptr || regions.size() < ClockGrants::kCount) return;
-  connection_ = &connection;
-  tag_ = connection.add_sink(*this);
+  use(connection);
   ping_region_ = regions[ClockGrants::kPing];
-  read_.rkey = regions[ClockGrants::kAnswer].rkey;
-  read_.remote_address = regions[ClockGrants::kAnswer].address;
+  read_ = read_of(regions[ClockGrants::kAnswer], sizeof(ClockAnswer));
   state_ = State::kFirstLook;
   next_ns_ = now_ns;
 }
 
 void ClockProbe::detach() noexcept {
-  connection_ = nullptr;
+  leave();
   state_ = State::kOff;
   reading_ = false;
-  ++serial_;  // completions that still come are not ours
   counters_.same_host.set(0);
 }
 
@@ -111,8 +101,7 @@ bool ClockProbe::step(std::uint64_t now_ns) noexcept {
 }
 
 bool ClockProbe::post_read() noexcept {
-  read_.wr_id = tag_ | (++serial_ & kSerialBits);
-  const rdma::PostStatus status = connection_->queue_pair().post_send(read_);
+  const rdma::PostStatus status = post(read_);
   if (status == rdma::PostStatus::kNotReady) state_ = State::kOff;  // the connection is going
   return status == rdma::PostStatus::kOk;
 }
@@ -121,25 +110,23 @@ bool ClockProbe::post_read() noexcept {
 bool ClockProbe::post_ping() noexcept {
   pinged_ = options_.source.now();
   rdma::WorkRequest request;
-  request.wr_id = tag_;
   request.flags = rdma::kInline;
   request.local_address = &pinged_.value;
   request.length_bytes = sizeof(pinged_.value);
   request.rkey = ping_region_.rkey;
   request.remote_address = ping_region_.address;
-  return connection_->queue_pair().post_send(request) == rdma::PostStatus::kOk;
+  return post(request) == rdma::PostStatus::kOk;
 }
 
-void ClockProbe::on_completion(const rdma::Completion& completion) noexcept {
+void ClockProbe::on_answer(bool success) noexcept {
   const TscTicks arrived = options_.source.now();
-  if (!reading_ || (completion.wr_id & kSerialBits) != (serial_ & kSerialBits)) return;
   reading_ = false;
-  if (completion.status != rdma::CompletionStatus::kSuccess) {
+  if (!success) {
     state_ = State::kOff;
     return;
   }
   Words<ClockAnswer> words;
-  load_words(words.data(), &word_of(*region_), words.size());
+  load_words(words.data(), &word_at(memory()), words.size());
   ClockAnswer answer;
   std::memcpy(&answer, words.data(), sizeof(answer));
   if (answer.check != answer.check_word()) {

@@ -17,7 +17,7 @@
 #include "common/base/counter.hpp"
 #include "common/clock/host.hpp"
 #include "common/clock/offset.hpp"
-#include "common/link/connection.hpp"
+#include "common/link/detail/one_sided.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::link {
@@ -81,8 +81,8 @@ class ClockResponder {
 };
 
 struct ClockProbeOptions {
-  clock::OffsetSink* sink = nullptr;       // told once a report interval; nullptr: not measured
-  std::uint32_t stream = 0;                // of the entries it is told
+  clock::OffsetSink* sink = nullptr;       // notified once a report interval; nullptr: not measured
+  std::uint32_t stream = 0;                // of the entries it is given
   std::uint64_t interval_ns = 10'000'000;  // between exchanges
   std::uint64_t report_interval_ns = 1'000'000'000;
   std::uint64_t answer_timeout_ns = 50'000'000;
@@ -100,7 +100,7 @@ struct ClockProbeCounters {
 };
 
 // The connecting side: polling thread of the connection, but for construction.
-class ClockProbe final : public CompletionSink {
+class ClockProbe final : public OneSidedClient {
  public:
   // Control thread: memory to READ into. Throws rdma::SetupError, SystemError.
   ClockProbe(rdma::Device& device, const ClockProbeOptions& options, const std::string& name);
@@ -118,11 +118,10 @@ class ClockProbe final : public CompletionSink {
   const ClockProbeCounters& counters() const noexcept { return counters_; }
   const clock::OffsetEstimator& estimator() const noexcept { return estimator_; }
 
-  void on_completion(const rdma::Completion& completion) noexcept override;
-
  private:
   enum class State : std::uint8_t { kOff, kFirstLook, kResting, kAwaiting };
 
+  void on_answer(bool success) noexcept override;
   bool post_read() noexcept;
   bool post_ping() noexcept;
   void take_answer(const ClockAnswer& answer, TscTicks arrived) noexcept;
@@ -132,12 +131,8 @@ class ClockProbe final : public CompletionSink {
 
   ClockProbeOptions options_;
   clock::OffsetEstimator estimator_;
-  std::unique_ptr<rdma::MemoryRegion> region_;
-  Connection* connection_ = nullptr;
   rdma::RemoteRegion ping_region_;
   rdma::WorkRequest read_;
-  std::uint64_t tag_ = 0;
-  std::uint64_t serial_ = 0;
   State state_ = State::kOff;
   bool reading_ = false;
   std::uint64_t local_hz_;

@@ -1,7 +1,5 @@
 #include "common/link/connection.hpp"
 
-#include <string>
-
 #include "common/base/check.hpp"
 #include "common/base/cpu.hpp"
 #include "common/link/detail/setup.hpp"

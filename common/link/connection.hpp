@@ -57,8 +57,11 @@ class Connection {
   template <class Own>
   std::size_t poll(Own&& own) noexcept {
     ++polls_;
-    std::array<rdma::Completion, 32> completions;
-    const std::size_t count = queue_->poll(completions);
+    // Bytes, which nobody clears: most polls find nothing, and 32 fresh completions would be what
+    // they cost. An array of bytes begins the life of what is written into it ([intro.object]).
+    alignas(rdma::Completion) std::byte storage[kCompletionsAtOnce * sizeof(rdma::Completion)];
+    auto* const completions = reinterpret_cast<rdma::Completion*>(storage);
+    const std::size_t count = queue_->poll({completions, kCompletionsAtOnce});
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t tag = completions[i].wr_id >> kTagShift;
       if (tag == 0) [[likely]]
@@ -81,6 +84,8 @@ class Connection {
   bool failed() const noexcept { return pair_->state() == rdma::QueuePairState::kError; }
 
  private:
+  static constexpr std::size_t kCompletionsAtOnce = 32;
+
   void deliver(std::uint64_t tag, const rdma::Completion& completion) noexcept;
 
   std::unique_ptr<rdma::CompletionQueue> queue_;  // outlives pair_: destroyed after it

@@ -5,12 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 
 #include "common/base/counter.hpp"
-#include "common/link/connection.hpp"
+#include "common/link/detail/one_sided.hpp"
 #include "common/link/versioned_record.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -47,10 +46,11 @@ class ControlBlock {
 // The peer's end: datapath thread of the connection. A write is two small WRITEs in one doorbell,
 // the odd head and the record; nothing is waited for.
 template <Payload T>
-class ControlBlockWriter final : public CompletionSink {
+class ControlBlockWriter final : public OneSidedClient {
  public:
   // Control thread: memory to send from. Throws rdma::SetupError.
-  ControlBlockWriter(rdma::Device& device, const std::string& name);
+  ControlBlockWriter(rdma::Device& device, const std::string& name)
+      : OneSidedClient(device, (kWritesMax + 1) * sizeof(VersionedRecord<T>), name) {}
 
   // Starts to use a connection (after every LinkEvent::kConnected). It first READs the block, so
   // that a restarted writer continues its numbers and knows what its predecessor wrote; ready()
@@ -62,26 +62,24 @@ class ControlBlockWriter final : public CompletionSink {
   // written. A predecessor that died in the middle of a write may leave words of both blocks.
   [[nodiscard]] bool found(T& out) const noexcept;
   // True while the newest write() has not been confirmed by the transport.
-  bool in_flight() const noexcept { return in_flight_ != 0; }
+  bool in_flight() const noexcept { return ready() && under_way() != 0; }
 
   // kOk, kQueueFull (poll the connection and try again), kNotReady (detached, failed, or not ready
   // yet). A refused write leaves the block as it was.
   [[nodiscard]] rdma::PostStatus write(const T& value) noexcept;
 
-  void on_completion(const rdma::Completion& completion) noexcept override;
   std::uint64_t failures() const noexcept { return failures_.get(); }
 
  private:
   enum class State : std::uint8_t { kDetached, kReading, kReady };
+  // Writes under way at once; each needs its bytes until it completes. Our memory holds a record
+  // for the READ at attach(), then those to send.
+  static constexpr std::uint64_t kWritesMax = 4;
 
-  // A record for the READ at attach(); then those to send.
-  std::unique_ptr<rdma::MemoryRegion> region_;
-  Connection* connection_ = nullptr;
+  void on_answer(bool success) noexcept override;
+
   rdma::RemoteRegion remote_;
-  std::uint64_t tag_ = 0;
   std::uint64_t version_ = 0;
-  std::uint64_t writes_ = 0;
-  std::uint64_t in_flight_ = 0;
   bool half_written_ = false;  // the odd head is there, its record was refused
   State state_ = State::kDetached;
   Counter failures_;

@@ -82,58 +82,44 @@ Liveness LivenessScore::judge() noexcept {
 
 HeartbeatMonitor::HeartbeatMonitor(rdma::Device& device, const HeartbeatOptions& options,
                                    const std::string& name)
-    : options_(options),
-      score_(options),
-      region_(device.allocate(sizeof(HeartbeatWords), rdma::kLocalWrite, name)) {
-  request_.opcode = rdma::Opcode::kRead;
-  request_.flags = rdma::kSignaled;
-  request_.local_address = region_->data();
-  request_.lkey = region_->lkey();
-  request_.length_bytes = sizeof(HeartbeatWords);
-}
+    : OneSidedClient(device, sizeof(HeartbeatWords), name), options_(options), score_(options) {}
 
 void HeartbeatMonitor::attach(Connection& connection, const rdma::RemoteRegion& region,
                               std::uint64_t now_ns) noexcept {
-  connection_ = &connection;
-  connection.remove_sink(*this);  // attached to it before
-  tag_ = connection.add_sink(*this);
-  request_.rkey = region.rkey;
-  request_.remote_address = region.address;
-  busy_ = false;
+  use(connection);
+  request_ = read_of(region, sizeof(HeartbeatWords));
   arrived_ = false;
   next_read_ns_ = now_ns;
   score_.restart(now_ns);
 }
 
 void HeartbeatMonitor::detach(bool lost) noexcept {
-  connection_ = nullptr;
+  leave();
   score_.restart(0);
   if (lost) score_.fail();
 }
 
 Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
-  if (connection_ == nullptr) return score_.state();
+  if (!attached()) return score_.state();
   if (arrived_) {
     arrived_ = false;
     // Relaxed: the device placed both before the completion, and each stands for itself.
-    const auto& words = *reinterpret_cast<const HeartbeatWords*>(region_->data());
+    const auto& words = *reinterpret_cast<const HeartbeatWords*>(memory());
     score_.set_patience(load_word(words.patience_ns, std::memory_order_relaxed));
     score_.observe(load_word(words.beats, std::memory_order_relaxed), asked_ns_, now_ns);
   }
-  if (busy_) {
+  if (under_way() != 0) {
     // Patterns poll their connection now and then while idle: without a poll the answer may lie
     // there.
-    if (connection_->polls() == polls_seen_) return score_.state();
-    polls_seen_ = connection_->polls();
+    if (connection().polls() == polls_seen_) return score_.state();
+    polls_seen_ = connection().polls();
     return score_.wait(asked_ns_, now_ns);
   }
   if (now_ns < next_read_ns_) return score_.state();
-  request_.wr_id = tag_ | (++serial_ & 0xffff'ffff);
-  const rdma::PostStatus status = connection_->queue_pair().post_send(request_);
+  const rdma::PostStatus status = post(request_);
   if (status == rdma::PostStatus::kOk) {
-    busy_ = true;
     asked_ns_ = now_ns;
-    polls_seen_ = connection_->polls();
+    polls_seen_ = connection().polls();
     next_read_ns_ = now_ns + options_.interval_ns;
   } else if (status == rdma::PostStatus::kNotReady) {
     score_.fail();
@@ -141,10 +127,8 @@ Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
   return score_.state();
 }
 
-void HeartbeatMonitor::on_completion(const rdma::Completion& completion) noexcept {
-  if ((completion.wr_id & 0xffff'ffff) != (serial_ & 0xffff'ffff)) return;  // before attach()
-  busy_ = false;
-  if (completion.status == rdma::CompletionStatus::kSuccess)
+void HeartbeatMonitor::on_answer(bool success) noexcept {
+  if (success)
     arrived_ = true;
   else
     score_.fail();

@@ -8,7 +8,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/clock/clock.hpp"
-#include "common/link/connection.hpp"
+#include "common/link/detail/one_sided.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::link {
@@ -129,7 +129,7 @@ struct Losses {
 };
 
 // The watcher: polling thread of the connection.
-class HeartbeatMonitor final : public CompletionSink {
+class HeartbeatMonitor final : public OneSidedClient {
  public:
   // Control thread: memory to READ into. Throws rdma::SetupError.
   HeartbeatMonitor(rdma::Device& device, const HeartbeatOptions& options, const std::string& name);
@@ -146,20 +146,15 @@ class HeartbeatMonitor final : public CompletionSink {
   Liveness state() const noexcept { return score_.state(); }
   const LivenessScore& score() const noexcept { return score_; }
 
-  void on_completion(const rdma::Completion& completion) noexcept override;
-
  private:
+  void on_answer(bool success) noexcept override;
+
   HeartbeatOptions options_;
   LivenessScore score_;
-  std::unique_ptr<rdma::MemoryRegion> region_;
-  Connection* connection_ = nullptr;
   rdma::WorkRequest request_;
-  std::uint64_t tag_ = 0;
-  std::uint64_t serial_ = 0;
   std::uint64_t asked_ns_ = 0;
   std::uint64_t next_read_ns_ = 0;
   std::uint64_t polls_seen_ = 0;  // of the connection, at the newest look at the open READ
-  bool busy_ = false;
   bool arrived_ = false;
 };
 

@@ -1,14 +1,16 @@
 // Communication patterns over common/rdma, unaware of what they carry.
 //
-//   publisher.hpp, subscriber.hpp   update ring and images       one writes, many read, nobody
-//   waits channel.hpp                     message channel              SEND/RECV with credits, both
-//   ways control_block.hpp               control block                one record that one peer may
-//   write remote_table.hpp                remote table                 rows that others READ
+// clang-format off
+//   publisher.hpp, subscriber.hpp   update ring and images       one writes, many read, nobody waits
+//   channel.hpp                     message channel              SEND/RECV with credits, both ways
+//   control_block.hpp               control block                one record that one peer may write
+//   remote_table.hpp                remote table                 rows that others READ
 //   table_follower.hpp              rows of a table that grows   each once, in order
 //   reconnect.hpp                   the control thread's half of every client
 //   heartbeat.hpp                   heartbeat                    a counter that others READ
 //   clock_exchange.hpp              clock offset                 between the hosts of two ends
 //   connection.hpp, handshake.hpp   what they share
+// clang-format on
 //
 // Control threads connect and accept; datapath threads publish, send, poll. Endpoints pass between
 // them through single-producer rings. DESIGN.md has the reasons.

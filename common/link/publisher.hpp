@@ -45,11 +45,6 @@ class Publisher {
   }
   // A set-up is under way.
   bool accepting() const noexcept { return peers_.accepting(); }
-  // The same, and waits for the end: for tests. Returns the subscriber's id.
-  std::uint32_t accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-                       std::span<const rdma::Grant> extras, std::string name = {}) {
-    return peers_.accept(request, program_answer, extras, std::move(name), part(), image_grant());
-  }
   // Goes on with set-ups; destroys subscribers that the datapath found dead, and closes their
   // accounts. Call it each tick.
   void collect() { peers_.collect(); }
@@ -81,9 +76,11 @@ class Publisher {
   void mark_dirty(std::uint32_t index) noexcept;
 
   // Calls fill(std::uint32_t index, Image& out) for each dirty image, oldest first, at most
-  // images_per_flush of them, and writes it once to each subscriber, then the watermark. `out`
-  // comes with its former contents; link sets ring_sequence. Costs next to nothing when nothing is
-  // dirty.
+  // images_per_flush of them, and writes it once to each subscriber. `out` comes with its former
+  // contents; link sets ring_sequence. Costs next to nothing when nothing is dirty. The watermark
+  // follows in the first flush behind which nothing was published, or with each
+  // kFlushesPerWatermark-th: only who resynchronises waits for it, and updates do not wait for two
+  // more WRITEs to each subscriber.
   template <class Fill>
   void flush(Fill&& fill) noexcept;
 
@@ -93,13 +90,15 @@ class Publisher {
   // Tells every subscriber the final count; publish() is over. Call turn() until closed() or until
   // a bound of your own, then drop the publisher.
   void close() noexcept { peers_.close(sequence_, flushed_sequence()); }
-  // True once every living subscriber has been told (its send queue had room).
+  // True once every living subscriber has been sent the close (its send queue had room).
   bool closed() const noexcept { return peers_.closed(); }
 
   // Before sleeping on the channel: arm, turn() once more, then wait, unless busy().
   void arm() noexcept { peers_.arm(); }
-  // Images wait for another flush(), or a newcomer has not been given all of them.
-  bool busy() const noexcept { return dirty_head_ != dirty_tail_ || peers_.any_filling(); }
+  // Images or the watermark wait for another flush(), or a newcomer has not been given all of them.
+  bool busy() const noexcept {
+    return dirty_head_ != dirty_tail_ || watermark_sequence_ != sequence_ || peers_.any_filling();
+  }
   std::size_t subscriber_count() const noexcept { return peers_.active().size(); }
   // One of them, for sinks (its heartbeat); index < subscriber_count(). They come and go within
   // turn() only.
@@ -124,6 +123,8 @@ class Publisher {
   void write_image(PublisherPeer& peer, std::uint64_t index) noexcept;
   void fill_newcomer(PublisherPeer& peer) noexcept;
 
+  static constexpr std::uint32_t kFlushesPerWatermark = 16;
+
   struct Dirty {
     std::uint32_t index;
     std::uint64_t sequence;  // newest update when it became dirty
@@ -142,6 +143,8 @@ class Publisher {
   std::uint64_t dirty_head_ = 0;
   std::uint64_t dirty_tail_ = 0;
   std::uint64_t watermark_sequence_ = 0;  // sequence_ when flush() last wrote watermarks
+  std::uint64_t flush_sequence_ = 0;      // sequence_ at the last flush()
+  std::uint32_t flushes_unmarked_ = 0;    // since watermarks were written
   bool filling_ = false;
 };
 

@@ -3,11 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "common/base/counter.hpp"
-#include "common/link/connection.hpp"
+#include "common/link/detail/one_sided.hpp"
 #include "common/link/versioned_record.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -49,12 +48,13 @@ enum class RowStatus : std::uint8_t {
 // The reader's side: one row at a time. A read is three READs in one doorbell, the row's head, the
 // row and its head again, and is retried when it was torn.
 template <Payload T>
-class RemoteTable final : public CompletionSink {
+class RemoteTable final : public OneSidedClient {
  public:
   static constexpr std::uint32_t kAttemptsMax = 16;
 
   // Control thread: memory to READ into. Throws rdma::SetupError.
-  RemoteTable(rdma::Device& device, const std::string& name);
+  RemoteTable(rdma::Device& device, const std::string& name)
+      : OneSidedClient(device, sizeof(RecordLine) + sizeof(VersionedRecord<T>), name) {}
 
   // Polling thread of the connection, after each LinkEvent::kConnected.
   void attach(Connection& connection, const rdma::RemoteRegion& region) noexcept;
@@ -70,19 +70,16 @@ class RemoteTable final : public CompletionSink {
   // timeout.
   RowStatus read(std::size_t row, T& out, std::uint32_t timeout_ms = 1000) noexcept;
 
-  void on_completion(const rdma::Completion& completion) noexcept override;
   std::uint64_t torn_reads() const noexcept { return torn_.get(); }
 
  private:
-  bool post() noexcept;
+  // Line 0 of our memory: the two heads; then the row.
+  bool post_reads() noexcept;
+  void on_answer(bool success) noexcept override { (success ? arrived_ : failed_) = true; }
 
-  std::unique_ptr<rdma::MemoryRegion> region_;  // line 0: the two heads; then the row
-  Connection* connection_ = nullptr;
   rdma::RemoteRegion remote_;
-  std::uint64_t tag_ = 0;
   std::size_t rows_ = 0;
   std::size_t row_ = 0;
-  std::uint64_t serial_ = 0;  // of the newest request: completions of older ones are ignored
   std::uint32_t attempts_ = 0;
   bool busy_ = false;
   bool arrived_ = false;

@@ -6,7 +6,6 @@
 // sees it, counts exactly what it lost, and goes on at the live position.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

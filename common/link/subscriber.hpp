@@ -2,7 +2,7 @@
 //
 // The ring and the images lie in the subscriber's own memory; poll() touches nothing else. A life:
 //
-//   connect() -> joining: waits for the first watermark
+//   poll_connect() -> joining: waits for the first watermark
 //             -> resyncing: waits until the images include everything up to the position to start
 //                from, hands each image that changed to the handler (all of them at first)
 //             -> live: hands over updates in order
@@ -39,7 +39,7 @@ struct SubscriberOptions {
   std::string peer_role = {};          // who must answer; see rdma::ConnectParameters
 };
 
-// One writer, the datapath; any thread reads. Since the newest connect().
+// One writer, the datapath; any thread reads. Since the newest connection.
 struct SubscriberCounters {
   Counter published;  // by the publisher since the join, as far as known; final once closed
   Counter seen;       // handed to the handler
@@ -55,13 +55,13 @@ enum class SubscriberState : std::uint8_t { kDown, kJoining, kResyncing, kLive }
 // What poll() calls; all noexcept. Only on_update is a must; give the others if you use them.
 //
 //   void on_update(const T& update, std::uint64_t sequence)
-//   void on_image(std::uint32_t index, const Image& image)          image.ring_sequence: includes
-//                                                                    all updates up to that one
-//   void on_lapped(std::uint64_t lost)                               images follow
-//   void on_live()                                                   every image is as new as can
-//   be void on_link(LinkEvent event) bool wants_image(std::uint32_t index) false: spares the copy
-//   std::uint32_t image_index(const T& update)                       which image shows it, or
-//                                                                    kNoImageIndex
+//   void on_image(std::uint32_t index, const Image& image)   image.ring_sequence: includes all
+//                                                            updates up to that one
+//   void on_lapped(std::uint64_t lost)                       images follow
+//   void on_live()                                           every image is as new as can be
+//   void on_link(LinkEvent event)
+//   bool wants_image(std::uint32_t index)                    false: spares the copy
+//   std::uint32_t image_index(const T& update)               which image shows it, or kNoImageIndex
 // With image_index(), an update that an image already shown includes is not handed over but counted
 // as lapped: time never runs backwards for one image.
 inline constexpr std::uint32_t kNoImageIndex = 0xffff'ffff;
@@ -85,11 +85,6 @@ class Subscriber {
   // ended. Throws rdma::SetupError: the attempt is over.
   std::optional<std::vector<std::byte>> poll_connect();
   bool connecting() const noexcept { return connect_.under_way(); }
-  // Both, and waits for the end: for tools and tests. Throws rdma::SetupError.
-  std::vector<std::byte> connect(const std::string& endpoint,
-                                 std::span<const std::byte> program_hello,
-                                 std::span<const rdma::Grant> grants = {},
-                                 std::uint32_t timeout_ms = 2000);
   // Destroys what the datapath gave back. Call it now and then.
   void collect() { handover_.collect(); }
 
@@ -143,9 +138,6 @@ class Subscriber {
 
   // Control thread.
   std::unique_ptr<Session> make_session(std::size_t depth);
-  PendingLink<Session> begin_connect(const std::string& endpoint,
-                                     std::span<const std::byte> program_hello,
-                                     std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
   std::vector<std::byte> adopt(PendingLink<Session> link, const std::vector<std::byte>& answer);
   LinkPart part(std::size_t depth, std::size_t extras) const noexcept;
   std::size_t usable_depth() const noexcept;
@@ -196,7 +188,7 @@ class Subscriber {
   std::uint64_t taken_ = 0;               // of those, done with
   std::uint64_t notices_ = 0;             // immediate: other completions
   std::uint64_t returned_ = 0;            // receives posted again
-  std::uint64_t reported_ = 0;            // of those, told to the publisher
+  std::uint64_t reported_ = 0;            // of those, reported to the publisher
   std::uint64_t watermark_version_ = 0;
   std::uint32_t idle_polls_ = 0;
   std::uint32_t busy_polls_ = 0;

@@ -14,9 +14,9 @@
 //   local writer, local reader:  nothing but the C++ memory model.
 //   local writer, READ:          three READs in one doorbell, head, record, head again; RC executes
 //                                them in order. Within the record any order will do.
-//   WRITE, local reader:         an 8-byte WRITE of the odd head, then the WRITE of the record,
-//   whose
-//                                last word, the head, lands last (common/rdma/ordering.hpp).
+//   WRITE, local reader:         an 8-byte WRITE of the odd head, then the WRITE of the record;
+//                                its last word, the head, lands last
+//                                (common/rdma/ordering.hpp).
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -15,12 +14,12 @@
 namespace tickpath::link {
 
 // A payload that may cross a process boundary as 8-byte words.
+// clang-format off
 template <class T>
-concept Payload = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> &&
-                          sizeof(T) %
-                          8 ==
-                      0 &&
-                  alignof(T) <= 8;
+concept Payload = std::is_trivially_copyable_v<T> &&
+                  std::is_default_constructible_v<T> &&
+                  sizeof(T) % 8 == 0 && alignof(T) <= 8;
+// clang-format on
 
 template <Payload T>
 using Words = std::array<std::uint64_t, sizeof(T) / 8>;

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
@@ -29,7 +28,7 @@ class HotLog {
   // Records waiting for the control thread, which drains several times a second: with the limit
   // per code below, 1024 hold the worst second of fifty codes.
   static constexpr std::size_t kDepth = 1024;
-  // Records of one code a second; the rest is counted and told in one line.
+  // Records of one code a second; the rest is counted and reported in one line.
   static constexpr std::uint32_t kPerSecondDefault = 20;
 
   HotLog();

@@ -3,12 +3,10 @@
 // id, its prices may be another symbol's.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <cstring>
-#include <string_view>
 #include <vector>
 
+#include "common/market/symbols.hpp"
 #include "common/wire/directory.hpp"
 
 namespace tickpath::market {
@@ -35,7 +33,7 @@ class Identities {
   Verdict confirm(const wire::DirectoryEntry& row) noexcept {
     if (row.instrument_id >= ids_.size() || row.name().empty()) return Verdict::kNew;
     Id& id = ids_[row.instrument_id];
-    const Name name = padded(row.name());
+    const SymbolName name = padded(row.name());
     if (id.name[0] == '\0') {
       id.name = name;
       return Verdict::kNew;
@@ -62,16 +60,10 @@ class Identities {
   std::uint64_t conflicts() const noexcept { return conflicts_; }
 
  private:
-  using Name = std::array<char, 16>;  // NUL-padded
   struct Id {
-    Name name{};
+    SymbolName name{};
     bool trusted = true;
   };
-  static Name padded(std::string_view symbol) noexcept {
-    Name name{};
-    std::memcpy(name.data(), symbol.data(), symbol.size() < 16 ? symbol.size() : 16);
-    return name;
-  }
 
   std::vector<Id> ids_;
   std::uint32_t doubted_ = 0;

@@ -1,5 +1,6 @@
 #include "common/market/market_reader.hpp"
 
+#include "common/control/losses.hpp"
 #include "common/wire/names.hpp"
 
 namespace tickpath::market {
@@ -9,23 +10,28 @@ namespace {
 constexpr std::uint32_t kClockStream = 1;
 
 link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
-  link::SubscriberOptions made;
-  made.name = options.name + ".book_updates";
-  made.mode = options.mode;
-  made.depth = options.ring_depth;
-  made.image_count = options.instruments_max;
-  made.peer_role = wire::name(wire::Role::kMdh);
-  return made;
-}
-
-link::ClockProbeOptions clock_options(const MarketReaderOptions& options) {
-  link::ClockProbeOptions made;
-  made.sink = options.offsets;
-  made.stream = kClockStream;
-  return made;
+  return {.name = options.name + ".book_updates",
+          .mode = options.mode,
+          .depth = options.ring_depth,
+          .image_count = options.instruments_max,
+          .peer_role = std::string(wire::name(wire::Role::kMdh))};
 }
 
 }  // namespace
+
+MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig& common,
+                                   const FeedConfig& feed, const HeartbeatConfig& heartbeat,
+                                   std::uint32_t instruments_max, clock::OffsetSink& offsets) {
+  const bool parks = common.wait == control::WaitMode::kPark;
+  return {.endpoint = feed.endpoint,
+          .name = common.name.empty() ? std::string(wire::name(role)) : common.name,
+          .role = role,
+          .mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll,
+          .ring_depth = feed.ring_slots,
+          .instruments_max = instruments_max,
+          .heartbeat = heartbeat.options(),
+          .offsets = &offsets};
+}
 
 MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
                            const MarketReaderOptions& options)
@@ -34,7 +40,8 @@ MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channe
       directory_(device, options.name + ".directory"),
       identities_(options.instruments_max),
       heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat"),
-      clock_(device, clock_options(options), options.name + ".mdh_clock") {}
+      clock_(device, {.sink = options.offsets, .stream = kClockStream},
+             options.name + ".mdh_clock") {}
 
 bool MarketReader::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
@@ -52,6 +59,23 @@ std::string MarketReader::not_ready_reason() const {
   if (alive_.get() != 0) return {};
   const std::string waiting = "waiting for mdh at " + options_.endpoint;
   return reconnect_.error().empty() ? waiting : waiting + ": " + reconnect_.error();
+}
+
+void MarketReader::register_counters(control::Counters& out, const std::string& group) const {
+  constexpr auto kKey = control::Counters::Weight::kKey;
+  const link::SubscriberCounters& feed = counters();
+  out.add(group, "seen", feed.seen, kKey);
+  out.add(group, "lapped", feed.lapped, kKey);
+  out.add(group, "laps", feed.laps);
+  out.add(group, "resyncs", feed.resyncs);
+  out.add(group, "images", feed.images);
+  out.add(group, "mdh_alive", alive_);
+  out.add(group, "symbol_conflicts", symbol_conflicts_);
+  control::add_losses(out, group, "mdh", losses_);
+}
+
+control::RingFlow MarketReader::flow() const {
+  return {"", counters().published.get(), counters().seen.get(), counters().lapped.get()};
 }
 
 void MarketReader::attach(std::uint64_t now_ns) noexcept {

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "common/control/common_config.hpp"
+#include "common/control/counters.hpp"
+#include "common/control/summary.hpp"
 #include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/reconnect.hpp"
 #include "common/link/subscriber.hpp"
 #include "common/link/table_follower.hpp"
+#include "common/market/config.hpp"
 #include "common/market/identities.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
@@ -27,8 +31,13 @@ struct MarketReaderOptions {
   std::uint32_t ring_depth = 1u << 16;
   std::uint32_t instruments_max = 16'384;
   link::HeartbeatOptions heartbeat;
-  clock::OffsetSink* offsets = nullptr;  // told mdh's clock; nullptr: not measured
+  clock::OffsetSink* offsets = nullptr;  // notified of mdh's clock; nullptr: not measured
 };
+
+// Those of a program, as its configuration says. offsets: notified of mdh's clock.
+MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig& common,
+                                   const FeedConfig& feed, const HeartbeatConfig& heartbeat,
+                                   std::uint32_t instruments_max, clock::OffsetSink& offsets);
 
 // The handler of poll(), all noexcept:
 //   void on_update(const wire::BookUpdate&)
@@ -38,7 +47,7 @@ struct MarketReaderOptions {
 //   void on_mdh(bool alive)                       connected and beating, or not; on every change
 //
 // After a reconnect nothing of an instrument is handed over before its row of the directory, then
-// its image. One whose id now stands for another symbol is told to be stale (kFeedState), and
+// its image. One whose id now stands for another symbol is reported stale (kFeedState), and
 // nothing more of it comes: whoever holds orders or positions in it may not go by another's prices.
 class MarketReader {
  public:
@@ -55,6 +64,9 @@ class MarketReader {
   bool maintain(std::uint64_t now_ns);
   // Empty: updates are being taken.
   std::string not_ready_reason() const;
+  // Of `status`, and of the summary.
+  void register_counters(control::Counters& out, const std::string& group) const;
+  control::RingFlow flow() const;
 
   // ---- datapath thread
 
@@ -102,7 +114,9 @@ class MarketReader {
         return;
       // No book update: whoever asks for imbalances has on_imbalance().
       if (update.kind == wire::UpdateKind::kImbalance) [[unlikely]] {
-        if constexpr (requires(const wire::ImbalanceUpdate& told) { handler.on_imbalance(told); })
+        if constexpr (requires(const wire::ImbalanceUpdate& imbalance) {
+                        handler.on_imbalance(imbalance);
+                      })
           handler.on_imbalance(std::bit_cast<wire::ImbalanceUpdate>(update));
         return;
       }

@@ -1,6 +1,7 @@
 // The directory as a reader knows it: symbol to instrument id and back, preallocated.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -13,10 +14,18 @@
 
 namespace tickpath::market {
 
-// Filled by one thread; no entry is ever removed.
+using SymbolName = std::array<char, 16>;  // NUL-padded
+
+inline SymbolName padded(std::string_view symbol) noexcept {
+  SymbolName name{};
+  std::memcpy(name.data(), symbol.data(), std::min(symbol.size(), name.size()));
+  return name;
+}
+
+// Filled by one thread; no entry is ever removed. Symbols of up to 16 characters, so no IdMap.
 class Symbols {
  public:
-  using Name = std::array<char, 16>;  // NUL-padded
+  using Name = SymbolName;
 
   explicit Symbols(std::uint32_t instruments_max)
       : names_(instruments_max),
@@ -51,11 +60,6 @@ class Symbols {
   std::uint32_t size() const noexcept { return size_; }
 
  private:
-  static Name padded(std::string_view symbol) noexcept {
-    Name name{};
-    std::memcpy(name.data(), symbol.data(), symbol.size() < 16 ? symbol.size() : 16);
-    return name;
-  }
   // The cell that holds the name, or the free one where it belongs.
   std::size_t cell_of(const Name& name) const noexcept {
     std::uint64_t words[2];

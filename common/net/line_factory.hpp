@@ -1,18 +1,31 @@
-// In place of the kernel's network: where the multicast lines of a process get their sockets when
-// the whole pipeline runs inside it (deterministic replay).
+// In place of the kernel's network: what the multicast lines of a process are made of when the
+// whole pipeline runs inside it (deterministic replay).
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <span>
+
 #include "common/net/endpoint.hpp"
-#include "common/net/file_descriptor.hpp"
 
 namespace tickpath::net {
 
-// Gives connected datagram sockets that keep message boundaries and order. Control thread.
+// One end of a line: datagrams, whole and in order. Datapath thread.
+class MemoryLine {
+ public:
+  virtual ~MemoryLine() = default;
+  // False: there is no room.
+  virtual bool send(std::span<const std::byte> datagram) noexcept = 0;
+  // Valid until the next call; empty: nothing is there.
+  virtual std::span<const std::byte> receive() noexcept = 0;
+};
+
+// Control thread.
 class LineFactory {
  public:
   virtual ~LineFactory() = default;
-  virtual FileDescriptor sender(const Endpoint& group) = 0;
-  virtual FileDescriptor receiver(const Endpoint& group) = 0;
+  virtual std::shared_ptr<MemoryLine> sender(const Endpoint& group) = 0;
+  virtual std::shared_ptr<MemoryLine> receiver(const Endpoint& group) = 0;
 };
 
 // Before the first line is opened; nullptr: the kernel's network again.

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "common/base/check.hpp"
-#include "common/net/line_factory.hpp"
 
 namespace tickpath::net {
 
@@ -89,9 +88,10 @@ void bind_source(const FileDescriptor& socket, const Endpoint& source) {
 }  // namespace
 
 UdpMulticastReceiver::UdpMulticastReceiver(const ReceiverOptions& options)
-    : socket_(line_factory() != nullptr ? line_factory()->receiver(options.group) : open_socket()) {
+    : line_(line_factory() != nullptr ? line_factory()->receiver(options.group) : nullptr),
+      socket_(line_ != nullptr ? FileDescriptor() : open_socket()) {
   require_multicast(options.group);
-  if (line_factory() != nullptr) {
+  if (line_ != nullptr) {
     receive_buffer_bytes_ = options.receive_buffer_bytes;
     return;
   }
@@ -119,9 +119,10 @@ UdpMulticastReceiver::UdpMulticastReceiver(const ReceiverOptions& options)
 }
 
 UdpMulticastSender::UdpMulticastSender(const SenderOptions& options)
-    : socket_(line_factory() != nullptr ? line_factory()->sender(options.group) : open_socket()) {
+    : line_(line_factory() != nullptr ? line_factory()->sender(options.group) : nullptr),
+      socket_(line_ != nullptr ? FileDescriptor() : open_socket()) {
   require_multicast(options.group);
-  if (line_factory() != nullptr) return;
+  if (line_ != nullptr) return;
   ip_mreqn interface {};
   interface.imr_address.s_addr = htonl(parse_address(options.interface, "interface"));
   set_option(socket_, IPPROTO_IP, IP_MULTICAST_IF, interface,

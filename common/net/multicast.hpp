@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 
 #include "common/net/endpoint.hpp"
 #include "common/net/file_descriptor.hpp"
+#include "common/net/line_factory.hpp"
 
 namespace tickpath::net {
 
@@ -57,13 +59,14 @@ class UdpMulticastReceiver {
   int last_errno() const noexcept { return last_errno_; }
   // What the kernel granted; half of what it accounts for, like the value asked for.
   int receive_buffer_bytes() const noexcept { return receive_buffer_bytes_; }
-  // To poll() or epoll on.
+  // To poll() or epoll on; -1 on a line of net::LineFactory.
   int descriptor() const noexcept { return socket_.get(); }
 
  private:
   friend class ReceiveBatch;
   void take_control_messages(msghdr& header, Datagram& datagram) noexcept;
 
+  std::shared_ptr<MemoryLine> line_;  // in place of the socket; nullptr in a live program
   FileDescriptor socket_;
   std::uint64_t dropped_ = 0;
   std::uint32_t last_overflow_ = 0;
@@ -104,6 +107,8 @@ class ReceiveBatch {
     std::array<std::byte, kControlBytes> bytes;
   };
 
+  std::size_t receive_from(MemoryLine& line) noexcept;
+
   friend std::uint64_t sender_key(const Endpoint& sender) noexcept;
   // Family, port and address are the first eight bytes (ip(7)); the rest is padding.
   static std::uint64_t key_of(const sockaddr_in& address) noexcept {
@@ -143,6 +148,7 @@ class UdpMulticastSender {
   int descriptor() const noexcept { return socket_.get(); }
 
  private:
+  std::shared_ptr<MemoryLine> line_;  // as the receiver's
   FileDescriptor socket_;
   int last_errno_ = 0;
 };

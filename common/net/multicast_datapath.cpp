@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -48,7 +49,26 @@ IoStatus UdpMulticastReceiver::receive(std::span<std::byte> buffer, Datagram& da
   return (header.msg_flags & MSG_TRUNC) != 0 ? IoStatus::kTruncated : IoStatus::kOk;
 }
 
+std::size_t ReceiveBatch::receive_from(MemoryLine& line) noexcept {
+  for (filled_ = 0; filled_ < headers_.size(); ++filled_) {
+    const std::span<const std::byte> from = line.receive();
+    if (from.empty()) break;
+    const std::span<std::byte> to = std::span(buffers_).subspan(
+        filled_ * datagram_bytes_, std::min(from.size(), datagram_bytes_));
+    std::memcpy(to.data(), from.data(), to.size());
+    msghdr& header = headers_[filled_].msg_hdr;
+    header.msg_namelen = 0;
+    header.msg_flags = to.size() < from.size() ? MSG_TRUNC : 0;
+    datagrams_[filled_] = {to, 0};
+  }
+  return filled_;
+}
+
 std::size_t ReceiveBatch::receive(UdpMulticastReceiver& receiver, IoStatus& status) noexcept {
+  if (receiver.line_ != nullptr) [[unlikely]] {
+    status = IoStatus::kOk;
+    return receive_from(*receiver.line_);
+  }
   // The kernel overwrites these lengths and flags with what it used, of as many as it filled.
   for (mmsghdr& entry : std::span(headers_).first(filled_)) {
     entry.msg_hdr.msg_controllen = kControlBytes;
@@ -75,6 +95,8 @@ std::size_t ReceiveBatch::receive(UdpMulticastReceiver& receiver, IoStatus& stat
 }
 
 IoStatus UdpMulticastSender::send(std::span<const std::byte> datagram) noexcept {
+  if (line_ != nullptr) [[unlikely]]
+    return line_->send(datagram) ? IoStatus::kOk : IoStatus::kWouldBlock;
   const ssize_t size =
       ::send(socket_.get(), datagram.data(), datagram.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (size >= 0) return IoStatus::kOk;

@@ -23,7 +23,6 @@ class PeerRule {
            std::string key);
 
   bool takes_address(std::uint32_t address) const noexcept;
-  bool takes_any_address() const noexcept { return addresses_.empty(); }
 
   // Of a connected socket: why its peer is not taken; empty: it is. Control threads.
   // The peer has connected to us.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/base/names.hpp"
 #include "common/net/detail/openssl.hpp"
 #include "common/net/secure_keys.hpp"
 
@@ -124,17 +125,10 @@ std::vector<KeyStatus> check_keys(const std::string& directory, std::int64_t now
 }
 
 std::string_view to_string(KeyState state) noexcept {
-  switch (state) {
-    case KeyState::kGood:
-      return "good";
-    case KeyState::kEndsSoon:
-      return "ends soon";
-    case KeyState::kExpired:
-      return "expired";
-    case KeyState::kBad:
-      return "bad";
-  }
-  return "unknown";
+  using enum KeyState;
+  return name_in(state,
+                 {{kGood, "good"}, {kEndsSoon, "ends soon"}, {kExpired, "expired"}, {kBad, "bad"}},
+                 "unknown");
 }
 
 }  // namespace tickpath::net

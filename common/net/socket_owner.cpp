@@ -1,11 +1,9 @@
 #include "common/net/socket_owner.hpp"
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <sstream>

@@ -1,5 +1,6 @@
 #include "common/rdma/rdma.hpp"
 
+#include "common/base/names.hpp"
 #include "common/rdma/detail/shm_device.hpp"
 #include "common/rdma/detail/verbs_device.hpp"
 
@@ -50,65 +51,43 @@ std::unique_ptr<Device> open_device(const DeviceOptions& options) {
 }
 
 std::string_view to_string(CompletionStatus status) noexcept {
-  switch (status) {
-    case CompletionStatus::kSuccess:
-      return "success";
-    case CompletionStatus::kLocalLength:
-      return "local length error";
-    case CompletionStatus::kLocalProtection:
-      return "local protection error";
-    case CompletionStatus::kFlushed:
-      return "flushed";
-    case CompletionStatus::kRemoteAccess:
-      return "remote access error";
-    case CompletionStatus::kRemoteInvalid:
-      return "remote invalid request";
-    case CompletionStatus::kRetryExceeded:
-      return "retry exceeded";
-    case CompletionStatus::kRnrRetryExceeded:
-      return "RNR retry exceeded";
-    case CompletionStatus::kGeneral:
-      return "general error";
-  }
-  return "unknown";
+  using enum CompletionStatus;
+  return name_in(status,
+                 {{kSuccess, "success"},
+                  {kLocalLength, "local length error"},
+                  {kLocalProtection, "local protection error"},
+                  {kFlushed, "flushed"},
+                  {kRemoteAccess, "remote access error"},
+                  {kRemoteInvalid, "remote invalid request"},
+                  {kRetryExceeded, "retry exceeded"},
+                  {kRnrRetryExceeded, "RNR retry exceeded"},
+                  {kGeneral, "general error"}},
+                 "unknown");
 }
 
 std::string_view to_string(Opcode opcode) noexcept {
-  switch (opcode) {
-    case Opcode::kWrite:
-      return "WRITE";
-    case Opcode::kWriteWithImm:
-      return "WRITE_WITH_IMM";
-    case Opcode::kSend:
-      return "SEND";
-    case Opcode::kSendWithImm:
-      return "SEND_WITH_IMM";
-    case Opcode::kRead:
-      return "READ";
-    case Opcode::kFetchAdd:
-      return "FETCH_ADD";
-    case Opcode::kCompareSwap:
-      return "COMPARE_SWAP";
-    case Opcode::kRecv:
-      return "RECV";
-    case Opcode::kRecvWithImm:
-      return "RECV_WITH_IMM";
-  }
-  return "unknown";
+  using enum Opcode;
+  return name_in(opcode,
+                 {{kWrite, "WRITE"},
+                  {kWriteWithImm, "WRITE_WITH_IMM"},
+                  {kSend, "SEND"},
+                  {kSendWithImm, "SEND_WITH_IMM"},
+                  {kRead, "READ"},
+                  {kFetchAdd, "FETCH_ADD"},
+                  {kCompareSwap, "COMPARE_SWAP"},
+                  {kRecv, "RECV"},
+                  {kRecvWithImm, "RECV_WITH_IMM"}},
+                 "unknown");
 }
 
 std::string_view to_string(PostStatus status) noexcept {
-  switch (status) {
-    case PostStatus::kOk:
-      return "ok";
-    case PostStatus::kQueueFull:
-      return "queue full";
-    case PostStatus::kNotReady:
-      return "not ready";
-    case PostStatus::kBadRequest:
-      return "bad request";
-  }
-  return "unknown";
+  using enum PostStatus;
+  return name_in(status,
+                 {{kOk, "ok"},
+                  {kQueueFull, "queue full"},
+                  {kNotReady, "not ready"},
+                  {kBadRequest, "bad request"}},
+                 "unknown");
 }
 
 }  // namespace tickpath::rdma

@@ -13,9 +13,6 @@ namespace {
 constexpr std::size_t kTickHops = 7;  // Hop::kSimSent..kStrategySeen, and slot 0 unused
 constexpr auto kUnset = std::numeric_limits<double>::quiet_NaN();
 
-// Hops that exist only with a standby oeg: their absence is not a gap.
-constexpr bool is_optional(Hop hop) { return hop == Hop::kOegReplicated; }
-
 constexpr std::size_t kHostsMax = 255;  // an index fits the byte beside each stamp
 
 struct Times {
@@ -64,11 +61,11 @@ void size_ticks(std::span<const TraceFile> files, Joined& joined) {
   std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t highest = 0;
   for (const TraceFile& file : files) {
-    for (const Record& record : file.records()) {
-      if (record.key == 0 || !is_tick_hop(static_cast<Hop>(record.key >> 56))) continue;
+    file.for_each([&](const Record& record) {
+      if (record.key == 0 || !is_tick_hop(static_cast<Hop>(record.key >> 56))) return;
       lowest = std::min(lowest, record.key & kIdMask);
       highest = std::max(highest, record.key & kIdMask);
-    }
+    });
   }
   if (lowest > highest) return;
   if (highest - lowest > kTicksMax) throw Error("damaged trace: feed sequences span too far");
@@ -80,15 +77,15 @@ void read_records(const TraceFile& file, Joined& joined) {
   const TimeLine line(file.sync_points(), file.header().tsc_hz);
   const std::size_t host = joined.clocks->index_of(file);
   const auto from = static_cast<std::uint8_t>(host);
-  for (const Record& record : file.records()) {
-    if (record.key == 0) continue;
+  file.for_each([&](const Record& record) {
+    if (record.key == 0) return;
     const Hop hop = static_cast<Hop>(record.key >> 56);
     const std::uint64_t id = record.key & kIdMask;
     if (hop == Hop::kOrderLink) {
       joined.orders[id].trace_id = record.time;
-      continue;
+      return;
     }
-    if (static_cast<std::size_t>(hop) >= kHopCount) continue;  // written by a newer version
+    if (!is_known(hop)) return;  // written by another version
     const double own = info(hop).realtime_clock
                            ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
                            : static_cast<double>(record.time);
@@ -97,11 +94,11 @@ void read_records(const TraceFile& file, Joined& joined) {
       joined.orders[id].note(hop, time, from);
     } else if (TickTimes* tick = joined.tick(id)) {
       double& slot = tick->at[static_cast<std::size_t>(hop)];
-      if (!std::isnan(slot) && time >= slot) continue;
+      if (!std::isnan(slot) && time >= slot) return;
       slot = time;
       tick->host[static_cast<std::size_t>(hop)] = from;
     }
-  }
+  });
 }
 
 // Gives each order the stamps of the tick that caused it.
@@ -157,6 +154,7 @@ Interval over_orders(const Joined& joined, std::string name, Hop from, Hop to,
 
 Interval over_ticks(const Joined& joined, std::string name, Hop from, Hop to) {
   Interval interval{std::move(name), from, to, "all ticks", {}, {}};
+  interval.sorted_ns.reserve(joined.ticks.size());  // grown, it would be there twice
   for (const TickTimes& tick : joined.ticks) add_sample(joined, tick, interval);
   finish(interval);
   return interval;
@@ -180,12 +178,13 @@ void add_hops(const Joined& joined, const std::array<bool, kHopCount>& present, 
                                           first ? "ticks that led to orders" : "orders"));
       }
     }
+    // A day of ticks has gigabytes of them, and nobody looks at a hop's again.
+    if (!result.hops.empty()) result.hops.back().sorted_ns = {};
     from = to;
   }
 }
 
-void count_orders(const Joined& joined, const std::array<bool, kHopCount>& present,
-                  Analysis& result) {
+void count_orders(const Joined& joined, Analysis& result) {
   std::array<std::uint64_t, kHopCount> missing{};
   double start = std::numeric_limits<double>::max();
   for (const TickTimes& tick : joined.ticks) {
@@ -202,7 +201,7 @@ void count_orders(const Joined& joined, const std::array<bool, kHopCount>& prese
     bool complete = true;
     for (std::size_t index = 1; index < kHopCount; ++index) {
       const Hop hop = static_cast<Hop>(index);
-      if (order.has(hop) || (is_optional(hop) && !present[index])) continue;
+      if (order.has(hop) || !is_known(hop)) continue;
       complete = false;
       ++missing[index];
     }
@@ -260,7 +259,7 @@ Environment environment_of(const TraceFile& file) {
   environment.cores = text(header.cores, sizeof(header.cores));
   environment.path = file.path();
   environment.overwritten = file.overwritten();
-  for (const Record& record : file.records()) environment.stamps += record.key != 0 ? 1 : 0;
+  file.for_each([&](const Record& record) { environment.stamps += record.key != 0 ? 1 : 0; });
   return environment;
 }
 
@@ -315,7 +314,7 @@ Analysis analyse(std::span<const TraceFile> files) {
   result.headline.push_back(over_orders(joined, "order to report", Hop::kStrategyPosted,
                                         Hop::kStrategyReportSeen, "orders"));
   add_hops(joined, present, result);
-  count_orders(joined, present, result);
+  count_orders(joined, result);
   return result;
 }
 

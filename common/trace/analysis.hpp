@@ -34,7 +34,7 @@ struct Interval {
   Hop to = Hop::kNone;
   std::string population;  // "all ticks", "ticks that led to orders", "orders"
   Distribution distribution;
-  std::vector<std::int64_t> sorted_ns;
+  std::vector<std::int64_t> sorted_ns;  // of the headline; empty for hops
   // Of the samples whose two stamps come from different hosts: how many, and the largest error that
   // the clock offset adds to one of them.
   std::uint64_t crossing = 0;

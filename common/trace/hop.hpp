@@ -24,7 +24,7 @@ enum class Hop : std::uint8_t {
   kStrategyPosted = 8,
   kOegSeen = 9,
   kOegRiskPassed = 10,
-  kOegReplicated = 11,
+  // 11 is retired: a standby oeg, which nothing stamps
   kOegEncoded = 12,
   kOegSent = 13,
   kSimOrderRx = 14,
@@ -54,7 +54,7 @@ inline constexpr std::array<HopInfo, kHopCount> kHops{{
     {Hop::kStrategyPosted, "strategy.posted", true, false},
     {Hop::kOegSeen, "oeg.seen", true, false},
     {Hop::kOegRiskPassed, "oeg.risk_passed", true, false},
-    {Hop::kOegReplicated, "oeg.replicated", true, false},
+    {Hop::kNone, "retired", false, false},
     {Hop::kOegEncoded, "oeg.encoded", true, false},
     {Hop::kOegSent, "oeg.sent", true, false},
     {Hop::kSimOrderRx, "sim.order_rx", true, false},
@@ -66,6 +66,9 @@ inline constexpr std::array<HopInfo, kHopCount> kHops{{
 constexpr const HopInfo& info(Hop hop) noexcept {
   return kHops[static_cast<std::size_t>(hop) < kHopCount ? static_cast<std::size_t>(hop) : 0];
 }
+
+// False: an index that is not used any more, or not yet; files of other versions may have it.
+constexpr bool is_known(Hop hop) noexcept { return hop != Hop::kNone && info(hop).hop == hop; }
 
 // kNone for a name that no hop has.
 constexpr Hop hop_named(std::string_view name) noexcept {

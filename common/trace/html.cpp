@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 
+#include "common/base/format.hpp"
 #include "common/trace/report.hpp"
 
 namespace tickpath::trace {
@@ -15,20 +14,11 @@ constexpr double kLeft = 250;  // room for hop names
 constexpr double kRight = 90;  // room for values
 constexpr double kPlot = kWidth - kLeft - kRight;
 
-[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
-  std::array<char, 512> text{};
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text.data(), text.size(), pattern, arguments);
-  va_end(arguments);
-  return text.data();
-}
-
 std::string time_label(double ns) {
-  if (ns < 1e3) return format("%.0f ns", ns);
-  if (ns < 1e6) return format("%.3g us", ns / 1e3);
-  if (ns < 1e9) return format("%.3g ms", ns / 1e6);
-  return format("%.3g s", ns / 1e9);
+  if (ns < 1e3) return formatted("%.0f ns", ns);
+  if (ns < 1e6) return formatted("%.3g us", ns / 1e3);
+  if (ns < 1e9) return formatted("%.3g ms", ns / 1e6);
+  return formatted("%.3g s", ns / 1e9);
 }
 
 // Latencies span decades: every time axis here is logarithmic.
@@ -48,7 +38,7 @@ LogAxis axis_for(double smallest, double largest) {
 }
 
 std::string text_at(double x, double y, std::string_view text, const char* anchor = "start") {
-  return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) +
+  return formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) +
          html_escaped(text) + "</text>\n";
 }
 
@@ -56,8 +46,8 @@ std::string vertical_grid(const LogAxis& axis, double top, double bottom) {
   std::string svg;
   for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
     const double x = kLeft + axis.place(ns) * kPlot;
-    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x, x,
-                  top, bottom);
+    svg += formatted("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x,
+                     x, top, bottom);
     svg += text_at(x, bottom + 16, time_label(ns), "middle");
   }
   return svg;
@@ -75,7 +65,8 @@ std::string hops_picture(const std::vector<Interval>& rows) {
   }
   const LogAxis axis = axis_for(smallest, largest);
   const double bottom = 10 + kRow * static_cast<double>(rows.size());
-  std::string svg = format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, bottom + 30);
+  std::string svg =
+      formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, bottom + 30);
   svg += vertical_grid(axis, 6, bottom);
   double y = 10;
   for (const Interval& row : rows) {
@@ -85,10 +76,10 @@ std::string hops_picture(const std::vector<Interval>& rows) {
       const double start = kLeft + axis.place(static_cast<double>(d.p50)) * kPlot;
       const double end = kLeft + axis.place(static_cast<double>(d.p99)) * kPlot;
       const double far = kLeft + axis.place(static_cast<double>(d.p999)) * kPlot;
-      svg += format("<line class=\"tail\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", end,
-                    far, y + 12, y + 12);
-      svg += format("<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\"/>\n",
-                    start, y + 5, std::max(end - start, 2.0));
+      svg += formatted("<line class=\"tail\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+                       end, far, y + 12, y + 12);
+      svg += formatted("<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\"/>\n",
+                       start, y + 5, std::max(end - start, 2.0));
       svg += text_at(kLeft + kPlot + 8, y + 16, time_label(static_cast<double>(d.p50)));
     }
     y += kRow;
@@ -106,18 +97,19 @@ std::string percentiles_picture(const Interval& row) {
   const LogAxis axis = axis_for(static_cast<double>(row.sorted_ns.front()),
                                 static_cast<double>(row.sorted_ns.back()));
   const auto height = [&](double ns) { return kBottom - axis.place(ns) * (kBottom - kTop); };
-  std::string svg = format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
+  std::string svg =
+      formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
   for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
-    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", kLeft,
-                  kLeft + kPlot, height(ns), height(ns));
+    svg += formatted("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+                     kLeft, kLeft + kPlot, height(ns), height(ns));
     svg += text_at(kLeft - 8, height(ns) + 4, time_label(ns), "end");
   }
   const std::array<const char*, 8> names{"0",       "90 %",     "99 %",      "99.9 %",
                                          "99.99 %", "99.999 %", "99.9999 %", "99.99999 %"};
   for (int decade = 0; decade <= static_cast<int>(decades) && decade < 8; ++decade) {
     const double x = kLeft + decade / decades * kPlot;
-    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x, x,
-                  kTop, kBottom);
+    svg += formatted("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x,
+                     x, kTop, kBottom);
     svg += text_at(x, kBottom + 18, names[static_cast<std::size_t>(decade)], "middle");
   }
   svg += "<polyline class=\"curve\" points=\"";
@@ -126,7 +118,7 @@ std::string percentiles_picture(const Interval& row) {
     const double place = static_cast<double>(step) / kSteps;
     const double fraction = 1 - std::pow(10, -place * decades);
     const double ns = static_cast<double>(percentile(row.sorted_ns, fraction * 100));
-    svg += format("%.1f,%.1f ", kLeft + place * kPlot, height(ns));
+    svg += formatted("%.1f,%.1f ", kLeft + place * kPlot, height(ns));
   }
   return svg + "\"/>\n</svg>\n";
 }
@@ -144,11 +136,12 @@ std::string scatter_picture(const std::vector<OrderSample>& orders) {
   }
   const LogAxis axis = axis_for(smallest, largest);
   const double seconds = std::max(orders.back().since_start_s, 1e-3);
-  std::string svg = format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
+  std::string svg =
+      formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
   for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
     const double y = kBottom - axis.place(ns) * (kBottom - kTop);
-    svg += format("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", kLeft,
-                  kLeft + kPlot, y, y);
+    svg += formatted("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+                     kLeft, kLeft + kPlot, y, y);
     svg += text_at(kLeft - 8, y + 4, time_label(ns), "end");
   }
   const std::size_t stride = orders.size() / kPointsMax + 1;
@@ -156,13 +149,13 @@ std::string scatter_picture(const std::vector<OrderSample>& orders) {
     const OrderSample& order = orders[index];
     const double y =
         kBottom - axis.place(static_cast<double>(order.tick_to_order_ns)) * (kBottom - kTop);
-    svg += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>\n",
-                  kLeft + order.since_start_s / seconds * kPlot, y);
+    svg += formatted("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>\n",
+                     kLeft + order.since_start_s / seconds * kPlot, y);
   }
   svg += text_at(kLeft, kBottom + 20, "first tick");
-  svg += text_at(kLeft + kPlot, kBottom + 20, format("%.1f s later", seconds), "end");
+  svg += text_at(kLeft + kPlot, kBottom + 20, formatted("%.1f s later", seconds), "end");
   if (stride > 1) {
-    svg += text_at(kLeft + kPlot / 2, kBottom + 20, format("one of %zu orders drawn", stride),
+    svg += text_at(kLeft + kPlot / 2, kBottom + 20, formatted("one of %zu orders drawn", stride),
                    "middle");
   }
   return svg + "</svg>\n";

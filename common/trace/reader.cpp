@@ -1,6 +1,5 @@
 #include "common/trace/reader.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -82,6 +81,11 @@ TraceFile::TraceFile(TraceFile&& other) noexcept
       header_(std::exchange(other.header_, nullptr)),
       mapped_bytes_(other.mapped_bytes_),
       records_(std::exchange(other.records_, {})) {}
+
+// The mapping stays: whoever looks again has the page from the page cache.
+void TraceFile::release(std::span<const Record> part) noexcept {
+  (void)::madvise(const_cast<Record*>(part.data()), part.size_bytes(), MADV_DONTNEED);
+}
 
 std::uint64_t TraceFile::overwritten() const noexcept {
   const std::uint64_t written = header_->written.load(std::memory_order_relaxed);

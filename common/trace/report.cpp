@@ -2,28 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
+
+#include "common/base/format.hpp"
 
 namespace tickpath::trace {
 namespace {
 
 // A duration in at most 8 characters, with three significant digits or whole nanoseconds.
 std::string short_time(std::int64_t ns) {
-  std::array<char, 32> text{};
   const double value = static_cast<double>(ns);
   const double size = value < 0 ? -value : value;
-  if (size < 10'000) {
-    std::snprintf(text.data(), text.size(), "%.0f ns", value);
-  } else if (size < 10'000'000) {
-    std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
-  } else if (size < 10'000'000'000) {
-    std::snprintf(text.data(), text.size(), "%.1f ms", value / 1e6);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.1f s", value / 1e9);
-  }
-  return text.data();
+  if (size < 10'000) return formatted("%.0f ns", value);
+  if (size < 10'000'000) return formatted("%.1f us", value / 1e3);
+  if (size < 10'000'000'000) return formatted("%.1f ms", value / 1e6);
+  return formatted("%.1f s", value / 1e9);
 }
 
 std::string joined(const Analysis& analysis, std::string Environment::*field) {
@@ -46,24 +40,20 @@ void add_row(std::string& text, const Analysis& analysis, const Interval& row) {
   const Distribution& d = row.distribution;
   std::string error;
   if (several_hosts(analysis)) error = row.crossing == 0 ? "-" : "+-" + short_time(row.error_ns);
-  std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), "%-38s %9llu %10s %10s %10s %10s %10s%*s  %s\n",
-                row.name.c_str(), static_cast<unsigned long long>(d.count),
-                short_time(d.p50).c_str(), short_time(d.p90).c_str(), short_time(d.p99).c_str(),
-                short_time(d.p999).c_str(), short_time(d.max).c_str(),
-                several_hosts(analysis) ? 12 : 0, error.c_str(), row.population.c_str());
-  text += line.data();
+  text += formatted("%-38s %9llu %10s %10s %10s %10s %10s%*s  %s\n", row.name.c_str(),
+                    static_cast<unsigned long long>(d.count), short_time(d.p50).c_str(),
+                    short_time(d.p90).c_str(), short_time(d.p99).c_str(),
+                    short_time(d.p999).c_str(), short_time(d.max).c_str(),
+                    several_hosts(analysis) ? 12 : 0, error.c_str(), row.population.c_str());
   if (row.unmeasured == 0) return;
   text += "  " + std::to_string(row.unmeasured) +
           " more lie between hosts whose clock offset was not measured: not subtracted\n";
 }
 
 std::string title_line(const Analysis& analysis, const char* title) {
-  std::array<char, 160> line{};
-  std::snprintf(line.data(), line.size(), "%-38s %9s %10s %10s %10s %10s %10s%*s  %s\n", title,
-                "count", "p50", "p90", "p99", "p99.9", "max", several_hosts(analysis) ? 12 : 0,
-                several_hosts(analysis) ? "+- clocks" : "", "population");
-  return line.data();
+  return formatted("%-38s %9s %10s %10s %10s %10s %10s%*s  %s\n", title, "count", "p50", "p90",
+                   "p99", "p99.9", "max", several_hosts(analysis) ? 12 : 0,
+                   several_hosts(analysis) ? "+- clocks" : "", "population");
 }
 
 bool any_below_zero(const Analysis& analysis) {
@@ -72,9 +62,7 @@ bool any_below_zero(const Analysis& analysis) {
 }
 
 std::string host_label(const Host& host) {
-  std::array<char, 32> id{};
-  std::snprintf(id.data(), id.size(), " (%08llx)", static_cast<unsigned long long>(host.id >> 32));
-  return host.name + id.data();
+  return host.name + formatted(" (%08llx)", static_cast<unsigned long long>(host.id >> 32));
 }
 
 void add_hosts(std::string& text, const Analysis& analysis) {

@@ -40,8 +40,7 @@ int create_file(const std::string& path, std::size_t bytes) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(const TraceOptions& options)
-    : records_(&scratch_), mask_(0), path_(options.path) {
+TraceWriter::TraceWriter(const TraceOptions& options) : mask_(0), path_(options.path) {
   if (path_.empty()) return;
   const std::uint64_t capacity = std::bit_ceil(options.capacity < 256 ? 256 : options.capacity);
   memory_bytes_ = kHeaderBytes + capacity * sizeof(Record);

@@ -91,7 +91,7 @@ inline constexpr std::size_t kPeerClocksMax = 32;
 inline constexpr std::size_t kHeaderBytes = kPageBytes * (1 + kPeerClocksMax);
 
 struct TraceOptions {
-  std::string path;                   // empty: tracing off, a stamp costs the same
+  std::string path;                   // empty: tracing off, a stamp is a branch not taken
   std::uint64_t capacity = 1u << 20;  // records; rounded up to a power of two
   std::string program;
   std::string provider;
@@ -111,7 +111,9 @@ class TraceWriter final : public clock::OffsetSink {
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   // Datapath thread. id: feed sequence or order id, below 2^56.
-  void stamp(Hop hop, std::uint64_t id) noexcept { stamp_at(hop, id, tsc_now()); }
+  void stamp(Hop hop, std::uint64_t id) noexcept {
+    if (on()) stamp_at(hop, id, tsc_now());
+  }
   void stamp_at(Hop hop, std::uint64_t id, TscTicks at) noexcept { put(hop, id, at.value); }
   void stamp_realtime(Hop hop, std::uint64_t id, std::int64_t realtime_ns) noexcept {
     put(hop, id, static_cast<std::uint64_t>(realtime_ns));
@@ -142,7 +144,9 @@ class TraceWriter final : public clock::OffsetSink {
   void set_wait_mode(std::string_view mode) noexcept;
 
  private:
+  bool on() const noexcept { return records_ != nullptr; }
   void put(Hop hop, std::uint64_t id, std::uint64_t time) noexcept {
+    if (!on()) return;
     const std::uint64_t key = static_cast<std::uint64_t>(hop) << 56 | (id & kIdMask);
     const std::uint64_t head = head_.load(std::memory_order_relaxed);  // its only writer is here
     // One 16-byte store: x86 with AVX makes aligned ones atomic, so whoever copies a record that is
@@ -160,7 +164,7 @@ class TraceWriter final : public clock::OffsetSink {
   // A second of them, for every connection that has a page, several times over.
   static constexpr std::size_t kPeerTimesWaiting = 256;
 
-  Record* records_;
+  Record* records_ = nullptr;  // nullptr: tracing off
   std::uint64_t mask_;
   std::atomic<std::uint64_t> head_{0};
   Counter peer_times_crowded_;
@@ -173,7 +177,6 @@ class TraceWriter final : public clock::OffsetSink {
   bool header_changed_ = false;  // since it was written
   std::string problem_;
   Counter peer_times_without_page_;
-  Record scratch_{};  // where stamps go while tracing is off
 };
 
 }  // namespace tickpath::trace

@@ -85,8 +85,9 @@ struct BookUpdate {
   std::uint8_t unprinted;
 
   // A trade to be counted, once each.
-  bool is_trade() const noexcept {
-    return kind == UpdateKind::kTrade || (kind == UpdateKind::kExecute && unprinted == 0);
+  bool is_trade() const noexcept { return is_trade(kind, unprinted == 0); }
+  static constexpr bool is_trade(UpdateKind kind, bool printed) noexcept {
+    return kind == UpdateKind::kTrade || (kind == UpdateKind::kExecute && printed);
   }
   FeedState feed_state() const noexcept { return static_cast<FeedState>(states & 0x0f); }
   TradingState trading_state() const noexcept { return static_cast<TradingState>(states >> 4); }

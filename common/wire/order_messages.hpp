@@ -96,6 +96,23 @@ constexpr bool is_execution(ReportKind kind) noexcept {
   return kind == ReportKind::kFill || changes_fill(kind);
 }
 
+// A cancel or replacement was refused.
+constexpr bool is_request_reject(ReportKind kind) noexcept {
+  return kind == ReportKind::kCancelRejected || kind == ReportKind::kReplaceRejected;
+}
+
+// How a request of that kind is refused.
+constexpr ReportKind reject_of(RequestKind kind) noexcept {
+  return kind == RequestKind::kCancel    ? ReportKind::kCancelRejected
+         : kind == RequestKind::kReplace ? ReportKind::kReplaceRejected
+                                         : ReportKind::kRejected;
+}
+
+// target_order_id says which order it is about; else order_id does.
+constexpr bool names_target(ReportKind kind) noexcept {
+  return kind == ReportKind::kCanceled || kind >= ReportKind::kReplaced;
+}
+
 // Why oeg, or the venue through oeg, said no. Values are stable: scripts and journals keep them.
 enum class RejectReason : std::uint8_t {
   kNone = 0,

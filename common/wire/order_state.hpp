@@ -33,7 +33,7 @@ constexpr bool is_final(OrderState state) noexcept { return state >= OrderState:
 // final        -         -         -            -         -        -          same
 constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
                      std::uint32_t cumulative) noexcept {
-  if (kind == ReportKind::kCancelRejected || kind == ReportKind::kReplaceRejected) return true;
+  if (is_request_reject(kind)) return true;
   if (is_final(state)) return changes_fill(kind);
   const bool pending = state == OrderState::kPendingNew;
   switch (kind) {

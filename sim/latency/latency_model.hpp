@@ -58,9 +58,9 @@ class LatencyModel {
 
 // Written by the datapath thread; any thread reads.
 struct LatencyCounters {
-  Counter delayed;    // what went through
-  Counter held_back;  // of those: would have overtaken the one before, and waited for it
-  Counter total_ns;   // of all delays
+  TICKPATH_COUNTERS(delayed,    // what went through
+                    held_back,  // of those: would have overtaken the one before, and waited for it
+                    total_ns);  // of all delays
 };
 
 // A latency that keeps the order: the time at which each thing comes out. Datapath thread.

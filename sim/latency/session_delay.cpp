@@ -13,6 +13,7 @@
 
 #include "common/base/datapath_guard.hpp"
 #include "common/fix/codec.hpp"
+#include "common/net/loopback_sockets.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -122,7 +123,8 @@ SessionDelay::SessionDelay(const SessionDelayOptions& options)
       reports_(options.reports, options.seed + 1, {}) {}
 
 int SessionDelay::attach(int socket) noexcept {
-  const SessionScope once;  // a connection's set-up: some system calls
+  const SessionScope once;               // a connection's set-up: some system calls
+  net::LoopbackSockets::forget(socket);  // it is read and written here, each turn
   net::FileDescriptor outside(socket);
   ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
   const int on = 1;  // fails on a socketpair, which needs no such option

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "common/base/counter.hpp"
-#include "common/flow/lookahead.hpp"
+#include "common/book/lookahead.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/market/published_feed.hpp"
 #include "sim/market/symbols.hpp"
@@ -16,11 +16,12 @@
 namespace tickpath::sim {
 
 struct MarketCounters {
-  Counter messages;
-  Counter undecodable;  // not a message of ITCH 5.0: sent on as recorded, without effect here
-  Counter states_by_hand;
-  Counter unknown_by_hand;  // symbols
-  Counter broken_trades;    // 'B': our fills stand
+  TICKPATH_COUNTERS(
+      messages,
+      undecodable,  // not a message of ITCH 5.0: sent on as recorded, without effect here
+      states_by_hand,
+      unknown_by_hand,  // symbols
+      broken_trades);   // 'B': our fills stand
 };
 
 // Datapath thread.
@@ -54,7 +55,7 @@ class Market {
   void tell_imbalances() noexcept;
 
   Matcher& matcher_;
-  flow::Lookahead lookahead_;
+  book::Lookahead<book::BookSet> lookahead_;
   Symbols symbols_;
   std::unique_ptr<PublishedFeed> published_;
   std::uint64_t imbalance_interval_ns_ = 0;

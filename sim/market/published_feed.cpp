@@ -154,7 +154,7 @@ void PublishedFeed::send_with_shares(std::size_t offset, std::uint32_t shares) n
   }
   std::array<std::byte, itch::kMaxMessageBytes> buffer;
   std::memcpy(buffer.data(), recorded_.data(), recorded_.size());
-  if (load_big_endian<std::uint32_t>(buffer.data() + offset) != shares) counters_.bent.add();
+  if (load_big_endian<std::uint32_t>(buffer.data() + offset) != shares) counters_.amended.add();
   store_big_endian(buffer.data() + offset, shares);
   outlet_.publish(std::span(buffer).first(recorded_.size()));
 }
@@ -172,7 +172,7 @@ void PublishedFeed::send_in_place(Message message) noexcept {
   std::array<std::byte, itch::kMaxMessageBytes> buffer;
   const std::size_t length = itch::encode(message, buffer.data());
   std::memcpy(buffer.data() + 1, recorded_.data() + 1, itch::kHeaderBytes - 1);
-  counters_.bent.add();
+  counters_.amended.add();
   outlet_.publish(std::span(buffer).first(length));
 }
 

@@ -1,5 +1,5 @@
-// The market that subscribers see when our orders are part of it: the recording, bent where it no
-// longer holds, and what our orders do, as ITCH 5.0 messages in one sequence.
+// The market that subscribers see when our orders are part of it: the recording, amended where it
+// no longer holds, and what our orders do, as ITCH 5.0 messages in one sequence.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,11 @@ class FeedOutlet {
 
 // Written by the datapath thread; any thread reads. Messages.
 struct PublishedCounters {
-  Counter own;         // of our orders, and of recorded ones that we took
-  Counter bent;        // recorded, and published with other shares or as another type
-  Counter withheld;    // recorded, and not published: what they tell of is ours, or gone
-  Counter own_number;  // recorded with a reference of our range: neither published nor matched
+  TICKPATH_COUNTERS(
+      own,          // of our orders, and of recorded ones that we took
+      amended,      // recorded, and published with other shares or as another type
+      withheld,     // recorded, and not published: what they tell of is ours, or gone
+      own_number);  // recorded with a reference of our range: neither published nor matched
 };
 
 // Datapath thread. No allocation.

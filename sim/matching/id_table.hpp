@@ -2,21 +2,23 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "common/base/huge_array.hpp"
 #include "common/wire/order_state.hpp"
 
 namespace tickpath::sim {
 
 // Insert-only open addressing: ids never return, so nothing is ever erased. Half full at most, so
-// that probes stay short. One thread; nothing allocates after the constructor.
+// that probes stay short. Ids count upwards, so that those of one moment are neighbours: a run of
+// 64 has its places side by side, and runs are spread. One thread; nothing allocates after the
+// constructor.
 class IdTable {
  public:
   struct Entry {
-    std::uint64_t order_id = 0;
+    std::uint64_t order_id;
     // A node of the live orders, or closed(), or kRequest.
-    std::uint32_t node = 0;
-    std::uint32_t number = 0;  // of the exchange's order; 0 for a free entry
+    std::uint32_t node;
+    std::uint32_t number;  // of the exchange's order; 0 for a free entry
   };
   // Of an order that is done: this, its final state and the shares that it has filled, which are
   // below 2^20 (kOrderSharesMax).
@@ -48,17 +50,24 @@ class IdTable {
   bool full() const noexcept { return size_ == ids_max_; }
 
  private:
+  static constexpr unsigned kRunBits = 6;
+  static constexpr std::size_t kRun = std::size_t{1} << kRunBits;
+
   std::size_t home(std::uint64_t order_id) const noexcept {
-    // Fibonacci hashing: ids are counters below a strategy and an incarnation; the high bits of
-    // the product mix all of them.
-    return static_cast<std::size_t>((order_id * 0x9e37'79b9'7f4a'7c15ull) >> shift_);
+    // Fibonacci hashing: the high bits of the product mix all of the run's number, which is a
+    // counter below a strategy and an incarnation.
+    const std::uint64_t run = (order_id >> kRunBits) * 0x9e37'79b9'7f4a'7c15ull >> shift_;
+    return static_cast<std::size_t>(run << kRunBits | (order_id & (kRun - 1)));
   }
+  // The same place and one more, of the next run: a run that meets another passes it at once. Odd,
+  // so that every entry is reached.
+  std::size_t after(std::size_t at) const noexcept { return (at + kRun + 1) & mask_; }
 
   std::uint32_t ids_max_;
   std::uint32_t size_ = 0;
-  unsigned shift_;
+  HugeArray<Entry> entries_;
   std::size_t mask_;
-  std::unique_ptr<Entry[]> entries_;
+  unsigned shift_;
 };
 
 }  // namespace tickpath::sim

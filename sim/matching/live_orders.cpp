@@ -1,16 +1,28 @@
 #include "sim/matching/live_orders.hpp"
 
+#include <algorithm>
+
 #include "common/base/error.hpp"
 
 namespace tickpath::sim {
 
-LiveOrders::LiveOrders(std::uint32_t orders_max)
-    : capacity_(orders_max),
-      orders_(std::make_unique<LiveOrder[]>(orders_max)),
-      queues_(std::make_unique<Queue[]>(book::kLocatesMax * 2 * kPlaces)),
-      pegs_(std::make_unique<Queue[]>(book::kLocatesMax * 2)) {
+namespace {
+
+std::uint32_t checked_orders(std::uint32_t orders_max) {
   if (orders_max == 0 || orders_max > 1u << 30)
     throw Error("live orders: between 1 and 2^30 must be allowed for");
+  return orders_max;
+}
+
+}  // namespace
+
+LiveOrders::LiveOrders(std::uint32_t orders_max)
+    : capacity_(checked_orders(orders_max)),
+      orders_(orders_max, "the live orders"),
+      queues_(book::kLocatesMax * 2 * kPlaces, "the live orders' queues"),
+      pegs_(book::kLocatesMax * 2, "the live orders' queues") {
+  for (HugeArray<Queue>* const queues : {&queues_, &pegs_})
+    std::fill_n(queues->data(), queues->size(), Queue{});
   for (std::uint32_t node = orders_max; node-- > 0;) {
     orders_[node].next = free_;
     free_ = node;

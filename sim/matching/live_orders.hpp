@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "common/base/huge_array.hpp"
 #include "sim/matching/types.hpp"
 
 namespace tickpath::sim {
@@ -120,9 +120,9 @@ class LiveOrders {
   std::uint32_t capacity_;
   std::uint32_t size_ = 0;
   std::uint32_t free_ = kNone;
-  std::unique_ptr<LiveOrder[]> orders_;
-  std::unique_ptr<Queue[]> queues_;
-  std::unique_ptr<Queue[]> pegs_;
+  HugeArray<LiveOrder> orders_;
+  HugeArray<Queue> queues_;
+  HugeArray<Queue> pegs_;
 };
 
 }  // namespace tickpath::sim

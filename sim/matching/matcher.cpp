@@ -1,6 +1,5 @@
 #include "sim/matching/matcher.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "common/base/check.hpp"

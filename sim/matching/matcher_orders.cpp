@@ -109,12 +109,12 @@ void Matcher::reject(const NewOrder& request, Reason reason) noexcept {
 }
 
 void Matcher::refuse(const NewOrder& request, Reason reason) noexcept {
-  counters_.new_orders.add();
+  counters_.received.add();
   reject(request, ids_.find(request.order_id) != nullptr ? Reason::kDuplicateId : reason);
 }
 
 void Matcher::enter(const NewOrder& request) noexcept {
-  counters_.new_orders.add();
+  counters_.received.add();
   const Reason reason = refusal(request);
   if (reason != Reason::kNone) {
     reject(request, reason);

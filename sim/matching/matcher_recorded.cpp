@@ -104,8 +104,8 @@ void Matcher::execute(std::uint64_t reference, std::uint32_t shares, std::uint32
 }
 
 // The recording takes `shares` from an order of which we may hold some already. What it takes
-// beyond the rest is ours: the future bends. `displaced` of the aggressor went to us instead, so
-// that only what is left of it could meet shares that are gone.
+// beyond the rest is ours: the recorded future does not hold. `displaced` of the aggressor went to
+// us instead, so that only what is left of it could meet shares that are gone.
 void Matcher::settle_execution(book::Handle handle, const book::OrderView& order,
                                std::uint32_t shares, std::uint32_t displaced) noexcept {
   const std::uint32_t taken = taken_of(order.user);
@@ -113,7 +113,7 @@ void Matcher::settle_execution(book::Handle handle, const book::OrderView& order
   const std::uint32_t available = order.shares - taken;
   const std::uint32_t excess = shares - std::min(shares, available);
   const std::uint32_t arriving = shares - displaced;
-  counters_.bent_executed.add(arriving - std::min(arriving, available));
+  counters_.conflict_executed.add(arriving - std::min(arriving, available));
   counters_.taken_released.add(excess);
   book_.set_user(handle, order.user - excess);
 }
@@ -135,7 +135,7 @@ void Matcher::on_reduce(std::uint64_t reference, std::uint32_t shares) noexcept 
     const std::uint32_t available = order.shares - taken;
     const std::uint32_t withdrawn = std::min(shares, order.shares);
     const std::uint32_t excess = withdrawn - std::min(withdrawn, available);
-    release(excess, counters_.bent_withdrawn);
+    release(excess, counters_.conflict_withdrawn);
     book_.set_user(handle, order.user - excess);
   }
   const std::uint32_t before = order.shares - taken;
@@ -151,7 +151,7 @@ void Matcher::on_delete(std::uint64_t reference) noexcept {
     return;
   }
   const std::uint32_t taken = taken_of(book_.user(handle));
-  if (taken != 0) release(taken, counters_.bent_withdrawn);
+  if (taken != 0) release(taken, counters_.conflict_withdrawn);
   const book::Change change = book_.remove(reference);
   tell({taken != 0, change.shares - taken, 0, change.locate, change.side});
   settle(change.locate);
@@ -169,14 +169,15 @@ void Matcher::on_replace(std::uint64_t reference, std::uint64_t new_reference, s
   const std::uint32_t taken = taken_of(order.user);
   if (!book_.replace(reference, new_reference, shares, price).ok()) [[unlikely]] {
     counters_.bad_messages.add();
-    if (taken != 0) release(taken, counters_.bent_withdrawn);  // the old order is gone all the same
+    if (taken != 0)
+      release(taken, counters_.conflict_withdrawn);  // the old order is gone all the same
     tell({taken != 0 || taken_of_reference(new_reference) != 0, order.shares - taken, 0,
           order.locate, order.side});
     settle(order.locate);
     return;
   }
   const std::uint32_t carried = std::min(taken, shares);
-  if (taken != carried) release(taken - carried, counters_.bent_withdrawn);
+  if (taken != carried) release(taken - carried, counters_.conflict_withdrawn);
   book_.set_user(book_.find(new_reference), user_word(next_arrival(), carried));
   const std::uint32_t spent = meet_arrival(order.locate, new_reference, order.side, carried);
   tell({taken + spent != 0, order.shares - taken, shares - carried - spent, order.locate,

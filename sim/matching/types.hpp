@@ -242,34 +242,34 @@ struct MatcherOptions {
   std::uint16_t incarnation = 1;
 };
 
-// Written by the matching thread; any thread reads. Shares unless it says orders or requests.
-struct MatcherCounters {
-  Counter new_orders;  // requests
-  Counter cancels;
-  Counter replaces;
-  Counter accepted;
-  Counter rejected;
-  Counter canceled;
-  Counter expired;
-  Counter replaced;
-  Counter restated;     // orders that lost shares to self-match prevention and live on
-  Counter triggered;    // stop orders
-  Counter repriced;     // pegged orders, each move
-  Counter replenished;  // slices shown of orders with a display quantity, but for the first
-  Counter cancel_rejected;
-  Counter replace_rejected;
+// Requests of participants and what became of their orders.
+struct OrderCounters {
+  TICKPATH_COUNTERS(received,  // new orders
+                    accepted, rejected, cancels, replaces, canceled, replaced, expired,
+                    cancel_rejected, replace_rejected,
+                    fills,         // reports
+                    restated,      // lost shares to self-match prevention and live on
+                    triggered,     // stop orders
+                    repriced,      // pegged orders, each move
+                    replenished);  // slices shown of orders with a display quantity, but the first
+};
+
+// Shares that our orders traded, and what that means for the recording.
+struct RecordedCounters {
+  TICKPATH_COUNTERS(bought_from_recorded, sold_to_recorded,
+                    traded_live,         // between our own orders, counted once
+                    taken,               // traded with us before the recording traded them
+                    taken_released,      // of those, gone from the book since
+                    conflict_executed,   // of those released: the recording executed them again
+                    conflict_withdrawn,  // of those released: their owner cancelled or replaced
+                    displaced);          // recorded executions that in our world went to us
+};
+
+// Written by the matching thread; any thread reads.
+struct MatcherCounters : OrderCounters, RecordedCounters {
   Counter crosses;                          // of ours
-  Counter fills;                            // reports
   Counter filled_shares[kFillSourceCount];  // one side of each trade, by source
   Counter refused[kReasonCount];            // requests, by reason
-  Counter bought_from_recorded;
-  Counter sold_to_recorded;
-  Counter traded_live;     // between our own orders, counted once
-  Counter taken;           // recorded shares that traded with us before the recording traded them
-  Counter taken_released;  // of those, gone from the book since
-  Counter bent_executed;   // of those released: the recording executed them a second time
-  Counter bent_withdrawn;  // of those released: their owner cancelled or replaced them away
-  Counter displaced;       // recorded executions that in our world went to us
   Counter unknown_references;
   Counter bad_messages;  // recorded events that the book refused (zero price, duplicate, full)
 };

@@ -1,52 +1,42 @@
 #include "sim/orders/ledger.hpp"
 
-#include <bit>
 #include <map>
 #include <string>
 
 #include <fmt/core.h>
 
 #include "common/base/error.hpp"
+#include "common/base/memory.hpp"
 
 namespace tickpath::sim {
 
-Ledger::Ledger(std::uint32_t rows_max)
-    : rows_max_(rows_max),
-      mask_(std::bit_ceil(std::size_t{rows_max} * 2) - 1),
-      rows_(std::make_unique<LedgerRow[]>(rows_max)),
-      slots_(std::make_unique<std::uint32_t[]>(mask_ + 1)) {
+namespace {
+
+// Never 0: that is no id of a map.
+std::uint64_t key_of(Party party, std::uint32_t locate) noexcept {
+  return std::uint64_t{1} << 63 | std::uint64_t{party.session} << 40 |
+         std::uint64_t{party.strategy} << 32 | locate;
+}
+
+}  // namespace
+
+Ledger::Ledger(std::uint32_t rows_max) : index_(rows_max) {
   if (rows_max == 0) throw Error("ledger: at least one row must be allowed for");
-}
-
-std::size_t Ledger::slot_of(Party party, std::uint32_t locate) const noexcept {
-  const std::uint64_t key =
-      std::uint64_t{party.session} << 40 | std::uint64_t{party.strategy} << 32 | locate;
-  std::size_t at = static_cast<std::size_t>((key * 0x9e37'79b9'7f4a'7c15ull) >> 32) & mask_;
-  for (; slots_[at] != 0; at = (at + 1) & mask_) {
-    const LedgerRow& row = rows_[slots_[at] - 1];
-    if (row.party == party && row.locate == locate) break;
-  }
-  return at;
-}
-
-LedgerRow* Ledger::find(Party party, std::uint32_t locate) noexcept {
-  const std::uint32_t row = slots_[slot_of(party, locate)];
-  return row == 0 ? nullptr : &rows_[row - 1];
+  reserve_touched(rows_, rows_max);
 }
 
 bool Ledger::reserve(Party party, std::uint32_t locate) noexcept {
-  const std::size_t at = slot_of(party, locate);
-  if (slots_[at] != 0) return true;
-  if (used_ == rows_max_) return false;
-  rows_[used_].party = party;
-  rows_[used_].locate = locate;
-  slots_[at] = ++used_;
+  const std::uint64_t key = key_of(party, locate);
+  if (index_.find(key) != IdMap::kNone) return true;
+  if (!index_.insert(key, static_cast<std::uint32_t>(rows_.size()))) return false;
+  rows_.push_back({.party = party, .locate = locate});
   return true;
 }
 
 void Ledger::apply(const Report& report) noexcept {
-  LedgerRow* row = find(report.party, report.locate);
-  if (row == nullptr) return;  // refused for want of a row, or a change of an unknown order
+  const std::uint32_t at = index_.find(key_of(report.party, report.locate));
+  if (at == IdMap::kNone) return;  // refused for want of a row, or a change of an unknown order
+  LedgerRow* const row = &rows_[at];
   if (report.kind == ReportKind::kAccepted) ++row->accepted;
   if (report.kind == ReportKind::kRejected) ++row->rejected;
   if (report.kind != ReportKind::kFill) return;
@@ -103,7 +93,7 @@ std::vector<std::string> check_conservation(const Matcher& matcher, const Ledger
   findings.equal(c.taken.get(), c.taken_released.get() + matcher.taken_in_book(),
                  "recorded shares taken, and those released or still in the book");
   findings.equal(c.fills.get(), all.fills, "fills reported, and fills in the ledger");
-  findings.equal(c.new_orders.get(), c.accepted.get() + c.rejected.get(),
+  findings.equal(c.received.get(), c.accepted.get() + c.rejected.get(),
                  "new orders, and those accepted or rejected");
   return findings.take();
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "common/base/id_map.hpp"
 #include "common/base/units.hpp"
 #include "sim/matching/matcher.hpp"
 #include "sim/matching/types.hpp"
@@ -17,7 +17,7 @@ struct LedgerRow {
   Party party;
   std::uint32_t locate = wire::kNoInstrument;
   std::int64_t position_shares = 0;  // bought less sold
-  Cash cash;                         // sold less bought
+  Cash cash{};                       // sold less bought
   std::uint64_t fills = 0;
   std::uint64_t bought_shares = 0;
   std::uint64_t sold_shares = 0;
@@ -35,17 +35,11 @@ class Ledger {
   [[nodiscard]] bool reserve(Party party, std::uint32_t locate) noexcept;
   void apply(const Report& report) noexcept;
 
-  std::span<const LedgerRow> rows() const noexcept { return {rows_.get(), used_}; }
+  std::span<const LedgerRow> rows() const noexcept { return rows_; }
 
  private:
-  LedgerRow* find(Party party, std::uint32_t locate) noexcept;
-  std::size_t slot_of(Party party, std::uint32_t locate) const noexcept;
-
-  std::uint32_t rows_max_;
-  std::uint32_t used_ = 0;
-  std::size_t mask_;
-  std::unique_ptr<LedgerRow[]> rows_;
-  std::unique_ptr<std::uint32_t[]> slots_;  // row + 1; 0: free
+  std::vector<LedgerRow> rows_;
+  IdMap index_;
 };
 
 // What does not add up, one line each; empty when everything does. Shares and cash of all parties

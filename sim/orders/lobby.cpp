@@ -98,7 +98,7 @@ void Lobby::decide(Place guest) {
   LobbySessionCounters& counters = session_counters_[session];
   switch (slot_(session)) {
     case Slot::kLoggedOn:
-      return dismiss(guest, counters.refused, "wanted to log on a second time");
+      return dismiss(guest, counters.refused_logons, "wanted to log on a second time");
     case Slot::kTaken:  // by one whose Logon is being answered: a turn later it is on, or gone
       return;
     case Slot::kFree:
@@ -120,7 +120,7 @@ void Lobby::turn(Clock::time_point now) {
     if (guest->ready)
       decide(guest);
     else if (now - guest->since >= options_.patience)
-      dismiss(guest, counters_.timeouts, "said nothing in time");
+      dismiss(guest, counters_.silent, "said nothing in time");
   }
   if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
     log::info("{}: {} more connections came to nothing", options_.name, unsaid);

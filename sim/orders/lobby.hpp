@@ -41,16 +41,16 @@ struct LobbyOptions {
 
 // Any thread reads.
 struct LobbyCounters {
-  Counter connections;
-  Counter strangers;  // whose first words were no Logon of a session's peer
-  Counter timeouts;   // that said nothing
-  Counter crowded_out;
+  TICKPATH_COUNTERS(connections,
+                    strangers,  // whose first words were no Logon of a session's peer
+                    silent,     // that said nothing
+                    crowded_out);
 };
 // Of a session: connections that began with its Logon.
 struct LobbySessionCounters {
-  Counter admitted;     // handed over with their Logon unread
-  Counter refused;      // while the session was logged on
-  Counter wrong_peers;  // of another address or user
+  TICKPATH_COUNTERS(admitted,        // handed over with their Logon unread
+                    refused_logons,  // while the session was logged on
+                    wrong_peers);    // of another address or user
 };
 
 class Lobby {

@@ -444,8 +444,8 @@ bool OrderGateway::send(Peer& peer, const Outbox::Entry& entry) noexcept {
     counters_.backed_up.add();
     return false;
   }
-  counters_.reports_sent.add();
-  if (status == fix::SendStatus::kStored) counters_.reports_stored.add();
+  counters_.sent.add();
+  if (status == fix::SendStatus::kStored) counters_.stored.add();
   return true;
 }
 

@@ -35,17 +35,17 @@ struct GatewayOptions {
 
 // Written by the datapath thread; any thread reads.
 struct GatewayCounters {
-  Counter reports_sent;    // with a sequence number: sent, queued, or stored for a later logon
-  Counter reports_stored;  // of those, while the session was down
-  Counter backed_up;       // sends that had to wait for a peer that does not read
-  Counter disconnected;    // peers cut off because their reports filled the outbox
-  Counter attach_refused;  // connections to a session that has one
-  Counter status_requests;
-  Counter possible_resends;  // requests with PossResend that had been carried out, or refused
-  Counter mass_status_requests;
-  Counter mass_cancels;
-  Counter canceled_on_disconnect;  // orders
-  Counter expired_at_day_end;      // likewise
+  TICKPATH_COUNTERS(
+      sent,            // with a sequence number: sent, queued, or stored for a later logon
+      stored,          // of those, while the session was down
+      backed_up,       // sends that had to wait for a peer that does not read
+      disconnected,    // peers cut off because their reports filled the outbox
+      attach_refused,  // connections to a session that has one
+      status_requests,
+      possible_resends,  // requests with PossResend that had been carried out, or refused
+      mass_status_requests, mass_cancels,
+      canceled_on_disconnect,  // orders
+      expired_at_day_end);     // likewise
 };
 
 class OrderGateway final : public ReportSink {

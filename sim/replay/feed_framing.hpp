@@ -39,6 +39,10 @@ class FeedFraming {
   [[nodiscard]] bool append(std::span<const std::byte> message) noexcept {
     return iex_ ? segment_.append(message) : mold_.append(message);
   }
+  // The message appended last, of `bytes`, where it lies in the packet. Of ITCH alone.
+  std::span<const std::byte> last_message(std::size_t bytes) const noexcept {
+    return iex_ ? std::span<const std::byte>() : mold_.packet().last(bytes);
+  }
   std::uint16_t message_count() const noexcept {
     return iex_ ? segment_.message_count() : mold_.message_count();
   }

@@ -46,10 +46,10 @@ class LossModel {
 
 // Written by the datapath thread; any thread reads.
 struct LineCounters {
-  Counter packets;  // handed to the kernel
-  Counter lost;     // on purpose
-  Counter failed;   // refused by the kernel: receivers see a gap
-  Counter crowded;  // sent early: more were delayed than there is room for
+  TICKPATH_COUNTERS(packets,   // handed to the kernel
+                    lost,      // on purpose
+                    failed,    // refused by the kernel: receivers see a gap
+                    crowded);  // sent early: more were delayed than there is room for
 };
 
 // Constructor on the control thread (throws net::NetError), the rest on the datapath.

@@ -9,7 +9,7 @@ namespace tickpath::sim {
 
 FeedSender::FeedSender(const FeedOptions& options, trace::TraceWriter& trace)
     : trace_(trace),
-      packet_messages_(options.packet_messages),
+      packet_messages_(std::min(options.packet_messages, kMessagesMax)),
       longest_message_(FeedFraming::longest_message(options.protocol, options.packet_bytes)),
       builder_(options.protocol,
                std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size())),
@@ -24,16 +24,6 @@ FeedSender::FeedSender(const FeedOptions& options, trace::TraceWriter& trace)
         std::make_unique<RetransmissionServer>(*options.retransmission, options.session);
   if (options.snapshot)
     snapshot_ = std::make_unique<SnapshotServer>(*options.snapshot, options.session);
-}
-
-FeedSender::Append FeedSender::append(std::span<const std::byte> message) noexcept {
-  if (message.size() > longest_message_) [[unlikely]] {
-    counters_.oversized.add();
-    return Append::kOversized;
-  }
-  if (builder_.message_count() == packet_messages_ || !builder_.append(message))
-    return Append::kFull;
-  return Append::kOk;
 }
 
 // False: a line is full. The others have the packet; the next call goes on with those that have
@@ -156,16 +146,17 @@ bool FeedSender::publish_now(std::span<const std::byte> packet) noexcept {
 }
 
 bool FeedSender::try_send() noexcept {
-  packet_ = builder_.finish();
+  const std::span<const std::byte> packet = builder_.finish();
   if (hold_) [[unlikely]] {
-    if (!hold(packet_, true)) return false;
+    if (!hold(packet, true)) return false;
     stamp_sent(tsc_now());
-  } else if (!publish_now(packet_)) {
+  } else if (!publish_now(packet)) {
     return false;
   }
   last_sent_ = tsc_now();
   // A packet that the kernel refused is lost like one that a switch drops: its numbers are used.
   const std::uint16_t count = builder_.message_count();
+  sent_ = count;
   counters_.packets.add();
   counters_.messages.add(count);
   next_sequence_ += count;

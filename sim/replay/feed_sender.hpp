@@ -40,16 +40,13 @@ struct FeedOptions {
 
 // Written by the datapath thread; any thread reads.
 struct FeedCounters {
-  Counter messages;
-  Counter packets;
-  Counter heartbeats;
-  Counter ends_of_session;
-  Counter bytes;
-  Counter blocked;    // a socket's buffer was full: sent again later
-  Counter failed;     // packets that the kernel refused, all lines: receivers see a gap
-  Counter waits;      // turns of a wait for room, with more to publish than a packet holds
-  Counter oversized;  // messages longer than a packet: not sent, without a sequence number
-  Counter crowded;    // published before latency.market_data was over: too many waited
+  TICKPATH_COUNTERS(
+      messages, packets, heartbeats, ends_of_session, bytes,
+      blocked,    // a socket's buffer was full: sent again later
+      failed,     // packets that the kernel refused, all lines: receivers see a gap
+      waits,      // turns of a wait for room, with more to publish than a packet holds
+      oversized,  // messages longer than a packet: not sent, without a sequence number
+      crowded);   // published before latency.market_data was over: too many waited
 };
 
 // Constructor on the control thread (throws net::NetError), everything else on the datapath.
@@ -62,12 +59,25 @@ class FeedSender final : public FeedOutlet {
     hold_ = std::make_unique<PacketHold>(options, seed);
   }
 
+  static constexpr std::uint16_t kMessagesMax = 256;  // of a packet
+
   // Builds the next packet.
   enum class Append : std::uint8_t { kOk, kFull, kOversized };
-  Append append(std::span<const std::byte> message) noexcept;
+  Append append(std::span<const std::byte> message) noexcept {
+    if (message.size() > longest_message_) [[unlikely]] {
+      counters_.oversized.add();
+      return Append::kOversized;
+    }
+    const std::uint16_t at = builder_.message_count();
+    if (at == packet_messages_ || !builder_.append(message)) return Append::kFull;
+    messages_[at] = builder_.last_message(message.size());
+    return Append::kOk;
+  }
   std::uint16_t pending() const noexcept { return builder_.message_count(); }
-  // What send() has just sent, until the next append().
-  std::span<const std::byte> packet() const noexcept { return packet_; }
+  // The messages that send() has just sent, until the next append(). Of ITCH alone.
+  std::span<const std::span<const std::byte>> sent() const noexcept {
+    return std::span(messages_).first(sent_);
+  }
 
   // Sends what was appended, or lets it wait for its time. sim.sent is stamped for each message
   // right before the kernel, or that wait, gets it.
@@ -125,7 +135,8 @@ class FeedSender final : public FeedOutlet {
   std::size_t longest_message_;
   std::array<std::byte, itch::mold::kMaxPacketBytes> buffer_;
   FeedFraming builder_;
-  std::span<const std::byte> packet_;
+  std::array<std::span<const std::byte>, kMessagesMax> messages_;  // of the packet at hand
+  std::size_t sent_ = 0;                                           // of them, with the last packet
   std::uint64_t next_sequence_ = 1;
   TscTicks last_sent_{};
   FeedCounters counters_;

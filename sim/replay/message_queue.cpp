@@ -44,29 +44,21 @@ bool MessageQueue::finish() noexcept {
   return hand_over();
 }
 
-MessageQueue::Status MessageQueue::front(QueuedMessage& message) noexcept {
-  for (;;) {
-    if (ended_) return Status::kEnd;
-    if (draining_ == kNoBlock && !full_.try_pop(draining_)) return Status::kEmpty;
-    const Block& block = blocks_[draining_];
-    if (position_ < block.used) {
-      Entry entry;
-      std::memcpy(&entry, block.bytes + position_, sizeof entry);
-      message.bytes = {block.bytes + position_ + sizeof entry, entry.bytes};
-      message.timestamp_ns = entry.timestamp_ns;
-      return Status::kMessage;
+// Gives back the block that was drained, and opens the next one.
+MessageQueue::Status MessageQueue::open_next() noexcept {
+  while (at_ == end_) {
+    if (draining_ != kNoBlock) {
+      ended_ = blocks_[draining_].last != 0;
+      TICKPATH_CHECK(free_.try_push(draining_), "the free ring holds every block");
+      draining_ = kNoBlock;
+      at_ = end_ = nullptr;
     }
-    ended_ = block.last != 0;
-    TICKPATH_CHECK(free_.try_push(draining_), "the free ring holds every block");
-    draining_ = kNoBlock;
-    position_ = 0;
+    if (ended_) return Status::kEnd;
+    if (!full_.try_pop(draining_)) return Status::kEmpty;
+    at_ = blocks_[draining_].bytes;
+    end_ = at_ + blocks_[draining_].used;
   }
-}
-
-void MessageQueue::pop() noexcept {
-  Entry entry;
-  std::memcpy(&entry, blocks_[draining_].bytes + position_, sizeof entry);
-  position_ += static_cast<std::uint32_t>(sizeof entry) + padded(entry.bytes);
+  return Status::kMessage;
 }
 
 }  // namespace tickpath::sim

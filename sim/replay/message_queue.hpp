@@ -46,8 +46,20 @@ class MessageQueue {
 
   // ------------------------------------------------------------------ datapath thread
   // The next message; its bytes stay until pop().
-  Status front(QueuedMessage& message) noexcept;
-  void pop() noexcept;
+  Status front(QueuedMessage& message) noexcept {
+    if (at_ == end_) [[unlikely]]
+      if (const Status status = open_next(); status != Status::kMessage) return status;
+    Entry entry;
+    std::memcpy(&entry, at_, sizeof entry);
+    // Another core wrote it: asked for ahead, it is here when it is its turn.
+    __builtin_prefetch(at_ + kPrefetchBytes);
+    message.bytes = {at_ + sizeof entry, entry.bytes};
+    message.timestamp_ns = entry.timestamp_ns;
+    behind_ = at_ + sizeof entry + padded(entry.bytes);
+    return Status::kMessage;
+  }
+  // The message that front() told last.
+  void pop() noexcept { at_ = behind_; }
 
  private:
   struct Entry {
@@ -61,16 +73,21 @@ class MessageQueue {
     alignas(8) std::byte bytes[kBlockBytes];
   };
   static constexpr std::uint32_t kNoBlock = 0xffff'ffff;
+  static constexpr std::size_t kPrefetchBytes = 1'024;
   static std::uint32_t padded(std::uint32_t bytes) noexcept { return (bytes + 7) & ~7u; }
   bool open_block() noexcept;
   bool hand_over() noexcept;
+  Status open_next() noexcept;
 
   std::unique_ptr<Block[]> blocks_;
   SpscRing<std::uint32_t> full_;
   SpscRing<std::uint32_t> free_;
-  std::uint32_t filling_ = kNoBlock;   // reading thread
-  std::uint32_t draining_ = kNoBlock;  // datapath thread
-  std::uint32_t position_ = 0;         // in the block that is drained
+  std::uint32_t filling_ = kNoBlock;  // reading thread
+  // Datapath thread.
+  std::uint32_t draining_ = kNoBlock;
+  const std::byte* at_ = nullptr;      // in the block that is drained: the next message
+  const std::byte* behind_ = nullptr;  // the one after it
+  const std::byte* end_ = nullptr;
   bool ended_ = false;
 };
 

@@ -56,6 +56,7 @@ class Pace {
     options_.from_ns = timestamp_ns;
     base_ns_ = last_due_ns_ = elapsed_ns;
     counted_ = 0;
+    burst_end_ = 0;
     elapsed_ns_ = 0;
     started_ = false;
   }
@@ -63,15 +64,20 @@ class Pace {
 
  private:
   std::uint64_t by_rate() noexcept {
-    const std::uint64_t bursts = counted_++ / options_.burst;
-    last_due_ns_ = base_ns_ + static_cast<std::uint64_t>(static_cast<double>(bursts) *
-                                                         options_.burst * per_message_ns_);
-    return last_due_ns_;
+    if (counted_ >= burst_end_) {
+      const std::uint64_t bursts = counted_ / options_.burst;
+      burst_due_ns_ = base_ns_ + static_cast<std::uint64_t>(static_cast<double>(bursts) *
+                                                            options_.burst * per_message_ns_);
+      burst_end_ = (bursts + 1) * options_.burst;
+    }
+    ++counted_;
+    return last_due_ns_ = burst_due_ns_;
   }
   std::uint64_t recorded(std::uint64_t timestamp_ns) noexcept {
     if (!started_) {
       started_ = true;
       base_ns_ = last_due_ns_;
+      burst_end_ = 0;
       last_timestamp_ns_ = timestamp_ns;
     }
     // A clock that runs backwards in the recording costs no time.
@@ -88,7 +94,9 @@ class Pace {
   PaceOptions options_;
   double per_recorded_ns_;
   double per_message_ns_;
-  std::uint64_t counted_ = 0;
+  std::uint64_t counted_ = 0;    // by rate, since the start or a seek
+  std::uint64_t burst_end_ = 0;  // of them: the first of the next burst
+  std::uint64_t burst_due_ns_ = 0;
   std::uint64_t base_ns_ = 0;
   std::uint64_t elapsed_ns_ = 0;  // recorded time, silences cut
   std::uint64_t last_timestamp_ns_ = 0;

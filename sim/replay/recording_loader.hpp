@@ -13,7 +13,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/control/feed_protocol.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/recordings/recording.hpp"
 #include "sim/replay/message_queue.hpp"
 #include "sim/replay/pace.hpp"
 

@@ -1,7 +1,6 @@
 #include "sim/replay/replayer.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "common/base/cpu.hpp"
 #include "common/clock/virtual_time.hpp"
@@ -129,9 +128,7 @@ bool Replayer::transmit() noexcept {
   return true;
 }
 
-// True when there is a next message.
-bool Replayer::fetch() noexcept {
-  if (have_next_) return true;
+bool Replayer::look_for_next() noexcept {
   MessageQueue::Status status = queue_.front(next_);
   // Virtual time stands still while the reading thread catches up: how fast it reads changes
   // nothing.
@@ -139,23 +136,19 @@ bool Replayer::fetch() noexcept {
       clock::let_others_run();
       status = queue_.front(next_);
     }
-  switch (status) {
-    case MessageQueue::Status::kMessage:
-      next_due_ns_ = pace_.due(next_.timestamp_ns, begins_day(next_.bytes));
-      have_next_ = true;
-      return true;
-    case MessageQueue::Status::kEmpty:
-      progress_.starved.add();
-      return false;
-    case MessageQueue::Status::kEnd:
-      exhausted_ = true;
-      return false;
+  if (status == MessageQueue::Status::kMessage) [[likely]] {
+    next_due_ns_ = pace_.due(next_.timestamp_ns, begins_day(next_.bytes));
+    return have_next_ = true;
   }
+  if (status == MessageQueue::Status::kEnd)
+    exhausted_ = true;
+  else
+    progress_.starved.add();
   return false;
 }
 
 void Replayer::fill_packet(std::uint64_t elapsed_ns) noexcept {
-  while (fetch() && next_due_ns_ <= elapsed_ns && feed_.pending() < kPacketMessagesMax) {
+  while (fetch() && next_due_ns_ <= elapsed_ns) {
     const std::uint16_t at = feed_.pending();
     const FeedSender::Append appended = feed_.append(next_.bytes);
     if (appended == FeedSender::Append::kFull) return;
@@ -163,8 +156,7 @@ void Replayer::fill_packet(std::uint64_t elapsed_ns) noexcept {
       packet_due_ns_[at] = next_due_ns_;
       progress_.position_ns.set(next_.timestamp_ns);
     }
-    queue_.pop();
-    have_next_ = false;
+    take_next();
   }
 }
 
@@ -173,12 +165,11 @@ void Replayer::fill_packet(std::uint64_t elapsed_ns) noexcept {
 void Replayer::publish_due(std::uint64_t elapsed_ns) noexcept {
   const std::uint64_t sequence = feed_.next_sequence();
   while (fetch() && next_due_ns_ <= elapsed_ns && feed_.next_sequence() == sequence &&
-         feed_.pending() < kPacketMessagesMax) {
+         feed_.pending() < FeedSender::kMessagesMax) {
     if (has_schedule_) progress_.lag.add(elapsed_ns - next_due_ns_);
     progress_.position_ns.set(next_.timestamp_ns);
     market_.apply(next_.bytes);
-    queue_.pop();
-    have_next_ = false;
+    take_next();
   }
 }
 
@@ -192,11 +183,7 @@ void Replayer::note_lag(std::uint64_t elapsed_ns) noexcept {
 // this thread takes them.
 void Replayer::apply_packet() noexcept {
   if (!feed_.carries_itch()) return;  // DEEP has no orders to match with
-  itch::mold::PacketCursor packet(feed_.packet());
-  std::array<std::span<const std::byte>, kPacketMessagesMax> messages;
-  std::size_t count = 0;
-  for (std::span<const std::byte> message; packet.next(message);) messages[count++] = message;
-  market_.apply(std::span(messages).first(count));
+  market_.apply(feed_.sent());
 }
 
 TscTicks Replayer::next_due() const noexcept {

@@ -1,6 +1,7 @@
 // Replays a recording: each message leaves when it is due, and then happens in our own market.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "common/base/counter.hpp"
@@ -72,15 +73,18 @@ class Replayer {
   bool run(TscTicks now) noexcept;
   bool transmit() noexcept;
   bool keep_alive(TscTicks now) noexcept;
-  bool fetch() noexcept;
+  // True when there is a next message.
+  bool fetch() noexcept { return have_next_ || look_for_next(); }
+  bool look_for_next() noexcept;
+  void take_next() noexcept {
+    queue_.pop();
+    have_next_ = false;
+  }
   void fill_packet(std::uint64_t elapsed_ns) noexcept;
   void publish_due(std::uint64_t elapsed_ns) noexcept;
   void note_lag(std::uint64_t elapsed_ns) noexcept;
   void apply_packet() noexcept;
   void enter(ReplayState state) noexcept;
-
-  // Messages of one packet; their due times, for the lag.
-  static constexpr std::size_t kPacketMessagesMax = 256;
 
   clock::TickConverter converter_;
   TscTicks heartbeat_ticks_;
@@ -97,7 +101,7 @@ class Replayer {
   bool have_next_ = false;
   bool exhausted_ = false;
   bool session_over_ = false;
-  std::uint64_t packet_due_ns_[kPacketMessagesMax] = {};
+  std::array<std::uint64_t, FeedSender::kMessagesMax> packet_due_ns_{};  // for the lag
   ReplayProgress progress_;
 };
 

@@ -57,15 +57,14 @@ struct RetransmissionOptions {
 
 // Written by the datapath thread; any thread reads.
 struct RetransmissionCounters {
-  Counter requests;
-  Counter refused;     // malformed, of another session, or for what was never sent
-  Counter not_kept;    // for messages older than the store
-  Counter overloaded;  // more waited than kRequestsMax: dropped, whoever asked asks again
-  Counter delayed;     // turns in which a requester had had its share
-  Counter packets;
-  Counter messages;
-  Counter lost;    // on purpose
-  Counter failed;  // the kernel refused
+  TICKPATH_COUNTERS(requests,
+                    refused,     // malformed, of another session, or for what was never sent
+                    not_kept,    // for messages older than the store
+                    overloaded,  // more waited than kRequestsMax: dropped, whoever asked asks again
+                    delayed,     // turns in which a requester had had its share
+                    packets, messages,
+                    lost,     // on purpose
+                    failed);  // the kernel refused
 };
 
 // Constructor on the control thread (throws net::NetError), the rest on the datapath.

@@ -6,7 +6,6 @@
 #include <list>
 #include <map>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -318,7 +317,7 @@ void SnapshotServer::Impl::write(const ClientPtr& client) {
                       if (client->stage == Stage::kSending && client->pending.empty()) {
                         client->stage = Stage::kSent;
                         client->output.shrink_to_fit();
-                        owner_.counters_.snapshots.add();
+                        owner_.counters_.sent.add();
                       }
                       write(client);
                     });

@@ -38,19 +38,18 @@ struct SnapshotOptions {
 
 // Any thread reads. Written by the server's thread, `waits` by the datapath.
 struct SnapshotCounters {
-  Counter connections;
-  Counter logins;
-  Counter rejected;     // logins: wrong name or password, another session, another number than 1
-  Counter malformed;    // packets that a client may not send: it is cut off
-  Counter timeouts;     // clients that were silent
-  Counter crowded_out;  // connections that had not logged in when another came
-  Counter overloaded;   // connections beyond clients_max that have
-  Counter accept_failures;  // for want of descriptors most likely: tried again on the next tick
-  Counter snapshots;        // sent, whole
-  Counter messages;
-  Counter bytes;
-  Counter lost;   // clients that left before they had everything
-  Counter waits;  // turns on which the feed waited for the server's thread to catch up
+  TICKPATH_COUNTERS(
+      connections, logins,
+      rejected,         // logins: wrong name or password, another session, another number than 1
+      malformed,        // packets that a client may not send: it is cut off
+      timeouts,         // clients that were silent
+      crowded_out,      // connections that had not logged in when another came
+      overloaded,       // connections beyond clients_max that have
+      accept_failures,  // for want of descriptors most likely: tried again on the next tick
+      sent,             // sent, whole
+      messages, bytes,
+      lost,    // clients that left before they had everything
+      waits);  // turns on which the feed waited for the server's thread to catch up
 };
 
 class SnapshotServer {

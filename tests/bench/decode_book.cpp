@@ -16,12 +16,13 @@
 #include "common/base/cpu.hpp"
 #include "common/book/book.hpp"
 #include "common/clock/clock.hpp"
-#include "common/itch/binary_file.hpp"
 #include "common/itch/codec.hpp"
-#include "common/itch/generator.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "mdh/book_handler.hpp"
+#include "sim/generator/generator.hpp"
+#include "sim/recordings/binary_file.hpp"
 #include "tests/bench/report.hpp"
+#include "tests/support/generated_messages.hpp"
 
 namespace tickpath {
 namespace {
@@ -43,7 +44,7 @@ Input make_input(std::uint32_t symbols, std::uint64_t messages) {
   itch::GeneratorOptions options;
   options.symbols = symbols;
   options.messages = messages;
-  input.bytes = itch::generate_framed(options);
+  input.bytes = test_support::generate_framed(options);
   itch::FrameCursor cursor(input.bytes);
   for (Message message; cursor.next(message) == itch::FrameStatus::kMessage;)
     input.messages.push_back(message);
@@ -62,7 +63,7 @@ Input make_input(std::uint32_t symbols, std::uint64_t messages) {
 }
 
 // The best quote of the symbol concerned: what mdh publishes with each message.
-[[gnu::always_inline]] inline std::uint64_t use(const book::BookSet& books,
+[[gnu::always_inline]] inline std::uint64_t use(const book::LevelBookSet& books,
                                                 const mdh::Event& event) {
   const book::Quote bid = books.best(event.locate, Side::kBuy);
   const book::Quote ask = books.best(event.locate, Side::kSell);
@@ -103,7 +104,7 @@ enum class Mode { kBursts, kSingle };
 // The whole recording, from an empty book. `checksum` keeps the work alive and proves that all runs
 // did the same.
 void run(const Input& input, Mode mode, std::uint64_t& checksum, Cost& best) {
-  const auto books = std::make_unique<book::BookSet>(book::Options{});
+  const auto books = std::make_unique<book::LevelBookSet>(book::Options{});
   mdh::BookHandler handler(*books);
   mdh::Lookahead lookahead(*books);
   checksum = 0;
@@ -127,7 +128,7 @@ void run(const Input& input, Mode mode, std::uint64_t& checksum, Cost& best) {
 }
 
 void sample(const Input& input, bench::Samples& samples) {
-  const auto books = std::make_unique<book::BookSet>(book::Options{});
+  const auto books = std::make_unique<book::LevelBookSet>(book::Options{});
   mdh::BookHandler handler(*books);
   mdh::Lookahead lookahead(*books);
   std::uint64_t checksum = 0;
@@ -156,17 +157,11 @@ void decode_only(const Input& input, Cost& best) {
   if (checksum == 1) std::puts("");
 }
 
-std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise) {
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], name) == 0) return std::strtoull(argv[i + 1], nullptr, 10);
-  return otherwise;
-}
-
 int main_of(int argc, char** argv) {
   const bool quick = bench::is_quick(argc, argv);
   const auto symbols =
-      static_cast<std::uint32_t>(option(argc, argv, "--symbols", quick ? 50 : 1'000));
-  const std::uint64_t count = option(argc, argv, "--messages", quick ? 50'000 : 5'000'000);
+      static_cast<std::uint32_t>(bench::option(argc, argv, "--symbols", quick ? 50 : 1'000));
+  const std::uint64_t count = bench::option(argc, argv, "--messages", quick ? 50'000 : 5'000'000);
   const int repeats = quick ? 2 : 5;
   bench::print_environment("decode and book a feed message");
   const Input input = make_input(symbols, count);

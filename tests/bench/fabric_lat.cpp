@@ -4,11 +4,13 @@
 #include <cstring>
 
 #include "common/base/cpu.hpp"
-#include "tools/perf/lat.hpp"
+#include "tools/perf/perf.hpp"
 
 int main(int argc, char** argv) {
   namespace perf = tickpath::rdma::perf;
-  perf::LatOptions options;
+  perf::PerfOptions options;
+  options.tool = perf::PerfTool::kBesideFloor;
+  options.pace = -1;
   bool json = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--quick") == 0) {
@@ -23,7 +25,7 @@ int main(int argc, char** argv) {
       std::puts("skipped: two CPUs are needed");
       return 0;
     }
-    const perf::LatReport report = perf::measure_latency(options);
+    const perf::PerfReport report = perf::run_perf(options);
     std::fputs((json ? perf::to_json(report) : perf::to_text(report)).c_str(), stdout);
   } catch (const tickpath::Error& error) {
     std::fprintf(stderr, "fabric_lat: %s\n", error.what());

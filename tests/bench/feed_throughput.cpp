@@ -26,11 +26,11 @@
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
-#include "common/itch/generator.hpp"
 #include "common/net/multicast.hpp"
 #include "common/rdma/rdma.hpp"
 #include "mdh/datapath.hpp"
 #include "mdh/notes.hpp"
+#include "sim/generator/generator.hpp"
 #include "sim/replay/replayer.hpp"
 #include "tests/bench/report.hpp"
 
@@ -93,7 +93,7 @@ void take_core(std::size_t index) {
 // Runs `receive` in a child on the second core, `send` here on the first. send() returns when all
 // is sent.
 void in_two_processes(Shared& shared, const std::function<void()>& receive,
-                      const std::function<void()>& send, double& sender_cpu_s) {
+                      const std::function<void()>& send) {
   const pid_t child = ::fork();
   if (child < 0) throw SystemError("cannot fork", errno);
   if (child == 0) {
@@ -109,9 +109,7 @@ void in_two_processes(Shared& shared, const std::function<void()>& receive,
   }
   take_core(0);
   while (shared.ready.load() == 0) ::usleep(1000);
-  const double cpu = cpu_seconds();
   if (shared.ready.load() == 1) send();
-  sender_cpu_s = cpu_seconds() - cpu;
   shared.ended.store(1);
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -173,8 +171,8 @@ Result result_of(const char* label, const Shared& shared, std::uint64_t sent, st
 
 mdh::MdhConfig mdh_config(const net::Endpoint& group, std::uint32_t symbols) {
   mdh::MdhConfig config;
-  config.feed_group = {group.text().substr(0, group.text().find(':')), group.port};
-  config.feed_interface = kInterface;
+  config.feed.group = {group.text().substr(0, group.text().find(':')), group.port};
+  config.feed.interface = kInterface;
   config.feed_batch = kBatch;
   config.feed_receive_buffer_bytes = 64 << 20;
   config.instruments_max = symbols + 1;
@@ -243,24 +241,26 @@ Result drive_mdh(const itch::GeneratorOptions& recording, std::uint64_t rate) {
   feed_options.packet_messages = 256;
   feed_options.session = itch::mold::Session("BENCH");
   sim::FeedSender feed(feed_options, trace);
-  NoReports reports;
-  sim::Matcher matcher({}, reports);
-  sim::Market market(matcher);
   sim::ReplayerOptions options;
   options.pace.mode = sim::PaceMode::kMax;
   options.pace.rate = rate;
   options.pace.burst = 64;
-  sim::Replayer replayer(options, *queue, feed, market);
   double cpu_s = 0;
   in_two_processes(
       *shared, [&] { receive_by_mdh(*shared, mdh_config(where, recording.symbols)); },
       [&] {
+        // Behind the fork: shared with a child, each page would be copied at its first write.
+        NoReports reports;
+        sim::Matcher matcher({}, reports);
+        sim::Market market(matcher);
+        sim::Replayer replayer(options, *queue, feed, market);
+        cpu_s = -cpu_seconds();
         shared->begin_tsc.store(tsc_now().value);
         replayer.start();
         while (replayer.state() == sim::ReplayState::kRunning) replayer.turn();
+        cpu_s += cpu_seconds();
         tell_the_end(feed, *shared);
-      },
-      cpu_s);
+      });
   if (shared->bad != 0) throw Error("mdh found malformed packets or messages");
   return result_of("sim to mdh", *shared, feed.counters().messages.get(),
                    feed.counters().packets.get(), cpu_s);
@@ -288,11 +288,12 @@ Result drive_floor(std::uint64_t packets, std::size_t bytes, double messages_per
       },
       [&] {
         const std::vector<std::byte> packet(bytes);
+        cpu_s = -cpu_seconds();
         shared->begin_tsc.store(tsc_now().value);
         for (std::uint64_t i = 0; i < packets;)
           if (sender.send(packet) == net::IoStatus::kOk) ++i;
-      },
-      cpu_s);
+        cpu_s += cpu_seconds();
+      });
   const auto messages = [&](std::uint64_t count) {
     return static_cast<std::uint64_t>(static_cast<double>(count) * messages_per_packet);
   };
@@ -313,20 +314,14 @@ void print(const Result& r) {
       r.receiver_cpu_s * 1e9 / static_cast<double>(std::max<std::uint64_t>(1, r.handled)));
 }
 
-std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise) {
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], name) == 0) return std::strtoull(argv[i + 1], nullptr, 10);
-  return otherwise;
-}
-
 int run(int argc, char** argv) {
   const bool quick = bench::is_quick(argc, argv);
   itch::GeneratorOptions recording;
-  recording.messages = option(argc, argv, "--messages", quick ? 50'000 : 4'000'000);
+  recording.messages = bench::option(argc, argv, "--messages", quick ? 50'000 : 4'000'000);
   recording.symbols =
-      static_cast<std::uint32_t>(option(argc, argv, "--symbols", quick ? 50 : 1'000));
+      static_cast<std::uint32_t>(bench::option(argc, argv, "--symbols", quick ? 50 : 1'000));
   bench::print_environment("sim's replay as fast as it can, through UDP, into mdh's books");
-  const Result real = drive_mdh(recording, option(argc, argv, "--rate", 0));
+  const Result real = drive_mdh(recording, bench::option(argc, argv, "--rate", 0));
   const double each = static_cast<double>(real.sent) / static_cast<double>(real.packets);
   const Result floor = drive_floor(real.packets, itch::mold::kMaxPacketBytes, each);
   print(real);
@@ -344,11 +339,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace tickpath
 
-int main(int argc, char** argv) {
-  try {
-    return tickpath::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return tickpath::bench::run_main(tickpath::run, argc, argv); }

@@ -6,8 +6,6 @@
 // report is lost and no strategy thrown out on the way.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -36,18 +34,14 @@ double measure(std::uint64_t rate, int seconds) {
 
 int run(int argc, char** argv) {
   const bool quick = bench::is_quick(argc, argv);
-  int seconds = quick ? 1 : 5;
-  int repeats = 1;
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::strcmp(argv[i], "--seconds") == 0) seconds = std::atoi(argv[i + 1]);
-    if (std::strcmp(argv[i], "--repeat") == 0) repeats = std::atoi(argv[i + 1]);
-  }
+  const int seconds = static_cast<int>(bench::option(argc, argv, "--seconds", quick ? 1 : 5));
+  const std::uint64_t repeats = bench::option(argc, argv, "--repeat", 1);
   bench::print_environment("five programs, orders answered beside orders asked for");
   std::vector<std::uint64_t> rates{1'000,  2'000,  5'000,   10'000,  20'000,
                                    50'000, 80'000, 120'000, 200'000, 500'000};
   if (quick) rates = {1'000, 500'000};
   std::vector<std::vector<double>> measured(rates.size());
-  for (int round = 0; round < repeats; ++round)
+  for (std::uint64_t round = 0; round < repeats; ++round)
     for (std::size_t i = 0; i < rates.size(); ++i)
       measured[i].push_back(measure(rates[i], seconds));
   std::vector<double> goodput;
@@ -65,11 +59,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "goodput: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return tickpath::bench::run_main(run, argc, argv); }

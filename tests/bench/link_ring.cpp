@@ -96,11 +96,11 @@ class End {
     publisher_ = std::make_unique<Publisher<Update>>(*device_, nullptr, PublisherOptions{});
     subscriber_ = std::make_unique<Subscriber<Update>>(*device_, nullptr, SubscriberOptions{});
     std::thread connecting([&] {
-      connect_when_there([&] { subscriber_->connect(other, {}); });
-      if (process_ == 0) connect_when_there([&] { client_.connect(other, {}); });
+      connect_when_there([&] { connect_now(*subscriber_, other, {}); });
+      if (process_ == 0) connect_when_there([&] { connect_now(client_, other, {}); });
     });
-    publisher_->accept(*next_request(*listener), {}, {});
-    if (process_ == 1) server_.accept(*next_request(*listener), {}, {}, 0);
+    accept_now(*publisher_, *next_request(*listener), {}, {});
+    if (process_ == 1) accept_now(server_, *next_request(*listener), {}, {}, 0);
     connecting.join();
     publisher_->turn();
     UpdateLog log;
@@ -230,8 +230,8 @@ void publishing(std::size_t groups) {
     for (std::size_t i = 0; i < subscribers; ++i) {
       all.push_back(std::make_unique<Subscriber<Update, Image>>(
           *device, nullptr, SubscriberOptions{.depth = 4096, .image_count = kImages}));
-      std::thread connecting([&] { all.back()->connect(endpoint, {}); });
-      publisher.accept(*next_request(*listener), {}, {});
+      std::thread connecting([&] { connect_now(*all.back(), endpoint, {}); });
+      accept_now(publisher, *next_request(*listener), {}, {});
       connecting.join();
     }
     publisher.turn();

@@ -14,11 +14,12 @@
 #include "common/base/cpu.hpp"
 #include "common/base/random.hpp"
 #include "common/clock/clock.hpp"
-#include "common/itch/binary_file.hpp"
-#include "common/itch/generator.hpp"
 #include "common/wire/order_id.hpp"
+#include "sim/generator/generator.hpp"
 #include "sim/market/market.hpp"
+#include "sim/recordings/binary_file.hpp"
 #include "tests/bench/report.hpp"
+#include "tests/support/generated_messages.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -146,7 +147,7 @@ int main(int argc, char** argv) {
   itch::GeneratorOptions options;
   options.symbols = 1'000;
   options.messages = quick ? 50'000 : 5'000'000;
-  const std::vector<std::byte> bytes = itch::generate_framed(options);
+  const std::vector<std::byte> bytes = test_support::generate_framed(options);
   std::vector<std::span<const std::byte>> messages;
   itch::FrameCursor cursor(bytes);
   for (std::span<const std::byte> message; cursor.next(message) == itch::FrameStatus::kMessage;)

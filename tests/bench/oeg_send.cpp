@@ -22,16 +22,15 @@
 
 #include "common/base/cpu.hpp"
 #include "common/fix/session.hpp"
-#include "common/wire/order_id.hpp"
-#include "oeg/gateway.hpp"
+#include "common/net/endpoint.hpp"
 #include "oeg/journal.hpp"
+#include "tests/bench/orders.hpp"
 #include "tests/bench/report.hpp"
 
 namespace tickpath::oeg {
 namespace {
 
 constexpr double kBar = 1.4;
-constexpr std::uint8_t kStrategy = 1;
 
 struct Pair {
   int near;
@@ -40,12 +39,10 @@ struct Pair {
 
 // Two ends of a TCP connection over loopback.
 Pair tcp_pair() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = net::Endpoint{INADDR_LOOPBACK, 0}.to_sockaddr();
   socklen_t length = sizeof(address);
   auto* const any = reinterpret_cast<sockaddr*>(&address);
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (::bind(listener, any, length) != 0 || ::listen(listener, 1) != 0 ||
       ::getsockname(listener, any, &length) != 0)
     throw SystemError("loopback listener", errno);
@@ -96,8 +93,9 @@ class Peer {
 };
 
 // The gateway's ports as in the program, less the fabric.
-class Ports final : public VenuePort, public StrategyPort, public EventPort {
+class Ports final : public NoFabric {
  public:
+  using NoFabric::send;
   explicit Ports(fix::Session& session) : session_(session) {}
   fix::SendStatus send(const fix::NewOrderSingle& message, fix::SendTimes& times) override {
     const fix::SendStatus status = session_.send(message, &times);
@@ -115,11 +113,6 @@ class Ports final : public VenuePort, public StrategyPort, public EventPort {
   bool up() const noexcept override { return session_.logged_on(); }
   bool behind_gap() const noexcept override { return session_.behind_gap(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
-  bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }
-  void drop(std::size_t) noexcept override {}
-  void publish(const wire::OrderEvent&) noexcept override {}
-  void note_exception(const ExceptionNote&) noexcept override {}
-  void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
 
   fix::SendTimes last{};
 
@@ -127,40 +120,8 @@ class Ports final : public VenuePort, public StrategyPort, public EventPort {
   fix::Session& session_;
 };
 
-GatewayOptions options() {
-  GatewayOptions result;
-  result.orders_max = 1u << 16;
-  result.limits.order_value_max = std::uint64_t{1} << 40;
-  result.limits.position_value_max = std::uint64_t{1} << 50;
-  result.limits.order_shares_max = 10'000;
-  result.limits.position_shares_max = 1'000'000'000;
-  result.limits.open_orders_max = 1'000'000;
-  result.limits.messages_per_second_max = 100'000'000;
-  result.limits.collar_basis_points = 500;
-  return result;
-}
-
-void fill_market(Gateway& gateway) {
-  gateway.instruments().set_symbol(7, "AAPL");
-  wire::BookUpdate update{};
-  update.instrument_id = 7;
-  update.best_bid = 5'853'200;
-  update.best_ask = 5'853'300;
-  update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
-  gateway.instruments().update(update);
-}
-
 wire::OrderRequest order(std::uint32_t counter) {
-  wire::OrderRequest request{};
-  request.order_id = wire::OrderId::make(kStrategy, 1, counter);
-  request.trace_id = counter;
-  request.price = {5'853'300};
-  request.instrument_id = 7;
-  request.shares = 100;
-  request.kind = wire::RequestKind::kNew;
-  request.side = counter % 2 == 0 ? Side::kBuy : Side::kSell;
-  request.type = wire::OrderType::kLimit;
-  return request;
+  return bench_order(counter, 7, 5'853'300, 100, counter % 2 == 0 ? Side::kBuy : Side::kSell);
 }
 
 // Every order is rejected by the bench itself, so that the ledger does not fill up.
@@ -198,11 +159,12 @@ int run(bool quick) {
     trace_options.path = directory + "/oeg.trace";
     trace_options.program = "oeg";
     trace::TraceWriter trace(trace_options);
-    const auto gateway = std::make_unique<Gateway>(options(), ports, ports, ports, journal, trace);
-    gateway->assign_slot(kStrategy);
+    const auto gateway =
+        std::make_unique<Gateway>(all_limits(), ports, ports, ports, journal, trace);
+    gateway->assign_slot(kBenchStrategy);
     gateway->on_strategy_connected(0);
     gateway->set_risk_alive(true);
-    fill_market(*gateway);
+    quote(*gateway, 7, "AAPL", 5'853'200);
     session.attach(fix_pair.near);
     while (!session.logged_on()) session.poll(*gateway);
 

@@ -5,8 +5,6 @@
 #include "tests/support/pipeline.hpp"
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "common/base/error.hpp"
@@ -40,10 +38,7 @@ double ring_round_ns(std::size_t rounds) {
 
 int run(int argc, char** argv) {
   const bool quick = bench::is_quick(argc, argv);
-  int seconds = quick ? 2 : 20;
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::strcmp(argv[i], "--seconds") == 0) seconds = std::atoi(argv[i + 1]);
-  }
+  const int seconds = static_cast<int>(bench::option(argc, argv, "--seconds", quick ? 2 : 20));
   bench::print_environment("five programs, tick to risk check, beside a five-process token ring");
   const std::size_t rounds = quick ? 2'000 : 200'000;
   // Before and after, so that a change of the machine's mood in between shows.
@@ -61,11 +56,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return tickpath::bench::run_main(run, argc, argv); }

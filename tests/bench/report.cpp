@@ -1,7 +1,9 @@
 #include "tests/bench/report.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 
 #include "common/base/cpu.hpp"
@@ -28,6 +30,21 @@ double to_ns(std::uint64_t ticks) {
 bool is_quick(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc,
                      [](const char* each) { return std::strcmp(each, "--quick") == 0; });
+}
+
+std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise) {
+  for (int i = 1; i + 1 < argc; ++i)
+    if (std::strcmp(argv[i], name) == 0) return std::strtoull(argv[i + 1], nullptr, 10);
+  return otherwise;
+}
+
+int run_main(int (*run)(int, char**), int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+    return 1;
+  }
 }
 
 double measurement_cost_ns() {

@@ -16,6 +16,12 @@ namespace tickpath::bench {
 // run means anything.
 bool is_quick(int argc, char** argv);
 
+// "NAME 20" among the arguments, else `otherwise`.
+std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise);
+
+// main(): what it throws is printed, and 1 then.
+int run_main(int (*run)(int, char**), int argc, char** argv);
+
 // CPU, cores allowed, TSC rate, cost of one measurement (two TSC reads) and the commit if known.
 void print_environment(std::string_view what);
 

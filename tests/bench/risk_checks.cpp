@@ -9,19 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/order_id.hpp"
-#include "oeg/gateway.hpp"
+#include "tests/bench/orders.hpp"
 #include "tests/bench/report.hpp"
 
 namespace tickpath::oeg {
 namespace {
 
 constexpr double kBarNs = 100;
-constexpr std::uint8_t kStrategy = 1;
 constexpr std::uint32_t kInstruments = 1000;
 
 // Ports that accept everything: only the checks are measured.
-struct Sink final : VenuePort, StrategyPort, EventPort, JournalPort {
+struct Sink final : NoFabric, JournalPort {
+  using NoFabric::send;
   fix::SendStatus send(const fix::NewOrderSingle&, fix::SendTimes&) override {
     return fix::SendStatus::kSent;
   }
@@ -35,55 +34,21 @@ struct Sink final : VenuePort, StrategyPort, EventPort, JournalPort {
   bool behind_gap() const noexcept override { return false; }
   bool congested() const noexcept override { return false; }
   std::uint32_t next_seq() const noexcept override { return 1; }
-  bool send(std::size_t, const wire::OrderReport&) noexcept override { return true; }
-  void drop(std::size_t) noexcept override {}
-  void publish(const wire::OrderEvent&) noexcept override {}
-  void note_exception(const ExceptionNote&) noexcept override {}
-  void store_position(std::size_t, const wire::PositionRow&) noexcept override {}
   bool has_room() const noexcept override { return true; }
   bool has_room_for_changes() const noexcept override { return true; }
   bool has_room_for_reports() const noexcept override { return true; }
   bool append(JournalRecord&) noexcept override { return true; }
 };
 
-GatewayOptions all_limits() {
-  GatewayOptions options;
-  options.limits.order_value_max = std::uint64_t{1} << 40;
-  options.limits.position_value_max = std::uint64_t{1} << 50;
-  options.limits.order_shares_max = 10'000;
-  options.limits.position_shares_max = 1'000'000'000;
-  options.limits.open_orders_max = 100'000;
-  options.limits.messages_per_second_max = 100'000'000;
-  options.limits.collar_basis_points = 500;
-  return options;
-}
-
-void fill_market(Gateway& gateway) {
-  for (std::uint32_t id = 0; id < kInstruments; ++id) {
-    gateway.instruments().set_symbol(id, "S" + std::to_string(id));
-    wire::BookUpdate update{};
-    update.instrument_id = id;
-    update.best_bid = 1'000'000;
-    update.best_ask = 1'000'100;
-    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
-    gateway.instruments().update(update);
-  }
-}
-
 std::vector<wire::OrderRequest> orders(std::size_t count) {
   std::mt19937 random(5);
-  std::vector<wire::OrderRequest> requests(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    wire::OrderRequest& request = requests[i];
-    request = {};
-    request.order_id = wire::OrderId::make(kStrategy, 1, static_cast<std::uint32_t>(i + 1));
-    request.price = {1'000'000 + static_cast<std::int64_t>(random() % 100)};
-    request.instrument_id = static_cast<std::uint32_t>(random() % kInstruments);
-    request.shares = 1 + static_cast<std::uint32_t>(random() % 1000);
-    request.kind = wire::RequestKind::kNew;
-    request.side = random() % 2 == 0 ? Side::kBuy : Side::kSell;
-    request.type = wire::OrderType::kLimit;
-    request.strategy_id = kStrategy;
+  std::vector<wire::OrderRequest> requests;
+  for (std::uint32_t i = 1; i <= count; ++i) {
+    const std::int64_t price = 1'000'000 + static_cast<std::int64_t>(random() % 100);
+    const auto instrument = static_cast<std::uint32_t>(random() % kInstruments);
+    const auto shares = 1 + static_cast<std::uint32_t>(random() % 1000);
+    requests.push_back(
+        bench_order(i, instrument, price, shares, random() % 2 == 0 ? Side::kBuy : Side::kSell));
   }
   return requests;
 }
@@ -93,10 +58,11 @@ int run(bool quick) {
   Sink sink;
   trace::TraceWriter trace{trace::TraceOptions{}};
   const auto gateway = std::make_unique<Gateway>(all_limits(), sink, sink, sink, sink, trace);
-  StrategySlot& slot = *gateway->assign_slot(kStrategy);
+  StrategySlot& slot = *gateway->assign_slot(kBenchStrategy);
   gateway->on_strategy_connected(0);
   gateway->set_risk_alive(true);
-  fill_market(*gateway);
+  for (std::uint32_t id = 0; id < kInstruments; ++id)
+    quote(*gateway, id, "S" + std::to_string(id), 1'000'000);
 
   const std::vector<wire::OrderRequest> requests = orders(quick ? 1'000 : 1'000'000);
   bench::Samples samples(requests.size());

@@ -1,7 +1,5 @@
 // Rights and bounds: what a peer may not do fails, and ends the queue pair on both sides.
-#include <chrono>
 #include <functional>
-#include <thread>
 
 #include "tests/conformance/provider_fixture.hpp"
 #include "tests/support/patience.hpp"
@@ -47,8 +45,7 @@ class ForbiddenRequest {
 
 TEST_P(Fabric, FailsWhatThePeerDidNotAllow) {
   peer().ask("listen " + address_);
-  EndpointOptions options;
-  options.initial_receives = 2;
+  EndpointOptions options{.initial_receives = 2};
   std::size_t index = 0;
   for (const Forbidden& each : ForbiddenRequest::all()) {
     SCOPED_TRACE(each.what);

@@ -1,5 +1,4 @@
 // Completion channels: a parked thread sleeps, and is woken when it must be.
-#include <cstring>
 
 #include "tests/conformance/provider_fixture.hpp"
 
@@ -9,10 +8,7 @@ namespace {
 class ParkedFabric {
  public:
   static EndpointOptions options(std::uint32_t receives) {
-    EndpointOptions options;
-    options.channel = true;
-    options.initial_receives = receives;
-    return options;
+    return {.channel = true, .initial_receives = receives};
   }
   // Whatever woke the channel before is consumed.
   static void settle(Endpoint& endpoint) {

@@ -16,8 +16,7 @@ constexpr AccessFlags kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteA
 }  // namespace
 
 std::unique_ptr<Device> open_test_device(const std::string& provider) {
-  DeviceOptions options;
-  options.provider = provider;
+  DeviceOptions options{.provider = provider};
   options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
   options.verbs.peer_timeout_ns *= scaled_ms(1);
   return open_device(options);
@@ -96,14 +95,13 @@ QueuePair& Endpoint::connect(const std::string& address, const EndpointOptions& 
   prepare(options);
   const auto receives = initial_receives(options);
   const auto granted = grants();
-  ConnectParameters parameters;
-  parameters.endpoint = address;
-  parameters.hello = std::as_bytes(std::span(hello));
-  parameters.grants = granted;
-  parameters.initial_receives = receives;
-  parameters.options = options.queue_pair;
-  parameters.timeout_ms =
-      timeout_ms == 0 ? static_cast<std::uint32_t>(scaled_ms(5000)) : timeout_ms;
+  ConnectParameters parameters{
+      .endpoint = address,
+      .hello = std::as_bytes(std::span(hello)),
+      .grants = granted,
+      .initial_receives = receives,
+      .options = options.queue_pair,
+      .timeout_ms = timeout_ms == 0 ? static_cast<std::uint32_t>(scaled_ms(5000)) : timeout_ms};
   Connected connected = device_->connect(*queue_, parameters);
   last_answer_.assign(reinterpret_cast<const char*>(connected.answer.data()),
                       connected.answer.size());
@@ -116,16 +114,14 @@ WorkRequest Endpoint::request(Opcode opcode, std::uint64_t wr_id, std::size_t of
                               std::uint32_t length, std::size_t remote, std::uint64_t remote_offset,
                               std::uint8_t flags) {
   const RemoteRegion& region = queue_pair().remote_regions()[remote];
-  WorkRequest request;
-  request.wr_id = wr_id;
-  request.opcode = opcode;
-  request.flags = flags;
-  request.local_address = main_->data() + offset;
-  request.length_bytes = length;
-  request.lkey = main_->lkey();
-  request.rkey = region.rkey;
-  request.remote_address = region.address + remote_offset;
-  return request;
+  return {.wr_id = wr_id,
+          .opcode = opcode,
+          .flags = flags,
+          .local_address = main_->data() + offset,
+          .length_bytes = length,
+          .lkey = main_->lkey(),
+          .rkey = region.rkey,
+          .remote_address = region.address + remote_offset};
 }
 
 PostStatus Endpoint::post_receive(std::uint64_t wr_id, std::size_t offset, std::uint32_t length) {

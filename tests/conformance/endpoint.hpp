@@ -2,7 +2,6 @@
 // use. The test process drives one directly, the peer process by commands (peer_main.cpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -15,9 +15,7 @@ using std::chrono::steady_clock;
 constexpr int kNoticeLimitMs = 1000;
 
 TEST_P(Fabric, NoticesAKilledPeerInBoundedTime) {
-  EndpointOptions options;
-  options.initial_receives = 2;
-  connect(options);
+  connect(EndpointOptions{.initial_receives = 2});
   const auto before = steady_clock::now();
   peer().signal(SIGKILL);
   const Completion first = one(5000);
@@ -45,9 +43,7 @@ TEST_P(Fabric, FailsTheRequestThatWaitedForADeadPeerAndFlushesTheRest) {
 }
 
 TEST_P(Fabric, DeliversWhatThePeerSentBeforeItDied) {
-  EndpointOptions options;
-  options.initial_receives = 4;
-  connect(options);
+  connect(EndpointOptions{.initial_receives = 4});
   for (int i = 0; i < 3; ++i) peer().ask("send 1 0 16 1");
   peer().signal(SIGKILL);
   ASSERT_TRUE(becomes_error());
@@ -57,9 +53,7 @@ TEST_P(Fabric, DeliversWhatThePeerSentBeforeItDied) {
 }
 
 TEST_P(Fabric, DisconnectFlushesBothSides) {
-  EndpointOptions options;
-  options.initial_receives = 2;
-  connect(options, "initial_receives=1");
+  connect(EndpointOptions{.initial_receives = 2}, "initial_receives=1");
   post(mine().request(Opcode::kSend, 1, 0, 8, kFull, 0, kSignaled));
   expect_done(1);
   post(mine().request(Opcode::kSend, 2, 0, 8, kFull, 0, 0));  // waits
@@ -84,9 +78,7 @@ TEST_P(Fabric, DisconnectFlushesBothSides) {
 }
 
 TEST_P(Fabric, SeesThePeerDisconnect) {
-  EndpointOptions options;
-  options.initial_receives = 1;
-  connect(options);
+  connect(EndpointOptions{.initial_receives = 1});
   peer().ask("disconnect");
   expect_done(kFirstReceiveId, CompletionStatus::kFlushed);
   EXPECT_NE(mine().queue_pair().error_text().find("disconnected"), std::string::npos);
@@ -111,8 +103,7 @@ TEST_P(Fabric, SurvivesAPeerThatDestroysWhatIsBeingWritten) {
 }
 
 TEST_P(Fabric, DestroyingUnpolledWorkFreesItsRoomInTheCompletionQueue) {
-  EndpointOptions options;
-  options.completion_depth = 8;
+  EndpointOptions options{.completion_depth = 8};
   options.queue_pair.receive_depth = 4;
   options.initial_receives = 4;
   peer().ask("listen " + address_);
@@ -130,9 +121,7 @@ TEST_P(Fabric, DestroyingUnpolledWorkFreesItsRoomInTheCompletionQueue) {
 }
 
 TEST_P(Fabric, KeepsWorkingWhileThePeerIsOnlySlow) {
-  EndpointOptions options;
-  options.initial_receives = 1;
-  connect(options);
+  connect(EndpointOptions{.initial_receives = 1});
   peer().signal(SIGSTOP);
   EXPECT_TRUE(mine().poll(1, 100).empty());
   EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kReadyToSend);

@@ -1,15 +1,13 @@
 // The peer process of the conformance tests: reads one command a line, answers one line each, "ok
 // ..." or "error ...". It does nothing on its own, so that every test says what both sides do.
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
-#include <thread>
 
 #include <sys/prctl.h>
 #include <unistd.h>

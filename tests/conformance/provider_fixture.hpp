@@ -2,10 +2,6 @@
 // own that does what the test tells it.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 #include <sys/types.h>
 

@@ -1,9 +1,7 @@
 // Queue limits, signalling, and many queue pairs on one completion queue.
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <map>
-#include <thread>
 
 #include "tests/conformance/provider_fixture.hpp"
 #include "tests/support/patience.hpp"
@@ -63,9 +61,7 @@ TEST_P(Fabric, FreesUnsignalledRequestsWithALaterSignalledOne) {
 }
 
 TEST_P(Fabric, RefusesToOverrunTheCompletionQueue) {
-  EndpointOptions options;
-  options.completion_depth = 8;
-  QueuePair& queue_pair = connect(options);
+  QueuePair& queue_pair = connect(EndpointOptions{.completion_depth = 8});
   for (std::uint64_t i = 0; i < 8; ++i) {
     post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled));
   }

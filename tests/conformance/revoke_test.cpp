@@ -1,5 +1,4 @@
 // Rights taken back while the connection lives, and keys that were stolen before.
-#include <chrono>
 #include <cstring>
 
 #include "tests/conformance/provider_fixture.hpp"

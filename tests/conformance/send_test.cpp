@@ -143,9 +143,7 @@ TEST_P(Fabric, WaitsForEverWhenRnrRetryIsSeven) {
 // A message must never be lost, repeated or reordered while both sides run at full speed and the
 // receiver is now and then late with its receives.
 TEST_P(Fabric, EchoesManyMessagesInOrder) {
-  EndpointOptions options;
-  options.initial_receives = 32;
-  connect(options, "initial_receives=16 receive_depth=16");
+  connect(EndpointOptions{.initial_receives = 32}, "initial_receives=16 receive_depth=16");
   const std::uint64_t kCount = work(50'000);
   peer().tell("echo " + std::to_string(kCount) + " 0");
   std::uint64_t sent = 0, received = 0, completed = 0;

@@ -99,9 +99,7 @@ TEST_P(Fabric, RefusesToGrantRightsThatTheRegionWasNotAllocatedWith) {
   peer().tell("accept");
   mine().prepare({});
   const Grant grant{&mine().read_only(), kRemoteWrite};
-  ConnectParameters parameters;
-  parameters.endpoint = address_;
-  parameters.grants = {&grant, 1};
+  ConnectParameters parameters{.endpoint = address_, .grants = {&grant, 1}};
   const SetupError error = thrown_by([&] { mine().device().connect(mine().queue(), parameters); });
   EXPECT_EQ(error.cause(), SetupCause::kPermission);
   EXPECT_EQ(peer().ask_error("").substr(0, 8), "the peer");  // it learns that we left

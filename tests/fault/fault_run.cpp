@@ -1,10 +1,6 @@
 #include "tests/fault/fault_run.hpp"
 
-#include <algorithm>
-#include <csignal>
-#include <cstdlib>
 #include <sstream>
-#include <thread>
 
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
@@ -37,16 +33,30 @@ double ms_since(std::int64_t from_ns) {
   return static_cast<double>(monotonic_ns() - from_ns) / 1e6;
 }
 
-std::int64_t dead_after_ms() {
+std::int64_t time_scale() {
   const char* const scale = std::getenv("TICKPATH_TIME_SCALE");
   const bool emulated = test_support::on_verbs() && scale != nullptr;
-  return kDeadAfterMs * (emulated ? std::max(1L, std::strtol(scale, nullptr, 10)) : 1);
+  return emulated ? std::max(1L, std::strtol(scale, nullptr, 10)) : 1;
 }
+
+std::int64_t dead_after_ms() { return kDeadAfterMs * time_scale(); }
 
 double heartbeat_bound_ms() {
   constexpr double kOfDeadAfter = 50.0 / 35.0;
   return kOfDeadAfter * static_cast<double>(dead_after_ms());
 }
+
+Lateness::Lateness()
+    : thread_([this](const std::stop_token& stop) {
+        constexpr std::chrono::milliseconds kNap(1);
+        while (!stop.stop_requested()) {
+          const std::int64_t from_ns = monotonic_ns();
+          std::this_thread::sleep_for(kNap);
+          const std::int64_t late_ns =
+              monotonic_ns() - from_ns - std::chrono::nanoseconds(kNap).count();
+          longest_ns_.store(std::max(longest_ns_.load(), late_ns));
+        }
+      }) {}
 
 FaultRun::FaultRun() {
   if (!test_support::on_verbs()) return;
@@ -123,6 +133,21 @@ std::uint64_t FaultRun::counter(const std::string& program, const std::string& g
   if (!now.is_object() || !now.contains("counters")) return 0;
   const json& counters = now.at("counters");
   return counters.contains(group) ? counters.at(group).value(name, std::uint64_t{0}) : 0;
+}
+
+std::vector<std::uint64_t> FaultRun::counts(const std::vector<Deed>& deeds) const {
+  std::vector<std::uint64_t> all;
+  for (const Deed& deed : deeds) all.push_back(counter(deed.program, deed.group, deed.counter));
+  return all;
+}
+
+std::string FaultRun::done_since(const std::vector<Deed>& deeds,
+                                 const std::vector<std::uint64_t>& before) const {
+  const std::vector<std::uint64_t> now = counts(deeds);
+  std::string text;
+  for (std::size_t i = 0; i < deeds.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(now[i] - before[i]) + " " + deeds[i].what;
+  return text;
 }
 
 bool FaultRun::wait_until(const std::function<bool()>& done) const {

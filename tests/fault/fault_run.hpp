@@ -2,14 +2,11 @@
 // others run. Waits are for states that the programs tell, never for time.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <csignal>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
-#include <vector>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -20,12 +17,34 @@ namespace tickpath::test_support {
 // For states that must come: long enough for two loaded cores, short enough to end.
 inline constexpr std::chrono::seconds kMustCome{120};
 
+// How many times as long things take here: TICKPATH_TIME_SCALE on verbs in an emulated machine,
+// else 1.
+std::int64_t time_scale();
 // heartbeat.dead_after in effect: config/demo's 35 ms; on verbs in an emulated machine, whose
 // threads may not run for longer than that, TICKPATH_TIME_SCALE times as long.
 std::int64_t dead_after_ms();
 // Within which a heartbeat that stops must be noticed: dead_after with the time of a beat and of
 // the looks (50 ms with config/demo). What the table promises.
 double heartbeat_bound_ms();
+
+// How much later than asked for a thread is woken at most while this lives: on a machine that is
+// busy or emulated every bound is exceeded by that, once by the thread that acts and once by the
+// one that looks.
+class Lateness {
+ public:
+  Lateness();
+  double ms() const { return 2 * static_cast<double>(longest_ns_.load()) / 1e6; }
+
+ private:
+  std::atomic<std::int64_t> longest_ns_{0};
+  std::jthread thread_;
+};
+
+// What a program does, by one of its own counters: "14 orders refused".
+struct Deed {
+  std::string what;
+  std::string program, group, counter;
+};
 
 class FaultRun {
  public:
@@ -52,6 +71,10 @@ class FaultRun {
   nlohmann::json status(const std::string& program) const;
   std::uint64_t counter(const std::string& program, const std::string& group,
                         const std::string& name) const;
+  std::vector<std::uint64_t> counts(const std::vector<Deed>& deeds) const;
+  // What was done since `before`: "3 orders sent, 14 orders refused".
+  std::string done_since(const std::vector<Deed>& deeds,
+                         const std::vector<std::uint64_t>& before) const;
   // False after kMustCome.
   bool wait_until(const std::function<bool()>& done) const;
   bool wait_counter_above(const std::string& program, const std::string& group,

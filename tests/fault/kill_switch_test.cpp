@@ -1,6 +1,5 @@
 // A kill ends by `tickpath unkill` and by nothing else: neither by a restart of risk nor of oeg,
 // nor of both, nor with one of their two records of it lost.
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fault/fault_run.hpp"
+#include "tests/support/finished.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -76,8 +76,7 @@ TEST_F(KillSwitch, AnOperatorsKillOutlivesEachProgramAndEachRecordOfIt) {
   expect_killed("a death of oeg that takes its record with it");
   die({"oeg", "risk"}, false);
   expect_killed("a death of both");
-  const Finished unkill = tickpath({"unkill"});
-  EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
+  EXPECT_THAT(tickpath({"unkill"}), Ends(0));
   EXPECT_TRUE(run_.trades());
   EXPECT_TRUE(run_.end());
 }
@@ -103,22 +102,17 @@ TEST_F(KillSwitch, NamesTheOrdersWhoseCancelTheVenueHasNotConfirmed) {
   run_.signal("sim", SIGCONT);
   const Finished again = tickpath({"kill"});
   EXPECT_EQ(again.exit_code, 0) << "once it answers: " << again.output;
-  EXPECT_NE(again.output.find("nothing is open"), std::string::npos) << again.output;
+  EXPECT_THAT(again.output, ::testing::HasSubstr("nothing is open"));
   EXPECT_TRUE(run_.end());
 }
 
 TEST_F(KillSwitch, AStrategyThatIsNotThereIsAnErrorUnlessForced) {
-  const Finished kill = tickpath({"kill", "--strategy", "77"});
-  EXPECT_NE(kill.exit_code, 0);
-  EXPECT_NE(kill.output.find("strategy 77"), std::string::npos) << kill.output;
-  EXPECT_NE(kill.output.find("--force"), std::string::npos) << kill.output;
+  EXPECT_THAT(tickpath({"kill", "--strategy", "77"}),
+              Ends(::testing::Ne(0), "strategy 77", "--force"));
   EXPECT_TRUE(run_.status("risk").at("kill_switch").at("kills").empty());
-  const Finished forced = tickpath({"kill", "--strategy", "77", "--force"});
-  EXPECT_EQ(forced.exit_code, 0) << forced.output;
+  EXPECT_THAT(tickpath({"kill", "--strategy", "77", "--force"}), Ends(0));
   EXPECT_EQ(run_.status("oeg").at("kill_switch").at("kills").at(0).at("strategy"), 77);
-  const Finished again = tickpath({"unkill", "--strategy", "76"});
-  EXPECT_EQ(again.exit_code, 0) << again.output;
-  EXPECT_NE(again.output.find("there was no such kill"), std::string::npos) << again.output;
+  EXPECT_THAT(tickpath({"unkill", "--strategy", "76"}), Ends(0, "there was no such kill"));
   EXPECT_TRUE(run_.end());
 }
 
@@ -142,9 +136,8 @@ TEST_F(KillSwitch, SuccessIsSaidOnlyWhenOegActsOnIt) {
   EXPECT_EQ(kills.at(0).at("by"), "operator");
   EXPECT_FALSE(kills.at(0).at("operator").get<std::string>().empty());
   const Finished both = tickpath({"unkill", "--strategy", "1"});
-  EXPECT_NE(both.output.find("all strategies are killed since"), std::string::npos) << both.output;
-  const Finished unkill = tickpath({"unkill"});
-  EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
+  EXPECT_THAT(both.output, ::testing::HasSubstr("all strategies are killed since"));
+  EXPECT_THAT(tickpath({"unkill"}), Ends(0));
   EXPECT_TRUE(run_.trades());
   EXPECT_TRUE(run_.end());
 }

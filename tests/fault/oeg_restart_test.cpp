@@ -1,16 +1,13 @@
 // oeg dies in the middle of a run and is started again: journal and FIX store bring it back.
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/support/finished.hpp"
 #include "tests/support/overload.hpp"
-#include "tests/support/patience.hpp"
-#include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -34,8 +31,7 @@ json kill_and_restart(const PipelineFolder& folder, const std::string& recording
   EXPECT_FALSE(finished.timed_out);
   EXPECT_NE(finished.exit_code, 0) << "a death must fail the run\n" << finished.output;
   again.signal(SIGTERM);
-  const Finished ended = again.wait(test_support::kPatience);
-  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(again.wait(test_support::kPatience), Ends(0));
   return json::parse(folder.summary("oeg"));
 }
 

@@ -1,17 +1,11 @@
 // Who is a FIX session: strangers at sim's order port while oeg is dead, and another program at the
 // venue's port.
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
-#include <string>
 
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/fix/codec.hpp"

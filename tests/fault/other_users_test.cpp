@@ -1,20 +1,14 @@
 // Another user of the host against a running pipeline: what is tried is refused, counted and told,
 // and the pipeline trades on.
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
-#include <unistd.h>
 
-#include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {

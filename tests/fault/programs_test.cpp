@@ -1,9 +1,8 @@
 // Each program is stopped (SIGSTOP: no socket closes, nothing but its heartbeat tells) and killed
 // in a running pipeline, and comes back. A row of the fault table each.
 #include <algorithm>
-#include <csignal>
+#include <chrono>
 #include <cstdio>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,8 +13,6 @@
 namespace tickpath::test_support {
 namespace {
 
-// The tests ask only that a fault is noticed at all: they run on any machine, loaded or not. The
-// table says within what time it should have been, and was.
 // Who watches a program, and where it tells when it lost it.
 struct Watcher {
   std::string program;
@@ -31,10 +28,13 @@ class Fault : public ::testing::Test {
   }
 
   // Does it to the program, and waits until all watchers have noticed: the longest time.
-  double notice(const std::string& program, int number, const std::vector<Watcher>& watchers) {
+  void notice(FaultRow& row, const std::string& program, int number,
+              const std::vector<Watcher>& watchers, const std::vector<Deed>& deeds) {
     std::vector<std::uint64_t> before;
     for (const Watcher& watcher : watchers)
       before.push_back(run_.counter(watcher.program, watcher.group, watcher.peer + "_losses"));
+    const Lateness late;
+    before_ = run_.counts(deeds);
     const std::int64_t done_ns = monotonic_ns();
     run_.signal(program, number);
     double longest = -1;
@@ -43,13 +43,23 @@ class Fault : public ::testing::Test {
       if (!run_.wait_counter_above(watcher.program, watcher.group, watcher.peer + "_losses",
                                    before[i])) {
         ADD_FAILURE() << watcher.program << " did not notice";
-        return -1;
+        return;
       }
       const auto at_ns = static_cast<std::int64_t>(
           run_.counter(watcher.program, watcher.group, watcher.peer + "_lost_at_ns"));
       longest = std::max(longest, static_cast<double>(at_ns - done_ns) / 1e6);
     }
-    return longest;
+    row.measured_ms = longest;
+    row.late_ms = late.ms();
+  }
+  // What the others have done since the fault, once no more orders are sent.
+  std::string others_do(const std::vector<Deed>& deeds, const Deed& orders) {
+    EXPECT_TRUE(run_.wait_until([&] {
+      const auto now = run_.counts({orders});
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return run_.counts({orders}) == now;
+    })) << "orders are sent on";
+    return run_.done_since(deeds, before_) + ", then no order";
   }
   // Waits for `done` and tells how long it took since now.
   std::string back(const std::string& what, const std::function<bool()>& done) {
@@ -72,7 +82,6 @@ class Fault : public ::testing::Test {
     const std::string broken = run_.broken_books(venue, strategy_life);
     EXPECT_EQ(broken, "");
     for (FaultRow& row : rows) {
-      EXPECT_GE(row.measured_ms, 0) << row.fault;
       row.books_hold = broken.empty();
       add_row(std::move(row));
     }
@@ -93,14 +102,32 @@ class Fault : public ::testing::Test {
     return now.is_object() && now.value("state", "") == "ready" &&
            now.at("market").value("alive", false);
   }
-  std::string feed_state() {
+  std::string feed_says(const char* what) {
     const nlohmann::json now = run_.status("mdh");
-    return now.is_object() ? now.at("feed").value("state", "?") : "?";
+    return now.is_object() ? now.at("feed").value(what, "?") : "?";
   }
+  std::string feed_state() { return feed_says("state"); }
+  std::string feed_session() { return feed_says("session"); }
 
   FaultRun run_;
+  std::vector<std::uint64_t> before_;  // what the others had done before the last fault
 };
 
+const Deed kOrdersSent{"orders sent", "oeg", "orders", "sent"};
+const Deed kOrdersRefused{"refused", "oeg", "orders", "refused"};
+const Deed kOrdersMade{"orders by strategies", "strategy", "engine", "orders"};
+const std::vector<Deed> kWithoutMarket{
+    kOrdersSent, kOrdersRefused, {"cancels and replacements", "oeg", "changes", "sent"}};
+const std::vector<Deed> kWithoutStrategy{
+    kOrdersSent,
+    {"orders orphaned", "oeg", "strategies", "orphaned_orders"},
+    {"cancels by oeg", "oeg", "changes", "own"}};
+const std::vector<Deed> kWithoutOeg{kOrdersMade, {"reports", "strategy", "engine", "reports"}};
+const std::vector<Deed> kWithoutRisk{kOrdersSent,
+                                     {"refused (risk_absent)", "oeg", "refused", "risk_absent"},
+                                     {"cancels and replacements", "oeg", "changes", "sent"}};
+const std::vector<Deed> kWithoutSession{
+    kOrdersSent, {"refused (session_down)", "oeg", "refused", "session_down"}};
 const std::vector<Watcher> kOfMdh{
     {"strategy", "feed", "mdh"}, {"risk", "feed", "mdh"}, {"oeg", "market", "mdh"}};
 const std::vector<Watcher> kOfOeg{{"strategy", "gateway", "oeg"}, {"risk", "orders", "oeg"}};
@@ -113,17 +140,21 @@ TEST_F(Fault, AStoppedOrKilledMarketDataHandlerIsNoticedByAllReadersAndComesBack
            oeg_reads();
   };
   FaultRow stop{"mdh: SIGSTOP, SIGCONT", "strategy, risk, oeg", heartbeat_bound_ms()};
-  stop.measured_ms = notice("mdh", SIGSTOP, kOfMdh);
-  stop.others_do = "feed stale, quotes cancelled, no new orders without a market";
+  notice(stop, "mdh", SIGSTOP, kOfMdh, kWithoutMarket);
+  stop.others_do = others_do(kWithoutMarket, kOrdersSent);
   run_.signal("mdh", SIGCONT);
   stop.came_back = back("all read again", all_read);
 
   FaultRow kill{"mdh: SIGKILL, restart", "strategy, risk, oeg", heartbeat_bound_ms()};
-  kill.measured_ms = notice("mdh", SIGKILL, kOfMdh);
-  kill.others_do = stop.others_do;
-  kill.came_back = restart("mdh", "all read again", all_read) + ", books whole by a snapshot";
+  notice(kill, "mdh", SIGKILL, kOfMdh, kWithoutMarket);
+  kill.others_do = others_do(kWithoutMarket, kOrdersSent);
+  kill.came_back = restart("mdh", "all read again", all_read);
   // It has not seen the day from its start: a snapshot brings the books, and orders are sent again.
   EXPECT_TRUE(run_.wait_until([this] { return feed_state() == "good"; })) << feed_state();
+  EXPECT_GT(run_.counter("mdh", "feed", "snapshot_orders"), 0u);
+  kill.came_back += ", books by " + std::to_string(run_.counter("mdh", "feed", "snapshots")) +
+                    " snapshot of " +
+                    std::to_string(run_.counter("mdh", "feed", "snapshot_orders")) + " orders";
   EXPECT_TRUE(run_.trades());
   finish({stop, kill});
 }
@@ -138,18 +169,20 @@ TEST_F(Fault, AStoppedOrKilledStrategyLeavesNoOpenOrderAndGoesOnFromItsPositions
   };
   const auto up = [this] { return ready("strategy"); };
   FaultRow stop{"strategy: SIGSTOP, SIGCONT", "oeg", heartbeat_bound_ms()};
-  stop.measured_ms = notice("strategy", SIGSTOP, kOfStrategy);
-  stop.others_do = "oeg cancels its open orders, positions stay";
+  notice(stop, "strategy", SIGSTOP, kOfStrategy, kWithoutStrategy);
   EXPECT_TRUE(run_.wait_until(no_open)) << "open orders stay";
+  stop.others_do = others_do(kWithoutStrategy, kOrdersSent) + " and none open";
   run_.signal("strategy", SIGCONT);
   stop.came_back = back("trades again", [this] { return run_.trades(); });
 
   FaultRow kill{"strategy: SIGKILL, restart", "oeg", heartbeat_bound_ms()};
-  kill.measured_ms = notice("strategy", SIGKILL, kOfStrategy);
-  kill.others_do = stop.others_do;
+  notice(kill, "strategy", SIGKILL, kOfStrategy, kWithoutStrategy);
   EXPECT_TRUE(run_.wait_until(no_open)) << "open orders stay";
-  kill.came_back = restart("strategy", "ready with its positions", up);
-  EXPECT_GT(run_.counter("strategy", "engine", "positions_adopted"), 0u);
+  kill.others_do = others_do(kWithoutStrategy, kOrdersSent) + " and none open";
+  kill.came_back = restart("strategy", "ready", up);
+  const std::uint64_t adopted = run_.counter("strategy", "engine", "positions_adopted");
+  EXPECT_GT(adopted, 0u);
+  kill.came_back += " with " + std::to_string(adopted) + " positions";
   EXPECT_TRUE(run_.trades());
   finish({stop, kill}, true, false);
 }
@@ -161,16 +194,19 @@ TEST_F(Fault, AStoppedOrKilledGatewayIsNoticedAndLosesNoOrder) {
            alive("risk", "orders", "oeg_alive");
   };
   FaultRow stop{"oeg: SIGSTOP, SIGCONT", "strategy, risk", heartbeat_bound_ms()};
-  stop.measured_ms = notice("oeg", SIGSTOP, kOfOeg);
-  stop.others_do = "strategies send nothing";
+  notice(stop, "oeg", SIGSTOP, kOfOeg, kWithoutOeg);
+  stop.others_do = others_do(kWithoutOeg, kOrdersMade);
   run_.signal("oeg", SIGCONT);
   stop.came_back = back("trades again", [&] { return up() && run_.trades(); });
 
   FaultRow kill{"oeg: SIGKILL, restart", "strategy, risk", heartbeat_bound_ms()};
-  kill.measured_ms = notice("oeg", SIGKILL, kOfOeg);
-  kill.others_do = stop.others_do;
-  kill.came_back =
-      restart("oeg", "recovered from journal and FIX store, trades", [&] { return up(); });
+  const std::uint64_t sent = run_.counter("oeg", "orders", "sent");
+  notice(kill, "oeg", SIGKILL, kOfOeg, kWithoutOeg);
+  kill.others_do = others_do(kWithoutOeg, kOrdersMade);
+  kill.came_back = restart("oeg", "ready", up);
+  const std::uint64_t recovered = run_.counter("oeg", "orders", "sent");
+  EXPECT_GE(recovered, sent) << "its journal has lost orders";
+  kill.came_back += ", counts on from " + std::to_string(recovered) + " orders sent";
   EXPECT_TRUE(run_.trades());
   finish({stop, kill}, true, false);
 }
@@ -179,19 +215,21 @@ TEST_F(Fault, AStoppedOrKilledRiskMonitorStopsNewOrdersUntilItIsBack) {
   const auto refused = [this] { return run_.counter("oeg", "refused", "risk_absent"); };
   FaultRow stop{"risk: SIGSTOP, SIGCONT", "oeg", heartbeat_bound_ms()};
   std::uint64_t before = refused();
-  stop.measured_ms = notice("risk", SIGSTOP, kOfRisk);
-  stop.others_do = "oeg refuses new orders, cancels pass";
+  notice(stop, "risk", SIGSTOP, kOfRisk, kWithoutRisk);
   EXPECT_TRUE(run_.wait_until([&] { return refused() > before; }));
+  stop.others_do = others_do(kWithoutRisk, kOrdersSent);
   run_.signal("risk", SIGCONT);
   stop.came_back = back("trades again", [&] { return risk_is_seen() && run_.trades(); });
 
   FaultRow kill{"risk: SIGKILL, restart", "oeg", heartbeat_bound_ms()};
   before = refused();
-  kill.measured_ms = notice("risk", SIGKILL, kOfRisk);
-  kill.others_do = stop.others_do;
+  notice(kill, "risk", SIGKILL, kOfRisk, kWithoutRisk);
   EXPECT_TRUE(run_.wait_until([&] { return refused() > before; }));
-  kill.came_back = restart("risk", "positions adopted from oeg, trades",
-                           [&] { return risk_is_seen() && run_.trades(); });
+  kill.others_do = others_do(kWithoutRisk, kOrdersSent);
+  kill.came_back = restart("risk", "trades", [&] { return risk_is_seen() && run_.trades(); });
+  const std::uint64_t adopted = run_.counter("risk", "reconcile", "adopted");
+  EXPECT_GT(adopted, 0u);
+  kill.came_back += ", " + std::to_string(adopted) + " positions adopted from oeg";
   finish({stop, kill});
 }
 
@@ -209,9 +247,11 @@ class VenueFault : public Fault {
     const nlohmann::json now = run_.status("oeg");
     return now.is_object() && now.at("venue").value("logged_on", false);
   }
-  double time_until(std::int64_t from_ns, const std::function<bool()>& done) {
-    if (!run_.wait_until(done)) return -1;
-    return static_cast<double>(monotonic_ns() - from_ns) / 1e6;
+  // Since the fault that `late` was begun with.
+  void time_until(FaultRow& row, std::int64_t from_ns, const Lateness& late,
+                  const std::function<bool()>& done) {
+    if (run_.wait_until(done)) row.measured_ms = ms_since(from_ns);
+    row.late_ms = late.ms();
   }
 };
 
@@ -220,23 +260,31 @@ TEST_F(VenueFault, AStoppedOrKilledExchangeMakesTheFeedStaleAndTheSessionReconne
   // mdh looks each turn; what it found is asked for over its admin socket.
   FaultRow feed{"sim: SIGSTOP, SIGCONT (feed)", "mdh", 2000 + heartbeat_bound_ms()};
   FaultRow fix{"sim: SIGSTOP, SIGCONT (FIX)", "oeg", kFixHeartbeatS * 2400.0 + 1000};
+  const Lateness late;
+  before_ = run_.counts(kWithoutMarket);
   std::int64_t from_ns = monotonic_ns();
   run_.signal("sim", SIGSTOP);
-  feed.measured_ms = time_until(from_ns, stale);
-  feed.others_do = "books stale, strategies told, quotes cancelled";
-  fix.measured_ms = time_until(from_ns, [this] { return !logged_on(); });
-  fix.others_do = "oeg refuses new orders (session_down)";
+  time_until(feed, from_ns, late, stale);
+  feed.others_do = others_do(kWithoutMarket, kOrdersSent);
+  before_ = run_.counts(kWithoutSession);
+  time_until(fix, from_ns, late, [this] { return !logged_on(); });
+  fix.others_do = others_do(kWithoutSession, kOrdersSent);
   run_.signal("sim", SIGCONT);
   fix.came_back = back("logged on, by sequence numbers", [this] { return logged_on(); });
   feed.came_back = back("feed good, trades", [&] { return !stale() && run_.trades(); });
 
   FaultRow kill{"sim: SIGKILL, restart", "oeg", heartbeat_bound_ms()};
+  before_ = run_.counts(kWithoutSession);
   from_ns = monotonic_ns();
   run_.signal("sim", SIGKILL);
-  kill.measured_ms = time_until(from_ns, [this] { return !logged_on(); });
-  kill.others_do = "as above; the feed is stale after its silence";
+  time_until(kill, from_ns, late, [this] { return !logged_on(); });
   EXPECT_TRUE(run_.wait_until(stale));
-  kill.came_back = restart("sim", "logged on, new feed session", [this] { return logged_on(); });
+  kill.others_do = others_do(kWithoutSession, kOrdersSent) + ", feed stale after " +
+                   std::to_string(static_cast<long>(ms_since(from_ns))) + " ms";
+  const std::string session = feed_session();
+  kill.came_back = restart("sim", "logged on", [this] { return logged_on(); });
+  EXPECT_TRUE(run_.wait_until([&] { return feed_session() != session; })) << session;
+  kill.came_back += ", feed session " + session + " became " + feed_session();
   finish({feed, fix, kill}, false);
 }
 

@@ -1,11 +1,9 @@
 // Counts false alarms: a pipeline trades while every core is kept busy, nobody dies, and nobody may
 // be called dead. At the end mdh is stopped once, to see that a death is still noticed.
 //   fault_soak [SECONDS]
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <sys/prctl.h>

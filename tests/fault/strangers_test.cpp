@@ -1,16 +1,10 @@
 // Peers that the running programs must not let do what they try: another role's service, another
 // wire version, memory that was not granted. A row of the fault table each.
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include "common/link/link.hpp"
-#include "common/rdma/rdma.hpp"
 #include "common/wire/wire.hpp"
 #include "tests/fault/fault_run.hpp"
 #include "tests/fault/fault_table.hpp"
@@ -41,6 +35,7 @@ class Strangers : public ::testing::Test {
     run_.begin();
     device_ = rdma::open_device(stranger);
     lost_before_ = losses();
+    sent_before_ = run_.counts(kTrade);
   }
   void TearDown() override {
     if (HasFailure()) std::fprintf(stderr, "%s\n", run_.logs().c_str());
@@ -52,13 +47,10 @@ class Strangers : public ::testing::Test {
   // Asks and must be refused with `text`: milliseconds until it is told so.
   double refused(const std::string& program, const wire::Hello& hello, const std::string& text,
                  std::uint16_t link_version = link::LinkPart::kVersion) {
-    link::LinkPart part;
-    part.version = link_version;
-    const std::vector<std::byte> joined = link::join_hello(link::bytes_of(hello), part);
-    rdma::ConnectParameters parameters;
-    parameters.endpoint = run_.folder().endpoint(program);
-    parameters.hello = joined;
-    parameters.timeout_ms = setup_ms();
+    const std::vector<std::byte> joined =
+        link::join_hello(link::bytes_of(hello), link::LinkPart{.version = link_version});
+    rdma::ConnectParameters parameters{
+        .endpoint = run_.folder().endpoint(program), .hello = joined, .timeout_ms = setup_ms()};
     const auto queue = device_->create_queue(64, nullptr);
     const std::int64_t from_ns = monotonic_ns();
     try {
@@ -93,12 +85,15 @@ class Strangers : public ::testing::Test {
     const std::int64_t from_ns = monotonic_ns();
     EXPECT_TRUE(run_.trades());
     const auto trades_ms = static_cast<long>(ms_since(from_ns));
-    EXPECT_EQ(losses(), lost_before_) << "others lost their connections";
+    const std::uint64_t lost = losses() - lost_before_;
+    EXPECT_EQ(lost, 0u) << "others lost their connections";
+    const std::string others_do =
+        run_.done_since(kTrade, sent_before_) + ", " + std::to_string(lost) + " connections lost";
     EXPECT_TRUE(run_.end());
     const std::string broken = run_.broken_books(true, true);
     EXPECT_EQ(broken, "");
     for (FaultRow& row : rows) {
-      row.others_do = "trade on";
+      row.others_do = others_do;
       row.came_back = "never away: an order accepted " + std::to_string(trades_ms) + " ms later";
       row.books_hold = broken.empty();
       add_row(std::move(row));
@@ -108,6 +103,8 @@ class Strangers : public ::testing::Test {
   FaultRun run_;
   std::unique_ptr<rdma::Device> device_;
   std::uint64_t lost_before_ = 0;
+  const std::vector<Deed> kTrade{{"orders sent", "oeg", "orders", "sent"}};
+  std::vector<std::uint64_t> sent_before_;
 };
 
 TEST_F(Strangers, AWrongRoleOrAnotherWireVersionIsRefusedWithAReasonAndDisturbsNobody) {
@@ -182,14 +179,13 @@ TEST_F(Strangers, AWrongKeyEndsItsOwnConnectionAndNoOther) {
         *device_, run_.folder().endpoint("oeg"),
         link::bytes_of(hello(Role::kTool, Service::kRemoteTables)), {}, setup_ms(), "oeg");
     const rdma::RemoteRegion& table = tool.connection->extras()[wire::OegTablesGrants::kPositions];
-    rdma::WorkRequest request;
-    request.opcode = rdma::Opcode::kRead;
-    request.flags = rdma::kSignaled;
-    request.local_address = memory->data();
-    request.length_bytes = 8;
-    request.lkey = memory->lkey();
-    request.remote_address = table.address;
-    request.rkey = table.rkey;
+    rdma::WorkRequest request{.opcode = rdma::Opcode::kRead,
+                              .flags = rdma::kSignaled,
+                              .local_address = memory->data(),
+                              .length_bytes = 8,
+                              .lkey = memory->lkey(),
+                              .rkey = table.rkey,
+                              .remote_address = table.address};
     EXPECT_EQ(status_of(*tool.connection, request), rdma::CompletionStatus::kSuccess);
     attempt(request, table);
     const std::int64_t from_ns = monotonic_ns();

@@ -5,12 +5,13 @@
 #include <cstdlib>
 #include <span>
 
-#include "common/itch/binary_file.hpp"
+#include "sim/recordings/binary_file.hpp"
+#include "tests/support/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath::itch;
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
-  BinaryFileReader reader(tickpath::files::open_memory(bytes, "fuzz"), kMaxFrameBytes);
+  BinaryFileReader reader(tickpath::test_support::open_memory(bytes, "fuzz"), kMaxFrameBytes);
   FrameCursor cursor(bytes);
   RecordedMessage message;
   std::span<const std::byte> frame;

@@ -4,13 +4,14 @@
 #include <cstdlib>
 #include <span>
 
-#include "common/itch/capture_recording.hpp"
+#include "sim/recordings/capture_recording.hpp"
+#include "tests/support/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath;
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
   try {
-    itch::CaptureRecording recording(files::open_memory(bytes, "fuzz"));
+    itch::CaptureRecording recording(test_support::open_memory(bytes, "fuzz"));
     itch::RecordedMessage message;
     itch::ReadStatus status;
     std::uint64_t messages = 0, before_ns = 0, sum = 0;

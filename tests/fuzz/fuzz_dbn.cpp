@@ -6,15 +6,16 @@
 #include <span>
 #include <utility>
 
-#include "common/itch/dbn_csv_reader.hpp"
-#include "common/itch/dbn_reader.hpp"
+#include "sim/recordings/dbn_csv_reader.hpp"
+#include "sim/recordings/dbn_reader.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
+#include "tests/support/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath;
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
   try {
-    auto source = files::open_memory(bytes, "fuzz");
+    auto source = test_support::open_memory(bytes, "fuzz");
     std::unique_ptr<itch::RecordingReader> reader;
     if (itch::is_databento_csv({reinterpret_cast<const char*>(data), size}))
       reader = std::make_unique<itch::DbnCsvReader>(std::move(source));

@@ -9,9 +9,10 @@
 
 #include "common/iex/codec.hpp"
 #include "common/iex/deep_books.hpp"
-#include "common/iex/deep_to_itch.hpp"
 #include "common/iex/iex_tp.hpp"
+#include "sim/recordings/deep_to_itch.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
+#include "tests/support/memory_source.hpp"
 
 using namespace tickpath;
 
@@ -32,7 +33,7 @@ struct RoundTrip {
 
 void convert_capture(std::span<const std::byte> bytes) {
   try {
-    auto capture = iex::CaptureReader::open(files::open_memory(bytes, "fuzz"));
+    auto capture = iex::CaptureReader::open(test_support::open_memory(bytes, "fuzz"));
     if (capture == nullptr) return;
     iex::DeepToItch reader(std::move(capture), "fuzz");
     itch::audit(reader);
@@ -44,7 +45,7 @@ void convert_capture(std::span<const std::byte> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static book::BookSet set({.orders_max = 256, .levels_max = 256});
+  static book::LevelBookSet set({.orders_max = 256, .levels_max = 256});
   static iex::DeepBooks books(set);
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
   if (size >= 4 && files::is_packet_capture(bytes.first<4>())) {

@@ -5,8 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "common/itch/lobster.hpp"
+#include "sim/recordings/lobster.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
+#include "tests/support/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath;
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::string_view kBetween = "#\n";
   const std::size_t end = text.find(kBetween);
   const auto source = [](std::string_view part) {
-    return files::open_memory(std::as_bytes(std::span(part)), "fuzz");
+    return test_support::open_memory(std::as_bytes(std::span(part)), "fuzz");
   };
   try {
     itch::LobsterReader reader(

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "common/itch/codec.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/recordings/recording.hpp"
 
 namespace tickpath::itch {
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/support/patience.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -29,34 +29,23 @@ TEST_P(EachProgram, NamesFileLineAndKeyOfAWrongKeyAndStops) {
   const std::string name = GetParam();
   const std::string path = folder.config_dir() + "/" + name + ".toml";
   write_file(path, "no_such_key = 1\n" + read_file(path));
-  const Finished finished = folder.run_program(name, {"--check"});
-  EXPECT_EQ(finished.exit_code, 2) << finished.output;
-  EXPECT_TRUE(contains(finished.output, name + ".toml:1")) << finished.output;
-  EXPECT_TRUE(contains(finished.output, "no_such_key")) << finished.output;
+  EXPECT_THAT(folder.run_program(name, {"--check"}), Ends(2, name + ".toml:1", "no_such_key"));
 }
 
 TEST_P(EachProgram, NamesTheAllowedValuesOfAWrongValue) {
   const PipelineFolder folder;
-  const Finished finished =
-      folder.run_program(GetParam(), {"--check", "--set", "datapath.wait=sometimes"});
-  EXPECT_EQ(finished.exit_code, 2) << finished.output;
-  EXPECT_TRUE(contains(finished.output, "datapath.wait")) << finished.output;
-  EXPECT_TRUE(contains(finished.output, "yield")) << finished.output;
+  EXPECT_THAT(folder.run_program(GetParam(), {"--check", "--set", "datapath.wait=sometimes"}),
+              Ends(2, "datapath.wait", "yield"));
 }
 
 TEST_P(EachProgram, AcceptsTheDemoConfigurationAndSaysSo) {
   const PipelineFolder folder;
-  const Finished finished = folder.run_program(GetParam(), {"--check"});
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(folder.run_program(GetParam(), {"--check"}), Ends(0));
 }
 
 TEST_P(EachProgram, ExplainsItself) {
-  const Finished help = run({program(GetParam()), "--help"});
-  EXPECT_EQ(help.exit_code, 0);
-  EXPECT_TRUE(contains(help.output, "--check")) << help.output;
-  const Finished missing = run({program(GetParam()), "/no/such/file.toml"});
-  EXPECT_EQ(missing.exit_code, 2) << missing.output;
-  EXPECT_TRUE(contains(missing.output, "/no/such/file.toml")) << missing.output;
+  EXPECT_THAT(run({program(GetParam()), "--help"}), Ends(0, "--check"));
+  EXPECT_THAT(run({program(GetParam()), "/no/such/file.toml"}), Ends(2, "/no/such/file.toml"));
 }
 
 // What is asked for and cannot be written is no success: `sim --print-config > sim.toml`.
@@ -80,23 +69,18 @@ INSTANTIATE_TEST_SUITE_P(Programs, EachProgram,
 TEST(BadInput, ATableOnAFullDiskIsNoSuccess) {
   const PipelineFolder folder;
   const std::string inspect = program("tickpath") + " inspect " + folder.generate(30'000, 3);
-  const Finished full = run({"/bin/sh", "-c", inspect + " > /dev/full"});
-  EXPECT_EQ(full.exit_code, 1);
-  EXPECT_TRUE(contains(full.output, "tickpath: cannot write to standard output")) << full.output;
-  const Finished there_is_room = run({"/bin/sh", "-c", inspect + " > /dev/null"});
-  EXPECT_EQ(there_is_room.exit_code, 0) << there_is_room.output;
+  EXPECT_THAT(run({"/bin/sh", "-c", inspect + " > /dev/full"}),
+              Ends(1, "tickpath: cannot write to standard output"));
+  EXPECT_THAT(run({"/bin/sh", "-c", inspect + " > /dev/null"}), Ends(0));
 }
 
 // ulimit -f: the kernel's signal would end the recorder without a word.
 TEST(BadInput, ARecorderWhoseFileCannotGrowSaysSo) {
   const PipelineFolder folder;
-  const Finished finished =
-      run({"/bin/bash", "-c",
-           "ulimit -f 0; exec " + program("tickpath") + " record run.pcapng --duration 1"},
-          folder.path());
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_TRUE(contains(finished.output, "run.pcapng: cannot write: File too large"))
-      << finished.output;
+  EXPECT_THAT(run({"/bin/bash", "-c",
+                   "ulimit -f 0; exec " + program("tickpath") + " record run.pcapng --duration 1"},
+                  folder.path()),
+              Ends(1, "run.pcapng: cannot write: File too large"));
 }
 
 TEST(BadInput, ATruncatedRecordingPlaysUpToTheDamageAndSaysWhere) {
@@ -138,12 +122,9 @@ TEST(BadInput, ABusyPortIsNamedAndStopsTheStart) {
 TEST(BadInput, APluginThatIsMissingIsReportedAndTheOtherTrades) {
   const PipelineFolder folder;
   folder.edit("strategy", "plugins/momentum.so", "plugins/no_such_plugin.so");
-  const Finished up = folder.run_up(folder.generate(30'000, 3));
-  EXPECT_EQ(up.exit_code, 1);
-  EXPECT_TRUE(contains(up.output, "everything is accounted for")) << up.output;
-  EXPECT_TRUE(contains(up.output, "strategy: strategy 1 is unusable:")) << up.output;
-  EXPECT_TRUE(contains(up.output, "the run failed:\n  strategy: ")) << up.output;
-  EXPECT_TRUE(contains(up.output, "no_such_plugin")) << up.output;
+  EXPECT_THAT(folder.run_up(folder.generate(30'000, 3)),
+              Ends(1, "everything is accounted for", "strategy: strategy 1 is unusable:",
+                   "the run failed:\n  strategy: ", "no_such_plugin"));
   EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
 }
 
@@ -158,9 +139,7 @@ TEST(BadInput, AWrongPluginParameterIsToldWithItsPlaceByCheckAndByTheRun) {
       folder.config_dir() + "/strategy.toml:" + std::to_string(line) +
       ":12: strategy 1 (momentum): parameter 'cooldown': found the integer 5; "
       "the plugin wants a duration";
-  const Finished check = folder.run_program("strategy", {"--check"});
-  EXPECT_EQ(check.exit_code, 2);
-  EXPECT_TRUE(contains(check.output, wrong)) << check.output;
+  EXPECT_THAT(folder.run_program("strategy", {"--check"}), Ends(2, wrong));
   const Finished up = folder.run_up(folder.generate(30'000, 3));
   EXPECT_EQ(up.exit_code, 1);
   EXPECT_TRUE(contains(up.output, wrong)) << up.output << "\nexpected: " << wrong;
@@ -187,21 +166,17 @@ TEST(BadInput, APluginThatThrowsFailsTheRunWithItsName) {
   const std::size_t end = text.find("[[plugin]]", begin);
   test_support::write_file(folder.config_dir() + "/strategy.toml",
                            text.substr(0, begin) + "where = \"book_change\"\n" + text.substr(end));
-  const Finished up = folder.run_up(folder.generate(30'000, 3));
-  EXPECT_EQ(up.exit_code, 1);
-  EXPECT_TRUE(contains(up.output, "momentum (strategy 1): book_change failed")) << up.output;
-  EXPECT_TRUE(contains(up.output, "thrown in book_change")) << up.output;
+  EXPECT_THAT(folder.run_up(folder.generate(30'000, 3)),
+              Ends(1, "momentum (strategy 1): book_change failed", "thrown in book_change"));
 }
 
 // Nothing starts: oeg would refuse every order.
 TEST(BadInput, AMissingRiskAndGroupsThatDifferAreToldBeforeAnythingStarts) {
   const PipelineFolder folder;
   std::filesystem::remove(folder.config_dir() + "/risk.toml");
-  const Finished up = folder.run_up("any.itch50", {"--set", "mdh:feed.group=239.255.77.77:7777"});
-  EXPECT_EQ(up.exit_code, 2);
-  EXPECT_TRUE(contains(up.output, "risk.required asks for risk, and there is no risk.toml"))
-      << up.output;
-  EXPECT_TRUE(contains(up.output, "mdh would hear nothing")) << up.output;
+  EXPECT_THAT(
+      folder.run_up("any.itch50", {"--set", "mdh:feed.group=239.255.77.77:7777"}),
+      Ends(2, "risk.required asks for risk, and there is no risk.toml", "mdh would hear nothing"));
   EXPECT_FALSE(std::filesystem::exists(folder.run_dir() + "/sim.log"));
 }
 
@@ -226,8 +201,7 @@ TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
     }
     ::close(socket);
   }
-  const Finished finished = up.wait(test_support::kPatience);
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(up.wait(test_support::kPatience), Ends(0));
 }
 
 }  // namespace

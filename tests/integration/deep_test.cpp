@@ -1,26 +1,15 @@
 // IEX DEEP 1.0 over the network: sim replays a capture in IEX-TP segments, mdh makes books of them,
 // and a subscriber on the fabric sees the venue's own best bid and offer.
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/files/capture_writer.hpp"
-#include "common/iex/capture_reader.hpp"
-#include "common/iex/codec.hpp"
 #include "common/iex/iex_tp.hpp"
 #include "common/market/market_reader.hpp"
-#include "tests/support/deep_market.hpp"
-#include "tests/support/patience.hpp"
+#include "sim/recordings/iex_capture_reader.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
 #include "tests/support/quotes_compared.hpp"
@@ -97,11 +86,10 @@ class DeepPipeline : public ::testing::Test {
   void play(const std::string& capture) {
     const auto mdh = start("mdh", {"book.orders_max=1048576", "book.levels_max=1048576"});
     const auto device = test_support::open_test_device();
-    market::MarketReaderOptions options;
-    options.endpoint = folder_.endpoint("mdh");
-    options.name = "deep";
-    options.role = wire::Role::kStrategy;
-    options.ring_depth = 1u << 19;
+    market::MarketReaderOptions options{.endpoint = folder_.endpoint("mdh"),
+                                        .name = "deep",
+                                        .role = wire::Role::kStrategy,
+                                        .ring_depth = 1u << 19};
     options.heartbeat.dead_after_ns = 60'000'000'000;
     market::MarketReader reader(*device, nullptr, options);
     const auto now = [] { return static_cast<std::uint64_t>(clock::monotonic_ns()); };

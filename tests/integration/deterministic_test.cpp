@@ -1,12 +1,11 @@
 // `tickpath replay --deterministic`: the same input gives the same bytes.
 #include <atomic>
 #include <filesystem>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/patience.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -43,8 +42,8 @@ class Deterministic : public ::testing::Test {
     std::vector<std::string> arguments = command(name);
     if (!file.empty()) arguments.insert(arguments.end(), {"--set", "sim:replay.file=" + file});
     arguments.insert(arguments.end(), more.begin(), more.end());
-    Outcome outcome;
-    outcome.finished = test_support::run(arguments, folder_->path(), test_support::kPatience);
+    Outcome outcome{.finished =
+                        test_support::run(arguments, folder_->path(), test_support::kPatience)};
     EXPECT_EQ(outcome.finished.exit_code, 0) << outcome.finished.output;
     const std::string& output = outcome.finished.output;
     const std::size_t at = output.find("\nstate     ");
@@ -158,8 +157,7 @@ TEST_F(Deterministic, LatenciesAtTheVenueChangeTheRunAndNotItsDeterminism) {
   EXPECT_TRUE(one.orders == same.orders);
   EXPECT_NE(one.state, first_->state);
   EXPECT_FALSE(one.orders == first_->orders);
-  const Finished played = play("slow3", *folder_ / "slow1/sim.inputs", slow);
-  EXPECT_EQ(played.exit_code, 0) << played.output;
+  EXPECT_THAT(play("slow3", *folder_ / "slow1/sim.inputs", slow), Ends(0));
 }
 
 TEST_F(Deterministic, ARateLimitRefusesOrdersAndConservesEverything) {
@@ -170,8 +168,7 @@ TEST_F(Deterministic, ARateLimitRefusesOrdersAndConservesEverything) {
 }
 
 TEST_F(Deterministic, AJournalOfSimsInputsGivesTheSameOutputs) {
-  const Finished played = play("journal", *folder_ / "first/sim.inputs");
-  EXPECT_EQ(played.exit_code, 0) << played.output;
+  EXPECT_THAT(play("journal", *folder_ / "first/sim.inputs"), Ends(0));
   EXPECT_TRUE(read_file(*folder_ / "journal/sim.inputs") == first_->inputs);
 }
 
@@ -185,41 +182,34 @@ TEST_F(Deterministic, AJournalTellsWhereAnotherOutputBegins) {
   ++inputs[quantity + 4];
   const std::string path = *folder_ / "changed.inputs";
   write_file(path, inputs);
-  const Finished played = play("changed", path);
-  EXPECT_NE(played.exit_code, 0);
-  EXPECT_NE(played.output.find("not those of the journal"), std::string::npos) << played.output;
+  EXPECT_THAT(play("changed", path), Ends(::testing::Ne(0), "not those of the journal"));
 }
 
 TEST_F(Deterministic, AJournalOfAnotherConfigurationIsRefused) {
-  const Finished played =
-      play("other", *folder_ / "first/sim.inputs", {"--set", "sim:matching.display_shares_min=7"});
-  EXPECT_NE(played.exit_code, 0);
-  EXPECT_NE(played.output.find("another configuration"), std::string::npos) << played.output;
+  EXPECT_THAT(
+      play("other", *folder_ / "first/sim.inputs", {"--set", "sim:matching.display_shares_min=7"}),
+      Ends(::testing::Ne(0), "another configuration"));
 }
 
 TEST_F(Deterministic, ACutJournalSaysWhereItEnds) {
   const std::string path = *folder_ / "cut.inputs";
   write_file(path, first_->inputs.substr(0, first_->inputs.size() / 2));
-  const Finished played = play("cut", path);
-  EXPECT_NE(played.exit_code, 0);
-  EXPECT_NE(played.output.find("cut short at byte"), std::string::npos) << played.output;
+  EXPECT_THAT(play("cut", path), Ends(::testing::Ne(0), "cut short at byte"));
 }
 
 TEST_F(Deterministic, ADirectoryOfSomebodyElseIsNotEmptied) {
   write_file(*folder_ / "precious.txt", "mine");
   std::vector<std::string> arguments = command(".");
-  const Finished refused = run(arguments, folder_->path(), test_support::kPatience);
-  EXPECT_NE(refused.exit_code, 0);
-  EXPECT_NE(refused.output.find("not empty"), std::string::npos) << refused.output;
+  EXPECT_THAT(run(arguments, folder_->path(), test_support::kPatience),
+              Ends(::testing::Ne(0), "not empty"));
   EXPECT_EQ(read_file(*folder_ / "precious.txt"), "mine");
 }
 
 TEST_F(Deterministic, WhatNeedsTheNetworkIsRefused) {
   std::vector<std::string> arguments = command("network");
   arguments.insert(arguments.end(), {"--set", "sim:feed.retransmission.listen=127.0.0.1:0"});
-  const Finished refused = run(arguments, folder_->path(), test_support::kPatience);
-  EXPECT_NE(refused.exit_code, 0);
-  EXPECT_NE(refused.output.find("feed.retransmission.listen"), std::string::npos) << refused.output;
+  EXPECT_THAT(run(arguments, folder_->path(), test_support::kPatience),
+              Ends(::testing::Ne(0), "feed.retransmission.listen"));
 }
 
 TEST_F(Deterministic, ARecordedHourOfLobsterIsTheSameTwice) {

@@ -1,12 +1,8 @@
 // What oeg could not book, as a person meets it: `tickpath exceptions` of the built programs.
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -18,7 +14,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
-#include "tests/support/patience.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -130,11 +126,9 @@ TEST(Exceptions, AreListedWhateverDiesAndClearedOnceByAPersonWithAName) {
     exchange.say("8",
                  "37=V1|17=X1|20=0|150=2|39=2|55=ZAAA|54=1|151=0|14=100|6=10|11=4242|32=100|"
                  "31=10.123456|");
-    const Finished list = list_until(folder, "unknown_order");
-    EXPECT_EQ(list.exit_code, 0) << list.output;
-    EXPECT_TRUE(says(list.output, "1  unknown_order, ZAAA, no strategy known, message 2"))
-        << list.output;
-    EXPECT_TRUE(says(list.output, "|32=100|31=10.123456|")) << list.output;
+    EXPECT_THAT(
+        list_until(folder, "unknown_order"),
+        Ends(0, "1  unknown_order, ZAAA, no strategy known, message 2", "|32=100|31=10.123456|"));
     oeg.signal(SIGKILL);
     oeg.wait();
   }
@@ -147,12 +141,9 @@ TEST(Exceptions, AreListedWhateverDiesAndClearedOnceByAPersonWithAName) {
         << list.output << oeg.output();
     EXPECT_TRUE(says(list.output, "32=100|31=10.123456")) << list.output;
     EXPECT_NE(exceptions(folder, {"--clear", "1"}).exit_code, 0) << "by nobody";
-    const Finished wrong = exceptions(folder, {"--clear", "99", "--by", "alice"});
-    EXPECT_NE(wrong.exit_code, 0);
-    EXPECT_TRUE(says(wrong.output, "no exception 99 is open")) << wrong.output;
-    const Finished cleared = exceptions(folder, {"--clear", "1", "--by", "alice"});
-    EXPECT_EQ(cleared.exit_code, 0) << cleared.output;
-    EXPECT_TRUE(says(cleared.output, "1 cleared")) << cleared.output;
+    EXPECT_THAT(exceptions(folder, {"--clear", "99", "--by", "alice"}),
+                Ends(::testing::Ne(0), "no exception 99 is open"));
+    EXPECT_THAT(exceptions(folder, {"--clear", "1", "--by", "alice"}), Ends(0, "1 cleared"));
     EXPECT_TRUE(says(exceptions(folder).output, "no exceptions are open"));
     EXPECT_TRUE(says(read_file(folder.run_dir() + "/oeg.log"), "cleared by alice"));
     oeg.signal(SIGKILL);
@@ -208,15 +199,12 @@ TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
                Error);
   for (const char* const count : {"4096 cleared", "20 cleared"}) {
     EXPECT_EQ(folder.counter("oeg", "orders", "sent"), 0u);
-    const Finished cleared = exceptions(folder, {"--clear-all", "--by", "alice"});
-    EXPECT_EQ(cleared.exit_code, 0) << cleared.output;
-    EXPECT_TRUE(says(cleared.output, count)) << cleared.output;
+    EXPECT_THAT(exceptions(folder, {"--clear-all", "--by", "alice"}), Ends(0, count));
   }
   EXPECT_TRUE(folder.wait_counter_above("oeg", "orders", "sent", 0)) << folder.logs();
   EXPECT_EQ(folder.counter("oeg", "exceptions", "open"), 0u);
   (void)control::admin_command(control::admin_path(folder.run_dir(), "sim"), {{"command", "halt"}});
-  const Finished finished = up.wait(kPatience);
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(up.wait(kPatience), Ends(0));
 }
 
 }  // namespace

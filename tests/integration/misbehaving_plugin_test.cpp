@@ -1,9 +1,7 @@
 // A plugin that hangs or crashes gets its name told at once, wherever a person looks.
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <functional>
-#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -11,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -77,9 +76,7 @@ TEST_F(MisbehavingPlugin, ThatHangsIsNamedByStatusAndLogWhileItHangs) {
   EXPECT_TRUE(tells(shown.output, "hanging") && tells(shown.output, where)) << shown.output;
   EXPECT_TRUE(tells(log(), where)) << log();
   hanging.signal(SIGTERM);  // not to wait any longer
-  const Finished finished = hanging.wait(kPatience);
-  EXPECT_EQ(finished.exit_code, 1) << finished.output;
-  EXPECT_TRUE(tells(finished.output, where + "; leaving without it")) << finished.output;
+  EXPECT_THAT(hanging.wait(kPatience), Ends(1, where + "; leaving without it"));
 }
 
 class Starting : public MisbehavingPlugin, public ::testing::WithParamInterface<std::string> {
@@ -97,14 +94,11 @@ TEST_P(Starting, APluginThatHangsIsNamedWithItsCallbackByStatusUpAndLog) {
   const Finished shown = run({program("tickpath"), "status", "--run-dir", folder_.run_dir()});
   EXPECT_TRUE(tells(shown.output, where)) << shown.output;
   hanging.signal(SIGTERM);
-  const Finished stopped = hanging.wait(kPatience);
-  EXPECT_EQ(stopped.exit_code, 1) << stopped.output;
-  EXPECT_TRUE(tells(stopped.output, where + "; leaving without it")) << stopped.output;
+  EXPECT_THAT(hanging.wait(kPatience), Ends(1, where + "; leaving without it"));
 
-  const Finished up = run({program("tickpath"), "up", folder_.config_dir(), "--run-dir",
-                           folder_.run_dir(), "--only", "strategy", "--ready-timeout", "2"});
-  EXPECT_EQ(up.exit_code, 1) << up.output;
-  EXPECT_TRUE(tells(up.output, "not ready after 2 s: " + where)) << up.output;
+  EXPECT_THAT(run({program("tickpath"), "up", folder_.config_dir(), "--run-dir", folder_.run_dir(),
+                   "--only", "strategy", "--ready-timeout", "2"}),
+              Ends(1, "not ready after 2 s: " + where));
   EXPECT_TRUE(tells(log(), "not ready after 1 s: " + where)) << log();
 }
 

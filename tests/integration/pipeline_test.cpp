@@ -10,7 +10,7 @@
 
 #include "common/control/admin_client.hpp"
 #include "common/trace/analysis.hpp"
-#include "tests/support/patience.hpp"
+#include "tests/support/finished.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -79,11 +79,11 @@ TEST_P(GuardedPipeline, EveryDatapathThreadKeepsFromTheAllocatorAndTheKernel) {
   if (guard == nullptr) GTEST_SKIP() << "the allocation guard replaces malloc, as sanitizers do";
   const PipelineFolder folder;
   const std::string report = folder / "guard";
-  const Finished up =
+  EXPECT_THAT(
       run(folder.up(folder.generate(40'000, 4),
                     {"--preload", guard, "--set", std::string("datapath.wait=") + GetParam()}),
-          folder.path(), std::chrono::seconds(120), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
-  EXPECT_EQ(up.exit_code, 0) << up.output;
+          folder.path(), std::chrono::seconds(120), {{"TICKPATH_ALLOC_GUARD_FILE", report}}),
+      Ends(0));
   EXPECT_GE(analyse_run(folder).orders_complete, 50u);
   expect_all_guarded(report);
 }
@@ -176,9 +176,7 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg", "reports", "fills", 4)) << up.output();
   up.signal(SIGINT);
-  const Finished finished = up.wait(test_support::kPatience);
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
-  EXPECT_NE(finished.output.find("stopping in order"), std::string::npos) << finished.output;
+  EXPECT_THAT(up.wait(test_support::kPatience), Ends(0, "stopping in order"));
   EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0);
 }
 
@@ -218,8 +216,7 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   }
   EXPECT_GT(risk.at("total").at("requests"), 0);
   const std::vector<std::string> where{"--run-dir", folder.run_dir()};
-  const Finished kill = run({program("tickpath"), "kill", where[0], where[1]});
-  EXPECT_EQ(kill.exit_code, 0) << kill.output;
+  EXPECT_THAT(run({program("tickpath"), "kill", where[0], where[1]}), Ends(0));
   const json killed = status_of(folder, "oeg").at("kill_switch");
   EXPECT_EQ(killed.at("kills").at(0).at("strategy"), "all");
   EXPECT_EQ(killed.at("kills").at(0).at("by"), "operator");
@@ -227,14 +224,11 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   for (const json& strategy : killed.at("open")) EXPECT_EQ(strategy.at("orders"), 0) << killed;
   const std::uint64_t fills = folder.counter("oeg", "reports", "fills");
   const Finished status = run({program("tickpath"), "status", where[0], where[1]});
-  EXPECT_NE(status.output.find("oeg: all strategies are killed since"), std::string::npos)
-      << status.output;
+  EXPECT_THAT(status.output, ::testing::HasSubstr("oeg: all strategies are killed since"));
   EXPECT_TRUE(folder.wait_counter_above("oeg", "refused", "kill_switch", 0)) << up.output();
   EXPECT_EQ(folder.counter("oeg", "reports", "fills"), fills) << "nothing was left to be filled";
-  const Finished unkill = run({program("tickpath"), "unkill", where[0], where[1]});
-  EXPECT_EQ(unkill.exit_code, 0) << unkill.output;
-  const Finished finished = up.wait(test_support::kPatience);
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(run({program("tickpath"), "unkill", where[0], where[1]}), Ends(0));
+  EXPECT_THAT(up.wait(test_support::kPatience), Ends(0));
   const json oeg = json::parse(folder.summary("oeg"));
   // A replacement may be all that came while the switch was on.
   EXPECT_GT(oeg.at("orders").at("refused").get<int>() + oeg.at("changes").at("refused").get<int>(),
@@ -269,11 +263,8 @@ TEST(Pipeline, UpSaysWhoIsKilledSinceAnEarlierRun) {
   write_file(folder.run_dir() + "/risk.kills",
              R"({"format": 1, "version": 4, "kills": [{"strategy": "all", "by": "operator",
                 "operator": "alice", "since_ns": 1774965731000000000}]})");
-  const Finished up = folder.run_up(folder.generate(20'000, 2));
-  EXPECT_EQ(up.exit_code, 0) << up.output;
-  EXPECT_NE(up.output.find("risk: all strategies are killed since 2026-03-31T14:02:11Z by alice"),
-            std::string::npos)
-      << up.output;
+  EXPECT_THAT(folder.run_up(folder.generate(20'000, 2)),
+              Ends(0, "risk: all strategies are killed since 2026-03-31T14:02:11Z by alice"));
   const json oeg = json::parse(folder.summary("oeg"));
   EXPECT_EQ(oeg.at("orders").at("sent"), 0);
   EXPECT_GT(oeg.at("orders").at("refused"), 0);

@@ -1,7 +1,6 @@
 // Two clients that run QuickFIX, one in each version, trade at sim over connections that break.
 // Each keeps its own account of what it was told; sim's ledger must say the same.
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include "common/control/admin_client.hpp"
 #include "tests/integration/quickfix_words.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
@@ -277,8 +277,7 @@ class QuickFixClient : public ::testing::Test {
     control::admin_command(control::admin_path(folder_.run_dir(), "sim"), {{"command", "pause"}});
     expect_answered();
     sim_->signal(SIGTERM);
-    const Finished finished = sim_->wait(kPatience);
-    EXPECT_EQ(finished.exit_code, 0) << finished.output;
+    EXPECT_THAT(sim_->wait(kPatience), Ends(0));
     for (const auto& client : clients_) client->listen();
     const json ledger = json::parse(read_file(folder_.run_dir() + "/sim.ledger.json"));
     std::map<std::string, HeldShares> right;

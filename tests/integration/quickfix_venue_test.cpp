@@ -3,7 +3,6 @@
 // keeps is the reference: positions and cash of oeg, risk and strategy equal it.
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>

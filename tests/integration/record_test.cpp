@@ -1,11 +1,7 @@
 // `tickpath record`: what it keeps of a live run replays to the same market.
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
-#include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +9,8 @@
 
 #include "common/control/admin_client.hpp"
 #include "common/files/packet_capture.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/recordings/recording.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -90,9 +87,7 @@ TEST_F(Record, OfALineWithoutLossIsTheRecordingByteForByte) {
   EXPECT_EQ(exchange.wait(test_support::kPatience).exit_code, 0);
   EXPECT_EQ(recorded.exit_code, 0) << recorded.output;
   EXPECT_TRUE(read_file(folder_ / "run.itch50") == read_file(recording)) << recorded.output;
-  const Finished inspected = run({program("tickpath"), "inspect", folder_ / "run.pcapng"});
-  EXPECT_EQ(inspected.exit_code, 0);
-  EXPECT_THAT(inspected.output, HasSubstr("30,000"));
+  EXPECT_THAT(run({program("tickpath"), "inspect", folder_ / "run.pcapng"}), Ends(0, "30,000"));
 }
 
 TEST_F(Record, HoldsEveryFixMessageOfBothSides) {
@@ -101,11 +96,9 @@ TEST_F(Record, HoldsEveryFixMessageOfBothSides) {
       << pipeline.output();
   const auto recorder = record({"--orders", folder_.run_dir() + "/sim.TICKPATH.fixstore",
                                 "--orders", folder_.run_dir() + "/oeg.fixstore"});
-  const Finished replay =
-      run({program("tickpath"), "replay", "--run-dir", folder_.run_dir()}, folder_.path());
-  EXPECT_EQ(replay.exit_code, 0) << replay.output;
-  const Finished recorded = recorder->wait(2 * test_support::kPatience);
-  EXPECT_EQ(recorded.exit_code, 0) << recorded.output;
+  EXPECT_THAT(run({program("tickpath"), "replay", "--run-dir", folder_.run_dir()}, folder_.path()),
+              Ends(0));
+  EXPECT_THAT(recorder->wait(2 * test_support::kPatience), Ends(0));
   pipeline.signal(SIGINT);
   EXPECT_EQ(pipeline.wait(test_support::kPatience).exit_code, 0) << pipeline.output();
   std::ifstream file(folder_ / "run.pcapng", std::ios::binary);

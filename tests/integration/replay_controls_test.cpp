@@ -1,9 +1,6 @@
 // sim's replay under `tickpath replay pause, continue, seek, stop`.
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +8,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -41,11 +39,8 @@ class ReplayControls : public ::testing::Test {
     }
   }
   void until(const std::function<bool()>& done) const {
-    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), limit) << replay().dump();
-      std::this_thread::sleep_for(10ms);
-    }
+    ASSERT_TRUE(test_support::turn_until(done, [&] { std::this_thread::sleep_for(10ms); }))
+        << replay().dump();
   }
   Finished control(const std::vector<std::string>& action) const {
     std::vector<std::string> command{program("tickpath"), "replay"};
@@ -54,13 +49,10 @@ class ReplayControls : public ::testing::Test {
     return run(command, folder_.path());
   }
   void expect_good(const std::vector<std::string>& action) const {
-    const Finished finished = control(action);
-    EXPECT_EQ(finished.exit_code, 0) << finished.output;
+    EXPECT_THAT(control(action), Ends(0));
   }
   void expect_refused(const std::vector<std::string>& action, const std::string& why) const {
-    const Finished finished = control(action);
-    EXPECT_NE(finished.exit_code, 0);
-    EXPECT_THAT(finished.output, HasSubstr(why));
+    EXPECT_THAT(control(action), Ends(::testing::Ne(0), why));
   }
 
   PipelineFolder folder_;
@@ -112,15 +104,12 @@ TEST_F(ReplayControls, SymbolsAreHaltedAndResumedByHand) {
         control::admin_path(folder_.run_dir(), "sim"), {{"command", "counters"}});
     return counters.at("counters").at("replay").at("states_by_hand").get<int>();
   };
-  const Finished early = trading("halt", "ZAAA");
-  EXPECT_EQ(early.exit_code, 1);
-  EXPECT_THAT(early.output, HasSubstr("has not listed it"));
+  EXPECT_THAT(trading("halt", "ZAAA"), Ends(1, "has not listed it"));
   expect_good({"start", "--no-wait"});
   until([&] { return replay().at("messages_sent") > 100; });
   for (const char* action : {"halt", "pause", "quote", "resume"}) {
     const int before = by_hand();
-    const Finished done = trading(action, "ZAAA");
-    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_THAT(trading(action, "ZAAA"), Ends(0));
     EXPECT_EQ(by_hand(), before + 1) << action;
   }
   EXPECT_NE(trading("close", "ZAAA").exit_code, 0);

@@ -2,19 +2,17 @@
 #include "common/wire/rights.hpp"
 
 #include <functional>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "common/control/admin_client.hpp"
 #include "common/link/link.hpp"
-#include "common/rdma/rdma.hpp"
 #include "common/wire/wire.hpp"
-#include "tests/support/patience.hpp"
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -36,26 +34,21 @@ struct RunningPipeline : ::testing::Test {
   void TearDown() override {
     if (!up_) return;
     up_->signal(SIGINT);
-    const Finished finished = up_->wait(test_support::kPatience);
-    EXPECT_EQ(finished.exit_code, 0) << finished.output;
+    EXPECT_THAT(up_->wait(test_support::kPatience), Ends(0));
   }
 
   link::TableConnection ask(const std::string& program, Role role, Service service) {
-    wire::Hello hello{};
-    hello.role = role;
-    hello.service = service;
-    hello.process_id = static_cast<std::uint32_t>(::getpid());
+    wire::Hello hello{
+        .role = role, .service = service, .process_id = static_cast<std::uint32_t>(::getpid())};
     return link::connect_tables(*device_, folder_.endpoint(program), link::bytes_of(hello), {},
                                 10'000, program);
   }
   std::string refusal(const std::string& program, Role role, Service service) {
-    try {
-      (void)ask(program, role, service);
-    } catch (const rdma::SetupError& error) {
-      EXPECT_EQ(error.cause(), rdma::SetupCause::kRefused) << error.what();
-      return error.what();
-    }
-    return "it was let in";
+    const auto error =
+        test_support::thrown<rdma::SetupError>([&] { (void)ask(program, role, service); });
+    if (!error) return "it was let in";
+    EXPECT_EQ(error->cause(), rdma::SetupCause::kRefused) << error->what();
+    return error->what();
   }
   std::uint64_t counter(const std::string& program, const char* name) const {
     const auto status = control::admin_command(control::admin_path(folder_.run_dir(), program),
@@ -66,12 +59,7 @@ struct RunningPipeline : ::testing::Test {
     return run({program("tickpath"), command, role, "--run-dir", folder_.run_dir()});
   }
   bool becomes(const std::function<bool()>& condition) const {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return true;
+    return test_support::wait_until(condition);
   }
 
   PipelineFolder folder_;
@@ -120,14 +108,13 @@ TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
   const rdma::RemoteRegion& table = tool.connection->extras()[wire::OegTablesGrants::kPositions];
   rdma::CompletionStatus status = rdma::CompletionStatus::kSuccess;
   ASSERT_TRUE(becomes([&] {
-    rdma::WorkRequest read;
-    read.opcode = rdma::Opcode::kRead;
-    read.flags = rdma::kSignaled;
-    read.local_address = target->data();
-    read.length_bytes = 8;
-    read.lkey = target->lkey();
-    read.remote_address = table.address;
-    read.rkey = table.rkey;
+    rdma::WorkRequest read{.opcode = rdma::Opcode::kRead,
+                           .flags = rdma::kSignaled,
+                           .local_address = target->data(),
+                           .length_bytes = 8,
+                           .lkey = target->lkey(),
+                           .rkey = table.rkey,
+                           .remote_address = table.address};
     if (tool.connection->queue_pair().post_send(read) != rdma::PostStatus::kOk) return true;
     rdma::Completion done;
     while (tool.connection->completion_queue().poll({&done, 1}) == 0) {
@@ -141,9 +128,7 @@ TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
   EXPECT_NO_THROW((void)ask("oeg", Role::kTool, Service::kRemoteTables));
 
   // risk loses its control block, is kept out, and comes back by itself when it is let in.
-  const Finished revoked = tickpath("revoke", "risk");
-  EXPECT_EQ(revoked.exit_code, 0) << revoked.output;
-  EXPECT_THAT(revoked.output, HasSubstr("1 rights taken back"));
+  EXPECT_THAT(tickpath("revoke", "risk"), Ends(0, "1 rights taken back"));
   EXPECT_TRUE(becomes([&] { return counter("oeg", "refused_barred") > 1; }));
   EXPECT_EQ(tickpath("restore", "risk").exit_code, 0);
   EXPECT_TRUE(becomes([&] {
@@ -151,9 +136,7 @@ TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
                                   {{"command", "ready"}})
         .value("ready", false);
   }));
-  const Finished strategy = tickpath("revoke", "strategy");
-  EXPECT_NE(strategy.exit_code, 0);
-  EXPECT_THAT(strategy.output, HasSubstr("tickpath kill"));
+  EXPECT_THAT(tickpath("revoke", "strategy"), Ends(::testing::Ne(0), "tickpath kill"));
 }
 
 // Trading goes on without risk here, as it would not by default: so that it misses much.

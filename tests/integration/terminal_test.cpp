@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/patience.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -132,10 +129,10 @@ TEST(Terminal, OfEightyColumnsHoldsTheBarOfUpAndTheStatus) {
   ASSERT_TRUE(up.wait_for("% ")) << "a bar is drawn:\n" << up.output();
   OnATerminal status({program("tickpath"), "status", "--run-dir", folder.run_dir()});
   EXPECT_EQ(status.wait(), 0) << status.output();
-  EXPECT_NE(status.output().find("strategy"), std::string::npos) << status.output();
+  EXPECT_THAT(status.output(), ::testing::HasSubstr("strategy"));
   EXPECT_LT(widest_of(status.output()).size(), kColumns) << widest_of(status.output());
   EXPECT_EQ(up.wait(), 0) << up.output();
-  EXPECT_NE(up.output().find("everything is accounted for"), std::string::npos) << up.output();
+  EXPECT_THAT(up.output(), ::testing::HasSubstr("everything is accounted for"));
   const std::string bars = redrawn_in(up.output());
   EXPECT_NE(bars.find("[#"), std::string::npos) << up.output();
   EXPECT_LT(widest_of(bars).size(), kColumns) << widest_of(bars);

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

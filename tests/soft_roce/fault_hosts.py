@@ -115,16 +115,33 @@ class Hosts:
         group, clock = self.group(watcher, GROUPS[watcher, peer]), self.clocks[self.places[watcher]]
         return group.get(f"{peer}_losses", 0), clock.here(group.get(f"{peer}_lost_at_ns", 0))
 
-    def notice(self, watchers, fault):
-        """Does it; {watcher: milliseconds} until each (watcher, peer) had noticed. `fault` returns when it was done. What
-        was noticed before that is a false alarm, and does not count."""
+    def counts(self, deeds):
+        return [self.counter(*deed[1:]) for deed in deeds]
+
+    def notice(self, watchers, fault, deeds):
+        """Does it; {watcher: milliseconds} until each (watcher, peer) had noticed, at most BOUND_MS. `fault` returns when
+        it was done. What was noticed before that is a false alarm, and does not count. `deeds`: see others_do()."""
+        self.before = self.counts(deeds)
         done_ns = fault()
         took = {}
         for watcher, peer in watchers:
             late_ns = eventually(lambda: max(0, self.losses(watcher, peer)[1] - done_ns), 60,
                                  f"{watcher} did not notice that {peer} cannot be reached")
             took[watcher] = max(took.get(watcher, 0), late_ns / 1e6)
+        expect(max(took.values()) <= BOUND_MS, f"noticed too late (bound {BOUND_MS:.0f} ms): {took}")
         return took
+
+    def others_do(self, deeds):
+        """What the others have done since the last fault, by their counters (what, program, group, counter), once the
+        first one of them stands still: the orders that may not go on."""
+        def stands():
+            now = self.counts(deeds[:1])
+            time.sleep(1)
+            return self.counts(deeds[:1]) == now
+
+        eventually(stands, 60, f"{deeds[0][0]} go on")
+        done = (f"{now - then} {deed[0]}" for deed, then, now in zip(deeds, self.before, self.counts(deeds)))
+        return f"{', '.join(done)}, then no order"
 
     def trades(self):
         """Waits until oeg has more orders accepted than now."""

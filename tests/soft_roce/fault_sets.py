@@ -16,6 +16,11 @@ STRATEGIES_APART = (("sim", "mdh", "oeg"), ("strategy", "risk"))
 OEG_ON_ONE = ["oeg:fabric.endpoint=10.77.0.1:18502", "strategy:gateway.endpoint=10.77.0.1:18502",
               "risk:gateway.endpoint=10.77.0.1:18502"]
 
+# What the others do, by their counters: (what, program, group, counter); the first ones are orders.
+OF_OEG = [("orders sent", "oeg", "orders", "sent"), ("refused", "oeg", "orders", "refused"),
+          ("orders orphaned", "oeg", "strategies", "orphaned_orders"), ("cancels by oeg", "oeg", "changes", "own")]
+OF_STRATEGY = [("orders by strategies", "strategy", "engine", "orders"), ("reports", "strategy", "engine", "reports")]
+
 # By netlink, as `rdma link delete` does it (rdma_netlink.h: RDMA_NLDEV_CMD_DELLINK, 4, of RDMA_NL_NLDEV, 5, with
 # RDMA_NLDEV_ATTR_DEV_INDEX, 1): what counts is the time of the removal, not that of a tool's start in emulation.
 REMOVE = """
@@ -99,7 +104,8 @@ def loss_and_reordering(hosts):
         guest.run("tc qdisc del dev eth0 root")
     expect(all(int(each) > 0 for each in dropped), f"nothing was lost: {dropped}")
     return row(f"netem {netem}, both ways", "the device (resends)", "-",
-               f"{lost} connections lost, {' and '.join(dropped)} packets", "trade on", hosts.back())
+               f"{lost} connections lost, {' and '.join(dropped)} packets", "trade on, three times looked at",
+               hosts.back())
 
 
 def link_down_and_up(hosts):
@@ -108,12 +114,12 @@ def link_down_and_up(hosts):
         hosts.two.set_link(False)
         return done_ns
 
-    took = hosts.notice([("strategy", "oeg"), ("oeg", "strategy"), ("oeg", "mdh"), ("risk", "mdh")], pull)
-    time.sleep(1)
+    deeds = OF_OEG + OF_STRATEGY
+    took = hosts.notice([("strategy", "oeg"), ("oeg", "strategy"), ("oeg", "mdh"), ("risk", "mdh")], pull, deeds)
+    others_do = hosts.others_do(deeds)  # a second or more
     hosts.two.set_link(True)
     return row("cable pulled (set_link) for a second or more, plugged", times(took), f"{BOUND_MS:.0f} ms",
-               f"{max(took.values()):.0f} ms", "oeg cancels the strategies' orders, strategies send nothing",
-               hosts.back())
+               f"{max(took.values()):.0f} ms", others_do, hosts.back())
 
 
 def device_removed(hosts):
@@ -125,7 +131,9 @@ def device_removed(hosts):
         return hosts.clocks[hosts.two].here(int(job.output.split()[0]))
 
     jobs, up = [], hosts.jobs[hosts.two]
-    took = hosts.notice([("strategy", "oeg")], remove)
+    orders = hosts.counter("oeg", "orders", "sent")
+    took = hosts.notice([("strategy", "oeg")], remove, OF_STRATEGY)
+    others_do = hosts.others_do(OF_STRATEGY)
     # Noticed at once, but ended late where the device's driver waits for its own objects: rxe may for 50 s each.
     for program in ("oeg", "risk"):
         up.wait_for(f"{program} exited with 75", 180)
@@ -133,9 +141,12 @@ def device_removed(hosts):
     time.sleep(2)  # what is started again now finds no device, and is started again
     hosts.two.run("rdma link add rxe0 type rxe netdev eth0")
     expect("was removed" in up.output, "the programs do not say why they ended:\n" + up.output[-3000:])
+    came_back = hosts.back()
+    recovered = hosts.counter("oeg", "orders", "sent")
+    expect(recovered > orders, f"oeg's journal has lost orders: {recovered} sent, {orders} before")
     return row("RDMA device of oeg and risk removed, added", times(took) + "; oeg and risk end (75)",
-               f"{BOUND_MS:.0f} ms", f"{max(took.values()):.0f} ms", "strategies send nothing; up --on-failure restart",
-               hosts.back("recovered from journal and FIX store, trades"))
+               f"{BOUND_MS:.0f} ms", f"{max(took.values()):.0f} ms", f"{others_do}; up --on-failure restart",
+               f"{came_back}, counts on to {recovered} orders sent")
 
 
 def guest_killed(hosts):
@@ -144,14 +155,16 @@ def guest_killed(hosts):
         hosts.two.kill()
         return done_ns
 
-    took = hosts.notice([("oeg", "strategy"), ("oeg", "risk")], kill)
+    took = hosts.notice([("oeg", "strategy"), ("oeg", "risk")], kill, OF_OEG)
+    others_do = hosts.others_do(OF_OEG)
     boot_again(hosts.two)
     began = time.monotonic()
     hosts.up(hosts.two)
-    eventually(lambda: hosts.counter("strategy", "engine", "positions_adopted") > 0, 150, "no positions were adopted")
-    came_back = hosts.back("positions adopted from oeg, trades")
+    adopted = eventually(lambda: hosts.counter("strategy", "engine", "positions_adopted"), 150,
+                         "no positions were adopted")
+    came_back = hosts.back(f"{adopted} positions adopted from oeg, trades")
     return row("guest of strategy and risk killed, booted", times(took), f"{BOUND_MS:.0f} ms",
-               f"{max(took.values()):.0f} ms", "oeg cancels the strategies' orders, refuses new ones",
+               f"{max(took.values()):.0f} ms", others_do,
                f"{came_back} (programs started {time.monotonic() - began:.0f} s before)")
 
 

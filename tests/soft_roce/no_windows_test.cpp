@@ -1,6 +1,5 @@
 // A device without memory windows: grants are registrations then. What still holds (rights, taking
 // back) and what does not (a leaked key works on another connection), and that this is said.
-#include <array>
 #include <cstring>
 #include <future>
 
@@ -34,24 +33,24 @@ class Sides {
       while (request == nullptr) request = listener_->next();
       return request->accept(*owner_queue_, {}, {}, {&grant, 1}, {});
     });
-    ConnectParameters parameters;
-    parameters.endpoint = listener_->endpoint();
-    parameters.timeout_ms = 20'000;
-    callers_.push_back(caller_->connect(*caller_queue_, parameters).queue_pair);
+    callers_.push_back(
+        caller_
+            ->connect(*caller_queue_,
+                      ConnectParameters{.endpoint = listener_->endpoint(), .timeout_ms = 20'000})
+            .queue_pair);
     owners_.push_back(accepted.get());
     return *owners_.back();
   }
 
   CompletionStatus write(std::size_t connection, const RemoteRegion& to, int value) {
     std::memset(local_->data(), value, 8);
-    WorkRequest request;
-    request.opcode = Opcode::kWrite;
-    request.flags = kSignaled;
-    request.local_address = local_->data();
-    request.length_bytes = 8;
-    request.lkey = local_->lkey();
-    request.remote_address = to.address;
-    request.rkey = to.rkey;
+    WorkRequest request{.opcode = Opcode::kWrite,
+                        .flags = kSignaled,
+                        .local_address = local_->data(),
+                        .length_bytes = 8,
+                        .lkey = local_->lkey(),
+                        .rkey = to.rkey,
+                        .remote_address = to.address};
     EXPECT_EQ(callers_[connection]->post_send(request), PostStatus::kOk);
     Completion done;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

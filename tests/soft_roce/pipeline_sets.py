@@ -48,7 +48,8 @@ def show_conservation(text):
 
 
 def orders_sent(text):
-    found = re.search(r"orders: sent by strategies = received by oeg:\s+(\d+)", text)
+    # Said also where a strategy connected more than once, as it does when a guest stands still for long.
+    found = re.search(r"orders: received by oeg = refused \+ sent on:\s+(\d+)", text)
     return int(found[1]) if found else 0
 
 

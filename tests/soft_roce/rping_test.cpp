@@ -52,11 +52,10 @@ class RpingClient {
   void connect(Device& device, const std::string& address) {
     const Grant grant{memory_.get(), kRemoteRead | kRemoteWrite};
     const ReceiveRequest receive = receive_request();
-    detail::PlainParameters parameters;
-    parameters.address = address;
-    parameters.port = kPort;
-    parameters.grants = {&grant, 1};
-    parameters.initial_receives = {&receive, 1};
+    detail::PlainParameters parameters{.address = address,
+                                       .port = kPort,
+                                       .grants = {&grant, 1},
+                                       .initial_receives = {&receive, 1}};
     parameters.timeout_ms = 20'000;  // rping serves one connection: one that is given up ends it
     parameters.options.send_depth = parameters.options.receive_depth = 4;
     for (int attempt = 0;; ++attempt) {
@@ -98,13 +97,12 @@ class RpingClient {
     const RpingInfo info{htobe64(region.address + offset), htobe32(region.rkey),
                          htobe32(kBufferBytes)};
     std::memcpy(at(kOut), &info, sizeof(info));
-    WorkRequest send;
-    send.wr_id = kSendId;
-    send.opcode = Opcode::kSend;
-    send.flags = kSignaled;
-    send.local_address = at(kOut);
-    send.length_bytes = sizeof(RpingInfo);
-    send.lkey = memory_->lkey();
+    WorkRequest send{.wr_id = kSendId,
+                     .opcode = Opcode::kSend,
+                     .flags = kSignaled,
+                     .local_address = at(kOut),
+                     .length_bytes = sizeof(RpingInfo),
+                     .lkey = memory_->lkey()};
     ASSERT_EQ(queue_pair().post_send(send), PostStatus::kOk);
     bool sent = false, answered = false;
     while (!sent || !answered) {

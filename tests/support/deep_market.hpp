@@ -2,7 +2,6 @@
 // with the best bid and offer after each that the books must show, kept in maps.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>

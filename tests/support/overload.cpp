@@ -22,9 +22,9 @@ OverloadResult run_overload(const PipelineFolder& folder, std::uint64_t rate, in
   const int day_seconds = seconds + 3;  // the strategies start a little after the recording
   const std::string recording =
       folder.generate(static_cast<std::uint64_t>(day_seconds) * 7000, day_seconds);
-  OverloadResult result;
-  result.up = folder.run_up(recording, settings, std::chrono::seconds(day_seconds + 120));
-  result.seconds = seconds;
+  OverloadResult result{
+      .up = folder.run_up(recording, settings, std::chrono::seconds(day_seconds + 120)),
+      .seconds = double(seconds)};
   const nlohmann::json oeg = nlohmann::json::parse(folder.summary("oeg"), nullptr, false);
   if (!oeg.is_object()) return result;
   result.sent = oeg.at("orders").at("sent");

@@ -1,8 +1,6 @@
 // The five programs with one strategy that asks for orders at a rate (plugins/flood.cpp).
 #pragma once
 
-#include <cstdint>
-
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {

@@ -1,14 +1,10 @@
 #include "tests/support/pipeline.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
-#include <thread>
-#include <utility>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "common/base/error.hpp"
 #include "tests/support/provider.hpp"
@@ -201,12 +197,8 @@ std::uint64_t PipelineFolder::counter(const std::string& name, const std::string
 
 bool PipelineFolder::wait_counter_above(const std::string& name, const std::string& group,
                                         const std::string& what, std::uint64_t value) const {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (counter(name, group, what) <= value) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return true;
+  return test_support::wait_until([&] { return counter(name, group, what) > value; },
+                                  std::chrono::minutes(1));
 }
 
 pid_t PipelineFolder::program_id(const std::string& name) const {

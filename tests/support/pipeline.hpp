@@ -2,11 +2,7 @@
 // provider that the environment tells (tests/support/provider.hpp).
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"

@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -141,31 +139,6 @@ std::string recording(const std::string& path) {
   const std::string folder = data != nullptr ? data : source("../shared/data");
   const std::string full = folder + "/" + path;
   return std::filesystem::exists(full) ? full : "";
-}
-
-Folder::Folder() {
-  std::string pattern = std::filesystem::temp_directory_path() / "tickpath_test_XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) throw SystemError("cannot make " + pattern, errno);
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  if (std::getenv("TICKPATH_KEEP") == nullptr) std::filesystem::remove_all(path_);
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw SystemError("cannot read " + path, errno);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) throw SystemError("cannot write " + path, errno);
 }
 
 }  // namespace tickpath::test_support

@@ -3,10 +3,11 @@
 
 #include <chrono>
 #include <map>
-#include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include "tests/support/folder.hpp"
 
 namespace tickpath::test_support {
 
@@ -55,22 +56,5 @@ std::string program(const std::string& name);
 std::string source(const std::string& path);
 // A path below the recordings' folder, "" where it is absent (the caller skips with a reason).
 std::string recording(const std::string& path);
-
-// A fresh folder, removed at the end unless TICKPATH_KEEP is set (to look at what a test left).
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const noexcept { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-std::string read_file(const std::string& path);
-void write_file(const std::string& path, const std::string& text);
 
 }  // namespace tickpath::test_support

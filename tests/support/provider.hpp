@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -34,8 +33,7 @@ inline std::string verbs_address() {
 }
 
 inline rdma::DeviceOptions test_device_options() {
-  rdma::DeviceOptions options;
-  options.provider = provider_name();
+  rdma::DeviceOptions options{.provider = provider_name()};
   options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
   if (const char* const scale = std::getenv("TICKPATH_TIME_SCALE")) {
     options.verbs.peer_timeout_ns *= std::max(std::atoi(scale), 1);  // an emulated machine

@@ -2,18 +2,13 @@
 // session.
 #pragma once
 
-#include <cstdint>
 #include <cstdio>
 #include <deque>
 #include <functional>
-#include <map>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "common/iex/codec.hpp"
 #include "tests/support/deep_market.hpp"
 
 namespace tickpath::test_support {

@@ -56,7 +56,7 @@ class BookAudit {
 
   void look(book::Locate locate, std::uint64_t time_ns, bool matching) noexcept;
 
-  book::BookSet books_;
+  book::LevelBookSet books_;
   book::CrossedBooks crossed_{book::kLocatesMax};
   std::vector<std::string> names_{book::kLocatesMax};
   std::vector<wire::TradingState> trading_;

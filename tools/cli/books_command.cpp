@@ -1,7 +1,4 @@
-#include "tools/cli/books_command.hpp"
-
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/error.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
 
 namespace tickpath::cli {

@@ -1,10 +1,9 @@
-#include "tools/cli/bw_command.hpp"
-
 #include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/commands.hpp"
 #include "tools/cli/perf_arguments.hpp"
 
 namespace tickpath::cli {

@@ -1,8 +1,8 @@
 #include "tools/cli/conservation.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -14,7 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "common/base/format.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -346,13 +348,11 @@ class Checker {
       const auto times = mdh->details.find("book_crossed");
       if (times == mdh->details.end() || times->second == 0) continue;
       const auto ns = mdh->details.find("book_crossed_ns");
-      char text[160];
-      std::snprintf(text, sizeof(text),
-                    "%s: books were crossed %llu times, %.3f s of the feed's time in all: what was "
+      result_.notes.push_back(
+          formatted("%s: books were crossed %llu times, %.3f s of the feed's time in all: what was "
                     "replayed lacks something (tickpath inspect tells)",
                     mdh->name.c_str(), static_cast<unsigned long long>(times->second),
-                    ns == mdh->details.end() ? 0.0 : static_cast<double>(ns->second) / 1e9);
-      result_.notes.emplace_back(text);
+                    ns == mdh->details.end() ? 0.0 : static_cast<double>(ns->second) / 1e9));
     }
   }
 
@@ -364,21 +364,10 @@ class Checker {
 };
 
 // `sentence` behind `head`, in lines of at most 80 columns, each below where the first one began.
-void put(std::ostream& text, const std::string& head, const std::string& sentence) {
-  constexpr std::size_t kColumns = 80;
-  text << head;
-  std::size_t column = head.size();
-  std::istringstream words(sentence);
-  for (std::string word; words >> word;) {
-    if (column > head.size() && column + 1 + word.size() > kColumns) {
-      text << "\n" << std::string(head.size(), ' ');
-      column = head.size();
-    }
-    if (column > head.size()) text << ' ', ++column;
-    text << word;
-    column += word.size();
-  }
-  text << "\n";
+std::string paragraph(const std::string& head, const std::string& sentence) {
+  std::istringstream stream(sentence);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  return wrapped(words, 80, head.size(), 1).replace(0, head.size(), head);
 }
 
 }  // namespace
@@ -404,16 +393,14 @@ Conservation check_conservation(const std::vector<Summary>& summaries,
 }
 
 std::string to_text(const Conservation& conservation) {
-  std::ostringstream text;
-  text << "conservation\n";
+  std::string text = "conservation\n";
   for (const auto& line : conservation.lines)
-    put(text, line.holds ? "  ok      " : "  BROKEN  ", line.rule + ": " + line.figures);
-  for (const std::string& note : conservation.notes) put(text, "  note    ", note);
+    text += paragraph(line.holds ? "  ok      " : "  BROKEN  ", line.rule + ": " + line.figures);
+  for (const std::string& note : conservation.notes) text += paragraph("  note    ", note);
   for (const std::string& name : conservation.missing)
-    put(text, "  MISSING ", name + " left no summary; what needs it was not checked");
-  text << (conservation.holds() ? "  everything is accounted for\n"
-                                : "  NOT everything is accounted for\n");
-  return text.str();
+    text += paragraph("  MISSING ", name + " left no summary; what needs it was not checked");
+  return text + (conservation.holds() ? "  everything is accounted for\n"
+                                      : "  NOT everything is accounted for\n");
 }
 
 std::vector<Summary> read_summaries(const std::string& run_dir,

@@ -1,12 +1,11 @@
-#include "tools/cli/convert_command.hpp"
-
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
-#include "common/iex/deep_to_itch.hpp"
+#include "sim/recordings/deep_to_itch.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/recording_writer.hpp"
 
 namespace tickpath::cli {

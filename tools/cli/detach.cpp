@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
-#include "tools/cli/exit.hpp"
+#include "tools/cli/commands.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/deterministic_replay.hpp"
-
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -13,8 +11,8 @@
 #include "common/base/error.hpp"
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
-#include "tools/cli/exit.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/replay_view.hpp"
 #include "tools/lockstep/lockstep.hpp"

@@ -1,12 +1,10 @@
-#include "tools/cli/doctor_command.hpp"
-
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
-#include "tools/cli/exit.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/doctor/doctor.hpp"
 
 namespace tickpath::cli {

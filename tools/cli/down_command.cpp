@@ -1,5 +1,3 @@
-#include "tools/cli/down_command.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +10,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 
 namespace tickpath::cli {

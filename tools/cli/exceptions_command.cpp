@@ -1,5 +1,3 @@
-#include "tools/cli/exceptions_command.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/control/admin_client.hpp"
-#include "tools/cli/exit.hpp"
+#include "oeg/exceptions.hpp"
+#include "tools/cli/commands.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -81,7 +80,7 @@ void clear(const ExceptionArguments& arguments) {
   if (arguments.all)
     for (const control::Json& one : ask_for_all(arguments).open)
       ids.push_back(one.at("id").get<std::uint64_t>());
-  constexpr std::size_t kAtOnce = 256;  // that oeg takes
+  constexpr std::size_t kAtOnce = oeg::ExceptionList::kAtOnceMax;
   std::uint64_t cleared = 0;
   for (std::size_t at = 0; at < ids.size(); at += kAtOnce) {
     const std::span<const std::uint64_t> some =

@@ -1,7 +1,6 @@
 #include "tools/cli/feed_recorder.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "common/clock/clock.hpp"
 #include "common/itch/moldudp64.hpp"

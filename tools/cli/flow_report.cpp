@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "common/base/error.hpp"
-#include "common/flow/hawkes_fit.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/flow/hawkes_fit.hpp"
+#include "sim/recordings/recording.hpp"
 
 namespace tickpath::cli {
 

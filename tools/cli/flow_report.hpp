@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "common/flow/report.hpp"
-#include "common/itch/generator.hpp"
+#include "sim/flow/report.hpp"
+#include "sim/generator/generator.hpp"
 
 namespace tickpath::cli {
 

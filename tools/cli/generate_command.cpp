@@ -1,15 +1,13 @@
-#include "tools/cli/generate_command.hpp"
-
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <optional>
 
 #include <CLI/CLI.hpp>
 
-#include "common/flow/parameter_file.hpp"
-#include "common/itch/generator.hpp"
+#include "sim/flow/parameter_file.hpp"
+#include "sim/generator/generator.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/flow_report.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/recording_writer.hpp"

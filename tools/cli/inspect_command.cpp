@@ -1,5 +1,3 @@
-#include "tools/cli/inspect_command.hpp"
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -7,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tools/cli/exit.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/recording_contents.hpp"
 
 namespace tickpath::cli {

@@ -1,5 +1,3 @@
-#include "tools/cli/keys_command.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -11,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/net/secure_keys.hpp"
+#include "tools/cli/commands.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/kill_command.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -16,7 +14,9 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/format.hpp"
 #include "common/control/admin_client.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 
 namespace tickpath::cli {
@@ -129,9 +129,7 @@ void wait_until_nothing(const KillArguments& arguments, const std::string& done_
     const std::string what = missing();
     if (what.empty()) return;
     if (std::chrono::steady_clock::now() >= end) {
-      char seconds[32];
-      std::snprintf(seconds, sizeof(seconds), "%g s", arguments.timeout_s);
-      throw Error(done_so_far + ", but after " + seconds + ": " + what);
+      throw Error(done_so_far + formatted(", but after %g s: ", arguments.timeout_s) + what);
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }

@@ -1,21 +1,18 @@
-#include "tools/cli/lat_command.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/commands.hpp"
 #include "tools/cli/perf_arguments.hpp"
 #include "tools/perf/baseline.hpp"
-#include "tools/perf/lat.hpp"
 
 namespace tickpath::cli {
 namespace {
 
 struct LatArguments {
   PerfArguments perf;
-  rdma::perf::LatOptions floor;  // what only the comparison with the floor has
   std::string svg;
   bool histogram = false, perftest = false, beside_floor = false;
 };
@@ -33,7 +30,7 @@ bool wants_table(const CLI::App& command, const LatArguments& arguments) {
   }
   const auto& sizes = arguments.perf.options.sizes;
   const bool odd_size = std::any_of(sizes.begin(), sizes.end(), [](std::uint32_t size) {
-    return size % 8 != 0 || size > rdma::perf::kLatBytesMax;
+    return size % 8 != 0 || size > rdma::perf::kFloorBytesMax;
   });
   const auto& names = arguments.perf.operations;
   const bool immediate = std::any_of(names.begin(), names.end(), [](const std::string& name) {
@@ -42,7 +39,7 @@ bool wants_table(const CLI::App& command, const LatArguments& arguments) {
   return odd_size || immediate || arguments.perf.options.provider != "shm";
 }
 
-void run_table(LatArguments& arguments) {
+void run_lat(LatArguments& arguments) {
   if (arguments.perf.server) return run_perf_server(arguments.perf);
   const rdma::perf::PerfReport report = run_perf_client(arguments.perf);
   const std::string json = to_json(report);
@@ -51,34 +48,6 @@ void run_table(LatArguments& arguments) {
   std::fputs(text.c_str(), stdout);
   if (!arguments.svg.empty()) rdma::perf::write_text_file(arguments.svg, to_svg(report));
   compare_and_save(arguments.perf, json);
-}
-
-void run_beside_floor(LatArguments& arguments) {
-  rdma::perf::LatOptions& options = arguments.floor;
-  const PerfArguments& common = arguments.perf;
-  for (const std::string& name : common.operations) {
-    options.operations.push_back(rdma::perf::parse_operation(name));
-  }
-  options.provider = common.options.provider;
-  options.device = common.options.device;
-  options.security = common.options.security;
-  options.sizes = common.options.sizes;
-  if (common.options.iterations != 0) options.iterations = common.options.iterations;
-  if (common.options.warmup >= 0) {
-    options.warmup = static_cast<std::uint32_t>(common.options.warmup);
-  }
-  if (!common.cpus.empty()) {
-    if (common.cpus.size() != 2) throw Error("--cpus takes two CPUs: client,server");
-    options.client_cpu = common.cpus[0];
-    options.server_cpu = common.cpus[1];
-  }
-  if (!common.pace.empty() && common.pace != "auto") {
-    options.pace = static_cast<int>(rdma::perf::parse_pace(common.pace));
-  }
-  const rdma::perf::LatReport report = rdma::perf::measure_latency(options);
-  const std::string json = to_json(report);
-  std::fputs((common.json ? json : to_text(report)).c_str(), stdout);
-  compare_and_save(common, json);
 }
 
 }  // namespace
@@ -100,7 +69,7 @@ void add_lat_command(CLI::App& app) {
                   "perftest: open loop, messages a second; latency counts from the scheduled time");
   lat->add_flag("--histogram", arguments->histogram, "perftest: distributions as text");
   lat->add_option("--svg", arguments->svg, "perftest: distributions as a picture, to this file");
-  lat->add_option("--rounds", arguments->floor.rounds,
+  lat->add_option("--rounds", arguments->perf.options.rounds,
                   "beside the floor: rounds; the floor is measured in each")
       ->capture_default_str();
   lat->add_option(
@@ -109,11 +78,10 @@ void add_lat_command(CLI::App& app) {
       "(3); auto: the best for each operation, tried out before each round (beside the floor; "
       "tight in perftest's loops)");
   lat->callback([arguments, lat] {
-    if (wants_table(*lat, *arguments)) {
-      run_table(*arguments);
-    } else {
-      run_beside_floor(*arguments);
+    if (!wants_table(*lat, *arguments)) {
+      arguments->perf.options.tool = rdma::perf::PerfTool::kBesideFloor;
     }
+    run_lat(*arguments);
   });
 }
 

@@ -7,27 +7,7 @@
 
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
-#include "tools/cli/books_command.hpp"
-#include "tools/cli/bw_command.hpp"
-#include "tools/cli/convert_command.hpp"
-#include "tools/cli/deterministic_replay.hpp"
-#include "tools/cli/doctor_command.hpp"
-#include "tools/cli/down_command.hpp"
-#include "tools/cli/exceptions_command.hpp"
-#include "tools/cli/exit.hpp"
-#include "tools/cli/generate_command.hpp"
-#include "tools/cli/inspect_command.hpp"
-#include "tools/cli/keys_command.hpp"
-#include "tools/cli/kill_command.hpp"
-#include "tools/cli/lat_command.hpp"
-#include "tools/cli/record_command.hpp"
-#include "tools/cli/replay_command.hpp"
-#include "tools/cli/revoke_command.hpp"
-#include "tools/cli/status_command.hpp"
-#include "tools/cli/trace_command.hpp"
-#include "tools/cli/trades_command.hpp"
-#include "tools/cli/trading_command.hpp"
-#include "tools/cli/up_command.hpp"
+#include "tools/cli/commands.hpp"
 
 namespace {
 

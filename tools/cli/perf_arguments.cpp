@@ -126,6 +126,7 @@ perf::PerfReport run_perf_client(PerfArguments& arguments) {
     options.client_cpu = arguments.cpus[0];
     if (!client) options.server_cpu = arguments.cpus[1];
   }
+  if (options.tool == perf::PerfTool::kBesideFloor) options.pace = -1;
   if (!arguments.pace.empty() && arguments.pace != "auto") {
     options.pace = static_cast<int>(perf::parse_pace(arguments.pace));
   }

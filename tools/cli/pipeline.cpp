@@ -351,11 +351,6 @@ void Pipeline::stop_group(const std::vector<Member*>& group) {
     if (ended.failed) std::fprintf(stderr, "%s\n", ended.text.c_str());
 }
 
-void Pipeline::kill_all() {
-  for (Member& member : members_)
-    if (member.child) member.child->signal(SIGKILL);
-}
-
 std::vector<std::string> Pipeline::names() const {
   std::vector<std::string> result;
   for (const Member& member : members_) result.push_back(member.name);

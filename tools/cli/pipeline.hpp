@@ -2,7 +2,6 @@
 // watched, stopped in order.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,7 +72,6 @@ class Pipeline {
   // order; also those that somebody else started in the run directory, unless this is a part of a
   // pipeline (`only`). Every failure becomes a line of problems().
   void stop();
-  void kill_all();
 
   // Of this pipeline's programs, and, where it is a whole one, of those that somebody else started
   // in its run directory.

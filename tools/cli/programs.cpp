@@ -8,7 +8,6 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 #include <poll.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/format.hpp"
 
 namespace tickpath::cli {
 
@@ -48,10 +49,9 @@ std::size_t terminal_columns() {
 
 std::string progress_line(const std::string& what, double share, double seconds_left,
                           std::size_t columns) {
-  char numbers[64];
-  std::snprintf(numbers, sizeof(numbers), "%3.0f %%, %.0f s left", share * 100, seconds_left);
+  const std::string numbers = formatted("%3.0f %%, %.0f s left", share * 100, seconds_left);
   // The last column stays empty: what is written there makes some terminals begin a new line.
-  const std::size_t taken = what.size() + std::string_view(numbers).size() + 4 + 1;
+  const std::size_t taken = what.size() + numbers.size() + 4 + 1;
   std::string line = what + " ";
   if (taken + 4 <= columns) {
     const std::size_t cells = std::min(kBarCells, columns - taken);
@@ -113,11 +113,9 @@ std::uint64_t parse_time_of_day(const std::string& text) {
 
 std::string time_of_day_text(std::uint64_t ns) {
   const std::uint64_t seconds = ns / kSecondNs;
-  char text[64];
-  std::snprintf(text, sizeof(text), "%02u:%02u:%02u.%09u", static_cast<unsigned>(seconds / 3600),
-                static_cast<unsigned>(seconds / 60 % 60), static_cast<unsigned>(seconds % 60),
-                static_cast<unsigned>(ns % kSecondNs));
-  return text;
+  return formatted("%02u:%02u:%02u.%09u", static_cast<unsigned>(seconds / 3600),
+                   static_cast<unsigned>(seconds / 60 % 60), static_cast<unsigned>(seconds % 60),
+                   static_cast<unsigned>(ns % kSecondNs));
 }
 
 std::string grouped(std::uint64_t value) {
@@ -127,6 +125,20 @@ std::string grouped(std::uint64_t value) {
     text.insert(at, ",");
   }
   return text;
+}
+
+std::string wrapped(const std::vector<std::string>& words, std::size_t columns, std::size_t indent,
+                    std::size_t gap) {
+  std::string text;
+  std::size_t line = columns + 1;  // as long as it is by now; here: full
+  for (const std::string& word : words) {
+    const bool fits = line + gap + word.size() <= columns;
+    if (!fits) line = indent;
+    text += fits ? std::string(gap, ' ') : (text.empty() ? "" : "\n") + std::string(indent, ' ');
+    text += word;
+    line += (fits ? gap : 0) + word.size();
+  }
+  return text + "\n";
 }
 
 }  // namespace tickpath::cli

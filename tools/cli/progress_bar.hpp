@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tickpath::cli {
 
@@ -51,5 +52,10 @@ std::uint64_t parse_time_of_day(const std::string& text);
 std::string time_of_day_text(std::uint64_t ns);
 // 1234567 as "1,234,567"
 std::string grouped(std::uint64_t value);
+
+// Words one after the other, `gap` blanks between them, in lines of at most `columns` that begin
+// with `indent` blanks; a longer word has a line of its own.
+std::string wrapped(const std::vector<std::string>& words, std::size_t columns, std::size_t indent,
+                    std::size_t gap);
 
 }  // namespace tickpath::cli

@@ -1,8 +1,5 @@
-#include "tools/cli/record_command.hpp"
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -14,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "tools/cli/exit.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/feed_recorder.hpp"
 #include "tools/cli/order_recorder.hpp"
 #include "tools/cli/progress_bar.hpp"

@@ -1,13 +1,13 @@
 #include "tools/cli/recording_contents.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <span>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/format.hpp"
+#include "common/base/names.hpp"
 #include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
 #include "tools/cli/progress_bar.hpp"
@@ -93,11 +93,10 @@ void note_books(const BookAudit& books, RecordingContents& contents) {
 
 std::string crossed_text(const RecordingContents& contents) {
   if (contents.crossed == 0) return "never, while they trade";
-  char times[128];
-  std::snprintf(times, sizeof(times), " times while they trade, %.3f s in all, %.3f s at most:",
-                static_cast<double>(contents.crossed_ns) / kNsPerSecond,
-                static_cast<double>(contents.crossed_longest_ns) / kNsPerSecond);
-  std::string text = grouped(contents.crossed) + times;
+  std::string text = grouped(contents.crossed) +
+                     formatted(" times while they trade, %.3f s in all, %.3f s at most:",
+                               static_cast<double>(contents.crossed_ns) / kNsPerSecond,
+                               static_cast<double>(contents.crossed_longest_ns) / kNsPerSecond);
   std::size_t shown = 0;
   for (const CrossedSymbol& symbol : contents.crossed_symbols) {
     if (shown++ == kSymbolsShown) return text + " ...";
@@ -120,23 +119,15 @@ std::string time_text(const RecordingContents& contents, std::uint64_t ns) {
 }
 
 const char* format_text(itch::RecordingFormat format) {
-  switch (format) {
-    case itch::RecordingFormat::kBinaryFile:
-      return "ITCH 5.0, BinaryFILE";
-    case itch::RecordingFormat::kLobster:
-      return "LOBSTER message file, read as ITCH 5.0";
-    case itch::RecordingFormat::kGenerated:
-      return "generated ITCH 5.0";
-    case itch::RecordingFormat::kPacketCapture:
-      return "packet capture, ITCH 5.0 over MoldUDP64";
-    case itch::RecordingFormat::kIexDeep:
-      return "packet capture, IEX DEEP 1.0 over IEX-TP, times UTC";
-    case itch::RecordingFormat::kDatabento:
-      return "Databento DBN, market by order, read as ITCH 5.0, times UTC";
-    case itch::RecordingFormat::kDatabentoCsv:
-      return "Databento CSV, market by order, read as ITCH 5.0, times UTC";
-  }
-  return "?";
+  using enum itch::RecordingFormat;
+  return name_in(format,
+                 {{kBinaryFile, "ITCH 5.0, BinaryFILE"},
+                  {kLobster, "LOBSTER message file, read as ITCH 5.0"},
+                  {kGenerated, "generated ITCH 5.0"},
+                  {kPacketCapture, "packet capture, ITCH 5.0 over MoldUDP64"},
+                  {kIexDeep, "packet capture, IEX DEEP 1.0 over IEX-TP, times UTC"},
+                  {kDatabento, "Databento DBN, market by order, read as ITCH 5.0, times UTC"},
+                  {kDatabentoCsv, "Databento CSV, market by order, read as ITCH 5.0, times UTC"}});
 }
 
 }  // namespace
@@ -206,12 +197,9 @@ std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint6
   std::string text;
   for (const std::size_t type : types) {
     const char letter = static_cast<char>(type);
-    char line[128];
-    std::snprintf(line, sizeof(line), "  %c  %-32s %13s  %6.2f %%\n",
-                  letter >= ' ' && letter <= '~' ? letter : '?',
-                  std::string(type_name(letter)).c_str(), grouped(by_type[type]).c_str(),
-                  100.0 * static_cast<double>(by_type[type]) / static_cast<double>(messages));
-    text += line;
+    text += formatted("  %c  %-32s %13s  %6.2f %%\n", letter >= ' ' && letter <= '~' ? letter : '?',
+                      std::string(type_name(letter)).c_str(), grouped(by_type[type]).c_str(),
+                      100.0 * static_cast<double>(by_type[type]) / static_cast<double>(messages));
   }
   return text;
 }
@@ -253,10 +241,8 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
   nlohmann::ordered_json types = nlohmann::ordered_json::object();
   for (std::size_t type = 0; type < contents.by_type.size(); ++type) {
     if (contents.by_type[type] == 0) continue;
-    char key[8];
-    std::snprintf(key, sizeof(key), type >= ' ' && type <= '~' ? "%c" : "\\x%02x",
-                  static_cast<unsigned>(type));
-    types[key] = contents.by_type[type];
+    types[formatted(type >= ' ' && type <= '~' ? "%c" : "\\x%02x", static_cast<unsigned>(type))] =
+        contents.by_type[type];
   }
   nlohmann::ordered_json names = nlohmann::ordered_json::object();
   for (const auto& [symbol, name] : contents.names) names[symbol] = name;

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/iex/capture_reader.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/recordings/iex_capture_reader.hpp"
+#include "sim/recordings/recording.hpp"
 #include "tools/cli/book_audit.hpp"
 
 namespace tickpath::cli {

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <system_error>
 
-#include "common/itch/binary_file.hpp"
 #include "common/itch/codec.hpp"
+#include "sim/recordings/binary_file.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/recording_contents.hpp"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "common/itch/recording.hpp"
+#include "sim/recordings/recording.hpp"
 
 namespace tickpath::cli {
 

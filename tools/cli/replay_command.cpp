@@ -1,5 +1,3 @@
-#include "tools/cli/replay_command.hpp"
-
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -11,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/replay_keys.hpp"
 #include "tools/cli/replay_view.hpp"

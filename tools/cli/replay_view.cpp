@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "common/base/format.hpp"
 #include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {
@@ -17,11 +18,7 @@ std::string replay_line(const control::Json& replay, std::size_t columns) {
   const auto position_ns = replay.value("position_ns", std::uint64_t{0});
   const std::uint64_t done = std::min(sent, total);
   std::string line;
-  if (total > 0) {
-    char percent[16];
-    std::snprintf(percent, sizeof(percent), "%3u %%  ", static_cast<unsigned>(done * 100 / total));
-    line += percent;
-  }
+  if (total > 0) line += formatted("%3u %%  ", static_cast<unsigned>(done * 100 / total));
   line += grouped(sent) + (total > 0 ? " of " + grouped(total) : "") + " messages";
   if (position_ns > 0) line += "  " + time_of_day_text(position_ns).substr(0, 8);
   if (const auto rate = replay.value("rate", std::uint64_t{0}); rate > 0)

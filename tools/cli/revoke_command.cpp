@@ -1,5 +1,3 @@
-#include "tools/cli/revoke_command.hpp"
-
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/control/admin_client.hpp"
+#include "tools/cli/commands.hpp"
 
 namespace tickpath::cli {
 namespace {

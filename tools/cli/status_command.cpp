@@ -1,6 +1,4 @@
-#include "tools/cli/status_command.hpp"
-
-#include <cerrno>
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
@@ -11,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "common/base/format.hpp"
 #include "common/control/admin_client.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/progress_bar.hpp"
 
@@ -48,27 +48,8 @@ std::string wait_text(const Json& status) {
 }
 
 std::string uptime_text(std::int64_t ms) {
-  char text[32];
-  if (ms < 60'000)
-    std::snprintf(text, sizeof(text), "%.1f s", static_cast<double>(ms) / 1000);
-  else
-    std::snprintf(text, sizeof(text), "%" PRId64 ":%02" PRId64 " min", ms / 60'000, ms / 1000 % 60);
-  return text;
-}
-
-// Words one after the other, two blanks between them, each line begun by as many.
-std::string wrapped(const std::vector<std::string>& words, std::size_t columns) {
-  std::string text;
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty() && line.size() + 2 + word.size() >= columns) {
-      text += line + "\n";
-      line.clear();
-    }
-    line += "  " + word;
-    if (line.size() >= columns) line.resize(columns - 1);
-  }
-  return line.empty() ? text : text + line + "\n";
+  if (ms < 60'000) return formatted("%.1f s", static_cast<double>(ms) / 1000);
+  return formatted("%" PRId64 ":%02" PRId64 " min", ms / 60'000, ms / 1000 % 60);
 }
 
 std::vector<std::string> counters_of(const Json& status) {
@@ -82,12 +63,9 @@ std::vector<std::string> counters_of(const Json& status) {
 
 // Of a strategy, as risk tells it.
 std::string profit_line(const Json& strategy) {
-  char line[256];
-  std::snprintf(line, sizeof(line),
-                "    strategy %d: P&L %.2f currency units, %d fills, %d open orders",
-                strategy.value("strategy", 0), strategy.value("pnl", 0.0),
-                strategy.value("fills", 0), strategy.value("open_orders", 0));
-  return line;
+  return formatted("    strategy %d: P&L %.2f currency units, %d fills, %d open orders",
+                   strategy.value("strategy", 0), strategy.value("pnl", 0.0),
+                   strategy.value("fills", 0), strategy.value("open_orders", 0));
 }
 
 void run_status(const StatusArguments& arguments) {
@@ -109,15 +87,17 @@ std::string status_text(const Json& all, std::size_t columns) {
   const std::string head = "name         program   process   state     wait          uptime";
   std::string text = head.substr(0, columns - 1) + "\n";
   for (const Json& status : all) {
-    char line[256];
-    std::snprintf(line, sizeof(line), "%-12s %-9s %-9d %-9s %-13s %s",
-                  status.value("name", "?").c_str(), status.value("program", "?").c_str(),
-                  status.value("pid", 0), status.value("state", "?").c_str(),
-                  wait_text(status).c_str(),
+    const std::string line =
+        formatted("%-12s %-9s %-9d %-9s %-13s %s", status.value("name", "?").c_str(),
+                  status.value("program", "?").c_str(), status.value("pid", 0),
+                  status.value("state", "?").c_str(), wait_text(status).c_str(),
                   uptime_text(status.value("uptime_ms", std::int64_t{0})).c_str());
     std::vector<std::string> words = counters_of(status);
     words.insert(words.begin(), status.value("cores", "?"));
-    text += std::string(line).substr(0, columns - 1) + "\n" + wrapped(words, columns);
+    constexpr std::size_t kIndent = 2;
+    for (std::string& word : words)
+      word.resize(std::min(word.size(), columns - 1 - std::min(columns - 1, kIndent)));
+    text += line.substr(0, columns - 1) + "\n" + wrapped(words, columns - 1, kIndent, 2);
     for (const Json& strategy : status.value("strategies", Json::array()))
       if (strategy.contains("pnl")) text += profit_line(strategy).substr(0, columns - 1) + "\n";
   }

@@ -1,5 +1,3 @@
-#include "tools/cli/trace_command.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/trace/report.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
 #include "tools/cli/trades_tables.hpp"
 

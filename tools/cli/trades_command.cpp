@@ -1,11 +1,10 @@
-#include "tools/cli/trades_command.hpp"
-
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/commands.hpp"
 #include "tools/cli/trades_tables.hpp"
 
 namespace tickpath::cli {

@@ -1,11 +1,11 @@
 #include "tools/cli/trades_tables.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <map>
 #include <utility>
 
+#include "common/base/format.hpp"
 #include "common/trace/report.hpp"
 #include "common/wire/names.hpp"
 #include "tools/cli/conservation.hpp"
@@ -29,23 +29,17 @@ std::string time_text(std::int64_t ns) {
   ::gmtime_r(&seconds, &day);
   char head[32];
   std::strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &day);
-  char all[64];
-  std::snprintf(all, sizeof(all), "%s.%09dZ", head, static_cast<int>(ns % 1'000'000'000));
-  return all;
+  return formatted("%s.%09dZ", head, static_cast<int>(ns % 1'000'000'000));
 }
 
 // Of 1/10,000; "12.3400", with two more digits where they say something.
 std::string money(std::int64_t value, unsigned hundredths = 0) {
   const std::uint64_t size =
       value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  char digits[48];
-  std::snprintf(digits, sizeof(digits), "%s%llu.%04u", value < 0 ? "-" : "",
-                static_cast<unsigned long long>(size / 10'000),
+  const std::string digits =
+      formatted("%s%llu.%04u", value < 0 ? "-" : "", static_cast<unsigned long long>(size / 10'000),
                 static_cast<unsigned>(size % 10'000));
-  if (hundredths == 0) return digits;
-  char more[8];
-  std::snprintf(more, sizeof(more), "%02u", hundredths % 100);
-  return std::string(digits) + more;
+  return hundredths == 0 ? digits : digits + formatted("%02u", hundredths % 100);
 }
 
 // -------------------------------------------------------------------------------------- tables
@@ -221,13 +215,11 @@ struct Result {
 };
 
 std::string line(const std::string& name, const Result& result) {
-  char text[128];
-  std::snprintf(text, sizeof(text), "  %-8s %9llu %9lld %15s %15s %15s\n", name.c_str(),
-                static_cast<unsigned long long>(result.orders),
-                static_cast<long long>(result.fills), money(result.realised).c_str(),
-                money(result.unrealised).c_str(),
-                money(result.realised + result.unrealised).c_str());
-  return text;
+  return formatted("  %-8s %9llu %9lld %15s %15s %15s\n", name.c_str(),
+                   static_cast<unsigned long long>(result.orders),
+                   static_cast<long long>(result.fills), money(result.realised).c_str(),
+                   money(result.unrealised).c_str(),
+                   money(result.realised + result.unrealised).c_str());
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "tools/cli/trading_command.hpp"
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "tools/cli/commands.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -1,7 +1,3 @@
-#include "tools/cli/up_command.hpp"
-
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
 #include "tools/cli/detach.hpp"
 #include "tools/cli/hang_watch.hpp"

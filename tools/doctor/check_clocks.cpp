@@ -17,9 +17,7 @@ Finding source(const Subject& subject) {
                   "echo tsc | sudo tee " + path + "   # or boot with tsc=reliable"};
   const auto text = subject.machine.read(path);
   if (!text) return finding;
-  finding.current = *text;
-  finding.state = *text == "tsc" ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, *text == "tsc", *text);
 }
 
 Finding counter(const Subject& subject) {
@@ -41,10 +39,10 @@ Finding counter(const Subject& subject) {
     constant = constant || word == "constant_tsc";
     nonstop = nonstop || word == "nonstop_tsc";
   }
-  finding.current = std::string(constant ? "constant" : "not constant") + ", " +
-                    (nonstop ? "nonstop" : "stops in sleep");
-  finding.state = constant && nonstop ? State::kOk : State::kFail;
-  return finding;
+  return judged(finding, constant && nonstop,
+                std::string(constant ? "constant" : "not constant") + ", " +
+                    (nonstop ? "nonstop" : "stops in sleep"),
+                State::kFail);
 }
 
 Finding synchronisation(const Subject& subject) {
@@ -65,21 +63,18 @@ Finding synchronisation(const Subject& subject) {
   const auto synchronised = subject.machine.clock_synchronised();
   if (!synchronised && running.empty()) return finding;
   const bool good = synchronised.value_or(!running.empty());
-  finding.current =
+  // A guest may get its time from the hypervisor, without a daemon.
+  return judged(
+      finding, good,
       (running.empty() ? "no daemon" : running) + (!synchronised   ? ", the kernel does not say"
                                                    : *synchronised ? ", synchronised"
-                                                                   : ", not synchronised");
-  // A guest may get its time from the hypervisor, without a daemon.
-  finding.state = good ? State::kOk : State::kWarn;
-  return finding;
+                                                                   : ", not synchronised"));
 }
 
 }  // namespace
 
-void check_clocks(const Subject& subject, std::vector<Finding>& findings) {
-  findings.push_back(source(subject));
-  findings.push_back(counter(subject));
-  findings.push_back(synchronisation(subject));
+std::vector<Finding> check_clocks(const Subject& subject) {
+  return {source(subject), counter(subject), synchronisation(subject)};
 }
 
 }  // namespace tickpath::cli::doctor

@@ -166,15 +166,14 @@ Finding quota(const Subject& subject) {
 
 }  // namespace
 
-void check_cpus(const Subject& subject, std::vector<Finding>& findings) {
-  findings.push_back(kernel_list(subject, "cpu.isolated", "isolated",
-                                 "the scheduler puts other threads on a core that is not isolated; "
-                                 "each takes it for a millisecond or more"));
-  findings.push_back(kernel_list(subject, "cpu.nohz_full", "nohz_full",
-                                 "the timer tick interrupts a running thread 250 times a second "
-                                 "for some microseconds"));
-  findings.push_back(smt(subject));
-  findings.push_back(quota(subject));
+std::vector<Finding> check_cpus(const Subject& subject) {
+  return {kernel_list(subject, "cpu.isolated", "isolated",
+                      "the scheduler puts other threads on a core that is not isolated; "
+                      "each takes it for a millisecond or more"),
+          kernel_list(subject, "cpu.nohz_full", "nohz_full",
+                      "the timer tick interrupts a running thread 250 times a second "
+                      "for some microseconds"),
+          smt(subject), quota(subject)};
 }
 
 }  // namespace tickpath::cli::doctor

@@ -79,9 +79,8 @@ Finding balancer(const Subject& subject) {
 
 }  // namespace
 
-void check_interrupts(const Subject& subject, std::vector<Finding>& findings) {
-  findings.push_back(affinity(subject));
-  findings.push_back(balancer(subject));
+std::vector<Finding> check_interrupts(const Subject& subject) {
+  return {affinity(subject), balancer(subject)};
 }
 
 }  // namespace tickpath::cli::doctor

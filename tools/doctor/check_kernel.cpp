@@ -26,9 +26,7 @@ Finding receive_buffer(const Subject& subject) {
                       "   # and in /etc/sysctl.d/90-tickpath.conf"};
   const auto value = subject.machine.number("/proc/sys/net/core/rmem_max");
   if (!value) return finding;
-  finding.current = std::to_string(*value) + " bytes";
-  finding.state = *value >= wanted ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, *value >= wanted, std::to_string(*value) + " bytes");
 }
 
 Finding real_time(const Subject& subject) {
@@ -43,9 +41,7 @@ Finding real_time(const Subject& subject) {
   const auto limit = subject.machine.limit("Max realtime priority");
   if (!limit) return finding;
   const bool nice = subject.machine.has_capability(kCapSysNice).value_or(false);
-  finding.current = *limit + (nice ? ", and CAP_SYS_NICE" : "");
-  finding.state = nice || *limit != "0" ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, nice || *limit != "0", *limit + (nice ? ", and CAP_SYS_NICE" : ""));
 }
 
 Finding perf(const Subject& subject) {
@@ -61,17 +57,14 @@ Finding perf(const Subject& subject) {
   if (!value) return finding;
   const bool capable = subject.machine.has_capability(kCapPerfmon).value_or(false) ||
                        subject.machine.has_capability(kCapSysAdmin).value_or(false);
-  finding.current = std::to_string(*value) + (capable ? ", and CAP_PERFMON" : "");
-  finding.state = capable || *value <= 1 ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, capable || *value <= 1,
+                std::to_string(*value) + (capable ? ", and CAP_PERFMON" : ""));
 }
 
 }  // namespace
 
-void check_kernel(const Subject& subject, std::vector<Finding>& findings) {
-  findings.push_back(receive_buffer(subject));
-  findings.push_back(real_time(subject));
-  findings.push_back(perf(subject));
+std::vector<Finding> check_kernel(const Subject& subject) {
+  return {receive_buffer(subject), real_time(subject), perf(subject)};
 }
 
 }  // namespace tickpath::cli::doctor

@@ -58,9 +58,8 @@ Finding huge_pages(const Subject& subject) {
   finding.command =
       "sudo sysctl -w vm.nr_hugepages=" + std::to_string(kHugeBytesWanted / 1024 / *page_kb) +
       "   # and in /etc/sysctl.d/90-tickpath.conf";
-  finding.current = std::to_string(*free_pages) + " free of " + std::to_string(*page_kb) + " kB";
-  finding.state = *free_pages * *page_kb * 1024 >= kHugeBytesWanted ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, *free_pages * *page_kb * 1024 >= kHugeBytesWanted,
+                std::to_string(*free_pages) + " free of " + std::to_string(*page_kb) + " kB");
 }
 
 Finding transparent_huge_pages(const Subject& subject) {
@@ -74,9 +73,7 @@ Finding transparent_huge_pages(const Subject& subject) {
                   "echo madvise | sudo tee " + path};
   const auto text = subject.machine.read(path);
   if (!text) return finding;
-  finding.current = *text;
-  finding.state = text->find("[always]") == std::string::npos ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, text->find("[always]") == std::string::npos, *text);
 }
 
 Finding swap(const Subject& subject) {
@@ -98,9 +95,7 @@ Finding swap(const Subject& subject) {
     std::istringstream(line) >> name;
     files += (files.empty() ? "" : ", ") + name;
   }
-  finding.current = files.empty() ? "none" : files;
-  finding.state = files.empty() ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, files.empty(), files.empty() ? "none" : files);
 }
 
 Finding numa_balancing(const Subject& subject) {
@@ -113,19 +108,14 @@ Finding numa_balancing(const Subject& subject) {
                   "sudo sysctl -w kernel.numa_balancing=0"};
   const auto value = subject.machine.number(path);
   if (!value) return finding;  // a kernel without it does not do it
-  finding.current = std::to_string(*value);
-  finding.state = *value == 0 ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, *value == 0, std::to_string(*value));
 }
 
 }  // namespace
 
-void check_memory(const Subject& subject, std::vector<Finding>& findings) {
-  findings.push_back(memlock(subject));
-  findings.push_back(huge_pages(subject));
-  findings.push_back(transparent_huge_pages(subject));
-  findings.push_back(swap(subject));
-  findings.push_back(numa_balancing(subject));
+std::vector<Finding> check_memory(const Subject& subject) {
+  return {memlock(subject), huge_pages(subject), transparent_huge_pages(subject), swap(subject),
+          numa_balancing(subject)};
 }
 
 }  // namespace tickpath::cli::doctor

@@ -96,10 +96,11 @@ Finding cores(const Subject& subject) {
 
 }  // namespace
 
-void check_pins(const Subject& subject, std::vector<Finding>& findings) {
-  if (subject.pins.empty()) return;
-  findings.push_back(cores(subject));
+std::vector<Finding> check_pins(const Subject& subject) {
+  if (subject.pins.empty()) return {};
+  std::vector<Finding> findings{cores(subject)};
   for (const Pins& pins : subject.pins) findings.push_back(judge(subject, pins));
+  return findings;
 }
 
 }  // namespace tickpath::cli::doctor

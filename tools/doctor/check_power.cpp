@@ -70,9 +70,8 @@ Finding sleep_states(const Subject& subject) {
 
 }  // namespace
 
-void check_power(const Subject& subject, std::vector<Finding>& findings) {
-  findings.push_back(governor(subject));
-  findings.push_back(sleep_states(subject));
+std::vector<Finding> check_power(const Subject& subject) {
+  return {governor(subject), sleep_states(subject)};
 }
 
 }  // namespace tickpath::cli::doctor

@@ -105,10 +105,10 @@ Finding port_state(const Machine& machine, const Port& port) {
       port.interface.empty() ? "rdma link show" : "sudo ip link set " + port.interface + " up"};
   const auto state = machine.read(port.folder + "/state");
   if (!state) return finding;
-  finding.current = *state + ", " + machine.read(port.folder + "/rate").value_or("rate unknown") +
-                    ", " + machine.read(port.folder + "/link_layer").value_or("?");
-  finding.state = state->find("ACTIVE") != std::string::npos ? State::kOk : State::kFail;
-  return finding;
+  return judged(finding, state->find("ACTIVE") != std::string::npos,
+                *state + ", " + machine.read(port.folder + "/rate").value_or("rate unknown") +
+                    ", " + machine.read(port.folder + "/link_layer").value_or("?"),
+                State::kFail);
 }
 
 // rdma_cm picks a GID by the address that one connects to: there must be one with an address.
@@ -154,9 +154,7 @@ Finding mtu(const Machine& machine, const Port& port) {
                       " mtu 9000   # and on the switch and the other hosts"};
   const auto value = machine.number(path);
   if (!value) return finding;
-  finding.current = std::to_string(*value) + " on " + port.interface;
-  finding.state = *value >= kNetMtuWanted ? State::kOk : State::kWarn;
-  return finding;
+  return judged(finding, *value >= kNetMtuWanted, std::to_string(*value) + " on " + port.interface);
 }
 
 Finding numa(const Subject& subject, const Port& port) {
@@ -243,10 +241,10 @@ void lossless(const Machine& machine, const Port& port, std::vector<Finding>& fi
 
 }  // namespace
 
-void check_rdma(const Subject& subject, std::vector<Finding>& findings) {
+std::vector<Finding> check_rdma(const Subject& subject) {
   const std::vector<Port> ports = ports_of(subject.machine);
-  findings.push_back(devices(subject, ports));
-  if (subject.machine.list(kFolder).empty()) return;
+  std::vector<Finding> findings{devices(subject, ports)};
+  if (subject.machine.list(kFolder).empty()) return findings;
   findings.push_back(files(subject));
   std::string device;
   for (const Port& port : ports) {
@@ -258,6 +256,7 @@ void check_rdma(const Subject& subject, std::vector<Finding>& findings) {
     if (port.roce && !port.software && !port.interface.empty())
       lossless(subject.machine, port, findings);
   }
+  return findings;
 }
 
 }  // namespace tickpath::cli::doctor

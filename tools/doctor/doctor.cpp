@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
 #include "common/base/error.hpp"
+#include "common/base/format.hpp"
+#include "common/base/names.hpp"
 #include "common/config/values.hpp"
 
 namespace tickpath::cli::doctor {
@@ -71,17 +71,8 @@ Pins read_file(const fs::path& path) {
 }
 
 const char* mark(State state) {
-  switch (state) {
-    case State::kOk:
-      return "ok";
-    case State::kWarn:
-      return "WARN";
-    case State::kFail:
-      return "FAIL";
-    case State::kUnknown:
-      return "?";
-  }
-  return "?";
+  using enum State;
+  return name_in(state, {{kOk, "ok"}, {kWarn, "WARN"}, {kFail, "FAIL"}, {kUnknown, "?"}});
 }
 
 std::size_t count(const std::vector<Finding>& findings, State state) {
@@ -128,38 +119,22 @@ bool Subject::uses_verbs() const {
 
 std::vector<Finding> examine(const Subject& subject) {
   std::vector<Finding> findings;
-  check_memory(subject, findings);
-  check_cpus(subject, findings);
-  check_power(subject, findings);
-  check_interrupts(subject, findings);
-  check_clocks(subject, findings);
-  check_kernel(subject, findings);
-  check_rdma(subject, findings);
-  check_pins(subject, findings);
+  for (const auto check : {check_memory, check_cpus, check_power, check_interrupts, check_clocks,
+                           check_kernel, check_rdma, check_pins})
+    for (Finding& finding : check(subject)) findings.push_back(std::move(finding));
   return findings;
 }
 
 std::string to_string(State state) {
-  switch (state) {
-    case State::kOk:
-      return "ok";
-    case State::kWarn:
-      return "warn";
-    case State::kFail:
-      return "fail";
-    case State::kUnknown:
-      return "unknown";
-  }
-  return "?";
+  using enum State;
+  return name_in(state, {{kOk, "ok"}, {kWarn, "warn"}, {kFail, "fail"}, {kUnknown, "unknown"}});
 }
 
 std::string to_text(const std::vector<Finding>& findings, bool all) {
   std::string text;
   for (const Finding& finding : findings) {
-    std::array<char, 64> head{};
-    std::snprintf(head.data(), head.size(), "%-5s   %-30s ", mark(finding.state),
-                  finding.id.c_str());
-    text += head.data() + finding.current + "\n";
+    text += formatted("%-5s   %-30s ", mark(finding.state), finding.id.c_str()) + finding.current +
+            "\n";
     if (finding.state == State::kOk && !all) continue;
     add_line(text, "needed  ", finding.needed);
     add_line(text, "why     ", finding.why);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/doctor/machine.hpp"
@@ -24,6 +25,13 @@ struct Finding {
   std::string why;
   std::string command;  // for a shell; several lines are several commands
 };
+
+// `finding`, once it could be read: kOk where it is good, else `bad`.
+inline Finding judged(Finding finding, bool good, std::string current, State bad = State::kWarn) {
+  finding.current = std::move(current);
+  finding.state = good ? State::kOk : bad;
+  return finding;
+}
 
 // Of one program's configuration, what concerns the machine.
 struct Pins {
@@ -54,14 +62,14 @@ struct Subject {
 std::vector<Finding> examine(const Subject& subject);
 
 // Parts of examine(), by theme.
-void check_memory(const Subject& subject, std::vector<Finding>& findings);
-void check_cpus(const Subject& subject, std::vector<Finding>& findings);
-void check_power(const Subject& subject, std::vector<Finding>& findings);
-void check_interrupts(const Subject& subject, std::vector<Finding>& findings);
-void check_clocks(const Subject& subject, std::vector<Finding>& findings);
-void check_kernel(const Subject& subject, std::vector<Finding>& findings);
-void check_rdma(const Subject& subject, std::vector<Finding>& findings);
-void check_pins(const Subject& subject, std::vector<Finding>& findings);
+std::vector<Finding> check_memory(const Subject& subject);
+std::vector<Finding> check_cpus(const Subject& subject);
+std::vector<Finding> check_power(const Subject& subject);
+std::vector<Finding> check_interrupts(const Subject& subject);
+std::vector<Finding> check_clocks(const Subject& subject);
+std::vector<Finding> check_kernel(const Subject& subject);
+std::vector<Finding> check_rdma(const Subject& subject);
+std::vector<Finding> check_pins(const Subject& subject);
 
 std::string to_string(State state);
 // A table; with `all`, also why and how of what is fine.

@@ -67,12 +67,6 @@ std::vector<std::string> Machine::list(const std::string& folder) const {
   return names;
 }
 
-std::string Machine::link_name(const std::string& path) const {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(root_ + path, error);
-  return error ? std::string() : target.filename().string();
-}
-
 std::set<std::string> Machine::processes() const {
   std::set<std::string> names;
   for (const std::string& entry : list("/proc"))

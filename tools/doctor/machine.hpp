@@ -26,8 +26,6 @@ class Machine {
   bool exists(const std::string& path) const;
   // Names in a folder, sorted; empty where there is none.
   std::vector<std::string> list(const std::string& folder) const;
-  // Where a symbolic link leads, its last part ("0000:03:00.0"); empty: no link.
-  std::string link_name(const std::string& path) const;
 
   // Command names of the processes that run.
   std::set<std::string> processes() const;

@@ -24,6 +24,8 @@ static_assert(sizeof(Header) == 24 && offsetof(Header, configuration) == 16);
 // The longest that is written: what a session's socket gave in one read (network.cpp).
 constexpr std::uint64_t kTextBytesMax = 1 << 20;
 
+constexpr std::size_t kWrittenAtOnce = 1 << 16;
+
 std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_file(const std::string& path,
                                                           const char* mode) {
   std::FILE* const file = std::fopen(path.c_str(), mode);
@@ -39,12 +41,20 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t configuratio
   put(std::as_bytes(std::span(&header, 1)));
 }
 
+JournalWriter::~JournalWriter() { write_out(); }  // of a run that fails, what there is
+
 void JournalWriter::put(std::span<const std::byte> bytes) {
-  digest_.add(bytes);
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) failed_ = true;
+  waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
 }
 
-void JournalWriter::put_byte(std::uint8_t byte) { put(std::as_bytes(std::span(&byte, 1))); }
+void JournalWriter::put_byte(std::uint8_t byte) { waiting_.push_back(std::byte{byte}); }
+
+void JournalWriter::write_out() {
+  digest_.add(waiting_);
+  if (std::fwrite(waiting_.data(), 1, waiting_.size(), file_.get()) != waiting_.size())
+    failed_ = true;
+  waiting_.clear();
+}
 
 void JournalWriter::put_varint(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) put_byte(static_cast<std::uint8_t>(value | 0x80));
@@ -65,6 +75,7 @@ void JournalWriter::turn(std::uint64_t now_ns) {
   put_byte(static_cast<std::uint8_t>(RecordKind::kTurn));
   put_varint(now_ns - last_ns_);
   last_ns_ = now_ns;
+  if (waiting_.size() >= kWrittenAtOnce) write_out();
 }
 
 void JournalWriter::data(RecordKind kind, std::uint8_t number, std::span<const std::byte> bytes) {
@@ -75,9 +86,11 @@ void JournalWriter::data(RecordKind kind, std::uint8_t number, std::span<const s
 }
 
 std::uint64_t JournalWriter::finish() {
+  write_out();
   const std::uint64_t digest = digest_.value();
   put_byte(static_cast<std::uint8_t>(RecordKind::kEnd));
   put(std::as_bytes(std::span(&digest, 1)));
+  write_out();
   errno = 0;
   if (std::fflush(file_.get()) != 0 || failed_) throw SystemError("cannot write " + path_, errno);
   return digest;

@@ -55,6 +55,9 @@ class JournalWriter {
  public:
   // Throws SystemError naming the path.
   JournalWriter(const std::string& path, std::uint64_t configuration);
+  ~JournalWriter();
+  JournalWriter(const JournalWriter&) = delete;
+  JournalWriter& operator=(const JournalWriter&) = delete;
 
   void attach(std::uint8_t session);
   void command(SimCommand command);
@@ -67,10 +70,12 @@ class JournalWriter {
   void put(std::span<const std::byte> bytes);
   void put_byte(std::uint8_t byte);
   void put_varint(std::uint64_t value);
+  void write_out();
 
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  Digest digest_;
+  std::vector<std::byte> waiting_;  // most of what is put is one byte
+  Digest digest_;                   // of what is written out
   std::uint64_t last_ns_;
   bool failed_ = false;
 };

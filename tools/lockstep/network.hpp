@@ -1,20 +1,43 @@
-// The network of a pipeline that runs inside one process: feed lines and order sessions over
-// Unix-domain sockets, in which a message is with its receiver when the call that sent it returns.
+// The network of a pipeline that runs inside one process: feed lines in memory, order sessions over
+// Unix-domain sockets, in which bytes are with their receiver when the call that sent them returns.
 // Both ends of every connection are here, so that what passes is seen, in order, and delivered at
 // a time of the pipeline's choosing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/net/file_descriptor.hpp"
 #include "common/net/line_factory.hpp"
+#include "common/net/loopback_sockets.hpp"
 
 namespace tickpath::lockstep {
+
+// Datagrams in memory, first in, first out. Allocates at construction alone.
+class PacketQueue {
+ public:
+  PacketQueue();
+  // False: full.
+  bool push(std::span<const std::byte> packet) noexcept;
+  bool empty() const noexcept { return first_ == sizes_.size(); }
+  std::size_t size() const noexcept { return sizes_.size() - first_; }
+  // The next one; its bytes stay until the next push().
+  std::span<const std::byte> pop() noexcept;
+
+ private:
+  static constexpr std::size_t kBytesMax = 8 << 20;
+  static constexpr std::size_t kPacketsMax = 1 << 16;
+
+  std::vector<std::byte> bytes_;
+  std::vector<std::uint32_t> sizes_;
+  std::size_t begin_ = 0;  // of the first packet's bytes
+  std::size_t first_ = 0;  // of the sizes
+};
 
 // One thread. While it lives it is the process's net::line_factory().
 class Network final : public net::LineFactory {
@@ -24,8 +47,8 @@ class Network final : public net::LineFactory {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  net::FileDescriptor sender(const net::Endpoint& group) override;
-  net::FileDescriptor receiver(const net::Endpoint& group) override;
+  std::shared_ptr<net::MemoryLine> sender(const net::Endpoint& group) override;
+  std::shared_ptr<net::MemoryLine> receiver(const net::Endpoint& group) override;
 
   // A new order session between client and venue; the ends to give to them, which are theirs.
   struct Ends {
@@ -50,14 +73,22 @@ class Network final : public net::LineFactory {
   bool idle() const noexcept;
 
  private:
-  struct Line {
+  struct Line final : net::MemoryLine {
+    bool send(Bytes datagram) noexcept override { return sent.push(datagram); }
+    Bytes receive() noexcept override { return {}; }
     net::Endpoint group;
-    net::FileDescriptor ours;  // the sender has the other end
+    PacketQueue sent;
   };
-  struct Receiver {
+  struct Receiver final : net::MemoryLine {
+    bool send(Bytes) noexcept override { return false; }
+    Bytes receive() noexcept override {
+      if (delivered == 0) return {};
+      --delivered;
+      return waiting.pop();
+    }
     net::Endpoint group;
-    net::FileDescriptor ours;
-    std::deque<std::vector<std::byte>> waiting;
+    PacketQueue waiting;
+    std::size_t delivered = 0;  // of those: what its program may take
   };
   struct Session {
     net::FileDescriptor venue;
@@ -66,10 +97,9 @@ class Network final : public net::LineFactory {
     std::string to_client;
   };
 
-  void forward_packets();
-
-  std::vector<Line> lines_;
-  std::vector<Receiver> receivers_;
+  std::vector<std::shared_ptr<Line>> lines_;
+  std::vector<std::shared_ptr<Receiver>> receivers_;
+  net::LoopbackSockets sockets_;
   std::vector<Session> sessions_;
   std::vector<std::byte> buffer_;
 };

@@ -47,9 +47,10 @@ void Pipeline::make_members() {
   const sim::SimConfig sim = load_sim(require(options_, "sim"), options_);
   const oeg::OegConfig oeg = load_oeg(require(options_, "oeg"), options_, peers);
   settle_ns_ = static_cast<std::uint64_t>(sim.replay.settle_ns);
-  oeg_journal_path_ = oeg.journal_file;
+  oeg_journal_path_ = oeg.journal.path;
   journal_ = std::make_unique<JournalWriter>(sim_journal_path(options_.run_dir), digest_of(sim));
   members_.push_back(make_sim(sim));
+  sim_ = &dynamic_cast<sim::SimDatapath&>(members_.front().datapath());
   members_.push_back(make_mdh(require(options_, "mdh"), options_));
   for (const ProgramFile& file : options_.programs)
     if (file.program == "strategy") members_.push_back(make_strategy(file, options_, peers));
@@ -59,24 +60,21 @@ void Pipeline::make_members() {
   connect_orders(sim, oeg);
 }
 
-sim::SimDatapath& Pipeline::sim_datapath() const {
-  return dynamic_cast<sim::SimDatapath&>(members_.front().datapath());
-}
-
 // As if oeg had connected: before its control side begins to try that over TCP.
 void Pipeline::connect_orders(const sim::SimConfig& sim, const oeg::OegConfig& oeg) {
   const auto session = std::ranges::find_if(sim.orders, [&](const auto& each) {
-    return each.target == oeg.sender && each.sender == oeg.target;
+    return each.target == oeg.session.sender && each.sender == oeg.session.target;
   });
   if (session == sim.orders.end())
-    throw config::ConfigError({"sim has no order session for " + oeg.sender + " -> " + oeg.target});
+    throw config::ConfigError(
+        {"sim has no order session for " + oeg.session.sender + " -> " + oeg.session.target});
   const auto number = static_cast<std::uint32_t>(session - sim.orders.begin());
   const auto member = std::ranges::find(members_, std::string("oeg"), &Member::program);
   // Sessions before it have nobody at the other end.
   const Network::Ends ends = network_.open_session(true);
   journal_->attach(static_cast<std::uint8_t>(number));
   auto& datapath = dynamic_cast<oeg::OegDatapath&>(member->datapath());
-  if (!sim_datapath().post({sim::Command::Kind::kAttach, number, ends.venue}) ||
+  if (!sim_->post({sim::Command::Kind::kAttach, number, ends.venue}) ||
       !datapath.give_socket(ends.client))
     throw Error("the order session cannot be connected");
 }
@@ -115,7 +113,7 @@ void Pipeline::start() {
 void Pipeline::replay() {
   journal_->command(SimCommand::kStart);
   (void)members_.front().runtime->command("start");
-  while (sim_datapath().replay_state() != sim::ReplayState::kEnded) {
+  while (sim_->replay_state() != sim::ReplayState::kEnded) {
     round();
     if ((rounds_ & 0x3ff) == 0) show_progress();
   }
@@ -153,8 +151,8 @@ void Pipeline::round() {
 void Pipeline::advance(bool worked) {
   const std::uint64_t soonest = now_ns() + options_.round_ns;
   if (worked) return time_.advance_to(soonest);
-  const std::uint64_t due = std::min({sim_datapath().next_due().value, next_control_ns_,
-                                      next_beat_ns_, now_ns() + options_.idle_ns});
+  const std::uint64_t due = std::min(
+      {sim_->next_due().value, next_control_ns_, next_beat_ns_, now_ns() + options_.idle_ns});
   time_.advance_to(std::max(soonest, due));
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/memory.hpp"
 #include "common/clock/virtual_time.hpp"
 #include "sim/datapath.hpp"
 #include "tools/lockstep/journal.hpp"
@@ -47,13 +48,14 @@ class Pipeline {
   void check_failures() const;
   std::string waits_for() const;
   std::uint64_t state_of(Member& member, const std::string& summary) const;
-  sim::SimDatapath& sim_datapath() const;
   std::uint64_t now_ns() const noexcept { return time_.now_ns(); }
 
   const Options options_;
+  UntouchedPages untouched_;
   clock::VirtualTime time_;
   Network network_;
   std::vector<Member> members_;  // in the order of their turns; sim is the first
+  sim::SimDatapath* sim_ = nullptr;
   std::unique_ptr<JournalWriter> journal_;
   std::string oeg_journal_path_;
   std::uint64_t settle_ns_ = 0;

@@ -11,35 +11,6 @@
 
 namespace tickpath::lockstep {
 
-Runtime::Runtime(std::string program, const control::CommonConfig& common)
-    : program_(std::move(program)), common_(common), trace_(trace::TraceOptions{}) {}
-
-Runtime::~Runtime() = default;
-
-std::string Runtime::run_path(const std::string& file) const {
-  return common_.run_dir + "/" + file;
-}
-
-rdma::Device& Runtime::device() {
-  if (!device_) {
-    rdma::DeviceOptions options = common_.fabric;
-    options.security.role = program_;
-    device_ = rdma::open_device(options);
-  }
-  return *device_;
-}
-
-link::Heartbeat& Runtime::heartbeat() {
-  if (!heartbeat_)
-    heartbeat_ = std::make_unique<link::Heartbeat>(device(), common_.name + ".heartbeat");
-  return *heartbeat_;
-}
-
-link::ClockResponder& Runtime::clock() {
-  if (!clock_) clock_ = std::make_unique<link::ClockResponder>(device(), common_.name);
-  return *clock_;
-}
-
 control::Subscription Runtime::watch(int file_descriptor, std::function<void()> callback) {
   const auto watch = std::make_shared<Watch>(Watch{file_descriptor, std::move(callback)});
   watches_.push_back(watch);
@@ -103,7 +74,7 @@ void Runtime::serve_watches() {
 }
 
 void Runtime::serve(std::uint64_t now_ns) {
-  hot_log_.drain();
+  hot_log().drain();
   std::vector<std::function<void()>> posted;
   {
     const std::lock_guard lock(mutex_);
@@ -122,11 +93,11 @@ void Runtime::serve(std::uint64_t now_ns) {
 }
 
 void Runtime::beat() noexcept {
-  if (heartbeat_) heartbeat_->beat();
+  if (link::Heartbeat* const heartbeat = made_heartbeat()) heartbeat->beat();
 }
 
 void Runtime::on_idle() noexcept {
-  if (clock_) clock_->on_idle();
+  if (link::ClockResponder* const clock = made_clock()) clock->on_idle();
 }
 
 }  // namespace tickpath::lockstep

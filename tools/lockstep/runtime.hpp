@@ -16,7 +16,6 @@
 #include "common/control/runtime.hpp"
 #include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
-#include "common/rdma/rdma.hpp"
 #include "common/trace/stamp.hpp"
 
 namespace tickpath::lockstep {
@@ -24,19 +23,11 @@ namespace tickpath::lockstep {
 // The thread that turns the pipeline, unless a member says otherwise.
 class Runtime final : public control::Runtime {
  public:
-  Runtime(std::string program, const control::CommonConfig& common);
-  ~Runtime() override;
+  Runtime(std::string program, const control::CommonConfig& common)
+      : control::Runtime(std::move(program), common, {}) {}
 
   // ---- control::Runtime
-  const control::CommonConfig& common() const noexcept override { return common_; }
-  const std::string& name() const noexcept override { return common_.name; }
-  std::string run_path(const std::string& file) const override;
-  rdma::Device& device() override;
-  link::Heartbeat& heartbeat() override;
-  link::ClockResponder& clock() override;
   trace::TraceWriter& trace() noexcept override { return trace_; }
-  log::HotLog& hot_log() noexcept override { return hot_log_; }
-  control::Counters& counters() noexcept override { return counters_; }
   control::WaitMode wait_mode() const noexcept override { return control::WaitMode::kSpin; }
   control::Subscription watch(int file_descriptor, std::function<void()> callback) override;
   control::Subscription every(std::chrono::milliseconds period,
@@ -54,7 +45,6 @@ class Runtime final : public control::Runtime {
   bool failed() const noexcept override { return !failure_.empty(); }
 
   // ---- the pipeline's side
-  const std::string& program() const noexcept { return program_; }
   // Callbacks whose descriptor is readable now. While another thread runs this program's control
   // turn it must not be called.
   void serve_watches();
@@ -81,15 +71,8 @@ class Runtime final : public control::Runtime {
   control::Subscription add_timer(std::chrono::milliseconds delay, bool again,
                                   std::function<void()> callback);
 
-  std::string program_;
-  control::CommonConfig common_;
   boost::asio::io_context io_{1};
-  control::Counters counters_;
-  log::HotLog hot_log_;
-  trace::TraceWriter trace_;
-  std::unique_ptr<rdma::Device> device_;
-  std::unique_ptr<link::Heartbeat> heartbeat_;
-  std::unique_ptr<link::ClockResponder> clock_;
+  trace::TraceWriter trace_{trace::TraceOptions{}};
   std::vector<std::weak_ptr<Watch>> watches_;
   std::vector<std::weak_ptr<Timer>> timers_;
   std::mutex mutex_;

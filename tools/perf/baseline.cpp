@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
+
+#include "common/base/format.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
@@ -96,14 +97,11 @@ BaselineResult compare(const std::string& baseline_json, const std::string& now_
 }
 
 std::string to_text(const BaselineResult& result, double tolerance) {
-  char line[200];
-  std::snprintf(line, sizeof(line), "\nbaseline: %s, up to %.0f %% worse is accepted\n",
-                result.metric.c_str(), tolerance * 100);
-  std::string text = line;
+  std::string text = formatted("\nbaseline: %s, up to %.0f %% worse is accepted\n",
+                               result.metric.c_str(), tolerance * 100);
   for (const Comparison& row : result.rows) {
-    std::snprintf(line, sizeof(line), "%-24s %12.3f -> %12.3f  %+7.1f %%  %s\n", row.row.c_str(),
-                  row.before, row.now, row.worse_by * 100, row.within ? "ok" : "WORSE");
-    text += line;
+    text += formatted("%-24s %12.3f -> %12.3f  %+7.1f %%  %s\n", row.row.c_str(), row.before,
+                      row.now, row.worse_by * 100, row.within ? "ok" : "WORSE");
   }
   for (const std::string& note : result.notes) text += "baseline: " + note + "\n";
   return text;

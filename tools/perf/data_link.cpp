@@ -27,6 +27,9 @@ Opcode opcode_of(PerfOperation operation) {
       return Opcode::kCompareSwap;
     case PerfOperation::kFetchAdd:
       return Opcode::kFetchAdd;
+    case PerfOperation::kFloor:
+    case PerfOperation::kFloorEachWay:
+      return Opcode::kWrite;  // never posted
   }
   throw Error("unknown operation " + std::to_string(static_cast<int>(operation)));
 }
@@ -34,8 +37,9 @@ Opcode opcode_of(PerfOperation operation) {
 }  // namespace
 
 // source | landing | receive area
-DataLink::DataLink(Device& device, const PerfHello& parameters)
+DataLink::DataLink(Device& device, const PerfHello& parameters, FloorLines* floor)
     : parameters_(parameters),
+      floor_(floor),
       memory_(device.allocate(3 * std::size_t{parameters.area_bytes},
                               kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic,
                               "perf.data")),
@@ -72,7 +76,11 @@ void DataLink::bind(std::unique_ptr<QueuePair> queue_pair) {
 
 void DataLink::prepare(const PerfCommand& command) {
   command_ = command;
-  pace_ = kLatPaces[command.pace];
+  if (is_floor(command.operation)) {
+    if (floor_ == nullptr) throw Error("the two sides share no memory beside the fabric: no floor");
+    floor_->word = floor_->there = floor_->back = 0;
+  }
+  pace_ = kLatPaces[command.operation == PerfOperation::kFloor ? 0 : command.pace];
   stride_ = (command.size_bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
   whole_words_ = command.size_bytes % 8 == 0;
   std::memset(landing_, 0, std::min<std::size_t>(stride_ * command.window, parameters_.area_bytes));
@@ -89,6 +97,7 @@ void DataLink::prepare(const PerfCommand& command) {
   const std::uint32_t inline_most = std::min(command.inline_bytes, queue_pair_->inline_bytes());
   if (outward && command.size_bytes <= inline_most) request_.flags = kInline;
   posted_ = done_ = received_ = reposted_ = 0;
+  signal_next_ = std::min(command.signal_every, command.count);
 }
 
 void DataLink::refused(PostStatus status, Wait& wait) {
@@ -113,15 +122,13 @@ void DataLink::failed(const Completion& completion) {
               std::to_string(request_.length_bytes) + " bytes: " + why);
 }
 
-void DataLink::repost_receives() {
-  while (reposted_ != received_) {
-    const PostStatus status = queue_pair_->post_receive(receives_[0]);
-    if (status != PostStatus::kOk) {
-      throw Error("posting a receive: " + std::string(to_string(status)) + " " +
-                  queue_pair_->error_text());
-    }
-    ++reposted_;
+void DataLink::repost_receive() {
+  const PostStatus status = queue_pair_->post_receive(receives_[0]);
+  if (status != PostStatus::kOk) {
+    throw Error("posting a receive: " + std::string(to_string(status)) + " " +
+                queue_pair_->error_text());
   }
+  ++reposted_;
 }
 
 void DataLink::check(Wait& wait) {

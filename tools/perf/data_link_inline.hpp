@@ -12,8 +12,10 @@ namespace tickpath::rdma::perf {
 
 inline constexpr std::uint64_t kReceiveMark = std::uint64_t{1} << 63;  // wr_ids of receives
 
+// kMost: a latency loop waits for one, and every one more costs it time.
+template <std::size_t kMost>
 inline std::size_t DataLink::reap() {
-  std::array<Completion, 8> completions;
+  std::array<Completion, kMost> completions;
   const std::size_t count = queue_->poll(completions);
   for (std::size_t i = 0; i < count; ++i) {
     const Completion& completion = completions[i];

@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <new>
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,6 +56,15 @@ std::string read_all(int descriptor) {
 }
 
 }  // namespace
+
+SharedFloor::SharedFloor() {
+  void* memory = ::mmap(nullptr, sizeof(FloorLines), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw SystemError("cannot map the floor's cache lines", errno);
+  lines_ = new (memory) FloorLines;
+}
+
+SharedFloor::~SharedFloor() { ::munmap(lines_, sizeof(FloorLines)); }
 
 ForkedServer::ForkedServer(const PerfServeOptions& options) {
   int ends[2];

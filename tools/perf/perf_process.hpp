@@ -9,6 +9,19 @@
 
 namespace tickpath::rdma::perf {
 
+// Anonymous memory that a forked server inherits.
+class SharedFloor {
+ public:
+  SharedFloor();  // throws SystemError
+  ~SharedFloor();
+  SharedFloor(const SharedFloor&) = delete;
+  SharedFloor& operator=(const SharedFloor&) = delete;
+  FloorLines* lines() const noexcept { return lines_; }
+
+ private:
+  FloorLines* lines_;
+};
+
 // Killed if this object goes before the server's end.
 class ForkedServer {
  public:

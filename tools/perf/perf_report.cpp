@@ -1,9 +1,8 @@
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
-#include "tools/perf/perf.hpp"
-#include "tools/perf/text.hpp"
+#include "common/base/format.hpp"
+#include "tools/perf/beside_floor.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
@@ -41,25 +40,25 @@ std::string cpus_text(const PerfReport& report) {
 void append_head(std::string& text, const PerfReport& report, const PerfRow& first) {
   const PerfOptions& options = report.options;
   text += kRule;
-  append(text, " RDMA %s %s %s\n", to_string(first.what.operation).data(),
-         options.tool == PerfTool::kLatency ? "latency" : "bandwidth",
-         options.bidirectional ? "(both directions at once)" : "");
-  append(text, " provider %s (%s), RC, server %s, %s, %s\n", options.provider.c_str(),
-         report.device.c_str(), report.server.c_str(), cpus_text(report).c_str(),
-         report.cpu_model.c_str());
-  append(text, " tx depth %u, rx depth %u, a completion every %u, inline up to %u bytes",
-         options.tx_depth, report.rx_depth,
-         options.tool == PerfTool::kLatency && completes(first.what.operation)
-             ? 1
-             : options.signal_every,
-         report.inline_bytes);
-  if (options.batch > 1) append(text, ", %u a doorbell", options.batch);
+  text += formatted(" RDMA %s %s %s\n", to_string(first.what.operation).data(),
+                    options.tool == PerfTool::kLatency ? "latency" : "bandwidth",
+                    options.bidirectional ? "(both directions at once)" : "");
+  text += formatted(" provider %s (%s), RC, server %s, %s, %s\n", options.provider.c_str(),
+                    report.device.c_str(), report.server.c_str(), cpus_text(report).c_str(),
+                    report.cpu_model.c_str());
+  text += formatted(" tx depth %u, rx depth %u, a completion every %u, inline up to %u bytes",
+                    options.tx_depth, report.rx_depth,
+                    options.tool == PerfTool::kLatency && completes(first.what.operation)
+                        ? 1
+                        : options.signal_every,
+                    report.inline_bytes);
+  if (options.batch > 1) text += formatted(", %u a doorbell", options.batch);
   if (options.rate > 0) {
-    append(text, ", open loop of %.0f messages a second, %u under way at most", options.rate,
-           first.window);
+    text += formatted(", open loop of %.0f messages a second, %u under way at most", options.rate,
+                      first.window);
   }
   text += "\n";
-  if (options.tool == PerfTool::kLatency) append(text, " %s\n", boundary(report, first));
+  if (options.tool == PerfTool::kLatency) text += formatted(" %s\n", boundary(report, first));
   text += kRule;
 }
 
@@ -74,9 +73,9 @@ std::string latency_text(const PerfReport& report) {
           " t_stdev[usec]      99%[usec]    99.9%[usec]   99.99%[usec]\n";
     }
     const LatencyColumns& c = row.latency;
-    append(text, " %-7u %-11llu %13.3f %14.3f %16.3f %14.3f %16.3f %14.3f %14.3f %14.3f\n",
-           row.what.size_bytes, static_cast<unsigned long long>(c.iterations), c.min, c.max,
-           c.typical, c.average, c.deviation, c.p99, c.p999, c.p9999);
+    text += formatted(" %-7u %-11llu %13.3f %14.3f %16.3f %14.3f %16.3f %14.3f %14.3f %14.3f\n",
+                      row.what.size_bytes, static_cast<unsigned long long>(c.iterations), c.min,
+                      c.max, c.typical, c.average, c.deviation, c.p99, c.p999, c.p9999);
     last = &row;
   }
   return text + kRule;
@@ -92,11 +91,11 @@ std::string bandwidth_text(const PerfReport& report) {
       text += row.bandwidth.memcpy_mb_s > 0 ? "    memcpy[MB/sec]   of memcpy\n" : "\n";
     }
     const BandwidthColumns& c = row.bandwidth;
-    append(text, " %-7u %-11llu %18.2f %21.2f %15.6f", row.what.size_bytes,
-           static_cast<unsigned long long>(c.iterations), c.peak_mb_s, c.average_mb_s,
-           c.message_rate_mpps);
+    text += formatted(" %-7u %-11llu %18.2f %21.2f %15.6f", row.what.size_bytes,
+                      static_cast<unsigned long long>(c.iterations), c.peak_mb_s, c.average_mb_s,
+                      c.message_rate_mpps);
     if (c.memcpy_mb_s > 0)
-      append(text, " %17.2f %11.2f", c.memcpy_mb_s, c.average_mb_s / c.memcpy_mb_s);
+      text += formatted(" %17.2f %11.2f", c.memcpy_mb_s, c.average_mb_s / c.memcpy_mb_s);
     text += "\n";
     last = &row;
   }
@@ -141,44 +140,64 @@ nlohmann::ordered_json bandwidth_json(const PerfRow& row) {
 }  // namespace
 
 std::string to_text(const PerfReport& report) {
-  std::string text =
-      report.options.tool == PerfTool::kLatency ? latency_text(report) : bandwidth_text(report);
-  if (report.options.tool == PerfTool::kBandwidth) {
-    text += " MB are 2^20 bytes, peak is the fastest stretch of tx depth messages\n";
-  } else {
-    append(text, " clock TSC, steps of %.1f ns\n", report.clock_step_ns);
+  std::string text;
+  std::string mark = " note: ";
+  switch (report.options.tool) {
+    case PerfTool::kLatency:
+      text = latency_text(report);
+      text += formatted(" clock TSC, steps of %.1f ns\n", report.clock_step_ns);
+      break;
+    case PerfTool::kBandwidth:
+      text = bandwidth_text(report) +
+             " MB are 2^20 bytes, peak is the fastest stretch of tx depth messages\n";
+      break;
+    case PerfTool::kBesideFloor:
+      text = floor_text(report);
+      mark = "note: ";
+      break;
   }
-  for (const std::string& note : report.notes) text += " note: " + note + "\n";
+  for (const std::string& note : report.notes) text += mark + note + "\n";
   return text;
 }
 
 std::string to_json(const PerfReport& report) {
   const PerfOptions& options = report.options;
   const bool latency = options.tool == PerfTool::kLatency;
+  const bool floor = options.tool == PerfTool::kBesideFloor;
   nlohmann::ordered_json json;
-  json["tool"] = latency ? "lat" : "bw";
+  json["tool"] = floor ? "lat_floor" : latency ? "lat" : "bw";
   json["provider"] = options.provider;
   json["device"] = report.device;
-  json["mode"] = options.mode == PerfMode::kForked ? "forked" : "client";
-  json["server"] = report.server;
   json["cpu"] = report.cpu_model;
   json["client_cpu"] = options.client_cpu;
   json["server_cpu"] = options.server_cpu;
   json["wait"] = "spin";
   json["clock"] = "tsc";
   json["clock_step_ns"] = report.clock_step_ns;
-  json["tx_depth"] = options.tx_depth;
-  json["rx_depth"] = report.rx_depth;
-  json["signal_every"] = options.signal_every;
-  json["inline_bytes"] = report.inline_bytes;
-  if (latency) {
-    json["rate_per_s"] = options.rate;
+  if (floor) {
+    json["clock_cost_ns"] = report.clock_cost_ns;
+    json["rounds"] = options.rounds;
+    json["cpus_share_a_core"] = report.shared_core;
+    json["bars"] = report.shared_core ? "for separate cores: not judged" : "judged";
   } else {
+    json["mode"] = options.mode == PerfMode::kForked ? "forked" : "client";
+    json["server"] = report.server;
+    json["tx_depth"] = options.tx_depth;
+    json["rx_depth"] = report.rx_depth;
+    json["signal_every"] = options.signal_every;
+    json["inline_bytes"] = report.inline_bytes;
+  }
+  if (latency) json["rate_per_s"] = options.rate;
+  if (options.tool == PerfTool::kBandwidth) {
     json["batch"] = options.batch;
     json["bidirectional"] = options.bidirectional;
   }
   json["rows"] = nlohmann::ordered_json::array();
   for (const PerfRow& row : report.rows) {
+    if (floor) {
+      json["rows"].push_back(floor_json(report, row));
+      continue;
+    }
     nlohmann::ordered_json each{{"operation", to_string(row.what.operation)},
                                 {"size_bytes", row.what.size_bytes},
                                 {"inline", row.inlined}};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/base/names.hpp"
+
 namespace tickpath::rdma::perf {
 namespace {
 
@@ -24,8 +26,19 @@ void check_number(const char* option, std::uint32_t value, std::uint32_t lowest,
          " to " + std::to_string(highest));
 }
 
-bool is_atomic(PerfOperation operation) {
-  return operation == PerfOperation::kCompareSwap || operation == PerfOperation::kFetchAdd;
+void check_beside_floor(const PerfOptions& options) {
+  for (const std::uint32_t size : options.sizes) {
+    if (size < 8 || size % 8 != 0 || size > kFloorBytesMax) {
+      refuse("a message size is a multiple of 8 from 8 to " + std::to_string(kFloorBytesMax) +
+             ", not " + std::to_string(size));
+    }
+  }
+  if (options.rounds == 0 || (options.iterations != 0 && options.iterations < options.rounds)) {
+    refuse("latency needs at least one round and one iteration a round");
+  }
+  if (options.mode == PerfMode::kClient) {
+    refuse("the floor is on this host: the server beside it is forked (--fork)");
+  }
 }
 
 std::uint32_t clamped(std::uint64_t value, std::uint64_t low, std::uint64_t high) {
@@ -35,26 +48,40 @@ std::uint32_t clamped(std::uint64_t value, std::uint64_t low, std::uint64_t high
 }  // namespace
 
 std::string_view to_string(PerfOperation operation) noexcept {
-  switch (operation) {
-    case PerfOperation::kWrite:
-      return "WRITE";
-    case PerfOperation::kWriteWithImm:
-      return "WRITE_WITH_IMM";
-    case PerfOperation::kSend:
-      return "SEND";
-    case PerfOperation::kRead:
-      return "READ";
-    case PerfOperation::kCompareSwap:
-      return "COMPARE_SWAP";
-    case PerfOperation::kFetchAdd:
-      return "FETCH_ADD";
-  }
-  return "unknown";
+  using enum PerfOperation;
+  return name_in(operation,
+                 {{kWrite, "WRITE"},
+                  {kWriteWithImm, "WRITE_WITH_IMM"},
+                  {kSend, "SEND"},
+                  {kRead, "READ"},
+                  {kCompareSwap, "COMPARE_SWAP"},
+                  {kFetchAdd, "FETCH_ADD"},
+                  {kFloor, "FLOOR"},
+                  {kFloorEachWay, "FLOOR_EACH_WAY"}},
+                 "unknown");
+}
+
+std::string lower_case(PerfOperation operation) {
+  std::string name(to_string(operation));
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+bool is_atomic(PerfOperation operation) noexcept {
+  return operation == PerfOperation::kCompareSwap || operation == PerfOperation::kFetchAdd;
+}
+
+bool is_floor(PerfOperation operation) noexcept {
+  return operation == PerfOperation::kFloor || operation == PerfOperation::kFloorEachWay;
 }
 
 std::vector<PerfOperation> perf_operations(PerfTool tool) {
   if (tool == PerfTool::kBandwidth) {
     return {PerfOperation::kWrite, PerfOperation::kSend, PerfOperation::kRead};
+  }
+  if (tool == PerfTool::kBesideFloor) {
+    return {PerfOperation::kWrite, PerfOperation::kSend, PerfOperation::kRead,
+            PerfOperation::kFetchAdd, PerfOperation::kCompareSwap};
   }
   return {PerfOperation::kWrite, PerfOperation::kWriteWithImm, PerfOperation::kSend,
           PerfOperation::kRead,  PerfOperation::kCompareSwap,  PerfOperation::kFetchAdd};
@@ -70,14 +97,19 @@ PerfOperation parse_perf_operation(PerfTool tool, std::string_view name) {
   if (wanted == "WRITE_IMM") wanted = "WRITE_WITH_IMM";
   std::string choices;
   for (const PerfOperation operation : perf_operations(tool)) {
-    std::string choice;
-    for (const char c : to_string(operation)) {
-      choice += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    choices += " " + choice;
+    choices += " " + lower_case(operation);
     if (to_string(operation) == wanted) return operation;
   }
   refuse("no operation is called \"" + std::string(name) + "\"; choose from:" + choices);
+}
+
+std::size_t parse_pace(std::string_view name) {
+  std::string choices;
+  for (std::size_t i = 0; i < std::size(kLatPaces); ++i) {
+    if (kLatPaces[i].name == name) return i;
+    choices += std::string(" \"") + kLatPaces[i].name + "\"";
+  }
+  throw Error("no pace is called \"" + std::string(name) + "\"; choose from:" + choices);
 }
 
 std::vector<std::uint32_t> perf_all_sizes() {
@@ -88,6 +120,7 @@ std::vector<std::uint32_t> perf_all_sizes() {
 
 void check_options(const PerfOptions& options) {
   if (options.sizes.empty()) refuse("--size needs at least one size");
+  if (options.tool == PerfTool::kBesideFloor) check_beside_floor(options);
   for (const std::uint32_t size : options.sizes) check_size(size);
   check_number("--tx-depth", options.tx_depth, 1, kDepthMax);
   check_number("--rx-depth", options.rx_depth, 0, kDepthMax);

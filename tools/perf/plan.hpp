@@ -10,11 +10,14 @@
 
 #include "common/base/error.hpp"
 #include "common/net/secure_options.hpp"
-#include "tools/perf/lat.hpp"
 
 namespace tickpath::rdma::perf {
 
-enum class PerfTool : std::uint8_t { kLatency, kBandwidth };
+enum class PerfTool : std::uint8_t {
+  kLatency,      // perftest's table
+  kBandwidth,    // likewise
+  kBesideFloor,  // latency, each operation a ping-pong, beside the bare cost of a cache line
+};
 
 enum class PerfOperation : std::uint8_t {
   kWrite,
@@ -23,18 +26,40 @@ enum class PerfOperation : std::uint8_t {
   kRead,
   kCompareSwap,
   kFetchAdd,
+  // Beside the floor only, and always there:
+  kFloor,         // no fabric: one word in one shared cache line
+  kFloorEachWay,  // no fabric: a line of its own for each direction, as every fabric must have
 };
 std::string_view to_string(PerfOperation operation) noexcept;
+std::string lower_case(PerfOperation operation);  // "fetch_add"
+bool is_atomic(PerfOperation operation) noexcept;
+bool is_floor(PerfOperation operation) noexcept;
 
-// Operations of a tool, in the order in which they run. Bandwidth: WRITE, SEND and READ.
+// Operations of a tool, in the order in which they run.
 std::vector<PerfOperation> perf_operations(PerfTool tool);
 // Case and hyphens do not matter; "cas" and "faa" are known. Throws Error naming the choices.
 PerfOperation parse_perf_operation(PerfTool tool, std::string_view name);
 
 inline constexpr std::uint32_t kPerfBytesMin = 2;
 inline constexpr std::uint32_t kPerfBytesMax = 8u << 20;
+inline constexpr std::uint32_t kFloorBytesMax = 65'536;  // beside the floor
 // 2 B, 4 B, ... 8 MB, as perftest's --all.
 std::vector<std::uint32_t> perf_all_sizes();
+
+// What a poll loop does between two looks. A poller that asks for a line too eagerly gets in the
+// way of the writer who is about to change it, and takes execution slots from a hyper-thread beside
+// it; one that waits too long sees the change late. Which is best depends on where the two CPUs
+// sit.
+struct LatPace {
+  const char* name;
+  std::uint8_t fences;  // LFENCE: a few ns, occupies nothing
+  std::uint8_t pauses;  // PAUSE: tens of ns on current CPUs
+};
+inline constexpr LatPace kLatPaces[] = {{"tight", 0, 0},    {"fence", 1, 0},    {"2 fences", 2, 0},
+                                        {"3 fences", 3, 0}, {"5 fences", 5, 0}, {"8 fences", 8, 0},
+                                        {"pause", 0, 1},    {"2 pauses", 0, 2}, {"3 pauses", 0, 3}};
+// Index into kLatPaces. Throws Error naming the choices.
+std::size_t parse_pace(std::string_view name);
 
 enum class PerfMode : std::uint8_t {
   kForked,  // client and server are two processes of this command
@@ -61,9 +86,11 @@ struct PerfOptions {
   std::uint32_t signal_every = 32;  // requests a completion
   std::uint32_t batch = 1;          // bandwidth: requests a doorbell
   bool bidirectional = false;       // bandwidth only
-  double rate = 0;      // latency: messages a second by schedule; 0: the next follows the last
-  int pace = 0;         // index into kLatPaces
-  int client_cpu = -1;  // kForked: -1 is the first two allowed; kClient: -1 does not pin
+  double rate = 0;  // latency: messages a second by schedule; 0: the next follows the last
+  // Index into kLatPaces. Beside the floor -1: tried out before each round (the VM may have moved).
+  int pace = 0;
+  std::uint32_t rounds = 10;  // beside the floor, which is measured in each
+  int client_cpu = -1;        // kForked: -1 is the first two allowed; kClient: -1 does not pin
   int server_cpu = -1;
 };
 

@@ -75,6 +75,7 @@ LatencyColumns latency_columns(std::vector<std::uint64_t>& ticks, double us_per_
   columns.min = us_per_tick * static_cast<double>(ticks.front());
   columns.max = us_per_tick * static_cast<double>(ticks.back());
   columns.typical = at(0.5);
+  columns.p90 = at(0.9);
   columns.p99 = at(0.99);
   columns.p999 = at(0.999);
   columns.p9999 = at(0.9999);

@@ -24,7 +24,7 @@ struct HistogramBin {
 struct LatencyColumns {
   std::uint64_t iterations = 0;
   double min = 0, max = 0, typical = 0, average = 0, deviation = 0;  // typical: the median
-  double p99 = 0, p999 = 0, p9999 = 0;
+  double p90 = 0, p99 = 0, p999 = 0, p9999 = 0;
   std::vector<HistogramBin> histogram;  // of equal width on a logarithmic scale
 };
 

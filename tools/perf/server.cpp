@@ -12,7 +12,6 @@
 #include "common/base/cpu.hpp"
 #include "common/clock/clock.hpp"
 #include "tools/perf/control_link.hpp"
-#include "tools/perf/data_link.hpp"
 
 namespace tickpath::rdma::perf {
 namespace {
@@ -62,8 +61,8 @@ std::uint64_t to_ns(std::uint64_t ticks) { return clock::TickConverter().to_ns({
 
 class Session {
  public:
-  Session(Device& device, Listener& listener, const PerfHello& hello)
-      : device_(device), listener_(listener), hello_(hello), control_(device) {}
+  Session(Device& device, Listener& listener, const PerfHello& hello, FloorLines* floor)
+      : device_(device), listener_(listener), hello_(hello), floor_(floor), control_(device) {}
 
   void serve(ConnectionRequest& request, const PerfServeEvents& events) {
     control_.bind(request.accept(control_.queue(), control_.options(),
@@ -98,7 +97,7 @@ class Session {
     if (!hello || hello->connection != PerfConnection::kData || hello->session != hello_.session) {
       return request.reject(text.empty() ? kBusy : text);
     }
-    auto data = std::make_unique<DataLink>(device_, hello_);
+    auto data = std::make_unique<DataLink>(device_, hello_, floor_);
     const Grant grant = data->grant();
     data->bind(
         request.accept(data->queue(), data->options(), {}, std::span(&grant, 1), data->receives()));
@@ -107,9 +106,9 @@ class Session {
 
   PerfCommand next_command() {
     PerfCommand command;
-    for (std::uint32_t naps = 0; !control_.try_receive(command); ++naps) {
-      std::this_thread::sleep_for(kServerNap);
-      if (naps % 256 != 0) continue;  // after each run, and while idle now and then
+    for (std::uint32_t looks = 1; !control_.try_receive(command); ++looks) {
+      if (looks > ControlLink::kLooksAwake) std::this_thread::sleep_for(kServerNap);
+      if (looks % 256 != 0) continue;  // after each run, and while idle now and then
       if (const std::unique_ptr<ConnectionRequest> request = listener_.next()) {
         request->reject(kBusy);
       }
@@ -148,7 +147,7 @@ class Session {
 
   PerfReply execute(const PerfCommand& command) {
     PerfReply reply;
-    if (command.tool == PerfTool::kLatency) {
+    if (command.tool != PerfTool::kBandwidth) {
       data_->run_latency_server();
       return reply;
     }
@@ -168,13 +167,14 @@ class Session {
   Device& device_;
   Listener& listener_;
   PerfHello hello_;
+  FloorLines* floor_;
   ControlLink control_;
   std::unique_ptr<DataLink> data_;
 };
 
 // Served, or refused with a text that the client prints.
 bool serve_request(Device& device, Listener& listener, ConnectionRequest& request,
-                   const PerfServeEvents& events, bool forever) {
+                   const PerfServeEvents& events, const PerfServeOptions& options) {
   std::string text;
   const std::optional<PerfHello> hello = parse_hello(request.hello(), text);
   if (hello) text = objection(*hello, device.info());
@@ -189,9 +189,9 @@ bool serve_request(Device& device, Listener& listener, ConnectionRequest& reques
   }
   std::string failure;
   try {
-    Session(device, listener, *hello).serve(request, events);
+    Session(device, listener, *hello, options.floor).serve(request, events);
   } catch (const Error& error) {
-    if (!forever) throw;
+    if (!options.forever) throw;
     failure = error.what();
   }
   if (events.served) events.served(peer, failure);
@@ -219,7 +219,7 @@ void serve_perf(const PerfServeOptions& options, const PerfServeEvents& events) 
       if (events.abandoned && events.abandoned()) return;
       continue;
     }
-    const bool served = serve_request(*device, *listener, *request, events, options.forever);
+    const bool served = serve_request(*device, *listener, *request, events, options);
     more = options.forever || !served;
   }
 }

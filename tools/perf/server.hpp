@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "common/rdma/rdma.hpp"
+#include "tools/perf/data_link.hpp"
 
 namespace tickpath::rdma::perf {
 
@@ -16,6 +16,7 @@ struct PerfServeOptions {
   std::string endpoint;             // shm: a path; verbs: "host:port"
   int cpu = -1;                     // -1: not pinned
   bool forever = false;             // else one client, then the end
+  FloorLines* floor = nullptr;      // see DataLink
 };
 
 // Where a server listens when nobody says otherwise.

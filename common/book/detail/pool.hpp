@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/book/detail/huge_array.hpp"
+#include "common/base/huge_array.hpp"
 
 namespace tickpath::book::detail {
 
@@ -38,7 +38,6 @@ class Pool {
   }
   bool full() const noexcept { return in_use_ == capacity_; }
   std::uint32_t in_use() const noexcept { return in_use_; }
-  std::uint32_t capacity() const noexcept { return capacity_; }
 
  private:
   HugeArray<Node> nodes_;

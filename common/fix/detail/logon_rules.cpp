@@ -1,7 +1,6 @@
 #include "common/fix/detail/logon_rules.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "common/fix/detail/raw_fields.hpp"
 

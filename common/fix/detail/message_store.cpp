@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,22 +19,6 @@ static_assert(sizeof(StoreHeader) <= kHeaderBytes);
 // Messages, more than a session sends in a tick of its control thread.
 constexpr std::uint32_t kWritableAhead = 256;
 
-// Closes on the way out of a failing constructor.
-class FileCloser {
- public:
-  explicit FileCloser(int file) noexcept : file_(file) {}
-  ~FileCloser() {
-    if (file_ >= 0) ::close(file_);
-  }
-  FileCloser(const FileCloser&) = delete;
-  FileCloser& operator=(const FileCloser&) = delete;
-  int release() noexcept { return std::exchange(file_, -1); }
-  int get() const noexcept { return file_; }
-
- private:
-  int file_;
-};
-
 }  // namespace
 
 MessageStore::MessageStore(const std::string& path, std::uint32_t slots, std::string_view sender,
@@ -44,48 +26,34 @@ MessageStore::MessageStore(const std::string& path, std::uint32_t slots, std::st
     : mask_(slots - 1) {
   if (slots == 0 || (slots & mask_) != 0)
     throw Error("FIX store " + path + ": the number of messages kept must be a power of two");
-  FileCloser file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.get() < 0) throw SystemError("cannot open FIX store " + path, errno);
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+  file_ =
+      net::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file_.get() < 0) throw SystemError("cannot open FIX store " + path, errno);
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw Error("FIX store " + path + " is in use by another process; end that one first");
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw SystemError("cannot stat " + path, errno);
-  mapped_bytes_ = kHeaderBytes + std::size_t{slots} * kSlotBytes;
+  if (::fstat(file_.get(), &status) != 0) throw SystemError("cannot stat " + path, errno);
+  const std::size_t bytes = kHeaderBytes + std::size_t{slots} * kSlotBytes;
   const bool fresh = status.st_size == 0;
-  if (!fresh && static_cast<std::size_t>(status.st_size) != mapped_bytes_)
+  if (!fresh && static_cast<std::size_t>(status.st_size) != bytes)
     throw Error("FIX store " + path + " has another size than " + std::to_string(slots) +
                 " messages need; set store_messages back, or move the file away (sequence numbers "
                 "are lost with it)");
-  // Space is reserved now: a full disk must not raise SIGBUS in the middle of trading.
   if (fresh) {
-    const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(mapped_bytes_));
-    if (error != 0) {
-      (void)!::ftruncate(file.get(), 0);  // part of it would pass for one of another size
-      throw SystemError("cannot reserve " + std::to_string(mapped_bytes_ >> 10) +
-                            " kB for FIX store " + path + " (make room, or lower store_messages)",
+    if (const int error = reserve_on_disk(file_.get(), bytes); error != 0) {
+      (void)!::ftruncate(file_.get(), 0);  // part of it would pass for one of another size
+      throw SystemError("cannot reserve " + std::to_string(bytes >> 10) + " kB for FIX store " +
+                            path + " (make room, or lower store_messages)",
                         error);
     }
   }
-  void* base = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                      file.get(), 0);
-  if (base == MAP_FAILED) throw SystemError("cannot map FIX store " + path, errno);
-  header_ = static_cast<StoreHeader*>(base);
-  slots_ = reinterpret_cast<StoreSlot*>(static_cast<char*>(base) + kHeaderBytes);
-  try {
-    if (fresh)
-      create_header(sender, target, slots);
-    else
-      check_header(path, sender, target, slots);
-  } catch (...) {
-    ::munmap(base, mapped_bytes_);
-    throw;
-  }
-  file_ = file.release();
-}
-
-MessageStore::~MessageStore() {
-  ::munmap(header_, mapped_bytes_);
-  ::close(file_);
+  mapping_ = Mapping(file_.get(), bytes, Mapping::Access::kWriteTouched, "FIX store " + path);
+  header_ = mapping_.at<StoreHeader>(0);
+  slots_ = mapping_.at<StoreSlot>(kHeaderBytes);
+  if (fresh)
+    create_header(sender, target, slots);
+  else
+    check_header(path, sender, target, slots);
 }
 
 void MessageStore::create_header(std::string_view sender, std::string_view target,

@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/mapping.hpp"
 #include "common/fix/messages.hpp"
+#include "common/net/file_descriptor.hpp"
 
 namespace tickpath::fix::detail {
 
@@ -43,9 +45,6 @@ class MessageStore {
   // Error (another session's file, a damaged one, in use by another process).
   MessageStore(const std::string& path, std::uint32_t slots, std::string_view sender,
                std::string_view target);
-  ~MessageStore();
-  MessageStore(const MessageStore&) = delete;
-  MessageStore& operator=(const MessageStore&) = delete;
 
   // Polling thread, or any thread for a recent value. Relaxed: nothing is ordered by them.
   std::uint32_t next_sender() const noexcept { return number(header_->next_sender); }
@@ -87,11 +86,11 @@ class MessageStore {
   void check_header(const std::string& path, std::string_view sender, std::string_view target,
                     std::uint32_t slots) const;
 
-  int file_ = -1;
+  net::FileDescriptor file_;  // keeps the lock
+  Mapping mapping_;
   StoreHeader* header_ = nullptr;
   StoreSlot* slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::size_t mapped_bytes_ = 0;
 };
 
 }  // namespace tickpath::fix::detail

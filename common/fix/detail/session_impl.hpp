@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -117,7 +116,7 @@ class Session::Impl final : public detail::BridgeHooks {
   bool may_resend(const Fields& fields) noexcept;
   bool has_room_beside_resend() const noexcept;
   void forget_gaps() noexcept;
-  void take_back_logon() noexcept;
+  void withdraw_logon() noexcept;
 
   // session_day.cpp
   void watch_day() noexcept;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 #include "common/link/detail/setup.hpp"
 #include "common/link/words.hpp"
@@ -62,10 +61,9 @@ std::unique_ptr<ChannelEnd> ChannelEnds::make_end(std::span<const rdma::Grant> e
   return end;
 }
 
-PendingLink<ChannelEnd> ChannelEnds::begin_connect(const std::string& endpoint,
-                                                   std::span<const std::byte> program_hello,
-                                                   std::span<const rdma::Grant> extras,
-                                                   std::uint32_t timeout_ms) {
+void ChannelEnds::start_connect(const std::string& endpoint,
+                                std::span<const std::byte> program_hello,
+                                std::span<const rdma::Grant> extras, std::uint32_t timeout_ms) {
   PendingLink<ChannelEnd> link;
   std::vector<rdma::Grant> grants;
   link.made = make_end(extras, grants);
@@ -83,7 +81,7 @@ PendingLink<ChannelEnd> ChannelEnds::begin_connect(const std::string& endpoint,
   link.queue = device_.create_queue(
       parameters.options.send_depth + parameters.options.receive_depth, channel_);
   link.set_up = device_.start_connect(*link.queue, parameters);
-  return link;
+  connect_.begin(std::move(link));
 }
 
 void ChannelEnds::adopt(PendingLink<ChannelEnd> link, const LinkPart& theirs) {
@@ -95,40 +93,20 @@ void ChannelEnds::adopt(PendingLink<ChannelEnd> link, const LinkPart& theirs) {
   handover_.give(std::move(link.made));
 }
 
-std::vector<std::byte> ChannelEnds::adopt_connected(PendingLink<ChannelEnd> link,
-                                                    const std::vector<std::byte>& answer) {
-  const LinkPart theirs = require_part(answer, link.part);
-  adopt(std::move(link), theirs);
-  const std::span<const std::byte> program = program_part(answer);
-  return {program.begin(), program.end()};
-}
-
-void ChannelEnds::start_connect(const std::string& endpoint,
-                                std::span<const std::byte> program_hello,
-                                std::span<const rdma::Grant> grants, std::uint32_t timeout_ms) {
-  connect_.begin(begin_connect(endpoint, program_hello, grants, timeout_ms));
-}
-
 std::optional<std::vector<std::byte>> ChannelEnds::poll_connect() {
   return connect_.poll([this](PendingLink<ChannelEnd> link, const std::vector<std::byte>& answer) {
-    return adopt_connected(std::move(link), answer);
+    const LinkPart theirs = require_part(answer, link.part);
+    adopt(std::move(link), theirs);
+    const std::span<const std::byte> program = program_part(answer);
+    return std::vector<std::byte>(program.begin(), program.end());
   });
 }
 
-std::vector<std::byte> ChannelEnds::connect(const std::string& endpoint,
-                                            std::span<const std::byte> program_hello,
-                                            std::span<const rdma::Grant> grants,
-                                            std::uint32_t timeout_ms) {
-  PendingLink<ChannelEnd> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
-  const std::vector<std::byte> answer = link.wait();
-  return adopt_connected(std::move(link), answer);
-}
-
-PendingLink<ChannelEnd> ChannelEnds::begin_accept(rdma::ConnectionRequest& request,
-                                                  std::span<const std::byte> program_answer,
-                                                  std::span<const rdma::Grant> extras,
-                                                  std::uint64_t tag) {
-  return accept_or_reject(request, [&] {
+void ChannelEnds::start_accept(rdma::ConnectionRequest& request,
+                               std::span<const std::byte> program_answer,
+                               std::span<const rdma::Grant> extras, std::uint64_t tag,
+                               Accepted accepted) {
+  PendingLink<ChannelEnd> made = accept_or_reject(request, [&] {
     PendingLink<ChannelEnd> link;
     std::vector<rdma::Grant> grants;
     link.made = make_end(extras, grants);
@@ -142,34 +120,18 @@ PendingLink<ChannelEnd> ChannelEnds::begin_accept(rdma::ConnectionRequest& reque
                                        grants, link.made->initial_receives());
     return link;
   });
-}
-
-std::uint32_t ChannelEnds::adopt_accepted(PendingLink<ChannelEnd> link) {
-  const std::uint32_t id = next_id_++;
-  link.made->id = ClientId{id};
-  const LinkPart theirs = link.part;
-  adopt(std::move(link), theirs);
-  return id;
-}
-
-void ChannelEnds::start_accept(rdma::ConnectionRequest& request,
-                               std::span<const std::byte> program_answer,
-                               std::span<const rdma::Grant> extras, std::uint64_t tag,
-                               Accepted accepted) {
-  accepts_.add(begin_accept(request, program_answer, extras, tag), std::move(accepted));
-}
-
-ClientId ChannelEnds::accept(rdma::ConnectionRequest& request,
-                             std::span<const std::byte> program_answer,
-                             std::span<const rdma::Grant> extras, std::uint64_t tag) {
-  PendingLink<ChannelEnd> link = begin_accept(request, program_answer, extras, tag);
-  link.wait();
-  return ClientId{adopt_accepted(std::move(link))};
+  accepts_.add(std::move(made), std::move(accepted));
 }
 
 void ChannelEnds::collect() {
   handover_.collect();
-  accepts_.step([this](PendingLink<ChannelEnd> link) { return adopt_accepted(std::move(link)); });
+  accepts_.step([this](PendingLink<ChannelEnd> link) {
+    const std::uint32_t id = next_id_++;
+    link.made->id = ClientId{id};
+    const LinkPart theirs = link.part;
+    adopt(std::move(link), theirs);
+    return id;
+  });
 }
 
 void ChannelEnd::prepare(std::unique_ptr<Connection> made, std::uint32_t peer_depth,

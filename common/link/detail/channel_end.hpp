@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -139,13 +138,8 @@ class ChannelEnds {
                      std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
   std::optional<std::vector<std::byte>> poll_connect();
   bool connecting() const noexcept { return connect_.under_way(); }
-  std::vector<std::byte> connect(const std::string& endpoint,
-                                 std::span<const std::byte> program_hello,
-                                 std::span<const rdma::Grant> grants, std::uint32_t timeout_ms);
   void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                     std::span<const rdma::Grant> grants, std::uint64_t tag, Accepted accepted);
-  ClientId accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-                  std::span<const rdma::Grant> grants, std::uint64_t tag);
   void collect();
 
   // Datapath thread.
@@ -165,16 +159,6 @@ class ChannelEnds {
   LinkPart part(std::size_t extras) const noexcept;
   std::unique_ptr<ChannelEnd> make_end(std::span<const rdma::Grant> extras,
                                        std::vector<rdma::Grant>& grants);
-  PendingLink<ChannelEnd> begin_connect(const std::string& endpoint,
-                                        std::span<const std::byte> program_hello,
-                                        std::span<const rdma::Grant> extras,
-                                        std::uint32_t timeout_ms);
-  std::vector<std::byte> adopt_connected(PendingLink<ChannelEnd> link,
-                                         const std::vector<std::byte>& answer);
-  PendingLink<ChannelEnd> begin_accept(rdma::ConnectionRequest& request,
-                                       std::span<const std::byte> program_answer,
-                                       std::span<const rdma::Grant> extras, std::uint64_t tag);
-  std::uint32_t adopt_accepted(PendingLink<ChannelEnd> link);
   void adopt(PendingLink<ChannelEnd> link, const LinkPart& theirs);
   rdma::QueuePairOptions pair_options() const noexcept;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "common/base/check.hpp"
 #include "common/link/publisher.hpp"
@@ -67,6 +68,9 @@ void Publisher<T, Image>::flush(Fill&& fill) noexcept {
     for (PublisherPeer* const peer : peers_.active()) write_image(*peer, index);
     peers_.counters().images_flushed.add();
   }
+  const bool published = std::exchange(flush_sequence_, sequence_) != sequence_;
+  if (published && ++flushes_unmarked_ < kFlushesPerWatermark && !peers_.any_filling()) return;
+  flushes_unmarked_ = 0;
   watermark_sequence_ = sequence_;
   for (PublisherPeer* const peer : peers_.active()) {
     if (peer->filling) fill_newcomer(*peer);

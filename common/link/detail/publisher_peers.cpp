@@ -1,7 +1,6 @@
 #include "common/link/detail/publisher_peers.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "common/link/detail/setup.hpp"
 
@@ -116,17 +115,6 @@ void PublisherPeers::start_accept(rdma::ConnectionRequest& request,
           request,
           [&] { return begin(request, program_answer, extras, std::move(name), ours, images); }),
       std::move(accepted));
-}
-
-std::uint32_t PublisherPeers::accept(rdma::ConnectionRequest& request,
-                                     std::span<const std::byte> program_answer,
-                                     std::span<const rdma::Grant> extras, std::string name,
-                                     LinkPart ours, rdma::Grant images) {
-  PendingLink<PublisherPeer> link = accept_or_reject(request, [&] {
-    return begin(request, program_answer, extras, std::move(name), ours, images);
-  });
-  link.wait();
-  return adopt(std::move(link));
 }
 
 void PublisherPeers::collect() {

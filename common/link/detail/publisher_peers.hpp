@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,7 +43,7 @@ struct PublisherCounters {
 
 struct SubscriberStatus {
   std::uint32_t id;
-  std::string name;  // of the program, as given to accept()
+  std::string name;  // of the program, as given to start_accept()
   std::string peer;
   RingMode mode;
   std::uint32_t depth;
@@ -110,9 +109,6 @@ class PublisherPeers {
                  const PublisherOptions& options);
 
   // ---- control thread
-  std::uint32_t accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
-                       std::span<const rdma::Grant> extras, std::string name, LinkPart ours,
-                       rdma::Grant images);
   void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
                     std::span<const rdma::Grant> extras, std::string name, LinkPart ours,
                     rdma::Grant images, Accepted accepted);

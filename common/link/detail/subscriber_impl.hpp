@@ -55,10 +55,10 @@ auto Subscriber<T, Image>::make_session(std::size_t depth) -> std::unique_ptr<Se
 }
 
 template <SlotPayload T, ImagePayload Image>
-auto Subscriber<T, Image>::begin_connect(const std::string& endpoint,
+void Subscriber<T, Image>::start_connect(const std::string& endpoint,
                                          std::span<const std::byte> program_hello,
                                          std::span<const rdma::Grant> grants,
-                                         std::uint32_t timeout_ms) -> PendingLink<Session> {
+                                         std::uint32_t timeout_ms) {
   handover_.require_room(options_.name);
   const std::size_t depth = usable_depth();
   PendingLink<Session> link;
@@ -85,7 +85,7 @@ auto Subscriber<T, Image>::begin_connect(const std::string& endpoint,
   link.queue =
       device_.create_queue(parameters.options.receive_depth + 2 * kSubscriberSendDepth, channel_);
   link.set_up = device_.start_connect(*link.queue, parameters);
-  return link;
+  connect_.begin(std::move(link));
 }
 
 template <SlotPayload T, ImagePayload Image>
@@ -106,28 +106,10 @@ std::vector<std::byte> Subscriber<T, Image>::adopt(PendingLink<Session> link,
 }
 
 template <SlotPayload T, ImagePayload Image>
-void Subscriber<T, Image>::start_connect(const std::string& endpoint,
-                                         std::span<const std::byte> program_hello,
-                                         std::span<const rdma::Grant> grants,
-                                         std::uint32_t timeout_ms) {
-  connect_.begin(begin_connect(endpoint, program_hello, grants, timeout_ms));
-}
-
-template <SlotPayload T, ImagePayload Image>
 std::optional<std::vector<std::byte>> Subscriber<T, Image>::poll_connect() {
   return connect_.poll([this](PendingLink<Session> link, const std::vector<std::byte>& answer) {
     return adopt(std::move(link), answer);
   });
-}
-
-template <SlotPayload T, ImagePayload Image>
-std::vector<std::byte> Subscriber<T, Image>::connect(const std::string& endpoint,
-                                                     std::span<const std::byte> program_hello,
-                                                     std::span<const rdma::Grant> grants,
-                                                     std::uint32_t timeout_ms) {
-  PendingLink<Session> link = begin_connect(endpoint, program_hello, grants, timeout_ms);
-  const std::vector<std::byte> answer = link.wait();
-  return adopt(std::move(link), answer);
 }
 
 }  // namespace tickpath::link

@@ -8,33 +8,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/names.hpp"
+
 namespace tickpath::rdma::detail {
 namespace {
 
 const char* describe(FailureCause cause) {
-  switch (cause) {
-    case FailureCause::kNone:
-      return "no failure";
-    case FailureCause::kPeerDied:
-      return "its peer ended";
-    case FailureCause::kPeerFailed:
-      return "its peer failed";
-    case FailureCause::kDisconnected:
-      return "disconnected";
-    case FailureCause::kRemoteAccess:
-      return "remote access error (rkey, bounds or rights)";
-    case FailureCause::kLocalProtection:
-      return "local protection error (lkey, bounds or rights)";
-    case FailureCause::kRemoteInvalid:
-      return "a SEND larger than the receive buffer it met";
-    case FailureCause::kLocalLength:
-      return "a message larger than the posted receive buffer";
-    case FailureCause::kRnrExceeded:
-      return "no receive was posted for too long (RNR)";
-    case FailureCause::kPeerProtocol:
-      return "the peer broke the protocol of the shm provider";
-  }
-  return "an unknown failure";
+  using enum FailureCause;
+  return name_in(cause,
+                 {{kNone, "no failure"},
+                  {kPeerDied, "its peer ended"},
+                  {kPeerFailed, "its peer failed"},
+                  {kDisconnected, "disconnected"},
+                  {kRemoteAccess, "remote access error (rkey, bounds or rights)"},
+                  {kLocalProtection, "local protection error (lkey, bounds or rights)"},
+                  {kRemoteInvalid, "a SEND larger than the receive buffer it met"},
+                  {kLocalLength, "a message larger than the posted receive buffer"},
+                  {kRnrExceeded, "no receive was posted for too long (RNR)"},
+                  {kPeerProtocol, "the peer broke the protocol of the shm provider"}},
+                 "an unknown failure");
 }
 
 constexpr int kEventsMax = 16;

@@ -41,7 +41,6 @@ GrantedRegions grant_regions(const ShmQueuePair& queue_pair, int wake_descriptor
   if (wake_descriptor >= 0) granted.descriptors.push_back(wake_descriptor);
   for (const Grant& grant : grants) {
     const auto& region = dynamic_cast<const ShmRegion&>(*grant.region);
-    constexpr AccessFlags kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
     if ((grant.access & ~(region.access() & kRemoteRights)) != 0) {
       throw SetupError(SetupCause::kPermission,
                        "a grant gives rights that its region was not allocated with");
@@ -119,9 +118,7 @@ std::optional<Connected> ShmConnecting::poll() {
 
 Connected ShmConnecting::confirm(SetupMessage answer) {
   if (answer.header.type == SetupType::kReject) {
-    throw SetupError(
-        SetupCause::kRefused,
-        std::string(reinterpret_cast<const char*>(answer.body.data()), answer.body.size()));
+    throw SetupError(SetupCause::kRefused, answer.text());
   }
   if (answer.header.type != SetupType::kAccept) {
     throw SetupError(SetupCause::kProtocol,

@@ -95,10 +95,7 @@ void ShmQueuePair::map_peer_wire(SetupMessage& message) {
 void ShmQueuePair::map_targets(SetupMessage& message, std::size_t first_descriptor) {
   for (std::size_t i = 0; i < message.regions.size(); ++i) {
     const RemoteRegion& region = message.regions[i];
-    constexpr AccessFlags kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
-    if ((region.rkey & (kGrantsMax - 1)) != i || region.rkey == 0 || region.address % 8 != 0 ||
-        region.address + region.length_bytes < region.address ||
-        (region.access & ~kRemoteRights) != 0) {
+    if ((region.rkey & (kGrantsMax - 1)) != i || region.rkey == 0 || region.address % 8 != 0) {
       throw SetupError(SetupCause::kProtocol, "the peer describes an impossible region");
     }
     const bool writable = (region.access & (kRemoteWrite | kRemoteAtomic)) != 0;

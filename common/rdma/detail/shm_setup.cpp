@@ -15,11 +15,6 @@ constexpr std::size_t kDescriptorsMax = kGrantsMax + 2;  // wire and wake-up
 constexpr std::size_t kMessageBytes =
     sizeof(SetupHeader) + kGrantsMax * sizeof(RemoteRegion) + kHelloBytesMax;
 
-[[noreturn]] void throw_protocol(const std::string& what) {
-  throw SetupError(SetupCause::kProtocol,
-                   what + "; is it a tickpath endpoint of the same version?");
-}
-
 std::vector<UniqueFd> take_descriptors(const msghdr& message) {
   std::vector<UniqueFd> descriptors;
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
@@ -33,32 +28,6 @@ std::vector<UniqueFd> take_descriptors(const msghdr& message) {
     }
   }
   return descriptors;
-}
-
-// The form only; what regions and descriptors are worth is checked where they are mapped.
-SetupMessage parse(std::span<const std::byte> bytes, std::vector<UniqueFd> descriptors) {
-  SetupMessage message;
-  message.descriptors = std::move(descriptors);
-  SetupHeader& header = message.header;
-  if (bytes.size() < sizeof(header)) throw_protocol("the peer's set-up message is too short");
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (header.magic != kSetupMagic) throw_protocol("the peer does not speak the fabric's set-up");
-  if (header.version != kSetupVersion) {
-    throw_protocol("the peer speaks version " + std::to_string(header.version) + ", this is " +
-                   std::to_string(kSetupVersion));
-  }
-  if (header.grants > kGrantsMax || header.body_bytes > kHelloBytesMax ||
-      bytes.size() != sizeof(header) + header.grants * sizeof(RemoteRegion) + header.body_bytes) {
-    throw_protocol("the peer's set-up message has a wrong length");
-  }
-  const std::byte* at = bytes.data() + sizeof(header);
-  message.regions.resize(header.grants);
-  if (header.grants != 0) {
-    std::memcpy(message.regions.data(), at, header.grants * sizeof(RemoteRegion));
-  }
-  at += header.grants * sizeof(RemoteRegion);
-  message.body.assign(at, at + header.body_bytes);
-  return message;
 }
 
 }  // namespace
@@ -80,17 +49,15 @@ bool peer_allowed(const PeerIdentity& peer) noexcept {
   return peer.uid == 0 || peer.uid == ::geteuid();
 }
 
-void send_setup(const UniqueFd& socket, SetupHeader header, std::span<const RemoteRegion> regions,
-                std::span<const std::byte> body, std::span<const int> descriptors) {
-  header.grants = static_cast<std::uint32_t>(regions.size());
-  header.body_bytes = static_cast<std::uint32_t>(body.size());
-  std::array<iovec, 3> parts{{{&header, sizeof(header)},
-                              {const_cast<RemoteRegion*>(regions.data()), regions.size_bytes()},
-                              {const_cast<std::byte*>(body.data()), body.size_bytes()}}};
+void send_setup(const UniqueFd& socket, const SetupHeader& header,
+                std::span<const RemoteRegion> regions, std::span<const std::byte> body,
+                std::span<const int> descriptors) {
+  std::vector<std::byte> bytes = encode(header, regions, body);
+  iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control{};
   msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
   if (!descriptors.empty()) {
     message.msg_control = control.data();
     message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
@@ -131,9 +98,10 @@ std::optional<SetupMessage> receive_setup(const UniqueFd& socket) {
     throw SetupError(SetupCause::kRefused, "the peer closed the connection during set-up");
   }
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    throw_protocol("the peer's set-up message is too long");
+    throw SetupError(SetupCause::kProtocol, "the peer's set-up message is too long");
   }
-  return parse({buffer.data(), static_cast<std::size_t>(length)}, std::move(descriptors));
+  return SetupMessage{parse_frame<SetupHeader>({buffer.data(), static_cast<std::size_t>(length)}),
+                      std::move(descriptors)};
 }
 
 }  // namespace tickpath::rdma::detail

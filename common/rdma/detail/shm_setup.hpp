@@ -19,6 +19,7 @@
 
 #include <sys/types.h>
 
+#include "common/rdma/detail/setup_frame.hpp"
 #include "common/rdma/detail/shm_memory.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -33,15 +34,15 @@ enum SetupFlags : std::uint8_t {
   kHasWake = 1u << 1,     // a socket follows the wire descriptor
 };
 
-inline constexpr std::uint32_t kSetupMagic = 0x48535054;  // "TPSH" in memory
-inline constexpr std::uint16_t kSetupVersion = 3;
-
 // Both directions, little-endian, 32 bytes, then grants * RemoteRegion, then the body.
 //   0 magic | 4 version | 6 type | 7 flags | 8 grants | 12 body_bytes | 16 wire_slots |
 //   20 message_bytes_max | 24 reason | 28 reserved
 struct SetupHeader {
-  std::uint32_t magic = kSetupMagic;
-  std::uint16_t version = kSetupVersion;
+  static constexpr std::uint32_t kMagic = 0x48535054;  // "TPSH" in memory
+  static constexpr std::uint16_t kVersion = 3;
+  static constexpr SetupType kLastType = SetupType::kRevoke;
+  std::uint32_t magic = kMagic;
+  std::uint16_t version = kVersion;
   SetupType type = SetupType::kHello;
   std::uint8_t flags = 0;
   std::uint32_t grants = 0;
@@ -54,10 +55,7 @@ struct SetupHeader {
 static_assert(sizeof(SetupHeader) == 32 && offsetof(SetupHeader, reason) == 24);
 
 // A message as it is sent or after it was received and checked for form.
-struct SetupMessage {
-  SetupHeader header;
-  std::vector<RemoteRegion> regions;
-  std::vector<std::byte> body;
+struct SetupMessage : SetupFrame<SetupHeader> {
   std::vector<UniqueFd> descriptors;  // received: wire, wake-up, one a region
 };
 
@@ -73,8 +71,9 @@ PeerIdentity peer_identity(const UniqueFd& socket);
 bool peer_allowed(const PeerIdentity& peer) noexcept;
 
 // Sends header, regions, body and the descriptors. Throws SetupError{kRefused} if the peer is gone.
-void send_setup(const UniqueFd& socket, SetupHeader header, std::span<const RemoteRegion> regions,
-                std::span<const std::byte> body, std::span<const int> descriptors);
+void send_setup(const UniqueFd& socket, const SetupHeader& header,
+                std::span<const RemoteRegion> regions, std::span<const std::byte> body,
+                std::span<const int> descriptors);
 
 // nullopt: nothing there yet. Throws SetupError: kProtocol (not our form, other version), kRefused
 // (end of file).

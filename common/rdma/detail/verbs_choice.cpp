@@ -10,6 +10,8 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "common/base/names.hpp"
+
 namespace tickpath::rdma::detail {
 namespace {
 
@@ -52,16 +54,9 @@ const char* link_name(const ibv_port_attr& port) {
 }
 
 const char* type_name(std::uint32_t type) {
-  switch (type) {
-    case IBV_GID_TYPE_IB:
-      return "InfiniBand";
-    case IBV_GID_TYPE_ROCE_V1:
-      return "RoCE v1";
-    case IBV_GID_TYPE_ROCE_V2:
-      return "RoCE v2";
-    default:
-      return "?";
-  }
+  return name_in(type, {{IBV_GID_TYPE_IB, "InfiniBand"},
+                        {IBV_GID_TYPE_ROCE_V1, "RoCE v1"},
+                        {IBV_GID_TYPE_ROCE_V2, "RoCE v2"}});
 }
 
 bool same_address(const sockaddr_storage& left, const sockaddr_storage& right) {

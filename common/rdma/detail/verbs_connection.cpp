@@ -220,7 +220,7 @@ void VerbsConnection::on_frame(const net::SecureFailure& failure,
     return;
   }
   try {
-    VerbsMessage message = parse(frame);
+    VerbsMessage message = parse_frame<VerbsHeader>(frame);
     if (message.header.type == VerbsMessageType::kNotice) {
       close_mailbox(message.text());
       fail_with(VerbsCause::kPeerFailed, message.text());

@@ -1,6 +1,5 @@
 #include "common/rdma/detail/verbs_core.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 

@@ -262,7 +262,7 @@ void VerbsListener::greet(VerbsCore& core, const std::weak_ptr<Inbox>& inbox,
         const std::lock_guard lock(into->mutex);
         try {
           if (failure) throw SetupError(SetupCause::kProtocol, failure.text);
-          VerbsMessage hello = parse(frame);
+          VerbsMessage hello = parse_frame<VerbsHeader>(frame);
           if (hello.header.type != VerbsMessageType::kHello || !hello.regions.empty()) {
             throw SetupError(SetupCause::kProtocol, "a hello was expected");
           }

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "common/rdma/detail/pages.hpp"
+#include "common/rdma/detail/setup_frame.hpp"
 #include "common/rdma/detail/verbs_attributes.hpp"
 
 namespace tickpath::rdma::detail {
@@ -114,7 +115,7 @@ ibv_send_wr VerbsGrant::bind_request(std::uint64_t wr_id) const noexcept {
   return request;
 }
 
-bool VerbsGrant::take_back() noexcept {
+bool VerbsGrant::revoke() noexcept {
   if (window != nullptr) {
     if (::ibv_dealloc_mw(window.get()) != 0) return false;
     window.release();
@@ -134,7 +135,6 @@ std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Gr
   std::vector<VerbsGrant> prepared;
   for (const Grant& grant : grants) {
     const auto& region = dynamic_cast<const VerbsRegion&>(*grant.region);
-    constexpr AccessFlags kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
     const AccessFlags access = possible_access(core.limits(), grant.access);
     if ((access & ~(region.access() & kRemoteRights)) != 0) {
       throw SetupError(SetupCause::kPermission,
@@ -152,12 +152,12 @@ std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Gr
   return prepared;
 }
 
-std::size_t take_back_grants(std::span<VerbsGrant> grants, const MemoryRegion& region,
-                             bool& kept) noexcept {
+std::size_t revoke_grants(std::span<VerbsGrant> grants, const MemoryRegion& region,
+                          bool& kept) noexcept {
   std::size_t count = 0;
   for (VerbsGrant& grant : grants) {
-    if (grant.region != &region || grant.taken_back()) continue;
-    if (grant.take_back()) {
+    if (grant.region != &region || grant.revoked()) continue;
+    if (grant.revoke()) {
       ++count;
     } else {
       kept = true;

@@ -69,18 +69,18 @@ struct VerbsGrant {
   const MemoryRegion* region = nullptr;
   AccessFlags access = 0;
   std::shared_ptr<VerbsMemory> memory;
-  // One of them; both empty once taken back.
+  // One of them; both empty once revoked.
   Window window;
   Registration registration;
 
-  // Valid once the window is bound. Key 0 if taken back.
+  // Valid once the window is bound. Key 0 if revoked.
   RemoteRegion remote() const noexcept;
   // The bind request for a queue pair in RTS, and what must follow its success.
   ibv_send_wr bind_request(std::uint64_t wr_id) const noexcept;
   void bound(const ibv_send_wr& request) noexcept { window->rkey = request.bind_mw.rkey; }
   // From its return on the device refuses the key. False: it could not.
-  bool take_back() noexcept;
-  bool taken_back() const noexcept { return window == nullptr && registration == nullptr; }
+  bool revoke() noexcept;
+  bool revoked() const noexcept { return window == nullptr && registration == nullptr; }
 };
 
 // A window not bound yet, or a registration, for each. Throws SetupError (kLimit, kPermission,
@@ -88,8 +88,8 @@ struct VerbsGrant {
 std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Grant> grants);
 // All of `region`. Returns how many keys the device refuses from now on; kept: it could not let go
 // of one, which stays valid.
-std::size_t take_back_grants(std::span<VerbsGrant> grants, const MemoryRegion& region,
-                             bool& kept) noexcept;
+std::size_t revoke_grants(std::span<VerbsGrant> grants, const MemoryRegion& region,
+                          bool& kept) noexcept;
 std::vector<RemoteRegion> remote_regions(std::span<const VerbsGrant> grants);
 
 }  // namespace tickpath::rdma::detail

@@ -195,7 +195,7 @@ QueuePairCounters VerbsQueuePair::counters() const noexcept {
 
 std::size_t VerbsQueuePair::revoke(const MemoryRegion& region) noexcept {
   bool kept = false;
-  const std::size_t count = take_back_grants(grants_, region, kept);
+  const std::size_t count = revoke_grants(grants_, region, kept);
   // A device that cannot let go leaves the key valid: then the connection must end.
   if (kept) connection_->fail(VerbsCause::kDisconnected);
   return count;

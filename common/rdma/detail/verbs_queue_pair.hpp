@@ -81,7 +81,7 @@ class VerbsQueuePair final : public QueuePair {
   PostStatus admit(const WorkRequest& request) noexcept;
   PostStatus prepare(const WorkRequest& request, std::size_t index) noexcept;
   void record(const WorkRequest& request) noexcept;
-  void take_back() noexcept;
+  void unrecord() noexcept;
   PostStatus post_chain(std::size_t count, std::size_t& accepted) noexcept;
   int post_receive_to_device(const ReceiveRequest& request) noexcept;
   void on_error(const ibv_wc& done, bool receive, Completion& out) noexcept;

@@ -112,7 +112,7 @@ inline void VerbsQueuePair::record(const WorkRequest& request) noexcept {
 }
 
 // Undoes record() of the last request, which the device did not take.
-inline void VerbsQueuePair::take_back() noexcept {
+inline void VerbsQueuePair::unrecord() noexcept {
   --posted_;
   if (sent_[posted_ & send_mask_].signaled) queue_->return_room();
 }
@@ -125,7 +125,7 @@ PostStatus VerbsQueuePair::post_send(const WorkRequest& request) noexcept {
   ibv_send_wr* bad = nullptr;
   const int error = ::ibv_post_send(queue_pair_.get(), requests_.data(), &bad);
   if (error != 0) [[unlikely]] {
-    take_back();
+    unrecord();
     return post_status(error);
   }
   return PostStatus::kOk;
@@ -140,7 +140,7 @@ PostStatus VerbsQueuePair::post_chain(std::size_t count, std::size_t& accepted) 
   std::size_t taken = count;
   if (error != 0) [[unlikely]] {
     taken = bad == nullptr ? 0 : static_cast<std::size_t>(bad - requests_.data());
-    for (std::size_t i = taken; i < count; ++i) take_back();
+    for (std::size_t i = taken; i < count; ++i) unrecord();
   }
   accepted += taken;
   return post_status(error);

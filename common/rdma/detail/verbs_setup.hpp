@@ -7,9 +7,7 @@
 //                                        (or kReject text)
 //   rdma_connect, token            ->    looks the token up: this queue pair belongs to that peer
 //                                  <-    rdma_accept
-//   kRegions regions              <->    once the sender's queue pair is in RTS and the keys are
-//   bound
-//                                        to it
+//   kRegions regions              <->    once the sender's queue pair is in RTS and has its keys
 //   kNotice  text                  <->   the sender's queue pair went to error
 //   end of stream without a notice       the process, or its host, is gone
 #pragma once
@@ -17,11 +15,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <type_traits>
-#include <vector>
 
+#include "common/rdma/detail/setup_frame.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
@@ -38,6 +34,9 @@ using ConnectionToken = std::array<std::uint8_t, 16>;
 //   0 magic | 4 version | 6 type | 7 max_rd_atomic | 8 grants | 12 body_bytes | 16 process_id |
 //   20 min_rnr_timer_us | 24 cm_port | 26 reserved | 32 token | 48 cm_address
 struct VerbsHeader {
+  static constexpr std::uint32_t kMagic = kVerbsMagic;
+  static constexpr std::uint16_t kVersion = kVerbsVersion;
+  static constexpr VerbsMessageType kLastType = VerbsMessageType::kNotice;
   std::uint32_t magic = kVerbsMagic;
   std::uint16_t version = kVerbsVersion;
   VerbsMessageType type = VerbsMessageType::kHello;
@@ -68,19 +67,7 @@ struct CmPrivateData {
 };
 static_assert(sizeof(CmPrivateData) == 24);
 
-// A message checked for form.
-struct VerbsMessage {
-  VerbsHeader header;
-  std::vector<RemoteRegion> regions;
-  std::vector<std::byte> body;
-  std::string text() const;  // the body of kReject and kNotice
-};
-
-// Sets header.grants and header.body_bytes.
-std::vector<std::byte> encode(VerbsHeader header, std::span<const RemoteRegion> regions,
-                              std::span<const std::byte> body);
-// Throws SetupError{kProtocol}: not our form, another version.
-VerbsMessage parse(std::span<const std::byte> frame);
+using VerbsMessage = SetupFrame<VerbsHeader>;
 
 // From the kernel's random source. Throws SetupError{kSystem}.
 ConnectionToken random_token();

@@ -1,5 +1,4 @@
 // Hangs or crashes in the callback that its parameter names.
-#include <csignal>
 #include <cstdlib>
 #include <string>
 

@@ -1,8 +1,6 @@
 // Stands in for any of the five programs (by the name it is started as) so that tests of `tickpath
 // up` can make them late, slow to stop, or die, without a market.
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include <alloca.h>
 #include <fcntl.h>
@@ -121,6 +120,19 @@ TEST(PrefaultForWriting, TakesTheFaultsOfAMappedFileInPlaceOfAnother) {
   EXPECT_LT(faults_of_a_pass(), kPages / 8);
   ::munmap(const_cast<char*>(memory), kPages * 4096);
   ::close(file);
+}
+
+TEST(ResidentBytes, GrowByWhatIsTouchedAndNotByWhatIsReserved) {
+  if (test_support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts, too";
+  constexpr std::size_t kBytes = 64 << 20;
+  auto* const memory = static_cast<char*>(
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::uint64_t reserved = resident_bytes();
+  ASSERT_GT(reserved, 0u);
+  std::memset(memory, 1, kBytes);
+  EXPECT_NEAR(static_cast<double>(resident_bytes() - reserved), kBytes, kBytes / 8);
+  ::munmap(memory, kBytes);
 }
 
 }  // namespace

@@ -1,15 +1,10 @@
 #include "common/base/trusted_file.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
-
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/printable.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/other_user.hpp"
 
 namespace tickpath {
@@ -20,14 +15,11 @@ using ::testing::HasSubstr;
 class TrustedFile : public ::testing::Test {
  protected:
   TrustedFile() {
-    char name[] = "/tmp/tickpath_test_XXXXXX";
-    directory_ = ::mkdtemp(name);
-    file_ = directory_ + "/file";
     std::ofstream(file_) << "text";
     EXPECT_EQ(::chmod(file_.c_str(), 0644), 0);
   }
-  ~TrustedFile() override { std::filesystem::remove_all(directory_); }
-  std::string directory_, file_;
+  test_support::Folder folder_;
+  std::string directory_ = folder_.path(), file_ = folder_ / "file";
 };
 
 TEST_F(TrustedFile, IsOneThatNobodyElseCanChange) {

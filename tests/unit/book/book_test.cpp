@@ -22,8 +22,13 @@ std::vector<std::uint64_t> queue(const BookSet& books, Locate locate, Side side,
   return references;
 }
 
-TEST(Book, KnowsTheBestPriceOfEachSide) {
-  BookSet books({});
+class Book : public ::testing::Test {
+ protected:
+  void TearDown() override { books.verify(); }
+  BookSet books{{}};
+};
+
+TEST_F(Book, KnowsTheBestPriceOfEachSide) {
   EXPECT_EQ(books.best(kApple, Side::kBuy), Quote{});
   EXPECT_TRUE(books.add(kApple, 1, Side::kBuy, 100, 9'900).ok());
   EXPECT_TRUE(books.add(kApple, 2, Side::kBuy, 50, 10'000).ok());
@@ -35,11 +40,9 @@ TEST(Book, KnowsTheBestPriceOfEachSide) {
   EXPECT_EQ(books.best(kApple, Side::kSell), (Quote{10'100, 20}));
   EXPECT_EQ(books.best(kOther, Side::kSell), (Quote{0xffff'ffff, 1}));
   EXPECT_EQ(books.best(kOther, Side::kBuy), Quote{});
-  books.verify();
 }
 
-TEST(Book, RanksLevelsFromTheBest) {
-  BookSet books({});
+TEST_F(Book, RanksLevelsFromTheBest) {
   for (std::uint32_t i = 1; i <= 20; ++i) {
     ASSERT_TRUE(books.add(kApple, i, Side::kBuy, i, 1'000 + (i * 7 % 20)).ok());
     ASSERT_TRUE(books.add(kApple, 100 + i, Side::kSell, i, 2'000 + (i * 7 % 20)).ok());
@@ -56,8 +59,7 @@ TEST(Book, RanksLevelsFromTheBest) {
   EXPECT_EQ(books.depth(kApple, Side::kBuy), 20u);
 }
 
-TEST(Book, KeepsTheOrderOfTimeWithinAPrice) {
-  BookSet books({});
+TEST_F(Book, KeepsTheOrderOfTimeWithinAPrice) {
   for (std::uint64_t reference = 1; reference <= 5; ++reference)
     ASSERT_TRUE(books.add(kApple, reference, Side::kSell, 10, 500).ok());
   ASSERT_TRUE(books.execute(1, 4).ok());  // keeps its place
@@ -66,15 +68,14 @@ TEST(Book, KeepsTheOrderOfTimeWithinAPrice) {
   ASSERT_TRUE(books.remove(5).ok());      // from the end
   ASSERT_TRUE(books.add(kApple, 6, Side::kSell, 1, 500).ok());
   EXPECT_EQ(queue(books, kApple, Side::kSell, 500), (std::vector<std::uint64_t>{1, 3, 4, 6}));
-  const Ahead ahead = books.ahead_of(books.find(6));
-  EXPECT_EQ(ahead.orders, 3u);
-  EXPECT_EQ(ahead.shares, 6u + 9u + 10u);
+  std::uint64_t shares_ahead = 0;
+  for (Handle at = books.front(kApple, Side::kSell, 500); at != books.find(6); at = books.next(at))
+    shares_ahead += books.order(at).shares;
+  EXPECT_EQ(shares_ahead, 6u + 9u + 10u);
   EXPECT_EQ(books.front(kApple, Side::kSell), books.find(1));
-  books.verify();
 }
 
-TEST(Book, LetsAReplacedOrderLoseItsPlace) {
-  BookSet books({});
+TEST_F(Book, LetsAReplacedOrderLoseItsPlace) {
   ASSERT_TRUE(books.add(kApple, 1, Side::kBuy, 10, 500, 77).ok());
   ASSERT_TRUE(books.add(kApple, 2, Side::kBuy, 10, 500).ok());
   const Change change = books.replace(1, 3, 25, 500);
@@ -86,11 +87,9 @@ TEST(Book, LetsAReplacedOrderLoseItsPlace) {
   EXPECT_EQ(books.find(1), kNoOrder);
   EXPECT_TRUE(books.replace(3, 3, 5, 600).ok());  // a venue may keep the number
   EXPECT_EQ(books.best(kApple, Side::kBuy), (Quote{600, 5}));
-  books.verify();
 }
 
-TEST(Book, TellsWhatAChangeDid) {
-  BookSet books({});
+TEST_F(Book, TellsWhatAChangeDid) {
   ASSERT_TRUE(books.add(kApple, 1, Side::kSell, 300, 10'000).ok());
   const Change part = books.execute(1, 100);
   EXPECT_EQ(part.side, Side::kSell);
@@ -103,8 +102,7 @@ TEST(Book, TellsWhatAChangeDid) {
   EXPECT_EQ(rest.remaining, 0u);
 }
 
-TEST(Book, CarriesAUserWordWithEachOrder) {
-  BookSet books({});
+TEST_F(Book, CarriesAUserWordWithEachOrder) {
   ASSERT_TRUE(books.add(kApple, 9, Side::kBuy, 1, 1, 0xdead'beef'0000'0001).ok());
   const Handle handle = books.find(9);
   EXPECT_EQ(books.user(handle), 0xdead'beef'0000'0001u);
@@ -112,8 +110,7 @@ TEST(Book, CarriesAUserWordWithEachOrder) {
   EXPECT_EQ(books.order(handle).user, 5u);
 }
 
-TEST(Book, CountsAndRefusesWhatMakesNoSense) {
-  BookSet books({});
+TEST_F(Book, CountsAndRefusesWhatMakesNoSense) {
   ASSERT_TRUE(books.add(kApple, 1, Side::kBuy, 10, 500).ok());
   EXPECT_EQ(books.add(kApple, 1, Side::kSell, 10, 700).status, Status::kDuplicateReference);
   EXPECT_EQ(books.add(kApple, 2, Side::kSell, 0, 700).status, Status::kZeroShares);
@@ -127,47 +124,41 @@ TEST(Book, CountsAndRefusesWhatMakesNoSense) {
   EXPECT_EQ(books.count(Status::kUnknownReference), 3u);
   EXPECT_EQ(books.count(Status::kZeroShares), 2u);
   EXPECT_EQ(books.count(Status::kOk), 1u);
-  books.verify();
 }
 
-TEST(Book, TakesWhatRestsWhenMoreIsExecuted) {
-  BookSet books({});
+TEST_F(Book, TakesWhatRestsWhenMoreIsExecuted) {
   ASSERT_TRUE(books.add(kApple, 1, Side::kBuy, 10, 500).ok());
   const Change change = books.execute(1, 11);
   EXPECT_EQ(change.status, Status::kSharesExceeded);
   EXPECT_EQ(change.shares, 10u);
   EXPECT_EQ(books.find(1), kNoOrder);
   EXPECT_EQ(books.best(kApple, Side::kBuy), Quote{});
-  books.verify();
 }
 
-TEST(Book, RemovesTheOldOrderEvenWhenItsReplacementIsRefused) {
-  BookSet books({});
+TEST_F(Book, RemovesTheOldOrderEvenWhenItsReplacementIsRefused) {
   ASSERT_TRUE(books.add(kApple, 1, Side::kBuy, 10, 500).ok());
   ASSERT_TRUE(books.add(kApple, 2, Side::kBuy, 10, 600).ok());
   EXPECT_EQ(books.replace(1, 2, 10, 500).status, Status::kDuplicateReference);
   EXPECT_EQ(books.find(1), kNoOrder);
   EXPECT_EQ(books.replace(2, 3, 0, 500).status, Status::kZeroShares);
   EXPECT_EQ(books.orders_resting(), 0u);
-  books.verify();
 }
 
-TEST(Book, GoesOnWhenOrdersOrLevelsRunOut) {
-  BookSet books(small());
+TEST_F(Book, GoesOnWhenOrdersOrLevelsRunOut) {
+  BookSet few(small());
   for (std::uint32_t i = 0; i < 4; ++i)
-    ASSERT_TRUE(books.add(kApple, i, Side::kBuy, 1, 100 + i).ok());
-  EXPECT_EQ(books.add(kApple, 50, Side::kBuy, 1, 200).status, Status::kLevelsFull);
-  for (std::uint32_t i = 4; i < 8; ++i) ASSERT_TRUE(books.add(kApple, i, Side::kBuy, 1, 100).ok());
-  EXPECT_EQ(books.add(kApple, 51, Side::kBuy, 1, 100).status, Status::kOrdersFull);
-  books.verify();
-  EXPECT_EQ(books.orders_resting_max(), 8u);
-  ASSERT_TRUE(books.remove(3).ok());
-  EXPECT_TRUE(books.add(kOther, 51, Side::kSell, 1, 7).ok());
-  books.verify();
+    ASSERT_TRUE(few.add(kApple, i, Side::kBuy, 1, 100 + i).ok());
+  EXPECT_EQ(few.add(kApple, 50, Side::kBuy, 1, 200).status, Status::kLevelsFull);
+  for (std::uint32_t i = 4; i < 8; ++i) ASSERT_TRUE(few.add(kApple, i, Side::kBuy, 1, 100).ok());
+  EXPECT_EQ(few.add(kApple, 51, Side::kBuy, 1, 100).status, Status::kOrdersFull);
+  few.verify();
+  EXPECT_EQ(few.orders_resting_max(), 8u);
+  ASSERT_TRUE(few.remove(3).ok());
+  EXPECT_TRUE(few.add(kOther, 51, Side::kSell, 1, 7).ok());
+  few.verify();
 }
 
-TEST(Book, ForgetsOneSymbolOrAll) {
-  BookSet books({});
+TEST_F(Book, ForgetsOneSymbolOrAll) {
   for (std::uint32_t i = 0; i < 100; ++i) {
     ASSERT_TRUE(books.add(kApple, i, Side::kBuy, 1, 1 + i % 30).ok());
     ASSERT_TRUE(books.add(kOther, 1'000 + i, Side::kSell, 1, 1 + i % 30).ok());
@@ -183,19 +174,55 @@ TEST(Book, ForgetsOneSymbolOrAll) {
   EXPECT_TRUE(books.add(kApple, 5, Side::kBuy, 1, 1).ok());
 }
 
-TEST(Book, RefusesSizesItCannotHold) {
+TEST_F(Book, RefusesSizesItCannotHold) {
   EXPECT_THROW(BookSet({.orders_max = 0}), Error);
   EXPECT_THROW(BookSet({.levels_max = 0}), Error);
 }
 
-TEST(Book, TakesAnyReferenceAsAHint) {
-  BookSet books(small());
-  ASSERT_TRUE(books.add(kApple, 3, Side::kBuy, 1, 1).ok());
+TEST_F(Book, HoldsOrdersMaxWhateverTheirReferences) {
+  LevelBookSet few({.orders_max = 1'000, .levels_max = 4});
+  // 2^53 apart: all of them belong to a few places.
+  for (std::uint64_t i = 0; i < 1'000; ++i)
+    ASSERT_TRUE(few.add(kApple, i << 53 | i >> 11, Side::kBuy, 1, 1).ok());
+  EXPECT_EQ(few.add(kApple, 5, Side::kBuy, 1, 1).status, Status::kOrdersFull);
+  EXPECT_EQ(few.best(kApple, Side::kBuy), (Quote{1, 1'000}));
+  few.verify();
+  for (std::uint64_t i = 0; i < 1'000; ++i) ASSERT_TRUE(few.remove(i << 53 | i >> 11).ok());
+  few.verify();
+  EXPECT_EQ(few.orders_resting(), 0u);
+}
+
+TEST_F(Book, WithoutQueuesTellsOfLevelsAndOrdersAlike) {
+  LevelBookSet few(small());
+  ASSERT_TRUE(few.add(kApple, 1, Side::kSell, 300, 10'000).ok());
+  ASSERT_TRUE(few.add(kApple, 2, Side::kSell, 30, 10'000).ok());
+  EXPECT_EQ(few.execute(1, 100).remaining, 200u);
+  EXPECT_EQ(few.level(kApple, Side::kSell, 0), (LevelView{10'000, 2, 230}));
+  const OrderView order = few.order(few.find(1));
+  EXPECT_EQ(order.reference, 1u);
+  EXPECT_EQ(order.shares, 200u);
+  EXPECT_EQ(order.price, 10'000u);
+  EXPECT_EQ(order.side, Side::kSell);
+  EXPECT_EQ(order.locate, kApple);
+  EXPECT_TRUE(few.replace(1, 9, 5, 9'000).ok());
+  EXPECT_EQ(few.best(kApple, Side::kSell), (Quote{9'000, 5}));
+  EXPECT_EQ(few.execute(2, 31).status, Status::kSharesExceeded);
+  few.verify();
+  few.clear();
+  few.verify();
+  EXPECT_EQ(few.best(kApple, Side::kSell), Quote{});
+  EXPECT_EQ(few.find(9), kNoOrder);
+}
+
+TEST_F(Book, TakesAnyReferenceAsAHint) {
+  BookSet few(small());
+  ASSERT_TRUE(few.add(kApple, 3, Side::kBuy, 1, 1).ok());
   for (const std::uint64_t reference : {std::uint64_t{0}, std::uint64_t{3}, ~std::uint64_t{0}}) {
-    books.prefetch_reference(reference);
-    books.prefetch_neighbours(books.prefetch_order(reference));
+    const BookSet::Hint hint = few.prefetch_order(reference, kOther, Side::kSell, 0xffff'ffff);
+    few.prefetch_level(hint);
+    few.prefetch_added(hint);
   }
-  books.verify();
+  few.verify();
 }
 
 }  // namespace

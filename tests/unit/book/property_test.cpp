@@ -84,11 +84,19 @@ class PlainBook {
   std::unordered_map<std::uint64_t, Where> orders_;
 };
 
-void expect_same_level(const BookSet& books, const LevelView& level, Locate locate, Side side,
-                       std::uint32_t price, const std::list<PlainOrder>& queue) {
+void expect_same_level(const LevelView& level, std::uint32_t price,
+                       const std::list<PlainOrder>& queue) {
   ASSERT_EQ(level.price, price);
   ASSERT_EQ(level.orders, queue.size());
   std::uint64_t shares = 0;
+  for (const PlainOrder& order : queue) shares += order.shares;
+  ASSERT_EQ(level.shares, shares);
+}
+
+void expect_same_queue(const LevelBookSet&, Locate, Side, std::uint32_t,
+                       const std::list<PlainOrder>&) {}
+void expect_same_queue(const BookSet& books, Locate locate, Side side, std::uint32_t price,
+                       const std::list<PlainOrder>& queue) {
   Handle at = books.front(locate, side, price);
   for (const PlainOrder& order : queue) {
     ASSERT_NE(at, kNoOrder);
@@ -96,20 +104,19 @@ void expect_same_level(const BookSet& books, const LevelView& level, Locate loca
     ASSERT_EQ(view.reference, order.reference);
     ASSERT_EQ(view.shares, order.shares);
     ASSERT_EQ(view.user, order.user);
-    ASSERT_EQ(books.ahead_of(at).shares, shares);
-    shares += order.shares;
     at = books.next(at);
   }
   ASSERT_EQ(at, kNoOrder);
-  ASSERT_EQ(level.shares, shares);
 }
 
-void expect_same_side(const BookSet& books, PlainBook& plain, Locate locate, Side side) {
+template <class Books>
+void expect_same_side(const Books& books, PlainBook& plain, Locate locate, Side side) {
   const auto& levels = plain.side(locate, side);
   ASSERT_EQ(books.depth(locate, side), levels.size());
   std::uint32_t rank = 0;
   const auto compare = [&](std::uint32_t price, const std::list<PlainOrder>& queue) {
-    expect_same_level(books, books.level(locate, side, rank++), locate, side, price, queue);
+    expect_same_level(books.level(locate, side, rank++), price, queue);
+    expect_same_queue(books, locate, side, price, queue);
   };
   if (side == Side::kBuy)
     for (auto it = levels.rbegin(); it != levels.rend(); ++it) compare(it->first, it->second);
@@ -126,11 +133,21 @@ struct Shape {
 
 class BookProperty : public testing::TestWithParam<Shape> {};
 
-TEST_P(BookProperty, AgreesWithAPlainBookOnRandomStreams) {
-  const Shape shape = GetParam();
+// Drops what a set of books can drop at a time: a symbol, or all.
+void clear(BookSet& books, PlainBook& plain, Locate locate, std::uint32_t) {
+  books.clear(locate);
+  plain.clear(locate);
+}
+void clear(LevelBookSet& books, PlainBook& plain, Locate, std::uint32_t locates) {
+  books.clear();
+  for (std::uint32_t i = 0; i < locates; ++i) plain.clear(static_cast<Locate>(65'535 - i));
+}
+
+template <class Books>
+void expect_agreement(const Shape& shape) {
   std::mt19937_64 random(20'261 + shape.prices);
   const auto below = [&random](std::uint64_t limit) { return random() % limit; };
-  BookSet books({.orders_max = 4'096, .levels_max = 4'096});
+  Books books({.orders_max = 4'096, .levels_max = 4'096});
   PlainBook plain;
   std::uint64_t next_reference = 1;
   const auto any_reference = [&] {
@@ -158,7 +175,7 @@ TEST_P(BookProperty, AgreesWithAPlainBookOnRandomStreams) {
       got = books.add(locate, fresh, side, shares, price, random() ^ fresh).status;
       const Handle handle = books.find(fresh);
       wanted = plain.add(locate, fresh, side, shares, price,
-                         handle == kNoOrder ? 0 : books.user(handle));
+                         handle == kNoOrder ? 0 : books.order(handle).user);
     } else if (dice < 6'500) {
       got = books.execute(reference, shares).status;
       wanted = plain.take(reference, shares);
@@ -171,8 +188,7 @@ TEST_P(BookProperty, AgreesWithAPlainBookOnRandomStreams) {
       got = books.replace(reference, fresh, shares, price).status;
       wanted = plain.replace(reference, fresh, shares, price);
     } else {
-      books.clear(locate);
-      plain.clear(locate);
+      clear(books, plain, locate, shape.locates);
     }
     ASSERT_EQ(got, wanted) << "step " << step;
     ASSERT_EQ(books.orders_resting(), plain.orders()) << "step " << step;
@@ -187,6 +203,11 @@ TEST_P(BookProperty, AgreesWithAPlainBookOnRandomStreams) {
     if (step % 10'000 == 0) books.verify();
   }
   books.verify();
+}
+
+TEST_P(BookProperty, AgreesWithAPlainBookOnRandomStreams) { expect_agreement<BookSet>(GetParam()); }
+TEST_P(BookProperty, AgreesWithAPlainBookWithoutQueues) {
+  expect_agreement<LevelBookSet>(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BookProperty,

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/commands.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/replay_view.hpp"
-#include "tools/cli/status_command.hpp"
 
 namespace tickpath::cli {
 namespace {

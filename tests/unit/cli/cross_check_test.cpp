@@ -1,8 +1,5 @@
 #include "tools/cli/cross_check.hpp"
 
-#include <functional>
-#include <map>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

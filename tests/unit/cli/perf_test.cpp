@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <signal.h>
 
+#include "tests/support/finished.hpp"
 #include "tests/support/process.hpp"
 
 namespace tickpath::test_support {
@@ -147,24 +148,17 @@ TEST(PerfCommands, ABaselinePassesOrFailsByExitStatus) {
     compare.insert(compare.end(), {"--baseline", file, "--tolerance", "50"});
     return tickpath(compare);
   };
-  const Finished better = compared(1e-3);
-  EXPECT_EQ(better.exit_code, 0) << better.output;
-  EXPECT_THAT(better.output, HasSubstr("WRITE 4096"));
-  const Finished worse = compared(1e12);
-  EXPECT_EQ(worse.exit_code, 1);
-  EXPECT_THAT(worse.output, HasSubstr("worse than the baseline"));
+  EXPECT_THAT(compared(1e-3), Ends(0, "WRITE 4096"));
+  EXPECT_THAT(compared(1e12), Ends(1, "worse than the baseline"));
   write_file(file, "no JSON");
-  const Finished broken = tickpath({"bw", "write", "--iterations", "200", "--baseline", file});
-  EXPECT_EQ(broken.exit_code, 1);
-  EXPECT_THAT(broken.output, HasSubstr("not the JSON"));
+  EXPECT_THAT(tickpath({"bw", "write", "--iterations", "200", "--baseline", file}),
+              Ends(1, "not the JSON"));
 }
 
 TEST(PerfCommands, SayWhatIsWrongWithAnOptionOrItsPeer) {
   const Folder folder;
   const auto says = [](const std::vector<std::string>& arguments, const std::string& text) {
-    const Finished finished = tickpath(arguments);
-    EXPECT_NE(finished.exit_code, 0);
-    EXPECT_THAT(finished.output, HasSubstr(text));
+    EXPECT_THAT(tickpath(arguments), Ends(::testing::Ne(0), text));
   };
   says({"lat", "--size", "1"}, "--size 1: a message has 2 to 8388608 bytes");
   says({"bw", "fetch_add"}, "choose from: write send read");
@@ -185,9 +179,8 @@ TEST(PerfCommands, AServerServesOneClientAtATimeWhichNoticesItsDeath) {
   ASSERT_TRUE(server.wait_for_output("listening", kLimit));
   Process client(command({"lat", "send", "--endpoint", endpoint, "--duration", "30"}));
   ASSERT_TRUE(server.wait_for_output("serving", kLimit)) << server.output();
-  const Finished second = tickpath({"lat", "send", "--endpoint", endpoint, "--iterations", "10"});
-  EXPECT_EQ(second.exit_code, 1);
-  EXPECT_THAT(second.output, HasSubstr("busy with another client"));
+  EXPECT_THAT(tickpath({"lat", "send", "--endpoint", endpoint, "--iterations", "10"}),
+              Ends(1, "busy with another client"));
   server.signal(SIGKILL);
   const Finished finished = client.wait(kLimit);
   EXPECT_FALSE(finished.timed_out);

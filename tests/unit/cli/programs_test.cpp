@@ -1,13 +1,9 @@
 // Which processes of a run directory are signalled, and what is shown of what they left.
 #include "tools/cli/programs.hpp"
 
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -28,8 +24,6 @@ namespace {
 class Signals : public ::testing::Test {
  protected:
   Signals() {
-    char name[] = "/tmp/tickpath_test_XXXXXX";
-    directory_ = ::mkdtemp(name);
     child_ = ::fork();
     if (child_ == 0) {
       (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -39,14 +33,14 @@ class Signals : public ::testing::Test {
   ~Signals() override {
     ::kill(child_, SIGKILL);
     if (!ended_) ::waitpid(child_, nullptr, 0);
-    std::filesystem::remove_all(directory_);
   }
   // Whether the signal ended it.
   bool ends() {
     ended_ = ::waitpid(child_, nullptr, WNOHANG) == child_;
     return ended_;
   }
-  std::string directory_;
+  test_support::Folder folder_;
+  std::string directory_ = folder_.path();
   pid_t child_ = -1;
   bool ended_ = false;
 };
@@ -70,8 +64,8 @@ TEST_F(Signals, TheProgramItselfGetsThem) {
 }
 
 TEST(LastLines, TheCauseStandsBeforeWhatFollowedIt) {
-  char name[] = "/tmp/tickpath_test_XXXXXX";
-  const std::string file = ::mkdtemp(name) + std::string("/strategy.out");
+  const test_support::Folder folder;
+  const std::string file = folder / "strategy.out";
   std::ofstream(file) << "one\nstrategy: crashed by SIGSEGV\nframe 1\nframe 2\nframe 3\n";
   EXPECT_EQ(last_lines(file, 2), "    frame 2\n    frame 3\n");
   EXPECT_EQ(last_lines(file, 2, "crashed by "),
@@ -80,7 +74,6 @@ TEST(LastLines, TheCauseStandsBeforeWhatFollowedIt) {
             "    strategy: crashed by SIGSEGV\n    frame 1\n    frame 2\n    frame 3\n");
   EXPECT_EQ(last_lines(file, 2, "of no line"), "    frame 2\n    frame 3\n");
   EXPECT_EQ(last_lines(file + ".none", 2, "crashed by "), "");
-  std::filesystem::remove_all(std::filesystem::path(file).parent_path());
 }
 
 // As one does that has just been started: its socket is there before it has time to answer.

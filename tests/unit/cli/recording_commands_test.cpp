@@ -1,5 +1,3 @@
-#include <filesystem>
-#include <fstream>
 
 #include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
@@ -7,11 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <stdlib.h>
 
-#include "common/itch/recording.hpp"
-#include "tools/cli/convert_command.hpp"
-#include "tools/cli/exit.hpp"
-#include "tools/cli/generate_command.hpp"
-#include "tools/cli/inspect_command.hpp"
+#include "sim/recordings/recording.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {
@@ -21,12 +18,6 @@ using testing::HasSubstr;
 
 class RecordingCommands : public testing::Test {
  protected:
-  RecordingCommands() {
-    std::string name = (std::filesystem::temp_directory_path() / "tickpath_cli_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~RecordingCommands() override { std::filesystem::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return folder_ / name; }
 
   // Runs the command line as `tickpath` does; what it prints is returned.
@@ -46,12 +37,7 @@ class RecordingCommands : public testing::Test {
     return testing::internal::GetCapturedStdout();
   }
   std::string error_of(const std::vector<std::string>& arguments) {
-    try {
-      run(arguments);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test_support::error_of<Error>([&] { run(arguments); });
   }
   static std::uint64_t count_messages(const std::string& file, std::uint64_t* last_ns = nullptr) {
     const auto recording = itch::open_recording(file);
@@ -68,7 +54,7 @@ class RecordingCommands : public testing::Test {
     std::ofstream(path(name)) << text;
   }
 
-  std::filesystem::path folder_;
+  test_support::Folder folder_;
   std::string output_before_error_;
 };
 
@@ -238,12 +224,9 @@ TEST_F(RecordingCommands, InspectSaysWhatARecordingHolds) {
 TEST_F(RecordingCommands, InspectTellsWhereARecordingIsDamaged) {
   run({"generate", path("a"), "--messages", "2000", "--symbols", "3"});
   std::filesystem::resize_file(path("a"), std::filesystem::file_size(path("a")) - 10);
-  try {
-    run({"inspect", path("a")});
-    FAIL() << "ended well";
-  } catch (const Exit& exit) {
-    EXPECT_EQ(exit.status, 3);
-  }
+  const auto exit = test_support::thrown<Exit>([&] { run({"inspect", path("a")}); });
+  ASSERT_TRUE(exit) << "ended well";
+  EXPECT_EQ(exit->status, 3);
   EXPECT_THAT(output_before_error_, HasSubstr("messages      1,999, "));
   EXPECT_THAT(output_before_error_, HasSubstr("damage        " + path("a") + ": message 2000 at"));
 }

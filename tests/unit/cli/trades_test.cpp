@@ -1,6 +1,5 @@
 // What oeg's journal says of a run, as CSV.
 #include <cstring>
-#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,12 +17,7 @@ using wire::ReportKind;
 
 class TradesOfAJournal : public ::testing::Test {
  protected:
-  oeg::JournalOptions options() const {
-    oeg::JournalOptions options;
-    options.path = folder_ / "oeg.journal";
-    options.records = 64;
-    return options;
-  }
+  oeg::JournalOptions options() const { return {.path = folder_ / "oeg.journal", .records = 64}; }
   static void append(oeg::Journal& journal, wire::OrderEvent event, std::uint32_t shares) {
     oeg::JournalRecord record{};
     event.strategy_id = 1;
@@ -40,24 +34,20 @@ class TradesOfAJournal : public ::testing::Test {
   }
   static wire::OrderEvent requested(std::uint64_t id, wire::RequestKind kind, std::uint64_t target,
                                     std::uint32_t price) {
-    wire::OrderEvent event{};
-    event.order_id = id;
-    event.target_order_id = target;
-    event.trace_id = 5;
-    event.price = price;
-    event.event = wire::EventKind::kRequested;
-    event.request_kind = kind;
-    return event;
+    return {.order_id = id,
+            .target_order_id = target,
+            .trace_id = 5,
+            .price = price,
+            .event = wire::EventKind::kRequested,
+            .request_kind = kind};
   }
   static wire::OrderEvent reported(std::uint64_t id, ReportKind kind, std::uint64_t target,
                                    OrderState state) {
-    wire::OrderEvent event{};
-    event.order_id = id;
-    event.target_order_id = target;
-    event.event = wire::EventKind::kReported;
-    event.report_kind = kind;
-    event.state = state;
-    return event;
+    return {.order_id = id,
+            .target_order_id = target,
+            .event = wire::EventKind::kReported,
+            .report_kind = kind,
+            .state = state};
   }
   static wire::OrderEvent fill(std::uint64_t id, std::uint32_t shares, std::uint32_t price,
                                std::uint32_t cumulative, OrderState state) {
@@ -154,11 +144,7 @@ TEST_F(TradesOfAJournal, AreShownByTheNamesThatSymbolsStandFor) {
 TEST_F(TradesOfAJournal, AreAPageWithTheLastRowsAndNoMarkupOfTheirOwn) {
   Trades trades;
   for (std::uint64_t id = 1; id <= 3; ++id) {
-    TradedOrder order;
-    order.id = 1'000 + id;
-    order.strategy = 4;
-    order.symbol = "<B&S>";
-    trades.orders.push_back(order);
+    trades.orders.push_back(TradedOrder{.id = 1'000 + id, .symbol = "<B&S>", .strategy = 4});
   }
   const std::string page = trades_html(trades, {}, 2);
   EXPECT_THAT(page, HasSubstr("The last 2 of 3."));

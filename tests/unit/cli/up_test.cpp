@@ -1,15 +1,14 @@
 // `tickpath up`, `down` and `status` over programs that stand in for the real ones.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/finished.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
 
@@ -57,6 +56,12 @@ class Up : public ::testing::Test {
     return run(arguments, folder_.path(), 60s);
   }
 
+  static ::testing::AssertionResult all_ready(Process& process) {
+    if (process.wait_for_output("strategy   ready", kPatience))
+      return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << process.output();
+  }
+
   // The notes of all programs that hold `word`, in the order in which they were made.
   std::vector<std::string> diary(const std::string& word) const {
     std::istringstream text(read_file(folder_ / "run/diary"));
@@ -82,65 +87,49 @@ TEST_F(Up, StartsInOrderReplaysAndStopsInOrder) {
 
 TEST_F(Up, DetachReturnsOnceAllAreReadyAndTheRunGoesOnUntilItIsStopped) {
   configure("sim", "replay = 60000");
-  const Finished finished = up({"--detach"});
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
-  EXPECT_THAT(finished.output, HasSubstr("strategy   ready"));
+  EXPECT_THAT(up({"--detach"}), Ends(0, "strategy   ready"));
   EXPECT_THAT(diary("stopped"), ElementsAre());
-  const Finished down = tickpath({"down"});
-  EXPECT_EQ(down.exit_code, 0) << down.output;
+  EXPECT_THAT(tickpath({"down"}), Ends(0));
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
 }
 
 TEST_F(Up, DetachTellsWhatDidNotComeUp) {
   configure("mdh", "ready_after = -1");
-  const Finished finished = up({"--detach", "--ready-timeout", "3"});
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output, HasSubstr("mdh is not ready after"));
+  EXPECT_THAT(up({"--detach", "--ready-timeout", "3"}), Ends(1, "mdh is not ready after"));
   EXPECT_THAT(diary("stopped"), ElementsAre("mdh", "sim"));
 }
 
 TEST_F(Up, RunsSeveralStrategiesAndSetsKeysOfOne) {
   configure("strategy-2", "drain = 60000");
-  const Finished finished = up({"--set", "strategy-2:drain=1", "--set", "log.level=debug"});
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(up({"--set", "strategy-2:drain=1", "--set", "log.level=debug"}), Ends(0));
   EXPECT_THAT(diary("stopped"), IsSupersetOf({"strategy", "strategy-2"}));
 }
 
 TEST_F(Up, AProgramThatIsNotReadyInTimeIsToldWithItsReasonAndLogAndAllIsStopped) {
   configure("mdh", "ready_after = -1");
-  const Finished finished = up({"--ready-timeout", "3"});
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output, HasSubstr("mdh is not ready after"));
-  EXPECT_THAT(finished.output, HasSubstr("waiting for Godot"));
-  EXPECT_THAT(finished.output, HasSubstr("log: run/mdh.log"));
+  EXPECT_THAT(up({"--ready-timeout", "3"}),
+              Ends(1, "mdh is not ready after", "waiting for Godot", "log: run/mdh.log"));
   EXPECT_THAT(diary("starts"), ElementsAre("sim", "mdh"));
   EXPECT_THAT(diary("stopped"), ElementsAre("mdh", "sim"));
 }
 
 TEST_F(Up, AProgramThatDiesBeforeItIsReadyIsTold) {
   configure("oeg", "ready_after = -1\ndie_after = 1");
-  const Finished finished = up();
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output, HasSubstr("oeg killed by signal 9 (Killed) before it was ready"));
+  EXPECT_THAT(up(), Ends(1, "oeg killed by signal 9 (Killed) before it was ready"));
 }
 
 TEST_F(Up, ADeathInTheMiddleStopsTheRestInOrder) {
   configure("sim", "replay = 60000");
   configure("risk", "die_in_replay = 100");
-  const Finished finished = up();
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output, HasSubstr("risk killed by signal 9"));
-  EXPECT_THAT(finished.output, HasSubstr("MISSING risk left no summary"));
+  EXPECT_THAT(up(), Ends(1, "risk killed by signal 9", "MISSING risk left no summary"));
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "mdh", "sim"));
 }
 
 TEST_F(Up, ADeathInTheMiddleLetsTheRestGoOnIfSoAsked) {
   configure("sim", "replay = 1500");
   configure("strategy", "die_in_replay = 100");
-  const Finished finished = up({"--on-failure", "continue"});
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output, HasSubstr("strategy killed by signal 9"));
-  EXPECT_THAT(finished.output, HasSubstr("replay ended"));
+  EXPECT_THAT(up({"--on-failure", "continue"}),
+              Ends(1, "strategy killed by signal 9", "replay ended"));
   EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "risk", "mdh", "sim"));
 }
 
@@ -157,29 +146,23 @@ TEST_F(Up, AProgramThatDiesIsStartedAgainIfSoAskedAndTheRunGoesOn) {
 
 TEST_F(Up, AnExchangeThatDiesEndsTheRunAlsoWhereOthersWouldBeStartedAgain) {
   configure("sim", "replay = 60000\ndie_in_replay = 200");
-  const Finished finished = up({"--on-failure", "restart"});
-  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(up({"--on-failure", "restart"}), Ends(1));
   EXPECT_EQ(std::ranges::count(diary("starts"), "sim"), 1);
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh"));
 }
 
 TEST_F(Up, BrokenConservationFails) {
   configure("strategy", "lost_orders = 3");
-  const Finished finished = up();
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output,
-              HasSubstr("BROKEN  orders: sent by strategy = accepted + rejected: 3 is not 0 + 0"));
-  EXPECT_THAT(finished.output, HasSubstr("conservation is broken"));
+  EXPECT_THAT(up(),
+              Ends(1, "BROKEN  orders: sent by strategy = accepted + rejected: 3 is not 0 + 0",
+                   "conservation is broken"));
 }
 
 TEST_F(Up, APluginThatCannotBeUsedIsToldAtOnceAndFailsTheRun) {
   configure("strategy", "problem = \"plugin momentum: no such parameter\"");
-  const Finished finished = up();
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output,
-              HasSubstr("strategy: strategy 1 is unusable: plugin momentum: no such parameter"));
-  EXPECT_THAT(finished.output, HasSubstr("everything is accounted for"));
-  EXPECT_THAT(finished.output, HasSubstr("the run failed:\n  strategy: plugin momentum: no such"));
+  EXPECT_THAT(up(), Ends(1, "strategy: strategy 1 is unusable: plugin momentum: no such parameter",
+                         "everything is accounted for",
+                         "the run failed:\n  strategy: plugin momentum: no such"));
 }
 
 // strategy2, strategy-b and risk_2 are programs, notes.toml is none.
@@ -196,8 +179,7 @@ TEST_F(Up, EveryFileNamedAfterAProgramIsAnInstanceOfIt) {
 TEST_F(Up, StopsAStrategyStartedBesideItBeforeWhatThatNeeds) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
-      << process.output();
+  ASSERT_TRUE(all_ready(process));
   std::filesystem::create_directory(folder_ / "elsewhere");
   write_file(folder_ / "elsewhere/mine.toml",
              "name = \"mine\"\nlost_orders = 4\n[datapath]\nwait = \"yield\"\n[trace]\ncapacity = "
@@ -218,17 +200,15 @@ TEST_F(Up, StopsAStrategyStartedBesideItBeforeWhatThatNeeds) {
 TEST_F(Up, AStrategyIsTakenOutOfARunningPipelineAndPutBack) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
-      << process.output();
+  ASSERT_TRUE(all_ready(process));
   EXPECT_EQ(tickpath({"down", "--only", "strategy"}).exit_code, 0);
   ASSERT_TRUE(process.wait_for_output("the run goes on: tickpath up config --only strategy",
                                       test_support::kPatience))
       << process.output();
   Process again(command({"--only", "strategy"}), folder_.path());
-  ASSERT_TRUE(again.wait_for_output("strategy   ready", test_support::kPatience)) << again.output();
+  ASSERT_TRUE(all_ready(again));
   process.signal(SIGINT);
-  const Finished finished = process.wait();
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(process.wait(), Ends(0));
   EXPECT_EQ(again.wait().exit_code, 0) << again.output();
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "strategy", "oeg", "risk", "mdh", "sim"));
 }
@@ -236,19 +216,15 @@ TEST_F(Up, AStrategyIsTakenOutOfARunningPipelineAndPutBack) {
 TEST_F(Up, WrongConfigurationsAreToldTogetherAndNothingStarts) {
   configure("sim", "raedy_after = 1");
   configure("oeg", "drain = \"x\"");
-  const Finished finished = up();
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_THAT(finished.output,
-              HasSubstr("config/sim.toml:1: raedy_after: unknown key; did you mean "
-                        "'ready_after'?"));
-  EXPECT_THAT(finished.output, HasSubstr("config/oeg.toml:1: drain: found \"x\""));
+  EXPECT_THAT(up(), Ends(2,
+                         "config/sim.toml:1: raedy_after: unknown key; did you mean "
+                         "'ready_after'?",
+                         "config/oeg.toml:1: drain: found \"x\""));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run/diary"));
 }
 
 TEST_F(Up, AnOverrideForNobodyIsRefused) {
-  const Finished finished = up({"--set", "mhd:drain=1"});
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_THAT(finished.output, HasSubstr("--set mhd:drain=1: no program of that name"));
+  EXPECT_THAT(up({"--set", "mhd:drain=1"}), Ends(2, "--set mhd:drain=1: no program of that name"));
 }
 
 TEST_F(Up, AnEmptyDirectoryIsRefused) {
@@ -259,11 +235,9 @@ TEST_F(Up, AnEmptyDirectoryIsRefused) {
 TEST_F(Up, AnInterruptStopsAllInOrder) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
-      << process.output();
+  ASSERT_TRUE(all_ready(process));
   process.signal(SIGINT);
-  const Finished finished = process.wait();
-  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  EXPECT_THAT(process.wait(), Ends(0));
   EXPECT_THAT(diary("halts"), ElementsAre("sim"));
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
 }
@@ -274,11 +248,8 @@ TEST_F(Up, AnInterruptBeforeAllAreReadyStopsWhatRuns) {
   ASSERT_TRUE(process.wait_for_output("mdh        ready", test_support::kPatience))
       << process.output();
   // Before it has a handler, the signal that stops oeg would be its end.
-  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-  while (diary("starts").size() < 3) {
-    ASSERT_LT(std::chrono::steady_clock::now(), end) << process.output();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  ASSERT_TRUE(test_support::wait_until([&] { return diary("starts").size() >= 3; }))
+      << process.output();
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait().exit_code, 1);
   EXPECT_THAT(diary("stopped"), ElementsAre("oeg", "mdh", "sim"));
@@ -286,10 +257,8 @@ TEST_F(Up, AnInterruptBeforeAllAreReadyStopsWhatRuns) {
 
 TEST_F(Up, AProgramThatDoesNotStopIsKilledAndTold) {
   configure("mdh", "drain = -1");
-  const Finished finished =
-      up({"--stop-timeout", "0.5", "--set", "mdh:datapath.stop_timeout=1min"});
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.output, HasSubstr("mdh did not stop within"));
+  EXPECT_THAT(up({"--stop-timeout", "0.5", "--set", "mdh:datapath.stop_timeout=1min"}),
+              Ends(1, "mdh did not stop within"));
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "sim"));
 }
 
@@ -298,8 +267,7 @@ TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
   // Meanwhile `up` notices the end of strategy, and asks oeg to end that is nearly gone.
   configure("oeg", "linger = 1000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
-      << process.output();
+  ASSERT_TRUE(all_ready(process));
 
   const Finished table = tickpath({"status"});
   EXPECT_EQ(table.exit_code, 0);
@@ -310,14 +278,11 @@ TEST_F(Up, StatusShowsThemAndDownStopsThemFromOutside) {
   EXPECT_EQ(json[0]["program"], "strategy");
   EXPECT_EQ(json[0]["state"], "ready");
 
-  const Finished second = up();
-  EXPECT_EQ(second.exit_code, 1);
-  EXPECT_THAT(second.output, HasSubstr("already runs in 'run'"));
+  EXPECT_THAT(up(), Ends(1, "already runs in 'run'"));
 
   EXPECT_EQ(tickpath({"down"}).exit_code, 0);
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
-  const Finished ended = process.wait();
-  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(process.wait(), Ends(0));
   EXPECT_EQ(tickpath({"status"}).exit_code, 1);
   EXPECT_THAT(tickpath({"down"}).output, HasSubstr("nothing runs in 'run'"));
 }
@@ -337,9 +302,7 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
   ASSERT_TRUE(first.wait_for_output("up; Ctrl-C", test_support::kPatience)) << first.output();
   ASSERT_TRUE(second.wait_for_output("up; Ctrl-C", test_support::kPatience)) << second.output();
 
-  const Finished replay = tickpath({"replay", "--run-dir", "run1"});
-  EXPECT_EQ(replay.exit_code, 0) << replay.output;
-  EXPECT_THAT(replay.output, HasSubstr("replay ended"));
+  EXPECT_THAT(tickpath({"replay", "--run-dir", "run1"}), Ends(0, "replay ended"));
   EXPECT_EQ(tickpath({"down", "--run-dir", "run1", "--only", "strategy"}).exit_code, 0);
   EXPECT_EQ(tickpath({"down", "--run-dir", "run2"}).exit_code, 0);
   EXPECT_EQ(second.wait().exit_code, 0) << second.output();
@@ -349,12 +312,8 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
   EXPECT_EQ(tickpath({"down", "--run-dir", "run1"}).exit_code, 0);
   EXPECT_EQ(first.wait().exit_code, 0) << first.output();
 
-  const Finished books = tickpath({"books", "run1", "run2"});
-  EXPECT_EQ(books.exit_code, 0) << books.output;
-  EXPECT_THAT(books.output, HasSubstr("everything is accounted for"));
-  const Finished half = tickpath({"books", "run1"});
-  EXPECT_EQ(half.exit_code, 1);
-  EXPECT_THAT(half.output, HasSubstr("MISSING oeg"));
+  EXPECT_THAT(tickpath({"books", "run1", "run2"}), Ends(0, "everything is accounted for"));
+  EXPECT_THAT(tickpath({"books", "run1"}), Ends(1, "MISSING oeg"));
   EXPECT_EQ(tickpath({"books", "run1", "run1"}).exit_code, 1);
   EXPECT_EQ(tickpath({"books", "run3"}).exit_code, 1);
 }
@@ -362,11 +321,8 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
 TEST_F(Up, DownOfAProgramThatDoesNotRunIsRefused) {
   configure("sim", "replay = 60000");
   Process process(command(), folder_.path());
-  ASSERT_TRUE(process.wait_for_output("strategy   ready", test_support::kPatience))
-      << process.output();
-  const Finished down = tickpath({"down", "--only", "sim-2"});
-  EXPECT_EQ(down.exit_code, 1);
-  EXPECT_THAT(down.output, HasSubstr("'sim-2' does not run in 'run'"));
+  ASSERT_TRUE(all_ready(process));
+  EXPECT_THAT(tickpath({"down", "--only", "sim-2"}), Ends(1, "'sim-2' does not run in 'run'"));
   EXPECT_EQ(tickpath({"down"}).exit_code, 0);
 }
 

@@ -1,7 +1,6 @@
 #include "common/clock/offset.hpp"
 
 #include <cmath>
-#include <functional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -76,8 +75,7 @@ TEST(OffsetEstimator, FindsAKnownOffsetWithinTheStatedError) {
 
 TEST(OffsetEstimator, FollowsAClockThatDrifts) {
   for (const double ppm : {-90.0, -1.0, 17.5, 90.0}) {
-    World world;
-    world.drift_ppm = ppm;
+    World world{.drift_ppm = ppm};
     OffsetEstimator estimator;
     run(world, estimator, 30, 8'000, 6);
     EXPECT_NEAR(estimator.drift_ppm(), ppm, 2) << ppm;
@@ -96,8 +94,7 @@ TEST(OffsetEstimator, StatesAnErrorThatCoversUnequalWays) {
 }
 
 TEST(OffsetEstimator, WidensWhileNothingIsHeard) {
-  World world;
-  world.drift_ppm = 30;
+  World world{.drift_ppm = 30};
   OffsetEstimator estimator;
   run(world, estimator, 12, 8'000, 6);
   const auto now = estimator.at(world.local(12)).error_ns;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/thrown.hpp"
+
 namespace tickpath::config {
 namespace {
 
@@ -83,12 +85,8 @@ Sample load(std::string_view text, const std::vector<std::string>& overrides = {
 
 std::vector<std::string> problems_of(std::string_view text,
                                      const std::vector<std::string>& overrides = {}) {
-  try {
-    load(text, overrides);
-  } catch (const ConfigError& error) {
-    return error.problems();
-  }
-  return {};
+  const auto error = test_support::thrown<ConfigError>([&] { load(text, overrides); });
+  return error ? error->problems() : std::vector<std::string>{};
 }
 
 TEST(Config, AnEmptyTextGivesTheDefaultsOfTheStruct) {
@@ -282,13 +280,11 @@ parameters = { file = "{run_dir}/p" }
 }
 
 TEST(Config, AMissingFileIsASystemErrorThatNamesIt) {
-  try {
-    load_file(sample_schema(), "/nonexistent/x.toml");
-    FAIL() << "loaded";
-  } catch (const SystemError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/x.toml"));
-    EXPECT_EQ(error.errno_value(), ENOENT);
-  }
+  const auto error =
+      test_support::thrown<SystemError>([] { load_file(sample_schema(), "/nonexistent/x.toml"); });
+  ASSERT_TRUE(error) << "loaded";
+  EXPECT_THAT(error->what(), HasSubstr("/nonexistent/x.toml"));
+  EXPECT_EQ(error->errno_value(), ENOENT);
 }
 
 TEST(Config, TakesAnIntegerByNameWhereItHasOne) {

@@ -1,25 +1,19 @@
 #include "common/control/admin_server.hpp"
 
-#include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/net/file_descriptor.hpp"
-#include "scratch.hpp"
 #include "tests/support/descriptors.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/other_user.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/sanitized.hpp"
@@ -60,8 +54,8 @@ struct AdminServerTest : ::testing::Test {
     return all;
   }
 
-  ScratchDirectory scratch;
-  std::string path = scratch.path() + "/test.admin";
+  test_support::Folder scratch;
+  std::string path = scratch / "test.admin";
   boost::asio::io_context io;
   AdminServer server{io, path};
   AdminServer::Answer later;
@@ -104,10 +98,10 @@ TEST_F(AdminServerTest, ClosesNobodyWhoWaitsForAnAnswer) {
 
 TEST_F(AdminServerTest, TheSocketIsOpenToItsOwnerAloneWhateverTheUmask) {
   const mode_t before = ::umask(0);
-  const AdminServer other(io, scratch.path() + "/other.admin");
+  const AdminServer other(io, scratch / "other.admin");
   ::umask(before);
   struct stat status {};
-  ASSERT_EQ(::stat((scratch.path() + "/other.admin").c_str(), &status), 0);
+  ASSERT_EQ(::stat((scratch / "other.admin").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0600u);
 }
 

@@ -39,10 +39,7 @@ class Request final : public rdma::ConnectionRequest {
 };
 
 wire::Hello hello_of(wire::Role role, wire::Service service) {
-  wire::Hello hello{};
-  hello.role = role;
-  hello.service = service;
-  return hello;
+  return {.role = role, .service = service};
 }
 
 struct AdmissionTest : ::testing::Test {

@@ -4,12 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,15 +15,12 @@
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
 #include "tests/support/parking.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::control {
 namespace {
 
-CommonConfig config(WaitMode wait) {
-  CommonConfig common;
-  common.wait = wait;
-  return common;
-}
+CommonConfig config(WaitMode wait) { return {.wait = wait}; }
 
 // Counts its turns and remembers what it was called in.
 class Counting : public Datapath {
@@ -80,12 +75,8 @@ TEST(DatapathThread, TurnsUnderAScopeAndStartsAndEndsOutsideIt) {
 TEST(DatapathThread, ThatIsToRunOnACpuItMayNotUseIsRefusedWithTheAllowedOnes) {
   CommonConfig common = config(WaitMode::kYield);
   common.cpu = 4000;
-  try {
-    const DatapathThread thread(common, "test");
-    FAIL() << "made";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("datapath.cpu = 4000"));
-  }
+  EXPECT_THAT(test_support::error_of<Error>([&] { const DatapathThread thread(common, "test"); }),
+              testing::HasSubstr("datapath.cpu = 4000"));
 }
 
 TEST(DatapathThread, RunsWhereItIsPinned) {

@@ -2,13 +2,11 @@
 #include "common/control/kill_keeper.hpp"
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/control/scratch.hpp"
+#include "tests/support/folder.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -18,22 +16,19 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 wire::KillRecord by_operator(std::uint32_t id, const char* name) {
-  wire::KillRecord record{};
-  record.id = static_cast<std::uint16_t>(id);
-  record.cause = wire::KillCause::kOperator;
-  record.since_ns = 1'774'965'731'000'000'000;
+  wire::KillRecord record{.since_ns = 1'774'965'731'000'000'000,
+                          .id = static_cast<std::uint16_t>(id),
+                          .cause = wire::KillCause::kOperator};
   std::strncpy(record.operator_name, name, sizeof(record.operator_name) - 1);
   return record;
 }
 wire::KillRecord by_limit(std::uint32_t id) {
-  wire::KillRecord record{};
-  record.id = static_cast<std::uint16_t>(id);
-  record.cause = wire::KillCause::kLoss;
-  record.since_ns = 1;
-  record.value = -5'000'000'000'000'000'000;
-  record.limit = 10'000'000;
-  record.keep_orders = 1;
-  return record;
+  return {.since_ns = 1,
+          .value = -5'000'000'000'000'000'000,
+          .limit = 10'000'000,
+          .id = static_cast<std::uint16_t>(id),
+          .cause = wire::KillCause::kLoss,
+          .keep_orders = 1};
 }
 bool same(const wire::KillRecord& left, const wire::KillRecord& right) {
   return std::memcmp(&left, &right, sizeof(left)) == 0;
@@ -41,7 +36,7 @@ bool same(const wire::KillRecord& left, const wire::KillRecord& right) {
 
 class Kills : public ::testing::Test {
  protected:
-  ScratchDirectory directory;
+  test_support::Folder directory;
   const std::string path = directory.path() + "/risk.kills";
   KillTable table;
 };

@@ -1,19 +1,16 @@
 // The file that says what symbols stand for.
 #include "common/control/long_names.hpp"
 
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/base/error.hpp"
-#include "tests/unit/control/scratch.hpp"
+#include "tests/support/folder.hpp"
 
 namespace tickpath::control {
 namespace {
 
 TEST(LongNames, AreReadAsTheyWereWritten) {
-  const ScratchDirectory scratch;
+  const test_support::Folder scratch;
   EXPECT_EQ(LongNames::read(scratch.path()).size(), 0u) << "there is no file";
   LongNames::write(scratch.path(), {{"#C", "UD:1V: VT 2309001"}, {"#D", "ESM4-ESU4"}});
   const LongNames names = LongNames::read(scratch.path());
@@ -31,7 +28,7 @@ TEST(LongNames, BelongToTheFirstThatHasThem) {
 }
 
 TEST(LongNames, ALineThatIsNoneIsNamed) {
-  const ScratchDirectory scratch;
+  const test_support::Folder scratch;
   std::ofstream(LongNames::path(scratch.path())) << "#1\tNAME ONE\nnothing\n";
   EXPECT_THAT(
       [&] { (void)LongNames::read(scratch.path()); },

@@ -1,17 +1,12 @@
 // A program whose RDMA device is taken away from under it.
-#include <csignal>
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/control/command_line.hpp"
-#include "common/control/program.hpp"
+#include "tests/support/child.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/wrapped_device.hpp"
-#include "tests/unit/control/scratch.hpp"
+#include "tests/unit/control/small_program.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -64,41 +59,21 @@ class IdleApplication final : public Application, public Datapath {
 
 // In a child; its exit status, and what it said in `said`.
 int run_idle(bool with_device, std::string& said) {
-  const ScratchDirectory scratch;
-  const std::string config = scratch.path() + "/idle.toml", out = scratch.path() + "/out";
-  std::ofstream(config) << "[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (std::freopen(out.c_str(), "w", stdout) == nullptr ||
-        ::dup2(::fileno(stdout), STDERR_FILENO) < 0)
-      std::_Exit(99);
-    std::vector<std::string> words{
-        "idle",      config,
-        "--run-dir", scratch.path() + "/run",
-        "--set",     with_device ? "with_device=true" : "with_device=false"};
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    const int status = run_program<IdleConfig>(
-        static_cast<int>(arguments.size()), arguments.data(),
-        {.program = "idle",
-         .description = "a program for tests",
-         .schema = idle_schema(),
-         .common = &IdleConfig::common,
-         .create = [](const IdleConfig& parsed, Runtime& runtime) -> std::unique_ptr<Application> {
-           return std::make_unique<IdleApplication>(parsed, runtime);
-         },
-         .open_device = [](const rdma::DeviceOptions& options) -> std::unique_ptr<rdma::Device> {
-           return std::make_unique<LosableDevice>(rdma::open_device(options));
-         }});
-    std::fflush(nullptr);
-    std::_Exit(status);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  std::stringstream text;
-  text << std::ifstream(out).rdbuf();
-  said = text.str();
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const test_support::Folder scratch;
+  test_support::write_file(scratch / "idle.toml", kSmallConfig);
+  test_support::Child child(
+      [&] {
+        return run_small<IdleConfig, IdleApplication>(
+            {"idle", scratch / "idle.toml", "--run-dir", scratch / "run", "--set",
+             with_device ? "with_device=true" : "with_device=false"},
+            idle_schema(), [](const rdma::DeviceOptions& options) -> std::unique_ptr<rdma::Device> {
+              return std::make_unique<LosableDevice>(rdma::open_device(options));
+            });
+      },
+      scratch / "out");
+  const int status = child.wait();
+  said = test_support::read_file(scratch / "out");
+  return status;
 }
 
 TEST(LostDevice, EndsTheProgramInOrderWithItsOwnExitStatusAndSaysWhy) {

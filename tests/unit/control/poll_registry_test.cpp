@@ -1,6 +1,5 @@
 #include "common/control/poll_registry.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -10,13 +9,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/base/error.hpp"
 #include "common/control/waiter.hpp"
 #include "tests/support/other_user.hpp"
 #include "tests/support/small_disk.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -103,12 +101,7 @@ TEST_F(Registry, AnotherUserCanNeitherOpenNorTruncateIt) {
 }
 
 std::string refusal_of(const std::string& path) {
-  try {
-    PollRegistry registry(path);
-    return "taken";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return test_support::error_of<Error>([&] { PollRegistry registry(path); });
 }
 
 TEST_F(Registry, WhatOthersMayChangeIsNotMapped) {
@@ -238,19 +231,16 @@ TEST_F(Registry, AProcessThatWasKilledDoesNotCount) {
   mine.announce({0});
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  test_support::Child child([&] {
     PollRegistry theirs(path_);
     theirs.announce({0});
     (void)!::write(ready[1], "x", 1);
-    ::pause();
-    std::_Exit(0);
-  }
+    return ::pause();
+  });
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   EXPECT_FALSE(mine.everyone_has_a_core());
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  child.kill();
   EXPECT_TRUE(mine.everyone_has_a_core());
   ::close(ready[0]);
   ::close(ready[1]);
@@ -259,19 +249,16 @@ TEST_F(Registry, AProcessThatWasKilledDoesNotCount) {
 TEST(PollRegistry, AFullFileSystemIsAnErrorAndNotASignal) {
   const auto finished = test_support::on_a_small_disk(8, [](const std::string& folder) {
     std::ofstream(folder + "/filler") << std::string(8 << 10, 'x');
-    try {
+    const std::string error = test_support::error_of<Error>([&] {
       PollRegistry registry(folder + "/pollers");
       registry.announce({0});
-      std::puts("made");
-    } catch (const Error& error) {
-      std::puts(error.what());
-    }
+    });
+    std::puts(error.c_str());
   });
   if (IsSkipped()) return;
   EXPECT_EQ(finished.signal, 0);
-  EXPECT_NE(finished.output.find("registry of polling threads"), std::string::npos)
-      << finished.output;
-  EXPECT_NE(finished.output.find("No space left"), std::string::npos) << finished.output;
+  EXPECT_THAT(finished.output, ::testing::HasSubstr("registry of polling threads"));
+  EXPECT_THAT(finished.output, ::testing::HasSubstr("No space left"));
 }
 
 }  // namespace

@@ -1,22 +1,19 @@
 // A whole program behind run_program(), in a process of its own.
 #include "common/control/program.hpp"
 
-#include <csignal>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
-#include "tests/unit/control/scratch.hpp"
+#include "tests/support/child.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/unit/control/small_program.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -101,73 +98,43 @@ class EchoApplication final : public Application, public Datapath {
   Subscription watch_, once_, often_;
 };
 
-int run_echo(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "echo");
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  return run_program<EchoConfig>(
-      static_cast<int>(pointers.size()), pointers.data(),
-      {.program = "echo",
-       .description = "a program for tests",
-       .schema = echo_schema(),
-       .common = &EchoConfig::common,
-       .create = [](const EchoConfig& config, Runtime& runtime) -> std::unique_ptr<Application> {
-         return std::make_unique<EchoApplication>(config, runtime);
-       }});
-}
-
 class Program : public ::testing::Test {
  protected:
-  Program() { write("echo.toml", "[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n"); }
-  ~Program() override {
-    if (child_ > 0) ::kill(child_, SIGKILL), ::waitpid(child_, nullptr, 0);
-  }
+  Program() { write("echo.toml", kSmallConfig); }
 
   void write(const std::string& file, const std::string& text) {
-    std::ofstream(scratch_.path() + "/" + file) << text;
+    test_support::write_file(scratch_ / file, text);
   }
   std::string read(const std::string& file) const {
-    std::ifstream stream(scratch_.path() + "/" + file);
-    std::stringstream text;
-    text << stream.rdbuf();
-    return text.str();
+    return test_support::read_file(scratch_ / file);
   }
 
   // In a child, its output in "out".
   void start(std::vector<std::string> settings) {
-    std::vector<std::string> arguments{scratch_.path() + "/echo.toml", "--run-dir",
-                                       scratch_.path() + "/run"};
-    for (const std::string& setting : settings) {
-      arguments.push_back("--set");
-      arguments.push_back(setting);
-    }
+    std::vector<std::string> arguments{scratch_ / "echo.toml", "--run-dir", scratch_ / "run"};
+    for (const std::string& setting : settings)
+      arguments.insert(arguments.end(), {"--set", setting});
     launch(arguments);
   }
-  void launch(const std::vector<std::string>& arguments) {
-    const std::string out = scratch_.path() + "/out";
-    child_ = ::fork();
-    if (child_ != 0) return;
-    if (std::freopen(out.c_str(), "w", stdout) == nullptr ||
-        ::dup2(::fileno(stdout), STDERR_FILENO) < 0)
-      std::_Exit(99);
-    const int status = run_echo(arguments);
-    std::fflush(nullptr);
-    std::_Exit(status);
+  void launch(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "echo");
+    child_ = std::make_unique<test_support::Child>(
+        [&] { return run_small<EchoConfig, EchoApplication>(arguments, echo_schema()); },
+        scratch_ / "out");
   }
-  int wait_for_end() {
-    int status = 0;
-    ::waitpid(child_, &status, 0);
-    child_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
+  int wait_for_end() { return child_->wait(); }
 
-  std::string socket() const { return admin_path(scratch_.path() + "/run", "echo"); }
+  std::string socket() const { return admin_path(scratch_ / "run", "echo"); }
   Json ask(const Json& request) const { return admin_request(socket(), request); }
   // Until the admin socket answers.
   Json ready(int timeout_ms = 5000) const {
+    return answer(socket(), {{"command", "ready"}, {"timeout_ms", timeout_ms}});
+  }
+  // Of a program that may not listen yet.
+  static Json answer(const std::string& at, const Json& request) {
     for (int attempt = 0; attempt < 500; ++attempt) {
       try {
-        return ask({{"command", "ready"}, {"timeout_ms", timeout_ms}});
+        return admin_request(at, request);
       } catch (const Error&) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
@@ -175,8 +142,8 @@ class Program : public ::testing::Test {
     return {};
   }
 
-  ScratchDirectory scratch_;
-  pid_t child_ = -1;
+  test_support::Folder scratch_;
+  std::unique_ptr<test_support::Child> child_;
 };
 
 TEST_F(Program, AnswersReadyWhenTheApplicationIs) {
@@ -184,7 +151,7 @@ TEST_F(Program, AnswersReadyWhenTheApplicationIs) {
   EXPECT_EQ(ready(), (Json{{"ok", true}, {"ready", true}}));
   Json status = ask({{"command", "status"}});
   EXPECT_EQ(status["state"], "ready");
-  EXPECT_EQ(status["pid"], child_);
+  EXPECT_EQ(status["pid"], child_->id());
   EXPECT_EQ(status["wait_mode"], "yield");
   // The datapath's thread may still wait for a core.
   for (int attempt = 0; attempt < 500 && status["key_counters"]["echo.turns"] == 0; ++attempt) {
@@ -203,13 +170,13 @@ TEST_F(Program, SaysWhyItIsNotReadyWhenTheTimeIsOver) {
 TEST_F(Program, StopsInOrderBySignalAndLeavesASummary) {
   start({"drain=3"});
   ready();
-  ::kill(child_, SIGTERM);
+  child_->signal(SIGTERM);
   EXPECT_EQ(wait_for_end(), 0);
   const Summary summary = summary_from_json(Json::parse(read("run/echo.summary.json")));
   EXPECT_EQ(summary.program, "echo");
   EXPECT_EQ(summary.feed_messages, 42u);
   EXPECT_THAT(read("run/echo.log"), HasSubstr("stopped"));
-  EXPECT_EQ(RunDirectory::holder(scratch_.path() + "/run", "echo"), 0);
+  EXPECT_EQ(RunDirectory::holder(scratch_ / "run", "echo"), 0);
 }
 
 TEST_F(Program, StopsThroughTheAdminSocket) {
@@ -222,7 +189,7 @@ TEST_F(Program, StopsThroughTheAdminSocket) {
 TEST_F(Program, ThatDoesNotSettleInTimeSaysWhatIsOpenAndFails) {
   start({"drain=-1", "datapath.stop_timeout=50ms"});
   ready();
-  ::kill(child_, SIGTERM);
+  child_->signal(SIGTERM);
   EXPECT_EQ(wait_for_end(), 1);
   EXPECT_THAT(read("out"), HasSubstr("not settled within datapath.stop_timeout: an order is open"));
 }
@@ -231,17 +198,17 @@ TEST_F(Program, ASignalAfterAStopThatWasAskedForDoesNotForceIt) {
   start({"drain=10"});
   ready();
   ask({{"command", "stop"}});
-  ::kill(child_, SIGTERM);
+  child_->signal(SIGTERM);
   EXPECT_EQ(wait_for_end(), 0);
 }
 
 TEST_F(Program, ASecondSignalDoesNotWait) {
   start({"drain=-1", "datapath.stop_timeout=100s"});
   ready();
-  ::kill(child_, SIGINT);
+  child_->signal(SIGINT);
   while (ask({{"command", "status"}})["state"] != "stopping") {
   }
-  ::kill(child_, SIGINT);
+  child_->signal(SIGINT);
   EXPECT_EQ(wait_for_end(), 1);
 }
 
@@ -267,16 +234,8 @@ TEST_F(Program, WatchesDescriptorsAndRunsTimersUntilTheyAreCancelled) {
 
 TEST_F(Program, PutsRunDirectoryAndNameIntoItsTexts) {
   start({"name=second"});
-  const std::string run = scratch_.path() + "/run";
-  Json status;
-  for (int attempt = 0; attempt < 500 && status.is_null(); ++attempt) {
-    try {
-      status = admin_request(admin_path(run, "second"), {{"command", "status"}});
-    } catch (const Error&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  }
-  EXPECT_EQ(status["text"], run + "/second");
+  const std::string run = scratch_ / "run";
+  EXPECT_EQ(answer(admin_path(run, "second"), {{"command", "status"}})["text"], run + "/second");
   EXPECT_TRUE(std::filesystem::exists(run + "/second.trace"));
 }
 
@@ -292,12 +251,9 @@ TEST_F(Program, ThatFailsWhileItStartsOrRunsExitsWithOneAndSaysWhy) {
 TEST_F(Program, ASecondOneOfItsNameIsRefused) {
   start({});
   ready();
-  const pid_t first = child_;
+  const std::unique_ptr<test_support::Child> first = std::move(child_);
   start({});
-  const pid_t second = child_;
   EXPECT_EQ(wait_for_end(), 1);
-  EXPECT_NE(second, first);
-  child_ = first;
   EXPECT_THAT(read("out"), HasSubstr("already runs in"));
   EXPECT_TRUE(ask({{"command", "status"}})["ok"]) << "the first lives on";
 }
@@ -321,7 +277,7 @@ TEST_F(Program, ThatWouldSleepForLongerThanAHangIsRefused) {
 }
 
 TEST_F(Program, ChecksAndPrintsItsConfigurationWithoutRunning) {
-  launch({scratch_.path() + "/echo.toml", "--check"});
+  launch({scratch_ / "echo.toml", "--check"});
   EXPECT_EQ(wait_for_end(), 0);
   EXPECT_THAT(read("out"), HasSubstr("is fine"));
   launch({"--print-config"});

@@ -1,19 +1,15 @@
 #include "common/control/run_directory.hpp"
 
-#include <cerrno>
-#include <fstream>
 #include <optional>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/base/error.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/other_user.hpp"
-#include "tests/unit/control/scratch.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -21,18 +17,18 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+template <class Expected = Error>
+std::string why_refused(const std::string& directory) {
+  return test_support::error_of<Expected>([&] { const RunDirectory made(directory, "mdh"); });
+}
+
 TEST(RunDirectory, ASecondInstanceOfANameIsRefusedWithThePidOfTheFirst) {
-  const ScratchDirectory scratch;
-  const std::string directory = scratch.path() + "/a/b";
+  const test_support::Folder scratch;
+  const std::string directory = scratch / "a/b";
   std::optional<RunDirectory> first(std::in_place, directory, "mdh");
   EXPECT_EQ(RunDirectory::holder(directory, "mdh"), ::getpid());
-  try {
-    const RunDirectory second(directory, "mdh");
-    FAIL() << "two at once";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("'mdh' already runs in '" + directory + "' as process " +
-                                        std::to_string(::getpid())));
-  }
+  EXPECT_THAT(why_refused(directory), HasSubstr("'mdh' already runs in '" + directory +
+                                                "' as process " + std::to_string(::getpid())));
   const RunDirectory other(directory, "oeg");
   EXPECT_THAT(RunDirectory::names(directory), ElementsAre("mdh", "oeg"));
   first.reset();
@@ -47,33 +43,24 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
-std::string why_refused(const std::string& directory) {
-  try {
-    const RunDirectory made(directory, "mdh");
-    return "taken";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 TEST(RunDirectory, IsOpenToItsOwnerAloneWhateverTheUmask) {
-  const ScratchDirectory scratch;
+  const test_support::Folder scratch;
   const mode_t before = ::umask(0);
-  const RunDirectory made(scratch.path() + "/run/", "mdh");
+  const RunDirectory made(scratch / "run/", "mdh");
   ::umask(before);
-  EXPECT_EQ(mode_of(scratch.path() + "/run"), 0700u);
-  EXPECT_EQ(mode_of(scratch.path() + "/run/mdh.pid"), 0600u);
+  EXPECT_EQ(mode_of(scratch / "run"), 0700u);
+  EXPECT_EQ(mode_of(scratch / "run/mdh.pid"), 0600u);
 }
 
 TEST(RunDirectory, ThatOthersMayChangeIsRefused) {
-  const ScratchDirectory scratch;
-  const std::string directory = scratch.path() + "/run";
+  const test_support::Folder scratch;
+  const std::string directory = scratch / "run";
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   ASSERT_EQ(::chmod(directory.c_str(), 0770), 0);
   EXPECT_THAT(why_refused(directory), HasSubstr("other users can write the run directory"));
   ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
-  EXPECT_EQ(why_refused(directory), "taken") << "to be looked into does no harm";
-  const std::string link = scratch.path() + "/link";
+  EXPECT_EQ(why_refused(directory), "no error") << "to be looked into does no harm";
+  const std::string link = scratch / "link";
   ASSERT_EQ(::symlink(directory.c_str(), link.c_str()), 0);
   EXPECT_THAT(why_refused(link), HasSubstr("a link, or no directory"));
   if (::geteuid() != 0) return;  // only root can give one away
@@ -82,18 +69,17 @@ TEST(RunDirectory, ThatOthersMayChangeIsRefused) {
 }
 
 TEST(RunDirectory, AFileThatIsALinkIsNotFollowed) {
-  const ScratchDirectory scratch;
-  ASSERT_EQ(::symlink((scratch.path() + "/victim").c_str(), (scratch.path() + "/mdh.pid").c_str()),
-            0);
+  const test_support::Folder scratch;
+  ASSERT_EQ(::symlink((scratch / "victim").c_str(), (scratch / "mdh.pid").c_str()), 0);
   EXPECT_THAT(why_refused(scratch.path()), HasSubstr("mdh.pid"));
-  EXPECT_NE(::access((scratch.path() + "/victim").c_str(), F_OK), 0);
+  EXPECT_NE(::access((scratch / "victim").c_str(), F_OK), 0);
 }
 
 TEST(RunDirectory, AnotherUserCanNeitherLockNorReadNorLook) {
   SKIP_UNLESS_ROOT();
-  const ScratchDirectory scratch;
+  const test_support::Folder scratch;
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
-  const std::string directory = scratch.path() + "/run";
+  const std::string directory = scratch / "run";
   const RunDirectory made(directory, "mdh");
   EXPECT_EQ(test_support::as_other_user([&] {
               if (::open((directory + "/mdh.pid").c_str(), O_RDONLY) >= 0) return 1;
@@ -109,8 +95,8 @@ TEST(RunDirectory, AnotherUserCanNeitherLockNorReadNorLook) {
 
 // Scenario: a file of former times, which everybody could open, and somebody holds its lock.
 TEST(RunDirectory, AForeignLockStopsNoRestart) {
-  const ScratchDirectory scratch;
-  const std::string path = scratch.path() + "/mdh.pid";
+  const test_support::Folder scratch;
+  const std::string path = scratch / "mdh.pid";
   const net::FileDescriptor foreign(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   ASSERT_EQ(::flock(foreign.get(), LOCK_EX), 0);
   const RunDirectory made(scratch.path(), "mdh");
@@ -118,20 +104,15 @@ TEST(RunDirectory, AForeignLockStopsNoRestart) {
 }
 
 TEST(RunDirectory, AProcessThatHasTheNumberOfAnEndedOneIsNotTaken) {
-  const ScratchDirectory scratch;
-  std::ofstream(scratch.path() + "/mdh.pid") << ::getpid() << " 12345\n";
+  const test_support::Folder scratch;
+  std::ofstream(scratch / "mdh.pid") << ::getpid() << " 12345\n";
   EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), 0);
-  std::ofstream(scratch.path() + "/mdh.pid") << ::getpid() << "\n";
+  std::ofstream(scratch / "mdh.pid") << ::getpid() << "\n";
   EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), 0) << "nothing says that it is ours";
 }
 
 TEST(RunDirectory, ThatCannotBeMadeIsNamed) {
-  try {
-    const RunDirectory directory("/proc/nonexistent", "mdh");
-    FAIL() << "made";
-  } catch (const SystemError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/proc/nonexistent"));
-  }
+  EXPECT_THAT(why_refused<SystemError>("/proc/nonexistent"), HasSubstr("/proc/nonexistent"));
 }
 
 TEST(RunDirectory, ThatDoesNotExistHoldsNobody) {

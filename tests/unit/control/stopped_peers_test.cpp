@@ -1,30 +1,25 @@
 // Admin commands are answered at once whatever peers do: a program connects to two that listen and
 // never look, as a stopped process does, and is called by some that stop in every step of set-up.
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstdio>
-#include <fstream>
 #include <list>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/admission.hpp"
-#include "common/control/program.hpp"
 #include "common/control/run_directory.hpp"
 #include "common/link/channel.hpp"
 #include "common/link/reconnect.hpp"
 #include "common/net/file_descriptor.hpp"
+#include "tests/support/child.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
-#include "tests/unit/control/scratch.hpp"
+#include "tests/unit/control/small_program.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -86,15 +81,14 @@ class CallerApplication final : public Application, public Datapath {
   };
 
   void accept_all() {
-    for (int i = 0; i < Admission::kRequestsPerTurn; ++i) {
-      const auto request = listener_->next();
-      if (request == nullptr) return;
+    admission_.serve(*listener_, [this](rdma::ConnectionRequest& request) {
       ++begun_;
-      server_.start_accept(*request, {}, {}, 0,
+      server_.start_accept(request, {}, {}, 0,
                            [this](std::uint32_t, const rdma::SetupError*) { ++ended_; });
-    }
+    });
   }
 
+  Admission admission_{wire::Role::kOeg};
   Server server_;
   Peer first_, second_;
   std::unique_ptr<rdma::Listener> listener_;
@@ -111,44 +105,17 @@ net::FileDescriptor stranger_at(const std::string& endpoint) {
   return made;
 }
 
-int run_caller(std::vector<std::string> words) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  return run_program<CallerConfig>(
-      static_cast<int>(arguments.size()), arguments.data(),
-      {.program = "caller",
-       .description = "a program for tests",
-       .schema = caller_schema(),
-       .common = &CallerConfig::common,
-       .create = [](const CallerConfig& parsed, Runtime& runtime) -> std::unique_ptr<Application> {
-         return std::make_unique<CallerApplication>(parsed, runtime);
-       }});
-}
-
 class StoppedPeers : public testing::Test {
  protected:
-  // The program in a child, then a device of our own: fork() takes no threads along.
-  StoppedPeers() {
-    const std::string config = at("caller.toml");
-    std::ofstream(config) << "[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n";
-    child_ = ::fork();
-    if (child_ == 0) {
-      std::vector<std::string> words{"caller", config, "--run-dir", run_};
-      for (const std::string& set :
-           {"first=" + at("first"), "second=" + at("second"), "fabric.endpoint=" + at("caller")})
-        words.insert(words.end(), {"--set", set});
-      if (std::freopen(at("out").c_str(), "w", stdout) == nullptr) std::_Exit(99);
-      std::_Exit(run_caller(words));
-    }
-    device_ = rdma::open_device("shm", "");
-    first_ = device_->listen(at("first"));
-    second_ = device_->listen(at("second"));
+  int run_caller() const {
+    std::vector<std::string> words{"caller", at("caller.toml"), "--run-dir", run_};
+    for (const std::string& set :
+         {"first=" + at("first"), "second=" + at("second"), "fabric.endpoint=" + at("caller")})
+      words.insert(words.end(), {"--set", set});
+    test_support::write_file(at("caller.toml"), kSmallConfig);
+    return run_small<CallerConfig, CallerApplication>(words, caller_schema());
   }
-  ~StoppedPeers() override {
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-  }
-  std::string at(const std::string& name) const { return scratch_.path() + "/" + name; }
+  std::string at(const std::string& name) const { return scratch_ / name; }
 
   Json status() const { return admin_request(admin_path(run_, "caller"), {{"command", "status"}}); }
   bool comes_to_connect() const {
@@ -163,11 +130,14 @@ class StoppedPeers : public testing::Test {
     return false;
   }
 
-  ScratchDirectory scratch_;
-  std::string run_ = scratch_.path() + "/run";
-  pid_t child_ = -1;
-  std::unique_ptr<rdma::Device> device_;
-  std::unique_ptr<rdma::Listener> first_, second_;  // nobody ever looks at them
+  test_support::Folder scratch_;
+  std::string run_ = scratch_ / "run";
+  // The program in a child, then a device of our own: fork() takes no threads along.
+  test_support::Child child_{[this] { return run_caller(); }, at("out")};
+  std::unique_ptr<rdma::Device> device_ = rdma::open_device("shm", "");
+  // Nobody ever looks at them.
+  std::unique_ptr<rdma::Listener> first_ = device_->listen(at("first")),
+                                  second_ = device_->listen(at("second"));
 };
 
 TEST_F(StoppedPeers, DoNotKeepAnAdminCommandWaiting) {

@@ -1,18 +1,12 @@
-#include "tools/cli/doctor_command.hpp"
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "common/config/values.hpp"
-#include "tools/cli/exit.hpp"
+#include "tests/support/folder.hpp"
 #include "tools/doctor/doctor.hpp"
 
 namespace tickpath::cli {
@@ -20,13 +14,7 @@ namespace {
 
 class DoctorCommand : public testing::Test {
  protected:
-  DoctorCommand()
-      : root_((std::filesystem::temp_directory_path() /
-               ("tickpath_doctor_command_" + std::to_string(::getpid())))
-                  .string()) {
-    std::filesystem::create_directories(root_ + "/proc");
-  }
-  ~DoctorCommand() override { std::filesystem::remove_all(root_); }
+  DoctorCommand() { std::filesystem::create_directories(root_ + "/proc"); }
 
   void put(const std::string& path, const std::string& text) {
     std::ofstream(root_ + path, std::ios::trunc) << text << "\n";
@@ -50,7 +38,8 @@ class DoctorCommand : public testing::Test {
     output_ = testing::internal::GetCapturedStdout();
     return status;
   }
-  std::string root_;
+  test_support::Folder folder_;
+  std::string root_ = folder_.path();
   std::string output_;
 };
 

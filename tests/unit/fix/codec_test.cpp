@@ -1,36 +1,19 @@
-#include "common/fix/codec.hpp"
 
-#include <algorithm>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/fix_bytes.hpp"
 
 namespace tickpath::fix {
 namespace {
 
 constexpr char kNow[] = "20261121-10:11:12.345";
 
-std::string readable(std::string_view bytes) {
-  std::string text(bytes);
-  for (char& c : text)
-    if (c == kSoh) c = '|';
-  return text;
-}
+std::string readable(std::string bytes) { return test_support::with_bars(std::move(bytes)); }
 
-std::string wire_text(std::string text) {
-  for (char& c : text)
-    if (c == '|') c = kSoh;
-  return text;
-}
-
-// "8=..|9=..|" in front of `body` and the checksum behind it.
-std::string framed(const std::string& body, const std::string& version = "FIX.4.2") {
-  std::string message =
-      wire_text("8=" + version + "|9=" + std::to_string(body.size()) + "|" + body);
-  char trailer[16];
-  std::snprintf(trailer, sizeof(trailer), "10=%03u|", checksum(message));
-  return message + wire_text(trailer);
+std::string framed(const std::string& text, std::string_view version = "FIX.4.2") {
+  return test_support::fix_message(version, text);
 }
 
 template <class Message>
@@ -41,13 +24,11 @@ std::string encoded(const Message& message, std::uint32_t seq = 7) {
 }
 
 NewOrderSingle limit_order() {
-  NewOrderSingle order;
-  order.cl_ord_id = 281479271677953;
-  order.price = {5853300};
-  order.order_qty = 100;
-  order.side = Side::kSell;
-  order.symbol = Symbol::from("AAPL");
-  return order;
+  return {.cl_ord_id = 281479271677953,
+          .price = {5853300},
+          .order_qty = 100,
+          .side = Side::kSell,
+          .symbol = Symbol::from("AAPL")};
 }
 
 TEST(FixEncoder, WritesANewOrderByteForByte) {
@@ -148,13 +129,12 @@ TEST(FixCodec, ReadsBackWhatAVenueTakesBesidesLimitAndMarketOrders) {
   const NewOrderSingle kill = round_trip(order);
   EXPECT_EQ(kill.time_in_force, TimeInForce::kFillOrKill);
   EXPECT_EQ(kill.min_qty, 30u);
-  OrderCancelReplaceRequest replace;
-  replace.cl_ord_id = 13;
-  replace.orig_cl_ord_id = 11;
-  replace.order_qty = 10;
-  replace.type = OrderType::kStop;
-  replace.stop_price = {77};
-  replace.symbol = Symbol::from("MSFT");
+  OrderCancelReplaceRequest replace{.cl_ord_id = 13,
+                                    .orig_cl_ord_id = 11,
+                                    .stop_price = {77},
+                                    .order_qty = 10,
+                                    .type = OrderType::kStop,
+                                    .symbol = Symbol::from("MSFT")};
   EXPECT_EQ(round_trip(replace).stop_price.value, 77);
 }
 
@@ -167,42 +147,36 @@ TEST(FixCodec, ReadsBackEveryRequest) {
   EXPECT_EQ(order.type, OrderType::kLimit);
   EXPECT_EQ(order.symbol.view(), "AAPL");
 
-  OrderCancelRequest cancel;
-  cancel.cl_ord_id = 12;
-  cancel.orig_cl_ord_id = 11;
-  cancel.order_qty = 300;
-  cancel.symbol = Symbol::from("MSFT");
-  const OrderCancelRequest cancel_back = round_trip(cancel);
+  const OrderCancelRequest cancel_back = round_trip(OrderCancelRequest{
+      .cl_ord_id = 12, .orig_cl_ord_id = 11, .order_qty = 300, .symbol = Symbol::from("MSFT")});
   EXPECT_EQ(cancel_back.cl_ord_id, 12u);
   EXPECT_EQ(cancel_back.orig_cl_ord_id, 11u);
   EXPECT_EQ(cancel_back.order_qty, 300u);
 
-  OrderCancelReplaceRequest replace;
-  replace.cl_ord_id = 13;
-  replace.orig_cl_ord_id = 11;
-  replace.price = {1};
-  replace.order_qty = 1;
-  replace.symbol = Symbol::from("A");
+  OrderCancelReplaceRequest replace{.cl_ord_id = 13,
+                                    .orig_cl_ord_id = 11,
+                                    .price = {1},
+                                    .order_qty = 1,
+                                    .symbol = Symbol::from("A")};
   const OrderCancelReplaceRequest replace_back = round_trip(replace);
   EXPECT_EQ(replace_back.price.value, 1);
   EXPECT_EQ(replace_back.orig_cl_ord_id, 11u);
 }
 
 TEST(FixCodec, ReadsBackEveryReport) {
-  ExecutionReport fill;
-  fill.order_id = 5;
-  fill.exec_id = 6;
-  fill.cl_ord_id = 7;
-  fill.price = {123400};
-  fill.last_price = {123300};
-  fill.average_price = {123350};
-  fill.order_qty = 10;
-  fill.last_shares = 4;
-  fill.leaves_qty = 6;
-  fill.cum_qty = 4;
-  fill.exec_type = ExecType::kPartialFill;
-  fill.ord_status = OrdStatus::kPartiallyFilled;
-  fill.symbol = Symbol::from("AAPL");
+  ExecutionReport fill{.order_id = 5,
+                       .exec_id = 6,
+                       .cl_ord_id = 7,
+                       .price = {123400},
+                       .last_price = {123300},
+                       .average_price = {123350},
+                       .order_qty = 10,
+                       .last_shares = 4,
+                       .leaves_qty = 6,
+                       .cum_qty = 4,
+                       .exec_type = ExecType::kPartialFill,
+                       .ord_status = OrdStatus::kPartiallyFilled,
+                       .symbol = Symbol::from("AAPL")};
   const ExecutionReport back = round_trip(fill);
   EXPECT_EQ(back.last_price.value, 123300);
   EXPECT_EQ(back.last_shares, 4u);
@@ -212,12 +186,11 @@ TEST(FixCodec, ReadsBackEveryReport) {
   EXPECT_EQ(back.ord_status, OrdStatus::kPartiallyFilled);
   EXPECT_EQ(back.orig_cl_ord_id, 0u);
 
-  OrderCancelReject reject;
-  reject.cl_ord_id = 9;
-  reject.orig_cl_ord_id = 8;
-  reject.reason = CxlRejReason::kUnknownOrder;
-  reject.of_replace = true;
-  reject.ord_status = OrdStatus::kRejected;
+  OrderCancelReject reject{.cl_ord_id = 9,
+                           .orig_cl_ord_id = 8,
+                           .ord_status = OrdStatus::kRejected,
+                           .reason = CxlRejReason::kUnknownOrder,
+                           .of_replace = true};
   const OrderCancelReject reject_back = round_trip(reject);
   EXPECT_EQ(reject_back.order_id, 0u);
   EXPECT_TRUE(reject_back.of_replace);
@@ -304,8 +277,7 @@ TEST(FixEncoder, FitsTheLargestRejectsIntoTheBoundToo) {
 }
 
 TEST(FixEncoder, ReplacedIsAStatusOfFix42ThatATradeStandsAbove) {
-  ExecutionReport report;
-  report.exec_type = ExecType::kReplaced;
+  ExecutionReport report{.exec_type = ExecType::kReplaced};
   const auto status = [&report](Version version) {
     char buffer[kMessageBytesMax];
     const Encoder encoder("SIM", "OEG", version);
@@ -347,11 +319,15 @@ TEST(FixFrame, FindsAWrongChecksumALyingLengthAndAnEndlessMessage) {
   wrong[wrong.size() - 2] = static_cast<char>(wrong[wrong.size() - 2] == '0' ? '1' : '0');
   EXPECT_EQ(frame(wrong, 1000).status, FrameStatus::kBadChecksum);
   EXPECT_EQ(frame(wrong, 1000).length, message.size());
-  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=5|35=0|10=000|"), 1000).status, FrameStatus::kBadChecksum);
-  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=4|35=0|10=000|"), 1000).status, FrameStatus::kGarbled);
-  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=99999|35=0|"), 1000).status, FrameStatus::kGarbled);
-  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=-5|35=0|"), 1000).status, FrameStatus::kGarbled);
-  EXPECT_EQ(frame(wire_text("8=FIX.4.2|9=00000000000000000001|"), 1000).status,
+  EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=5|35=0|10=000|"), 1000).status,
+            FrameStatus::kBadChecksum);
+  EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=4|35=0|10=000|"), 1000).status,
+            FrameStatus::kGarbled);
+  EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=99999|35=0|"), 1000).status,
+            FrameStatus::kGarbled);
+  EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=-5|35=0|"), 1000).status,
+            FrameStatus::kGarbled);
+  EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=00000000000000000001|"), 1000).status,
             FrameStatus::kGarbled);
 }
 

@@ -2,17 +2,15 @@
 // which reads the same table as XML and validates with code of its own.
 #include "common/fix/dictionary.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "common/fix/codec.hpp"
+#include "tests/support/fix_bytes.hpp"
 #include "tests/unit/fix/quickfix_dictionary.hpp"
+#include "tests/unit/fix/quickfix_xml.hpp"
 
 namespace tickpath::fix {
 namespace {
@@ -29,13 +27,8 @@ class DictionaryTest : public ::testing::TestWithParam<Version> {
     messages_.emplace_back(buffer, encoder_.encode(buffer, message, 7, kSentAt));
   }
   std::string message(const std::string& type, const std::string& body) const {
-    std::string fields = "35=" + type + "|49=A|56=B|34=7|52=20261121-10:11:12|" + body;
-    std::replace(fields.begin(), fields.end(), '|', kSoh);
-    std::string bytes = "8=" + std::string(begin_string(GetParam())) + kSoh +
-                        "9=" + std::to_string(fields.size()) + kSoh + fields;
-    char trailer[16];
-    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", checksum(bytes));
-    return bytes + trailer;
+    return test_support::fix_message(begin_string(GetParam()),
+                                     "35=" + type + "|49=A|56=B|34=7|52=20261121-10:11:12|" + body);
   }
 
   const Encoder encoder_{"A", "B", GetParam()};
@@ -90,9 +83,7 @@ TEST_P(DictionaryTest, TakesWhatOurEncoderWritesAndQuickFixDoesSoToo) {
   answer.cl_ord_id_text = answer.orig_cl_ord_id_text = "ORDER-1";
   answer.account = "ALPHA";
   add(answer);
-  OrderCancelReject reject;
-  reject.cl_ord_id = reject.orig_cl_ord_id = 3;
-  add(reject);
+  add(OrderCancelReject{.cl_ord_id = 3, .orig_cl_ord_id = 3});
   if (GetParam() == Version::k44) {
     auto mass = with_ids<OrderMassCancelRequest>();
     mass.type = '1';

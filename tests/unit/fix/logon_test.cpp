@@ -1,7 +1,6 @@
 // Who may log on, and how: a session of either role, and a peer that writes what it likes.
 #include <fstream>
 #include <iterator>
-#include <string>
 
 #include "tests/unit/fix/raw_peer.hpp"
 

@@ -1,13 +1,6 @@
 #include "common/fix/detail/message_store.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include "common/base/error.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/small_disk.hpp"
 
 namespace tickpath::fix::detail {
@@ -15,20 +8,12 @@ namespace {
 
 class MessageStoreTest : public ::testing::Test {
  protected:
-  MessageStoreTest() {
-    char name[] = "/tmp/tickpath_store_XXXXXX";
-    const int file = ::mkstemp(name);
-    ::close(file);
-    ::unlink(name);
-    path_ = name;
-  }
-  ~MessageStoreTest() override { ::unlink(path_.c_str()); }
-
   static void write(MessageStore& store, std::string_view text) {
     text.copy(store.begin_message(), text.size());
     store.commit(text.size());
   }
-  std::string path_;
+  test_support::Folder folder_;
+  std::string path_ = folder_ / "store";
 };
 
 TEST_F(MessageStoreTest, KeepsNumbersAndMessagesAcrossARestart) {

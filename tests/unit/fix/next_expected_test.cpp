@@ -1,6 +1,5 @@
 // NextExpectedMsgSeqNum (789): what is missing comes at the Logon, and nobody asks for it. And how
 // often a refused Logon is answered.
-#include <string>
 
 #include "tests/unit/fix/raw_peer.hpp"
 
@@ -100,11 +99,8 @@ TEST_F(NextExpectedTest, AnInitiatorSaysItAndSendsWhatTheVenueLacks) {
   EXPECT_TRUE(heard("|789=1|")) << heard_;
   say("A", 1, "98=0|108=30|789=2|");
   ASSERT_TRUE(until([&] { return session_->logged_on(); }));
-  OrderCancelRequest cancel;
-  cancel.cl_ord_id = 7;
-  cancel.orig_cl_ord_id = 6;
-  cancel.symbol = Symbol::from("AAPL");
-  ASSERT_TRUE(accepted(session_->send(cancel)));
+  ASSERT_TRUE(accepted(session_->send(
+      OrderCancelRequest{.cl_ord_id = 7, .orig_cl_ord_id = 6, .symbol = Symbol::from("AAPL")})));
   ASSERT_TRUE(hear("|11=7|"));
   connect();
   ASSERT_TRUE(hear("|35=A|"));

@@ -1,44 +1,87 @@
 // A peer that writes what it likes to a session of ours, and keeps what it hears.
 #pragma once
 
-#include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/fix/codec.hpp"
 #include "common/fix/session.hpp"
+#include "tests/support/fix_bytes.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
-#include "tests/support/process.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::fix::test {
 
-// A whole message: `text` is what BodyLength counts, with '|' for the separator.
-inline std::string framed(Version version, std::string text) {
-  for (char& c : text)
-    if (c == '|') c = kSoh;
-  std::string message = "8=" + std::string(begin_string(version)) + kSoh +
-                        "9=" + std::to_string(text.size()) + kSoh + text;
-  char trailer[16];
-  std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", checksum(message));
-  return message + trailer;
+using test_support::fix_message;
+
+inline std::string framed(Version version, const std::string& text) {
+  return fix_message(begin_string(version), text);
 }
 
-inline ExecutionReport plain_report(std::uint64_t id) {
-  ExecutionReport result;
-  result.order_id = result.exec_id = result.cl_ord_id = id;
-  result.order_qty = result.leaves_qty = 100;
-  result.symbol = Symbol::from("AAPL");
-  return result;
+inline NewOrderSingle plain_order(std::uint64_t id) {
+  return {.cl_ord_id = id, .price = {1'000'000}, .order_qty = 100, .symbol = Symbol::from("AAPL")};
 }
+inline ExecutionReport plain_report(std::uint64_t id) {
+  return {.order_id = id,
+          .exec_id = id,
+          .cl_ord_id = id,
+          .order_qty = 100,
+          .leaves_qty = 100,
+          .symbol = Symbol::from("AAPL")};
+}
+
+// Keeps what its session tells it.
+struct Recorder : Handler {
+  std::vector<NewOrderSingle> orders;
+  std::vector<ExecutionReport> reports;
+  std::vector<std::uint32_t> seqs;
+  std::vector<MessageReject> rejects;
+  std::vector<bool> dups;
+  std::vector<Resend> resends;
+  std::uint64_t withheld = 0;  // an order that is not to be sent again
+  int logons = 0;
+  int logouts = 0;
+
+  void on_new_order(const NewOrderSingle& order, const MessageInfo& info) noexcept override {
+    orders.push_back(order);
+    note(info);
+  }
+  void on_execution_report(const ExecutionReport& report,
+                           const MessageInfo& info) noexcept override {
+    reports.push_back(report);
+    note(info);
+  }
+  void on_message_reject(const MessageReject& reject, const MessageInfo&) noexcept override {
+    rejects.push_back(reject);
+    rejects.back().text = {};
+  }
+  bool may_resend(const Resend& resend) noexcept override {
+    resends.push_back(resend);
+    return resend.cl_ord_id != withheld;
+  }
+  void on_logon() noexcept override { ++logons; }
+  void on_logout() noexcept override { ++logouts; }
+  std::vector<std::uint64_t> order_ids() const { return ids_of(orders); }
+  std::vector<std::uint64_t> report_ids() const { return ids_of(reports); }
+
+ private:
+  template <class Message>
+  static std::vector<std::uint64_t> ids_of(const std::vector<Message>& messages) {
+    std::vector<std::uint64_t> ids;
+    for (const Message& message : messages) ids.push_back(message.cl_ord_id);
+    return ids;
+  }
+  void note(const MessageInfo& info) {
+    seqs.push_back(info.seq_num);
+    dups.push_back(info.poss_dup);
+  }
+};
 
 // Our session is US, an acceptor unless a test says otherwise; the peer is PEER. Whatever is said
 // and heard has '|' for the separator.
@@ -63,10 +106,9 @@ class RawPeer : public ::testing::Test {
   // In place of the last connection, if there is one.
   void connect() {
     hang_up();
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(session_->attach(pair[0]));
-    socket_ = pair[1];
+    const auto [ours, theirs] = test_support::socket_pair();
+    ASSERT_TRUE(session_->attach(ours));
+    socket_ = theirs;
     heard_.clear();
     closed_ = false;
   }
@@ -94,28 +136,24 @@ class RawPeer : public ::testing::Test {
       } else {
         at += static_cast<std::size_t>(sent);
       }
-      session_->poll(handler());
+      session_->poll(seen_);
     }
   }
 
   void turn() {
-    session_->poll(handler());
+    session_->poll(seen_);
     char buffer[65536];
     const ssize_t got = socket_ < 0 ? -1 : ::recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT);
-    for (ssize_t i = 0; i < got; ++i) heard_ += buffer[i] == kSoh ? '|' : buffer[i];
+    if (got > 0)
+      heard_ += test_support::with_bars(std::string(buffer, static_cast<std::size_t>(got)));
     closed_ |= got == 0;
   }
   // False, with what the session said, when it takes too long.
   [[nodiscard]] bool until(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      turn();
-      if (std::chrono::steady_clock::now() < end) continue;
-      for (std::string line; session_->pop_event(line);)
-        std::fprintf(stderr, "event: %s\n", line.c_str());
-      return false;
-    }
-    return true;
+    if (test_support::turn_until(done, [&] { turn(); })) return true;
+    for (std::string line; session_->pop_event(line);)
+      std::fprintf(stderr, "event: %s\n", line.c_str());
+    return false;
   }
   [[nodiscard]] bool hear(const std::string& text) {
     return until([&] { return heard(text); });
@@ -128,18 +166,28 @@ class RawPeer : public ::testing::Test {
       ++count;
     return count;
   }
-  // Whom the session tells what it hears.
-  virtual Handler& handler() { return nobody_; }
+  // Logs on as an acceptor's peer does.
+  void log_on() {
+    open();
+    connect();
+    say("A", 1, "98=0|108=30|");
+    ASSERT_TRUE(hear("|35=A|"));
+    heard_.clear();
+    next_seq_ = 2;
+  }
+  // The next number is used.
+  void say(const std::string& type, const std::string& body) {
+    write(message(type, next_seq_++, body));
+  }
 
   test_support::Folder folder_;
   SessionOptions options_;
+  Recorder seen_;  // what our session tells
+  std::uint32_t next_seq_ = 1;
   std::unique_ptr<Session> session_;
   int socket_ = -1;
   bool closed_ = false;  // by our session
   std::string heard_;    // since the connection began, or a test cleared it
-
- private:
-  Handler nobody_;
 };
 
 }  // namespace tickpath::fix::test

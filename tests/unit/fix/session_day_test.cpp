@@ -1,18 +1,14 @@
 // Session times: when a session is open, what ends with its day and what goes over into the next.
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include "common/clock/virtual_time.hpp"
-#include "common/fix/session.hpp"
-#include "tests/support/process.hpp"
+#include "tests/unit/fix/raw_peer.hpp"
 
 namespace tickpath::fix {
 namespace {
+
+using test::plain_order;
+using test::plain_report;
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kDaySeconds = 86'400;
@@ -81,32 +77,17 @@ TEST(SessionTimes, WhatIsNoTimeOrDayIsRefused) {
   EXPECT_THROW(SessionTimes("", "", "mon", "fri"), Error);
 }
 
-struct Log : Handler {
-  std::vector<std::uint64_t> orders, reports;
+struct Log : test::Recorder {
   std::vector<std::string> events;
   Session* says_at_day_end = nullptr;
 
-  void on_new_order(const NewOrderSingle& message, const MessageInfo&) noexcept override {
-    orders.push_back(message.cl_ord_id);
-  }
-  void on_execution_report(const ExecutionReport& message, const MessageInfo&) noexcept override {
-    reports.push_back(message.cl_ord_id);
-  }
   void on_day_end() noexcept override {
     events.push_back("day_end");
     if (says_at_day_end == nullptr) return;
-    EXPECT_TRUE(accepted(says_at_day_end->send(report(99))));
+    EXPECT_TRUE(accepted(says_at_day_end->send(plain_report(99))));
   }
   void on_numbers_reset(bool new_day) noexcept override {
     events.push_back(new_day ? "new_day" : "reset");
-  }
-
-  static ExecutionReport report(std::uint64_t id) {
-    ExecutionReport result;
-    result.order_id = result.exec_id = result.cl_ord_id = id;
-    result.order_qty = result.leaves_qty = 100;
-    result.symbol = Symbol::from("AAPL");
-    return result;
   }
 };
 
@@ -123,10 +104,8 @@ class SessionDayTest : public ::testing::Test {
   }
   SessionOptions options(SessionRole role, const SessionTimes& times) const {
     const bool acceptor = role == SessionRole::kAcceptor;
-    SessionOptions result;
-    result.role = role;
-    result.sender = acceptor ? "SIM" : "OEG";
-    result.target = acceptor ? "OEG" : "SIM";
+    SessionOptions result{
+        .role = role, .sender = acceptor ? "SIM" : "OEG", .target = acceptor ? "OEG" : "SIM"};
     result.store_path = folder_ / result.sender;
     result.store_messages = 64;
     result.heartbeat_s = 3600;
@@ -149,10 +128,9 @@ class SessionDayTest : public ::testing::Test {
     }
   }
   bool connect() {
-    int pair[2];
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    EXPECT_TRUE(venue_->attach(pair[0]));
-    if (!client_->attach(pair[1])) {
+    const auto [at_venue, at_client] = test_support::socket_pair();
+    EXPECT_TRUE(venue_->attach(at_venue));
+    if (!client_->attach(at_client)) {
       venue_->disconnect();
       return false;
     }
@@ -179,15 +157,6 @@ class SessionDayTest : public ::testing::Test {
   Log at_venue_, at_client_;
   std::unique_ptr<Session> venue_, client_;
 };
-
-NewOrderSingle day_order(std::uint64_t id) {
-  NewOrderSingle order;
-  order.cl_ord_id = id;
-  order.price = {100'000};
-  order.order_qty = 100;
-  order.symbol = Symbol::from("AAPL");
-  return order;
-}
 
 TEST_F(SessionDayTest, BeforeTheStartNobodyLogsOnAndAtTheStartEverybodyMay) {
   set_time(0, 7);
@@ -219,25 +188,25 @@ TEST_F(SessionDayTest, AnAcceptorAnswersALogonOutsideOfItsTimeByALogoutWithAText
 TEST_F(SessionDayTest, AtTheEndTheLastReportsAreSentAndTheNextDayBeginsWithOne) {
   set_time(0, 9);
   ASSERT_TRUE(connect());
-  ASSERT_TRUE(accepted(client_->send(day_order(1))));
+  ASSERT_TRUE(accepted(client_->send(plain_order(1))));
   turn();
   at_venue_.says_at_day_end = venue_.get();
   set_time(0, 17, 1);
   EXPECT_FALSE(client_->connected());
   EXPECT_FALSE(venue_->connected());
-  EXPECT_EQ(at_client_.reports, std::vector<std::uint64_t>{99});
+  EXPECT_EQ(at_client_.report_ids(), std::vector<std::uint64_t>{99});
   const std::vector<std::string> once = {"day_end", "new_day"};
   EXPECT_EQ(at_venue_.events, once);
   EXPECT_EQ(at_client_.events, (std::vector<std::string>{"new_day", "day_end"}))
       << "it was logged out before its own end";
-  EXPECT_EQ(client_->send(day_order(2)), SendStatus::kDown);
+  EXPECT_EQ(client_->send(plain_order(2)), SendStatus::kDown);
   EXPECT_FALSE(connect());
   set_time(1, 8);
   EXPECT_TRUE(connect());
   expect_numbers(2);
-  ASSERT_TRUE(accepted(client_->send(day_order(2))));
+  ASSERT_TRUE(accepted(client_->send(plain_order(2))));
   turn();
-  EXPECT_EQ(at_venue_.orders, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(at_venue_.order_ids(), (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(at_venue_.events, once) << "not twice";
 }
 
@@ -246,17 +215,17 @@ TEST_F(SessionDayTest, WhatThePeerWasNotThereToGetItGetsOnTheNextDay) {
   ASSERT_TRUE(connect());
   client_->disconnect();
   turn();
-  ASSERT_EQ(venue_->send(Log::report(1)), SendStatus::kStored);
-  ASSERT_EQ(venue_->send(Log::report(2)), SendStatus::kStored);
+  ASSERT_EQ(venue_->send(plain_report(1)), SendStatus::kStored);
+  ASSERT_EQ(venue_->send(plain_report(2)), SendStatus::kStored);
   at_venue_.says_at_day_end = venue_.get();
   set_time(0, 20);
-  ASSERT_EQ(venue_->send(Log::report(3)), SendStatus::kStored);
+  ASSERT_EQ(venue_->send(plain_report(3)), SendStatus::kStored);
   EXPECT_EQ(venue_->next_sender_seq(), 5u);
   EXPECT_TRUE(at_client_.reports.empty());
   set_time(1, 8);
   EXPECT_TRUE(connect());
   turn();
-  EXPECT_EQ(at_client_.reports, (std::vector<std::uint64_t>{1, 2, 99, 3}));
+  EXPECT_EQ(at_client_.report_ids(), (std::vector<std::uint64_t>{1, 2, 99, 3}));
   EXPECT_FALSE(client_->behind_gap());
 }
 

@@ -2,8 +2,6 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include <malloc.h>
 
@@ -14,34 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct GapHandler final : Handler {
-  std::vector<std::uint64_t> orders;
-  std::vector<std::uint64_t> fills;
-  void on_new_order(const NewOrderSingle& order, const MessageInfo&) noexcept override {
-    orders.push_back(order.cl_ord_id);
-  }
-  void on_execution_report(const ExecutionReport& report, const MessageInfo&) noexcept override {
-    fills.push_back(report.exec_id);
-  }
-};
-
 class SessionGapsTest : public test::RawPeer {
  protected:
   SessionGapsTest() { options_.logout_timeout_s = 1; }
-  Handler& handler() override { return handler_; }
 
-  void log_on() {
-    open();
-    connect();
-    say("A", "98=0|108=30|");
-    ASSERT_TRUE(hear("|35=A|"));
-    heard_.clear();
-  }
-
-  // The next number is used.
-  void say(const std::string& type, const std::string& body) {
-    write(message(type, next_seq_++, body));
-  }
   void say_order(std::uint64_t id, const std::string& header = {}) {
     say("D", header + "11=" + std::to_string(id) + kOrder);
   }
@@ -55,8 +29,6 @@ class SessionGapsTest : public test::RawPeer {
 
   static constexpr const char* kOrder =
       "|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|";
-  GapHandler handler_;
-  std::uint32_t next_seq_ = 1;
 };
 
 // ---------------------------------------------------------------------------------- their gaps
@@ -67,11 +39,11 @@ TEST_F(SessionGapsTest, TakesWhatCameBehindAGapWhenThatIsFilled) {
   for (std::uint64_t id = 3; id <= 6; ++id) say_order(id);
   ASSERT_TRUE(hear("|35=2|"));
   EXPECT_TRUE(session_->behind_gap());
-  EXPECT_TRUE(handler_.orders.empty());
+  EXPECT_TRUE(seen_.orders.empty());
   fill(2, 3);
   say_order(7);
-  ASSERT_TRUE(until([&] { return handler_.orders.size() == 5; }));
-  EXPECT_EQ(handler_.orders, (std::vector<std::uint64_t>{3, 4, 5, 6, 7}));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 5; }));
+  EXPECT_EQ(seen_.order_ids(), (std::vector<std::uint64_t>{3, 4, 5, 6, 7}));
   EXPECT_FALSE(session_->behind_gap());
   EXPECT_EQ(session_->counters().gaps.get(), 1u);
 }
@@ -80,7 +52,7 @@ TEST_F(SessionGapsTest, KeepsABoundedPartOfWhatComesBehindAGapAndAsksForTheRest)
   log_on();
   const std::uint32_t missing = next_seq_++;
   constexpr std::uint64_t kOrders = 20'000;
-  handler_.orders.reserve(kOrders);
+  seen_.orders.reserve(kOrders);
   std::string bytes;
   for (std::uint64_t id = 1; id <= kOrders; ++id)
     bytes += message("D", next_seq_++, "11=" + std::to_string(id) + kOrder);
@@ -88,9 +60,9 @@ TEST_F(SessionGapsTest, KeepsABoundedPartOfWhatComesBehindAGapAndAsksForTheRest)
   write(bytes);
   EXPECT_LT(allocated(), before + (1u << 20));
   EXPECT_GT(session_->counters().gap_overflows.get(), 0u);
-  EXPECT_TRUE(handler_.orders.empty());
+  EXPECT_TRUE(seen_.orders.empty());
   // Each time it asks it is given the next thousand.
-  for (std::uint32_t begin = missing; handler_.orders.size() < kOrders;) {
+  for (std::uint32_t begin = missing; seen_.orders.size() < kOrders;) {
     fill(begin, begin == missing ? begin + 1 : begin);
     ASSERT_TRUE(until([&] { return session_->next_target_seq() > begin; }));
     const std::uint32_t next = session_->next_target_seq();
@@ -99,10 +71,10 @@ TEST_F(SessionGapsTest, KeepsABoundedPartOfWhatComesBehindAGapAndAsksForTheRest)
                     "43=Y|122=20261121-10:11:12|11=" + std::to_string(seq - missing) + kOrder));
     begin = next;
   }
-  ASSERT_EQ(handler_.orders.size(), kOrders);
-  for (std::uint64_t id = 1; id <= kOrders; ++id) ASSERT_EQ(handler_.orders[id - 1], id);
+  ASSERT_EQ(seen_.orders.size(), kOrders);
+  for (std::uint64_t id = 1; id <= kOrders; ++id) ASSERT_EQ(seen_.orders[id - 1].cl_ord_id, id);
   say_order(kOrders + 1);
-  EXPECT_TRUE(until([&] { return handler_.orders.size() == kOrders + 1; }));
+  EXPECT_TRUE(until([&] { return seen_.orders.size() == kOrders + 1; }));
 }
 
 TEST_F(SessionGapsTest, AsksAgainForWhatFoundNoRoomBehindAGap) {
@@ -112,7 +84,7 @@ TEST_F(SessionGapsTest, AsksAgainForWhatFoundNoRoomBehindAGap) {
   for (std::uint64_t id = 3; id <= 12; ++id) say_order(id);  // three of them find room
   ASSERT_TRUE(hear("|7=2|16=0|"));
   fill(2, 3);
-  ASSERT_TRUE(until([&] { return !handler_.orders.empty(); }));
+  ASSERT_TRUE(until([&] { return !seen_.orders.empty(); }));
   const std::uint32_t lost = session_->next_target_seq();
   EXPECT_LT(lost, 12u);
   say_order(13);
@@ -127,7 +99,7 @@ TEST_F(SessionGapsTest, EndsASessionOfWhichAGapIsNotFilled) {
   ASSERT_TRUE(hear("|58=MsgSeqNum 2 to 3 not received for 1 s (gap_timeout)|"));
   EXPECT_EQ(times("|35=5|"), 1u);
   ASSERT_TRUE(until([&] { return !session_->connected(); }));
-  EXPECT_TRUE(handler_.orders.empty());
+  EXPECT_TRUE(seen_.orders.empty());
   EXPECT_EQ(session_->counters().gap_timeouts.get(), 1u);
   // Nothing of it stays: the next logon asks from the same number on.
   connect();
@@ -135,7 +107,7 @@ TEST_F(SessionGapsTest, EndsASessionOfWhichAGapIsNotFilled) {
   ASSERT_TRUE(hear("|7=2|16=0|"));
   fill(2, next_seq_);
   say_order(2);
-  ASSERT_TRUE(until([&] { return handler_.orders.size() == 1; }));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
 }
 
 TEST_F(SessionGapsTest, WaitsForAGapThatShrinks) {
@@ -149,7 +121,7 @@ TEST_F(SessionGapsTest, WaitsForAGapThatShrinks) {
     ASSERT_TRUE(until([&] { return std::chrono::steady_clock::now() > due; }));
     fill(seq, seq + 1);
   }
-  ASSERT_TRUE(until([&] { return handler_.orders.size() == 1; }));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
   EXPECT_EQ(times("|35=5|"), 0u);
 }
 
@@ -164,7 +136,7 @@ TEST_F(SessionGapsTest, AnswersTestAndResendRequestsBehindAGapAtOnceAndOnce) {
   ASSERT_TRUE(hear("|112=second|"));
   fill(2, 3);
   say_order(1);
-  ASSERT_TRUE(until([&] { return handler_.orders.size() == 1; }));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
   EXPECT_EQ(times("|112=first|"), 1u);
   EXPECT_EQ(times("|112=second|"), 1u);
 }
@@ -180,7 +152,7 @@ TEST_F(SessionGapsTest, AcceptsRepeatingGroupsBehindAGapAndInResends) {
   say("D", body);
   ASSERT_TRUE(hear("|35=2|"));
   write(message("D", missing, "43=Y|122=20261121-10:11:12|" + body));
-  ASSERT_TRUE(until([&] { return handler_.orders.size() == 2; }));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 2; }));
   EXPECT_EQ(session_->counters().rejected.get(), 0u);
   EXPECT_EQ(times("|35=3|"), 0u);
 }
@@ -199,8 +171,9 @@ TEST_F(SessionGapsTest, InitiatorTakesRepeatingGroupsBehindAGapAndInResends) {
   say("8", fill_of("2"));
   ASSERT_TRUE(hear("|35=2|"));
   write(message("8", missing, "43=Y|122=20261121-10:11:12|" + fill_of("1")));
-  ASSERT_TRUE(until([&] { return handler_.fills.size() == 2; }));
-  EXPECT_EQ(handler_.fills, (std::vector<std::uint64_t>{1, 2}));
+  ASSERT_TRUE(until([&] { return seen_.reports.size() == 2; }));
+  EXPECT_EQ(seen_.reports[0].exec_id, 1u);
+  EXPECT_EQ(seen_.reports[1].exec_id, 2u);
   EXPECT_EQ(session_->counters().nonconforming.get(), 0u);
   EXPECT_EQ(times("|35=3|"), 0u);
 }
@@ -270,7 +243,7 @@ TEST_F(SessionGapsTest, AnswersManyUnreadResendRequestsByOneMoreResend) {
   for (int i = 0; i < 400; ++i) requests += message("2", next_seq_++, "7=1|16=0|");
   const std::size_t before = allocated();
   write(requests);
-  for (int i = 0; i < 1000; ++i) session_->poll(handler_);  // and the peer reads nothing
+  for (int i = 0; i < 1000; ++i) session_->poll(seen_);  // and the peer reads nothing
   EXPECT_LT(allocated(), before + (1u << 20));
   say("1", "112=still there|");
   ASSERT_TRUE(hear("|112=still there|"));
@@ -303,7 +276,7 @@ TEST_F(SessionGapsTest, RejectsARequestForMessagesThatThereAreNot) {
     heard_.clear();
   }
   say_order(1);
-  ASSERT_TRUE(until([&] { return handler_.orders.size() == 1; }));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
 }
 
 TEST_F(SessionGapsTest, EndsAPeerThatReadsNothingOfItsRejects) {
@@ -314,7 +287,7 @@ TEST_F(SessionGapsTest, EndsAPeerThatReadsNothingOfItsRejects) {
   for (int i = 0; i < 20'000 && session_->connected(); ++i) {
     const std::string text = message("D", 1, "43=Y|11=x|");  // old, without OrigSendingTime
     if (::send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) break;
-    session_->poll(handler_);
+    session_->poll(seen_);
   }
   EXPECT_FALSE(session_->connected());
   EXPECT_LT(allocated(), before + (1u << 20));

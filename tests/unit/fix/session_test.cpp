@@ -1,25 +1,13 @@
 // Our session against itself (both roles over a socketpair), with QuickFIX behind each end, and
 // against a peer that writes what it likes.
-#include "common/fix/session.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
 #include <iterator>
-#include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/fix/codec.hpp"
-#include "tests/support/patience.hpp"
 #include "tests/unit/fix/raw_peer.hpp"
 
 namespace tickpath::fix {
@@ -27,104 +15,41 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Recorder final : Handler {
-  std::vector<NewOrderSingle> orders;
-  std::vector<ExecutionReport> reports;
-  std::vector<std::uint32_t> seqs;
-  std::vector<MessageReject> rejects;
-  std::vector<bool> dups;
-  int logons = 0;
-  int logouts = 0;
-
-  void on_new_order(const NewOrderSingle& order, const MessageInfo& info) noexcept override {
-    orders.push_back(order);
-    seqs.push_back(info.seq_num);
-    dups.push_back(info.poss_dup);
-  }
-  void on_execution_report(const ExecutionReport& report,
-                           const MessageInfo& info) noexcept override {
-    reports.push_back(report);
-    seqs.push_back(info.seq_num);
-    dups.push_back(info.poss_dup);
-  }
-  void on_message_reject(const MessageReject& reject, const MessageInfo&) noexcept override {
-    rejects.push_back(reject);
-    rejects.back().text = {};
-  }
-  bool may_resend(const Resend& resend) noexcept override {
-    resends.push_back(resend);
-    return resend.cl_ord_id != withheld;
-  }
-  std::vector<Resend> resends;
-  std::uint64_t withheld = 0;
-  void on_logon() noexcept override { ++logons; }
-  void on_logout() noexcept override { ++logouts; }
-};
-
-NewOrderSingle order(std::uint64_t id) {
-  NewOrderSingle result;
-  result.cl_ord_id = id;
-  result.price = {1'000'000};
-  result.order_qty = 100;
-  result.symbol = Symbol::from("AAPL");
-  return result;
-}
-
-ExecutionReport report(std::uint64_t id) {
-  ExecutionReport result;
-  result.order_id = result.exec_id = result.cl_ord_id = id;
-  result.order_qty = result.leaves_qty = 100;
-  result.symbol = Symbol::from("AAPL");
-  return result;
-}
+using test::plain_order;
+using test::plain_report;
 
 class SessionTest : public ::testing::Test {
  protected:
-  SessionTest() {
-    char name[] = "/tmp/tickpath_fix_XXXXXX";
-    directory_ = ::mkdtemp(name);
-  }
-  ~SessionTest() override {
-    initiator_.reset();
-    acceptor_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
   void open_initiator(std::uint32_t heartbeat_s = 30) {
-    SessionOptions options;
-    options.sender = "OEG";
-    options.target = "SIM";
-    options.store_path = directory_ + "/initiator.store";
-    options.store_messages = 64;
-    options.heartbeat_s = heartbeat_s;
-    options.logout_timeout_s = 1;
+    SessionOptions options{.sender = "OEG",
+                           .target = "SIM",
+                           .store_path = folder_ / "initiator.store",
+                           .heartbeat_s = heartbeat_s,
+                           .logout_timeout_s = 1,
+                           .store_messages = 64};
     initiator_ = std::make_unique<Session>(options);
   }
   void open_acceptor(std::uint32_t logon_timeout_s = 10) {
-    SessionOptions options;
-    options.logon_timeout_s = logon_timeout_s;
-    options.role = SessionRole::kAcceptor;
-    options.sender = "SIM";
-    options.target = "OEG";
-    options.store_path = directory_ + "/acceptor.store";
-    options.store_messages = 64;
-    options.allow_reset = true;
+    SessionOptions options{.role = SessionRole::kAcceptor,
+                           .sender = "SIM",
+                           .target = "OEG",
+                           .store_path = folder_ / "acceptor.store",
+                           .logon_timeout_s = logon_timeout_s,
+                           .store_messages = 64,
+                           .allow_reset = true};
     acceptor_ = std::make_unique<Session>(options);
   }
   void connect() {
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(acceptor_->attach(pair[1]));
-    ASSERT_TRUE(initiator_->attach(pair[0]));
+    const auto [ours, theirs] = test_support::socket_pair();
+    ASSERT_TRUE(acceptor_->attach(theirs));
+    ASSERT_TRUE(initiator_->attach(ours));
   }
-  // Polls both until `done`; fails the test after ten seconds.
+  void poll() {
+    if (initiator_) initiator_->poll(at_initiator_);
+    if (acceptor_) acceptor_->poll(at_acceptor_);
+  }
   void until(const std::function<bool()>& done, const char* what) {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      if (initiator_) initiator_->poll(at_initiator_);
-      if (acceptor_) acceptor_->poll(at_acceptor_);
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << what << "\n" << events();
-    }
+    ASSERT_TRUE(test_support::turn_until(done, [&] { poll(); })) << what << "\n" << events();
   }
   void until_logged_on() {
     until([&] { return initiator_->logged_on() && acceptor_->logged_on(); }, "logon");
@@ -135,13 +60,19 @@ class SessionTest : public ::testing::Test {
     connect();
     until_logged_on();
   }
+  // Until the acceptor has had so many.
+  void send_order(std::uint64_t id, std::size_t count) {
+    SCOPED_TRACE("order " + std::to_string(id));
+    ASSERT_EQ(initiator_->send(plain_order(id)), SendStatus::kSent);
+    until([&] { return at_acceptor_.orders.size() == count; }, "order");
+  }
   void poll_for(std::chrono::milliseconds time) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < end) {
-      if (initiator_) initiator_->poll(at_initiator_);
-      if (acceptor_) acceptor_->poll(at_acceptor_);
-      std::this_thread::sleep_for(1ms);
-    }
+    (void)test_support::turn_until([] { return false; },
+                                   [&] {
+                                     poll();
+                                     std::this_thread::sleep_for(1ms);
+                                   },
+                                   time);
   }
   std::string events() {
     std::string all;
@@ -151,11 +82,11 @@ class SessionTest : public ::testing::Test {
     return all;
   }
 
-  std::string directory_;
+  test_support::Folder folder_;
   std::unique_ptr<Session> initiator_;
   std::unique_ptr<Session> acceptor_;
-  Recorder at_initiator_;
-  Recorder at_acceptor_;
+  test::Recorder at_initiator_;
+  test::Recorder at_acceptor_;
 };
 
 TEST_F(SessionTest, LogsOnAndCarriesOrdersAndReportsWithoutQuickFix) {
@@ -163,10 +94,10 @@ TEST_F(SessionTest, LogsOnAndCarriesOrdersAndReportsWithoutQuickFix) {
   EXPECT_EQ(at_initiator_.logons, 1);
   EXPECT_EQ(at_acceptor_.logons, 1);
   for (std::uint64_t id = 1; id <= 20; ++id)
-    EXPECT_EQ(initiator_->send(order(id)), SendStatus::kSent);
+    EXPECT_EQ(initiator_->send(plain_order(id)), SendStatus::kSent);
   until([&] { return at_acceptor_.orders.size() == 20; }, "orders");
   for (std::uint64_t id = 1; id <= 20; ++id)
-    EXPECT_EQ(acceptor_->send(report(id)), SendStatus::kSent);
+    EXPECT_EQ(acceptor_->send(plain_report(id)), SendStatus::kSent);
   until([&] { return at_initiator_.reports.size() == 20; }, "reports");
   EXPECT_EQ(at_acceptor_.orders[4].cl_ord_id, 5u);
   EXPECT_EQ(at_initiator_.reports[7].cl_ord_id, 8u);
@@ -179,58 +110,54 @@ TEST_F(SessionTest, LogsOnAndCarriesOrdersAndReportsWithoutQuickFix) {
 TEST_F(SessionTest, RefusesOrdersAndKeepsReportsWhileDown) {
   open_initiator();
   open_acceptor();
-  EXPECT_EQ(initiator_->send(order(1)), SendStatus::kDown);
+  EXPECT_EQ(initiator_->send(plain_order(1)), SendStatus::kDown);
   EXPECT_EQ(initiator_->next_sender_seq(), 1u);
-  EXPECT_EQ(acceptor_->send(report(1)), SendStatus::kStored);
+  EXPECT_EQ(acceptor_->send(plain_report(1)), SendStatus::kStored);
   connect();
   until([&] { return at_initiator_.reports.size() == 1; }, "the stored report");
   EXPECT_EQ(at_initiator_.reports[0].cl_ord_id, 1u);
   EXPECT_TRUE(at_initiator_.dups[0]);
   until_logged_on();
-  EXPECT_EQ(initiator_->send(order(2)), SendStatus::kSent);
+  EXPECT_EQ(initiator_->send(plain_order(2)), SendStatus::kSent);
   until([&] { return at_acceptor_.orders.size() == 1; }, "the order after the resend");
 }
 
 TEST_F(SessionTest, LogsOutAndComesBackWithTheNextNumbers) {
   log_on();
-  ASSERT_EQ(initiator_->send(order(1)), SendStatus::kSent);
-  until([&] { return at_acceptor_.orders.size() == 1; }, "order");
+  send_order(1, 1);
   initiator_->logout("end of test");
-  EXPECT_EQ(initiator_->send(order(2)), SendStatus::kDown);
+  EXPECT_EQ(initiator_->send(plain_order(2)), SendStatus::kDown);
   until([&] { return !initiator_->connected() && !acceptor_->connected(); }, "logout");
   EXPECT_EQ(at_initiator_.logouts, 1);
   EXPECT_EQ(at_acceptor_.logouts, 1);
   connect();
   until_logged_on();
-  ASSERT_EQ(initiator_->send(order(3)), SendStatus::kSent);
-  until([&] { return at_acceptor_.orders.size() == 2; }, "order after the second logon");
+  send_order(3, 2);
   EXPECT_EQ(at_acceptor_.seqs[1], 5u);  // logon, order, logout, logon, order
 }
 
 TEST_F(SessionTest, RecoversReportsThatItsProcessMissedAcrossARestart) {
   log_on();
-  ASSERT_EQ(initiator_->send(order(1)), SendStatus::kSent);
-  until([&] { return at_acceptor_.orders.size() == 1; }, "order");
+  send_order(1, 1);
   initiator_.reset();  // dies without a logout
   until([&] { return !acceptor_->connected(); }, "the acceptor to notice");
   for (std::uint64_t id = 1; id <= 30; ++id)
-    ASSERT_EQ(acceptor_->send(report(id)), SendStatus::kStored);
+    ASSERT_EQ(acceptor_->send(plain_report(id)), SendStatus::kStored);
   open_initiator();
   connect();
   until([&] { return at_initiator_.reports.size() == 30; }, "reports by resend");
   for (std::uint64_t id = 1; id <= 30; ++id) EXPECT_EQ(at_initiator_.reports[id - 1].cl_ord_id, id);
   // From here on in place again.
-  ASSERT_EQ(acceptor_->send(report(31)), SendStatus::kSent);
+  ASSERT_EQ(acceptor_->send(plain_report(31)), SendStatus::kSent);
   until([&] { return at_initiator_.reports.size() == 31; }, "a live report");
   EXPECT_FALSE(at_initiator_.dups.back());
 }
 
 TEST_F(SessionTest, ResendsOrdersThatTheRestartedAcceptorNeverSaw) {
   log_on();
-  ASSERT_EQ(initiator_->send(order(1)), SendStatus::kSent);
-  until([&] { return at_acceptor_.orders.size() == 1; }, "order");
+  send_order(1, 1);
   // Written to a socket whose reader dies before it reads.
-  ASSERT_EQ(initiator_->send(order(2)), SendStatus::kSent);
+  ASSERT_EQ(initiator_->send(plain_order(2)), SendStatus::kSent);
   acceptor_.reset();
   until([&] { return !initiator_->connected(); }, "the initiator to notice");
   open_acceptor();
@@ -243,7 +170,7 @@ TEST_F(SessionTest, ResendsOrdersThatTheRestartedAcceptorNeverSaw) {
 TEST_F(SessionTest, FillsTheGapOfAnOrderThatItsOwnerWithholdsFromAResend) {
   log_on();
   // Written to a socket whose reader dies before it reads.
-  for (std::uint64_t id = 1; id <= 3; ++id) initiator_->send(order(id));
+  for (std::uint64_t id = 1; id <= 3; ++id) initiator_->send(plain_order(id));
   acceptor_.reset();
   until([&] { return !initiator_->connected(); }, "loss");
   at_initiator_.withheld = 2;
@@ -258,7 +185,7 @@ TEST_F(SessionTest, FillsTheGapOfAnOrderThatItsOwnerWithholdsFromAResend) {
     EXPECT_GE(resend.age_ns, 0);
     EXPECT_LT(resend.age_ns, 60'000'000'000);
   }
-  initiator_->send(order(4));
+  initiator_->send(plain_order(4));
   until([&] { return at_acceptor_.orders.size() == 3; }, "the next order");
 }
 
@@ -266,7 +193,7 @@ TEST_F(SessionTest, GapFillsWhatTheStoreHasForgotten) {
   log_on();
   initiator_.reset();
   until([&] { return !acceptor_->connected(); }, "the acceptor to notice");
-  for (std::uint64_t id = 1; id <= 200; ++id) acceptor_->send(report(id));  // 64 are kept
+  for (std::uint64_t id = 1; id <= 200; ++id) acceptor_->send(plain_report(id));  // 64 are kept
   open_initiator();
   connect();
   until(
@@ -277,7 +204,7 @@ TEST_F(SessionTest, GapFillsWhatTheStoreHasForgotten) {
   EXPECT_GE(at_initiator_.reports.size(), 60u);
   EXPECT_LE(at_initiator_.reports.size(), 64u);
   EXPECT_GE(acceptor_->counters().forgotten.get(), 200u - at_initiator_.reports.size());
-  ASSERT_EQ(acceptor_->send(report(201)), SendStatus::kSent);
+  ASSERT_EQ(acceptor_->send(plain_report(201)), SendStatus::kSent);
   until([&] { return at_initiator_.reports.back().cl_ord_id == 201; }, "a live report");
 }
 
@@ -302,12 +229,11 @@ TEST_F(SessionTest, DisconnectsASilentPeerAfterATestRequest) {
   open_acceptor();
   connect();
   until_logged_on();
-  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-  while (initiator_->connected() && std::chrono::steady_clock::now() < end) {
-    initiator_->poll(at_initiator_);  // the acceptor is not polled: it hangs
-    std::this_thread::sleep_for(1ms);
-  }
-  EXPECT_FALSE(initiator_->connected());
+  // The acceptor is not polled: it hangs.
+  EXPECT_TRUE(test_support::wait_until([&] {
+    initiator_->poll(at_initiator_);
+    return !initiator_->connected();
+  }));
   EXPECT_EQ(at_initiator_.logouts, 1);
   EXPECT_NE(events().find("test request"), std::string::npos);
 }
@@ -316,7 +242,7 @@ TEST_F(SessionTest, RefusesToSendWhenThePeerDoesNotReadAndLosesNothingAccepted) 
   log_on();
   std::uint64_t accepted_orders = 0;
   for (;;) {
-    const SendStatus status = initiator_->send(order(accepted_orders + 1));
+    const SendStatus status = initiator_->send(plain_order(accepted_orders + 1));
     if (status == SendStatus::kFull) break;
     ASSERT_TRUE(accepted(status));
     ++accepted_orders;
@@ -328,97 +254,49 @@ TEST_F(SessionTest, RefusesToSendWhenThePeerDoesNotReadAndLosesNothingAccepted) 
 
 TEST_F(SessionTest, TellsWhichOrderThePeerCouldNotAccept) {
   log_on();
-  NewOrderSingle bad = order(77);
+  NewOrderSingle bad = plain_order(77);
   bad.symbol = {};  // "55=" without a value
   ASSERT_EQ(initiator_->send(bad), SendStatus::kSent);
   until([&] { return at_initiator_.rejects.size() == 1; }, "reject");
   EXPECT_EQ(at_initiator_.rejects[0].ref_cl_ord_id, 77u);
   EXPECT_EQ(at_initiator_.rejects[0].ref_msg_type, 'D');
   EXPECT_TRUE(at_acceptor_.orders.empty());
-  ASSERT_EQ(initiator_->send(order(78)), SendStatus::kSent);
-  until([&] { return at_acceptor_.orders.size() == 1; }, "the next order");
+  send_order(78, 1);
 }
 
 TEST_F(SessionTest, AcceptorEndsAConnectionThatDoesNotLogOn) {
   open_acceptor(1);
-  int pair[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-  ASSERT_TRUE(acceptor_->attach(pair[1]));
+  const auto [ours, theirs] = test_support::socket_pair();
+  ASSERT_TRUE(acceptor_->attach(theirs));
   until([&] { return !acceptor_->connected(); }, "the end of a silent connection");
   EXPECT_EQ(at_acceptor_.logouts, 0);
-  ::close(pair[0]);
+  ::close(ours);
 }
 
-// A peer that writes what it likes to our acceptor, and keeps what it hears.
-class RawPeerTest : public SessionTest {
+class RawPeerTest : public test::RawPeer {
  protected:
-  RawPeerTest() {
-    open_acceptor();
-    int pair[2];
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    EXPECT_TRUE(acceptor_->attach(pair[1]));
-    socket_ = pair[0];
+  void SetUp() override {
+    options_.allow_reset = true;
+    open();
+    connect();
   }
-  ~RawPeerTest() override { ::close(socket_); }
-
-  // `body` follows the CompIDs, with | for the separator; the next sequence number is used.
-  void say(const std::string& type, const std::string& body) {
-    std::string text = "35=" + type + "|49=OEG|56=SIM|34=" + std::to_string(next_seq_++) +
-                       "|52=20261121-10:11:12.345|" + body;
-    write_raw(framed(text));
-  }
-  static std::string framed(const std::string& text) { return test::framed(Version::k42, text); }
-  void write_raw(const std::string& bytes) {
-    ASSERT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  void hear() {
-    acceptor_->poll(at_acceptor_);
-    char buffer[65536];
-    const ssize_t got = ::recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT);
-    if (got > 0) heard_.append(buffer, static_cast<std::size_t>(got));
-    closed_ = got == 0;
-  }
-  void until_heard(const std::string& what) {
-    std::string text = what;
-    for (char& c : text)
-      if (c == '|') c = kSoh;
-    const auto end = std::chrono::steady_clock::now() + 5s;
-    while (heard_.find(text) == std::string::npos) {
-      hear();
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << what << "\n"
-                                                       << heard_ << "\n"
-                                                       << events();
-    }
+  void until_heard(const std::string& text) {
+    ASSERT_TRUE(hear(text)) << text << "\n" << heard_;
     heard_.clear();
   }
-  void until_closed() {
-    const auto end = std::chrono::steady_clock::now() + 5s;
-    while (!closed_) {
-      hear();
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << heard_ << events();
-    }
-  }
-  void log_on_raw() {
-    say("A", "98=0|108=30|");
-    until_heard("|35=A|");
+  static std::string order(const std::string& id) {
+    return "11=" + id + "|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|";
   }
   void expect_order_taken(std::uint64_t id) {
-    const std::size_t before = at_acceptor_.orders.size();
-    say("D",
-        "11=" + std::to_string(id) + "|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|");
-    until([&] { return at_acceptor_.orders.size() == before + 1; }, "order");
-    EXPECT_EQ(at_acceptor_.orders.back().cl_ord_id, id);
+    const std::size_t before = seen_.orders.size();
+    say("D", order(std::to_string(id)));
+    ASSERT_TRUE(until([&] { return seen_.orders.size() == before + 1; }));
+    EXPECT_EQ(seen_.orders.back().cl_ord_id, id);
   }
-
-  int socket_ = -1;
-  int next_seq_ = 1;
-  bool closed_ = false;
-  std::string heard_;
 };
 
 TEST_F(RawPeerTest, AnswersEachKindOfMalformedMessageAndGoesOn) {
-  log_on_raw();
+  log_on();
   expect_order_taken(1);
   say("D", "11=2|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|");  // limit without a price
   until_heard("|372=D|379=2|380=5|");
@@ -436,9 +314,9 @@ TEST_F(RawPeerTest, AnswersEachKindOfMalformedMessageAndGoesOn) {
   say("8", "37=1|17=1|20=0|150=0|39=0|55=AAPL|54=1|151=0|14=0|6=0|");  // a type that only the other
                                                                        // side sends
   until_heard("|372=8|379=1|380=3|");
-  EXPECT_EQ(acceptor_->counters().rejected.get(), 7u);
+  EXPECT_EQ(session_->counters().rejected.get(), 7u);
   expect_order_taken(7);
-  EXPECT_TRUE(acceptor_->logged_on());
+  EXPECT_TRUE(session_->logged_on());
 }
 
 // Each field of each session message, header included, with values of other types: whatever becomes
@@ -462,16 +340,11 @@ TEST_F(RawPeerTest, NoFieldOfASessionMessageEndsTheProgram) {
                                 "3e1", " ",  "2147483648", "99999999999999999999"};
   int connections = 0;
   const auto attempt = [&](const Sample& sample, const std::string& body) {
-    ::close(socket_);
-    until([&] { return !acceptor_->connected(); }, "the end of the last connection");
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(acceptor_->attach(pair[1]));
-    socket_ = pair[0];
+    connect();
     next_seq_ = 1;
     if (sample.type[0] != 'A') say("A", "98=0|108=30|141=Y|");
     say(sample.type, body);
-    for (int turn = 0; turn < 4; ++turn) hear();
+    for (int i = 0; i < 4; ++i) turn();
     ++connections;
   };
   for (const Sample& sample : samples) {
@@ -498,7 +371,7 @@ TEST_F(RawPeerTest, NoFieldOfASessionMessageEndsTheProgram) {
   }
   EXPECT_GT(connections, 400);
   attempt({"A", ""}, "98=0|108=30|141=Y|");
-  until([&] { return acceptor_->logged_on(); }, "logon");
+  ASSERT_TRUE(until([&] { return session_->logged_on(); }));
 }
 
 TEST_F(RawPeerTest, ReadsTheTimesThatTheStandardAllows) {
@@ -515,73 +388,63 @@ TEST_F(RawPeerTest, ReadsTheTimesThatTheStandardAllows) {
 }
 
 TEST_F(RawPeerTest, DisregardsGarbledBytesAndAsksForWhatTheyHid) {
-  log_on_raw();
-  write_raw("this is not FIX\x01");
-  std::string bad = framed("35=D|49=OEG|56=SIM|34=2|52=x|11=1|");
+  log_on();
+  write("this is not FIX\x01");
+  std::string bad = message("D", 2, "11=1|");
   bad[bad.size() - 2] = static_cast<char>(bad[bad.size() - 2] == '5' ? '6' : '5');
-  write_raw(bad);
+  write(bad);
   ++next_seq_;
-  say("D", "11=2|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|");
+  say("D", order("2"));
   until_heard("|35=2|");  // resend request, from 2
-  EXPECT_GE(acceptor_->counters().garbled.get(), 2u);
-  EXPECT_TRUE(at_acceptor_.orders.empty());
-  write_raw(
-      framed("35=4|49=OEG|56=SIM|34=2|43=Y|52=20261121-10:11:12.345|"
-             "122=20261121-10:11:12.345|123=Y|36=3|"));
-  until([&] { return at_acceptor_.orders.size() == 1; }, "the order behind the gap");
-  EXPECT_EQ(at_acceptor_.orders[0].cl_ord_id, 2u);
+  EXPECT_GE(session_->counters().garbled.get(), 2u);
+  EXPECT_TRUE(seen_.orders.empty());
+  write(message("4", 2, "43=Y|122=20261121-10:11:12.345|123=Y|36=3|"));
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
+  EXPECT_EQ(seen_.orders[0].cl_ord_id, 2u);
   expect_order_taken(3);
 }
 
 TEST_F(RawPeerTest, AnswersATestRequestInPlace) {
-  log_on_raw();
-  const auto before = acceptor_->counters().received_in_place.get();
+  log_on();
+  const auto before = session_->counters().received_in_place.get();
   say("1", "112=are you there|");
   until_heard("|112=are you there|");
-  EXPECT_EQ(acceptor_->counters().received_in_place.get(), before + 1);
+  EXPECT_EQ(session_->counters().received_in_place.get(), before + 1);
 }
 
 TEST_F(RawPeerTest, IgnoresAnOrderThatItHasProcessedBefore) {
-  log_on_raw();
+  log_on();
   expect_order_taken(1);
-  write_raw(framed(
-      "35=D|49=OEG|56=SIM|34=2|43=Y|52=20261121-10:11:12.345|"
-      "122=20261121-10:11:12.345|11=1|21=1|55=AAPL|54=1|60=20261121-10:11:12|38=100|40=2|44=1.5|"));
+  write(message("D", 2, "43=Y|122=20261121-10:11:12.345|" + order("1")));
   expect_order_taken(2);
-  EXPECT_EQ(at_acceptor_.orders.size(), 2u);
+  EXPECT_EQ(seen_.orders.size(), 2u);
 }
 
 TEST_F(RawPeerTest, EndsTheConnectionOfAWrongPeerAndOfOneWithOldNumbers) {
-  write_raw(framed("35=A|49=WRONG|56=SIM|34=1|52=20261121-10:11:12.345|98=0|108=30|"));
-  until_closed();
-  EXPECT_EQ(at_acceptor_.logons, 0);
-  EXPECT_FALSE(acceptor_->connected());
+  write(
+      test::framed(Version::k42, "35=A|49=WRONG|56=US|34=1|52=20261121-10:11:12.345|98=0|108=30|"));
+  ASSERT_TRUE(until([&] { return closed_; }));
+  EXPECT_EQ(seen_.logons, 0);
+  EXPECT_FALSE(session_->connected());
 }
 
 TEST_F(RawPeerTest, EndsTheConnectionWhenASequenceNumberComesBackWithoutReason) {
-  log_on_raw();
+  log_on();
   expect_order_taken(1);
-  write_raw(
-      framed("35=D|49=OEG|56=SIM|34=2|52=20261121-10:11:12.345|11=9|21=1|55=AAPL|54=1|60=20261121-"
-             "10:11:12|"
-             "38=100|40=2|44=1.5|"));
-  until_closed();
-  EXPECT_EQ(at_acceptor_.orders.size(), 1u);
-  EXPECT_EQ(at_acceptor_.logouts, 1);
+  write(message("D", 2, order("9")));
+  ASSERT_TRUE(until([&] { return closed_; }));
+  EXPECT_EQ(seen_.orders.size(), 1u);
+  EXPECT_EQ(seen_.logouts, 1);
 }
 
 TEST_F(RawPeerTest, TakesMessagesCutAtEveryByte) {
-  log_on_raw();
-  const std::string message = framed(
-      "35=D|49=OEG|56=SIM|34=2|52=20261121-10:11:12.345|11=9|21=1|55=AAPL|54=1|60=20261121-10:11:"
-      "12|"
-      "38=100|40=2|44=1.5|");
-  for (char c : message) {
-    ASSERT_TRUE(at_acceptor_.orders.empty());
-    write_raw(std::string(1, c));
-    acceptor_->poll(at_acceptor_);
+  log_on();
+  const std::string whole = message("D", 2, order("9"));
+  for (char c : whole) {
+    ASSERT_TRUE(seen_.orders.empty());
+    write(std::string(1, c));
   }
-  EXPECT_EQ(at_acceptor_.orders.size(), 1u);
+  EXPECT_EQ(seen_.orders.size(), 1u);
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 // The generator's flow against the recording that it was measured on, against a Poisson flow that
 // must fail the same checks, and the fit against a process whose parameters are known.
-#include "common/itch/detail/hawkes.hpp"
+#include "sim/generator/detail/hawkes.hpp"
 
 #include <cmath>
 
-#include <gtest/gtest.h>
-
-#include "common/flow/hawkes_fit.hpp"
-#include "common/flow/parameter_file.hpp"
-#include "common/flow/statistics.hpp"
-#include "common/itch/generator.hpp"
+#include "sim/flow/hawkes_fit.hpp"
+#include "sim/flow/parameter_file.hpp"
+#include "sim/flow/statistics.hpp"
+#include "sim/generator/generator.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/support/sanitized.hpp"
@@ -22,12 +20,12 @@ using itch::kFlowEvents;
 
 // One symbol at the rate of the recording that the built-in flow is from.
 FlowRecord generated(double clustering, std::uint64_t seed, std::uint64_t messages = 60'000) {
-  itch::GeneratorOptions options;
-  options.symbols = 1;
-  options.messages = messages;
-  options.messages_per_second = itch::default_flow_parameters().events_per_second;
-  options.clustering = clustering;
-  options.seed = seed;
+  itch::GeneratorOptions options{
+      .symbols = 1,
+      .messages = messages,
+      .seed = seed,
+      .messages_per_second = itch::default_flow_parameters().events_per_second,
+      .clustering = clustering};
   itch::Generator generator(options);
   return observe(generator, 1);
 }
@@ -98,9 +96,7 @@ TEST(GeneratedFlow, LooksLikeTheRecordingThatItWasMeasuredOn) {
 
 // Two kinds, each exciting itself and the other differently, on one kernel.
 FlowParameters known() {
-  FlowParameters p;
-  p.share = {0.5, 0, 0, 0.5, 0, 0, 0};
-  p.kernel_s = {30e-6, 1e-3, 30e-3, 1, 15};
+  FlowParameters p{.share = {0.5, 0, 0, 0.5, 0, 0, 0}, .kernel_s = {30e-6, 1e-3, 30e-3, 1, 15}};
   for (auto& row : p.kernel_share) row = {0, 0, 1, 0, 0};
   p.branching[0][0] = 0.5;
   p.branching[0][3] = 0.2;
@@ -121,8 +117,7 @@ TEST(HawkesFit, FindsTheParametersOfAProcessThatItIsShown) {
   }
   const double seconds = static_cast<double>(events.back().time_ns) * 1e-9;
   EXPECT_NEAR(static_cast<double>(events.size()) / seconds, 10, 0.3) << "the rate asked for";
-  FlowParameters found;
-  found.kernel_s = truth.kernel_s;
+  FlowParameters found{.kernel_s = truth.kernel_s};
   fit_hawkes(events, found, 200);
   // The slowest kernel, 150 events long here, is hard to tell from events that nothing caused.
   EXPECT_NEAR(found.branching[0][0], 0.5, 0.1);

@@ -1,21 +1,18 @@
 // Captures of an IEX feed: order, gaps, repetitions, damage, and what else lies in them.
-#include "common/iex/capture_reader.hpp"
-
 #include <filesystem>
 #include <fstream>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "common/book/crossed_books.hpp"
-#include "common/iex/codec.hpp"
-#include "common/iex/deep_recording.hpp"
-#include "common/iex/deep_to_itch.hpp"
 #include "mdh/book_handler.hpp"
+#include "sim/recordings/deep_recording.hpp"
+#include "sim/recordings/deep_to_itch.hpp"
+#include "sim/recordings/iex_capture_reader.hpp"
 #include "tests/support/deep_market.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::iex {
@@ -140,7 +137,7 @@ TEST_F(IexCapture, ConvertedToItchShowsTheSameBook) {
   }
   write(segments);
   DeepToItch recording(path_);
-  book::BookSet books({.orders_max = 4'096, .levels_max = 4'096});
+  book::LevelBookSet books({.orders_max = 4'096, .levels_max = 4'096});
   mdh::BookHandler handler(books);
   itch::RecordedMessage message;
   while (recording.next(message) == itch::ReadStatus::kMessage) {
@@ -165,13 +162,9 @@ TEST_F(IexCapture, ConvertedToItchShowsTheSameBook) {
 
 TEST_F(IexCapture, AReaderOfItchSaysWhichSettingItNeeds) {
   write({segment_of(1, {"a", "b"})});
-  try {
-    (void)itch::open_recording(path_);
-    FAIL() << "it was taken";
-  } catch (const files::RecordingError& error) {
-    EXPECT_NE(std::string(error.what()).find("feed.protocol = \"iex_deep10\""), std::string::npos)
-        << error.what();
-  }
+  EXPECT_THAT(
+      test_support::error_of<files::RecordingError>([&] { (void)itch::open_recording(path_); }),
+      ::testing::HasSubstr("feed.protocol = \"iex_deep10\""));
 }
 
 TEST_F(IexCapture, IsReadInOrderWithItsGapsAndRepetitionsCounted) {

@@ -3,11 +3,9 @@
 #include <array>
 #include <span>
 
-#include <gtest/gtest.h>
-
-#include "common/iex/capture_reader.hpp"
 #include "common/iex/codec.hpp"
 #include "common/iex/deep_books.hpp"
+#include "sim/recordings/iex_capture_reader.hpp"
 #include "tests/support/quotes_compared.hpp"
 #include "tests/support/recordings.hpp"
 
@@ -25,7 +23,7 @@ struct Again {
 
 // Next to a book, when an event is complete: crossed is what no venue's book is.
 struct Crossings {
-  const book::BookSet& set;
+  const book::LevelBookSet& set;
   const DeepBooks& books;
   std::uint64_t looks = 0, crossed = 0;
   template <char Type>
@@ -47,7 +45,7 @@ TEST(IexCaptures, OfDeepAreWholeAndEveryMessageComesBackByteForByte) {
   const auto deep = CaptureReader::open(path);
   ASSERT_NE(deep, nullptr);
   EXPECT_EQ(deep->protocol(), kDeep10);
-  book::BookSet set(kRoomy);
+  book::LevelBookSet set(kRoomy);
   DeepBooks books(set);
   Crossings crossings{set, books};
   std::uint64_t other = 0;
@@ -95,7 +93,7 @@ TEST(IexCaptures, OfDeepAgreeWithTheVenuesOwnQuotes) {
   const auto tops_path = folder / "20260713_TOPS16.pcap.zst";
   TICKPATH_NEED_DATA(deep_path);
   TICKPATH_NEED_DATA(tops_path);
-  book::BookSet set(kRoomy);
+  book::LevelBookSet set(kRoomy);
   DeepBooks books(set);
   QuotesCompared compared([&](const Symbol& symbol) {
     const book::Locate locate = books.symbols().find(symbol);

@@ -24,7 +24,7 @@ class DeepBook : public ::testing::Test {
   book::Locate locate(std::string_view name) const { return books.symbols().find(symbol(name)); }
   book::Quote best(Side side) const { return set.best(locate("ZIEXT"), side); }
 
-  book::BookSet set{{.orders_max = 64, .levels_max = 64}};
+  book::LevelBookSet set{{.orders_max = 64, .levels_max = 64}};
   DeepBooks books{set};
 };
 

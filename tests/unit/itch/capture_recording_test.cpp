@@ -1,12 +1,14 @@
 // Packet captures as recordings.
-#include "common/itch/capture_recording.hpp"
+#include "sim/recordings/capture_recording.hpp"
 
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/itch/binary_file.hpp"
+#include "sim/recordings/binary_file.hpp"
+#include "tests/support/memory_source.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::itch {
@@ -42,7 +44,7 @@ std::vector<Frame> feed(std::uint64_t packets, int tags = 0, std::uint8_t group 
 class Opened {
  public:
   explicit Opened(Bytes file)
-      : file_(std::move(file)), recording_(files::open_memory(file_, "t.pcap")) {}
+      : file_(std::move(file)), recording_(test_support::open_memory(file_, "t.pcap")) {}
   CaptureRecording& operator*() { return recording_; }
   CaptureRecording* operator->() { return &recording_; }
 
@@ -176,14 +178,9 @@ TEST(CaptureRecordings, LeaveOtherSessionsOutAndSaySo) {
 
 TEST(CaptureRecordings, RefuseACaptureWithoutAnItchFeed) {
   const Bytes file = test::pcap_file({test::udp_frame(kStartNs, test::to_bytes("hello"))});
-  try {
-    opened(file);
-    FAIL() << "opened";
-  } catch (const RecordingError& error) {
-    EXPECT_STREQ(error.what(),
-                 "t.pcap: no ITCH 5.0 messages over MoldUDP64 in this capture: 1 packets, 1 UDP "
-                 "datagrams");
-  }
+  EXPECT_EQ(test_support::error_of<RecordingError>([&] { opened(file); }),
+            "t.pcap: no ITCH 5.0 messages over MoldUDP64 in this capture: 1 packets, 1 UDP "
+            "datagrams");
 }
 
 // Bytes changed, cut and repeated at random: any end is good but a crash.

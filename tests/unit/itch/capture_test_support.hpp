@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "common/itch/moldudp64.hpp"
 #include "tests/unit/itch/test_support.hpp"

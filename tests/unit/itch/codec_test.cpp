@@ -1,4 +1,3 @@
-#include "common/itch/codec.hpp"
 
 #include <set>
 

@@ -1,17 +1,16 @@
 // Databento DBN, market by order: the format, what becomes of each action, and damage.
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <random>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/itch/dbn_csv_reader.hpp"
-#include "common/itch/dbn_reader.hpp"
+#include "sim/recordings/dbn_csv_reader.hpp"
+#include "sim/recordings/dbn_reader.hpp"
+#include "tests/support/dbn_bytes.hpp"
+#include "tests/support/memory_source.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch {
@@ -40,12 +39,13 @@ MboMessage mbo(char action, char side, std::uint64_t order, double dollars, std:
 }
 
 Bytes file_of(const std::vector<MboMessage>& messages, std::uint8_t version = 3) {
-  Bytes bytes = dbn::encode_metadata({.version = version,
-                                      .dataset = "XNAS.ITCH",
-                                      .symbols = {{11, "AAPL"}, {12, "A VERY LONG SYMBOL"}}});
+  Bytes bytes =
+      test_support::encode_metadata({.version = version,
+                                     .dataset = "XNAS.ITCH",
+                                     .symbols = {{11, "AAPL"}, {12, "A VERY LONG SYMBOL"}}});
   for (const MboMessage& message : messages) {
     bytes.resize(bytes.size() + dbn::kMboBytes);
-    dbn::store_mbo(message, &bytes[bytes.size() - dbn::kMboBytes]);
+    test_support::store_mbo(message, &bytes[bytes.size() - dbn::kMboBytes]);
   }
   return bytes;
 }
@@ -95,7 +95,7 @@ std::vector<std::string> texts(RecordingReader& reader) {
 // Without the listing of the instruments that the metadata names.
 std::vector<std::string> converted(const std::vector<MboMessage>& messages) {
   const Bytes file = file_of(messages);
-  DbnReader reader(files::open_memory(file, "made.dbn"));
+  DbnReader reader(test_support::open_memory(file, "made.dbn"));
   std::vector<std::string> all = texts(reader);
   EXPECT_THAT(all, ::testing::IsSupersetOf({"R AAPL", "R #C"}));
   all.erase(all.begin(), all.begin() + 2);
@@ -133,14 +133,14 @@ TEST(Dbn, ReadsAMarketByOrderRecordFieldByField) {
                                  .in_delta_ns = 1'000,
                                  .sequence = 42}));
   Bytes again(dbn::kMboBytes);
-  dbn::store_mbo(message, again.data());
+  test_support::store_mbo(message, again.data());
   EXPECT_EQ(again, bytes);
 }
 
 TEST(Dbn, ReadsTheMetadataOfEveryVersion) {
   for (const std::uint8_t version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
     const Bytes file = file_of({mbo('A', 'B', 1, 100, 10)}, version);
-    DbnReader reader(files::open_memory(file, "made.dbn"));
+    DbnReader reader(test_support::open_memory(file, "made.dbn"));
     EXPECT_EQ(reader.metadata().version, version);
     EXPECT_EQ(reader.metadata().dataset, "XNAS.ITCH");
     EXPECT_EQ(reader.metadata().symbols,
@@ -151,20 +151,18 @@ TEST(Dbn, ReadsTheMetadataOfEveryVersion) {
 }
 
 TEST(Dbn, RefusesMetadataThatIsCutShortOrOfAnotherSchema) {
-  const Bytes file = dbn::encode_metadata({.dataset = "XNAS.ITCH", .symbols = {{11, "AAPL"}}});
+  const Bytes file =
+      test_support::encode_metadata({.dataset = "XNAS.ITCH", .symbols = {{11, "AAPL"}}});
   for (std::size_t size = 3; size < file.size(); ++size) {
     const test::GuardedCopy cut(std::span<const std::byte>(file).first(size));
-    EXPECT_THROW(DbnReader(files::open_memory(cut.bytes(), "cut.dbn")), RecordingError) << size;
+    EXPECT_THROW(DbnReader(test_support::open_memory(cut.bytes(), "cut.dbn")), RecordingError)
+        << size;
   }
-  const Bytes other = dbn::encode_metadata({.schema = 1});
-  try {
-    DbnReader reader(files::open_memory(other, "mbp.dbn"));
-    FAIL() << "it was taken";
-  } catch (const RecordingError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("mbp.dbn"));
-    EXPECT_THAT(error.what(),
-                HasSubstr("schema is mbp-1 (number 1); books of single orders are wanted"));
-  }
+  const Bytes other = test_support::encode_metadata({.schema = 1});
+  const std::string error = test_support::error_of<RecordingError>(
+      [&] { DbnReader reader(test_support::open_memory(other, "mbp.dbn")); });
+  EXPECT_THAT(error, HasSubstr("mbp.dbn"));
+  EXPECT_THAT(error, HasSubstr("schema is mbp-1 (number 1); books of single orders are wanted"));
 }
 
 TEST(Dbn, AddsCancelsAndModifiesBecomeTheirMessages) {
@@ -203,7 +201,7 @@ TEST(Dbn, HiddenTradesAndClearedBooks) {
 TEST(Dbn, InstrumentsHaveTheirOwnOrdersAndNames) {
   const Bytes file = file_of({mbo('A', 'B', 1, 100, 5), mbo('A', 'B', 1, 50, 6, 12),
                               mbo('C', 'B', 1, 100, 5), mbo('A', 'S', 2, 10, 1, 99)});
-  DbnReader reader(files::open_memory(file, "made.dbn"));
+  DbnReader reader(test_support::open_memory(file, "made.dbn"));
   // Those of the metadata come first: whoever waits for one finds it.
   EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 6@500000",
                                          "D 1", "R #2R", "A S 3 1@100000"));
@@ -221,7 +219,7 @@ TEST(Dbn, LeavesOutAndCountsWhatItchCannotSay) {
       file_of({mbo('A', 'B', 9, 100, 5), top, other, unpriced, mbo('A', 'B', 5, -1, 5),
                mbo('A', 'B', 6, 500'000, 5), fine, mbo('C', 'B', 7, 100, 5),
                mbo('A', 'B', 9, 101, 5), mbo('?', 'B', 9, 101, 5)});
-  DbnReader reader(files::open_memory(file, "made.dbn"));
+  DbnReader reader(test_support::open_memory(file, "made.dbn"));
   EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 5@1000000",
                                          "D 1", "A B 3 5@1010000"));
   EXPECT_EQ(reader.counts().not_by_order, 1u);
@@ -240,7 +238,7 @@ TEST(Dbn, TimesAreSinceMidnightAndNeverGoBack) {
   messages[1].event_time_ns -= 5'000;
   messages[2].event_time_ns = dbn::kNoTime;
   const Bytes file = file_of(messages);
-  DbnReader reader(files::open_memory(file, "made.dbn"));
+  DbnReader reader(test_support::open_memory(file, "made.dbn"));
   EXPECT_THAT(test::collect(reader).times,
               ElementsAre(34'200'000'000'000, 34'200'000'000'000, 34'200'000'000'000,
                           34'200'000'000'000, 34'200'000'001'000));
@@ -263,7 +261,7 @@ TEST(Dbn, TimesGoOnOverAnyNumberOfDays) {
   }
   messages[7].event_time_ns = messages[7].receive_time_ns += 500 * kDayNs;  // damage, not time
   const Bytes file = file_of(messages);
-  DbnReader reader(files::open_memory(file, "week.dbn"));
+  DbnReader reader(test_support::open_memory(file, "week.dbn"));
   const test::Collected all = test::collect(reader);
   constexpr std::uint64_t kOpenNs = 34'200'000'000'000;
   EXPECT_THAT(all.times,
@@ -293,13 +291,13 @@ Bytes mapping(std::uint32_t instrument, const std::string& asked, const std::str
 
 TEST(Dbn, SymbolMappingsInTheStreamNameTheirInstruments) {
   for (const std::uint8_t version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
-    Bytes file = dbn::encode_metadata({.version = version, .dataset = "GLBX.MDP3"});
+    Bytes file = test_support::encode_metadata({.version = version, .dataset = "GLBX.MDP3"});
     const auto append = [&file](const Bytes& record) {
       file.insert(file.end(), record.begin(), record.end());
     };
     const auto append_order = [&](std::uint64_t order, std::uint32_t instrument) {
       Bytes record(dbn::kMboBytes);
-      dbn::store_mbo(mbo('A', 'B', order, 100, 5, instrument), record.data());
+      test_support::store_mbo(mbo('A', 'B', order, 100, 5, instrument), record.data());
       append(record);
     };
     append(mapping(7, "ES.FUT", "ESZ4", version));
@@ -309,7 +307,7 @@ TEST(Dbn, SymbolMappingsInTheStreamNameTheirInstruments) {
     append(mapping(10, "x", "ESZ4", version));  // taken
     append(mapping(7, "ES.FUT", "ESH5", version));
     append_order(2, 8);
-    DbnReader reader(files::open_memory(file, "live.dbn"));
+    DbnReader reader(test_support::open_memory(file, "live.dbn"));
     EXPECT_THAT(texts(reader), ElementsAre("R ESZ4", "A B 1 5@1000000", "R NQZ4", "R #9", "R #A",
                                            "A B 2 5@1000000"));
     EXPECT_EQ(reader.counts().renamed, 1u);
@@ -325,7 +323,7 @@ TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
   const std::size_t begin = file.size() - 20 * dbn::kMboBytes;
   for (std::size_t size = begin; size <= file.size(); ++size) {
     const test::GuardedCopy cut(std::span<const std::byte>(file).first(size));
-    DbnReader reader(files::open_memory(cut.bytes(), "cut.dbn"));
+    DbnReader reader(test_support::open_memory(cut.bytes(), "cut.dbn"));
     const std::size_t whole = (size - begin) / dbn::kMboBytes;
     EXPECT_EQ(texts(reader).size(), whole == 0 ? 0 : whole + 2);
     if ((size - begin) % dbn::kMboBytes == 0) {
@@ -338,7 +336,7 @@ TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
   }
   Bytes wrong = file;
   wrong[begin + 3 * dbn::kMboBytes] = std::byte{1};
-  DbnReader reader(files::open_memory(wrong, "wrong.dbn"));
+  DbnReader reader(test_support::open_memory(wrong, "wrong.dbn"));
   EXPECT_EQ(texts(reader).size(), 5u);
   EXPECT_THAT(reader.damage(), HasSubstr("wrong.dbn: record 4 at byte "));
   EXPECT_THAT(reader.damage(), HasSubstr("a length of 4 bytes"));
@@ -355,7 +353,7 @@ TEST(Dbn, SurvivesAnyDamage) {
     Bytes hurt = file;
     for (int i = 0; i < 4; ++i) hurt[random() % hurt.size()] = static_cast<std::byte>(random());
     try {
-      DbnReader reader(files::open_memory(hurt, "hurt.dbn"));
+      DbnReader reader(test_support::open_memory(hurt, "hurt.dbn"));
       const test::Collected all = test::collect(reader);
       EXPECT_EQ(all.status == ReadStatus::kDamaged, !reader.damage().empty());
       EXPECT_TRUE(std::ranges::is_sorted(all.times));
@@ -426,7 +424,7 @@ TEST(DbnCsv, SaysWhichColumnOrLineIsWrong) {
   const std::string header = "ts_event,instrument_id,action,side,price,size,order_id\n";
   const auto damage_of = [&header](const std::string& line) {
     const Bytes bytes = test::to_bytes(header + line + "\n");
-    DbnCsvReader reader(files::open_memory(bytes, "x.csv"));
+    DbnCsvReader reader(test_support::open_memory(bytes, "x.csv"));
     EXPECT_EQ(test::collect(reader).status, ReadStatus::kDamaged) << line;
     return reader.damage();
   };
@@ -439,13 +437,9 @@ TEST(DbnCsv, SaysWhichColumnOrLineIsWrong) {
   EXPECT_THAT(damage_of("5,1,A,B,1.5e3,1,9"), HasSubstr("price is \"1.5e3\""));
   EXPECT_THAT(damage_of("5,1,A,B,99999999999999.5,1,9"), HasSubstr("price is"));
   const Bytes other = test::to_bytes("ts_event,instrument_id,action,side,price,size\n");
-  try {
-    DbnCsvReader reader(files::open_memory(other, "trades.csv"));
-    FAIL() << "it was taken";
-  } catch (const RecordingError& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("trades.csv: is Databento's CSV without the column order_id"));
-  }
+  EXPECT_THAT(test_support::error_of<RecordingError>(
+                  [&] { DbnCsvReader reader(test_support::open_memory(other, "trades.csv")); }),
+              HasSubstr("trades.csv: is Databento's CSV without the column order_id"));
 }
 
 TEST(Dbn, CompressedOrNotIsOpenedByItsContent) {

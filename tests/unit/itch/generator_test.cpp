@@ -1,14 +1,15 @@
-#include "common/itch/generator.hpp"
+#include "sim/generator/generator.hpp"
 
-#include <map>
 #include <set>
 #include <unordered_map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/itch/binary_file.hpp"
+#include "sim/recordings/binary_file.hpp"
+#include "tests/support/generated_messages.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch {
@@ -17,11 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 GeneratorOptions options_of(std::uint64_t seed, std::uint32_t symbols, std::uint64_t messages) {
-  GeneratorOptions options;
-  options.seed = seed;
-  options.symbols = symbols;
-  options.messages = messages;
-  return options;
+  return {.symbols = symbols, .messages = messages, .seed = seed};
 }
 
 // Replays a generated recording into plain books, and fails on the first impossible message.
@@ -194,16 +191,16 @@ TEST_P(GeneratorSeeds, WriteAPossibleMarket) {
 }
 
 TEST(Generator, GivesTheSameBytesForTheSameOptionsAndOthersForAnotherSeed) {
-  const auto a = generate_framed(options_of(7, 20, 20'000));
-  const auto b = generate_framed(options_of(7, 20, 20'000));
-  const auto c = generate_framed(options_of(8, 20, 20'000));
+  const auto a = test_support::generate_framed(options_of(7, 20, 20'000));
+  const auto b = test_support::generate_framed(options_of(7, 20, 20'000));
+  const auto c = test_support::generate_framed(options_of(8, 20, 20'000));
   EXPECT_TRUE(a == b);
   EXPECT_FALSE(a == c);
 }
 
 TEST(Generator, FramesWhatItGivesOneByOne) {
   const GeneratorOptions options = options_of(3, 5, 5'000);
-  const auto framed = generate_framed(options);
+  const auto framed = test_support::generate_framed(options);
   FrameCursor cursor(framed);
   Generator generator(options);
   RecordedMessage message;
@@ -376,12 +373,7 @@ TEST(Generator, RefusesOptionsOutsideTheirRange) {
   const auto error_of = [](auto change) -> std::string {
     GeneratorOptions options;
     change(options);
-    try {
-      Generator generator(options);
-    } catch (const RecordingError& error) {
-      return error.what();
-    }
-    return "no error";
+    return test_support::error_of<RecordingError>([&] { Generator generator(options); });
   };
   EXPECT_THAT(error_of([](GeneratorOptions& o) { o.symbols = 0; }), HasSubstr("symbols is 0"));
   EXPECT_THAT(error_of([](GeneratorOptions& o) { o.symbols = 10'001; }), HasSubstr("1 to 10000"));

@@ -1,10 +1,12 @@
-#include "common/itch/lobster.hpp"
+#include "sim/recordings/lobster.hpp"
 
 #include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/memory_source.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch {
@@ -23,14 +25,12 @@ struct Converted {
 Converted convert(std::string_view text, std::string_view rows = {}) {
   const Bytes bytes = test::to_bytes(text);
   const Bytes book = test::to_bytes(rows);
-  LobsterReader reader(files::open_memory(bytes, "t.csv"), "AAPL",
-                       rows.empty() ? nullptr : files::open_memory(book, "b.csv"));
-  Converted result;
-  result.all = test::collect(reader);
-  result.damage = reader.damage();
-  result.remarks = reader.remarks();
-  result.counts = reader.counts();
-  return result;
+  LobsterReader reader(test_support::open_memory(bytes, "t.csv"), "AAPL",
+                       rows.empty() ? nullptr : test_support::open_memory(book, "b.csv"));
+  return {.all = test::collect(reader),
+          .damage = reader.damage(),
+          .remarks = reader.remarks(),
+          .counts = reader.counts()};
 }
 
 // What every converted day begins and ends with is tested once; the rest is about the events.
@@ -204,13 +204,9 @@ TEST(Lobster, NamesTheLineThatIsWrongAfterEverythingBeforeIt) {
 
 TEST(Lobster, RefusesAFileWhoseFirstLineIsNoEvent) {
   const auto error_of = [](std::string_view text) -> std::string {
-    try {
-      const Bytes bytes = test::to_bytes(text);
-      LobsterReader reader(files::open_memory(bytes, "t.csv"), "AAPL");
-    } catch (const RecordingError& error) {
-      return error.what();
-    }
-    return "no error";
+    const Bytes bytes = test::to_bytes(text);
+    return test_support::error_of<RecordingError>(
+        [&] { LobsterReader reader(test_support::open_memory(bytes, "t.csv"), "AAPL"); });
   };
   EXPECT_EQ(error_of(""), "t.csv: the file is empty");
   EXPECT_THAT(error_of("Time,Type,OrderID,Size,Price,Direction\n"),

@@ -2,14 +2,16 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "common/itch/binary_file.hpp"
-#include "common/itch/mapped_file.hpp"
+#include "sim/recordings/binary_file.hpp"
+#include "tests/support/memory_source.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch {
 namespace {
 
 using test::Bytes;
+using test_support::error_of;
 using testing::EndsWith;
 using testing::HasSubstr;
 
@@ -115,8 +117,8 @@ TEST(BinaryFile, DeliversEverythingBeforeATruncationAndSaysWhereItIs) {
       continue;
     }
     EXPECT_EQ(all.status, ReadStatus::kDamaged);
-    const std::string place = path.string() + ": message " + std::to_string(length / 21 + 1) +
-                              " at byte " + std::to_string(length - rest) + ": truncated: ";
+    const std::string place = path + ": message " + std::to_string(length / 21 + 1) + " at byte " +
+                              std::to_string(length - rest) + ": truncated: ";
     const std::string what =
         rest == 1 ? "1 of 2 bytes of the length" : std::to_string(rest - 2) + " of 19 bytes";
     EXPECT_EQ(reader->damage(), place + what);
@@ -164,7 +166,7 @@ TEST(BinaryFile, ReadsMessagesOfEveryLengthThroughTheSmallestBuffer) {
     framed.insert(framed.end(), length, static_cast<std::byte>(length));
   }
   framed.resize(framed.size() + 2);
-  BinaryFileReader reader(files::open_memory(framed, "m"), kMaxFrameBytes);
+  BinaryFileReader reader(test_support::open_memory(framed, "m"), kMaxFrameBytes);
   RecordedMessage message;
   std::size_t length = 1;
   for (; reader.next(message) == ReadStatus::kMessage; length += 97) {
@@ -185,8 +187,7 @@ TEST(BinaryFile, RefusesDataBehindTheEndOfTheSession) {
   test::write_file(path, content);
   const auto reader = open_recording(path);
   EXPECT_EQ(test::collect(*reader).messages.size(), 2U);
-  EXPECT_EQ(reader->damage(),
-            path.string() + ": message 3 at byte 42: data follows the end of the session");
+  EXPECT_EQ(reader->damage(), path + ": message 3 at byte 42: data follows the end of the session");
 }
 
 TEST(BinaryFile, ReadsASessionWithoutMessages) {
@@ -195,16 +196,6 @@ TEST(BinaryFile, ReadsASessionWithoutMessages) {
   const test::Collected all = test::collect(*open_recording(folder / "none.itch50"));
   EXPECT_EQ(all.status, ReadStatus::kEnd);
   EXPECT_TRUE(all.messages.empty());
-}
-
-template <class Make>
-std::string error_of(Make make) {
-  try {
-    make();
-  } catch (const RecordingError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(OpenRecording, RefusesWhatIsNoRecording) {
@@ -234,31 +225,6 @@ TEST(BinaryFileWriter, SaysWhatTheDiskSays) {
                 writer.finish();
               }),
               EndsWith("/dev/full: cannot write: No space left on device"));
-}
-
-TEST(MappedFile, WalksTheSameFramesInPlace) {
-  const test::TemporaryFolder folder;
-  write_recording(folder / "a.itch50", 1000);
-  const MappedFile file(folder / "a.itch50");
-  FrameCursor cursor(file.bytes());
-  std::span<const std::byte> message;
-  std::uint64_t count = 0;
-  FrameStatus status;
-  while ((status = cursor.next(message)) == FrameStatus::kMessage) {
-    ASSERT_EQ(decode_as<OrderDelete>(message.data()).order_reference_number, count);
-    ++count;
-  }
-  EXPECT_EQ(status, FrameStatus::kEndOfSession);
-  EXPECT_EQ(count, 1000U);
-  EXPECT_EQ(cursor.remaining(), 0U);
-}
-
-TEST(MappedFile, RefusesWhatCannotBeMapped) {
-  const test::TemporaryFolder folder;
-  test::write_file(folder / "empty", {});
-  EXPECT_THAT(error_of([&] { MappedFile file(folder / "empty"); }), EndsWith("the file is empty"));
-  EXPECT_THAT(error_of([&] { MappedFile file(folder / "absent"); }),
-              EndsWith("cannot open: No such file or directory"));
 }
 
 TEST(FrameCursor, StopsInsideEveryTruncationAndReadsNothingBehindTheEnd) {

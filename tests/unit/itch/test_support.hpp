@@ -4,11 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +13,8 @@
 #include <unistd.h>
 
 #include "common/itch/codec.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/recordings/recording.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/recordings.hpp"
 
 namespace tickpath::itch::test {
@@ -84,22 +82,6 @@ inline Bytes decoded_and_encoded(std::span<const std::byte> message, DecodeStatu
   return again;
 }
 
-// A folder that is removed at the end of the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tickpath_itch_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 inline void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(bytes.data()),
@@ -132,5 +114,6 @@ inline Collected collect(RecordingReader& reader) {
 }
 
 using test_support::data_folder;
+using TemporaryFolder = test_support::Folder;
 
 }  // namespace tickpath::itch::test

@@ -3,6 +3,7 @@
 #include <map>
 #include <random>
 
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::link::test {
@@ -60,12 +61,27 @@ class Channel : public testing::Test {
  protected:
   static constexpr std::uint32_t kDepth = 8;
   void join(Client& client, std::uint64_t tag) {
-    fabric.meet([&] { client.connect(fabric.endpoint, {}); },
-                [&](rdma::ConnectionRequest& request) { server.accept(request, {}, {}, tag); });
+    fabric.meet(
+        [&] { connect_now(client, fabric.endpoint, {}); },
+        [&](rdma::ConnectionRequest& request) { accept_now(server, request, {}, {}, tag); });
     ClientLog log;
     client.poll(log);
     server.poll(at_server);
     ASSERT_TRUE(client.up());
+  }
+  // The server polls until `done`.
+  template <class Log, class Done>
+  bool served(Log& log, Done&& done) {
+    return eventually([&] {
+      server.poll(log);
+      return done();
+    });
+  }
+  bool goes_down(Client& client) {
+    return eventually([&] {
+      client.poll(at_client);
+      return !client.up();
+    });
   }
   ChannelOptions options{.depth = kDepth};
   Fabric fabric;
@@ -104,10 +120,7 @@ TEST_F(Channel, IsFullWhenTheReceiverTakesNothingAndGoesOnWhenItDoes) {
   }
   EXPECT_EQ(client.send(request_of(99)), SendStatus::kFull);
   EXPECT_EQ(client.counters().full.get(), 1u);
-  ASSERT_TRUE(eventually([&] {
-    server.poll(at_server);
-    return at_server.numbers[1].size() == kDepth;
-  }));
+  ASSERT_TRUE(served(at_server, [&] { return at_server.numbers[1].size() == kDepth; }));
   // Nothing went the other way, so the credits came by WRITE.
   EXPECT_GE(server.counters().credits_written.get(), 1u);
   ASSERT_TRUE(eventually([&] { return client.send(request_of(kDepth + 1)) == SendStatus::kOk; }));
@@ -122,10 +135,7 @@ TEST_F(Channel, StreamsOneWayAsFastAsCreditsReturn) {
     server.poll(at_server);
     client.poll(at_client);
   }
-  ASSERT_TRUE(eventually([&] {
-    server.poll(at_server);
-    return at_server.numbers[1].size() == kMessages;
-  }));
+  ASSERT_TRUE(served(at_server, [&] { return at_server.numbers[1].size() == kMessages; }));
   for (std::uint64_t i = 0; i < kMessages; ++i) ASSERT_EQ(at_server.numbers[1][i], i + 1);
 }
 
@@ -165,8 +175,7 @@ TEST_F(Channel, LosesNothingUnderAnyInterleaving) {
 
 TEST_F(Channel, GoesOnOneWayBetweenEndsOfDifferentDepths) {
   for (const std::uint32_t depth : {2u, 128u}) {
-    ChannelOptions other{.depth = depth};
-    Client client(*fabric.device, nullptr, other);
+    Client client(*fabric.device, nullptr, ChannelOptions{.depth = depth});
     join(client, depth);
     std::uint64_t sent = 0;
     std::vector<std::uint64_t>& arrived = at_client.numbers;
@@ -234,19 +243,13 @@ TEST_F(Channel, LeavesAClientItsMessagesAndSoItsCreditsUntilTheServerTakesThem) 
     for (int turn = 0; turn < 100; ++turn) server.poll(log);
   }
   EXPECT_TRUE(log.numbers[1].empty());
-  ASSERT_TRUE(eventually([&] {
-    server.poll(log);
-    return log.numbers[2].size() == kDepth;
-  }));
+  ASSERT_TRUE(served(log, [&] { return log.numbers[2].size() == kDepth; }));
   EXPECT_EQ(slowed.send(request_of(99)), SendStatus::kFull);
   log.taken = 3;
   server.poll(log);
   EXPECT_EQ(log.numbers[1].size(), 3u);
   log.taken = 100;
-  ASSERT_TRUE(eventually([&] {
-    server.poll(log);
-    return log.numbers[1].size() == kDepth;
-  }));
+  ASSERT_TRUE(served(log, [&] { return log.numbers[1].size() == kDepth; }));
   ASSERT_TRUE(eventually([&] { return slowed.send(request_of(9)) == SendStatus::kOk; }));
 }
 
@@ -260,10 +263,7 @@ TEST_F(Channel, AServerThatTakesNothingStillLearnsWhatTheClientHasRead) {
     ASSERT_EQ(server.send(at_server.ids[1], {sent, {}}), SendStatus::kOk);
   ASSERT_TRUE(eventually([&] { return client.poll(at_client, 1) != 0; }));
   ASSERT_EQ(client.send(request_of(1)), SendStatus::kOk);  // "one taken"
-  ASSERT_TRUE(eventually([&] {
-    server.poll(log);
-    return server.credits(at_server.ids[1]) == 1;
-  }));
+  ASSERT_TRUE(served(log, [&] { return server.credits(at_server.ids[1]) == 1; }));
   EXPECT_TRUE(log.numbers[1].empty());
 }
 
@@ -273,10 +273,7 @@ TEST_F(Channel, TakesWhatALostClientSentWhateverItsServerWouldTake) {
   ReluctantLog log;
   for (std::uint64_t i = 1; i <= 5; ++i) ASSERT_EQ(client->send(request_of(i)), SendStatus::kOk);
   client.reset();
-  ASSERT_TRUE(eventually([&] {
-    server.poll(log);
-    return server.client_count() == 0;
-  }));
+  ASSERT_TRUE(served(log, [&] { return server.client_count() == 0; }));
   EXPECT_EQ(log.numbers[1].size(), 5u);
   EXPECT_EQ(log.events.back().second, LinkEvent::kLost);
 }
@@ -294,10 +291,7 @@ TEST_F(Channel, TellsAnOrderlyEndFromALossAndDeliversWhatCameBefore) {
   polite->close();
   EXPECT_EQ(polite->send(request_of(6)), SendStatus::kDown);
   rude.reset();
-  ASSERT_TRUE(eventually([&] {
-    server.poll(at_server);
-    return server.client_count() == 0;
-  }));
+  ASSERT_TRUE(served(at_server, [&] { return server.client_count() == 0; }));
   EXPECT_EQ(at_server.numbers[1].size(), 5u);
   EXPECT_EQ(at_server.numbers[2].size(), 5u);
   std::map<std::uint64_t, LinkEvent> ends(at_server.events.begin(), at_server.events.end());
@@ -305,42 +299,33 @@ TEST_F(Channel, TellsAnOrderlyEndFromALossAndDeliversWhatCameBefore) {
   EXPECT_EQ(ends[2], LinkEvent::kLost);
   EXPECT_EQ(server.send(at_server.ids[2], {}), SendStatus::kDown);
   server.collect();  // the control thread lets go of them: the polite client learns it
-  ASSERT_TRUE(eventually([&] {
-    polite->poll(at_client);
-    return !polite->up();
-  }));
+  ASSERT_TRUE(goes_down(*polite));
   EXPECT_EQ(at_client.events.back(), LinkEvent::kClosed);
 }
 
 TEST_F(Channel, ConnectsAgainAfterALoss) {
   Client client(*fabric.device, nullptr, options);
   auto first = std::make_unique<Server>(*fabric.device, nullptr, options);
-  fabric.meet([&] { client.connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { first->accept(request, {}, {}, 1); });
+  fabric.meet([&] { connect_now(client, fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { accept_now(*first, request, {}, {}, 1); });
   client.poll(at_client);
   ASSERT_TRUE(client.up());
   first.reset();
-  ASSERT_TRUE(eventually([&] {
-    client.poll(at_client);
-    return !client.up();
-  }));
+  ASSERT_TRUE(goes_down(client));
   EXPECT_EQ(client.send(request_of(1)), SendStatus::kDown);
   EXPECT_EQ(at_client.events, (std::vector{LinkEvent::kConnected, LinkEvent::kLost}));
   client.collect();
   join(client, 9);
   ASSERT_EQ(client.send(request_of(1)), SendStatus::kOk);
-  ASSERT_TRUE(eventually([&] {
-    server.poll(at_server);
-    return at_server.numbers[9].size() == 1;
-  }));
+  ASSERT_TRUE(served(at_server, [&] { return at_server.numbers[9].size() == 1; }));
 }
 
 TEST_F(Channel, WakesAServerThatSleeps) {
   const std::unique_ptr<rdma::CompletionChannel> channel = fabric.device->create_channel();
   Server sleeper(*fabric.device, channel.get(), options);
   Client client(*fabric.device, nullptr, options);
-  fabric.meet([&] { client.connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { sleeper.accept(request, {}, {}, 1); });
+  fabric.meet([&] { connect_now(client, fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { accept_now(sleeper, request, {}, {}, 1); });
   client.poll(at_client);
   std::thread serving([&] {
     while (at_server.numbers[1].size() < 50) {
@@ -361,7 +346,7 @@ TEST_F(Channel, WakesAServerThatSleeps) {
 
 TEST_F(Channel, RefusesAPeerOfAnotherPattern) {
   Client client(*fabric.device, nullptr, options);
-  EXPECT_THROW(fabric.meet([&] { client.connect(fabric.endpoint, {}); },
+  EXPECT_THROW(fabric.meet([&] { connect_now(client, fabric.endpoint, {}); },
                            [&](rdma::ConnectionRequest& request) {
                              EXPECT_THROW(accept_tables(*fabric.device, request, {}, {}),
                                           rdma::SetupError);

@@ -1,15 +1,10 @@
 #include "common/link/clock_exchange.hpp"
 
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "common/clock/clock.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::link::test {
@@ -51,11 +46,7 @@ class ClockExchange : public testing::Test {
     join({responder.ping_grant(), responder.answer_grant()});
   }
   ClockProbeOptions options() {
-    ClockProbeOptions made;
-    made.sink = &reports;
-    made.interval_ns = 200'000;
-    made.report_interval_ns = 5'000'000;
-    return made;
+    return {.sink = &reports, .interval_ns = 200'000, .report_interval_ns = 5'000'000};
   }
   // One idle turn of a program that has the probe.
   void turn(ClockProbe& probe) {

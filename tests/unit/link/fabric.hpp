@@ -2,18 +2,13 @@
 // says on which provider (tests/support/provider.hpp).
 #pragma once
 
-#include <chrono>
 #include <exception>
 #include <functional>
-#include <memory>
-#include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <poll.h>
 
 #include "common/clock/clock.hpp"
-#include "common/rdma/rdma.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
 
@@ -27,12 +22,7 @@ using test_support::open_test_device;
 // Polls until `done` or kPatience is over.
 template <class Done>
 bool eventually(Done&& done) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
+  return test_support::turn_until(done, [&] { std::this_thread::yield(); });
 }
 
 inline std::unique_ptr<rdma::ConnectionRequest> wait_for_request(rdma::Listener& listener) {

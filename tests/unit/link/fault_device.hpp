@@ -3,17 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "common/rdma/rdma.hpp"
 #include "tests/support/wrapped_device.hpp"
 
 namespace tickpath::link::test {

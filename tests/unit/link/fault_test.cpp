@@ -1,26 +1,17 @@
 // The patterns over a device that refuses posts and fails completions.
-#include <map>
 
 #include "common/link/channel.hpp"
 #include "common/link/heartbeat.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/fault_device.hpp"
 #include "tests/unit/link/market.hpp"
 
 namespace tickpath::link::test {
 namespace {
 
-class FaultyPublishing : public testing::TestWithParam<RingMode> {
- protected:
-  SubscriberOptions options(std::uint32_t depth) const {
-    return {.mode = GetParam(), .depth = depth, .image_count = kThings};
-  }
-};
+class FaultyPublishing : public OfBothModes {};
 
-INSTANTIATE_TEST_SUITE_P(Modes, FaultyPublishing,
-                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
-                         [](const testing::TestParamInfo<RingMode>& mode) {
-                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, FaultyPublishing, kBothModes, mode_name);
 
 // The send queue is full now and then: slots, images and watermarks are not written when they
 // should be. Whatever is missing is counted, and the last state always arrives.
@@ -51,11 +42,8 @@ TEST_P(FaultyPublishing, CountsExactlyWhatAFullSendQueueKeptBack) {
     }
     refused += plan.refused;
     plan.refuse_per_mille = 0;
-    ASSERT_TRUE(eventually([&] {  // an image that could not be written is written now
-      source.end_turn();
-      subscriber.poll(sink);
-      return subscriber.state() == SubscriberState::kLive;
-    }));
+    // An image that could not be written is written now.
+    ASSERT_TRUE(reach_live(source, subscriber, sink));
     ASSERT_TRUE(close_and_drain(source, subscriber, sink));
     skipped += source.publisher.counters().slots_skipped.get();
     expect_sound(sink);
@@ -83,10 +71,7 @@ TEST_P(FaultyPublishing, DropsASubscriberWhoseCompletionsFail) {
   plan.fail_per_mille = 0;
   EXPECT_GE(plan.failed, 1u);
   source.publisher.collect();
-  ASSERT_TRUE(eventually([&] {
-    subscriber.poll(sink);
-    return subscriber.state() == SubscriberState::kDown;
-  }));
+  ASSERT_TRUE(reach_down(subscriber, sink));
   EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
   expect_sound(sink);
 }
@@ -111,8 +96,8 @@ TEST(FaultyChannel, SaysFullAndLosesNothingWhenTheSendQueueIsFull) {
   Fabric fabric(std::make_unique<FaultDevice>(open_test_device(), plan));
   ChannelServer<Message, Message> server(*fabric.device, nullptr, {.depth = 8});
   ChannelClient<Message, Message> client(*fabric.device, nullptr, {.depth = 8});
-  fabric.meet([&] { client.connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { server.accept(request, {}, {}, 1); });
+  fabric.meet([&] { connect_now(client, fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { accept_now(server, request, {}, {}, 1); });
   Log at_client;
   Log at_server;
   client.poll(at_client);

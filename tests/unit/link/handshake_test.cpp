@@ -1,6 +1,9 @@
 #include "common/link/handshake.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::link {
 namespace {
@@ -11,10 +14,8 @@ struct ProgramHello {
 };
 
 TEST(Handshake, KeepsProgramAndLinkApart) {
-  LinkPart part;
-  part.pattern = Pattern::kRing;
-  part.depth = 64;
-  const std::vector<std::byte> bytes = join_hello(bytes_of(ProgramHello{}), part);
+  const std::vector<std::byte> bytes =
+      join_hello(bytes_of(ProgramHello{}), LinkPart{.pattern = Pattern::kRing, .depth = 64});
   ASSERT_EQ(bytes.size(), sizeof(ProgramHello) + sizeof(LinkPart));
   const auto hello = read_program<ProgramHello>(bytes);
   ASSERT_TRUE(hello);
@@ -38,19 +39,16 @@ TEST(Handshake, RefusesBytesOfEveryLengthThatAreNotOurs) {
 }
 
 TEST(Handshake, NamesTheFieldInWhichPeersDiffer) {
-  LinkPart ours;
-  ours.payload_bytes = 56;
+  LinkPart ours{.payload_bytes = 56};
   LinkPart theirs = ours;
   EXPECT_NO_THROW(require_compatible(ours, theirs));
   theirs.payload_bytes = 64;
-  try {
-    require_compatible(ours, theirs);
-    FAIL() << "nothing was thrown";
-  } catch (const rdma::SetupError& error) {
-    EXPECT_EQ(error.cause(), rdma::SetupCause::kProtocol);
-    EXPECT_NE(std::string(error.what()).find("payload_bytes"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("64"), std::string::npos);
-  }
+  const auto error =
+      test_support::thrown<rdma::SetupError>([&] { require_compatible(ours, theirs); });
+  ASSERT_TRUE(error) << "nothing was thrown";
+  EXPECT_EQ(error->cause(), rdma::SetupCause::kProtocol);
+  EXPECT_THAT(error->what(), ::testing::HasSubstr("payload_bytes"));
+  EXPECT_THAT(error->what(), ::testing::HasSubstr("64"));
 }
 
 TEST(Handshake, RefusesAHelloThatIsTooLong) {

@@ -5,53 +5,53 @@
 
 #include "common/link/heartbeat.hpp"
 
-namespace tickpath::link {
+namespace tickpath::link::liveness {
 namespace {
 
 constexpr HeartbeatOptions kOptions{
     .interval_ns = 1'000, .suspect_after_ns = 10'000, .dead_after_ns = 50'000};
 
-// A READ that is answered at once.
-Liveness look(LivenessScore& score, std::uint64_t counter, std::uint64_t now) {
-  return score.observe(counter, now, now);
+class LivenessScore : public testing::Test {
+ protected:
+  LivenessScore() { score.restart(0); }
+  // A READ that is answered at once.
+  Liveness look(std::uint64_t counter, std::uint64_t now) {
+    return score.observe(counter, now, now);
+  }
+  void see_two_beats() {
+    look(1, 1'000);
+    look(2, 2'000);
+  }
+  link::LivenessScore score{kOptions};
+};
+
+TEST_F(LivenessScore, KnowsNothingUntilTheCounterMoves) {
+  EXPECT_EQ(look(7, 1'000), Liveness::kUnknown);
+  EXPECT_EQ(look(8, 2'000), Liveness::kAlive);
 }
 
-TEST(LivenessScore, KnowsNothingUntilTheCounterMoves) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  EXPECT_EQ(look(score, 7, 1'000), Liveness::kUnknown);
-  EXPECT_EQ(look(score, 8, 2'000), Liveness::kAlive);
-}
-
-TEST(LivenessScore, SuspectsAndThenDeclaresDeadAtTheConfiguredTimes) {
-  LivenessScore score(kOptions);
-  score.restart(0);
+TEST_F(LivenessScore, SuspectsAndThenDeclaresDeadAtTheConfiguredTimes) {
   std::uint64_t now = 0;
-  look(score, 1, now += 1'000);
-  look(score, 2, now += 1'000);
+  look(1, now += 1'000);
+  look(2, now += 1'000);
   const std::uint64_t last_beat = now;
   Liveness state = Liveness::kAlive;
-  while (state == Liveness::kAlive) state = look(score, 2, now += 1'000);
+  while (state == Liveness::kAlive) state = look(2, now += 1'000);
   EXPECT_EQ(state, Liveness::kSuspect);
   EXPECT_EQ(now - last_beat, kOptions.suspect_after_ns);
-  while (state == Liveness::kSuspect) state = look(score, 2, now += 1'000);
+  while (state == Liveness::kSuspect) state = look(2, now += 1'000);
   EXPECT_EQ(state, Liveness::kDead);
   EXPECT_EQ(now - last_beat, kOptions.dead_after_ns);
 }
 
-TEST(LivenessScore, DeclaresDeadAPeerThatNeverBeat) {
-  LivenessScore score(kOptions);
-  score.restart(0);
+TEST_F(LivenessScore, DeclaresDeadAPeerThatNeverBeat) {
   Liveness state = Liveness::kUnknown;
-  for (std::uint64_t now = 1'000; now <= 60'000; now += 1'000) state = look(score, 0, now);
+  for (std::uint64_t now = 1'000; now <= 60'000; now += 1'000) state = look(0, now);
   EXPECT_EQ(state, Liveness::kDead);
 }
 
-TEST(LivenessScore, CountsNoSilenceForAReadThatWasAskedForBeforeItsOwnStall) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+TEST_F(LivenessScore, CountsNoSilenceForAReadThatWasAskedForBeforeItsOwnStall) {
+  see_two_beats();
   // Asked for at 3'000, then the reader slept for twenty times the death sentence.
   EXPECT_EQ(score.observe(2, 3'000, 1'002'000), Liveness::kAlive);
   EXPECT_EQ(score.silent_ns(), 1'000u);
@@ -60,61 +60,46 @@ TEST(LivenessScore, CountsNoSilenceForAReadThatWasAskedForBeforeItsOwnStall) {
 }
 
 // The whole machine stood still: the first look after it may come before the peer could beat.
-TEST(LivenessScore, DoesNotCondemnByASingleLookAfterAStopOfTheMachine) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
-  EXPECT_EQ(look(score, 2, 1'002'000), Liveness::kSuspect);
+TEST_F(LivenessScore, DoesNotCondemnByASingleLookAfterAStopOfTheMachine) {
+  see_two_beats();
+  EXPECT_EQ(look(2, 1'002'000), Liveness::kSuspect);
   EXPECT_EQ(score.silent_ns(), kOptions.dead_after_ns / 2);
   EXPECT_EQ(score.late(), 1u);
-  EXPECT_EQ(look(score, 3, 1'003'000), Liveness::kAlive);
+  EXPECT_EQ(look(3, 1'003'000), Liveness::kAlive);
 }
 
-TEST(LivenessScore, FindsADeadPeerByTwoLooksWhenTheReaderKeepsStalling) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
-  EXPECT_EQ(look(score, 2, 502'000), Liveness::kSuspect);
-  EXPECT_EQ(look(score, 2, 1'002'000), Liveness::kDead);
+TEST_F(LivenessScore, FindsADeadPeerByTwoLooksWhenTheReaderKeepsStalling) {
+  see_two_beats();
+  EXPECT_EQ(look(2, 502'000), Liveness::kSuspect);
+  EXPECT_EQ(look(2, 1'002'000), Liveness::kDead);
 }
 
-TEST(LivenessScore, HasThePatienceThatThePeerAsksFor) {
-  LivenessScore score(kOptions);
-  score.restart(0);
+TEST_F(LivenessScore, HasThePatienceThatThePeerAsksFor) {
   score.set_patience(200'000);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+  see_two_beats();
   std::uint64_t now = 2'000;
   Liveness state = Liveness::kAlive;
-  while (state != Liveness::kDead && now < 1'000'000) state = look(score, 2, now += 1'000);
+  while (state != Liveness::kDead && now < 1'000'000) state = look(2, now += 1'000);
   EXPECT_EQ(now, 202'000u);
 }
 
-TEST(LivenessScore, ComesBackToLife) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
+TEST_F(LivenessScore, ComesBackToLife) {
+  look(1, 1'000);
   score.fail();
   EXPECT_EQ(score.state(), Liveness::kDead);
-  EXPECT_EQ(look(score, 2, 2'000), Liveness::kAlive);
+  EXPECT_EQ(look(2, 2'000), Liveness::kAlive);
 }
 
-TEST(LivenessScore, SurvivesAClockThatStandsStill) {
-  LivenessScore score(kOptions);
+TEST_F(LivenessScore, SurvivesAClockThatStandsStill) {
   score.restart(5'000);
-  look(score, 1, 5'000);
-  for (int i = 0; i < 1'000; ++i) look(score, 1, 5'000);
+  look(1, 5'000);
+  for (int i = 0; i < 1'000; ++i) look(1, 5'000);
   EXPECT_EQ(score.silent_ns(), 0u);
 }
 
 // A host that vanished: the READ is never answered, and the reader goes on turning.
-TEST(LivenessScore, DeclaresDeadAPeerWhoseAnswerStaysOut) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+TEST_F(LivenessScore, DeclaresDeadAPeerWhoseAnswerStaysOut) {
+  see_two_beats();
   const std::uint64_t asked = 3'000;
   std::uint64_t now = asked;
   Liveness state = Liveness::kAlive;
@@ -126,23 +111,17 @@ TEST(LivenessScore, DeclaresDeadAPeerWhoseAnswerStaysOut) {
   EXPECT_EQ(now, asked + kOptions.dead_after_ns + 100);
 }
 
-TEST(LivenessScore, AddsAnOpenReadToTheSilenceThatWasProvenBefore) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
-  look(score, 2, 22'000);
+TEST_F(LivenessScore, AddsAnOpenReadToTheSilenceThatWasProvenBefore) {
+  see_two_beats();
+  look(2, 22'000);
   EXPECT_EQ(score.silent_ns(), 20'000u);
   std::uint64_t now = 23'000;
   while (score.wait(23'000, now) != Liveness::kDead && now < 1'000'000) now += 1'000;
   EXPECT_EQ(now, 23'000 + kOptions.dead_after_ns - 20'000 + 1'000);
 }
 
-TEST(LivenessScore, TakesAnOpenReadsSilenceBackWhenItIsAnswered) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+TEST_F(LivenessScore, TakesAnOpenReadsSilenceBackWhenItIsAnswered) {
+  see_two_beats();
   std::uint64_t now = 3'000;
   for (; now < 43'000; now += 1'000) score.wait(3'000, now);
   EXPECT_EQ(score.state(), Liveness::kSuspect);
@@ -153,11 +132,8 @@ TEST(LivenessScore, TakesAnOpenReadsSilenceBackWhenItIsAnswered) {
 }
 
 // The answer lies there each time, and is polled after the look.
-TEST(LivenessScore, CountsNothingForOpenReadsThroughItsOwnStalls) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+TEST_F(LivenessScore, CountsNothingForOpenReadsThroughItsOwnStalls) {
+  see_two_beats();
   std::uint64_t now = 3'000;
   for (std::uint64_t beat = 3; beat < 100; ++beat) {
     const std::uint64_t asked = now;
@@ -168,22 +144,16 @@ TEST(LivenessScore, CountsNothingForOpenReadsThroughItsOwnStalls) {
 }
 
 // A thread that stalls and finds no answer afterwards either has counted little: it saw little.
-TEST(LivenessScore, CountsALookAfterItsOwnStallForAThirdOfDeadAfterAtMost) {
-  LivenessScore score(kOptions);
-  score.restart(0);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+TEST_F(LivenessScore, CountsALookAfterItsOwnStallForAThirdOfDeadAfterAtMost) {
+  see_two_beats();
   score.wait(3'000, 5'000'000);
   EXPECT_EQ(score.wait(3'000, 5'000'100), Liveness::kSuspect);
   EXPECT_EQ(score.unanswered_ns(), kOptions.dead_after_ns / 3);
 }
 
-TEST(LivenessScore, GivesAPeerWithPatienceMoreTimeToAnswer) {
-  LivenessScore score(kOptions);
-  score.restart(0);
+TEST_F(LivenessScore, GivesAPeerWithPatienceMoreTimeToAnswer) {
   score.set_patience(200'000);
-  look(score, 1, 1'000);
-  look(score, 2, 2'000);
+  see_two_beats();
   std::uint64_t now = 3'000;
   while (score.wait(3'000, now) != Liveness::kDead && now < 1'000'000) now += 1'000;
   EXPECT_EQ(now, 204'000u);
@@ -241,7 +211,7 @@ class LossyWatch {
   std::uint64_t repeat_ns_;
   std::uint64_t vanished_ns_ = ~std::uint64_t{0} - 1;
   HeartbeatOptions options_;
-  LivenessScore score_{options_};
+  link::LivenessScore score_{options_};
   bool open_ = false;
   std::uint64_t asked_ns_ = 0;
   std::uint64_t answered_ns_ = 0;
@@ -251,7 +221,7 @@ constexpr std::uint64_t kTenMinutesNs = 600'000'000'000;
 // What rdma::VerbsOptions::peer_timeout_ns becomes: timeout 10.
 constexpr std::uint64_t kDefaultRepeatNs = 4'096 << 10;
 
-TEST(LivenessScore, GivesNoFalseAlarmInTenMinutesOfOnePercentLossBothWays) {
+TEST_F(LivenessScore, GivesNoFalseAlarmInTenMinutesOfOnePercentLossBothWays) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     EXPECT_EQ(LossyWatch(seed, kDefaultRepeatNs).false_alarms(kTenMinutesNs), 0u)
         << "seed " << seed;
@@ -260,7 +230,7 @@ TEST(LivenessScore, GivesNoFalseAlarmInTenMinutesOfOnePercentLossBothWays) {
       << "where a repeat comes later than dead_after every loss is an alarm";
 }
 
-TEST(LivenessScore, NoticesAVanishedHostWithinFiftyMillisecondsAlsoUnderLoss) {
+TEST_F(LivenessScore, NoticesAVanishedHostWithinFiftyMillisecondsAlsoUnderLoss) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     LossyWatch watch(seed, kDefaultRepeatNs);
     const std::optional<std::uint64_t> after = watch.notices_after(1'000'000'000 + seed * 137'000);
@@ -270,4 +240,4 @@ TEST(LivenessScore, NoticesAVanishedHostWithinFiftyMillisecondsAlsoUnderLoss) {
 }
 
 }  // namespace
-}  // namespace tickpath::link
+}  // namespace tickpath::link::liveness

@@ -6,10 +6,9 @@
 #include <map>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "common/link/publisher.hpp"
 #include "common/link/subscriber.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::link::test {
@@ -112,9 +111,22 @@ inline void expect_same_values(const Source& source, const Sink& sink) {
   }
 }
 
+// Tests of both modes.
+class OfBothModes : public testing::TestWithParam<RingMode> {
+ protected:
+  static SubscriberOptions options(std::uint32_t depth) {
+    return {.mode = GetParam(), .depth = depth, .image_count = kThings};
+  }
+};
+inline const auto kBothModes = testing::Values(RingMode::kPoll, RingMode::kImmediate);
+inline std::string mode_name(const testing::TestParamInfo<RingMode>& mode) {
+  return mode.param == RingMode::kPoll ? "poll" : "immediate";
+}
+
 inline void join(Fabric& fabric, Source& source, TestSubscriber& subscriber) {
-  fabric.meet([&] { subscriber.connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { source.publisher.accept(request, {}, {}); });
+  fabric.meet(
+      [&] { connect_now(subscriber, fabric.endpoint, {}); },
+      [&](rdma::ConnectionRequest& request) { accept_now(source.publisher, request, {}, {}); });
 }
 
 // Publisher turns and polls until the subscriber is live.
@@ -123,6 +135,13 @@ inline bool reach_live(Source& source, TestSubscriber& subscriber, Sink& sink) {
     source.end_turn();
     subscriber.poll(sink);
     return subscriber.state() == SubscriberState::kLive;
+  });
+}
+
+inline bool reach_down(TestSubscriber& subscriber, Sink& sink) {
+  return eventually([&] {
+    subscriber.poll(sink);
+    return subscriber.state() == SubscriberState::kDown;
   });
 }
 

@@ -2,26 +2,21 @@
 // interleaving here is chosen by the test.
 #include <random>
 
+#include "tests/support/connect.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/link/market.hpp"
 
 namespace tickpath::link::test {
 namespace {
 
-class PublishSubscribe : public testing::TestWithParam<RingMode> {
+class PublishSubscribe : public OfBothModes {
  protected:
-  SubscriberOptions options(std::uint32_t depth) const {
-    return {.mode = GetParam(), .depth = depth, .image_count = kThings};
-  }
   Fabric fabric;
   Source source{*fabric.device};
   Sink sink;
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, PublishSubscribe,
-                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
-                         [](const testing::TestParamInfo<RingMode>& mode) {
-                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, PublishSubscribe, kBothModes, mode_name);
 
 TEST_P(PublishSubscribe, HandsOverEveryUpdateInOrder) {
   TestSubscriber subscriber(*fabric.device, nullptr, options(64));
@@ -122,10 +117,7 @@ TEST_P(PublishSubscribe, GivesItsCountsToAReaderThatOnlyReadsAfterTheClose) {
     source.publisher.turn();
     return source.publisher.closed();
   }));
-  ASSERT_TRUE(eventually([&] {
-    subscriber.poll(sink);
-    return subscriber.state() == SubscriberState::kDown;
-  }));
+  ASSERT_TRUE(reach_down(subscriber, sink));
   EXPECT_EQ(subscriber.counters().published.get(), 500u);
   expect_conserved(source, subscriber);
   expect_same_values(source, sink);
@@ -199,12 +191,12 @@ TEST_P(PublishSubscribe, KeepsAnAccountOfEverySubscriberUntilTheEnd) {
   auto dying = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
   TestSubscriber staying(*fabric.device, nullptr, options(64));
   for (TestSubscriber* const subscriber : {leaving.get(), dying.get(), &staying}) {
-    fabric.meet([&] { subscriber->connect(fabric.endpoint, {}); },
+    fabric.meet([&] { connect_now(*subscriber, fabric.endpoint, {}); },
                 [&](rdma::ConnectionRequest& request) {
                   const char* name = subscriber == leaving.get() ? "leaving"
                                      : subscriber == dying.get() ? "dying"
                                                                  : "staying";
-                  source.publisher.accept(request, {}, {}, name);
+                  accept_now(source.publisher, request, {}, {}, name);
                 });
     Sink own;
     ASSERT_TRUE(reach_live(source, *subscriber, own));
@@ -261,10 +253,7 @@ TEST_P(PublishSubscribe, HandsOverWhatHadArrivedBeforeThePublisherDied) {
   ASSERT_TRUE(reach_live(*dying, subscriber, sink));
   dying->change_some(20);
   dying.reset();  // without close()
-  ASSERT_TRUE(eventually([&] {
-    subscriber.poll(sink);
-    return subscriber.state() == SubscriberState::kDown;
-  }));
+  ASSERT_TRUE(reach_down(subscriber, sink));
   EXPECT_EQ(sink.updates.size(), 20u);
   EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
   EXPECT_EQ(subscriber.counters().conserved.get(), 0u);  // nobody told the final count
@@ -278,10 +267,7 @@ TEST_P(PublishSubscribe, ConnectsAgainAfterALoss) {
     first.change_some(5);
     ASSERT_TRUE(reach_live(first, subscriber, sink));
   }
-  ASSERT_TRUE(eventually([&] {
-    subscriber.poll(sink);
-    return subscriber.state() == SubscriberState::kDown;
-  }));
+  ASSERT_TRUE(reach_down(subscriber, sink));
   source.change_some(3);
   source.end_turn();
   for (int again = 0; again < 10; ++again) subscriber.collect();
@@ -343,6 +329,34 @@ TEST_P(PublishSubscribe, WritesAnImageOnceHoweverOftenItChangedInATurn) {
   EXPECT_EQ(source.publisher.counters().images_flushed.get(), 1u);
 }
 
+// Images alone do not make a lapped reader live: the watermark does, and it is spared where updates
+// go out in every turn.
+TEST_P(PublishSubscribe, TheWatermarkComesWithAnIdleFlushOrWithinSixteenBusyOnes) {
+  TestSubscriber subscriber(*fabric.device, nullptr, options(16));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  source.change_some(1);
+  source.end_turn();
+  EXPECT_TRUE(source.publisher.busy()) << "whoever would sleep now flushes once more";
+  source.end_turn();
+  EXPECT_FALSE(source.publisher.busy());
+
+  source.change_some(1000);
+  int flushes = 0;
+  while (sink.live < 2 && flushes < 100) {
+    source.change_some(1);
+    source.end_turn();
+    ++flushes;
+    while (subscriber.poll(sink) != 0) {
+    }
+  }
+  EXPECT_GT(flushes, 1);
+  EXPECT_LE(flushes, 16);
+  ASSERT_TRUE(close_and_drain(source, subscriber, sink));
+  expect_conserved(source, subscriber);
+  expect_same_values(source, sink);
+}
+
 TEST_P(PublishSubscribe, PassesTheProgramsOwnGrantsAndAnswer) {
   const std::unique_ptr<rdma::MemoryRegion> own =
       fabric.device->allocate(4096, rdma::kLocalWrite | rdma::kRemoteRead, "directory");
@@ -350,11 +364,11 @@ TEST_P(PublishSubscribe, PassesTheProgramsOwnGrantsAndAnswer) {
   const std::uint64_t reply = 88;
   TestSubscriber subscriber(*fabric.device, nullptr, options(64));
   std::vector<std::byte> answer;
-  fabric.meet([&] { answer = subscriber.connect(fabric.endpoint, bytes_of(greeting)); },
+  fabric.meet([&] { answer = connect_now(subscriber, fabric.endpoint, bytes_of(greeting)); },
               [&](rdma::ConnectionRequest& request) {
                 EXPECT_EQ(read_program<std::uint64_t>(request.hello()), greeting);
                 const rdma::Grant extra{own.get(), rdma::kRemoteRead};
-                source.publisher.accept(request, bytes_of(reply), {&extra, 1});
+                accept_now(source.publisher, request, bytes_of(reply), {&extra, 1});
               });
   ASSERT_EQ(answer.size(), sizeof(reply));
   EXPECT_EQ(std::memcmp(answer.data(), &reply, sizeof(reply)), 0);
@@ -368,12 +382,8 @@ TEST_P(PublishSubscribe, PassesTheProgramsOwnGrantsAndAnswer) {
 TEST_P(PublishSubscribe, RefusesARingDeeperThanAllowed) {
   Source small(*fabric.device, {.image_count = kThings, .depth_max = 32});
   TestSubscriber subscriber(*fabric.device, nullptr, options(64));
-  try {
-    join(fabric, small, subscriber);
-    FAIL() << "accepted";
-  } catch (const rdma::SetupError& error) {
-    EXPECT_EQ(error.cause(), rdma::SetupCause::kLimit);
-  }
+  EXPECT_EQ(test_support::cause_of<rdma::SetupError>([&] { join(fabric, small, subscriber); }),
+            rdma::SetupCause::kLimit);
 }
 
 TEST_P(PublishSubscribe, RefusesASubscriberWithoutRoomForTheImages) {
@@ -398,8 +408,8 @@ TEST_P(PublishSubscribe, WorksWithoutImagesAndWithTheSmallestHandler) {
   bare.image_count = 0;
   Subscriber<Update> subscriber(*fabric.device, nullptr, bare);
   BareSink sink_only;
-  fabric.meet([&] { subscriber.connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { publisher.accept(request, {}, {}); });
+  fabric.meet([&] { connect_now(subscriber, fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { accept_now(publisher, request, {}, {}); });
   publisher.turn();
   for (std::uint64_t i = 1; i <= 100; ++i) {
     publisher.publish({i, i, {}});

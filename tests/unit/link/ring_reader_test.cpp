@@ -1,7 +1,6 @@
 #include <array>
 #include <atomic>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 

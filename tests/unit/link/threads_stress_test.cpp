@@ -8,19 +8,14 @@
 namespace tickpath::link::test {
 namespace {
 
-class ThreadsStress : public testing::TestWithParam<RingMode> {};
+class ThreadsStress : public OfBothModes {};
 
-INSTANTIATE_TEST_SUITE_P(Modes, ThreadsStress,
-                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
-                         [](const testing::TestParamInfo<RingMode>& mode) {
-                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, ThreadsStress, kBothModes, mode_name);
 
 // One subscriber stays for the whole run, others come and go without a word. The one that stays
 // must be told everything exactly, the publisher must keep its pace, and nothing may be touched by
 // two threads at once.
 TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
-  const SubscriberOptions options{.mode = GetParam(), .depth = 128, .image_count = kThings};
   Fabric fabric;
   Source source(*fabric.device);
   std::atomic<bool> stop{false};
@@ -38,7 +33,7 @@ TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
     }
   });
 
-  TestSubscriber staying(*fabric.device, nullptr, options);
+  TestSubscriber staying(*fabric.device, nullptr, options(128));
   join(fabric, source, staying);
   Sink sink;
   std::thread reading([&] {
@@ -48,7 +43,7 @@ TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
   });
 
   for (int round = 0; round < 12; ++round) {
-    auto passing = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options);
+    auto passing = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(128));
     join(fabric, source, *passing);
     Sink short_lived;
     EXPECT_TRUE(eventually([&] {

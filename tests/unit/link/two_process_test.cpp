@@ -1,47 +1,13 @@
 // Both ends in processes of their own: death, and threads that race for real.
-#include <csignal>
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "common/link/channel.hpp"
+#include "tests/support/child.hpp"
 #include "tests/support/connect.hpp"
 #include "tests/unit/link/market.hpp"
 
 namespace tickpath::link::test {
 namespace {
 
-// Runs `child` in a forked process that ends with its result; kills it if the test does not wait.
-class Child {
- public:
-  template <class Main>
-  explicit Child(Main&& child) : pid_(::fork()) {
-    if (pid_ == 0) ::_exit(child());
-  }
-  ~Child() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  void kill() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = 0;
-  }
-  void stop() const { ::kill(pid_, SIGSTOP); }
-  void go_on() const { ::kill(pid_, SIGCONT); }
-  int exit_status() {
-    int status = -1;
-    ::waitpid(pid_, &status, 0);
-    pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  }
-
- private:
-  pid_t pid_;
-};
+using test_support::Child;
 
 // A publisher with its listener, in the process that made it.
 struct Publishing {
@@ -51,7 +17,7 @@ struct Publishing {
   bool let_one_in() {
     request = wait_for_request(*listener);
     if (request == nullptr) return false;
-    source.publisher.accept(*request, {}, {});
+    accept_now(source.publisher, *request, {}, {});
     source.publisher.turn();
     return true;
   }
@@ -76,7 +42,7 @@ struct Subscribed {
         channel(device->create_channel()),
         subscriber(*device, options.mode == RingMode::kImmediate ? channel.get() : nullptr,
                    options) {
-    connect_when_there([&] { subscriber.connect(endpoint, {}); });
+    connect_when_there([&] { connect_now(subscriber, endpoint, {}); });
   }
 
   std::unique_ptr<rdma::Device> device;
@@ -85,18 +51,9 @@ struct Subscribed {
   Sink sink;
 };
 
-class TwoProcesses : public testing::TestWithParam<RingMode> {
- protected:
-  SubscriberOptions options(std::uint32_t depth) const {
-    return {.mode = GetParam(), .depth = depth, .image_count = kThings};
-  }
-};
+class TwoProcesses : public OfBothModes {};
 
-INSTANTIATE_TEST_SUITE_P(Modes, TwoProcesses,
-                         testing::Values(RingMode::kPoll, RingMode::kImmediate),
-                         [](const testing::TestParamInfo<RingMode>& mode) {
-                           return mode.param == RingMode::kPoll ? "poll" : "immediate";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, TwoProcesses, kBothModes, mode_name);
 
 // The subscriber is another process that reads as fast as it can, on a ring so small that it is
 // lapped often; it checks everything itself and tells by its exit status.
@@ -128,7 +85,7 @@ TEST_P(TwoProcesses, ConserveWhenThePublisherRunsAtFullSpeed) {
     if (turn % 64 == 0) std::this_thread::yield();
   }
   ASSERT_TRUE(end.close());
-  EXPECT_EQ(child.exit_status(), 0);
+  EXPECT_EQ(child.wait(), 0);
 }
 
 TEST_P(TwoProcesses, ThePublisherRunsOnWhenASubscriberIsStoppedOrKilled) {
@@ -142,7 +99,7 @@ TEST_P(TwoProcesses, ThePublisherRunsOnWhenASubscriberIsStoppedOrKilled) {
   Publishing end(endpoint);
   ASSERT_TRUE(end.let_one_in());
   Source& source = end.source;
-  child.stop();
+  child.signal(SIGSTOP);
   for (int turn = 0; turn < 1'000; ++turn) {
     source.change_some(10);
     source.end_turn();
@@ -179,10 +136,7 @@ TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
     return sink.updates.size() > 100;
   }));
   child.kill();
-  ASSERT_TRUE(eventually([&] {
-    subscriber.poll(sink);
-    return subscriber.state() == SubscriberState::kDown;
-  }));
+  ASSERT_TRUE(reach_down(subscriber, sink));
   EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
   expect_sound(sink);
   if (!test_support::on_verbs())
@@ -221,7 +175,7 @@ TEST(TwoProcessSleep, ASleepingSubscriberIsWokenByAnUpdate) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   ASSERT_TRUE(end.close());
-  EXPECT_EQ(child.exit_status(), 0);
+  EXPECT_EQ(child.wait(), 0);
 }
 
 struct Echo {
@@ -253,7 +207,7 @@ TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
   Child child([&] {
     const std::unique_ptr<rdma::Device> device = open_test_device();
     ChannelClient<Echo, Echo> client(*device, nullptr, {.depth = 64});
-    connect_when_there([&] { client.connect(endpoint, {}); });
+    connect_when_there([&] { connect_now(client, endpoint, {}); });
     EchoClientLog log;
     std::uint64_t sent = 0;
     for (;;) {
@@ -267,11 +221,10 @@ TEST(TwoProcessChannel, EchoesEverythingAndTellsWhenTheClientWasKilled) {
   const std::unique_ptr<rdma::Device> device = open_test_device();
   const std::unique_ptr<rdma::Listener> listener = device->listen(endpoint);
   ChannelServer<Echo, Echo> server(*device, nullptr, {.depth = 64});
-  EchoServerLog log;
-  log.server = &server;
+  EchoServerLog log{.server = &server};
   const auto request = wait_for_request(*listener);
   ASSERT_NE(request, nullptr);
-  server.accept(*request, {}, {}, 1);
+  accept_now(server, *request, {}, {}, 1);
   ASSERT_TRUE(eventually([&] {
     if (server.poll(log) == 0) std::this_thread::yield();
     return log.received == kMessages;

@@ -1,15 +1,13 @@
 #include "common/log/log.hpp"
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/base/error.hpp"
 #include "common/log/hot_log.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::log {
 namespace {
@@ -20,22 +18,14 @@ using ::testing::Not;
 class LogFile : public ::testing::Test {
  protected:
   LogFile() {
-    char name[] = "/tmp/tickpath-log-XXXXXX";
-    directory_ = ::mkdtemp(name);
-    path_ = directory_ + "/x.log";
     open({.name = "x", .path = path_, .file_level = Level::kInfo, .stderr_level = Level::kOff});
   }
   ~LogFile() override {
     open({.name = "test", .path = "", .file_level = Level::kOff, .stderr_level = Level::kWarning});
-    std::remove(path_.c_str());
-    std::remove(directory_.c_str());
   }
   std::string text() const {
     flush();
-    std::ifstream file(path_);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
+    return test_support::read_file(path_);
   }
   static int count(const std::string& text, const std::string& what) {
     int found = 0;
@@ -44,8 +34,8 @@ class LogFile : public ::testing::Test {
     return found;
   }
 
-  std::string directory_;
-  std::string path_;
+  test_support::Folder folder_;
+  std::string path_ = folder_ / "x.log";
 };
 
 TEST_F(LogFile, HoldsLinesFromItsLevelUpWithNameAndLevel) {
@@ -64,12 +54,9 @@ TEST_F(LogFile, ATextWithBracesIsNotAFormat) {
 }
 
 TEST_F(LogFile, ThatCannotBeWrittenIsAnErrorThatNamesIt) {
-  try {
-    open({.name = "x", .path = "/nonexistent/x.log"});
-    FAIL() << "opened";
-  } catch (const SystemError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/x.log"));
-  }
+  EXPECT_THAT(test_support::error_of<SystemError>(
+                  [&] { open({.name = "x", .path = "/nonexistent/x.log"}); }),
+              HasSubstr("/nonexistent/x.log"));
 }
 
 enum class Note : std::uint16_t { kGap, kNoise };

@@ -65,11 +65,10 @@ class MarketReaders : public ::testing::Test {
   PlayedMdh mdh;
   Seen seen;
   MarketReader reader{*mdh.fabric.device, nullptr, [this] {
-                        MarketReaderOptions options;
-                        options.endpoint = mdh.fabric.endpoint;
-                        options.name = "reader";
-                        options.ring_depth = 64;
-                        options.instruments_max = kInstruments;
+                        MarketReaderOptions options{.endpoint = mdh.fabric.endpoint,
+                                                    .name = "reader",
+                                                    .ring_depth = 64,
+                                                    .instruments_max = kInstruments};
                         // The test's own turns are the beats, however slow they are.
                         options.heartbeat.dead_after_ns = 60'000'000'000;
                         return options;

@@ -6,8 +6,6 @@
 #include <memory>
 #include <string>
 
-#include <gtest/gtest.h>
-
 #include "common/link/heartbeat.hpp"
 #include "common/link/publisher.hpp"
 #include "common/link/remote_table.hpp"
@@ -15,6 +13,7 @@
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"
 #include "common/wire/hello.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::market::test {
@@ -30,7 +29,7 @@ class PlayedMdh {
     EXPECT_EQ(hello->service, wire::Service::kBookUpdates);
     role = hello->role;
     const std::array<rdma::Grant, 2> extras{directory.grant(), heartbeat.grant()};
-    publisher->accept(request, {}, extras);
+    accept_now(*publisher, request, {}, extras);
   }
   void list(std::uint32_t id, const std::string& symbol) {
     wire::DirectoryEntry entry{};
@@ -38,19 +37,16 @@ class PlayedMdh {
     std::memcpy(entry.symbol, symbol.data(), symbol.size());
     entry.instrument_id = id;
     directory.store(rows++, entry);
-    wire::BookUpdate update{};
-    update.kind = wire::UpdateKind::kDirectory;
-    update.instrument_id = id;
-    publisher->publish(update);
+    publisher->publish(wire::BookUpdate{.instrument_id = id, .kind = wire::UpdateKind::kDirectory});
   }
   void tick(std::uint32_t id, std::uint32_t bid, std::uint32_t ask) {
-    wire::BookUpdate update{};
-    update.trace_id = ++sequence;
-    update.instrument_id = id;
-    update.kind = wire::UpdateKind::kAdd;
-    update.best_bid = bid;
-    update.best_ask = ask;
-    update.best_bid_shares = update.best_ask_shares = 100;
+    wire::BookUpdate update{.trace_id = ++sequence,
+                            .instrument_id = id,
+                            .best_bid = bid,
+                            .best_ask = ask,
+                            .best_bid_shares = 100,
+                            .best_ask_shares = 100,
+                            .kind = wire::UpdateKind::kAdd};
     update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
     publisher->publish(update);
     last[id] = update;
@@ -88,9 +84,7 @@ class PlayedMdh {
 
  private:
   std::unique_ptr<link::Publisher<wire::BookUpdate, wire::BookImage>> make() {
-    link::PublisherOptions options;
-    options.image_count = kInstruments;
-    options.depth_max = 1024;
+    link::PublisherOptions options{.image_count = kInstruments, .depth_max = 1024};
     return std::make_unique<link::Publisher<wire::BookUpdate, wire::BookImage>>(*fabric.device,
                                                                                 nullptr, options);
   }

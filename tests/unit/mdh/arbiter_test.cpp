@@ -1,39 +1,22 @@
 // Two lines, reordering, loss, retransmission: what reaches the feed.
-#include "mdh/arbiter.hpp"
 
-#include <algorithm>
-#include <deque>
 #include <optional>
 
 #include "tests/support/sanitized.hpp"
-#include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/random_network.hpp"
 
 namespace tickpath::mdh::test {
 namespace {
 
-// Remembers what was asked for.
-struct FakePort final : RetransmitPort {
-  struct Asked {
-    std::uint64_t from;
-    std::uint16_t count;
-  };
-  std::vector<Asked> asked;
-  bool request(const itch::mold::Session&, std::uint64_t from,
-               std::uint16_t count) noexcept override {
-    asked.push_back({from, count});
-    return true;
-  }
-};
-
 // A clock of the test's own.
 class ArbiterTest : public FeedTest {
  protected:
-  void prepare(RetransmitPort* port = nullptr, ArbiterOptions options = {}) {
+  ArbiterTest() { prepare(); }
+  void prepare(RetransmitPort* asked = nullptr, ArbiterOptions options = {}) {
     options.gap_wait_ns = 100 * kUs;
     options.request_timeout_ns = 1'000 * kUs;
     options.requests_max = 3;
-    arbiter.emplace(options, feed, port, nullptr, log);
+    arbiter.emplace(options, feed, asked, nullptr, log);
   }
   TscTicks now() const { return converter.from_ns(now_ns); }
   // Bytes stay where they are until they are processed, as in a socket's buffers.
@@ -44,6 +27,10 @@ class ArbiterTest : public FeedTest {
     feed.set_contested(arbiter->contested(now()));  // as each turn does
     arbiter->process(now());
     given.clear();
+  }
+  void give(Line line, std::initializer_list<std::uint64_t> numbers,
+            const std::string& session = "S") {
+    for (const std::uint64_t n : numbers) give(line, one(n, session));
   }
   void wait(std::uint64_t ns) {
     now_ns += ns;
@@ -70,14 +57,13 @@ class ArbiterTest : public FeedTest {
   clock::TickConverter converter;
   std::uint64_t now_ns = 1'000'000'000;
   std::deque<Bytes> given;
+  FakePort port;
   std::optional<Arbiter> arbiter;
 };
 
 TEST_F(ArbiterTest, EachMessageIsTakenOnceFromWhicheverLineHasItFirst) {
-  prepare();
   give(Line::kA, one(1));
-  give(Line::kB, one(1));
-  give(Line::kB, one(2));
+  give(Line::kB, {1, 2});
   give(Line::kA, one(2));
   give(Line::kA, packet("S", 2, {add(1, "AAPL", 2, 'B', 1, 1), add(1, "AAPL", 3, 'B', 1, 3)}));
   EXPECT_EQ(taken(), (Numbers{1, 2, 3}));
@@ -89,7 +75,6 @@ TEST_F(ArbiterTest, EachMessageIsTakenOnceFromWhicheverLineHasItFirst) {
 }
 
 TEST_F(ArbiterTest, WhatOneLineLostIsWaitedForFromTheOther) {
-  prepare();
   give(Line::kA, one(1));
   give(Line::kA, one(3));  // 2 was lost on A
   give(Line::kA, one(4));
@@ -97,8 +82,7 @@ TEST_F(ArbiterTest, WhatOneLineLostIsWaitedForFromTheOther) {
   wait(50 * kUs);
   EXPECT_EQ(taken(), (Numbers{1}));
   EXPECT_TRUE(arbiter->waiting());
-  give(Line::kB, one(1));
-  give(Line::kB, one(2));
+  give(Line::kB, {1, 2});
   EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4}));
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.counters().gaps.get(), 0u);
@@ -109,9 +93,7 @@ TEST_F(ArbiterTest, WhatOneLineLostIsWaitedForFromTheOther) {
 }
 
 TEST_F(ArbiterTest, WithNobodyToAskAGapIsOneWhenTheWaitIsOver) {
-  prepare();
-  give(Line::kA, one(1));
-  give(Line::kA, one(3));
+  give(Line::kA, {1, 3});
   wait(99 * kUs);
   EXPECT_EQ(feed.counters().gaps.get(), 0u);
   wait(2 * kUs);
@@ -124,7 +106,6 @@ TEST_F(ArbiterTest, WithNobodyToAskAGapIsOneWhenTheWaitIsOver) {
 }
 
 TEST_F(ArbiterTest, APacketThatOvertookAnotherWaitsForIt) {
-  prepare();
   for (const std::uint64_t n : {1, 4, 3, 2, 5}) give(Line::kA, one(n));
   EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4, 5}));
   EXPECT_EQ(line(Line::kA).out_of_order.get(), 2u);
@@ -132,7 +113,6 @@ TEST_F(ArbiterTest, APacketThatOvertookAnotherWaitsForIt) {
 }
 
 TEST_F(ArbiterTest, HeartbeatsTellOfALossBeforeTheNextMessageDoes) {
-  prepare();
   give(Line::kA, one(1));
   give(Line::kA, packet("S", 3, {}));
   EXPECT_TRUE(arbiter->waiting());
@@ -142,7 +122,6 @@ TEST_F(ArbiterTest, HeartbeatsTellOfALossBeforeTheNextMessageDoes) {
 }
 
 TEST_F(ArbiterTest, TheEndOfASessionTellsOfALossAtItsTailAndThenNothingIsWaitedFor) {
-  FakePort port;
   prepare(&port);
   give(Line::kA, one(1));
   give(Line::kA, end_of_session("S", 4));  // 2 and 3 were lost
@@ -150,8 +129,7 @@ TEST_F(ArbiterTest, TheEndOfASessionTellsOfALossAtItsTailAndThenNothingIsWaitedF
   wait(101 * kUs);
   ASSERT_EQ(port.asked.size(), 1u);
   EXPECT_EQ(port.asked[0].count, 2u);
-  give(Line::kRetransmission, one(2));
-  give(Line::kRetransmission, one(3));
+  give(Line::kRetransmission, {2, 3});
   EXPECT_EQ(taken(), (Numbers{1, 2, 3}));
   EXPECT_EQ(feed.state(), wire::FeedState::kEnded);
   EXPECT_FALSE(arbiter->waiting());
@@ -166,9 +144,7 @@ TEST_F(ArbiterTest, TheEndOfASessionTellsOfALossAtItsTailAndThenNothingIsWaitedF
 }
 
 TEST_F(ArbiterTest, ANewSessionStartsFromOneWithoutTheBooksOfTheOld) {
-  prepare();
-  give(Line::kA, one(1));
-  give(Line::kA, one(2));
+  give(Line::kA, {1, 2});
   give(Line::kA, end_of_session("S", 3));
   EXPECT_EQ(feed.state(), wire::FeedState::kEnded);
   give(Line::kB, one(3, "T"));  // its first two are on the way
@@ -178,15 +154,13 @@ TEST_F(ArbiterTest, ANewSessionStartsFromOneWithoutTheBooksOfTheOld) {
   EXPECT_EQ(last().kind, wire::UpdateKind::kFeedState);
   EXPECT_EQ(last().feed_state(), wire::FeedState::kUnknown) << "nothing of it is known yet";
   EXPECT_EQ(std::ranges::count(kinds(), wire::UpdateKind::kBookCleared), 1);
-  give(Line::kA, one(1, "T"));
-  give(Line::kA, one(2, "T"));
+  give(Line::kA, {1, 2}, "T");
   EXPECT_EQ(taken(), (Numbers{1, 2, 1, 2, 3}));
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.books().orders_resting(), 3u);
 }
 
 TEST_F(ArbiterTest, APacketThatNoSenderGivesBeginsNoSession) {
-  prepare();
   give(Line::kA, one(1));
   give(Line::kA, packet("T", 0, {}));
   give(Line::kA, one(~std::uint64_t{0} - 5, "U"));
@@ -198,10 +172,8 @@ TEST_F(ArbiterTest, APacketThatNoSenderGivesBeginsNoSession) {
 }
 
 TEST_F(ArbiterTest, WhatBothLinesLostIsAskedForAndBooksAreStaleMeanwhile) {
-  FakePort port;
   prepare(&port);
-  give(Line::kA, one(1));
-  give(Line::kA, one(4));
+  give(Line::kA, {1, 4});
   wait(101 * kUs);
   ASSERT_EQ(port.asked.size(), 1u);
   EXPECT_EQ(port.asked[0].from, 2u);
@@ -224,10 +196,8 @@ TEST_F(ArbiterTest, WhatBothLinesLostIsAskedForAndBooksAreStaleMeanwhile) {
 }
 
 TEST_F(ArbiterTest, AnUnansweredRequestIsRepeatedAndThenGivenUp) {
-  FakePort port;
   prepare(&port);
-  give(Line::kA, one(1));
-  give(Line::kA, one(5));
+  give(Line::kA, {1, 5});
   wait(101 * kUs);
   wait(500 * kUs);
   EXPECT_EQ(port.asked.size(), 1u) << "its time is not over";
@@ -245,7 +215,6 @@ TEST_F(ArbiterTest, AnUnansweredRequestIsRepeatedAndThenGivenUp) {
 }
 
 TEST_F(ArbiterTest, WhoJoinsLateAsksForWhatCameBefore) {
-  FakePort port;
   prepare(&port);
   give(Line::kA, one(4'000));
   wait(101 * kUs);
@@ -263,7 +232,6 @@ TEST_F(ArbiterTest, WhoJoinsLateAsksForWhatCameBefore) {
 }
 
 TEST_F(ArbiterTest, TheSlowerLineCannotBringAnOldSessionBack) {
-  prepare();
   give(Line::kA, one(1));
   give(Line::kA, one(1, "T"));
   give(Line::kB, one(2));  // still in session S
@@ -277,7 +245,6 @@ TEST_F(ArbiterTest, TheSlowerLineCannotBringAnOldSessionBack) {
 constexpr std::uint64_t kSecond = 1'000'000 * kUs;
 
 TEST_F(ArbiterTest, ASessionBesideALivingOneIsNotGoodBeforeThatOneIsSilent) {
-  prepare();
   give(Line::kA, one(1));
   wait(kSecond);
   give(Line::kA, one(1, "T"));
@@ -293,10 +260,8 @@ TEST_F(ArbiterTest, ASessionBesideALivingOneIsNotGoodBeforeThatOneIsSilent) {
 }
 
 TEST_F(ArbiterTest, OneForgedPacketOfANewSessionDoesNotShutTheRealOneOut) {
-  FakePort port;
   prepare(&port);
-  give(Line::kA, one(1));
-  give(Line::kA, one(2));
+  give(Line::kA, {1, 2});
   give(Line::kA, one(1, "FORGED"));
   std::uint64_t number = 3;
   for (int i = 0; i < 30 && feed.state() != wire::FeedState::kGood; ++i) {
@@ -315,7 +280,6 @@ TEST_F(ArbiterTest, OneForgedPacketOfANewSessionDoesNotShutTheRealOneOut) {
 }
 
 TEST_F(ArbiterTest, TwoSessionsAtOnceStayStaleAndTheLaterOneStaysTheCurrent) {
-  prepare();
   give(Line::kA, end_of_session("S", 1));
   give(Line::kA, one(1, "T"));
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
@@ -337,7 +301,6 @@ TEST_F(ArbiterTest, TwoSessionsAtOnceStayStaleAndTheLaterOneStaysTheCurrent) {
 }
 
 TEST_F(ArbiterTest, TwoDifferentMessagesOfOneNumberMakeBooksStale) {
-  prepare();
   give(Line::kA, one(1));
   give(Line::kA, packet("S", 2, {add(1, "AAPL", 2, 'B', 900, 9'000)}));  // a forger was first
   EXPECT_EQ(feed.state(), wire::FeedState::kGood) << "nobody can tell yet";
@@ -352,7 +315,6 @@ TEST_F(ArbiterTest, TwoDifferentMessagesOfOneNumberMakeBooksStale) {
 }
 
 TEST_F(ArbiterTest, EveryByteOfAMessageThatDiffersIsSeen) {
-  prepare();
   const Bytes message = add(1, "AAPL", 7, 'B', 100, 1'000);
   give(Line::kA, packet("S", 1, {message}));
   give(Line::kB, packet("S", 1, {message}));
@@ -366,9 +328,7 @@ TEST_F(ArbiterTest, EveryByteOfAMessageThatDiffersIsSeen) {
 }
 
 TEST_F(ArbiterTest, MorePacketsThanThereIsRoomForGiveTheGapUpEarly) {
-  ArbiterOptions options;
-  options.held_packets = 8;
-  prepare(nullptr, options);
+  prepare(nullptr, ArbiterOptions{.held_packets = 8});
   give(Line::kA, one(1));
   for (std::uint64_t n = 3; n <= 12; ++n) give(Line::kA, one(n), false);
   arbiter->process(now());
@@ -379,9 +339,7 @@ TEST_F(ArbiterTest, MorePacketsThanThereIsRoomForGiveTheGapUpEarly) {
 
 // The window of what is held moves through its memory and starts over.
 TEST_F(ArbiterTest, HoldsAndReleasesForEverInTheRoomThatItHas) {
-  ArbiterOptions options;
-  options.held_packets = 4;
-  prepare(nullptr, options);
+  prepare(nullptr, ArbiterOptions{.held_packets = 4});
   give(Line::kA, one(1));
   Numbers all{1};
   for (std::uint64_t n = 2; n < 200; n += 4) {
@@ -394,7 +352,6 @@ TEST_F(ArbiterTest, HoldsAndReleasesForEverInTheRoomThatItHas) {
 }
 
 TEST_F(ArbiterTest, DamageOnOneLineIsRepairedByTheOther) {
-  prepare();
   give(Line::kA, one(1));
   Bytes cut = one(2);
   cut.resize(cut.size() - 3);
@@ -403,15 +360,13 @@ TEST_F(ArbiterTest, DamageOnOneLineIsRepairedByTheOther) {
   Bytes ahead = one(4);
   ahead.resize(ahead.size() - 3);
   give(Line::kA, ahead);  // waits for 3, and is found out when its turn comes
-  give(Line::kB, one(3));
-  give(Line::kB, one(4));
+  give(Line::kB, {3, 4});
   EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4}));
   EXPECT_EQ(feed.counters().malformed_packets.get(), 2u);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
 }
 
 TEST_F(ArbiterTest, NumbersThatNoSenderGivesChangeNothing) {
-  prepare();
   give(Line::kA, one(1));
   give(Line::kA, one(~std::uint64_t{0} - 5));
   give(Line::kA, packet("S", 0, {}));
@@ -434,7 +389,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(RandomNetworks, EndWithTheBooksOfAWholeFeedOrSayThatTheyAreStale) {
   constexpr std::uint64_t kSeeds = test_support::seeds(20, 4);
-  constexpr std::uint64_t kMessages = 3'000, kPacketMessages = 4;
+  constexpr std::uint64_t kMessages = 3'000;
   std::uint64_t waits = 0, recovered = 0, stale_runs = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -442,45 +397,22 @@ TEST_P(RandomNetworks, EndWithTheBooksOfAWholeFeedOrSayThatTheyAreStale) {
     VectorSink whole_sink, lossy_sink;
     Feed whole(small_options(), whole_sink, trace, log);
     Feed lossy(small_options(), lossy_sink, trace, log);
-    FakePort port;
-    ArbiterOptions options;
-    options.gap_wait_ns = 150 * kUs;
-    options.request_timeout_ns = 300 * kUs;
-    options.requests_max = 50;
-    Arbiter both(options, lossy, &port, nullptr, log);
+    FakePort requests;
+    ArbiterOptions options{
+        .gap_wait_ns = 150 * kUs, .request_timeout_ns = 300 * kUs, .requests_max = 50};
+    Arbiter both(options, lossy, &requests, nullptr, log);
     RandomNetwork network(GetParam(), seed);
+    send_day(messages, whole, network);
 
-    std::uint64_t time_ns = 1'000'000'000;
-    for (std::uint64_t first = 1; first <= messages.size(); first += kPacketMessages) {
-      const std::uint64_t end =
-          std::min<std::uint64_t>(first + kPacketMessages, messages.size() + 1);
-      const Bytes bytes = packet("S", first,
-                                 {messages.begin() + static_cast<std::ptrdiff_t>(first - 1),
-                                  messages.begin() + static_cast<std::ptrdiff_t>(end - 1)});
-      whole.on_packet(bytes, {0, converter.from_ns(time_ns)});
-      network.add(Line::kA, bytes, time_ns);
-      network.add(Line::kB, bytes, time_ns);
-      time_ns += 10 * kUs;
-    }
-    const Bytes end = end_of_session("S", messages.size() + 1);
-    whole.on_packet(end, {0, converter.from_ns(time_ns)});
-    for (int i = 0; i < 50; ++i) {  // said again and again, as a sender does
-      network.add(Line::kA, end, time_ns);
-      network.add(Line::kB, end, time_ns += 200 * kUs);
-    }
-
-    std::size_t asked = 0;
+    std::size_t answered = 0;
     std::uint64_t steps = 0;
-    for (std::uint64_t now = 1'000'000'000; !network.empty() || both.waiting(); now += 15 * kUs) {
+    for (std::uint64_t at = kStartNs; !network.empty() || both.waiting(); at += 15 * kUs) {
       ASSERT_LT(++steps, 1'000'000u) << "it never ends";
-      const auto arrived = network.arrived(now);
+      const auto arrived = network.arrived(at);
       for (const auto& each : arrived)
-        both.collect(each.line, each.bytes, {0, converter.from_ns(now)});
-      both.process(converter.from_ns(now));
-      for (; asked < port.asked.size(); ++asked)
-        for (std::uint64_t n = port.asked[asked].from;
-             n < port.asked[asked].from + port.asked[asked].count && n <= messages.size(); ++n)
-          network.answer(packet("S", n, {messages[n - 1]}), now);
+        both.collect(each.line, each.bytes, {0, converter.from_ns(at)});
+      both.process(converter.from_ns(at));
+      answer(network, messages, requests, answered, at);
     }
     waits += both.counters().held.get();
     recovered += both.counters().recovered.get();
@@ -507,9 +439,7 @@ TEST_P(RandomNetworks, EndWithTheBooksOfAWholeFeedOrSayThatTheyAreStale) {
       continue;
     }
     for (std::uint32_t id = 0; id < whole.instruments().size(); ++id) {
-      wire::BookImage left{}, right{};
-      whole.fill_image(id, left);
-      lossy.fill_image(id, right);
+      const wire::BookImage left = image_of(whole, id), right = image_of(lossy, id);
       ASSERT_EQ(std::memcmp(&left, &right, sizeof(left)), 0) << "instrument " << id;
     }
   }

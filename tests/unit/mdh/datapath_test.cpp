@@ -5,18 +5,17 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <set>
-#include <vector>
 
 #include <unistd.h>
 
 #include "common/base/datapath_guard.hpp"
-#include "common/itch/generator.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/subscriber.hpp"
 #include "common/wire/hello.hpp"
+#include "sim/generator/generator.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/support/parking.hpp"
 #include "tests/unit/link/fabric.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
@@ -40,7 +39,7 @@ MdhConfig test_config() {
   MdhConfig config;
   // Tests of several checkouts may run at once: the process number keeps them apart.
   const auto id = static_cast<unsigned>(::getpid());
-  config.feed_group = {"239.255." + std::to_string(id % 251) + "." + std::to_string(id / 251 % 251),
+  config.feed.group = {"239.255." + std::to_string(id % 251) + "." + std::to_string(id / 251 % 251),
                        static_cast<std::uint16_t>(20'000 + id % 20'000)};
   config.instruments_max = 32;
   config.orders_max = 1u << 16;
@@ -60,7 +59,7 @@ class DatapathTest : public ::testing::Test {
         heartbeat(*fabric.device, "heartbeat"),
         trace(tracing),
         datapath(config, publisher, directory, nullptr, trace, log),
-        sender({.group = net::parse_endpoint(config::format_address(config.feed_group)),
+        sender({.group = net::parse_endpoint(config::format_address(config.feed.group)),
                 .interface = "127.0.0.1"}) {
     define_notes(log);
   }
@@ -80,12 +79,25 @@ class DatapathTest : public ::testing::Test {
         *fabric.device, nullptr,
         link::SubscriberOptions{.depth = 1u << 15, .image_count = config.instruments_max});
     const wire::Hello hello{};
-    fabric.meet([&] { subscriber->connect(fabric.endpoint, link::bytes_of(hello)); },
+    fabric.meet([&] { connect_now(*subscriber, fabric.endpoint, link::bytes_of(hello)); },
                 [&](rdma::ConnectionRequest& request) {
                   const std::array<rdma::Grant, 2> extras{directory.grant(), heartbeat.grant()};
-                  publisher.accept(request, {}, extras);
+                  accept_now(publisher, request, {}, extras);
                 });
     return subscriber;
+  }
+  testing::AssertionResult turns_until(BookSubscriber& subscriber, Reader& reader,
+                                       const std::function<bool()>& done) {
+    const bool so = link::test::eventually([&] {
+      run();
+      (void)subscriber.poll(reader, 4'096);
+      return done();
+    });
+    return so ? testing::AssertionSuccess() : testing::AssertionFailure() << "not in time";
+  }
+  testing::AssertionResult goes_live(BookSubscriber& subscriber, Reader& reader) {
+    return turns_until(subscriber, reader,
+                       [&] { return subscriber.state() == link::SubscriberState::kLive; });
   }
   // Sends a generated day in full packets, letting both ends keep up.
   void replay(const itch::GeneratorOptions& options, BookSubscriber* subscriber, Reader& reader) {
@@ -125,7 +137,7 @@ class DatapathTest : public ::testing::Test {
 
 TEST_F(DatapathTest, TheFirstSenderIsTheFeedAndASecondMakesBooksStale) {
   net::UdpMulticastSender stranger(
-      {.group = net::parse_endpoint(config::format_address(config.feed_group)),
+      {.group = net::parse_endpoint(config::format_address(config.feed.group)),
        .interface = "127.0.0.1"});
   send(packet("S", 1, {test::directory(1, "AAPL")}));
   run();
@@ -143,14 +155,14 @@ class DatapathWithSource : public DatapathTest {
  protected:
   static MdhConfig with_source() {
     MdhConfig config = test_config();
-    config.feed_source = "127.0.0.1:" + std::to_string(config.feed_group.port + 1);
+    config.feed.source = "127.0.0.1:" + std::to_string(config.feed.group.port + 1);
     return config;
   }
   DatapathWithSource()
       : DatapathTest({}, with_source()),
-        exchange({.group = net::parse_endpoint(config::format_address(config.feed_group)),
+        exchange({.group = net::parse_endpoint(config::format_address(config.feed.group)),
                   .interface = "127.0.0.1",
-                  .source = net::parse_endpoint(config.feed_source)}) {}
+                  .source = net::parse_endpoint(config.feed.source)}) {}
   net::UdpMulticastSender exchange;
 };
 
@@ -169,17 +181,10 @@ TEST_F(DatapathWithSource, StrangersAreRefusedAndCountedAndChangeNothing) {
 TEST_F(DatapathTest, CarriesEveryMessageFromTheSocketToASubscriber) {
   const auto subscriber = connect();
   Reader reader;
-  ASSERT_TRUE(link::test::eventually([&] {
-    turn();
-    (void)subscriber->poll(reader);
-    return subscriber->state() == link::SubscriberState::kLive;
-  }));
+  ASSERT_TRUE(goes_live(*subscriber, reader));
   replay({.symbols = 20, .messages = 20'000}, subscriber.get(), reader);
-  ASSERT_TRUE(link::test::eventually([&] {
-    run();
-    (void)subscriber->poll(reader, 4'096);
-    return subscriber->position() == publisher.sequence();
-  }));
+  ASSERT_TRUE(turns_until(*subscriber, reader,
+                          [&] { return subscriber->position() == publisher.sequence(); }));
   const FeedCounters& feed = datapath.feed().counters();
   EXPECT_EQ(feed.messages.get(), 20'000u);
   EXPECT_EQ(feed.gaps.get(), 0u);
@@ -189,9 +194,7 @@ TEST_F(DatapathTest, CarriesEveryMessageFromTheSocketToASubscriber) {
   EXPECT_EQ(traced.size(), 20'000u) << "each message in at least one update";
 
   datapath.close();
-  ASSERT_TRUE(link::test::eventually([&] {
-    turn();
-    (void)subscriber->poll(reader);
+  ASSERT_TRUE(turns_until(*subscriber, reader, [&] {
     return datapath.closed() && subscriber->counters().conserved.get() == 1;
   }));
   EXPECT_EQ(subscriber->counters().seen.get() + subscriber->counters().lapped.get(),
@@ -202,15 +205,10 @@ TEST_F(DatapathTest, GivesALateSubscriberEveryBookAndTheDirectory) {
   Reader reader;
   replay({.symbols = 20, .messages = 5'000}, nullptr, reader);
   const auto subscriber = connect();
-  ASSERT_TRUE(link::test::eventually([&] {
-    turn();
-    (void)subscriber->poll(reader);
-    return subscriber->state() == link::SubscriberState::kLive;
-  }));
+  ASSERT_TRUE(goes_live(*subscriber, reader));
   ASSERT_EQ(reader.images.size(), 20u);
   for (const auto& [id, image] : reader.images) {
-    wire::BookImage now{};
-    datapath.feed().fill_image(id, now);
+    wire::BookImage now = image_of(datapath.feed(), id);
     now.ring_sequence = image.ring_sequence;
     EXPECT_EQ(std::memcmp(&now, &image, sizeof(now)), 0) << id;
     EXPECT_LE(image.ring_sequence, publisher.sequence());
@@ -270,12 +268,7 @@ TEST_F(DatapathTest, TurnsWithoutAnAllocation) {
 class TracedDatapathTest : public DatapathTest {
  protected:
   TracedDatapathTest() : DatapathTest(tracing()) {}
-  static trace::TraceOptions tracing() {
-    trace::TraceOptions options;
-    options.path = path();
-    options.capacity = 4'096;
-    return options;
-  }
+  static trace::TraceOptions tracing() { return {.path = path(), .capacity = 4'096}; }
   ~TracedDatapathTest() override { std::filesystem::remove(path()); }
   static std::string path() {
     return (std::filesystem::temp_directory_path() /

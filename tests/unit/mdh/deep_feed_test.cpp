@@ -1,11 +1,7 @@
 // IEX DEEP 1.0 through the feed and the arbiter: books, states, sessions, gaps.
 #include <algorithm>
 #include <array>
-#include <string>
 
-#include <gtest/gtest.h>
-
-#include "common/iex/codec.hpp"
 #include "common/iex/iex_tp.hpp"
 #include "mdh/arbiter.hpp"
 #include "tests/support/deep_market.hpp"
@@ -18,12 +14,6 @@ using test_support::DeepMarket;
 using test_support::DeepQuote;
 using wire::FeedState;
 using wire::UpdateKind;
-
-FeedOptions deep_options() {
-  FeedOptions options = small_options();
-  options.protocol = FeedProtocol::kIexDeep10;
-  return options;
-}
 
 Bytes segment(std::uint64_t sequence, const std::vector<Bytes>& messages, std::uint32_t session = 7,
               std::uint16_t protocol = iex::kDeep10) {
@@ -80,7 +70,7 @@ TEST_F(DeepFeed, ShowsTheBookAfterEachWholeEventAndNoOther) {
   for (int i = 0; i < 5'000; ++i) market.event();
   for (std::size_t at = 0; at < market.messages.size(); at += 7) say(part(market.messages, at, 7));
   EXPECT_EQ(good_quotes(), market.quotes);
-  EXPECT_EQ(feed.counters().instruments.get(), 8u);
+  EXPECT_EQ(feed.counters().book.instruments.get(), 8u);
   EXPECT_EQ(feed.counters().malformed_messages.get(), 0u);
   EXPECT_EQ(feed.counters().messages.get(), market.messages.size());
   EXPECT_EQ(feed.state(), FeedState::kGood);
@@ -111,14 +101,11 @@ TEST_F(DeepFeed, ABookInTransitionIsStaleUntilItsEventIsComplete) {
   say({bid(100'000, 300), ask(100'200, 100)});
   say({bid(100'200, 50, 0)});  // crossed for now
   EXPECT_EQ(last().feed_state(), FeedState::kStale);
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.feed_state(), FeedState::kStale);
+  EXPECT_EQ(image().feed_state(), FeedState::kStale);
   say({ask(100'200, 0)});
   EXPECT_EQ(last().feed_state(), FeedState::kGood);
   EXPECT_EQ(last().best_bid, 100'200u);
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.feed_state(), FeedState::kGood);
+  EXPECT_EQ(image().feed_state(), FeedState::kGood);
 }
 
 TEST_F(DeepFeed, AGapIsStaleToTheEndOfTheSessionAndTheNextIsGood) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -88,11 +87,26 @@ class VectorSink final : public UpdateSink {
 };
 
 inline FeedOptions small_options() {
-  FeedOptions options;
-  options.instruments_max = 64;
-  options.book = {.orders_max = 4'096, .levels_max = 2'048};
-  options.silence_timeout_ns = 1'000'000'000;
+  return {.instruments_max = 64,
+          .book = {.orders_max = 4'096, .levels_max = 2'048},
+          .silence_timeout_ns = 1'000'000'000};
+}
+
+inline FeedOptions roomy_options() {
+  FeedOptions options = small_options();
+  options.book = {.orders_max = 65'536, .levels_max = 16'384};
   return options;
+}
+inline FeedOptions deep_options() {
+  FeedOptions options = small_options();
+  options.protocol = FeedProtocol::kIexDeep10;
+  return options;
+}
+
+inline wire::BookImage image_of(const Feed& feed, std::uint32_t id) {
+  wire::BookImage image{};
+  feed.fill_image(id, image);
+  return image;
 }
 
 class FeedTest : public ::testing::Test {
@@ -110,6 +124,7 @@ class FeedTest : public ::testing::Test {
   }
   void deliver(const Bytes& bytes) { feed.on_packet(bytes, {0, tsc_now()}); }
   const wire::BookUpdate& last() const { return sink.updates.back(); }
+  wire::BookImage image(std::uint32_t id = 0) const { return image_of(feed, id); }
   std::vector<wire::UpdateKind> kinds() const {
     std::vector<wire::UpdateKind> result;
     for (const wire::BookUpdate& update : sink.updates) result.push_back(update.kind);

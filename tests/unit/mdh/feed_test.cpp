@@ -67,9 +67,7 @@ TEST_F(FeedTest, TellsACrossedBookAsStaleWhileItLasts) {
   EXPECT_EQ(states(), (std::vector{FeedState::kStale, FeedState::kStale, FeedState::kGood,
                                    FeedState::kGood}));
   EXPECT_EQ(sink.updates[1].instrument_id, 0u);
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.feed_state(), FeedState::kStale);
+  EXPECT_EQ(image().feed_state(), FeedState::kStale);
   EXPECT_EQ(feed.crossed().now().get(), 1u);
   sink.updates.clear();
   send({encoded(itch::OrderDelete{.header = header(7, 5'000), .order_reference_number = 2'000})});
@@ -99,10 +97,10 @@ TEST_F(FeedTest, ABookThatCrossesInAHaltIsNotStaleBeforeItTrades) {
 TEST_F(FeedTest, ASymbolThatIsNoneIsRefusedAndNeverListed) {
   for (const char* symbol : {"\xff\xfe", "A\nB", "A B", " AB", ""}) {
     sink.updates.clear();
-    const std::uint64_t refused = feed.counters().bad_symbols.get();
+    const std::uint64_t refused = feed.counters().book.bad_symbols.get();
     const std::uint64_t reference = next;
     send({directory(7, symbol), trading(7, symbol, 'T'), add(7, symbol, reference, 'B', 1, 100)});
-    EXPECT_EQ(feed.counters().bad_symbols.get(), refused + 3) << symbol;
+    EXPECT_EQ(feed.counters().book.bad_symbols.get(), refused + 3) << symbol;
     EXPECT_EQ(feed.instruments().size(), 0u) << symbol;
     EXPECT_TRUE(sink.rows.empty()) << symbol;
     for (const wire::BookUpdate& update : sink.updates)
@@ -124,9 +122,7 @@ TEST_F(FeedTest, TellsTradesThatLeaveTheBookAlone) {
   EXPECT_EQ(sink.updates[2].shares, 30u);
   EXPECT_EQ(last().kind, UpdateKind::kTrade);
   EXPECT_EQ(last().shares, 0xffff'ffffu);
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.last_trade_price, 97'0000u);
+  EXPECT_EQ(image().last_trade_price, 97'0000u);
 }
 
 // ITCH 5.0, 1.4.2: what is not printable comes again, in the cross.
@@ -149,17 +145,13 @@ TEST_F(FeedTest, TellsACrossAsOneTradeThoughItsOrdersLeaveTheBookOneByOne) {
   EXPECT_TRUE(sink.updates[0].is_trade());
   EXPECT_FALSE(sink.updates[1].is_trade());
   EXPECT_EQ(last().best_ask_shares, 230u) << "the book changes all the same";
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.last_trade_shares, 20u);
+  EXPECT_EQ(image().last_trade_shares, 20u);
   send({cross(50, 101'0000)});
   EXPECT_TRUE(last().is_trade());
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.last_trade_shares, 50u);
+  EXPECT_EQ(image().last_trade_shares, 50u);
   send({cross(0, 0)});
   EXPECT_FALSE(last().is_trade()) << "a cross in which nothing traded";
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.last_trade_price, 101'0000u);
+  EXPECT_EQ(image().last_trade_price, 101'0000u);
 }
 
 TEST_F(FeedTest, GivesASymbolOfAFormerDayItsIdAndItsRowFromTheStart) {
@@ -168,15 +160,13 @@ TEST_F(FeedTest, GivesASymbolOfAFormerDayItsIdAndItsRowFromTheStart) {
   feed.remember(former, today);
   EXPECT_EQ(sink.rows.at(0).name(), "AAPL");
   EXPECT_EQ(sink.rows.at(1).name(), "MSFT");
-  EXPECT_EQ(feed.counters().instruments.get(), 2u);
+  EXPECT_EQ(feed.counters().book.instruments.get(), 2u);
   // Today's feed names them in another order, and one more.
   send({directory(1, "IBM"), directory(2, "MSFT"), add(2, "MSFT", 1, 'B', 1, 5)});
   EXPECT_EQ(last().instrument_id, 1u);
   EXPECT_EQ(sink.rows.at(1).feed_locate, 2u);
   EXPECT_EQ(sink.rows.at(2).name(), "IBM");
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.bids[0].price, 0u) << "not listed today";
+  EXPECT_EQ(image().bids[0].price, 0u) << "not listed today";
 }
 
 TEST_F(FeedTest, AnnouncesAnInstrumentThatNoDirectoryMessageNamed) {
@@ -186,7 +176,7 @@ TEST_F(FeedTest, AnnouncesAnInstrumentThatNoDirectoryMessageNamed) {
   EXPECT_EQ(sink.rows.at(0).name(), "ZZZ");
   send({directory(9, "ZZZ")});
   EXPECT_EQ(sink.rows.at(0).round_lot_shares, 100u);
-  EXPECT_EQ(feed.counters().instruments.get(), 1u);
+  EXPECT_EQ(feed.counters().book.instruments.get(), 1u);
 }
 
 TEST_F(FeedTest, CarriesTheTradingStateOfEachInstrument) {
@@ -218,14 +208,13 @@ TEST_F(FeedTest, KeepsTenLevelsInImages) {
   messages.push_back(add(7, "AAPL", 200, 'B', 5, 2'400));
   send(messages);
   EXPECT_GT(sink.dirty[0], 0);
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.bids[0], (wire::ImageLevel{2'400, 29, 2}));
-  EXPECT_EQ(image.bids[9], (wire::ImageLevel{1'500, 15, 1}));
-  EXPECT_EQ(image.asks[0], (wire::ImageLevel{7'600, 34, 1}));
-  EXPECT_EQ(image.asks[9], (wire::ImageLevel{8'500, 25, 1}));
-  EXPECT_EQ(image.trace_id, 31u);
-  EXPECT_EQ(image.feed_state(), FeedState::kGood);
+  const wire::BookImage shown = image();
+  EXPECT_EQ(shown.bids[0], (wire::ImageLevel{2'400, 29, 2}));
+  EXPECT_EQ(shown.bids[9], (wire::ImageLevel{1'500, 15, 1}));
+  EXPECT_EQ(shown.asks[0], (wire::ImageLevel{7'600, 34, 1}));
+  EXPECT_EQ(shown.asks[9], (wire::ImageLevel{8'500, 25, 1}));
+  EXPECT_EQ(shown.trace_id, 31u);
+  EXPECT_EQ(shown.feed_state(), FeedState::kGood);
 }
 
 TEST_F(FeedTest, MarksEveryBookStaleAtAGapAndGoesOn) {
@@ -241,9 +230,7 @@ TEST_F(FeedTest, MarksEveryBookStaleAtAGapAndGoesOn) {
   EXPECT_EQ(feed.counters().gaps.get(), 1u);
   EXPECT_EQ(feed.counters().missed_messages.get(), 5u);
   EXPECT_EQ(sink.dirty.count(0), 1u);
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.feed_state(), FeedState::kStale);
+  EXPECT_EQ(image().feed_state(), FeedState::kStale);
 }
 
 TEST_F(FeedTest, DropsDuplicatesWithoutATrace) {
@@ -370,9 +357,7 @@ TEST_F(FeedTest, ClearsTheBooksWhenAnotherDayBeginsInTheSession) {
   EXPECT_EQ(last().feed_state(), FeedState::kGood);
   EXPECT_EQ(feed.counters().further_days.get(), 1u);
   EXPECT_EQ(feed.counters().sessions.get(), 1u);
-  wire::BookImage image{};
-  feed.fill_image(0, image);
-  EXPECT_EQ(image.bids[0].price, 0u);
+  EXPECT_EQ(image().bids[0].price, 0u);
   feed.books().verify();
 }
 
@@ -436,7 +421,7 @@ TEST_F(FullBook, MarksTheInstrumentStaleThatAnOrderFindsNoRoomIn) {
 TEST_F(FullBook, GoesOnWithoutRoomInTheDirectory) {
   send({add(1, "A", 1, 'B', 1, 500), directory(2, "B"), directory(3, "C"),
         add(3, "C", 2, 'B', 1, 500)});
-  EXPECT_EQ(feed.counters().unlisted.get(), 2u);
+  EXPECT_EQ(feed.counters().book.unlisted.get(), 2u);
   EXPECT_EQ(last().instrument_id, wire::kNoInstrument);
   EXPECT_EQ(last().trace_id, 4u);
 }
@@ -449,7 +434,7 @@ TEST_F(FullBook, GivesANewSymbolTheIdOfOneThatNoFeedHasNamedForLong) {
   EXPECT_EQ(sink.rows.at(0).name(), "MSFT");
   EXPECT_EQ(sink.rows.at(0).listed_in, 0u);
   send({directory(1, "IBM"), directory(2, "MSFT"), add(1, "IBM", 1, 'B', 1, 5)});
-  EXPECT_EQ(feed.counters().unlisted.get(), 0u);
+  EXPECT_EQ(feed.counters().book.unlisted.get(), 0u);
   EXPECT_EQ(last().instrument_id, 0u);
   EXPECT_EQ(sink.rows.at(1).name(), "IBM") << "behind the rows that there were";
   EXPECT_EQ(sink.rows.at(1).instrument_id, 0u);
@@ -458,7 +443,7 @@ TEST_F(FullBook, GivesANewSymbolTheIdOfOneThatNoFeedHasNamedForLong) {
   deliver(packet("T", 1, {directory(1, "IBM")}));
   EXPECT_NE(sink.rows.at(1).listed_in, first) << "another session has named it";
   deliver(packet("T", 2, {directory(3, "OLD")}));
-  EXPECT_EQ(feed.counters().unlisted.get(), 1u) << "no id is free";
+  EXPECT_EQ(feed.counters().book.unlisted.get(), 1u) << "no id is free";
 }
 
 TEST_F(FeedTest, HandlesABurstAsItWouldHandleItsPacketsOneByOne) {

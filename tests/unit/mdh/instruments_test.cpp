@@ -1,17 +1,13 @@
 #include "mdh/instruments.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/base/error.hpp"
 #include "mdh/symbol_file.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::mdh {
 namespace {
@@ -109,27 +105,16 @@ TEST(Instruments, FindEverySymbolAfterIdsWereGivenToOthers) {
 
 class SymbolFileTest : public ::testing::Test {
  protected:
-  SymbolFileTest() {
-    char name[] = "/tmp/tickpath_symbols_XXXXXX";
-    directory_ = ::mkdtemp(name);
-    path_ = directory_ + "/mdh.instruments";
-  }
-  ~SymbolFileTest() override { std::filesystem::remove_all(directory_); }
   static constexpr std::chrono::sys_days kToday{std::chrono::days(20'780)};  // 2026-11-23
   std::vector<KnownSymbol> read(std::uint32_t most = 100) {
     return SymbolFile(path_).read(most, kToday);
   }
   std::string error_of(const std::string& text, std::uint32_t most = 100) {
     std::ofstream(path_) << text;
-    try {
-      (void)read(most);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test_support::error_of<Error>([&] { (void)read(most); });
   }
-  std::string directory_;
-  std::string path_;
+  test_support::Folder folder_;
+  std::string path_ = folder_ / "mdh.instruments";
 };
 
 TEST_F(SymbolFileTest, GivesBackWhatWasWrittenInItsOrder) {

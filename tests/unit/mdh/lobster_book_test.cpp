@@ -2,15 +2,11 @@
 // order, and LOBSTER's own 30-level book after each event.
 #include <array>
 #include <charconv>
-#include <filesystem>
-#include <memory>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "common/itch/lobster.hpp"
-#include "common/itch/recording.hpp"
+#include "sim/recordings/lobster.hpp"
+#include "sim/recordings/recording.hpp"
+#include "tests/support/memory_source.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/zip_member.hpp"
@@ -97,12 +93,7 @@ std::size_t agreeing_levels(const Answer& answer, const wire::BookImage& image) 
 
 class LobsterBook : public FeedTest {
  protected:
-  LobsterBook() : FeedTest(roomy()) {}
-  static FeedOptions roomy() {
-    FeedOptions options = small_options();
-    options.book = {.orders_max = 65'536, .levels_max = 16'384};
-    return options;
-  }
+  LobsterBook() : FeedTest(roomy_options()) {}
 
   // Replays the recording, and compares the book as it was at the time of each answer.
   void replay(itch::RecordingReader& recording, const std::vector<Answer>& answers) {
@@ -136,9 +127,7 @@ class LobsterBook : public FeedTest {
 
  private:
   void compare(const Answer& answer) {
-    wire::BookImage image{};
-    feed.fill_image(0, image);
-    const std::size_t levels = agreeing_levels(answer, image);
+    const std::size_t levels = agreeing_levels(answer, image());
     best += levels >= 1;
     five += levels >= 5;
     ten += levels >= 10;
@@ -161,9 +150,9 @@ TEST_F(LobsterBook, IsRightAtEveryLevelWithTheOrderbookFileBesideTheMessages) {
   const test_support::ZipArchive zip(kBookArchive);
   const std::string messages = zip.member("message_30.csv");
   const std::string book = zip.member("orderbook_30.csv");
-  itch::LobsterReader recording(files::open_memory(std::as_bytes(std::span(messages)), "messages"),
-                                "AAPL",
-                                files::open_memory(std::as_bytes(std::span(book)), "orderbook"));
+  itch::LobsterReader recording(
+      test_support::open_memory(std::as_bytes(std::span(messages)), "messages"), "AAPL",
+      test_support::open_memory(std::as_bytes(std::span(book)), "orderbook"));
   replay(recording, sampled_answers(kBookArchive, 20));
   EXPECT_EQ(best, samples);
   EXPECT_EQ(ten, samples);

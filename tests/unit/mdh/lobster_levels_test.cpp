@@ -1,13 +1,11 @@
 // LOBSTER files of few levels, made from a generated ITCH recording whose book is known: mdh's book
 // of them is right in what they display.
-#include <cstdio>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "common/itch/generator.hpp"
-#include "common/itch/lobster.hpp"
+#include "sim/generator/generator.hpp"
+#include "sim/recordings/lobster.hpp"
 #include "tests/support/lobster_files.hpp"
+#include "tests/support/memory_source.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 
 namespace tickpath::mdh::test {
@@ -24,12 +22,7 @@ struct Displayed {
 
 class LobsterLevels : public FeedTest, public ::testing::WithParamInterface<std::size_t> {
  protected:
-  LobsterLevels() : FeedTest(roomy()) {}
-  static FeedOptions roomy() {
-    FeedOptions options = small_options();
-    options.book = {.orders_max = 65'536, .levels_max = 16'384};
-    return options;
-  }
+  LobsterLevels() : FeedTest(roomy_options()) {}
   void SetUp() override {
     itch::Generator recording({.symbols = 1, .messages = 12'000, .seed = 7, .halts = 2});
     LobsterWriter writer(GetParam());
@@ -44,7 +37,7 @@ class LobsterLevels : public FeedTest, public ::testing::WithParamInterface<std:
     while (truth.front().bids.empty() && truth.front().asks.empty()) truth.erase(truth.begin());
   }
   static std::unique_ptr<files::ByteSource> source(const std::string& text, const char* name) {
-    return files::open_memory(std::as_bytes(std::span(text)), name);
+    return test_support::open_memory(std::as_bytes(std::span(text)), name);
   }
   // Replays the recording, and compares the book behind every time of the truth.
   void replay(itch::RecordingReader& recording) {

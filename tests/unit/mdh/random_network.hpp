@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "common/base/random.hpp"
 #include "mdh/arbiter.hpp"
@@ -19,6 +17,20 @@ inline constexpr std::uint64_t kUs = 1'000;
 inline std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t messages) {
   return test_support::generated_messages(seed, messages, 20);
 }
+
+// Remembers what was asked for, and answers nothing itself.
+struct FakePort final : RetransmitPort {
+  struct Asked {
+    std::uint64_t from;
+    std::uint16_t count;
+  };
+  std::vector<Asked> asked;
+  bool request(const itch::mold::Session&, std::uint64_t from,
+               std::uint16_t count) noexcept override {
+    asked.push_back({from, count});
+    return true;
+  }
+};
 
 struct Network {
   double loss_a, loss_b;
@@ -73,5 +85,54 @@ class RandomNetwork {
   std::array<bool, 2> bad_{};
   std::deque<Arriving> arrivals_;
 };
+
+inline constexpr std::uint64_t kStartNs = 1'000'000'000;
+inline constexpr std::uint64_t kPacketMessages = 4;
+inline constexpr std::uint64_t kPacketNs = 10 * kUs;
+
+// A day in packets and its end: to a feed that loses nothing, and over both lines of the network
+// from `joined_ns` on.
+inline void send_day(const std::vector<Bytes>& messages, Feed& whole, RandomNetwork& network,
+                     std::uint64_t joined_ns = kStartNs) {
+  const clock::TickConverter converter;
+  std::uint64_t time_ns = kStartNs;
+  for (std::size_t first = 0; first < messages.size(); first += kPacketMessages) {
+    const std::size_t end = std::min<std::size_t>(first + kPacketMessages, messages.size());
+    const Bytes bytes = packet("S", first + 1, {&messages[first], &messages[0] + end});
+    whole.on_packet(bytes, {0, converter.from_ns(time_ns)});
+    if (time_ns >= joined_ns)
+      for (const Line line : {Line::kA, Line::kB}) network.add(line, bytes, time_ns);
+    time_ns += kPacketNs;
+  }
+  const Bytes end = end_of_session("S", messages.size() + 1);
+  whole.on_packet(end, {0, converter.from_ns(time_ns)});
+  for (int i = 0; i < 50; ++i) {  // said again and again, as a sender does
+    network.add(Line::kA, end, time_ns);
+    network.add(Line::kB, end, time_ns += 200 * kUs);
+  }
+}
+
+// What was asked for since `answered`, message by message.
+inline void answer(RandomNetwork& network, const std::vector<Bytes>& messages, const FakePort& port,
+                   std::size_t& answered, std::uint64_t now_ns) {
+  for (; answered < port.asked.size(); ++answered) {
+    const FakePort::Asked& asked = port.asked[answered];
+    for (std::uint64_t n = asked.from; n < asked.from + asked.count && n <= messages.size(); ++n)
+      network.answer(packet("S", n, {messages[n - 1]}), now_ns);
+  }
+}
+
+// Ids may differ: locates tell which instruments are the same.
+inline void expect_same_books(const Feed& whole, const Feed& other) {
+  for (std::uint32_t id = 0; id < whole.instruments().size(); ++id) {
+    SCOPED_TRACE("instrument " + std::to_string(id));
+    const std::uint16_t locate = whole.instruments().entry(id).feed_locate;
+    const wire::BookImage left = image_of(whole, id);
+    const wire::BookImage right = image_of(other, other.instruments().id_of(locate));
+    ASSERT_TRUE(std::ranges::equal(left.bids, right.bids));
+    ASSERT_TRUE(std::ranges::equal(left.asks, right.asks));
+    ASSERT_EQ(left.states, right.states);
+  }
+}
 
 }  // namespace tickpath::mdh::test

@@ -1,15 +1,14 @@
 // A real pair of redundant channels (CME MDP 3.0, 224.0.31.64 and 224.0.32.64): when each packet
 // arrived on each, with messages of ours in the place of the venue's.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <map>
 
 #include "common/files/byte_source.hpp"
 #include "common/files/packet_capture.hpp"
 #include "mdh/arbiter.hpp"
+#include "tests/support/recordings.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 
 namespace tickpath::mdh::test {
@@ -23,14 +22,6 @@ struct Arrived {
   std::uint64_t number;  // from 1
   Line line;
 };
-
-std::filesystem::path pair_file() {
-  if (const char* folder = std::getenv("TICKPATH_DATA"))
-    return std::filesystem::path(folder) / "cme/MDP3_AB_pair.pcap";
-  const char* source = std::getenv("TICKPATH_SOURCE");
-  return std::filesystem::path(source == nullptr ? "." : source) /
-         "../shared/data/cme/MDP3_AB_pair.pcap";
-}
 
 // CME MDP 3.0, "Binary Packet Header": 0 sequence number (4, little-endian) | 4 sending time (8).
 std::vector<Arrived> read_pair(const std::filesystem::path& path) {
@@ -53,16 +44,11 @@ std::vector<Arrived> read_pair(const std::filesystem::path& path) {
 
 class RecordedPair : public FeedTest {
  protected:
-  static FeedOptions roomy() {
-    FeedOptions options = small_options();
-    options.book = {.orders_max = 16'384, .levels_max = 16'384};
-    return options;
-  }
-  RecordedPair() : FeedTest(roomy()), arbiter({}, feed, nullptr, nullptr, log) {}
+  RecordedPair() : FeedTest(roomy_options()), arbiter({}, feed, nullptr, nullptr, log) {}
   void SetUp() override {
-    if (!std::filesystem::exists(pair_file()))
-      GTEST_SKIP() << pair_file() << " is not there: set TICKPATH_DATA to the recordings' folder";
-    pair = read_pair(pair_file());
+    const auto recorded = test_support::data_folder() / "cme/MDP3_AB_pair.pcap";
+    TICKPATH_NEED_DATA(recorded);
+    pair = read_pair(recorded);
     ASSERT_EQ(pair.size(), 10'000u);
   }
   // As on the network, at the recorded times; packets for which `lost` is true are not delivered.
@@ -124,13 +110,7 @@ TEST_F(RecordedPair, WhatOneChannelLosesComesFromTheOther) {
     return each.line == Line::kA ? each.number % 7 == 3
                                  : each.number % 5 == 1 && each.number % 7 != 3;
   });
-  std::uint64_t expected = 1;
-  for (const wire::BookUpdate& update : sink.updates)
-    if (update.kind == wire::UpdateKind::kAdd) {
-      ASSERT_EQ(update.trace_id, expected++);
-    }
-  EXPECT_EQ(expected, 5'001u);
-  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  expect_each_once_from_the_first();
   EXPECT_EQ(first_on(Line::kA) + first_on(Line::kB), 5'000u);
   EXPECT_GT(first_on(Line::kA), 600u) << "what B lost";
 }

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "common/itch/recording.hpp"
+#include "sim/recordings/recording.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 
 namespace tickpath::mdh::test {
@@ -41,7 +41,7 @@ TEST_F(Recordings, EveryOrderOfAMorningOfAppleResolves) {
   if (!std::filesystem::exists(path))
     GTEST_SKIP() << path << " is not there: set TICKPATH_DATA to the recordings' folder";
   EXPECT_EQ(replay(path), 10'001u);
-  const book::BookSet& books = feed.books();
+  const book::LevelBookSet& books = feed.books();
   for (std::size_t status = 1; status < book::kStatusCount; ++status)
     EXPECT_EQ(books.count(static_cast<book::Status>(status)), 0u)
         << book::to_string(static_cast<book::Status>(status));
@@ -63,7 +63,7 @@ TEST_F(Recordings, TheStartOfADayListsItsInstruments) {
   EXPECT_EQ(sink.rows.size(), 993u);
   EXPECT_EQ(feed.counters().by_type['R'].get(), 993u);
   EXPECT_EQ(feed.counters().malformed_messages.get(), 0u);
-  EXPECT_EQ(feed.counters().unlisted.get(), 0u);
+  EXPECT_EQ(feed.counters().book.unlisted.get(), 0u);
 }
 
 }  // namespace

@@ -1,22 +1,13 @@
 // Random networks with snapshots: whoever loses, whenever it joins, ends with the books of a whole
 // feed, and has shown no stale book as good on the way.
-#include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 
-#include "mdh/arbiter.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/random_network.hpp"
 #include "tests/unit/mdh/venue_snapshot.hpp"
 
 namespace tickpath::mdh::test {
 namespace {
-
-constexpr std::uint64_t kStartNs = 1'000'000'000;
-constexpr std::uint64_t kPacketMessages = 4;
-constexpr std::uint64_t kPacketNs = 10 * kUs;
 
 struct Recovery {
   Network network;
@@ -94,15 +85,6 @@ class DelayedSnapshots final : public SnapshotPort {
   std::uint64_t now_ns_ = 0, asked_ns_ = 0, due_ns_ = 0;
 };
 
-struct Requests final : RetransmitPort {
-  std::vector<std::pair<std::uint64_t, std::uint16_t>> asked;
-  bool request(const itch::mold::Session&, std::uint64_t from,
-               std::uint16_t count) noexcept override {
-    asked.emplace_back(from, count);
-    return true;
-  }
-};
-
 // Looks at everything that is published, while it is.
 class Witness final : public UpdateSink {
  public:
@@ -171,44 +153,24 @@ TEST_P(Recoveries, EndWithTheBooksOfAWholeFeedAndShowNoStaleBookAsGood) {
     const auto joined_ns =
         kStartNs + static_cast<std::uint64_t>(with.join * static_cast<double>(kMessages) *
                                               static_cast<double>(kPacketNs / kPacketMessages));
-    std::uint64_t time_ns = kStartNs;
-    for (std::uint64_t first = 1; first <= messages.size(); first += kPacketMessages) {
-      const std::uint64_t end =
-          std::min<std::uint64_t>(first + kPacketMessages, messages.size() + 1);
-      const Bytes bytes = packet("S", first,
-                                 {messages.begin() + static_cast<std::ptrdiff_t>(first - 1),
-                                  messages.begin() + static_cast<std::ptrdiff_t>(end - 1)});
-      whole.on_packet(bytes, {0, converter.from_ns(time_ns)});
-      if (time_ns >= joined_ns) {
-        network.add(Line::kA, bytes, time_ns);
-        network.add(Line::kB, bytes, time_ns);
-      }
-      time_ns += kPacketNs;
-    }
+    send_day(messages, whole, network, joined_ns);
     const Truth truth(whole, whole_sink.updates);
-    const Bytes end = end_of_session("S", messages.size() + 1);
-    whole.on_packet(end, {0, converter.from_ns(time_ns)});
-    for (int i = 0; i < 50; ++i) {  // said again and again, as a sender does
-      network.add(Line::kA, end, time_ns);
-      network.add(Line::kB, end, time_ns += 200 * kUs);
-    }
 
     Witness witness(truth);
     Feed lossy(small_options(), witness, trace, log);
     witness.feed = &lossy;
     DelayedSnapshots port(with, messages, seed);
-    Requests requests;
-    ArbiterOptions options;
-    options.gap_wait_ns = 150 * kUs;
-    options.request_timeout_ns = 300 * kUs;
-    options.requests_max = 3;
-    options.snapshot_gap_messages = 400;
-    options.snapshot_retry_ns = 100 * kUs;
-    options.snapshot_attempts_max = 1'000;
+    FakePort requests;
+    ArbiterOptions options{.gap_wait_ns = 150 * kUs,
+                           .request_timeout_ns = 300 * kUs,
+                           .requests_max = 3,
+                           .snapshot_gap_messages = 400,
+                           .snapshot_retry_ns = 100 * kUs,
+                           .snapshot_attempts_max = 1'000};
     options.held_packets = 64;  // so that it is too few now and then
     Arbiter both(options, lossy, with.retransmission ? &requests : nullptr, &port, log);
 
-    std::size_t asked = 0;
+    std::size_t answered = 0;
     std::uint64_t steps = 0;
     for (std::uint64_t now = joined_ns; !network.empty() || both.waiting(); now += 15 * kUs) {
       ASSERT_LT(++steps, 1'000'000u) << "it never ends";
@@ -222,11 +184,7 @@ TEST_P(Recoveries, EndWithTheBooksOfAWholeFeedAndShowNoStaleBookAsGood) {
       for (const auto& each : arrived)
         both.collect(each.line, each.bytes, {0, converter.from_ns(now)});
       both.process(converter.from_ns(now));
-      for (; asked < requests.asked.size(); ++asked)
-        for (std::uint64_t n = requests.asked[asked].first;
-             n < requests.asked[asked].first + requests.asked[asked].second && n <= messages.size();
-             ++n)
-          network.answer(packet("S", n, {messages[n - 1]}), now);
+      answer(network, messages, requests, answered, now);
     }
     ASSERT_TRUE(witness.lies.empty()) << witness.lies.size() << ", first " << witness.lies[0];
     good += witness.good;
@@ -240,14 +198,8 @@ TEST_P(Recoveries, EndWithTheBooksOfAWholeFeedAndShowNoStaleBookAsGood) {
               messages.size());
     lossy.books().verify();
     ASSERT_EQ(lossy.instruments().size(), whole.instruments().size());
-    for (std::uint32_t id = 0; id < whole.instruments().size(); ++id) {
-      wire::BookImage left{}, right{};
-      whole.fill_image(id, left);
-      lossy.fill_image(lossy.instruments().id_of(whole.instruments().entry(id).feed_locate), right);
-      ASSERT_TRUE(std::ranges::equal(left.bids, right.bids)) << "instrument " << id;
-      ASSERT_TRUE(std::ranges::equal(left.asks, right.asks)) << "instrument " << id;
-      ASSERT_EQ(left.states, right.states) << "instrument " << id;
-    }
+    expect_same_books(whole, lossy);
+    if (HasFatalFailure()) return;
   }
   EXPECT_GT(snapshots, 0u) << "nothing was ever bridged";
   EXPECT_GT(good, 0u);

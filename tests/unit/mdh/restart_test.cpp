@@ -12,21 +12,13 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-FeedOptions restart_options() {
-  FeedOptions options = small_options();
-  options.protocol = FeedProtocol::kIexDeep10;
-  return options;
-}
-
 // A clock of the test's own; senders stamp with it.
 class RestartTest : public FeedTest {
  protected:
-  RestartTest() : FeedTest(restart_options()) { prepare(true); }
+  RestartTest() : FeedTest(deep_options()) { prepare(true); }
   void prepare(bool restarts, std::size_t held_packets = 64) {
-    ArbiterOptions options;
-    options.held_packets = held_packets;
-    options.restarts = restarts;
-    arbiter.emplace(options, feed, nullptr, nullptr, log);
+    arbiter.emplace(ArbiterOptions{.held_packets = held_packets, .restarts = restarts}, feed,
+                    nullptr, nullptr, log);
   }
   // Message `number`: a level of its own, at a price in cents that tells who sent it.
   static Bytes segment(std::uint64_t number, std::uint32_t price, std::uint64_t sent_ns) {

@@ -1,15 +1,12 @@
 // The client over TCP: against sim's server, and against servers that do everything wrong.
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <thread>
 
 #include <sys/socket.h>
 
 #include "common/net/file_descriptor.hpp"
-#include "mdh/arbiter.hpp"
 #include "sim/snapshot/snapshot_server.hpp"
-#include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/random_network.hpp"
 #include "tests/unit/mdh/venue_snapshot.hpp"
 
@@ -43,16 +40,9 @@ Status end_of(
 
 class SnapshotClients : public ::testing::Test {
  protected:
-  static sim::SnapshotOptions server_options() {
-    sim::SnapshotOptions options;
-    options.listen = kAnyPort;
-    options.book = kClientRoom;
-    return options;
-  }
+  static sim::SnapshotOptions server_options() { return {.listen = kAnyPort, .book = kClientRoom}; }
   static SnapshotClientOptions client_options(const net::Endpoint& server) {
-    SnapshotClientOptions options;
-    options.server = server;
-    return options;
+    return {.server = server};
   }
 };
 
@@ -150,88 +140,49 @@ class RawServer {
 
 struct Wrong {
   const char* name;
-  std::function<void(Bytes&)> say;
+  std::vector<Bytes> said;
   bool close;
   bool malformed;
 };
 
 TEST_F(SnapshotClients, SurviveServersThatDoEverythingWrong) {
-  const auto in = [](Bytes& to) { soup::append(to, soup::LoginAccepted{"DAY", 1}); };
-  const auto data = [](Bytes& to, const Bytes& message) {
-    soup::append_packet(to, soup::PacketType::kSequencedData, message);
+  const auto let_in = [](std::uint64_t sequence) {
+    Bytes bytes;
+    soup::append(bytes, soup::LoginAccepted{"DAY", sequence});
+    return bytes;
   };
+  const auto of_type = [](soup::PacketType type, const Bytes& payload = {}) {
+    Bytes bytes;
+    soup::append_packet(bytes, type, payload);
+    return bytes;
+  };
+  const auto data = [&](const Bytes& message) {
+    return of_type(soup::PacketType::kSequencedData, message);
+  };
+  const Bytes in = let_in(1);
+  const Bytes order = data(add(1, "A", 1, 'B', 1, 1));
   Bytes short_add = add(1, "AAPL", 1, 'B', 1, 1);
   short_add.pop_back();
   const std::vector<Wrong> all{
-      {"closes at once", [](Bytes&) {}, true, false},
-      {"closes in the middle",
-       [&](Bytes& to) {
-         in(to);
-         data(to, add(1, "A", 1, 'B', 1, 1));
-       },
-       true, false},
-      {"ends the session",
-       [&](Bytes& to) {
-         in(to);
-         soup::append_packet(to, soup::PacketType::kEndOfSession);
-       },
-       false, false},
-      {"sends a packet without a type",
-       [&](Bytes& to) {
-         in(to);
-         to.resize(to.size() + 2);
-       },
-       false, true},
-      {"sends an unknown type",
-       [&](Bytes& to) {
-         in(to);
-         soup::append_packet(to, static_cast<soup::PacketType>('?'));
-       },
-       false, true},
-      {"sends data before the login", [&](Bytes& to) { data(to, add(1, "A", 1, 'B', 1, 1)); },
-       false, true},
-      {"lets in twice",
-       [&](Bytes& to) {
-         in(to);
-         in(to);
-       },
-       false, true},
-      {"starts elsewhere than at 1",
-       [](Bytes& to) {
-         soup::append(to, soup::LoginAccepted{"DAY", 7});
-       },
-       false, true},
-      {"sends a short message",
-       [&](Bytes& to) {
-         in(to);
-         data(to, short_add);
-       },
-       false, true},
-      {"sends an execution",
-       [&](Bytes& to) {
-         in(to);
-         data(to, execute(1, 1, 1));
-       },
-       false, true},
-      {"sends an empty message",
-       [&](Bytes& to) {
-         in(to);
-         data(to, {});
-       },
-       false, true},
-      {"ends without a number",
-       [&](Bytes& to) {
-         in(to);
-         data(to, Bytes(21, std::byte{'G'}));
-       },
-       false, true},
-      {"is silent", [](Bytes&) {}, false, false},
-      {"is silent in the middle", [&](Bytes& to) { in(to); }, false, false},
+      {"closes at once", {}, true, false},
+      {"closes in the middle", {in, order}, true, false},
+      {"ends the session", {in, of_type(soup::PacketType::kEndOfSession)}, false, false},
+      {"sends a packet without a type", {in, Bytes(2)}, false, true},
+      {"sends an unknown type", {in, of_type(static_cast<soup::PacketType>('?'))}, false, true},
+      {"sends data before the login", {order}, false, true},
+      {"lets in twice", {in, in}, false, true},
+      {"starts elsewhere than at 1", {let_in(7)}, false, true},
+      {"sends a short message", {in, data(short_add)}, false, true},
+      {"sends an execution", {in, data(execute(1, 1, 1))}, false, true},
+      {"sends an empty message", {in, data({})}, false, true},
+      {"ends without a number", {in, data(Bytes(21, std::byte{'G'}))}, false, true},
+      {"is silent", {}, false, false},
+      {"is silent in the middle", {in}, false, false},
   };
   for (const Wrong& wrong : all) {
     SCOPED_TRACE(wrong.name);
     Bytes said;
-    wrong.say(said);
+    for (const Bytes& part : wrong.said) said.insert(said.end(), part.begin(), part.end());
     RawServer server(said, wrong.close);
     SnapshotClientOptions options = client_options(server.endpoint());
     options.timeout_ns = 200'000'000;
@@ -292,14 +243,7 @@ TEST_F(SnapshotClients, LetALateJoinerInOverTcp) {
   while (sent < all.size()) send_one();
   late.books().verify();
   EXPECT_EQ(both.counters().snapshots.get(), 1u);
-  for (std::uint32_t id = 0; id < whole.instruments().size(); ++id) {
-    wire::BookImage left{}, right{};
-    whole.fill_image(id, left);
-    late.fill_image(late.instruments().id_of(whole.instruments().entry(id).feed_locate), right);
-    EXPECT_TRUE(std::ranges::equal(left.bids, right.bids)) << id;
-    EXPECT_TRUE(std::ranges::equal(left.asks, right.asks)) << id;
-    EXPECT_EQ(left.states, right.states) << id;
-  }
+  expect_same_books(whole, late);
 }
 
 }  // namespace

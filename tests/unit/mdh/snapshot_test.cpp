@@ -1,13 +1,9 @@
 // Gaps that a snapshot bridges: what the arbiter asks for, what the feed shows meanwhile, and that
 // the books are those of a whole feed. Snapshots are made by sim's code.
-#include "mdh/snapshot.hpp"
 
 #include <optional>
 #include <set>
 
-#include "mdh/arbiter.hpp"
-#include "sim/snapshot/glimpse_book.hpp"
-#include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/random_network.hpp"
 #include "tests/unit/mdh/venue_snapshot.hpp"
 
@@ -29,23 +25,16 @@ struct FakeSnapshots final : SnapshotPort {
   void release() noexcept override { status = Status::kNone; }
 };
 
-struct NobodyAnswers final : RetransmitPort {
-  int requests = 0;
-  bool request(const itch::mold::Session&, std::uint64_t, std::uint16_t) noexcept override {
-    ++requests;
-    return true;
-  }
-};
-
 class SnapshotTest : public FeedTest {
  protected:
-  void prepare(RetransmitPort* port = nullptr, ArbiterOptions options = {}) {
+  SnapshotTest() { prepare(); }
+  void prepare(RetransmitPort* asked = nullptr, ArbiterOptions options = {}) {
     options.gap_wait_ns = 100 * kUs;
     options.request_timeout_ns = 1'000 * kUs;
     options.requests_max = 3;
     options.snapshot_retry_ns = 5'000 * kUs;
     options.snapshot_attempts_max = 3;
-    arbiter.emplace(options, feed, port, &snapshots, log);
+    arbiter.emplace(options, feed, asked, &snapshots, log);
   }
   TscTicks now() const { return converter.from_ns(now_ns); }
   void give(const Bytes& bytes) {
@@ -65,41 +54,46 @@ class SnapshotTest : public FeedTest {
   static Bytes one(std::uint64_t n, const std::string& session = "S") {
     return packet(session, n, {message(n)});
   }
+  void give_each(const std::vector<std::uint64_t>& numbers) {
+    for (const std::uint64_t n : numbers) give(one(n));
+  }
+  // Until a gap counts as one, and a turn more.
+  void wait_for_gap() {
+    wait(101 * kUs);
+    wait(1);
+  }
   void snapshot_ready(std::uint64_t end, const std::string& session = "S") {
     sim::GlimpseBook venue(kRoom);
     for (std::uint64_t n = 1; n < end; ++n) venue.apply(message(n));
     fill(snapshots.made, venue, itch::mold::Session(session));
     snapshots.status = SnapshotPort::Status::kReady;
   }
-  std::uint32_t id_of(std::uint16_t locate) const { return feed.instruments().id_of(locate); }
-  wire::FeedState shown(std::uint16_t locate) const {
-    wire::BookImage image{};
-    feed.fill_image(id_of(locate), image);
-    return image.feed_state();
+  void take_snapshot(std::uint64_t end, const std::string& session = "S") {
+    snapshot_ready(end, session);
+    wait(1);
   }
+  std::uint32_t id_of(std::uint16_t locate) const { return feed.instruments().id_of(locate); }
 
   clock::TickConverter converter;
   std::uint64_t now_ns = 1'000'000'000;
   FakeSnapshots snapshots;
+  FakePort port;
   std::optional<Arbiter> arbiter;
 };
 
 TEST_F(SnapshotTest, WhatRetransmissionDoesNotBringIsBridged) {
-  NobodyAnswers port;
   prepare(&port);
-  give(one(1));
-  give(one(4));
+  give_each({1, 4});
   wait(101 * kUs);
   for (int i = 0; i < 3; ++i) wait(1'001 * kUs);
-  EXPECT_EQ(port.requests, 3);
+  EXPECT_EQ(port.asked.size(), 3u);
   EXPECT_EQ(feed.counters().gaps.get(), 0u) << "it is not given up";
   wait(1);
   EXPECT_EQ(snapshots.requests, 1);
   EXPECT_EQ(feed.state(), wire::FeedState::kStale);
   give(one(5));  // held meanwhile
   give(one(6));
-  snapshot_ready(5);
-  wait(1);
+  take_snapshot(5);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_FALSE(arbiter->waiting());
   EXPECT_EQ(feed.counters().next_sequence.get(), 7u);
@@ -116,17 +110,12 @@ TEST_F(SnapshotTest, WhatRetransmissionDoesNotBringIsBridged) {
 }
 
 TEST_F(SnapshotTest, ALongGapIsNotAskedForMessageByMessage) {
-  NobodyAnswers port;
-  ArbiterOptions options;
-  options.snapshot_gap_messages = 50;
-  prepare(&port, options);
+  prepare(&port, ArbiterOptions{.snapshot_gap_messages = 50});
   give(one(100));  // joined late
-  wait(101 * kUs);
-  wait(1);
-  EXPECT_EQ(port.requests, 0);
+  wait_for_gap();
+  EXPECT_TRUE(port.asked.empty());
   EXPECT_EQ(snapshots.requests, 1);
-  snapshot_ready(101);
-  wait(1);
+  take_snapshot(101);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.books().orders_resting(), 100u);
   EXPECT_EQ(feed.counters().sessions.get(), 1u);
@@ -134,11 +123,9 @@ TEST_F(SnapshotTest, ALongGapIsNotAskedForMessageByMessage) {
 }
 
 TEST_F(SnapshotTest, EachInstrumentIsGoodAsSoonAsNothingHeldConcernsIt) {
-  prepare();
   give(packet("S", 1, {message(1), message(2)}));
   give(one(5));
-  wait(101 * kUs);
-  wait(1);
+  wait_for_gap();
   ASSERT_EQ(snapshots.requests, 1);
   give(packet("S", 6, {message(7), message(9)}));  // of stock 1 alone, both
   snapshot_ready(5);  // holds 1 to 4; 5, 6 and 7 are held, all of stock 1
@@ -166,32 +153,24 @@ TEST_F(SnapshotTest, EachInstrumentIsGoodAsSoonAsNothingHeldConcernsIt) {
 }
 
 TEST_F(SnapshotTest, WithAHoleBehindTheSnapshotNothingIsGood) {
-  prepare();
-  give(one(1));
-  give(one(4));
-  wait(101 * kUs);
-  wait(1);
+  give_each({1, 4});
+  wait_for_gap();
   give(one(8));
-  snapshot_ready(4);
-  wait(1);
+  take_snapshot(4);
   for (const wire::BookUpdate& update : sink.updates)
     if (update.trace_id > 1) {
       EXPECT_NE(update.feed_state(), wire::FeedState::kGood);
     }
   EXPECT_TRUE(arbiter->waiting());
-  wait(101 * kUs);
-  wait(1);
+  wait_for_gap();
   EXPECT_EQ(snapshots.requests, 2);
-  snapshot_ready(9);
-  wait(1);
+  take_snapshot(9);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.books().orders_resting(), 8u);
 }
 
 TEST_F(SnapshotTest, AnAttemptThatFailsIsRepeatedAndThenGivenUp) {
-  prepare();
-  give(one(1));
-  give(one(3));
+  give_each({1, 3});
   wait(101 * kUs);
   for (int attempt = 1; attempt <= 3; ++attempt) {
     wait(1);
@@ -209,37 +188,27 @@ TEST_F(SnapshotTest, AnAttemptThatFailsIsRepeatedAndThenGivenUp) {
   EXPECT_FALSE(arbiter->waiting());
   // The next gap brings another snapshot, and with it everything is good again.
   give(one(6));
-  wait(101 * kUs);
-  wait(1);
-  snapshot_ready(6);
-  wait(1);
+  wait_for_gap();
+  take_snapshot(6);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.books().orders_resting(), 6u);
 }
 
 TEST_F(SnapshotTest, OneOfAnotherSessionOrTooOldIsOfNoUse) {
-  prepare();
-  give(one(1));
-  give(one(2));
-  give(one(5));
-  wait(101 * kUs);
-  wait(1);
-  snapshot_ready(5, "T");
-  wait(1);
+  give_each({1, 2, 5});
+  wait_for_gap();
+  take_snapshot(5, "T");
   EXPECT_EQ(arbiter->counters().snapshots_failed.get(), 1u);
   wait(5'001 * kUs);
   EXPECT_EQ(snapshots.requests, 2);
-  snapshot_ready(3);  // what is here already
-  wait(1);
+  take_snapshot(3);  // what is here already
   EXPECT_EQ(arbiter->counters().snapshots_failed.get(), 2u);
   EXPECT_EQ(arbiter->counters().snapshots.get(), 0u);
   EXPECT_EQ(feed.books().orders_resting(), 2u);
 }
 
 TEST_F(SnapshotTest, WhatFindsNoRoomToWaitIsLeftToTheSnapshot) {
-  ArbiterOptions options;
-  options.held_packets = 4;
-  prepare(nullptr, options);
+  prepare(nullptr, ArbiterOptions{.held_packets = 4});
   give(one(1));
   for (std::uint64_t n = 3; n <= 30; ++n) give(one(n));
   EXPECT_EQ(arbiter->counters().held_full.get(), 1u);
@@ -247,19 +216,14 @@ TEST_F(SnapshotTest, WhatFindsNoRoomToWaitIsLeftToTheSnapshot) {
   EXPECT_EQ(feed.counters().gaps.get(), 0u);
   EXPECT_EQ(feed.state(), wire::FeedState::kStale);
   wait(101 * kUs);
-  snapshot_ready(29);
-  wait(1);
+  take_snapshot(29);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
   EXPECT_EQ(feed.books().orders_resting(), 30u);
 }
 
 TEST_F(SnapshotTest, ANewSessionEndsTheWaitAndClearsTheBooksAtOnce) {
-  prepare();
-  give(one(1));
-  give(one(2));
-  give(one(5));
-  wait(101 * kUs);
-  wait(1);
+  give_each({1, 2, 5});
+  wait_for_gap();
   give(packet("T", 3, {}));  // its first two messages were lost
   EXPECT_FALSE(arbiter->awaiting_snapshot());
   EXPECT_EQ(feed.counters().sessions.get(), 2u);
@@ -271,12 +235,10 @@ TEST_F(SnapshotTest, ANewSessionEndsTheWaitAndClearsTheBooksAtOnce) {
   EXPECT_EQ(cleared.size(), 2u);
   // The snapshot that was asked for is of the session before; another is asked for.
   snapshot_ready(6, "S");
-  wait(101 * kUs);
-  wait(1);
+  wait_for_gap();
   EXPECT_EQ(feed.books().orders_resting(), 0u);
   wait(5'001 * kUs);
-  snapshot_ready(3, "T");
-  wait(1);
+  take_snapshot(3, "T");
   EXPECT_EQ(feed.books().orders_resting(), 2u);
   EXPECT_EQ(feed.state(), wire::FeedState::kStale) << "S was heard a moment ago, and did not end";
   wait(2'500'000 * kUs);
@@ -284,11 +246,8 @@ TEST_F(SnapshotTest, ANewSessionEndsTheWaitAndClearsTheBooksAtOnce) {
 }
 
 TEST_F(SnapshotTest, WhatTheLinesBringAfterAllEndsTheWait) {
-  prepare();
-  give(one(1));
-  give(one(3));
-  wait(101 * kUs);
-  wait(1);
+  give_each({1, 3});
+  wait_for_gap();
   EXPECT_TRUE(arbiter->awaiting_snapshot());
   give(one(2));
   EXPECT_FALSE(arbiter->awaiting_snapshot());
@@ -297,9 +256,7 @@ TEST_F(SnapshotTest, WhatTheLinesBringAfterAllEndsTheWait) {
 }
 
 TEST_F(SnapshotTest, WaitingForOneIsNoSilence) {
-  prepare();
-  give(one(1));
-  give(one(3));
+  give_each({1, 3});
   wait(101 * kUs);
   for (int i = 0; i < 40; ++i) {  // heartbeats, for longer than the feed may be silent
     now_ns += 50'000 * kUs;
@@ -323,11 +280,11 @@ TEST_F(SnapshotTest, WhatARebuiltBookLacksIsStaleAlone) {
   both.process(at(2'000'001));
   snapshot_ready(7);  // 3 orders each: of stock 1 all, of stock 2 one
   both.process(at(2'000'002));
-  wire::BookImage first{}, second{};
-  tight.fill_image(tight.instruments().id_of(1), first);
-  tight.fill_image(tight.instruments().id_of(2), second);
-  EXPECT_EQ(first.feed_state(), wire::FeedState::kGood);
-  EXPECT_EQ(second.feed_state(), wire::FeedState::kStale);
+  const auto state = [&](std::uint16_t locate) {
+    return image_of(tight, tight.instruments().id_of(locate)).feed_state();
+  };
+  EXPECT_EQ(state(1), wire::FeedState::kGood);
+  EXPECT_EQ(state(2), wire::FeedState::kStale);
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "tests/support/thrown.hpp"
+
 namespace tickpath::net {
 namespace {
 
+using test_support::error_of;
 using testing::HasSubstr;
 
 // A port of this process's own: tests of several checkouts may run at once on one host.
@@ -20,17 +23,11 @@ Endpoint group_of_this_process(std::uint8_t last) {
 }
 
 ReceiverOptions receiver_options(std::uint8_t last = 1) {
-  ReceiverOptions options;
-  options.group = group_of_this_process(last);
-  options.interface = "127.0.0.1";
-  return options;
+  return {.group = group_of_this_process(last), .interface = "127.0.0.1"};
 }
 
 SenderOptions sender_options(std::uint8_t last = 1) {
-  SenderOptions options;
-  options.group = group_of_this_process(last);
-  options.interface = "127.0.0.1";
-  return options;
+  return {.group = group_of_this_process(last), .interface = "127.0.0.1"};
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -149,16 +146,6 @@ TEST(UdpMulticast, CountsWhatTheKernelDropped) {
   wait_readable(receiver);
   ASSERT_EQ(receiver.receive(buffer, datagram), IoStatus::kOk);
   EXPECT_EQ(receiver.dropped(), kSent - received);
-}
-
-template <class Make>
-std::string error_of(Make make) {
-  try {
-    make();
-  } catch (const NetError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 Endpoint source_of_this_process() {

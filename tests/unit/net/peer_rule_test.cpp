@@ -16,6 +16,7 @@
 
 #include "common/net/file_descriptor.hpp"
 #include "common/net/socket_owner.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::net {
 namespace {
@@ -189,15 +190,10 @@ TEST_F(PeerRuleTest, AnotherUserOfThisHostIsRefused) {
 }
 
 TEST(PeerRules, NameWhatTheyCannotRead) {
-  const auto problem = [](const Texts& addresses, const Texts& users) -> std::string {
-    try {
-      PeerRule(addresses, users, "venue");
-    } catch (const NetError& error) {
-      return error.what();
-    }
-    return "none";
+  const auto problem = [](const Texts& addresses, const Texts& users) {
+    return test_support::error_of<NetError>([&] { PeerRule(addresses, users, "venue"); });
   };
-  EXPECT_EQ(problem({"10.0.0.0/8", "1.2.3.4"}, {"root", "0", "any"}), "none");
+  EXPECT_EQ(problem({"10.0.0.0/8", "1.2.3.4"}, {"root", "0", "any"}), "no error");
   EXPECT_THAT(problem({"somewhere"}, {}), HasSubstr("venue.peers"));
   EXPECT_THAT(problem({"10.0.0.0/33"}, {}), HasSubstr("0 to 32 bits"));
   EXPECT_THAT(problem({}, {"no-such-user"}), HasSubstr("\"no-such-user\" in venue.users"));

@@ -1,19 +1,16 @@
 #include "common/net/secret_file.hpp"
 
-#include <cstdlib>
-#include <fstream>
 #include <ostream>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/net/endpoint.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/other_user.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::net {
 namespace {
@@ -22,24 +19,16 @@ using ::testing::HasSubstr;
 
 class SecretFileTest : public ::testing::Test {
  protected:
-  SecretFileTest() {
-    char name[] = "/tmp/tickpath_secret_XXXXXX";
-    const int file = ::mkstemp(name);
-    EXPECT_GE(file, 0);
-    ::close(file);
-    path_ = name;
+  void write(const std::string& text) const {
+    test_support::write_file(path_, text);
+    EXPECT_EQ(::chmod(path_.c_str(), 0600), 0);
   }
-  ~SecretFileTest() override { ::unlink(path_.c_str()); }
-  void write(const std::string& text) const { std::ofstream(path_) << text; }
   std::string problem() const {
-    try {
-      (void)read_secret(path_, "venue.password_file");
-    } catch (const NetError& error) {
-      return error.what();
-    }
-    return "none";
+    return test_support::error_of<NetError>(
+        [&] { (void)read_secret(path_, "venue.password_file"); });
   }
-  std::string path_;
+  test_support::Folder folder_;
+  std::string path_ = folder_ / "secret";
 };
 
 TEST_F(SecretFileTest, TheFirstLineIsTheSecret) {
@@ -80,6 +69,7 @@ static_assert(!Printable<Secret> && !std::is_convertible_v<Secret, std::string> 
               !std::is_convertible_v<Secret, std::string_view>);
 
 TEST_F(SecretFileTest, AnEmptyOrMissingOneIsNamed) {
+  write("");
   EXPECT_THAT(problem(), HasSubstr("has no secret"));
   write("\nsecond line\n");
   EXPECT_THAT(problem(), HasSubstr("has no secret"));

@@ -1,13 +1,9 @@
 // Two ends of a set-up stream in one thread, over real sockets, with key directories of their own.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -15,40 +11,24 @@
 
 #include "common/net/secure_keys.hpp"
 #include "common/net/secure_stream.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/patience.hpp"
 
 namespace tickpath::net {
 
-// A directory that goes with the test.
-class KeyFolder {
+class KeyFolder : public test_support::Folder {
  public:
-  KeyFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "tickpath-keys-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw SystemError("mkdtemp", errno);
-    path_ = pattern;
-  }
-  ~KeyFolder() { std::filesystem::remove_all(path_); }
-  KeyFolder(const KeyFolder&) = delete;
-  KeyFolder& operator=(const KeyFolder&) = delete;
-
-  const std::string& path() const noexcept { return path_; }
   KeyFolder& make(bool psk, std::int64_t valid_s = 86'400 * 30,
                   std::vector<std::string> roles = {}) {
-    KeyRequest request;
-    request.directory = path_;
-    request.roles = std::move(roles);
-    request.psk = psk;
-    request.valid_s = valid_s;
+    KeyRequest request{
+        .directory = path(), .roles = std::move(roles), .valid_s = valid_s, .psk = psk};
     request.force = !request.roles.empty();
     make_keys(request);
     return *this;
   }
   std::shared_ptr<const SecureContext> load(SecurityMode mode, const std::string& role) const {
-    return SecureContext::load({mode, path_, role});
+    return SecureContext::load({mode, path(), role});
   }
-
- private:
-  std::string path_;
 };
 
 inline std::vector<std::byte> bytes_of(std::string_view text) {
@@ -74,13 +54,13 @@ class SecureStreamTest : public ::testing::Test {
 
   template <class Done>
   [[nodiscard]] bool run_until(Done done) {
-    const auto end = std::chrono::steady_clock::now() + kBound;
-    while (!done()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      io_.restart();
-      io_.run_one_for(std::chrono::milliseconds(20));
-    }
-    return true;
+    return test_support::turn_until(
+        done,
+        [&] {
+          io_.restart();
+          io_.run_one_for(std::chrono::milliseconds(20));
+        },
+        kBound);
   }
 
   void listen(std::shared_ptr<const SecureContext> context, const StreamLimits& limits = {}) {

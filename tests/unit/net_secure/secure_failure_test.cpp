@@ -9,9 +9,7 @@
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "common/net/secure_stream.hpp"
 #include "common/net/setup_frame.hpp"
 #include "tests/support/other_user.hpp"
 #include "tests/unit/net_secure/fixture.hpp"
@@ -205,9 +203,7 @@ TEST_F(SecureFailures, RandomBytesNeverGetInAndNeverStopTheListener) {
   std::mt19937 random(11);
   ours_.make(true);
   for (const SecurityMode mode : {SecurityMode::kLoopback, SecurityMode::kPsk}) {
-    StreamLimits limits;
-    limits.setup_timeout_ms = 100;
-    listen(ours_.load(mode, "oeg"), limits);
+    listen(ours_.load(mode, "oeg"), StreamLimits{.setup_timeout_ms = 100});
     for (int round = 0; round < 40; ++round) {
       tcp::socket socket = raw();
       std::string bytes(1 + random() % 400, '\0');
@@ -229,8 +225,7 @@ TEST_F(SecureFailures, RandomBytesNeverGetInAndNeverStopTheListener) {
 }
 
 TEST_F(SecureFailures, ASilentPeerIsDroppedInTime) {
-  StreamLimits limits;
-  limits.setup_timeout_ms = 50;
+  StreamLimits limits{.setup_timeout_ms = 50};
   ours_.make(false);
   for (const SecurityMode mode : {SecurityMode::kLoopback, SecurityMode::kTls}) {
     listen(ours_.load(mode, "oeg"), limits);
@@ -241,9 +236,7 @@ TEST_F(SecureFailures, ASilentPeerIsDroppedInTime) {
 }
 
 TEST_F(SecureFailures, APeerThatSendsAByteNowAndThenGainsNoTime) {
-  StreamLimits limits;
-  limits.setup_timeout_ms = 150;
-  listen(ours_.load(SecurityMode::kLoopback, "oeg"), limits);
+  listen(ours_.load(SecurityMode::kLoopback, "oeg"), StreamLimits{.setup_timeout_ms = 150});
   tcp::socket socket = raw();
   const std::vector<std::byte> hello = encode_frame(Greeting{}.encode());
   std::size_t sent = 0;
@@ -261,8 +254,7 @@ TEST_F(SecureFailures, APeerThatSendsAByteNowAndThenGainsNoTime) {
 TEST_F(SecureFailures, AServerThatNeverAnswersIsGivenUp) {
   tcp::acceptor silent(io_, {boost::asio::ip::make_address("127.0.0.1"), 0});
   ours_.make(false).make(true);
-  StreamLimits limits;
-  limits.setup_timeout_ms = 50;
+  StreamLimits limits{.setup_timeout_ms = 50};
   for (const SecurityMode mode :
        {SecurityMode::kLoopback, SecurityMode::kPsk, SecurityMode::kTls}) {
     SecureFailure failure;
@@ -275,10 +267,8 @@ TEST_F(SecureFailures, AServerThatNeverAnswersIsGivenUp) {
 }
 
 TEST_F(SecureFailures, TooManyInSetUpAreTurnedAwayAndLaterOnesTaken) {
-  StreamLimits limits;
-  limits.pending_max = 3;
-  limits.setup_timeout_ms = 200;
-  listen(ours_.load(SecurityMode::kLoopback, "oeg"), limits);
+  listen(ours_.load(SecurityMode::kLoopback, "oeg"),
+         StreamLimits{.setup_timeout_ms = 200, .pending_max = 3});
   std::vector<tcp::socket> silent;
   for (int i = 0; i < 5; ++i) silent.push_back(raw());
   ASSERT_TRUE(run_until([&] { return failed(SecureCause::kOverload) == 2; }));
@@ -318,8 +308,7 @@ TEST_F(SecureFailures, WithoutProofAnotherUserOfThisHostStatesNoRole) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     const sockaddr_in at = Endpoint{INADDR_LOOPBACK, port}.to_sockaddr();
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return 1;
-    Greeting hello;
-    hello.role = "risk";
+    Greeting hello{.role = "risk"};
     const std::vector<std::byte> frame = encode_frame(hello.encode());
     (void)!::send(socket, frame.data(), frame.size(), MSG_NOSIGNAL);
     char answer = 0;
@@ -365,8 +354,7 @@ TEST_F(SecureFailures, WithoutProofAnotherUsersListenerIsNotAnswered) {
 // ---------------------------------------------------------------------------------------- frames
 
 TEST_F(SecureFailures, AnOversizeFrameEndsTheStream) {
-  StreamLimits small;
-  small.frame_bytes_max = 100;
+  StreamLimits small{.frame_bytes_max = 100};
   ours_.make(false);
   listen(ours_.load(SecurityMode::kTls, "oeg"), small);
   connect(ours_.load(SecurityMode::kTls, "risk"), "oeg");
@@ -377,12 +365,9 @@ TEST_F(SecureFailures, AnOversizeFrameEndsTheStream) {
 }
 
 TEST_F(SecureFailures, AFrameThatIsNeverFinishedEndsTheStream) {
-  StreamLimits limits;
-  limits.frame_timeout_ms = 50;
-  listen(ours_.load(SecurityMode::kLoopback, "oeg"), limits);
+  listen(ours_.load(SecurityMode::kLoopback, "oeg"), StreamLimits{.frame_timeout_ms = 50});
   tcp::socket socket = raw();
-  Greeting hello;
-  hello.role = "risk";
+  Greeting hello{.role = "risk"};
   boost::asio::write(socket, boost::asio::buffer(encode_frame(hello.encode())));
   ASSERT_TRUE(run_until([&] { return server_ != nullptr; }));
   std::vector<std::byte> frame = encode_frame(bytes_of("half of it"));
@@ -394,8 +379,7 @@ TEST_F(SecureFailures, AFrameThatIsNeverFinishedEndsTheStream) {
 TEST_F(SecureFailures, APlainPeerOfUnknownRoleIsToldWhy) {
   listen(ours_.load(SecurityMode::kLoopback, "oeg"));
   tcp::socket socket = raw();
-  Greeting hello;
-  hello.role = "intruder";
+  Greeting hello{.role = "intruder"};
   boost::asio::write(socket, boost::asio::buffer(encode_frame(hello.encode())));
   EXPECT_THAT(drain(socket), HasSubstr("\"intruder\", which is no role"));
   EXPECT_EQ(failed(SecureCause::kUnknownRole), 1u);

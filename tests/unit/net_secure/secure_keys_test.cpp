@@ -1,4 +1,3 @@
-#include "common/net/secure_keys.hpp"
 
 #include <ctime>
 #include <fstream>
@@ -7,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "tests/support/thrown.hpp"
 #include "tests/unit/net_secure/fixture.hpp"
 
 namespace tickpath::net {
@@ -14,19 +14,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const SecureError& error) {
-    EXPECT_EQ(error.cause(), SecureCause::kKeys);
-    return error.what();
-  }
-  return "nothing was thrown";
+  const auto error = test_support::thrown<SecureError>(call);
+  if (!error) return "nothing was thrown";
+  EXPECT_EQ(error->cause(), SecureCause::kKeys);
+  return error->what();
 }
 const KeyStatus* find(const std::vector<KeyStatus>& all, const std::string& file) {
   for (const KeyStatus& status : all)
@@ -36,8 +28,7 @@ const KeyStatus* find(const std::vector<KeyStatus>& all, const std::string& file
 
 TEST(Keys, OfEveryRoleAreMadeForTheOwnersEyesOnly) {
   const KeyFolder folder;
-  KeyRequest request;
-  request.directory = folder.path() + "/new";
+  KeyRequest request{.directory = folder.path() + "/new"};
   const auto certificates = make_keys(request);
   EXPECT_EQ(certificates.size(), 2 + 2 * kRoles.size());
   request.psk = true;
@@ -62,19 +53,18 @@ TEST(Keys, AreNeverOverwrittenUnlessForced) {
   folder.make(false).make(true);
   for (const bool psk : {false, true}) {
     const std::string path = folder.path() + (psk ? "/risk.psk" : "/risk.key");
-    const std::string before = read(path);
-    const std::string other = read(folder.path() + (psk ? "/mdh.psk" : "/mdh.key"));
-    KeyRequest request;
-    request.directory = folder.path();
-    request.roles = {"risk"};
-    request.psk = psk;
+    const std::string before = test_support::read_file(path);
+    const std::string other =
+        test_support::read_file(folder.path() + (psk ? "/mdh.psk" : "/mdh.key"));
+    KeyRequest request{.directory = folder.path(), .roles = {"risk"}, .psk = psk};
     EXPECT_THAT(error_of([&] { make_keys(request); }), HasSubstr("--force"));
-    EXPECT_EQ(read(path), before);
+    EXPECT_EQ(test_support::read_file(path), before);
     request.force = true;
     make_keys(request);
-    EXPECT_NE(read(path), before);
+    EXPECT_NE(test_support::read_file(path), before);
     // The keys of pairs stand in both files; a certificate is its role's own affair.
-    EXPECT_EQ(read(folder.path() + (psk ? "/mdh.psk" : "/mdh.key")) == other, !psk);
+    EXPECT_EQ(test_support::read_file(folder.path() + (psk ? "/mdh.psk" : "/mdh.key")) == other,
+              !psk);
   }
   for (const KeyStatus& each : check_keys(folder.path(), std::time(nullptr)))
     EXPECT_EQ(each.state, KeyState::kGood) << each.file << ": " << each.text;
@@ -85,7 +75,8 @@ TEST(Keys, OfOnePairStandInTheFilesOfThatPairOnly) {
   folder.make(true);
   std::map<std::string, int> places;
   for (const std::string_view role : kRoles) {
-    const PskFile file = parse_psk_file(read(folder.path() + "/" + std::string(role) + ".psk"), "");
+    const PskFile file = parse_psk_file(
+        test_support::read_file(folder.path() + "/" + std::string(role) + ".psk"), "");
     EXPECT_EQ(file.size(), kRoles.size());
     for (const auto& [peer, key] : file)
       ++places[std::string(reinterpret_cast<const char*>(key.bytes.data()), kPskBytes)];
@@ -98,18 +89,13 @@ TEST(Keys, ForOneRoleNeedTheCasKey) {
   KeyFolder folder;
   folder.make(false);
   std::filesystem::remove(folder.path() + "/ca.key");
-  KeyRequest request;
-  request.directory = folder.path();
-  request.roles = {"risk"};
-  request.force = true;
+  KeyRequest request{.directory = folder.path(), .roles = {"risk"}, .force = true};
   EXPECT_THAT(error_of([&] { make_keys(request); }), HasSubstr("ca.key"));
 }
 
 TEST(Keys, OfAnUnknownRoleAreNotMade) {
   const KeyFolder folder;
-  KeyRequest request;
-  request.directory = folder.path();
-  request.roles = {"root"};
+  KeyRequest request{.directory = folder.path(), .roles = {"root"}};
   EXPECT_THAT(error_of([&] { make_keys(request); }), HasSubstr("\"root\" is no role"));
 }
 
@@ -195,13 +181,12 @@ TEST(SecureContextLoad, RefusesACertificateOfAnotherRole) {
 }
 
 TEST(SecureContextLoad, NeedsADirectoryWhereKeysAreUsed) {
-  try {
+  const auto error = test_support::thrown<SecureError>([] {
     (void)SecureContext::load({SecurityMode::kTls, "", "oeg"});
-    FAIL() << "no keys were needed";
-  } catch (const SecureError& error) {
-    EXPECT_EQ(error.cause(), SecureCause::kPolicy);
-    EXPECT_THAT(error.what(), HasSubstr("security.keys"));
-  }
+  });
+  ASSERT_TRUE(error) << "no keys were needed";
+  EXPECT_EQ(error->cause(), SecureCause::kPolicy);
+  EXPECT_THAT(error->what(), HasSubstr("security.keys"));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // What works: frames between two ends that proved who they are.
-#include "common/net/secure_stream.hpp"
 
 #include <gmock/gmock.h>
 
+#include "tests/support/thrown.hpp"
 #include "tests/unit/net_secure/fixture.hpp"
 
 namespace tickpath::net {
@@ -110,13 +110,11 @@ TEST_P(EveryMode, ServesManyPeersAtOnce) {
 
 TEST_F(SecureStreamTest, WithoutKeysStaysOnThisHost) {
   const auto context = SecureContext::load({SecurityMode::kLoopback, "", "oeg"});
-  try {
-    const SecureAcceptor acceptor(io_, context, "0.0.0.0", 0);
-    FAIL() << "listens to everybody";
-  } catch (const SecureError& error) {
-    EXPECT_EQ(error.cause(), SecureCause::kPolicy);
-    EXPECT_THAT(error.what(), HasSubstr("security.mode"));
-  }
+  const auto error = test_support::thrown<SecureError>(
+      [&] { const SecureAcceptor acceptor(io_, context, "0.0.0.0", 0); });
+  ASSERT_TRUE(error) << "listens to everybody";
+  EXPECT_EQ(error->cause(), SecureCause::kPolicy);
+  EXPECT_THAT(error->what(), HasSubstr("security.mode"));
   SecureFailure failure;
   secure_connect(io_, context, {"192.0.2.1", 7471, "mdh"},
                  [&](const SecureFailure& told, std::shared_ptr<SecureStream>) { failure = told; });
@@ -133,13 +131,11 @@ TEST_F(SecureStreamTest, WithModeNoneListensAnywhereBecauseItWasChosen) {
 TEST_F(SecureStreamTest, SaysWhichAddressIsTaken) {
   const auto context = SecureContext::load({SecurityMode::kLoopback, "", "oeg"});
   const SecureAcceptor first(io_, context, "127.0.0.1", 0);
-  try {
-    const SecureAcceptor second(io_, context, "127.0.0.1", first.port());
-    FAIL() << "two listen at one port";
-  } catch (const SecureError& error) {
-    EXPECT_EQ(error.cause(), SecureCause::kUnreachable);
-    EXPECT_THAT(error.what(), HasSubstr(std::to_string(first.port())));
-  }
+  const auto error = test_support::thrown<SecureError>(
+      [&] { const SecureAcceptor second(io_, context, "127.0.0.1", first.port()); });
+  ASSERT_TRUE(error) << "two listen at one port";
+  EXPECT_EQ(error->cause(), SecureCause::kUnreachable);
+  EXPECT_THAT(error->what(), HasSubstr(std::to_string(first.port())));
 }
 
 TEST_F(SecureStreamTest, ToNobodyIsUnreachable) {

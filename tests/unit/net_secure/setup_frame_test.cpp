@@ -74,11 +74,7 @@ TEST(SetupFrame, IsToldFromATlsRecord) {
 }
 
 TEST(Greeting, ReadsBackWhatItWrote) {
-  Greeting greeting;
-  greeting.kind = Greeting::Kind::kRefusal;
-  greeting.mode = 3;
-  greeting.role = "strategy";
-  greeting.text = "no";
+  Greeting greeting{.kind = Greeting::Kind::kRefusal, .mode = 3, .role = "strategy", .text = "no"};
   std::string why;
   const auto parsed = parse_greeting(greeting.encode(), why);
   ASSERT_TRUE(parsed) << why;

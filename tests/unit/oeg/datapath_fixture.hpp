@@ -3,27 +3,21 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/base/datapath_guard.hpp"
 #include "common/fix/codec.hpp"
 #include "common/wire/order_id.hpp"
 #include "oeg/datapath.hpp"
+#include "tests/support/connect.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::oeg::played {
 
@@ -68,13 +62,12 @@ class Exchange final : public fix::Handler {
  private:
   fix::ExecutionReport of(std::uint64_t id, std::uint32_t shares, Side side,
                           const fix::Symbol& symbol) noexcept {
-    fix::ExecutionReport report;
-    report.order_id = report.cl_ord_id = id;
-    report.exec_id = ++executions_;
-    report.order_qty = shares;
-    report.side = side;
-    report.symbol = symbol;
-    return report;
+    return {.order_id = id,
+            .exec_id = ++executions_,
+            .cl_ord_id = id,
+            .order_qty = shares,
+            .side = side,
+            .symbol = symbol};
   }
   fix::Session& session_;
   std::uint64_t executions_ = 0;
@@ -118,7 +111,7 @@ class PlayedRisk {
   void connect(const std::string& endpoint) {
     const wire::Hello hello{};
     const rdma::Grant heartbeat = heartbeat_.grant();
-    events_.connect(endpoint, link::bytes_of(hello), std::span(&heartbeat, 1));
+    connect_now(events_, endpoint, link::bytes_of(hello), std::span(&heartbeat, 1));
   }
   void turn() {
     heartbeat_.beat();
@@ -144,12 +137,7 @@ class PlayedRisk {
   }
 
  private:
-  static link::SubscriberOptions options() {
-    link::SubscriberOptions made;
-    made.name = "risk.events";
-    made.depth = 256;
-    return made;
-  }
+  static link::SubscriberOptions options() { return {.name = "risk.events", .depth = 256}; }
   link::Heartbeat heartbeat_;
   link::Subscriber<wire::OrderEvent> events_;
   link::ControlBlockWriter<wire::ControlBlock> writer_;
@@ -161,24 +149,21 @@ class OegDatapathTest : public ::testing::Test {
   using Client = link::ChannelClient<wire::OrderRequest, wire::OrderReport>;
 
   OegDatapathTest() : device_(rdma::open_device("shm", "")) {
-    char name[] = "/tmp/tickpath_oeg_XXXXXX";
-    directory_ = ::mkdtemp(name);
-    config_.store_file = directory_ + "/oeg.store";
-    config_.journal_file = directory_ + "/oeg.journal";
-    config_.journal_records = 4096;
-    config_.store_messages = 4096;
+    config_.session.store = directory_ + "/oeg.store";
+    config_.journal.path = directory_ + "/oeg.journal";
+    config_.journal.records = 4096;
+    config_.session.store_messages = 4096;
     config_.mdh.ring_slots = 1024;
-    config_.instruments_max = 64;
+    config_.gateway.instruments_max = 64;
     config_.risk_required = false;
-    config_.limits.collar_basis_points = 0;
+    config_.gateway.limits.collar_basis_points = 0;
     trace_ = std::make_unique<trace::TraceWriter>(trace::TraceOptions{});
     open_gateway();
-    fix::SessionOptions options;
-    options.role = fix::SessionRole::kAcceptor;
-    options.sender = config_.target;
-    options.target = config_.sender;
-    options.store_path = directory_ + "/exchange.store";
-    options.store_messages = 4096;
+    fix::SessionOptions options{.role = fix::SessionRole::kAcceptor,
+                                .sender = config_.session.target,
+                                .target = config_.session.sender,
+                                .store_path = directory_ + "/exchange.store",
+                                .store_messages = 4096};
     session_ = std::make_unique<fix::Session>(options);
     exchange_ = std::make_unique<Exchange>(*session_);
     listener_ = device_->listen(directory_ + "/oeg.fabric");
@@ -189,7 +174,6 @@ class OegDatapathTest : public ::testing::Test {
     oeg_.reset();
     listener_.reset();
     session_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void open_gateway() {
@@ -197,29 +181,30 @@ class OegDatapathTest : public ::testing::Test {
     oeg_->gateway().instruments().set_symbol(3, "AAPL");
   }
   void connect_venue() {
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(session_->attach(pair[1]));
-    ASSERT_TRUE(oeg_->give_socket(pair[0]));
+    const auto [ours, theirs] = test_support::socket_pair();
+    ASSERT_TRUE(session_->attach(theirs));
+    ASSERT_TRUE(oeg_->give_socket(ours));
     until([&] { return oeg_->session().logged_on(); });
   }
   // Connecting waits for the acceptor, so each has a thread.
   void connect_strategy() {
-    link::ChannelOptions options;
-    options.name = "strategy";
-    client_ = std::make_unique<Client>(*device_, nullptr, options);
+    client_ = std::make_unique<Client>(*device_, nullptr, link::ChannelOptions{.name = "strategy"});
     std::thread connecting([&] {
       wire::Hello hello{};
-      client_->connect(directory_ + "/oeg.fabric", link::bytes_of(hello));
+      connect_now(*client_, directory_ + "/oeg.fabric", link::bytes_of(hello));
     });
     StrategySlot* slot = oeg_->gateway().assign_slot(kRemoteStrategy);
     std::unique_ptr<rdma::ConnectionRequest> request;
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
-    oeg_->strategies().accept(*request, link::bytes_of(answer), {},
-                              oeg_->gateway().slot_index(*slot));
+    accept_now(oeg_->strategies(), *request, link::bytes_of(answer), {},
+               oeg_->gateway().slot_index(*slot));
     connecting.join();
     until([&] { return strategy_.up && slot->connected; });
+  }
+  void connect_both() {
+    connect_venue();
+    connect_strategy();
   }
   void connect_risk() {
     risk_ = std::make_unique<PlayedRisk>(*device_);
@@ -228,7 +213,7 @@ class OegDatapathTest : public ::testing::Test {
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
     const rdma::Grant grants[] = {oeg_->control_grant()};
-    oeg_->events().accept(*request, link::bytes_of(answer), grants, "risk");
+    accept_now(oeg_->events(), *request, link::bytes_of(answer), grants, "risk");
     connecting.join();
     until([&] { return oeg_->events().subscriber_count() == 1 && risk_->ready(); });
   }
@@ -257,25 +242,20 @@ class OegDatapathTest : public ::testing::Test {
     if (client_) client_->poll(strategy_);
   }
   void until(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      turn();
-      ASSERT_LT(std::chrono::steady_clock::now(), end);
-    }
+    ASSERT_TRUE(test_support::turn_until(done, [&] { turn(); }));
   }
   wire::OrderRequest order(std::uint32_t price) {
-    wire::OrderRequest request{};
-    request.order_id = wire::OrderId::make(kRemoteStrategy, 1, ++counter_);
-    request.price = {price};
-    request.instrument_id = 3;
-    request.shares = 10;
-    request.kind = wire::RequestKind::kNew;
-    request.side = Side::kBuy;
-    request.type = wire::OrderType::kLimit;
-    return request;
+    return {.order_id = wire::OrderId::make(kRemoteStrategy, 1, ++counter_),
+            .price = {price},
+            .instrument_id = 3,
+            .shares = 10,
+            .kind = wire::RequestKind::kNew,
+            .side = Side::kBuy,
+            .type = wire::OrderType::kLimit};
   }
 
-  std::string directory_;
+  test_support::Folder folder_;
+  std::string directory_ = folder_.path();
   OegConfig config_;
   std::unique_ptr<rdma::Device> device_;
   std::unique_ptr<trace::TraceWriter> trace_;

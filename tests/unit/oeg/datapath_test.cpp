@@ -1,6 +1,7 @@
 // oeg's datapath over the shm fabric and a real FIX session, driven turn by turn, between a
 // strategy and an exchange that this test plays. Its turns run under a DatapathScope: linked with
 // the allocation guard (unit_oeg_alloc), the first allocation ends the test.
+#include "tests/support/fix_bytes.hpp"
 #include "tests/support/parking.hpp"
 #include "tests/unit/oeg/datapath_fixture.hpp"
 
@@ -10,8 +11,7 @@ namespace {
 using namespace played;
 
 TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
-  connect_venue();
-  connect_strategy();
+  connect_both();
   for (int i = 0; i < 200; ++i) {
     ASSERT_EQ(client_->send(order(i % 2 == 0 ? 500'000 : 400'000)), link::SendStatus::kOk);
     until([&] { return strategy_.reports >= i + 1; });
@@ -38,8 +38,7 @@ TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
 }
 
 TEST_F(OegDatapathTest, CancelsWhatAStrategyThatEndedLeftOpen) {
-  connect_venue();
-  connect_strategy();
+  connect_both();
   for (int i = 0; i < 50; ++i) ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 50; });
   client_->close();
@@ -48,16 +47,14 @@ TEST_F(OegDatapathTest, CancelsWhatAStrategyThatEndedLeftOpen) {
 }
 
 TEST_F(OegDatapathTest, RecoversOrdersPositionsAndMissedReportsAfterARestart) {
-  connect_venue();
-  connect_strategy();
+  connect_both();
   for (int i = 0; i < 10; ++i)
     ASSERT_EQ(client_->send(order(i < 5 ? 500'000 : 400'000)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 15; });
   client_.reset();
   oeg_.reset();  // no stop, no logout
-  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-  while (session_->connected() && std::chrono::steady_clock::now() < end)
-    session_->poll(*exchange_);
+  ASSERT_TRUE(test_support::turn_until([&] { return !session_->connected(); },
+                                       [&] { session_->poll(*exchange_); }));
   // Filled while nobody was there to hear of it.
   fix::ExecutionReport fill;
   fill.order_id = fill.cl_ord_id = wire::OrderId::make(kRemoteStrategy, 1, 10);
@@ -82,8 +79,7 @@ TEST_F(OegDatapathTest, RecoversOrdersPositionsAndMissedReportsAfterARestart) {
 }
 
 TEST_F(OegDatapathTest, TellsARestartedStrategyWhatItHoldsOnceItsOldOrdersAreSettled) {
-  connect_venue();
-  connect_strategy();
+  connect_both();
   until([&] { return strategy_.ends == 1; });
   EXPECT_TRUE(strategy_.held.empty());
   for (int i = 0; i < 10; ++i)
@@ -116,8 +112,7 @@ class OegWithRisk : public OegDatapathTest {
 
 // The blocks of the risk before it are no sign that this one watches anything.
 TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
-  connect_venue();
-  connect_strategy();
+  connect_both();
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
   connect_risk();
   turns(100);
@@ -137,8 +132,7 @@ TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
 }
 
 TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
-  connect_venue();
-  connect_strategy();
+  connect_both();
   connect_risk();
   wire::ControlBlock block{};
   block.set_kill(kRemoteStrategy, true, true);
@@ -156,12 +150,10 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
 }
 
 TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
-  control::KeptKills kept;
-  kept.version = 8;
+  control::KeptKills kept{.version = 8};
   kept.kills.push_back(control::KillTable::undescribed(kRemoteStrategy, false));
   oeg_->restore_kills(kept);
-  connect_venue();
-  connect_strategy();
+  connect_both();
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
   connect_risk();
   turns(100);
@@ -179,17 +171,16 @@ TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
 // nothing is lost and it stays connected.
 TEST_F(OegDatapathTest, SlowsAStrategyDownThatAsksForMoreThanItReads) {
   oeg_.reset();
-  config_.report_queue = 64;
+  config_.gateway.report_queue = 64;
   config_.channel_depth = 16;
-  config_.unread_max_ns = 600'000'000'000;
-  config_.limits.position_shares_max = 0;
-  config_.limits.position_value_max = 0;
-  config_.limits.messages_per_second_max = 0;
-  config_.journal_file = directory_ + "/slow.journal";
-  config_.store_file = directory_ + "/slow.store";
+  config_.gateway.unread_max_ns = 600'000'000'000;
+  config_.gateway.limits.position_shares_max = 0;
+  config_.gateway.limits.position_value_max = 0;
+  config_.gateway.limits.messages_per_second_max = 0;
+  config_.journal.path = directory_ + "/slow.journal";
+  config_.session.store = directory_ + "/slow.store";
   open_gateway();
-  connect_venue();
-  connect_strategy();
+  connect_both();
   const std::unique_ptr<Client> client = std::move(client_);  // turn() does not read for it
   constexpr int kOrders = 3000;
   int sent = 0;
@@ -215,18 +206,17 @@ TEST_F(OegDatapathTest, SlowsAStrategyDownThatAsksForMoreThanItReads) {
   EXPECT_EQ(strategy_.reports, 2 * kOrders);
   const GatewayCounters& counters = oeg_->gateway().counters();
   EXPECT_EQ(counters.orders.refused.get(), 0u);
-  EXPECT_EQ(counters.reports_dropped.get(), 0u);
+  EXPECT_EQ(counters.reports.dropped.get(), 0u);
   EXPECT_EQ(counters.strategies_dropped.get(), 0u);
-  EXPECT_EQ(counters.reports_sent.get(), 2u * kOrders);
+  EXPECT_EQ(counters.reports.sent.get(), 2u * kOrders);
 }
 
 TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFillAfterwards) {
   oeg_.reset();
-  config_.journal_records = 64;
-  config_.journal_file = directory_ + "/small.journal";
+  config_.journal.records = 64;
+  config_.journal.path = directory_ + "/small.journal";
   open_gateway();
-  connect_venue();
-  connect_strategy();
+  connect_both();
   for (int i = 0; i < 10; ++i) ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 10; });
   for (std::uint32_t i = 0; i < 100; ++i) {  // one share each
@@ -263,18 +253,15 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
 }
 
 TEST_F(OegDatapathTest, SendsNoOrderWhileReportsOfTheVenueAreMissing) {
-  int pair[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-  ASSERT_TRUE(oeg_->give_socket(pair[0]));
-  const auto say = [&](int seq, const std::string& type, const std::string& body = {}) {
-    const std::string text = "35=" + type + "|49=" + config_.target + "|56=" + config_.sender +
-                             "|34=" + std::to_string(seq) + "|52=20261122-10:11:12|" + body;
-    std::string message = "8=FIX.4.2|9=" + std::to_string(text.size()) + "|" + text;
-    std::replace(message.begin(), message.end(), '|', fix::kSoh);
-    char trailer[16];
-    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", fix::checksum(message));
-    message += trailer;
-    ASSERT_EQ(::send(pair[1], message.data(), message.size(), 0), ssize_t(message.size()));
+  const auto [ours, theirs] = test_support::socket_pair();
+  ASSERT_TRUE(oeg_->give_socket(ours));
+  const auto say = [&, socket = theirs](int seq, const std::string& type,
+                                        const std::string& body = {}) {
+    const std::string message = test_support::fix_message(
+        "FIX.4.2", "35=" + type + "|49=" + config_.session.target +
+                       "|56=" + config_.session.sender + "|34=" + std::to_string(seq) +
+                       "|52=20261122-10:11:12|" + body);
+    ASSERT_EQ(::send(socket, message.data(), message.size(), 0), ssize_t(message.size()));
   };
   say(1, "A", "98=0|108=30|");
   until([&] { return oeg_->session().logged_on(); });
@@ -286,7 +273,7 @@ TEST_F(OegDatapathTest, SendsNoOrderWhileReportsOfTheVenueAreMissing) {
   until([&] { return !oeg_->session().behind_gap(); });
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   until([&] { return oeg_->gateway().counters().orders.sent.get() == 1; });
-  ::close(pair[1]);
+  ::close(theirs);
 }
 
 class OegThatParks : public OegDatapathTest {
@@ -295,8 +282,7 @@ class OegThatParks : public OegDatapathTest {
     oeg_.reset();
     config_.common.wait = control::WaitMode::kPark;
     open_gateway();
-    connect_venue();
-    connect_strategy();
+    connect_both();
   }
   void others_turn() {
     session_->poll(*exchange_);

@@ -1,33 +1,18 @@
 // What the gateway makes of a venue that repeats, takes back, corrects and errs.
 #include "oeg/executions.hpp"
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/base/error.hpp"
 #include "oeg/exceptions.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
 namespace {
-
-class TempFile {
- public:
-  TempFile() {
-    char name[] = "/tmp/tickpath_exceptions_XXXXXX";
-    directory_ = ::mkdtemp(name);
-  }
-  ~TempFile() { std::filesystem::remove_all(directory_); }
-  std::string path() const { return directory_ + "/oeg.exceptions"; }
-
- private:
-  std::string directory_;
-};
 
 class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
  protected:
@@ -37,22 +22,34 @@ class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
   }
   // A fill of order 1: 40 at 99.00, as the first of two.
   fix::ExecutionReport fill(std::uint64_t exec_id = 900) const {
-    fix::ExecutionReport report;
-    report.exec_type = fix::ExecType::kPartialFill;
-    report.exec_id = exec_id;
-    report.cl_ord_id = id(1);
-    report.symbol = fix::Symbol::from("AAPL");
-    report.last_shares = 40;
-    report.last_price = {990'000};
-    report.cum_qty = 40;
-    report.leaves_qty = 60;
-    return report;
+    return {.exec_id = exec_id,
+            .cl_ord_id = id(1),
+            .last_price = {990'000},
+            .last_shares = 40,
+            .leaves_qty = 60,
+            .cum_qty = 40,
+            .exec_type = fix::ExecType::kPartialFill,
+            .symbol = fix::Symbol::from("AAPL")};
   }
-  fix::ExecutionReport change(fix::TradeChange how, std::uint64_t exec_id, std::uint64_t of) const {
+  // It changes execution `of`, after which the order has so many shares to go and so many filled.
+  fix::ExecutionReport change(fix::TradeChange how, std::uint64_t exec_id, std::uint64_t of,
+                              std::uint32_t leaves, std::uint32_t filled) const {
     fix::ExecutionReport report = fill(exec_id);
     report.trade_change = how;
     report.exec_ref_id = of;
+    report.leaves_qty = leaves;
+    report.cum_qty = filled;
     return report;
+  }
+  fix::ExecutionReport bust(std::uint64_t exec_id, std::uint64_t of, std::uint32_t leaves) const {
+    return change(fix::TradeChange::kCanceled, exec_id, of, leaves, 0);
+  }
+  fix::ExecutionReport corrected(std::uint32_t shares) const {
+    fix::ExecutionReport right =
+        change(fix::TradeChange::kCorrected, 901, 900, 100 - shares, shares);
+    right.last_shares = shares;
+    right.last_price = {985'000};
+    return right;
   }
   void take(const fix::ExecutionReport& report, bool poss_resend = false) {
     fix::MessageInfo came = info();
@@ -65,6 +62,13 @@ class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
     EXPECT_EQ(position().position_shares, shares);
     EXPECT_EQ(position().cash, cash);
     EXPECT_EQ(position().open_buy_shares, open);
+  }
+  // It books nothing of it.
+  void expect_refused(const fix::ExecutionReport& report, ExceptionKind kind) {
+    SCOPED_TRACE(name(kind));
+    take(report);
+    expect_holds(0, 0, 100);
+    expect_exception(kind);
   }
   void expect_exception(ExceptionKind kind) {
     ASSERT_EQ(events.exceptions.size(), 1u);
@@ -82,7 +86,7 @@ TEST_F(ExecutionsTest, AStatusAnswerBooksNothing) {
   report.status = true;
   take(report);
   expect_holds(0, 0, 100);
-  EXPECT_EQ(gateway->counters().status_reports.get(), 1u);
+  EXPECT_EQ(gateway->counters().reports.status.get(), 1u);
   EXPECT_TRUE(events.exceptions.empty());
 }
 
@@ -90,7 +94,7 @@ TEST_F(ExecutionsTest, BooksAnExecutionOnceHoweverOftenItIsResent) {
   take(fill());
   take(fill(), true);
   expect_holds(40, -40 * 990'000, 60);
-  EXPECT_EQ(gateway->counters().repeated_reports.get(), 1u);
+  EXPECT_EQ(gateway->counters().reports.repeated.get(), 1u);
   EXPECT_TRUE(events.exceptions.empty());
 }
 
@@ -109,7 +113,7 @@ TEST_F(ExecutionsTest, ARepetitionIsKnownAfterTheOrderIsDone) {
   take(whole);
   take(whole, true);
   expect_holds(100, -100 * 990'000, 0);
-  EXPECT_EQ(gateway->counters().repeated_reports.get(), 1u);
+  EXPECT_EQ(gateway->counters().reports.repeated.get(), 1u);
 }
 
 TEST_F(ExecutionsTest, TheSameExecIdOfAnotherOrderIsAnotherExecution) {
@@ -124,11 +128,9 @@ TEST_F(ExecutionsTest, TheSameExecIdOfAnotherOrderIsAnotherExecution) {
 
 TEST_F(ExecutionsTest, ACanceledTradeIsTakenOffThePositionAndTold) {
   take(fill());
-  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
-  bust.cum_qty = 0;
-  bust.leaves_qty = 100;
-  bust.last_shares = 0;
-  take(bust);
+  fix::ExecutionReport canceled = bust(901, 900, 100);
+  canceled.last_shares = 0;
+  take(canceled);
   expect_holds(0, 0, 100);
   EXPECT_EQ(position().fills, 0u);
   EXPECT_EQ(last().kind, wire::ReportKind::kFillCanceled);
@@ -136,7 +138,7 @@ TEST_F(ExecutionsTest, ACanceledTradeIsTakenOffThePositionAndTold) {
   EXPECT_EQ(last().last_shares, 40u);
   EXPECT_EQ(last().last_price, 990'000u);
   EXPECT_EQ(events.events.back().report_kind, wire::ReportKind::kFillCanceled);
-  take(bust, true);
+  take(canceled, true);
   expect_holds(0, 0, 100);
   EXPECT_TRUE(events.exceptions.empty());
 }
@@ -144,9 +146,7 @@ TEST_F(ExecutionsTest, ACanceledTradeIsTakenOffThePositionAndTold) {
 TEST_F(ExecutionsTest, ATradeIsCanceledAfterItsOrderIsDone) {
   take(fill());
   report(fix::ExecType::kCanceled, id(1), 0, 40);
-  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
-  bust.cum_qty = bust.leaves_qty = 0;
-  take(bust);
+  take(bust(901, 900, 0));
   expect_holds(0, 0, 0);
   EXPECT_EQ(last().kind, wire::ReportKind::kFillCanceled);
   EXPECT_EQ(last().strategy_id, kStrategy);
@@ -154,21 +154,14 @@ TEST_F(ExecutionsTest, ATradeIsCanceledAfterItsOrderIsDone) {
 
 TEST_F(ExecutionsTest, ACorrectedTradeHasTheNewSharesAndPrice) {
   take(fill());
-  fix::ExecutionReport right = change(fix::TradeChange::kCorrected, 901, 900);
-  right.last_shares = right.cum_qty = 30;
-  right.last_price = {985'000};
-  right.leaves_qty = 70;
-  take(right);
+  take(corrected(30));
   expect_holds(30, -30 * 985'000, 70);
   const std::size_t told = strategies.reports.size();
   EXPECT_EQ(strategies.reports[told - 2].kind, wire::ReportKind::kFillCanceled);
   EXPECT_EQ(last().kind, wire::ReportKind::kFillCorrected);
   EXPECT_EQ(last().execution_id, 901u);
   // What stands now can be taken back as well.
-  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 902, 901);
-  bust.cum_qty = 0;
-  bust.leaves_qty = 100;
-  take(bust);
+  take(bust(902, 901, 100));
   expect_holds(0, 0, 100);
   EXPECT_TRUE(events.exceptions.empty());
 }
@@ -177,11 +170,9 @@ TEST_F(ExecutionsTest, ATradeIsCanceledUnderTheIdThatAReplacementGaveItsOrder) {
   take(fill());
   request(replace(2, id(1), 1'000'000, 120));
   report(fix::ExecType::kReplaced, id(2), 80, 40, 0, 0, id(1));
-  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
-  bust.cl_ord_id = id(2);
-  bust.cum_qty = 0;
-  bust.leaves_qty = 120;
-  take(bust);
+  fix::ExecutionReport canceled = bust(901, 900, 120);
+  canceled.cl_ord_id = id(2);
+  take(canceled);
   expect_holds(0, 0, 120);
 }
 
@@ -196,19 +187,14 @@ TEST_F(ExecutionsTest, KeepsSixDecimalsOfAPriceAndRoundsTheCashOnce) {
   EXPECT_EQ(events.events.back().price_hundredths, 67);
   EXPECT_EQ(journal.records.back().event.price_hundredths, 67);
   // 10 at 98.500005: half of 1/10,000, away from zero.
-  fix::ExecutionReport right = change(fix::TradeChange::kCorrected, 901, 900);
-  right.last_shares = right.cum_qty = 10;
-  right.last_price = {985'000};
+  fix::ExecutionReport right = corrected(10);
   right.last_price_hundredths = 5;
-  right.leaves_qty = 90;
   take(right);
   expect_holds(10, -10 * 985'000 - 1, 90);
   EXPECT_EQ(strategies.reports[strategies.reports.size() - 2].last_price_hundredths, 67);
   EXPECT_EQ(last().last_price_hundredths, 5);
   report(fix::ExecType::kCanceled, id(1), 0, 10);
-  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 902, 901);
-  bust.cum_qty = bust.leaves_qty = 0;
-  take(bust);
+  take(bust(902, 901, 0));
   expect_holds(0, 0, 0);
   EXPECT_EQ(last().last_price_hundredths, 5);
   EXPECT_TRUE(events.exceptions.empty());
@@ -225,55 +211,41 @@ TEST_F(ExecutionsTest, APriceBelowATenThousandthIsAPrice) {
 TEST_F(ExecutionsTest, APriceOfMoreDecimalsThanAreKeptIsAnException) {
   fix::ExecutionReport odd = fill();
   odd.last_price_exact = false;
-  take(odd);
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kPriceDecimals);
+  expect_refused(odd, ExceptionKind::kPriceDecimals);
 }
 
 TEST_F(ExecutionsTest, AChangeOfAnUnknownExecutionIsAnException) {
-  take(change(fix::TradeChange::kCanceled, 901, 777));
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kUnknownExecution);
+  expect_refused(bust(901, 777, 100), ExceptionKind::kUnknownExecution);
 }
 
 TEST_F(ExecutionsTest, RefusesAFillOfMoreThanWasOrdered) {
   fix::ExecutionReport impossible = fill();
   impossible.last_shares = impossible.cum_qty = 1'000'000;
-  take(impossible);
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kShares);
+  expect_refused(impossible, ExceptionKind::kShares);
 }
 
 TEST_F(ExecutionsTest, RefusesAFillOfAnotherSide) {
   fix::ExecutionReport impossible = fill();
   impossible.side = Side::kSell;
-  take(impossible);
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kOtherSide);
+  expect_refused(impossible, ExceptionKind::kOtherSide);
 }
 
 TEST_F(ExecutionsTest, RefusesAFillOfAnotherSymbol) {
   fix::ExecutionReport impossible = fill();
   impossible.symbol = fix::Symbol::from("MSFT");
-  take(impossible);
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kOtherSymbol);
+  expect_refused(impossible, ExceptionKind::kOtherSymbol);
 }
 
 TEST_F(ExecutionsTest, RefusesAFillAtNoPrice) {
   fix::ExecutionReport impossible = fill();
   impossible.last_price = {0};
-  take(impossible);
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kNoPrice);
+  expect_refused(impossible, ExceptionKind::kNoPrice);
 }
 
 TEST_F(ExecutionsTest, AFillOfAnUnknownOrderIsAnException) {
   fix::ExecutionReport unknown = fill();
   unknown.cl_ord_id = 12'345;
-  take(unknown);
-  expect_holds(0, 0, 100);
-  expect_exception(ExceptionKind::kUnknownOrder);
+  expect_refused(unknown, ExceptionKind::kUnknownOrder);
   EXPECT_EQ(events.exceptions[0].strategy, kUnknownStrategy);
 }
 
@@ -281,10 +253,7 @@ TEST_F(ExecutionsTest, AFillOfAnUnknownOrderIsAnException) {
 TEST_F(ExecutionsTest, AnExceptionAboutAnOrderThatIsDoneNamesItsStrategy) {
   take(fill());
   report(fix::ExecType::kCanceled, id(1), 0, 40);
-  fix::ExecutionReport bust = change(fix::TradeChange::kCanceled, 901, 900);
-  bust.cum_qty = 0;
-  bust.leaves_qty = 100;  // and the order works on
-  take(bust);
+  take(bust(901, 900, 100));  // and the order works on
   expect_holds(0, 0, 0);
   expect_exception(ExceptionKind::kReopened);
   EXPECT_EQ(events.exceptions[0].strategy, kStrategy);
@@ -362,85 +331,66 @@ TEST_F(ExecutionsTest, AReportThatCouldNotBeReadIsAnException) {
   EXPECT_EQ(events.exceptions.size(), 1u);
 }
 
+class Resend : public ::testing::Test, protected GatewayFixture {};
+
 constexpr std::int64_t kYoung = 100'000'000;
 constexpr std::int64_t kOld = 5'000'000'000;
 
-TEST(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
-  GatewayFixture f;
-  f.request(f.limit_order(1));
-  EXPECT_TRUE(f.gateway->may_resend({'D', f.id(1), kYoung}));
-  EXPECT_TRUE(f.strategies.reports.empty());
-  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kOld}));
-  EXPECT_EQ(f.last().kind, wire::ReportKind::kRejected);
-  EXPECT_EQ(f.last().reason, wire::RejectReason::kStale);
-  EXPECT_EQ(f.position().open_buy_shares, 0u);
-  EXPECT_EQ(f.gateway->ledger().open_orders(), 0u);
-  EXPECT_TRUE(f.gateway->nothing_unanswered());
+TEST_F(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
+  request(limit_order(1));
+  EXPECT_TRUE(gateway->may_resend({'D', id(1), kYoung}));
+  EXPECT_TRUE(strategies.reports.empty());
+  EXPECT_FALSE(gateway->may_resend({'D', id(1), kOld}));
+  EXPECT_EQ(last().kind, wire::ReportKind::kRejected);
+  EXPECT_EQ(last().reason, wire::RejectReason::kStale);
+  EXPECT_EQ(position().open_buy_shares, 0u);
+  EXPECT_EQ(gateway->ledger().open_orders(), 0u);
+  EXPECT_TRUE(gateway->nothing_unanswered());
   // Asked for once more: it is known to be over.
-  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kYoung}));
-  EXPECT_EQ(f.strategies.reports.size(), 1u);
+  EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
+  EXPECT_EQ(strategies.reports.size(), 1u);
 }
 
-TEST(Resend, SendsNoOrderThatWouldNotBeSentNow) {
-  Limits limits;
-  limits.collar_basis_points = 100;
-  GatewayFixture f(limits);
-  for (std::uint32_t order = 1; order <= 3; ++order) f.request(f.limit_order(order));
-  f.set_market(900'000, 901'000);  // the price has moved beyond the collar
-  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kYoung}));
-  EXPECT_EQ(f.last().reason, wire::RejectReason::kPriceCollar);
-  f.set_market(1'000'000, 1'001'000);
-  f.gateway->set_risk_alive(false);
-  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(2), kYoung}));
-  EXPECT_EQ(f.last().reason, wire::RejectReason::kRiskAbsent);
-  f.gateway->set_risk_alive(true);
+TEST_F(Resend, SendsNoOrderThatWouldNotBeSentNow) {
+  limit({.collar_basis_points = 100});
+  for (std::uint32_t order = 1; order <= 3; ++order) request(limit_order(order));
+  set_market(900'000, 901'000);  // the price has moved beyond the collar
+  EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
+  EXPECT_EQ(last().reason, wire::RejectReason::kPriceCollar);
+  set_market(1'000'000, 1'001'000);
+  gateway->set_risk_alive(false);
+  EXPECT_FALSE(gateway->may_resend({'D', id(2), kYoung}));
+  EXPECT_EQ(last().reason, wire::RejectReason::kRiskAbsent);
+  gateway->set_risk_alive(true);
   wire::ControlBlock block{};
   block.kill_all = 1;
-  f.gateway->set_control_block(block);
-  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(3), kYoung}));
-  EXPECT_EQ(f.last().reason, wire::RejectReason::kKillSwitch);
-  EXPECT_EQ(f.gateway->counters().not_resent.get(), 3u);
+  gateway->set_control_block(block);
+  EXPECT_FALSE(gateway->may_resend({'D', id(3), kYoung}));
+  EXPECT_EQ(last().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(gateway->counters().not_resent.get(), 3u);
 }
 
-TEST(Resend, SendsNoOrderAgainWhileReportsOfTheVenueAreMissing) {
-  GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.venue.reports_missing = true;
-  EXPECT_FALSE(f.gateway->may_resend({'D', f.id(1), kYoung}));
-  EXPECT_EQ(f.last().reason, wire::RejectReason::kVenueGap);
+TEST_F(Resend, SendsNoOrderAgainWhileReportsOfTheVenueAreMissing) {
+  request(limit_order(1));
+  venue.reports_missing = true;
+  EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
+  EXPECT_EQ(last().reason, wire::RejectReason::kVenueGap);
 }
 
-TEST(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {
-  GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  f.request(f.replace(2, f.id(1), 1'000'000, 200));
-  EXPECT_FALSE(f.gateway->may_resend({'G', f.id(2), kOld}));
-  EXPECT_EQ(f.last().kind, wire::ReportKind::kReplaceRejected);
-  EXPECT_EQ(f.position().open_buy_shares, 100u);
-  f.request(f.cancel(3, f.id(1)));
-  EXPECT_TRUE(f.gateway->may_resend({'F', f.id(3), kOld}));
-}
-
-void stop_on_exception(GatewayFixture& f) {
-  GatewayOptions options;
-  options.strategies_max = 4;
-  options.orders_max = 64;
-  options.instruments_max = 16;
-  options.executions_max = 64;
-  options.stop_on_exception = true;
-  f.gateway =
-      std::make_unique<Gateway>(options, f.venue, f.strategies, f.events, f.journal, f.trace);
-  f.gateway->assign_slot(kStrategy);
-  f.gateway->on_strategy_connected(0);
-  f.gateway->set_risk_alive(true);
-  f.gateway->instruments().set_symbol(kInstrument, "AAPL");
-  f.set_market(1'000'000, 1'001'000);
+TEST_F(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {
+  rest(1);
+  request(replace(2, id(1), 1'000'000, 200));
+  EXPECT_FALSE(gateway->may_resend({'G', id(2), kOld}));
+  EXPECT_EQ(last().kind, wire::ReportKind::kReplaceRejected);
+  EXPECT_EQ(position().open_buy_shares, 100u);
+  request(cancel(3, id(1)));
+  EXPECT_TRUE(gateway->may_resend({'F', id(3), kOld}));
 }
 
 TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
   GatewayFixture f;
-  stop_on_exception(f);
+  f.options.stop_on_exception = true;
+  f.start();
   EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kNone);
   f.accept(f.id(1));
   f.report(fix::ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of no order
@@ -453,7 +403,8 @@ TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
 
 TEST(Executions, HoldsASymbolHoweverManyExceptionsOthersHave) {
   GatewayFixture f;
-  stop_on_exception(f);
+  f.options.stop_on_exception = true;
+  f.start();
   const auto hold = [&](const std::string& name) {
     f.gateway->hold_symbol(fix::Symbol::from(name));
   };
@@ -491,12 +442,10 @@ TEST(Executions, ForgetsTheOldestWhenItIsFull) {
 }
 
 TEST(ExceptionList, SurvivesARestartAndClearingDoesToo) {
-  const TempFile file;
-  const std::string path = file.path();
-  ExceptionNote note;
-  note.kind = ExceptionKind::kShares;
-  note.strategy = 3;
-  note.symbol = fix::Symbol::from("AAPL");
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.exceptions";
+  ExceptionNote note{
+      .kind = ExceptionKind::kShares, .strategy = 3, .symbol = fix::Symbol::from("AAPL")};
   std::memcpy(note.text, "8=F\x01\xff", 5);
   note.length = 5;
   {
@@ -515,21 +464,18 @@ TEST(ExceptionList, SurvivesARestartAndClearingDoesToo) {
 }
 
 TEST(ExceptionList, KnowsWhatItHadOfTheJournalThoughItWasCleared) {
-  const TempFile file;
-  ExceptionNote note;
-  note.kind = ExceptionKind::kShares;
-  note.journal_sequence = 12;
-  note.realtime_ns = 1774965731000000000;
-  JournalRecord record{};
-  record.sequence = 12;
-  record.realtime_ns = note.realtime_ns;
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.exceptions";
+  ExceptionNote note{
+      .kind = ExceptionKind::kShares, .journal_sequence = 12, .realtime_ns = 1774965731000000000};
+  JournalRecord record{.sequence = 12, .realtime_ns = note.realtime_ns};
   {
-    ExceptionList list(file.path());
+    ExceptionList list(path);
     EXPECT_FALSE(list.knows(note));
     list.add(note);
     list.clear(1, "operator");
   }
-  ExceptionList list(file.path());
+  ExceptionList list(path);
   EXPECT_TRUE(list.open().empty());
   EXPECT_TRUE(list.knows(note_of(record)));
   EXPECT_TRUE(list.has_written(record));
@@ -538,9 +484,9 @@ TEST(ExceptionList, KnowsWhatItHadOfTheJournalThoughItWasCleared) {
 }
 
 TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
-  const TempFile file;
-  ExceptionNote note;
-  note.kind = ExceptionKind::kShares;
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.exceptions";
+  ExceptionNote note{.kind = ExceptionKind::kShares};
   const auto ids = [](const ExceptionList& list) {
     std::vector<std::uint64_t> result;
     for (const Exception& exception : list.open()) result.push_back(exception.id);
@@ -548,7 +494,7 @@ TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
   };
   using Ids = std::vector<std::uint64_t>;
   {
-    ExceptionList list(file.path(), 4);
+    ExceptionList list(path, 4);
     for (int i = 0; i < 10; ++i) list.add(note);
     EXPECT_EQ(ids(list), (Ids{1, 2, 3, 4}));
     EXPECT_EQ(list.beyond(), 6u);
@@ -561,7 +507,7 @@ TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
     list.clear(6, "operator");
     EXPECT_EQ(list.beyond(), 5u);
   }
-  ExceptionList list(file.path(), 4);
+  ExceptionList list(path, 4);
   EXPECT_EQ(ids(list), (Ids{1, 4, 5, 7}));
   EXPECT_EQ(list.beyond(), 4u);
   Ids beyond;
@@ -574,15 +520,11 @@ TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
 }
 
 TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {
-  const TempFile file;
-  const std::string path = file.path();
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.exceptions";
   std::ofstream(path) << "{\"cleared\":1}\nnonsense\n";
-  try {
-    ExceptionList list(path);
-    FAIL() << "a damaged file was read";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos) << error.what();
-  }
+  EXPECT_THAT(test_support::error_of<Error>([&] { ExceptionList list(path); }),
+              ::testing::HasSubstr("line 2"));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "oeg/gateway.hpp"
@@ -90,34 +89,29 @@ inline constexpr std::uint32_t kInstrument = 7;
 
 // One strategy, one instrument with a good market of 100.00 to 100.10.
 struct GatewayFixture {
-  // unread_max_ns: an hour, so that no test depends on how fast it runs.
-  explicit GatewayFixture(const Limits& limits = {}, std::int64_t unread_max_ns = 3'600'000'000'000)
-      : gateway(make(limits, unread_max_ns)) {
+  explicit GatewayFixture(const Limits& limits = {}) { limit(limits); }
+  void limit(const Limits& limits) {
+    options.limits = limits;
+    start();
+  }
+  // Anew, with the options as they are now.
+  void start() {
+    gateway = make();
     slot = gateway->assign_slot(kStrategy);
     gateway->on_strategy_connected(0);
     gateway->set_risk_alive(true);
     gateway->instruments().set_symbol(kInstrument, "AAPL");
     set_market(1'000'000, 1'001'000);
   }
-  std::unique_ptr<Gateway> make(const Limits& limits, std::int64_t unread_max_ns) {
-    GatewayOptions options;
-    options.strategies_max = 4;
-    options.orders_max = 64;
-    options.positions_max = 16;
-    options.instruments_max = 16;
-    options.report_queue = 8;
-    options.executions_max = 64;
-    options.unread_max_ns = unread_max_ns;
-    options.limits = limits;
+  std::unique_ptr<Gateway> make() {
     return std::make_unique<Gateway>(options, venue, strategies, events, journal, trace);
   }
   void set_market(std::uint32_t bid, std::uint32_t ask,
                   wire::FeedState feed = wire::FeedState::kGood) {
-    wire::BookUpdate update{};
-    update.instrument_id = kInstrument;
-    update.best_bid = bid;
-    update.best_ask = ask;
-    update.kind = wire::UpdateKind::kAdd;
+    wire::BookUpdate update{.instrument_id = kInstrument,
+                            .best_bid = bid,
+                            .best_ask = ask,
+                            .kind = wire::UpdateKind::kAdd};
     update.set_states(feed, wire::TradingState::kTrading);
     gateway->instruments().update(update);
   }
@@ -126,25 +120,21 @@ struct GatewayFixture {
   }
   wire::OrderRequest limit_order(std::uint32_t counter, std::uint32_t price = 1'000'000,
                                  std::uint32_t shares = 100, Side side = Side::kBuy) {
-    wire::OrderRequest request{};
-    request.order_id = id(counter);
-    request.trace_id = 1000 + counter;
-    request.price = {price};
-    request.instrument_id = kInstrument;
-    request.shares = shares;
-    request.kind = wire::RequestKind::kNew;
-    request.side = side;
-    request.type = wire::OrderType::kLimit;
-    return request;
+    return {.order_id = id(counter),
+            .trace_id = 1000 + counter,
+            .price = {price},
+            .instrument_id = kInstrument,
+            .shares = shares,
+            .kind = wire::RequestKind::kNew,
+            .side = side,
+            .type = wire::OrderType::kLimit};
   }
   wire::OrderRequest cancel(std::uint32_t counter, std::uint64_t target) {
-    wire::OrderRequest request{};
-    request.order_id = id(counter);
-    request.target_order_id = target;
-    request.instrument_id = kInstrument;
-    request.kind = wire::RequestKind::kCancel;
-    request.side = Side::kBuy;
-    return request;
+    return {.order_id = id(counter),
+            .target_order_id = target,
+            .instrument_id = kInstrument,
+            .kind = wire::RequestKind::kCancel,
+            .side = Side::kBuy};
   }
   wire::OrderRequest replace(std::uint32_t counter, std::uint64_t target, std::uint32_t price,
                              std::uint32_t shares) {
@@ -164,16 +154,15 @@ struct GatewayFixture {
   void report(fix::ExecType type, std::uint64_t cl_ord_id, std::uint32_t leaves,
               std::uint32_t cumulative, std::uint32_t last_shares = 0, std::uint32_t last_price = 0,
               std::uint64_t original = 0) {
-    fix::ExecutionReport message;
-    message.exec_type = type;
-    message.cl_ord_id = cl_ord_id;
-    message.orig_cl_ord_id = original;
-    message.exec_id = ++executions;
-    message.leaves_qty = leaves;
-    message.cum_qty = cumulative;
-    message.last_shares = last_shares;
-    message.last_price = {last_price};
-    message.symbol = fix::Symbol::from("AAPL");
+    fix::ExecutionReport message{.exec_id = ++executions,
+                                 .cl_ord_id = cl_ord_id,
+                                 .orig_cl_ord_id = original,
+                                 .last_price = {last_price},
+                                 .last_shares = last_shares,
+                                 .leaves_qty = leaves,
+                                 .cum_qty = cumulative,
+                                 .exec_type = type,
+                                 .symbol = fix::Symbol::from("AAPL")};
     const Order* const order = gateway->ledger().find(cl_ord_id);
     message.side = order != nullptr ? order->side : Side::kBuy;
     gateway->on_execution_report(message, info());
@@ -181,19 +170,38 @@ struct GatewayFixture {
   void accept(std::uint64_t order_id, std::uint32_t shares = 100) {
     report(fix::ExecType::kNew, order_id, shares, 0);
   }
+  // An order that the venue has taken.
+  void rest(std::uint32_t counter, std::uint32_t shares = 100) {
+    request(limit_order(counter, 1'000'000, shares));
+    accept(id(counter), shares);
+  }
   void reject_change(std::uint64_t request_id, std::uint64_t target,
                      fix::CxlRejReason reason = fix::CxlRejReason::kTooLateToCancel) {
-    fix::OrderCancelReject message;
-    message.cl_ord_id = request_id;
-    message.orig_cl_ord_id = target;
-    message.reason = reason;
-    gateway->on_cancel_reject(message, info());
+    gateway->on_cancel_reject(
+        fix::OrderCancelReject{.cl_ord_id = request_id, .orig_cl_ord_id = target, .reason = reason},
+        info());
+  }
+  void turn_to_the_end() {
+    while (gateway->turn()) {
+    }
+  }
+  void confirm_cancels() {
+    for (const auto& cancel : venue.cancels)
+      report(fix::ExecType::kCanceled, cancel.cl_ord_id, 0, 0, 0, 0, cancel.orig_cl_ord_id);
   }
   const wire::OrderReport& last() const { return strategies.reports.back(); }
   const wire::PositionRow& position() {
     return gateway->ledger().position(gateway->ledger().position_row(kStrategy, kInstrument)).row;
   }
 
+  GatewayOptions options{.strategies_max = 4,
+                         .orders_max = 64,
+                         .positions_max = 16,
+                         .instruments_max = 16,
+                         .executions_max = 64,
+                         .report_queue = 8,
+                         // An hour, so that no test depends on how fast it runs.
+                         .unread_max_ns = 3'600'000'000'000};
   FakeVenue venue;
   FakeStrategies strategies;
   FakeEvents events;

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <sstream>
 #include <thread>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
 
-#include "common/base/error.hpp"
 #include "oeg/checkpoint.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/small_disk.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -22,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using fix::ExecType;
+using ::testing::HasSubstr;
 
 // All that a restart goes on from, but the instance's own incarnation.
 std::string describe(const JournalState& state) {
@@ -45,7 +44,7 @@ std::string describe(const JournalState& state) {
            << o.shares << ' ' << o.leaves << ' ' << o.cumulative << ' ' << o.pending_price << ' '
            << o.pending_shares << ' ' << o.reserved_shares << ' ' << int(o.strategy) << ' '
            << int(o.side) << int(o.type) << int(o.time_in_force) << int(o.state)
-           << int(o.pending_kind) << o.pending_own << '\n';
+           << int(o.pending_kind) << int(o.pending_own) << '\n';
     });
   }
   for (const JournalRecord& exception : state.exceptions)
@@ -117,22 +116,10 @@ std::vector<JournalRecord> random_day(unsigned seed, int steps) {
 
 class JournalTest : public ::testing::Test {
  protected:
-  JournalTest() {
-    char name[] = "/tmp/tickpath_journal_XXXXXX";
-    root_ = ::mkdtemp(name);
-    folder_ = root_ + "/run";
-    fs::create_directory(folder_);
-    path_ = folder_ + "/oeg.journal";
-  }
-  ~JournalTest() override { fs::remove_all(root_); }
+  JournalTest() { fs::create_directory(folder_); }
 
   JournalOptions options(JournalStart start = JournalStart::kResume) const {
-    JournalOptions options;
-    options.path = path_;
-    options.records = 64;
-    options.start = start;
-    options.sizes = {64, 16, 16, 1024};
-    return options;
+    return {.path = path_, .records = 64, .start = start, .sizes = {64, 16, 16, 1024}};
   }
   // As datapath and control thread would, one after the other.
   static void append_all(Journal& journal, const std::vector<JournalRecord>& records) {
@@ -157,16 +144,11 @@ class JournalTest : public ::testing::Test {
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
   std::string error_of(const JournalOptions& options) const {
-    try {
-      Journal journal(options);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return {};
+    return test_support::error_of<Error>([&] { Journal journal(options); });
   }
   // What a process that died now would leave: opened again, twice, it has the state.
   void expect_recovers(const std::string& expected, const std::string& what) {
-    const std::string copy = root_ + "/copy";
+    const std::string copy = root_ / "copy";
     fs::remove_all(copy);
     fs::copy(folder_, copy);
     JournalOptions again = options();
@@ -175,9 +157,9 @@ class JournalTest : public ::testing::Test {
     ASSERT_EQ(describe(Journal(again).state()), expected) << what << ", the second time";
   }
 
-  std::string root_;
-  std::string folder_;
-  std::string path_;
+  test_support::Folder root_;
+  std::string folder_ = root_ / "run";
+  std::string path_ = folder_ + "/oeg.journal";
 };
 
 TEST_F(JournalTest, HasNoEndAndKeepsSoManyFormerSegments) {
@@ -272,7 +254,7 @@ TEST_F(JournalTest, WithoutANextSegmentOrdersGoFirstThenChangesThenReports) {
   given.records = 128;
   Journal journal(given);
   journal.maintain(0);
-  EXPECT_NE(journal.problem().find(".next"), std::string::npos) << journal.problem();
+  EXPECT_THAT(journal.problem(), HasSubstr(".next"));
   EXPECT_EQ(journal.failures().get(), 1u);
   JournalRecord record = random_day(1, 1).front();
   int orders = 0;
@@ -426,6 +408,24 @@ TEST_F(JournalTest, KeepsNoRoomForWhatIsOver) {
   EXPECT_EQ(Journal(options()).state().ledger.position_count(), 1u);
 }
 
+// Two segments of 256 MiB each are reserved; in memory is where the datapath is.
+TEST_F(JournalTest, TakesMemoryForWhatIsNearNotForTheSizeOfItsSegments) {
+  const auto resident = [] {
+    std::uint64_t pages = 0;
+    std::ifstream statm("/proc/self/statm");
+    statm >> pages >> pages;
+    return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  };
+  JournalOptions given = options();
+  given.records = 1u << 21;
+  const std::uint64_t before = resident();
+  Journal journal(given);
+  append_all(journal, random_day(9, 20));
+  for (int i = 0; i < 200; ++i) journal.maintain(0);
+  EXPECT_LT(resident() - before, 150u << 20);
+  EXPECT_EQ(fs::file_size(path_), 4096 + (std::uintmax_t{1} << 21) * 128);
+}
+
 TEST_F(JournalTest, ForgetsPositionsOnlyWhenTold) {
   {
     Journal journal(options());
@@ -462,21 +462,16 @@ TEST_F(JournalTest, RefusesWhatItCannotReadAndSaysWhatToDo) {
     EXPECT_NE(error_of(options()).find("in use by another oeg"), std::string::npos);
     append_all(journal, random_day(3, 200));
   }
-  const auto contains = [&](const char* what) {
-    const std::string text = error_of(options());
-    return text.find(what) != std::string::npos ? ::testing::AssertionSuccess()
-                                                : ::testing::AssertionFailure() << text;
-  };
   const std::string checkpoint = path_ + ".checkpoint";
   fs::rename(checkpoint, checkpoint + ".away");
-  { EXPECT_TRUE(error_of(options()).empty()); }  // all segments are still there
+  EXPECT_EQ(error_of(options()), "no error") << "all segments are still there";
   fs::remove(path_ + ".000001");
   fs::remove(checkpoint);
-  EXPECT_TRUE(contains("segment 1 is missing, or the checkpoint is"));
+  EXPECT_THAT(error_of(options()), HasSubstr("segment 1 is missing, or the checkpoint is"));
   fs::rename(checkpoint + ".away", checkpoint);
-  EXPECT_TRUE(error_of(options()).empty());
+  EXPECT_EQ(error_of(options()), "no error");
   fs::resize_file(checkpoint, fs::file_size(checkpoint) - 1);
-  EXPECT_TRUE(contains("is damaged"));
+  EXPECT_THAT(error_of(options()), HasSubstr("is damaged"));
   // Unreadable is not the same as empty.
   EXPECT_NE(error_of(options(JournalStart::kFresh)).find("is damaged"), std::string::npos);
   JournalOptions given = options(JournalStart::kFresh);
@@ -484,9 +479,9 @@ TEST_F(JournalTest, RefusesWhatItCannotReadAndSaysWhatToDo) {
   { EXPECT_EQ(Journal(given).state().ledger.position_count(), 0u); }
   EXPECT_TRUE(fs::exists(checkpoint + ".previous"));
   std::ofstream(path_, std::ios::binary | std::ios::trunc) << "this is no journal";
-  EXPECT_TRUE(contains("is not an order journal"));
+  EXPECT_THAT(error_of(options()), HasSubstr("is not an order journal"));
   std::ofstream(path_, std::ios::binary | std::ios::trunc) << "tkjourn1 and so on";
-  EXPECT_TRUE(contains("is of version 1"));
+  EXPECT_THAT(error_of(options()), HasSubstr("is of version 1"));
   { EXPECT_EQ(Journal(given).state().records, 0u); }
   EXPECT_TRUE(fs::exists(path_ + ".previous"));
 }
@@ -506,8 +501,7 @@ TEST_F(JournalTest, ACheckpointOfANewerOegIsRefused) {
   ++header.version;
   std::memcpy(bytes.data(), &header, sizeof(header));
   std::ofstream(path_ + ".checkpoint", std::ios::binary) << bytes;
-  EXPECT_NE(error_of(options()).find("version 2, this oeg reads version 1"), std::string::npos)
-      << error_of(options());
+  EXPECT_THAT(error_of(options()), HasSubstr("version 2, this oeg reads version 1"));
 }
 
 }  // namespace

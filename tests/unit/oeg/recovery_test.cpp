@@ -1,14 +1,10 @@
 #include "oeg/recovery.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "common/base/error.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -19,21 +15,8 @@ using wire::RejectReason;
 
 class RecoveryTest : public ::testing::Test {
  protected:
-  RecoveryTest() {
-    char name[] = "/tmp/tickpath_journal_XXXXXX";
-    directory_ = ::mkdtemp(name);
-    path_ = directory_ + "/oeg.journal";
-  }
-  ~RecoveryTest() override { std::filesystem::remove_all(directory_); }
-
   // Segments so small that a day has many.
-  JournalOptions options() const {
-    JournalOptions options;
-    options.path = path_;
-    options.records = 128;
-    options.sizes = {64, 16, 16};
-    return options;
-  }
+  JournalOptions options() const { return {.path = path_, .records = 128, .sizes = {64, 16, 16}}; }
   // Writes what the gateway of `f` has journaled into the file, as its process would have.
   void write(const GatewayFixture& f) {
     Journal journal(options());
@@ -44,8 +27,7 @@ class RecoveryTest : public ::testing::Test {
   }
   // What a process leaves behind that had order 1 accepted and died.
   void leave_an_order_open(GatewayFixture& f) {
-    f.request(f.limit_order(1));
-    f.accept(f.id(1));
+    f.rest(1);
     write(f);
   }
   RecoveryResult recover_into(GatewayFixture& f, std::uint32_t next_sender,
@@ -80,8 +62,9 @@ class RecoveryTest : public ::testing::Test {
     });
   }
 
-  std::string directory_;
-  std::string path_;
+  test_support::Folder folder_;
+  std::string directory_ = folder_.path();
+  std::string path_ = folder_ / "oeg.journal";
 };
 
 TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
@@ -127,7 +110,7 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
       f.report(ExecType::kRestated, id, order.leaves - 50, order.cumulative);
     }
   }
-  ASSERT_GT(f.gateway->counters().restated.get(), 0u);
+  ASSERT_GT(f.gateway->counters().reports.restated.get(), 0u);
   ASSERT_GT(f.gateway->ledger().open_orders(), 0u);
   write(f);
   GatewayFixture g;
@@ -143,20 +126,19 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
 
 TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
+  f.rest(1);
   f.report(ExecType::kPartialFill, f.id(1), 60, 40, 40, 990'000);  // execution 2
   f.report(ExecType::kFill, f.id(1), 0, 100, 60, 980'000);         // execution 3
   const auto again = [&](GatewayFixture& where, std::uint64_t exec_id, bool bust) {
-    fix::ExecutionReport report;
-    report.exec_type = ExecType::kFill;
-    report.exec_id = bust ? exec_id + 100 : exec_id;
-    report.exec_ref_id = bust ? exec_id : 0;
-    report.trade_change = bust ? fix::TradeChange::kCanceled : fix::TradeChange::kNone;
-    report.cl_ord_id = where.id(1);
-    report.symbol = fix::Symbol::from("AAPL");
-    report.last_shares = 40;
-    report.last_price = {990'000};
+    fix::ExecutionReport report{
+        .exec_id = bust ? exec_id + 100 : exec_id,
+        .exec_ref_id = bust ? exec_id : 0,
+        .cl_ord_id = where.id(1),
+        .last_price = {990'000},
+        .last_shares = 40,
+        .exec_type = ExecType::kFill,
+        .trade_change = bust ? fix::TradeChange::kCanceled : fix::TradeChange::kNone,
+        .symbol = fix::Symbol::from("AAPL")};
     fix::MessageInfo info = where.info();
     info.poss_resend = true;
     where.gateway->on_execution_report(report, info);
@@ -169,7 +151,7 @@ TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
   expect_same(f, g);
   again(g, 3, false);  // booked
   again(g, 2, true);   // taken back
-  EXPECT_EQ(g.gateway->counters().repeated_reports.get(), 2u);
+  EXPECT_EQ(g.gateway->counters().reports.repeated.get(), 2u);
   EXPECT_EQ(g.position().position_shares, 60);
   again(g, 3, true);
   EXPECT_EQ(g.position().position_shares, 0);
@@ -178,17 +160,16 @@ TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
 
 TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  fix::ExecutionReport fill;
-  fill.exec_type = ExecType::kPartialFill;
-  fill.exec_id = 900;
-  fill.cl_ord_id = f.id(1);
-  fill.symbol = fix::Symbol::from("AAPL");
-  fill.last_shares = fill.cum_qty = 3;
-  fill.leaves_qty = 97;
-  fill.last_price = {12'345};
-  fill.last_price_hundredths = 67;
+  f.rest(1);
+  fix::ExecutionReport fill{.exec_id = 900,
+                            .cl_ord_id = f.id(1),
+                            .last_price = {12'345},
+                            .last_shares = 3,
+                            .leaves_qty = 97,
+                            .cum_qty = 3,
+                            .exec_type = ExecType::kPartialFill,
+                            .last_price_hundredths = 67,
+                            .symbol = fix::Symbol::from("AAPL")};
   f.gateway->on_execution_report(fill, f.info());
   EXPECT_EQ(f.position().cash, -37'037);
   write(f);
@@ -207,8 +188,7 @@ TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
 
 TEST_F(RecoveryTest, ForgetsTheOneOrderThatWasNeverSent) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
+  f.rest(1);
   f.request(f.limit_order(2));
   write(f);
   GatewayFixture g;
@@ -221,11 +201,8 @@ TEST_F(RecoveryTest, ForgetsTheOneOrderThatWasNeverSent) {
 }
 
 TEST_F(RecoveryTest, MakesNothingOfWhatWasRefused) {
-  Limits limits;
-  limits.order_shares_max = 1'000;
-  GatewayFixture f(limits);
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
+  GatewayFixture f(Limits{.order_shares_max = 1'000});
+  f.rest(1);
   const std::size_t records = f.journal.records.size();
   f.request(f.limit_order(2, 1'000'000, 1'001));
   ASSERT_EQ(f.journal.records.size(), records + 1) << "it is listed";
@@ -250,8 +227,7 @@ TEST_F(RecoveryTest, NoticesAReportThatWasBookedButNotTakenOffTheSession) {
 // The venue would say it again, and a person would look at it twice.
 TEST_F(RecoveryTest, NoticesAnExceptionThatWasNotTakenOffTheSession) {
   GatewayFixture died;
-  died.request(died.limit_order(1));
-  died.accept(died.id(1));
+  died.rest(1);
   died.report(ExecType::kFill, 999, 0, 100, 100, 1'000'000);  // of no order
   write(died);
   GatewayFixture f;
@@ -261,8 +237,7 @@ TEST_F(RecoveryTest, NoticesAnExceptionThatWasNotTakenOffTheSession) {
 // It is journaled before the fill that it is about.
 TEST_F(RecoveryTest, AFillWithADoubtThatWasNotBookedYetIsAwaitedAgain) {
   GatewayFixture died;
-  died.request(died.limit_order(1));
-  died.accept(died.id(1));
+  died.rest(1);
   died.report(ExecType::kPartialFill, died.id(1), 50, 50, 40, 1'000'000);  // CumQty 50 of 40
   ASSERT_EQ(died.journal.records.back().event.event, wire::EventKind::kReported);
   died.journal.records.pop_back();
@@ -293,16 +268,14 @@ TEST_F(RecoveryTest, CancelsRecoveredOrdersOfAKilledStrategyWithoutWaitingForIt)
   wire::ControlBlock block{};
   block.set_kill(kStrategy, true, true);
   g.gateway->set_control_block(block);
-  while (g.gateway->turn()) {
-  }
+  g.turn_to_the_end();
   ASSERT_EQ(g.venue.cancels.size(), 1u);
   EXPECT_EQ(g.venue.cancels[0].orig_cl_ord_id, f.id(1));
 }
 
 TEST_F(RecoveryTest, KeepsReportsForAStrategyThatComesBack) {
   GatewayFixture f;
-  f.request(f.limit_order(1, 1'000'000, 300));
-  f.accept(f.id(1), 300);
+  f.rest(1, 300);
   write(f);
   GatewayFixture g;
   recover_into(g, f.venue.seq, f.report_seq + 1);
@@ -326,8 +299,7 @@ TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directory(directory_);
     GatewayFixture f;
-    f.request(f.limit_order(1));
-    f.accept(f.id(1));
+    f.rest(1);
     f.request(f.cancel(2, f.id(1)));
     f.reject_change(f.id(2), f.id(1), fix::CxlRejReason::kUnknownOrder);
     f.journal.records.resize(f.journal.records.size() - lost);
@@ -338,7 +310,7 @@ TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
     EXPECT_TRUE(result.report_was_processed);
     EXPECT_EQ(result.open_orders, 0u);
     EXPECT_EQ(g.position().open_buy_shares, 0u);
-    EXPECT_EQ(g.gateway->counters().lost_by_venue.get(), lost);
+    EXPECT_EQ(g.gateway->counters().reports.lost_by_venue.get(), lost);
     g.gateway->on_strategy_connected(0);
     g.gateway->turn();
     ASSERT_EQ(g.strategies.reports.size(), lost);
@@ -353,7 +325,7 @@ TEST_F(RecoveryTest, TradesNoInstrumentThatTheDirectoryHasNotNamedAgain) {
   GatewayFixture f;
   leave_an_order_open(f);
   GatewayFixture g;
-  g.gateway = g.make({}, 3'600'000'000'000);  // a new process: it knows no symbol yet
+  g.gateway = g.make();  // a new process: it knows no symbol yet
   g.slot = g.gateway->assign_slot(kStrategy);
   g.gateway->set_risk_alive(true);
   recover_into(g, f.venue.seq, f.report_seq + 1);
@@ -370,8 +342,7 @@ TEST_F(RecoveryTest, TradesNoInstrumentThatTheDirectoryHasNotNamedAgain) {
 
 TEST_F(RecoveryTest, CountsOnFromTheLastRun) {
   GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
+  f.rest(1);
   f.request(f.cancel(2, f.id(1)));
   f.request(f.limit_order(3));
   write(f);

@@ -10,181 +10,155 @@ namespace {
 
 using wire::RejectReason;
 
-TEST(RiskChecks, LetAnOrderWithinEveryLimitPass) {
-  Limits limits;
-  limits.order_shares_max = 100;
-  limits.order_value_max = 100 * 1'000'000;
-  limits.collar_basis_points = 10;
-  limits.open_orders_max = 1;
-  limits.position_shares_max = 100;
-  limits.position_value_max = 100 * 1'000'000;
-  limits.messages_per_second_max = 1;
-  GatewayFixture f(limits);
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
-  ASSERT_EQ(f.venue.orders.size(), 1u);
-  EXPECT_EQ(f.venue.orders[0].cl_ord_id, f.id(1));
-  EXPECT_EQ(f.venue.orders[0].symbol.view(), "AAPL");
-  EXPECT_EQ(f.venue.orders[0].order_qty, 100u);
+const auto kMalformed = RejectReason::kMalformed;
+
+class RiskChecks : public ::testing::Test, protected GatewayFixture {
+ protected:
+  // What becomes of the next order with other terms.
+  template <class Change>
+  RejectReason request_with(Change&& change) {
+    wire::OrderRequest wanted = limit_order(++counter_);
+    change(wanted);
+    return request(wanted);
+  }
+  RejectReason request_of(std::uint32_t instrument) {
+    return request_with([&](auto& r) { r.instrument_id = instrument; });
+  }
+  RejectReason request_at_market(std::uint32_t shares, Side side = Side::kBuy) {
+    wire::OrderRequest order = limit_order(++counter_, 0, shares, side);
+    order.type = wire::OrderType::kMarket;
+    return request(order);
+  }
+  std::uint32_t counter_ = 0;
+};
+
+TEST_F(RiskChecks, LetAnOrderWithinEveryLimitPass) {
+  limit({.order_value_max = 100 * 1'000'000,
+         .position_value_max = 100 * 1'000'000,
+         .order_shares_max = 100,
+         .position_shares_max = 100,
+         .open_orders_max = 1,
+         .messages_per_second_max = 1,
+         .collar_basis_points = 10});
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kNone);
+  ASSERT_EQ(venue.orders.size(), 1u);
+  EXPECT_EQ(venue.orders[0].cl_ord_id, id(1));
+  EXPECT_EQ(venue.orders[0].symbol.view(), "AAPL");
+  EXPECT_EQ(venue.orders[0].order_qty, 100u);
 }
 
-TEST(RiskChecks, RefuseMalformedRequests) {
-  GatewayFixture f;
-  const auto broken = [&](auto&& breakage) {
-    static std::uint32_t counter = 0;
-    wire::OrderRequest request = f.limit_order(++counter);
-    breakage(request);
-    return f.request(request);
-  };
-  EXPECT_EQ(broken([](auto& r) { r.shares = 0; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.price = {0}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.price = {-1}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.price = {std::int64_t{1} << 32}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.type = wire::OrderType::kMarket; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.type = wire::OrderType{7}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.side = Side{0}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.kind = wire::RequestKind{9}; }), RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.time_in_force = wire::TimeInForce{5}; }),
-            RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.order_id = wire::OrderId::make(4, 1, 99); }),
-            RejectReason::kMalformed);
-  EXPECT_EQ(broken([](auto& r) { r.target_order_id = 5; }), RejectReason::kMalformed);
-  EXPECT_EQ(f.request(f.cancel(50, 0)), RejectReason::kMalformed);
-  EXPECT_TRUE(f.venue.orders.empty());
+TEST_F(RiskChecks, RefuseMalformedRequests) {
+  EXPECT_EQ(request_with([](auto& r) { r.shares = 0; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.price = {0}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.price = {-1}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.price = {std::int64_t{1} << 32}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.type = wire::OrderType::kMarket; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.type = wire::OrderType{7}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.side = Side{0}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.kind = wire::RequestKind{9}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.time_in_force = wire::TimeInForce{5}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.order_id = wire::OrderId::make(4, 1, 99); }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.target_order_id = 5; }), kMalformed);
+  EXPECT_EQ(request(cancel(50, 0)), kMalformed);
+  EXPECT_TRUE(venue.orders.empty());
 }
 
-TEST(RiskChecks, RefuseUnknownInstrumentsAndUsedIds) {
-  GatewayFixture f;
-  wire::OrderRequest request = f.limit_order(1);
-  request.instrument_id = 8;  // in range, not in the directory
-  EXPECT_EQ(f.request(request), RejectReason::kUnknownInstrument);
-  request.instrument_id = 4'000'000'000;
-  EXPECT_EQ(f.request(request), RejectReason::kUnknownInstrument);
-  EXPECT_EQ(f.request(f.limit_order(5)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(5)), RejectReason::kDuplicateOrderId);
-  EXPECT_EQ(f.request(f.limit_order(4)), RejectReason::kDuplicateOrderId);
-  EXPECT_EQ(f.request(f.cancel(5, f.id(5))), RejectReason::kDuplicateOrderId);
+TEST_F(RiskChecks, RefuseUnknownInstrumentsAndUsedIds) {
+  EXPECT_EQ(request_of(8), RejectReason::kUnknownInstrument) << "in range, not in the directory";
+  EXPECT_EQ(request_of(4'000'000'000), RejectReason::kUnknownInstrument);
+  EXPECT_EQ(request(limit_order(5)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(5)), RejectReason::kDuplicateOrderId);
+  EXPECT_EQ(request(limit_order(4)), RejectReason::kDuplicateOrderId);
+  EXPECT_EQ(request(cancel(5, id(5))), RejectReason::kDuplicateOrderId);
 }
 
-TEST(RiskChecks, RefuseAnInstrumentWhoseIdChangedItsSymbol) {
-  GatewayFixture f;
-  EXPECT_FALSE(f.gateway->instruments().set_symbol(kInstrument, "MSFT"));
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kUnknownInstrument);
+TEST_F(RiskChecks, RefuseAnInstrumentWhoseIdChangedItsSymbol) {
+  EXPECT_FALSE(gateway->instruments().set_symbol(kInstrument, "MSFT"));
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kUnknownInstrument);
 }
 
 // A position of yesterday stands under the id that the symbol had then.
-TEST(RiskChecks, RefuseASymbolThatHadAnotherId) {
-  GatewayFixture f;
-  f.gateway->instruments().recover_symbol(9, "IBM");
-  EXPECT_FALSE(f.gateway->instruments().set_symbol(8, "IBM"));
-  EXPECT_EQ(f.gateway->instruments().id_of("IBM"), 9u);
-  wire::OrderRequest order = f.limit_order(1);
-  order.instrument_id = 8;
-  EXPECT_EQ(f.request(order), RejectReason::kUnknownInstrument);
-  order = f.limit_order(2);
-  order.instrument_id = 9;
-  EXPECT_EQ(f.request(order), RejectReason::kUnknownInstrument) << "not confirmed";
-  EXPECT_FALSE(f.gateway->instruments().set_symbol(8, "IBM")) << "said again";
-  EXPECT_TRUE(f.gateway->instruments().set_symbol(9, "IBM")) << "mdh has its file back";
-  order = f.limit_order(3);
-  order.instrument_id = 9;
-  EXPECT_EQ(f.request(order), RejectReason::kNone);
+TEST_F(RiskChecks, RefuseASymbolThatHadAnotherId) {
+  gateway->instruments().recover_symbol(9, "IBM");
+  EXPECT_FALSE(gateway->instruments().set_symbol(8, "IBM"));
+  EXPECT_EQ(gateway->instruments().id_of("IBM"), 9u);
+  EXPECT_EQ(request_of(8), RejectReason::kUnknownInstrument);
+  EXPECT_EQ(request_of(9), RejectReason::kUnknownInstrument) << "not confirmed";
+  EXPECT_FALSE(gateway->instruments().set_symbol(8, "IBM")) << "said again";
+  EXPECT_TRUE(gateway->instruments().set_symbol(9, "IBM")) << "mdh has its file back";
+  EXPECT_EQ(request_of(9), RejectReason::kNone);
 }
 
-TEST(RiskChecks, HoldSizeAndValue) {
-  Limits limits;
-  limits.order_shares_max = 200;
-  limits.order_value_max = 150 * std::uint64_t{1'000'000};
-  GatewayFixture f(limits);
-  EXPECT_EQ(f.request(f.limit_order(1, 1'000'000, 201)), RejectReason::kOrderSize);
-  EXPECT_EQ(f.request(f.limit_order(2, 1'000'000, 151)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(f.limit_order(3, 1'000'000, 150)), RejectReason::kNone);
+TEST_F(RiskChecks, HoldSizeAndValue) {
+  limit({.order_value_max = 150 * std::uint64_t{1'000'000}, .order_shares_max = 200});
+  EXPECT_EQ(request(limit_order(1, 1'000'000, 201)), RejectReason::kOrderSize);
+  EXPECT_EQ(request(limit_order(2, 1'000'000, 151)), RejectReason::kOrderValue);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 150)), RejectReason::kNone);
   // A market order is valued at the opposite best price.
-  wire::OrderRequest market = f.limit_order(4, 0, 150);
-  market.type = wire::OrderType::kMarket;
-  EXPECT_EQ(f.request(market), RejectReason::kOrderValue);
-  market = f.limit_order(5, 0, 149);
-  market.type = wire::OrderType::kMarket;
-  EXPECT_EQ(f.request(market), RejectReason::kNone);
-  f.set_market(0, 0);
-  market = f.limit_order(6, 0, 1);
-  market.type = wire::OrderType::kMarket;
-  EXPECT_EQ(f.request(market), RejectReason::kNoMarket);
+  counter_ = 3;
+  EXPECT_EQ(request_at_market(150), RejectReason::kOrderValue);
+  EXPECT_EQ(request_at_market(149), RejectReason::kNone);
+  set_market(0, 0);
+  EXPECT_EQ(request_at_market(1), RejectReason::kNoMarket);
 }
 
 // A sell at 0.01 trades at the bid: that is what it is worth.
-TEST(RiskChecks, ValueASellAtTheBidWhenItsLimitIsBelowIt) {
-  Limits limits;
-  limits.order_value_max = 1'000'000 * kPriceScale;
-  limits.position_value_max = 3'000'000 * std::uint64_t{kPriceScale};
-  GatewayFixture f(limits);
-  f.set_market(5'000'000, 5'001'000);  // 500.00
-  EXPECT_EQ(f.request(f.limit_order(1, 100, 10'000, Side::kSell)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(f.limit_order(2, 100, 2'001, Side::kSell)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(f.limit_order(3, 100, 2'000, Side::kSell)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(4, 6'000'000, 2'000, Side::kSell)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(f.limit_order(5, 100, 2'000, Side::kSell)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(6, 100, 2'000, Side::kSell)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(7, 100, 1, Side::kSell)), RejectReason::kPositionLimit)
+TEST_F(RiskChecks, ValueASellAtTheBidWhenItsLimitIsBelowIt) {
+  limit({.order_value_max = 1'000'000 * kPriceScale,
+         .position_value_max = 3'000'000 * std::uint64_t{kPriceScale}});
+  set_market(5'000'000, 5'001'000);  // 500.00
+  EXPECT_EQ(request(limit_order(1, 100, 10'000, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(request(limit_order(2, 100, 2'001, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(request(limit_order(3, 100, 2'000, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(4, 6'000'000, 2'000, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(request(limit_order(5, 100, 2'000, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(6, 100, 2'000, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(7, 100, 1, Side::kSell)), RejectReason::kPositionLimit)
       << "short 6,000 at 500.00 already";
 }
 
 // Its limit bounds how little a sell brings, not how much.
-TEST(RiskChecks, RefuseASellThatNothingSaysTheValueOf) {
-  Limits limits;
-  limits.order_value_max = 1'000'000 * kPriceScale;
-  GatewayFixture f(limits);
-  f.set_market(5'000'000, 5'001'000, wire::FeedState::kStale);
-  EXPECT_EQ(f.request(f.limit_order(1, 100, 10'000, Side::kSell)), RejectReason::kNoMarket);
-  EXPECT_EQ(f.request(f.limit_order(2, 100, 10'000)), RejectReason::kNone) << "a buy at 0.01";
-  f.set_market(0, 0);
-  EXPECT_EQ(f.request(f.limit_order(3, 100, 10'000, Side::kSell)), RejectReason::kNoMarket);
-  f.set_market(0, 5'000'000);
-  EXPECT_EQ(f.request(f.limit_order(4, 100, 2'001, Side::kSell)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(f.limit_order(5, 100, 2'000, Side::kSell)), RejectReason::kNone);
+TEST_F(RiskChecks, RefuseASellThatNothingSaysTheValueOf) {
+  limit({.order_value_max = 1'000'000 * kPriceScale});
+  set_market(5'000'000, 5'001'000, wire::FeedState::kStale);
+  EXPECT_EQ(request(limit_order(1, 100, 10'000, Side::kSell)), RejectReason::kNoMarket);
+  EXPECT_EQ(request(limit_order(2, 100, 10'000)), RejectReason::kNone) << "a buy at 0.01";
+  set_market(0, 0);
+  EXPECT_EQ(request(limit_order(3, 100, 10'000, Side::kSell)), RejectReason::kNoMarket);
+  set_market(0, 5'000'000);
+  EXPECT_EQ(request(limit_order(4, 100, 2'001, Side::kSell)), RejectReason::kOrderValue);
+  EXPECT_EQ(request(limit_order(5, 100, 2'000, Side::kSell)), RejectReason::kNone);
 }
 
-TEST(RiskChecks, NeedNoValueOfASellThatReducesAPosition) {
-  Limits limits;
-  limits.position_value_max = 1'000'000 * kPriceScale;
-  GatewayFixture f(limits);
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
-  f.report(fix::ExecType::kFill, f.id(1), 0, 100, 100, 1'000'000);
-  f.set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
-  EXPECT_EQ(f.request(f.limit_order(2, 100, 100, Side::kSell)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(3, 100, 1, Side::kSell)), RejectReason::kNoMarket)
+TEST_F(RiskChecks, NeedNoValueOfASellThatReducesAPosition) {
+  limit({.position_value_max = 1'000'000 * kPriceScale});
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kNone);
+  report(fix::ExecType::kFill, id(1), 0, 100, 100, 1'000'000);
+  set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
+  EXPECT_EQ(request(limit_order(2, 100, 100, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(3, 100, 1, Side::kSell)), RejectReason::kNoMarket)
       << "short by one";
 }
 
-TEST(RiskChecks, ValueAMarketOrderAtTheWorstPriceThatItsCollarAllows) {
-  Limits limits;
-  limits.order_value_max = 105 * std::uint64_t{1'000'000};
-  limits.collar_basis_points = 500;
-  GatewayFixture f(limits);
-  f.set_market(1'000'000, 1'000'000);
-  const auto market = [&](std::uint32_t counter, std::uint32_t shares, Side side) {
-    wire::OrderRequest order = f.limit_order(counter, 0, shares, side);
-    order.type = wire::OrderType::kMarket;
-    return order;
-  };
-  EXPECT_EQ(f.request(market(1, 101, Side::kBuy)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(market(2, 100, Side::kBuy)), RejectReason::kNone);
-  EXPECT_EQ(f.request(market(3, 106, Side::kSell)), RejectReason::kOrderValue);
-  EXPECT_EQ(f.request(market(4, 105, Side::kSell)), RejectReason::kNone) << "at the bid or below";
+TEST_F(RiskChecks, ValueAMarketOrderAtTheWorstPriceThatItsCollarAllows) {
+  limit({.order_value_max = 105 * std::uint64_t{1'000'000}, .collar_basis_points = 500});
+  set_market(1'000'000, 1'000'000);
+  EXPECT_EQ(request_at_market(101), RejectReason::kOrderValue);
+  EXPECT_EQ(request_at_market(100), RejectReason::kNone);
+  EXPECT_EQ(request_at_market(106, Side::kSell), RejectReason::kOrderValue);
+  EXPECT_EQ(request_at_market(105, Side::kSell), RejectReason::kNone) << "at the bid or below";
   // And that price is its limit.
-  ASSERT_EQ(f.venue.orders.size(), 2u);
-  EXPECT_EQ(f.venue.orders[0].type, fix::OrderType::kLimit);
-  EXPECT_EQ(f.venue.orders[0].time_in_force, fix::TimeInForce::kImmediateOrCancel);
-  EXPECT_EQ(f.venue.orders[0].price.value, 1'050'000);
-  EXPECT_EQ(f.venue.orders[1].price.value, 950'000);
+  ASSERT_EQ(venue.orders.size(), 2u);
+  EXPECT_EQ(venue.orders[0].type, fix::OrderType::kLimit);
+  EXPECT_EQ(venue.orders[0].time_in_force, fix::TimeInForce::kImmediateOrCancel);
+  EXPECT_EQ(venue.orders[0].price.value, 1'050'000);
+  EXPECT_EQ(venue.orders[1].price.value, 950'000);
 }
 
-TEST(RiskChecks, SendAMarketOrderAsItIsWithoutACollarOrWhenSoConfigured) {
-  GatewayFixture f;
-  wire::OrderRequest order = f.limit_order(1, 0);
-  order.type = wire::OrderType::kMarket;
-  ASSERT_EQ(f.request(order), RejectReason::kNone);
-  EXPECT_EQ(f.venue.orders[0].type, fix::OrderType::kMarket);
-  EXPECT_EQ(f.venue.orders[0].price.value, 0);
+TEST_F(RiskChecks, SendAMarketOrderAsItIsWithoutACollarOrWhenSoConfigured) {
+  ASSERT_EQ(request_at_market(100), RejectReason::kNone);
+  EXPECT_EQ(venue.orders[0].type, fix::OrderType::kMarket);
+  EXPECT_EQ(venue.orders[0].price.value, 0);
 }
 
 TEST(CollarPrice, IsOnThePriceGridAndNeverBeyondTheCollarOrTheBestPrice) {
@@ -204,47 +178,35 @@ TEST(CollarPrice, IsOnThePriceGridAndNeverBeyondTheCollarOrTheBestPrice) {
   }
 }
 
-TEST(RiskChecks, NoProductOverflows) {
-  Limits limits;
-  limits.order_value_max = 1;
-  limits.position_value_max = 1;
-  limits.collar_basis_points = 10'000;
-  GatewayFixture f(limits);
-  EXPECT_EQ(f.request(f.limit_order(1, 0xffff'ffff, 0xffff'ffff)), RejectReason::kOrderValue);
+TEST_F(RiskChecks, NoProductOverflows) {
+  limit({.order_value_max = 1, .position_value_max = 1, .collar_basis_points = 10'000});
+  EXPECT_EQ(request(limit_order(1, 0xffff'ffff, 0xffff'ffff)), RejectReason::kOrderValue);
 }
 
-TEST(RiskChecks, HoldTheCollarOnTheAggressiveSideOnly) {
-  Limits limits;
-  limits.collar_basis_points = 100;  // 1 %
-  GatewayFixture f(limits);
-  f.set_market(1'000'000, 1'000'000);
-  EXPECT_EQ(f.request(f.limit_order(1, 1'010'000)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(2, 1'010'001)), RejectReason::kPriceCollar);
-  EXPECT_EQ(f.request(f.limit_order(3, 1)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(4, 990'000, 100, Side::kSell)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(5, 989'999, 100, Side::kSell)), RejectReason::kPriceCollar);
-  EXPECT_EQ(f.request(f.limit_order(6, 9'000'000, 100, Side::kSell)), RejectReason::kNone);
+TEST_F(RiskChecks, HoldTheCollarOnTheAggressiveSideOnly) {
+  limit({.collar_basis_points = 100});  // 1 %
+  set_market(1'000'000, 1'000'000);
+  EXPECT_EQ(request(limit_order(1, 1'010'000)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(2, 1'010'001)), RejectReason::kPriceCollar);
+  EXPECT_EQ(request(limit_order(3, 1)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(4, 990'000, 100, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(5, 989'999, 100, Side::kSell)), RejectReason::kPriceCollar);
+  EXPECT_EQ(request(limit_order(6, 9'000'000, 100, Side::kSell)), RejectReason::kNone);
 }
 
-TEST(RiskChecks, NeedAGoodMarketForTheCollar) {
-  Limits limits;
-  limits.collar_basis_points = 100;
-  GatewayFixture f(limits);
-  f.set_market(1'000'000, 1'000'000, wire::FeedState::kStale);
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kNoMarket);
-  f.set_market(1'000'000, 0);
-  EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kNoMarket);
-  EXPECT_EQ(f.request(f.limit_order(3, 1'000'000, 100, Side::kSell)), RejectReason::kNone);
+TEST_F(RiskChecks, NeedAGoodMarketForTheCollar) {
+  limit({.collar_basis_points = 100});
+  set_market(1'000'000, 1'000'000, wire::FeedState::kStale);
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kNoMarket);
+  set_market(1'000'000, 0);
+  EXPECT_EQ(request(limit_order(2)), RejectReason::kNoMarket);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 100, Side::kSell)), RejectReason::kNone);
 }
 
-TEST(RiskChecks, PassOnEveryTermThatTheVenueHas) {
-  GatewayFixture f;
-  std::uint32_t counter = 0;
+TEST_F(RiskChecks, PassOnEveryTermThatTheVenueHas) {
   const auto sent = [&](auto&& change) {
-    wire::OrderRequest request = f.limit_order(++counter);
-    change(request);
-    EXPECT_EQ(f.request(request), RejectReason::kNone);
-    return f.venue.orders.back();
+    EXPECT_EQ(request_with(change), RejectReason::kNone);
+    return venue.orders.back();
   };
   EXPECT_TRUE(sent([](auto& r) { r.instructions = wire::kPostOnly; }).post_only);
   EXPECT_EQ(sent([](auto& r) { r.display_shares = 10; }).max_floor, 10u);
@@ -271,56 +233,34 @@ TEST(RiskChecks, PassOnEveryTermThatTheVenueHas) {
   EXPECT_EQ(pegged.price.value, 0);
 }
 
-TEST(RiskChecks, RefuseTermsThatDoNotGoTogether) {
-  GatewayFixture f;
-  std::uint32_t counter = 0;
-  const auto refused = [&](auto&& change) {
-    wire::OrderRequest request = f.limit_order(++counter);
-    change(request);
-    return f.request(request);
-  };
+TEST_F(RiskChecks, RefuseTermsThatDoNotGoTogether) {
   using Time = wire::TimeInForce;
+  const auto at = [&](Time time, auto&& change) {
+    return request_with([&](auto& r) {
+      r.time_in_force = time;
+      change(r);
+    });
+  };
   using Type = wire::OrderType;
-  const auto malformed = RejectReason::kMalformed;
-  EXPECT_EQ(refused([](auto& r) { r.instructions = 2; }), malformed);
-  EXPECT_EQ(refused([](auto& r) { r.stop_price = 1'000; }), malformed);
-  EXPECT_EQ(refused([](auto& r) { r.type = Type::kStopLimit; }), malformed);
-  EXPECT_EQ(refused([](auto& r) { r.minimum_shares = 10; }), malformed);
-  EXPECT_EQ(refused([](auto& r) {
-              r.time_in_force = Time::kImmediateOrCancel;
-              r.minimum_shares = 101;
-            }),
-            malformed);
-  EXPECT_EQ(refused([](auto& r) {
-              r.time_in_force = Time::kFillOrKill;
-              r.instructions = wire::kPostOnly;
-            }),
-            malformed);
-  EXPECT_EQ(refused([](auto& r) {
-              r.time_in_force = Time::kAtTheClose;
-              r.display_shares = 10;
-            }),
-            malformed);
-  EXPECT_EQ(refused([](auto& r) {
-              r.type = Type::kPegged;
-              r.time_in_force = Time::kImmediateOrCancel;
-            }),
-            malformed);
-  EXPECT_TRUE(f.venue.orders.empty());
+  EXPECT_EQ(request_with([](auto& r) { r.instructions = 2; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.stop_price = 1'000; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.type = Type::kStopLimit; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.minimum_shares = 10; }), kMalformed);
+  EXPECT_EQ(at(Time::kImmediateOrCancel, [](auto& r) { r.minimum_shares = 101; }), kMalformed);
+  EXPECT_EQ(at(Time::kFillOrKill, [](auto& r) { r.instructions = wire::kPostOnly; }), kMalformed);
+  EXPECT_EQ(at(Time::kAtTheClose, [](auto& r) { r.display_shares = 10; }), kMalformed);
+  EXPECT_EQ(at(Time::kImmediateOrCancel, [](auto& r) { r.type = Type::kPegged; }), kMalformed);
+  EXPECT_TRUE(venue.orders.empty());
 }
 
 // The market is 100.00 to 100.10, the collar 10 basis points.
-TEST(RiskChecks, MeasureAStopOrderFromItsStopPriceAndSendItWithTheCollarAsItsLimit) {
-  Limits limits;
-  limits.collar_basis_points = 10;
-  limits.order_value_max = std::uint64_t{100} * 1'101'100;
-  GatewayFixture f(limits);
+TEST_F(RiskChecks, MeasureAStopOrderFromItsStopPriceAndSendItWithTheCollarAsItsLimit) {
+  limit({.order_value_max = std::uint64_t{100} * 1'101'100, .collar_basis_points = 10});
   const auto stop = [&](std::uint32_t stop_price, std::uint32_t limit, Side side = Side::kBuy) {
-    static std::uint32_t counter = 0;
-    wire::OrderRequest request = f.limit_order(++counter, limit, 100, side);
-    request.type = limit == 0 ? wire::OrderType::kStop : wire::OrderType::kStopLimit;
-    request.stop_price = stop_price;
-    return f.request(request);
+    wire::OrderRequest wanted = limit_order(++counter_, limit, 100, side);
+    wanted.type = limit == 0 ? wire::OrderType::kStop : wire::OrderType::kStopLimit;
+    wanted.stop_price = stop_price;
+    return request(wanted);
   };
   EXPECT_EQ(stop(1'100'000, 1'101'100), RejectReason::kNone) << "10 bp beyond its stop price";
   EXPECT_EQ(stop(1'090'000, 1'101'100), RejectReason::kPriceCollar);
@@ -332,24 +272,21 @@ TEST(RiskChecks, MeasureAStopOrderFromItsStopPriceAndSendItWithTheCollarAsItsLim
   EXPECT_EQ(stop(1'200'000, 0), RejectReason::kOrderValue) << "what it may be worth when it trades";
 
   EXPECT_EQ(stop(1'100'000, 0), RejectReason::kNone);
-  EXPECT_EQ(f.venue.orders.back().type, fix::OrderType::kStopLimit);
-  EXPECT_EQ(f.venue.orders.back().stop_price.value, 1'100'000);
-  EXPECT_EQ(f.venue.orders.back().price.value, 1'101'100);
-  EXPECT_EQ(f.venue.orders.back().time_in_force, fix::TimeInForce::kDay) << "it waits";
-  f.set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
+  EXPECT_EQ(venue.orders.back().type, fix::OrderType::kStopLimit);
+  EXPECT_EQ(venue.orders.back().stop_price.value, 1'100'000);
+  EXPECT_EQ(venue.orders.back().price.value, 1'101'100);
+  EXPECT_EQ(venue.orders.back().time_in_force, fix::TimeInForce::kDay) << "it waits";
+  set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
   EXPECT_EQ(stop(1'100'000, 0), RejectReason::kNoMarket);
 }
 
-TEST(RiskChecks, ValueAPeggedOrderByItsLimitAndElseByTheMarket) {
-  Limits limits;
-  limits.collar_basis_points = 10;
-  limits.order_value_max = std::uint64_t{100} * 1'002'000;
-  GatewayFixture f(limits);
+TEST_F(RiskChecks, ValueAPeggedOrderByItsLimitAndElseByTheMarket) {
+  limit({.order_value_max = std::uint64_t{100} * 1'002'000, .collar_basis_points = 10});
   const auto pegged = [&](std::uint32_t limit) {
-    static std::uint32_t counter = 0;
-    wire::OrderRequest request = f.limit_order(++counter, limit);
-    request.type = wire::OrderType::kPegged;
-    return f.request(request);
+    return request_with([&](auto& r) {
+      r.price = {limit};
+      r.type = wire::OrderType::kPegged;
+    });
   };
   EXPECT_EQ(pegged(0), RejectReason::kNone) << "100.10 and 10 bp, on the grid";
   EXPECT_EQ(pegged(1'002'000), RejectReason::kNone);
@@ -357,70 +294,61 @@ TEST(RiskChecks, ValueAPeggedOrderByItsLimitAndElseByTheMarket) {
   EXPECT_EQ(pegged(900'000), RejectReason::kNone) << "its limit is no price that it trades at";
 }
 
-TEST(RiskChecks, AMarketOrderForACrossWaitsForItWithTheCollarAsItsLimit) {
-  Limits limits;
-  limits.collar_basis_points = 10;
-  GatewayFixture f(limits);
-  wire::OrderRequest request = f.limit_order(1, 0);
-  request.type = wire::OrderType::kMarket;
-  request.time_in_force = wire::TimeInForce::kAtTheOpening;
-  EXPECT_EQ(f.request(request), RejectReason::kNone);
-  EXPECT_EQ(f.venue.orders.back().type, fix::OrderType::kLimit);
-  EXPECT_EQ(f.venue.orders.back().time_in_force, fix::TimeInForce::kAtTheOpening);
+TEST_F(RiskChecks, AMarketOrderForACrossWaitsForItWithTheCollarAsItsLimit) {
+  limit({.collar_basis_points = 10});
+  EXPECT_EQ(request_with([](auto& r) {
+              r.type = wire::OrderType::kMarket;
+              r.price = {0};
+              r.time_in_force = wire::TimeInForce::kAtTheOpening;
+            }),
+            RejectReason::kNone);
+  EXPECT_EQ(venue.orders.back().type, fix::OrderType::kLimit);
+  EXPECT_EQ(venue.orders.back().time_in_force, fix::TimeInForce::kAtTheOpening);
 }
 
-TEST(RiskChecks, CountOpenOrdersOfTheStrategy) {
-  Limits limits;
-  limits.open_orders_max = 2;
-  GatewayFixture f(limits);
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(3)), RejectReason::kOpenOrders);
-  f.report(fix::ExecType::kRejected, f.id(1), 0, 0);
-  EXPECT_EQ(f.request(f.limit_order(4)), RejectReason::kNone);
+TEST_F(RiskChecks, CountOpenOrdersOfTheStrategy) {
+  limit({.open_orders_max = 2});
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(2)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(3)), RejectReason::kOpenOrders);
+  report(fix::ExecType::kRejected, id(1), 0, 0);
+  EXPECT_EQ(request(limit_order(4)), RejectReason::kNone);
 }
 
-TEST(RiskChecks, HoldThePositionThatCouldArise) {
-  Limits limits;
-  limits.position_shares_max = 250;
-  GatewayFixture f(limits);
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(3, 1'000'000, 51)), RejectReason::kPositionLimit);
+TEST_F(RiskChecks, HoldThePositionThatCouldArise) {
+  limit({.position_shares_max = 250});
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(2)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 51)), RejectReason::kPositionLimit);
   // The other side does not help: it may never be filled.
-  EXPECT_EQ(f.request(f.limit_order(4, 1'000'000, 250, Side::kSell)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(5, 1'000'000, 51)), RejectReason::kPositionLimit);
-  f.accept(f.id(1));
-  f.report(fix::ExecType::kFill, f.id(1), 0, 100, 100, 1'000'000);
-  EXPECT_EQ(f.request(f.limit_order(6, 1'000'000, 51)), RejectReason::kPositionLimit);
-  EXPECT_EQ(f.request(f.limit_order(7, 1'000'000, 50)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(4, 1'000'000, 250, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(5, 1'000'000, 51)), RejectReason::kPositionLimit);
+  accept(id(1));
+  report(fix::ExecType::kFill, id(1), 0, 100, 100, 1'000'000);
+  EXPECT_EQ(request(limit_order(6, 1'000'000, 51)), RejectReason::kPositionLimit);
+  EXPECT_EQ(request(limit_order(7, 1'000'000, 50)), RejectReason::kNone);
   // Long 100, 250 shares offered: 100 more may be sold before -250 could arise.
-  EXPECT_EQ(f.request(f.limit_order(8, 1'000'000, 101, Side::kSell)), RejectReason::kPositionLimit);
-  EXPECT_EQ(f.request(f.limit_order(9, 1'000'000, 100, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(8, 1'000'000, 101, Side::kSell)), RejectReason::kPositionLimit);
+  EXPECT_EQ(request(limit_order(9, 1'000'000, 100, Side::kSell)), RejectReason::kNone);
 }
 
-TEST(RiskChecks, CountAPendingReplacementInThePosition) {
-  Limits limits;
-  limits.position_shares_max = 250;
-  GatewayFixture f(limits);
-  ASSERT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
-  f.accept(f.id(1));
-  ASSERT_EQ(f.request(f.replace(2, f.id(1), 1'000'000, 200)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(3, 1'000'000, 51)), RejectReason::kPositionLimit);
-  f.reject_change(f.id(2), f.id(1));
-  EXPECT_EQ(f.request(f.limit_order(4, 1'000'000, 150)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.replace(5, f.id(1), 1'000'000, 101)), RejectReason::kPositionLimit);
+TEST_F(RiskChecks, CountAPendingReplacementInThePosition) {
+  limit({.position_shares_max = 250});
+  ASSERT_EQ(request(limit_order(1)), RejectReason::kNone);
+  accept(id(1));
+  ASSERT_EQ(request(replace(2, id(1), 1'000'000, 200)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 51)), RejectReason::kPositionLimit);
+  reject_change(id(2), id(1));
+  EXPECT_EQ(request(limit_order(4, 1'000'000, 150)), RejectReason::kNone);
+  EXPECT_EQ(request(replace(5, id(1), 1'000'000, 101)), RejectReason::kPositionLimit);
 }
 
-TEST(RiskChecks, LimitTheRateButNeverCancels) {
-  Limits limits;
-  limits.messages_per_second_max = 5;
-  GatewayFixture f(limits);
+TEST_F(RiskChecks, LimitTheRateButNeverCancels) {
+  limit({.messages_per_second_max = 5});
+  for (std::uint32_t i = 1; i <= 5; ++i) EXPECT_EQ(request(limit_order(i)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(6)), RejectReason::kMessageRate);
   for (std::uint32_t i = 1; i <= 5; ++i)
-    EXPECT_EQ(f.request(f.limit_order(i)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(6)), RejectReason::kMessageRate);
-  for (std::uint32_t i = 1; i <= 5; ++i)
-    EXPECT_EQ(f.request(f.cancel(6 + i, f.id(i))), RejectReason::kNone);
+    EXPECT_EQ(request(cancel(6 + i, id(i))), RejectReason::kNone);
 }
 
 TEST(RateLimiter, AllowsOneSecondsWorthAtOnceAndThenTheRate) {
@@ -433,82 +361,75 @@ TEST(RateLimiter, AllowsOneSecondsWorthAtOnceAndThenTheRate) {
   EXPECT_TRUE(limiter.allow(1000 + 100'000, 0, 1'000'000));
 }
 
-TEST(RiskChecks, StopAtTheKillSwitchAndLetCancelsPass) {
-  GatewayFixture f;
-  ASSERT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
+TEST_F(RiskChecks, StopAtTheKillSwitchAndLetCancelsPass) {
+  ASSERT_EQ(request(limit_order(1)), RejectReason::kNone);
   wire::ControlBlock block{};
   block.kill_strategy[kStrategy >> 6] = std::uint64_t{1} << (kStrategy & 63);
-  f.gateway->set_control_block(block);
-  EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kKillSwitch);
-  f.accept(f.id(1));
-  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), RejectReason::kKillSwitch);
-  EXPECT_EQ(f.request(f.cancel(4, f.id(1))), RejectReason::kNone);
+  gateway->set_control_block(block);
+  EXPECT_EQ(request(limit_order(2)), RejectReason::kKillSwitch);
+  accept(id(1));
+  EXPECT_EQ(request(replace(3, id(1), 1'000'000, 50)), RejectReason::kKillSwitch);
+  EXPECT_EQ(request(cancel(4, id(1))), RejectReason::kNone);
   block = {};
-  f.gateway->set_control_block(block);
-  EXPECT_EQ(f.request(f.limit_order(5)), RejectReason::kNone);
+  gateway->set_control_block(block);
+  EXPECT_EQ(request(limit_order(5)), RejectReason::kNone);
   block.kill_all = 1;
-  f.gateway->set_control_block(block);
-  EXPECT_EQ(f.request(f.limit_order(6)), RejectReason::kKillSwitch);
+  gateway->set_control_block(block);
+  EXPECT_EQ(request(limit_order(6)), RejectReason::kKillSwitch);
 }
 
-TEST(RiskChecks, TakeTheLimitsOfRiskAndKeepTheirOwnWhereItHasNone) {
-  Limits limits;
-  limits.order_shares_max = 1000;
-  limits.open_orders_max = 1;
-  GatewayFixture f(limits);
+TEST_F(RiskChecks, TakeTheLimitsOfRiskAndKeepTheirOwnWhereItHasNone) {
+  limit({.order_shares_max = 1000, .open_orders_max = 1});
   wire::ControlBlock block{};
   block.order_shares_max = 10;
-  f.gateway->set_control_block(block);
-  EXPECT_EQ(f.request(f.limit_order(1, 1'000'000, 11)), RejectReason::kOrderSize);
-  EXPECT_EQ(f.request(f.limit_order(2, 1'000'000, 10)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(3, 1'000'000, 10)), RejectReason::kOpenOrders);
+  gateway->set_control_block(block);
+  EXPECT_EQ(request(limit_order(1, 1'000'000, 11)), RejectReason::kOrderSize);
+  EXPECT_EQ(request(limit_order(2, 1'000'000, 10)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 10)), RejectReason::kOpenOrders);
 }
 
-TEST(RiskChecks, RefuseWithoutSessionOrRiskAndWhenStopping) {
-  GatewayFixture f;
-  ASSERT_EQ(f.request(f.limit_order(1)), RejectReason::kNone);
-  f.gateway->set_risk_alive(false);
-  EXPECT_EQ(f.request(f.limit_order(2)), RejectReason::kRiskAbsent);
-  EXPECT_EQ(f.request(f.cancel(3, f.id(1))), RejectReason::kNone);
-  f.reject_change(f.id(3), f.id(1));
-  f.gateway->set_risk_alive(true);
-  f.venue.logged_on = false;
-  EXPECT_EQ(f.request(f.limit_order(4)), RejectReason::kSessionDown);
-  EXPECT_EQ(f.request(f.cancel(5, f.id(1))), RejectReason::kSessionDown);
-  f.venue.logged_on = true;
-  f.gateway->stop_accepting();
-  EXPECT_EQ(f.request(f.limit_order(6)), RejectReason::kSessionDown);
-  EXPECT_EQ(f.request(f.cancel(7, f.id(1))), RejectReason::kNone);
+TEST_F(RiskChecks, RefuseWithoutSessionOrRiskAndWhenStopping) {
+  ASSERT_EQ(request(limit_order(1)), RejectReason::kNone);
+  gateway->set_risk_alive(false);
+  EXPECT_EQ(request(limit_order(2)), RejectReason::kRiskAbsent);
+  EXPECT_EQ(request(cancel(3, id(1))), RejectReason::kNone);
+  reject_change(id(3), id(1));
+  gateway->set_risk_alive(true);
+  venue.logged_on = false;
+  EXPECT_EQ(request(limit_order(4)), RejectReason::kSessionDown);
+  EXPECT_EQ(request(cancel(5, id(1))), RejectReason::kSessionDown);
+  venue.logged_on = true;
+  gateway->stop_accepting();
+  EXPECT_EQ(request(limit_order(6)), RejectReason::kSessionDown);
+  EXPECT_EQ(request(cancel(7, id(1))), RejectReason::kNone);
 }
 
-TEST(RiskChecks, NameTheTableThatIsFull) {
-  GatewayFixture f;
-  f.journal.room = false;
-  EXPECT_EQ(f.request(f.limit_order(1)), RejectReason::kJournalFull);
-  f.journal.room = true;
+TEST_F(RiskChecks, NameTheTableThatIsFull) {
+  journal.room = false;
+  EXPECT_EQ(request(limit_order(1)), RejectReason::kJournalFull);
+  journal.room = true;
   for (std::uint32_t i = 2; i < 2 + 64; ++i)
-    ASSERT_EQ(f.request(f.limit_order(i)), RejectReason::kNone);
-  EXPECT_EQ(f.request(f.limit_order(100)), RejectReason::kOrdersFull);
+    ASSERT_EQ(request(limit_order(i)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(100)), RejectReason::kOrdersFull);
   EXPECT_EQ(wire::name(RejectReason::kOrdersFull), "orders_full");
   EXPECT_EQ(wire::name(RejectReason::kPositionsFull), "positions_full");
   EXPECT_EQ(wire::name(RejectReason::kJournalFull), "journal_full");
 }
 
-TEST(RiskChecks, RefuseThePairOfStrategyAndInstrumentThatHasNoRow) {
-  GatewayFixture f;
+TEST_F(RiskChecks, RefuseThePairOfStrategyAndInstrumentThatHasNoRow) {
   for (std::uint32_t id = 0; id < 16; ++id) {
-    f.gateway->instruments().set_symbol(id, id == kInstrument ? "AAPL" : "I" + std::to_string(id));
-    wire::OrderRequest request = f.limit_order(1 + id);
-    request.instrument_id = id;
-    ASSERT_EQ(f.request(request), RejectReason::kNone);
+    gateway->instruments().set_symbol(id, id == kInstrument ? "AAPL" : "I" + std::to_string(id));
+    wire::OrderRequest wanted = limit_order(1 + id);
+    wanted.instrument_id = id;
+    ASSERT_EQ(request(wanted), RejectReason::kNone);
   }
-  StrategySlot* const other = f.gateway->assign_slot(kStrategy + 1);
-  f.gateway->on_strategy_connected(f.gateway->slot_index(*other));
-  wire::OrderRequest request = f.limit_order(1);
-  request.order_id = wire::OrderId::make(kStrategy + 1, 1, 1);
-  f.gateway->on_request(f.gateway->slot_index(*other), request);
-  EXPECT_EQ(f.last().reason, RejectReason::kPositionsFull);
-  EXPECT_EQ(f.request(f.limit_order(50)), RejectReason::kNone);  // the others trade on
+  StrategySlot* const other = gateway->assign_slot(kStrategy + 1);
+  gateway->on_strategy_connected(gateway->slot_index(*other));
+  wire::OrderRequest wanted = limit_order(1);
+  wanted.order_id = wire::OrderId::make(kStrategy + 1, 1, 1);
+  gateway->on_request(gateway->slot_index(*other), wanted);
+  EXPECT_EQ(last().reason, RejectReason::kPositionsFull);
+  EXPECT_EQ(request(limit_order(50)), RejectReason::kNone);  // the others trade on
 }
 
 TEST(RoomWatch, TellsOnceAtFourFifthsAndOnceWhenFull) {
@@ -526,60 +447,67 @@ TEST(RoomWatch, TellsOnceAtFourFifthsAndOnceWhenFull) {
   EXPECT_EQ(watch.used().get(), 80u);
 }
 
+// risk's configuration has other bounds.
+TEST(OegConfig, RefusesALimitThatIsNone) {
+  const auto load = [](const char* limit) {
+    return config::load_text(oeg_schema(), std::string("[limits]\n") + limit, "oeg.toml");
+  };
+  EXPECT_EQ(load("collar_basis_points = 10000").gateway.limits.collar_basis_points, 10'000u);
+  for (const char* limit : {"collar_basis_points = 10001", "messages_per_second_max = 10000001",
+                            "order_shares_max = 4294967296", "order_value_max = 900000000000001"})
+    EXPECT_THROW(load(limit), config::ConfigError) << limit;
+}
+
 TEST(OegConfig, HasARowForEachStrategyInEachInstrumentUnlessToldOtherwise) {
   OegConfig config;
-  EXPECT_EQ(config.position_rows(), config.instruments_max * config.strategies_max);
+  EXPECT_EQ(config.position_rows(), config.gateway.instruments_max * config.gateway.strategies_max);
   EXPECT_GE(config.position_rows(), 8000u * 2);
-  config.instruments_max = 1u << 16;
-  config.strategies_max = 64;
+  config.gateway.instruments_max = 1u << 16;
+  config.gateway.strategies_max = 64;
   EXPECT_EQ(config.position_rows(), OegConfig::kPositionRowsMax);
-  config.positions_max = 100;
+  config.gateway.positions_max = 100;
   EXPECT_EQ(config.position_rows(), 100u);
   EXPECT_EQ(config.gateway_options().positions_max, 100u);
   EXPECT_EQ(config.journal_options().sizes.positions_max, 100u);
 }
 
 // risk reads the table row after row and takes an empty one for its end.
-TEST(RiskChecks, LeaveNoHoleInThePositionsThatRiskReads) {
-  GatewayFixture f;
-  f.gateway->set_risk_alive(false);
-  ASSERT_EQ(f.request(f.limit_order(1)), RejectReason::kRiskAbsent);
-  ASSERT_EQ(f.gateway->ledger().position_count(), 1u);
-  ASSERT_EQ(f.events.positions.size(), 1u);
-  EXPECT_EQ(f.events.positions.begin()->first, 0u);
-  EXPECT_EQ(f.events.positions.begin()->second.events, 0u);
+TEST_F(RiskChecks, LeaveNoHoleInThePositionsThatRiskReads) {
+  gateway->set_risk_alive(false);
+  ASSERT_EQ(request(limit_order(1)), RejectReason::kRiskAbsent);
+  ASSERT_EQ(gateway->ledger().position_count(), 1u);
+  ASSERT_EQ(events.positions.size(), 1u);
+  EXPECT_EQ(events.positions.begin()->first, 0u);
+  EXPECT_EQ(events.positions.begin()->second.events, 0u);
 }
 
-TEST(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
-  GatewayFixture f;
-  f.gateway->set_risk_alive(false);
-  f.request(f.limit_order(1));
-  const GatewayCounters& counters = f.gateway->counters();
+TEST_F(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
+  gateway->set_risk_alive(false);
+  request(limit_order(1));
+  const GatewayCounters& counters = gateway->counters();
   EXPECT_EQ(counters.refused_for[static_cast<std::size_t>(RejectReason::kRiskAbsent)].get(), 1u);
   EXPECT_EQ(counters.orders.refused.get(), 1u);
-  ASSERT_EQ(f.events.events.size(), 1u);
-  EXPECT_EQ(f.events.events[0].event, wire::EventKind::kRefused);
-  EXPECT_EQ(f.events.events[0].reason, RejectReason::kRiskAbsent);
-  ASSERT_EQ(f.journal.records.size(), 1u) << "for people";
-  EXPECT_EQ(f.journal.records[0].event.event, wire::EventKind::kRefused);
+  ASSERT_EQ(events.events.size(), 1u);
+  EXPECT_EQ(events.events[0].event, wire::EventKind::kRefused);
+  EXPECT_EQ(events.events[0].reason, RejectReason::kRiskAbsent);
+  ASSERT_EQ(journal.records.size(), 1u) << "for people";
+  EXPECT_EQ(journal.records[0].event.event, wire::EventKind::kRefused);
   // It changes no row: risk compares rows by their events, and would never find them at rest.
-  EXPECT_EQ(f.events.events[0].row_event, 0u);
-  EXPECT_EQ(f.position().events, 0u);
+  EXPECT_EQ(events.events[0].row_event, 0u);
+  EXPECT_EQ(position().events, 0u);
 }
 
-TEST(RiskChecks, RefusalsOfChangesAreNoEventsOfTheirRowEither) {
-  GatewayFixture f;
-  f.request(f.limit_order(1));
-  f.accept(f.id(1));
-  EXPECT_EQ(f.request(f.replace(2, f.id(1), 0, 100)), RejectReason::kMalformed);
-  f.gateway->set_risk_alive(false);
-  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 200)), RejectReason::kRiskAbsent);
-  EXPECT_EQ(f.position().events, 2u);
-  ASSERT_EQ(f.events.events.size(), 4u);
-  EXPECT_EQ(f.events.events[0].row_event, 1u);
-  EXPECT_EQ(f.events.events[1].row_event, 2u);
-  EXPECT_EQ(f.events.events[2].row_event, 0u);
-  EXPECT_EQ(f.events.events[3].row_event, 0u);
+TEST_F(RiskChecks, RefusalsOfChangesAreNoEventsOfTheirRowEither) {
+  rest(1);
+  EXPECT_EQ(request(replace(2, id(1), 0, 100)), RejectReason::kMalformed);
+  gateway->set_risk_alive(false);
+  EXPECT_EQ(request(replace(3, id(1), 1'000'000, 200)), RejectReason::kRiskAbsent);
+  EXPECT_EQ(position().events, 2u);
+  ASSERT_EQ(events.events.size(), 4u);
+  EXPECT_EQ(events.events[0].row_event, 1u);
+  EXPECT_EQ(events.events[1].row_event, 2u);
+  EXPECT_EQ(events.events[2].row_event, 0u);
+  EXPECT_EQ(events.events[3].row_event, 0u);
 }
 
 }  // namespace

@@ -2,21 +2,19 @@
 // session with the gateway behind it. After each message position and cash equal an account kept by
 // hand.
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/fix/codec.hpp"
 #include "common/fix/detail/dictionary_table.hpp"
 #include "common/fix/session.hpp"
+#include "tests/support/fix_bytes.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/sockets.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -27,20 +25,16 @@ constexpr std::uint32_t kOrdered = 100'000;
 class ScriptedVenueTest : public ::testing::TestWithParam<fix::Version>, protected GatewayFixture {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/tickpath_venue_XXXXXX";
-    directory_ = ::mkdtemp(name);
-    fix::SessionOptions options;
-    options.version = GetParam();
-    options.sender = "TICKPATH";
-    options.target = "VENUE";
-    options.store_path = directory_ + "/store";
-    options.store_messages = 64;
-    options.heartbeat_s = 30;
-    session_ = std::make_unique<fix::Session>(options);
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(session_->attach(pair[0]));
-    socket_ = pair[1];
+    fix::SessionOptions given{.version = GetParam(),
+                              .sender = "TICKPATH",
+                              .target = "VENUE",
+                              .store_path = folder_ / "store",
+                              .heartbeat_s = 30,
+                              .store_messages = 64};
+    session_ = std::make_unique<fix::Session>(given);
+    const auto [ours, theirs] = test_support::socket_pair();
+    ASSERT_TRUE(session_->attach(ours));
+    socket_ = theirs;
     say("A", "98=0|108=30|");
     ASSERT_TRUE(poll_until([&] { return session_->logged_on(); }));
     request(limit_order(1, 1'000'000, kOrdered));
@@ -50,31 +44,20 @@ class ScriptedVenueTest : public ::testing::TestWithParam<fix::Version>, protect
   void TearDown() override {
     session_.reset();
     if (socket_ >= 0) ::close(socket_);
-    std::filesystem::remove_all(directory_);
   }
 
   bool v44() const { return GetParam() == fix::Version::k44; }
   // | stands for the separator; `header` goes behind the CompIDs.
   void say(const std::string& type, const std::string& body, const std::string& header = {}) {
-    std::string text = "35=" + type + "|49=VENUE|56=TICKPATH|34=" + std::to_string(next_seq_++) +
-                       "|52=20261122-10:11:12.345|" + header + body;
-    for (char& c : text)
-      if (c == '|') c = fix::kSoh;
-    std::string message = "8=" + std::string(fix::begin_string(GetParam())) + fix::kSoh +
-                          "9=" + std::to_string(text.size()) + fix::kSoh + text;
-    char trailer[16];
-    std::snprintf(trailer, sizeof(trailer), "10=%03u\x01", fix::checksum(message));
-    message += trailer;
+    const std::string message = test_support::fix_message(
+        fix::begin_string(GetParam()),
+        "35=" + type + "|49=VENUE|56=TICKPATH|34=" + std::to_string(next_seq_++) +
+            "|52=20261122-10:11:12.345|" + header + body);
     ASSERT_EQ(::send(socket_, message.data(), message.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(message.size()));
   }
   bool poll_until(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
-      session_->poll(*gateway);
-      if (std::chrono::steady_clock::now() > end) return false;
-    }
-    return true;
+    return test_support::turn_until(done, [&] { session_->poll(*gateway); });
   }
   // Says it and waits until the session has taken it.
   void report(const std::string& body, const std::string& header = {}) {
@@ -104,7 +87,7 @@ class ScriptedVenueTest : public ::testing::TestWithParam<fix::Version>, protect
     std::int64_t cash = 0;
   } account_;
   std::uint32_t leaves_ = 0;
-  std::string directory_;
+  test_support::Folder folder_;
   std::unique_ptr<fix::Session> session_;
   int socket_ = -1;
   std::uint32_t next_seq_ = 1;
@@ -152,7 +135,7 @@ TEST_P(ScriptedVenueTest, BooksNothingOfAnAnswerToAStatusRequest) {
     report("37=NONE|17=0|150=I|39=8|55=[N/A]|54=7|151=0|14=0|6=0|584=M1|911=0|912=Y|58=none|");
   expect_account("status");
   EXPECT_TRUE(events.exceptions.empty());
-  EXPECT_EQ(gateway->counters().status_reports.get(), v44() ? 3u : 2u);
+  EXPECT_EQ(gateway->counters().reports.status.get(), v44() ? 3u : 2u);
   EXPECT_EQ(session_->counters().rejected.get(), 0u);
 }
 

@@ -1,8 +1,6 @@
 // The TCP connection to the exchange, from the control thread, which must never wait for it.
 #include "oeg/venue_connector.hpp"
 
-#include <filesystem>
-
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -12,6 +10,7 @@
 #include "common/clock/clock.hpp"
 #include "common/control/runtime_impl.hpp"
 #include "common/net/file_descriptor.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tickpath::oeg {
@@ -29,14 +28,9 @@ class Venue : public testing::Test {
     ::getsockname(venue_.get(), reinterpret_cast<sockaddr*>(&at), &length);
     port_ = ntohs(at.sin_port);
   }
-  ~Venue() override { std::filesystem::remove_all(directory_); }
 
   control::CommonConfig common() const {
-    control::CommonConfig made;
-    made.name = "oeg";
-    made.run_dir = directory_;
-    made.trace_enabled = false;
-    return made;
+    return {.name = "oeg", .run_dir = directory_, .trace_enabled = false};
   }
   // Ticks until it has a socket, and gives the io_context its turns where `with_io`.
   bool connects(const std::string& host, bool with_io) {
@@ -57,10 +51,8 @@ class Venue : public testing::Test {
     return connected >= 0;
   }
 
-  std::string directory_ = [] {
-    char name[] = "/tmp/tickpath-test-XXXXXX";
-    return std::string(::mkdtemp(name));
-  }();
+  test_support::Folder folder_;
+  std::string directory_ = folder_.path();
   net::FileDescriptor venue_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::uint16_t port_ = 0;
 };

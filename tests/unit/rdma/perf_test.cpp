@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/rdma/rdma.hpp"
+#include "tests/support/thrown.hpp"
 #include "tools/perf/baseline.hpp"
 #include "tools/perf/control_link.hpp"
 #include "tools/perf/data_link.hpp"
@@ -24,16 +25,8 @@
 namespace tickpath::rdma::perf {
 namespace {
 
+using test_support::error_of;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::string refusal(const std::function<void(PerfOptions&)>& change) {
   PerfOptions options;
@@ -42,7 +35,7 @@ std::string refusal(const std::function<void(PerfOptions&)>& change) {
 }
 
 TEST(PerfPlan, NamesTheOptionAndItsLimitsWhenItRefuses) {
-  EXPECT_EQ(refusal([](PerfOptions&) {}), "");
+  EXPECT_EQ(refusal([](PerfOptions&) {}), "no error");
   EXPECT_THAT(refusal([](PerfOptions& o) { o.sizes = {64, 1}; }), HasSubstr("--size 1:"));
   EXPECT_THAT(refusal([](PerfOptions& o) { o.sizes = {kPerfBytesMax + 1}; }), HasSubstr("8388608"));
   EXPECT_THAT(refusal([](PerfOptions& o) { o.tx_depth = 0; }), HasSubstr("--tx-depth 0"));
@@ -73,9 +66,9 @@ TEST(PerfPlan, KnowsOperationsByPerftestsNamesAndOnlyThoseOfTheTool) {
 }
 
 TEST(PerfPlan, LeavesOutSendsThatTheProviderCannotCarryAndSaysSo) {
-  PerfOptions options;
-  options.operations = {PerfOperation::kWrite, PerfOperation::kSend, PerfOperation::kFetchAdd};
-  options.sizes = {64, 2048, 4096};
+  PerfOptions options{
+      .operations = {PerfOperation::kWrite, PerfOperation::kSend, PerfOperation::kFetchAdd},
+      .sizes = {64, 2048, 4096}};
   std::vector<std::string> notes;
   const std::vector<PerfCase> cases = plan_cases(options, 1024, notes);
   ASSERT_EQ(cases.size(), 5u);  // WRITE at three sizes, SEND at one, one atomic
@@ -184,15 +177,12 @@ class PerfServer {
       : endpoint_((std::filesystem::temp_directory_path() /
                    ("tickpath.perf_test." + std::to_string(::getpid())))
                       .string()) {
-    PerfServeEvents events;
-    events.listening = [this](const std::string&, const DeviceInfo&) { listening_ = true; };
-    events.abandoned = [this] { return stop_.load(); };
-    events.served = std::move(served);
+    PerfServeEvents events{
+        .listening = [this](const std::string&, const DeviceInfo&) { listening_ = true; },
+        .served = std::move(served),
+        .abandoned = [this] { return stop_.load(); }};
     thread_ = std::thread([this, events] {
-      PerfServeOptions options;
-      options.endpoint = endpoint_;
-      options.forever = true;
-      serve_perf(options, events);
+      serve_perf(PerfServeOptions{.endpoint = endpoint_, .forever = true}, events);
     });
     while (!listening_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -201,13 +191,11 @@ class PerfServer {
     thread_.join();
   }
 
-  // What a client with this hello is told; empty if it is let in.
+  // What a client with this hello is told; "no error" if it is let in.
   std::string answer_to(std::span<const std::byte> hello) const {
     const std::unique_ptr<Device> device = open_device("shm", "");
     const std::unique_ptr<CompletionQueue> queue = device->create_queue(64, nullptr);
-    ConnectParameters parameters;
-    parameters.endpoint = endpoint_;
-    parameters.hello = hello;
+    ConnectParameters parameters{.endpoint = endpoint_, .hello = hello};
     return error_of([&] { (void)device->connect(*queue, parameters); });
   }
   const std::string& endpoint() const { return endpoint_; }
@@ -222,11 +210,7 @@ class PerfServer {
 };
 
 PerfHello good_hello() {
-  PerfHello hello;
-  hello.area_bytes = 4096;
-  hello.message_bytes_max = 64;
-  hello.tx_depth = hello.rx_depth = 16;
-  return hello;
+  return {.area_bytes = 4096, .message_bytes_max = 64, .tx_depth = 16, .rx_depth = 16};
 }
 
 TEST(PerfServer, RefusesClientsOfAnotherVersionByText) {
@@ -267,11 +251,11 @@ struct ControlPair {
                                      .string();
     const std::unique_ptr<Listener> listener = device->listen(endpoint);
     std::thread other([&] {
-      ConnectParameters parameters;
-      parameters.endpoint = endpoint;
-      parameters.options = far.options();
-      parameters.initial_receives = far.receives();
-      far.bind(device->connect(far.queue(), parameters).queue_pair);
+      far.bind(device
+                   ->connect(far.queue(), ConnectParameters{.endpoint = endpoint,
+                                                            .initial_receives = far.receives(),
+                                                            .options = far.options()})
+                   .queue_pair);
     });
     std::unique_ptr<ConnectionRequest> request;
     while (!request) {
@@ -289,11 +273,7 @@ struct ControlPair {
   ControlLink near, far;
 };
 
-PerfCommand end_command() {
-  PerfCommand end;
-  end.kind = PerfCommandKind::kEnd;
-  return end;
-}
+PerfCommand end_command() { return {.kind = PerfCommandKind::kEnd}; }
 
 TEST(PerfControlLink, HandsOverWhatArrivedBeforeThePeerLeft) {
   ControlPair pair;
@@ -349,17 +329,16 @@ TEST(PerfServer, EndsASessionInOrderWhenItsClientLeavesRightAfterItsLastWord) {
     ControlLink control(*device);
     PerfHello hello = good_hello();
     hello.session = i + 1;
-    ConnectParameters parameters;
-    parameters.endpoint = server.endpoint();
-    parameters.timeout_ms = 60'000;
-    parameters.hello = std::as_bytes(std::span(&hello, 1));
-    parameters.options = control.options();
-    parameters.initial_receives = control.receives();
+    ConnectParameters parameters{.endpoint = server.endpoint(),
+                                 .hello = std::as_bytes(std::span(&hello, 1)),
+                                 .initial_receives = control.receives(),
+                                 .options = control.options(),
+                                 .timeout_ms = 60'000};
     // Refused while the server has not yet seen that its last client left.
     while (!control.bound()) {
       const std::string error =
           error_of([&] { control.bind(device->connect(control.queue(), parameters).queue_pair); });
-      ASSERT_THAT(error, ::testing::AnyOf(std::string(), HasSubstr("is busy")));
+      ASSERT_THAT(error, ::testing::AnyOf("no error", HasSubstr("is busy")));
     }
     hello.connection = PerfConnection::kData;
     DataLink data(*device, hello);

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/rdma/detail/shm_listener.hpp"
@@ -55,9 +52,7 @@ class RawPeer {
   explicit RawPeer(const std::string& endpoint) : socket(detail::connect_socket(endpoint)) {}
 
   void hello() {
-    detail::SetupHeader header;
-    header.type = detail::SetupType::kHello;
-    detail::send_setup(socket, header, {}, {}, {});
+    detail::send_setup(socket, detail::SetupHeader{.type = detail::SetupType::kHello}, {}, {}, {});
   }
 
   // The listener's half; maps its receive wire for writing.
@@ -70,10 +65,9 @@ class RawPeer {
   // Our half: a wire, no regions.
   void confirm() {
     own_wire = detail::create_memory(layout.size_bytes(), true, "raw");
-    detail::SetupHeader header;
-    header.type = detail::SetupType::kConfirm;
-    header.wire_slots = layout.slots;
-    header.message_bytes_max = layout.message_bytes_max;
+    detail::SetupHeader header{.type = detail::SetupType::kConfirm,
+                               .wire_slots = layout.slots,
+                               .message_bytes_max = layout.message_bytes_max};
     const int fd = own_wire.fd.get();
     detail::send_setup(socket, header, {}, {}, {&fd, 1});
   }

@@ -5,9 +5,7 @@
 #include <random>
 #include <thread>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -131,10 +129,9 @@ TEST(ShmBadPeer, AnotherVersionIsRefusedByName) {
   std::thread accepting = server.accept();
   peer.hello();
   peer.take_accept();
-  detail::SetupHeader header;
-  header.type = detail::SetupType::kConfirm;
-  header.version = 9;
-  detail::send_setup(peer.socket, header, {}, {}, {});
+  detail::send_setup(peer.socket,
+                     detail::SetupHeader{.version = 9, .type = detail::SetupType::kConfirm}, {}, {},
+                     {});
   accepting.join();
   EXPECT_NE(server.failure.find("version 9"), std::string::npos) << server.failure;
 }
@@ -147,10 +144,9 @@ TEST(ShmBadPeer, MemoryThatCouldShrinkUnderUsIsRefused) {
   peer.take_accept();
   const detail::UniqueFd unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(peer.layout.size_bytes())), 0);
-  detail::SetupHeader header;
-  header.type = detail::SetupType::kConfirm;
-  header.wire_slots = peer.layout.slots;
-  header.message_bytes_max = peer.layout.message_bytes_max;
+  detail::SetupHeader header{.type = detail::SetupType::kConfirm,
+                             .wire_slots = peer.layout.slots,
+                             .message_bytes_max = peer.layout.message_bytes_max};
   const int fd = unsealed.get();
   detail::send_setup(peer.socket, header, {}, {}, {&fd, 1});
   accepting.join();
@@ -171,11 +167,10 @@ TEST(ShmBadPeer, RandomConfirmationsNeverDoMoreThanFail) {
     std::thread accepting = server.accept();
     peer.hello();
     peer.take_accept();
-    detail::SetupHeader header;
-    header.type = detail::SetupType::kConfirm;
-    header.wire_slots = 1u << (random() % 24);
-    header.message_bytes_max = static_cast<std::uint32_t>(random() % 5000);
-    header.flags = static_cast<std::uint8_t>(random());
+    detail::SetupHeader header{.type = detail::SetupType::kConfirm,
+                               .flags = static_cast<std::uint8_t>(random()),
+                               .wire_slots = 1u << (random() % 24),
+                               .message_bytes_max = static_cast<std::uint32_t>(random() % 5000)};
     std::vector<RemoteRegion> regions(random() % 4);
     for (std::size_t at = 0; at < regions.size(); ++at) {
       regions[at] = {std::uint64_t{random()} << (random() % 40), random() % (1u << 21),
@@ -244,8 +239,9 @@ TEST(ShmBadPeer, MessagesWithoutAReceiveStayUnread) {
 TEST(ShmBadPeer, CreditsThatCannotBeFailTheSend) {
   Driven driven;
   driven.peer.own_credits()->posted = std::uint64_t{1} << 40;
-  WorkRequest send{.wr_id = 6, .opcode = Opcode::kSend, .flags = 0};
-  ASSERT_EQ(driven.server.queue_pair->post_send(send), PostStatus::kOk);
+  ASSERT_EQ(driven.server.queue_pair->post_send(
+                WorkRequest{.wr_id = 6, .opcode = Opcode::kSend, .flags = 0}),
+            PostStatus::kOk);
   const Completion failed = driven.poll_one();
   EXPECT_EQ(failed.wr_id, 6u);
   EXPECT_EQ(failed.status, CompletionStatus::kGeneral);

@@ -1,15 +1,13 @@
 // Endpoints in the file system, devices, and what set-up errors say.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/rdma/detail/shm_memory.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/rdma/raw_peer.hpp"
 
 namespace tickpath::rdma {
@@ -27,13 +25,10 @@ SetupError listen_error(const std::string& endpoint) {
 }
 
 TEST(ShmEndpoint, AnUnknownProviderOrDeviceIsNamed) {
-  try {
-    open_device("carrier-pigeon", "");
-    FAIL();
-  } catch (const SetupError& error) {
-    EXPECT_EQ(error.cause(), SetupCause::kNoDevice);
-    EXPECT_NE(std::string(error.what()).find("carrier-pigeon"), std::string::npos);
-  }
+  const auto error = test_support::thrown<SetupError>([] { open_device("carrier-pigeon", ""); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->cause(), SetupCause::kNoDevice);
+  EXPECT_THAT(error->what(), ::testing::HasSubstr("carrier-pigeon"));
   EXPECT_THROW(open_device("shm", "shm7"), SetupError);
   EXPECT_EQ(open_device("shm", "shm0")->info().provider, "shm");
 }
@@ -56,13 +51,12 @@ TEST(ShmEndpoint, AnEmptyEndpointIsRefused) {
 
 // Scenario: whoever may look into the directory holds its lock, and never lets it go.
 TEST(ShmEndpoint, ALockOnItsDirectoryStopsNoStart) {
-  char name[] = "/tmp/tickpath_test_XXXXXX";
-  const std::string directory = ::mkdtemp(name);
-  const detail::UniqueFd stranger(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const test_support::Folder folder;
+  const detail::UniqueFd stranger(
+      ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(::flock(stranger.get(), LOCK_EX), 0);
   const auto device = open_device("shm", "");
-  EXPECT_NE(device->listen(directory + "/x.fabric"), nullptr);
-  std::filesystem::remove_all(directory);
+  EXPECT_NE(device->listen(folder / "x.fabric"), nullptr);
 }
 
 TEST(ShmEndpoint, AnOrdinaryFileIsNotReplaced) {
@@ -107,13 +101,11 @@ TEST(ShmEndpoint, RegionsAreZeroedAndAsLargeAsAskedFor) {
 
 TEST(ShmEndpoint, MemoryThatDoesNotExistIsASetupError) {
   const auto device = open_device("shm", "");
-  try {
-    const auto region = device->allocate(std::size_t{1} << 46, kLocalWrite, "too much");
-    FAIL();
-  } catch (const SetupError& error) {
-    EXPECT_EQ(error.cause(), SetupCause::kNoMemory);
-    EXPECT_NE(std::string(error.what()).find("too much"), std::string::npos);
-  }
+  const auto error = test_support::thrown<SetupError>(
+      [&] { device->allocate(std::size_t{1} << 46, kLocalWrite, "too much"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->cause(), SetupCause::kNoMemory);
+  EXPECT_THAT(error->what(), ::testing::HasSubstr("too much"));
 }
 
 TEST(ShmEndpoint, QueueDepthsOutsideTheLimitsAreRefused) {

@@ -3,11 +3,11 @@
 #include <list>
 #include <optional>
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include "tests/support/descriptors.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/rdma/raw_peer.hpp"
 
 namespace tickpath::rdma {
@@ -15,10 +15,8 @@ namespace {
 
 struct ShmPending : ::testing::Test {
   std::unique_ptr<PendingConnection> start_connect(std::uint32_t timeout_ms = 60'000) {
-    ConnectParameters parameters;
-    parameters.endpoint = endpoint;
-    parameters.timeout_ms = timeout_ms;
-    return device->start_connect(*near, parameters);
+    return device->start_connect(*near,
+                                 ConnectParameters{.endpoint = endpoint, .timeout_ms = timeout_ms});
   }
   std::unique_ptr<PendingConnection> start_accept(ConnectionRequest& request,
                                                   CompletionQueue& queue) {
@@ -26,12 +24,7 @@ struct ShmPending : ::testing::Test {
   }
   // Polls until it throws; the cause.
   static std::optional<SetupCause> failure_of(PendingConnection& pending) {
-    try {
-      wait_for(pending);
-    } catch (const SetupError& error) {
-      return error.cause();
-    }
-    return std::nullopt;
+    return test_support::cause_of<SetupError>([&] { wait_for(pending); });
   }
 
   std::unique_ptr<Device> device = open_device("shm", "");
@@ -59,12 +52,11 @@ TEST_F(ShmPending, BothEndsConnectOnOneThread) {
   ASSERT_TRUE(accepted);
 
   const std::uint64_t value = 42;
-  WorkRequest write;
-  write.flags = kInline;
-  write.local_address = &value;
-  write.length_bytes = sizeof(value);
-  write.rkey = connected->queue_pair->remote_regions()[0].rkey;
-  write.remote_address = connected->queue_pair->remote_regions()[0].address;
+  WorkRequest write{.flags = kInline,
+                    .local_address = &value,
+                    .length_bytes = sizeof(value),
+                    .rkey = connected->queue_pair->remote_regions()[0].rkey,
+                    .remote_address = connected->queue_pair->remote_regions()[0].address};
   EXPECT_EQ(connected->queue_pair->post_send(write), PostStatus::kOk);
   EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(memory->data()), value);
 }
@@ -113,7 +105,7 @@ TEST_F(ShmPending, APeerThatNeverConfirmsHoldsUpNobodyElse) {
 
 TEST_F(ShmPending, HalfAHelloIsNoRequestAndHoldsUpNobodyElse) {
   RawPeer half(endpoint);
-  const std::uint64_t part = detail::kSetupMagic;
+  const std::uint64_t part = detail::SetupHeader::kMagic;
   ASSERT_EQ(::send(half.socket.get(), &part, sizeof(part), 0), static_cast<ssize_t>(sizeof(part)));
   EXPECT_EQ(listener->next(), nullptr);
   EXPECT_EQ(listener->bad_peers(), 1u);

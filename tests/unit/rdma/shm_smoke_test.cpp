@@ -1,13 +1,11 @@
 // Two devices in one process: the quickest look at every operation. The promises themselves are
 // proven between processes in tests/conformance.
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/rdma/ordering.hpp"
@@ -39,8 +37,7 @@ struct Pair {
           Grant{right_memory.get(), kRemoteWrite | kRemoteRead | kRemoteAtomic}};
       right = request->accept(*right_queue, {}, {}, grants, {});
     });
-    ConnectParameters parameters;
-    parameters.endpoint = endpoint;
+    ConnectParameters parameters{.endpoint = endpoint};
     const std::array grants{Grant{left_memory.get(), kRemoteWrite | kRemoteRead | kRemoteAtomic}};
     parameters.grants = grants;
     left = left_device->connect(*left_queue, parameters).queue_pair;

@@ -1,6 +1,5 @@
 // Races between a polling thread and the control thread, made for ThreadSanitizer.
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -29,15 +28,13 @@ struct Side {
 std::unique_ptr<QueuePair> accept_one(Side& side, Listener& listener, std::uint32_t receives) {
   const auto request = await_request(listener);
   if (request == nullptr) return nullptr;
-  QueuePairOptions options;
-  options.receive_depth = 64;
-  return request->accept(*side.queue, options, {}, {}, side.receives(receives));
+  return request->accept(*side.queue, QueuePairOptions{.receive_depth = 64}, {}, {},
+                         side.receives(receives));
 }
 
 std::unique_ptr<QueuePair> connect_one(Side& side, const std::string& endpoint,
                                        std::uint32_t receives) {
-  ConnectParameters parameters;
-  parameters.endpoint = endpoint;
+  ConnectParameters parameters{.endpoint = endpoint};
   parameters.options.receive_depth = 64;
   const auto initial = side.receives(receives);
   parameters.initial_receives = initial;
@@ -70,8 +67,8 @@ TEST(ShmThreads, QueuePairsComeAndGoWhileAnotherThreadPolls) {
     ASSERT_NE(accepted, nullptr);
     const std::uint64_t before = received.load();
     for (int i = 0; i < 4; ++i) {
-      WorkRequest send{.opcode = Opcode::kSend, .flags = kInline};
-      ASSERT_EQ(connected->post_send(send), PostStatus::kOk);
+      ASSERT_EQ(connected->post_send(WorkRequest{.opcode = Opcode::kSend, .flags = kInline}),
+                PostStatus::kOk);
       ++sent;
     }
     // Every other round they are destroyed with messages still in flight.

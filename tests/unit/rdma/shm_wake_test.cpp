@@ -1,6 +1,5 @@
 // Wake-ups between processes that need not trust each other.
 #include <array>
-#include <cerrno>
 #include <memory>
 
 #include <fcntl.h>

@@ -3,9 +3,7 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>

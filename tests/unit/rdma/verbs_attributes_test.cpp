@@ -41,8 +41,7 @@ TEST(VerbsAttributes, RoundAnRnrPauseUpToTheNextCode) {
 
 TEST(VerbsAttributes, LetAllTriesLastAtLeastThePeerTimeoutAndLessThanTwiceAsLong) {
   for (const std::int64_t ms : {1, 5, 20, 50, 100, 1000, 10'000}) {
-    VerbsOptions options;
-    options.peer_timeout_ns = ms * 1'000'000;
+    VerbsOptions options{.peer_timeout_ns = ms * 1'000'000};
     const VerbsAttributes attributes = verbs_attributes(options, {}, device(16, 16), 16, 640);
     EXPECT_EQ(attributes.retry_cnt, 7);
     EXPECT_GE(detection_ns(attributes), options.peer_timeout_ns) << ms;
@@ -59,22 +58,18 @@ TEST(VerbsAttributes, RepeatALostPacketSixTimesWithinTheHeartbeatsPatienceByDefa
 }
 
 TEST(VerbsAttributes, TakeWhatIsGivenInsteadOfWhatFollows) {
-  VerbsOptions options;
-  options.timeout = 14;
-  options.retry_cnt = 3;
-  options.rnr_retry = 2;
-  QueuePairOptions pair;
-  pair.rnr_retry = 7;
-  const VerbsAttributes attributes = verbs_attributes(options, pair, device(16, 16), 16, 640);
+  VerbsOptions options{.timeout = 14, .retry_cnt = 3, .rnr_retry = 2};
+  const VerbsAttributes attributes =
+      verbs_attributes(options, QueuePairOptions{.rnr_retry = 7}, device(16, 16), 16, 640);
   EXPECT_EQ(attributes.timeout, 14);
   EXPECT_EQ(attributes.retry_cnt, 3);
   EXPECT_EQ(attributes.rnr_retry, 2);
 }
 
 TEST(VerbsAttributes, AConnectionsOwnPeerTimeoutGoesBeforeTheDevices) {
-  QueuePairOptions pair;
-  pair.peer_timeout_ms = 1000;
-  EXPECT_GE(detection_ns(verbs_attributes({}, pair, device(16, 16), 16, 640)), 1'000'000'000);
+  EXPECT_GE(detection_ns(verbs_attributes({}, QueuePairOptions{.peer_timeout_ms = 1000},
+                                          device(16, 16), 16, 640)),
+            1'000'000'000);
 }
 
 TEST(VerbsAttributes, AskForNoMoreReadsThanThePeerAnswers) {
@@ -85,12 +80,9 @@ TEST(VerbsAttributes, AskForNoMoreReadsThanThePeerAnswers) {
 }
 
 TEST(VerbsAttributes, RefuseValuesThatVerbsCannotCarry) {
-  VerbsOptions options;
-  options.timeout = 32;
-  EXPECT_THROW(verbs_attributes(options, {}, device(1, 1), 1, 640), SetupError);
-  QueuePairOptions pair;
-  pair.rnr_retry = 8;
-  EXPECT_THROW(verbs_attributes({}, pair, device(1, 1), 1, 640), SetupError);
+  EXPECT_THROW(verbs_attributes(VerbsOptions{.timeout = 32}, {}, device(1, 1), 1, 640), SetupError);
+  EXPECT_THROW(verbs_attributes({}, QueuePairOptions{.rnr_retry = 8}, device(1, 1), 1, 640),
+               SetupError);
 }
 
 TEST(VerbsAttributes, AddTheLocalWriteThatRemoteWritesNeed) {

@@ -72,15 +72,15 @@ struct Windows {
 TEST(VerbsFailure, OnlyWhatTheDeviceLetGoCountsAsTakenBack) {
   Windows works(0);
   bool kept = false;
-  EXPECT_EQ(take_back_grants(works.grants, works.region, kept), 1u);
+  EXPECT_EQ(revoke_grants(works.grants, works.region, kept), 1u);
   EXPECT_FALSE(kept);
-  EXPECT_EQ(take_back_grants(works.grants, works.region, kept), 0u) << "once";
-  EXPECT_EQ(take_back_grants(works.grants, AnyRegion(), kept), 0u);
+  EXPECT_EQ(revoke_grants(works.grants, works.region, kept), 0u) << "once";
+  EXPECT_EQ(revoke_grants(works.grants, AnyRegion(), kept), 0u);
 
   Windows busy(EBUSY);
-  EXPECT_EQ(take_back_grants(busy.grants, busy.region, kept), 0u);
+  EXPECT_EQ(revoke_grants(busy.grants, busy.region, kept), 0u);
   EXPECT_TRUE(kept);
-  EXPECT_FALSE(busy.grants[0].taken_back());
+  EXPECT_FALSE(busy.grants[0].revoked());
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/patience.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -32,13 +32,10 @@ TEST(VerbsPending, ThrowsWhatTheSetUpThrew) {
   VerbsPending pending([](const std::stop_token&) -> Connected {
     throw SetupError(SetupCause::kRefused, "the peer said no");
   });
-  try {
-    wait_for(pending);
-    FAIL() << "connected";
-  } catch (const SetupError& error) {
-    EXPECT_EQ(error.cause(), SetupCause::kRefused);
-    EXPECT_STREQ(error.what(), "the peer said no");
-  }
+  const auto error = test_support::thrown<SetupError>([&] { wait_for(pending); });
+  ASSERT_TRUE(error) << "connected";
+  EXPECT_EQ(error->cause(), SetupCause::kRefused);
+  EXPECT_STREQ(error->what(), "the peer said no");
 }
 
 // Its owner does not wait until the time of the set-up is over.

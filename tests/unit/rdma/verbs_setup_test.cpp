@@ -3,18 +3,18 @@
 
 #include <cstring>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/rdma/detail/verbs_choice.hpp"
 #include "common/rdma/detail/verbs_listener.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
 
 std::vector<std::byte> sample() {
-  VerbsHeader header;
-  header.type = VerbsMessageType::kAccept;
-  header.cm_port = 7471;
+  VerbsHeader header{.type = VerbsMessageType::kAccept, .cm_port = 7471};
   header.token[15] = 9;
   const RemoteRegion region{0x1000, 64, 77, kRemoteRead};
   const std::string body = "welcome";
@@ -22,17 +22,14 @@ std::vector<std::byte> sample() {
 }
 
 std::string refusal(std::span<const std::byte> frame) {
-  try {
-    parse(frame);
-  } catch (const SetupError& error) {
-    EXPECT_EQ(error.cause(), SetupCause::kProtocol);
-    return error.what();
-  }
-  return "accepted";
+  const auto error = test_support::thrown<SetupError>([&] { parse_frame<VerbsHeader>(frame); });
+  if (!error) return "accepted";
+  EXPECT_EQ(error->cause(), SetupCause::kProtocol);
+  return error->what();
 }
 
 TEST(VerbsSetup, ParsesWhatItEncoded) {
-  const VerbsMessage message = parse(sample());
+  const VerbsMessage message = parse_frame<VerbsHeader>(sample());
   EXPECT_EQ(message.header.type, VerbsMessageType::kAccept);
   EXPECT_EQ(message.header.cm_port, 7471);
   EXPECT_EQ(message.header.token[15], 9);
@@ -53,9 +50,8 @@ TEST(VerbsSetup, RefusesEveryOtherLength) {
 TEST(VerbsSetup, NamesBothVersionsOfAPeerOfAnotherRelease) {
   std::vector<std::byte> frame = sample();
   frame[4] = std::byte{99};
-  EXPECT_NE(refusal(frame).find("version 99, this is " + std::to_string(kVerbsVersion)),
-            std::string::npos)
-      << refusal(frame);
+  EXPECT_THAT(refusal(frame),
+              ::testing::HasSubstr("version 99, this is " + std::to_string(kVerbsVersion)));
 }
 
 TEST(VerbsSetup, RefusesWhatIsNotOurs) {
@@ -68,14 +64,16 @@ TEST(VerbsSetup, RefusesWhatIsNotOurs) {
 
 TEST(VerbsSetup, RefusesRegionsThatWrapOrHaveUnknownRights) {
   RemoteRegion region{~std::uint64_t{0}, 64, 1, kRemoteRead};
-  EXPECT_NE(refusal(encode({}, {&region, 1}, {})), "accepted");
+  EXPECT_NE(refusal(encode(VerbsHeader{}, {&region, 1}, {})), "accepted");
   region = {0x1000, 64, 1, 1u << 7};
-  EXPECT_NE(refusal(encode({}, {&region, 1}, {})), "accepted");
+  EXPECT_NE(refusal(encode(VerbsHeader{}, {&region, 1}, {})), "accepted");
 }
 
 TEST(VerbsSetup, AllowsNoControlCharactersIntoLogs) {
   const std::string body = "gone\nERROR all is lost";
-  EXPECT_EQ(parse(encode({}, {}, std::as_bytes(std::span(body)))).text(), "gone ERROR all is lost");
+  EXPECT_EQ(
+      parse_frame<VerbsHeader>(encode(VerbsHeader{}, {}, std::as_bytes(std::span(body)))).text(),
+      "gone ERROR all is lost");
 }
 
 TEST(VerbsSetup, MakesTokensThatDiffer) { EXPECT_NE(random_token(), random_token()); }
@@ -107,16 +105,12 @@ TEST(VerbsDevice, ThatIsNoInfiniBandOrRoceIsRefusedWithARemedy) {
 }
 
 TEST(VerbsDevice, ThatDoesNotExistIsRefusedWithARemedy) {
-  try {
-    open_device("verbs", "no_such_device");
-    FAIL() << "opened";
-  } catch (const SetupError& error) {
-    EXPECT_EQ(error.cause(), SetupCause::kNoDevice);
-    const std::string text = error.what();
-    EXPECT_TRUE(text.find("rdma link add") != std::string::npos ||
-                text.find("this machine has") != std::string::npos)
-        << text;
-  }
+  const auto error =
+      test_support::thrown<SetupError>([] { open_device("verbs", "no_such_device"); });
+  ASSERT_TRUE(error) << "opened";
+  EXPECT_EQ(error->cause(), SetupCause::kNoDevice);
+  EXPECT_THAT(error->what(), ::testing::AnyOf(::testing::HasSubstr("rdma link add"),
+                                              ::testing::HasSubstr("this machine has")));
 }
 
 }  // namespace

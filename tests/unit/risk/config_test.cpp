@@ -19,14 +19,14 @@ TEST(RiskConfig, OfTheDemoHasLimits) {
   if (source == nullptr) GTEST_SKIP() << "TICKPATH_SOURCE is not set: where the tree is";
   const RiskConfig config =
       config::load_file(risk_schema(), std::string(source) + "/config/demo/risk.toml");
-  EXPECT_GT(monitor_options(config).total.loss_max, 0);
-  EXPECT_GT(monitor_options(config).order_limits.collar_basis_points, 0u);
+  EXPECT_GT(config.monitor.total.loss_max, 0);
+  EXPECT_GT(config.monitor.order_limits.collar_basis_points, 0u);
 }
 
 TEST(RiskConfig, MoneyBecomesTenThousandthsRoundedToTheNearest) {
   const RiskConfig config = load("[limits]\nloss_max = 1000.1234\n[total]\nloss_max = 0.00005\n");
   EXPECT_EQ(strategy_limits(config, 1).loss_max, 10'001'234);
-  EXPECT_EQ(monitor_options(config).total.loss_max, 1);
+  EXPECT_EQ(config.monitor.total.loss_max, 1);
 }
 
 TEST(RiskConfig, AStrategysOwnLimitsAreLaidOverTheCommonOnes) {

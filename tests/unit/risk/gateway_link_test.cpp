@@ -9,6 +9,7 @@
 #include "common/link/control_block.hpp"
 #include "common/link/publisher.hpp"
 #include "common/wire/hello.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::risk {
@@ -29,28 +30,23 @@ class PlayedOeg {
     EXPECT_EQ(hello->role, wire::Role::kRisk);
     EXPECT_EQ(hello->service, wire::Service::kDropCopy);
     const std::array<rdma::Grant, 3> extras{block.grant(), positions.grant(), heartbeat.grant()};
-    publisher->accept(request, {}, extras);
+    accept_now(*publisher, request, {}, extras);
   }
   void fill(std::uint64_t id, std::uint32_t shares, std::uint32_t price) {
-    wire::OrderEvent event{};
-    event.event = wire::EventKind::kReported;
-    event.report_kind = wire::ReportKind::kFill;
-    event.order_id = id;
-    event.strategy_id = 1;
-    event.instrument_id = 3;
-    event.side = Side::kBuy;
-    event.shares = shares;
-    event.price = price;
-    event.row_event = ++row_events;
+    wire::OrderEvent event{.order_id = id,
+                           .instrument_id = 3,
+                           .shares = shares,
+                           .price = price,
+                           .event = wire::EventKind::kReported,
+                           .report_kind = wire::ReportKind::kFill,
+                           .side = Side::kBuy,
+                           .strategy_id = 1,
+                           .row_event = ++row_events};
     publisher->publish(event);
   }
   void refuse(std::uint64_t id) {
-    wire::OrderEvent event{};
-    event.event = wire::EventKind::kRefused;
-    event.order_id = id;
-    event.strategy_id = 1;
-    event.instrument_id = 3;
-    publisher->publish(event);
+    publisher->publish(wire::OrderEvent{
+        .order_id = id, .instrument_id = 3, .event = wire::EventKind::kRefused, .strategy_id = 1});
   }
   void turn() {
     heartbeat.beat();
@@ -58,8 +54,7 @@ class PlayedOeg {
     (void)block.read(limits);
   }
   static std::unique_ptr<Publisher> make(rdma::Device& device) {
-    link::PublisherOptions options;
-    options.depth_max = 1024;
+    link::PublisherOptions options{.depth_max = 1024};
     return std::make_unique<Publisher>(device, nullptr, options);
   }
 
@@ -77,19 +72,15 @@ class GatewayLinkOf : public ::testing::Test {
   GatewayLinkOf() { connect(); }
 
   static MonitorOptions monitor_options() {
-    MonitorOptions options;
-    options.instruments_max = 16;
-    options.rows_max = 16;
-    options.orders_max = 16;
+    MonitorOptions options{.instruments_max = 16, .rows_max = 16, .orders_max = 16};
     options.order_limits.order_shares_max = 777;
     return options;
   }
   GatewayLinkOptions link_options() const {
-    GatewayLinkOptions options;
-    options.endpoint = oeg.fabric.endpoint;
-    options.name = "risk";
-    options.ring_slots = 64;
-    options.reconcile_interval_ns = 1'000'000;
+    GatewayLinkOptions options{.endpoint = oeg.fabric.endpoint,
+                               .name = "risk",
+                               .ring_slots = 64,
+                               .reconcile_interval_ns = 1'000'000};
     options.heartbeat.dead_after_ns = 3'600'000'000'000;  // only a lost connection tells
     return options;
   }
@@ -157,9 +148,9 @@ TEST_F(GatewayLinkOf, EventsMakePositionsAndTheTableOfOegConfirmsThem) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
   oeg.fill(1, 100, 1'000'000);
   oeg.positions.store(0, {{3, 1, {}, 100, -100'000'000, 0, 0, 1, 1}, 0});
-  ASSERT_TRUE(soon([&] { return monitor.counters().compared.get() >= 2; }));
+  ASSERT_TRUE(soon([&] { return monitor.counters().reconcile.compared.get() >= 2; }));
   EXPECT_EQ(monitor.ledger().rows()[0].position, 100);
-  EXPECT_EQ(monitor.counters().mismatches.get(), 0u);
+  EXPECT_EQ(monitor.counters().reconcile.mismatches.get(), 0u);
 }
 
 TEST_F(GatewayLinkOf, AfterALapPositionsComeFromTheTable) {
@@ -196,7 +187,7 @@ TEST_F(GatewayLinkOf, NothingIsWrittenToOegBeforeItsPositionsAreKnown) {
   }));
   EXPECT_EQ(known, kRows);
   for (const Row& row : monitor.ledger().rows()) EXPECT_EQ(row.position, 100);
-  EXPECT_EQ(monitor.counters().adopted.get(), kRows);
+  EXPECT_EQ(monitor.counters().reconcile.adopted.get(), kRows);
 }
 
 // Everything is refused until the block is there: the refusals must not keep it away.
@@ -228,7 +219,7 @@ TEST_F(GatewayLinkOf, TheBlockIsWrittenWhileARowChangesAllTheTime) {
   }));
   ASSERT_TRUE(soon([&] { return monitor.ledger().rows()[0].position == shares; }));
   EXPECT_EQ(monitor.ledger().rows()[0].cash, -1'000'000 * shares);
-  EXPECT_EQ(monitor.counters().mismatches.get(), 0u);
+  EXPECT_EQ(monitor.counters().reconcile.mismatches.get(), 0u);
 }
 
 TEST_F(GatewayLinkOf, ARestartedOegGetsTheKillSwitchAsItStands) {

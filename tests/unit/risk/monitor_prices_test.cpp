@@ -11,34 +11,28 @@ namespace {
 class MonitorPrices : public ::testing::Test {
  protected:
   static MonitorOptions options() {
-    MonitorOptions made;
-    made.instruments_max = 16;
-    made.strategies_max = 4;
-    made.rows_max = 16;
-    made.orders_max = 8;
-    return made;
+    return {.instruments_max = 16, .strategies_max = 4, .rows_max = 16, .orders_max = 8};
   }
   // Strategy 1 buys in instrument 3.
   void fill(std::uint32_t shares, ExecutedPrice price) {
-    wire::OrderEvent event{};
-    event.event = wire::EventKind::kReported;
-    event.report_kind = wire::ReportKind::kFill;
-    event.order_id = 11;
-    event.instrument_id = 3;
-    event.strategy_id = 1;
-    event.side = Side::kBuy;
-    event.shares = event.cumulative_shares = shares;
-    event.price = price.price;
-    event.price_hundredths = price.hundredths;
-    event.row_event = ++events_;
+    wire::OrderEvent event{.order_id = 11,
+                           .instrument_id = 3,
+                           .shares = shares,
+                           .price = price.price,
+                           .cumulative_shares = shares,
+                           .event = wire::EventKind::kReported,
+                           .report_kind = wire::ReportKind::kFill,
+                           .side = Side::kBuy,
+                           .strategy_id = 1,
+                           .price_hundredths = price.hundredths,
+                           .row_event = ++events_};
     monitor.on_event(event);
   }
   void executed(std::uint32_t price, std::uint8_t unprinted) {
-    wire::BookUpdate update{};
-    update.instrument_id = 3;
-    update.kind = wire::UpdateKind::kExecute;
-    update.price = price;
-    update.unprinted = unprinted;
+    wire::BookUpdate update{.instrument_id = 3,
+                            .price = price,
+                            .kind = wire::UpdateKind::kExecute,
+                            .unprinted = unprinted};
     update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
     monitor.on_update(update);
   }
@@ -50,16 +44,16 @@ class MonitorPrices : public ::testing::Test {
 
 TEST_F(MonitorPrices, AFillOfSixDecimalsIsBookedToTheLastDigitAsOegDoes) {
   fill(3, {12'345, 67});  // 3.703701
-  wire::PositionRow theirs{};
-  theirs.instrument_id = 3;
-  theirs.strategy_id = 1;
-  theirs.position_shares = 3;
-  theirs.cash = -37'037;
-  theirs.events = theirs.fills = 1;
+  wire::PositionRow theirs{.instrument_id = 3,
+                           .strategy_id = 1,
+                           .position_shares = 3,
+                           .cash = -37'037,
+                           .events = 1,
+                           .fills = 1};
   EXPECT_TRUE(monitor.on_remote_row(theirs));
   EXPECT_EQ(row().cash, theirs.cash);
-  EXPECT_EQ(monitor.counters().mismatches.get(), 0u);
-  EXPECT_EQ(monitor.counters().adopted.get(), 0u);
+  EXPECT_EQ(monitor.counters().reconcile.mismatches.get(), 0u);
+  EXPECT_EQ(monitor.counters().reconcile.adopted.get(), 0u);
 }
 
 TEST_F(MonitorPrices, AnExecutionThatIsNotPrintableIsNoLastTrade) {
@@ -73,23 +67,22 @@ TEST_F(MonitorPrices, AnExecutionThatIsNotPrintableIsNoLastTrade) {
 // A position that was carried over the day in which mdh gave the id of its symbol to another.
 TEST_F(MonitorPrices, APositionIsNotValuedByThePricesOfAnotherSymbolThatHasItsIdNow) {
   const auto list = [&](const char* symbol) {
-    wire::DirectoryEntry entry{};
-    entry.instrument_id = 3;
+    wire::DirectoryEntry entry{.instrument_id = 3};
     std::strncpy(entry.symbol, symbol, sizeof(entry.symbol));
     monitor.on_directory(entry);
   };
-  wire::PositionRow theirs{};
-  theirs.instrument_id = 3;
-  theirs.strategy_id = 1;
-  theirs.position_shares = 100;
-  theirs.cash = -1'000'000;
-  theirs.events = theirs.fills = 1;
+  wire::PositionRow theirs{.instrument_id = 3,
+                           .strategy_id = 1,
+                           .position_shares = 100,
+                           .cash = -1'000'000,
+                           .events = 1,
+                           .fills = 1};
   // Whichever comes first, the directory with its prices or oeg's table.
   list("NEW");
   executed(9'000'000, 0);
   EXPECT_TRUE(monitor.on_remote_row(theirs, wire::symbol_word("OLD")));
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 0);
-  EXPECT_EQ(monitor.counters().other_symbols.get(), 1u);
+  EXPECT_EQ(monitor.counters().feed.other_symbols.get(), 1u);
   executed(8'000'000, 0);
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 0);
   EXPECT_EQ(static_cast<std::int64_t>(row().notional), 1'000'000) << "at cost";
@@ -98,7 +91,7 @@ TEST_F(MonitorPrices, APositionIsNotValuedByThePricesOfAnotherSymbolThatHasItsId
   EXPECT_EQ(static_cast<std::int64_t>(row().notional), 800'000'000);
   list("NEW");
   EXPECT_EQ(static_cast<std::int64_t>(row().notional), 1'000'000);
-  EXPECT_EQ(monitor.counters().other_symbols.get(), 2u);
+  EXPECT_EQ(monitor.counters().feed.other_symbols.get(), 2u);
 }
 
 }  // namespace

@@ -21,24 +21,19 @@ constexpr std::uint64_t kMs = 1'000'000;
 class Risk : public ::testing::Test {
  protected:
   static MonitorOptions options() {
-    MonitorOptions made;
-    made.instruments_max = 16;
-    made.strategies_max = 4;
-    made.rows_max = 16;
-    made.orders_max = 8;
+    MonitorOptions made{
+        .instruments_max = 16, .strategies_max = 4, .rows_max = 16, .orders_max = 8};
     made.order_limits.order_shares_max = 5'000;
     return made;
   }
   void limit(const StrategyLimits& limits) { monitor->set_limits(1, limits); }
 
   static OrderEvent event(EventKind kind, std::uint64_t order_id, std::uint8_t strategy = 1) {
-    OrderEvent made{};
-    made.event = kind;
-    made.order_id = order_id;
-    made.instrument_id = 3;
-    made.strategy_id = strategy;
-    made.side = Side::kBuy;
-    return made;
+    return {.order_id = order_id,
+            .instrument_id = 3,
+            .event = kind,
+            .side = Side::kBuy,
+            .strategy_id = strategy};
   }
   // With the number that oeg would give it.
   void take(OrderEvent made) {
@@ -73,11 +68,8 @@ class Risk : public ::testing::Test {
     take(made);
   }
   void quote(std::uint32_t bid, std::uint32_t ask, wire::FeedState feed = wire::FeedState::kGood) {
-    wire::BookUpdate update{};
-    update.instrument_id = 3;
-    update.kind = wire::UpdateKind::kAdd;
-    update.best_bid = bid;
-    update.best_ask = ask;
+    wire::BookUpdate update{
+        .instrument_id = 3, .best_bid = bid, .best_ask = ask, .kind = wire::UpdateKind::kAdd};
     update.set_states(feed, wire::TradingState::kTrading);
     monitor->on_update(update);
   }
@@ -120,8 +112,23 @@ TEST_F(Risk, FollowsReplacementsCancelsAndRejects) {
   EXPECT_EQ(row().open_sell_shares, 40u);
   report(ReportKind::kRejected, 14);
   EXPECT_EQ(row().open_sell_shares, 0u);
-  EXPECT_EQ(monitor->counters().events_unknown.get(), 0u);
-  EXPECT_EQ(monitor->counters().events_impossible.get(), 0u);
+  EXPECT_EQ(monitor->counters().orders.events_unknown.get(), 0u);
+  EXPECT_EQ(monitor->counters().orders.events_impossible.get(), 0u);
+}
+
+// Each order stays found, and both end.
+TEST_F(Risk, AReplacementThatTakesAnotherOpenOrdersIdIsCountedAndLosesNeither) {
+  request(10, 100);
+  request(11, 50);
+  report(ReportKind::kAccepted, 10);
+  report(ReportKind::kReplaced, 11, 10, 150);
+  EXPECT_EQ(monitor->counters().orders.events_impossible.get(), 1u);
+  EXPECT_EQ(row().open_buy_shares, 200u);
+  report(ReportKind::kCanceled, 12, 11);
+  EXPECT_EQ(row().open_buy_shares, 150u);
+  report(ReportKind::kCanceled, 13, 10);
+  EXPECT_EQ(row().open_buy_shares, 0u);
+  EXPECT_EQ(monitor->open_orders(), 0u);
 }
 
 TEST_F(Risk, APositionThatLosesMoreThanAllowedKillsItsStrategyOnly) {
@@ -200,7 +207,7 @@ TEST_F(Risk, RefusalsOfOegCountAsRejects) {
   EXPECT_EQ(breach(), LimitKind::kNone);
   monitor->on_event(refused);
   EXPECT_EQ(breach(), LimitKind::kRejectRate);
-  EXPECT_EQ(monitor->counters().refused.get(), 2u);
+  EXPECT_EQ(monitor->counters().orders.refused.get(), 2u);
   EXPECT_EQ(monitor->open_orders(), 0u);
 }
 
@@ -220,14 +227,13 @@ TEST_F(Risk, AStaleBookMovesNoMark) {
   quote(1'000'000, 1'000'000);
   quote(100, 200, wire::FeedState::kStale);  // what is left of a book that lost messages
   quote(100, 200, wire::FeedState::kUnknown);
-  wire::BookImage image{};
-  image.instrument_id = 3;
+  wire::BookImage image{.instrument_id = 3};
   image.bids[0].price = image.asks[0].price = 100;
   image.states = static_cast<std::uint8_t>(wire::FeedState::kStale);
   monitor->on_image(image);
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 0);
   EXPECT_FALSE(monitor->block().killed(1));
-  EXPECT_EQ(monitor->counters().stale.get(), 3u);
+  EXPECT_EQ(monitor->counters().feed.stale.get(), 3u);
   quote(980'000, 980'200);
   EXPECT_EQ(breach(), LimitKind::kLoss) << "good again";
 }
@@ -243,7 +249,7 @@ TEST_F(Risk, APersonKillsAndOnlyAPersonLiftsIt) {
   EXPECT_TRUE(monitor->block().killed(200)) << "its own kill stays";
   monitor->unkill(200);
   EXPECT_FALSE(monitor->block().killed(200));
-  EXPECT_EQ(monitor->counters().kills.get(), 2u);
+  EXPECT_EQ(monitor->counters().limits.kills.get(), 2u);
 }
 
 TEST_F(Risk, AnUnkilledStrategyIsKilledAgainWhileItsLimitStaysBroken) {
@@ -385,29 +391,29 @@ class Reconciling : public Risk {
 
 TEST_F(Reconciling, EqualRowsAgree) {
   monitor->on_remote_row(theirs);
-  EXPECT_EQ(monitor->counters().compared.get(), 1u);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
-  EXPECT_EQ(monitor->counters().adopted.get(), 0u);
+  EXPECT_EQ(monitor->counters().reconcile.compared.get(), 1u);
+  EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 0u);
+  EXPECT_EQ(monitor->counters().reconcile.adopted.get(), 0u);
 }
 
 TEST_F(Reconciling, ADifferenceThatIsStillOnItsWayIsNoMismatch) {
   theirs.events = 3;
   theirs.position_shares = 150;
   monitor->on_remote_row(theirs);
-  EXPECT_EQ(monitor->counters().in_flight.get(), 1u);
+  EXPECT_EQ(monitor->counters().reconcile.in_flight.get(), 1u);
   fill(11, 50, 1'000'000);  // here it comes
   theirs.cash = -150'000'000;
   monitor->on_remote_row(theirs);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
+  EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 0u);
 }
 
 TEST_F(Reconciling, ADifferenceAtRestIsCountedAndOegIsBelieved) {
   theirs.position_shares = 90;
   monitor->on_remote_row(theirs);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 1u);
+  EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 1u);
   EXPECT_EQ(row().position, 90);
   monitor->on_remote_row(theirs);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 1u) << "once adopted, they agree";
+  EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 1u) << "once adopted, they agree";
 }
 
 TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
@@ -426,14 +432,14 @@ TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
   EXPECT_EQ(row().position, 40);
   EXPECT_EQ(row().open_buy_shares, 40u);
   EXPECT_EQ(row().events, 6u);
-  EXPECT_EQ(monitor->counters().adopted.get(), 1u);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 0u) << "we did not claim to know";
+  EXPECT_EQ(monitor->counters().reconcile.adopted.get(), 1u);
+  EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 0u) << "we did not claim to know";
   quote(1'000'000, 1'000'000);
   EXPECT_EQ(static_cast<std::int64_t>(row().pnl), 2'000'000) << "cash and mark: exact at once";
   // What then happens to the order that we forgot still moves the position.
   fill(11, 40, 1'000'000);
   EXPECT_EQ(row().position, 80);
-  EXPECT_EQ(monitor->counters().events_unknown.get(), 1u);
+  EXPECT_EQ(monitor->counters().orders.events_unknown.get(), 1u);
 }
 
 TEST_F(Reconciling, ARestartedRiskTakesEverythingFromTheTable) {
@@ -516,7 +522,7 @@ TEST_F(Reconciling, WheneverARowIsReadTheEndIsTheSame) {
         ASSERT_EQ(row().position, kEvents) << joined << " " << taken << " " << read;
         ASSERT_EQ(row().cash, at(kEvents).cash);
         ASSERT_EQ(row().fills, kEvents);
-        ASSERT_EQ(monitor->counters().mismatches.get(), 0u)
+        ASSERT_EQ(monitor->counters().reconcile.mismatches.get(), 0u)
             << joined << " " << taken << " " << read;
       }
 }
@@ -558,7 +564,7 @@ TEST_F(Reconciling, TheNumbersMayWrap) {
   theirs.position_shares += 3;
   theirs.cash -= 3'000'000;
   monitor->on_remote_row(theirs);
-  EXPECT_EQ(monitor->counters().mismatches.get(), 0u);
+  EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 0u);
 }
 
 TEST_F(Reconciling, RefusalsChangeNoRow) {
@@ -568,17 +574,17 @@ TEST_F(Reconciling, RefusalsChangeNoRow) {
   refused.instrument_id = 12345;  // no such instrument
   monitor->on_event(refused);
   EXPECT_TRUE(monitor->on_remote_row(theirs));
-  EXPECT_EQ(monitor->counters().in_flight.get(), 0u);
-  EXPECT_EQ(monitor->counters().beyond.get(), 0u);
-  EXPECT_EQ(monitor->counters().refused.get(), 101u);
+  EXPECT_EQ(monitor->counters().reconcile.in_flight.get(), 0u);
+  EXPECT_EQ(monitor->counters().orders.beyond.get(), 0u);
+  EXPECT_EQ(monitor->counters().orders.refused.get(), 101u);
 }
 
 TEST_F(Risk, TablesThatAreFullAreCountedNotOverrun) {
   for (std::uint64_t i = 0; i < 9; ++i) request(10 + i, 1);
-  EXPECT_EQ(monitor->counters().beyond.get(), 1u);
+  EXPECT_EQ(monitor->counters().orders.beyond.get(), 1u);
   for (std::uint8_t strategy = 2; strategy < 6; ++strategy)
     request(100u + strategy, 1, Side::kBuy, strategy);
-  EXPECT_GE(monitor->counters().beyond.get(), 2u) << "a fifth strategy";
+  EXPECT_GE(monitor->counters().orders.beyond.get(), 2u) << "a fifth strategy";
 }
 
 }  // namespace

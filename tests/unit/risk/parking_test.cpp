@@ -1,15 +1,9 @@
 // risk's datapath, parked: order events, the market, and a person's word.
 #include "tests/support/parking.hpp"
 
-#include <array>
-#include <memory>
-
-#include <gtest/gtest.h>
-
 #include "common/link/control_block.hpp"
-#include "common/link/publisher.hpp"
 #include "risk/datapath.hpp"
-#include "tests/unit/link/fabric.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/market/played_mdh.hpp"
 
 namespace tickpath::risk {
@@ -30,7 +24,7 @@ class RiskThatParks : public ::testing::Test {
               [this](rdma::ConnectionRequest& request) {
                 const std::array<rdma::Grant, 3> extras{block_.grant(), positions_.grant(),
                                                         heartbeat_.grant()};
-                events_.accept(request, {}, extras);
+                accept_now(events_, request, {}, extras);
               });
     mdh_.list(0, "MSFT");
     EXPECT_TRUE(link::test::eventually([this] {
@@ -42,34 +36,23 @@ class RiskThatParks : public ::testing::Test {
   }
   static std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
   static MonitorOptions monitor_options() {
-    MonitorOptions options;
-    options.instruments_max = kInstruments;
-    options.rows_max = options.orders_max = 16;
-    return options;
+    return {.instruments_max = kInstruments, .rows_max = 16, .orders_max = 16};
   }
   market::MarketReaderOptions market_options() const {
-    market::MarketReaderOptions options;
-    options.endpoint = mdh_.fabric.endpoint;
-    options.name = "risk";
-    options.role = wire::Role::kRisk;
-    options.mode = link::RingMode::kImmediate;
-    options.ring_depth = 64;
-    options.instruments_max = kInstruments;
-    return options;
+    return {.endpoint = mdh_.fabric.endpoint,
+            .name = "risk",
+            .role = wire::Role::kRisk,
+            .mode = link::RingMode::kImmediate,
+            .ring_depth = 64,
+            .instruments_max = kInstruments};
   }
   GatewayLinkOptions gateway_options() const {
-    GatewayLinkOptions options;
-    options.endpoint = oeg_.endpoint;
-    options.name = "risk";
-    options.mode = link::RingMode::kImmediate;
-    options.ring_slots = 64;
-    return options;
+    return {.endpoint = oeg_.endpoint,
+            .name = "risk",
+            .mode = link::RingMode::kImmediate,
+            .ring_slots = 64};
   }
-  static link::PublisherOptions event_options() {
-    link::PublisherOptions options;
-    options.depth_max = 1024;
-    return options;
-  }
+  static link::PublisherOptions event_options() { return {.depth_max = 1024}; }
   void others_turn() {
     mdh_.turn();
     heartbeat_.beat();
@@ -99,11 +82,8 @@ TEST_F(RiskThatParks, SleepsBesideNoOrderEvent) {
   std::uint64_t sent = 0;
   expect_no_sleep_beside(
       [&] {
-        wire::OrderEvent event{};
-        event.event = wire::EventKind::kRefused;
-        event.order_id = ++sent;
-        event.strategy_id = 1;
-        events_.publish(event);
+        events_.publish(wire::OrderEvent{
+            .order_id = ++sent, .event = wire::EventKind::kRefused, .strategy_id = 1});
       },
       [&] { return gateway_.events().seen.get() == sent; });
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/process.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -12,14 +13,10 @@ SimConfig load(const std::string& text) {
 }
 
 std::string problems(const std::string& text) {
-  try {
-    load(text);
-  } catch (const config::ConfigError& error) {
-    std::string all;
-    for (const std::string& line : error.problems()) all += line + "\n";
-    return all;
-  }
-  return {};
+  std::string all;
+  if (const auto error = test_support::thrown<config::ConfigError>([&] { load(text); }))
+    for (const std::string& line : error->problems()) all += line + "\n";
+  return all;
 }
 
 TEST(SimConfig, TheDemosConfigurationIsAccepted) {

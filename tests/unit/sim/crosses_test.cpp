@@ -1,5 +1,4 @@
 // Crosses: how their price is found, and who trades in them.
-#include <gtest/gtest.h>
 
 #include "command_stream.hpp"
 #include "feed_reader.hpp"
@@ -45,17 +44,12 @@ TEST_F(CallAuctionPrice, LeavesTheSmallestImbalanceOfThoseThatTradeAsMuch) {
 }
 
 TEST_F(CallAuctionPrice, IsTheNearestToTheReferenceOfThoseAsGoodWhichMayBeTheReferenceItself) {
-  buy(110, 100);
-  sell(100, 100);
-  EXPECT_EQ(auction_.outcome(104).price, 104u);
-  auction_.clear();
-  buy(110, 100);
-  sell(100, 100);
-  EXPECT_EQ(auction_.outcome(120).price, 110u);
-  auction_.clear();
-  buy(110, 100);
-  sell(100, 100);
-  EXPECT_EQ(auction_.outcome(0).price, 100u);
+  for (const auto& [reference, price] : {std::pair{104u, 104u}, {120u, 110u}, {0u, 100u}}) {
+    auction_.clear();
+    buy(110, 100);
+    sell(100, 100);
+    EXPECT_EQ(auction_.outcome(reference).price, price) << reference;
+  }
 }
 
 TEST_F(CallAuctionPrice, OfMarketOrdersAloneIsTheReferenceAndWithoutOneThereIsNone) {
@@ -80,12 +74,11 @@ TEST_F(CallAuctionPrice, DoesNotExistWhereNobodyMeets) {
 class Crosses : public testing::Test {
  protected:
   void start(CrossRule rule, HaltRule halt = HaltRule::kRest) {
-    MatcherOptions options;
-    options.book = {.orders_max = 1024, .levels_max = 1024};
-    options.live_orders_max = 64;
-    options.order_ids_max = 256;
-    options.crosses = rule;
-    options.halt_rule = halt;
+    MatcherOptions options{.book = {.orders_max = 1024, .levels_max = 1024},
+                           .live_orders_max = 64,
+                           .order_ids_max = 256,
+                           .halt_rule = halt,
+                           .crosses = rule};
     matcher_ = std::make_unique<Matcher>(options, log_);
     market_ = std::make_unique<Market>(*matcher_);
     market_->publish_to(feed_, 1'000'000'000);
@@ -93,14 +86,13 @@ class Crosses : public testing::Test {
   }
   NewOrder order(std::uint64_t id, Side side, std::uint32_t shares, std::int64_t price,
                  TimeInForce time) {
-    NewOrder made;
-    made.order_id = id;
-    made.price = {price};
-    made.locate = 1;
-    made.shares = shares;
-    made.party = {0, static_cast<std::uint8_t>(id)};
-    made.side = side;
-    made.time_in_force = time;
+    NewOrder made{.order_id = id,
+                  .price = {price},
+                  .locate = 1,
+                  .shares = shares,
+                  .party = {0, static_cast<std::uint8_t>(id)},
+                  .side = side,
+                  .time_in_force = time};
     if (price == 0) made.type = OrderType::kMarket;
     return made;
   }
@@ -126,21 +118,19 @@ class Crosses : public testing::Test {
     return text;
   }
   static Bytes imbalance(char direction, std::uint64_t shares, char type) {
-    itch::NetOrderImbalanceIndicator m;
-    m.header = {1, 0, kOpenNs};
-    m.imbalance_shares = shares;
-    m.imbalance_direction = direction;
-    m.stock = "ZAAA";
-    m.cross_type = type;
+    itch::NetOrderImbalanceIndicator m{.header = {1, 0, kOpenNs},
+                                       .imbalance_shares = shares,
+                                       .imbalance_direction = direction,
+                                       .stock = "ZAAA",
+                                       .cross_type = type};
     return encoded(m);
   }
   static Bytes cross(std::uint64_t shares, std::uint32_t price, char type) {
-    itch::CrossTrade m;
-    m.header = {1, 0, kOpenNs};
-    m.shares = shares;
-    m.stock = "ZAAA";
-    m.cross_price = price;
-    m.cross_type = type;
+    itch::CrossTrade m{.header = {1, 0, kOpenNs},
+                       .shares = shares,
+                       .stock = "ZAAA",
+                       .cross_price = price,
+                       .cross_type = type};
     return encoded(m);
   }
   FeedReader feed_;
@@ -222,21 +212,16 @@ TEST_F(Crosses, AfterAHaltTradingResumesWithACross) {
 TEST_F(Crosses, OnCrossOrdersCanBeChangedAndCancelledAndGoWithTheirDay) {
   start(CrossRule::kOwn);
   on_open(1, Side::kBuy, 100, 104);
-  ReplaceOrder more;
-  more.order_id = 2;
-  more.target_order_id = 1;
-  more.price = {106};
-  more.locate = 1;
-  more.shares = 150;
-  more.party = {0, 1};
+  ReplaceOrder more{.order_id = 2,
+                    .target_order_id = 1,
+                    .price = {106},
+                    .locate = 1,
+                    .shares = 150,
+                    .party = {0, 1}};
   matcher_->replace(more);
   on_close(3, Side::kSell, 10, 0);
-  CancelOrder cancel;
-  cancel.order_id = 4;
-  cancel.target_order_id = 3;
-  cancel.locate = 1;
-  cancel.party = {0, 3};
-  cancel.side = Side::kSell;
+  CancelOrder cancel{
+      .order_id = 4, .target_order_id = 3, .locate = 1, .party = {0, 3}, .side = Side::kSell};
   matcher_->cancel(cancel);
   EXPECT_EQ(log_.brief.back().kind, ReportKind::kCanceled);
   matcher_->close();

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <set>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

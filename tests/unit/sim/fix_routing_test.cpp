@@ -1,6 +1,5 @@
 // Requests that come by way of others (115, 116, 144) or are for others (128, 129, 145): every
 // answer goes back the other way round. fix_script.hpp tells the language.
-#include <gtest/gtest.h>
 
 #include "fix_script.hpp"
 
@@ -11,13 +10,11 @@ using FixRouting = ScriptTest;
 
 TEST_P(FixRouting, FollowsItsScript) {
   FixScript script(std::get<1>(GetParam()));
-  EXPECT_EQ(script.run(std::get<0>(GetParam()).text), "");
+  EXPECT_EQ(script.run_case(std::get<0>(GetParam()).text), "");
 }
 
 const Script kRoutingScripts[] = {
     {"ReportsGoBackTheWayThatTheRequestCame", R"(
-connect
-logon
 > D 115=CLIENT|116=DESK|128=BROKER|129=FLOOR|144=BOSTON|11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=200|40=2|44=2.01
 < 8 150=0|11=1|115=BROKER|116=FLOOR|128=CLIENT|129=DESK|145=BOSTON|!144
 4.2 < 8 150=1|115=BROKER|116=FLOOR|128=CLIENT|129=DESK|145=BOSTON
@@ -48,11 +45,8 @@ logon
 < 8 11=9|17=0|39=0|145=AGAIN
 > F 144=AFAR|41=99|11=10|55=ZAAA|54=1|60=20261121-10:11:12
 < 9 11=10|41=99|145=AFAR|!144
-<none
 )"},
     {"AMassRequestIsAnsweredByTheWayThatItCame", R"(
-connect
-logon
 4.4 > AF 128=NY|144=BOSTON|584=m0|585=7
 4.4 < 8 584=m0|911=0|115=NY|145=BOSTON|!144
 4.4 > D 115=OTHER|11=1|55=ZAAA|54=1|60=20261121-10:11:12|38=100|40=2|44=1
@@ -72,11 +66,8 @@ logon
 4.4 < r 11=11|530=7|531=7|533=2|128=DESK|129=SUB|116=FLOOR|144=NY|!115
 4.4 > q 11=12|530=7|60=20261121-10:11:12
 4.4 < r 11=12|533=0|!128|!129
-<none
 )"},
     {"RejectsGoBackTheWayThatTheMessageCame", R"(
-connect
-logon
 > D 115=CLIENT|116=DESK|128=BROKER|129=FLOOR|144=BOSTON|145=NY|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1
 < 3 371=11|373=1|115=BROKER|116=FLOOR|144=NY|128=CLIENT|129=DESK|145=BOSTON
 > D 115=CLIENT|11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2
@@ -85,7 +76,6 @@ logon
 < j 380=3|129=DESK
 > D 115=CLIENT|11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1
 < 8 150=0
-<none
 )"},
 };
 

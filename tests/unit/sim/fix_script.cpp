@@ -1,26 +1,16 @@
 #include "fix_script.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <sstream>
-#include <thread>
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock/clock.hpp"
-#include "common/fix/codec.hpp"
-#include "recorded.hpp"
+#include "tests/support/fix_bytes.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::sim {
 namespace {
-
-std::string with(std::string text, char from, char to) {
-  std::replace(text.begin(), text.end(), from, to);
-  return text;
-}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -40,7 +30,7 @@ std::string utc_now() {
 }
 
 // "|35=D|...|" of a message, to look for "|150=0|" in.
-std::string readable(const std::string& message) { return "|" + with(message, fix::kSoh, '|'); }
+std::string readable(const std::string& message) { return "|" + test_support::with_bars(message); }
 
 }  // namespace
 
@@ -58,9 +48,6 @@ FixScript::~FixScript() {
 }
 
 void FixScript::open() {
-  gateway_.reset();
-  matcher_.reset();
-  market_.reset();
   GatewaySession session;
   session.fix.role = fix::SessionRole::kAcceptor;
   session.fix.version = version_;
@@ -71,34 +58,20 @@ void FixScript::open() {
   session.fix.sending_time_max_s = sending_time_max_s_;
   session.fix.allow_reset = allow_reset_;
   session.cancel_on_disconnect = cancel_on_disconnect_;
-  GatewayOptions options;
+  GatewayOptions options = gateway_options();
   options.sessions.push_back(session);
-  options.reports_pending_max = 1024;
-  options.ledger_rows = 4;
-  options.order_ids_max = 4096;
-  gateway_ = std::make_unique<OrderGateway>(options, trace_);
-  MatcherOptions matcher;
-  matcher.book = {.orders_max = 1024, .levels_max = 1024};
-  matcher.order_ids_max = 4096;
-  matcher.incarnation = ++incarnation_;
-  matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
-  market_ = std::make_unique<Market>(*matcher_);
-  gateway_->connect(*matcher_, market_->symbols());
-  market_->apply(directory(7, "ZAAA"));
-  market_->apply(directory(8, "ZAAB"));
+  open_exchange(options, ++incarnation_);
   market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 20'000));
   market_->apply(add(7, "ZAAA", 2, Side::kSell, 500, 20'100));
 }
 
 void FixScript::connect() {
   if (socket_ >= 0) ::close(socket_);
-  int pair[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return;
+  const auto [theirs, ours] = test_support::socket_pair();
   // The exchange takes a new connection once it has seen the end of the one before.
-  const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-  while (gateway_->connected(0) && std::chrono::steady_clock::now() < end) turn();
-  gateway_->attach(0, pair[0]);
-  socket_ = pair[1];
+  (void)test_support::turn_until([&] { return !gateway_->connected(0); }, [&] { turn(); });
+  gateway_->attach(0, theirs);
+  socket_ = ours;
   closed_ = false;
   heard_.clear();
 }
@@ -141,7 +114,7 @@ std::string FixScript::message(const std::string& text) {
   if (!own_number) ++seq_;
   std::string fields;
   for (const auto& [tag, value] : header) fields += value == "-" ? "" : tag + "=" + value + "|";
-  fields = with(fields + more + rest, '|', fix::kSoh);
+  fields = test_support::with_separators(fields + more + rest);
   return "8=" + begin + fix::kSoh + "9=" + std::to_string(fields.size()) + fix::kSoh + fields;
 }
 
@@ -183,11 +156,6 @@ std::string FixScript::line(const std::string& text) {
     std::snprintf(sum, sizeof(sum), "10=%03u\x01", (fix::checksum(bytes) + add) % 256);
     return bytes + sum;
   };
-  const auto until = [this](const auto& done) {
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done() && std::chrono::steady_clock::now() < end) turn();
-    return done();
-  };
   if (text == "connect") return connect(), "";
   if (text == "drop") return ::close(socket_), socket_ = -1, "";
   if (text == "restart") return open(), "";
@@ -197,7 +165,7 @@ std::string FixScript::line(const std::string& text) {
     send(trailer(message("A 98=0|108=30"), 0));
     return expect("A 98=0|108=30");
   }
-  if (begins(text, ">! ")) return send(with(text.substr(3), '|', fix::kSoh)), "";
+  if (begins(text, ">! ")) return send(test_support::with_separators(text.substr(3))), "";
   if (begins(text, ">~ ")) return send(trailer(message(text.substr(3)), 1)), "";
   if (begins(text, ">- ")) {
     std::string bytes = message(text.substr(3));
@@ -211,7 +179,10 @@ std::string FixScript::line(const std::string& text) {
     send(trailer(message("1 112=nothing else"), 0));
     return expect("0 112=nothing else");
   }
-  if (text == "<closed") return until([this] { return closed_; }) ? "" : "it is open still";
+  if (text == "<closed") {
+    const bool closed = test_support::turn_until([&] { return closed_; }, [&] { turn(); });
+    return closed ? "" : "it is open still";
+  }
   if (begins(text, "< ")) return expect(text.substr(2));
   return "no line of a script";
 }
@@ -232,6 +203,14 @@ std::string FixScript::run(const std::string& script) {
       return "line " + std::to_string(number) + ", '" + text + "': " + wrong;
   }
   return {};
+}
+
+std::string FixScript::run_case(const std::string& script) {
+  const bool connects = begins(script, "\nconnect\n");
+  if (const std::string wrong = run(connects ? script : "connect\nlogon" + script); !wrong.empty())
+    return wrong;
+  const std::size_t last = script.rfind('\n', script.size() - 2);
+  return socket_ < 0 || closed_ || begins(script.substr(last + 1), "< 5") ? "" : run("<none");
 }
 
 }  // namespace tickpath::sim

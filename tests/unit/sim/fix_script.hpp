@@ -20,21 +20,17 @@
 // Everything from # on is a comment.
 #pragma once
 
-#include <memory>
 #include <ostream>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "sim/market/market.hpp"
-#include "sim/orders/order_gateway.hpp"
-#include "tests/support/process.hpp"
+#include "order_entry.hpp"
 
 namespace tickpath::sim {
 
-class FixScript {
+class FixScript : OrderEntry {
  public:
   explicit FixScript(fix::Version version, bool cancel_on_disconnect = false,
                      std::uint32_t sending_time_max_s = 0, bool allow_reset = false);
@@ -42,6 +38,9 @@ class FixScript {
 
   // Runs it; the empty string, or what went wrong in which line.
   std::string run(const std::string& script);
+  // As run(), after a logon unless it begins with "connect"; and nothing may come that it does not
+  // expect, unless it ends without a connection or with a Logout.
+  std::string run_case(const std::string& script);
 
   Matcher& matcher() noexcept { return *matcher_; }
   Market& market() noexcept { return *market_; }
@@ -56,15 +55,10 @@ class FixScript {
   void send(const std::string& bytes);
   bool next_message(std::string& message);
 
-  test_support::Folder folder_;
   fix::Version version_;
   bool cancel_on_disconnect_;
   std::uint32_t sending_time_max_s_;
   bool allow_reset_;
-  trace::TraceWriter trace_{{}};
-  std::unique_ptr<OrderGateway> gateway_;
-  std::unique_ptr<Matcher> matcher_;
-  std::unique_ptr<Market> market_;
   std::uint16_t incarnation_ = 0;
   int socket_ = -1;
   bool closed_ = false;

@@ -1,17 +1,13 @@
 // Orders over a FIX session into the matching core and back, without a network.
-#include <chrono>
 #include <functional>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include "common/fix/codec.hpp"
 #include "common/wire/order_id.hpp"
-#include "recorded.hpp"
-#include "sim/market/market.hpp"
-#include "sim/orders/order_gateway.hpp"
+#include "order_entry.hpp"
 #include "tests/support/patience.hpp"
-#include "tests/support/process.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -45,91 +41,63 @@ std::uint64_t id(std::uint32_t counter, std::uint8_t strategy = 5) {
   return wire::OrderId::make(strategy, 1, counter);
 }
 
-class GatewayTest : public ::testing::Test {
+class GatewayTest : public ::testing::Test, protected OrderEntry {
  protected:
   GatewayTest() { open(); }
 
+  // With options as they are now.
   void open() {
-    GatewayOptions options;
+    GatewayOptions options = gateway_options();
     for (const char* target : {"OEG", "OEG2"}) {
-      fix::SessionOptions session;
-      session.role = fix::SessionRole::kAcceptor;
-      session.sender = "SIM";
-      session.target = target;
-      session.store_path = folder_ / (std::string(target) + ".acceptor");
-      session.store_messages = 1024;
-      session.send_buffer_bytes = send_buffer_bytes_;
+      fix::SessionOptions session{.role = fix::SessionRole::kAcceptor,
+                                  .sender = "SIM",
+                                  .target = target,
+                                  .store_path = folder_ / (std::string(target) + ".acceptor"),
+                                  .store_messages = 1024,
+                                  .send_buffer_bytes = send_buffer_bytes_};
       options.sessions.push_back({session, cancel_on_disconnect_, party_});
     }
     options.reports_pending_max = reports_pending_max_;
-    options.ledger_rows = 4;
-    options.order_ids_max = 4096;
     options.rate = rate_;
-    gateway_ = std::make_unique<OrderGateway>(options, trace_);
-    MatcherOptions matcher;
-    matcher.book = {.orders_max = 1024, .levels_max = 1024};
-    matcher.order_ids_max = 4096;
-    matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
-    market_ = std::make_unique<Market>(*matcher_);
-    gateway_->connect(*matcher_, market_->symbols());
-    market_->apply(directory(7, "ZAAA"));
-    market_->apply(directory(8, "ZAAB"));
+    open_exchange(options);
   }
   void connect(std::uint32_t session = 0, const char* name = "OEG") {
     if (!oeg_) {
-      fix::SessionOptions options;
-      options.sender = name;
-      options.target = "SIM";
-      options.store_path = folder_ / (std::string(name) + ".initiator");
-      options.store_messages = 1024;
+      fix::SessionOptions options{.sender = name,
+                                  .target = "SIM",
+                                  .store_path = folder_ / (std::string(name) + ".initiator"),
+                                  .store_messages = 1024};
       oeg_ = std::make_unique<fix::Session>(options);
     }
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    gateway_->attach(session, pair[0]);
-    ASSERT_TRUE(oeg_->attach(pair[1]));
+    const auto [theirs, ours] = test_support::socket_pair();
+    gateway_->attach(session, theirs);
+    ASSERT_TRUE(oeg_->attach(ours));
     until([&] { return oeg_->logged_on() && gateway_->logged_on(session); });
   }
   void until(const std::function<bool()>& done) {
-    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
+    ASSERT_TRUE(test_support::turn_until(done, [&] {
       gateway_->poll();
       gateway_->flush();
       if (oeg_) oeg_->poll(seen_);
-      ASSERT_LT(std::chrono::steady_clock::now(), limit);
-    }
+    }));
   }
   void until_reports(std::size_t count) {
     until([&] { return seen_.reports.size() >= count; });
   }
   void buy(std::uint64_t order_id, std::uint32_t shares, std::int64_t price,
            const char* symbol = "ZAAA") {
-    fix::NewOrderSingle order;
-    order.cl_ord_id = order_id;
-    order.order_qty = shares;
-    order.price = {price};
-    order.symbol = fix::Symbol::from(symbol);
+    fix::NewOrderSingle order{.cl_ord_id = order_id,
+                              .price = {price},
+                              .order_qty = shares,
+                              .symbol = fix::Symbol::from(symbol)};
     ASSERT_TRUE(fix::accepted(oeg_->send(order)));
   }
 
-  // As open(), with other options.
-  void reopen() {
-    market_.reset();
-    matcher_.reset();
-    gateway_.reset();  // its stores are free again
-    open();
-  }
-
-  test_support::Folder folder_;
   RateLimit rate_;
   bool cancel_on_disconnect_ = false;
   PartyRule party_ = PartyRule::kClOrdId;
   std::uint32_t reports_pending_max_ = 1024;
   std::size_t send_buffer_bytes_ = 1 << 20;
-  trace::TraceWriter trace_{{}};
-  std::unique_ptr<OrderGateway> gateway_;
-  std::unique_ptr<Matcher> matcher_;
-  std::unique_ptr<Market> market_;
   std::unique_ptr<fix::Session> oeg_;
   OegSide seen_;
 };
@@ -169,17 +137,14 @@ TEST_F(GatewayTest, AFillThatTheReplayCausesIsReportedToo) {
 TEST_F(GatewayTest, CancelsReplacesAndRejectsWithTheIdsThatFixAsksFor) {
   connect();
   buy(id(1), 100, 10'000);
-  fix::OrderCancelReplaceRequest replace;
-  replace.cl_ord_id = id(2);
-  replace.orig_cl_ord_id = id(1);
-  replace.order_qty = 80;
-  replace.price = {10'000};
-  replace.symbol = fix::Symbol::from("ZAAA");
+  fix::OrderCancelReplaceRequest replace{.cl_ord_id = id(2),
+                                         .orig_cl_ord_id = id(1),
+                                         .price = {10'000},
+                                         .order_qty = 80,
+                                         .symbol = fix::Symbol::from("ZAAA")};
   oeg_->send(replace);
-  fix::OrderCancelRequest cancel;
-  cancel.cl_ord_id = id(3);
-  cancel.orig_cl_ord_id = id(2);
-  cancel.symbol = fix::Symbol::from("ZAAA");
+  fix::OrderCancelRequest cancel{
+      .cl_ord_id = id(3), .orig_cl_ord_id = id(2), .symbol = fix::Symbol::from("ZAAA")};
   oeg_->send(cancel);
   cancel.cl_ord_id = id(4);
   oeg_->send(cancel);
@@ -224,10 +189,7 @@ TEST_F(GatewayTest, RejectsUnknownSymbolsAndDuplicateIdsAndGoesOn) {
 TEST_F(GatewayTest, MalformedMessagesAreRefusedAsSuchAndTheSessionGoesOn) {
   connect();
   buy(id(1), 0, 10'000);  // FIX can say it, the exchange cannot take it
-  fix::NewOrderSingle order;
-  order.cl_ord_id = id(2);
-  order.order_qty = 10;
-  order.price = {10'000};
+  fix::NewOrderSingle order{.cl_ord_id = id(2), .price = {10'000}, .order_qty = 10};
   order.side = static_cast<Side>(7);  // not a side of FIX
   order.symbol = fix::Symbol::from("ZAAA");
   oeg_->send(order);
@@ -242,9 +204,7 @@ TEST_F(GatewayTest, OrderTypesTravelToTheCoreAndTheirRefusalsNameTheTag) {
   connect();
   market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'100));
   market_->apply(add(7, "ZAAA", 2, Side::kBuy, 60, 9'900));
-  fix::NewOrderSingle order;
-  order.order_qty = 500;
-  order.symbol = fix::Symbol::from("ZAAA");
+  fix::NewOrderSingle order{.order_qty = 500, .symbol = fix::Symbol::from("ZAAA")};
   const auto send = [&](std::uint32_t number) {
     order.cl_ord_id = id(number);
     ASSERT_TRUE(fix::accepted(oeg_->send(order)));
@@ -292,7 +252,7 @@ TEST_F(GatewayTest, ReportsOfASessionThatIsDownArriveAfterItsNextLogon) {
   until([&] { return !gateway_->connected(0); });
   market_->apply(add(7, "ZAAA", 1, Side::kSell, 100, 10'000));
   gateway_->flush();
-  EXPECT_EQ(gateway_->counters().reports_stored.get(), 1u);
+  EXPECT_EQ(gateway_->counters().stored.get(), 1u);
   connect();
   until_reports(2);
   EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kFill);
@@ -302,9 +262,6 @@ TEST_F(GatewayTest, AStoreSurvivesARestartOfTheExchange) {
   connect();
   buy(id(1), 100, 10'000);
   until_reports(1);
-  gateway_.reset();
-  matcher_.reset();
-  market_.reset();
   open();
   until([&] { return !oeg_->connected(); });
   connect();
@@ -319,10 +276,7 @@ TEST_F(GatewayTest, WhatAnExchangeHasReadIsAnsweredAlsoIfItDiesRightAfter) {
   buy(id(1), 100, 10'000);
   buy(id(2), 100, 10'000);
   while (matcher_->live_orders() < 2) gateway_->poll();
-  gateway_.reset();  // before it could flush
-  matcher_.reset();
-  market_.reset();
-  open();
+  open();  // before it could flush
   until([&] { return !oeg_->connected(); });
   connect();
   until_reports(2);
@@ -356,11 +310,10 @@ TEST_F(GatewayTest, RefusesOrdersForWhichTheLedgerHasNoRow) {
 
 TEST_F(GatewayTest, AnOegsSessionTakesOtherIdsByTheirTextAndForTheSession) {
   connect();
-  fix::NewOrderSingle order;
-  order.cl_ord_id_text = "ORDER-1";
-  order.order_qty = 100;
-  order.price = {10'000};
-  order.symbol = fix::Symbol::from("ZAAA");
+  fix::NewOrderSingle order{.price = {10'000},
+                            .order_qty = 100,
+                            .symbol = fix::Symbol::from("ZAAA"),
+                            .cl_ord_id_text = "ORDER-1"};
   oeg_->send(order);
   buy(id(1, 5), 100, 10'000);
   until_reports(2);
@@ -375,7 +328,7 @@ TEST_F(GatewayTest, AnOegsSessionTakesOtherIdsByTheirTextAndForTheSession) {
 
 TEST_F(GatewayTest, NumbersOfOthersThatLookLikeAnOegsNameNoStrategy) {
   party_ = PartyRule::kSession;
-  reopen();
+  open();
   connect();
   for (std::uint8_t strategy = 1; strategy <= 10; ++strategy) buy(id(1, strategy), 1, 10'000);
   until_reports(10);
@@ -416,26 +369,23 @@ class CutOffInAMatch : public GatewayTest {
     cancel_on_disconnect_ = true;
     reports_pending_max_ = 8;
     send_buffer_bytes_ = 65'536;
-    reopen();
+    open();
   }
   void send(std::uint64_t order_id, Side side, std::uint32_t shares, std::uint32_t display = 0,
             std::int64_t price = 10'000) {
-    fix::NewOrderSingle order;
-    order.cl_ord_id = order_id;
-    order.order_qty = shares;
-    order.price = {price};
-    order.side = side;
-    order.max_floor = display;
-    order.symbol = fix::Symbol::from("ZAAA");
+    fix::NewOrderSingle order{.cl_ord_id = order_id,
+                              .price = {price},
+                              .order_qty = shares,
+                              .max_floor = display,
+                              .side = side,
+                              .symbol = fix::Symbol::from("ZAAA")};
     ASSERT_TRUE(fix::accepted(oeg_->send(order)));
   }
   void exchange_until(const std::function<bool()>& done) {
-    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done() && std::chrono::steady_clock::now() < limit) {
+    ASSERT_TRUE(test_support::turn_until(done, [&] {
       gateway_->poll();
       gateway_->flush();
-    }
-    ASSERT_TRUE(done());
+    }));
   }
   std::uint64_t bought(std::uint8_t session, std::uint8_t strategy) const {
     for (const LedgerRow& row : gateway_->ledger().rows())
@@ -514,16 +464,13 @@ TEST_F(GatewayTest, BrokenBooksAreFound) {
 
 TEST_F(GatewayTest, RefusesWhatIsBeyondTheRateLimit) {
   rate_ = {2, 60'000'000'000, RateRule::kReject};
-  reopen();
+  open();
   connect();
   buy(id(1), 100, 10'0000);
   buy(id(2), 100, 10'0000);
   buy(id(3), 100, 10'0000);
-  fix::OrderCancelRequest cancel;
-  cancel.cl_ord_id = id(4);
-  cancel.orig_cl_ord_id = id(1);
-  cancel.symbol = fix::Symbol::from("ZAAA");
-  ASSERT_TRUE(fix::accepted(oeg_->send(cancel)));
+  ASSERT_TRUE(fix::accepted(oeg_->send(fix::OrderCancelRequest{
+      .cl_ord_id = id(4), .orig_cl_ord_id = id(1), .symbol = fix::Symbol::from("ZAAA")})));
   until([&] { return seen_.reports.size() >= 3 && seen_.rejects.size() >= 1; });
   EXPECT_EQ(seen_.reports[0].ord_status, fix::OrdStatus::kNew);
   EXPECT_EQ(seen_.reports[1].ord_status, fix::OrdStatus::kNew);

@@ -1,7 +1,5 @@
 // A feed whose packets latency.market_data holds back: until they are published nobody hears of
 // them, on whatever way.
-#include <chrono>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -24,19 +22,15 @@ constexpr std::uint64_t kHeldNs = 1'000'000'000;
 class HeldFeed : public ::testing::Test {
  protected:
   HeldFeed() {
-    FeedOptions options;
-    options.socket = {.group = kHeldGroup, .interface = "127.0.0.1"};
-    options.session = "HELD";
+    FeedOptions options{.socket = {.group = kHeldGroup, .interface = "127.0.0.1"},
+                        .session = "HELD"};
     options.retransmission.emplace().listen = {0x7f00'0001, 0};
     options.retransmission->messages = 64;
     options.retransmission->bytes = 65'536;
     options.snapshot.emplace().listen = {0x7f00'0001, 0};
     options.snapshot->book = {.orders_max = 64, .levels_max = 64};
     feed_ = std::make_unique<FeedSender>(options, trace_);
-    LatencyOptions latency;
-    latency.kind = LatencyKind::kFixed;
-    latency.delay_ns = kHeldNs;
-    feed_->add_latency(latency, 1);
+    feed_->add_latency(LatencyOptions{.kind = LatencyKind::kFixed, .delay_ns = kHeldNs}, 1);
     client_ = std::make_unique<net::UdpSocket>(net::UdpSocket::Options{
         .local = {0x7f00'0001, 0}, .remote = feed_->retransmission()->local()});
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -13,6 +14,7 @@
 #include "sim/latency/rate_window.hpp"
 #include "sim/latency/session_delay.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -33,11 +35,7 @@ double quantile(std::vector<std::uint64_t> values, double q) {
 }
 
 LatencyOptions model(LatencyKind kind, std::int64_t delay, std::int64_t spread = 0) {
-  LatencyOptions options;
-  options.kind = kind;
-  options.delay_ns = delay;
-  options.spread_ns = spread;
-  return options;
+  return {.kind = kind, .delay_ns = delay, .spread_ns = spread};
 }
 
 TEST(LatencyModel, FixedIsFixedAndNoneIsNothing) {
@@ -90,9 +88,7 @@ TEST(LatencyModel, ASeedGivesTheSameTimesAndAnotherGivesOthers) {
 class LatencyFile : public ::testing::Test {
  protected:
   LatencyOptions of(LatencyKind kind, const std::string& text) {
-    LatencyOptions options;
-    options.kind = kind;
-    options.file = folder_ / "latencies.csv";
+    LatencyOptions options{.kind = kind, .file = folder_ / "latencies.csv"};
     test_support::write_file(options.file, text);
     return options;
   }
@@ -113,13 +109,8 @@ TEST_F(LatencyFile, AnEmpiricalModelDrawsFromTheFileByItsShares) {
 
 TEST_F(LatencyFile, WhatIsNoNumberIsToldWithItsLine) {
   const auto options = of(LatencyKind::kTrace, "100\nfast\n");
-  try {
-    LatencyModel model(options, 1);
-    FAIL() << "was taken";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("latencies.csv:2: 'fast'"), std::string::npos)
-        << error.what();
-  }
+  EXPECT_THAT(test_support::error_of<Error>([&] { LatencyModel model(options, 1); }),
+              ::testing::HasSubstr("latencies.csv:2: 'fast'"));
   EXPECT_THROW(LatencyModel(of(LatencyKind::kTrace, "# none\n"), 1), Error);
 }
 
@@ -207,9 +198,8 @@ class SessionDelayTest : public ::testing::Test {
 };
 
 TEST_F(SessionDelayTest, HoldsEachDirectionByItsOwnLatency) {
-  SessionDelayOptions options;
-  options.order_entry = model(LatencyKind::kFixed, 5'000);
-  options.reports = model(LatencyKind::kFixed, 2'000);
+  SessionDelayOptions options{.order_entry = model(LatencyKind::kFixed, 5'000),
+                              .reports = model(LatencyKind::kFixed, 2'000)};
   open(options);
   send(outside_, order('D', 1));
   send(session_, order('8', 1));
@@ -226,9 +216,7 @@ TEST_F(SessionDelayTest, HoldsEachDirectionByItsOwnLatency) {
 }
 
 TEST_F(SessionDelayTest, KeepsEveryByteInOrderThroughRandomLatencies) {
-  SessionDelayOptions options;
-  options.order_entry = model(LatencyKind::kUniform, 0, 1'000'000);
-  open(options);
+  open(SessionDelayOptions{.order_entry = model(LatencyKind::kUniform, 0, 1'000'000)});
   std::string sent;
   std::string got;
   std::uint64_t at = 0;
@@ -252,9 +240,7 @@ TEST_F(SessionDelayTest, KeepsEveryByteInOrderThroughRandomLatencies) {
 }
 
 TEST_F(SessionDelayTest, ARateLimitHoldsOrdersAndNoHeartbeat) {
-  SessionDelayOptions options;
-  options.rate = {1, 1'000'000, RateRule::kDelay};
-  open(options);
+  open(SessionDelayOptions{.rate = {1, 1'000'000, RateRule::kDelay}});
   send(outside_, order('D', 1) + order('0', 2) + order('F', 3) + order('D', 4));
   turn_at(0);
   EXPECT_EQ(received(session_), order('D', 1) + order('0', 2));
@@ -268,9 +254,7 @@ TEST_F(SessionDelayTest, ARateLimitHoldsOrdersAndNoHeartbeat) {
 }
 
 TEST_F(SessionDelayTest, TheEndComesAfterEverythingThatWasSaid) {
-  SessionDelayOptions options;
-  options.order_entry = model(LatencyKind::kFixed, 1'000);
-  open(options);
+  open(SessionDelayOptions{.order_entry = model(LatencyKind::kFixed, 1'000)});
   send(outside_, order('D', 1));
   outside_ = net::FileDescriptor();
   turn_at(0);

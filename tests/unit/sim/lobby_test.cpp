@@ -1,15 +1,14 @@
 // Who waits in front of an order session, and who gets it.
 #include "sim/orders/lobby.hpp"
 
-#include <cerrno>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/fix/codec.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -57,11 +56,10 @@ class LobbyTest : public ::testing::Test {
   }
   // Our end of a connection.
   int connect() {
-    int pair[2] = {-1, -1};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ends_.push_back(pair[1]);
-    lobby_->accept(pair[0]);
-    return pair[1];
+    const auto [theirs, ours] = test_support::socket_pair();
+    ends_.push_back(ours);
+    lobby_->accept(theirs);
+    return ours;
   }
   void say(int socket, const std::string& text, std::size_t connection) {
     ASSERT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL),
@@ -130,7 +128,7 @@ TEST_F(LobbyTest, SilenceEndsAConnection) {
   EXPECT_FALSE(closed(socket));
   lobby_->turn(now + 11s);
   EXPECT_TRUE(closed(socket));
-  EXPECT_EQ(lobby_->counters().timeouts.get(), 1u);
+  EXPECT_EQ(lobby_->counters().silent.get(), 1u);
 }
 
 TEST_F(LobbyTest, ALogonWaitsForASlotThatWasJustTakenAndIsRefusedWhileAnotherIsLoggedOn) {
@@ -145,7 +143,7 @@ TEST_F(LobbyTest, ALogonWaitsForASlotThatWasJustTakenAndIsRefusedWhileAnotherIsL
   const int second = connect();
   say(second, framed("A"), 1);
   EXPECT_TRUE(closed(second));
-  EXPECT_EQ(lobby_->counters(0).refused.get(), 1u);
+  EXPECT_EQ(lobby_->counters(0).refused_logons.get(), 1u);
 }
 
 TEST_F(LobbyTest, SessionsOfOnePortAreToldApartByVersionAndCompIds) {

@@ -11,16 +11,13 @@ class OrderTypes : public testing::Test {
  protected:
   void run(const Stream& stream, SelfMatchRule rule = SelfMatchRule::kCancelNewest,
            HaltRule halted = HaltRule::kReject) {
-    MatcherOptions options;
-    options.book = {.orders_max = 1024, .levels_max = 1024};
-    options.live_orders_max = 64;
-    options.order_ids_max = 256;
-    options.self_match = rule;
-    options.halt_rule = halted;
-    options.band_basis_points = band_basis_points_;
-    options.ticks = ticks_;
-    log_.all.clear();
-    log_.brief.clear();
+    const MatcherOptions options{.book = {.orders_max = 1024, .levels_max = 1024},
+                                 .live_orders_max = 64,
+                                 .order_ids_max = 256,
+                                 .halt_rule = halted,
+                                 .self_match = rule,
+                                 .band_basis_points = band_basis_points_,
+                                 .ticks = ticks_};
     matcher_ = std::make_unique<Matcher>(options, log_);
     go_on(stream);
   }
@@ -57,6 +54,18 @@ class OrderTypes : public testing::Test {
   static NewOrder post_only(NewOrder order) {
     order.post_only = true;
     return order;
+  }
+  static ReplaceOrder replacement(std::uint64_t id, std::uint64_t target, std::uint32_t shares,
+                                  std::int64_t price) {
+    return {.order_id = id,
+            .target_order_id = target,
+            .price = {price},
+            .locate = 1,
+            .shares = shares,
+            .party = kAlice};
+  }
+  static CancelOrder cancel(std::uint64_t id, std::uint64_t target) {
+    return {.order_id = id, .target_order_id = target, .locate = 1, .party = kAlice};
   }
   // "shares@price" of each fill of an order.
   std::string fills(std::uint64_t id) const {
@@ -109,13 +118,7 @@ TEST_F(OrderTypes, StopPricesAndCapsOfPegsAreOnTheTickToo) {
 
 TEST_F(OrderTypes, AReplacementOffTheTickIsRefusedAndTheOrderLivesOn) {
   run({buy(11, 10, 10'000)});
-  ReplaceOrder replacement{.order_id = 12,
-                           .target_order_id = 11,
-                           .price = {10'001},
-                           .locate = 1,
-                           .shares = 10,
-                           .party = kAlice};
-  go_on({replacement});
+  go_on({replacement(12, 11, 10, 10'001)});
   EXPECT_EQ(reason(12), Reason::kPriceTick);
   EXPECT_EQ(price_of(11), 10'000u);
 }
@@ -134,13 +137,7 @@ TEST_F(OrderTypes, PostOnlyIsRefusedWhenItWouldTradeAndRestsOtherwise) {
   EXPECT_EQ(reason(11), Reason::kPostOnly);
   EXPECT_EQ(log_.brief.front().kind, ReportKind::kRejected);
   EXPECT_TRUE(works(12));
-  ReplaceOrder replacement{.order_id = 13,
-                           .target_order_id = 12,
-                           .price = {105},
-                           .locate = 1,
-                           .shares = 10,
-                           .party = kAlice};
-  go_on({replacement});
+  go_on({replacement(13, 12, 10, 105)});
   EXPECT_EQ(reason(13), Reason::kPostOnly);
   EXPECT_EQ(price_of(12), 104u);
 }
@@ -200,10 +197,8 @@ TEST_F(OrderTypes, PriceBandsRefuseLimitsBeyondThemAndStopMarketOrdersThere) {
   NewOrder market = buy(13, 30, 0);
   market.type = OrderType::kMarket;
   band_basis_points_ = 500;
-  run({buy(10, 10, 900),
-       CancelOrder{.order_id = 9, .target_order_id = 10, .locate = 1, .party = kAlice},
-       HiddenTrade{1, 1, 100}, buy(11, 10, 106), buy(12, 10, 105), sell(14, 10, 94, kBob),
-       Add{1, 1, Side::kSell, 10, 106}, Add{1, 2, Side::kSell, 10, 104}});
+  run({buy(10, 10, 900), cancel(9, 10), HiddenTrade{1, 1, 100}, buy(11, 10, 106), buy(12, 10, 105),
+       sell(14, 10, 94, kBob), Add{1, 1, Side::kSell, 10, 106}, Add{1, 2, Side::kSell, 10, 104}});
   EXPECT_EQ(reason(10), Reason::kNone);  // no trade yet, no bands
   EXPECT_EQ(reason(11), Reason::kPriceBand);
   EXPECT_EQ(reason(14), Reason::kPriceBand);
@@ -229,13 +224,7 @@ TEST_F(OrderTypes, EachNewSliceStandsBehindWhatWasThereAtItsPrice) {
 }
 
 TEST_F(OrderTypes, FewerSharesAreTakenFromTheReserveFirst) {
-  run({showing(buy(11, 300, 100), 100), buy(12, 10, 100, kBob),
-       ReplaceOrder{.order_id = 13,
-                    .target_order_id = 11,
-                    .price = {100},
-                    .locate = 1,
-                    .shares = 150,
-                    .party = kAlice},
+  run({showing(buy(11, 300, 100), 100), buy(12, 10, 100, kBob), replacement(13, 11, 150, 100),
        sell(21, 110, 100, {0, 3})});
   EXPECT_EQ(fills(13), "100@100");
   EXPECT_EQ(fills(12), "10@100");
@@ -284,18 +273,14 @@ TEST_F(OrderTypes, OneStopOrdersTradesTriggerTheNext) {
 }
 
 TEST_F(OrderTypes, AWaitingStopOrderIsReplacedByItsOwnTypeAndCancelled) {
-  ReplaceOrder replacement{.order_id = 12,
-                           .target_order_id = 11,
-                           .stop_price = {103},
-                           .locate = 1,
-                           .shares = 20,
-                           .party = kAlice,
-                           .type = OrderType::kMarket};
-  run({HiddenTrade{1, 1, 100}, stop(buy(11, 20, 0), 105), replacement});
+  ReplaceOrder sooner = replacement(12, 11, 20, 0);
+  sooner.stop_price = {103};
+  sooner.type = OrderType::kMarket;
+  run({HiddenTrade{1, 1, 100}, stop(buy(11, 20, 0), 105), sooner});
   EXPECT_EQ(reason(12), Reason::kUnsupported);
-  replacement.order_id = 13;
-  replacement.type = OrderType::kStop;
-  go_on({replacement, HiddenTrade{1, 1, 103}});
+  sooner.order_id = 13;
+  sooner.type = OrderType::kStop;
+  go_on({sooner, HiddenTrade{1, 1, 103}});
   EXPECT_EQ(reason(13), Reason::kRemainder);
 }
 
@@ -338,8 +323,7 @@ TEST_F(OrderTypes, GoodTillCancelOutlivesTheDayAndWorksOnTheNext) {
   EXPECT_EQ(fills(11), "");  // the day is over
   go_on({BeginDay{}, Add{1, 1, Side::kSell, 4, 100}});
   EXPECT_EQ(fills(11), "4@100");
-  go_on(
-      {Close{}, CancelOrder{.order_id = 13, .target_order_id = 11, .locate = 1, .party = kAlice}});
+  go_on({Close{}, cancel(13, 11)});
   EXPECT_FALSE(works(11));
 }
 

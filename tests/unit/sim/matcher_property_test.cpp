@@ -31,16 +31,14 @@ struct Rules {
 };
 
 MatcherOptions options_of(const Rules& rules) {
-  MatcherOptions options;
-  options.book = {.orders_max = 4096, .levels_max = 1024};
-  options.live_orders_max = 4096;
-  options.order_ids_max = 1u << 16;
-  options.halt_rule = rules.halt;
-  options.self_match = rules.self_match;
-  options.display_shares_min = 1;
-  options.band_basis_points = rules.band_basis_points;
-  options.crosses = rules.crosses;
-  return options;
+  return {.book = {.orders_max = 4096, .levels_max = 1024},
+          .live_orders_max = 4096,
+          .order_ids_max = 1u << 16,
+          .halt_rule = rules.halt,
+          .self_match = rules.self_match,
+          .display_shares_min = 1,
+          .band_basis_points = rules.band_basis_points,
+          .crosses = rules.crosses};
 }
 
 // One stream through both.
@@ -88,7 +86,7 @@ class Duel {
     }
     EXPECT_EQ(c.taken.get(), c.taken_released.get() + matcher_.taken_in_book());
     EXPECT_EQ(matcher_.taken_in_book(), reference_.taken_in_book());
-    EXPECT_EQ(c.new_orders.get(), c.accepted.get() + c.rejected.get());
+    EXPECT_EQ(c.received.get(), c.accepted.get() + c.rejected.get());
     matcher_.book().verify();
   }
   std::uint64_t expired(Reason reason) const {
@@ -126,7 +124,7 @@ struct Reached {
   void add(const Duel& duel) {
     const MatcherCounters& c = duel.counters();
     for (std::size_t i = 0; i < kFillSourceCount; ++i) fills[i] += c.filled_shares[i].get();
-    events["bent"] += c.bent_executed.get();
+    events["conflict"] += c.conflict_executed.get();
     events["triggered"] += c.triggered.get();
     events["repriced"] += c.repriced.get();
     events["replenished"] += c.replenished.get();

@@ -12,13 +12,11 @@ constexpr Locate kStock = 7;
 class MatcherRules : public testing::Test {
  protected:
   static MatcherOptions options(HaltRule rule = HaltRule::kReject) {
-    MatcherOptions options;
-    options.book = {.orders_max = 1024, .levels_max = 1024};
-    options.live_orders_max = 64;
-    options.order_ids_max = 256;
-    options.halt_rule = rule;
-    options.incarnation = 3;
-    return options;
+    return {.book = {.orders_max = 1024, .levels_max = 1024},
+            .live_orders_max = 64,
+            .order_ids_max = 256,
+            .halt_rule = rule,
+            .incarnation = 3};
   }
 
   void bid(std::uint64_t ref, std::uint32_t shares, std::uint32_t price) {
@@ -29,14 +27,12 @@ class MatcherRules : public testing::Test {
   }
   NewOrder order(std::uint64_t id, Side side, std::uint32_t shares, std::int64_t price,
                  Party party = kAlice) {
-    NewOrder order;
-    order.order_id = id;
-    order.locate = kStock;
-    order.side = side;
-    order.shares = shares;
-    order.price = {price};
-    order.party = party;
-    return order;
+    return {.order_id = id,
+            .price = {price},
+            .locate = kStock,
+            .shares = shares,
+            .party = party,
+            .side = side};
   }
   void buy(std::uint64_t id, std::uint32_t shares, std::int64_t price, Party party = kAlice) {
     matcher_.enter(order(id, Side::kBuy, shares, price, party));
@@ -44,25 +40,26 @@ class MatcherRules : public testing::Test {
   void sell(std::uint64_t id, std::uint32_t shares, std::int64_t price, Party party = kAlice) {
     matcher_.enter(order(id, Side::kSell, shares, price, party));
   }
-  ReplaceOrder replacement(std::uint64_t id, std::uint64_t target, std::uint32_t shares,
-                           std::int64_t price, Side side = Side::kBuy) {
-    ReplaceOrder request;
-    request.order_id = id;
-    request.target_order_id = target;
-    request.locate = kStock;
-    request.side = side;
-    request.shares = shares;
-    request.price = {price};
-    request.party = kAlice;
-    return request;
+  void buy_at_market(std::uint64_t id, std::uint32_t shares) {
+    NewOrder market = order(id, Side::kBuy, shares, 0);
+    market.type = OrderType::kMarket;
+    matcher_.enter(market);
   }
-  CancelOrder cancellation(std::uint64_t id, std::uint64_t target) {
-    CancelOrder request;
-    request.order_id = id;
-    request.target_order_id = target;
-    request.locate = kStock;
-    request.party = kAlice;
-    return request;
+  NewOrder immediate(std::uint64_t id, std::uint32_t shares, std::int64_t price) {
+    NewOrder ioc = order(id, Side::kBuy, shares, price);
+    ioc.time_in_force = TimeInForce::kImmediateOrCancel;
+    return ioc;
+  }
+  void replace(std::uint64_t id, std::uint64_t target, std::uint32_t shares, std::int64_t price) {
+    matcher_.replace({.order_id = id,
+                      .target_order_id = target,
+                      .price = {price},
+                      .locate = kStock,
+                      .shares = shares,
+                      .party = kAlice});
+  }
+  void cancel(std::uint64_t id, std::uint64_t target, Party party = kAlice) {
+    matcher_.cancel({.order_id = id, .target_order_id = target, .locate = kStock, .party = party});
   }
   std::uint32_t filled(std::uint64_t id) const {
     std::uint32_t sum = 0;
@@ -109,14 +106,10 @@ TEST_F(MatcherRules, RestsWhatIsLeftOfADayOrderAndExpiresWhatIsLeftOfOthers) {
   ask(1, 10, 104);
   buy(11, 15, 104);
   EXPECT_EQ(matcher_.live_orders(), 1u);
-  NewOrder ioc = order(12, Side::kBuy, 15, 104);
-  ioc.time_in_force = TimeInForce::kImmediateOrCancel;
-  matcher_.enter(ioc);
+  matcher_.enter(immediate(12, 15, 104));
   EXPECT_EQ(last().kind, ReportKind::kExpired);
   EXPECT_EQ(last().reason, Reason::kRemainder);
-  NewOrder market = order(13, Side::kBuy, 15, 0);
-  market.type = OrderType::kMarket;
-  matcher_.enter(market);
+  buy_at_market(13, 15);
   EXPECT_EQ(last().kind, ReportKind::kExpired);
   EXPECT_EQ(last().cumulative_shares, 0u);
   EXPECT_EQ(matcher_.live_orders(), 1u);
@@ -125,9 +118,7 @@ TEST_F(MatcherRules, RestsWhatIsLeftOfADayOrderAndExpiresWhatIsLeftOfOthers) {
 TEST_F(MatcherRules, MarketOrderTakesEveryPriceThatThereIs) {
   ask(1, 10, 104);
   ask(2, 10, 199'999);
-  NewOrder market = order(11, Side::kBuy, 15, 0);
-  market.type = OrderType::kMarket;
-  matcher_.enter(market);
+  buy_at_market(11, 15);
   EXPECT_EQ(filled(11), 15u);
   EXPECT_EQ(last().last_price, 199'999u);
 }
@@ -214,12 +205,12 @@ TEST_F(MatcherRules, CountsTheFutureThatBendsWhenTheRecordingExecutesWhatWeTook)
   ask(1, 100, 104);
   buy(11, 70, 104);
   matcher_.on_execute(1, 50);  // 30 were left
-  EXPECT_EQ(matcher_.counters().bent_executed.get(), 20u);
+  EXPECT_EQ(matcher_.counters().conflict_executed.get(), 20u);
   buy(12, 50, 104);
   EXPECT_EQ(filled(12), 0u);  // the other 50 are all ours already
   EXPECT_EQ(matcher_.taken_in_book(), 50u);
   matcher_.on_execute(1, 50);
-  EXPECT_EQ(matcher_.counters().bent_executed.get(), 70u);
+  EXPECT_EQ(matcher_.counters().conflict_executed.get(), 70u);
   EXPECT_EQ(matcher_.counters().taken_released.get(), 70u);
 }
 
@@ -227,11 +218,11 @@ TEST_F(MatcherRules, CancellationsOfARecordedOrderTakeWhatIsNotOursFirst) {
   ask(1, 100, 104);
   buy(11, 70, 104);
   matcher_.on_reduce(1, 20);
-  EXPECT_EQ(matcher_.counters().bent_withdrawn.get(), 0u);
+  EXPECT_EQ(matcher_.counters().conflict_withdrawn.get(), 0u);
   buy(12, 50, 104);
   EXPECT_EQ(filled(12), 10u);
   matcher_.on_delete(1);
-  EXPECT_EQ(matcher_.counters().bent_withdrawn.get(), 80u);
+  EXPECT_EQ(matcher_.counters().conflict_withdrawn.get(), 80u);
 }
 
 TEST_F(MatcherRules, WhatWeTookStaysTakenWhenTheRecordingReplacesTheOrder) {
@@ -265,11 +256,11 @@ TEST_F(MatcherRules, AnOrderThatMeetsOneOfTheSameStrategyExpires) {
 TEST_F(MatcherRules, AReplacementKeepsItsPlaceOnlyWithFewerSharesAtTheSamePrice) {
   buy(11, 50, 100);
   bid(1, 100, 100);
-  matcher_.replace(replacement(12, 11, 40, 100));
+  replace(12, 11, 40, 100);
   EXPECT_EQ(last().kind, ReportKind::kReplaced);
   matcher_.on_execute(1, 10);
   EXPECT_EQ(filled(12), 10u);
-  matcher_.replace(replacement(13, 12, 60, 100));
+  replace(13, 12, 60, 100);
   matcher_.on_execute(1, 10);
   EXPECT_EQ(filled(13), 0u);
   EXPECT_EQ(matcher_.find_live(13)->leaves(), 50u);
@@ -278,7 +269,7 @@ TEST_F(MatcherRules, AReplacementKeepsItsPlaceOnlyWithFewerSharesAtTheSamePrice)
 TEST_F(MatcherRules, AReplacementThatReachesTheOtherSideTradesAtOnce) {
   ask(1, 100, 104);
   buy(11, 50, 100);
-  matcher_.replace(replacement(12, 11, 50, 104));
+  replace(12, 11, 50, 104);
   EXPECT_EQ(filled(12), 50u);
 }
 
@@ -286,10 +277,10 @@ TEST_F(MatcherRules, AReplacementToWhatIsFilledEndsTheOrderAndBelowItIsRefused) 
   buy(11, 50, 100);
   bid(1, 100, 99);
   matcher_.on_execute(1, 20);
-  matcher_.replace(replacement(12, 11, 19, 100));
+  replace(12, 11, 19, 100);
   EXPECT_EQ(last().reason, Reason::kBelowFilled);
   EXPECT_EQ(last().leaves_shares, 30u);
-  matcher_.replace(replacement(13, 11, 20, 100));
+  replace(13, 11, 20, 100);
   EXPECT_EQ(last().kind, ReportKind::kReplaced);
   EXPECT_EQ(log_.all.back().state, OrderState::kFilled);
   EXPECT_EQ(matcher_.live_orders(), 0u);
@@ -297,23 +288,21 @@ TEST_F(MatcherRules, AReplacementToWhatIsFilledEndsTheOrderAndBelowItIsRefused) 
 
 TEST_F(MatcherRules, CancelsWhatIsLeftAndRefusesToCancelWhatIsDoneOrUnknown) {
   buy(11, 50, 100);
-  matcher_.cancel(cancellation(12, 11));
+  cancel(12, 11);
   EXPECT_EQ(last().kind, ReportKind::kCanceled);
   EXPECT_EQ(last().target_order_id, 11u);
-  matcher_.cancel(cancellation(13, 11));
+  cancel(13, 11);
   EXPECT_EQ(last().reason, Reason::kTooLate);
   EXPECT_EQ(log_.all.back().state, OrderState::kCanceled);
   EXPECT_NE(log_.all.back().exchange_order_id, 0u);
-  matcher_.cancel(cancellation(14, 99));
+  cancel(14, 99);
   EXPECT_EQ(last().reason, Reason::kUnknownOrder);
   EXPECT_EQ(log_.all.back().exchange_order_id, 0u);
 }
 
 TEST_F(MatcherRules, RefusesToChangeAnotherSessionsOrder) {
   buy(11, 50, 100);
-  CancelOrder request = cancellation(12, 11);
-  request.party.session = 1;
-  matcher_.cancel(request);
+  cancel(12, 11, {1, kAlice.strategy});
   EXPECT_EQ(last().reason, Reason::kUnknownOrder);
   EXPECT_EQ(matcher_.live_orders(), 1u);
 }
@@ -346,15 +335,15 @@ TEST_F(MatcherRules, RefusesOrdersWhenItsTablesAreFullAndStillCancels) {
   for (std::uint64_t id = 1; id <= 64; ++id) buy(id, 1, 10);
   buy(65, 1, 10);
   EXPECT_EQ(last().reason, Reason::kCapacity);
-  matcher_.cancel(cancellation(66, 64));
+  cancel(66, 64);
   EXPECT_EQ(last().kind, ReportKind::kCanceled);
   for (std::uint64_t id = 67; id < 400; ++id) {
-    matcher_.cancel(cancellation(id, 9999));
+    cancel(id, 9999);
     EXPECT_EQ(last().reason, Reason::kUnknownOrder);
   }
   buy(500, 1, 10);  // ids are exhausted now, though orders would fit
   EXPECT_EQ(last().reason, Reason::kCapacity);
-  matcher_.cancel(cancellation(501, 1));
+  cancel(501, 1);
   EXPECT_EQ(last().kind, ReportKind::kCanceled);
 }
 
@@ -363,12 +352,12 @@ TEST_F(MatcherRules, RefusesOrdersWhileHaltedAndStillCancels) {
   matcher_.on_trading_state(kStock, wire::TradingState::kHalted);
   buy(12, 50, 100);
   EXPECT_EQ(last().reason, Reason::kNotTrading);
-  matcher_.replace(replacement(13, 11, 60, 100));
+  replace(13, 11, 60, 100);
   EXPECT_EQ(last().reason, Reason::kNotTrading);
   bid(1, 10, 99);
   matcher_.on_execute(1, 10);
   EXPECT_EQ(filled(11), 0u);
-  matcher_.cancel(cancellation(14, 11));
+  cancel(14, 11);
   EXPECT_EQ(last().kind, ReportKind::kCanceled);
 }
 
@@ -379,9 +368,7 @@ TEST_F(MatcherRules, RestingThroughAHaltMatchesInOldOrderWhenTradingResumes) {
   matcher.enter(order(11, Side::kBuy, 30, 100, kAlice));
   matcher.enter(order(12, Side::kBuy, 30, 101, kBob));
   matcher.on_add(kStock, 1, Side::kSell, 40, 100);
-  NewOrder ioc = order(13, Side::kBuy, 30, 101);
-  ioc.time_in_force = TimeInForce::kImmediateOrCancel;
-  matcher.enter(ioc);
+  matcher.enter(immediate(13, 30, 101));
   EXPECT_EQ(log.brief.back().kind, ReportKind::kExpired);
   matcher.on_trading_state(kStock, wire::TradingState::kTrading);
   ASSERT_EQ(log.brief.size(), 6u);
@@ -408,7 +395,7 @@ TEST_F(MatcherRules, ExecutionIdsNeverRepeatAndCarryTheIncarnation) {
   ask(1, 10, 104);
   buy(11, 20, 104);
   buy(11, 20, 104);
-  matcher_.cancel(cancellation(12, 99));
+  cancel(12, 99);
   std::uint64_t before = 0;
   for (const Report& r : log_.all) {
     EXPECT_GT(r.execution_id, before);

@@ -1,17 +1,14 @@
 // Where order connections are accepted.
-#include <cstdlib>
-#include <filesystem>
 
 #include <boost/asio/io_context.hpp>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/control/runtime_impl.hpp"
 #include "common/net/udp_socket.hpp"
 #include "sim/orders/listener.hpp"
 #include "tests/support/descriptors.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -19,26 +16,19 @@ namespace tickpath::sim {
 namespace {
 
 control::CommonConfig common_in(const std::string& directory) {
-  control::CommonConfig common;
-  common.name = "listening";
-  common.run_dir = directory;
-  common.trace_enabled = false;
-  return common;
+  return {.name = "listening", .run_dir = directory, .trace_enabled = false};
 }
 
 std::uint16_t free_port() {
-  net::UdpSocket::Options options;
-  options.local = {INADDR_LOOPBACK, 0};
-  return net::UdpSocket(options).local().port;
+  return net::UdpSocket(net::UdpSocket::Options{.local = {INADDR_LOOPBACK, 0}}).local().port;
 }
 
 // No descriptor left: the connection waits, and the program does not spin meanwhile.
 TEST(OrderListener, PausesWhileThereAreNoDescriptors) {
   if (test_support::kSanitized) GTEST_SKIP() << test_support::kNeedsDescriptors;
-  char directory[] = "/tmp/tickpath-test-XXXXXX";
-  ASSERT_NE(::mkdtemp(directory), nullptr);
+  const test_support::Folder folder;
   {
-    control::RuntimeImpl runtime("sim", common_in(directory), {});
+    control::RuntimeImpl runtime("sim", common_in(folder.path()), {});
     int accepted = -1;
     const std::uint16_t port = free_port();
     Listener listener({"127.0.0.1", port}, "orders.session.0.listen",
@@ -54,13 +44,11 @@ TEST(OrderListener, PausesWhileThereAreNoDescriptors) {
     }
     EXPECT_GE(listener.accept_failures().get(), 1u);
     EXPECT_LT(handlers, 500u) << "a failed accept at each look";
-    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (accepted < 0 && std::chrono::steady_clock::now() < end) runtime.io().poll();
-    EXPECT_GE(accepted, 0);
+    EXPECT_TRUE(
+        test_support::turn_until([&] { return accepted >= 0; }, [&] { runtime.io().poll(); }));
     ::close(accepted);
     ::close(client);
   }
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 // sim's datapath, parked: orders over a FIX session, and commands.
 #include "tests/support/parking.hpp"
 
-#include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "recorded.hpp"
 #include "report_log.hpp"
 #include "sim/datapath.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -21,10 +20,10 @@ struct Reports final : fix::Handler {
 };
 
 fix::SessionOptions session_options(const test_support::Folder& folder, bool venue) {
-  fix::SessionOptions options;
-  options.role = venue ? fix::SessionRole::kAcceptor : fix::SessionRole::kInitiator;
-  options.sender = venue ? "SIM" : "OEG";
-  options.target = venue ? "OEG" : "SIM";
+  fix::SessionOptions options{
+      .role = venue ? fix::SessionRole::kAcceptor : fix::SessionRole::kInitiator,
+      .sender = venue ? "SIM" : "OEG",
+      .target = venue ? "OEG" : "SIM"};
   options.store_path = folder / (options.sender + ".store");
   options.store_messages = 1024;
   return options;
@@ -52,16 +51,12 @@ class SimThatParks : public ::testing::Test {
     return options;
   }
   static MatcherOptions matcher_options() {
-    MatcherOptions options;
-    options.book = {.orders_max = 1024, .levels_max = 1024};
-    options.order_ids_max = 1024;
-    return options;
+    return {.book = {.orders_max = 1024, .levels_max = 1024}, .order_ids_max = 1024};
   }
   void logon() {
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    ASSERT_TRUE(oeg_.attach(pair[1]));
-    ASSERT_TRUE(datapath_.post({.kind = Command::Kind::kAttach, .session = 0, .socket = pair[0]}));
+    const auto [theirs, ours] = test_support::socket_pair();
+    ASSERT_TRUE(oeg_.attach(ours));
+    ASSERT_TRUE(datapath_.post({.kind = Command::Kind::kAttach, .session = 0, .socket = theirs}));
     for (int turn = 0; turn < 10'000 && !(oeg_.logged_on() && gateway_.logged_on(0)); ++turn) {
       datapath_.turn();
       oeg_.poll(reports_);
@@ -88,11 +83,10 @@ TEST_F(SimThatParks, SleepsBesideNoOrder) {
   test_support::expect_no_arrival_is_slept_through(
       datapath_,
       [&] {
-        fix::NewOrderSingle order;
-        order.cl_ord_id = static_cast<std::uint64_t>(++sent);
-        order.order_qty = 10;
-        order.price = {10'000};
-        order.symbol = fix::Symbol::from("ZAAA");
+        fix::NewOrderSingle order{.cl_ord_id = static_cast<std::uint64_t>(++sent),
+                                  .price = {10'000},
+                                  .order_qty = 10,
+                                  .symbol = fix::Symbol::from("ZAAA")};
         EXPECT_TRUE(fix::accepted(oeg_.send(order)));
       },
       [&] { return reports_.count == sent; }, [&] { oeg_.poll(reports_); });

@@ -1,18 +1,13 @@
 // Our orders on the feed: what a subscriber's book must be, and examples of each message.
-#include <map>
 #include <memory>
-#include <sstream>
 
-#include <gtest/gtest.h>
-
-#include "command_stream.hpp"
 #include "feed_reader.hpp"
 #include "random_stream.hpp"
 #include "report_log.hpp"
 #include "sim/market/market.hpp"
 #include "tests/support/sanitized.hpp"
 
-namespace tickpath::sim {
+namespace tickpath::sim::published_feed {
 namespace {
 
 constexpr std::uint64_t kFeedSeeds = test_support::seeds(12);
@@ -54,21 +49,19 @@ struct Encode {
     return kind == CrossKind::kOpening ? 'O' : kind == CrossKind::kClosing ? 'C' : 'H';
   }
   Bytes operator()(const RecordedImbalance& c) const {
-    itch::NetOrderImbalanceIndicator m;
-    m.header = {c.locate, 0, kOpenNs};
-    m.imbalance_shares = c.shares;
-    m.imbalance_direction = itch::indicator_of(c.side);
-    m.stock = symbol_of(c.locate);
-    m.cross_type = code(c.kind);
+    itch::NetOrderImbalanceIndicator m{.header = {c.locate, 0, kOpenNs},
+                                       .imbalance_shares = c.shares,
+                                       .imbalance_direction = itch::indicator_of(c.side),
+                                       .stock = symbol_of(c.locate),
+                                       .cross_type = code(c.kind)};
     return encoded(m);
   }
   Bytes operator()(const RecordedCross& c) const {
-    itch::CrossTrade m;
-    m.header = {c.locate, 0, kOpenNs};
-    m.shares = 1'000;
-    m.stock = symbol_of(c.locate);
-    m.cross_price = c.price;
-    m.cross_type = code(c.kind);
+    itch::CrossTrade m{.header = {c.locate, 0, kOpenNs},
+                       .shares = 1'000,
+                       .stock = symbol_of(c.locate),
+                       .cross_price = c.price,
+                       .cross_type = code(c.kind)};
     return encoded(m);
   }
   Bytes operator()(const Close&) const { return system_event('C'); }
@@ -170,23 +163,20 @@ class Venue {
   }
 
   NewOrder order(std::uint64_t id, Side side, std::uint32_t shares, std::uint32_t price) const {
-    NewOrder made;
-    made.order_id = id;
-    made.price = {price};
-    made.locate = 1;
-    made.shares = shares;
-    made.party = {0, static_cast<std::uint8_t>(id)};
-    made.side = side;
-    return made;
+    return {.order_id = id,
+            .price = {price},
+            .locate = 1,
+            .shares = shares,
+            .party = {0, static_cast<std::uint8_t>(id)},
+            .side = side};
   }
   void enter(const NewOrder& request) { play(request); }
   void cancel(std::uint64_t id, Side side) {
-    CancelOrder request;
-    request.order_id = id + 1'000;
-    request.target_order_id = id;
-    request.locate = 1;
-    request.party = {0, static_cast<std::uint8_t>(id)};
-    request.side = side;
+    CancelOrder request{.order_id = id + 1'000,
+                        .target_order_id = id,
+                        .locate = 1,
+                        .party = {0, static_cast<std::uint8_t>(id)},
+                        .side = side};
     play(request);
   }
   const PublishedCounters& counters() const { return market_.published()->counters(); }
@@ -197,15 +187,13 @@ class Venue {
  private:
   static constexpr std::uint32_t kPriceMax = 130;
   static MatcherOptions options(HaltRule halt, SelfMatchRule self_match, CrossRule crosses) {
-    MatcherOptions made;
-    made.book = {.orders_max = 4096, .levels_max = 1024};
-    made.live_orders_max = 4096;
-    made.order_ids_max = 1u << 16;
-    made.halt_rule = halt;
-    made.self_match = self_match;
-    made.crosses = crosses;
-    made.display_shares_min = 1;
-    return made;
+    return {.book = {.orders_max = 4096, .levels_max = 1024},
+            .live_orders_max = 4096,
+            .order_ids_max = 1u << 16,
+            .halt_rule = halt,
+            .self_match = self_match,
+            .display_shares_min = 1,
+            .crosses = crosses};
   }
 
   ReportLog log_;
@@ -252,7 +240,7 @@ class PublishedFeedProperty : public testing::TestWithParam<FeedRules> {
 
 TEST_P(PublishedFeedProperty, TheBookOfASubscriberIsTheMarketsAtEveryQuietMoment) {
   std::uint64_t own = 0;
-  std::uint64_t bent = 0;
+  std::uint64_t amended = 0;
   std::uint64_t withheld = 0;
   for (std::uint64_t seed = 1; seed <= kFeedSeeds; ++seed) {
     const std::unique_ptr<Venue> made = venue();
@@ -263,11 +251,11 @@ TEST_P(PublishedFeedProperty, TheBookOfASubscriberIsTheMarketsAtEveryQuietMoment
     EXPECT_EQ(made->reader.repeated_matches, 0u);
     EXPECT_EQ(made->reader.wrong_symbols, 0u);
     own += made->counters().own.get();
-    bent += made->counters().bent.get();
+    amended += made->counters().amended.get();
     withheld += made->counters().withheld.get();
   }
   EXPECT_GT(own, 500 * kFeedSeeds);
-  EXPECT_GT(bent, 10 * kFeedSeeds);
+  EXPECT_GT(amended, 10 * kFeedSeeds);
   EXPECT_GT(withheld, 10 * kFeedSeeds);
 }
 
@@ -288,7 +276,9 @@ INSTANTIATE_TEST_SUITE_P(EveryRule, PublishedFeedProperty,
                                                    CrossRule::kOwn},
                                          FeedRules{HaltRule::kRest, SelfMatchRule::kDecrement}));
 
-TEST(PublishedFeed, WithoutOrdersOfOursIsTheRecordingByteForByte) {
+class PublishedFeed : public testing::Test, protected Venue {};
+
+TEST_F(PublishedFeed, WithoutOrdersOfOursIsTheRecordingByteForByte) {
   for (std::uint64_t seed = 1; seed <= kFeedSeeds; ++seed) {
     Venue venue;
     std::vector<Bytes> recorded;
@@ -297,153 +287,138 @@ TEST(PublishedFeed, WithoutOrdersOfOursIsTheRecordingByteForByte) {
       recorded.push_back(venue.play(command));
     }
     EXPECT_EQ(venue.reader.messages, recorded) << "seed " << seed;
-    EXPECT_EQ(
-        venue.counters().own.get() + venue.counters().bent.get() + venue.counters().withheld.get(),
-        0u);
+    EXPECT_EQ(venue.counters().own.get() + venue.counters().amended.get() +
+                  venue.counters().withheld.get(),
+              0u);
   }
 }
 
 // ---------------------------------------------------------------------- examples
 
-TEST(PublishedFeed, ShowsReducesAndDeletesAnOrderOfOurs) {
-  Venue venue;
-  venue.record(directory(1, "ZAAA", kOpenNs + 5));
-  venue.enter(venue.order(1, Side::kBuy, 100, 120));
-  ReplaceOrder fewer;
-  fewer.order_id = 2;
-  fewer.target_order_id = 1;
-  fewer.price = {120};
-  fewer.locate = 1;
-  fewer.shares = 60;
-  fewer.party = {0, 1};
-  venue.play(fewer);
+TEST_F(PublishedFeed, ShowsReducesAndDeletesAnOrderOfOurs) {
+  record(directory(1, "ZAAA", kOpenNs + 5));
+  enter(order(1, Side::kBuy, 100, 120));
+  ReplaceOrder fewer{.order_id = 2,
+                     .target_order_id = 1,
+                     .price = {120},
+                     .locate = 1,
+                     .shares = 60,
+                     .party = {0, 1}};
+  play(fewer);
   fewer.order_id = 3;
   fewer.target_order_id = 2;
   fewer.price = {121};
-  venue.play(fewer);
-  CancelOrder cancel;
-  cancel.order_id = 4;
-  cancel.target_order_id = 3;
-  cancel.locate = 1;
-  cancel.party = {0, 1};
-  venue.play(cancel);
-  ASSERT_EQ(venue.reader.types(), "RAXUD");
-  const auto shown = venue.reader.as<itch::AddOrder>(1);
+  play(fewer);
+  play(CancelOrder{.order_id = 4, .target_order_id = 3, .locate = 1, .party = {0, 1}});
+  ASSERT_EQ(reader.types(), "RAXUD");
+  const auto shown = reader.as<itch::AddOrder>(1);
   EXPECT_EQ(shown.shares, 100u);
   EXPECT_EQ(shown.price, 120u);
   EXPECT_EQ(shown.stock.view(), "ZAAA");
   EXPECT_EQ(shown.header.timestamp, kOpenNs + 5);
   EXPECT_NE(shown.order_reference_number & kOwnNumbers, 0u);
-  EXPECT_EQ(venue.reader.as<itch::OrderCancel>(2).cancelled_shares, 40u);
-  const auto moved = venue.reader.as<itch::OrderReplace>(3);
+  EXPECT_EQ(reader.as<itch::OrderCancel>(2).cancelled_shares, 40u);
+  const auto moved = reader.as<itch::OrderReplace>(3);
   EXPECT_EQ(moved.original_order_reference_number, shown.order_reference_number);
   EXPECT_EQ(moved.price, 121u);
-  EXPECT_EQ(venue.reader.as<itch::OrderDelete>(4).order_reference_number,
+  EXPECT_EQ(reader.as<itch::OrderDelete>(4).order_reference_number,
             moved.new_order_reference_number);
 }
 
-TEST(PublishedFeed, ARecordedOrderThatWeTookExecutesAtOnceAndOnlyTheRestOfItLater) {
-  Venue venue;
-  venue.record(add(1, "ZAAA", 7, Side::kSell, 100, 120));
-  venue.enter(venue.order(1, Side::kBuy, 70, 120));
-  venue.record(executed(1, 7, 20));
-  venue.record(executed(1, 7, 80));  // 10 of them are left
-  ASSERT_EQ(venue.reader.types(), "AEEE");
-  EXPECT_EQ(venue.reader.as<itch::OrderExecuted>(1).executed_shares, 70u);
-  EXPECT_NE(venue.reader.as<itch::OrderExecuted>(1).match_number & kOwnNumbers, 0u);
-  EXPECT_EQ(venue.reader.as<itch::OrderExecuted>(2).executed_shares, 20u);
-  EXPECT_EQ(venue.reader.as<itch::OrderExecuted>(3).executed_shares, 10u);
-  EXPECT_EQ(venue.matching().bent_executed.get(), 70u);
-  EXPECT_EQ(venue.counters().bent.get(), 1u);
+TEST_F(PublishedFeed, ARecordedOrderThatWeTookExecutesAtOnceAndOnlyTheRestOfItLater) {
+  record(add(1, "ZAAA", 7, Side::kSell, 100, 120));
+  enter(order(1, Side::kBuy, 70, 120));
+  record(executed(1, 7, 20));
+  record(executed(1, 7, 80));  // 10 of them are left
+  ASSERT_EQ(reader.types(), "AEEE");
+  EXPECT_EQ(reader.as<itch::OrderExecuted>(1).executed_shares, 70u);
+  EXPECT_NE(reader.as<itch::OrderExecuted>(1).match_number & kOwnNumbers, 0u);
+  EXPECT_EQ(reader.as<itch::OrderExecuted>(2).executed_shares, 20u);
+  EXPECT_EQ(reader.as<itch::OrderExecuted>(3).executed_shares, 10u);
+  EXPECT_EQ(matching().conflict_executed.get(), 70u);
+  EXPECT_EQ(counters().amended.get(), 1u);
 }
 
-TEST(PublishedFeed, ARecordedOrderThatIsAllOursIsHeardOfNoMore) {
-  Venue venue;
-  venue.record(add(1, "ZAAA", 7, Side::kSell, 100, 120));
-  venue.enter(venue.order(1, Side::kBuy, 100, 120));
-  venue.record(canceled(1, 7, 30));
-  venue.record(replaced(1, 7, 8, 60, 121));
-  venue.record(deleted(1, 8));
-  EXPECT_EQ(venue.reader.types(), "AE");
-  EXPECT_EQ(venue.counters().withheld.get(), 3u);
-  EXPECT_EQ(venue.matching().bent_withdrawn.get(), 100u);
+TEST_F(PublishedFeed, ARecordedOrderThatIsAllOursIsHeardOfNoMore) {
+  record(add(1, "ZAAA", 7, Side::kSell, 100, 120));
+  enter(order(1, Side::kBuy, 100, 120));
+  record(canceled(1, 7, 30));
+  record(replaced(1, 7, 8, 60, 121));
+  record(deleted(1, 8));
+  EXPECT_EQ(reader.types(), "AE");
+  EXPECT_EQ(counters().withheld.get(), 3u);
+  EXPECT_EQ(matching().conflict_withdrawn.get(), 100u);
 }
 
-TEST(PublishedFeed, ARecordedReplacementByMoreSharesThanWeTookIsANewOrder) {
-  Venue venue;
-  venue.record(add(1, "ZAAA", 7, Side::kSell, 100, 120));
-  venue.enter(venue.order(1, Side::kBuy, 100, 120));
-  venue.record(replaced(1, 7, 8, 150, 121));
-  ASSERT_EQ(venue.reader.types(), "AEA");
-  const auto shown = venue.reader.as<itch::AddOrder>(2);
+TEST_F(PublishedFeed, ARecordedReplacementByMoreSharesThanWeTookIsANewOrder) {
+  record(add(1, "ZAAA", 7, Side::kSell, 100, 120));
+  enter(order(1, Side::kBuy, 100, 120));
+  record(replaced(1, 7, 8, 150, 121));
+  ASSERT_EQ(reader.types(), "AEA");
+  const auto shown = reader.as<itch::AddOrder>(2);
   EXPECT_EQ(shown.order_reference_number, 8u);
   EXPECT_EQ(shown.shares, 50u);
   EXPECT_EQ(shown.buy_sell_indicator, 'S');
   EXPECT_EQ(shown.stock.view(), "ZAAA");
 }
 
-TEST(PublishedFeed, ARecordedOrderThatMeetsOursTradesFirstAndComesWithTheRest) {
-  Venue venue;
-  venue.enter(venue.order(1, Side::kBuy, 30, 120));
-  venue.record(add(1, "ZAAA", 7, Side::kSell, 100, 119));
-  venue.record(add(1, "ZAAA", 8, Side::kBuy, 100, 118));
-  ASSERT_EQ(venue.reader.types(), "AEAA");
-  EXPECT_EQ(venue.reader.as<itch::OrderExecuted>(1).executed_shares, 30u);
-  EXPECT_EQ(venue.reader.as<itch::AddOrder>(2).shares, 70u);
-  EXPECT_EQ(venue.reader.as<itch::AddOrder>(2).order_reference_number, 7u);
+TEST_F(PublishedFeed, ARecordedOrderThatMeetsOursTradesFirstAndComesWithTheRest) {
+  enter(order(1, Side::kBuy, 30, 120));
+  record(add(1, "ZAAA", 7, Side::kSell, 100, 119));
+  record(add(1, "ZAAA", 8, Side::kBuy, 100, 118));
+  ASSERT_EQ(reader.types(), "AEAA");
+  EXPECT_EQ(reader.as<itch::OrderExecuted>(1).executed_shares, 30u);
+  EXPECT_EQ(reader.as<itch::AddOrder>(2).shares, 70u);
+  EXPECT_EQ(reader.as<itch::AddOrder>(2).order_reference_number, 7u);
 }
 
-TEST(PublishedFeed, EachSliceOfAReserveOrderIsAnOrderOfItsOwn) {
-  Venue venue;
-  NewOrder reserve = venue.order(1, Side::kBuy, 100, 120);
+TEST_F(PublishedFeed, EachSliceOfAReserveOrderIsAnOrderOfItsOwn) {
+  NewOrder reserve = order(1, Side::kBuy, 100, 120);
   reserve.display_shares = 40;
-  venue.enter(reserve);
-  venue.enter(venue.order(2, Side::kSell, 90, 120));
-  ASSERT_EQ(venue.reader.types(), "AEAEAE");
-  EXPECT_EQ(venue.reader.as<itch::AddOrder>(2).shares, 40u);
-  EXPECT_EQ(venue.reader.as<itch::AddOrder>(4).shares, 20u);
-  EXPECT_EQ(venue.reader.as<itch::OrderExecuted>(5).executed_shares, 10u);
+  enter(reserve);
+  enter(order(2, Side::kSell, 90, 120));
+  ASSERT_EQ(reader.types(), "AEAEAE");
+  EXPECT_EQ(reader.as<itch::AddOrder>(2).shares, 40u);
+  EXPECT_EQ(reader.as<itch::AddOrder>(4).shares, 20u);
+  EXPECT_EQ(reader.as<itch::OrderExecuted>(5).executed_shares, 10u);
 }
 
-TEST(PublishedFeed, APeggedOrderMovesWithItsPriceAndAStopIsNotSeenBeforeItIsTriggered) {
-  Venue venue;
-  NewOrder pegged = venue.order(1, Side::kBuy, 50, 0);
+TEST_F(PublishedFeed, APeggedOrderMovesWithItsPriceAndAStopIsNotSeenBeforeItIsTriggered) {
+  NewOrder pegged = order(1, Side::kBuy, 50, 0);
   pegged.type = OrderType::kPegged;
-  venue.enter(pegged);  // nothing to be pegged to
-  NewOrder stop = venue.order(2, Side::kSell, 10, 125);
+  enter(pegged);  // nothing to be pegged to
+  NewOrder stop = order(2, Side::kSell, 10, 125);
   stop.type = OrderType::kStopLimit;
   stop.stop_price = {121};
-  venue.enter(stop);
-  EXPECT_EQ(venue.reader.types(), "");
-  venue.record(add(1, "ZAAA", 7, Side::kBuy, 100, 119));
-  venue.record(add(1, "ZAAA", 8, Side::kBuy, 100, 120));
-  venue.record(hidden_trade(1, "ZAAA", 5, 121));
-  ASSERT_EQ(venue.reader.types(), "AAAUPA");
-  EXPECT_EQ(venue.reader.as<itch::OrderReplace>(3).price, 120u);
-  EXPECT_EQ(venue.reader.as<itch::AddOrder>(5).price, 125u);
+  enter(stop);
+  EXPECT_EQ(reader.types(), "");
+  record(add(1, "ZAAA", 7, Side::kBuy, 100, 119));
+  record(add(1, "ZAAA", 8, Side::kBuy, 100, 120));
+  record(hidden_trade(1, "ZAAA", 5, 121));
+  ASSERT_EQ(reader.types(), "AAAUPA");
+  EXPECT_EQ(reader.as<itch::OrderReplace>(3).price, 120u);
+  EXPECT_EQ(reader.as<itch::AddOrder>(5).price, 125u);
 }
 
-TEST(PublishedFeed, LeavesOutARecordedMessageThatNamesAnOrderByANumberOfOurs) {
-  Venue venue;
-  venue.enter(venue.order(1, Side::kBuy, 30, 120));
-  venue.record(deleted(1, kOwnNumbers | 1));
-  venue.record(replaced(1, 5, kOwnNumbers | 1, 10, 120));
-  EXPECT_EQ(venue.reader.types(), "A");
-  EXPECT_EQ(venue.counters().own_number.get(), 2u);
+TEST_F(PublishedFeed, LeavesOutARecordedMessageThatNamesAnOrderByANumberOfOurs) {
+  enter(order(1, Side::kBuy, 30, 120));
+  record(deleted(1, kOwnNumbers | 1));
+  record(replaced(1, 5, kOwnNumbers | 1, 10, 120));
+  EXPECT_EQ(reader.types(), "A");
+  EXPECT_EQ(counters().own_number.get(), 2u);
 }
 
-TEST(PublishedFeed, AnOrderGoodTillCancelledLeavesWithItsDayAndComesWithTheNext) {
-  Venue venue;
-  NewOrder order = venue.order(1, Side::kBuy, 30, 120);
-  venue.record(add(1, "ZAAA", 7, Side::kSell, 100, 125));
-  order.time_in_force = TimeInForce::kGoodTillCancel;
-  venue.enter(order);
-  venue.enter(venue.order(2, Side::kBuy, 10, 119));
-  venue.record(system_event('C'));
-  venue.record(system_event('O'));
-  EXPECT_EQ(venue.reader.types(), "AAADDSSA");
-  EXPECT_EQ(venue.reader.book.best(1, Side::kBuy), (book::Quote{120, 30}));
+TEST_F(PublishedFeed, AnOrderGoodTillCancelledLeavesWithItsDayAndComesWithTheNext) {
+  NewOrder lasting = order(1, Side::kBuy, 30, 120);
+  record(add(1, "ZAAA", 7, Side::kSell, 100, 125));
+  lasting.time_in_force = TimeInForce::kGoodTillCancel;
+  enter(lasting);
+  enter(order(2, Side::kBuy, 10, 119));
+  record(system_event('C'));
+  record(system_event('O'));
+  EXPECT_EQ(reader.types(), "AAADDSSA");
+  EXPECT_EQ(reader.book.best(1, Side::kBuy), (book::Quote{120, 30}));
 }
 
 }  // namespace
-}  // namespace tickpath::sim
+}  // namespace tickpath::sim::published_feed

@@ -1,9 +1,7 @@
 // Streams of random commands in a band of prices so narrow that orders meet all the time.
 #pragma once
 
-#include <algorithm>
 #include <map>
-#include <vector>
 
 #include "command_stream.hpp"
 #include "common/base/random.hpp"

@@ -5,13 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "common/itch/binary_file.hpp"
 #include "common/itch/codec.hpp"
+#include "sim/recordings/binary_file.hpp"
 
 namespace tickpath::sim {
 
@@ -27,85 +25,70 @@ Bytes encoded(const Message& message) {
 }
 
 inline Bytes directory(std::uint16_t locate, const char* symbol, std::uint64_t at = kOpenNs) {
-  itch::StockDirectory m;
-  m.header = {locate, 0, at};
-  m.stock = symbol;
+  itch::StockDirectory m{.header = {locate, 0, at}, .stock = symbol};
   return encoded(m);
 }
 inline Bytes add(std::uint16_t locate, const char* symbol, std::uint64_t reference, Side side,
                  std::uint32_t shares, std::uint32_t price, std::uint64_t at = kOpenNs) {
-  itch::AddOrder m;
-  m.header = {locate, 0, at};
-  m.order_reference_number = reference;
-  m.buy_sell_indicator = itch::indicator_of(side);
-  m.shares = shares;
-  m.stock = symbol;
-  m.price = price;
+  itch::AddOrder m{.header = {locate, 0, at},
+                   .order_reference_number = reference,
+                   .buy_sell_indicator = itch::indicator_of(side),
+                   .shares = shares,
+                   .stock = symbol,
+                   .price = price};
   return encoded(m);
 }
 inline Bytes executed(std::uint16_t locate, std::uint64_t reference, std::uint32_t shares,
                       std::uint64_t at = kOpenNs) {
-  itch::OrderExecuted m;
-  m.header = {locate, 0, at};
-  m.order_reference_number = reference;
-  m.executed_shares = shares;
+  itch::OrderExecuted m{
+      .header = {locate, 0, at}, .order_reference_number = reference, .executed_shares = shares};
   return encoded(m);
 }
 inline Bytes trading_action(std::uint16_t locate, const char* symbol, char state) {
-  itch::StockTradingAction m;
-  m.header = {locate, 0, kOpenNs};
-  m.stock = symbol;
-  m.trading_state = state;
+  itch::StockTradingAction m{
+      .header = {locate, 0, kOpenNs}, .stock = symbol, .trading_state = state};
   return encoded(m);
 }
 inline Bytes system_event(char code, std::uint64_t at = kOpenNs) {
-  itch::SystemEvent m;
-  m.header = {0, 0, at};
-  m.event_code = code;
+  itch::SystemEvent m{.header = {0, 0, at}, .event_code = code};
   return encoded(m);
 }
 
 inline Bytes executed_at(std::uint16_t locate, std::uint64_t reference, std::uint32_t shares,
                          std::uint32_t price, bool printable) {
-  itch::OrderExecutedWithPrice m;
-  m.header = {locate, 0, kOpenNs};
-  m.order_reference_number = reference;
-  m.executed_shares = shares;
-  m.printable = printable ? 'Y' : 'N';
-  m.execution_price = price;
+  itch::OrderExecutedWithPrice m{.header = {locate, 0, kOpenNs},
+                                 .order_reference_number = reference,
+                                 .executed_shares = shares,
+                                 .printable = printable ? 'Y' : 'N',
+                                 .execution_price = price};
   return encoded(m);
 }
 inline Bytes canceled(std::uint16_t locate, std::uint64_t reference, std::uint32_t shares) {
-  itch::OrderCancel m;
-  m.header = {locate, 0, kOpenNs};
-  m.order_reference_number = reference;
-  m.cancelled_shares = shares;
+  itch::OrderCancel m{.header = {locate, 0, kOpenNs},
+                      .order_reference_number = reference,
+                      .cancelled_shares = shares};
   return encoded(m);
 }
 inline Bytes deleted(std::uint16_t locate, std::uint64_t reference) {
-  itch::OrderDelete m;
-  m.header = {locate, 0, kOpenNs};
-  m.order_reference_number = reference;
+  itch::OrderDelete m{.header = {locate, 0, kOpenNs}, .order_reference_number = reference};
   return encoded(m);
 }
 inline Bytes replaced(std::uint16_t locate, std::uint64_t reference, std::uint64_t new_reference,
                       std::uint32_t shares, std::uint32_t price) {
-  itch::OrderReplace m;
-  m.header = {locate, 0, kOpenNs};
-  m.original_order_reference_number = reference;
-  m.new_order_reference_number = new_reference;
-  m.shares = shares;
-  m.price = price;
+  itch::OrderReplace m{.header = {locate, 0, kOpenNs},
+                       .original_order_reference_number = reference,
+                       .new_order_reference_number = new_reference,
+                       .shares = shares,
+                       .price = price};
   return encoded(m);
 }
 inline Bytes hidden_trade(std::uint16_t locate, const char* symbol, std::uint32_t shares,
                           std::uint32_t price) {
-  itch::NonCrossTrade m;
-  m.header = {locate, 0, kOpenNs};
-  m.buy_sell_indicator = 'B';
-  m.shares = shares;
-  m.stock = symbol;
-  m.price = price;
+  itch::NonCrossTrade m{.header = {locate, 0, kOpenNs},
+                        .buy_sell_indicator = 'B',
+                        .shares = shares,
+                        .stock = symbol,
+                        .price = price};
   return encoded(m);
 }
 

@@ -32,62 +32,58 @@ std::uint64_t number_of(std::span<const std::byte> bytes) {
   return number;
 }
 
-// The numbers of the packets that came over a line, in their order.
-std::vector<std::uint64_t> over_line(const Impairment& impairment, std::uint64_t seed,
-                                     std::uint64_t packets, const LineCounters*& counters,
-                                     std::unique_ptr<FeedLine>& line) {
-  net::UdpMulticastReceiver receiver({.group = kLineGroup, .interface = "127.0.0.1"});
-  line = std::make_unique<FeedLine>(
-      net::SenderOptions{.group = kLineGroup, .interface = "127.0.0.1"}, impairment, seed);
-  counters = &line->counters();
-  std::vector<std::uint64_t> numbers;
-  const auto receive = [&] {
-    std::array<std::byte, 64> buffer;
-    net::Datagram datagram;
-    while (receiver.receive(buffer, datagram) == net::IoStatus::kOk)
-      numbers.push_back(number_of(datagram.bytes));
-  };
-  for (std::uint64_t i = 0; i < packets; ++i) {
-    while (!line->send(numbered(i), tsc_now())) receive();
-    line->turn(tsc_now());
+class FeedLines : public ::testing::Test {
+ protected:
+  // The numbers of the packets that came over a new line, in their order.
+  std::vector<std::uint64_t> over_line(const Impairment& impairment, std::uint64_t seed,
+                                       std::uint64_t packets) {
+    net::UdpMulticastReceiver receiver({.group = kLineGroup, .interface = "127.0.0.1"});
+    line = std::make_unique<FeedLine>(
+        net::SenderOptions{.group = kLineGroup, .interface = "127.0.0.1"}, impairment, seed);
+    std::vector<std::uint64_t> numbers;
+    const auto receive = [&] {
+      std::array<std::byte, 64> buffer;
+      net::Datagram datagram;
+      while (receiver.receive(buffer, datagram) == net::IoStatus::kOk)
+        numbers.push_back(number_of(datagram.bytes));
+    };
+    for (std::uint64_t i = 0; i < packets; ++i) {
+      while (!line->send(numbered(i), tsc_now())) receive();
+      line->turn(tsc_now());
+      receive();
+    }
+    while (!line->idle()) {
+      line->turn(tsc_now());
+      receive();
+    }
     receive();
+    return numbers;
   }
-  while (!line->idle()) {
-    line->turn(tsc_now());
-    receive();
-  }
-  receive();
-  return numbers;
-}
-
-TEST(FeedLines, CarryEverythingInOrderWhenNothingIsWrongWithThem) {
-  const LineCounters* counters = nullptr;
   std::unique_ptr<FeedLine> line;
-  const auto numbers = over_line({}, 1, 1'000, counters, line);
+};
+
+TEST_F(FeedLines, CarryEverythingInOrderWhenNothingIsWrongWithThem) {
+  const auto numbers = over_line({}, 1, 1'000);
   ASSERT_EQ(numbers.size(), 1'000u);
   EXPECT_TRUE(std::ranges::is_sorted(numbers));
-  EXPECT_EQ(counters->packets.get(), 1'000u);
+  EXPECT_EQ(line->counters().packets.get(), 1'000u);
 }
 
-TEST(FeedLines, LoseTheShareAskedForInBurstsAndTheSameOnesEachTime) {
+TEST_F(FeedLines, LoseTheShareAskedForInBurstsAndTheSameOnesEachTime) {
   const Impairment impairment{.loss = 0.1, .loss_burst = 5};
-  const LineCounters* counters = nullptr;
-  std::unique_ptr<FeedLine> line;
-  const auto first = over_line(impairment, 7, 20'000, counters, line);
-  EXPECT_EQ(counters->lost.get() + first.size(), 20'000u);
-  EXPECT_NEAR(static_cast<double>(counters->lost.get()) / 20'000, 0.1, 0.02);
+  const auto first = over_line(impairment, 7, 20'000);
+  const std::uint64_t lost = line->counters().lost.get();
+  EXPECT_EQ(lost + first.size(), 20'000u);
+  EXPECT_NEAR(static_cast<double>(lost) / 20'000, 0.1, 0.02);
   std::uint64_t bursts = 0;
   for (std::size_t i = 1; i < first.size(); ++i) bursts += first[i] != first[i - 1] + 1 ? 1 : 0;
-  EXPECT_NEAR(static_cast<double>(counters->lost.get()) / static_cast<double>(bursts), 5, 1);
-  EXPECT_EQ(over_line(impairment, 7, 20'000, counters, line), first);
-  EXPECT_NE(over_line(impairment, 8, 20'000, counters, line), first);
+  EXPECT_NEAR(static_cast<double>(lost) / static_cast<double>(bursts), 5, 1);
+  EXPECT_EQ(over_line(impairment, 7, 20'000), first);
+  EXPECT_NE(over_line(impairment, 8, 20'000), first);
 }
 
-TEST(FeedLines, DelayEveryPacketAndLetThemOvertakeEachOther) {
-  const LineCounters* counters = nullptr;
-  std::unique_ptr<FeedLine> line;
-  const Impairment impairment{.delay_ns = 200'000, .jitter_ns = 500'000};
-  const auto numbers = over_line(impairment, 3, 1'000, counters, line);
+TEST_F(FeedLines, DelayEveryPacketAndLetThemOvertakeEachOther) {
+  const auto numbers = over_line({.delay_ns = 200'000, .jitter_ns = 500'000}, 3, 1'000);
   EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), 1'000u);
   EXPECT_FALSE(std::ranges::is_sorted(numbers));
   ASSERT_TRUE(line->send(numbered(1), tsc_now()));
@@ -96,12 +92,9 @@ TEST(FeedLines, DelayEveryPacketAndLetThemOvertakeEachOther) {
   EXPECT_FALSE(line->turn(now)) << "it is not due";
 }
 
-TEST(FeedLines, SendEarlyWhatTheyHaveNoRoomFor) {
-  const LineCounters* counters = nullptr;
-  std::unique_ptr<FeedLine> line;
-  const auto numbers = over_line({.delay_ns = 100'000'000}, 3, 5'000, counters, line);
-  EXPECT_EQ(numbers.size(), 5'000u);
-  EXPECT_GT(counters->crowded.get(), 0u);
+TEST_F(FeedLines, SendEarlyWhatTheyHaveNoRoomFor) {
+  EXPECT_EQ(over_line({.delay_ns = 100'000'000}, 3, 5'000).size(), 5'000u);
+  EXPECT_GT(line->counters().crowded.get(), 0u);
 }
 
 TEST(MessageStores, KeepTheNewest) {
@@ -124,12 +117,7 @@ TEST(MessageStores, KeepTheNewest) {
 class Retransmissions : public ::testing::Test {
  protected:
   static RetransmissionOptions options() {
-    RetransmissionOptions made;
-    made.listen = {0x7f00'0001, 0};
-    made.messages = 1'000;
-    made.bytes = 100'000;
-    made.packet_bytes = 200;
-    return made;
+    return {.listen = {0x7f00'0001, 0}, .messages = 1'000, .bytes = 100'000, .packet_bytes = 200};
   }
   explicit Retransmissions(const RetransmissionOptions& made = options())
       : server(made, "S"), client({.local = {0x7f00'0001, 0}, .remote = server.local()}) {
@@ -197,8 +185,7 @@ TEST_F(Retransmissions, RefuseWhatCannotBeAnsweredAndCountIt) {
 }
 
 TEST_F(Retransmissions, OneAddressGetsItsShareOfASecondAndOthersTheirs) {
-  RetransmissionOptions options;
-  options.listen = {INADDR_LOOPBACK, 0};
+  RetransmissionOptions options{.listen = {INADDR_LOOPBACK, 0}};
   options.rate = 2'000;  // 100 at once
   RetransmissionServer bounded(options, itch::mold::Session("TEST"));
   for (std::uint64_t n = 1; n <= 500; ++n) bounded.append(numbered(n, 20));

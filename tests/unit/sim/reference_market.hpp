@@ -3,13 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
 #include "reference_order.hpp"
 #include "report_log.hpp"

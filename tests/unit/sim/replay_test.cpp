@@ -1,5 +1,3 @@
-#include <chrono>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +20,18 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMs = 1'000'000;
 
+// One after the other at a price, step_ns apart.
+std::vector<Bytes> orders(std::uint64_t count, std::uint64_t step_ns, Side side = Side::kBuy) {
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < count; ++i)
+    messages.push_back(add(7, "ZAAA", i + 1, side, 100, 10'000, kOpenNs + i * step_ns));
+  return messages;
+}
+// Behind their directory.
+std::vector<Bytes> listed(std::vector<Bytes> messages) {
+  messages.insert(messages.begin(), directory(7, "ZAAA"));
+  return messages;
+}
 TEST(TimeOfDay, ReadsHoursMinutesSecondsAndFractions) {
   EXPECT_EQ(parse_time_of_day("09:30"), kOpenNs);
   EXPECT_EQ(parse_time_of_day("09:30:01.25"), kOpenNs + 1'250'000'000);
@@ -166,10 +176,7 @@ TEST(MessageQueue, CarriesEveryMessageInOrderBetweenTwoThreads) {
 
 TEST(RecordingLoader, DeliversWhatIsBeforeTheDamageAndSaysWhereItIs) {
   Folder folder;
-  std::vector<Bytes> messages;
-  for (std::uint64_t i = 0; i < 10; ++i)
-    messages.push_back(add(1, "ZAAA", i + 1, Side::kBuy, 100, 10'000));
-  write_recording(folder / "cut.itch50", messages);
+  write_recording(folder / "cut.itch50", orders(10, 0));
   truncate_file(folder / "cut.itch50", 2 + 10);  // the end mark and part of the last message
   MessageQueue queue(4);
   RecordingLoader loader({folder / "cut.itch50", "", {}}, queue);
@@ -208,10 +215,7 @@ TEST(RecordingLoader, TellsWhatSymbolsStandFor) {
 
 TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
   Folder folder;
-  std::vector<Bytes> messages;
-  for (std::uint64_t i = 0; i < 10; ++i)
-    messages.push_back(add(1, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i * kMs));
-  write_recording(folder / "plan.itch50", messages);
+  write_recording(folder / "plan.itch50", orders(10, kMs));
   const ReplayPlan plan = plan_replay({folder / "plan.itch50", "", {.speed = 0.5}});
   EXPECT_EQ(plan.messages, 10u);
   EXPECT_EQ(plan.duration_ns, 18 * kMs);
@@ -220,10 +224,7 @@ TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
 
 TEST(RecordingLoader, PlansHowMuchIsLeftFromAnyTime) {
   const Folder folder;
-  std::vector<Bytes> messages;
-  for (std::uint64_t i = 0; i < 1'024; ++i)
-    messages.push_back(add(1, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i * kMs));
-  write_recording(folder / "plan.itch50", messages);
+  write_recording(folder / "plan.itch50", orders(1'024, kMs));
   const ReplayPlan plan = plan_replay({folder / "plan.itch50", "", {}});
   EXPECT_EQ(plan.duration_ns, 1'023 * kMs);
   EXPECT_EQ(plan.remaining_ns(0), 1'023 * kMs);
@@ -239,14 +240,11 @@ class ReplayOnLoopback : public ::testing::Test {
 
   void prepare(const std::vector<Bytes>& messages, const ReplayerOptions& options,
                std::uint16_t packet_messages = 4) {
-    FeedOptions feed;
-    feed.socket = {.group = kGroup, .interface = "127.0.0.1"};
-    feed.session = "TEST";
-    feed.packet_messages = packet_messages;
+    FeedOptions feed{.socket = {.group = kGroup, .interface = "127.0.0.1"},
+                     .session = "TEST",
+                     .packet_messages = packet_messages};
     feed_ = std::make_unique<FeedSender>(feed, trace_);
-    MatcherOptions matcher;
-    matcher.book = {.orders_max = 1024, .levels_max = 1024};
-    matcher.order_ids_max = 1024;
+    MatcherOptions matcher{.book = {.orders_max = 1024, .levels_max = 1024}, .order_ids_max = 1024};
     matcher_ = std::make_unique<Matcher>(matcher, log_);
     market_ = std::make_unique<Market>(*matcher_);
     for (const Bytes& message : messages)
@@ -270,12 +268,10 @@ class ReplayOnLoopback : public ::testing::Test {
     }
   }
   void turns_until(auto done) {
-    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (!done()) {
+    ASSERT_TRUE(test_support::turn_until(done, [&] {
       replayer_->turn();
       receive();
-      ASSERT_LT(std::chrono::steady_clock::now(), limit);
-    }
+    }));
   }
   void run_until_ended() {
     turns_until([this] { return replayer_->state() == ReplayState::kEnded; });
@@ -297,9 +293,7 @@ class ReplayOnLoopback : public ::testing::Test {
 };
 
 TEST_F(ReplayOnLoopback, SendsEveryMessageInOrderThenTheEndAndKeepsTheBook) {
-  std::vector<Bytes> messages{directory(7, "ZAAA")};
-  for (std::uint64_t i = 0; i < 20; ++i)
-    messages.push_back(add(7, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i));
+  const std::vector<Bytes> messages = listed(orders(20, 1));
   prepare(messages, {.pace = {.mode = PaceMode::kMax}});
   EXPECT_EQ(replayer_->state(), ReplayState::kWaiting);
   replayer_->start();
@@ -315,31 +309,17 @@ TEST_F(ReplayOnLoopback, SendsEveryMessageInOrderThenTheEndAndKeepsTheBook) {
 }
 
 TEST_F(ReplayOnLoopback, PublishesOurOrdersInOneSequenceWithTheRecordingAndEndsWhenTheyHave) {
-  std::vector<Bytes> messages{directory(7, "ZAAA")};
-  for (std::uint64_t i = 0; i < 40; ++i)
-    messages.push_back(add(7, "ZAAA", i + 1, Side::kSell, 100, 10'000, kOpenNs + i));
+  const std::vector<Bytes> messages = listed(orders(40, 1, Side::kSell));
   prepare(messages, {.pace = {.mode = PaceMode::kMax}, .heartbeat_ns = 1 * kMs});
   market_->publish_to(*feed_);
   const auto enter = [&](std::uint64_t id, std::uint32_t shares, std::int64_t price) {
-    NewOrder order;
-    order.order_id = id;
-    order.locate = 7;
-    order.shares = shares;
-    order.price = {price};
-    matcher_->enter(order);
+    matcher_->enter(NewOrder{.order_id = id, .price = {price}, .locate = 7, .shares = shares});
   };
   enter(1, 100, 9'000);  // in a packet of its own, before the recording's
   replayer_->start();
   run_until_ended();
   enter(2, 3'950, 10'000);  // takes 40 orders: more messages than a packet holds
-  const auto turn_until = [&](const auto& done) {
-    const auto limit = std::chrono::steady_clock::now() + test_support::kPatience;
-    for (; !done(); receive()) {
-      replayer_->turn();
-      ASSERT_LT(std::chrono::steady_clock::now(), limit);
-    }
-  };
-  turn_until([&] { return received_.size() == 1 + 41 + 40; });
+  turns_until([&] { return received_.size() == 1 + 41 + 40; });
   EXPECT_EQ(ends_, 0);
   matcher_->close();
   replayer_->finish_session();
@@ -358,9 +338,7 @@ TEST_F(ReplayOnLoopback, PublishesOurOrdersInOneSequenceWithTheRecordingAndEndsW
 }
 
 TEST_F(ReplayOnLoopback, SendsNothingBeforeItIsDue) {
-  std::vector<Bytes> messages;
-  for (std::uint64_t i = 0; i < 4; ++i)
-    messages.push_back(add(7, "ZAAA", i + 1, Side::kBuy, 100, 10'000, kOpenNs + i * 20 * kMs));
+  const std::vector<Bytes> messages = orders(4, 20 * kMs);
   prepare(messages, {});
   const auto start = std::chrono::steady_clock::now();
   replayer_->start();
@@ -392,9 +370,8 @@ TEST_F(ReplayOnLoopback, SendsHeartbeatsWhileItWaitsAndAfterAHalt) {
 }
 
 TEST_F(ReplayOnLoopback, StandsStillWhilePausedAndGoesOnWhereItWas) {
-  std::vector<Bytes> messages{directory(1, "ZAAA")};
-  for (std::uint64_t i = 1; i <= 4; ++i)
-    messages.push_back(add(1, "ZAAA", i, Side::kBuy, 100, 10'000, kOpenNs + i * 20 * kMs));
+  std::vector<Bytes> messages = orders(5, 20 * kMs);
+  messages[0] = directory(7, "ZAAA");
   prepare(messages, {.pace = {}, .heartbeat_ns = kMs});
   replayer_->pause();  // nothing runs yet
   EXPECT_EQ(replayer_->state(), ReplayState::kWaiting);
@@ -421,9 +398,8 @@ TEST_F(ReplayOnLoopback, StandsStillWhilePausedAndGoesOnWhereItWas) {
 
 TEST_F(ReplayOnLoopback, ASeekSendsWhatLiesBetweenAtTheRateAndKeepsTheBookWhole) {
   constexpr std::uint64_t kHour = 3'600'000 * kMs;
-  std::vector<Bytes> messages{directory(1, "ZAAA")};
-  for (std::uint64_t i = 1; i <= 20; ++i)
-    messages.push_back(add(1, "ZAAA", i, Side::kBuy, 100, 10'000, kOpenNs + i * kHour / 10));
+  std::vector<Bytes> messages = orders(21, kHour / 10);
+  messages[0] = directory(7, "ZAAA");
   prepare(messages, {.pace = {.rate = 100'000, .burst = 4}});
   replayer_->start();
   replayer_->turn();
@@ -434,7 +410,7 @@ TEST_F(ReplayOnLoopback, ASeekSendsWhatLiesBetweenAtTheRateAndKeepsTheBookWhole)
   EXPECT_EQ(replayer_->state(), ReplayState::kRunning);
   run_until_ended();
   EXPECT_EQ(received_, messages);
-  EXPECT_EQ(matcher_->book().orders(1, Side::kBuy), 20u);
+  EXPECT_EQ(matcher_->book().orders_resting(), 20u);
 }
 
 TEST_F(ReplayOnLoopback, SkipsMessagesThatFitNoPacketWithoutANumber) {
@@ -457,12 +433,7 @@ TEST_F(ReplayOnLoopback, HandsOnWhatIsNotItchAndCountsIt) {
 
 TEST_F(ReplayOnLoopback, EndOfSystemHoursExpiresDayOrders) {
   prepare({directory(7, "ZAAA"), system_event('E')}, {.pace = {.mode = PaceMode::kMax}});
-  NewOrder order;
-  order.order_id = 1;
-  order.locate = 7;
-  order.shares = 10;
-  order.price = {10'000};
-  matcher_->enter(order);
+  matcher_->enter(NewOrder{.order_id = 1, .price = {10'000}, .locate = 7, .shares = 10});
   replayer_->start();
   run_until_ended();
   EXPECT_EQ(log_.brief.back().kind, ReportKind::kExpired);
@@ -470,12 +441,11 @@ TEST_F(ReplayOnLoopback, EndOfSystemHoursExpiresDayOrders) {
 }
 
 TEST(ProgressLine, ShowsShareMessagesTimeRateAndWhatIsLeft) {
-  ReplayStatus status;
-  status.messages_sent = 250;
-  status.messages_total = 1'000;
-  status.position_ns = kOpenNs;
-  status.rate = 99;
-  status.remaining_ns = 3'000'000'000;
+  ReplayStatus status{.messages_sent = 250,
+                      .messages_total = 1'000,
+                      .position_ns = kOpenNs,
+                      .rate = 99,
+                      .remaining_ns = 3'000'000'000};
   const std::string line = progress_line(status);
   EXPECT_NE(line.find("[#######......................."), std::string::npos) << line;
   EXPECT_NE(line.find(" 25 %"), std::string::npos) << line;

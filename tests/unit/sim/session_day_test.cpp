@@ -1,16 +1,11 @@
 // What the end of a session's day does to its orders, by virtual time.
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include "common/clock/virtual_time.hpp"
-#include "recorded.hpp"
-#include "sim/market/market.hpp"
-#include "sim/orders/order_gateway.hpp"
-#include "tests/support/process.hpp"
+#include "order_entry.hpp"
+#include "tests/support/sockets.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -25,33 +20,19 @@ struct Told final : fix::Handler {
   }
 };
 
-class SessionDayOfOrders : public ::testing::Test {
+class SessionDayOfOrders : public ::testing::Test, protected OrderEntry {
  protected:
   SessionDayOfOrders() {
-    GatewayOptions options;
-    GatewaySession session;
-    session.fix = side(fix::SessionRole::kAcceptor);
-    options.sessions.push_back(session);
-    options.reports_pending_max = 1024;
-    options.ledger_rows = 4;
-    options.order_ids_max = 64;
-    gateway_ = std::make_unique<OrderGateway>(options, trace_);
-    MatcherOptions matcher;
-    matcher.book = {.orders_max = 64, .levels_max = 64};
-    matcher.order_ids_max = 64;
-    matcher_ = std::make_unique<Matcher>(matcher, *gateway_);
-    market_ = std::make_unique<Market>(*matcher_);
-    gateway_->connect(*matcher_, market_->symbols());
-    market_->apply(directory(7, "ZAAA"));
+    GatewayOptions options = gateway_options(64);
+    options.sessions.push_back(GatewaySession{.fix = side(fix::SessionRole::kAcceptor)});
+    open_exchange(options);
     peer_ = std::make_unique<fix::Session>(side(fix::SessionRole::kInitiator));
     go_to(9);
   }
   fix::SessionOptions side(fix::SessionRole role) const {
     const bool acceptor = role == fix::SessionRole::kAcceptor;
-    fix::SessionOptions options;
-    options.role = role;
-    options.sender = acceptor ? "SIM" : "PEER";
-    options.target = acceptor ? "PEER" : "SIM";
+    fix::SessionOptions options{
+        .role = role, .sender = acceptor ? "SIM" : "PEER", .target = acceptor ? "PEER" : "SIM"};
     options.store_path = folder_ / options.sender;
     options.store_messages = 64;
     options.heartbeat_s = 3600;
@@ -72,20 +53,18 @@ class SessionDayOfOrders : public ::testing::Test {
     }
   }
   bool log_on() {
-    int pair[2];
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    gateway_->attach(0, pair[0]);
-    (void)peer_->attach(pair[1]);
+    const auto [theirs, ours] = test_support::socket_pair();
+    gateway_->attach(0, theirs);
+    (void)peer_->attach(ours);
     turn();
     return peer_->logged_on();
   }
   void buy(std::uint64_t id, fix::TimeInForce time_in_force) {
-    fix::NewOrderSingle order;
-    order.cl_ord_id = id;
-    order.order_qty = 100;
-    order.price = {10'000};
-    order.symbol = fix::Symbol::from("ZAAA");
-    order.time_in_force = time_in_force;
+    fix::NewOrderSingle order{.cl_ord_id = id,
+                              .price = {10'000},
+                              .order_qty = 100,
+                              .time_in_force = time_in_force,
+                              .symbol = fix::Symbol::from("ZAAA")};
     ASSERT_TRUE(fix::accepted(peer_->send(order)));
     turn();
   }
@@ -96,11 +75,6 @@ class SessionDayOfOrders : public ::testing::Test {
 
   clock::VirtualTime time_;
   std::uint64_t now_ns_ = clock::VirtualTime::kStartNs;
-  test_support::Folder folder_;
-  trace::TraceWriter trace_{{}};
-  std::unique_ptr<OrderGateway> gateway_;
-  std::unique_ptr<Matcher> matcher_;
-  std::unique_ptr<Market> market_;
   std::unique_ptr<fix::Session> peer_;
   Told told_;
 };

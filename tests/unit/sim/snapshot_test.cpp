@@ -1,17 +1,13 @@
 // Snapshots: the state that messages lead to, and the server that tells it.
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <map>
 #include <thread>
-#include <vector>
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/itch/glimpse.hpp"
 #include "common/net/file_descriptor.hpp"
+#include "recorded.hpp"
 #include "sim/snapshot/glimpse_book.hpp"
 #include "sim/snapshot/snapshot_server.hpp"
 #include "tests/support/generated_messages.hpp"
@@ -21,16 +17,8 @@ namespace tickpath::sim {
 namespace {
 
 namespace soup = itch::soup;
-using Bytes = std::vector<std::byte>;
 
 constexpr book::Options kRoom{.orders_max = 1u << 14, .levels_max = 1u << 13};
-
-template <class Message>
-Bytes encoded(const Message& message) {
-  Bytes bytes(itch::kMaxMessageBytes);
-  bytes.resize(itch::encode(message, bytes.data()));
-  return bytes;
-}
 itch::AddOrder order(std::uint64_t reference, char side, std::uint32_t price) {
   return {.header = {7, 0, 1'000 + reference},
           .order_reference_number = reference,
@@ -69,13 +57,11 @@ std::vector<Bytes> generated(std::uint64_t seed, std::uint64_t count) {
 
 TEST(GlimpseBooks, TellOrdersFromTheBestPriceAndTheEarliestOn) {
   GlimpseBook book(kRoom);
-  book.apply(encoded(itch::SystemEvent{.header = {}, .event_code = 'O'}));
-  book.apply(encoded(itch::SystemEvent{.header = {}, .event_code = 'Q'}));
-  book.apply(encoded(itch::StockDirectory{.header = {7, 0, 1}, .stock = "ZAAA"}));
-  book.apply(encoded(
-      itch::StockTradingAction{.header = {7, 0, 2}, .stock = "ZAAA", .trading_state = 'H'}));
-  book.apply(encoded(
-      itch::StockTradingAction{.header = {7, 0, 3}, .stock = "ZAAA", .trading_state = 'T'}));
+  book.apply(system_event('O'));
+  book.apply(system_event('Q'));
+  book.apply(directory(7, "ZAAA"));
+  book.apply(trading_action(7, "ZAAA", 'H'));
+  book.apply(trading_action(7, "ZAAA", 'T'));
   book.apply(encoded(itch::RegShoRestriction{.header = {7, 0, 4}, .stock = "ZAAA"}));
   for (const auto& [reference, side, price] :
        {std::tuple{1, 'B', 90}, {2, 'B', 100}, {3, 'S', 120}, {4, 'S', 110}, {5, 'B', 100}})
@@ -96,22 +82,16 @@ TEST(GlimpseBooks, TellOrdersFromTheBestPriceAndTheEarliestOn) {
 
 TEST(GlimpseBooks, KeepTheOwnersNameThroughExecutionsAndReplacements) {
   GlimpseBook book(kRoom);
-  itch::AddOrderMpid named;
-  named.header = {7, 0, 5};
-  named.order_reference_number = 1;
-  named.buy_sell_indicator = 'S';
-  named.shares = 100;
-  named.stock = "ZAAA";
-  named.price = 500;
-  named.attribution = "MAKR";
+  itch::AddOrderMpid named{.header = {7, 0, 5},
+                           .order_reference_number = 1,
+                           .buy_sell_indicator = 'S',
+                           .shares = 100,
+                           .stock = "ZAAA",
+                           .price = 500,
+                           .attribution = "MAKR"};
   book.apply(encoded(named));
-  book.apply(encoded(itch::OrderExecuted{
-      .header = {7, 0, 6}, .order_reference_number = 1, .executed_shares = 30}));
-  book.apply(encoded(itch::OrderReplace{.header = {7, 0, 9},
-                                        .original_order_reference_number = 1,
-                                        .new_order_reference_number = 2,
-                                        .shares = 60,
-                                        .price = 510}));
+  book.apply(executed(7, 1, 30, 6));
+  book.apply(replaced(7, 1, 2, 60, 510));
   const std::vector<Bytes> messages = snapshot_of(book);
   ASSERT_EQ(types_of(messages), "FG");
   const auto told = itch::decode_as<itch::AddOrderMpid>(messages[0].data());
@@ -119,7 +99,7 @@ TEST(GlimpseBooks, KeepTheOwnersNameThroughExecutionsAndReplacements) {
   EXPECT_EQ(told.order_reference_number, 2u);
   EXPECT_EQ(told.shares, 60u);
   EXPECT_EQ(told.price, 510u);
-  EXPECT_EQ(told.header.timestamp, 9u);
+  EXPECT_EQ(told.header.timestamp, kOpenNs) << "of the replacement";
 }
 
 // Whoever starts from a snapshot, and goes on with what follows, has the same state at the end:
@@ -147,15 +127,12 @@ TEST(GlimpseBooks, StartAnotherBookThatGoesOnTheSame) {
 
 TEST(GlimpseBooks, BeginAnotherDayWithNothing) {
   GlimpseBook book(kRoom);
-  const auto event = [&](char code) {
-    book.apply(encoded(itch::SystemEvent{.header = {}, .event_code = code}));
-  };
-  event('O');
-  book.apply(encoded(itch::StockDirectory{.header = {7, 0, 1}, .stock = "ZAAA"}));
+  book.apply(system_event('O'));
+  book.apply(directory(7, "ZAAA"));
   book.apply(encoded(order(1, 'B', 90)));
-  event('C');
+  book.apply(system_event('C'));
   EXPECT_EQ(types_of(snapshot_of(book)), "SRAG");
-  event('O');
+  book.apply(system_event('O'));
   EXPECT_EQ(types_of(snapshot_of(book)), "SG");
   book.apply(encoded(order(1, 'S', 110)));
   EXPECT_EQ(types_of(snapshot_of(book)), "SAG");
@@ -211,6 +188,15 @@ class SnapshotServers : public ::testing::Test {
     }
     return all;
   }
+  Bytes hear_to_the_end(const net::FileDescriptor& socket) {
+    return hear(socket, [](const Bytes&) { return false; });
+  }
+  testing::AssertionResult answers_a_login(const net::FileDescriptor& socket,
+                                           const soup::LoginRequest& request = {}) {
+    say(socket, login(request));
+    if (whole(hear(socket, whole))) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "no whole snapshot came";
+  }
   static bool whole(const Bytes& stream) {
     const auto messages = sequenced(stream);
     return !messages.empty() && itch::glimpse::parse_snapshot(messages.back()).has_value();
@@ -223,7 +209,7 @@ class SnapshotServers : public ::testing::Test {
   void refused_without_a_word(const Bytes& said) {
     const auto socket = connect();
     say(socket, said);
-    EXPECT_TRUE(hear(socket, [](const Bytes&) { return false; }).empty());
+    EXPECT_TRUE(hear_to_the_end(socket).empty());
   }
 
   std::unique_ptr<SnapshotServer> server;
@@ -254,10 +240,7 @@ TEST_F(SnapshotServers, AnswerALoginWithTheStateOfEverythingSentByThen) {
 }
 
 TEST_F(SnapshotServers, RejectWhatTheyCannotAnswerAndSayWhy) {
-  SnapshotOptions options;
-  options.username = "User";
-  options.password = "secret";
-  start(options);
+  start(SnapshotOptions{.username = "User", .password = "secret"});
   const auto answer = [&](const soup::LoginRequest& request) {
     const auto socket = connect();
     say(socket, login(request));
@@ -275,9 +258,7 @@ TEST_F(SnapshotServers, RejectWhatTheyCannotAnswerAndSayWhy) {
   EXPECT_EQ(answer({"user", "secret", "DAY", 5}),
             rejection(soup::RejectReason::kSessionNotAvailable));
   EXPECT_EQ(server->counters().rejected.get(), 4u);
-  const auto socket = connect();
-  say(socket, login({"USER", "Secret", "DAY", 1}));  // case does not matter
-  EXPECT_TRUE(whole(hear(socket, whole)));
+  EXPECT_TRUE(answers_a_login(connect(), {"USER", "Secret", "DAY", 1})) << "case does not matter";
 }
 
 TEST_F(SnapshotServers, CutOffWhoSaysWhatNoClientSaysAndGoOn) {
@@ -294,26 +275,20 @@ TEST_F(SnapshotServers, CutOffWhoSaysWhatNoClientSaysAndGoOn) {
   soup::append_packet(short_login, soup::PacketType::kLoginRequest, heartbeat);
   refused_without_a_word(short_login);
   EXPECT_EQ(server->counters().malformed.get(), 5u);
-  const auto socket = connect();
-  say(socket, login({}));
-  EXPECT_TRUE(whole(hear(socket, whole)));
+  EXPECT_TRUE(answers_a_login(connect()));
 }
 
 TEST_F(SnapshotServers, CloseOnWhoeverDoesNotLogInOrLogsOut) {
-  SnapshotOptions options;
-  options.login_ns = 20'000'000;
-  start(options);
-  const auto silent = connect();
-  EXPECT_TRUE(hear(silent, [](const Bytes&) { return false; }).empty());
+  start(SnapshotOptions{.login_ns = 20'000'000});
+  EXPECT_TRUE(hear_to_the_end(connect()).empty());
   EXPECT_EQ(server->counters().timeouts.get(), 1u);
   const auto polite = connect();
-  say(polite, login({}));
-  EXPECT_TRUE(whole(hear(polite, whole)));
+  EXPECT_TRUE(answers_a_login(polite));
   Bytes logout;
   soup::append_packet(logout, soup::PacketType::kLogoutRequest);
   say(polite, logout);
-  hear(polite, [](const Bytes&) { return false; });  // returns, so it was closed
-  EXPECT_EQ(server->counters().snapshots.get(), 1u);
+  hear_to_the_end(polite);  // returns, so it was closed
+  EXPECT_EQ(server->counters().sent.get(), 1u);
   EXPECT_EQ(server->counters().lost.get(), 0u);
 }
 
@@ -321,18 +296,14 @@ TEST_F(SnapshotServers, AnswerALoginHoweverManyHoldConnectionsInSilence) {
   start();
   std::vector<net::FileDescriptor> silent;
   for (int i = 0; i < 40; ++i) silent.push_back(connect());
-  const auto socket = connect();
-  say(socket, login({}));
-  EXPECT_TRUE(whole(hear(socket, whole)));
+  EXPECT_TRUE(answers_a_login(connect()));
   EXPECT_EQ(server->counters().crowded_out.get(), 25u);
   EXPECT_EQ(server->counters().overloaded.get(), 0u);
 }
 
 TEST_F(SnapshotServers, AnotherUserThatHoldsLoginsKeepsNobodyOut) {
   SKIP_UNLESS_ROOT();
-  SnapshotOptions options;
-  options.clients_max = 8;
-  start(options);
+  start(SnapshotOptions{.clients_max = 8});
   int told[2];
   ASSERT_EQ(::pipe(told), 0);
   // Logs in again and again, and never reads what it is given.
@@ -348,9 +319,7 @@ TEST_F(SnapshotServers, AnotherUserThatHoldsLoginsKeepsNobodyOut) {
   });
   char done = 0;
   ASSERT_EQ(::read(told[0], &done, 1), 1);
-  const auto socket = connect();
-  say(socket, login({}));
-  EXPECT_TRUE(whole(hear(socket, whole)));
+  EXPECT_TRUE(answers_a_login(connect()));
   EXPECT_GE(server->counters().overloaded.get() + server->counters().crowded_out.get(), 33u);
   ::close(told[0]);
   ::close(told[1]);
@@ -375,7 +344,7 @@ TEST_F(SnapshotServers, RejectLoginsWhenTheirBooksHadNoRoom) {
   for (std::uint64_t n = 1; n <= kRoom.orders_max + 1; ++n)
     feed({encoded(order(n, 'B', 100))}, 0, 1);
   say(first, login({}));
-  const Bytes heard = hear(first, [](const Bytes&) { return false; });
+  const Bytes heard = hear_to_the_end(first);
   EXPECT_TRUE(sequenced(heard).empty());
   EXPECT_FALSE(heard.empty()) << "it says so";
 }

@@ -2,14 +2,12 @@
 #include "strategy/datapath.hpp"
 
 #include <atomic>
-#include <cstring>
 #include <deque>
-#include <memory>
 
 #include <gmock/gmock.h>
 
+#include "tests/support/connect.hpp"
 #include "tests/support/parking.hpp"
-#include "tests/unit/link/fabric.hpp"
 #include "tests/unit/market/played_mdh.hpp"
 #include "tests/unit/strategy/engine_fixture.hpp"
 
@@ -32,15 +30,14 @@ class PlayedOeg {
     ASSERT_TRUE(hello.has_value());
     EXPECT_EQ(hello->service, wire::Service::kOrders);
     const std::array<rdma::Grant, 1> extras{heartbeat.grant()};
-    client = server->accept(request, {}, extras, hello->instance);
+    client = link::ClientId{accept_now(*server, request, {}, extras, hello->instance)};
   }
   void report(ReportKind kind, std::uint64_t id, std::uint64_t target = 0) {
-    wire::OrderReport made{};
-    made.kind = kind;
-    made.order_id = id;
-    made.target_order_id = target;
-    made.instrument_id = 3;
-    made.side = Side::kBuy;
+    wire::OrderReport made{.order_id = id,
+                           .target_order_id = target,
+                           .instrument_id = 3,
+                           .kind = kind,
+                           .side = Side::kBuy};
     EXPECT_EQ(server->send(client, made), link::SendStatus::kOk);
   }
   void turn() {
@@ -61,9 +58,8 @@ class PlayedOeg {
       EXPECT_EQ(server->send(id, report), link::SendStatus::kOk);
     }
     if (!tells_the_end) return;
-    wire::OrderReport end{};
-    end.kind = ReportKind::kPositionsEnd;
-    EXPECT_EQ(server->send(id, end), link::SendStatus::kOk);
+    EXPECT_EQ(server->send(id, wire::OrderReport{.kind = ReportKind::kPositionsEnd}),
+              link::SendStatus::kOk);
   }
 
   Fabric fabric;
@@ -102,21 +98,15 @@ class StrategyDatapathOf : public ::testing::Test {
   static const tickpath_plugin& scripted_plugin() { return testing::scripted_plugin(); }
 
   market::MarketReaderOptions market_options() const {
-    market::MarketReaderOptions options;
-    options.endpoint = mdh.fabric.endpoint;
-    options.name = "strategy";
-    options.role = wire::Role::kStrategy;
-    options.mode = channel ? link::RingMode::kImmediate : link::RingMode::kPoll;
-    options.ring_depth = 64;
-    options.instruments_max = kInstruments;
-    return options;
+    return {.endpoint = mdh.fabric.endpoint,
+            .name = "strategy",
+            .role = wire::Role::kStrategy,
+            .mode = channel ? link::RingMode::kImmediate : link::RingMode::kPoll,
+            .ring_depth = 64,
+            .instruments_max = kInstruments};
   }
   OrderChannelsOptions order_options() const {
-    OrderChannelsOptions options;
-    options.endpoint = oeg.fabric.endpoint;
-    options.name = "strategy";
-    options.depth = 64;
-    return options;
+    return {.endpoint = oeg.fabric.endpoint, .name = "strategy", .depth = 64};
   }
   static std::uint64_t now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
   void connect_market() {
@@ -142,6 +132,14 @@ class StrategyDatapathOf : public ::testing::Test {
           oeg.accept(request);
           met.store(true);
         });
+  }
+  // The first, of one of four symbols.
+  bool sends_an_order() {
+    if (!soon([&] { return !strategy->gateway.empty(); })) return false;
+    for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
+    if (!soon([&] { return engine.symbols_known() == 4; })) return false;
+    sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
+    return bool(sent);
   }
   // Everyone takes turns until it is so.
   template <class Done>
@@ -169,6 +167,7 @@ class StrategyDatapathOf : public ::testing::Test {
                                .timers_max = 8,
                                .cancel_when_feed_stale = true};
   Engine engine{engine_options, orders, images, trace, log};
+  Scripted::Sent sent{};
   StrategyDatapath datapath{market, orders, engine, channel.get()};
   Scripted* strategy = nullptr;
 };
@@ -247,11 +246,7 @@ TEST_F(StrategyDatapathOf, ALapIsRepairedFromTheImages) {
 }
 
 TEST_F(StrategyDatapathOf, WhenMdhGoesTheFeedIsStaleAndQuotesAreCancelled) {
-  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
-  for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
-  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
-  const auto sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
-  ASSERT_TRUE(sent);
+  ASSERT_TRUE(sends_an_order());
   ASSERT_TRUE(soon([&] { return oeg.requests.size() == 1; }));
   oeg.report(ReportKind::kAccepted, sent.id);
   mdh.publisher.reset();
@@ -264,11 +259,7 @@ TEST_F(StrategyDatapathOf, WhenMdhGoesTheFeedIsStaleAndQuotesAreCancelled) {
 }
 
 TEST_F(StrategyDatapathOf, WhenOegGoesRequestsAreRefusedUntilItIsBackAndAsked) {
-  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
-  for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
-  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
-  const auto sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
-  ASSERT_TRUE(sent);
+  ASSERT_TRUE(sends_an_order());
   oeg.server.reset();
   ASSERT_TRUE(soon([&] { return strategy->gateway.size() == 2; }));
   EXPECT_FALSE(strategy->gateway.back());
@@ -316,11 +307,7 @@ TEST_F(StrategyDatapathOf, GoesOnFromThePositionsThatOegTellsAndNotBeforeTheirEn
 }
 
 TEST_F(StrategyDatapathOf, StopCancelsWaitsForTheAnswersAndClosesInOrder) {
-  ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
-  for (std::uint32_t i = 0; i < 4; ++i) mdh.list(i, "S" + std::to_string(i));
-  ASSERT_TRUE(soon([&] { return engine.symbols_known() == 4; }));
-  const auto sent = strategy->limit(3, Scripted::kBuy, 100, 100'000);
-  ASSERT_TRUE(sent);
+  ASSERT_TRUE(sends_an_order());
   oeg.report(ReportKind::kAccepted, sent.id);
   datapath.request_stop();
   ASSERT_TRUE(soon([&] { return oeg.requests.size() == 2; }));

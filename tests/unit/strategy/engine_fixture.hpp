@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -150,18 +149,17 @@ class EngineTest : public ::testing::Test {
   static wire::BookUpdate update(std::uint32_t instrument, std::uint32_t bid, std::uint32_t ask,
                                  wire::UpdateKind kind = wire::UpdateKind::kAdd) {
     static std::uint64_t sequence = 0;
-    wire::BookUpdate made{};
-    made.trace_id = ++sequence;
-    made.exchange_time_ns = sequence * 1'000;
-    made.instrument_id = instrument;
-    made.best_bid = bid;
-    made.best_ask = ask;
-    made.best_bid_shares = 300;
-    made.best_ask_shares = 200;
-    made.price = bid;
-    made.shares = 100;
-    made.kind = kind;
-    made.side = Side::kBuy;
+    wire::BookUpdate made{.trace_id = ++sequence,
+                          .exchange_time_ns = sequence * 1'000,
+                          .instrument_id = instrument,
+                          .price = bid,
+                          .shares = 100,
+                          .best_bid = bid,
+                          .best_ask = ask,
+                          .best_bid_shares = 300,
+                          .best_ask_shares = 200,
+                          .kind = kind,
+                          .side = Side::kBuy};
     made.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
     return made;
   }
@@ -169,14 +167,12 @@ class EngineTest : public ::testing::Test {
   // A report about the order or request `id`.
   static wire::OrderReport report(wire::ReportKind kind, std::uint64_t id,
                                   std::uint64_t target = 0) {
-    wire::OrderReport made{};
-    made.kind = kind;
-    made.order_id = id;
-    made.target_order_id = target;
-    made.instrument_id = 3;
-    made.side = Side::kBuy;
-    made.strategy_id = wire::OrderId::strategy(id);
-    return made;
+    return {.order_id = id,
+            .target_order_id = target,
+            .instrument_id = 3,
+            .kind = kind,
+            .side = Side::kBuy,
+            .strategy_id = wire::OrderId::strategy(id)};
   }
   void accept(std::uint64_t id) {
     engine.on_report(wire::OrderId::strategy(id), report(wire::ReportKind::kAccepted, id));

@@ -1,9 +1,6 @@
 // The market side of the engine: who is told what, and when.
-#include "strategy/engine.hpp"
 
-#include <algorithm>
 #include <stdexcept>
-#include <string>
 
 #include <gmock/gmock.h>
 
@@ -87,13 +84,14 @@ TEST_F(Market, ASymbolThatFirstAppearsAfterAnothersOrderIsSettledThen) {
   engine.on_update(update(4, 200'000, 200'100));
   EXPECT_THAT(late.instruments, ElementsAre(Pair("AAPL", TICKPATH_NO_INSTRUMENT)));
   EXPECT_THAT(next_log(), HasSubstr("not among the 1"));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 1u);
   engine.on_update(update(9, 0, 0, wire::UpdateKind::kDirectory));
   list(9, "AAPL");
   EXPECT_THAT(late.instruments,
               ElementsAre(Pair("AAPL", TICKPATH_NO_INSTRUMENT), Pair("AAPL", 9u)));
   engine.on_update(update(9, 100'000, 100'100));
   EXPECT_EQ(late.changes.size(), 1u);
-  EXPECT_EQ(engine.counters().symbols_unknown.get(), 1u) << "told once";
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u) << "it is listed by now";
 }
 
 // The row of a new instrument is read some time after its first updates.
@@ -139,6 +137,23 @@ TEST_F(Market, ASymbolAnnouncedInTheSameBatchAsTheFirstOrderIsNotTakenForUnknown
   EXPECT_THAT(early.instruments, ElementsAre(Pair("AAPL", 9u)));
 }
 
+// What a connection or a lap brings comes before the rows that it may have listed.
+TEST_F(Market, NoSymbolIsTakenForUnknownInTheTurnOfAConnectionOrALap) {
+  static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("joins", "1");
+  add(1, plugin);
+  engine.on_directory_behind(false);
+  engine.on_mdh(true);
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u);
+  engine.on_directory_behind(false);
+  engine.on_lapped();
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u);
+  engine.on_directory_behind(false);
+  engine.on_update(update(9, 100'000, 100'100));
+  EXPECT_EQ(engine.counters().symbols_unknown.get(), 1u);
+}
+
 TEST_F(Market, AnExecutionIsABookChangeAndATradeAHiddenOneOnlyATrade) {
   list(3, "AAPL");
   Scripted& strategy = add(1);
@@ -163,9 +178,7 @@ TEST_F(Market, AnExecutionThatIsNotPrintableIsABookChangeAlone) {
 TEST_F(Market, ImagesAfterLostUpdatesComeAsResyncedBookChanges) {
   list(3, "AAPL");
   Scripted& strategy = add(1);
-  wire::BookImage image{};
-  image.instrument_id = 3;
-  image.trace_id = 77;
+  wire::BookImage image{.trace_id = 77, .instrument_id = 3};
   image.states = 0x41;  // good, trading
   image.bids[0] = {99'900, 500, 2};
   image.asks[0] = {100'300, 400, 1};

@@ -69,17 +69,17 @@ class ExamplePlugins : public testing::EngineTest {
   void answer_all() {
     for (; answered_ < port.count; ++answered_) {
       const wire::OrderRequest request = port.sent.at(answered_);
-      wire::OrderReport made{};
-      made.order_id = request.order_id;
-      made.target_order_id = request.target_order_id;
-      made.instrument_id = request.instrument_id;
-      made.side = request.side;
-      made.strategy_id = request.strategy_id;
-      made.limit_price = static_cast<std::uint32_t>(request.price.value);
-      made.leaves_shares = request.shares;
-      made.kind = request.kind == wire::RequestKind::kNew       ? wire::ReportKind::kAccepted
+      wire::OrderReport made{
+          .order_id = request.order_id,
+          .target_order_id = request.target_order_id,
+          .instrument_id = request.instrument_id,
+          .leaves_shares = request.shares,
+          .kind = request.kind == wire::RequestKind::kNew       ? wire::ReportKind::kAccepted
                   : request.kind == wire::RequestKind::kReplace ? wire::ReportKind::kReplaced
-                                                                : wire::ReportKind::kCanceled;
+                                                                : wire::ReportKind::kCanceled,
+          .side = request.side,
+          .strategy_id = request.strategy_id,
+          .limit_price = static_cast<std::uint32_t>(request.price.value)};
       engine.on_report(request.strategy_id, made);
       if (request.kind != wire::RequestKind::kNew ||
           request.time_in_force != wire::TimeInForce::kImmediateOrCancel)

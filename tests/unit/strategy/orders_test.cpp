@@ -24,6 +24,18 @@ class Orders : public testing::EngineTest {
     EXPECT_EQ(sent.status, TICKPATH_OK);
     return sent.id;
   }
+  // An order that oeg has accepted.
+  std::uint64_t rest() {
+    const std::uint64_t id = buy();
+    accept(id);
+    return id;
+  }
+  // And a cancel that is on its way.
+  std::uint64_t rest_and_cancel() {
+    const std::uint64_t id = rest();
+    EXPECT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+    return id;
+  }
   const StrategyCounters& counters() const { return engine.instances()[0]->counters; }
   Scripted& strategy;
 };
@@ -232,8 +244,7 @@ TEST_F(Orders, ARejectClosesTheOrderAndReleasesWhatItHeld) {
 }
 
 TEST_F(Orders, ACancelNamesTheLiveOrderAndOneAtATimeIsAllowed) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   const auto cancel = strategy.cancel(id);
   ASSERT_TRUE(cancel);
   EXPECT_EQ(port.last().kind, wire::RequestKind::kCancel);
@@ -271,8 +282,7 @@ TEST_F(Orders, AReplacementTakesOverTheIdPriceAndSize) {
 }
 
 TEST_F(Orders, ARestatedOrderHasLostSharesAndKeepsItsId) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   wire::OrderReport restated = report(ReportKind::kRestated, id, id);
   restated.leaves_shares = 30;
   engine.on_report(1, restated);
@@ -286,8 +296,7 @@ TEST_F(Orders, ARestatedOrderHasLostSharesAndKeepsItsId) {
 }
 
 TEST_F(Orders, ARefusedReplacementLeavesTheOrderAsItWas) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   const auto replace = strategy.replace(id, 100'100, 100);
   tell(ReportKind::kReplaceRejected, replace.id, id, RejectReason::kKillSwitch);
   tickpath_open_order order{};
@@ -298,8 +307,7 @@ TEST_F(Orders, ARefusedReplacementLeavesTheOrderAsItWas) {
 }
 
 TEST_F(Orders, ACancelThatCrossesTheFillIsAnsweredLateAndSettled) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   const auto cancel = strategy.cancel(id);
   fill(id, 100, 100'000, 0, 100);
   EXPECT_FALSE(engine.drained()) << "the cancel's answer is still on its way";
@@ -311,16 +319,14 @@ TEST_F(Orders, ACancelThatCrossesTheFillIsAnsweredLateAndSettled) {
 }
 
 TEST_F(Orders, AnUnaskedCancelFromTheVenueClosesTheOrder) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   tell(ReportKind::kCanceled, id);
   EXPECT_EQ(strategy.open_orders(3, nullptr, 0), 0u);
   EXPECT_TRUE(engine.drained());
 }
 
 TEST_F(Orders, AReportThatCannotFollowTheStateIsCountedAndChangesNothing) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   accept(id);
   EXPECT_EQ(engine.counters().reports_impossible.get(), 1u);
   EXPECT_EQ(strategy.open_orders(3, nullptr, 0), 1u);
@@ -378,8 +384,7 @@ TEST_F(Orders, AStaleFeedCancelsTheQuotesAsFarAsCreditsGoAndThenTheRest) {
 
 TEST_F(Orders, AStaleBookCancelsTheQuotesInItsInstrumentAndNoOthers) {
   list(4, "MSFT");
-  const std::uint64_t quote = buy();
-  accept(quote);
+  const std::uint64_t quote = rest();
   (void)strategy.limit(3, Scripted::kBuy, 100, 100'000, Scripted::kImmediateOrCancel);
   accept(strategy.limit(4, Scripted::kBuy, 100, 100'000).id);
   wire::BookUpdate told = update(3, 100'000, 100'100, wire::UpdateKind::kFeedState);
@@ -396,8 +401,7 @@ TEST_F(Orders, AStaleBookCancelsTheQuotesInItsInstrumentAndNoOthers) {
 
 // The update that said so was overwritten before it was read.
 TEST_F(Orders, AnImageThatTurnsStaleCancelsTheQuotesInItsInstrument) {
-  const std::uint64_t quote = buy();
-  accept(quote);
+  const std::uint64_t quote = rest();
   wire::BookImage image{};
   image.instrument_id = 3;
   image.trace_id = 77;
@@ -413,8 +417,7 @@ TEST_F(Orders, AnImageThatTurnsStaleCancelsTheQuotesInItsInstrument) {
 }
 
 TEST_F(Orders, StopLetsThePluginTradeOnceMoreThenCancelsAndRefuses) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   strategy.on_stop = [](Scripted& self) {
     EXPECT_TRUE(self.limit(3, Scripted::kSell, 10, 99'000, Scripted::kImmediateOrCancel));
   };
@@ -431,8 +434,7 @@ TEST_F(Orders, StopLetsThePluginTradeOnceMoreThenCancelsAndRefuses) {
 }
 
 TEST_F(Orders, ACancelOfTheEngineThatIsRefusedForAPassingReasonIsRepeatedLater) {
-  const std::uint64_t id = buy();
-  accept(id);
+  const std::uint64_t id = rest();
   engine.begin_stop();
   engine.on_turn();
   ASSERT_EQ(counters().cancels.get(), 1u);
@@ -445,8 +447,7 @@ TEST_F(Orders, ACancelOfTheEngineThatIsRefusedForAPassingReasonIsRepeatedLater) 
 }
 
 TEST_F(Orders, AfterAnOutageOfOegEveryOrderIsSettledBeforeTradingGoesOn) {
-  const std::uint64_t known = buy();
-  accept(known);
+  const std::uint64_t known = rest();
   const std::uint64_t forgotten = buy();
   engine.on_gateway(1, false);
   EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
@@ -466,9 +467,7 @@ TEST_F(Orders, AfterAnOutageOfOegEveryOrderIsSettledBeforeTradingGoesOn) {
 }
 
 TEST_F(Orders, AnswersThatComeAfterASilenceOfOegCountOnceAndTradingGoesOn) {
-  const std::uint64_t id = buy();
-  accept(id);
-  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  const std::uint64_t id = rest_and_cancel();
   const std::uint64_t cancel = port.last().order_id;
   engine.on_gateway_silent(1);
   EXPECT_EQ(strategy.limit(3, Scripted::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
@@ -482,9 +481,7 @@ TEST_F(Orders, AnswersThatComeAfterASilenceOfOegCountOnceAndTradingGoesOn) {
 }
 
 TEST_F(Orders, WhatASilentOegOwesIsLostOnceTheConnectionIs) {
-  const std::uint64_t id = buy();
-  accept(id);
-  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  rest_and_cancel();
   engine.on_gateway_silent(1);
   engine.on_gateway(1, false);
   EXPECT_EQ(counters().answers_lost.get(), 1u);
@@ -496,9 +493,7 @@ TEST_F(Orders, WhatASilentOegOwesIsLostOnceTheConnectionIs) {
 
 // oeg had taken the cancel before it died: its next life passes the venue's answer on.
 TEST_F(Orders, AnAnswerThatWasGivenUpAsLostIsNotCountedOnceMore) {
-  const std::uint64_t id = buy();
-  accept(id);
-  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  const std::uint64_t id = rest_and_cancel();
   const std::uint64_t cancel = port.last().order_id;
   engine.on_gateway(1, false);
   EXPECT_EQ(counters().changes_lost.get(), 1u);
@@ -514,9 +509,7 @@ TEST_F(Orders, AnAnswerThatWasGivenUpAsLostIsNotCountedOnceMore) {
 }
 
 TEST_F(Orders, AnAnswerToAFormerLifeIsNotCountedInThisOne) {
-  const std::uint64_t id = buy();
-  accept(id);
-  ASSERT_EQ(strategy.cancel(id).status, TICKPATH_OK);
+  rest_and_cancel();
   tell(ReportKind::kCancelRejected, OrderId::make(1, 6, 9), OrderId::make(1, 6, 2),
        RejectReason::kTooLate);
   tell(ReportKind::kRejected, OrderId::make(1, 6, 10), 0);

@@ -1,13 +1,9 @@
 // What a person is told about a plugin that cannot be used: which file, what, and what to do.
 #include "strategy/plugin_file.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
-
 #include <gmock/gmock.h>
 
+#include "tests/support/folder.hpp"
 #include "tests/unit/strategy/engine_fixture.hpp"
 
 namespace tickpath::strategy {
@@ -46,16 +42,14 @@ TEST(PluginFile, IsNotLookedForInTheWorkingDirectory) {
 }
 
 TEST(PluginFile, ThatOthersCanChangeIsNotLoaded) {
-  char name[] = "/tmp/tickpath_test_XXXXXX";
-  const std::filesystem::path directory = ::mkdtemp(name);
-  const std::filesystem::path copy = directory / "copy.so";
+  const test_support::Folder folder;
+  const std::filesystem::path copy = folder / "copy.so";
   std::filesystem::copy_file(test_plugin("c_plugin"), copy);
   std::filesystem::permissions(copy, std::filesystem::perms(0666));
   EXPECT_THAT([&] { load_plugin(copy); },
               ThrowsMessage<PluginError>(HasSubstr("as others could change it")));
   std::filesystem::permissions(copy, std::filesystem::perms(0644));
   EXPECT_NO_THROW((void)load_plugin(copy));
-  std::filesystem::remove_all(directory);
 }
 
 TEST(PluginFile, LoadsAPluginWrittenInC) {

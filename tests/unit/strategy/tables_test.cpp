@@ -1,6 +1,5 @@
 // The preallocated tables under the engine.
 #include <random>
-#include <set>
 #include <unordered_map>
 
 #include <gmock/gmock.h>
@@ -53,9 +52,7 @@ TEST(IdMap, RefusesAnIdThatItHolds) {
 
 TEST(OrderTable, FindsAnOrderByItsLiveAndItsPendingId) {
   OrderTable table(2);
-  Order order;
-  order.id = 10;
-  Order* kept = table.insert(order);
+  Order* kept = table.insert(Order{.id = 10});
   ASSERT_NE(kept, nullptr);
   table.set_pending(*kept, 11);
   EXPECT_EQ(table.find(11), kept);
@@ -70,9 +67,7 @@ TEST(OrderTable, FindsAnOrderByItsLiveAndItsPendingId) {
 TEST(OrderTable, KeepsEveryIdFindableWhenFullOfOrdersWithPendingRequests) {
   OrderTable table(64);
   for (std::uint64_t id = 1; id <= 64; ++id) {
-    Order order;
-    order.id = id;
-    Order* kept = table.insert(order);
+    Order* kept = table.insert(Order{.id = id});
     ASSERT_NE(kept, nullptr);
     table.set_pending(*kept, id + 1'000);
   }

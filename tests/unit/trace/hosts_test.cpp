@@ -1,16 +1,15 @@
 #include "common/trace/hosts.hpp"
 
 #include <cmath>
-#include <filesystem>
 #include <random>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "common/clock/clock.hpp"
 #include "common/trace/analysis.hpp"
 #include "common/trace/report.hpp"
+#include "tests/support/folder.hpp"
 
 namespace tickpath::trace {
 namespace {
@@ -31,13 +30,6 @@ std::uint64_t there_of(std::uint64_t here) {
 
 class Hosts : public testing::Test {
  protected:
-  Hosts()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("tickpath_hosts_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~Hosts() override { std::filesystem::remove_all(folder_); }
-
   std::unique_ptr<TraceWriter> writer(const std::string& name, std::uint64_t host) {
     TraceOptions options{folder_ / (name + ".trace"), 4096, name, "shm", "yield", "cpu 0", host};
     names_.push_back(options.path);
@@ -51,7 +43,7 @@ class Hosts : public testing::Test {
   static std::uint64_t second() { return clock::tsc_hz(); }
 
  private:
-  std::filesystem::path folder_;
+  test_support::Folder folder_;
   std::vector<std::string> names_;
 };
 

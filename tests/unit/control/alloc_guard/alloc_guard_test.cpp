@@ -1,7 +1,6 @@
 #include "tests/support/alloc_guard/alloc_guard.hpp"
 
 #include <cstdlib>
-#include <memory>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,7 @@
 #include "tests/support/alloc_guard/syscall_guard.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 
 #include <fcntl.h>

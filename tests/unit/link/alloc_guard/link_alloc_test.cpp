@@ -1,10 +1,10 @@
 // Nothing that a datapath calls allocates or frees: the guard ends this program at the first call.
 // Its own binary, because the guard replaces malloc.
-#include <gtest/gtest.h>
 
 #include "common/base/datapath_guard.hpp"
 #include "common/link/link.hpp"
 #include "tests/support/alloc_guard/alloc_guard.hpp"
+#include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
 namespace tickpath::link::test {
@@ -50,8 +50,8 @@ void run_ring(RingMode mode) {
   Publisher<Update, Image> publisher(*fabric.device, nullptr, {.image_count = 8});
   auto subscriber = std::make_unique<Subscriber<Update, Image>>(
       *fabric.device, nullptr, SubscriberOptions{.mode = mode, .depth = 32, .image_count = 8});
-  fabric.meet([&] { subscriber->connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { publisher.accept(request, {}, {}); });
+  fabric.meet([&] { connect_now(*subscriber, fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { accept_now(publisher, request, {}, {}); });
   Handler handler;
   const auto turn = [&] {
     publisher.flush([](std::uint32_t, Image& image) noexcept { ++image.words[0]; });
@@ -91,8 +91,8 @@ TEST(LinkAllocation, ChannelsAllocateNothingFromTheFirstMessageToTheEnd) {
   ChannelServer<Message, Message> server(*fabric.device, nullptr, {.depth = 8});
   auto client = std::make_unique<ChannelClient<Message, Message>>(*fabric.device, nullptr,
                                                                   ChannelOptions{.depth = 8});
-  fabric.meet([&] { client->connect(fabric.endpoint, {}); },
-              [&](rdma::ConnectionRequest& request) { server.accept(request, {}, {}, 1); });
+  fabric.meet([&] { connect_now(*client, fabric.endpoint, {}); },
+              [&](rdma::ConnectionRequest& request) { accept_now(server, request, {}, {}, 1); });
   Handler at_client;
   Handler at_server;
   ASSERT_TRUE(on_datapath([&] {

@@ -1,0 +1,32 @@
+#include "common/market/order_limits.hpp"
+
+namespace tickpath::market {
+
+config::Schema<OrderLimits> order_limits_schema(const OrderLimits& most) {
+  config::Schema<OrderLimits> schema;
+  for_each_limit([&](const char* key, auto limit, auto, const char* unit, const char* help) {
+    using Value = config::MemberType<OrderLimits, decltype(limit)>;
+    if constexpr (sizeof(Value) == sizeof(std::uint64_t))
+      schema.money(key, limit, {0, config::kMoneyMax}, help);
+    else
+      schema.integer(key, limit, {0, most.*limit}, unit, help);
+  });
+  return schema;
+}
+
+OrderLimits overridden(OrderLimits ours, const wire::ControlBlock& block) noexcept {
+  for_each_limit([&](auto, auto limit, auto given, auto, auto) {
+    using Value = config::MemberType<OrderLimits, decltype(limit)>;
+    if (block.*given > 0) ours.*limit = static_cast<Value>(block.*given);
+  });
+  return ours;
+}
+
+void write_to(wire::ControlBlock& block, const OrderLimits& limits) noexcept {
+  for_each_limit([&](auto, auto limit, auto given, auto, auto) {
+    using Value = config::MemberType<wire::ControlBlock, decltype(given)>;
+    block.*given = static_cast<Value>(limits.*limit);
+  });
+}
+
+}  // namespace tickpath::market

@@ -1,0 +1,136 @@
+#include "sim/recordings/binary_file.hpp"
+
+#include <cstring>
+
+#include "common/base/check.hpp"
+#include "common/itch/codec.hpp"
+
+namespace tickpath::itch {
+
+BinaryFileReader::BinaryFileReader(std::unique_ptr<files::ByteSource> source,
+                                   std::size_t buffer_bytes)
+    : source_(std::move(source)), buffer_(buffer_bytes) {
+  TICKPATH_CHECK(buffer_bytes >= kMaxFrameBytes, "a buffer holds the longest message");
+}
+
+ReadStatus BinaryFileReader::next(RecordedMessage& message) {
+  if (ended_) return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
+  FrameStatus status = cursor_.next(message.bytes);
+  if (status == FrameStatus::kIncomplete) {
+    if (!refill()) return finish();
+    status = cursor_.next(message.bytes);
+    if (status == FrameStatus::kIncomplete) return finish();
+  }
+  if (status == FrameStatus::kEndOfSession) return finish_session();
+  ++messages_;
+  offset_ += kFrameLengthBytes + message.bytes.size();
+  message.timestamp_ns = unwrapped(message.bytes);
+  return ReadStatus::kMessage;
+}
+
+// Times of a session that crosses midnight start anew there: they count on. No venue is silent, and
+// no clock off, for half a day within one; a start of messages begins another.
+std::uint64_t BinaryFileReader::unwrapped(std::span<const std::byte> message) noexcept {
+  constexpr std::uint64_t kDayNs = 86'400ull * 1'000'000'000;
+  if (message.size() < kHeaderBytes) return 0;
+  const std::uint64_t time_ns = timestamp_ns(message.data());
+  const bool begins = message.size() == SystemEvent::kLength &&
+                      static_cast<char>(message[0]) == SystemEvent::kType &&
+                      static_cast<char>(message.back()) == SystemEvent::kStartOfMessages;
+  if (begins) {
+    midnight_ns_ = 0;
+  } else if (time_ns + kDayNs / 2 < last_time_of_day_ns_) {
+    midnight_ns_ += kDayNs;
+  } else if (time_ns > last_time_of_day_ns_ + kDayNs / 2 && midnight_ns_ != 0) {
+    midnight_ns_ -= kDayNs;  // the one before was off
+  }
+  last_time_of_day_ns_ = time_ns;
+  return midnight_ns_ + time_ns;
+}
+
+// Moves what is left of a frame to the front and reads behind it. False if nothing was added.
+bool BinaryFileReader::refill() {
+  const std::span<const std::byte> rest = cursor_.rest();
+  if (!rest.empty()) std::memmove(buffer_.data(), rest.data(), rest.size());
+  const std::size_t added = source_->read(std::span(buffer_).subspan(rest.size()));
+  cursor_ = FrameCursor(std::span(buffer_).first(rest.size() + added));
+  return added > 0;
+}
+
+// Nothing may follow the end of session. Looking for it makes zlib compare the checksum too, so a
+// zero that damage put into the middle is not taken for the end.
+ReadStatus BinaryFileReader::finish_session() {
+  end_marker_ = true;
+  const bool more = cursor_.remaining() > 0 || refill();
+  if (!more) return finish();
+  ended_ = true;
+  damage_ = place() + "data follows the end of the session";
+  return ReadStatus::kDamaged;
+}
+
+ReadStatus BinaryFileReader::finish() {
+  ended_ = true;
+  const std::span<const std::byte> rest = cursor_.rest();
+  if (rest.empty() && source_->error().empty()) return ReadStatus::kEnd;
+  damage_ = place();
+  if (!source_->error().empty()) {
+    damage_ += source_->error();
+  } else if (rest.size() < kFrameLengthBytes) {
+    damage_ += "truncated: 1 of 2 bytes of the length";
+  } else {
+    damage_ += "truncated: " + std::to_string(rest.size() - kFrameLengthBytes) + " of " +
+               std::to_string(detail::load_big_endian<std::uint16_t>(rest.data())) + " bytes";
+  }
+  return ReadStatus::kDamaged;
+}
+
+std::string BinaryFileReader::place() const {
+  return source_->name() + ": message " + std::to_string(messages_ + 1) + " at byte " +
+         std::to_string(offset_) + ": ";
+}
+
+std::string BinaryFileReader::remarks() const {
+  if (!ended_ || end_marker_ || !damage_.empty()) return {};
+  return "no end-of-session marker: the recording is an extract, or its writer stopped early";
+}
+
+BinaryFileWriter::BinaryFileWriter(const std::filesystem::path& path)
+    : sink_(files::create_file(path)), buffer_(BinaryFileReader::kBufferBytes) {}
+
+BinaryFileWriter::~BinaryFileWriter() {
+  if (sink_ == nullptr) return;
+  try {
+    flush();
+    sink_->close();
+  } catch (const RecordingError&) {
+    // The writer is being dropped after an error that was already told, or by one.
+  }
+}
+
+void BinaryFileWriter::write(std::span<const std::byte> message) {
+  TICKPATH_CHECK(!message.empty() && message.size() <= 0xffff, "BinaryFILE lengths are 1 to 65535");
+  const std::size_t frame = kFrameLengthBytes + message.size();
+  if (buffer_.size() - used_ < frame) flush();
+  detail::store_big_endian(buffer_.data() + used_, static_cast<std::uint16_t>(message.size()));
+  std::memcpy(buffer_.data() + used_ + kFrameLengthBytes, message.data(), message.size());
+  used_ += frame;
+  bytes_ += frame;
+  ++messages_;
+}
+
+void BinaryFileWriter::finish() {
+  if (buffer_.size() - used_ < kFrameLengthBytes) flush();
+  detail::store_big_endian(buffer_.data() + used_, std::uint16_t{0});
+  used_ += kFrameLengthBytes;
+  bytes_ += kFrameLengthBytes;
+  flush();
+  const std::unique_ptr<files::ByteSink> sink = std::move(sink_);
+  sink->close();
+}
+
+void BinaryFileWriter::flush() {
+  const std::size_t used = std::exchange(used_, 0);
+  sink_->write(std::span(buffer_).first(used));
+}
+
+}  // namespace tickpath::itch

@@ -1,0 +1,178 @@
+#include "sim/recordings/capture_recording.hpp"
+
+#include <algorithm>
+
+#include "common/itch/codec.hpp"
+#include "sim/recordings/detail/remarks.hpp"
+
+namespace tickpath::itch {
+namespace {
+
+bool is_itch(std::span<const std::byte> message) noexcept {
+  return !message.empty() && length_of(message_type(message.data())) == message.size();
+}
+
+// Ten printable characters or, in captures made anonymous, zeros.
+bool is_session(const mold::Session& session) noexcept {
+  for (const char c : session.characters)
+    if (c != '\0' && (c < ' ' || c > '~')) return false;
+  return true;
+}
+
+// The whole packet walks as MoldUDP64.
+bool is_mold(std::span<const std::byte> payload) noexcept {
+  mold::PacketCursor cursor(payload);
+  if (cursor.status() != mold::PacketStatus::kOk || !is_session(cursor.header().session))
+    return false;
+  for (std::span<const std::byte> message; cursor.next(message);) {
+  }
+  return cursor.status() == mold::PacketStatus::kOk &&
+         (cursor.header().messages() != 0 || payload.size() == mold::kHeaderBytes);
+}
+
+// Version 1, and a message protocol that IEX numbers from 0x8000 on (IEX-TP 1.25, "Outbound
+// Segment").
+bool looks_like_iex(std::span<const std::byte> payload) noexcept {
+  constexpr std::size_t kHeaderOfIexTp = 40;
+  return payload.size() >= kHeaderOfIexTp && payload[0] == std::byte{1} &&
+         payload[1] == std::byte{0} && payload[3] == std::byte{0x80};
+}
+
+}  // namespace
+
+CaptureRecording::CaptureRecording(std::unique_ptr<files::ByteSource> source)
+    : name_(source->name()), capture_(std::move(source)) {
+  find_session();
+}
+
+void CaptureRecording::find_session() {
+  while (!started_ && read_packet()) {
+  }
+  if (started_) return;
+  if (!damage_.empty()) throw RecordingError(damage_);
+  const files::CaptureCounts& seen = capture_.counts();
+  throw RecordingError(name_ + ": no ITCH 5.0 messages over MoldUDP64 in this capture: " +
+                       std::to_string(seen.packets) + " packets, " +
+                       std::to_string(seen.datagrams) + " UDP datagrams" +
+                       (iex_seen_ ? ", of IEX's: sim and mdh play it with feed.protocol = "
+                                    "\"iex_deep10\", tickpath convert makes ITCH of it"
+                                  : ""));
+}
+
+// Takes the next datagram of the capture. False at its end.
+bool CaptureRecording::read_packet() {
+  if (ended_) return false;
+  files::Datagram datagram;
+  const files::CaptureStatus status = capture_.next(datagram);
+  if (status != files::CaptureStatus::kDatagram) {
+    ended_ = true;
+    damage_ = capture_.damage();
+    return false;
+  }
+  (void)take(datagram);
+  return true;
+}
+
+bool CaptureRecording::take(const files::Datagram& datagram) {
+  const std::span<const std::byte> payload = datagram.payload;
+  mold::PacketCursor cursor(payload);
+  const bool ours =
+      started_ && payload.size() >= mold::kHeaderBytes && cursor.header().session == session_;
+  if (!ours && !is_mold(payload)) {
+    iex_seen_ |= looks_like_iex(payload);
+    ++counts_.other_datagrams;
+    return false;
+  }
+  if (!started_) {
+    std::span<const std::byte> first;
+    if (!cursor.next(first)) return false;  // a heartbeat: of whom is not known yet
+    if (!is_itch(first)) {
+      ++counts_.other_datagrams;
+      return false;
+    }
+    session_ = cursor.header().session;
+    expected_ = cursor.header().sequence_number;
+    first_captured_ns_ = datagram.time_ns;
+    first_due_ns_ = first.size() >= kHeaderBytes ? timestamp_ns(first.data()) : 0;
+    started_ = true;
+  } else if (!ours) {
+    ++counts_.other_sessions;
+    return false;
+  }
+  ++counts_.packets;
+  ++channels_[files::destination_text(datagram)];
+  if (cursor.header().messages() == 0) {
+    ++counts_.heartbeats;
+    return false;
+  }
+  held_.emplace(cursor.header().sequence_number,
+                Packet{{payload.begin(), payload.end()}, datagram.time_ns});
+  return true;
+}
+
+// Opens the packet that has the expected message, or, when nothing else can come, the next one
+// behind a gap. False: nothing is held that may be opened now.
+bool CaptureRecording::open_next() {
+  while (!held_.empty()) {
+    auto first = held_.begin();
+    const std::uint64_t sequence = first->first;
+    if (sequence > expected_ && !ended_ && held_.size() < kHeldPacketsMax) return false;
+    current_ = std::move(first->second);
+    held_.erase(first);
+    cursor_ = mold::PacketCursor(current_.bytes);
+    cursor_sequence_ = sequence;
+    if (sequence > expected_) {
+      ++counts_.gaps;
+      counts_.missing += sequence - expected_;
+      expected_ = sequence;
+    }
+    if (sequence + cursor_.header().messages() > expected_) return true;
+    counts_.repeated += cursor_.header().messages();
+    current_.bytes.clear();
+    cursor_ = mold::PacketCursor({});
+  }
+  return false;
+}
+
+ReadStatus CaptureRecording::next(RecordedMessage& message) {
+  for (;;) {
+    for (std::span<const std::byte> bytes; cursor_.next(bytes);) {
+      if (cursor_sequence_++ < expected_) {
+        ++counts_.repeated;
+        continue;
+      }
+      expected_ = cursor_sequence_;
+      ++counts_.messages;
+      message.bytes = bytes;
+      // Packets of two channels may come in another order than their messages: never backwards.
+      const std::uint64_t since =
+          current_.time_ns > first_captured_ns_ ? current_.time_ns - first_captured_ns_ : 0;
+      message.timestamp_ns = last_due_ns_ = std::max(last_due_ns_, first_due_ns_ + since);
+      return ReadStatus::kMessage;
+    }
+    if (cursor_.status() != mold::PacketStatus::kOk && !current_.bytes.empty()) {
+      ++counts_.damaged_packets;
+      current_.bytes.clear();
+      cursor_ = mold::PacketCursor({});
+    }
+    if (open_next()) continue;
+    if (!read_packet() && held_.empty())
+      return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
+  }
+}
+
+std::string CaptureRecording::remarks() const {
+  std::string session(session_.view());
+  std::erase(session, '\0');
+  std::string text = std::to_string(counts_.packets) + " packets of session \"" + session + "\"";
+  const detail::Remarks add{text, ", "};
+  add(counts_.repeated, "messages came twice");
+  add(counts_.missing, "messages are missing");
+  add(counts_.gaps, "gaps");
+  add(counts_.damaged_packets, "packets are damaged");
+  add(counts_.other_sessions, "packets of other sessions were left out");
+  add(counts_.other_datagrams, "datagrams are not MoldUDP64");
+  return text;
+}
+
+}  // namespace tickpath::itch

@@ -1,0 +1,83 @@
+// Packet captures of an ITCH feed as recordings: the MoldUDP64 datagrams of a pcap or pcapng file,
+// put in order by their sequence numbers.
+//
+// One session is read, the first that begins with an ITCH 5.0 message. Redundant channels (A and B)
+// of it in one capture are arbitrated: each message is delivered once, from whichever packet came
+// first, in order. A packet from the future waits until the missing ones have come, or
+// kHeldPacketsMax packets wait: then it is a gap, counted, and the replay goes on behind it.
+//
+// Messages are due as the capture's clock says: the first at its own ITCH time, the others as much
+// later as their packets came later.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/files/packet_capture.hpp"
+#include "common/itch/moldudp64.hpp"
+#include "sim/recordings/recording.hpp"
+
+namespace tickpath::itch {
+
+struct CaptureRecordingCounts {
+  std::uint64_t packets = 0;          // MoldUDP64, of the session
+  std::uint64_t heartbeats = 0;       // among them
+  std::uint64_t messages = 0;         // delivered
+  std::uint64_t repeated = 0;         // messages that had come before: the other channel's
+  std::uint64_t gaps = 0;             // holes in the sequence
+  std::uint64_t missing = 0;          // messages in them
+  std::uint64_t damaged_packets = 0;  // blocks that disagree with the packet's length
+  std::uint64_t other_sessions = 0;   // datagrams of sessions that were left out
+  std::uint64_t other_datagrams = 0;  // not MoldUDP64
+};
+
+class CaptureRecording final : public RecordingReader {
+ public:
+  static constexpr std::size_t kHeldPacketsMax = 256;
+
+  // Looks for the first ITCH message. Throws RecordingError: no capture, or none in it.
+  explicit CaptureRecording(std::unique_ptr<files::ByteSource> source);
+
+  ReadStatus next(RecordedMessage& message) override;
+  std::uint64_t file_bytes_read() const override { return capture_.file_bytes_read(); }
+  std::uint64_t file_bytes_total() const override { return capture_.file_bytes_total(); }
+  RecordingFormat format() const noexcept override { return RecordingFormat::kPacketCapture; }
+  std::string remarks() const override;
+
+  const CaptureRecordingCounts& counts() const noexcept { return counts_; }
+  // Destinations ("239.255.7.1:7701") with their packets.
+  const std::map<std::string, std::uint64_t>& channels() const noexcept { return channels_; }
+
+ private:
+  struct Packet {
+    std::vector<std::byte> bytes;
+    std::uint64_t time_ns;  // captured
+  };
+
+  void find_session();
+  bool read_packet();
+  bool take(const files::Datagram& datagram);
+  bool open_next();
+
+  std::string name_;
+  files::PacketCapture capture_;
+  mold::Session session_{};
+  bool iex_seen_ = false;
+  bool started_ = false;        // a first message was found
+  bool ended_ = false;          // of the file, or damaged
+  std::uint64_t expected_ = 0;  // sequence number
+  std::uint64_t first_captured_ns_ = 0;
+  std::uint64_t first_due_ns_ = 0;
+  std::uint64_t last_due_ns_ = 0;
+  std::multimap<std::uint64_t, Packet> held_;  // by their first sequence number, not opened yet
+  Packet current_{};
+  mold::PacketCursor cursor_{{}};
+  std::uint64_t cursor_sequence_ = 0;
+  CaptureRecordingCounts counts_;
+  std::map<std::string, std::uint64_t> channels_;
+};
+
+}  // namespace tickpath::itch

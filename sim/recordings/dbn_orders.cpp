@@ -1,0 +1,317 @@
+#include "sim/recordings/dbn_orders.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/recordings/detail/nasdaq_listing.hpp"
+#include "sim/recordings/detail/remarks.hpp"
+#include "sim/recordings/detail/text_lines.hpp"
+
+namespace tickpath::itch {
+namespace {
+
+constexpr std::uint64_t kNsPerDay = 86'400ull * 1'000'000'000;
+constexpr std::int64_t kPerPrice4 = 100'000;  // from 1e-9 to 1e-4
+constexpr std::size_t kLocatesMax = 65'535;
+
+// As many instruments as this are listed before the first record; a venue's whole directory,
+// options and all, would leave no room for those that trade.
+constexpr std::size_t kListedFirstMax = 8'192;
+// No two records lie so far apart: what claims to is damage.
+constexpr std::uint64_t kSilenceMax = 366 * kNsPerDay;
+
+std::string number_of(std::uint32_t instrument) {
+  std::string number;
+  for (std::uint32_t left = instrument; left != 0 || number.empty(); left /= 36)
+    number.insert(number.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[left % 36]);
+  return "#" + number;
+}
+
+}  // namespace
+
+template <class Message>
+void DbnOrders::emit(const Message& message) {
+  Encoded& encoded = waiting_.emplace_back();
+  encoded.size = encode(message, encoded.bytes.data());
+  encoded.time_ns = last_ns_;
+}
+
+bool DbnOrders::next(RecordedMessage& message) {
+  if (waiting_.empty()) return false;
+  current_ = waiting_.front();
+  waiting_.pop_front();
+  message = {std::span(current_.bytes).first(current_.size), current_.time_ns};
+  return true;
+}
+
+// ITCH has eight characters.
+Stock DbnOrders::stock_of(std::uint32_t instrument) {
+  const auto named = symbols_.find(instrument);
+  const std::string name = named == symbols_.end() ? "" : named->second;
+  const bool fits = name.size() <= Stock{}.characters.size() && is_symbol(Stock(name));
+  if (fits && used_.insert(name).second) return Stock(name);
+  const std::string number = number_of(instrument);
+  used_.insert(number);
+  if (!name.empty()) names_.emplace_back(number, detail::printable(name));
+  return Stock(number);
+}
+
+// The instrument's place in the directory, a new one if need be; nullptr: there is no room.
+const DbnOrders::Listed* DbnOrders::list(std::uint32_t instrument) {
+  if (const auto found = listed_.find(instrument); found != listed_.end()) return &found->second;
+  if (listed_.size() == kLocatesMax) {
+    ++counts_.beyond_locates;
+    return nullptr;
+  }
+  const auto locate = static_cast<std::uint16_t>(listed_.size() + 1);
+  const Listed& listed =
+      listed_.emplace(instrument, Listed{locate, stock_of(instrument)}).first->second;
+  emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, listed.stock));
+  return &listed;
+}
+
+void DbnOrders::list_all() {
+  if (symbols_.size() > kListedFirstMax) return;
+  for (const auto& [instrument, symbol] : symbols_) (void)list(instrument);
+}
+
+void DbnOrders::name(std::uint32_t instrument, const std::string& symbol) {
+  const auto listed = listed_.find(instrument);
+  const auto [named, is_new] = symbols_.try_emplace(instrument, symbol);
+  if (!is_new && named->second == symbol) return;
+  if (listed != listed_.end()) {
+    ++counts_.renamed;
+    return;
+  }
+  named->second = symbol;
+  if (midnight_ns_ != 0 && symbols_.size() <= kListedFirstMax) (void)list(instrument);
+}
+
+// The time of what follows.
+void DbnOrders::advance(const dbn::MboMessage& record) {
+  const std::uint64_t received_ns = record.receive_time_ns;
+  std::uint64_t time_ns = record.event_time_ns;
+  if (time_ns == dbn::kNoTime) {
+    time_ns = received_ns;
+  } else if (received_ns != dbn::kNoTime) {
+    const std::uint64_t apart =
+        time_ns < received_ns ? received_ns - time_ns : time_ns - received_ns;
+    if ((record.flags & dbn::kSnapshot) != 0 || apart > kNsPerDay) {
+      counts_.snapshot_times += apart != 0;
+      time_ns = received_ns;
+    }
+  }
+  if (midnight_ns_ == 0 && time_ns != dbn::kNoTime)
+    midnight_ns_ = std::max<std::uint64_t>(time_ns / kNsPerDay * kNsPerDay, 1);
+  const std::uint64_t last_ns = midnight_ns_ + last_ns_;
+  if (time_ns == dbn::kNoTime || (time_ns > last_ns && time_ns - last_ns > kSilenceMax)) {
+    ++counts_.unusable_times;
+  } else if (time_ns < last_ns) {
+    ++counts_.time_reversals;
+  } else {
+    last_ns_ = time_ns - midnight_ns_;
+  }
+}
+
+// Sets the header of what is emitted. False: the record is left out.
+bool DbnOrders::accept(const dbn::MboMessage& record) {
+  if (publisher_ == 0) publisher_ = record.publisher;
+  if (record.publisher != publisher_) {
+    ++counts_.other_publishers;
+    return false;
+  }
+  if ((record.flags & (dbn::kTopOfBook | dbn::kByPrice)) != 0) {
+    ++counts_.not_by_order;
+    return false;
+  }
+  const bool first = listed_.empty();
+  advance(record);
+  if (first) list_all();
+  const Listed* const listed = list(record.instrument);
+  if (listed == nullptr) return false;
+  stock_ = listed->stock;
+  header_ = {listed->locate, 0, last_ns_ % kNsPerDay};
+  return true;
+}
+
+bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (record.price == dbn::kNoPrice || record.price < kPerPrice4 ||
+      record.price / kPerPrice4 > kMost) {
+    ++counts_.unusable_prices;
+    return false;
+  }
+  counts_.rounded_prices += record.price % kPerPrice4 != 0;
+  price = static_cast<std::uint32_t>(record.price / kPerPrice4);
+  return true;
+}
+
+void DbnOrders::take(const dbn::MboMessage& record) {
+  if (!accept(record)) return;
+  ++counts_.records;
+  switch (record.action) {
+    case 'A':
+      return add(record);
+    case 'C':
+      return cancel(record);
+    case 'M':
+      return modify(record);
+    case 'F':
+      return fill(record);
+    case 'T':
+      return trade(record);
+    case 'R':
+      return clear(record.instrument);
+    case 'N':
+      return;
+    default:
+      ++counts_.unknown_actions;
+  }
+}
+
+void DbnOrders::add(const dbn::MboMessage& record) {
+  if (const auto before = find(record); before != orders_.end()) {
+    ++counts_.repeated_orders;
+    remove(before);
+  }
+  std::uint32_t price = 0;
+  if (!price_of(record, price) || record.size == 0 || record.side == 'N') return;
+  const Side side = record.side == 'B' ? Side::kBuy : Side::kSell;
+  const Order order{next_reference_++, side, price, record.size, 0};
+  orders_.emplace(Key{record.instrument, record.order_id}, order);
+  emit(AddOrder{.header = header_,
+                .order_reference_number = order.reference,
+                .buy_sell_indicator = indicator_of(side),
+                .shares = order.shares,
+                .stock = stock_,
+                .price = price});
+}
+
+void DbnOrders::remove(Orders::iterator order) {
+  if (order->second.shares != 0)
+    emit(OrderDelete{.header = header_, .order_reference_number = order->second.reference});
+  orders_.erase(order);
+}
+
+// Shares leave the book by their owner's will.
+void DbnOrders::reduce(Orders::iterator order, std::uint32_t shares) {
+  if (shares >= order->second.shares) return remove(order);
+  order->second.shares -= shares;
+  emit(OrderCancel{.header = header_,
+                   .order_reference_number = order->second.reference,
+                   .cancelled_shares = shares});
+}
+
+void DbnOrders::cancel(const dbn::MboMessage& record) {
+  const auto found = find(record);
+  if (found == orders_.end()) {
+    ++counts_.unknown_orders;
+    return;
+  }
+  Order& order = found->second;
+  const std::uint32_t told = std::min(order.filled, record.size);
+  order.filled -= told;
+  if (record.size > told)
+    reduce(found, record.size - told);
+  else if (order.shares == 0)
+    orders_.erase(found);
+}
+
+void DbnOrders::modify(const dbn::MboMessage& record) {
+  const auto found = find(record);
+  if (found == orders_.end()) return add(record);  // as Databento's own books do
+  Order& order = found->second;
+  order.filled = 0;
+  std::uint32_t price = 0;
+  if (!price_of(record, price) || record.size == 0) return remove(found);
+  if (price == order.price && record.size <= order.shares) {
+    if (record.size < order.shares) reduce(found, order.shares - record.size);
+    return;
+  }
+  // A fill took all of it, and now it is said to be there: as good as new.
+  if (order.shares == 0) {
+    orders_.erase(found);
+    return add(record);
+  }
+  const std::uint64_t before = order.reference;
+  order = {next_reference_++, order.side, price, record.size, 0};
+  emit(OrderReplace{.header = header_,
+                    .original_order_reference_number = before,
+                    .new_order_reference_number = order.reference,
+                    .shares = record.size,
+                    .price = price});
+}
+
+void DbnOrders::fill(const dbn::MboMessage& record) {
+  const auto found = find(record);
+  if (found == orders_.end() || found->second.shares == 0 || record.size == 0) {
+    ++counts_.unknown_orders;
+    return;
+  }
+  Order& order = found->second;
+  const std::uint32_t shares = std::min(record.size, order.shares);
+  std::uint32_t price = 0;
+  if (!price_of(record, price)) price = order.price;
+  order.shares -= shares;
+  order.filled += shares;
+  if (price == order.price) {
+    emit(OrderExecuted{.header = header_,
+                       .order_reference_number = order.reference,
+                       .executed_shares = shares,
+                       .match_number = next_match_++});
+  } else {
+    emit(OrderExecutedWithPrice{.header = header_,
+                                .order_reference_number = order.reference,
+                                .executed_shares = shares,
+                                .match_number = next_match_++,
+                                .printable = 'Y',
+                                .execution_price = price});
+  }
+}
+
+void DbnOrders::trade(const dbn::MboMessage& record) {
+  std::uint32_t price = 0;
+  if (record.side != 'N' || record.size == 0 || !price_of(record, price)) return;
+  emit(NonCrossTrade{.header = header_,
+                     .buy_sell_indicator = 'B',
+                     .shares = record.size,
+                     .stock = stock_,
+                     .price = price,
+                     .match_number = next_match_++});
+}
+
+void DbnOrders::clear(std::uint32_t instrument) {
+  std::vector<Orders::iterator> gone;
+  for (auto order = orders_.begin(); order != orders_.end(); ++order)
+    if (order->first.instrument == instrument) gone.push_back(order);
+  // In the order in which they came, so that the same file gives the same messages.
+  std::ranges::sort(gone, {}, [](const auto& order) { return order->second.reference; });
+  for (const auto& order : gone) remove(order);
+}
+
+std::string remarks_of(const DbnOrders& orders) {
+  constexpr std::size_t kNamesShown = 8;
+  const DbnCounts& counts = orders.counts();
+  std::string text = std::to_string(counts.records) + " records of market by order, times UTC";
+  const detail::Remarks add{text};
+  add(counts.other_publishers, "of other venues left out");
+  add(counts.not_by_order, "of price levels left out");
+  add(counts.unknown_orders, "name unknown orders");
+  add(counts.repeated_orders, "orders added twice");
+  add(counts.unusable_prices, "prices that ITCH cannot say");
+  add(counts.rounded_prices, "prices rounded down to 1/10,000");
+  add(counts.beyond_locates, "of instruments beyond 65,535");
+  add(counts.unknown_actions, "of unknown actions");
+  add(counts.snapshot_times, "told at the time of the snapshot that has them");
+  add(counts.time_reversals, "earlier than the one before, told at its time");
+  add(counts.unusable_times, "without a usable time, told at the one before");
+  add(counts.renamed, "names of instruments that have one already, left out");
+  const auto& names = orders.names();
+  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
+    text += (i == 0 ? "; " : ", ") + names[i].first + " is " + names[i].second;
+  if (names.size() > kNamesShown)
+    text += " and " + std::to_string(names.size() - kNamesShown) + " more (tickpath inspect)";
+  return text;
+}
+
+}  // namespace tickpath::itch

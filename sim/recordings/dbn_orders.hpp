@@ -1,0 +1,140 @@
+// Market by order of Databento's normalisation as ITCH 5.0.
+//
+//   A add                       A
+//   C cancel                    X, or D for the whole order; nothing for shares that a fill took
+//   M modify                    X when only the size falls, else U; an order that nobody knows: A
+//   F fill of a resting order   E, or C at another price than the order's. Databento's books change
+//                               with the cancel or modify that follows it, ITCH's with the fill
+//   T trade                     P when it has no side (nothing displayed was met); the others are
+//                               told by their fills
+//   R clear                     D for every order of the instrument
+//
+// References are given anew, from 1: order ids need not be unique over instruments. Instruments
+// that are named before the first record (by the metadata or a mapping) are listed (R) before it,
+// so that whoever waits for a symbol finds it; the others when they are named or first appear. One
+// whose name ITCH cannot say (more than eight characters, none, or another's) is listed as "#" and
+// its number in base 36; names() tells which.
+//
+// Times are those of the events, to the nanosecond since the midnight (UTC) before the first
+// record, for as many days as there are; a message's own start anew at each midnight. An order of a
+// snapshot came days ago perhaps: it is told at the time of the snapshot.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/base/units.hpp"
+#include "common/itch/codec.hpp"
+#include "sim/recordings/dbn.hpp"
+#include "sim/recordings/recording.hpp"
+
+namespace tickpath::itch {
+
+struct DbnCounts {
+  std::uint64_t records = 0;           // market by order, taken
+  std::uint64_t unknown_orders = 0;    // canceled or filled, never added
+  std::uint64_t repeated_orders = 0;   // added a second time: the first one was dropped
+  std::uint64_t rounded_prices = 0;    // not a multiple of 1/10,000
+  std::uint64_t unusable_prices = 0;   // ITCH cannot say them: left out
+  std::uint64_t not_by_order = 0;      // records of price levels: left out
+  std::uint64_t other_publishers = 0;  // of other venues than the first: left out
+  std::uint64_t beyond_locates = 0;    // of more than 65,535 instruments: left out
+  std::uint64_t unknown_actions = 0;
+  std::uint64_t snapshot_times = 0;  // of events before the snapshot that tells them, or days off
+  std::uint64_t time_reversals = 0;  // earlier than the record before: told at its time
+  std::uint64_t unusable_times = 0;  // none, or more than a year ahead: likewise
+  std::uint64_t renamed = 0;         // instruments named anew once listed: they keep their name
+};
+
+// Anything but the datapath; allocates. One thread.
+class DbnOrders {
+ public:
+  explicit DbnOrders(std::map<std::uint32_t, std::string> symbols) : symbols_(std::move(symbols)) {}
+
+  // The messages that the record stands for are behind those that next() has not taken.
+  void take(const dbn::MboMessage& record);
+  // False: there is none. Valid until the next call.
+  bool next(RecordedMessage& message);
+  void name(std::uint32_t instrument, const std::string& symbol);
+  // Symbols as listed, and the names that they stand for, where these differ.
+  const std::vector<std::pair<std::string, std::string>>& names() const noexcept { return names_; }
+  std::uint64_t midnight_ns() const noexcept { return midnight_ns_; }
+  const DbnCounts& counts() const noexcept { return counts_; }
+
+ private:
+  struct Key {
+    std::uint32_t instrument;
+    std::uint64_t order_id;
+    bool operator==(const Key&) const = default;
+  };
+  struct HashOfKey {
+    std::size_t operator()(const Key& key) const noexcept {
+      return (key.order_id * 0x9e37'79b9'7f4a'7c15 ^ key.instrument) * 0x9e37'79b9'7f4a'7c15;
+    }
+  };
+  struct Order {
+    std::uint64_t reference;
+    Side side;
+    std::uint32_t price;
+    std::uint32_t shares;  // that rest in ITCH's book
+    std::uint32_t filled;  // told by fills, and to be told again by cancels
+  };
+  using Orders = std::unordered_map<Key, Order, HashOfKey>;
+  struct Encoded {
+    std::array<std::byte, kMaxMessageBytes> bytes;
+    std::size_t size;
+    std::uint64_t time_ns;
+  };
+  struct Listed {
+    std::uint16_t locate;
+    Stock stock;
+  };
+
+  template <class Message>
+  void emit(const Message& message);
+  bool accept(const dbn::MboMessage& record);
+  void advance(const dbn::MboMessage& record);
+  const Listed* list(std::uint32_t instrument);
+  void list_all();
+  Stock stock_of(std::uint32_t instrument);
+  bool price_of(const dbn::MboMessage& record, std::uint32_t& price);
+  void add(const dbn::MboMessage& record);
+  void cancel(const dbn::MboMessage& record);
+  void modify(const dbn::MboMessage& record);
+  void fill(const dbn::MboMessage& record);
+  void trade(const dbn::MboMessage& record);
+  void clear(std::uint32_t instrument);
+  void reduce(Orders::iterator order, std::uint32_t shares);
+  void remove(Orders::iterator order);
+  Orders::iterator find(const dbn::MboMessage& record) {
+    return orders_.find({record.instrument, record.order_id});
+  }
+
+  std::map<std::uint32_t, std::string> symbols_;
+  std::unordered_map<std::uint32_t, Listed> listed_;
+  std::set<std::string> used_;
+  std::vector<std::pair<std::string, std::string>> names_;
+  Orders orders_;
+  std::deque<Encoded> waiting_;
+  Encoded current_;
+  Header header_;
+  Stock stock_{};
+  std::uint64_t midnight_ns_ = 0;  // before the first record; 0: none came
+  std::uint64_t last_ns_ = 0;      // since then
+  std::uint64_t next_reference_ = 1, next_match_ = 1;
+  std::uint16_t publisher_ = 0;
+  DbnCounts counts_;
+};
+
+// "123 records of market by order, times UTC; 4 name unknown orders; ...": one line.
+std::string remarks_of(const DbnOrders& orders);
+
+}  // namespace tickpath::itch

@@ -1,0 +1,58 @@
+// A packet capture of IEX DEEP as a recording, for those who replay one: its messages as they are,
+// due as the venue sent them (the send times of their segments, UTC). Where the numbering restarts,
+// updates of size 0 take out every level that was told before: books begin anew.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/iex/codec.hpp"
+#include "sim/recordings/iex_capture_reader.hpp"
+#include "sim/recordings/recording.hpp"
+
+namespace tickpath::iex {
+
+class DeepRecording final : public itch::RecordingReader {
+ public:
+  // Throws files::RecordingError: no capture, or none of DEEP 1.0.
+  explicit DeepRecording(const std::filesystem::path& path)
+      : DeepRecording(CaptureReader::open(path), path.string()) {}
+  // name: how errors call it.
+  DeepRecording(std::unique_ptr<CaptureReader> capture, const std::string& name);
+
+  // timestamp_ns counts from the midnight (UTC) before the first segment, beyond a day if need be,
+  // and never runs backwards.
+  itch::ReadStatus next(itch::RecordedMessage& message) override;
+  std::uint64_t file_bytes_read() const override { return capture_->file_bytes_read(); }
+  std::uint64_t file_bytes_total() const override { return capture_->file_bytes_total(); }
+  itch::RecordingFormat format() const noexcept override { return itch::RecordingFormat::kIexDeep; }
+  std::uint64_t midnight_ns() const override { return midnight_ns_; }
+  std::string remarks() const override { return remarks_of(capture_->counts()); }
+
+ private:
+  // (side, price) of each level that rests, by symbol.
+  using Levels = std::map<std::string, std::set<std::pair<char, Price>>, std::less<>>;
+  struct Collector;
+
+  void clear_books(Timestamp time);
+
+  Levels levels_;
+  std::vector<std::array<std::byte, kMaxMessageBytes>> clearing_;  // to be told first
+  std::size_t next_clearing_ = 0;
+  CapturedMessage captured_;
+  bool has_captured_ = false;  // waits until all of them were told
+  std::unique_ptr<CaptureReader> capture_;
+  std::uint64_t midnight_ns_ = 0;  // since the Unix epoch; 0: not known yet
+  std::uint64_t last_ns_ = 0;
+};
+
+}  // namespace tickpath::iex

@@ -1,0 +1,95 @@
+#include "sim/recordings/recording.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "common/files/packet_capture.hpp"
+#include "common/itch/codec.hpp"
+#include "sim/recordings/binary_file.hpp"
+#include "sim/recordings/capture_recording.hpp"
+#include "sim/recordings/dbn_csv_reader.hpp"
+#include "sim/recordings/dbn_reader.hpp"
+#include "sim/recordings/lobster.hpp"
+
+namespace tickpath::itch {
+
+namespace {
+
+constexpr const char* kFormats =
+    "known are ITCH 5.0 in BinaryFILE framing, packet captures of it over MoldUDP64, LOBSTER "
+    "message files (.csv) and Databento market by order (DBN or .csv), each plain, .gz or .zst";
+
+bool is_csv_name(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".csv.zst");
+}
+
+std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<files::ByteSource> source,
+                                              const std::filesystem::path& path,
+                                              const OpenOptions& options) {
+  std::string stock = options.stock;
+  if (stock.empty()) stock = parse_lobster_name(path.filename().string()).stock;
+  if (stock.empty()) {
+    throw RecordingError(path.string() +
+                         ": the symbol is not in the file name (SYMBOL_DATE_..._message_..csv); "
+                         "give it as an option");
+  }
+  const bool fits = stock.size() <= Stock{}.characters.size() &&
+                    std::ranges::all_of(stock, [](char c) { return c > ' ' && c <= '~'; });
+  if (!fits)
+    throw RecordingError("\"" + stock + "\" is not a symbol: ITCH takes 1 to 8 characters");
+  const std::filesystem::path orderbook = find_lobster_orderbook(path);
+  return std::make_unique<LobsterReader>(std::move(source), Stock(stock),
+                                         orderbook.empty() ? nullptr : files::open_file(orderbook));
+}
+
+std::unique_ptr<RecordingReader> open_csv(std::unique_ptr<files::ByteSource> source,
+                                          const std::filesystem::path& path,
+                                          const OpenOptions& options) {
+  std::array<char, 512> buffer{};
+  const std::size_t length = source->read(std::as_writable_bytes(std::span(buffer)));
+  source->rewind();
+  if (is_databento_csv({buffer.data(), length}))
+    return std::make_unique<DbnCsvReader>(std::move(source));
+  return open_lobster(std::move(source), path, options);
+}
+
+using Start = std::array<std::byte, 2 * kFrameLengthBytes>;
+
+// The first frame must be a message that ITCH 5.0 has; a wrong file is refused here instead of
+// being replayed as thousands of unknown messages.
+void check_is_itch(std::span<const std::byte> start, const std::string& name) {
+  if (start.empty()) throw RecordingError(name + ": the file is empty");
+  const std::size_t length =
+      start.size() < kFrameLengthBytes ? 0 : detail::load_big_endian<std::uint16_t>(start.data());
+  const bool only_end_marker = start.size() == kFrameLengthBytes && length == 0;
+  // The reader says what is missing.
+  if (only_end_marker || start.size() < kFrameLengthBytes + 1) return;
+  const char type = static_cast<char>(start[kFrameLengthBytes]);
+  if (length_of(type) != length || length == 0) {
+    throw RecordingError(name + ": is not a recording: it starts with no ITCH 5.0 message; " +
+                         kFormats);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
+                                                const OpenOptions& options) {
+  std::unique_ptr<files::ByteSource> source = files::open_file(path);
+  if (is_csv_name(path)) return open_csv(std::move(source), path, options);
+  Start buffer{};
+  const std::span<const std::byte> start(buffer.data(), source->read(buffer));
+  if (start.empty() && !source->error().empty())
+    throw RecordingError(source->name() + ": cannot read: " + source->error());
+  const bool capture = files::is_packet_capture(start);
+  const bool databento = start.size() >= 4 && std::memcmp(start.data(), "DBN", 3) == 0;
+  if (!capture && !databento) check_is_itch(start, source->name());
+  source->rewind();
+  if (databento) return std::make_unique<DbnReader>(std::move(source));
+  if (capture) return std::make_unique<CaptureRecording>(std::move(source));
+  return std::make_unique<BinaryFileReader>(std::move(source));
+}
+
+}  // namespace tickpath::itch
