@@ -198,7 +198,7 @@ json FaultRun::summary(const std::string& program) const {
   return json::parse(folder_.summary(program));
 }
 
-std::string FaultRun::broken_books(bool venue, bool strategy_life) const {
+std::string FaultRun::broken_books(Unharmed unharmed) const {
   std::ostringstream broken;
   const json oeg = summary("oeg");
   const json strategy = summary("strategy");
@@ -218,10 +218,15 @@ std::string FaultRun::broken_books(bool venue, bool strategy_life) const {
     // Of changes the answer is lost, whether or not oeg had taken them; of orders it is found out.
     const std::int64_t unknown = what == "changes" ? number(own, "lost") : 0;
     const std::int64_t missing = number(own, "sent") - number(gate, "received");
-    if (strategy_life && (missing < number(own, "lost") - unknown || missing > number(own, "lost")))
+    if (unharmed.strategy && unharmed.oeg &&
+        (missing < number(own, "lost") - unknown || missing > number(own, "lost")))
       broken << what << " sent by strategy = received by oeg + lost: " << number(own, "sent")
              << " is not " << number(gate, "received") << " + " << number(own, "lost") << "\n";
-    if (!venue) continue;
+    // A killed oeg forgets what it refused: the journal has only what it sent.
+    if (unharmed.strategy && what == "orders")
+      equal("orders accepted, at strategy = at oeg", number(own, "accepted"),
+            number(gate, "accepted"));
+    if (!unharmed.sim) continue;
     const json sim = summary("sim").at(flow);
     equal(what + " sent by oeg = received by sim", number(gate, "sent") + number(gate, "own"),
           number(sim, "received"));
@@ -230,7 +235,7 @@ std::string FaultRun::broken_books(bool venue, bool strategy_life) const {
   }
   equal("open orders at the end", number(oeg, "open_orders"), 0);
   std::vector<std::string> holders{"strategy", "risk"};
-  if (venue) holders.emplace_back("sim");
+  if (unharmed.sim) holders.emplace_back("sim");
   const auto right = folder_.positions("oeg");
   for (const std::string& program : holders) {
     const auto held = folder_.positions(program);

@@ -46,6 +46,14 @@ struct Deed {
   std::string program, group, counter;
 };
 
+// The programs that were neither killed nor restarted: what these counted since the start is
+// compared.
+struct Unharmed {
+  bool sim = true;
+  bool oeg = true;
+  bool strategy = true;
+};
+
 class FaultRun {
  public:
   FaultRun();
@@ -85,9 +93,8 @@ class FaultRun {
   // Ends the replay, lets everything settle, stops the programs in order. True: each ended with 0.
   bool end();
   nlohmann::json summary(const std::string& program) const;
-  // What does not fit at the end; empty when all is well. `venue`: sim lived through it all, so its
-  // figures count. `strategy_life`: strategy was not restarted.
-  std::string broken_books(bool venue, bool strategy_life) const;
+  // What does not fit at the end; empty when all is well.
+  std::string broken_books(Unharmed unharmed) const;
   // The end of each log, for a failed test.
   std::string logs() const;
 

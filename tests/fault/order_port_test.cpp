@@ -99,7 +99,7 @@ TEST_F(OrderPort, WhileOegIsDeadNobodyElseIsItAndItComesBack) {
   run_.start("oeg");
   EXPECT_TRUE(run_.trades());
   EXPECT_TRUE(run_.end());
-  EXPECT_EQ(run_.broken_books(true, true), "");
+  EXPECT_EQ(run_.broken_books({.oeg = false}), "");
 }
 
 TEST_F(OrderPort, OegDoesNotLogOnToAnotherUsersProgram) {

@@ -41,7 +41,7 @@ class OtherUsers : public ::testing::Test {
   void finish() {
     EXPECT_TRUE(run_.trades());
     EXPECT_TRUE(run_.end());
-    EXPECT_EQ(run_.broken_books(true, true), "");
+    EXPECT_EQ(run_.broken_books({}), "");
   }
 
   FaultRun run_;

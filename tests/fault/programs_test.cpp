@@ -77,9 +77,9 @@ class Fault : public ::testing::Test {
     run_.start(program, false);
     return back(what, done);
   }
-  void finish(std::vector<FaultRow> rows, bool venue = true, bool strategy_life = true) {
+  void finish(std::vector<FaultRow> rows, Unharmed unharmed = {}) {
     EXPECT_TRUE(run_.end());
-    const std::string broken = run_.broken_books(venue, strategy_life);
+    const std::string broken = run_.broken_books(unharmed);
     EXPECT_EQ(broken, "");
     for (FaultRow& row : rows) {
       row.books_hold = broken.empty();
@@ -184,7 +184,7 @@ TEST_F(Fault, AStoppedOrKilledStrategyLeavesNoOpenOrderAndGoesOnFromItsPositions
   EXPECT_GT(adopted, 0u);
   kill.came_back += " with " + std::to_string(adopted) + " positions";
   EXPECT_TRUE(run_.trades());
-  finish({stop, kill}, true, false);
+  finish({stop, kill}, {.strategy = false});
 }
 
 TEST_F(Fault, AStoppedOrKilledGatewayIsNoticedAndLosesNoOrder) {
@@ -208,7 +208,7 @@ TEST_F(Fault, AStoppedOrKilledGatewayIsNoticedAndLosesNoOrder) {
   EXPECT_GE(recovered, sent) << "its journal has lost orders";
   kill.came_back += ", counts on from " + std::to_string(recovered) + " orders sent";
   EXPECT_TRUE(run_.trades());
-  finish({stop, kill}, true, false);
+  finish({stop, kill}, {.oeg = false});
 }
 
 TEST_F(Fault, AStoppedOrKilledRiskMonitorStopsNewOrdersUntilItIsBack) {
@@ -285,7 +285,7 @@ TEST_F(VenueFault, AStoppedOrKilledExchangeMakesTheFeedStaleAndTheSessionReconne
   kill.came_back = restart("sim", "logged on", [this] { return logged_on(); });
   EXPECT_TRUE(run_.wait_until([&] { return feed_session() != session; })) << session;
   kill.came_back += ", feed session " + session + " became " + feed_session();
-  finish({feed, fix, kill}, false);
+  finish({feed, fix, kill}, {.sim = false});
 }
 
 }  // namespace

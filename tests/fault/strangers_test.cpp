@@ -90,7 +90,7 @@ class Strangers : public ::testing::Test {
     const std::string others_do =
         run_.done_since(kTrade, sent_before_) + ", " + std::to_string(lost) + " connections lost";
     EXPECT_TRUE(run_.end());
-    const std::string broken = run_.broken_books(true, true);
+    const std::string broken = run_.broken_books({});
     EXPECT_EQ(broken, "");
     for (FaultRow& row : rows) {
       row.others_do = others_do;

@@ -317,9 +317,9 @@ TEST_P(QuickFixVenue, KeepsTheAccountThatOegKeeps) {
   venue.close();
 
   EXPECT_EQ(run.folder().positions("oeg"), without_nothing(venue.held));
-  // What strategy had sent to the oeg that was killed is lost, and strategy knows.
-  const bool one_oeg = false;
-  EXPECT_EQ(run.broken_books(false, one_oeg), "") << run.logs();
+  // The venue is not sim. What strategy had sent to the oeg that was killed is lost, and strategy
+  // knows.
+  EXPECT_EQ(run.broken_books({.sim = false, .oeg = false}), "") << run.logs();
   EXPECT_EQ(run.summary("oeg").at("orders").at("sent"), venue.orders);
   EXPECT_EQ(venue.twice, std::vector<std::string>{});
   EXPECT_EQ(venue.rejects, std::vector<std::string>{});
