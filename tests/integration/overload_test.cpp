@@ -12,7 +12,7 @@ TEST(Overload, SlowsAStrategyDownAndLosesNoReport) {
   EXPECT_EQ(result.up.exit_code, 0) << result.up.output;
   EXPECT_GT(result.sent, 0u);
   EXPECT_EQ(result.answered, result.sent);
-  EXPECT_EQ(result.refused, 0u) << result.up.output;
+  EXPECT_EQ(result.refused, 0u) << result.reasons << result.up.output;
   EXPECT_EQ(result.reports_dropped, 0u);
   EXPECT_EQ(result.cut_off, 0u);
 }

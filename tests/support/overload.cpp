@@ -36,6 +36,10 @@ OverloadResult run_overload(const PipelineFolder& folder, std::uint64_t rate, in
   const std::string mark = " is cut off: ";
   for (std::size_t at = log.find(mark); at != std::string::npos; at = log.find(mark, at + 1))
     ++result.cut_off;
+  const std::string refusals = " refused ";
+  for (std::size_t at = log.find(refusals); at != std::string::npos;
+       at = log.find(refusals, at + 1))
+    result.reasons += log.substr(at, log.find('\n', at) - at) + "\n";
   return result;
 }
 

@@ -10,6 +10,7 @@ struct OverloadResult {
   std::uint64_t sent = 0;      // orders that oeg took from the strategy
   std::uint64_t answered = 0;  // of those, accepted or rejected by the venue
   std::uint64_t refused = 0;   // by oeg
+  std::string reasons;         // of it, the log's lines
   std::uint64_t reports_dropped = 0;
   std::uint64_t cut_off = 0;  // times that oeg threw the strategy out
   double seconds = 0;         // for which was asked
