@@ -167,6 +167,7 @@ class ShmQueuePair final : public QueuePair {
   bool adopted_ = false;         // the completion queue has counted our receives
   bool flushed_send_ = false;    // the first interrupted send has been reported
   bool stop_receiving_ = false;  // after a failed receive the wire is not read any more
+  bool unfenced_ = false;        // stores of WRITEs and SENDs may be on their way
   std::unique_ptr<SendDone[]> done_;
   std::unique_ptr<Receive[]> receives_;
 

@@ -94,6 +94,7 @@ inline ShmQueuePair::Step ShmQueuePair::write(const WorkRequest& request,
   if (target == nullptr) [[unlikely]]
     return Step::kRemoteAccess;
   place(target, source, request.length_bytes);
+  unfenced_ = true;
   return Step::kDone;
 }
 
@@ -116,6 +117,7 @@ inline ShmQueuePair::Step ShmQueuePair::send(const WorkRequest& request) noexcep
     return Step::kRemoteInvalid;
   }
   sender_.send(kind, request.imm_data, source, request.length_bytes);
+  unfenced_ = true;
   wake_peer((request.flags & kSolicited) != 0);
   return Step::kDone;
 }
@@ -141,6 +143,12 @@ inline ShmQueuePair::Step ShmQueuePair::read(const WorkRequest& request) noexcep
   const std::byte* source = target_of(request, kRemoteRead);
   if (source == nullptr) [[unlikely]]
     return Step::kRemoteAccess;
+  // RC runs a READ behind the requests before it. This CPU may load before its own stores are there
+  // for others; then a peer that stores and looks, as we do, could miss us while we miss it.
+  if (unfenced_) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    unfenced_ = false;
+  }
   fetch(local, source, request.length_bytes);
   return Step::kDone;
 }

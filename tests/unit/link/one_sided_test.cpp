@@ -93,6 +93,62 @@ class Heartbeats : public OneSided {
   Heartbeat heartbeat{*fabric.device, "beat"};
 };
 
+// The peer WRITEs a word and READs another, which the owner stores before it looks at the first. RC
+// executes the READ behind the WRITE, so at least one of the two sees what the other did.
+TEST_F(OneSided, AReadIsExecutedBehindTheWriteBeforeIt) {
+  constexpr rdma::AccessFlags kRights = rdma::kRemoteWrite | rdma::kRemoteRead;
+  const auto shared = fabric.device->allocate(128, rdma::kLocalWrite | kRights, "shared");
+  const auto local = fabric.device->allocate(64, rdma::kLocalWrite, "local");
+  join({shared.get(), kRights});
+  auto& written = *reinterpret_cast<std::uint64_t*>(shared->data());
+  auto& stored = *reinterpret_cast<std::uint64_t*>(shared->data() + 64);
+  const auto& fetched = *reinterpret_cast<const std::uint64_t*>(local->data());
+  const rdma::RemoteRegion remote = there->extras()[0];
+  const std::uint64_t rounds = on_verbs() ? 200 : 100'000;
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<std::uint64_t> looked{0};
+  std::uint64_t owner_saw = 0;
+  std::thread owner([&] {
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
+      while (round.load() != i) std::this_thread::yield();
+      for (std::uint64_t pause = i % 16; pause > 0; --pause) cpu_relax();
+      std::atomic_ref<std::uint64_t>(stored).exchange(i);
+      owner_saw = load_word(written, std::memory_order_acquire);
+      looked.store(i);
+    }
+  });
+  std::uint64_t missed = 0;
+  bool completed = true;
+  for (std::uint64_t i = 1; i <= rounds; ++i) {
+    round.store(i);
+    rdma::WorkRequest write{.flags = rdma::kInline,
+                            .local_address = &i,
+                            .length_bytes = sizeof(i),
+                            .rkey = remote.rkey,
+                            .remote_address = remote.address};
+    rdma::WorkRequest read{.opcode = rdma::Opcode::kRead,
+                           .flags = rdma::kSignaled,
+                           .local_address = local->data(),
+                           .length_bytes = sizeof(i),
+                           .lkey = local->lkey(),
+                           .rkey = remote.rkey,
+                           .remote_address = remote.address + 64};
+    std::size_t posted = 0;
+    const rdma::WorkRequest both[] = {write, read};
+    completed &= there->queue_pair().post_send(both, &posted) == rdma::PostStatus::kOk;
+    bool answered = false;
+    completed = completed && eventually([&] {
+                  there->poll([&](const rdma::Completion&) { answered = true; });
+                  return answered;
+                });
+    while (looked.load() != i) std::this_thread::yield();
+    missed += fetched != i && owner_saw != i;
+  }
+  owner.join();
+  EXPECT_TRUE(completed);
+  EXPECT_EQ(missed, 0u) << "of " << rounds;
+}
+
 TEST_F(ControlBlocks, ShowTheOwnerWhatThePeerWrote) {
   EXPECT_EQ(writer.write(limits_of(1)), rdma::PostStatus::kNotReady);
   start();
