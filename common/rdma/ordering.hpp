@@ -7,6 +7,9 @@
 //    posted writes of one request to one cache line; a slot is therefore exactly one line. Where a
 //    device does not promise it, use WRITE_WITH_IMM and a completion.
 //  - A later request of the same queue pair becomes visible after an earlier one (RC ordering).
+//  - A READ is executed behind the WRITEs and SENDs that were posted before it: who stores a word,
+//  then
+//    looks at what such a WRITE placed and finds the old, is seen by that READ.
 //  - A READ fetches aligned 8-byte words whole, but several words in no particular order: records
 //    longer than a word need their own check (a second READ of a version).
 #pragma once
