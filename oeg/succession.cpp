@@ -1,0 +1,185 @@
+#include "oeg/succession.hpp"
+
+#include <algorithm>
+
+namespace tickpath::oeg {
+
+using wire::Leadership;
+
+std::optional<Succession::Change> Succession::wanted() const noexcept {
+  if (asks_ == Asks::kNothing) return std::nullopt;
+  if (asks_ == Asks::kMove) return Change{expected_, desired_, moving_to_};
+  // The standby may ask one life of the witness and we the other: both could win.
+  if (moving_ == Moving::kTold || witness_ == 0) return std::nullopt;
+  return Change{expected_, desired_, witness_};
+}
+
+void Succession::on_answer(const Change& change, Leadership found) noexcept {
+  const std::optional<Change> now = wanted();
+  if (!now || change != *now) return;  // of something that is settled meanwhile
+  // An answer may have been lost: found as desired, it was made then.
+  const bool made = found == change.expected || found == change.desired;
+  switch (asks_) {
+    case Asks::kNothing:
+      return;
+    case Asks::kEnrol:
+      if (!made) return (void)enrol(witness_, found);
+      word_ = desired_;
+      asks_ = Asks::kNothing;
+      return;
+    case Asks::kPair:
+      asks_ = Asks::kNothing;
+      offered_ = 0;
+      offer_posted_ = false;
+      if (made)
+        word_ = desired_;
+      else if (found.epoch > desired_.epoch)  // it was made, and the standby has our place
+        lose(found);
+      return;
+    case Asks::kMove:
+      asks_ = Asks::kNothing;
+      moving_ = made ? Moving::kHolds : Moving::kNo;
+      return;
+    case Asks::kAlone:
+      if (made) return lead(desired_);
+      // The pair came into force, or did not, before we were told.
+      if (role_ == Role::kLeader && found.leader == self_ && found.epoch < desired_.epoch)
+        expected_ = found;
+      else if (found.epoch >= desired_.epoch || role_ == Role::kClaimant)
+        lose(found);
+      // Else the witness has forgotten the word, and decides nothing.
+      return;
+    case Asks::kHandOver:
+      if (made || found.epoch >= desired_.epoch) lose(made ? desired_ : found);
+      return;
+  }
+}
+
+void Succession::ask(Asks what, Leadership expected, Leadership desired) noexcept {
+  asks_ = what;
+  expected_ = expected;
+  desired_ = desired;
+}
+
+void Succession::lead(Leadership word) noexcept {
+  role_ = Role::kLeader;
+  word_ = word;
+  offered_ = 0;
+  offer_posted_ = false;
+  asks_ = Asks::kNothing;
+  moving_ = Moving::kNo;
+}
+
+void Succession::lose(Leadership found) noexcept {
+  role_ = Role::kOutsider;
+  word_ = found;
+  offered_ = 0;
+  offer_posted_ = false;
+  asks_ = Asks::kNothing;
+  moving_ = Moving::kNo;
+}
+
+// --------------------------------------------------------------------------------- beginnings
+
+void Succession::lead_alone(Leadership word) noexcept { lead({word.epoch, self_, true}); }
+
+void Succession::reclaim(Leadership paired, std::uint64_t witness) noexcept {
+  role_ = paired.leader == self_ ? Role::kLeader : Role::kClaimant;
+  word_ = paired;
+  witness_ = witness;
+  ask(Asks::kAlone, paired, {paired.epoch + 1, self_, true});
+}
+
+// -------------------------------------------------------------------------------------- leader
+
+bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
+  if (role_ != Role::kLeader || !word_.alone || offered_ != 0) return false;
+  witness_ = witness;
+  asks_ = Asks::kNothing;
+  if (found == word_) return false;
+  // Whatever it holds: who leads alone is not in doubt, only the witness's memory is.
+  ask(Asks::kEnrol, found, {std::max(found.epoch, word_.epoch) + 1, self_, true});
+  return true;
+}
+
+std::optional<Leadership> Succession::offer() noexcept {
+  if (role_ != Role::kLeader || !word_.alone || offered_ != 0 || asks_ != Asks::kNothing ||
+      witness_ == 0)
+    return std::nullopt;
+  offered_ = last_offer_ = std::max(word_.epoch, last_offer_) + 1;
+  return paired();
+}
+
+void Succession::on_offer_confirmed(Leadership offered) noexcept {
+  if (role_ != Role::kLeader || offered_ == 0 || offered != paired() || asks_ != Asks::kNothing)
+    return;
+  offer_posted_ = true;
+  ask(Asks::kPair, word_, paired());
+}
+
+void Succession::on_standby_lost() noexcept {
+  if (role_ != Role::kLeader || !needs_confirmation() || blocked()) return;
+  if (offered_ != 0 && !offer_posted_) {  // the witness has never heard of it
+    offered_ = 0;
+    return;
+  }
+  ask(Asks::kAlone, word_, {std::max(word_.epoch, offered_) + 1, self_, true});
+}
+
+bool Succession::move(std::uint64_t witness, Leadership found) noexcept {
+  if (role_ != Role::kLeader || word_.alone || asks_ != Asks::kNothing ||
+      moving_ == Moving::kTold || witness == witness_)
+    return false;
+  // Of a life that is newer than what we know: it may decide for others, not for us.
+  if (found != word_ && found.epoch != 0) return false;
+  moving_to_ = witness;
+  moving_ = Moving::kNo;
+  ask(Asks::kMove, found, word_);
+  return true;
+}
+
+void Succession::on_move_told() noexcept {
+  if (moving_ == Moving::kHolds) moving_ = Moving::kTold;
+}
+
+void Succession::on_move_confirmed() noexcept {
+  if (moving_ != Moving::kTold) return;
+  moving_ = Moving::kNo;
+  witness_ = moving_to_;
+}
+
+void Succession::hand_over() noexcept {
+  if (role_ != Role::kLeader || word_.alone || asks_ != Asks::kNothing || moving_ == Moving::kTold)
+    return;
+  ask(Asks::kHandOver, word_,
+      {word_.epoch + 1, static_cast<std::uint8_t>(self_ == 1 ? 2 : 1), true});
+}
+
+// ------------------------------------------------------------------------------------- standby
+
+void Succession::on_offer(Leadership paired, std::uint64_t witness) noexcept {
+  role_ = Role::kStandby;
+  word_ = paired;
+  witness_ = witness;
+}
+
+void Succession::on_handed_over(Leadership word) noexcept {
+  if (role_ == Role::kStandby && word.leader == self_) lead(word);
+}
+
+void Succession::on_leader_lost() noexcept {
+  if (role_ != Role::kStandby) return;
+  role_ = Role::kClaimant;
+  ask(Asks::kAlone, word_, {word_.epoch + 1, self_, true});
+}
+
+// -------------------------------------------------------------------------------------- either
+
+void Succession::on_peer_renounced() noexcept {
+  if (role_ == Role::kOutsider || (role_ == Role::kLeader && !needs_confirmation())) return;
+  lead({std::max(word_.epoch, offered_) + 1, self_, true});
+}
+
+void Succession::renounce() noexcept { lose(word_); }
+
+}  // namespace tickpath::oeg

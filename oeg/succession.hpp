@@ -1,0 +1,141 @@
+// Who of a pair leads. The rules alone: no fabric, no clock, no threads, so that a test can run
+// them through every order of events (tests/unit/oeg/succession_model_test.cpp).
+//
+// One word at a witness (wire::Leadership) says which epoch it is, who leads, and whether alone. It
+// is changed by COMPARE_SWAP only, and each change raises the epoch, so no value ever comes back.
+//
+//   {e, L, alone}   L needs nobody. The standby that is joining is no standby yet.
+//   {e, L, paired}  L acts on what the standby has confirmed, and on nothing else.
+//
+// Either of a pair may ask for {e, L, paired} -> {e + 1, itself, alone}, and the witness lets one
+// of them have it. A standby asks only once its log is fenced and read to the end
+// (replicated_log.hpp); then it has all that L could act on, and L can act on nothing any more. A
+// leader that misses its standby acts on nothing until it has the word. So no lease and no clock is
+// needed: suspicion may be wrong at any time, and costs a change of leader, never an order.
+//
+// A witness that was restarted has forgotten the word. Which of its lives decides is therefore part
+// of what is replicated (`witness` below): a standby asks only the one that its leader has told it.
+//
+// Words: to renounce is to give up every right to ask for the word that one had; whoever joins has
+// renounced before. It is what settles a pair that has lost its witness.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/wire/leadership.hpp"
+
+namespace tickpath::oeg {
+
+class Succession {
+ public:
+  enum class Role : std::uint8_t {
+    kOutsider,  // neither leads nor may ask to; has to join
+    kStandby,   // follows the log of a leader, and may ask for its place
+    kClaimant,  // a standby that is asking
+    kLeader,
+  };
+
+  // A COMPARE_SWAP, at that life of the witness.
+  struct Change {
+    wire::Leadership expected;
+    wire::Leadership desired;
+    std::uint64_t witness;
+    friend bool operator==(const Change&, const Change&) = default;
+  };
+
+  // self: 1 or 2.
+  explicit Succession(std::uint8_t self) noexcept : self_(self) {}
+
+  Role role() const noexcept { return role_; }
+  std::uint8_t self() const noexcept { return self_; }
+  // The newest word that this side knows to be, or to have been, in force.
+  wire::Leadership word() const noexcept { return word_; }
+  std::uint64_t witness() const noexcept { return witness_; }
+  // Leader: nothing takes effect before the standby has confirmed it.
+  bool needs_confirmation() const noexcept { return !word_.alone || offered_ != 0; }
+  // Whether what has been recorded may take effect outside. confirmed: by the standby, all of it.
+  bool may_act(bool confirmed) const noexcept {
+    return role_ == Role::kLeader && !blocked() && (confirmed || !needs_confirmation());
+  }
+  // A leader that has to have the word before it goes on.
+  bool blocked() const noexcept { return asks_ == Asks::kAlone || asks_ == Asks::kHandOver; }
+  // The change to ask the witness for, again and again until on_answer(). Nothing: none is wanted,
+  // or the witness that could decide is not known to both (then only renunciation helps).
+  std::optional<Change> wanted() const noexcept;
+  // What the witness held before the change; it was made if that is what was expected.
+  void on_answer(const Change& change, wire::Leadership found) noexcept;
+
+  // ---- beginnings. What a former life of this process knew is in its journal.
+
+  // Leads alone: the first of a new pair, or one whose journal says that it did.
+  void lead_alone(wire::Leadership word) noexcept;
+  // Led in a pair, or asked for that place, when its former life ended: asks again.
+  void reclaim(wire::Leadership paired, std::uint64_t witness) noexcept;
+
+  // ---- leader, alone
+
+  // Makes the witness hold our word; `found` is what it holds. False: it does already.
+  bool enrol(std::uint64_t witness, wire::Leadership found) noexcept;
+  // Enrolled, and a joiner has everything: from now on needs_confirmation(). What to tell it, with
+  // witness(), as an entry of its log. Nothing: not now.
+  std::optional<wire::Leadership> offer() noexcept;
+  // It has confirmed that entry.
+  void on_offer_confirmed(wire::Leadership paired) noexcept;
+
+  // ---- leader of a pair
+
+  // The standby does not confirm: its connection failed, it is silent, or it has fenced its log.
+  // Its log is given up for good.
+  void on_standby_lost() noexcept;
+  // The witness lives anew. Asks it to hold the word; once moving() the standby is to be told, as
+  // an entry, and on_move_confirmed() makes it the one that decides.
+  bool move(std::uint64_t witness, wire::Leadership found) noexcept;
+  bool moved() const noexcept { return moving_ == Moving::kHolds; }
+  void on_move_told() noexcept;
+  void on_move_confirmed() noexcept;
+  // Gives the place to the standby. Once role() is kOutsider the standby is to be told word().
+  void hand_over() noexcept;
+
+  // ---- standby: what the log says, and its end
+
+  void on_offer(wire::Leadership paired, std::uint64_t witness) noexcept;
+  void on_move(std::uint64_t witness) noexcept { witness_ = witness; }
+  void on_handed_over(wire::Leadership word) noexcept;
+  // The leader is suspected; our log is fenced and read to its end.
+  void on_leader_lost() noexcept;
+
+  // ---- either
+
+  // The other one has renounced. As a standby: our log is fenced and read to its end.
+  void on_peer_renounced() noexcept;
+  void renounce() noexcept;
+
+  friend bool operator==(const Succession&, const Succession&) = default;
+
+ private:
+  enum class Asks : std::uint8_t { kNothing, kEnrol, kPair, kMove, kAlone, kHandOver };
+  // kHolds: the new witness holds the word; kTold: the standby may know of it, or not.
+  enum class Moving : std::uint8_t { kNo, kHolds, kTold };
+
+  wire::Leadership paired() const noexcept { return {offered_, self_, false}; }
+  void ask(Asks what, wire::Leadership expected, wire::Leadership desired) noexcept;
+  void lead(wire::Leadership word) noexcept;
+  void lose(wire::Leadership found) noexcept;
+
+  std::uint8_t self_;
+  Role role_ = Role::kOutsider;
+  wire::Leadership word_;
+  std::uint64_t witness_ = 0;  // the life of it that decides; 0: none
+  // Epoch of the pair that a joiner was told of, but the witness not, as far as we know; 0: none.
+  std::uint32_t offered_ = 0;
+  bool offer_posted_ = false;     // the witness may hold it
+  std::uint32_t last_offer_ = 0;  // no two offers have the same epoch: one may be on its way still
+  Asks asks_ = Asks::kNothing;
+  wire::Leadership expected_;
+  wire::Leadership desired_;
+  Moving moving_ = Moving::kNo;
+  std::uint64_t moving_to_ = 0;
+};
+
+}  // namespace tickpath::oeg
