@@ -248,6 +248,18 @@ std::uint32_t Session::next_target_seq() const noexcept { return impl_->store().
 void Session::set_next_target_seq(std::uint32_t seq) noexcept {
   impl_->store().set_next_target(seq);
 }
+void Session::set_mirror(SessionMirror* mirror) noexcept { impl_->set_mirror(mirror); }
+bool Session::adopt_message(std::uint32_t seq, std::string_view message,
+                            const SessionNumbers& numbers) noexcept {
+  return impl_->store().adopt(seq, message, numbers);
+}
+void Session::adopt_numbers(const SessionNumbers& numbers) noexcept {
+  impl_->store().adopt(numbers);
+}
+void Session::adopt_reset() noexcept { impl_->store().reset(); }
+std::string_view Session::stored(std::uint32_t seq) const noexcept {
+  return impl_->store().get(seq);
+}
 int Session::fd() const noexcept { return impl_->fd(); }
 bool Session::wants_write() const noexcept { return impl_->wants_write(); }
 const SessionCounters& Session::counters() const noexcept { return impl_->counters(); }

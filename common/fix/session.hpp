@@ -26,6 +26,7 @@
 #include "common/base/secret.hpp"
 #include "common/base/units.hpp"
 #include "common/fix/messages.hpp"
+#include "common/fix/session_mirror.hpp"
 #include "common/fix/session_times.hpp"
 
 namespace tickpath::fix {
@@ -92,6 +93,7 @@ constexpr bool accepted(SendStatus status) noexcept { return status <= SendStatu
 // When the parts of a send happened, for trace stamps. TSC ticks.
 struct SendTimes {
   TscTicks encoded;
+  TscTicks mirrored;  // its mirror had it; 0: it has none, or the message waits
   TscTicks sent;
 };
 
@@ -230,6 +232,18 @@ class Session {
   // Before the first attach() only, by an owner whose own journal is ahead of the store: the peer's
   // messages below `seq` have been processed.
   void set_next_target_seq(std::uint32_t seq) noexcept;
+
+  // Polling thread. Tells `mirror` what is written into the store from now on, and asks it before
+  // bytes leave; nullptr: no longer. It outlives its being set.
+  void set_mirror(SessionMirror* mirror) noexcept;
+  // Polling thread, of a session that was never attached: what the mirror of another one was told.
+  // False: a message that is too long for a store.
+  bool adopt_message(std::uint32_t seq, std::string_view message,
+                     const SessionNumbers& numbers) noexcept;
+  void adopt_numbers(const SessionNumbers& numbers) noexcept;
+  void adopt_reset() noexcept;
+  // What the store holds under this number; empty: nothing.
+  std::string_view stored(std::uint32_t seq) const noexcept;
 
   // The attached socket, -1 without: for a thread that parks in poll(2) on POLLIN (and POLLOUT
   // while wants_write()).

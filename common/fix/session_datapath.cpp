@@ -407,7 +407,10 @@ SendStatus Session::Impl::encode_and_send(const Message& message, bool transmit_
     return SendStatus::kStored;
   }
   const bool taken = !waits && transmit(out, length);
-  if (times != nullptr) times->sent = last_sent_;
+  if (times != nullptr) {
+    times->mirrored = mirrored_;
+    times->sent = last_sent_;
+  }
   return taken ? SendStatus::kSent : SendStatus::kQueued;
 }
 
@@ -446,7 +449,7 @@ bool Session::Impl::write(const char* bytes, std::size_t length) {
 
 bool Session::Impl::transmit(const char* bytes, std::size_t length) noexcept {
   std::size_t taken = 0;
-  if (fd_ >= 0 && !broken_ && !wants_write()) {
+  if (fd_ >= 0 && !broken_ && !wants_write() && may_transmit()) {
     const ssize_t sent = ::send(fd_, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
     net::LoopbackSockets::note_written(fd_);
     if (sent >= 0)
@@ -473,6 +476,7 @@ void Session::Impl::keep(const char* bytes, std::size_t length) noexcept {
 }
 
 bool Session::Impl::flush() noexcept {
+  if (!may_transmit()) return false;
   const ssize_t sent =
       ::send(fd_, tx_.data() + tx_begin_, pending_bytes(), MSG_DONTWAIT | MSG_NOSIGNAL);
   net::LoopbackSockets::note_written(fd_);

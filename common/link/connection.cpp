@@ -1,31 +1,10 @@
 #include "common/link/connection.hpp"
 
 #include "common/base/check.hpp"
-#include "common/base/cpu.hpp"
 #include "common/link/detail/setup.hpp"
+#include "common/link/detail/table_setup.hpp"
 
 namespace tickpath::link {
-
-namespace {
-
-constexpr std::uint32_t kTableSendDepth = 64;
-
-LinkPart tables_part(std::size_t extras) {
-  LinkPart part;
-  part.pattern = Pattern::kTables;
-  part.extra_grants = static_cast<std::uint32_t>(extras);
-  return part;
-}
-
-rdma::QueuePairOptions table_options() {
-  rdma::QueuePairOptions options;
-  options.send_depth = kTableSendDepth;
-  options.message_bytes_max = kCacheLineBytes;
-  options.receive_depth = 1;  // nothing is sent on such a connection
-  return options;
-}
-
-}  // namespace
 
 std::uint64_t Connection::add_sink(CompletionSink& sink) noexcept {
   for (std::size_t i = 0; i < kSinksMax; ++i) {

@@ -95,7 +95,8 @@ void MessageStore::commit(std::size_t length) noexcept {
   StoreSlot& place = slot(seq);
   place.length = static_cast<std::uint32_t>(length);
   place.seq = seq;
-  set_next_sender(seq + 1);
+  set(header_->next_sender, seq + 1);
+  if (mirror_ != nullptr) mirror_->on_stored(seq, {place.bytes, length}, numbers());
   // The next slot is cold: fetch it while nothing waits for it.
   const char* next = reinterpret_cast<const char*>(&slot(seq + 1));
   for (std::size_t line = 0; line < 5; ++line) __builtin_prefetch(next + 64 * line, 1);
@@ -117,7 +118,21 @@ bool MessageStore::put(std::uint32_t seq, std::string_view message) noexcept {
   std::memcpy(place.bytes, message.data(), message.size());
   place.length = static_cast<std::uint32_t>(message.size());
   place.seq = seq;
+  if (mirror_ != nullptr) mirror_->on_stored(seq, message, numbers());
   return true;
+}
+
+bool MessageStore::adopt(std::uint32_t seq, std::string_view message,
+                         const SessionNumbers& numbers) noexcept {
+  const bool fits = put(seq, message);
+  adopt(numbers);
+  return fits;
+}
+
+void MessageStore::adopt(const SessionNumbers& numbers) noexcept {
+  set(header_->next_sender, numbers.next_sender);
+  set(header_->next_target, numbers.next_target);
+  header_->began_ns = numbers.began_ns;
 }
 
 std::string_view MessageStore::get(std::uint32_t seq) const noexcept {
@@ -128,9 +143,9 @@ std::string_view MessageStore::get(std::uint32_t seq) const noexcept {
 
 void MessageStore::reset() noexcept {
   for (std::uint32_t index = 0; index <= mask_; ++index) slots_[index].seq = 0;
-  set_next_sender(1);
-  set_next_target(1);
-  set_began_ns(0);
+  if (mirror_ != nullptr) mirror_->on_store_reset();
+  adopt(SessionNumbers{});
+  tell_numbers();
 }
 
 }  // namespace tickpath::fix::detail

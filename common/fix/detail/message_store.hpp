@@ -13,6 +13,7 @@
 
 #include "common/base/mapping.hpp"
 #include "common/fix/messages.hpp"
+#include "common/fix/session_mirror.hpp"
 #include "common/net/file_descriptor.hpp"
 
 namespace tickpath::fix::detail {
@@ -50,8 +51,23 @@ class MessageStore {
   std::uint32_t next_sender() const noexcept { return number(header_->next_sender); }
   std::uint32_t next_target() const noexcept { return number(header_->next_target); }
 
-  void set_next_sender(std::uint32_t seq) noexcept { set(header_->next_sender, seq); }
-  void set_next_target(std::uint32_t seq) noexcept { set(header_->next_target, seq); }
+  void set_next_sender(std::uint32_t seq) noexcept {
+    set(header_->next_sender, seq);
+    tell_numbers();
+  }
+  void set_next_target(std::uint32_t seq) noexcept {
+    set(header_->next_target, seq);
+    tell_numbers();
+  }
+  SessionNumbers numbers() const noexcept {
+    return {next_sender(), next_target(), header_->began_ns};
+  }
+
+  // From now on it is told of every change; nullptr: nobody is.
+  void set_mirror(SessionMirror* mirror) noexcept { mirror_ = mirror; }
+  // What a mirror was told elsewhere. False: a message that does not fit.
+  bool adopt(std::uint32_t seq, std::string_view message, const SessionNumbers& numbers) noexcept;
+  void adopt(const SessionNumbers& numbers) noexcept;
 
   // Where the message with number next_sender() is to be encoded; its old content is gone.
   // The number is not used up before commit().
@@ -70,7 +86,10 @@ class MessageStore {
   std::string_view get(std::uint32_t seq) const noexcept;
   // 0: its session has not begun, or has no times.
   std::int64_t began_ns() const noexcept { return header_->began_ns; }
-  void set_began_ns(std::int64_t began) noexcept { header_->began_ns = began; }
+  void set_began_ns(std::int64_t began) noexcept {
+    header_->began_ns = began;
+    tell_numbers();
+  }
   // Both numbers to 1, every message forgotten, the session not begun.
   void reset() noexcept;
 
@@ -82,6 +101,9 @@ class MessageStore {
   static void set(std::uint32_t& value, std::uint32_t seq) noexcept {
     std::atomic_ref<std::uint32_t>(value).store(seq, std::memory_order_relaxed);
   }
+  void tell_numbers() noexcept {
+    if (mirror_ != nullptr) mirror_->on_numbers(numbers());
+  }
   void create_header(std::string_view sender, std::string_view target, std::uint32_t slots);
   void check_header(const std::string& path, std::string_view sender, std::string_view target,
                     std::uint32_t slots) const;
@@ -91,6 +113,7 @@ class MessageStore {
   StoreHeader* header_ = nullptr;
   StoreSlot* slots_ = nullptr;
   std::uint32_t mask_ = 0;
+  SessionMirror* mirror_ = nullptr;
 };
 
 }  // namespace tickpath::fix::detail

@@ -60,6 +60,10 @@ class Session::Impl final : public detail::BridgeHooks {
   Version version() const noexcept { return options_.version; }
   bool wants_write() const noexcept { return pending_bytes() != 0; }
   detail::MessageStore& store() noexcept { return store_; }
+  void set_mirror(SessionMirror* mirror) noexcept {
+    mirror_ = mirror;
+    store_.set_mirror(mirror);
+  }
   const SessionCounters& counters() const noexcept { return counters_; }
 
   // detail::BridgeHooks: called by QuickFIX, inside a call of ours.
@@ -143,6 +147,13 @@ class Session::Impl final : public detail::BridgeHooks {
   void timers(TscTicks now) noexcept;
   void drop(std::string_view why) noexcept;
   const char* utc_now() noexcept;
+  bool may_transmit() noexcept {
+    if (mirror_ == nullptr) [[likely]]
+      return true;
+    const bool may = mirror_->may_transmit();
+    mirrored_ = may ? tsc_now() : TscTicks{};
+    return may;
+  }
   std::size_t pending_bytes() const noexcept { return tx_end_ - tx_begin_; }
   TscTicks ticks(double seconds) const noexcept {
     return converter_.from_ns(static_cast<std::uint64_t>(seconds * 1e9));
@@ -205,6 +216,8 @@ class Session::Impl final : public detail::BridgeHooks {
   std::uint64_t heartbeat_ticks_ = 0;
   TscTicks attached_;
   TscTicks last_sent_;
+  SessionMirror* mirror_ = nullptr;
+  TscTicks mirrored_;
   TscTicks last_received_;
   TscTicks next_timer_;
   std::atomic<bool> connected_{false};
