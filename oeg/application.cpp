@@ -119,6 +119,9 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
     case wire::Service::kRemoteTables:
       return accept_reader(request, *hello);
     case wire::Service::kBookUpdates:
+    case wire::Service::kWitness:
+    case wire::Service::kStandby:
+    case wire::Service::kSnapshot:
       break;
   }
   admission_.refuse(request, "oeg does not offer this service");

@@ -55,6 +55,9 @@ RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& run
   make_readers();
   datapath_ = std::make_unique<RiskDatapath>(*market_, *gateway_, *monitor_,
                                              config.monitor.instruments_max, channel_.get());
+  if (config.witness_enabled)
+    witness_ =
+        std::make_unique<Witness>(runtime.device(), config.common.fabric_endpoint, runtime.name());
   register_counters();
   register_commands();
 }
@@ -82,8 +85,15 @@ void RiskApplication::make_readers() {
   gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
 }
 
+void RiskApplication::on_start() {
+  if (!witness_) return;
+  witness_watch_ = runtime_.watch(witness_->file_descriptor(), [this] { witness_->serve(); });
+  log::info("witness of a pair of oegs at {}", witness_->endpoint());
+}
+
 void RiskApplication::on_tick() {
   kills_->tick();
+  if (witness_) witness_->collect();
   if (runtime_.stopping()) return;
   const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
   if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
@@ -93,6 +103,10 @@ void RiskApplication::on_tick() {
 std::string RiskApplication::not_ready_reason() {
   const std::string market = market_->not_ready_reason();
   return market.empty() ? gateway_->not_ready_reason() : market;
+}
+
+void RiskApplication::begin_stop() {
+  if (witness_) witness_->close();
 }
 
 // Nothing of our own is open: whoever stops us has stopped the trading before.
@@ -175,6 +189,7 @@ void RiskApplication::register_counters() {
   out.add("limits", "blocks_written", gateway_->blocks_written());
   out.add("reconcile", "passes", gateway_->passes());
   out.add("reconcile", monitor.reconcile, {"mismatches"});
+  if (witness_) witness_->register_counters(out);
 }
 
 void RiskApplication::describe(control::Json& status) {
@@ -197,11 +212,25 @@ void RiskApplication::describe(control::Json& status) {
   status["total"] = total;
   status["money"] = "currency units";
   status["kill_switch"] = describe_kills();
+  if (witness_) status["witness"] = describe_witness();
 }
 
 control::Json RiskApplication::describe_kills() const {
   control::Json json = kills_->describe();
   json["oeg_version"] = gateway_->kill_version().get();
+  return json;
+}
+
+control::Json RiskApplication::describe_witness() const {
+  control::Json json = {{"incarnation", witness_->incarnation()}, {"peers", witness_->peers()}};
+  const wire::Leadership leadership = witness_->leadership();
+  if (leadership.epoch == 0) {
+    json["state"] = "never set";
+    return json;
+  }
+  json["state"] = leadership.alone ? "alone" : "paired";
+  json["leader"] = leadership.leader;
+  json["epoch"] = leadership.epoch;
   return json;
 }
 

@@ -13,6 +13,7 @@
 #include "risk/gateway_link.hpp"
 #include "risk/monitor.hpp"
 #include "risk/notes.hpp"
+#include "risk/witness.hpp"
 
 namespace tickpath::risk {
 
@@ -22,9 +23,11 @@ class RiskApplication final : public control::Application {
   ~RiskApplication() override;
 
   control::Datapath& datapath() override { return *datapath_; }
+  void on_start() override;
   void on_tick() override;
   std::string not_ready_reason() override;
   void describe(control::Json& status) override;
+  void begin_stop() override;
   bool drained(std::string& why) override;
   void on_stopped() override { kills_->tick(); }
   void summarize(control::Summary& summary) override;
@@ -36,6 +39,7 @@ class RiskApplication final : public control::Application {
   control::Json switch_strategy(const control::Json& request, bool kill);
   bool knows(std::uint32_t strategy) const;
   control::Json describe_kills() const;
+  control::Json describe_witness() const;
 
   const RiskConfig& config_;
   control::Runtime& runtime_;
@@ -46,6 +50,8 @@ class RiskApplication final : public control::Application {
   std::unique_ptr<market::MarketReader> market_;
   std::unique_ptr<GatewayLink> gateway_;
   std::unique_ptr<RiskDatapath> datapath_;
+  std::unique_ptr<Witness> witness_;  // nullptr: not enabled
+  control::Subscription witness_watch_;
   std::uint64_t commands_ = 0;  // numbers of those given
 };
 

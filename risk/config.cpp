@@ -84,6 +84,9 @@ config::Schema<RiskConfig> risk_schema() {
   schema.path("kills.file", &C::kills_file,
               "Who is killed, since when and why: read at the start, so that a kill ends by "
               "`tickpath unkill` alone");
+  schema.flag("witness.enabled", &C::witness_enabled,
+              "Listen at fabric.endpoint for a pair of oegs, and keep the word that says which of "
+              "them leads");
   schema.include("", &C::monitor, monitor_schema());
   schema.tables("strategy", &C::strategies, own_limits_schema(), {0, 256},
                 "Limits of one strategy where they differ from [limits]; -1: as there");

@@ -29,6 +29,8 @@ struct RiskConfig {
   market::HeartbeatConfig heartbeat;
   std::string kills_file = "{run_dir}/{name}.kills";
 
+  bool witness_enabled = false;
+
   MonitorOptions monitor;
   std::vector<OwnLimits> strategies;
 };

@@ -49,4 +49,9 @@ struct OegTablesGrants {
   static constexpr std::size_t kHeartbeat = 1;
 };
 
+// Service::kWitness: oeg -> risk, no pattern at all.
+struct WitnessGrants {
+  static constexpr std::size_t kBlock = 0;  // WitnessBlock (READ, atomics)
+};
+
 }  // namespace tickpath::wire

@@ -26,6 +26,9 @@ enum class Service : std::uint8_t {
   kOrders = 2,        // strategy -> oeg: order channel
   kDropCopy = 3,      // risk -> oeg: event ring, control block, positions
   kRemoteTables = 4,  // tool -> mdh, oeg: read-only tables
+  kWitness = 5,       // oeg -> risk: the word that says who of a pair leads
+  kStandby = 6,       // oeg -> oeg: the log of a pair
+  kSnapshot = 7,      // oeg -> oeg: what a standby begins with
 };
 
 // 0 magic | 4 wire_version | 8 role | 9 service | 10 instance | 11 flags | 12 process_id

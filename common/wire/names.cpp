@@ -104,7 +104,8 @@ std::string_view name(Service value) noexcept {
   using enum Service;
   return name_in(value, {
       {kBookUpdates, "book_updates"}, {kOrders, "orders"}, {kDropCopy, "drop_copy"},
-      {kRemoteTables, "remote_tables"}});
+      {kRemoteTables, "remote_tables"}, {kWitness, "witness"}, {kStandby, "standby"},
+      {kSnapshot, "snapshot"}});
 }
 
 // clang-format on

@@ -16,6 +16,9 @@ enum class EventKind : std::uint8_t {
   kReported = 3,    // the venue answered; report_kind says what
   kException = 4,   // a report of the venue was not booked, or with a doubt: a person must look
   kNewSession = 5,  // oeg's journal alone: the FIX numbers begin with 1 from here on
+  // Drop copy alone, of an oeg in a pair: what follows is of the one that leads, since the epoch in
+  // order_id; the rest is 0. When it begins to lead, and for each risk that connects while it does.
+  kLeads = 6,
 };
 
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 instrument_id | 28 shares | 32 price

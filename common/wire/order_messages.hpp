@@ -178,7 +178,10 @@ constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
 // every fill included that was reported before it. It replaces what the strategy knew: a strategy
 // that was restarted, or that lost reports with a connection, is right again.
 //  0 position_shares | 8 cash | 16 symbol | 24 fills | 32 instrument_id | 36 reserved | 52 kind
-// 53 reserved | 55 strategy_id | 56 reserved
+// 53 reserved | 55 strategy_id | 56 epoch
+//
+// Of a pair of oegs only the one that leads tells positions, once it does, and the highest epoch
+// says who that is. kPositionsEnd has the epoch of the positions before it.
 struct PositionReport {
   std::int64_t position_shares;  // bought less sold
   std::int64_t cash;             // 1/10,000: sold less bought
@@ -189,12 +192,13 @@ struct PositionReport {
   ReportKind kind;
   std::uint8_t reserved1[2];
   std::uint8_t strategy_id;
-  std::uint64_t reserved2;
+  std::uint64_t epoch;  // Leadership::epoch; 0: an oeg without a standby
 };
 static_assert(std::is_trivially_copyable_v<PositionReport>);
 static_assert(sizeof(PositionReport) == sizeof(OrderReport) &&
               offsetof(PositionReport, kind) == offsetof(OrderReport, kind) &&
               offsetof(PositionReport, strategy_id) == offsetof(OrderReport, strategy_id) &&
-              offsetof(PositionReport, instrument_id) == offsetof(OrderReport, instrument_id));
+              offsetof(PositionReport, instrument_id) == offsetof(OrderReport, instrument_id) &&
+              offsetof(PositionReport, epoch) == 56);
 
 }  // namespace tickpath::wire

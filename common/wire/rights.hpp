@@ -6,11 +6,14 @@
 //   oeg       orders            x                        messages; READ of the heartbeat
 //   oeg       drop-copy                      x           control block: WRITE; the rest READ
 //   oeg       remote-tables                  x     x     READ
+//   oeg       standby                   x                log of the pair: WRITE; READ
+//   oeg       snapshot                  x                state of the pair: WRITE; READ
+//   risk      witness                   x                the word of the pair: READ, atomics
 //
 // mdh and sim connect to nobody here, and nobody else listens. WRITE means a region that decides
-// something: only risk has one, oeg's control block. What patterns need to work (credits, the
-// sequence that a reader has returned, the ping of a clock comparison) may be written by the peer
-// that it belongs to; a lie there harms only the liar.
+// something: risk has oeg's control block, and the two of a pair have what makes them one. What
+// patterns need to work (credits, the sequence that a reader has returned, the ping of a clock
+// comparison) may be written by the peer that it belongs to; a lie there harms only the liar.
 #pragma once
 
 #include "common/wire/hello.hpp"
@@ -24,6 +27,7 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
     if (service == Service::kBookUpdates) return trader;
     return service == Service::kRemoteTables && (trader || reader);
   }
+  if (listener == Role::kRisk) return service == Service::kWitness && peer == Role::kOeg;
   if (listener != Role::kOeg) return false;
   switch (service) {
     case Service::kOrders:
@@ -32,7 +36,11 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
       return peer == Role::kRisk;
     case Service::kRemoteTables:
       return reader;
+    case Service::kStandby:
+    case Service::kSnapshot:
+      return peer == Role::kOeg;
     case Service::kBookUpdates:
+    case Service::kWitness:
       return false;
   }
   return false;

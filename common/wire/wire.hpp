@@ -20,3 +20,4 @@
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
 #include "common/wire/position.hpp"
+#include "common/wire/witness.hpp"

@@ -23,13 +23,16 @@ const std::set<std::tuple<Role, Service, Role>> kGranted = {
     {Role::kOeg, Service::kDropCopy, Role::kRisk},
     {Role::kOeg, Service::kRemoteTables, Role::kRisk},
     {Role::kOeg, Service::kRemoteTables, Role::kTool},
+    {Role::kOeg, Service::kStandby, Role::kOeg},
+    {Role::kOeg, Service::kSnapshot, Role::kOeg},
+    {Role::kRisk, Service::kWitness, Role::kOeg},
 };
 
 TEST(Rights, OfEveryRoleAtEveryServiceAreTheseAndNoOthers) {
   std::size_t granted = 0;
   // One value beyond each enumeration too: what a peer of another build, or a liar, may send.
   for (unsigned listener = 0; listener <= 7; ++listener)
-    for (unsigned service = 0; service <= 5; ++service)
+    for (unsigned service = 0; service <= 8; ++service)
       for (unsigned peer = 0; peer <= 7; ++peer) {
         const auto l = static_cast<Role>(listener);
         const auto s = static_cast<Service>(service);

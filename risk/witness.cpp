@@ -1,0 +1,68 @@
+#include "risk/witness.hpp"
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include <sys/random.h>
+
+#include "common/base/error.hpp"
+#include "common/log/log.hpp"
+#include "common/rdma/ordering.hpp"
+#include "common/wire/grants.hpp"
+#include "common/wire/hello.hpp"
+
+namespace tickpath::risk {
+namespace {
+
+constexpr rdma::AccessFlags kPairsRights = rdma::kRemoteRead | rdma::kRemoteAtomic;
+
+// Two lives of a witness must not look alike, on whatever host and at whatever time they begin.
+std::uint64_t draw_incarnation() {
+  std::uint64_t drawn = 0;
+  while (drawn == 0)
+    if (::getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+      throw SystemError("getrandom", errno);
+  return drawn;
+}
+
+}  // namespace
+
+Witness::Witness(rdma::Device& device, const std::string& endpoint, std::string name)
+    : name_(std::move(name)),
+      region_(device.allocate(sizeof(wire::WitnessBlock), rdma::kLocalWrite | kPairsRights,
+                              name_ + ".witness")),
+      block_(new (region_->data()) wire::WitnessBlock{}),
+      listener_(device.listen(endpoint)),
+      peers_(device) {
+  block_->incarnation = draw_incarnation();
+}
+
+void Witness::serve() {
+  admission_.serve(*listener_, [this](rdma::ConnectionRequest& request) { accept(request); });
+}
+
+void Witness::accept(rdma::ConnectionRequest& request) {
+  if (closing_) return request.reject("risk is stopping");
+  if (!admission_.admit(request)) return;  // its table of rights lets pass oeg alone
+  static_assert(wire::WitnessGrants::kBlock == 0);
+  const rdma::Grant grant{region_.get(), kPairsRights};
+  const wire::Hello answer = wire::make_hello(wire::Role::kRisk, wire::Service::kWitness, name_);
+  peers_.start_accept(request, link::bytes_of(answer), {&grant, 1}, 0,
+                      [this, peer = request.peer()](std::uint32_t, const rdma::SetupError* error) {
+                        if (error != nullptr) return admission_.failed(peer, error->what());
+                        log::info("witness of {}", peer);
+                      });
+}
+
+wire::Leadership Witness::leadership() const noexcept {
+  return wire::Leadership::of_word(rdma::load_placed(block_->word));
+}
+
+void Witness::register_counters(control::Counters& counters) const {
+  admission_.register_counters(counters, "connections");
+  counters.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
+  counters.add("witness", "peers", [this] { return std::uint64_t{peers_.size()}; });
+}
+
+}  // namespace tickpath::risk

@@ -1,0 +1,50 @@
+// Where a pair of oegs keeps the word that says which of them leads (common/wire/leadership.hpp).
+//
+// risk offers the memory and lets oeg in; what is in it the pair decides by COMPARE_SWAP. Control
+// thread, all of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/control/admission.hpp"
+#include "common/control/counters.hpp"
+#include "common/link/connection.hpp"
+#include "common/rdma/rdma.hpp"
+#include "common/wire/witness.hpp"
+
+namespace tickpath::risk {
+
+class Witness {
+ public:
+  // Listens at `endpoint`. Throws Error, rdma::SetupError.
+  Witness(rdma::Device& device, const std::string& endpoint, std::string name);
+
+  // Readable when serve() has something to do.
+  int file_descriptor() const noexcept { return listener_->file_descriptor(); }
+  std::string endpoint() const { return listener_->endpoint(); }
+  void serve();
+  // Each tick.
+  void collect() { peers_.collect(); }
+  // Whoever asks from now on is sent away.
+  void close() noexcept { closing_ = true; }
+
+  wire::Leadership leadership() const noexcept;
+  std::uint64_t incarnation() const noexcept { return block_->incarnation; }
+  std::size_t peers() const noexcept { return peers_.size(); }
+  void register_counters(control::Counters& counters) const;
+
+ private:
+  void accept(rdma::ConnectionRequest& request);
+
+  std::string name_;
+  std::unique_ptr<rdma::MemoryRegion> region_;  // outlives the connections
+  wire::WitnessBlock* block_;
+  std::unique_ptr<rdma::Listener> listener_;
+  control::Admission admission_{wire::Role::kRisk};
+  link::TableReaders peers_;
+  bool closing_ = false;
+};
+
+}  // namespace tickpath::risk
