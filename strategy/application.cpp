@@ -61,6 +61,7 @@ void StrategyApplication::make_readers() {
 
   OrderChannelsOptions orders;
   orders.endpoint = config_.gateway_endpoint;
+  orders.standby_endpoint = config_.gateway_standby_endpoint;
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
   orders.heartbeat = config_.heartbeat.options();
@@ -179,6 +180,8 @@ void StrategyApplication::register_counters() {
   market_->register_counters(out, "feed");
   control::add_losses(out, "gateway", "oeg", orders_->losses());
   out.add("gateway", "cut_off", [this] { return orders_->cut_off(); });
+  out.add("gateway", "superseded", [this] { return orders_->superseded(); });
+  out.add("gateway", "takeovers", [this] { return orders_->takeovers(); });
   out.add("engine", engine_->counters(), {"reports", "plugins_failed"});
   out.add(
       "engine", "orders",
@@ -211,6 +214,14 @@ void StrategyApplication::describe(control::Json& status) {
                                  {"state", "unusable"},
                                  {"error", rejected.error}});
   }
+  if (config_.gateway_standby_endpoint.empty()) return;
+  status["oegs"] = control::Json::array();
+  for (const ChannelView& view : orders_->view())
+    status["oegs"].push_back({{"strategy", view.strategy},
+                              {"endpoint", *view.endpoint},
+                              {"alive", view.alive},
+                              {"leads", view.leads},
+                              {"epoch", view.epoch}});
 }
 
 void StrategyApplication::summarize(control::Summary& summary) {

@@ -51,6 +51,9 @@ void check(const StrategyConfig& config, config::Problems& problems) {
     }
     taken[plugin.id] = true;
   }
+  if (config.gateway_standby_endpoint == config.gateway_endpoint)
+    problems.add("gateway.standby_endpoint",
+                 "it is gateway.endpoint; the two oegs of a pair listen at different places");
   if (!any) problems.add("plugin", "no [[plugin]] is enabled; a strategy program needs one");
 }
 
@@ -62,6 +65,9 @@ config::Schema<StrategyConfig> strategy_schema() {
   schema.include("", &C::common, control::common_schema());
   schema.include("feed", &C::feed, market::feed_schema());
   schema.text("gateway.endpoint", &C::gateway_endpoint, "Where oeg listens");
+  schema.text("gateway.standby_endpoint", &C::gateway_standby_endpoint,
+              "Where the other oeg of a pair listens: the strategies go with the one that leads; "
+              "empty: there is none");
   schema
       .integer("gateway.depth", &C::gateway_depth, {8, 1 << 14}, "messages",
                "Reports that oeg may send ahead, for each plugin")

@@ -24,6 +24,7 @@ struct StrategyConfig {
   market::FeedConfig feed;
 
   std::string gateway_endpoint = "{run_dir}/oeg.fabric";
+  std::string gateway_standby_endpoint;
   std::uint32_t gateway_depth = 1024;
 
   market::HeartbeatConfig heartbeat;

@@ -1,10 +1,17 @@
-// One message channel to oeg for each strategy id, so that oeg can tell them apart by connection.
+// A message channel to oeg for each strategy id, so that oeg can tell them apart by connection;
+// with a standby, one to each of the two.
+//
+// Of a pair the channel counts that told positions with the highest epoch. Positions of a higher
+// one on the other channel end the present one, after what had arrived on it: what comes on it
+// later is dropped, and nothing is sent to it. A lower epoch is an oeg that does not know yet that
+// it leads no more, and is never followed. Each strategy id decides for itself.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,24 +26,35 @@
 namespace tickpath::strategy {
 
 struct OrderChannelsOptions {
-  std::string endpoint;  // of oeg
-  std::string name;      // this program's, as oeg shows it
+  std::string endpoint;          // of oeg
+  std::string standby_endpoint;  // of the other one of a pair; empty: there is none
+  std::string name;              // this program's, as oeg shows it
   std::uint32_t depth = 1024;
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
   clock::OffsetSink* offsets = nullptr;   // notified of oeg's clock; nullptr: not measured
 };
 
-// Of one strategy's channel. Written by the datapath thread, read by any.
+// Of the channel of one strategy that counts. Written by the datapath thread, read by any.
 struct ChannelFlow {
   Counter connections;
   Counter requests;  // sent on the newest of them
   Counter reports;   // received on it
 };
 
+// Of a strategy and one oeg, for `status`.
+struct ChannelView {
+  std::uint8_t strategy = 0;
+  const std::string* endpoint = nullptr;
+  bool alive = false;  // connected, and it beats
+  bool leads = false;  // the one that counts
+  std::uint64_t epoch = 0;
+};
+
 // The handler of poll(), noexcept:
 //   void on_report(std::uint8_t strategy, const wire::OrderReport&)
-//   void on_position(std::uint8_t strategy, const wire::PositionReport&)   after each connect
+//   void on_position(std::uint8_t strategy, const wire::PositionReport&)   after each connect, and
+//                                                       when another oeg begins to lead
 //   void on_gateway(std::uint8_t strategy, bool up)     connected, positions known, beating; or
 //                                                       the connection is gone
 //   void on_gateway_silent(std::uint8_t strategy)       connected, but it shows no life
@@ -45,21 +63,24 @@ class OrderChannels final : public OrderPort {
   // Control thread. channel: of the datapath thread that parks, or nullptr.
   OrderChannels(rdma::Device& device, rdma::CompletionChannel* channel,
                 OrderChannelsOptions options);
-  // Before the datapath starts: another strategy that wants a connection.
+  // Before the datapath starts: another strategy that wants its channels.
   void add(std::uint8_t strategy);
 
   // ---- control thread, each tick
 
   // Connects what is down, without waiting for oeg, and releases what is done with.
   void maintain(std::uint64_t now_ns);
-  // Empty: every channel is up.
+  // Empty: every strategy has a channel that is up.
   std::string not_ready_reason() const;
+  std::vector<ChannelView> view() const;
 
   // ---- datapath thread
 
   bool send(const wire::OrderRequest& request) noexcept override {
     Entry* const entry = by_strategy_[request.strategy_id];
-    if (entry == nullptr || entry->client.send(request) != link::SendStatus::kOk) return false;
+    if (entry == nullptr || entry->followed == nullptr ||
+        entry->followed->client.send(request) != link::SendStatus::kOk)
+      return false;
     entry->flow.requests.add();
     return true;
   }
@@ -67,15 +88,15 @@ class OrderChannels final : public OrderPort {
   template <class Handler>
   std::size_t poll(Handler& handler, std::uint64_t now_ns) noexcept {
     std::size_t count = 0;
-    for (const auto& entry : entries_) {
-      Adapter<Handler> adapter{*entry, handler, losses_, now_ns, closing_};
-      const std::size_t reports = entry->client.poll(adapter);
-      count += reports;
-      if (!entry->client.up()) continue;
-      const bool alive = entry->heartbeat.evaluate(now_ns) != link::Liveness::kDead;
-      if (entry->positions_known) adapter.judge(alive);
-      if (reports == 0) (void)entry->clock.step(now_ns);  // poll() above looks at completions
-    }
+    for (const auto& entry : entries_)
+      entry->for_each([&](Channel& channel) noexcept {
+        Adapter<Handler> adapter{*this, *entry, channel, handler, now_ns};
+        const std::size_t reports = channel.client.poll(adapter);
+        count += reports;
+        if (!channel.client.up()) return;
+        adapter.judge(channel.heartbeat.evaluate(now_ns) != link::Liveness::kDead);
+        if (reports == 0) (void)channel.clock.step(now_ns);  // poll() looks at completions
+      });
     return count;
   }
 
@@ -83,6 +104,10 @@ class OrderChannels final : public OrderPort {
   bool may_sleep() const noexcept;
   // Times that oeg ended a connection because its reports were not read.
   std::uint64_t cut_off() const noexcept;
+  // Messages of an oeg that did not lead (any more), dropped.
+  std::uint64_t superseded() const noexcept;
+  // Times that a strategy went over from one oeg to the other.
+  std::uint64_t takeovers() const noexcept;
   // Ends every connection in order: oeg sees that this was no accident.
   void close() noexcept;
 
@@ -93,25 +118,54 @@ class OrderChannels final : public OrderPort {
     return by_strategy_[strategy] == nullptr ? nullptr : &by_strategy_[strategy]->flow;
   }
   const link::ChannelCounters& counters(std::size_t index) const noexcept {
-    return entries_[index]->client.counters();
+    return entries_[index]->first.client.counters();
   }
 
  private:
   using Client = link::ChannelClient<wire::OrderRequest, wire::OrderReport>;
 
-  struct Entry {
-    Entry(rdma::Device& device, rdma::CompletionChannel* channel,
-          const OrderChannelsOptions& options, std::uint8_t strategy_id);
-    std::uint8_t strategy;
+  // What an oeg has told of positions, on this connection.
+  enum class Told : std::uint8_t { kNothing, kSome, kAll };
+
+  // To one oeg.
+  struct Channel {
+    Channel(rdma::Device& device, rdma::CompletionChannel* channel,
+            const OrderChannelsOptions& options, std::uint8_t strategy_id, bool to_standby);
+    const std::string* endpoint;
     Client client;
     link::HeartbeatMonitor heartbeat;
     link::ClockProbe clock;
     link::Reconnect reconnect;
-    bool positions_known = false;  // on this connection
-    ChannelFlow flow;
-    Counter up;                      // 1: connected, positions known, and beating
+    Told told = Told::kNothing;
+    Counter epoch;                   // of the positions that it told last
+    Counter alive;                   // 1: connected, and it beats
     Counter cut_off;                 // times that oeg ended the connection
     std::uint64_t cut_off_told = 0;  // control thread
+  };
+
+  struct Entry {
+    Entry(rdma::Device& device, rdma::CompletionChannel* channel,
+          const OrderChannelsOptions& options, std::uint8_t strategy_id);
+    template <class Each>
+    void for_each(Each&& each) {
+      each(first);
+      if (standby) each(*standby);
+    }
+    bool paired() const noexcept { return standby.has_value(); }
+
+    std::uint8_t strategy;
+    Channel first;
+    std::optional<Channel> standby;
+    // The channel that counts; of a pair none before the first that told positions.
+    Channel* followed;
+    bool told_up = false;  // the engine knows it as up, or as silent after that
+    ChannelFlow flow;
+    Counter epoch;       // the highest that was followed
+    Counter leads;       // 1 first, 2 standby: `followed`, for other threads
+    Counter up;          // 1: the channel that counts is connected, positions known, and beating
+    Counter superseded;  // messages of an oeg that does not lead
+    Counter takeovers;
+    std::uint64_t takeovers_told = 0;  // control thread
   };
 
   template <class Handler>
@@ -122,54 +176,101 @@ class OrderChannels final : public OrderPort {
         on_position(report);
         return;
       }
+      if (entry.followed != &channel) [[unlikely]]
+        return entry.superseded.add();
       entry.flow.reports.add();
       handler.on_report(entry.strategy, report);
     }
     void on_link(link::LinkEvent event) noexcept {
+      channel.told = Told::kNothing;
       if (event == link::LinkEvent::kConnected) {
-        attach(entry, now_ns);
-        entry.flow.connections.add();
-        entry.flow.requests.set(0);
-        entry.flow.reports.set(0);
-        entry.positions_known = false;
-      } else {
-        entry.heartbeat.detach(event == link::LinkEvent::kLost);
-        entry.clock.detach();
-        entry.reconnect.mark_down();
-        if (entry.up.get() != 0) losses.note();
-        entry.up.set(0);
-        // oeg ends no connection in order but of those that it cuts off; we do, when we stop.
-        if (event == link::LinkEvent::kClosed && !closing) entry.cut_off.add();
-        handler.on_gateway(entry.strategy, false);
-      }
-    }
-    void on_position(const wire::OrderReport& report) noexcept {
-      if (report.kind == wire::ReportKind::kPositionsEnd) {
-        entry.positions_known = true;
+        attach(channel, now_ns);
+        if (!entry.paired()) count_connection();
         return;
       }
+      channel.heartbeat.detach(event == link::LinkEvent::kLost);
+      channel.clock.detach();
+      channel.reconnect.mark_down();
+      channel.alive.set(0);
+      // oeg ends no connection in order but of those that it cuts off; we do, when we stop.
+      if (event == link::LinkEvent::kClosed && !self.closing_) channel.cut_off.add();
+      if (entry.followed != &channel) return;
+      if (entry.up.get() != 0) self.losses_.note();
+      tell_down();
+    }
+    void on_position(const wire::OrderReport& report) noexcept {
       wire::PositionReport position;
       std::memcpy(&position, &report, sizeof(position));
-      handler.on_position(entry.strategy, position);
+      if (entry.paired() && !follow(position.epoch)) return entry.superseded.add();
+      if (report.kind == wire::ReportKind::kPositionsEnd) {
+        channel.told = Told::kAll;
+      } else {
+        channel.told = Told::kSome;
+        handler.on_position(entry.strategy, position);
+      }
+    }
+    // Of a pair: whoever tells positions leads, unless a newer epoch is known.
+    bool follow(std::uint64_t epoch) noexcept {
+      channel.epoch.set(epoch);
+      if (entry.followed != nullptr && entry.followed != &channel && epoch >= entry.epoch.get())
+        drain(*entry.followed);
+      if (epoch < entry.epoch.get()) return false;
+      // Also one that led before, and leads again: what another did meanwhile was not told.
+      if (entry.followed != &channel || channel.told == Told::kNothing || epoch > entry.epoch.get())
+        begin(epoch);
+      return true;
+    }
+    // What had arrived on a channel before it was over is still news.
+    void drain(Channel& before) noexcept {
+      Adapter last{self, entry, before, handler, now_ns};
+      for (std::uint32_t taken = 0; before.client.up() && taken < self.options_.depth;) {
+        const std::size_t reports = before.client.poll(last);
+        if (reports == 0) return;
+        taken += static_cast<std::uint32_t>(reports);
+      }
+    }
+    void begin(std::uint64_t epoch) noexcept {
+      if (entry.told_up) tell_down();
+      if (entry.followed != nullptr && entry.followed != &channel) entry.takeovers.add();
+      entry.followed = &channel;
+      entry.leads.set(&channel == &entry.first ? 1 : 2);
+      entry.epoch.set(epoch);
+      channel.told = Told::kSome;
+      count_connection();
+    }
+    void count_connection() noexcept {
+      entry.flow.connections.add();
+      entry.flow.requests.set(0);
+      entry.flow.reports.set(0);
+    }
+    void tell_down() noexcept {
+      entry.up.set(0);
+      entry.told_up = false;
+      handler.on_gateway(entry.strategy, false);
     }
     void judge(bool alive) noexcept {
-      if (alive == (entry.up.get() != 0)) return;
+      channel.alive.set(alive ? 1 : 0);
+      if (entry.followed != &channel || channel.told != Told::kAll ||
+          alive == (entry.up.get() != 0))
+        return;
       entry.up.set(alive ? 1 : 0);
       if (alive) {
+        entry.told_up = true;
         handler.on_gateway(entry.strategy, true);
       } else {
-        losses.note();
+        self.losses_.note();
         handler.on_gateway_silent(entry.strategy);
       }
     }
+    OrderChannels& self;
     Entry& entry;
+    Channel& channel;
     Handler& handler;
-    link::Losses& losses;
     std::uint64_t now_ns;
-    bool closing;
   };
 
-  static void attach(Entry& entry, std::uint64_t now_ns) noexcept;
+  void maintain(Entry& entry, Channel& channel, std::uint64_t now_ns);
+  static void attach(Channel& channel, std::uint64_t now_ns) noexcept;
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;

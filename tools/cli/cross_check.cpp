@@ -85,6 +85,8 @@ class CrossCheck {
     endpoints("oeg", "mdh.endpoint", "mdh");
     endpoints("strategy", "gateway.endpoint", "oeg");
     endpoints("risk", "gateway.endpoint", "oeg");
+    endpoints("strategy", "gateway.standby_endpoint", "oeg");
+    endpoints("risk", "gateway.standby_endpoint", "oeg");
     venue();
     room();
     strategies();
@@ -161,7 +163,7 @@ class CrossCheck {
     for (const Program& each : all(program)) {
       const auto own = each.text(key);
       const Program* other = nullptr;
-      bool found = !own;
+      bool found = !own || own->empty();
       for (const Program& listener : all(server)) {
         const auto listens = listener.text("fabric.endpoint");
         if (!listens) continue;

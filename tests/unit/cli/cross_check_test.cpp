@@ -62,6 +62,8 @@ TEST(CrossCheck, FindsWhatDoesNotFit) {
        "risk.toml: feed.endpoint is run/mdh2.fabric, mdh.toml: fabric.endpoint is run/mdh.fabric"},
       {"strategy", "{run_dir}/oeg.fabric", "elsewhere/oeg.fabric",
        "strategy.toml: gateway.endpoint is elsewhere/oeg.fabric"},
+      {"strategy", "standby_endpoint = \"\"", "standby_endpoint = \"{run_dir}/oeg2.fabric\"",
+       "strategy.toml: gateway.standby_endpoint is run/oeg2.fabric"},
       {"oeg", "{run_dir}/mdh.fabric", "10.77.0.1:18501", "oeg.toml: mdh.endpoint"},
       {"oeg", "127.0.0.1:9878", "127.0.0.1:9999",
        "oeg.toml: venue: sim has no [[orders.session]] for TICKPATH to SIM, FIX 4.2, at "
