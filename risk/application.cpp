@@ -53,7 +53,7 @@ RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& run
   const control::KeptKills kept = kills_->restore();
   monitor_->restore_kills(kept.kills, kept.version);
   make_readers();
-  datapath_ = std::make_unique<RiskDatapath>(*market_, *gateway_, *monitor_,
+  datapath_ = std::make_unique<RiskDatapath>(*market_, *gateways_, *monitor_,
                                              config.monitor.instruments_max, channel_.get());
   if (config.witness_enabled)
     witness_ =
@@ -82,7 +82,8 @@ void RiskApplication::make_readers() {
       .heartbeat = config_.heartbeat.options(),
       .own_heartbeat = runtime_.heartbeat().grant(),
       .offsets = &runtime_.trace()};
-  gateway_ = std::make_unique<GatewayLink>(device, channel_.get(), gateway, *monitor_);
+  gateways_ = std::make_unique<Gateways>(device, channel_.get(), gateway, *monitor_,
+                                         config_.gateway_standby_endpoint);
 }
 
 void RiskApplication::on_start() {
@@ -97,12 +98,12 @@ void RiskApplication::on_tick() {
   if (runtime_.stopping()) return;
   const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
   if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
-  if (gateway_->maintain(now_ns)) log::info("connected to oeg at {}", config_.gateway_endpoint);
+  gateways_->maintain(now_ns);
 }
 
 std::string RiskApplication::not_ready_reason() {
   const std::string market = market_->not_ready_reason();
-  return market.empty() ? gateway_->not_ready_reason() : market;
+  return market.empty() ? gateways_->not_ready_reason() : market;
 }
 
 void RiskApplication::begin_stop() {
@@ -179,17 +180,25 @@ void RiskApplication::register_counters() {
   const MonitorCounters& monitor = monitor_->counters();
   market_->register_counters(out, "feed");
   out.add("feed", monitor.feed);
-  control::add_losses(out, "orders", "oeg", gateway_->losses());
-  const link::SubscriberCounters& events = gateway_->events();
-  out.add("orders", "events_seen", events.seen, Weight::kKey);
-  out.add("orders", "events_lapped", events.lapped, Weight::kKey);
-  out.add("orders", "oeg_alive", gateway_->alive());
+  register_gateway("", gateways_->first());
+  if (gateways_->standby() != nullptr) register_gateway("standby_", *gateways_->standby());
   out.add("orders", monitor.orders, {"fills", "exceptions"});
   out.add("limits", monitor.limits, {"breaches"});
-  out.add("limits", "blocks_written", gateway_->blocks_written());
-  out.add("reconcile", "passes", gateway_->passes());
   out.add("reconcile", monitor.reconcile, {"mismatches"});
   if (witness_) witness_->register_counters(out);
+}
+
+// prefix: of the standby's counters.
+void RiskApplication::register_gateway(const std::string& prefix, const GatewayLink& link) {
+  control::Counters& out = runtime_.counters();
+  control::add_losses(out, "orders", prefix + "oeg", link.losses());
+  const link::SubscriberCounters& events = link.events();
+  out.add("orders", prefix + "events_seen", events.seen, Weight::kKey);
+  out.add("orders", prefix + "events_lapped", events.lapped, Weight::kKey);
+  out.add("orders", prefix + "oeg_alive", link.alive());
+  out.add("limits", prefix + "blocks_written", link.blocks_written());
+  out.add("reconcile", prefix + "passes", link.passes());
+  if (gateways_->standby() != nullptr) out.add("orders", prefix + "superseded", link.superseded());
 }
 
 void RiskApplication::describe(control::Json& status) {
@@ -217,8 +226,20 @@ void RiskApplication::describe(control::Json& status) {
 
 control::Json RiskApplication::describe_kills() const {
   control::Json json = kills_->describe();
-  json["oeg_version"] = gateway_->kill_version().get();
+  json["oeg_version"] = gateways_->kill_version();
+  if (gateways_->standby() != nullptr) json["oegs"] = describe_gateways();
   return json;
+}
+
+control::Json RiskApplication::describe_gateways() const {
+  control::Json list = control::Json::array();
+  for (const GatewayLink* const link : {&gateways_->first(), gateways_->standby()})
+    list.push_back({{"endpoint", link->endpoint()},
+                    {"connected", link->connected().get() != 0},
+                    {"leads", link->leads().get() != 0},
+                    {"epoch", link->epoch().get()},
+                    {"version", link->connected().get() == 0 ? 0 : link->kill_version().get()}});
+  return list;
 }
 
 control::Json RiskApplication::describe_witness() const {
@@ -249,8 +270,13 @@ void RiskApplication::summarize(control::Summary& summary) {
   summary.has_positions = true;
   summary.open_orders = monitor_->open_orders();
   summary.ticks.push_back(market_->flow());
-  const link::SubscriberCounters& events = gateway_->events();
-  summary.events.push_back({"", events.published.get(), events.seen.get(), events.lapped.get()});
+  control::RingFlow& events = summary.events.emplace_back();  // of both oegs of a pair
+  for (const GatewayLink* const link : {&gateways_->first(), gateways_->standby()}) {
+    if (link == nullptr) continue;
+    events.published += link->events().published.get();
+    events.seen += link->events().seen.get();
+    events.lapped += link->events().lapped.get();
+  }
 }
 
 }  // namespace tickpath::risk

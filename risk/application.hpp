@@ -10,7 +10,7 @@
 #include "common/rdma/rdma.hpp"
 #include "risk/config.hpp"
 #include "risk/datapath.hpp"
-#include "risk/gateway_link.hpp"
+#include "risk/gateways.hpp"
 #include "risk/monitor.hpp"
 #include "risk/notes.hpp"
 #include "risk/witness.hpp"
@@ -35,10 +35,12 @@ class RiskApplication final : public control::Application {
  private:
   void make_readers();
   void register_counters();
+  void register_gateway(const std::string& prefix, const GatewayLink& link);
   void register_commands();
   control::Json switch_strategy(const control::Json& request, bool kill);
   bool knows(std::uint32_t strategy) const;
   control::Json describe_kills() const;
+  control::Json describe_gateways() const;
   control::Json describe_witness() const;
 
   const RiskConfig& config_;
@@ -48,7 +50,7 @@ class RiskApplication final : public control::Application {
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::unique_ptr<market::MarketReader> market_;
-  std::unique_ptr<GatewayLink> gateway_;
+  std::unique_ptr<Gateways> gateways_;
   std::unique_ptr<RiskDatapath> datapath_;
   std::unique_ptr<Witness> witness_;  // nullptr: not enabled
   control::Subscription witness_watch_;

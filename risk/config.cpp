@@ -63,6 +63,9 @@ void check(const RiskConfig& config, config::Problems& problems) {
       problems.add("strategy", "strategy " + std::to_string(strategy.id) + " is there twice");
     seen[strategy.id] = true;
   }
+  if (config.gateway_standby_endpoint == config.gateway_endpoint)
+    problems.add("gateway.standby_endpoint",
+                 "it is gateway.endpoint; the two oegs of a pair listen at different places");
 }
 
 }  // namespace
@@ -73,6 +76,9 @@ config::Schema<RiskConfig> risk_schema() {
   schema.include("", &C::common, control::common_schema());
   schema.include("feed", &C::feed, market::feed_schema());
   schema.text("gateway.endpoint", &C::gateway_endpoint, "Where oeg listens");
+  schema.text("gateway.standby_endpoint", &C::gateway_standby_endpoint,
+              "Where the other oeg of a pair listens: limits and kills go to both, orders and "
+              "positions count of the one that leads; empty: there is none");
   schema
       .integer("gateway.ring_slots", &C::gateway_ring_slots, {64, 1 << 22}, "slots",
                "Ring of order events, 64 bytes a slot")

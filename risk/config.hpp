@@ -23,6 +23,7 @@ struct RiskConfig {
 
   market::FeedConfig feed;
   std::string gateway_endpoint = "{run_dir}/oeg.fabric";
+  std::string gateway_standby_endpoint;
   std::uint32_t gateway_ring_slots = 1u << 14;
   std::int64_t reconcile_interval_ns = 500'000'000;
 

@@ -9,10 +9,10 @@
 
 namespace tickpath::risk {
 
-RiskDatapath::RiskDatapath(market::MarketReader& market, GatewayLink& gateway, Monitor& monitor,
+RiskDatapath::RiskDatapath(market::MarketReader& market, Gateways& gateways, Monitor& monitor,
                            std::uint32_t instruments_max, rdma::CompletionChannel* channel)
     : market_(market),
-      gateway_(gateway),
+      gateways_(gateways),
       monitor_(monitor),
       symbols_(instruments_max),
       channel_(channel) {
@@ -39,7 +39,7 @@ bool RiskDatapath::turn() noexcept {
     }
     monitor_.command_done(command.number);
   }
-  any |= gateway_.turn(now_ns);
+  any |= gateways_.turn(now_ns);
   Handler handler{*this};
   any |= market_.poll(handler, now_ns) != 0;
   return any;
@@ -61,7 +61,7 @@ void RiskDatapath::woken() noexcept {
 
 void RiskDatapath::on_thread_end() noexcept {
   market_.close();
-  gateway_.close();
+  gateways_.close();
 }
 
 }  // namespace tickpath::risk

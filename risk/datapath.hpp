@@ -11,7 +11,7 @@
 #include "common/market/market_reader.hpp"
 #include "common/market/symbols.hpp"
 #include "common/net/file_descriptor.hpp"
-#include "risk/gateway_link.hpp"
+#include "risk/gateways.hpp"
 #include "risk/monitor.hpp"
 
 namespace tickpath::risk {
@@ -28,15 +28,15 @@ struct OperatorCommand {
 class RiskDatapath final : public control::Datapath {
  public:
   // The references must outlive it; channel may be nullptr (not parking).
-  RiskDatapath(market::MarketReader& market, GatewayLink& gateway, Monitor& monitor,
+  RiskDatapath(market::MarketReader& market, Gateways& gateways, Monitor& monitor,
                std::uint32_t instruments_max, rdma::CompletionChannel* channel);
 
   bool turn() noexcept override;
   void arm() noexcept override {
     market_.arm();
-    gateway_.arm();
+    gateways_.arm();
   }
-  bool may_sleep() noexcept override { return market_.may_sleep() && gateway_.may_sleep(); }
+  bool may_sleep() noexcept override { return market_.may_sleep() && gateways_.may_sleep(); }
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
   void on_thread_end() noexcept override;
@@ -61,7 +61,7 @@ class RiskDatapath final : public control::Datapath {
   };
 
   market::MarketReader& market_;
-  GatewayLink& gateway_;
+  Gateways& gateways_;
   Monitor& monitor_;
   market::Symbols symbols_;
   rdma::CompletionChannel* channel_;

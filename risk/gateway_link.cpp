@@ -8,9 +8,6 @@
 namespace tickpath::risk {
 namespace {
 
-// Of the entries in the trace; those of the connection to mdh have another.
-constexpr std::uint32_t kClockStream = 2;
-
 link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
   return {.name = options.name + ".order_events",
           .mode = options.mode,
@@ -31,8 +28,13 @@ GatewayLink::GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
       block_(device, options.name + ".control_block"),
       positions_(device, options.name + ".positions"),
       heartbeat_(device, options.heartbeat, options.name + ".oeg_heartbeat"),
-      clock_(device, {.sink = options.offsets, .stream = kClockStream},
+      clock_(device, {.sink = options.offsets, .stream = options.clock_stream},
              options.name + ".oeg_clock") {}
+
+void GatewayLink::join(PairState& pair, GatewayLink& other) noexcept {
+  pair_ = &pair;
+  other_ = &other;
+}
 
 bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
@@ -69,10 +71,34 @@ bool GatewayLink::turn(std::uint64_t now_ns) noexcept {
 }
 
 void GatewayLink::on_update(const wire::OrderEvent& event, std::uint64_t /*sequence*/) noexcept {
+  if (event.event == wire::EventKind::kLeads) [[unlikely]]
+    return on_leads(event.order_id);
+  if (!counts()) [[unlikely]]
+    return superseded_.add();
   monitor_.on_event(event);
 }
 
+void GatewayLink::on_leads(std::uint64_t epoch) noexcept {
+  if (pair_ == nullptr) return;
+  epoch_.set(epoch);
+  if (leads_.get() != 0 && epoch == pair_->epoch) return;  // said once more
+  // An oeg that does not know yet that it leads no more. An epoch has one leader.
+  if (epoch < pair_->epoch || (epoch == pair_->epoch && other_->leads_.get() != 0))
+    return superseded_.add();
+  // What happened between two leaders was not seen.
+  if (pair_->followed != nullptr) monitor_.on_lapped();
+  other_->leads_.set(0);
+  leads_.set(1);
+  *pair_ = {.followed = this,
+            .epoch = epoch,
+            .watched = pair_->watched,
+            .kill_version_held = pair_->kill_version_held};
+  reconciled_ = pass_complete_ = false;
+  next_pass_ns_ = 0;
+}
+
 void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
+  if (!counts()) return;
   monitor_.on_lapped();
   reconciled_ = pass_complete_ = false;
   next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
@@ -85,13 +111,16 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
     heartbeat_.detach(event == link::LinkEvent::kLost);
     clock_.detach();
     set_alive(false);
+    connected_.set(0);
+    leads_.set(0);
     reconnect_.mark_down();
     return;
   }
-  // What happened between two connections was not seen.
-  if (connected_before_) monitor_.on_lapped();
+  // What happened between two connections was not seen. One of a pair has to say first that it
+  // leads.
+  if (connected_before_ && pair_ == nullptr) monitor_.on_lapped();
   connected_before_ = true;
-  reading_ = passing_ = reconciled_ = reconciled_once_ = false;
+  reading_ = passing_ = reconciled_ = watching_ = false;
   next_pass_ns_ = 0;
   version_written_ = version_confirmed_ = 0;
   kills_taken_over_ = false;
@@ -105,6 +134,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   heartbeat_.attach(*connection, extras[wire::DropCopyGrants::kHeartbeat], now_ns_);
   if (extras.size() > wire::DropCopyGrants::kClock)
     clock_.attach(*connection, extras.subspan(wire::DropCopyGrants::kClock), now_ns_);
+  connected_.set(1);
 }
 
 void GatewayLink::set_alive(bool alive) noexcept {
@@ -116,7 +146,7 @@ void GatewayLink::set_alive(bool alive) noexcept {
 // At once when something changed; else as the sign of life that oeg waits for. Nothing until we
 // hold what oeg holds: whoever does not know the positions does not watch them.
 void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
-  if (!reconciled_once_ || !take_over_kills()) return;
+  if (!watches() || !take_over_kills()) return;
   confirm_block();
   const std::uint64_t version = monitor_.block_version();
   if (version == version_written_ && now_ns < next_refresh_ns_) return;
@@ -134,18 +164,45 @@ void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
   blocks_written_.add();
 }
 
+// A standby acts on what its leader has sent it: who watches that one watches both. It has its
+// block before it leads.
+bool GatewayLink::watches() noexcept {
+  if (!watching_ && pair_ != nullptr) watching_ = pair_->watched && pair_->followed != this;
+  return watching_;
+}
+
 // oeg may hold kills that nobody here knows: of a risk whose state file is lost, or of another
 // risk. They are read before the first write, which would lift them.
 bool GatewayLink::take_over_kills() noexcept {
   if (kills_taken_over_) return true;
-  if (!block_.ready()) {
-    subscriber_.poll_sinks();  // it waits for a READ of its own
-    return false;
-  }
-  wire::ControlBlock found;
-  if (block_.found(found)) monitor_.adopt_kills(found);
-  kills_taken_over_ = true;
+  if (!found_is_known() || (other_ != nullptr && !other_->found_is_known())) return false;
+  // Of a pair the newer one first, so that the older one is known as such.
+  if (other_ != nullptr && other_->found_version() > found_version()) other_->adopt_found();
+  adopt_found();
   return true;
+}
+
+// Also of one that is not there: it holds nothing up.
+bool GatewayLink::found_is_known() noexcept {
+  if (connected_.get() == 0 || kills_taken_over_ || block_.ready()) return true;
+  subscriber_.poll_sinks();  // it waits for a READ of its own
+  return false;
+}
+
+// 0: nothing that is still to be taken over.
+std::uint64_t GatewayLink::found_version() const noexcept {
+  wire::ControlBlock found;
+  const bool waits = connected_.get() != 0 && !kills_taken_over_ && block_.found(found);
+  return waits ? found.kill_version : 0;
+}
+
+void GatewayLink::adopt_found() noexcept {
+  wire::ControlBlock found;
+  if (block_.found(found) && (pair_ == nullptr || found.kill_version >= pair_->kill_version_held)) {
+    monitor_.adopt_kills(found);
+    if (pair_ != nullptr) pair_->kill_version_held = found.kill_version;
+  }
+  kills_taken_over_ = true;
 }
 
 // A WRITE that has completed is in oeg's memory.
@@ -155,10 +212,14 @@ void GatewayLink::confirm_block() noexcept {
   if (block_.in_flight() || !block_.ready()) return;
   version_confirmed_ = version_written_;
   kill_version_.set(kill_version_written_);
-  if (monitor_.block_version() == version_confirmed_) monitor_.block_confirmed();
+  if (pair_ != nullptr)
+    pair_->kill_version_held = std::max(pair_->kill_version_held, kill_version_written_);
+  const bool both = other_ == nullptr || other_->version_confirmed_ == version_confirmed_;
+  if (both && monitor_.block_version() == version_confirmed_) monitor_.block_confirmed();
 }
 
 void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
+  if (!counts()) return abandon_pass();
   if (!passing_) {
     if (now_ns < next_pass_ns_ || subscriber_.state() != link::SubscriberState::kLive) return;
     passing_ = true;
@@ -187,11 +248,23 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   passing_ = false;
   if (status == link::RowStatus::kEmpty) {
     passes_.add();
-    if (pass_complete_) reconciled_ = reconciled_once_ = true;
+    if (pass_complete_) {
+      reconciled_ = watching_ = true;
+      if (pair_ != nullptr) pair_->watched = true;
+    }
   }
   next_pass_ns_ =
       now_ns + (reconciled_ ? options_.reconcile_interval_ns
                             : std::min(kUnsettledIntervalNs, options_.reconcile_interval_ns));
+}
+
+// It leads no more: a row that is still on its way is none to take over later.
+void GatewayLink::abandon_pass() noexcept {
+  passing_ = false;
+  if (!reading_) return;
+  subscriber_.poll_sinks();
+  wire::NamedPosition held;
+  reading_ = positions_.finish(held) == link::RowStatus::kPending;
 }
 
 }  // namespace tickpath::risk

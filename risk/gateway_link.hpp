@@ -1,5 +1,9 @@
-// Everything between risk and oeg on one connection: the drop copy in, the control block out, the
-// table of positions READ now and then, oeg's heartbeat watched.
+// Everything between risk and one oeg on one connection: the drop copy in, the control block out,
+// the table of positions READ now and then, oeg's heartbeat watched.
+//
+// Of a pair (gateways.hpp) events and positions count from the oeg that leads. It says so on its
+// drop copy; a higher epoch than any before ends the other one, and is like a reconnect: rows
+// become whole again by a pass over its table. Control blocks go to both at all times.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +32,19 @@ struct GatewayLinkOptions {
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
   clock::OffsetSink* offsets = nullptr;   // notified of oeg's clock; nullptr: not measured
+  std::uint32_t clock_stream = 2;         // of those entries; those of mdh have another
+};
+
+class GatewayLink;
+
+// What the two links of a pair share. Datapath thread.
+struct PairState {
+  GatewayLink* followed = nullptr;  // whose oeg leads, or did when it was last heard of
+  std::uint64_t epoch = 0;          // in which it does: the highest that was told
+  bool watched = false;             // a leader's positions were taken over, once
+  // The newest kill switch that an oeg is known to hold. One with an older block was away when it
+  // changed, and what it holds is not news.
+  std::uint64_t kill_version_held = 0;
 };
 
 class GatewayLink {
@@ -37,6 +54,8 @@ class GatewayLink {
   // Control thread. channel: of the datapath thread that parks, or nullptr.
   GatewayLink(rdma::Device& device, rdma::CompletionChannel* channel,
               const GatewayLinkOptions& options, Monitor& monitor);
+  // Before the datapath starts: this link is one of two. Both must outlive it.
+  void join(PairState& pair, GatewayLink& other) noexcept;
 
   // ---- control thread, each tick
   bool maintain(std::uint64_t now_ns);  // true: connected just now
@@ -59,6 +78,13 @@ class GatewayLink {
   // Of the kill switch, as oeg's memory has it by the transport's word; 0: none of this connection.
   const Counter& kill_version() const noexcept { return kill_version_; }
   const Counter& passes() const noexcept { return passes_; }
+  const std::string& endpoint() const noexcept { return options_.endpoint; }
+  const Counter& connected() const noexcept { return connected_; }
+  // Of a pair: 1 while this connection's oeg leads, the epoch in which it said so last, and events
+  // of an oeg that did not lead (any more), which were not applied.
+  const Counter& leads() const noexcept { return leads_; }
+  const Counter& epoch() const noexcept { return epoch_; }
+  const Counter& superseded() const noexcept { return superseded_; }
 
   // What the subscriber calls; public for it alone.
   void on_update(const wire::OrderEvent& event, std::uint64_t sequence) noexcept;
@@ -66,11 +92,18 @@ class GatewayLink {
   void on_link(link::LinkEvent event) noexcept;
 
  private:
+  bool counts() const noexcept { return pair_ == nullptr || leads_.get() != 0; }
+  void on_leads(std::uint64_t epoch) noexcept;
   void set_alive(bool alive) noexcept;
+  bool watches() noexcept;
   void write_block(std::uint64_t now_ns) noexcept;
   bool take_over_kills() noexcept;
+  bool found_is_known() noexcept;
+  std::uint64_t found_version() const noexcept;
+  void adopt_found() noexcept;
   void confirm_block() noexcept;
   void reconcile(std::uint64_t now_ns) noexcept;
+  void abandon_pass() noexcept;
 
   GatewayLinkOptions options_;
   Monitor& monitor_;
@@ -82,6 +115,8 @@ class GatewayLink {
   link::Losses losses_;
   link::Reconnect reconnect_;
 
+  PairState* pair_ = nullptr;  // nullptr: there is no standby
+  GatewayLink* other_ = nullptr;
   std::uint64_t now_ns_ = 0;
   bool connected_before_ = false;
   std::uint64_t generation_ = 0;
@@ -94,9 +129,13 @@ class GatewayLink {
   std::size_t next_row_ = 0;
   bool reading_ = false;
   bool passing_ = false;
-  bool pass_complete_ = false;    // no row of the pass that is under way is left behind
-  bool reconciled_ = false;       // a pass since the last connect or lap has made every row whole
-  bool reconciled_once_ = false;  // as reconciled_, but since the last connect
+  bool pass_complete_ = false;  // no row of the pass that is under way is left behind
+  bool reconciled_ = false;     // a pass since the last connect or lap has made every row whole
+  bool watching_ = false;       // since the last connect we held what this oeg acts on, once
+  Counter connected_;
+  Counter leads_;
+  Counter epoch_;
+  Counter superseded_;
   Counter alive_;
   Counter blocks_written_;
   Counter kill_version_;

@@ -32,6 +32,8 @@ void Monitor::set_limits(std::uint8_t strategy, const StrategyLimits& limits) {
 // ---------------------------------------------------------------------------------- drop copy
 
 void Monitor::on_event(const wire::OrderEvent& event) noexcept {
+  if (event.event == wire::EventKind::kLeads) [[unlikely]]
+    return;  // of no order: it is about the connection
   counters_.orders.events.add();
   if (event.event == wire::EventKind::kException) [[unlikely]]
     return on_exception(event);

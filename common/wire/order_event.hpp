@@ -17,7 +17,8 @@ enum class EventKind : std::uint8_t {
   kException = 4,   // a report of the venue was not booked, or with a doubt: a person must look
   kNewSession = 5,  // oeg's journal alone: the FIX numbers begin with 1 from here on
   // Drop copy alone, of an oeg in a pair: what follows is of the one that leads, since the epoch in
-  // order_id; the rest is 0. When it begins to lead, and for each risk that connects while it does.
+  // order_id; the rest is 0. When it begins to lead, for each risk that connects while it does, and
+  // again now and then: a reader that was lapped may have missed it.
   kLeads = 6,
 };
 

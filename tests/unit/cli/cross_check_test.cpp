@@ -64,6 +64,8 @@ TEST(CrossCheck, FindsWhatDoesNotFit) {
        "strategy.toml: gateway.endpoint is elsewhere/oeg.fabric"},
       {"strategy", "standby_endpoint = \"\"", "standby_endpoint = \"{run_dir}/oeg2.fabric\"",
        "strategy.toml: gateway.standby_endpoint is run/oeg2.fabric"},
+      {"risk", "standby_endpoint = \"\"", "standby_endpoint = \"{run_dir}/oeg2.fabric\"",
+       "risk.toml: gateway.standby_endpoint is run/oeg2.fabric"},
       {"oeg", "{run_dir}/mdh.fabric", "10.77.0.1:18501", "oeg.toml: mdh.endpoint"},
       {"oeg", "127.0.0.1:9878", "127.0.0.1:9999",
        "oeg.toml: venue: sim has no [[orders.session]] for TICKPATH to SIM, FIX 4.2, at "

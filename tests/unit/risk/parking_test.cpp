@@ -30,7 +30,7 @@ class RiskThatParks : public ::testing::Test {
     EXPECT_TRUE(link::test::eventually([this] {
       others_turn();
       datapath_.turn();
-      return gateway_.alive().get() != 0 && market_.alive().get() != 0 &&
+      return gateway_.first().alive().get() != 0 && market_.alive().get() != 0 &&
              !market_.directory_behind();
     }));
   }
@@ -74,7 +74,7 @@ class RiskThatParks : public ::testing::Test {
   std::unique_ptr<rdma::CompletionChannel> channel_ = device_->create_channel();
   Monitor monitor_{monitor_options()};
   market::MarketReader market_{*device_, channel_.get(), market_options()};
-  GatewayLink gateway_{*device_, channel_.get(), gateway_options(), monitor_};
+  Gateways gateway_{*device_, channel_.get(), gateway_options(), monitor_};
   RiskDatapath datapath_{market_, gateway_, monitor_, kInstruments, channel_.get()};
 };
 
@@ -85,7 +85,7 @@ TEST_F(RiskThatParks, SleepsBesideNoOrderEvent) {
         events_.publish(wire::OrderEvent{
             .order_id = ++sent, .event = wire::EventKind::kRefused, .strategy_id = 1});
       },
-      [&] { return gateway_.events().seen.get() == sent; });
+      [&] { return gateway_.first().events().seen.get() == sent; });
 }
 
 TEST_F(RiskThatParks, SleepsBesideNoTick) {
