@@ -23,8 +23,18 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
       exceptions_(config.exceptions_file),
       readers_(runtime.device()) {
   define_notes();
+  if (config.pair.place != 0) {
+    pair_ = std::make_unique<PairKeeper>(config, runtime);
+    runtime.run_foreign([this] { pair_->begin(); });
+  }
   datapath_ =
-      std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log());
+      std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log(),
+                                    pair_ == nullptr ? nullptr : &pair_->start());
+  if (pair_ != nullptr)
+    pair_->attach(*datapath_, [this] {
+      tell_recovery();
+      connect_venue();
+    });
   kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
   datapath_->restore_kills(kills_->restore());
   tell_recovery();
@@ -53,8 +63,8 @@ void OegApplication::on_start() {
 
 void OegApplication::on_tick() {
   kills_->tick();
-  const fix::Session& session = datapath_->session();
-  venue_->tick(!session.connected() && session.in_session_time(), session.counters().logons.get());
+  if (pair_ != nullptr) pair_->tick();
+  connect_venue();
   maintain_market();
   maintain_journal();
   datapath_->session().keep_store_writable();
@@ -68,6 +78,12 @@ void OegApplication::on_tick() {
     if (fix_lines_.take(now)) log::info("fix: {}", line);
   if (const std::uint64_t unsaid = fix_lines_.take_unsaid(now); unsaid != 0)
     log::info("fix: {} more lines were left out", unsaid);
+}
+
+void OegApplication::connect_venue() {
+  const fix::Session& session = datapath_->session();
+  venue_->tick(datapath_->leads() && !session.connected() && session.in_session_time(),
+               session.counters().logons.get());
 }
 
 void OegApplication::maintain_market() {
@@ -118,10 +134,14 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
       return accept_risk(request, *hello);
     case wire::Service::kRemoteTables:
       return accept_reader(request, *hello);
+    case wire::Service::kStandby:
+      if (pair_ != nullptr) return pair_->accept_standby(request, *hello);
+      break;
+    case wire::Service::kSnapshot:
+      if (pair_ != nullptr) return pair_->accept_snapshot(request);
+      break;
     case wire::Service::kBookUpdates:
     case wire::Service::kWitness:
-    case wire::Service::kStandby:
-    case wire::Service::kSnapshot:
       break;
   }
   admission_.refuse(request, "oeg does not offer this service");
@@ -234,6 +254,10 @@ void OegApplication::register_rights() {
 // --------------------------------------------------------------------------------------- state
 
 std::string OegApplication::not_ready_reason() {
+  if (pair_ != nullptr) {
+    if (std::string why = pair_->not_ready_reason(); !why.empty()) return why;
+    if (!datapath_->leads()) return {};
+  }
   if (!datapath_->session().connected() && !datapath_->session().in_session_time())
     return "outside of the session time (venue.start_time, venue.end_time)";
   if (!datapath_->session().logged_on())
@@ -264,7 +288,7 @@ void OegApplication::on_stopped() {
   const Gateway& gateway = datapath_->gateway();
   tell_trouble();
   const bool settled = gateway.ledger().open_orders() == 0 && gateway.nothing_unanswered();
-  if (settled && !runtime_.failed())
+  if (settled && !runtime_.failed() && datapath_->leads())
     datapath_->journal().close_in_order();
   else if (settled)
     log::info("the journal keeps the positions for the next start");

@@ -14,6 +14,7 @@
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
 #include "oeg/exceptions.hpp"
+#include "oeg/pair_keeper.hpp"
 #include "oeg/venue_connector.hpp"
 
 namespace tickpath::oeg {
@@ -36,6 +37,7 @@ class OegApplication final : public control::Application {
 
  private:
   void define_notes();
+  void connect_venue();
   void register_counters();
   void tell_recovery();
   void tell_trouble();
@@ -68,6 +70,7 @@ class OegApplication final : public control::Application {
   std::vector<fix::Symbol> to_release_;    // of exceptions that were cleared
   // A venue that makes the session speak must not fill the disk.
   LogBudget fix_lines_{200, std::chrono::seconds(10)};
+  std::unique_ptr<PairKeeper> pair_;  // nullptr: alone by configuration
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;

@@ -79,6 +79,26 @@ config::Schema<JournalOptions> journal_schema() {
   return schema;
 }
 
+config::Schema<PairOptions> pair_schema() {
+  using P = PairOptions;
+  config::Schema<P> schema;
+  schema.integer(
+      "place", &P::place, {0, 2}, "",
+      "1 or 2: which of a pair of oegs this is; 0: it is alone. Place 1 begins a new pair");
+  schema.text("peer", &P::peer, "Endpoint of the other oeg");
+  schema.text("witness", &P::witness, "Endpoint of risk, which keeps the word of who leads");
+  schema.path("file", &P::file, "What this one knows of the leadership, over its restarts");
+  schema
+      .integer("log_bytes", &P::log_bytes, {1 << 16, 1 << 28}, "bytes",
+               "Room for what the standby has not taken yet; the same in both")
+      .power_of_two();
+  schema.flag("trade_alone", &P::trade_alone,
+              "Without a standby: go on, unreplicated; false: refuse new orders (session_down)");
+  schema.duration("confirm_max", &P::confirm_max_ns, {1'000'000, 60'000'000'000},
+                  "A standby that confirms nothing for so long is given up");
+  return schema;
+}
+
 }  // namespace
 
 std::uint32_t OegConfig::position_rows() const noexcept {
@@ -123,6 +143,7 @@ config::Schema<OegConfig> oeg_schema() {
   schema.duration("strategies.reconnect_grace", &C::reconnect_grace_ns, {0, 3'600'000'000'000},
                   "After a restart of oeg: open orders wait this long for their strategy");
   schema.flag("orders.cancel_on_stop", &C::cancel_on_stop, "Cancel what is open when oeg stops");
+  schema.include("pair", &C::pair, pair_schema());
   schema.include("journal", &C::journal, journal_schema());
   schema.path("journal.exceptions", &C::exceptions_file,
               "Reports of the venue that could not be booked, for a person to clear");

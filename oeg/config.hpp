@@ -10,6 +10,7 @@
 #include "common/market/config.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
+#include "oeg/pair.hpp"
 
 namespace tickpath::oeg {
 
@@ -45,6 +46,8 @@ struct OegConfig {
   };
   JournalOptions journal{.path = "{run_dir}/{name}.journal"};
   std::string exceptions_file = "{run_dir}/{name}.exceptions";
+
+  PairOptions pair;
 
   bool risk_required = true;
   std::int64_t risk_absent_after_ns = 5'000'000'000;

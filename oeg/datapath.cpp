@@ -30,15 +30,20 @@ constexpr std::int64_t kLogoutNs = 3'000'000'000;
 }  // namespace
 
 OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
-                         log::HotLog& hot_log)
+                         log::HotLog& hot_log, PairStart* start)
     : config_(config),
       device_(device),
       hot_log_(hot_log),
       channel_(config.common.wait == control::WaitMode::kPark ? device.create_channel() : nullptr),
       journal_(config.journal_options()),
       session_(config.session_options()),
+      pair_(start == nullptr ? nullptr
+                             : std::make_unique<Pair>(config.pair, config.heartbeat.options(),
+                                                      device, channel_.get(), journal_, session_,
+                                                      start->memory, start->rules, hot_log)),
       strategies_(device, channel_.get(), {.name = "oeg.orders", .depth = config.channel_depth}),
-      gateway_(config.gateway_options(), *this, *this, *this, journal_, trace),
+      gateway_(config.gateway_options(), *this, *this, *this,
+               pair_ == nullptr ? static_cast<JournalPort&>(journal_) : *pair_, trace),
       market_(device, channel_.get(),
               market::reader_options(wire::Role::kOeg, config.common, config.mdh, config.heartbeat,
                                      config.gateway.instruments_max, trace)),
@@ -46,13 +51,19 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       control_(device, "oeg.control"),
       positions_(device, config.position_rows(), "oeg.positions"),
       risk_watch_(device, config.heartbeat.options(), "oeg.risk_heartbeat") {
-  recovery_ = recover(gateway_, journal_, session_.next_sender_seq(), session_.next_target_seq());
-  if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
-  for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
-    store_position(row, gateway_.ledger().position(row).row);
-  unclaimed_ = recovery_.records != 0;
-  if (unclaimed_) reserve_touched(held_events_, kHeldEventsMax);
-  claim_deadline_ = after(tsc_now(), config.reconnect_grace_ns);
+  if (pair_ != nullptr) {
+    pair_fd_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    if (pair_fd_.get() < 0) throw SystemError("eventfd", errno);
+    reserve_touched(held_events_, kHeldEventsMax);
+    pair_->follow(std::move(start->log));
+    if (start->leader != nullptr)
+      pair_->connections().adopt(std::move(start->leader), Pair::kLeader);
+    leading_ = pair_->stage() == Pair::Stage::kLeading;
+  }
+  if (leading_) {
+    recover_gateway();
+    session_.set_mirror(pair_.get());
+  }
   gateway_.set_risk_alive(!config.risk_required);
   if (channel_ != nullptr) {
     wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -66,9 +77,82 @@ OegDatapath::~OegDatapath() {
   while (sockets_.try_pop(socket)) ::close(socket);
 }
 
+// As a restart does, from journal and FIX store; by then nothing else uses the gateway.
+void OegDatapath::recover_gateway() {
+  recovery_ = recover(gateway_, journal_, session_.next_sender_seq(), session_.next_target_seq());
+  if (recovery_.report_was_processed) session_.set_next_target_seq(session_.next_target_seq() + 1);
+  if (pair_ != nullptr) {  // each leadership has ids of its own
+    gateway_.set_own_incarnation(static_cast<std::uint16_t>(pair_->word().epoch));
+    gateway_.set_epoch(pair_->word().epoch);
+  }
+  for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
+    store_position(row, gateway_.ledger().position(row).row);
+  unclaimed_ = recovery_.records != 0;
+  if (unclaimed_) reserve_touched(held_events_, kHeldEventsMax);
+  claim_deadline_ = after(tsc_now(), config_.reconnect_grace_ns);
+}
+
+void OegDatapath::take_over() {
+  journal_.catch_up();
+  recover_gateway();
+  pair_->recovered();
+  wake();
+}
+
+// ------------------------------------------------------------------------------------- the pair
+
+// False: another one leads.
+bool OegDatapath::turn_pair(TscTicks now) noexcept {
+  if (pair_->turn(now_ns_)) {
+    if (pair_->stage() == Pair::Stage::kLeading) begin_to_lead();
+    const std::uint64_t one = 1;
+    (void)!::write(pair_fd_.get(), &one, sizeof(one));
+  }
+  if (leading_ && pair_->stage() == Pair::Stage::kLeading) return true;
+  standby_turn(now);
+  return false;
+}
+
+// Everything that connects is there already: who waits is told.
+void OegDatapath::begin_to_lead() noexcept {
+  leading_ = true;
+  session_.set_mirror(pair_.get());
+  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot)
+    if (!(clients_[slot] == link::ClientId{})) connect_slot(slot);
+  gateway_.set_control_block(block_);
+  tell_leads();
+}
+
+// risk goes by the drop copy of whoever has said so last.
+void OegDatapath::tell_leads() noexcept {
+  if (pair_ == nullptr || !leading_ || events_.subscriber_count() == 0) return;
+  wire::OrderEvent event{};
+  event.event = wire::EventKind::kLeads;
+  event.order_id = pair_->word().epoch;
+  events_.publish(event);
+}
+
+// Keeps up what a takeover needs: connections, quotes, limits. While the control thread recovers
+// nothing of the gateway is touched.
+void OegDatapath::standby_turn(TscTicks now) noexcept {
+  const bool idle = pair_->stage() != Pair::Stage::kTakingOver;
+  if (idle) (void)market_.poll(*this, now_ns_, kUpdatesPerPoll);
+  (void)strategies_.poll(*this, kRequestsPerTurn);
+  events_.turn();
+  attach_risk(now_ns_);
+  if (idle) watch_risk(now);
+  if (stop_requested_ns_.load(std::memory_order_relaxed) >= 0) set_stage(Stage::kStopped);
+}
+
+void OegDatapath::connect_slot(std::size_t slot) noexcept {
+  gateway_.on_strategy_connected(slot);
+  gateway_.begin_positions(slot);
+}
+
 bool OegDatapath::turn() noexcept {
   const TscTicks now = tsc_now();
   now_ns_ = converter_.to_ns(now);
+  if (pair_ != nullptr && !turn_pair(now)) return false;
   // The market first, to its end: an order is caused by a tick, which came here before the order
   // did, and is checked against that tick's prices or newer ones.
   std::size_t updates = 0;
@@ -107,7 +191,7 @@ bool OegDatapath::turn() noexcept {
 void OegDatapath::on_message(link::ClientId, std::uint64_t tag,
                              const wire::OrderRequest& request) noexcept {
   // What a strategy still asked for that was cut off, it asked for without knowing what it holds.
-  if (cut_[static_cast<std::size_t>(tag)]) [[unlikely]]
+  if (cut_[static_cast<std::size_t>(tag)] || !leading_) [[unlikely]]
     return;
   gateway_.on_request(static_cast<std::size_t>(tag), request);
 }
@@ -118,8 +202,7 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
   const std::uint8_t id = gateway_.slot(slot).id;
   if (event == link::LinkEvent::kConnected) {
     clients_[slot] = client;
-    gateway_.on_strategy_connected(slot);
-    gateway_.begin_positions(slot);
+    if (leading_) connect_slot(slot);
     attach_strategy(slot);
     hot_log_.note(Note::kStrategyUp, id);
   } else {
@@ -131,12 +214,12 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
     if (!std::exchange(cut_[slot], false))
       hot_log_.note(event == link::LinkEvent::kClosed ? Note::kStrategyEnded : Note::kStrategyDown,
                     id, gateway_.ledger().open_orders(id));
-    gateway_.on_strategy_lost(slot);
+    if (leading_) gateway_.on_strategy_lost(slot);
   }
 }
 
 bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexcept {
-  return strategies_.send(clients_[slot], report) == link::SendStatus::kOk;
+  return may_act() && strategies_.send(clients_[slot], report) == link::SendStatus::kOk;
 }
 
 void OegDatapath::drop(std::size_t slot) noexcept {
@@ -191,7 +274,8 @@ void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
 }
 
 void OegDatapath::publish(const wire::OrderEvent& event) noexcept {
-  const bool hold = !held_events_.empty() || (unclaimed_ && events_.subscriber_count() == 0);
+  const bool hold =
+      !held_events_.empty() || (unclaimed_ && events_.subscriber_count() == 0) || !may_act();
   // Within its capacity, so that this allocates nothing.
   if (hold && held_events_.size() < kHeldEventsMax) [[unlikely]]
     held_events_.push_back(event);
@@ -200,6 +284,7 @@ void OegDatapath::publish(const wire::OrderEvent& event) noexcept {
 }
 
 void OegDatapath::release_held_events() noexcept {
+  if (!may_act()) return;
   if (events_.subscriber_count() == 0) {
     if (!unclaimed_) held_events_.clear();  // nobody came; as without a restart
     return;
@@ -270,6 +355,7 @@ void OegDatapath::attach_risk(std::uint64_t now_ns) noexcept {
   risk_seen_here_ = false;
   if (control_.read(block_) == link::ReadStatus::kOk) take_block();
   if (!present) return;
+  tell_leads();
   const auto extras = risk.connection->extras();
   if (extras.size() > wire::OegClientGrants::kHeartbeat)
     risk_watch_.attach(*risk.connection, extras[wire::OegClientGrants::kHeartbeat], now_ns);
@@ -392,8 +478,8 @@ void OegDatapath::arm() noexcept {
 
 // A strategy's credits come by a WRITE, which wakes nobody.
 bool OegDatapath::may_sleep() noexcept {
-  return !gateway_.reports_wait() && strategies_.may_sleep() && market_.may_sleep() &&
-         !events_.busy();
+  return (pair_ == nullptr || pair_->may_sleep()) && !gateway_.reports_wait() &&
+         strategies_.may_sleep() && market_.may_sleep() && !events_.busy();
 }
 
 std::span<const int> OegDatapath::wake_descriptors() const noexcept {

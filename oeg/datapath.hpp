@@ -23,6 +23,7 @@
 #include "oeg/config.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
+#include "oeg/pair.hpp"
 #include "oeg/recovery.hpp"
 #include "oeg/room_watch.hpp"
 
@@ -48,6 +49,18 @@ enum class Note : std::uint16_t {
   kPositionsFilling,
 };
 
+// What one of a pair begins with.
+struct PairStart {
+  explicit PairStart(const PairOptions& options)
+      : memory(options.file, options.place),
+        rules(memory.load().value_or(Succession(options.place))) {}
+  PairMemory memory;
+  Succession rules;
+  // Of a standby: its log, and the connection to whom it was granted.
+  std::unique_ptr<link::ReplicatedLog> log;
+  std::unique_ptr<link::Connection> leader;
+};
+
 class OegDatapath final : public control::Datapath,
                           private VenuePort,
                           private StrategyPort,
@@ -57,9 +70,9 @@ class OegDatapath final : public control::Datapath,
   using Events = link::Publisher<wire::OrderEvent>;
 
   // Control thread. Opens journal and FIX store and recovers what they hold. Throws Error,
-  // rdma::SetupError.
+  // rdma::SetupError. start: of one of a pair; a standby recovers nothing before take_over().
   OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
-              log::HotLog& hot_log);
+              log::HotLog& hot_log, PairStart* start = nullptr);
   ~OegDatapath() override;
 
   // ---- control thread
@@ -74,6 +87,18 @@ class OegDatapath final : public control::Datapath,
   const RecoveryResult& recovery() const noexcept { return recovery_; }
   rdma::Grant control_grant() const noexcept { return control_.grant(); }
   rdma::Grant positions_grant() const noexcept { return positions_.grant(); }
+
+  // nullptr: no pair.
+  Pair* pair() noexcept { return pair_.get(); }
+  const Pair* pair() const noexcept { return pair_.get(); }
+  // Pair::Stage::kTakingOver: makes the gateway what the journal says. Throws Error.
+  void take_over();
+  // Readable when the pair's stage has changed; the control thread reads it. -1: no pair.
+  int pair_descriptor() const noexcept { return pair_fd_.get(); }
+  // Nobody else leads: orders may be sent, as far as that goes.
+  bool leads() const noexcept {
+    return pair_ == nullptr || (pair_->stage() == Pair::Stage::kLeading && !pair_->blocked());
+  }
 
   // A connected socket to the venue; false: the last one has not been taken yet (keep it).
   bool give_socket(int socket) noexcept { return sockets_.try_push(socket); }
@@ -127,7 +152,9 @@ class OegDatapath final : public control::Datapath,
   // ---- handlers of channel and market; datapath thread
   void on_message(link::ClientId client, std::uint64_t tag,
                   const wire::OrderRequest& request) noexcept;
-  std::size_t messages_taken(std::uint64_t tag) const noexcept {
+  std::size_t messages_taken(std::uint64_t tag) noexcept {
+    // What is not replicated yet holds back what would follow it.
+    if (pair_ != nullptr && pair_->stage() == Pair::Stage::kLeading && !pair_->may_act()) return 0;
     return gateway_.requests_taken(static_cast<std::size_t>(tag));
   }
   void on_client(link::ClientId client, std::uint64_t tag, link::LinkEvent event) noexcept;
@@ -151,7 +178,10 @@ class OegDatapath final : public control::Datapath,
                        fix::SendTimes& times) override {
     return session_.send(message, &times);
   }
-  bool up() const noexcept override { return session_.logged_on(); }
+  // A blocked leader is none.
+  bool up() const noexcept override {
+    return session_.logged_on() && (pair_ == nullptr || pair_->may_trade());
+  }
   bool behind_gap() const noexcept override { return session_.behind_gap(); }
   bool congested() const noexcept override { return session_.wants_write(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
@@ -166,6 +196,13 @@ class OegDatapath final : public control::Datapath,
     if (!exception_notes_.try_push(note)) exceptions_unlisted_.add();
   }
 
+  bool may_act() noexcept { return pair_ == nullptr || pair_->may_act(); }
+  void recover_gateway();
+  bool turn_pair(TscTicks now) noexcept;
+  void begin_to_lead() noexcept;
+  void tell_leads() noexcept;
+  void standby_turn(TscTicks now) noexcept;
+  void connect_slot(std::size_t slot) noexcept;
   void release_held_events() noexcept;
   void refresh_quotes() noexcept;
   void watch_risk(TscTicks now) noexcept;
@@ -192,6 +229,9 @@ class OegDatapath final : public control::Datapath,
 
   Journal journal_;
   fix::Session session_;
+  std::unique_ptr<Pair> pair_;
+  net::FileDescriptor pair_fd_;
+  bool leading_ = true;  // datapath: it has begun to
   Strategies strategies_;
   std::array<link::ClientId, 64> clients_{};  // by slot
   Gateway gateway_;

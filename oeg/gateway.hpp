@@ -172,6 +172,8 @@ class Gateway final : public fix::Handler {
   }
   // Ids of oeg's own cancels; `incarnation` differs at every start.
   void set_own_incarnation(std::uint16_t incarnation) noexcept;
+  // Of a pair: which leadership this is; strategies go by it.
+  void set_epoch(std::uint32_t epoch) noexcept { epoch_ = epoch; }
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 
@@ -313,6 +315,7 @@ class Gateway final : public fix::Handler {
   // datapath could walk into a slot whose id is not there yet.
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
+  std::uint32_t epoch_ = 0;
   Executions executions_;
   std::size_t crowded_ = 0;  // strategies for which the venue waits
   const std::uint64_t unread_ticks_;

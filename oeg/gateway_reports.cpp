@@ -476,6 +476,7 @@ bool Gateway::tell_positions(StrategySlot& slot) noexcept {
   while (slot.connected && slot.queue_size == 0 && sent < kReportsPerTurn) {
     wire::PositionReport position{};
     position.strategy_id = slot.id;
+    position.epoch = epoch_;
     if (slot.next_position == ledger_.position_count()) {
       position.kind = wire::ReportKind::kPositionsEnd;
       if (slot.orphans || !send(position)) break;

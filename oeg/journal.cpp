@@ -136,6 +136,18 @@ void Journal::finish_sealed() {
   prune();
 }
 
+void Journal::catch_up() {
+  notice_switch();
+  rename_switched();
+  follow(~std::uint64_t{0});
+}
+
+std::uint64_t Journal::write_snapshot(const std::string& path) {
+  catch_up();
+  write_checkpoint(path, *state_, 1, incarnation_, [] {});
+  return state_->sequence;
+}
+
 void Journal::close_in_order() noexcept {
   maintain(~std::uint64_t{0});  // the datapath may have switched last of all
   if (records_ != current_->records()) return;

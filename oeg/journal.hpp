@@ -87,6 +87,16 @@ class Journal final : public JournalPort {
   // Control thread, every tick: follows the datapath, makes the next segment, archives. Never
   // throws; problem() says what failed, and it is tried again after a second.
   void maintain(std::uint64_t now_ns) noexcept;
+  // Control thread, while the datapath does not append: follows to the end. Throws SystemError,
+  // Error.
+  void catch_up();
+  // Control thread: follows to here, and writes what it comes to as a checkpoint to `path`, for a
+  // journal that begins with the record behind it. Returns the last record's sequence. Throws
+  // likewise.
+  std::uint64_t write_snapshot(const std::string& path);
+  // Control thread: moves every file of a journal into a folder beside it, <path>.former, of which
+  // the one before goes. Throws SystemError, Error (in use).
+  static void set_all_aside(const std::string& path);
   bool has_next() const noexcept { return next_.load(std::memory_order_relaxed) != nullptr; }
   std::uint64_t number() const noexcept { return current_->header().number; }
   // Empty: nothing.

@@ -61,6 +61,21 @@ void Journal::lock() {
     throw Error("journal " + options_.path + " is in use by another oeg; end that one first");
 }
 
+void Journal::set_all_aside(const std::string& path) {
+  const fs::path own(path);
+  const fs::path folder = own.has_parent_path() ? own.parent_path() : fs::path(".");
+  const std::string base = own.filename();
+  const fs::path former = path + ".former";
+  fs::remove_all(former);
+  fs::create_directory(former);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const bool ours = name == base || name == base + ".next" || name == base + ".checkpoint" ||
+                      number_in(name, base) != 0;
+    if (ours) fs::rename(entry.path(), former / name);
+  }
+}
+
 // ------------------------------------------------------------------------------------- opening
 
 void Journal::open() {

@@ -64,6 +64,20 @@ void OegApplication::define_notes() {
                "instrument {} is what instrument {} was before, and orders and positions may stand "
                "under that id: its orders are refused. Give mdh its instruments_file back and "
                "restart it, or, where nothing is held, move oeg's journal away and restart oeg");
+  notes.define(PairNote::kStandbyJoined, Level::kInfo,
+               "a standby joins; it is told of every record from {} on");
+  notes.define(PairNote::kStandbyReady, Level::kInfo, "stands by, epoch {}");
+  notes.define(PairNote::kStandbyLost, Level::kWarning,
+               "the standby is lost, {} bytes were not confirmed (state of its log: {})");
+  notes.define(PairNote::kSuspects, Level::kWarning,
+               "the leader of epoch {} is gone or hangs; asks the witness for its place");
+  notes.define(PairNote::kTakesOver, Level::kWarning, "leads, epoch {}");
+  notes.define(PairNote::kRetires, Level::kWarning, "leads no longer; the epoch is {}");
+  notes.define(PairNote::kWitnessUp, Level::kInfo,
+               "the witness is there: epoch {}, leader {} (0: never set)");
+  notes.define(PairNote::kWitnessDown, Level::kWarning,
+               "the witness is gone: until it is back nobody can take over");
+  notes.define(PairNote::kLogDamaged, Level::kError, "the leader's log is damaged");
   notes.define(Note::kOrdersFilling, Level::kWarning,
                "{} of {} open orders (orders.max): beyond them new ones are refused (orders_full)");
   notes.define(Note::kPositionsFilling, Level::kWarning,
@@ -109,10 +123,12 @@ void OegApplication::register_counters() {
   counters.add("journal", "failures", datapath_->journal().failures());
   counters.add("journal", "lost", gateway.journal_lost);
   counters.add("fix", datapath_->session().counters());
+  if (datapath_->pair() != nullptr) counters.add("pair", datapath_->pair()->counters());
   datapath_->market().register_counters(counters, "market");
 }
 
 void OegApplication::describe(control::Json& status) {
+  if (pair_ != nullptr) status["pair"] = pair_->describe();
   const fix::Session& session = datapath_->session();
   const Gateway& gateway = datapath_->gateway();
   status["venue"] = {{"logged_on", session.logged_on()},

@@ -81,13 +81,16 @@ void Succession::lose(Leadership found) noexcept {
 
 // --------------------------------------------------------------------------------- beginnings
 
-void Succession::lead_alone(Leadership word) noexcept { lead({word.epoch, self_, true}); }
-
-void Succession::reclaim(Leadership paired, std::uint64_t witness) noexcept {
-  role_ = paired.leader == self_ ? Role::kLeader : Role::kClaimant;
-  word_ = paired;
-  witness_ = witness;
-  ask(Asks::kAlone, paired, {paired.epoch + 1, self_, true});
+void Succession::begin_again() noexcept {
+  if (role_ == Role::kLeader && !needs_confirmation()) {
+    // Another epoch: it is another life that leads.
+    lead({word_.epoch + 1, self_, true});
+  } else if (role_ == Role::kLeader) {
+    on_standby_lost();
+    if (!blocked() && role_ == Role::kLeader) begin_again();  // the offer had not been made
+  } else if (role_ == Role::kStandby) {
+    renounce();
+  }
 }
 
 // -------------------------------------------------------------------------------------- leader

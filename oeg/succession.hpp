@@ -66,12 +66,14 @@ class Succession {
   // What the witness held before the change; it was made if that is what was expected.
   void on_answer(const Change& change, wire::Leadership found) noexcept;
 
-  // ---- beginnings. What a former life of this process knew is in its journal.
+  // ---- beginnings
 
-  // Leads alone: the first of a new pair, or one whose journal says that it did.
-  void lead_alone(wire::Leadership word) noexcept;
-  // Led in a pair, or asked for that place, when its former life ended: asks again.
-  void reclaim(wire::Leadership paired, std::uint64_t witness) noexcept;
+  // The first of a new pair: nobody has ever led.
+  void found() noexcept { lead({1, self_, true}); }
+  // This is what the process knew when its former life ended. Who led alone leads; who led in a
+  // pair, or asked for that place, asks again; who stood by has to join, for what it had confirmed
+  // may have been in its memory alone.
+  void begin_again() noexcept;
 
   // ---- leader, alone
 

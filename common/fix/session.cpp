@@ -257,6 +257,7 @@ void Session::adopt_numbers(const SessionNumbers& numbers) noexcept {
   impl_->store().adopt(numbers);
 }
 void Session::adopt_reset() noexcept { impl_->store().reset(); }
+std::int64_t Session::began_ns() const noexcept { return impl_->store().began_ns(); }
 std::string_view Session::stored(std::uint32_t seq) const noexcept {
   return impl_->store().get(seq);
 }

@@ -242,6 +242,8 @@ class Session {
                      const SessionNumbers& numbers) noexcept;
   void adopt_numbers(const SessionNumbers& numbers) noexcept;
   void adopt_reset() noexcept;
+  // When a session with times began; CLOCK_REALTIME, 0: it has not.
+  std::int64_t began_ns() const noexcept;
   // What the store holds under this number; empty: nothing.
   std::string_view stored(std::uint32_t seq) const noexcept;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/cpu.hpp"
 #include "common/link/detail/one_sided.hpp"
 #include "common/rdma/rdma.hpp"
 

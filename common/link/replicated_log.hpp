@@ -81,6 +81,8 @@ class ReplicatedLog {
   // it returns. Returns how many.
   template <class OnEntry>
   std::size_t poll(OnEntry&& on_entry, std::size_t entries_max = 64) noexcept;
+  // By the handler of poll(), for an entry that says nothing: the log is kDamaged.
+  void refuse() noexcept { damaged_ = true; }
   LogStatus status() const noexcept { return damaged_ ? LogStatus::kDamaged : LogStatus::kOk; }
   // Bytes that stand there and were not taken, as of now.
   std::uint64_t behind() const noexcept {

@@ -185,7 +185,7 @@ class Model {
     first.nodes[1].rules = first.nodes[1].journaled = Succession(2);
     // The pair as it trades: 1 leads, 2 stands by.
     Node& leader = first.node(1);
-    leader.rules.lead_alone({1, 1, true});
+    leader.rules.found();
     (void)leader.rules.enrol(1, {1, 1, true});
     leader.rules.on_offer_confirmed(*leader.rules.offer());
     leader.rules.on_answer(*leader.rules.wanted(), {1, 1, true});
@@ -297,14 +297,8 @@ class Model {
     node.alive = true;
     node.asking = false;
     node.leaving = {};
-    const Succession& before = node.journaled;
-    const bool led = before.role() == Role::kLeader;
-    node.rules = Succession(static_cast<std::uint8_t>(id));
-    if (led && !before.needs_confirmation())
-      node.rules.lead_alone(before.word());
-    else if (led || before.role() == Role::kClaimant)
-      node.rules = before;  // asks again, or blocks until it does
-    if (led && before.needs_confirmation() && !node.rules.blocked()) node.rules.on_standby_lost();
+    node.rules = node.journaled;
+    node.rules.begin_again();
     write_down(node);
     post(node);
     visit(next, at_, "starts again", id);

@@ -1,0 +1,454 @@
+#include "oeg/pair.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tickpath::oeg {
+
+using link::LogReplicator;
+using Role = Succession::Role;
+
+namespace {
+
+// An answer of another host takes a few microseconds; what takes longer is looked for next turn.
+constexpr std::uint64_t kConfirmNs = 20'000;
+constexpr std::uint64_t kProbeNs = 1'000'000;
+constexpr std::size_t kEntriesPerTurn = 256;
+// A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
+constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
+
+std::uint64_t now() noexcept { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+
+template <class T>
+std::span<const std::byte> bytes(const T& value) noexcept {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+StoredEntry entry_of(std::uint32_t seq, const fix::SessionNumbers& numbers) noexcept {
+  return {seq, numbers.next_sender, numbers.next_target, 0, numbers.began_ns};
+}
+fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
+  return {entry.next_sender, entry.next_target, entry.began_ns};
+}
+
+}  // namespace
+
+Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
+           rdma::Device& device, rdma::CompletionChannel* channel, Journal& journal,
+           fix::Session& session, PairMemory& memory, const Succession& rules, log::HotLog& hot_log)
+    : options_(options),
+      journal_(journal),
+      session_(session),
+      memory_(memory),
+      hot_log_(hot_log),
+      confirm_ticks_(clock::TickConverter{}.from_ns(kConfirmNs).value),
+      rules_(rules),
+      stored_(rules),
+      connections_(device, channel),
+      word_(device, "oeg.witness"),
+      writer_(device, options.log_bytes, "oeg.replication"),
+      peer_watch_(device, heartbeat, "oeg.peer_heartbeat"),
+      stage_(rules.role() == Role::kOutsider ? Stage::kFollowing : Stage::kLeading) {
+  // A claimant of a former life follows nobody any more, and leads once the witness says so.
+  if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
+  memory_.store(rules_);
+  show();
+}
+
+// ------------------------------------------------------------------------------ what is recorded
+
+bool Pair::append(JournalRecord& record) noexcept {
+  if (!journal_.append(record)) return false;
+  if (replicates()) send(PairEntry::kRecord, bytes(record));
+  return true;
+}
+
+void Pair::on_stored(std::uint32_t seq, std::string_view message,
+                     const fix::SessionNumbers& numbers) noexcept {
+  if (!replicates()) return;
+  const StoredEntry entry = entry_of(seq, numbers);
+  send(PairEntry::kStored, bytes(entry), std::as_bytes(std::span(message.data(), message.size())));
+}
+
+void Pair::on_numbers(const fix::SessionNumbers& numbers) noexcept {
+  if (!replicates()) return;
+  const StoredEntry entry = entry_of(0, numbers);
+  send(PairEntry::kNumbers, bytes(entry));
+}
+
+void Pair::on_store_reset() noexcept {
+  if (replicates()) send(PairEntry::kStoreReset, {});
+}
+
+// A log with a hole would be none: without room the standby is lost, which the next turn settles.
+// Until then nothing takes effect.
+void Pair::send(PairEntry kind, std::span<const std::byte> first,
+                std::span<const std::byte> second) noexcept {
+  if (writer_.append(static_cast<std::uint32_t>(kind), first, second)) [[likely]] {
+    counters_.entries_sent.add();
+    return;
+  }
+  counters_.log_full.add();
+  writer_.detach();
+}
+
+void Pair::send_word(PairEntry kind, wire::Leadership word) noexcept {
+  const WordEntry entry{word.word(), kind == PairEntry::kMove ? word_.second() : rules_.witness()};
+  send(kind, bytes(entry));
+}
+
+bool Pair::confirm() noexcept {
+  if (peer_ == nullptr || !replicates()) return false;
+  const TscTicks begun = tsc_now();
+  while (!writer_.all_confirmed()) {
+    (void)writer_.flush();
+    peer_->connection->poll();
+    if (!replicates()) return false;
+    if ((tsc_now() - begun).value > confirm_ticks_ && !writer_.all_confirmed()) {
+      counters_.waits.add();
+      return false;
+    }
+  }
+  return true;
+}
+
+// ------------------------------------------------------------------------------------- the turn
+
+bool Pair::turn(std::uint64_t now_ns) noexcept {
+  const Stage before = stage();
+  now_ns_ = now_ns;
+  take_connections(now_ns);
+  turn_witness();
+  switch (before) {
+    case Stage::kFollowing:
+      turn_standby(now_ns);
+      break;
+    case Stage::kTakingOver:
+      if (recovered_.load(std::memory_order_acquire)) stage_ = Stage::kLeading;
+      break;
+    case Stage::kLeading:
+      turn_leader(now_ns);
+      break;
+    case Stage::kRetired:
+      break;
+  }
+  settle();
+  return stage() != before;
+}
+
+// What has changed is written down before anything follows from it.
+void Pair::settle() noexcept {
+  if (rules_ == stored_) return;
+  const Role before = stored_.role();
+  memory_.store(rules_);
+  stored_ = rules_;
+  show();
+  if (rules_.role() == Role::kLeader && stage() == Stage::kFollowing) {
+    times_.decided_ns.set(now());
+    peer_watch_.detach(true);
+    drop(peer_);
+    hot_log_.note(PairNote::kTakesOver, rules_.word().epoch);
+    // Release: the control thread reads the journal and the store that this thread has written.
+    stage_.store(Stage::kTakingOver, std::memory_order_release);
+  }
+  if (rules_.role() == Role::kOutsider && (before == Role::kLeader || before == Role::kClaimant)) {
+    if (before == Role::kLeader && replicates() && rules_.word().leader != rules_.self()) {
+      send_word(PairEntry::kHandedOver, rules_.word());
+      (void)writer_.flush();
+    }
+    hot_log_.note(PairNote::kRetires, rules_.word().epoch);
+    stage_.store(Stage::kRetired, std::memory_order_release);
+  }
+}
+
+void Pair::show() noexcept {
+  shown_word_.set(rules_.word().word());
+  shown_blocked_.set(rules_.blocked() ? 1 : 0);
+  shown_standby_.set(rules_.needs_confirmation() ? 1 : 0);
+}
+
+void Pair::take_connections(std::uint64_t now_ns) noexcept {
+  while (link::BareConnection* const taken = connections_.take()) {
+    const auto extras = taken->connection->extras();
+    if (extras.empty()) {
+      connections_.give_back(taken);
+      continue;
+    }
+    if (taken->tag == kWitness) {
+      drop(witness_);
+      witness_ = taken;
+      word_.attach(*taken->connection, extras[0]);
+    } else if (taken->tag == kStandby) {
+      begin_streaming(*taken, now_ns);
+    } else {
+      drop(peer_);
+      peer_ = taken;
+      peer_watch_.attach(*taken->connection, extras[0], now_ns);
+    }
+  }
+}
+
+void Pair::drop(link::BareConnection*& connection) noexcept {
+  if (connection != nullptr) connections_.give_back(std::exchange(connection, nullptr));
+}
+
+// ---------------------------------------------------------------------------------- the witness
+
+void Pair::turn_witness() noexcept {
+  if (witness_ != nullptr) {
+    witness_->connection->poll();
+    if (word_.state() == link::RemoteWord::State::kFailed || witness_->connection->failed()) {
+      word_.detach();
+      asked_.reset();  // whether it was made is not known; it is asked for again
+      drop(witness_);
+      shown_witness_.set(0);
+      hot_log_.note(PairNote::kWitnessDown);
+    } else if (word_.state() == link::RemoteWord::State::kIdle) {
+      on_witness();
+    }
+  }
+}
+
+void Pair::on_witness() noexcept {
+  if (shown_witness_.get() == 0) {
+    shown_witness_.set(1);
+    holds_ = wire::Leadership::of_word(word_.value());
+    hot_log_.note(PairNote::kWitnessUp, holds_.epoch, holds_.leader);
+  }
+  if (asked_) {
+    const Succession::Change change = *std::exchange(asked_, std::nullopt);
+    const auto found = wire::Leadership::of_word(word_.value());
+    holds_ = found == change.expected ? change.desired : found;
+    rules_.on_answer(change, found);
+    settle();
+  }
+  if (rules_.role() == Role::kLeader && !rules_.wanted()) {
+    if (rules_.word().alone) {
+      if (rules_.witness() != word_.second() || holds_ != rules_.word())
+        (void)rules_.enrol(word_.second(), holds_);
+    } else if (rules_.witness() != word_.second()) {
+      (void)rules_.move(word_.second(), holds_);
+    }
+    settle();
+  }
+  const std::optional<Succession::Change> wanted = rules_.wanted();
+  if (wanted && wanted->witness == word_.second() &&
+      word_.compare_swap(wanted->expected.word(), wanted->desired.word()))
+    asked_ = wanted;
+}
+
+// ----------------------------------------------------------------------------------- the leader
+
+void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept {
+  if (stage() != Stage::kLeading || connection.connection->extras().size() < 2) {
+    link::BareConnection* refused = &connection;
+    return drop(refused);
+  }
+  // Who joins has renounced, whatever it was.
+  if (peer_ != nullptr || rules_.needs_confirmation()) {
+    writer_.detach();
+    drop(peer_);
+    rules_.on_peer_renounced();
+    offered_.reset();
+    moved_at_ = 0;
+    settle();
+  }
+  peer_ = &connection;
+  const auto extras = connection.connection->extras();
+  if (!writer_.attach(*connection.connection, extras[0])) return drop(peer_);
+  peer_watch_.attach(*connection.connection, extras[1], now_ns);
+  unconfirmed_since_ns_ = 0;
+  counters_.standbys_joined.add();
+  hot_log_.note(PairNote::kStandbyJoined, journal_.size().get() + 1);
+  // Whatever is recorded from here on is in the log; what was before, in the snapshot.
+  on_numbers({session_.next_sender_seq(), session_.next_target_seq(), session_.began_ns()});
+  streams_from_.store(journal_.size().get() + 1, std::memory_order_release);
+}
+
+void Pair::turn_leader(std::uint64_t now_ns) noexcept {
+  if (renounced_.exchange(false, std::memory_order_acquire) && rules_.needs_confirmation()) {
+    lose_standby();
+    rules_.on_peer_renounced();
+  }
+  if (peer_ == nullptr) {
+    if (rules_.needs_confirmation()) rules_.on_standby_lost();
+    return;
+  }
+  (void)writer_.flush();
+  peer_->connection->poll();
+  if (now_ns >= next_probe_ns_) {
+    next_probe_ns_ = now_ns + kProbeNs;
+    (void)writer_.probe();
+  }
+  lag_bytes_.set(writer_.appended() - writer_.taken());
+  if (writer_.all_confirmed())
+    unconfirmed_since_ns_ = 0;
+  else if (unconfirmed_since_ns_ == 0)
+    unconfirmed_since_ns_ = now_ns;
+  const bool overdue =
+      unconfirmed_since_ns_ != 0 &&
+      now_ns - unconfirmed_since_ns_ > static_cast<std::uint64_t>(options_.confirm_max_ns);
+  // A joiner's heart does not beat before it has read the snapshot.
+  const bool silent = peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
+  if (!replicates() || overdue || peer_->connection->failed() ||
+      (silent && rules_.needs_confirmation()))
+    return lose_standby();
+  advance_offer();
+  if (hand_over_.load(std::memory_order_relaxed) && !rules_.word().alone &&
+      writer_.all_confirmed()) {
+    hand_over_.store(false, std::memory_order_relaxed);
+    rules_.hand_over();
+  }
+}
+
+// From a joiner to a standby, and from one life of the witness to the next.
+void Pair::advance_offer() noexcept {
+  if (offered_ && writer_.confirmed() >= offered_at_) {
+    rules_.on_offer_confirmed(*offered_);
+    offered_.reset();
+  }
+  if (rules_.moved()) {
+    send_word(PairEntry::kMove, rules_.word());
+    moved_at_ = writer_.appended();
+    rules_.on_move_told();
+  }
+  if (moved_at_ != 0 && writer_.confirmed() >= moved_at_) {
+    moved_at_ = 0;
+    rules_.on_move_confirmed();
+  }
+  const bool caught_up =
+      writer_.taken() != 0 && writer_.appended() - writer_.taken() <= kCaughtUpBytes;
+  if (!caught_up || peer_watch_.state() != link::Liveness::kAlive || !rules_.word().alone || rules_.needs_confirmation() ||
+      holds_ != rules_.word() || shown_witness_.get() == 0)
+    return;
+  offered_ = rules_.offer();
+  if (!offered_) return;
+  send_word(PairEntry::kOffer, *offered_);
+  offered_at_ = writer_.appended();
+}
+
+void Pair::lose_standby() noexcept {
+  hot_log_.note(PairNote::kStandbyLost, writer_.appended() - writer_.confirmed(),
+                static_cast<std::uint64_t>(writer_.state()));
+  counters_.standbys_lost.add();
+  streams_from_.store(0, std::memory_order_release);
+  writer_.detach();
+  peer_watch_.detach(true);
+  drop(peer_);
+  offered_.reset();
+  moved_at_ = 0;
+  lag_bytes_.set(0);
+  rules_.on_standby_lost();
+}
+
+// ---------------------------------------------------------------------------------- the standby
+
+void Pair::turn_standby(std::uint64_t now_ns) noexcept {
+  if (peer_ != nullptr) peer_->connection->poll();
+  if (log_ == nullptr) {  // a claimant since its start
+    if (renounced_.exchange(false, std::memory_order_acquire)) rules_.on_peer_renounced();
+    return;
+  }
+  take_entries(kEntriesPerTurn);
+  if (stage() != Stage::kFollowing) return;
+  if (!log_->fenced()) {
+    const bool renounced = renounced_.load(std::memory_order_acquire);
+    if (log_->status() == link::LogStatus::kOk && !renounced && !suspects_leader(now_ns)) return;
+    times_.suspected_ns.set(now());
+    log_->fence();
+    times_.fenced_ns.set(now());
+  }
+  if (!log_->at_fence()) return;
+  const bool damaged = log_->status() != link::LogStatus::kOk;
+  if (rules_.role() == Role::kOutsider || damaged) {  // it has not come so far, or is no copy
+    if (damaged) {
+      counters_.damaged.add();
+      hot_log_.note(PairNote::kLogDamaged);
+      rules_.renounce();
+    }
+    settle();
+    stage_.store(Stage::kRetired, std::memory_order_release);
+    return;
+  }
+  if (renounced_.exchange(false, std::memory_order_acquire)) return rules_.on_peer_renounced();
+  if (rules_.role() != Role::kStandby) return;
+  hot_log_.note(PairNote::kSuspects, rules_.word().epoch);
+  rules_.on_leader_lost();
+}
+
+bool Pair::suspects_leader(std::uint64_t now_ns) noexcept {
+  return peer_ == nullptr ||  // its connection was there when the log was
+         peer_->connection->failed() || peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
+}
+
+void Pair::take_entries(std::size_t entries_max) noexcept {
+  if (!journal_.has_room_for_reports()) return;  // the ring holds them meanwhile
+  const std::size_t taken = log_->poll(
+      [this](std::uint32_t kind, std::span<const std::byte> payload) {
+        take(static_cast<PairEntry>(kind), payload);
+      },
+      entries_max);
+  if (taken == 0) return;
+  counters_.entries_taken.add(taken);
+  lag_bytes_.set(log_->behind());
+  times_.last_entry_ns.set(now());
+}
+
+void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
+  const auto read = [&](auto& value) {
+    if (payload.size() < sizeof(value)) return false;
+    std::memcpy(&value, payload.data(), sizeof(value));
+    return true;
+  };
+  JournalRecord record;
+  StoredEntry stored;
+  WordEntry word;
+  bool good = true;
+  switch (kind) {
+    case PairEntry::kRecord:
+      good = read(record);
+      // What the snapshot has comes again.
+      if (!good || record.sequence <= journal_.size().get()) break;
+      good = record.sequence == journal_.size().get() + 1 && journal_.append(record);
+      break;
+    case PairEntry::kStored:
+      good = read(stored);
+      if (good) {
+        const auto text = payload.subspan(sizeof(stored));
+        good = session_.adopt_message(stored.seq,
+                                      {reinterpret_cast<const char*>(text.data()), text.size()},
+                                      numbers_of(stored));
+      }
+      break;
+    case PairEntry::kNumbers:
+      good = read(stored);
+      if (good) session_.adopt_numbers(numbers_of(stored));
+      break;
+    case PairEntry::kStoreReset:
+      session_.adopt_reset();
+      break;
+    case PairEntry::kOffer:
+      good = read(word);
+      if (!good) break;
+      rules_.on_offer(wire::Leadership::of_word(word.word), word.witness);
+      hot_log_.note(PairNote::kStandbyReady, rules_.word().epoch);
+      settle();
+      break;
+    case PairEntry::kMove:
+      good = read(word);
+      if (good) rules_.on_move(word.witness);
+      settle();
+      break;
+    case PairEntry::kHandedOver:
+      good = read(word);
+      if (good) rules_.on_handed_over(wire::Leadership::of_word(word.word));
+      settle();
+      break;
+    default:
+      good = false;
+  }
+  if (!good) log_->refuse();
+}
+
+}  // namespace tickpath::oeg

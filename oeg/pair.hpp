@@ -1,0 +1,237 @@
+// One oeg of a pair, on its datapath thread. As leader it replicates what it records, the journal
+// and the FIX session's store, and lets nothing take effect before the standby has it; as standby
+// it takes that log, and writes it into a journal and a store of its own. At every moment these two
+// are what the leader's would be had it died then: so a takeover is a restart (recovery.hpp),
+// without the start. succession.hpp has the rules of who leads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/counter.hpp"
+#include "common/clock/clock.hpp"
+#include "common/fix/session.hpp"
+#include "common/link/bare_connections.hpp"
+#include "common/link/heartbeat.hpp"
+#include "common/link/remote_word.hpp"
+#include "common/link/replicated_log.hpp"
+#include "common/log/hot_log.hpp"
+#include "oeg/journal.hpp"
+#include "oeg/pair_memory.hpp"
+#include "oeg/ports.hpp"
+#include "oeg/succession.hpp"
+
+namespace tickpath::oeg {
+
+struct PairOptions {
+  std::uint8_t place = 0;  // 1 or 2; 0: no pair
+  std::string peer;        // endpoint of the other oeg
+  std::string witness;     // of risk
+  std::string file = "{run_dir}/{name}.pair";
+  std::uint32_t log_bytes = 1u << 22;
+  bool trade_alone = true;
+  std::int64_t confirm_max_ns = 35'000'000;  // a standby that confirms nothing for so long is lost
+};
+
+// What the entries of a pair's log are, and their payloads. Host order: both sides are this
+// program.
+enum class PairEntry : std::uint32_t {
+  kRecord = 1,      // JournalRecord
+  kStored = 2,      // StoredEntry, then the message
+  kNumbers = 3,     // StoredEntry, its seq is 0
+  kStoreReset = 4,  // nothing
+  kOffer = 5,       // WordEntry
+  kMove = 6,        // WordEntry, of which the witness counts
+  kHandedOver = 7,  // WordEntry, of which the word counts
+};
+struct StoredEntry {
+  std::uint32_t seq;
+  std::uint32_t next_sender;
+  std::uint32_t next_target;
+  std::uint32_t reserved;
+  std::int64_t began_ns;
+};
+static_assert(sizeof(StoredEntry) == 24);
+struct WordEntry {
+  std::uint64_t word;
+  std::uint64_t witness;
+};
+
+// When what happened in the last takeover; CLOCK_MONOTONIC, ns. 0: not yet.
+struct TakeoverTimes {
+  TICKPATH_COUNTERS(last_entry_ns,  // of the old leader, as taken here
+                    suspected_ns, fenced_ns, decided_ns, recovered_ns, connected_ns, logged_on_ns,
+                    first_order_ns);  // accepted by the venue
+};
+
+struct PairCounters {
+  TICKPATH_COUNTERS(entries_sent,   // into the standby's log
+                    entries_taken,  // out of the leader's
+                    waits,          // what was to take effect had to wait for the standby
+                    standbys_joined, standbys_lost,
+                    log_full,  // no room: the standby takes too slowly
+                    damaged);  // logs that were none
+};
+
+enum class PairNote : std::uint16_t {
+  kStandbyJoined = 100,
+  kStandbyReady,
+  kStandbyLost,
+  kSuspects,
+  kTakesOver,
+  kRetires,
+  kWitnessUp,
+  kWitnessDown,
+  kLogDamaged,
+};
+
+class Pair final : public JournalPort, public fix::SessionMirror {
+ public:
+  enum class Stage : std::uint8_t {
+    kFollowing,   // standby
+    kTakingOver,  // it may lead; the control thread recovers
+    kLeading,     // or blocked until the witness says so
+    kRetired,     // another one leads: this process has to start anew, and join
+  };
+  // Tags of connections.
+  static constexpr std::uint64_t kWitness = 1;
+  static constexpr std::uint64_t kStandby = 2;  // accepted: the other one's log
+  static constexpr std::uint64_t kLeader = 3;   // made by us, to the leader whose log is here
+
+  // Control thread. rules: as found in the memory, or fresh. Throws rdma::SetupError.
+  Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat, rdma::Device& device,
+       rdma::CompletionChannel* channel, Journal& journal, fix::Session& session,
+       PairMemory& memory, const Succession& rules, log::HotLog& hot_log);
+
+  // ---- control thread
+  link::BareConnections& connections() noexcept { return connections_; }
+  // Before the datapath starts: the log that this one stands by.
+  void follow(std::unique_ptr<link::ReplicatedLog> log) noexcept { log_ = std::move(log); }
+  // The journal's sequence at which the standby's log begins; 0: it has none.
+  std::uint64_t streams_from() const noexcept {
+    return streams_from_.load(std::memory_order_acquire);
+  }
+  // The other one has renounced, and asks to join.
+  void peer_renounced() noexcept { renounced_.store(true, std::memory_order_release); }
+  // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
+  void recovered() noexcept {
+    times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
+    recovered_.store(true, std::memory_order_release);
+  }
+  void hand_over() noexcept { hand_over_.store(true, std::memory_order_relaxed); }
+
+  // ---- any thread
+  Stage stage() const noexcept { return stage_.load(std::memory_order_acquire); }
+  bool blocked() const noexcept { return shown_blocked_.get() != 0; }
+  wire::Leadership word() const noexcept { return wire::Leadership::of_word(shown_word_.get()); }
+  bool has_standby() const noexcept { return shown_standby_.get() != 0; }
+  bool has_witness() const noexcept { return shown_witness_.get() != 0; }
+  const Counter& lag_bytes() const noexcept { return lag_bytes_; }
+  const PairCounters& counters() const noexcept { return counters_; }
+  const TakeoverTimes& times() const noexcept { return times_; }
+
+  // ---- datapath thread
+
+  // True: the stage has changed.
+  bool turn(std::uint64_t now_ns) noexcept;
+  // Whether what has been recorded may take effect outside; posts what is to be confirmed, and
+  // waits for an answer for some microseconds at most.
+  bool may_act() noexcept { return rules_.may_act(false) || (rules_.may_act(true) && confirm()); }
+  // New orders may be taken.
+  bool may_trade() const noexcept {
+    return !rules_.blocked() && (options_.trade_alone || rules_.needs_confirmation());
+  }
+  bool may_sleep() const noexcept {
+    return writer_.all_confirmed() && (log_ == nullptr || log_->behind() == 0);
+  }
+
+  // ---- JournalPort
+  bool has_room() const noexcept override { return journal_.has_room() && has_log_room(); }
+  bool has_room_for_changes() const noexcept override {
+    return journal_.has_room_for_changes() && has_log_room();
+  }
+  bool has_room_for_reports() const noexcept override {
+    return journal_.has_room_for_reports() && has_log_room();
+  }
+  bool append(JournalRecord& record) noexcept override;
+
+  // ---- fix::SessionMirror
+  void on_stored(std::uint32_t seq, std::string_view message,
+                 const fix::SessionNumbers& numbers) noexcept override;
+  void on_numbers(const fix::SessionNumbers& numbers) noexcept override;
+  void on_store_reset() noexcept override;
+  bool may_transmit() noexcept override { return may_act(); }
+
+ private:
+  // Entries that one step of the gateway may make: a record and a message, several times.
+  static constexpr std::size_t kStepBytes = 16'384;
+
+  bool replicates() const noexcept {
+    return writer_.state() == link::LogReplicator::State::kReplicating;
+  }
+  bool has_log_room() const noexcept { return !replicates() || writer_.has_room(kStepBytes); }
+  void send(PairEntry kind, std::span<const std::byte> first,
+            std::span<const std::byte> second = {}) noexcept;
+  void send_word(PairEntry kind, wire::Leadership word) noexcept;
+  bool confirm() noexcept;
+  void settle() noexcept;
+  void take_connections(std::uint64_t now_ns) noexcept;
+  void begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept;
+  void drop(link::BareConnection*& connection) noexcept;
+  void turn_witness() noexcept;
+  void on_witness() noexcept;
+  void turn_leader(std::uint64_t now_ns) noexcept;
+  void advance_offer() noexcept;
+  void lose_standby() noexcept;
+  void turn_standby(std::uint64_t now_ns) noexcept;
+  bool suspects_leader(std::uint64_t now_ns) noexcept;
+  void take_entries(std::size_t entries_max) noexcept;
+  void take(PairEntry kind, std::span<const std::byte> payload) noexcept;
+  void show() noexcept;
+
+  const PairOptions options_;
+  Journal& journal_;
+  fix::Session& session_;
+  PairMemory& memory_;
+  log::HotLog& hot_log_;
+  const std::uint64_t confirm_ticks_;
+
+  Succession rules_;
+  Succession stored_;
+  link::BareConnections connections_;
+  link::BareConnection* witness_ = nullptr;
+  link::BareConnection* peer_ = nullptr;  // the standby's, or the leader's
+  link::RemoteWord word_;
+  std::optional<Succession::Change> asked_;
+  wire::Leadership holds_;  // the witness, as far as we know
+  link::LogReplicator writer_;
+  link::HeartbeatMonitor peer_watch_;
+  std::unique_ptr<link::ReplicatedLog> log_;
+
+  std::optional<wire::Leadership> offered_;  // not confirmed yet
+  std::uint64_t offered_at_ = 0;             // bytes of the log, its end
+  std::uint64_t moved_at_ = 0;               // likewise; 0: not told
+  std::uint64_t unconfirmed_since_ns_ = 0;
+  std::uint64_t next_probe_ns_ = 0;
+  std::uint64_t now_ns_ = 0;
+
+  std::atomic<Stage> stage_;
+  std::atomic<std::uint64_t> streams_from_{0};
+  std::atomic<bool> renounced_{false};
+  std::atomic<bool> recovered_{false};
+  std::atomic<bool> hand_over_{false};
+  Counter shown_word_;
+  Counter shown_blocked_;
+  Counter shown_standby_;
+  Counter shown_witness_;
+  Counter lag_bytes_;
+  PairCounters counters_;
+  TakeoverTimes times_;
+};
+
+}  // namespace tickpath::oeg

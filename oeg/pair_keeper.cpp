@@ -1,0 +1,323 @@
+#include "oeg/pair_keeper.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/base/replace_file.hpp"
+#include "common/log/log.hpp"
+#include "common/wire/grants.hpp"
+#include "common/wire/witness.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kTryAgain{50};
+constexpr std::int64_t kWitnessTryNs = 200'000'000;
+constexpr std::uint32_t kConnectMs = 1000;
+constexpr std::int64_t kSnapshotNs = 5'000'000'000;
+constexpr std::uint64_t kReadBytes = 1u << 20;
+
+wire::Hello own_hello(wire::Service service, const std::string& name, std::uint8_t place) {
+  return wire::make_hello(wire::Role::kOeg, service, name, place);
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("cannot read " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+// READs so many bytes of what the peer granted; waits for it. Throws Error.
+std::string read_all(rdma::Device& device, link::Connection& connection,
+                     const rdma::RemoteRegion& region, std::uint64_t bytes) {
+  const auto local = device.allocate(kReadBytes, rdma::kLocalWrite, "oeg.snapshot_read");
+  std::string content;
+  while (content.size() < bytes) {
+    const std::uint64_t length = std::min(kReadBytes, bytes - content.size());
+    const rdma::WorkRequest read{.opcode = rdma::Opcode::kRead,
+                                 .flags = rdma::kSignaled,
+                                 .local_address = local->data(),
+                                 .length_bytes = static_cast<std::uint32_t>(length),
+                                 .lkey = local->lkey(),
+                                 .rkey = region.rkey,
+                                 .remote_address = region.address + content.size()};
+    if (connection.queue_pair().post_send(read) != rdma::PostStatus::kOk)
+      throw Error("the snapshot's connection failed");
+    bool done = false;
+    bool good = true;
+    while (!done && !connection.failed())
+      connection.poll([&](const rdma::Completion& completion) {
+        done = true;
+        good = completion.status == rdma::CompletionStatus::kSuccess;
+      });
+    if (!done || !good) throw Error("the snapshot could not be READ to its end");
+    content.append(reinterpret_cast<const char*>(local->data()), length);
+  }
+  return content;
+}
+
+// This process anew, with nothing of what it believed.
+[[noreturn]] void start_anew() {
+  const std::string line = content_of("/proc/self/cmdline");
+  std::vector<std::string> words;
+  std::istringstream in(line);
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  log::flush();
+  ::execv("/proc/self/exe", arguments.data());
+  log::error("cannot start anew: {}", std::strerror(errno));
+  log::flush();
+  std::_Exit(1);
+}
+
+}  // namespace
+
+PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
+    : config_(config),
+      runtime_(runtime),
+      start_(config.pair),
+      former_life_(start_.memory.load().has_value()),
+      snapshot_readers_(runtime.device()) {}
+
+// --------------------------------------------------------------------------------- the beginning
+
+void PairKeeper::begin() {
+  start_.rules.begin_again();
+  start_.memory.store(start_.rules);
+  while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr) {
+    try {
+      if (join()) return;
+    } catch (const Error& error) {
+      start_.log.reset();
+      start_.leader.reset();
+      if (why_ != error.what()) log::info("no pair to join yet: {}", error.what());
+      why_ = error.what();
+    }
+    if (may_found()) {
+      start_.rules.found();
+      start_.memory.store(start_.rules);
+      log::info("leads: nobody has before, by its witness");
+      return;
+    }
+    std::this_thread::sleep_for(kTryAgain);
+  }
+}
+
+bool PairKeeper::join() {
+  auto log =
+      std::make_unique<link::ReplicatedLog>(runtime_.device(), config_.pair.log_bytes, "oeg.log");
+  const rdma::Grant grants[] = {log->grant(), runtime_.heartbeat().grant()};
+  const wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+  link::TableConnection leader =
+      link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), grants,
+                           kConnectMs, std::string(wire::name(wire::Role::kOeg)));
+  install(read_snapshot());
+  start_.log = std::move(log);
+  start_.leader = std::move(leader.connection);
+  log::info("joins {}", config_.pair.peer);
+  return true;
+}
+
+std::string PairKeeper::read_snapshot() {
+  const wire::Hello hello =
+      own_hello(wire::Service::kSnapshot, runtime_.name(), config_.pair.place);
+  const std::int64_t deadline = clock::monotonic_ns() + kSnapshotNs;
+  for (;;) {
+    try {
+      const link::TableConnection source =
+          link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), {},
+                               kConnectMs, std::string(wire::name(wire::Role::kOeg)));
+      const auto extras = source.connection->extras();
+      if (extras.empty()) throw Error("the peer has granted no snapshot");
+      return read_all(runtime_.device(), *source.connection, extras[0], extras[0].length_bytes);
+    } catch (const rdma::SetupError& error) {
+      // Its datapath has not begun to stream yet.
+      if (error.cause() != rdma::SetupCause::kRefused || clock::monotonic_ns() > deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+}
+
+// What it had itself is set aside: the leader's is right.
+void PairKeeper::install(const std::string& snapshot) const {
+  SnapshotHeader header{};
+  if (snapshot.size() < sizeof(header)) throw Error("the peer's snapshot is too short");
+  std::memcpy(&header, snapshot.data(), sizeof(header));
+  if (header.checkpoint_bytes > snapshot.size() || header.store_bytes > snapshot.size() ||
+      sizeof(header) + header.checkpoint_bytes + header.store_bytes > snapshot.size())
+    throw Error("the peer's snapshot is shorter than it says");
+  const std::string_view all(snapshot);
+  const std::string& journal = config_.journal.path;
+  Journal::set_all_aside(journal);
+  replace_file(journal + ".checkpoint", {all.substr(sizeof(header), header.checkpoint_bytes)},
+               [] {});
+  const std::string store = config_.session_options().store_path;
+  if (fs::exists(store)) fs::rename(store, store + ".former");
+  replace_file(store, {all.substr(sizeof(header) + header.checkpoint_bytes, header.store_bytes)},
+               [] {});
+}
+
+// Nobody has ever led: the witness has no word, and this one of the two is to begin.
+bool PairKeeper::may_found() {
+  if (config_.pair.place != 1 || former_life_) return false;
+  try {
+    const wire::Hello hello =
+        own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
+    const link::TableConnection witness =
+        link::connect_tables(runtime_.device(), config_.pair.witness, link::bytes_of(hello), {},
+                             kConnectMs, std::string(wire::name(wire::Role::kRisk)));
+    const auto extras = witness.connection->extras();
+    if (extras.empty()) return false;
+    const std::string block =
+        read_all(runtime_.device(), *witness.connection, extras[0], sizeof(wire::WitnessBlock));
+    std::uint64_t word = 0;
+    std::memcpy(&word, block.data(), sizeof(word));
+    return word == 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// ------------------------------------------------------------------------------------ afterwards
+
+void PairKeeper::attach(OegDatapath& datapath, std::function<void()> took_over) {
+  datapath_ = &datapath;
+  took_over_ = std::move(took_over);
+  stage_watch_ = runtime_.watch(datapath.pair_descriptor(), [this] {
+    std::uint64_t count = 0;
+    (void)!::read(datapath_->pair_descriptor(), &count, sizeof(count));
+    on_stage();
+  });
+}
+
+void PairKeeper::on_stage() {
+  const Pair::Stage stage = datapath_->pair()->stage();
+  if (stage == Pair::Stage::kTakingOver) {
+    datapath_->take_over();
+    log::warning("takes over, epoch {}: {} records, {} open orders, {} never sent",
+                 datapath_->pair()->word().epoch, datapath_->recovery().records,
+                 datapath_->recovery().open_orders, datapath_->recovery().unsent);
+    took_over_();
+  } else if (stage == Pair::Stage::kRetired) {
+    log::warning("another one leads, or the leader's log is lost: starts anew, as a standby");
+    start_anew();
+  }
+}
+
+void PairKeeper::tick() {
+  datapath_->pair()->connections().collect();
+  snapshot_readers_.collect();
+  if (snapshot_readers_.size() == 0) snapshot_.reset();
+  connect_witness();
+}
+
+void PairKeeper::connect_witness() {
+  Pair& pair = *datapath_->pair();
+  try {
+    if (pair.connections().connecting()) {
+      (void)pair.connections().poll_connect();
+      return;
+    }
+    const std::int64_t now = clock::monotonic_ns();
+    if (pair.has_witness() || now < next_witness_ns_) return;
+    next_witness_ns_ = now + kWitnessTryNs;
+    const wire::Hello hello =
+        own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
+    pair.connections().start_connect(config_.pair.witness, link::bytes_of(hello), {},
+                                     Pair::kWitness, std::string(wire::name(wire::Role::kRisk)));
+  } catch (const rdma::SetupError&) {
+    // `status` says that there is no witness; it is tried again.
+  }
+}
+
+void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  Pair& pair = *datapath_->pair();
+  if (hello.instance == config_.pair.place)
+    return request.reject("both oegs of the pair have the same pair.place");
+  if (!datapath_->leads()) {
+    // Who asks to join has renounced.
+    if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
+    datapath_->wake();
+    return request.reject("it does not lead");
+  }
+  const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
+  const wire::Hello answer =
+      own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+  pair.connections().start_accept(request, link::bytes_of(answer), grants, Pair::kStandby,
+                                  [this](std::uint32_t, const rdma::SetupError* error) {
+                                    if (error == nullptr) datapath_->wake();
+                                  });
+}
+
+void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request) {
+  Pair& pair = *datapath_->pair();
+  pair.connections().collect();
+  if (pair.streams_from() == 0) return request.reject("nothing is streamed yet");
+  const std::string path = config_.journal.path + ".snapshot";
+  (void)datapath_->journal().write_snapshot(path);
+  const std::string checkpoint = content_of(path);
+  const std::string store = content_of(config_.session_options().store_path);
+  fs::remove(path);
+  const SnapshotHeader header{checkpoint.size(), store.size()};
+  snapshot_ = runtime_.device().allocate(sizeof(header) + checkpoint.size() + store.size(),
+                                         rdma::kLocalWrite | rdma::kRemoteRead, "oeg.snapshot");
+  std::byte* const data = snapshot_->data();
+  std::memcpy(data, &header, sizeof(header));
+  std::memcpy(data + sizeof(header), checkpoint.data(), checkpoint.size());
+  std::memcpy(data + sizeof(header) + checkpoint.size(), store.data(), store.size());
+  const rdma::Grant grants[] = {{snapshot_.get(), rdma::kRemoteRead}};
+  const wire::Hello answer =
+      own_hello(wire::Service::kSnapshot, runtime_.name(), config_.pair.place);
+  snapshot_readers_.start_accept(request, link::bytes_of(answer), grants, 0,
+                                 [](std::uint32_t, const rdma::SetupError*) {});
+}
+
+std::string PairKeeper::not_ready_reason() const {
+  const Pair& pair = *datapath_->pair();
+  const wire::Leadership word = pair.word();
+  if (pair.stage() == Pair::Stage::kLeading) {
+    if (pair.blocked()) return "waits for the pair's witness at " + config_.pair.witness;
+    return {};
+  }
+  if (pair.stage() == Pair::Stage::kFollowing && word.epoch != 0 && !word.alone &&
+      word.leader != config_.pair.place)
+    return {};
+  return "joins its pair";
+}
+
+control::Json PairKeeper::describe() const {
+  const Pair& pair = *datapath_->pair();
+  const wire::Leadership word = pair.word();
+  constexpr const char* kStages[] = {"standby", "taking over", "leader", "retired"};
+  control::Json json = {{"role", kStages[static_cast<std::size_t>(pair.stage())]},
+                        {"place", config_.pair.place},
+                        {"epoch", word.epoch},
+                        {"leader", word.leader},
+                        {"alone", word.alone},
+                        {"blocked", pair.blocked()},
+                        {"witness", pair.has_witness()},
+                        {"lag_bytes", pair.lag_bytes().get()}};
+  control::Json times = control::Json::object();
+  datapath_->pair()->times().for_each(
+      [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });
+  json["takeover"] = std::move(times);
+  return json;
+}
+
+}  // namespace tickpath::oeg

@@ -1,0 +1,64 @@
+// The control side of a pair: how an oeg begins as leader or standby, who connects, what a joiner
+// gets, and what follows from a change of leader. Control thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/control/program.hpp"
+#include "common/link/connection.hpp"
+#include "common/wire/hello.hpp"
+#include "oeg/config.hpp"
+#include "oeg/datapath.hpp"
+
+namespace tickpath::oeg {
+
+class PairKeeper {
+ public:
+  // Throws Error, rdma::SetupError.
+  PairKeeper(const OegConfig& config, control::Runtime& runtime);
+
+  // Returns once this oeg leads, or holds a log and what it follows: it asks its peer, and the
+  // witness where there is nobody to join, again and again. Throws Error, SystemError.
+  void begin();
+  PairStart& start() noexcept { return start_; }
+
+  // The datapath exists, and runs soon. took_over: the gateway is as the journal says.
+  void attach(OegDatapath& datapath, std::function<void()> took_over);
+  void tick();
+  void accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void accept_snapshot(rdma::ConnectionRequest& request);
+  // Empty: it leads, or could take over.
+  std::string not_ready_reason() const;
+  control::Json describe() const;
+
+ private:
+  // First of the region that a joiner READs.
+  struct SnapshotHeader {
+    std::uint64_t checkpoint_bytes;
+    std::uint64_t store_bytes;
+  };
+
+  bool join();
+  bool may_found();
+  std::string read_snapshot();
+  void install(const std::string& snapshot) const;
+  void connect_witness();
+  void on_stage();
+
+  const OegConfig& config_;
+  control::Runtime& runtime_;
+  PairStart start_;
+  bool former_life_;
+  std::string why_;  // nobody was joined; the last reason that was logged
+  OegDatapath* datapath_ = nullptr;
+  std::function<void()> took_over_;
+  control::Subscription stage_watch_;
+  link::TableReaders snapshot_readers_;
+  std::unique_ptr<rdma::MemoryRegion> snapshot_;
+  std::int64_t next_witness_ns_ = 0;
+};
+
+}  // namespace tickpath::oeg
