@@ -126,10 +126,7 @@ void OegDatapath::begin_to_lead() noexcept {
 // risk goes by the drop copy of whoever has said so last.
 void OegDatapath::tell_leads() noexcept {
   if (pair_ == nullptr || !leading_ || events_.subscriber_count() == 0) return;
-  wire::OrderEvent event{};
-  event.event = wire::EventKind::kLeads;
-  event.order_id = pair_->word().epoch;
-  events_.publish(event);
+  gateway_.tell_leads();
 }
 
 // Keeps up what a takeover needs: connections, quotes, limits. While the control thread recovers

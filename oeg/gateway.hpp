@@ -174,6 +174,8 @@ class Gateway final : public fix::Handler {
   void set_own_incarnation(std::uint16_t incarnation) noexcept;
   // Of a pair: which leadership this is; strategies go by it.
   void set_epoch(std::uint32_t epoch) noexcept { epoch_ = epoch; }
+  // Tells whoever takes the drop copy. Datapath thread.
+  void tell_leads() noexcept;
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 

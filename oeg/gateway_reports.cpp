@@ -405,6 +405,13 @@ void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept
   events_.store_position(row, position);
 }
 
+void Gateway::tell_leads() noexcept {
+  wire::OrderEvent event{};
+  event.event = wire::EventKind::kLeads;
+  event.order_id = epoch_;
+  publish(event, IdMap::kNone);
+}
+
 void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept {
   if (!slot.connected && !slot.awaited) {
     counters_.reports.dropped.add();

@@ -43,6 +43,17 @@ class Run:
 
     def __init__(self, bin_dir, recording, config=SOURCE / "config/demo", inside=None, settings=()):
         self.bin = bin_dir
+        self.prepare(config, inside)
+        self.output = self.folder / "up.out"
+        with open(self.output, "wb") as output:
+            self.up = subprocess.Popen(
+                [bin_dir / "tickpath", "up", self.folder / "config", "--run-dir", self.run_dir, "--on-failure",
+                 "restart", "--set", f"sim:replay.file={recording}", "--set", "trace.capacity=65536",
+                 *(part for setting in settings for part in ("--set", setting))],
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+    def prepare(self, config, inside):
+        """Its folder, with the configuration on addresses of its own."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_test_", dir=inside))
         self.run_dir = self.folder / "run"
         shutil.copytree(config, self.folder / "config")
@@ -57,13 +68,6 @@ class Run:
             for old, new in replaced.items():
                 text = text.replace(old, new)
             path.write_text(text)
-        self.output = self.folder / "up.out"
-        with open(self.output, "wb") as output:
-            self.up = subprocess.Popen(
-                [bin_dir / "tickpath", "up", self.folder / "config", "--run-dir", self.run_dir, "--on-failure",
-                 "restart", "--set", f"sim:replay.file={recording}", "--set", "trace.capacity=65536",
-                 *(part for setting in settings for part in ("--set", setting))],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
     def ask(self, program, command, patience_s=2):
         """The answer of its admin socket; {} where it does not answer."""
