@@ -187,7 +187,9 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
                                 runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
                 wire::DropCopyGrants::kHeartbeat == 2 && wire::DropCopyGrants::kClock == 3);
-  const wire::Hello answer = own_hello(wire::Service::kDropCopy);
+  // With the instance's own name, so that a person's tools find the one of a pair that leads.
+  const wire::Hello answer =
+      wire::make_hello(wire::Role::kOeg, wire::Service::kDropCopy, runtime_.name());
   datapath_->events().start_accept(
       request, link::bytes_of(answer), grants, wire::name_of(hello),
       [this, who = "risk " + std::string(wire::name_of(hello)), peer = request.peer()](

@@ -234,7 +234,8 @@ control::Json RiskApplication::describe_kills() const {
 control::Json RiskApplication::describe_gateways() const {
   control::Json list = control::Json::array();
   for (const GatewayLink* const link : {&gateways_->first(), gateways_->standby()})
-    list.push_back({{"endpoint", link->endpoint()},
+    list.push_back({{"name", link->peer_name()},
+                    {"endpoint", link->endpoint()},
                     {"connected", link->connected().get() != 0},
                     {"leads", link->leads().get() != 0},
                     {"epoch", link->epoch().get()},

@@ -1,6 +1,9 @@
 #include "risk/gateway_link.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
 
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
@@ -46,8 +49,17 @@ bool GatewayLink::maintain(std::uint64_t now_ns) {
       subscriber_.start_connect(options_.endpoint, link::bytes_of(hello),
                                 std::span(&options_.own_heartbeat, grants));
     }
-    return subscriber_.poll_connect().has_value();
+    const std::optional<std::vector<std::byte>> answer = subscriber_.poll_connect();
+    if (answer) take_name(*answer);
+    return answer.has_value();
   });
+}
+
+void GatewayLink::take_name(std::span<const std::byte> answer) {
+  wire::Hello hello;
+  if (answer.size() != sizeof(hello)) return;
+  std::memcpy(&hello, answer.data(), sizeof(hello));
+  peer_name_ = wire::name_of(hello);
 }
 
 std::string GatewayLink::not_ready_reason() const {

@@ -6,7 +6,9 @@
 // become whole again by a pass over its table. Control blocks go to both at all times.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "common/link/clock_exchange.hpp"
@@ -60,6 +62,8 @@ class GatewayLink {
   // ---- control thread, each tick
   bool maintain(std::uint64_t now_ns);  // true: connected just now
   std::string not_ready_reason() const;
+  // Of the oeg that was connected last, at most 15 letters; empty: none yet.
+  const std::string& peer_name() const noexcept { return peer_name_; }
 
   // ---- datapath thread
 
@@ -92,6 +96,7 @@ class GatewayLink {
   void on_link(link::LinkEvent event) noexcept;
 
  private:
+  void take_name(std::span<const std::byte> answer);
   bool counts() const noexcept { return pair_ == nullptr || leads_.get() != 0; }
   void on_leads(std::uint64_t epoch) noexcept;
   void set_alive(bool alive) noexcept;
@@ -114,6 +119,7 @@ class GatewayLink {
   link::ClockProbe clock_;
   link::Losses losses_;
   link::Reconnect reconnect_;
+  std::string peer_name_;  // control thread
 
   PairState* pair_ = nullptr;  // nullptr: there is no standby
   GatewayLink* other_ = nullptr;

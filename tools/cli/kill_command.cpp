@@ -29,7 +29,7 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 struct KillArguments {
   std::string run_dir = "run";
   std::string risk = "risk";
-  std::string oeg = "oeg";
+  std::string oeg;  // empty: as risk says
   std::optional<std::uint8_t> strategy;
   bool force = false;
   bool keep_orders = false;
@@ -62,9 +62,18 @@ bool is_of(const Json& kill, const std::optional<std::uint8_t>& strategy) {
   return strategy ? whose.is_number() && whose.get<unsigned>() == *strategy : whose.is_string();
 }
 
+// The instance to ask: of a pair the one that leads.
+std::string oeg_of(const KillArguments& arguments) {
+  if (!arguments.oeg.empty()) return arguments.oeg;
+  const Json risk = kill_switch_of(try_status(arguments.run_dir, arguments.risk));
+  for (const Json& each : risk.value("oegs", Json::array()))
+    if (each.value("leads", false)) return each.value("name", std::string("oeg"));
+  return "oeg";
+}
+
 // oeg knows a strategy from its first connection on, risk from its first order.
 bool known_to_oeg(const KillArguments& arguments) {
-  const Json status = try_status(arguments.run_dir, arguments.oeg);
+  const Json status = try_status(arguments.run_dir, oeg_of(arguments));
   if (!status.is_object()) return false;
   const Json strategies = status.value("strategies", Json::array());
   return std::any_of(strategies.begin(), strategies.end(), [&](const Json& each) {
@@ -90,6 +99,15 @@ std::string why_not_connected(const Json& status) {
   return reason.empty() ? "it has not come to it yet" : reason;
 }
 
+// Those of a pair in whose memory the change is not yet; else `name`.
+std::string lacking(const Json& kill_switch, const std::string& name, std::uint64_t version) {
+  std::string names;
+  for (const Json& each : kill_switch.value("oegs", Json::array()))
+    if (each.value("connected", false) && number(each, "version") < version)
+      names += (names.empty() ? "" : " and ") + each.value("name", std::string("oeg"));
+  return names.empty() ? name : names;
+}
+
 // What stands between the command and its effect; empty: oeg acts on it, and a restart will not
 // undo it.
 std::string missing_effect(const KillArguments& arguments, std::uint64_t command) {
@@ -102,21 +120,22 @@ std::string missing_effect(const KillArguments& arguments, std::uint64_t command
     return arguments.risk + " has not saved it, so that it would not survive a restart: " +
            risk.value("error", std::string("its file is being written"));
   const bool written = number(risk, "oeg_version") >= version;
-  const Json oeg = try_status(arguments.run_dir, arguments.oeg);
+  const std::string name = oeg_of(arguments);
+  const Json oeg = try_status(arguments.run_dir, name);
   if (!oeg.is_object())
-    return arguments.oeg + " does not answer in '" + arguments.run_dir + "'; " +
+    return name + " does not answer in '" + arguments.run_dir + "'; " +
            (written ? "the change is in its memory, whether it acts on it is unknown"
                     : arguments.risk +
                           " cannot write to its memory: " + why_not_connected(risk_status));
   if (!written)
-    return arguments.risk + " has not written it to " + arguments.oeg + ": " +
+    return arguments.risk + " has not written it to " + lacking(risk, name, version) + ": " +
            why_not_connected(risk_status);
   if (number(kill_switch_of(oeg), "version") < version)
-    return arguments.oeg + " has not taken the change from its memory";
+    return name + " has not taken the change from its memory";
   // Else it could come back with what it had before, and risk would take that over.
   return number(kill_switch_of(oeg), "saved_version") >= version
              ? ""
-             : arguments.oeg + " has not saved it: " +
+             : name + " has not saved it: " +
                    kill_switch_of(oeg).value("error", std::string("its file is being written"));
 }
 
@@ -176,8 +195,8 @@ OpenOrders open_orders(const KillArguments& arguments, const Json& oeg_status) {
 
 // What the venue has not confirmed; empty: nothing is open.
 std::string missing_cancels(const KillArguments& arguments) {
-  const Json status = try_status(arguments.run_dir, arguments.oeg);
-  if (!status.is_object()) return arguments.oeg + " does not answer any more";
+  const Json status = try_status(arguments.run_dir, oeg_of(arguments));
+  if (!status.is_object()) return oeg_of(arguments) + " does not answer any more";
   const OpenOrders open = open_orders(arguments, status);
   if (open.count == 0) return {};
   const bool up = status.value("venue", Json::object()).value("logged_on", false);
@@ -191,7 +210,8 @@ void run_kill(const KillArguments& arguments) {
                      [&] { return missing_effect(arguments, command); });
   const std::string killed = whom(arguments) + ": no new orders and replacements";
   if (arguments.keep_orders) {
-    const OpenOrders open = open_orders(arguments, try_status(arguments.run_dir, arguments.oeg));
+    const OpenOrders open =
+        open_orders(arguments, try_status(arguments.run_dir, oeg_of(arguments)));
     std::printf("%s; %s\n", killed.c_str(),
                 open.count == 0 ? "nothing is open" : ("open stays " + open.text).c_str());
     return;
@@ -222,7 +242,8 @@ CLI::App* add_switch(CLI::App& app, const std::string& name, const std::string& 
   command->add_option("--run-dir", arguments->run_dir, "Where risk and oeg run")
       ->capture_default_str();
   command->add_option("--risk", arguments->risk, "Instance name of risk")->capture_default_str();
-  command->add_option("--oeg", arguments->oeg, "Instance name of oeg")->capture_default_str();
+  command->add_option("--oeg", arguments->oeg,
+                      "Instance name of oeg (default: oeg; of a pair the one that leads)");
   command
       ->add_option("--timeout", arguments->timeout_s,
                    "Seconds to wait for the effect; then the exit status is 1 and the text says "
