@@ -319,8 +319,8 @@ void Pair::advance_offer() noexcept {
   }
   const bool caught_up =
       writer_.taken() != 0 && writer_.appended() - writer_.taken() <= kCaughtUpBytes;
-  if (!caught_up || peer_watch_.state() != link::Liveness::kAlive || !rules_.word().alone || rules_.needs_confirmation() ||
-      holds_ != rules_.word() || shown_witness_.get() == 0)
+  if (!caught_up || peer_watch_.state() != link::Liveness::kAlive || !rules_.word().alone ||
+      rules_.needs_confirmation() || holds_ != rules_.word() || shown_witness_.get() == 0)
     return;
   offered_ = rules_.offer();
   if (!offered_) return;
