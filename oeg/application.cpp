@@ -25,7 +25,10 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   define_notes();
   if (config.pair.place != 0) {
     pair_ = std::make_unique<PairKeeper>(config, runtime);
-    runtime.run_foreign([this] { pair_->begin(); });
+    runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +
+                            ", or the word of its witness at " + config.pair.witness +
+                            " that it may lead",
+                        [this] { pair_->begin(); });
   }
   datapath_ =
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log(),
@@ -243,7 +246,16 @@ control::Json OegApplication::restore(const control::Json& request) {
   return control::Json::object();
 }
 
+control::Json OegApplication::switch_over() {
+  if (pair_ == nullptr) throw Error("it is not one of a pair (pair.place)");
+  pair_->hand_over();
+  return {{"epoch", datapath_->pair()->word().epoch}};
+}
+
 void OegApplication::register_rights() {
+  runtime_.add_command("switch", "the standby of the pair leads from now on",
+                       [this](const control::Json&) { return switch_over(); });
+
   admission_.register_counters(runtime_.counters(), "connections");
   runtime_.counters().add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
   runtime_.counters().add("connections", "rights_revoked", [this] { return rights_revoked_; });

@@ -51,6 +51,7 @@ class OegApplication final : public control::Application {
                      const rdma::SetupError* error);
   void register_rights();
   control::Json revoke(const control::Json& request);
+  control::Json switch_over();
   control::Json restore(const control::Json& request);
   void register_exceptions();
   void take_exceptions();

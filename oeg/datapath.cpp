@@ -24,6 +24,9 @@ constexpr int kEventsPerTurn = 64;
 // to resend, for it keeps no more messages than this by default.
 constexpr std::size_t kHeldEventsMax = 1u << 16;
 
+// Between two words that this one leads: a risk that was lapped may have missed one.
+constexpr std::uint64_t kTellLeadsNs = 100'000'000;
+
 // What stays of datapath.stop_timeout for logout and the last events once settling is over.
 constexpr std::int64_t kLogoutNs = 3'000'000'000;
 
@@ -125,6 +128,7 @@ void OegDatapath::begin_to_lead() noexcept {
 
 // risk goes by the drop copy of whoever has said so last.
 void OegDatapath::tell_leads() noexcept {
+  next_leads_ns_ = now_ns_ + kTellLeadsNs;
   if (pair_ == nullptr || !leading_ || events_.subscriber_count() == 0) return;
   gateway_.tell_leads();
 }
@@ -159,6 +163,9 @@ bool OegDatapath::turn() noexcept {
   bool worked = updates != 0;
   worked |= strategies_.poll(*this, kRequestsPerTurn) != 0;
   worked |= session_.poll(gateway_);
+  if (pair_ != nullptr)
+    pair_->follow_takeover(session_.connected(), session_.logged_on(),
+                           gateway_.counters().orders.accepted.get());
   if (refresh_next_ < instruments_known_.get() && market_.alive().get() != 0) [[unlikely]]
     refresh_quotes();
   worked |= gateway_.turn();
@@ -173,6 +180,8 @@ bool OegDatapath::turn() noexcept {
   fix::Symbol released;
   while (releases_.try_pop(released)) [[unlikely]] gateway_.release_symbol(released);
   attach_risk(now_ns_);
+  if (pair_ != nullptr && now_ns_ >= next_leads_ns_) [[unlikely]]
+    tell_leads();
   watch_risk(now);
   watch_room();
   watch_strategies(now_ns_);

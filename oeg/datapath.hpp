@@ -201,6 +201,7 @@ class OegDatapath final : public control::Datapath,
   bool turn_pair(TscTicks now) noexcept;
   void begin_to_lead() noexcept;
   void tell_leads() noexcept;
+  std::uint64_t next_leads_ns_ = 0;
   void standby_turn(TscTicks now) noexcept;
   void connect_slot(std::size_t slot) noexcept;
   void release_held_events() noexcept;

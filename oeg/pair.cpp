@@ -240,6 +240,17 @@ void Pair::on_witness() noexcept {
 
 // ----------------------------------------------------------------------------------- the leader
 
+void Pair::follow_takeover(bool connected, bool logged_on, std::uint64_t accepted) noexcept {
+  if (times_.decided_ns.get() == 0 || times_.first_order_ns.get() != 0) return;
+  if (times_.connected_ns.get() == 0) {
+    if (!connected) return;
+    accepted_before_ = accepted;
+    times_.connected_ns.set(now());
+  }
+  if (logged_on && times_.logged_on_ns.get() == 0) times_.logged_on_ns.set(now());
+  if (accepted != accepted_before_) times_.first_order_ns.set(now());
+}
+
 void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept {
   if (stage() != Stage::kLeading || connection.connection->extras().size() < 2) {
     link::BareConnection* refused = &connection;
@@ -259,6 +270,8 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
   if (!writer_.attach(*connection.connection, extras[0])) return drop(peer_);
   peer_watch_.attach(*connection.connection, extras[1], now_ns);
   unconfirmed_since_ns_ = 0;
+  lag_mark_ = {};
+  entries_taken_ = counters_.entries_sent.get();
   counters_.standbys_joined.add();
   hot_log_.note(PairNote::kStandbyJoined, journal_.size().get() + 1);
   // Whatever is recorded from here on is in the log; what was before, in the snapshot.
@@ -281,7 +294,7 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
     next_probe_ns_ = now_ns + kProbeNs;
     (void)writer_.probe();
   }
-  lag_bytes_.set(writer_.appended() - writer_.taken());
+  measure_lag(now_ns);
   if (writer_.all_confirmed())
     unconfirmed_since_ns_ = 0;
   else if (unconfirmed_since_ns_ == 0)
@@ -300,6 +313,21 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
     hand_over_.store(false, std::memory_order_relaxed);
     rules_.hand_over();
   }
+}
+
+void Pair::measure_lag(std::uint64_t now_ns) noexcept {
+  const std::uint64_t taken = writer_.taken();
+  if (lag_mark_.end != 0 && taken >= lag_mark_.end) {
+    lag_ns_.set(now_ns - lag_mark_.at_ns);
+    entries_taken_ = lag_mark_.entries;
+    lag_mark_.end = 0;
+  }
+  const std::uint64_t lag = writer_.appended() - taken;
+  const std::uint64_t sent = counters_.entries_sent.get();
+  if (lag == 0) entries_taken_ = sent;
+  if (lag != 0 && lag_mark_.end == 0) lag_mark_ = {writer_.appended(), sent, now_ns};
+  lag_bytes_.set(lag);
+  lag_records_.set(sent - entries_taken_);
 }
 
 // From a joiner to a standby, and from one life of the witness to the next.
@@ -338,7 +366,10 @@ void Pair::lose_standby() noexcept {
   drop(peer_);
   offered_.reset();
   moved_at_ = 0;
+  lag_mark_ = {};
   lag_bytes_.set(0);
+  lag_records_.set(0);
+  hand_over_.store(false, std::memory_order_relaxed);
   rules_.on_standby_lost();
 }
 

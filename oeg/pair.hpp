@@ -123,6 +123,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
     times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
     recovered_.store(true, std::memory_order_release);
   }
+  // kLeading with a standby: that one leads as soon as it has everything. Forgotten where the
+  // standby is lost before.
   void hand_over() noexcept { hand_over_.store(true, std::memory_order_relaxed); }
 
   // ---- any thread
@@ -132,6 +134,10 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool has_standby() const noexcept { return shown_standby_.get() != 0; }
   bool has_witness() const noexcept { return shown_witness_.get() != 0; }
   const Counter& lag_bytes() const noexcept { return lag_bytes_; }
+  // Leader: entries that the standby has not taken, as of its last word; at most so many.
+  const Counter& lag_records() const noexcept { return lag_records_; }
+  // Leader: from an entry's making to the word that the standby had taken it, as last measured.
+  const Counter& lag_ns() const noexcept { return lag_ns_; }
   const PairCounters& counters() const noexcept { return counters_; }
   const TakeoverTimes& times() const noexcept { return times_; }
 
@@ -146,6 +152,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool may_trade() const noexcept {
     return !rules_.blocked() && (options_.trade_alone || rules_.needs_confirmation());
   }
+  // Stamps a takeover's steps at the venue; accepted: orders of its whole life.
+  void follow_takeover(bool connected, bool logged_on, std::uint64_t accepted) noexcept;
   bool may_sleep() const noexcept {
     return writer_.all_confirmed() && (log_ == nullptr || log_->behind() == 0);
   }
@@ -188,6 +196,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void turn_leader(std::uint64_t now_ns) noexcept;
   void advance_offer() noexcept;
   void lose_standby() noexcept;
+  void measure_lag(std::uint64_t now_ns) noexcept;
   void turn_standby(std::uint64_t now_ns) noexcept;
   bool suspects_leader(std::uint64_t now_ns) noexcept;
   void take_entries(std::size_t entries_max) noexcept;
@@ -219,6 +228,14 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t unconfirmed_since_ns_ = 0;
   std::uint64_t next_probe_ns_ = 0;
   std::uint64_t now_ns_ = 0;
+  // An entry that the standby had not taken when it was marked.
+  struct LagMark {
+    std::uint64_t end = 0;      // bytes of the log; 0: none is marked
+    std::uint64_t entries = 0;  // up to it
+    std::uint64_t at_ns = 0;
+  } lag_mark_;
+  std::uint64_t entries_taken_ = 0;    // by the standby, at least
+  std::uint64_t accepted_before_ = 0;  // orders, when the takeover began
 
   std::atomic<Stage> stage_;
   std::atomic<std::uint64_t> streams_from_{0};
@@ -230,6 +247,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter shown_standby_;
   Counter shown_witness_;
   Counter lag_bytes_;
+  Counter lag_records_;
+  Counter lag_ns_;
   PairCounters counters_;
   TakeoverTimes times_;
 };

@@ -100,7 +100,8 @@ PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
 void PairKeeper::begin() {
   start_.rules.begin_again();
   start_.memory.store(start_.rules);
-  while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr) {
+  while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr &&
+         !runtime_.stop_wanted()) {
     try {
       if (join()) return;
     } catch (const Error& error) {
@@ -301,6 +302,18 @@ std::string PairKeeper::not_ready_reason() const {
   return "joins its pair";
 }
 
+void PairKeeper::hand_over() {
+  Pair& pair = *datapath_->pair();
+  if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
+  if (pair.blocked()) throw Error("it waits for the pair's witness at " + config_.pair.witness);
+  if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
+  if (!pair.has_witness())
+    throw Error("the pair's witness at " + config_.pair.witness + " is not there");
+  log::info("hands over: its standby is to lead");
+  pair.hand_over();
+  datapath_->wake();
+}
+
 control::Json PairKeeper::describe() const {
   const Pair& pair = *datapath_->pair();
   const wire::Leadership word = pair.word();
@@ -312,7 +325,10 @@ control::Json PairKeeper::describe() const {
                         {"alone", word.alone},
                         {"blocked", pair.blocked()},
                         {"witness", pair.has_witness()},
-                        {"lag_bytes", pair.lag_bytes().get()}};
+                        {"has_standby", pair.has_standby()},
+                        {"lag_bytes", pair.lag_bytes().get()},
+                        {"lag_records", pair.lag_records().get()},
+                        {"lag_us", static_cast<double>(pair.lag_ns().get()) / 1000}};
   control::Json times = control::Json::object();
   datapath_->pair()->times().for_each(
       [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });

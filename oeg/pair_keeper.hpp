@@ -33,6 +33,8 @@ class PairKeeper {
   // Empty: it leads, or could take over.
   std::string not_ready_reason() const;
   control::Json describe() const;
+  // Its standby leads soon. Throws Error: why it cannot.
+  void hand_over();
 
  private:
   // First of the region that a joiner READs.

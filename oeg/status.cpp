@@ -185,6 +185,8 @@ control::Json OegApplication::open_rows(std::uint8_t strategy) const {
 }
 
 void OegApplication::summarize(control::Summary& summary) {
+  summary.stood_by = !datapath_->leads();
+  if (summary.stood_by) return;
   const Gateway& gateway = datapath_->gateway();
   const GatewayCounters& counters = gateway.counters();
   summary.orders = flow_of(counters.orders);

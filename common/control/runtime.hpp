@@ -93,6 +93,9 @@ class Runtime {
   // (foreign_code.hpp), and a stop ends the program although it hangs there. Throws what `function`
   // throws.
   virtual void run_foreign(const std::function<void()>& function) = 0;
+  // Likewise, for what waits for others, and asks stop_wanted() meanwhile. waits_for: the answer to
+  // `ready`.
+  virtual void run_waiting(const std::string& waits_for, const std::function<void()>& function) = 0;
 
   // An admin command of the program's own: {"command": "kill", ...} is answered by what the
   // function returns, {"ok": true} added; an Error it throws is answered as {"ok": false,
@@ -105,6 +108,8 @@ class Runtime {
   // Stops in order, and the program exits with 1.
   virtual void fail(const std::string& why) = 0;
   virtual bool stopping() const noexcept = 0;
+  // A stop was asked for, and may not have begun: for what waits in run_foreign(). Any thread.
+  virtual bool stop_wanted() const noexcept = 0;
   // The program ends because something failed: whoever starts it again wants it to go on where it
   // was, as after a crash.
   virtual bool failed() const noexcept = 0;

@@ -191,6 +191,11 @@ void RuntimeImpl::run_foreign(const std::function<void()>& function) {
   not_ready_reason_ = "starting";
 }
 
+void RuntimeImpl::run_waiting(const std::string& waits_for, const std::function<void()>& function) {
+  not_ready_reason_ = waits_for;
+  run_foreign(function);
+}
+
 std::jthread RuntimeImpl::answer_beside() {
   return std::jthread([this](const std::stop_token& over) {
     const std::int64_t begun_ns = clock::monotonic_ns();

@@ -1,6 +1,7 @@
 // The Runtime behind run_program(): everything that the skeleton holds for one program.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -38,11 +39,13 @@ class RuntimeImpl final : public Runtime {
   void post(std::function<void()> callback) override;
   boost::asio::io_context& io() noexcept override { return io_; }
   void run_foreign(const std::function<void()>& function) override;
+  void run_waiting(const std::string& waits_for, const std::function<void()>& function) override;
   void add_command(const std::string& command, const std::string& help,
                    std::function<Json(const Json&)> function) override;
   void request_stop(const std::string& why) override;
   void fail(const std::string& why) override;
   bool stopping() const noexcept override { return phase_ != Phase::kRunning; }
+  bool stop_wanted() const noexcept override { return stop_wanted_; }
   bool failed() const noexcept override { return exit_status_ != 0; }
 
   // The program's life from here on. The exit status.
@@ -98,7 +101,7 @@ class RuntimeImpl final : public Runtime {
   std::string trace_problem_;  // as last logged
   std::string hang_;           // where the datapath thread hangs; empty: it turns
   Phase phase_ = Phase::kRunning;
-  bool stop_wanted_ = false;
+  std::atomic<bool> stop_wanted_{false};  // also asked by what runs in run_foreign()
   int signals_seen_ = 0;
   bool forced_ = false;
   int exit_status_ = 0;

@@ -35,6 +35,7 @@ void for_each_key(AnySummary& summary, Visit&& visit) {
   visit("reports", summary.reports, true);
   visit("strategies", summary.strategies, false);
   visit("resumed", summary.resumed, false);
+  visit("stood_by", summary.stood_by, true);
   visit("has_positions", summary.has_positions, false);
   visit("positions", summary.positions, false);
   visit("profits", summary.profits, true);

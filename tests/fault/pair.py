@@ -25,35 +25,29 @@ REPLAY_S = 14
 
 
 class Pair(Run):
-    """The programs of config/demo with a second oeg, each started by hand; `tickpath up` knows nothing of pairs."""
+    """The programs of config/hot, each started by hand: `tickpath up` would end with the first that dies."""
 
     def __init__(self, bin_dir, recording, seed):
         self.dice = random.Random(seed)
         self.bin = bin_dir
         self.processes = {}
-        self.prepare(SOURCE / "config/demo", None)
-        run = self.run_dir
+        self.prepare(SOURCE / "config/hot", None)
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
-            "risk": ["risk", "witness.enabled=true", *self.both(run)],
+            "risk": ["risk"],
             "mdh": ["mdh"],
-            "strategy": ["strategy", "trace.enabled=false", *self.both(run)],
+            "strategy": ["strategy", "trace.enabled=false"],
+            "oeg-1": ["oeg"],
+            "oeg-2": ["oeg"],
         }
-        for place, other in ((1, 2), (2, 1)):
-            self.common[f"oeg{place}"] = ["oeg", f"pair.place={place}", f"pair.peer={run}/oeg{other}.fabric",
-                                          f"pair.witness={run}/risk.fabric"]
-        for name in ("sim", "risk", "mdh", "oeg1", "oeg2", "strategy"):
+        for name in ("sim", "risk", "mdh", "oeg-1", "oeg-2", "strategy"):
             self.start(name)
-
-    @staticmethod
-    def both(run):
-        return f"gateway.endpoint={run}/oeg1.fabric", f"gateway.standby_endpoint={run}/oeg2.fabric"
 
     def start(self, name):
         program, *settings = self.common[name]
         with open(self.folder / f"{name}.out", "ab") as output:
             self.processes[name] = subprocess.Popen(
-                [self.bin / program, self.folder / f"config/{program}.toml", "--run-dir", self.run_dir,
+                [self.bin / program, self.folder / f"config/{name}.toml", "--run-dir", self.run_dir,
                  *(part for setting in (f"name={name}", *settings) for part in ("--set", setting))],
                 cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
@@ -69,12 +63,12 @@ class Pair(Run):
         return self.ask(name, "status").get("pair", {}).get("role")
 
     def paired(self):
-        status = {name: self.ask(name, "status") for name in ("oeg1", "oeg2", "risk", "mdh", "strategy", "sim")}
+        status = {name: self.ask(name, "status") for name in ("oeg-1", "oeg-2", "risk", "mdh", "strategy", "sim")}
         return (all(status[name].get("state") == "ready" for name in status)
                 and status["risk"].get("witness", {}).get("state") == "paired")
 
     def leader(self):
-        return next((name for name in ("oeg1", "oeg2") if self.role(name) == "leader"), None)
+        return next((name for name in ("oeg-1", "oeg-2") if self.role(name) == "leader"), None)
 
     def fail_over(self):
         """Kills who leads; seconds until the other one has an order accepted. None: it never did."""
@@ -84,7 +78,7 @@ class Pair(Run):
         before = self.sim()[0]
         self.processes[old].kill()
         self.processes[old].wait()
-        new = "oeg2" if old == "oeg1" else "oeg1"
+        new = "oeg-2" if old == "oeg-1" else "oeg-1"
         took = self.wait(lambda: self.role(new) == "leader" and self.sim()[0] > before, PATIENCE_S)
         self.start(old)
         return took
@@ -94,7 +88,7 @@ class Pair(Run):
         problems = []
         # The standby first: the end of a leader is what it waits for.
         leader = self.leader()
-        for name in ("oeg2" if leader == "oeg1" else "oeg1", "strategy", leader, "risk", "mdh", "sim"):
+        for name in ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, "risk", "mdh", "sim"):
             if name is None or name not in self.processes:
                 problems.append("nobody leads")
                 continue
@@ -104,9 +98,6 @@ class Pair(Run):
                     problems.append(f"{name} ended with {self.processes[name].returncode}")
             except subprocess.TimeoutExpired:
                 problems.append(f"{name} did not end")
-        # What the standby left says nothing of its own.
-        standby = "oeg2" if leader == "oeg1" else "oeg1"
-        (self.run_dir / f"{standby}.summary.json").unlink(missing_ok=True)
         books = subprocess.run([self.bin / "tickpath", "books", self.run_dir], capture_output=True, text=True)
         return problems + broken_lines(books.stdout.splitlines()) + ([] if books.returncode == 0 else ["books"])
 

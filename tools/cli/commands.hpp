@@ -35,6 +35,7 @@ void add_trace_command(CLI::App& app);    // tick-to-order and each hop, from a 
 // kill, unkill: by way of risk, who owns the switch. Each ends when oeg acts on it, and a kill when
 // nothing is open any more, or says after a while what is missing.
 void add_kill_commands(CLI::App& app);
+void add_switch_command(CLI::App& app);      // leadership of a pair, by hand
 void add_exceptions_command(CLI::App& app);  // reports of the venue that oeg could not book
 void add_trading_command(CLI::App& app);     // halts, pauses and resumes symbols at sim
 void add_keys_command(CLI::App& app);        // makes and checks the keys of the roles

@@ -87,6 +87,7 @@ class CrossCheck {
     endpoints("risk", "gateway.endpoint", "oeg");
     endpoints("strategy", "gateway.standby_endpoint", "oeg");
     endpoints("risk", "gateway.standby_endpoint", "oeg");
+    pairs();
     venue();
     room();
     strategies();
@@ -160,19 +161,50 @@ class CrossCheck {
   // ---- on the fabric
 
   void endpoints(const std::string& program, const std::string& key, const std::string& server) {
-    for (const Program& each : all(program)) {
-      const auto own = each.text(key);
-      const Program* other = nullptr;
-      bool found = !own || own->empty();
-      for (const Program& listener : all(server)) {
-        const auto listens = listener.text("fabric.endpoint");
-        if (!listens) continue;
-        other = &listener;
-        found = found || reaches(*own, *listens);
-      }
-      if (!found && other != nullptr)
-        differ(each, key, *other, "fabric.endpoint",
-               each.config.name + " would wait for " + server + " in vain");
+    for (const Program& each : all(program))
+      endpoints_of(each, key, server, each.config.name + " would wait for " + server + " in vain");
+  }
+  void endpoints_of(const Program& program, const std::string& key, const std::string& server,
+                    const std::string& what) {
+    const auto own = program.text(key);
+    const Program* other = nullptr;
+    bool found = !own || own->empty();
+    for (const Program& listener : all(server)) {
+      const auto listens = listener.text("fabric.endpoint");
+      if (!listens) continue;
+      other = &listener;
+      found = found || reaches(*own, *listens);
+    }
+    if (!found && other != nullptr) differ(program, key, *other, "fabric.endpoint", what);
+  }
+
+  // ---- a pair of oegs
+
+  void pairs() {
+    std::map<std::int64_t, const Program*> places;
+    for (const Program& oeg : all("oeg")) {
+      const std::int64_t place = oeg.number("pair.place").value_or(0);
+      if (place == 0) continue;
+      const auto [other, fresh] = places.emplace(place, &oeg);
+      if (!fresh)
+        problems_.push_back(oeg.at("pair.place") + " " + std::to_string(place) + " is in " +
+                            other->second->config.path +
+                            " already: the two of a pair have 1 and 2");
+      endpoints_of(oeg, "pair.peer", "oeg", "it would wait for the other of its pair in vain");
+      endpoints_of(oeg, "pair.witness", "risk", "nobody would say who leads");
+      if (oeg.text("pair.peer") && oeg.text("fabric.endpoint") &&
+          reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))
+        problems_.push_back(oeg.at("pair.peer") + " is this oeg itself: name the other one");
+      for (const Program& risk : all("risk"))
+        if (!risk.values.at_path("witness.enabled").value_or(false))
+          problems_.push_back(risk.at("witness.enabled") + " is false, and " + oeg.config.path +
+                              " is one of a pair: nobody would say who leads");
+      for (const char* client : {"strategy", "risk"})
+        for (const Program& each : all(client))
+          if (each.text("gateway.standby_endpoint").value_or("").empty())
+            problems_.push_back(each.at("gateway.standby_endpoint") + " is empty, and " +
+                                oeg.config.path +
+                                " is one of a pair: it would not see the other one lead");
     }
   }
 

@@ -124,6 +124,16 @@ void Pipeline::launch(Member& member) {
       member.arguments, options_.run_dir + "/" + member.name + ".out", environment);
 }
 
+std::size_t Pipeline::together_with(std::size_t first) const {
+  const auto is = [&](std::size_t at, const char* program) {
+    return at < members_.size() && members_[at].program == program;
+  };
+  std::size_t end = first + 1;
+  if (!is(first, "oeg") || !is(end, "oeg")) return end;
+  while (is(end, "oeg") || is(end, "risk")) ++end;
+  return end;
+}
+
 std::string Pipeline::log_tail(const Member& member) const {
   const std::string stem = options_.run_dir + "/" + member.name;
   std::string tail = last_lines(stem + ".out", kTailLines, control::kCrashedBy);
@@ -334,7 +344,19 @@ bool Pipeline::is_member_process(pid_t pid) const {
   });
 }
 
-void Pipeline::stop_group(const std::vector<Member*>& group) {
+void Pipeline::stop_group(std::vector<Member*> group) {
+  // A standby first, and alone: else it would take the place of the one that ends.
+  for (Member* member : group)
+    if (member->child && !member->child->ended() &&
+        stands_by(try_status(options_.run_dir, member->name))) {
+      stop_members({member});
+      std::erase(group, member);
+      break;
+    }
+  stop_members(group);
+}
+
+void Pipeline::stop_members(const std::vector<Member*>& group) {
   for (Member* member : group)
     if (member->child) member->child->signal(SIGTERM);
   for (Member* member : group) {

@@ -32,16 +32,18 @@ class Pipeline {
   explicit Pipeline(PipelineOptions options);
   ~Pipeline();
 
-  // One after the other, each once the one before is ready. Throws Error telling which failed, why,
+  // One after the other, each once the one before is ready; a pair of oegs and risk, which is its
+  // witness, together. Throws Error telling which failed, why,
   // and where its log is. `interrupted` is asked while waiting; true throws Interrupted.
   struct Interrupted {};
   template <class Callback>
   void start(Callback interrupted) {
-    for (Member& member : members_) {
-      launch(member);
-      while (!is_ready(member))
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      for (std::size_t each = i; each < together_with(i); ++each)
+        if (!members_[each].child) launch(members_[each]);
+      while (!is_ready(members_[i]))
         if (interrupted()) throw Interrupted{};
-      announce(member);
+      announce(members_[i]);
     }
   }
 
@@ -97,11 +99,14 @@ class Pipeline {
   void check_members();
   void clean_run_dir();
   void launch(Member& member);
+  // The end of those that member `first` is not ready without.
+  std::size_t together_with(std::size_t first) const;
   bool is_ready(Member& member);
   void announce(const Member& member);
   void halt_replay();
   void settle();
-  void stop_group(const std::vector<Member*>& group);
+  void stop_group(std::vector<Member*> group);
+  void stop_members(const std::vector<Member*>& group);
   void stop_outsiders(std::size_t rank);
   std::string log_tail(const Member& member) const;
   Member* sim();

@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -110,6 +111,11 @@ std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir
   return programs;
 }
 
+bool stands_by(const control::Json& status) {
+  return status.is_object() &&
+         status.value("pair", control::Json::object()).value("role", "leader") != "leader";
+}
+
 std::vector<RunningProgram> running_programs(const std::string& run_dir) {
   std::vector<RunningProgram> running;
   for (const std::string& name : control::RunDirectory::names(run_dir)) {
@@ -118,10 +124,11 @@ std::vector<RunningProgram> running_programs(const std::string& run_dir) {
     const control::Json status = try_status(run_dir, name);
     running.push_back(
         {name, status.is_object() ? status.value("program", program_of(name)) : program_of(name),
-         pid});
+         pid, stands_by(status)});
   }
   std::stable_sort(running.begin(), running.end(), [](const auto& a, const auto& b) {
-    return stop_rank(a.program) < stop_rank(b.program);
+    return std::tuple(stop_rank(a.program), !a.stands_by) <
+           std::tuple(stop_rank(b.program), !b.stands_by);
   });
   return running;
 }

@@ -48,7 +48,11 @@ struct RunningProgram {
   std::string name;
   std::string program;
   pid_t pid = 0;
+  bool stands_by = false;  // one of a pair that does not lead
 };
+
+// By its `status`: one of a pair that does not lead. It ends first, or it would take over.
+bool stands_by(const control::Json& status);
 
 // Those that hold their pid file in the run directory, in stop order.
 std::vector<RunningProgram> running_programs(const std::string& run_dir);

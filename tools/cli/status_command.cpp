@@ -68,6 +68,39 @@ std::string profit_line(const Json& strategy) {
                    strategy.value("fills", 0), strategy.value("open_orders", 0));
 }
 
+// From one step to the next; "-" where either did not happen.
+std::string step_text(const Json& times, const char* from, const char* to) {
+  const auto begin = times.value(from, std::uint64_t{0});
+  const auto end = times.value(to, std::uint64_t{0});
+  if (begin == 0 || end < begin) return "-";
+  const double us = static_cast<double>(end - begin) / 1000;
+  return us < 1000 ? formatted("%.0f us", us) : formatted("%.1f ms", us / 1000);
+}
+
+// Who leads, who stands by and how far behind, and what the last takeover took.
+std::vector<std::string> pair_lines(const Json& pair) {
+  std::vector<std::string> lines;
+  const std::string role = pair.value("role", "?");
+  std::string text = formatted("    pair: %s, epoch %d", role.c_str(), pair.value("epoch", 0));
+  if (role == "leader" && pair.value("blocked", false))
+    text += ", BLOCKED: neither its standby nor the witness answers";
+  else if (role == "leader" && !pair.value("has_standby", false))
+    text += ", WITHOUT STANDBY: what it does is not replicated";
+  else if (role == "leader")
+    text += formatted(", standby behind by %d records, %.0f us", pair.value("lag_records", 0),
+                      pair.value("lag_us", 0.0));
+  if (!pair.value("witness", false)) text += ", NO WITNESS: nobody can take over";
+  lines.push_back(std::move(text));
+  const Json times = pair.value("takeover", Json::object());
+  if (role == "leader" && times.value("decided_ns", std::uint64_t{0}) != 0)
+    lines.push_back("    takeover: decided after " +
+                    step_text(times, "suspected_ns", "decided_ns") + ", recovered " +
+                    step_text(times, "decided_ns", "recovered_ns") + ", logged on " +
+                    step_text(times, "recovered_ns", "logged_on_ns") + ", first order " +
+                    step_text(times, "logged_on_ns", "first_order_ns"));
+  return lines;
+}
+
 void run_status(const StatusArguments& arguments) {
   Json all = Json::array();
   for (const RunningProgram& program : running_programs(arguments.run_dir))
@@ -98,6 +131,9 @@ std::string status_text(const Json& all, std::size_t columns) {
     for (std::string& word : words)
       word.resize(std::min(word.size(), columns - 1 - std::min(columns - 1, kIndent)));
     text += line.substr(0, columns - 1) + "\n" + wrapped(words, columns - 1, kIndent, 2);
+    if (status.contains("pair"))
+      for (const std::string& pair_line : pair_lines(status["pair"]))
+        text += pair_line.substr(0, columns - 1) + "\n";
     for (const Json& strategy : status.value("strategies", Json::array()))
       if (strategy.contains("pnl")) text += profit_line(strategy).substr(0, columns - 1) + "\n";
   }

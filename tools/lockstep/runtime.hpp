@@ -37,11 +37,16 @@ class Runtime final : public control::Runtime {
   void post(std::function<void()> callback) override;  // any thread
   boost::asio::io_context& io() noexcept override { return io_; }
   void run_foreign(const std::function<void()>& function) override { function(); }
+  void run_waiting(const std::string& /*waits_for*/,
+                   const std::function<void()>& function) override {
+    function();
+  }
   void add_command(const std::string& command, const std::string& help,
                    std::function<control::Json(const control::Json&)> function) override;
   void request_stop(const std::string& why) override;
   void fail(const std::string& why) override;
   bool stopping() const noexcept override { return stopping_; }
+  bool stop_wanted() const noexcept override { return stopping_; }
   bool failed() const noexcept override { return !failure_.empty(); }
 
   // ---- the pipeline's side
