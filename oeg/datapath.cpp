@@ -24,6 +24,9 @@ constexpr int kEventsPerTurn = 64;
 // to resend, for it keeps no more messages than this by default.
 constexpr std::size_t kHeldEventsMax = 1u << 16;
 
+// A venue that does not answer the Logon for so long is told to strategies as at any other time.
+constexpr std::uint64_t kHoldStrategiesNs = 1'000'000'000;
+
 // Between two words that this one leads: a risk that was lapped may have missed one.
 constexpr std::uint64_t kTellLeadsNs = 100'000'000;
 
@@ -116,14 +119,21 @@ bool OegDatapath::turn_pair(TscTicks now) noexcept {
   return false;
 }
 
-// Everything that connects is there already: who waits is told.
+// Everything that connects is there already. Strategies are told once the venue is: what they asked
+// for before would be refused (session_down).
 void OegDatapath::begin_to_lead() noexcept {
   leading_ = true;
   session_.set_mirror(pair_.get());
-  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot)
-    if (!(clients_[slot] == link::ClientId{})) connect_slot(slot);
+  hold_strategies_until_ns_ = now_ns_ + kHoldStrategiesNs;
   gateway_.set_control_block(block_);
   tell_leads();
+}
+
+void OegDatapath::admit_strategies() noexcept {
+  if (!session_.logged_on() && now_ns_ < hold_strategies_until_ns_) return;
+  hold_strategies_until_ns_ = 0;
+  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot)
+    if (!(clients_[slot] == link::ClientId{})) connect_slot(slot);
 }
 
 // risk goes by the drop copy of whoever has said so last.
@@ -163,6 +173,8 @@ bool OegDatapath::turn() noexcept {
   bool worked = updates != 0;
   worked |= strategies_.poll(*this, kRequestsPerTurn) != 0;
   worked |= session_.poll(gateway_);
+  if (hold_strategies_until_ns_ != 0) [[unlikely]]
+    admit_strategies();
   if (pair_ != nullptr)
     pair_->follow_takeover(session_.connected(), session_.logged_on(),
                            gateway_.counters().orders.accepted.get());
@@ -208,7 +220,7 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
   const std::uint8_t id = gateway_.slot(slot).id;
   if (event == link::LinkEvent::kConnected) {
     clients_[slot] = client;
-    if (leading_) connect_slot(slot);
+    if (leading_ && hold_strategies_until_ns_ == 0) connect_slot(slot);
     attach_strategy(slot);
     hot_log_.note(Note::kStrategyUp, id);
   } else {
@@ -220,7 +232,10 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
     if (!std::exchange(cut_[slot], false))
       hot_log_.note(event == link::LinkEvent::kClosed ? Note::kStrategyEnded : Note::kStrategyDown,
                     id, gateway_.ledger().open_orders(id));
-    if (leading_) gateway_.on_strategy_lost(slot);
+    if (leading_ && hold_strategies_until_ns_ == 0)
+      gateway_.on_strategy_lost(slot);
+    else
+      gateway_.release_slot(slot);
   }
 }
 

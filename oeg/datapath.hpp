@@ -200,6 +200,8 @@ class OegDatapath final : public control::Datapath,
   void recover_gateway();
   bool turn_pair(TscTicks now) noexcept;
   void begin_to_lead() noexcept;
+  void admit_strategies() noexcept;
+  std::uint64_t hold_strategies_until_ns_ = 0;  // 0: they are told
   void tell_leads() noexcept;
   std::uint64_t next_leads_ns_ = 0;
   void standby_turn(TscTicks now) noexcept;

@@ -162,7 +162,9 @@ void SimApplication::add_port(const config::Address& address) {
     if (session.listen != address) continue;
     port.sessions.push_back(i);
     options.sessions.push_back(
-        {session.sender, session.target, session.version, session.peer_rule("orders.session")});
+        {session.sender, session.target, session.version, session.peer_rule("orders.session"),
+         session.second_logon,
+         session.options(fix::SessionRole::kAcceptor, "orders.session").password});
   }
   port.lobby = std::make_unique<Lobby>(
       options,
@@ -175,7 +177,10 @@ void SimApplication::add_port(const config::Address& address) {
       });
   port.listener = std::make_unique<Listener>(
       address, fmt::format("orders.session.{}.listen", port.sessions.front()),
-      [lobby = port.lobby.get()](int socket) { lobby->accept(socket); });
+      [this, lobby = port.lobby.get()](int socket) {
+        lobby->accept(socket);
+        turn_lobbies();
+      });
   ports_.push_back(std::move(port));
 }
 
@@ -297,8 +302,19 @@ std::string SimApplication::not_ready_reason() {
   return "reading " + config_.replay.file;
 }
 
+// The one that replaces another must not wait for a tick.
+void SimApplication::turn_lobbies() {
+  constexpr std::chrono::milliseconds kSoon{1};
+  bool replacing = false;
+  for (const Port& port : ports_) {
+    port.lobby->turn(Lobby::Clock::now());
+    replacing |= port.lobby->replacing();
+  }
+  if (replacing) replacing_ = runtime_.after(kSoon, [this] { turn_lobbies(); });
+}
+
 void SimApplication::on_tick() {
-  for (const Port& port : ports_) port.lobby->turn(Lobby::Clock::now());
+  turn_lobbies();
   gateway_.keep_stores_writable();
   watch_replay();
   warn_once();

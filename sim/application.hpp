@@ -40,6 +40,7 @@ class SimApplication final : public control::Application {
   void add_listeners();
   void add_port(const config::Address& address);
   const Lobby& lobby(std::uint32_t session, std::size_t& place) const;
+  void turn_lobbies();
   Lobby::Slot slot(std::uint32_t session) const;
   void admit(std::uint32_t session, int socket);
   void tell_forgotten();
@@ -72,6 +73,7 @@ class SimApplication final : public control::Application {
     std::unique_ptr<Listener> listener;
   };
   std::vector<Port> ports_;
+  control::Subscription replacing_;
   std::vector<LogBudget> event_budgets_;       // of each session
   std::vector<std::uint64_t> forgotten_told_;  // likewise
   ReplayState state_told_ = ReplayState::kWaiting;

@@ -137,6 +137,10 @@ config::Schema<OrderSessionConfig> session_schema() {
                 "Whose orders never trade with each other, and have a row in the ledger: the "
                 "session's, apart by Account (1) or PartyID (448) if given; or, of tickpath's oeg "
                 "alone, those of each strategy, which its ClOrdIDs carry");
+  schema.choice("second_logon", &C::second_logon,
+                {{"refuse", SecondLogon::kRefuse}, {"replace", SecondLogon::kReplace}},
+                "A Logon while the session is logged on: refuse it, or end the older connection, "
+                "for a client that fails over. Whoever may log on may then end a connection");
   schema.flag("cancel_on_disconnect", &C::cancel_on_disconnect,
               "Cancel the session's orders when it logs out or its connection is lost");
   return schema;

@@ -12,6 +12,7 @@
 #include "sim/latency/latency_config.hpp"
 #include "sim/matching/types.hpp"
 #include "sim/orders/cl_ord_ids.hpp"
+#include "sim/orders/lobby.hpp"
 #include "sim/replay/feed_line.hpp"
 #include "sim/replay/pace.hpp"
 #include "sim/replay/retransmission_server.hpp"
@@ -56,6 +57,7 @@ struct OrderSessionConfig : fix::SessionConfig {
   }
   config::Address listen{"127.0.0.1", 9878};
   bool cancel_on_disconnect = false;
+  SecondLogon second_logon = SecondLogon::kRefuse;
   PartyRule party = PartyRule::kSession;
   std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
 };

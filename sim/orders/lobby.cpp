@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -26,6 +27,16 @@ std::uint32_t peer_address(int socket) noexcept {
   return known && from.sin_family == AF_INET ? ntohl(from.sin_addr.s_addr) : 0;
 }
 
+bool gives_password(std::string_view logon, const LobbySession& session) noexcept {
+  if (session.password.empty()) return true;
+  fix::Fields fields;
+  const fix::Frame frame = fix::frame(logon, kLogonBytesMax);
+  if (frame.status != fix::FrameStatus::kMessage || !fields.scan(logon.substr(0, frame.length)))
+    return false;
+  const std::uint32_t tag = session.version == fix::Version::k44 ? 554 : 96;
+  return fields.get(tag) == session.password.reveal();
+}
+
 }  // namespace
 
 Lobby::Lobby(LobbyOptions options, Watch watch, std::function<Slot(std::size_t)> slot,
@@ -34,6 +45,7 @@ Lobby::Lobby(LobbyOptions options, Watch watch, std::function<Slot(std::size_t)>
       watch_(std::move(watch)),
       slot_(std::move(slot)),
       admit_(std::move(admit)),
+      admitted_(options_.sessions.size()),
       session_counters_(options_.sessions.size()) {}
 
 Lobby::Words Lobby::first_words(std::string_view bytes, const LobbyOptions& options,
@@ -57,7 +69,8 @@ void Lobby::accept(int socket) {
   counters_.connections.add();
   const std::uint32_t address = peer_address(socket);
   make_room(address);
-  guests_.push_back({net::FileDescriptor(socket), address, Clock::now(), false, 0, {}});
+  guests_.push_back(
+      {net::FileDescriptor(socket), address, Clock::now(), false, 0, false, false, {}});
   const Place guest = std::prev(guests_.end());
   guest->watch = watch_(socket, [this, guest] { look(guest); });
   look(guest);
@@ -89,6 +102,8 @@ void Lobby::look(Place guest) {
       return dismiss(guest, counters_.strangers, "did not begin with the Logon of a peer");
     case Words::kLogon:
       guest->ready = true;
+      guest->may_replace = gives_password({bytes.data(), static_cast<std::size_t>(got)},
+                                          options_.sessions[guest->session]);
       return decide(guest);
   }
 }
@@ -98,6 +113,7 @@ void Lobby::decide(Place guest) {
   LobbySessionCounters& counters = session_counters_[session];
   switch (slot_(session)) {
     case Slot::kLoggedOn:
+      if (guest->replaces || replace(guest)) return;  // a turn later it is gone
       return dismiss(guest, counters.refused_logons, "wanted to log on a second time");
     case Slot::kTaken:  // by one whose Logon is being answered: a turn later it is on, or gone
       return;
@@ -109,9 +125,31 @@ void Lobby::decide(Place guest) {
     return dismiss(guest, counters.wrong_peers,
                    "wanted to log on as " + options.target + " and was refused: " + why);
   counters.admitted.add();
+  if (options.second_logon == SecondLogon::kReplace)
+    admitted_[session] = net::FileDescriptor(::fcntl(guest->socket.get(), F_DUPFD_CLOEXEC, 0));
   net::FileDescriptor socket = std::move(guest->socket);
   guests_.erase(guest);
   admit_(session, socket.release());
+}
+
+// What the older connection has sent is read to its end; whoever still has it can send no more.
+bool Lobby::replace(Place guest) {
+  const LobbySession& session = options_.sessions[guest->session];
+  net::FileDescriptor& older = admitted_[guest->session];
+  if (session.second_logon != SecondLogon::kReplace || !guest->may_replace || older.get() < 0 ||
+      !session.peers.refusal_of_client(guest->socket.get()).empty())
+    return false;
+  guest->replaces = true;
+  session_counters_[guest->session].replaced.add();
+  log::warning("{}: {} logs on again, from {}: its older connection is ended", options_.name,
+               session.target, net::Endpoint{guest->address, 0}.text());
+  ::shutdown(older.get(), SHUT_RDWR);
+  older = net::FileDescriptor();
+  return true;
+}
+
+bool Lobby::replacing() const noexcept {
+  return std::ranges::any_of(guests_, [](const Guest& guest) { return guest.replaces; });
 }
 
 void Lobby::turn(Clock::time_point now) {
@@ -134,6 +172,9 @@ void Lobby::dismiss(Place guest, Counter& cause, std::string_view why) {
   guests_.erase(guest);
 }
 
-void Lobby::close() { guests_.clear(); }
+void Lobby::close() {
+  guests_.clear();
+  for (net::FileDescriptor& socket : admitted_) socket = net::FileDescriptor();
+}
 
 }  // namespace tickpath::sim

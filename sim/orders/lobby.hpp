@@ -13,6 +13,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/log_budget.hpp"
+#include "common/base/secret.hpp"
 #include "common/control/runtime.hpp"
 #include "common/fix/messages.hpp"
 #include "common/net/file_descriptor.hpp"
@@ -20,12 +21,21 @@
 
 namespace tickpath::sim {
 
+// What becomes of a Logon of a peer whose session is logged on.
+enum class SecondLogon : std::uint8_t {
+  kRefuse,
+  kReplace,  // it ends the older connection, as at venues whose clients fail over
+};
+
 // A Logon is its session's by version and CompIDs.
 struct LobbySession {
   std::string sender;  // ours, to which a Logon is addressed (56)
   std::string target;  // the peer's (49)
   fix::Version version = fix::Version::k42;
   net::PeerRule peers{};
+  SecondLogon second_logon = SecondLogon::kRefuse;
+  // That a Logon has to give before it may end another connection; empty: none is asked for.
+  Secret password{};
 };
 
 struct LobbyOptions {
@@ -50,6 +60,7 @@ struct LobbyCounters {
 struct LobbySessionCounters {
   TICKPATH_COUNTERS(admitted,        // handed over with their Logon unread
                     refused_logons,  // while the session was logged on
+                    replaced,        // connections that another Logon has ended
                     wrong_peers);    // of another address or user
 };
 
@@ -70,6 +81,9 @@ class Lobby {
   void turn(Clock::time_point now);
   void close();
 
+  // One waits for a connection to end that it replaces: turn() soon.
+  bool replacing() const noexcept;
+
   std::size_t waiting() const noexcept { return guests_.size(); }
   const LobbyCounters& counters() const noexcept { return counters_; }
   const LobbySessionCounters& counters(std::size_t session) const noexcept {
@@ -86,8 +100,10 @@ class Lobby {
     net::FileDescriptor socket;
     std::uint32_t address;
     Clock::time_point since;
-    bool ready = false;       // its Logon is there
-    std::size_t session = 0;  // of which it is
+    bool ready = false;        // its Logon is there
+    std::size_t session = 0;   // of which it is
+    bool may_replace = false;  // it has the password
+    bool replaces = false;     // the older connection is being ended
     control::Subscription watch;
   };
   using Place = std::list<Guest>::iterator;
@@ -95,13 +111,15 @@ class Lobby {
   void make_room(std::uint32_t address);
   void look(Place guest);
   void decide(Place guest);
+  bool replace(Place guest);
   void dismiss(Place guest, Counter& cause, std::string_view why);
 
   LobbyOptions options_;
   Watch watch_;
   std::function<Slot(std::size_t)> slot_;
   std::function<void(std::size_t, int)> admit_;
-  std::list<Guest> guests_;  // the longest first
+  std::list<Guest> guests_;                    // the longest first
+  std::vector<net::FileDescriptor> admitted_;  // another descriptor of each session's connection
   LogBudget budget_;
   LobbyCounters counters_;
   std::vector<LobbySessionCounters> session_counters_;

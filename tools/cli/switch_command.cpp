@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -32,24 +33,34 @@ struct Leader {
   bool logged_on = false;
 };
 
+// One that starts anew answers late: the other one must not wait for it.
+constexpr int kAnswerMs = 20;
+
+std::vector<std::string> members(const SwitchArguments& arguments) {
+  std::vector<std::string> names;
+  for (const RunningProgram& program : running_programs(arguments.run_dir))
+    if (program.program == arguments.program) names.push_back(program.name);
+  return names;
+}
+
 // Of the pair, as the programs themselves say; the highest epoch where two say so.
-std::optional<Leader> leader_of(const SwitchArguments& arguments) {
+std::optional<Leader> leader_of(const SwitchArguments& arguments,
+                                const std::vector<std::string>& names, int answer_ms) {
   std::optional<Leader> found;
-  for (const RunningProgram& program : running_programs(arguments.run_dir)) {
-    if (program.program != arguments.program) continue;
-    const Json status = try_status(arguments.run_dir, program.name);
+  for (const std::string& name : names) {
+    const Json status = try_status(arguments.run_dir, name, answer_ms);
     if (!status.is_object() || !status.contains("pair")) continue;
     const Json& pair = status.at("pair");
     const std::uint64_t epoch = pair.value("epoch", std::uint64_t{0});
     if (pair.value("role", "") != "leader" || (found && found->epoch > epoch)) continue;
-    found = Leader{program.name, epoch,
-                   status.value("venue", Json::object()).value("logged_on", false)};
+    found = Leader{name, epoch, status.value("venue", Json::object()).value("logged_on", false)};
   }
   return found;
 }
 
 void run_switch(const SwitchArguments& arguments) {
-  const std::optional<Leader> before = leader_of(arguments);
+  const std::vector<std::string> names = members(arguments);
+  const std::optional<Leader> before = leader_of(arguments, names, kStatusMs);
   if (!before)
     throw Error("no " + arguments.program + " of a pair leads in '" + arguments.run_dir + "'");
   const Clock::time_point begin = Clock::now();
@@ -62,7 +73,7 @@ void run_switch(const SwitchArguments& arguments) {
   const auto end = begin + std::chrono::duration<double>(arguments.timeout_s);
   std::optional<Leader> now;
   for (;;) {
-    now = leader_of(arguments);
+    now = leader_of(arguments, names, kAnswerMs);
     if (now && now->name != before->name && now->epoch > before->epoch && now->logged_on) break;
     if (Clock::now() >= end)
       throw Error(formatted("after %g s ", arguments.timeout_s) +

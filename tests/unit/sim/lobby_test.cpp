@@ -1,6 +1,7 @@
 // Who waits in front of an order session, and who gets it.
 #include "sim/orders/lobby.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,48 @@ TEST_F(LobbyTest, ALogonWaitsForASlotThatWasJustTakenAndIsRefusedWhileAnotherIsL
   say(second, framed("A"), 1);
   EXPECT_TRUE(closed(second));
   EXPECT_EQ(lobby_->counters(0).refused_logons.get(), 1u);
+}
+
+// As venues do whose clients fail over: what the older one sent is there to be read, to its end.
+TEST_F(LobbyTest, ASecondLogonEndsTheOlderConnectionWhereThatIsAllowed) {
+  options_.sessions[0].second_logon = SecondLogon::kReplace;
+  open();
+  const int first = connect();
+  say(first, framed("A"), 0);
+  ASSERT_EQ(admitted_.size(), 1u);
+  slot_ = Lobby::Slot::kLoggedOn;
+  const int second = connect();
+  say(second, framed("A"), 1);
+  EXPECT_TRUE(lobby_->replacing());
+  EXPECT_TRUE(closed(first));
+  EXPECT_EQ(::send(first, "8", 1, MSG_NOSIGNAL), -1) << "the older one can send no more";
+  EXPECT_FALSE(closed(second));
+  std::array<char, 512> bytes;
+  EXPECT_GT(::recv(admitted_[0], bytes.data(), bytes.size(), MSG_DONTWAIT), 0);
+  EXPECT_EQ(::recv(admitted_[0], bytes.data(), bytes.size(), MSG_DONTWAIT), 0);
+  // Once: until the session has seen the end, it waits.
+  lobby_->turn(Lobby::Clock::now());
+  EXPECT_EQ(lobby_->counters(0).replaced.get(), 1u);
+  EXPECT_EQ(admitted_.size(), 1u);
+  slot_ = Lobby::Slot::kFree;
+  lobby_->turn(Lobby::Clock::now());
+  EXPECT_EQ(admitted_.size(), 2u);
+  EXPECT_FALSE(lobby_->replacing());
+}
+
+TEST_F(LobbyTest, NobodyEndsAConnectionWithoutItsPassword) {
+  options_.sessions[0].second_logon = SecondLogon::kReplace;
+  options_.sessions[0].password = "open sesame";
+  open();
+  const int first = connect();
+  say(first, framed("A"), 0);  // the session itself checks it
+  slot_ = Lobby::Slot::kLoggedOn;
+  const int second = connect();
+  say(second, framed("A"), 1);
+  EXPECT_TRUE(closed(second));
+  EXPECT_FALSE(closed(first));
+  EXPECT_EQ(lobby_->counters(0).refused_logons.get(), 1u);
+  EXPECT_EQ(lobby_->counters(0).replaced.get(), 0u);
 }
 
 TEST_F(LobbyTest, SessionsOfOnePortAreToldApartByVersionAndCompIds) {
