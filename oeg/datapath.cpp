@@ -139,7 +139,8 @@ void OegDatapath::admit_strategies() noexcept {
 // risk goes by the drop copy of whoever has said so last.
 void OegDatapath::tell_leads() noexcept {
   next_leads_ns_ = now_ns_ + kTellLeadsNs;
-  if (pair_ == nullptr || !leading_ || events_.subscriber_count() == 0) return;
+  const bool stopping = stop_requested_ns_.load(std::memory_order_relaxed) >= 0;
+  if (pair_ == nullptr || !leading_ || stopping || events_.subscriber_count() == 0) return;
   gateway_.tell_leads();
 }
 

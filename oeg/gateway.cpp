@@ -456,6 +456,7 @@ void Gateway::on_strategy_lost(std::size_t index) noexcept {
   StrategySlot& slot = slots_[index];
   slot.connected = false;
   slot.next_position = StrategySlot::kPositionsTold;
+  slot.lead_untold = false;
   drop_reports(slot);
   orphan_orders(index);
   slot.taken.store(false, std::memory_order_relaxed);
@@ -545,6 +546,8 @@ bool Gateway::turn() noexcept {
   const bool up = venue_.up();
   for (std::size_t i = 0; i < slot_count(); ++i) {
     StrategySlot& slot = slots_[i];
+    if (slot.lead_untold) [[unlikely]]
+      worked |= tell_strategy_leads(slot);
     if (slot.queue_size != 0) worked |= flush_reports(slot);
     if (slot.crowded && (tsc_now() - slot.crowded_since).value > unread_ticks_) [[unlikely]]
       cut_off(slot);

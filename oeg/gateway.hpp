@@ -134,7 +134,10 @@ class Gateway final : public fix::Handler {
   void on_strategy_lost(std::size_t slot) noexcept;
   // Tells a connected strategy what it holds, in order with its reports, over the next turns. The
   // end is told once the orders that it left behind, if oeg cancels them, are settled.
-  void begin_positions(std::size_t slot) noexcept { slots_[slot].next_position = 0; }
+  void begin_positions(std::size_t slot) noexcept {
+    slots_[slot].next_position = 0;
+    slots_[slot].lead_untold = epoch_ != 0;
+  }
   void on_request(std::size_t slot, const wire::OrderRequest& request) noexcept;
   // The strategy's open orders are to be cancelled by oeg, if so configured.
   void orphan_orders(std::size_t slot) noexcept;
@@ -285,6 +288,7 @@ class Gateway final : public fix::Handler {
   void publish(const wire::OrderEvent& event, std::uint32_t row) noexcept;
   void report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept;
   void count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept;
+  bool tell_strategy_leads(StrategySlot& slot) noexcept;
   bool tell_positions(StrategySlot& slot) noexcept;
   bool flush_reports(StrategySlot& slot) noexcept;
   void drop_reports(StrategySlot& slot) noexcept;

@@ -419,7 +419,7 @@ void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noe
     return;
   }
   // Order is kept: nothing overtakes what waits.
-  if (slot.connected && slot.queue_size == 0) {
+  if (slot.connected && slot.queue_size == 0 && !slot.lead_untold) {
     if (strategies_.send(slot_index(slot), report)) [[likely]] {
       count_sent(slot, report);
       return;
@@ -471,6 +471,17 @@ void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) no
   slot.counters.connection_reports.add();
 }
 
+bool Gateway::tell_strategy_leads(StrategySlot& slot) noexcept {
+  wire::PositionReport leads{};
+  leads.kind = wire::ReportKind::kLeads;
+  leads.strategy_id = slot.id;
+  leads.epoch = epoch_;
+  wire::OrderReport report;
+  std::memcpy(&report, &leads, sizeof(report));
+  slot.lead_untold = !strategies_.send(slot_index(slot), report);
+  return !slot.lead_untold;
+}
+
 // A row is right at the place where it stands between the reports; so it may only be sent when
 // nothing waits before it.
 bool Gateway::tell_positions(StrategySlot& slot) noexcept {
@@ -480,7 +491,7 @@ bool Gateway::tell_positions(StrategySlot& slot) noexcept {
     return strategies_.send(slot_index(slot), report);
   };
   int sent = 0;
-  while (slot.connected && slot.queue_size == 0 && sent < kReportsPerTurn) {
+  while (slot.connected && slot.queue_size == 0 && !slot.lead_untold && sent < kReportsPerTurn) {
     wire::PositionReport position{};
     position.strategy_id = slot.id;
     position.epoch = epoch_;
@@ -507,7 +518,7 @@ bool Gateway::tell_positions(StrategySlot& slot) noexcept {
 }
 
 bool Gateway::flush_reports(StrategySlot& slot) noexcept {
-  if (!slot.connected) return false;
+  if (!slot.connected || slot.lead_untold) return false;
   const std::size_t index = slot_index(slot);
   int sent = 0;
   while (slot.queue_size != 0 && sent < kReportsPerTurn &&

@@ -44,6 +44,7 @@ struct alignas(64) StrategySlot {
   // After a connect: the ledger's next row to tell the strategy; kPositionsTold: all are sent.
   static constexpr std::uint32_t kPositionsTold = ~std::uint32_t{0};
   std::uint32_t next_position = kPositionsTold;
+  bool lead_untold = false;  // of a pair: kLeads goes before everything else
   RateLimiter rate;
 
   // Reports that found no credit, oldest first: a ring.

@@ -271,13 +271,14 @@ void RiskApplication::summarize(control::Summary& summary) {
   summary.has_positions = true;
   summary.open_orders = monitor_->open_orders();
   summary.ticks.push_back(market_->flow());
-  control::RingFlow& events = summary.events.emplace_back();  // of both oegs of a pair
-  for (const GatewayLink* const link : {&gateways_->first(), gateways_->standby()}) {
-    if (link == nullptr) continue;
-    events.published += link->events().published.get();
-    events.seen += link->events().seen.get();
-    events.lapped += link->events().lapped.get();
-  }
+  control::RingFlow& events = summary.events.emplace_back();
+  const GatewayLink* link = &gateways_->first();
+  if (const GatewayLink* const other = gateways_->standby();
+      other != nullptr && other->epoch().get() > link->epoch().get())
+    link = other;  // of a pair the one that led last
+  events.published = link->events().published.get();
+  events.seen = link->events().seen.get();
+  events.lapped = link->events().lapped.get();
 }
 
 }  // namespace tickpath::risk

@@ -78,6 +78,7 @@ void count_report(Instance& instance, const wire::OrderReport& report) noexcept 
       break;  // counted with the order's first answer, which may be a fill as well
     case wire::ReportKind::kPosition:
     case wire::ReportKind::kPositionsEnd:
+    case wire::ReportKind::kLeads:
       break;  // no reports of orders: they go to on_position()
   }
 }

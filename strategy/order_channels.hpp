@@ -1,10 +1,11 @@
 // A message channel to oeg for each strategy id, so that oeg can tell them apart by connection;
 // with a standby, one to each of the two.
 //
-// Of a pair the channel counts that told positions with the highest epoch. Positions of a higher
-// one on the other channel end the present one, after what had arrived on it: what comes on it
-// later is dropped, and nothing is sent to it. A lower epoch is an oeg that does not know yet that
-// it leads no more, and is never followed. Each strategy id decides for itself.
+// Of a pair the channel counts whose oeg said that it leads in the highest epoch (kLeads, and with
+// the positions). The word of a higher one on the other channel end the present one, after what had
+// arrived on it: what comes on it later is dropped, and nothing is sent to it. A lower epoch is an
+// oeg that does not know yet that it leads no more, and is never followed. Each strategy id decides
+// for itself.
 #pragma once
 
 #include <array>
@@ -172,7 +173,8 @@ class OrderChannels final : public OrderPort {
   struct Adapter {
     void on_message(const wire::OrderReport& report) noexcept {
       if (report.kind == wire::ReportKind::kPosition ||
-          report.kind == wire::ReportKind::kPositionsEnd) [[unlikely]] {
+          report.kind == wire::ReportKind::kPositionsEnd || report.kind == wire::ReportKind::kLeads)
+          [[unlikely]] {
         on_position(report);
         return;
       }
@@ -204,7 +206,7 @@ class OrderChannels final : public OrderPort {
       if (entry.paired() && !follow(position.epoch)) return entry.superseded.add();
       if (report.kind == wire::ReportKind::kPositionsEnd) {
         channel.told = Told::kAll;
-      } else {
+      } else if (report.kind == wire::ReportKind::kPosition) {
         channel.told = Told::kSome;
         handler.on_position(entry.strategy, position);
       }

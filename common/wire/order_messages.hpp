@@ -84,6 +84,9 @@ enum class ReportKind : std::uint8_t {
   // A corrected execution, after a kFillCanceled of the one that it replaces: last_shares and
   // last_price are right, and the position has them.
   kFillCorrected = 13,
+  // Of a pair of oegs, a PositionReport with the epoch: this one leads, and what follows counts.
+  // First of all that it says to a strategy.
+  kLeads = 14,
 };
 
 // It changes an execution that was reported before, of an order that may be done.

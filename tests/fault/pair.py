@@ -64,8 +64,18 @@ class Pair(Run):
 
     def paired(self):
         status = {name: self.ask(name, "status") for name in ("oeg-1", "oeg-2", "risk", "mdh", "strategy", "sim")}
-        return (all(status[name].get("state") == "ready" for name in status)
-                and status["risk"].get("witness", {}).get("state") == "paired")
+        if any(status[name].get("state") != "ready" for name in status):
+            return False
+        words = [status["risk"].get("witness", {}), status["oeg-1"]["pair"], status["oeg-2"]["pair"]]
+        return ({pair["role"] for pair in words[1:]} == {"leader", "standby"}
+                and all(pair["witness"] and not pair["alone"] for pair in words[1:])
+                and words[0].get("state") == "paired" and len({word.get("epoch") for word in words}) == 1)
+
+    def stand(self):
+        """The pair is complete, by all three; what it tells its standby of a new witness takes a moment more."""
+        stands = self.wait(self.paired, PATIENCE_S)
+        time.sleep(0.05)
+        return stands
 
     def leader(self):
         return next((name for name in ("oeg-1", "oeg-2") if self.role(name) == "leader"), None)
@@ -206,8 +216,9 @@ def one_run(options, recording, seed):
     run = Pair(options.bin, recording, seed)
     steps, problems = [], []
     try:
-        if run.wait(run.paired, PATIENCE_S) is None:
-            return steps, ["the pair never stood"]
+        if run.stand() is None:
+            problems.append("the pair never stood")
+            return steps, problems
         run.ask("sim", "start")
         faults = options.faults or [run.dice.choice(FAULTS) for _ in range(run.dice.randint(1, 2))]
         for fault in faults:
@@ -221,11 +232,12 @@ def one_run(options, recording, seed):
             if took is None:
                 problems.append(f"{fault}: nothing is accepted any more")
                 break
-            if run.wait(run.paired, PATIENCE_S) is None:
+            if run.stand() is None:
                 problems.append(f"{fault}: the pair does not stand again")
                 break
         run.ask("sim", "halt")
-        return steps, problems + run.finish()
+        problems += run.finish()
+        return steps, problems
     finally:
         if options.keep and (problems or options.keep == "all"):
             print(f"kept: {run.folder}")
