@@ -133,6 +133,7 @@ bool Succession::move(std::uint64_t witness, Leadership found) noexcept {
   if (role_ != Role::kLeader || word_.alone || asks_ != Asks::kNothing ||
       moving_ == Moving::kTold || witness == witness_)
     return false;
+  if (moving_ == Moving::kHolds && witness == moving_to_) return false;  // the standby is told next
   // Of a life that is newer than what we know: it may decide for others, not for us.
   if (found != word_ && found.epoch != 0) return false;
   moving_to_ = witness;

@@ -45,6 +45,9 @@ class OneOfAPair {
     send(wire::PositionReport{
         .kind = wire::ReportKind::kPositionsEnd, .strategy_id = 1, .epoch = epoch});
   }
+  void say_leads(std::uint64_t epoch) {
+    send(wire::PositionReport{.kind = wire::ReportKind::kLeads, .strategy_id = 1, .epoch = epoch});
+  }
   void lead(std::uint64_t epoch, std::int64_t shares = 100) {
     tell_position(epoch, shares);
     tell_end(epoch);
@@ -296,6 +299,20 @@ TEST_F(ChannelsToAPair, BeginAnewWithALeaderThatLeadsAgainInAHigherEpoch) {
   ASSERT_TRUE(soon([&] { return told.size() == 3; }));
   EXPECT_THAT(take(), ElementsAre("down", "position 500", "up"));
   EXPECT_EQ(channels.takeovers(), 0u);
+}
+
+// What became of its orders meanwhile is told before the positions that have it.
+TEST_F(ChannelsToAPair, TakeReportsOfANewLeaderBeforeItsPositions) {
+  a.lead(1);
+  ASSERT_TRUE(soon([&] { return told.size() == 2; }));
+  take();
+  b.say_leads(2);
+  b.report(7);
+  b.lead(2, 300);
+  ASSERT_TRUE(soon([&] { return told.size() == 4; }));
+  EXPECT_THAT(take(), ElementsAre("down", "report 7", "position 300", "up"));
+  EXPECT_EQ(channels.superseded(), 0u);
+  EXPECT_EQ(channels.flow(1)->reports.get(), 1u);
 }
 
 TEST_F(ChannelsToAPair, GoOverFromALeaderThatWasLostBefore) {
