@@ -250,6 +250,8 @@ void Gateway::stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
   trace_.stamp_at(trace::Hop::kOegSeen, order_id, seen);
   trace_.stamp_at(trace::Hop::kOegRiskPassed, order_id, passed);
   trace_.stamp_at(trace::Hop::kOegEncoded, order_id, times.encoded);
+  if (times.mirrored.value != 0)
+    trace_.stamp_at(trace::Hop::kOegReplicated, order_id, times.mirrored);
   trace_.stamp_at(trace::Hop::kOegSent, order_id, times.sent);
 }
 

@@ -166,9 +166,8 @@ std::string hop_name(Hop from, Hop to) {
 
 void add_hops(const Joined& joined, const std::array<bool, kHopCount>& present, Analysis& result) {
   Hop from = Hop::kNone;
-  for (std::size_t index = 1; index < kHopCount; ++index) {
-    const Hop to = static_cast<Hop>(index);
-    if (!present[index]) continue;
+  for (const Hop to : kHopsInTime) {
+    if (to == Hop::kNone || !present[static_cast<std::size_t>(to)]) continue;
     if (from != Hop::kNone) {
       if (is_tick_hop(to)) {
         result.hops.push_back(over_ticks(joined, hop_name(from, to), from, to));
@@ -201,7 +200,7 @@ void count_orders(const Joined& joined, Analysis& result) {
     bool complete = true;
     for (std::size_t index = 1; index < kHopCount; ++index) {
       const Hop hop = static_cast<Hop>(index);
-      if (order.has(hop) || !is_known(hop)) continue;
+      if (order.has(hop) || !is_known(hop) || is_optional(hop)) continue;
       complete = false;
       ++missing[index];
     }
@@ -320,7 +319,7 @@ Analysis analyse(std::span<const TraceFile> files) {
 
 std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Hop to) {
   if (files.empty()) throw Error("no trace files to read");
-  if (from == Hop::kNone || from >= to || static_cast<std::size_t>(to) >= kHopCount)
+  if (from == Hop::kNone || static_cast<std::size_t>(to) >= kHopCount || place(from) >= place(to))
     throw Error("a latency is from a hop to a later one");
   const HostClocks clocks(files);
   const Joined joined = join(files, clocks);

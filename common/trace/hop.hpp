@@ -24,16 +24,17 @@ enum class Hop : std::uint8_t {
   kStrategyPosted = 8,
   kOegSeen = 9,
   kOegRiskPassed = 10,
-  // 11 is retired: a standby oeg, which nothing stamps
+  // 11 is retired
   kOegEncoded = 12,
   kOegSent = 13,
   kSimOrderRx = 14,
   kSimMatched = 15,
   kOegReportRx = 16,
   kStrategyReportSeen = 17,
-  kOrderLink = 64,  // not a hop: key is an order id, time is the trace id that caused it
+  kOegReplicated = 18,  // the standby of a pair has the order and its message; before kOegSent
+  kOrderLink = 64,      // not a hop: key is an order id, time is the trace id that caused it
 };
-inline constexpr std::size_t kHopCount = 18;
+inline constexpr std::size_t kHopCount = 19;
 
 struct HopInfo {
   Hop hop;
@@ -61,7 +62,24 @@ inline constexpr std::array<HopInfo, kHopCount> kHops{{
     {Hop::kSimMatched, "sim.matched", true, false},
     {Hop::kOegReportRx, "oeg.report_rx", true, false},
     {Hop::kStrategyReportSeen, "strategy.report_seen", true, false},
+    {Hop::kOegReplicated, "oeg.replicated", true, false},
 }};
+
+// An order's way in time: by number, but for what was numbered later.
+constexpr std::size_t place(Hop hop) noexcept {
+  const auto number = static_cast<std::size_t>(hop);
+  if (hop == Hop::kOegReplicated) return static_cast<std::size_t>(Hop::kOegSent);
+  return number < static_cast<std::size_t>(Hop::kOegSent) ? number : number + 1;
+}
+inline constexpr std::array<Hop, kHopCount> kHopsInTime = [] {
+  std::array<Hop, kHopCount> hops{};
+  for (std::size_t i = 0; i < kHopCount; ++i)
+    hops[place(static_cast<Hop>(i))] = static_cast<Hop>(i);
+  return hops;
+}();
+
+// Not every order has it.
+constexpr bool is_optional(Hop hop) noexcept { return hop == Hop::kOegReplicated; }
 
 constexpr const HopInfo& info(Hop hop) noexcept {
   return kHops[static_cast<std::size_t>(hop) < kHopCount ? static_cast<std::size_t>(hop) : 0];

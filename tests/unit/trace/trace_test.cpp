@@ -36,11 +36,39 @@ void stamp_order(TraceWriter& writer, std::uint64_t tick, std::uint64_t order,
   std::uint64_t time = start;
   for (std::size_t index = 1; index < kHopCount; ++index) {
     const Hop hop = static_cast<Hop>(index);
+    if (is_optional(hop)) continue;
     time += 1000;
     if (info(hop).realtime_clock) continue;
     writer.stamp_at(hop, info(hop).keyed_by_order || index == 11 ? order : tick, {time});
   }
   writer.link_order(order, tick);
+}
+
+// Numbered last, it happens before the order is sent; and an order of an oeg without a standby that
+// lacks it lacks nothing.
+TEST_F(TraceTest, ShowsTheReplicationOfAPairWhereItHappens) {
+  {
+    TraceWriter writer(options("a.trace"));
+    for (const std::uint64_t order : {7u, 8u}) {
+      writer.stamp_at(Hop::kOegSeen, order, {1'000});
+      writer.stamp_at(Hop::kOegEncoded, order, {2'000});
+      if (order == 7) writer.stamp_at(Hop::kOegReplicated, order, {5'000});
+      writer.stamp_at(Hop::kOegSent, order, {9'000});
+    }
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const Analysis analysis = analyse(files);
+  const auto has = [&](Hop from, Hop to) {
+    return std::ranges::any_of(analysis.hops, [&](const Interval& each) {
+      return each.from == from && each.to == to && each.distribution.count == 1;
+    });
+  };
+  EXPECT_TRUE(has(Hop::kOegEncoded, Hop::kOegReplicated));
+  EXPECT_TRUE(has(Hop::kOegReplicated, Hop::kOegSent));
+  for (const auto& [hop, count] : analysis.missing) EXPECT_NE(hop, Hop::kOegReplicated);
+  EXPECT_LT(place(Hop::kOegEncoded), place(Hop::kOegReplicated));
+  EXPECT_LT(place(Hop::kOegReplicated), place(Hop::kOegSent));
 }
 
 TEST_F(TraceTest, JoinsAnOrderWithTheTickThatCausedIt) {
