@@ -464,10 +464,6 @@ void Gateway::on_strategy_lost(std::size_t index) noexcept {
   slot.taken.store(false, std::memory_order_relaxed);
 }
 
-void Gateway::release_slot(std::size_t index) noexcept {
-  slots_[index].taken.store(false, std::memory_order_relaxed);
-}
-
 void Gateway::orphan_orders(std::size_t index) noexcept {
   if (!options_.cancel_orphans) return;
   StrategySlot& slot = slots_[index];

@@ -130,7 +130,9 @@ class Gateway final : public fix::Handler {
 
   void on_strategy_connected(std::size_t slot) noexcept;
   // A standby's: it told nothing to the strategy, and has nothing to take back.
-  void release_slot(std::size_t index) noexcept;
+  void release_slot(std::size_t index) noexcept {
+    slots_[index].taken.store(false, std::memory_order_relaxed);
+  }
   void on_strategy_lost(std::size_t slot) noexcept;
   // Tells a connected strategy what it holds, in order with its reports, over the next turns. The
   // end is told once the orders that it left behind, if oeg cancels them, are settled.
