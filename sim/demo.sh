@@ -67,6 +67,15 @@ else
   up+=(--set sim:replay.pace=max --set sim:replay.max_rate=20000)
 fi
 
+# A run that was killed with its exchange left orders in oeg's journal that no exchange knows any
+# more: every run that ends in order, and each that failed, leaves sim's summary.
+if [ -e "$run_dir/oeg.journal" ] && [ ! -e "$run_dir/sim.summary.json" ] &&
+  ! pgrep -f "$tickpath up" >/dev/null; then
+  say "the run before was cut off: its journal is put into $run_dir/cut-off"
+  mkdir -p "$run_dir/cut-off"
+  mv -f "$run_dir"/oeg.journal* "$run_dir"/*.fixstore "$run_dir/cut-off/"
+fi
+
 say "up: $recording"
 # Ctrl-C ends the run in order (`up` sees it, too); what was traded until then is shown below.
 trap 'orders_min=0' INT
