@@ -71,6 +71,18 @@ std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
 
 }  // namespace
 
+void FabricSink::begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept {
+  numbering_ = numbering;
+  set_state(wire::FeedState::kUnknown);
+  wire::BookUpdate update{};
+  update.trace_id = sequence;
+  update.instrument_id = wire::kNoInstrument;
+  update.price = static_cast<std::uint32_t>(numbering);
+  update.shares = static_cast<std::uint32_t>(numbering >> 32);
+  update.kind = wire::UpdateKind::kNumbering;
+  publisher_.publish(update);
+}
+
 MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
                          DirectoryTable& directory, rdma::CompletionChannel* channel,
                          trace::TraceWriter& trace, log::HotLog& log)

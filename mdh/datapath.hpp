@@ -38,10 +38,15 @@ class FabricSink final : public UpdateSink {
   void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept override {
     directory_.store(index, row);
   }
+  void begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept override;
+  void set_state(wire::FeedState state) noexcept override {
+    publisher_.set_program_word(wire::feed_word(numbering_, state));
+  }
 
  private:
   BookPublisher& publisher_;
   DirectoryTable& directory_;
+  std::uint64_t numbering_ = 0;
 };
 
 // One writer, the datapath thread; any thread reads.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "common/base/fnv.hpp"
 #include "common/base/memory.hpp"
 #include "mdh/feed_deep.hpp"
 #include "mdh/notes.hpp"
@@ -112,8 +113,10 @@ void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
 }
 
 void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
-  if (verdict.new_session) [[unlikely]]
+  if (verdict.new_session) [[unlikely]] {
+    numberings_ = 0;
     begin_session(packet.header.sequence_number);
+  }
   if (verdict.missed > 0) [[unlikely]] {
     gapped_ = true;
     counters_.gaps.add();
@@ -178,9 +181,20 @@ void Feed::on_end_of_session() noexcept {
   update_state();
 }
 
+// Of the session and of how often it began anew: mdh's that heard the same agree. 56 bits, not 0.
+std::uint64_t Feed::new_numbering() const noexcept {
+  const auto& characters = sequencer_.session().characters;
+  const std::uint64_t hash =
+      fnv1a({reinterpret_cast<const char*>(characters.data()), characters.size()},
+            kFnvBasis + numberings_);
+  return hash >> 8 | 1;
+}
+
 void Feed::begin_session(std::uint64_t sequence) noexcept {
   if (deep_) deep_->begin_session();
   state_ = wire::FeedState::kUnknown;
+  numbering_ = new_numbering();
+  sink_.begin_numbering(numbering_, sequence);
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;
@@ -240,6 +254,7 @@ void Feed::update_state() noexcept {
     return;
   state_ = state;
   counters_.state.set(static_cast<std::uint64_t>(state));
+  sink_.set_state(state);
   publish_state();
 }
 

@@ -188,6 +188,7 @@ class Feed {
   void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
   bool decode(std::span<const std::byte> message, Event& event) noexcept;
   void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
+  std::uint64_t new_numbering() const noexcept;
   void begin_session(std::uint64_t sequence) noexcept;
   void begin_anew(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
@@ -241,6 +242,8 @@ class Feed {
   TscTicks last_packet_{~std::uint64_t{0}};  // before the first packet nothing is silent
   wire::FeedState state_ = wire::FeedState::kUnknown;
   bool gapped_ = false;  // in this session
+  std::uint64_t numbering_ = 0;
+  std::uint64_t numberings_ = 0;  // that began within this session
   bool silent_ = false;
   bool recovering_ = false;
   bool contested_ = false;

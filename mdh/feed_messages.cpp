@@ -282,6 +282,7 @@ void Feed::fill_image(std::uint32_t instrument_id, wire::BookImage& image) const
   image.trace_id = instrument.trace_id;
   image.exchange_time_ns = instrument.exchange_time_ns;
   image.instrument_id = instrument_id;
+  image.set_numbering(numbering_);
   image.last_trade_price = instrument.last_trade_price;
   image.last_trade_shares = instrument.last_trade_shares;
   image.states = static_cast<std::uint8_t>(static_cast<unsigned>(state_of(instrument)) |

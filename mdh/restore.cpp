@@ -9,12 +9,15 @@ namespace tickpath::mdh {
 
 void Feed::enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept {
   TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the session before");
-  if (sequencer_.enter(session)) begin_anew(sequence);
+  if (!sequencer_.enter(session)) return;
+  numberings_ = 0;
+  begin_anew(sequence);
 }
 
 void Feed::begin_numbering(std::uint64_t sequence) noexcept {
   TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the numbering before");
   sequencer_.resume(1);
+  ++numberings_;
   begin_anew(sequence);
 }
 

@@ -17,6 +17,11 @@ class UpdateSink {
   // Row `index` of the directory is new, the one behind the last, or has changed. Before the update
   // that tells of it.
   virtual void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept = 0;
+  // The feed's messages are numbered anew from `sequence` on: another session, or this one from the
+  // start; see wire::BookUpdate::numbering(). Before what it does to the books.
+  virtual void begin_numbering(std::uint64_t /*numbering*/, std::uint64_t /*sequence*/) noexcept {}
+  // Of the whole feed. Before the update that tells of it.
+  virtual void set_state(wire::FeedState /*state*/) noexcept {}
 
  protected:
   ~UpdateSink() = default;

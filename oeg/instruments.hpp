@@ -19,6 +19,7 @@ struct alignas(32) Instrument {
   std::uint32_t best_bid;  // Price(4); 0: none
   std::uint32_t best_ask;
   wire::FeedState feed;
+  bool doubtful;  // stale on its own account, whatever the rest of the feed is
   // Not tradable: the directory gave this id another symbol than before, or its symbol had another
   // id, under which there may be orders and positions.
   bool conflicting;
@@ -74,6 +75,11 @@ class Instruments {
 
   void update(const wire::BookUpdate& update) noexcept {
     if (update.instrument_id < instruments_.size()) [[likely]] {
+      if (update.kind == wire::UpdateKind::kFeedState ||
+          update.kind == wire::UpdateKind::kBookCleared) [[unlikely]]
+        instruments_[update.instrument_id].doubtful =
+            update.kind == wire::UpdateKind::kFeedState &&
+            update.feed_state() == wire::FeedState::kStale;
       set_quote(instruments_[update.instrument_id], update.best_bid, update.best_ask,
                 update.feed_state());
     } else if (update.instrument_id == wire::kNoInstrument &&
@@ -88,7 +94,8 @@ class Instruments {
   }
   // mdh is gone, or its feed changed as a whole.
   void set_all(wire::FeedState feed) noexcept {
-    for (Instrument& instrument : instruments_) instrument.feed = feed;
+    for (Instrument& instrument : instruments_)
+      if (feed != wire::FeedState::kGood || !instrument.doubtful) instrument.feed = feed;
   }
 
  private:

@@ -97,7 +97,7 @@ void RiskApplication::on_tick() {
   if (witness_) witness_->collect();
   if (runtime_.stopping()) return;
   const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
-  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
+  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", market_->connected_to());
   gateways_->maintain(now_ns);
 }
 

@@ -147,7 +147,7 @@ void StrategyApplication::on_tick() {
   constexpr std::uint32_t kTicksBetweenLooks = 1'000 / control::kTickMs;
   if (++ticks_ % kTicksBetweenLooks == 0) read_names();
   const std::uint64_t now_ns = monotonic_now();
-  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", config_.feed.endpoint);
+  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", market_->connected_to());
   orders_->maintain(now_ns);
 }
 

@@ -12,6 +12,7 @@
 // Invariant once closed: published since join = seen + lapped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -56,7 +57,9 @@ enum class SubscriberState : std::uint8_t { kDown, kJoining, kResyncing, kLive }
 //
 //   void on_update(const T& update, std::uint64_t sequence)
 //   void on_image(std::uint32_t index, const Image& image)   image.ring_sequence: includes all
-//                                                            updates up to that one
+//                                                            updates up to that one. If it
+//                                                            returns bool, false: not taken, so
+//                                                            that no update is superseded by it
 //   void on_lapped(std::uint64_t lost)                       images follow
 //   void on_live()                                           every image is as new as can be
 //   void on_link(LinkEvent event)
@@ -112,6 +115,15 @@ class Subscriber {
   // position() - join_sequence() = seen + lapped.
   std::uint64_t position() const noexcept { return next_ - 1; }
   std::uint64_t join_sequence() const noexcept { return watermark_.join_sequence; }
+  // The publisher's latest word on itself; all zero before the first.
+  const Watermark& watermark() const noexcept { return watermark_; }
+  // Hands every image over once more, then goes on with the updates behind them. Only when live;
+  // else the images to come are those that changed since they were shown.
+  void show_images_again() noexcept {
+    if (state_ != SubscriberState::kLive) return;
+    std::fill(current_->image_version.begin(), current_->image_version.end(), 0);
+    start_from(next_);
+  }
 
   // Tells the publisher that we leave of our own will, so that it does not report a loss. Then
   // destroy the subscriber.

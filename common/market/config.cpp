@@ -5,10 +5,18 @@ namespace tickpath::market {
 config::Schema<FeedConfig> feed_schema() {
   config::Schema<FeedConfig> schema;
   schema.text("endpoint", &FeedConfig::endpoint, "Where mdh listens");
+  schema.text("endpoint_b", &FeedConfig::endpoint_b,
+              "Where the other mdh of a pair listens: each update is taken from whichever has it "
+              "first; empty: there is one mdh");
   schema
       .integer("ring_slots", &FeedConfig::ring_slots, {64, 1 << 22}, "slots",
                "Update ring, 64 bytes a slot: what may wait before this program is lapped")
       .power_of_two();
+  schema.check([](const FeedConfig& config, config::Problems& problems) {
+    if (config.endpoint_b == config.endpoint)
+      problems.add("endpoint_b",
+                   "it is endpoint; the two mdh's of a pair listen at different places");
+  });
   return schema;
 }
 

@@ -10,9 +10,10 @@
 
 namespace tickpath::market {
 
-// Where the market data comes from. Keys: endpoint, ring_slots.
+// Where the market data comes from. Keys: endpoint, endpoint_b, ring_slots.
 struct FeedConfig {
   std::string endpoint = "{run_dir}/mdh.fabric";
+  std::string endpoint_b = {};  // of the other mdh of a pair; empty: there is one
   std::uint32_t ring_slots = 1u << 16;
 };
 config::Schema<FeedConfig> feed_schema();

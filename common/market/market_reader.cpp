@@ -1,20 +1,24 @@
 #include "common/market/market_reader.hpp"
 
-#include "common/control/losses.hpp"
 #include "common/wire/names.hpp"
 
 namespace tickpath::market {
 namespace {
 
-// Of the entries in the trace; those of the connections to oeg have others.
-constexpr std::uint32_t kClockStream = 1;
+// Of the clocks in the trace; those of the connections to oeg have others.
+constexpr std::uint32_t kClockA = 1;
+constexpr std::uint32_t kClockB = 0x101;
 
-link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
-  return {.name = options.name + ".book_updates",
+MarketSourceOptions source_options(const MarketReaderOptions& options, bool second) {
+  return {.endpoint = second ? options.endpoint_b : options.endpoint,
+          .name = options.name,
+          .role = options.role,
           .mode = options.mode,
-          .depth = options.ring_depth,
-          .image_count = options.instruments_max,
-          .peer_role = std::string(wire::name(wire::Role::kMdh))};
+          .ring_depth = options.ring_depth,
+          .instruments_max = options.instruments_max,
+          .heartbeat = options.heartbeat,
+          .offsets = options.offsets,
+          .clock_stream = second ? kClockB : kClockA};
 }
 
 }  // namespace
@@ -24,6 +28,7 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
                                    std::uint32_t instruments_max, clock::OffsetSink& offsets) {
   const bool parks = common.wait == control::WaitMode::kPark;
   return {.endpoint = feed.endpoint,
+          .endpoint_b = feed.endpoint_b,
           .name = common.name.empty() ? std::string(wire::name(role)) : common.name,
           .role = role,
           .mode = parks ? link::RingMode::kImmediate : link::RingMode::kPoll,
@@ -35,77 +40,116 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
 
 MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
                            const MarketReaderOptions& options)
-    : options_(options),
-      subscriber_(device, channel, subscriber_options(options)),
-      directory_(device, options.name + ".directory"),
-      identities_(options.instruments_max),
-      heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat"),
-      clock_(device, {.sink = options.offsets, .stream = kClockStream},
-             options.name + ".mdh_clock") {}
+    : a_(device, channel, source_options(options, false)),
+      names_(options.endpoint_b.empty() ? 0 : options.instruments_max) {
+  if (options.endpoint_b.empty()) return;
+  b_.emplace(device, channel, source_options(options, true));
+  merge_.emplace(options.instruments_max, options.heartbeat.dead_after_ns);
+}
 
 bool MarketReader::maintain(std::uint64_t now_ns) {
-  subscriber_.collect();
-  return reconnect_.step(now_ns, [this] {
-    if (!subscriber_.connecting()) {
-      const wire::Hello hello =
-          wire::make_hello(options_.role, wire::Service::kBookUpdates, options_.name);
-      subscriber_.start_connect(options_.endpoint, link::bytes_of(hello));
-    }
-    return subscriber_.poll_connect().has_value();
-  });
+  const bool a = a_.maintain(now_ns);
+  const bool b = b_ && b_->maintain(now_ns);
+  if (a) connected_to_ = a_.endpoint();
+  if (b) connected_to_ = a ? connected_to_ + " and " + b_->endpoint() : b_->endpoint();
+  return a || b;
 }
 
 std::string MarketReader::not_ready_reason() const {
-  if (alive_.get() != 0) return {};
-  const std::string waiting = "waiting for mdh at " + options_.endpoint;
-  return reconnect_.error().empty() ? waiting : waiting + ": " + reconnect_.error();
+  const std::string first = a_.not_ready_reason();
+  if (!b_ || first.empty()) return first;
+  const std::string second = b_->not_ready_reason();
+  return second.empty() ? second : first + "; " + second;
 }
 
 void MarketReader::register_counters(control::Counters& out, const std::string& group) const {
+  a_.register_counters(out, group);
+  if (!b_) return;
+  b_->register_counters(out, group + "_b");
+  const std::string pair = group + "_pair";
   constexpr auto kKey = control::Counters::Weight::kKey;
-  const link::SubscriberCounters& feed = counters();
-  out.add(group, "seen", feed.seen, kKey);
-  out.add(group, "lapped", feed.lapped, kKey);
-  out.add(group, "laps", feed.laps);
-  out.add(group, "resyncs", feed.resyncs);
-  out.add(group, "images", feed.images);
-  out.add(group, "mdh_alive", alive_);
-  out.add(group, "symbol_conflicts", symbol_conflicts_);
-  control::add_losses(out, group, "mdh", losses_);
+  out.add(pair, merge_->counters(), {"taken_a", "taken_b"});
+  out.add(pair, "alive", alive_);
+  out.add(pair, "state", state_);
+  out.add(pair, "refused_a", refused_[0], kKey);
+  out.add(pair, "refused_b", refused_[1], kKey);
 }
 
 control::RingFlow MarketReader::flow() const {
-  return {"", counters().published.get(), counters().seen.get(), counters().lapped.get()};
+  control::RingFlow flow = a_.flow();
+  if (!b_) return flow;
+  const control::RingFlow other = b_->flow();
+  flow.published += other.published;
+  flow.seen += other.seen;
+  flow.lapped += other.lapped;
+  return flow;
 }
 
-void MarketReader::attach(std::uint64_t now_ns) noexcept {
-  link::Connection* const connection = subscriber_.connection();
-  if (connection == nullptr) return;
-  const auto extras = connection->extras();
-  // A peer that grants less is another version's mdh; it was refused by its hello already.
-  if (extras.size() <= wire::BookUpdatesGrants::kHeartbeat) return;
-  identities_.rejoin();
-  directory_.attach(*connection, extras[wire::BookUpdatesGrants::kDirectory]);
-  heartbeat_.attach(*connection, extras[wire::BookUpdatesGrants::kHeartbeat], now_ns);
-  if (extras.size() > wire::BookUpdatesGrants::kClock)
-    clock_.attach(*connection, extras.subspan(wire::BookUpdatesGrants::kClock), now_ns);
-}
-
-void MarketReader::detach(bool lost) noexcept {
-  directory_.detach();
-  heartbeat_.detach(lost);
-  clock_.detach();
-  reconnect_.mark_down();
+bool MarketReader::directory_behind() const noexcept {
+  if (!b_) return a_.directory_behind();
+  // One that joins is not waited for while the other is there.
+  const bool either = joining_[0].directory_read || joining_[1].directory_read;
+  for (std::size_t source = 0; source < FeedMerge::kSources; ++source)
+    if ((!either || joining_[source].directory_read) && at(source).directory_behind()) return true;
+  return false;
 }
 
 bool MarketReader::image(std::uint32_t instrument, wire::BookImage& out) noexcept {
-  if (!identities_.trusted(instrument)) return false;
-  // A writer needs well under a microsecond for an image; three looks outlast it.
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    const link::ReadStatus status = subscriber_.image(instrument, out);
-    if (status != link::ReadStatus::kTorn) return status == link::ReadStatus::kOk;
-    cpu_relax();
-  }
+  if (!b_) return a_.image(instrument, out);
+  for (const bool followed : {true, false})
+    for (std::size_t source = 0; source < FeedMerge::kSources; ++source)
+      if (merge_->can_follow(source) == followed && at(source).image(instrument, out) &&
+          merge_->current(source, out))
+        return true;
+  return false;
+}
+
+void MarketReader::arm() noexcept {
+  a_.arm();
+  if (b_) b_->arm();
+}
+
+bool MarketReader::may_sleep() const noexcept { return a_.may_sleep() && (!b_ || b_->may_sleep()); }
+
+void MarketReader::close() noexcept {
+  a_.close();
+  if (b_) b_->close();
+}
+
+wire::BookUpdate MarketReader::of_state(std::uint32_t instrument,
+                                        wire::FeedState state) const noexcept {
+  wire::BookUpdate update{};
+  update.trace_id = merge_->last_trace_id();
+  update.instrument_id = instrument;
+  update.kind = wire::UpdateKind::kFeedState;
+  update.set_states(state, wire::TradingState::kUnknown);
+  return update;
+}
+
+// The word is as of word_at: it says nothing of updates before, and is told before those behind.
+void MarketReader::settle_word(std::size_t source, std::uint64_t behind) noexcept {
+  Joining& joining = joining_[source];
+  if (!joining.word_waits || at(source).position() < joining.word_at + behind) [[likely]]
+    return;
+  joining.word_waits = false;
+  merge_->set_word(source, joining.word);
+}
+
+void MarketReader::on_live(std::size_t source) noexcept {
+  merge_->end_adoption(source);
+  if (merge_->numbered(source)) return;
+  const link::Watermark& watermark = at(source).watermark();
+  joining_[source].word = watermark.program_word;
+  joining_[source].word_at = watermark.published_sequence;
+  joining_[source].word_waits = true;
+}
+
+bool MarketReader::agrees(std::size_t source, const wire::DirectoryEntry& row) noexcept {
+  if (joining_[source].refused) return false;
+  if (names_.confirm(row) != Identities::Verdict::kOther) return true;
+  joining_[source].refused = true;
+  refused_[source].add();
+  merge_->set_ready(source, false);
   return false;
 }
 

@@ -1,31 +1,30 @@
-// What every reader of mdh does: update ring, images, directory, and watching that mdh lives.
+// What every reader of the market does: of one mdh, or of two that hear the same feed.
+//
+// With two (`endpoint_b`) each update is handed on from whichever has it first, by its place in the
+// feed (FeedMerge); what the other brings later is dropped. The handler sees one mdh that is alive
+// while either is, and good while either is. With one, nothing is looked at twice.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/control/common_config.hpp"
 #include "common/control/counters.hpp"
 #include "common/control/summary.hpp"
-#include "common/link/clock_exchange.hpp"
-#include "common/link/heartbeat.hpp"
-#include "common/link/reconnect.hpp"
-#include "common/link/subscriber.hpp"
-#include "common/link/table_follower.hpp"
 #include "common/market/config.hpp"
+#include "common/market/feed_merge.hpp"
 #include "common/market/identities.hpp"
-#include "common/wire/book_image.hpp"
-#include "common/wire/book_update.hpp"
-#include "common/wire/directory.hpp"
-#include "common/wire/grants.hpp"
-#include "common/wire/hello.hpp"
+#include "common/market/market_source.hpp"
 
 namespace tickpath::market {
 
 struct MarketReaderOptions {
-  std::string endpoint;  // of mdh
-  std::string name;      // this program's, as mdh shows it
+  std::string endpoint;    // of mdh
+  std::string endpoint_b;  // of the other one; empty: there is none
+  std::string name;        // this program's, as mdh shows it
   wire::Role role = wire::Role::kTool;
   link::RingMode mode = link::RingMode::kPoll;
   std::uint32_t ring_depth = 1u << 16;
@@ -39,159 +38,181 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
                                    const FeedConfig& feed, const HeartbeatConfig& heartbeat,
                                    std::uint32_t instruments_max, clock::OffsetSink& offsets);
 
-// The handler of poll(), all noexcept:
-//   void on_update(const wire::BookUpdate&)
-//   void on_image(const wire::BookImage&)         after a join or a lap, for each that changed
-//   void on_lapped(std::uint64_t lost)
-//   void on_directory(const wire::DirectoryEntry&)
-//   void on_mdh(bool alive)                       connected and beating, or not; on every change
-//
-// After a reconnect nothing of an instrument is handed over before its row of the directory, then
-// its image. One whose id now stands for another symbol is reported stale (kFeedState), and
-// nothing more of it comes: whoever holds orders or positions in it may not go by another's prices.
+// The handler of poll(), all noexcept, is MarketSource's; with two mdh's:
+//   on_image      when one of them has to be gone by that was not before: for each that is newer
+//                 than what was handed on of it
+//   on_lapped     when neither can fill what was lost
+//   on_directory  rows of both, which agree: one whose ids stand for other symbols than the
+//                 other's is not gone by, and not_ready_reason() says so
+//   on_mdh        whether either is there
 class MarketReader {
  public:
-  using Subscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
-
   // Control thread. channel: of the datapath thread that parks, or nullptr.
   MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
                const MarketReaderOptions& options);
 
   // ---- control thread, each tick
 
-  // Connects when it is down, without waiting for mdh; releases what is done with. True: connected
-  // just now.
+  // Connects to what is down, without waiting for it; releases what is done with. True: connected
+  // just now, to connected_to().
   bool maintain(std::uint64_t now_ns);
+  const std::string& connected_to() const noexcept { return connected_to_; }
   // Empty: updates are being taken.
   std::string not_ready_reason() const;
   // Of `status`, and of the summary.
   void register_counters(control::Counters& out, const std::string& group) const;
+  // Of both together.
   control::RingFlow flow() const;
 
   // ---- datapath thread
 
-  // Takes at most `batch` updates. now_ns: monotonic, the same clock in every turn.
+  // Takes at most `batch` updates from each. now_ns: monotonic, the same clock in every turn.
   template <class Handler>
   std::size_t poll(Handler& handler, std::uint64_t now_ns, std::size_t batch = 64) noexcept {
-    Adapter<Handler> adapter{*this, handler, now_ns};
-    std::size_t count = subscriber_.poll(adapter, batch);
-    if (subscriber_.connection() == nullptr) return count;
-    if (directory_.behind()) [[unlikely]]
-      count +=
-          directory_.step([&](const wire::DirectoryEntry& row) noexcept { on_row(row, handler); },
-                          [&]() noexcept { subscriber_.poll_sinks(); });
-    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
-    if (count == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
-    return count;
+    if (!b_) [[likely]] {
+      const std::size_t count = a_.poll(handler, now_ns, batch);
+      alive_.set(a_.alive().get());
+      return count;
+    }
+    turn_ ^= 1;  // neither has the better place in our own time
+    const std::size_t count = poll_one(turn_, handler, now_ns, batch);
+    return count + poll_one(1 - turn_, handler, now_ns, batch) + judge(handler, now_ns);
   }
 
   // Rows of the directory are known to exist, or may, that were not handed over yet.
-  bool directory_behind() const noexcept { return directory_.behind(); }
+  bool directory_behind() const noexcept;
   // The latest image of an instrument. False: none, or it was being written all the time, or the id
-  // may stand for another symbol than before.
+  // may stand for another symbol than before, or it is older than what was handed on.
   bool image(std::uint32_t instrument, wire::BookImage& out) noexcept;
-  void arm() noexcept { subscriber_.arm(); }
-  bool may_sleep() const noexcept { return subscriber_.may_sleep() && !directory_behind(); }
+  void arm() noexcept;
+  bool may_sleep() const noexcept;
   // The last call: tells mdh that we leave of our own will.
-  void close() noexcept { subscriber_.close(); }
+  void close() noexcept;
 
   // ---- any thread
-  const link::SubscriberCounters& counters() const noexcept { return subscriber_.counters(); }
+  const link::SubscriberCounters& counters() const noexcept { return a_.counters(); }  // the first
   const Counter& alive() const noexcept { return alive_; }
   // Instruments whose id stands for another symbol than before.
-  const Counter& symbol_conflicts() const noexcept { return symbol_conflicts_; }
-  const link::ClockProbeCounters& clock() const noexcept { return clock_.counters(); }
-  const link::Losses& losses() const noexcept { return losses_; }  // of mdh
+  const Counter& symbol_conflicts() const noexcept { return a_.symbol_conflicts(); }
+  const MergeCounters* merged() const noexcept { return b_ ? &merge_->counters() : nullptr; }
+  const link::ClockProbeCounters& clock() const noexcept { return a_.clock(); }
+  const link::Losses& losses() const noexcept { return a_.losses(); }
 
  private:
-  template <class Handler>
-  struct Adapter {
-    void on_update(const wire::BookUpdate& update, std::uint64_t /*sequence*/) noexcept {
-      if (update.kind == wire::UpdateKind::kDirectory &&
-          !self.identities_.settled(update.instrument_id)) [[unlikely]]
-        self.directory_.look_again();
-      if (!self.identities_.trusted(update.instrument_id)) [[unlikely]]
-        return;
-      // No book update: whoever asks for imbalances has on_imbalance().
-      if (update.kind == wire::UpdateKind::kImbalance) [[unlikely]] {
-        if constexpr (requires(const wire::ImbalanceUpdate& imbalance) {
-                        handler.on_imbalance(imbalance);
-                      })
-          handler.on_imbalance(std::bit_cast<wire::ImbalanceUpdate>(update));
-        return;
-      }
-      handler.on_update(update);
-    }
-    void on_image(std::uint32_t index, const wire::BookImage& image) noexcept {
-      if (!self.identities_.trusted(index)) [[unlikely]]
-        return;
-      handler.on_image(image);
-    }
-    // No image shows a new row of the directory: such an update is handed over in any case.
-    std::uint32_t image_index(const wire::BookUpdate& update) const noexcept {
-      return update.kind == wire::UpdateKind::kDirectory ? link::kNoImageIndex
-                                                         : update.instrument_id;
-    }
-    // Updates that images stood for may have spoken of new rows.
-    void on_live() noexcept { self.directory_.look_again(); }
-    void on_lapped(std::uint64_t lost) noexcept {
-      // New instruments may have been among them: look behind the last row known.
-      self.directory_.look_again();
-      handler.on_lapped(lost);
-    }
-    void on_link(link::LinkEvent event) noexcept {
-      if (event == link::LinkEvent::kConnected) {
-        self.attach(now_ns);
-        self.judge(true, handler);
-      } else {
-        self.detach(event == link::LinkEvent::kLost);
-        self.judge(false, handler);
-      }
-    }
-    MarketReader& self;
-    Handler& handler;
-    std::uint64_t now_ns;
+  // Of each mdh, beside what FeedMerge knows.
+  struct Joining {
+    bool directory_read = false;
+    bool refused = false;     // its directory is another's
+    bool word_waits = false;  // for the updates that it includes
+    std::uint64_t word = 0;
+    std::uint64_t word_at = 0;  // position in the ring
   };
 
   template <class Handler>
-  void on_row(const wire::DirectoryEntry& row, Handler& handler) noexcept {
-    const bool waited = !identities_.trusted(row.instrument_id);
-    const Identities::Verdict verdict = identities_.confirm(row);
-    symbol_conflicts_.set(identities_.conflicts());
-    handler.on_directory(row);
-    wire::BookImage latest;
-    if (verdict == Identities::Verdict::kOther)
-      handler.on_update(stale(row.instrument_id));
-    else if (waited && image(row.instrument_id, latest))
-      handler.on_image(latest);
+  struct Tap {
+    void on_update(const wire::BookUpdate& update) noexcept {
+      self.settle_word(source, 1);
+      if (self.merge_->on_update(source, update)) handler.on_update(update);
+    }
+    void on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
+      self.settle_word(source, 1);
+      if (!self.merge_->on_update(source, std::bit_cast<wire::BookUpdate>(update))) return;
+      if constexpr (requires { handler.on_imbalance(update); }) handler.on_imbalance(update);
+    }
+    void on_numbering(const wire::BookUpdate& update) noexcept {
+      self.joining_[source].word_waits = false;
+      self.merge_->on_numbering(source, update);
+    }
+    bool on_image(const wire::BookImage& image) noexcept {
+      if (!self.merge_->on_image(source, image)) return false;
+      handler.on_image(image);
+      return true;
+    }
+    void on_lapped(std::uint64_t lost) noexcept {
+      self.merge_->lap(source);
+      if (!self.merge_->can_follow(1 - source)) handler.on_lapped(lost);
+    }
+    void on_live() noexcept { self.on_live(source); }
+    void on_directory(const wire::DirectoryEntry& row) noexcept {
+      if (self.agrees(source, row)) handler.on_directory(row);
+    }
+    void on_mdh(bool alive) noexcept { self.merge_->set_alive(source, alive); }
+    void on_link(link::LinkEvent /*event*/) noexcept {
+      self.merge_->reset(source);
+      self.joining_[source] = {};
+    }
+    MarketReader& self;
+    std::size_t source;
+    Handler& handler;
+  };
+
+  MarketSource& at(std::size_t source) noexcept { return source == 0 ? a_ : *b_; }
+  const MarketSource& at(std::size_t source) const noexcept { return source == 0 ? a_ : *b_; }
+
+  template <class Handler>
+  std::size_t poll_one(std::size_t source, Handler& handler, std::uint64_t now_ns,
+                       std::size_t batch) noexcept {
+    Tap<Handler> tap{*this, source, handler};
+    const std::size_t count = at(source).poll(tap, now_ns, batch);
+    settle_word(source, 0);
+    Joining& joining = joining_[source];
+    if (!joining.directory_read && at(source).live() && !at(source).directory_behind()) [[unlikely]]
+      joining.directory_read = true;
+    merge_->set_ready(source, joining.directory_read && !joining.refused);
+    return count;
   }
-  static wire::BookUpdate stale(std::uint32_t instrument) noexcept {
-    wire::BookUpdate update{};
-    update.instrument_id = instrument;
-    update.kind = wire::UpdateKind::kFeedState;
-    update.set_states(wire::FeedState::kStale, wire::TradingState::kUnknown);
-    return update;
+
+  // What the two together are: told when it changes.
+  template <class Handler>
+  std::size_t judge(Handler& handler, std::uint64_t now_ns) noexcept {
+    if (merge_->alive() != (alive_.get() != 0)) [[unlikely]] {
+      alive_.set(merge_->alive() ? 1 : 0);
+      handler.on_mdh(merge_->alive());
+    }
+    const std::size_t adopted = merge_->to_adopt(now_ns);
+    if (adopted != FeedMerge::kNone && at(adopted).live()) [[unlikely]] {
+      merge_->begin_adoption(adopted);
+      at(adopted).show_images_again();
+    }
+    const wire::FeedState state = merge_->state();
+    if (state == told_) [[likely]]
+      return 0;
+    // What is doubtful on its own account stays so: said before all is good, as mdh does.
+    if (state == wire::FeedState::kGood)
+      for (const std::uint32_t id : merge_->doubtful()) tell_doubtful(id, handler);
+    told_ = state;
+    state_.set(static_cast<std::uint64_t>(state));
+    handler.on_update(of_state(wire::kNoInstrument, state));
+    return 1;
   }
   template <class Handler>
-  void judge(bool alive, Handler& handler) noexcept {
-    if (alive == (alive_.get() != 0)) return;
-    alive_.set(alive ? 1 : 0);
-    if (!alive) losses_.note();
-    handler.on_mdh(alive);
+  void tell_doubtful(std::uint32_t id, Handler& handler) noexcept {
+    wire::BookImage latest;
+    if (!image(id, latest) || latest.feed_state() == wire::FeedState::kGood) return;
+    wire::BookUpdate update = of_state(id, latest.feed_state());
+    update.states = latest.states;
+    update.best_bid = latest.bids[0].price;
+    update.best_bid_shares = latest.bids[0].shares;
+    update.best_ask = latest.asks[0].price;
+    update.best_ask_shares = latest.asks[0].shares;
+    handler.on_update(update);
   }
-  void attach(std::uint64_t now_ns) noexcept;
-  void detach(bool lost) noexcept;
+  wire::BookUpdate of_state(std::uint32_t instrument, wire::FeedState state) const noexcept;
+  void settle_word(std::size_t source, std::uint64_t behind) noexcept;
+  void on_live(std::size_t source) noexcept;
+  bool agrees(std::size_t source, const wire::DirectoryEntry& row) noexcept;
 
-  MarketReaderOptions options_;
-  Subscriber subscriber_;
-  link::TableFollower<wire::DirectoryEntry> directory_;
-  Identities identities_;
-  link::HeartbeatMonitor heartbeat_;
-  link::ClockProbe clock_;
-  link::Reconnect reconnect_;
+  MarketSource a_;
+  std::optional<MarketSource> b_;
+  std::optional<FeedMerge> merge_;  // with b_
+  Identities names_;                // of both
+  std::array<Joining, FeedMerge::kSources> joining_;
+  std::string connected_to_;  // control thread
+  std::size_t turn_ = 0;
+  wire::FeedState told_ = wire::FeedState::kUnknown;
   Counter alive_;
-  Counter symbol_conflicts_;
-  link::Losses losses_;
+  Counter state_;                   // wire::FeedState of both together
+  std::array<Counter, 2> refused_;  // 1: its directory is another's
 };
 
 }  // namespace tickpath::market

@@ -30,11 +30,21 @@ struct BookImage {
   std::uint32_t instrument_id;
   std::uint32_t last_trade_price;  // 0 until the first trade
   std::uint32_t last_trade_shares;
-  std::uint8_t states;  // as in BookUpdate
-  std::uint8_t reserved[3];
+  std::uint8_t states;            // as in BookUpdate
+  std::uint8_t numbering[3];      // the lowest bits of BookUpdate::numbering() that it is of
   ImageLevel bids[kImageLevels];  // best first
   ImageLevel asks[kImageLevels];
 
+  bool is_of(std::uint64_t of) const noexcept {
+    return numbering[0] == (of & 0xff) && numbering[1] == (of >> 8 & 0xff) &&
+           numbering[2] == (of >> 16 & 0xff);
+  }
+  void set_numbering(std::uint64_t of) noexcept {
+    for (std::uint8_t& byte : numbering) {
+      byte = static_cast<std::uint8_t>(of & 0xff);
+      of >>= 8;
+    }
+  }
   FeedState feed_state() const noexcept { return static_cast<FeedState>(states & 0x0f); }
   TradingState trading_state() const noexcept { return static_cast<TradingState>(states >> 4); }
 };

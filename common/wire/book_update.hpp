@@ -24,6 +24,7 @@ enum class UpdateKind : std::uint8_t {
   kBookCleared = 10,  // every order of the instrument was dropped (new session, resynchronisation)
   kInformation = 11,  // any other feed message; carried so that sequence numbers stay gapless
   kImbalance = 12,    // of an auction to come: the slot holds an ImbalanceUpdate
+  kNumbering = 13,    // of the feed, begins anew from here on: see numbering(); of no instrument
 };
 
 // FeedState of an instrument as mdh knows it; a strategy must not quote on anything but kGood.
@@ -89,6 +90,11 @@ struct BookUpdate {
   static constexpr bool is_trade(UpdateKind kind, bool printed) noexcept {
     return kind == UpdateKind::kTrade || (kind == UpdateKind::kExecute && printed);
   }
+  // Of kNumbering: what names the session and, where that began anew, the numbering within it. Two
+  // mdh's that hear the same give the same; never 0.
+  std::uint64_t numbering() const noexcept {
+    return std::uint64_t{shares} << 32 | std::uint64_t{price};
+  }
   FeedState feed_state() const noexcept { return static_cast<FeedState>(states & 0x0f); }
   TradingState trading_state() const noexcept { return static_cast<TradingState>(states >> 4); }
   void set_states(FeedState feed, TradingState trading) noexcept {
@@ -101,6 +107,12 @@ static_assert(sizeof(BookUpdate) == kSlotPayloadBytes && alignof(BookUpdate) == 
 static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, best_bid) == 36 &&
               offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54 &&
               offsetof(BookUpdate, unprinted) == 55);
+
+// The program word of a subscriber's watermark: the numbering in 56 bits, the state of the whole
+// feed in the lowest eight.
+constexpr std::uint64_t feed_word(std::uint64_t numbering, FeedState state) noexcept {
+  return numbering << 8 | static_cast<std::uint64_t>(state);
+}
 
 // What a slot holds instead of a BookUpdate when its kind says kImbalance (ITCH 5.0, 1.6 "Net Order
 // Imbalance Indicator"). Where both have a field it has one place.

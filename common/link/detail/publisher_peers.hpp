@@ -133,6 +133,7 @@ class PublisherPeers {
   bool post_record(PublisherPeer& peer, std::size_t offset, const void* record, std::size_t bytes,
                    std::uint32_t lkey, std::uint64_t version) noexcept;
   void post_watermark(PublisherPeer& peer, std::uint64_t published, std::uint64_t flushed) noexcept;
+  void set_program_word(std::uint64_t word) noexcept { program_word_ = word; }
   void turn(std::uint64_t published, std::uint64_t flushed) noexcept;
   void close(std::uint64_t published, std::uint64_t flushed) noexcept;
   bool closed() const noexcept;
@@ -170,6 +171,7 @@ class PublisherPeers {
   std::array<PublisherPeer*, kSubscribersMax> active_{};  // datapath thread from here on
   std::size_t count_ = 0;
   bool closing_ = false;
+  std::uint64_t program_word_ = 0;
   PublisherCounters counters_;
 };
 

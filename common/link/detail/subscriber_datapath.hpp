@@ -177,11 +177,15 @@ std::size_t Subscriber<T, Image>::resynchronise(Handler& handler) noexcept {
       const ReadStatus status = records[index].read_newer(image, current_->image_version[index]);
       if (status == ReadStatus::kTorn && !failed_) return shown;  // being written: next poll
       if (status != ReadStatus::kOk) continue;
-      current_->image_sequence[index] = image.ring_sequence;
-      image_sequence_max_ = std::max(image_sequence_max_, image.ring_sequence);
       counters_.images.add();
       ++shown;
-      handler.on_image(index, image);
+      if constexpr (std::is_same_v<decltype(handler.on_image(index, image)), bool>) {
+        if (!handler.on_image(index, image)) continue;
+      } else {
+        handler.on_image(index, image);
+      }
+      current_->image_sequence[index] = image.ring_sequence;
+      image_sequence_max_ = std::max(image_sequence_max_, image.ring_sequence);
     }
   }
   if (image_cursor_ < current_->image_count) return shown;

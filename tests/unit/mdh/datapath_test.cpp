@@ -188,7 +188,7 @@ TEST_F(DatapathTest, CarriesEveryMessageFromTheSocketToASubscriber) {
   const FeedCounters& feed = datapath.feed().counters();
   EXPECT_EQ(feed.messages.get(), 20'000u);
   EXPECT_EQ(feed.gaps.get(), 0u);
-  EXPECT_EQ(reader.updates.size(), feed.updates.get());
+  EXPECT_EQ(reader.updates.size(), feed.updates.get() + 1) << "and that a numbering begins";
   std::set<std::uint64_t> traced;
   for (const wire::BookUpdate& update : reader.updates) traced.insert(update.trace_id);
   EXPECT_EQ(traced.size(), 20'000u) << "each message in at least one update";
