@@ -83,6 +83,9 @@ class CrossCheck {
     endpoints("strategy", "feed.endpoint", "mdh");
     endpoints("risk", "feed.endpoint", "mdh");
     endpoints("oeg", "mdh.endpoint", "mdh");
+    endpoints("strategy", "feed.endpoint_b", "mdh");
+    endpoints("risk", "feed.endpoint_b", "mdh");
+    endpoints("oeg", "mdh.endpoint_b", "mdh");
     endpoints("strategy", "gateway.endpoint", "oeg");
     endpoints("risk", "gateway.endpoint", "oeg");
     endpoints("strategy", "gateway.standby_endpoint", "oeg");
