@@ -35,12 +35,13 @@ class Pair(Run):
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
             "risk": ["risk"],
-            "mdh": ["mdh"],
+            "mdh-1": ["mdh"],
+            "mdh-2": ["mdh"],
             "strategy": ["strategy", "trace.enabled=false"],
             "oeg-1": ["oeg"],
             "oeg-2": ["oeg"],
         }
-        for name in ("sim", "risk", "mdh", "oeg-1", "oeg-2", "strategy"):
+        for name in ("sim", "risk", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy"):
             self.start(name)
 
     def start(self, name):
@@ -63,7 +64,7 @@ class Pair(Run):
         return self.ask(name, "status").get("pair", {}).get("role")
 
     def paired(self):
-        status = {name: self.ask(name, "status") for name in ("oeg-1", "oeg-2", "risk", "mdh", "strategy", "sim")}
+        status = {name: self.ask(name, "status") for name in self.common}
         if any(status[name].get("state") != "ready" for name in status):
             return False
         words = [status["risk"].get("witness", {}), status["oeg-1"]["pair"], status["oeg-2"]["pair"]]
@@ -189,7 +190,7 @@ class Pair(Run):
         problems = []
         # The standby first: the end of a leader is what it waits for.
         leader = self.leader()
-        for name in ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, "risk", "mdh", "sim"):
+        for name in ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, "risk", "mdh-1", "mdh-2", "sim"):
             if name is None or name not in self.processes:
                 problems.append("nobody leads")
                 continue
