@@ -80,6 +80,7 @@ void FabricSink::begin_numbering(std::uint64_t numbering, std::uint64_t sequence
   update.price = static_cast<std::uint32_t>(numbering);
   update.shares = static_cast<std::uint32_t>(numbering >> 32);
   update.kind = wire::UpdateKind::kNumbering;
+  publisher_.set_program_place(sequence - 1);
   publisher_.publish(update);
 }
 

@@ -33,7 +33,10 @@ class FabricSink final : public UpdateSink {
  public:
   FabricSink(BookPublisher& publisher, DirectoryTable& directory) noexcept
       : publisher_(publisher), directory_(directory) {}
-  void publish(const wire::BookUpdate& update) noexcept override { publisher_.publish(update); }
+  void publish(const wire::BookUpdate& update) noexcept override {
+    publisher_.set_program_place(update.trace_id);
+    publisher_.publish(update);
+  }
   void mark_dirty(std::uint32_t id) noexcept override { publisher_.mark_dirty(id); }
   void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept override {
     directory_.store(index, row);

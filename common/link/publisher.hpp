@@ -72,8 +72,10 @@ class Publisher {
   std::uint64_t sequence() const noexcept { return sequence_; }
 
   // What every later joiner learns with its first watermark, and who resynchronises with its next:
-  // the program's own word as of the newest update. Those who follow hear of a change by updates.
+  // two words of the program's own, as of the newest update. Who follows hears of a change by
+  // updates.
   void set_program_word(std::uint64_t word) noexcept { peers_.set_program_word(word); }
+  void set_program_place(std::uint64_t place) noexcept { peers_.set_program_place(place); }
 
   // Image `index` no longer shows the latest state. Call it after publish() of the update that
   // changed it. Cheap when the image is dirty already.

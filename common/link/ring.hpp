@@ -91,15 +91,15 @@ class RingReader {
 
 // publisher -> subscriber: one line, a VersionedRecord, beside the ring.
 //  0 join_sequence | 8 flushed_sequence | 16 published_sequence | 24 skipped_sequence | 32 closed
-// 40 flush_count | 48 program_word
+// 40 program_word | 48 program_place
 struct Watermark {
   std::uint64_t join_sequence;       // the subscriber counts from the update after this one
   std::uint64_t flushed_sequence;    // every image includes all updates up to this one
   std::uint64_t published_sequence;  // when this was written
   std::uint64_t skipped_sequence;    // newest update that was not written to this subscriber
   std::uint64_t closed;              // 1: published_sequence is final
-  std::uint64_t flush_count;
-  std::uint64_t program_word;  // the publishing program's own, as of published_sequence
+  std::uint64_t program_word;        // the publishing program's own, as of published_sequence
+  std::uint64_t program_place;       // likewise
 };
 static_assert(sizeof(Watermark) == 56);
 

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace tickpath::market {
+namespace {
+
+// The index of a place behind all updates of a message.
+constexpr std::uint32_t kBehindAll = 1u << 30;
+
+}  // namespace
 
 FeedMerge::FeedMerge(std::uint32_t instruments_max, std::uint64_t patience_ns)
     : known_(instruments_max), patience_ns_(patience_ns) {
@@ -19,7 +25,6 @@ void FeedMerge::set_ready(std::size_t source, bool ready) noexcept {
   Source& self = at(source);
   if (self.ready == ready) return;
   self.ready = ready;
-  self.placed = false;  // what came meanwhile was not looked at
 }
 
 void FeedMerge::lap(std::size_t source) noexcept {
@@ -27,8 +32,10 @@ void FeedMerge::lap(std::size_t source) noexcept {
   self.placed = self.numbered = self.adopted = false;
 }
 
-void FeedMerge::set_word(std::size_t source, std::uint64_t word) noexcept {
+void FeedMerge::set_word(std::size_t source, std::uint64_t word, std::uint64_t trace_id) noexcept {
   Source& self = at(source);
+  self.place = {trace_id, kBehindAll};
+  self.placed = true;
   self.numbering = word >> 8;
   self.state = static_cast<wire::FeedState>(word & 0xff);
   self.numbered = true;
@@ -87,7 +94,7 @@ bool FeedMerge::on_update(std::size_t source, const wire::BookUpdate& update) no
     counters_.passed_by.add();
     return false;
   }
-  if (any_ && place <= last_) {
+  if (any_ && !self.adopted && place <= last_) {
     counters_.duplicates.add();
     return false;
   }
@@ -98,7 +105,13 @@ bool FeedMerge::on_update(std::size_t source, const wire::BookUpdate& update) no
   const bool next =
       follows && (!any_ || (place.trace == last_.trace && place.index == last_.index + 1) ||
                   (place.trace == last_.trace + 1 && place.index == 0));
-  const bool alone = !can_follow(1 - source);
+  // One that is not good does not speak for another that is, and will be adopted in this turn.
+  const Source& beside = other(source);
+  const bool alone =
+      self.state == wire::FeedState::kGood
+          ? !can_follow(1 - source)
+          : !(beside.alive && beside.ready && beside.numbered && beside.numbering == numbering_ &&
+              beside.state == wire::FeedState::kGood);
   if (!(next && self.state == wire::FeedState::kGood) && !(follows && alone)) {
     counters_.passed_by.add();
     return false;
@@ -142,7 +155,7 @@ void FeedMerge::on_numbering(std::size_t source, const wire::BookUpdate& update)
   self.numbered = true;
   self.adopted = self.holed = false;
   self.placed = self.starting = true;
-  self.place = {update.trace_id - 1, ~std::uint32_t{0}};
+  self.place = {update.trace_id - 1, kBehindAll};
   self.state = wire::FeedState::kUnknown;
   if (entered_ && self.numbering == numbering_) {  // the other was first
     self.holed = holes_;
@@ -218,10 +231,10 @@ void FeedMerge::end_adoption(std::size_t source) noexcept {
   if (!self.adopting) return;
   self.adopting = false;
   self.adopted = true;
-  // Its next update is handed on, even if the other was further: what was handed on of an
-  // instrument stands.
+  // From here on, even if the other was further: what was handed on of an instrument stands.
   if (any_) high_ = std::max(high_, last_);
-  any_ = false;
+  any_ = self.placed;
+  last_ = self.place;
 }
 
 wire::FeedState FeedMerge::state() const noexcept {

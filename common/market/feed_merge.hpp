@@ -57,8 +57,8 @@ class FeedMerge {
   void set_ready(std::size_t source, bool ready) noexcept;
   // It lost updates: its place is not known before the next one, nor its numbering.
   void lap(std::size_t source) noexcept;
-  // wire::feed_word(), as of its newest update.
-  void set_word(std::size_t source, std::uint64_t word) noexcept;
+  // wire::feed_word() and the trace id of its newest update, as of that.
+  void set_word(std::size_t source, std::uint64_t word, std::uint64_t trace_id) noexcept;
   bool numbered(std::size_t source) const noexcept { return at(source).numbered; }
 
   // ---- what it publishes; true: to be handed on

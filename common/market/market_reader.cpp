@@ -1,5 +1,8 @@
 #include "common/market/market_reader.hpp"
 
+#include <utility>
+
+#include "common/log/log.hpp"
 #include "common/wire/names.hpp"
 
 namespace tickpath::market {
@@ -50,6 +53,12 @@ MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channe
 bool MarketReader::maintain(std::uint64_t now_ns) {
   const bool a = a_.maintain(now_ns);
   const bool b = b_ && b_->maintain(now_ns);
+  for (std::size_t source = 0; b_ && source < FeedMerge::kSources; ++source)
+    if (std::exchange(refusals_told_[source], refused_[source].get()) != refused_[source].get())
+      log::error(
+          "mdh at {} has other symbols under the same ids than mdh at {}: it is not gone by; stop "
+          "it, put a copy of the other one's instruments_file in place of its own, and start it",
+          at(source).endpoint(), at(1 - source).endpoint());
   if (a) connected_to_ = a_.endpoint();
   if (b) connected_to_ = a ? connected_to_ + " and " + b_->endpoint() : b_->endpoint();
   return a || b;
@@ -132,7 +141,7 @@ void MarketReader::settle_word(std::size_t source, std::uint64_t behind) noexcep
   if (!joining.word_waits || at(source).position() < joining.word_at + behind) [[likely]]
     return;
   joining.word_waits = false;
-  merge_->set_word(source, joining.word);
+  merge_->set_word(source, joining.word, joining.place);
 }
 
 void MarketReader::on_live(std::size_t source) noexcept {
@@ -140,6 +149,7 @@ void MarketReader::on_live(std::size_t source) noexcept {
   if (merge_->numbered(source)) return;
   const link::Watermark& watermark = at(source).watermark();
   joining_[source].word = watermark.program_word;
+  joining_[source].place = watermark.program_place;
   joining_[source].word_at = watermark.published_sequence;
   joining_[source].word_waits = true;
 }

@@ -43,7 +43,7 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
 //                 than what was handed on of it
 //   on_lapped     when neither can fill what was lost
 //   on_directory  rows of both, which agree: one whose ids stand for other symbols than the
-//                 other's is not gone by, and not_ready_reason() says so
+//                 other's is not gone by, and the log says so
 //   on_mdh        whether either is there
 class MarketReader {
  public:
@@ -92,6 +92,8 @@ class MarketReader {
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return a_.counters(); }  // the first
   const Counter& alive() const noexcept { return alive_; }
+  // Of one of the two: connected and beating.
+  bool joined(std::size_t source) const noexcept { return at(source).alive().get() != 0; }
   // Instruments whose id stands for another symbol than before.
   const Counter& symbol_conflicts() const noexcept { return a_.symbol_conflicts(); }
   const MergeCounters* merged() const noexcept { return b_ ? &merge_->counters() : nullptr; }
@@ -105,6 +107,7 @@ class MarketReader {
     bool refused = false;     // its directory is another's
     bool word_waits = false;  // for the updates that it includes
     std::uint64_t word = 0;
+    std::uint64_t place = 0;
     std::uint64_t word_at = 0;  // position in the ring
   };
 
@@ -207,7 +210,8 @@ class MarketReader {
   std::optional<FeedMerge> merge_;  // with b_
   Identities names_;                // of both
   std::array<Joining, FeedMerge::kSources> joining_;
-  std::string connected_to_;  // control thread
+  std::string connected_to_;  // control thread, and the next
+  std::array<std::uint64_t, 2> refusals_told_{};
   std::size_t turn_ = 0;
   wire::FeedState told_ = wire::FeedState::kUnknown;
   Counter alive_;

@@ -109,7 +109,7 @@ static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, 
               offsetof(BookUpdate, unprinted) == 55);
 
 // The program word of a subscriber's watermark: the numbering in 56 bits, the state of the whole
-// feed in the lowest eight.
+// feed in the lowest eight. Its program place is the trace id of the newest update.
 constexpr std::uint64_t feed_word(std::uint64_t numbering, FeedState state) noexcept {
   return numbering << 8 | static_cast<std::uint64_t>(state);
 }

@@ -216,7 +216,7 @@ void PublisherPeers::post_watermark(PublisherPeer& peer, std::uint64_t published
                                     std::uint64_t flushed) noexcept {
   VersionedRecord<Watermark> record(peer.watermark_version);
   record.store({peer.join_sequence, flushed, published, peer.skipped_sequence,
-                closing_ ? 1ull : 0ull, ++peer.flush_count, program_word_});
+                closing_ ? 1ull : 0ull, program_word_, program_place_});
   peer.watermark_version += 2;
   peer.watermark_due = true;  // until all of it is posted
   if (!post_record(peer, RingLayout::watermark_offset(), &record, sizeof(record), 0,

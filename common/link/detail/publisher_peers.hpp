@@ -85,7 +85,6 @@ struct alignas(kCacheLineBytes) PublisherPeer {
   std::uint64_t join_sequence = 0;
   std::uint64_t skipped_sequence = 0;  // newest update that was not written
   std::uint64_t fill_cursor = 0;       // the next image that a newcomer is given
-  std::uint64_t flush_count = 0;
   std::uint64_t watermark_version = 0;
   RingLayout layout;
   rdma::RemoteRegion region;
@@ -134,6 +133,7 @@ class PublisherPeers {
                    std::uint32_t lkey, std::uint64_t version) noexcept;
   void post_watermark(PublisherPeer& peer, std::uint64_t published, std::uint64_t flushed) noexcept;
   void set_program_word(std::uint64_t word) noexcept { program_word_ = word; }
+  void set_program_place(std::uint64_t place) noexcept { program_place_ = place; }
   void turn(std::uint64_t published, std::uint64_t flushed) noexcept;
   void close(std::uint64_t published, std::uint64_t flushed) noexcept;
   bool closed() const noexcept;
@@ -172,6 +172,7 @@ class PublisherPeers {
   std::size_t count_ = 0;
   bool closing_ = false;
   std::uint64_t program_word_ = 0;
+  std::uint64_t program_place_ = 0;
   PublisherCounters counters_;
 };
 

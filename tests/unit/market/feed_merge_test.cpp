@@ -48,7 +48,7 @@ class FeedMerges : public ::testing::Test {
   void join(std::size_t source, FeedState state = FeedState::kGood) {
     merge.reset(source);
     merge.set_alive(source, true);
-    merge.set_word(source, wire::feed_word(7, state));
+    merge.set_word(source, wire::feed_word(7, state), 9);
     merge.set_ready(source, true);
   }
   void adopt(std::size_t source) {
@@ -175,7 +175,7 @@ TEST_F(FeedMerges, GoByAnotherNumberingOnlyWhenThereIsNoOther) {
   adopt(0);
   ASSERT_TRUE(take(0, 10));
   join(1);
-  merge.set_word(1, wire::feed_word(9, FeedState::kGood));
+  merge.set_word(1, wire::feed_word(9, FeedState::kGood), 499);
   EXPECT_FALSE(take(1, 500));
   EXPECT_EQ(merge.to_adopt(5), FeedMerge::kNone);
   merge.set_alive(0, false);
@@ -343,7 +343,7 @@ class World {
     for (std::size_t at = 0; at < mdh.heard; ++at) mdh.book[feed(mdh.session)[at]] = at + 1;
     merge_.reset(source);
     merge_.set_alive(source, true);
-    merge_.set_word(source, wire::feed_word(mdh.session + 1, FeedState::kGood));
+    merge_.set_word(source, wire::feed_word(mdh.session + 1, FeedState::kGood), mdh.heard);
     merge_.set_ready(source, true);
   }
 
@@ -370,7 +370,7 @@ class World {
     Mdh& mdh = mdhs_[source];
     if (!mdh.word_due || !mdh.queue.empty()) return;
     mdh.word_due = false;
-    merge_.set_word(source, wire::feed_word(mdh.session + 1, state(mdh)));
+    merge_.set_word(source, wire::feed_word(mdh.session + 1, state(mdh)), mdh.heard);
   }
 
   void hand_on(const wire::BookUpdate& update) {

@@ -31,13 +31,35 @@ class PlayedMdh {
     const std::array<rdma::Grant, 2> extras{directory.grant(), heartbeat.grant()};
     accept_now(*publisher, request, {}, extras);
   }
+  // Another session, all good.
+  void begin(std::uint64_t with_numbering) {
+    numbering = with_numbering;
+    sequence = 0;
+    wire::BookUpdate update{.trace_id = 1,
+                            .instrument_id = wire::kNoInstrument,
+                            .price = static_cast<std::uint32_t>(numbering),
+                            .kind = wire::UpdateKind::kNumbering};
+    publisher->publish(update);
+    state(wire::FeedState::kGood);
+  }
+  void state(wire::FeedState now) {
+    publisher->set_program_word(wire::feed_word(numbering, now));
+    publisher->set_program_place(sequence);
+    wire::BookUpdate update{.trace_id = sequence,
+                            .instrument_id = wire::kNoInstrument,
+                            .kind = wire::UpdateKind::kFeedState};
+    update.set_states(now, wire::TradingState::kUnknown);
+    publisher->publish(update);
+  }
   void list(std::uint32_t id, const std::string& symbol) {
     wire::DirectoryEntry entry{};
     std::memset(entry.symbol, ' ', sizeof(entry.symbol));
     std::memcpy(entry.symbol, symbol.data(), symbol.size());
     entry.instrument_id = id;
     directory.store(rows++, entry);
-    publisher->publish(wire::BookUpdate{.instrument_id = id, .kind = wire::UpdateKind::kDirectory});
+    publisher->set_program_place(sequence + 1);
+    publisher->publish(wire::BookUpdate{
+        .trace_id = ++sequence, .instrument_id = id, .kind = wire::UpdateKind::kDirectory});
   }
   void tick(std::uint32_t id, std::uint32_t bid, std::uint32_t ask) {
     wire::BookUpdate update{.trace_id = ++sequence,
@@ -48,6 +70,7 @@ class PlayedMdh {
                             .best_ask_shares = 100,
                             .kind = wire::UpdateKind::kAdd};
     update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
+    publisher->set_program_place(sequence);
     publisher->publish(update);
     last[id] = update;
     publisher->mark_dirty(id);
@@ -58,6 +81,7 @@ class PlayedMdh {
       image.instrument_id = id;
       image.trace_id = last[id].trace_id;
       image.states = last[id].states;
+      image.set_numbering(numbering);
       image.bids[0] = {last[id].best_bid, 100, 1};
       image.asks[0] = {last[id].best_ask, 100, 1};
     });
@@ -80,6 +104,7 @@ class PlayedMdh {
   std::array<wire::BookUpdate, kInstruments> last{};
   std::size_t rows = 0;  // of the directory: in the order in which they were listed
   std::uint64_t sequence = 0;
+  std::uint64_t numbering = 0;
   wire::Role role{};  // of who joined last
 
  private:
