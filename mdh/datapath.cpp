@@ -74,14 +74,8 @@ std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
 void FabricSink::begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept {
   numbering_ = numbering;
   set_state(wire::FeedState::kUnknown);
-  wire::BookUpdate update{};
-  update.trace_id = sequence;
-  update.instrument_id = wire::kNoInstrument;
-  update.price = static_cast<std::uint32_t>(numbering);
-  update.shares = static_cast<std::uint32_t>(numbering >> 32);
-  update.kind = wire::UpdateKind::kNumbering;
   publisher_.set_program_place(sequence - 1);
-  publisher_.publish(update);
+  publisher_.publish(wire::numbering_update(numbering, sequence));
 }
 
 MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,

@@ -21,12 +21,6 @@ void FeedMerge::reset(std::size_t source) noexcept {
   at(source).alive = alive;
 }
 
-void FeedMerge::set_ready(std::size_t source, bool ready) noexcept {
-  Source& self = at(source);
-  if (self.ready == ready) return;
-  self.ready = ready;
-}
-
 void FeedMerge::lap(std::size_t source) noexcept {
   Source& self = at(source);
   self.placed = self.numbered = self.adopted = false;
@@ -42,8 +36,7 @@ void FeedMerge::set_word(std::size_t source, std::uint64_t word, std::uint64_t t
 }
 
 bool FeedMerge::synced(const Source& source) const noexcept {
-  if (!source.ready || !source.numbered || !entered_ || source.numbering != numbering_)
-    return false;
+  if (!source.ready || !here(source)) return false;
   return source.adopted || (source.placed && !source.holed && any_ && source.place <= last_);
 }
 
@@ -68,7 +61,7 @@ bool FeedMerge::covered(std::size_t source, const wire::BookUpdate& update,
 // message: as many as it likes, so they have no place. One that has news already is not dropped.
 bool FeedMerge::clears(const Source& source, const wire::BookUpdate& update) noexcept {
   const std::uint32_t id = update.instrument_id;
-  if (!entered_ || source.numbering != numbering_ || id >= known_.size()) return false;
+  if (!here(source) || id >= known_.size()) return false;
   if (known_[id].trace() != 0 || known_[id].image()) return false;
   known_[id] = Known(0, true, 0);
   return true;
@@ -90,7 +83,7 @@ bool FeedMerge::on_update(std::size_t source, const wire::BookUpdate& update) no
                     placed && before.trace == update.trace_id ? before.index + 1 : 0};
   self.place = place;
   self.placed = true;
-  if (!self.ready || !self.numbered || !entered_ || self.numbering != numbering_) {
+  if (!self.ready || !here(self)) {
     counters_.passed_by.add();
     return false;
   }
@@ -107,11 +100,10 @@ bool FeedMerge::on_update(std::size_t source, const wire::BookUpdate& update) no
                   (place.trace == last_.trace + 1 && place.index == 0));
   // One that is not good does not speak for another that is, and will be adopted in this turn.
   const Source& beside = other(source);
-  const bool alone =
-      self.state == wire::FeedState::kGood
-          ? !can_follow(1 - source)
-          : !(beside.alive && beside.ready && beside.numbered && beside.numbering == numbering_ &&
-              beside.state == wire::FeedState::kGood);
+  const bool alone = self.state == wire::FeedState::kGood
+                         ? !can_follow(1 - source)
+                         : !(beside.alive && beside.ready && here(beside) &&
+                             beside.state == wire::FeedState::kGood);
   if (!(next && self.state == wire::FeedState::kGood) && !(follows && alone)) {
     counters_.passed_by.add();
     return false;
@@ -181,40 +173,38 @@ void FeedMerge::enter(std::uint64_t numbering) noexcept {
 }
 
 std::size_t FeedMerge::to_adopt(std::uint64_t now_ns) noexcept {
-  const bool followed = can_follow(0) || can_follow(1);
-  if (followed) {
+  if (can_follow(0) || can_follow(1)) {
     alone_since_ns_ = 0;
     return kNone;
   }
   if (alone_since_ns_ == 0) alone_since_ns_ = now_ns;
   const bool patient = now_ns - alone_since_ns_ < patience_ns_;
-  bool led = false;     // by one that is not good, but is there
-  bool begins = false;  // and has only not said so in its new session
-  bool here = false;
+  Others others;
   for (const Source& source : sources_) {
-    if (source.adopting && source.alive) return kNone;
-    led |= source.alive && synced(source);
-    begins |= source.alive && synced(source) && source.state == wire::FeedState::kUnknown;
-    here |= source.alive && source.numbered && source.numbering == numbering_;
+    if (!source.alive) continue;
+    if (source.adopting) return kNone;
+    others.here |= here(source);
+    if (!synced(source)) continue;
+    others.led = true;
+    others.begins |= source.state == wire::FeedState::kUnknown;
   }
-  std::size_t best = kNone;
-  int best_rank = 0;
-  for (std::size_t source = 0; source < kSources; ++source) {
-    const Source& self = at(source);
-    if (!self.alive || !self.ready || !self.numbered || synced(self)) continue;
-    const bool good = self.state == wire::FeedState::kGood;
-    const bool same = !entered_ || self.numbering == numbering_;
-    int rank = 0;
-    if (same)
-      rank = good ? (begins && patient ? 0 : 4) : led ? 0 : 2;
-    else if (!patient)
-      rank = good ? 3 : here || led ? 0 : 1;
-    if (rank > best_rank) {
-      best = source;
-      best_rank = rank;
-    }
+  const int first = rank(sources_[0], others, patient);
+  const int second = rank(sources_[1], others, patient);
+  if (first == 0 && second == 0) return kNone;
+  return second > first ? 1 : 0;
+}
+
+// How much it is wanted while nobody can be gone by; 0: not at all.
+int FeedMerge::rank(const Source& source, const Others& others, bool patient) const noexcept {
+  if (!source.alive || !source.ready || !source.numbered || synced(source)) return 0;
+  const bool good = source.state == wire::FeedState::kGood;
+  if (!entered_ || here(source)) {
+    if (good) return others.begins && patient ? 0 : 4;
+    return others.led ? 0 : 2;
   }
-  return best;
+  if (patient) return 0;
+  if (good) return 3;
+  return others.here || others.led ? 0 : 1;
 }
 
 void FeedMerge::begin_adoption(std::size_t source) noexcept {
@@ -240,18 +230,15 @@ void FeedMerge::end_adoption(std::size_t source) noexcept {
 wire::FeedState FeedMerge::state() const noexcept {
   using enum wire::FeedState;
   wire::FeedState best = kUnknown;
+  bool led = false;
   for (std::size_t source = 0; source < kSources; ++source) {
     if (can_follow(source)) return kGood;
     const Source& self = at(source);
     if (!self.alive || !synced(self)) continue;
+    led = true;
     if (self.state == kEnded || (best == kUnknown && self.state == kStale)) best = self.state;
   }
-  if (best == kUnknown && any_) {
-    const bool led =
-        (sources_[0].alive && synced(sources_[0])) || (sources_[1].alive && synced(sources_[1]));
-    return led ? kUnknown : kStale;
-  }
-  return best;
+  return any_ && !led ? kStale : best;
 }
 
 }  // namespace tickpath::market

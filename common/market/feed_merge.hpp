@@ -54,7 +54,7 @@ class FeedMerge {
   void reset(std::size_t source) noexcept;
   void set_alive(std::size_t source, bool alive) noexcept { at(source).alive = alive; }
   // Its images are complete, its directory is read and agrees with the other's.
-  void set_ready(std::size_t source, bool ready) noexcept;
+  void set_ready(std::size_t source, bool ready) noexcept { at(source).ready = ready; }
   // It lost updates: its place is not known before the next one, nor its numbering.
   void lap(std::size_t source) noexcept;
   // wire::feed_word() and the trace id of its newest update, as of that.
@@ -122,9 +122,20 @@ class FeedMerge {
   Source& at(std::size_t source) noexcept { return sources_[source]; }
   const Source& at(std::size_t source) const noexcept { return sources_[source]; }
   const Source& other(std::size_t source) const noexcept { return sources_[1 - source]; }
+  // It is in the session that is handed on.
+  bool here(const Source& source) const noexcept {
+    return source.numbered && entered_ && source.numbering == numbering_;
+  }
   // What it publishes next follows what was handed on.
   bool synced(const Source& source) const noexcept;
   bool covered(std::size_t source, const wire::BookUpdate& update, Place place) const noexcept;
+  // Who is alive while nobody can be gone by.
+  struct Others {
+    bool here = false;    // one is in the session that is handed on
+    bool led = false;     // one is gone by, though it is not good
+    bool begins = false;  // and has only not said so in its new session
+  };
+  int rank(const Source& source, const Others& others, bool patient) const noexcept;
   bool clears(const Source& source, const wire::BookUpdate& update) noexcept;
   void enter(std::uint64_t numbering) noexcept;
 

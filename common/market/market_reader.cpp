@@ -12,16 +12,9 @@ namespace {
 constexpr std::uint32_t kClockA = 1;
 constexpr std::uint32_t kClockB = 0x101;
 
-MarketSourceOptions source_options(const MarketReaderOptions& options, bool second) {
-  return {.endpoint = second ? options.endpoint_b : options.endpoint,
-          .name = options.name,
-          .role = options.role,
-          .mode = options.mode,
-          .ring_depth = options.ring_depth,
-          .instruments_max = options.instruments_max,
-          .heartbeat = options.heartbeat,
-          .offsets = options.offsets,
-          .clock_stream = second ? kClockB : kClockA};
+MarketReaderOptions of_second(MarketReaderOptions options) {
+  options.endpoint = options.endpoint_b;
+  return options;
 }
 
 }  // namespace
@@ -43,10 +36,10 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
 
 MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
                            const MarketReaderOptions& options)
-    : a_(device, channel, source_options(options, false)),
+    : a_(device, channel, options, kClockA),
       names_(options.endpoint_b.empty() ? 0 : options.instruments_max) {
   if (options.endpoint_b.empty()) return;
-  b_.emplace(device, channel, source_options(options, true));
+  b_.emplace(device, channel, of_second(options), kClockB);
   merge_.emplace(options.instruments_max, options.heartbeat.dead_after_ns);
 }
 
@@ -123,16 +116,6 @@ bool MarketReader::may_sleep() const noexcept { return a_.may_sleep() && (!b_ ||
 void MarketReader::close() noexcept {
   a_.close();
   if (b_) b_->close();
-}
-
-wire::BookUpdate MarketReader::of_state(std::uint32_t instrument,
-                                        wire::FeedState state) const noexcept {
-  wire::BookUpdate update{};
-  update.trace_id = merge_->last_trace_id();
-  update.instrument_id = instrument;
-  update.kind = wire::UpdateKind::kFeedState;
-  update.set_states(state, wire::TradingState::kUnknown);
-  return update;
 }
 
 // The word is as of word_at: it says nothing of updates before, and is told before those behind.

@@ -21,18 +21,6 @@
 
 namespace tickpath::market {
 
-struct MarketReaderOptions {
-  std::string endpoint;    // of mdh
-  std::string endpoint_b;  // of the other one; empty: there is none
-  std::string name;        // this program's, as mdh shows it
-  wire::Role role = wire::Role::kTool;
-  link::RingMode mode = link::RingMode::kPoll;
-  std::uint32_t ring_depth = 1u << 16;
-  std::uint32_t instruments_max = 16'384;
-  link::HeartbeatOptions heartbeat;
-  clock::OffsetSink* offsets = nullptr;  // notified of mdh's clock; nullptr: not measured
-};
-
 // Those of a program, as its configuration says. offsets: notified of mdh's clock.
 MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig& common,
                                    const FeedConfig& feed, const HeartbeatConfig& heartbeat,
@@ -69,11 +57,8 @@ class MarketReader {
   // Takes at most `batch` updates from each. now_ns: monotonic, the same clock in every turn.
   template <class Handler>
   std::size_t poll(Handler& handler, std::uint64_t now_ns, std::size_t batch = 64) noexcept {
-    if (!b_) [[likely]] {
-      const std::size_t count = a_.poll(handler, now_ns, batch);
-      alive_.set(a_.alive().get());
-      return count;
-    }
+    if (!b_) [[likely]]
+      return a_.poll(handler, now_ns, batch);
     turn_ ^= 1;  // neither has the better place in our own time
     const std::size_t count = poll_one(turn_, handler, now_ns, batch);
     return count + poll_one(1 - turn_, handler, now_ns, batch) + judge(handler, now_ns);
@@ -91,14 +76,12 @@ class MarketReader {
 
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return a_.counters(); }  // the first
-  const Counter& alive() const noexcept { return alive_; }
+  const Counter& alive() const noexcept { return b_ ? alive_ : a_.alive(); }
   // Of one of the two: connected and beating.
   bool joined(std::size_t source) const noexcept { return at(source).alive().get() != 0; }
   // Instruments whose id stands for another symbol than before.
   const Counter& symbol_conflicts() const noexcept { return a_.symbol_conflicts(); }
   const MergeCounters* merged() const noexcept { return b_ ? &merge_->counters() : nullptr; }
-  const link::ClockProbeCounters& clock() const noexcept { return a_.clock(); }
-  const link::Losses& losses() const noexcept { return a_.losses(); }
 
  private:
   // Of each mdh, beside what FeedMerge knows.
@@ -185,14 +168,15 @@ class MarketReader {
       for (const std::uint32_t id : merge_->doubtful()) tell_doubtful(id, handler);
     told_ = state;
     state_.set(static_cast<std::uint64_t>(state));
-    handler.on_update(of_state(wire::kNoInstrument, state));
+    handler.on_update(wire::feed_state_update(wire::kNoInstrument, state, merge_->last_trace_id()));
     return 1;
   }
   template <class Handler>
   void tell_doubtful(std::uint32_t id, Handler& handler) noexcept {
     wire::BookImage latest;
     if (!image(id, latest) || latest.feed_state() == wire::FeedState::kGood) return;
-    wire::BookUpdate update = of_state(id, latest.feed_state());
+    wire::BookUpdate update =
+        wire::feed_state_update(id, latest.feed_state(), merge_->last_trace_id());
     update.states = latest.states;
     update.best_bid = latest.bids[0].price;
     update.best_bid_shares = latest.bids[0].shares;
@@ -200,7 +184,6 @@ class MarketReader {
     update.best_ask_shares = latest.asks[0].shares;
     handler.on_update(update);
   }
-  wire::BookUpdate of_state(std::uint32_t instrument, wire::FeedState state) const noexcept;
   void settle_word(std::size_t source, std::uint64_t behind) noexcept;
   void on_live(std::size_t source) noexcept;
   bool agrees(std::size_t source, const wire::DirectoryEntry& row) noexcept;
@@ -214,7 +197,7 @@ class MarketReader {
   std::array<std::uint64_t, 2> refusals_told_{};
   std::size_t turn_ = 0;
   wire::FeedState told_ = wire::FeedState::kUnknown;
-  Counter alive_;
+  Counter alive_;                   // either of the two
   Counter state_;                   // wire::FeedState of both together
   std::array<Counter, 2> refused_;  // 1: its directory is another's
 };

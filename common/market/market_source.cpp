@@ -6,7 +6,7 @@
 namespace tickpath::market {
 namespace {
 
-link::SubscriberOptions subscriber_options(const MarketSourceOptions& options) {
+link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
   return {.name = options.name + ".book_updates",
           .mode = options.mode,
           .depth = options.ring_depth,
@@ -17,13 +17,13 @@ link::SubscriberOptions subscriber_options(const MarketSourceOptions& options) {
 }  // namespace
 
 MarketSource::MarketSource(rdma::Device& device, rdma::CompletionChannel* channel,
-                           const MarketSourceOptions& options)
+                           const MarketReaderOptions& options, std::uint32_t clock_stream)
     : options_(options),
       subscriber_(device, channel, subscriber_options(options)),
       directory_(device, options.name + ".directory"),
       identities_(options.instruments_max),
       heartbeat_(device, options.heartbeat, options.name + ".mdh_heartbeat"),
-      clock_(device, {.sink = options.offsets, .stream = options.clock_stream},
+      clock_(device, {.sink = options.offsets, .stream = clock_stream},
              options.name + ".mdh_clock") {}
 
 bool MarketSource::maintain(std::uint64_t now_ns) {
@@ -58,12 +58,14 @@ void MarketSource::register_counters(control::Counters& out, const std::string& 
 }
 
 control::RingFlow MarketSource::flow() const {
+  if (lost_.get() != 0) return {};
   return {"", counters().published.get(), counters().seen.get(), counters().lapped.get()};
 }
 
 void MarketSource::attach(std::uint64_t now_ns) noexcept {
   link::Connection* const connection = subscriber_.connection();
   if (connection == nullptr) return;
+  lost_.set(0);
   const auto extras = connection->extras();
   // A peer that grants less is another version's mdh; it was refused by its hello already.
   if (extras.size() <= wire::BookUpdatesGrants::kHeartbeat) return;
@@ -75,6 +77,7 @@ void MarketSource::attach(std::uint64_t now_ns) noexcept {
 }
 
 void MarketSource::detach(bool lost) noexcept {
+  lost_.set(lost ? 1 : 0);
   directory_.detach();
   heartbeat_.detach(lost);
   clock_.detach();

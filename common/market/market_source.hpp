@@ -23,16 +23,16 @@
 
 namespace tickpath::market {
 
-struct MarketSourceOptions {
-  std::string endpoint;  // of mdh
-  std::string name;      // this program's, as mdh shows it
+struct MarketReaderOptions {
+  std::string endpoint;    // of mdh
+  std::string endpoint_b;  // of the other one of a pair; empty: there is none
+  std::string name;        // this program's, as mdh shows it
   wire::Role role = wire::Role::kTool;
   link::RingMode mode = link::RingMode::kPoll;
   std::uint32_t ring_depth = 1u << 16;
   std::uint32_t instruments_max = 16'384;
   link::HeartbeatOptions heartbeat;
   clock::OffsetSink* offsets = nullptr;  // notified of mdh's clock; nullptr: not measured
-  std::uint32_t clock_stream = 1;        // of the entries in the trace; those of oeg have others
 };
 
 // The handler of poll(), all noexcept:
@@ -49,9 +49,10 @@ class MarketSource {
  public:
   using Subscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
 
-  // Control thread. channel: of the datapath thread that parks, or nullptr.
+  // Control thread. channel: of the datapath thread that parks, or nullptr. clock_stream: of its
+  // clock's entries in the trace.
   MarketSource(rdma::Device& device, rdma::CompletionChannel* channel,
-               const MarketSourceOptions& options);
+               const MarketReaderOptions& options, std::uint32_t clock_stream);
 
   // ---- control thread, each tick
 
@@ -62,6 +63,7 @@ class MarketSource {
   std::string not_ready_reason() const;
   // Of `status`, and of the summary.
   void register_counters(control::Counters& out, const std::string& group) const;
+  // Of the last connection; nothing where that was lost, as mdh has it.
   control::RingFlow flow() const;
 
   // ---- datapath thread
@@ -176,16 +178,9 @@ class MarketSource {
     handler.on_directory(row);
     wire::BookImage latest;
     if (verdict == Identities::Verdict::kOther)
-      handler.on_update(stale(row.instrument_id));
+      handler.on_update(wire::feed_state_update(row.instrument_id, wire::FeedState::kStale));
     else if (waited && image(row.instrument_id, latest))
       handler.on_image(latest);
-  }
-  static wire::BookUpdate stale(std::uint32_t instrument) noexcept {
-    wire::BookUpdate update{};
-    update.instrument_id = instrument;
-    update.kind = wire::UpdateKind::kFeedState;
-    update.set_states(wire::FeedState::kStale, wire::TradingState::kUnknown);
-    return update;
   }
   template <class Handler>
   void judge(bool alive, Handler& handler) noexcept {
@@ -197,7 +192,7 @@ class MarketSource {
   void attach(std::uint64_t now_ns) noexcept;
   void detach(bool lost) noexcept;
 
-  MarketSourceOptions options_;
+  MarketReaderOptions options_;
   Subscriber subscriber_;
   link::TableFollower<wire::DirectoryEntry> directory_;
   Identities identities_;
@@ -205,6 +200,7 @@ class MarketSource {
   link::ClockProbe clock_;
   link::Reconnect reconnect_;
   Counter alive_;
+  Counter lost_;  // the last connection
   Counter symbol_conflicts_;
   link::Losses losses_;
 };

@@ -108,6 +108,27 @@ static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, 
               offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54 &&
               offsetof(BookUpdate, unprinted) == 55);
 
+// Of an instrument, or with kNoInstrument of the whole feed.
+inline BookUpdate feed_state_update(std::uint32_t instrument, FeedState state,
+                                    std::uint64_t trace_id = 0) noexcept {
+  BookUpdate update{};
+  update.trace_id = trace_id;
+  update.instrument_id = instrument;
+  update.kind = UpdateKind::kFeedState;
+  update.set_states(state, TradingState::kUnknown);
+  return update;
+}
+// trace_id: of the first message of the new numbering.
+inline BookUpdate numbering_update(std::uint64_t numbering, std::uint64_t trace_id) noexcept {
+  BookUpdate update{};
+  update.trace_id = trace_id;
+  update.instrument_id = kNoInstrument;
+  update.price = static_cast<std::uint32_t>(numbering);
+  update.shares = static_cast<std::uint32_t>(numbering >> 32);
+  update.kind = UpdateKind::kNumbering;
+  return update;
+}
+
 // The program word of a subscriber's watermark: the numbering in 56 bits, the state of the whole
 // feed in the lowest eight. Its program place is the trace id of the newest update.
 constexpr std::uint64_t feed_word(std::uint64_t numbering, FeedState state) noexcept {

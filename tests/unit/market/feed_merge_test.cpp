@@ -31,16 +31,9 @@ wire::BookUpdate message(std::uint64_t trace, std::uint32_t instrument = 0,
   return update;
 }
 wire::BookUpdate whole_feed(FeedState state) {
-  wire::BookUpdate update = message(0, wire::kNoInstrument, UpdateKind::kFeedState);
-  update.set_states(state, wire::TradingState::kUnknown);
-  return update;
+  return wire::feed_state_update(wire::kNoInstrument, state);
 }
-wire::BookUpdate numbering(std::uint64_t value, std::uint64_t trace = 1) {
-  wire::BookUpdate update = message(trace, wire::kNoInstrument, UpdateKind::kNumbering);
-  update.price = static_cast<std::uint32_t>(value);
-  update.shares = static_cast<std::uint32_t>(value >> 32);
-  return update;
-}
+wire::BookUpdate numbering(std::uint64_t value) { return wire::numbering_update(value, 1); }
 
 class FeedMerges : public ::testing::Test {
  protected:

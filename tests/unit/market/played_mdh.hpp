@@ -35,21 +35,13 @@ class PlayedMdh {
   void begin(std::uint64_t with_numbering) {
     numbering = with_numbering;
     sequence = 0;
-    wire::BookUpdate update{.trace_id = 1,
-                            .instrument_id = wire::kNoInstrument,
-                            .price = static_cast<std::uint32_t>(numbering),
-                            .kind = wire::UpdateKind::kNumbering};
-    publisher->publish(update);
+    publisher->publish(wire::numbering_update(numbering, 1));
     state(wire::FeedState::kGood);
   }
   void state(wire::FeedState now) {
     publisher->set_program_word(wire::feed_word(numbering, now));
     publisher->set_program_place(sequence);
-    wire::BookUpdate update{.trace_id = sequence,
-                            .instrument_id = wire::kNoInstrument,
-                            .kind = wire::UpdateKind::kFeedState};
-    update.set_states(now, wire::TradingState::kUnknown);
-    publisher->publish(update);
+    publisher->publish(wire::feed_state_update(wire::kNoInstrument, now, sequence));
   }
   void list(std::uint32_t id, const std::string& symbol) {
     wire::DirectoryEntry entry{};
