@@ -107,7 +107,7 @@ static_assert(sizeof(Watermark) == 56);
 //  0 returned | 8 leaving
 struct ReturnLine {
   std::uint64_t returned;  // immediate mode: receives that the subscriber is done with
-  std::uint64_t leaving;   // 1: it ends of its own will
+  std::uint64_t leaving;   // not 0: it ends of its own will, and this update would be its next
 };
 
 // Immediate data of a ring: the top bit tells a notice (the watermark changed) from a slot.

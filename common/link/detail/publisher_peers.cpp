@@ -291,8 +291,12 @@ void PublisherPeers::drop_failed() noexcept {
     peer->left_at.set(counters_.published.get());
     // Written before the queue pair failed, so it is there; orders nothing else. One that has been
     // told the final count has no more to wait for.
-    const bool left =
-        peer->close_done || load_word(peer->return_line->leaving, std::memory_order_relaxed) != 0;
+    const std::uint64_t leaving = load_word(peer->return_line->leaving, std::memory_order_relaxed);
+    const bool left = peer->close_done || leaving != 0;
+    // A foreign word, so it counts between joining and now.
+    if (leaving != 0)
+      peer->left_at.set(
+          std::max(peer->joined_at.get(), std::min(leaving - 1, counters_.published.get())));
     peer->left.set(left ? 1 : 0);
     peer->lost.set(1);
     (left ? counters_.subscribers_left : counters_.subscribers_lost).add();

@@ -279,7 +279,8 @@ void Subscriber<T, Image>::return_receives() noexcept {
 template <SlotPayload T, ImagePayload Image>
 void Subscriber<T, Image>::close() noexcept {
   if (current_ == nullptr) return;
-  const std::uint64_t leaving = 1;
+  // What is published from here on, while it goes, is in nobody's account.
+  const std::uint64_t leaving = std::max<std::uint64_t>(next_, 1);
   rdma::WorkRequest request;
   request.flags = rdma::kInline | rdma::kSignaled;
   request.local_address = &leaving;
