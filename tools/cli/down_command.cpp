@@ -23,12 +23,22 @@ struct DownArguments {
   bool kill = false;
 };
 
-void halt_replay(const std::string& run_dir, const RunningProgram& sim) {
-  try {
-    control::admin_command(control::admin_path(run_dir, sim.name), {{"command", "halt"}}, 2000);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "halting the replay: %s\n", error.what());
+// And what it has sent goes through mdh, while those that read it are there.
+void halt_replay(const std::string& run_dir, const std::vector<RunningProgram>& programs) {
+  std::vector<std::string> mdhs;
+  std::string halted;
+  for (const RunningProgram& program : programs) {
+    if (program.program == "mdh") mdhs.push_back(program.name);
+    if (program.program != "sim") continue;
+    try {
+      control::admin_command(control::admin_path(run_dir, program.name), {{"command", "halt"}},
+                             2000);
+      halted = program.name;
+    } catch (const Error& error) {
+      std::fprintf(stderr, "halting the replay: %s\n", error.what());
+    }
   }
+  if (!halted.empty() && !mdhs.empty()) await_rest(run_dir, halted, mdhs);
 }
 
 // Those that are asked for, in stop order; Error for one that does not run.
@@ -52,8 +62,7 @@ void run_down(const DownArguments& arguments) {
     std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
     return;
   }
-  for (const RunningProgram& program : programs)
-    if (program.program == "sim") halt_replay(arguments.run_dir, program);
+  halt_replay(arguments.run_dir, programs);
   std::string left;
   for (const RunningProgram& program : programs) {
     ask_to_stop(arguments.run_dir, program);

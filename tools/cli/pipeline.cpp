@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -207,8 +206,7 @@ bool Pipeline::begin_replay() {
 Json Pipeline::replay(int timeout_ms) {
   const Member* exchange = sim();
   if (exchange == nullptr) return nullptr;
-  const Json status = try_status(options_.run_dir, exchange->name, timeout_ms);
-  return status.is_object() && status.contains("replay") ? status["replay"] : Json(nullptr);
+  return replay_of(options_.run_dir, exchange->name, timeout_ms);
 }
 
 std::vector<Pipeline::Ended> Pipeline::newly_ended() {
@@ -274,40 +272,12 @@ void Pipeline::halt_replay() {
   }
 }
 
-// The last packets may still lie in mdh's socket: a strategy that left before they came out would
-// have updates published to it that it never saw. mdh is at rest when its key counters stand still.
 void Pipeline::settle() {
-  constexpr auto kLongest = std::chrono::seconds(30);  // as long as it takes in more
-  constexpr auto kBetween = std::chrono::milliseconds(50);
-  constexpr int kQuietLooks = 3;
-  constexpr int kUnansweredLooks = 3;  // of a second each
-  // On a busy machine the end of the session may come later than three looks; not every feed tells
-  // it.
-  constexpr int kLooksForTheEnd = 20;
-  const Json last = replay(kStatusMs);
-  const bool replay_ended = !last.is_object() || last.value("state", "") == "ended";
-  const auto end = std::chrono::steady_clock::now() + kLongest;
-  int quiet = 0;
-  int unanswered = 0;
-  Json before;
-  for (int look = 0; quiet < kQuietLooks && unanswered < kUnansweredLooks; ++look) {
-    Json now = Json::array();
-    bool waits = false;
-    bool answered = true;
-    for (const Member& member : members_)
-      if (member.program == "mdh" && member.child && !member.child->ended()) {
-        const Json status = try_status(options_.run_dir, member.name);
-        answered &= status.is_object();
-        if (!status.is_object()) continue;
-        now.push_back(status.value("key_counters", Json()));
-        waits |= replay_ended && status.value("feed", Json::object()).value("state", "") != "ended";
-      }
-    unanswered += answered ? 0 : 1;
-    quiet = answered && now == before && (!waits || look >= kLooksForTheEnd) ? quiet + 1 : 0;
-    before = std::move(now);
-    if (std::chrono::steady_clock::now() > end) return;
-    if (quiet < kQuietLooks) std::this_thread::sleep_for(kBetween);
-  }
+  std::vector<std::string> mdhs;
+  for (const Member& member : members_)
+    if (member.program == "mdh" && member.child && !member.child->ended())
+      mdhs.push_back(member.name);
+  await_rest(options_.run_dir, sim() == nullptr ? std::string() : sim()->name, mdhs);
 }
 
 void Pipeline::stop() {

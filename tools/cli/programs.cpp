@@ -167,6 +167,47 @@ control::Json try_status(const std::string& run_dir, const std::string& name, in
   }
 }
 
+control::Json replay_of(const std::string& run_dir, const std::string& sim, int timeout_ms) {
+  const control::Json status = try_status(run_dir, sim, timeout_ms);
+  return status.is_object() && status.contains("replay") ? status["replay"]
+                                                         : control::Json(nullptr);
+}
+
+void await_rest(const std::string& run_dir, const std::string& sim,
+                const std::vector<std::string>& mdhs) {
+  using control::Json;
+  constexpr auto kLongest = std::chrono::seconds(30);  // as long as they take in more
+  constexpr auto kBetween = std::chrono::milliseconds(50);
+  constexpr int kQuietLooks = 3;
+  constexpr int kUnansweredLooks = 3;  // of a second each
+  // On a busy machine the end of the session may come later than three looks; not every feed tells
+  // it.
+  constexpr int kLooksForTheEnd = 20;
+  const Json last = sim.empty() ? Json() : replay_of(run_dir, sim);
+  const bool replay_ended = !last.is_object() || last.value("state", "") == "ended";
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  int quiet = 0;
+  int unanswered = 0;
+  Json before;
+  for (int look = 0; quiet < kQuietLooks && unanswered < kUnansweredLooks; ++look) {
+    Json now = Json::array();
+    bool waits = false;
+    bool answered = true;
+    for (const std::string& mdh : mdhs) {
+      const Json status = try_status(run_dir, mdh);
+      answered &= status.is_object();
+      if (!status.is_object()) continue;
+      now.push_back(status.value("key_counters", Json()));
+      waits |= replay_ended && status.value("feed", Json::object()).value("state", "") != "ended";
+    }
+    unanswered += answered ? 0 : 1;
+    quiet = answered && now == before && (!waits || look >= kLooksForTheEnd) ? quiet + 1 : 0;
+    before = std::move(now);
+    if (std::chrono::steady_clock::now() > end) return;
+    if (quiet < kQuietLooks) std::this_thread::sleep_for(kBetween);
+  }
+}
+
 namespace {
 
 // "risk: all strategies are killed since 2026-03-31T14:02:11Z by alice, open orders are cancelled"

@@ -74,6 +74,16 @@ constexpr int kGlanceMs = 100;
 control::Json try_status(const std::string& run_dir, const std::string& name,
                          int timeout_ms = kStatusMs);
 
+// The `replay` of sim's status, or null.
+control::Json replay_of(const std::string& run_dir, const std::string& sim,
+                        int timeout_ms = kStatusMs);
+
+// Waits until what the halted `sim` has sent has gone through each of `mdhs`: their key counters
+// stand still. The last packets may still lie in a socket, and a strategy that left before they
+// came out would have updates published to it that it never saw. Bounded; sim: empty where none is.
+void await_rest(const std::string& run_dir, const std::string& sim,
+                const std::vector<std::string>& mdhs);
+
 // Who is killed by the `status` of risk or oeg, a line each; empty for any other program or null.
 std::string kill_lines(const control::Json& status);
 
