@@ -56,4 +56,10 @@ void name_this_thread(const std::string& name) noexcept {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
 }
 
+bool set_real_time(bool on) noexcept {
+  sched_param parameter{};
+  parameter.sched_priority = on ? 1 : 0;
+  return pthread_setschedparam(pthread_self(), on ? SCHED_FIFO : SCHED_OTHER, &parameter) == 0;
+}
+
 }  // namespace tickpath

@@ -43,6 +43,11 @@ void pin_this_thread(int cpu);
 // Names the calling thread for top, perf and gdb (15 characters at most are kept).
 void name_this_thread(const std::string& name) noexcept;
 
+// Puts the calling thread above all ordinary ones, below everything else (SCHED_FIFO, 1), or back
+// among them. False: it may not (root, CAP_SYS_NICE, or RLIMIT_RTPRIO of 1). For one that sleeps
+// nearly always.
+bool set_real_time(bool on) noexcept;
+
 // CPUs that share a core with this one, itself included; itself alone where the kernel does not
 // say.
 std::vector<int> core_siblings(int cpu);

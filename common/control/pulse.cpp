@@ -4,8 +4,6 @@
 #include <ctime>
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
@@ -30,12 +28,6 @@ bool is_runnable(int thread_id) noexcept {
   return true;
 }
 
-bool ask_real_time() noexcept {
-  sched_param parameter{};
-  parameter.sched_priority = 1;  // the lowest: above everything ordinary, below everything else
-  return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter) == 0;
-}
-
 }  // namespace
 
 Pulse::Pulse(link::Heartbeat& heartbeat, const DatapathThread& thread, const std::string& name,
@@ -52,14 +44,16 @@ Pulse::~Pulse() {
 
 void Pulse::run(const std::string& name) noexcept {
   name_this_thread(name + ".pulse");
-  real_time_.store(ask_real_time(), std::memory_order_relaxed);
+  real_time_.store(set_real_time(true), std::memory_order_relaxed);
   if (!real_time()) heartbeat_.ask_patience(kPatienceNs);
+  (void)heartbeat_.sign_on();  // without it peers go by the end of the connection
   while (!stop_.load(std::memory_order_relaxed)) {
     step(clock::monotonic_ns());
     const timespec pause{period_ns_ / 1'000'000'000, period_ns_ % 1'000'000'000};
     // Relative: after a stall there is nothing to catch up with.
     (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
   }
+  heartbeat_.sign_off();
 }
 
 void Pulse::step(std::int64_t now_ns) noexcept {

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "common/link/words.hpp"
 
 namespace tickpath::link {
@@ -10,6 +14,12 @@ namespace {
 // Looks at an unanswered READ that it takes at least, and one more. A parked thread looks every 10
 // ms (datapath.park_timeout): with more of them such a look would not count in full.
 constexpr std::uint64_t kLooksToDie = 3;
+
+static_assert(kEnded == FUTEX_OWNER_DIED);
+
+// The list of the thread that beats, in place of the C library's, which such a thread has no use
+// for: it is empty, and one operation is pending for ever.
+thread_local robust_list_head robust_head;
 
 }  // namespace
 
@@ -20,6 +30,21 @@ Heartbeat::Heartbeat(rdma::Device& device, const std::string& name)
 void Heartbeat::beat() noexcept {
   // Relaxed: the counter orders nothing, any newer value says "alive".
   store_word(words_->beats, ++count_, std::memory_order_relaxed);
+}
+
+bool Heartbeat::sign_on() noexcept {
+  const auto thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  store_word(words_->life, thread, std::memory_order_relaxed);  // read by none but the kernel yet
+  robust_head.list.next = &robust_head.list;
+  // The kernel finds the word at the entry's address and futex_offset.
+  robust_head.futex_offset = 0;
+  robust_head.list_op_pending = reinterpret_cast<robust_list*>(&words_->life);
+  return ::syscall(SYS_set_robust_list, &robust_head, sizeof(robust_head)) == 0;
+}
+
+void Heartbeat::sign_off() noexcept {
+  robust_head.list_op_pending = nullptr;
+  store_word(words_->life, 0, std::memory_order_relaxed);
 }
 
 void Heartbeat::ask_patience(std::uint64_t ns) noexcept {
@@ -107,6 +132,8 @@ Liveness HeartbeatMonitor::evaluate(std::uint64_t now_ns) noexcept {
     const auto& words = *reinterpret_cast<const HeartbeatWords*>(memory());
     score_.set_patience(load_word(words.patience_ns, std::memory_order_relaxed));
     score_.observe(load_word(words.beats, std::memory_order_relaxed), asked_ns_, now_ns);
+    if (options_.by_life && (load_word(words.life, std::memory_order_relaxed) & kEnded) != 0)
+      score_.fail();
   }
   if (under_way() != 0) {
     // Patterns poll their connection now and then while idle: without a poll the answer may lie

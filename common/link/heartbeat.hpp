@@ -14,11 +14,15 @@
 namespace tickpath::link {
 
 // What the peer READs.
-//  0 beats | 8 patience_ns
+//  0 beats | 8 patience_ns | 16 life
 struct HeartbeatWords {
   std::uint64_t beats;
   std::uint64_t patience_ns;  // 0: none asked for
+  // A futex word, robust: the id of the thread that beats, and kEnded from the kernel's hand once
+  // it has ended without signing off. 0: nobody has signed on.
+  std::uint64_t life;
 };
+inline constexpr std::uint64_t kEnded = 0x40000000;  // FUTEX_OWNER_DIED of linux/futex.h
 
 // The owner's side.
 class Heartbeat {
@@ -28,6 +32,15 @@ class Heartbeat {
 
   // One thread, which vouches for the program (control::Pulse). A plain store.
   void beat() noexcept;
+  // By the thread that beats, before its first beat: whatever ends the process, the kernel marks
+  // `life`, before it begins to take the process apart. That takes tens of milliseconds where much
+  // memory is mapped, and the connections end only with it. Seen by peers whose device reads our
+  // memory though we are gone (shm); elsewhere their connection fails first. (set_robust_list(2),
+  // and Documentation/locking/robust-futex-ABI.rst of Linux: the operation pending.) False: the
+  // kernel has no such list.
+  bool sign_on() noexcept;
+  // Likewise, before it ends in order.
+  void sign_off() noexcept;
   // Before the first beat: silence up to this long is no death, whatever the reader has configured.
   // For an owner that the scheduler may keep waiting.
   void ask_patience(std::uint64_t ns) noexcept;
@@ -66,6 +79,9 @@ struct HeartbeatOptions {
   // stopped or its host vanished.
   std::uint64_t suspect_after_ns = 20'000'000;
   std::uint64_t dead_after_ns = 35'000'000;
+  // A peer is dead, too, as soon as a READ shows that it has ended (Heartbeat::sign_on). For who
+  // has to be quicker than the end of the connection.
+  bool by_life = false;
 };
 
 // The judgement alone, without a fabric: feed it observations, tests can too.

@@ -459,5 +459,36 @@ TEST_F(Heartbeats, AreDeadAtOnceWhenTheConnectionFails) {
   ASSERT_TRUE(polls_until([&] { return monitor.evaluate(now_ns()) == Liveness::kDead; }));
 }
 
+// The kernel marks the word when the thread ends, as it does when the whole process is killed:
+// before anything of the process is taken apart.
+TEST_F(Heartbeats, AreDeadAtOnceWhenTheThreadThatBeatsHasEndedWithoutSigningOff) {
+  const HeartbeatOptions patient{.interval_ns = 100'000,
+                                 .suspect_after_ns = 30'000'000'000,
+                                 .dead_after_ns = 60'000'000'000,
+                                 .by_life = true};
+  HeartbeatOptions by_silence = patient;
+  by_silence.by_life = false;
+  HeartbeatMonitor monitor(*fabric.device, patient, "watch");
+  HeartbeatMonitor other(*fabric.device, by_silence, "other");
+  watch(monitor, now_ns());
+  other.attach(*there, there->extras()[0], now_ns());
+  std::thread([&] { ASSERT_TRUE(heartbeat.sign_on()); }).join();
+  ASSERT_TRUE(polls_until([&] {
+    (void)other.evaluate(now_ns());
+    return monitor.evaluate(now_ns()) == Liveness::kDead;
+  }));
+  EXPECT_NE(other.evaluate(now_ns()), Liveness::kDead) << "it goes by silence alone";
+}
+
+TEST_F(Heartbeats, AreNotDeadByAThreadThatHasSignedOff) {
+  HeartbeatMonitor monitor(*fabric.device, {.interval_ns = 100'000, .by_life = true}, "watch");
+  watch(monitor, now_ns());
+  std::thread([&] {
+    ASSERT_TRUE(heartbeat.sign_on());
+    heartbeat.sign_off();
+  }).join();
+  ASSERT_TRUE(becomes_alive([&] { return monitor.evaluate(now_ns()); }));
+}
+
 }  // namespace
 }  // namespace tickpath::link::test
