@@ -101,6 +101,7 @@ void OegDatapath::recover_gateway() {
 void OegDatapath::take_over() {
   journal_.catch_up();
   recover_gateway();
+  at(Step::kRecovered);
   pair_->recovered();
   wake();
 }
@@ -241,7 +242,9 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
 }
 
 bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexcept {
-  return may_act() && strategies_.send(clients_[slot], report) == link::SendStatus::kOk;
+  if (!may_act() || strategies_.send(clients_[slot], report) != link::SendStatus::kOk) return false;
+  at(Step::kReported);
+  return true;
 }
 
 void OegDatapath::drop(std::size_t slot) noexcept {

@@ -169,7 +169,9 @@ class OegDatapath final : public control::Datapath,
 
   // Ports of the gateway.
   fix::SendStatus send(const fix::NewOrderSingle& message, fix::SendTimes& times) override {
-    return session_.send(message, &times);
+    const fix::SendStatus status = session_.send(message, &times);
+    at(Step::kSent);
+    return status;
   }
   fix::SendStatus send(const fix::OrderCancelRequest& message, fix::SendTimes& times) override {
     return session_.send(message, &times);

@@ -18,6 +18,15 @@ constexpr std::size_t kEntriesPerTurn = 256;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 
+// How often the other one is looked at: what its death costs begins with that.
+constexpr std::uint64_t kLookNs = 100'000;
+
+link::HeartbeatOptions watch_options(link::HeartbeatOptions options) noexcept {
+  options.interval_ns = std::min(options.interval_ns, kLookNs);
+  options.by_life = true;
+  return options;
+}
+
 std::uint64_t now() noexcept { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
 
 template <class T>
@@ -48,7 +57,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       connections_(device, channel),
       word_(device, "oeg.witness"),
       writer_(device, options.log_bytes, "oeg.replication"),
-      peer_watch_(device, heartbeat, "oeg.peer_heartbeat"),
+      peer_watch_(device, watch_options(heartbeat), "oeg.peer_heartbeat"),
       stage_(rules.role() == Role::kOutsider ? Stage::kFollowing : Stage::kLeading) {
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
   if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
@@ -61,6 +70,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
 bool Pair::append(JournalRecord& record) noexcept {
   if (!journal_.append(record)) return false;
   if (replicates()) send(PairEntry::kRecord, bytes(record));
+  at(Step::kRecorded);
   return true;
 }
 
@@ -103,6 +113,7 @@ bool Pair::confirm() noexcept {
   const TscTicks begun = tsc_now();
   while (!writer_.all_confirmed()) {
     (void)writer_.flush();
+    at(Step::kPosted);
     peer_->connection->poll();
     if (!replicates()) return false;
     if ((tsc_now() - begun).value > confirm_ticks_ && !writer_.all_confirmed()) {
@@ -110,6 +121,7 @@ bool Pair::confirm() noexcept {
       return false;
     }
   }
+  at(Step::kConfirmed);
   return true;
 }
 
@@ -149,6 +161,7 @@ void Pair::settle() noexcept {
     peer_watch_.detach(true);
     drop(peer_);
     hot_log_.note(PairNote::kTakesOver, rules_.word().epoch);
+    at(Step::kDecided);
     // Release: the control thread reads the journal and the store that this thread has written.
     stage_.store(Stage::kTakingOver, std::memory_order_release);
   }
@@ -220,7 +233,7 @@ void Pair::on_witness() noexcept {
     const Succession::Change change = *std::exchange(asked_, std::nullopt);
     const auto found = wire::Leadership::of_word(word_.value());
     holds_ = found == change.expected ? change.desired : found;
-    rules_.on_answer(change, found);
+    rules_.on_answer(change, broken(Rule::kEpoch) ? change.expected : found);
     settle();
   }
   if (rules_.role() == Role::kLeader && !rules_.wanted()) {
@@ -234,8 +247,10 @@ void Pair::on_witness() noexcept {
   }
   const std::optional<Succession::Change> wanted = rules_.wanted();
   if (wanted && wanted->witness == word_.second() &&
-      word_.compare_swap(wanted->expected.word(), wanted->desired.word()))
+      word_.compare_swap(wanted->expected.word(), wanted->desired.word())) {
     asked_ = wanted;
+    at(Step::kAsked);
+  }
 }
 
 // ----------------------------------------------------------------------------------- the leader
@@ -354,6 +369,7 @@ void Pair::advance_offer() noexcept {
   if (!offered_) return;
   send_word(PairEntry::kOffer, *offered_);
   offered_at_ = writer_.appended();
+  at(Step::kOffered);
 }
 
 void Pair::lose_standby() noexcept {
@@ -383,14 +399,15 @@ void Pair::turn_standby(std::uint64_t now_ns) noexcept {
   }
   take_entries(kEntriesPerTurn);
   if (stage() != Stage::kFollowing) return;
-  if (!log_->fenced()) {
+  if (!fenced()) {
     const bool renounced = renounced_.load(std::memory_order_acquire);
     if (log_->status() == link::LogStatus::kOk && !renounced && !suspects_leader(now_ns)) return;
     times_.suspected_ns.set(now());
-    log_->fence();
+    if (!broken(Rule::kFence)) log_->fence();
     times_.fenced_ns.set(now());
+    at(Step::kFenced);
   }
-  if (!log_->at_fence()) return;
+  if (!at_fence()) return;
   const bool damaged = log_->status() != link::LogStatus::kOk;
   if (rules_.role() == Role::kOutsider || damaged) {  // it has not come so far, or is no copy
     if (damaged) {
@@ -406,6 +423,16 @@ void Pair::turn_standby(std::uint64_t now_ns) noexcept {
   if (rules_.role() != Role::kStandby) return;
   hot_log_.note(PairNote::kSuspects, rules_.word().epoch);
   rules_.on_leader_lost();
+  if (broken(Rule::kWitness) && rules_.wanted())
+    rules_.on_answer(*rules_.wanted(), rules_.wanted()->expected);
+}
+
+bool Pair::fenced() const noexcept {
+  return broken(Rule::kFence) ? times_.fenced_ns.get() != 0 : log_->fenced();
+}
+
+bool Pair::at_fence() const noexcept {
+  return broken(Rule::kFence) ? log_->behind() == 0 : log_->at_fence();
 }
 
 bool Pair::suspects_leader(std::uint64_t now_ns) noexcept {

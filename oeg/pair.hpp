@@ -24,6 +24,7 @@
 #include "oeg/journal.hpp"
 #include "oeg/pair_memory.hpp"
 #include "oeg/ports.hpp"
+#include "oeg/steps.hpp"
 #include "oeg/succession.hpp"
 
 namespace tickpath::oeg {
@@ -147,7 +148,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool turn(std::uint64_t now_ns) noexcept;
   // Whether what has been recorded may take effect outside; posts what is to be confirmed, and
   // waits for an answer for some microseconds at most.
-  bool may_act() noexcept { return rules_.may_act(false) || (rules_.may_act(true) && confirm()); }
+  bool may_act() noexcept {
+    return rules_.may_act(false) || (rules_.may_act(true) && (broken(Rule::kConfirm) || confirm()));
+  }
   // New orders may be taken.
   bool may_trade() const noexcept {
     return !rules_.blocked() && (options_.trade_alone || rules_.needs_confirmation());
@@ -198,6 +201,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void lose_standby() noexcept;
   void measure_lag(std::uint64_t now_ns) noexcept;
   void turn_standby(std::uint64_t now_ns) noexcept;
+  bool fenced() const noexcept;
+  bool at_fence() const noexcept;
   bool suspects_leader(std::uint64_t now_ns) noexcept;
   void take_entries(std::size_t entries_max) noexcept;
   void take(PairEntry kind, std::span<const std::byte> payload) noexcept;

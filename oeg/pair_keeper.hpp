@@ -49,6 +49,7 @@ class PairKeeper {
   void install(const std::string& snapshot) const;
   void connect_witness();
   void on_stage();
+  void be_quick();
 
   const OegConfig& config_;
   control::Runtime& runtime_;
@@ -61,6 +62,9 @@ class PairKeeper {
   link::TableReaders snapshot_readers_;
   std::unique_ptr<rdma::MemoryRegion> snapshot_;
   std::int64_t next_witness_ns_ = 0;
+  // A standby's, until it leads and the venue has taken an order: between its decision and that
+  // stand two steps of this thread, which must not wait behind polling threads for a CPU.
+  bool real_time_ = false;
 };
 
 }  // namespace tickpath::oeg

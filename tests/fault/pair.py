@@ -3,35 +3,91 @@
 
     tests/fault/pair.py --bin build/release/bin --runs 500        # the table: what was done, what it took, whether it held
     tests/fault/pair.py --bin build/release/bin --runs 9 --faults kill,stop
+    tests/fault/pair.py --bin build/release/bin --mutants         # rules broken on purpose: each must be found
 
 Seeds choose the faults and their moments. At the end of a run no order, fill, position or cent may differ between sim, the
-oeg that leads, risk and strategy, and the pair must stand again. Exit status 1 where a run did not hold.
+oeg that leads, risk and strategy, nor between the exchange's own messages and what strategies know (exchange.py), and the
+pair must stand again. Exit status 1 where a run did not hold.
+
+The oegs are build/.../tests/oeg_steps, which is oeg but that it can be stopped or ended between two of its steps (oeg/steps.hpp).
 """
 import argparse
+import mmap
+import os
 import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
+import exchange
 from running import SOURCE, Run, broken_lines, generate
 
 PATIENCE_S = 30
 MESSAGES_A_SECOND = 3000
 REPLAY_S = 120  # longer than a run: it is halted
+LOOK_S = 0.004  # between two looks
+# Beside the strategies of config/hot, whose own pauses would be in every time: orders at a rate, whatever becomes of them.
+FLOOD = """
+[[plugin]]
+id = 3
+name = "flood"
+file = "{file}"
+
+[plugin.parameters]
+rate = 500
+window = "600s"
+"""
+# oeg/steps.hpp
+LEADER_STEPS = {"recorded": 1, "posted": 2, "confirmed": 3, "sent": 4, "reported": 5}
+STANDBY_STEPS = {"asked": 7, "fenced": 8, "decided": 9, "recovered": 10}
+RULES = {"fence": 1, "confirm": 2, "witness": 4, "epoch": 8}
+# When what happened in a takeover, in this order; ns of CLOCK_MONOTONIC, as this program's are.
+STAMPS = ("suspected_ns", "fenced_ns", "decided_ns", "recovered_ns", "connected_ns", "logged_on_ns", "first_order_ns")
+
+
+class Steps:
+    """What one oeg_steps is to do where; the file of tests/fault/oeg_steps.cpp."""
+
+    def __init__(self, path):
+        self.path = path
+        path.write_bytes(bytes(4096))
+        with open(path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 4096)
+
+    def arm(self, step, number, passes=1):
+        struct.pack_into("<IQ", self.memory, 4, number, passes)
+        struct.pack_into("<I", self.memory, 20, 0)
+        struct.pack_into("<I", self.memory, 0, step)
+
+    def disarm(self):
+        struct.pack_into("<I", self.memory, 0, 0)
+
+    def break_rule(self, rule):
+        struct.pack_into("<I", self.memory, 16, RULES[rule] if rule else 0)
+
+    def reached(self):
+        return struct.unpack_from("<I", self.memory, 20)[0] != 0
 
 
 class Pair(Run):
     """The programs of config/hot, each started by hand: `tickpath up` would end with the first that dies."""
 
-    def __init__(self, bin_dir, recording, seed):
+    def __init__(self, bin_dir, recording, seed, broken=None):
         self.dice = random.Random(seed)
         self.bin = bin_dir
-        self.processes = {}
+        self.processes, self.takeovers = {}, []
+        self.began_ns = 0  # the last fault
         self.prepare(SOURCE / "config/hot", None)
+        with open(self.folder / "config/strategy.toml", "a") as file:
+            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so"))
+        self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
+        for steps in self.steps.values():
+            steps.break_rule(broken)
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
             "risk": ["risk"],
@@ -46,22 +102,27 @@ class Pair(Run):
 
     def start(self, name):
         program, *settings = self.common[name]
+        binary, environment = self.bin / program, dict(os.environ)
+        if name in self.steps:
+            binary = self.bin.parent / "tests/oeg_steps"
+            environment["TICKPATH_STEPS"] = str(self.steps[name].path)
         with open(self.folder / f"{name}.out", "ab") as output:
             self.processes[name] = subprocess.Popen(
-                [self.bin / program, self.folder / f"config/{name}.toml", "--run-dir", self.run_dir,
+                [binary, self.folder / f"config/{name}.toml", "--run-dir", self.run_dir,
                  *(part for setting in (f"name={name}", *settings) for part in ("--set", setting))],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+                cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
     def wait(self, condition, seconds):
         begin = time.monotonic()
         while time.monotonic() - begin < seconds:
             if condition():
                 return time.monotonic() - begin
-            time.sleep(0.01)
+            time.sleep(LOOK_S)
         return None
 
     def role(self, name):
-        return self.ask(name, "status").get("pair", {}).get("role")
+        # One that is stopped, or starts anew, does not answer: the other one is asked meanwhile.
+        return self.ask(name, "status", 0.05).get("pair", {}).get("role")
 
     def paired(self):
         status = {name: self.ask(name, "status") for name in self.common}
@@ -84,57 +145,88 @@ class Pair(Run):
     def other(self, name):
         return "oeg-2" if name == "oeg-1" else "oeg-1"
 
+    def begin(self):
+        """The moment of a fault."""
+        self.began_ns = time.monotonic_ns()
+
     def kill(self, name):
+        self.began_ns = time.monotonic_ns()
         self.processes[name].kill()
         self.processes[name].wait()
 
-    def leads_and_trades(self, name, before):
-        return self.wait(lambda: self.role(name) == "leader" and self.sim()[0] > before, PATIENCE_S)
+    def note_takeover(self, fault, name):
+        """The parts of the takeover that `fault` has caused, by the new leader's own stamps."""
+        def stamps():
+            found = self.ask(name, "status").get("pair", {}).get("takeover", {})
+            return found if found.get("decided_ns", 0) > self.began_ns and found.get("first_order_ns", 0) else None
+        if self.wait(lambda: stamps() is not None, 2) is None:
+            return
+        found = stamps()
+        times = [self.began_ns] + [found[stamp] for stamp in STAMPS]
+        parts = {"detection": times[1] - times[0], "fence, decision": times[3] - times[1], "recovery": times[4] - times[3],
+                 "logon": times[6] - times[4], "first order": times[7] - times[6]}
+        if times[1] < times[0]:  # handed over by the old one: nothing was suspected
+            parts = {"decision": times[3] - times[0]} | dict(list(parts.items())[2:])
+        parts["decided"] = times[3] - times[0]
+        parts["old's last entry to first order"] = times[7] - found["last_entry_ns"]
+        parts["all"] = times[7] - times[0]
+        self.takeovers.append((fault, parts))
+
+    def trades(self, name=None):
+        """Seconds from the fault until `name`, or either, leads and orders are accepted; None: never."""
+        leads = (lambda: self.role(name) == "leader") if name else self.leader
+        if self.wait(leads, PATIENCE_S) is None:
+            return None
+        before = self.sim()[0]
+        if self.wait(lambda: self.sim()[0] > before, PATIENCE_S) is None:
+            return None
+        return (time.monotonic_ns() - self.began_ns) / 1e9
 
     # ---- the faults; each gives seconds until orders are accepted again, None: they never were
 
     def fault_kill(self, leader):
         """The leader dies, and joins again."""
-        before = self.sim()[0]
+        self.begin()
         self.kill(leader)
-        took = self.leads_and_trades(self.other(leader), before)
+        took = self.trades(self.other(leader))
+        self.note_takeover("kill", self.other(leader))
         self.start(leader)
         return took
 
     def fault_stop(self, leader):
         """The leader hangs, and goes on when another one leads: the zombie."""
-        before = self.sim()[0]
+        self.begin()
         self.processes[leader].send_signal(signal.SIGSTOP)
-        took = self.leads_and_trades(self.other(leader), before)
+        took = self.trades(self.other(leader))
+        self.note_takeover("stop", self.other(leader))
         time.sleep(self.dice.uniform(0, 0.5))
         self.processes[leader].send_signal(signal.SIGCONT)
         return took
 
     def fault_blink(self, leader):
         """The leader hangs for about as long as its standby waits for it."""
-        before = self.sim()[0]
+        self.begin()
         self.processes[leader].send_signal(signal.SIGSTOP)
         time.sleep(self.dice.uniform(0.01, 0.08))
         self.processes[leader].send_signal(signal.SIGCONT)
-        return self.wait(lambda: self.leader() and self.sim()[0] > before, PATIENCE_S)
+        return self.trades()
 
     def fault_standby(self, leader):
         """The standby dies, and joins again."""
         self.kill(self.other(leader))
-        before = self.sim()[0]
-        took = self.leads_and_trades(leader, before)
+        took = self.trades(leader)
         self.start(self.other(leader))
         return took
 
     def fault_slow(self, leader):
         """The standby stops and goes on, again and again."""
-        before = self.sim()[0]
+        self.begin()
         for _ in range(self.dice.randint(1, 4)):
             self.processes[self.other(leader)].send_signal(signal.SIGSTOP)
             time.sleep(self.dice.uniform(0.005, 0.06))
             self.processes[self.other(leader)].send_signal(signal.SIGCONT)
             time.sleep(self.dice.uniform(0, 0.02))
-        return self.wait(lambda: self.leader() and self.sim()[0] > before, PATIENCE_S)
+        return self.trades()
 
     def fault_catch_up(self, leader):
         """The standby dies again while it catches up, or the leader while it does."""
@@ -143,47 +235,111 @@ class Pair(Run):
         self.start(standby)
         time.sleep(self.dice.uniform(0, 0.6))
         victim = self.dice.choice((standby, leader))
-        before = self.sim()[0]
         self.kill(victim)
         self.start(victim)
-        return self.wait(lambda: self.leader() and self.sim()[0] > before, PATIENCE_S)
+        return self.trades()
 
     def fault_switch(self, leader):
         """Leadership moves by hand."""
-        before = self.sim()[0]
+        self.begin()
         if not self.ask(leader, "switch").get("ok", False):
             return None
-        return self.leads_and_trades(self.other(leader), before)
+        took = self.trades(self.other(leader))
+        self.note_takeover("switch", self.other(leader))
+        return took
+
+    def fault_restart(self, leader):
+        """What a restart takes: without a standby the leader dies, and is started at once."""
+        self.kill(self.other(leader))
+        if self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is None:
+            return None
+        self.begin()
+        self.kill(leader)
+        self.start(leader)
+        took = self.trades(leader)
+        self.start(self.other(leader))
+        return took
+
+    def fault_step(self, leader):
+        """Either is ended or stopped between two steps, of an order's way or of a takeover; one that is stopped goes on later."""
+        self.begin()
+        number = self.dice.choice((signal.SIGKILL, signal.SIGSTOP))
+        if self.dice.random() < 0.6:
+            victim = leader
+            step = self.dice.choice(tuple(LEADER_STEPS))
+            self.steps[victim].arm(LEADER_STEPS[step], number, self.dice.randint(1, 200 if step != "posted" else 2000))
+        else:
+            victim = self.other(leader)
+            step = self.dice.choice(tuple(STANDBY_STEPS))
+            self.steps[victim].arm(STANDBY_STEPS[step], number)
+            self.processes[leader].send_signal(signal.SIGSTOP)
+        self.done = f"step {step}{'' if number == signal.SIGKILL else ' (stop)'}"
+        reached = self.wait(self.steps[victim].reached, 5)
+        self.steps[victim].disarm()
+        if victim != leader:
+            time.sleep(self.dice.uniform(0, 0.1))
+            self.processes[leader].send_signal(signal.SIGCONT)
+        if reached is not None and number == signal.SIGKILL:
+            self.processes[victim].wait()
+            time.sleep(self.dice.uniform(0, 0.1))
+            self.start(victim)
+        elif reached is not None:
+            time.sleep(self.dice.uniform(0, 0.3))
+            self.processes[victim].send_signal(signal.SIGCONT)
+        return self.trades()
+
+    def fault_zombie(self, leader):
+        """The leader hangs until its standby has decided, and goes on before that one is at the exchange."""
+        standby = self.other(leader)
+        self.begin()
+        self.steps[standby].arm(STANDBY_STEPS["decided"], signal.SIGSTOP)
+        self.processes[leader].send_signal(signal.SIGSTOP)
+        reached = self.wait(self.steps[standby].reached, 5)
+        self.steps[standby].disarm()
+        self.processes[leader].send_signal(signal.SIGCONT)
+        time.sleep(self.dice.uniform(0.02, 0.1))
+        self.processes[standby].send_signal(signal.SIGCONT)
+        if reached is None:
+            return None
+        return self.trades()
+
+    def fault_sent(self, leader):
+        """The leader dies with an order handed to the kernel, before anything else."""
+        self.begin()
+        self.steps[leader].arm(LEADER_STEPS["sent"], signal.SIGKILL, self.dice.randint(1, 50))
+        if self.wait(self.steps[leader].reached, 5) is None:
+            return None
+        self.processes[leader].wait()
+        took = self.trades(self.other(leader))
+        self.start(leader)
+        return took
 
     def fault_kill_in_switch(self, leader):
         """One of the two dies while leadership moves."""
-        before = self.sim()[0]
         self.ask(leader, "switch")
         time.sleep(self.dice.uniform(0, 0.02))
         victim = self.dice.choice(("oeg-1", "oeg-2"))
         self.kill(victim)
         self.start(victim)
-        return self.wait(lambda: self.leader() and self.sim()[0] > before, PATIENCE_S)
+        return self.trades()
 
     def fault_witness(self, leader):
         """The witness dies, and comes again with nothing in its memory."""
         self.kill("risk")
         time.sleep(self.dice.uniform(0, 0.3))
-        before = self.sim()[0]
         self.start("risk")
-        return self.leads_and_trades(leader, before)
+        return self.trades(leader)
 
     def fault_both(self, leader):
         """Both die, and come again in either order."""
         for name in ("oeg-1", "oeg-2"):
             self.kill(name)
-        before = self.sim()[0]
         names = ["oeg-1", "oeg-2"]
         self.dice.shuffle(names)
         for name in names:
             self.start(name)
             time.sleep(self.dice.uniform(0, 0.3))
-        return self.wait(lambda: self.leader() and self.sim()[0] > before, PATIENCE_S)
+        return self.trades()
 
     def finish(self):
         """Ends all in order; what does not hold."""
@@ -201,6 +357,11 @@ class Pair(Run):
             except subprocess.TimeoutExpired:
                 problems.append(f"{name} did not end")
         books = subprocess.run([self.bin / "tickpath", "books", self.run_dir], capture_output=True, text=True)
+        try:
+            told, self.accepted, self.fills = exchange.problems(self.run_dir)
+            problems += told[:5]
+        except (OSError, ValueError, KeyError) as error:
+            problems.append(f"the exchange's own messages were not looked at: {error!r}")
         return problems + broken_lines(books.stdout.splitlines()) + ([] if books.returncode == 0 else ["books"])
 
     def remove(self):
@@ -210,26 +371,66 @@ class Pair(Run):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "switch", "kill_in_switch", "witness", "both")
+FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "switch", "kill_in_switch", "witness", "both", "restart",
+          "step", "step", "step", "zombie", "sent")
+# Of each rule: the fault that shows that it was broken.
+MUTANTS = {"fence": "zombie", "confirm": "sent", "witness": "zombie", "epoch": "zombie"}
+MUTANT_RUNS = 5  # at most, until it is found
 
 
-def one_run(options, recording, seed):
-    run = Pair(options.bin, recording, seed)
+class Tally:
+    """Of all runs: what was done, what it took."""
+
+    def __init__(self):
+        self.runs, self.failed, self.accepted, self.fills = 0, 0, 0, 0
+        self.taken, self.parts = {}, {}
+
+    def add(self, run, steps, problems):
+        self.runs += 1
+        self.failed += bool(problems)
+        self.accepted += getattr(run, "accepted", 0)
+        self.fills += getattr(run, "fills", 0)
+        for fault, took in steps:
+            self.taken.setdefault(fault, []).append(float("inf") if took is None else took * 1000)
+        for fault, parts in run.takeovers:
+            for part, ns in parts.items():
+                self.parts.setdefault(fault, {}).setdefault(part, []).append(ns / 1e6)
+
+    @staticmethod
+    def line(name, times):
+        times.sort()
+        p99 = times[min(len(times) - 1, len(times) * 99 // 100)]
+        return f"  {name:32} {len(times):5}  {times[(len(times) - 1) // 2]:9.3f}  {p99:9.3f}  {times[-1]:9.3f}"
+
+    def show(self):
+        print(f"{self.runs} runs, {self.failed} did not hold; {self.accepted} orders accepted, {self.fills} fills, by the exchange's "
+              f"own messages\nms from the fault to the next order accepted, as looked at from outside each {LOOK_S * 1000:.0f} ms and more:")
+        print(f"  {'':32} {'times':>5}  {'p50':>9}  {'p99':>9}  {'max':>9}")
+        for fault, times in sorted(self.taken.items()):
+            print(self.line(fault, times))
+        for fault, parts in sorted(self.parts.items()):
+            print(f"ms of a takeover's parts, by the new leader's stamps: {fault}")
+            for part, times in parts.items():
+                print(self.line(part, times))
+
+
+def one_run(options, recording, seed, tally, faults=None, broken=None):
+    run = Pair(options.bin, recording, seed, broken)
     steps, problems = [], []
     try:
         if run.stand() is None:
             problems.append("the pair never stood")
             return steps, problems
         run.ask("sim", "start")
-        faults = options.faults or [run.dice.choice(FAULTS) for _ in range(run.dice.randint(1, 2))]
-        for fault in faults:
+        for fault in faults or [run.dice.choice(FAULTS) for _ in range(run.dice.randint(1, 2))]:
             time.sleep(run.dice.uniform(0.5, 1.5))
             leader = run.leader()
             if leader is None:
                 problems.append("nobody leads")
                 break
+            run.done = fault
             took = getattr(run, f"fault_{fault}")(leader)
-            steps.append((fault, took))
+            steps.append((run.done, took))
             if took is None:
                 problems.append(f"{fault}: nothing is accepted any more")
                 break
@@ -240,6 +441,7 @@ def one_run(options, recording, seed):
         problems += run.finish()
         return steps, problems
     finally:
+        tally.add(run, steps, problems)
         if options.keep and (problems or options.keep == "all"):
             print(f"kept: {run.folder}")
             for process in run.processes.values():
@@ -248,31 +450,48 @@ def one_run(options, recording, seed):
             run.remove()
 
 
+def show_run(seed, steps, problems):
+    shown = ", ".join(f"{fault} " + ("-" if took is None else f"{took * 1000:.0f} ms") for fault, took in steps)
+    print(f"seed {seed:4}  {shown:44} {'; '.join(problems) or 'holds'}", flush=True)
+
+
+def run_mutants(options, recording):
+    """Each rule broken until a run does not hold. Names of those that were never found."""
+    missed = []
+    for rule, fault in MUTANTS.items():
+        print(f"broken on purpose: {rule}", flush=True)
+        for seed in range(options.seed, options.seed + MUTANT_RUNS):
+            steps, problems = one_run(options, recording, seed, Tally(), [fault], rule)
+            show_run(seed, steps, problems[:2])
+            if problems:
+                break
+        else:
+            missed.append(rule)
+    print(f"{len(MUTANTS) - len(missed)} of {len(MUTANTS)} broken rules were found" + "".join(f"; not: {each}" for each in missed))
+    return missed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1, help="of the first run; each further one has the next")
-    parser.add_argument("--faults", type=lambda text: text.split(","), help=f"these in each run: of {', '.join(FAULTS)}")
+    parser.add_argument("--faults", type=lambda text: text.split(","), help=f"these in each run: of {', '.join(dict.fromkeys(FAULTS))}")
+    parser.add_argument("--mutants", action="store_true", help=f"rules broken on purpose: {', '.join(RULES)}; each must be found")
     parser.add_argument("--keep", choices=("failed", "all"), help="leave the folders of these runs")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
-    failed, taken = 0, {}
+    tally = Tally()
     with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
         recording = pathlib.Path(folder) / "market.itch50"
         generate(options.bin, recording, MESSAGES_A_SECOND, REPLAY_S)
+        if options.mutants:
+            sys.exit(1 if run_mutants(options, recording) else 0)
         for seed in range(options.seed, options.seed + options.runs):
-            steps, problems = one_run(options, recording, seed)
-            shown = ", ".join(f"{fault} " + ("-" if took is None else f"{took * 1000:.0f} ms") for fault, took in steps)
-            print(f"seed {seed:4}  {shown:44} {'; '.join(problems) or 'holds'}", flush=True)
-            failed += bool(problems)
-            for fault, took in steps:
-                taken.setdefault(fault, []).append(float("inf") if took is None else took)
-    print(f"{options.runs} runs, {failed} did not hold; ms from the fault to the next order accepted, as polled each 10 ms:")
-    for fault, times in sorted(taken.items()):
-        times.sort()
-        print(f"  {fault:16} {len(times):5} times  median {times[len(times) // 2] * 1000:6.0f}  max {times[-1] * 1000:6.0f}")
-    sys.exit(1 if failed else 0)
+            steps, problems = one_run(options, recording, seed, tally, options.faults)
+            show_run(seed, steps, problems)
+    tally.show()
+    sys.exit(1 if tally.failed else 0)
 
 
 if __name__ == "__main__":
