@@ -1,6 +1,7 @@
 #include "tools/cli/cross_check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -80,17 +81,12 @@ class CrossCheck {
   std::vector<std::string> run(bool whole) {
     if (whole) missing();
     feed();
-    endpoints("strategy", "feed.endpoint", "mdh");
-    endpoints("risk", "feed.endpoint", "mdh");
-    endpoints("oeg", "mdh.endpoint", "mdh");
-    endpoints("strategy", "feed.endpoint_b", "mdh");
-    endpoints("risk", "feed.endpoint_b", "mdh");
-    endpoints("oeg", "mdh.endpoint_b", "mdh");
-    endpoints("strategy", "gateway.endpoint", "oeg");
-    endpoints("risk", "gateway.endpoint", "oeg");
-    endpoints("strategy", "gateway.standby_endpoint", "oeg");
-    endpoints("risk", "gateway.standby_endpoint", "oeg");
-    pairs();
+    endpoints("strategy", {"feed.endpoint", "feed.endpoint_b"}, "mdh", whole);
+    endpoints("risk", {"feed.endpoint", "feed.endpoint_b"}, "mdh", whole);
+    endpoints("oeg", {"mdh.endpoint", "mdh.endpoint_b"}, "mdh", whole);
+    endpoints("strategy", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
+    endpoints("risk", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
+    pairs(whole);
     venue();
     room();
     strategies();
@@ -163,9 +159,24 @@ class CrossCheck {
 
   // ---- on the fabric
 
-  void endpoints(const std::string& program, const std::string& key, const std::string& server) {
-    for (const Program& each : all(program))
-      endpoints_of(each, key, server, each.config.name + " would wait for " + server + " in vain");
+  // keys: of one server, or of the two of a pair, of which one may be on another host.
+  void endpoints(const std::string& program, const std::array<const char*, 2>& keys,
+                 const std::string& server, bool whole) {
+    for (const Program& each : all(program)) {
+      const bool pair = !each.text(keys[1]).value_or("").empty();
+      if (pair && !whole && (listens(each, keys[0], server) || listens(each, keys[1], server)))
+        continue;
+      for (const char* key : keys)
+        endpoints_of(each, key, server,
+                     each.config.name + " would wait for " + server + " in vain");
+    }
+  }
+  bool listens(const Program& client, const char* key, const std::string& server) {
+    const auto own = client.text(key);
+    return own && std::any_of(all(server).begin(), all(server).end(), [&](const Program& each) {
+             const auto at = each.text("fabric.endpoint");
+             return at && reaches(*own, *at);
+           });
   }
   void endpoints_of(const Program& program, const std::string& key, const std::string& server,
                     const std::string& what) {
@@ -183,7 +194,9 @@ class CrossCheck {
 
   // ---- a pair of oegs
 
-  void pairs() {
+  void pairs(bool whole) {
+    // The other of a pair may be on another host, and is then none of those here.
+    const bool both = whole || all("oeg").size() > 1;
     std::map<std::int64_t, const Program*> places;
     for (const Program& oeg : all("oeg")) {
       const std::int64_t place = oeg.number("pair.place").value_or(0);
@@ -193,7 +206,8 @@ class CrossCheck {
         problems_.push_back(oeg.at("pair.place") + " " + std::to_string(place) + " is in " +
                             other->second->config.path +
                             " already: the two of a pair have 1 and 2");
-      endpoints_of(oeg, "pair.peer", "oeg", "it would wait for the other of its pair in vain");
+      if (both)
+        endpoints_of(oeg, "pair.peer", "oeg", "it would wait for the other of its pair in vain");
       endpoints_of(oeg, "pair.witness", "risk", "nobody would say who leads");
       if (oeg.text("pair.peer") && oeg.text("fabric.endpoint") &&
           reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))

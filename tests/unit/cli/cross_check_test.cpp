@@ -5,6 +5,7 @@
 
 #include "common/base/error.hpp"
 #include "tests/support/process.hpp"
+#include "tools/cli/programs.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -13,18 +14,21 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const std::vector<std::string> kPrograms{"sim", "mdh", "oeg", "risk", "strategy"};
 
 // A configuration directory of the source, each program's in effect as `up` sees it.
-std::map<std::string, EffectiveConfig> configs_of(const std::string& folder) {
+std::map<std::string, EffectiveConfig> configs_of(
+    const std::string& folder, const std::vector<std::string>& names = kPrograms) {
   std::map<std::string, EffectiveConfig> configs;
-  for (const std::string& program : kPrograms) {
-    const std::string file = test_support::source(folder + "/" + program + ".toml");
-    const test_support::Finished told =
-        test_support::run({test_support::program(program), file, "--print-config"});
+  for (const std::string& name : names) {
+    const std::string file = test_support::source(folder + "/" + name + ".toml");
+    const std::string program = program_of(name);
+    const test_support::Finished told = test_support::run(
+        {test_support::program(program), file, "--print-config", "--set", "name=" + name});
     EXPECT_EQ(told.exit_code, 0) << told.output;
-    configs[program] = {program, program, program + ".toml", told.output};
+    configs[name] = {name, program, name + ".toml", told.output};
   }
   return configs;
 }
@@ -101,6 +105,24 @@ TEST(CrossCheck, FindsAProgramThatIsNotThere) {
   EXPECT_THAT(check(without("oeg")).size(), 2u);
   EXPECT_THAT(check(without("sim")), IsEmpty()) << "the exchange may be a real one";
   EXPECT_THAT(check(without("risk"), false), IsEmpty()) << "it may run elsewhere";
+}
+
+TEST(CrossCheck, TheOtherOfAPairMayRunElsewhere) {
+  const std::vector<std::string> names{"sim",   "mdh-1", "mdh-2",   "oeg-1",
+                                       "oeg-2", "risk",  "strategy"};
+  const auto all = configs_of("config/hot", names);
+  EXPECT_THAT(check(all), IsEmpty());
+  for (const char* gone : {"oeg-1", "oeg-2", "mdh-1", "mdh-2"}) {
+    auto here = all;
+    here.erase(gone);
+    EXPECT_THAT(check(here, false), IsEmpty()) << gone;
+    EXPECT_THAT(check(here), Not(IsEmpty())) << gone << " runs nowhere";
+  }
+  auto here = all;
+  here.erase("oeg-1");
+  std::string& risk = here.at("risk").text;
+  risk.replace(risk.find("{run_dir}/oeg-2.fabric"), 22, "{run_dir}/oeg-3.fabric");
+  EXPECT_THAT(check(here, false).size(), 2u) << "neither of the two that it knows is here";
 }
 
 TEST(CrossCheck, ReadsAnAddressOfEveryInterfaceAsEach) {
