@@ -26,7 +26,9 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTryAgain{50};
 constexpr std::int64_t kWitnessTryNs = 200'000'000;
-constexpr std::uint32_t kConnectMs = 1000;
+// A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
+// to do.
+constexpr std::uint32_t kConnectMs = 3000;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::uint64_t kReadBytes = 1u << 20;
 // A takeover that takes longer waits for somebody else, not for a CPU.

@@ -128,7 +128,9 @@ std::size_t Pipeline::together_with(std::size_t first) const {
     return at < members_.size() && members_[at].program == program;
   };
   std::size_t end = first + 1;
-  if (!is(first, "oeg") || !is(end, "oeg")) return end;
+  // In a part of a pipeline one oeg may be of a pair, too: the other one runs elsewhere.
+  const bool pair = is(end, "oeg") || !options_.only.empty();
+  if (!is(first, "oeg") || !pair) return end;
   while (is(end, "oeg") || is(end, "risk")) ++end;
   return end;
 }

@@ -32,9 +32,9 @@ class Pipeline {
   explicit Pipeline(PipelineOptions options);
   ~Pipeline();
 
-  // One after the other, each once the one before is ready; a pair of oegs and risk, which is its
-  // witness, together. Throws Error telling which failed, why,
-  // and where its log is. `interrupted` is asked while waiting; true throws Interrupted.
+  // One after the other, each once the one before is ready; a pair of oegs, or what may be one of a
+  // pair, and risk, which is its witness, together. Throws Error telling which failed, why, and
+  // where its log is. `interrupted` is asked while waiting; true throws Interrupted.
   struct Interrupted {};
   template <class Callback>
   void start(Callback interrupted) {

@@ -20,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 class Up : public ::testing::Test {
  protected:
@@ -316,6 +317,15 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
   EXPECT_THAT(tickpath({"books", "run1"}), Ends(1, "MISSING oeg"));
   EXPECT_EQ(tickpath({"books", "run1", "run1"}).exit_code, 1);
   EXPECT_EQ(tickpath({"books", "run3"}).exit_code, 1);
+}
+
+// It may be one of a pair, whose other one runs elsewhere: then it is not ready without its
+// witness.
+TEST_F(Up, StartsRiskBesideAnOegOfAPartThatIsNotReadyYet) {
+  configure("oeg", "ready_after = -1");
+  EXPECT_THAT(up({"--ready-timeout", "2", "--only", "oeg", "risk"}),
+              Ends(1, "oeg is not ready after 2 s"));
+  EXPECT_THAT(diary("starts"), UnorderedElementsAre("oeg", "risk"));
 }
 
 TEST_F(Up, DownOfAProgramThatDoesNotRunIsRefused) {
