@@ -31,6 +31,8 @@ def problems(run_dir, strategies="strategy"):
     """(what the exchange's own reports and a strategy program's account of itself do not agree in, orders accepted, fills)"""
     (store,) = run_dir.glob("sim.*.fixstore")
     told, wrong = reports(store)
+    if wrong:  # a long run has overwritten what came first
+        return wrong, 0, 0
     account = json.loads((run_dir / f"{strategies}.summary.json").read_text())
     accepted = collections.Counter(each[b"11"] for each in told if each[b"150"] == b"0" and each[b"20"] == b"0")
     executions = collections.Counter(each[b"17"] for each in told)
