@@ -89,6 +89,10 @@ void print_ratio(std::string_view label, double ratio, double bar) {
               ratio, bar, ratio <= bar ? "met" : "NOT met");
 }
 
+void print_ratio(std::string_view label, double ratio) {
+  std::printf("%-34.*s %.2f x\n", static_cast<int>(label.size()), label.data(), ratio);
+}
+
 void print_against(std::string_view label, double value_ns, double bar_ns) {
   std::printf("%-34.*s %.1f ns (bar %.0f ns): %s\n", static_cast<int>(label.size()), label.data(),
               value_ns, bar_ns, value_ns <= bar_ns ? "met" : "NOT met");

@@ -49,6 +49,8 @@ class Samples {
 // "label   1.23 x (bar 1.25 x): met" - a figure beside the bar that the project set itself. Never
 // changes the exit status: benchmarks report, they do not assert times.
 void print_ratio(std::string_view label, double ratio, double bar);
+// One for which there is no bar.
+void print_ratio(std::string_view label, double ratio);
 void print_against(std::string_view label, double value_ns, double bar_ns);
 
 }  // namespace tickpath::bench
