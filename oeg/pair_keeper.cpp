@@ -7,13 +7,13 @@
 #include <sstream>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
+#include "common/base/exec_again.hpp"
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
@@ -77,16 +77,8 @@ std::string read_all(rdma::Device& device, link::Connection& connection,
 
 // This process anew, with nothing of what it believed.
 [[noreturn]] void start_anew() {
-  const std::string line = content_of("/proc/self/cmdline");
-  std::vector<std::string> words;
-  std::istringstream in(line);
-  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
   log::flush();
-  ::execv("/proc/self/exe", arguments.data());
-  log::error("cannot start anew: {}", std::strerror(errno));
+  log::error("cannot start anew: {}", std::strerror(exec_again()));
   log::flush();
   std::_Exit(1);
 }
