@@ -18,11 +18,12 @@ constexpr std::size_t kEntriesPerTurn = 256;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 
-// How often the other one is looked at: what its death costs begins with that.
-constexpr std::uint64_t kLookNs = 100'000;
+// The other one is looked at so much more often than any other peer: what its death costs begins
+// with that.
+constexpr std::uint64_t kLooks = 10;
 
 link::HeartbeatOptions watch_options(link::HeartbeatOptions options) noexcept {
-  options.interval_ns = std::min(options.interval_ns, kLookNs);
+  options.interval_ns /= kLooks;
   options.by_life = true;
   return options;
 }
