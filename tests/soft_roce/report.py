@@ -47,6 +47,7 @@ class Run:
         self.tests = self.build / "tests"
         self.passed, self.failures, self.skipped = 0, [], []
         self.set = ""  # which one runs now
+        self.seeds, self.dead_after_ms = range(1, 2), 350  # of pair_two
         self.guests, self.opened, self.doubtful = [], contextlib.ExitStack(), False
 
     def __enter__(self):

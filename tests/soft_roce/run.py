@@ -12,6 +12,7 @@ from fabric_sets import conformance, conformance_two, link
 from fault_sets import faults, faults_two
 from interop_set import interop, interop_two
 from lat_set import bw, lat
+from pair_sets import pair_two
 from pipeline_sets import loss, pipeline, two_hosts
 from report import Run
 
@@ -20,7 +21,7 @@ SETS = {each.__name__: each
         for each in (check, interop, conformance, link, pipeline,
                      check_two, interop_two, conformance_two, lat, bw, two_hosts, loss)}
 # Long, and what they measure depends on how busy this machine is: by name only.
-FAULTS = {each.__name__: each for each in (faults, faults_two)}
+FAULTS = {each.__name__: each for each in (faults, faults_two, pair_two)}
 
 
 def arguments():
@@ -31,6 +32,10 @@ def arguments():
     parser.add_argument("--limit", type=int, default=1500, help="seconds until all is ended (default 1500)")
     parser.add_argument("--build", default=str(machine.TREE / "build/release"), help="where the binaries are")
     parser.add_argument("--results", help="folder of logs (default: BUILD/soft_roce, emptied first)")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of pair_two (default 3)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first of them; each further one has the next")
+    parser.add_argument("--dead-after", type=int, default=350, metavar="MS",
+                        help="pair_two: silence that counts as death (default 350; more on a busy machine)")
     parser.add_argument("sets", nargs="+", choices=[*SETS, *FAULTS, "all"], metavar="SET")
     return parser.parse_args()
 
@@ -49,6 +54,8 @@ def main():
     run = None
     try:
         with Run(results_folder(options), pathlib.Path(options.build).resolve(), machine.prepare()) as run:
+            run.dead_after_ms = options.dead_after
+            run.seeds = range(options.seed, options.seed + options.seeds)
             for name in SETS if "all" in options.sets else options.sets:
                 function = (SETS | FAULTS)[name]
                 print(f"-- {name}: {function.__doc__} ({time.strftime('%T')})", flush=True)
