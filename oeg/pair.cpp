@@ -13,7 +13,6 @@ namespace {
 
 // An answer of another host takes a few microseconds; what takes longer is looked for next turn.
 constexpr std::uint64_t kConfirmNs = 20'000;
-constexpr std::uint64_t kProbeNs = 1'000'000;
 constexpr std::size_t kEntriesPerTurn = 256;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
@@ -53,6 +52,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       memory_(memory),
       hot_log_(hot_log),
       confirm_ticks_(clock::TickConverter{}.from_ns(kConfirmNs).value),
+      probe_ns_(heartbeat.interval_ns),
       rules_(rules),
       stored_(rules),
       connections_(device, channel),
@@ -307,7 +307,7 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
   (void)writer_.flush();
   peer_->connection->poll();
   if (now_ns >= next_probe_ns_) {
-    next_probe_ns_ = now_ns + kProbeNs;
+    next_probe_ns_ = now_ns + probe_ns_;
     (void)writer_.probe();
   }
   measure_lag(now_ns);

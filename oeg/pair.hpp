@@ -214,6 +214,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   PairMemory& memory_;
   log::HotLog& hot_log_;
   const std::uint64_t confirm_ticks_;
+  const std::uint64_t probe_ns_;  // the standby's own words are read at least so often
 
   Succession rules_;
   Succession stored_;
