@@ -378,7 +378,7 @@ struct DeviceInfo {
   // What is in effect, for the log: "port 1 active, RoCE v2, MTU 1024, timeout 12 ..."
   std::string attributes;
   std::uint32_t inline_bytes_max = 0;
-  std::uint32_t queue_depth_max = 0;
+  std::uint32_t queue_depth_max = 0;  // requests of one queue, each with a place for its completion
   // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
   // received. 0: no limit below 2^31.
   std::uint32_t message_bytes_max = 0;

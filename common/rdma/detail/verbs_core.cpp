@@ -1,5 +1,6 @@
 #include "common/rdma/detail/verbs_core.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -121,7 +122,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
            chosen_.name,
            describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
            inline_bytes,
-           static_cast<std::uint32_t>(limits_.max_qp_wr),
+           static_cast<std::uint32_t>(std::min(limits_.max_qp_wr, limits_.max_cqe)),
            0};
   kick_.assign(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   async_.assign(watched(context()->async_fd));
