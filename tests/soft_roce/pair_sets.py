@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from machine import TREE, RigError
-from pipeline_sets import PATIENT, SMALL, keep, recording
+from pipeline_sets import ORDERS_LEAST, PATIENT, SMALL, keep, orders_sent, recording
 from report import Failed, boot_again, eventually, expect
 
 FAULTS = ("guest_killed", "link_down", "oeg_killed")
@@ -353,6 +353,7 @@ def one_run(run, seed):
         holds, text = pair.told_books()
         held = "hold" if holds else "BROKEN"
         expect(holds, text)
+        expect(orders_sent(text) >= ORDERS_LEAST, f"too few orders to tell:\n{text}")
     except BaseException:
         print(f"        seed {seed}: its logs are in {pair.folder}", flush=True)
         raise
