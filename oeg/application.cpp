@@ -34,10 +34,8 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log(),
                                     pair_ == nullptr ? nullptr : &pair_->start());
   if (pair_ != nullptr)
-    pair_->attach(*datapath_, [this] {
-      tell_recovery();
-      connect_venue();
-    });
+    pair_->attach(
+        *datapath_, [this] { tell_recovery(); }, [this] { connect_venue(); });
   kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
   datapath_->restore_kills(kills_->restore());
   tell_recovery();

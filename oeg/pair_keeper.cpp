@@ -194,9 +194,11 @@ bool PairKeeper::may_found() {
 
 // ------------------------------------------------------------------------------------ afterwards
 
-void PairKeeper::attach(OegDatapath& datapath, std::function<void()> took_over) {
+void PairKeeper::attach(OegDatapath& datapath, std::function<void()> took_over,
+                        std::function<void()> leads) {
   datapath_ = &datapath;
   took_over_ = std::move(took_over);
+  leads_ = std::move(leads);
   stage_watch_ = runtime_.watch(datapath.pair_descriptor(), [this] {
     std::uint64_t count = 0;
     (void)!::read(datapath_->pair_descriptor(), &count, sizeof(count));
@@ -212,6 +214,8 @@ void PairKeeper::on_stage() {
                  datapath_->pair()->word().epoch, datapath_->recovery().records,
                  datapath_->recovery().open_orders, datapath_->recovery().unsent);
     took_over_();
+  } else if (stage == Pair::Stage::kLeading) {
+    leads_();
   } else if (stage == Pair::Stage::kRetired) {
     log::warning("another one leads, or the leader's log is lost: starts anew, as a standby");
     start_anew();

@@ -169,7 +169,10 @@ void SimApplication::add_port(const config::Address& address) {
   port.lobby = std::make_unique<Lobby>(
       options,
       [this](int socket, std::function<void()> callback) {
-        return runtime_.watch(socket, std::move(callback));
+        return runtime_.watch(socket, [this, callback = std::move(callback)] {
+          callback();
+          if (replacing()) turn_lobbies();
+        });
       },
       [this, sessions = port.sessions](std::size_t place) { return slot(sessions[place]); },
       [this, sessions = port.sessions](std::size_t place, int socket) {
@@ -302,15 +305,15 @@ std::string SimApplication::not_ready_reason() {
   return "reading " + config_.replay.file;
 }
 
+bool SimApplication::replacing() const noexcept {
+  return std::ranges::any_of(ports_, [](const Port& port) { return port.lobby->replacing(); });
+}
+
 // The one that replaces another must not wait for a tick.
 void SimApplication::turn_lobbies() {
   constexpr std::chrono::milliseconds kSoon{1};
-  bool replacing = false;
-  for (const Port& port : ports_) {
-    port.lobby->turn(Lobby::Clock::now());
-    replacing |= port.lobby->replacing();
-  }
-  if (replacing) replacing_ = runtime_.after(kSoon, [this] { turn_lobbies(); });
+  for (const Port& port : ports_) port.lobby->turn(Lobby::Clock::now());
+  if (replacing()) replacing_ = runtime_.after(kSoon, [this] { turn_lobbies(); });
 }
 
 void SimApplication::on_tick() {

@@ -40,6 +40,7 @@ class SimApplication final : public control::Application {
   void add_listeners();
   void add_port(const config::Address& address);
   const Lobby& lobby(std::uint32_t session, std::size_t& place) const;
+  bool replacing() const noexcept;
   void turn_lobbies();
   Lobby::Slot slot(std::uint32_t session) const;
   void admit(std::uint32_t session, int socket);
