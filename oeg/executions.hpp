@@ -53,10 +53,10 @@ class Executions {
   // Calls visit(const Execution&) for each that is remembered, oldest first.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const Execution& execution = entries_[(next_ + i) % entries_.size()].execution;
-      if (execution.exec_id != 0) visit(execution);
-    }
+    if (entries_.empty()) return;
+    if (entries_[next_].execution.exec_id != 0)  // it has been filled once
+      for (std::size_t i = next_; i < entries_.size(); ++i) visit(entries_[i].execution);
+    for (std::size_t i = 0; i < next_; ++i) visit(entries_[i].execution);
   }
 
  private:

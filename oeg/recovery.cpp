@@ -22,7 +22,8 @@ bool is_all_of_a_report(const JournalRecord& record) noexcept {
 // Brings the gateway, which has seen nothing yet, into the state.
 void install(Gateway& gateway, const JournalState& state) {
   for (std::uint32_t id = 0; id < state.instruments.capacity(); ++id)
-    gateway.instruments().recover_symbol(id, state.instruments[id].symbol.view());
+    if (state.instruments[id].symbol.length != 0)
+      gateway.instruments().recover_symbol(id, state.instruments[id].symbol.view());
   Ledger& ledger = gateway.ledger();
   for (std::uint32_t row = 0; row < state.ledger.position_count(); ++row)
     if (!ledger.restore(state.ledger.position(row).row)) too_small("orders.positions_max");

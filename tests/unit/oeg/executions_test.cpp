@@ -2,6 +2,7 @@
 #include "oeg/executions.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -525,6 +526,22 @@ TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {
   std::ofstream(path) << "{\"cleared\":1}\nnonsense\n";
   EXPECT_THAT(test_support::error_of<Error>([&] { ExceptionList list(path); }),
               ::testing::HasSubstr("line 2"));
+}
+
+TEST(Executions, AreVisitedOldestFirstBeforeAndAfterTheirPlacesAreFilled) {
+  Executions executions(4);
+  const auto visited = [&executions] {
+    std::vector<std::uint64_t> ids;
+    executions.for_each([&](const Execution& each) { ids.push_back(each.exec_id); });
+    return ids;
+  };
+  EXPECT_THAT(visited(), ::testing::IsEmpty());
+  for (std::uint64_t id = 1; id <= 3; ++id) executions.add({.exec_id = id, .order_id = 1});
+  EXPECT_THAT(visited(), ::testing::ElementsAre(1, 2, 3));
+  executions.add({.exec_id = 4, .order_id = 1});
+  EXPECT_THAT(visited(), ::testing::ElementsAre(1, 2, 3, 4));
+  for (std::uint64_t id = 5; id <= 6; ++id) executions.add({.exec_id = id, .order_id = 1});
+  EXPECT_THAT(visited(), ::testing::ElementsAre(3, 4, 5, 6));
 }
 
 }  // namespace
