@@ -1,8 +1,11 @@
 // Any bytes as a FIX stream: framed, scanned, checked against the dictionary and decoded as every
 // message type, in both versions. What is decoded and encoded again must decode to the same, and
 // what we encode must conform.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,9 +48,11 @@ void check_again(Version version, const ExecutionReport& report) {
   const bool fill =
       report.exec_type == ExecType::kFill || report.exec_type == ExecType::kPartialFill;
   const bool side = report.side == tickpath::Side::kBuy || report.side == tickpath::Side::kSell;
+  const unsigned reason_max = version == Version::k44 ? 15 : 8;
   if ((fill && !report.status && report.last_shares == 0) || (report.status && !side) ||
-      static_cast<unsigned>(report.reject_reason) > 15)
+      static_cast<unsigned>(report.reject_reason) > reason_max)
     return;
+  if (report.trade_change != TradeChange::kNone) return;  // read, and sent by nobody here
   const ExecutionReport again = again_in(version, report);
   // FIX 4.2 has 39=5 in the report of a replacement, whatever the order's state.
   const bool has_state = version != Version::k42 || report.exec_type != ExecType::kReplaced;
@@ -86,8 +91,9 @@ bool can_say(Version version, const NewOrderSingle& order, const Fields& fields,
   const bool side = order.side == tickpath::Side::kBuy || order.side == tickpath::Side::kSell;
   const bool type = order.type <= OrderType::kStopLimit || order.type == OrderType::kPegged;
   if (side && type && order.unsupported.empty()) return true;
-  Violation violation;
-  return version == fields.version() && conforms(version, message, violation);
+  Violation violation;  // looked for in messages of our types alone
+  return version == fields.version() && fields.msg_type() == 'D' &&
+         conforms(version, message, violation);
 }
 
 template <class Message>
@@ -144,7 +150,75 @@ void with_checksum(std::string_view bytes) {
   if (framed.status == FrameStatus::kMessage) take(stream.substr(0, framed.length));
 }
 
+// Mutation by fields, which bytes alone seldom hit: another value, a field more, less, or
+// elsewhere.
+class FieldMutator {
+ public:
+  FieldMutator(std::string_view bytes, unsigned seed) : random_(seed) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t end = std::min(bytes.find(kSoh, at), bytes.size());
+      fields_.emplace_back(bytes.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+
+  std::string mutated() {
+    for (std::size_t changes = 1 + below(4); changes != 0; --changes) change();
+    std::string bytes;
+    for (const std::string& field : fields_) bytes += field + kSoh;
+    return bytes;
+  }
+
+ private:
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+  std::string value() {
+    static constexpr std::string_view kValues[] = {
+        "Y",  "N",          "NONE", "-1",  "99", "4294967296", "100",     "100.5", ".5",
+        "5.", "1.23456789", "R",    "R 6", kNow, "FIX.4.2",    "FIX.4.4", "AAPL"};
+    static constexpr std::string_view kCharacters = "0123456789ABCDEFGHIJKLMPqrj";
+    if (below(3) != 0) return {kCharacters[below(kCharacters.size())]};
+    if (below(2) != 0) return std::to_string(below(20));
+    return std::string(kValues[below(std::size(kValues))]);
+  }
+  std::string tag() {
+    static constexpr unsigned kTags[] = {1,   6,   8,   11,  14,  17,  18,  19,  20,  21,  31,  32,
+                                         35,  37,  38,  39,  40,  41,  44,  54,  55,  58,  59,  60,
+                                         99,  102, 103, 110, 111, 116, 150, 151, 152, 378, 434, 448,
+                                         530, 531, 532, 533, 584, 585, 790, 911, 912};
+    return std::to_string(kTags[below(std::size(kTags))]) + "=";
+  }
+  void change() {
+    if (fields_.empty()) return fields_.push_back(tag() + value());
+    std::string& field = fields_[below(fields_.size())];
+    switch (below(5)) {
+      case 0:
+        return fields_.push_back(tag() + value());
+      case 1:
+        return std::swap(field, fields_[below(fields_.size())]);
+      case 2:
+        return void(fields_.erase(fields_.begin() + (&field - fields_.data())));
+      default:
+        field = field.substr(0, field.find('=')) + "=" + value();
+    }
+  }
+
+  std::minstd_rand random_;
+  std::vector<std::string> fields_;
+};
+
 }  // namespace
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max);
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t max, unsigned seed) {
+  if (seed % 2 == 0) return LLVMFuzzerMutate(data, size, max);
+  FieldMutator mutator({reinterpret_cast<const char*>(data), size}, seed);
+  const std::string bytes = mutator.mutated();
+  if (bytes.size() > max) return LLVMFuzzerMutate(data, size, max);
+  std::copy(bytes.begin(), bytes.end(), data);
+  return bytes.size();
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
