@@ -35,7 +35,10 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
                                     pair_ == nullptr ? nullptr : &pair_->start());
   if (pair_ != nullptr)
     pair_->attach(
-        *datapath_, [this] { tell_recovery(); }, [this] { connect_venue(); });
+        *datapath_, [this] { tell_recovery(); },
+        [this] {
+          if (venue_ != nullptr) connect_venue();
+        });
   kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
   datapath_->restore_kills(kills_->restore());
   tell_recovery();
@@ -83,7 +86,8 @@ void OegApplication::on_tick() {
 
 void OegApplication::connect_venue() {
   const fix::Session& session = datapath_->session();
-  venue_->tick(datapath_->leads() && !session.connected() && session.in_session_time(),
+  venue_->tick(datapath_->may_connect() && !session.connected() && !datapath_->socket_waits() &&
+                   session.in_session_time(),
                session.counters().logons.get());
 }
 

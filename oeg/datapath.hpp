@@ -99,9 +99,15 @@ class OegDatapath final : public control::Datapath,
   bool leads() const noexcept {
     return pair_ == nullptr || (pair_->stage() == Pair::Stage::kLeading && !pair_->blocked());
   }
+  // Nobody else does, or may any more: the venue can be connected to. The Logon waits for leads().
+  bool may_connect() const noexcept {
+    return leads() || pair_->stage() == Pair::Stage::kTakingOver;
+  }
 
   // A connected socket to the venue; false: the last one has not been taken yet (keep it).
   bool give_socket(int socket) noexcept { return sockets_.try_push(socket); }
+  // Whether one that was given is not in use yet.
+  bool socket_waits() const noexcept { return !sockets_.drained(); }
   // Begins the orderly end: no new orders, cancels, logout.
   void request_stop(std::int64_t settle_ns) noexcept;
   // Wakes a parked datapath after give_socket() or request_stop().

@@ -53,6 +53,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       hot_log_(hot_log),
       confirm_ticks_(clock::TickConverter{}.from_ns(kConfirmNs).value),
       probe_ns_(heartbeat.interval_ns),
+      device_revokes_(device.info().revokes),
       rules_(rules),
       stored_(rules),
       connections_(device, channel),
@@ -64,6 +65,20 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
   if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
   memory_.store(rules_);
   show();
+}
+
+FenceResult Pair::revoke_former() noexcept {
+  FenceResult result = FenceResult::kNone;
+  if (former_ != nullptr && log_ != nullptr) {
+    rdma::QueuePair& pair = former_->connection->queue_pair();
+    const std::size_t revoked = pair.revoke(*log_->grant().region);
+    result = !device_revokes_ ? FenceResult::kLogAlone
+             : revoked != 0   ? FenceResult::kRevoked
+                              : FenceResult::kEndedOnly;
+    pair.disconnect();
+  }
+  fence_result_.store(result, std::memory_order_relaxed);
+  return result;
 }
 
 // ------------------------------------------------------------------------------ what is recorded
@@ -138,7 +153,9 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
       turn_standby(now_ns);
       break;
     case Stage::kTakingOver:
-      if (recovered_.load(std::memory_order_acquire)) stage_ = Stage::kLeading;
+      if (!recovered_.load(std::memory_order_acquire)) break;
+      drop(former_);
+      stage_ = Stage::kLeading;
       break;
     case Stage::kLeading:
       turn_leader(now_ns);
@@ -160,7 +177,7 @@ void Pair::settle() noexcept {
   if (rules_.role() == Role::kLeader && stage() == Stage::kFollowing) {
     times_.decided_ns.set(now());
     peer_watch_.detach(true);
-    drop(peer_);
+    former_ = std::exchange(peer_, nullptr);
     hot_log_.note(PairNote::kTakesOver, rules_.word().epoch);
     at(Step::kDecided);
     // Release: the control thread reads the journal and the store that this thread has written.

@@ -63,6 +63,14 @@ struct WordEntry {
   std::uint64_t witness;
 };
 
+// How the former leader is kept from the log of who took over.
+enum class FenceResult : std::uint8_t {
+  kNone,       // there is none, or none that could write
+  kLogAlone,   // shm: nobody takes back a mapping; this log is never read again
+  kRevoked,    // the device has taken the right back: another WRITE is a remote access error
+  kEndedOnly,  // it could not: the connection was ended, and the right with it
+};
+
 // When what happened in the last takeover; CLOCK_MONOTONIC, ns. 0: not yet.
 struct TakeoverTimes {
   TICKPATH_COUNTERS(last_entry_ns,  // of the old leader, as taken here
@@ -119,6 +127,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   }
   // The other one has renounced, and asks to join.
   void peer_renounced() noexcept { renounced_.store(true, std::memory_order_release); }
+  // kTakingOver: takes back the former leader's right to WRITE into our log. The log's own fence,
+  // which came first, is what the proof rests on; this is the device's word for it.
+  FenceResult revoke_former() noexcept;
   // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
   void recovered() noexcept {
     times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
@@ -141,6 +152,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   const Counter& lag_ns() const noexcept { return lag_ns_; }
   const PairCounters& counters() const noexcept { return counters_; }
   const TakeoverTimes& times() const noexcept { return times_; }
+  FenceResult fence_result() const noexcept {
+    return fence_result_.load(std::memory_order_relaxed);
+  }
 
   // ---- datapath thread
 
@@ -216,11 +230,15 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   const std::uint64_t confirm_ticks_;
   const std::uint64_t probe_ns_;  // the standby's own words are read at least so often
 
+  const bool device_revokes_;
+
   Succession rules_;
   Succession stored_;
   link::BareConnections connections_;
   link::BareConnection* witness_ = nullptr;
   link::BareConnection* peer_ = nullptr;  // the standby's, or the leader's
+  // The leader's once this one leads: of the control thread from kTakingOver to recovered().
+  link::BareConnection* former_ = nullptr;
   link::RemoteWord word_;
   std::optional<Succession::Change> asked_;
   wire::Leadership holds_;  // the witness, as far as we know
@@ -248,6 +266,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::atomic<bool> renounced_{false};
   std::atomic<bool> recovered_{false};
   std::atomic<bool> hand_over_{false};
+  std::atomic<FenceResult> fence_result_{FenceResult::kNone};
   Counter shown_word_;
   Counter shown_blocked_;
   Counter shown_standby_;

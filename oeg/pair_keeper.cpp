@@ -14,6 +14,7 @@
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/base/exec_again.hpp"
+#include "common/base/names.hpp"
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
@@ -73,6 +74,26 @@ std::string read_all(rdma::Device& device, link::Connection& connection,
     content.append(reinterpret_cast<const char*>(local->data()), length);
   }
   return content;
+}
+
+std::string_view name(FenceResult fence) {
+  return name_in(fence,
+                 {{FenceResult::kNone, "none"},
+                  {FenceResult::kLogAlone, "log"},
+                  {FenceResult::kRevoked, "revoked"},
+                  {FenceResult::kEndedOnly, "ended"}},
+                 "");
+}
+
+std::string_view in_words(FenceResult fence) {
+  return name_in(fence,
+                 {{FenceResult::kNone, "there was no former leader"},
+                  {FenceResult::kLogAlone, "fenced by the log: it is never read again"},
+                  {FenceResult::kRevoked, "fenced: the former leader's right to WRITE is gone"},
+                  {FenceResult::kEndedOnly,
+                   "fenced by the log: the device did not take the former leader's right back, "
+                   "its connection was ended"}},
+                 "");
 }
 
 // This process anew, with nothing of what it believed.
@@ -195,10 +216,10 @@ bool PairKeeper::may_found() {
 // ------------------------------------------------------------------------------------ afterwards
 
 void PairKeeper::attach(OegDatapath& datapath, std::function<void()> took_over,
-                        std::function<void()> leads) {
+                        std::function<void()> connect) {
   datapath_ = &datapath;
   took_over_ = std::move(took_over);
-  leads_ = std::move(leads);
+  connect_ = std::move(connect);
   stage_watch_ = runtime_.watch(datapath.pair_descriptor(), [this] {
     std::uint64_t count = 0;
     (void)!::read(datapath_->pair_descriptor(), &count, sizeof(count));
@@ -209,13 +230,15 @@ void PairKeeper::attach(OegDatapath& datapath, std::function<void()> took_over,
 void PairKeeper::on_stage() {
   const Pair::Stage stage = datapath_->pair()->stage();
   if (stage == Pair::Stage::kTakingOver) {
+    connect_();  // the venue takes the connection while this one recovers
+    const FenceResult fence = datapath_->pair()->revoke_former();
     datapath_->take_over();
-    log::warning("takes over, epoch {}: {} records, {} open orders, {} never sent",
+    log::warning("takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
                  datapath_->pair()->word().epoch, datapath_->recovery().records,
-                 datapath_->recovery().open_orders, datapath_->recovery().unsent);
+                 datapath_->recovery().open_orders, datapath_->recovery().unsent, in_words(fence));
     took_over_();
   } else if (stage == Pair::Stage::kLeading) {
-    leads_();
+    connect_();
   } else if (stage == Pair::Stage::kRetired) {
     log::warning("another one leads, or the leader's log is lost: starts anew, as a standby");
     start_anew();
@@ -345,6 +368,7 @@ control::Json PairKeeper::describe() const {
   datapath_->pair()->times().for_each(
       [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });
   json["takeover"] = std::move(times);
+  json["fence"] = name(pair.fence_result());
   return json;
 }
 

@@ -25,9 +25,10 @@ class PairKeeper {
   void begin();
   PairStart& start() noexcept { return start_; }
 
-  // The datapath exists, and runs soon. took_over: the gateway is as the journal says. leads: the
-  // datapath has seen that, and goes by it.
-  void attach(OegDatapath& datapath, std::function<void()> took_over, std::function<void()> leads);
+  // The datapath exists, and runs soon. took_over: the gateway is as the journal says. connect: the
+  // venue may be connected to, once more at each step of a takeover.
+  void attach(OegDatapath& datapath, std::function<void()> took_over,
+              std::function<void()> connect);
   void tick();
   void accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_snapshot(rdma::ConnectionRequest& request);
@@ -59,7 +60,7 @@ class PairKeeper {
   std::string why_;  // nobody was joined; the last reason that was logged
   OegDatapath* datapath_ = nullptr;
   std::function<void()> took_over_;
-  std::function<void()> leads_;
+  std::function<void()> connect_;
   control::Subscription stage_watch_;
   link::TableReaders snapshot_readers_;
   std::unique_ptr<rdma::MemoryRegion> snapshot_;

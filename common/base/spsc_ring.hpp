@@ -42,6 +42,11 @@ class SpscRing {
     return true;
   }
 
+  // Producer only. Whether the consumer has taken everything.
+  bool drained() const noexcept {
+    return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_relaxed);
+  }
+
   // Consumer only. False when empty.
   [[nodiscard]] bool try_pop(T& value) noexcept {
     const Index head = head_.load(std::memory_order_relaxed);  // own index: no ordering needed

@@ -382,6 +382,7 @@ struct DeviceInfo {
   // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
   // received. 0: no limit below 2^31.
   std::uint32_t message_bytes_max = 0;
+  bool revokes = false;  // what QueuePair::revoke() took back is gone, whatever the peer does
 };
 
 class Device {

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import cut
 import exchange
 from running import SOURCE, Run, broken_lines, generate
 
@@ -31,6 +32,7 @@ PATIENCE_S = 30
 MESSAGES_A_SECOND = 3000
 REPLAY_S = 120  # longer than a run: it is halted
 LOOK_S = 0.004  # between two looks
+STORE_MESSAGES = 131072
 # Beside the strategies of config/hot, whose own pauses would be in every time: orders at a rate, whatever becomes of them.
 FLOOD = """
 [[plugin]]
@@ -88,6 +90,8 @@ class Pair(Run):
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
         for steps in self.steps.values():
             steps.break_rule(broken)
+        sim = self.folder / "config/sim.toml"  # the judge needs every message that the exchange has sent
+        sim.write_text(sim.read_text().replace('target = "PAIR"\n', f'target = "PAIR"\nstore_messages = {STORE_MESSAGES}\n'))
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
             "risk": ["risk"],
@@ -330,6 +334,32 @@ class Pair(Run):
         self.start("risk")
         return self.trades(leader)
 
+    def cut(self, one, other, ends=cut.unix_ends):
+        """The connections of two programs; raises where there was none."""
+        self.begin()
+        if cut.cut(self.processes[one].pid, self.processes[other].pid, ends) == 0:
+            raise RuntimeError(f"nothing connects {one} with {other}")
+
+    def fault_cut_pair(self, leader):
+        """The pair loses its connection: each thinks that the other one is gone, and the witness decides."""
+        self.cut(leader, self.other(leader))
+        return self.trades()
+
+    def fault_cut_venue(self, leader):
+        """The leader loses the exchange."""
+        self.cut(leader, "sim", cut.tcp_ends)
+        return self.trades(leader)
+
+    def fault_cut_witness(self, leader):
+        """Either of the two loses the witness, or risk its drop copy: they are the same two processes."""
+        self.cut(self.dice.choice(("oeg-1", "oeg-2")), "risk")
+        return self.trades(leader)
+
+    def fault_cut_strategy(self, leader):
+        """Strategies lose the leader."""
+        self.cut("strategy", leader)
+        return self.trades(leader)
+
     def fault_both(self, leader):
         """Both die, and come again in either order."""
         for name in ("oeg-1", "oeg-2"):
@@ -372,7 +402,7 @@ class Pair(Run):
 
 
 FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "switch", "kill_in_switch", "witness", "both", "restart",
-          "step", "step", "step", "zombie", "sent")
+          "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
 # Of each rule: the fault that shows that it was broken.
 MUTANTS = {"fence": "zombie", "confirm": "sent", "witness": "zombie", "epoch": "zombie"}
 MUTANT_RUNS = 5  # at most, until it is found

@@ -123,7 +123,8 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
            describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
            inline_bytes,
            static_cast<std::uint32_t>(std::min(limits_.max_qp_wr, limits_.max_cqe)),
-           0};
+           0,
+           true};
   kick_.assign(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   async_.assign(watched(context()->async_fd));
   cm_.assign(watched(channel_->fd));
