@@ -94,7 +94,8 @@ void OegDatapath::recover_gateway() {
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
     store_position(row, gateway_.ledger().position(row).row);
   unclaimed_ = recovery_.records != 0;
-  if (unclaimed_) reserve_touched(held_events_, kHeldEventsMax);
+  // Of a pair it was done at the start: nobody waits for it now.
+  if (unclaimed_ && pair_ == nullptr) reserve_touched(held_events_, kHeldEventsMax);
   claim_deadline_ = after(tsc_now(), config_.reconnect_grace_ns);
 }
 
