@@ -271,7 +271,9 @@ class Pair:
                     told["oeg-2"]["pair"]["takeover"]["first_order_ns"] != 0]
 
         eventually(traded, 60, "oeg-2 leads, and no order is accepted", every=0.02)
-        stamps = traded()[0]["oeg-2"]["pair"]["takeover"]
+        pair = traded()[0]["oeg-2"]["pair"]
+        expect(pair["fence"] == "revoked", f"{fault}: the device has not taken back the former leader's right: {pair['fence']}")
+        stamps = pair["takeover"]
         at = [done_ns, *(watch.here(stamps[step]) for step in STEPS)]
         steps = [(then - since) / 1e6 for since, then in zip(at, at[1:])]
         return steps, (watch.here(traded()[0]["now"]) - done_ns) / 1e6
