@@ -79,7 +79,7 @@ class Steps:
 class Pair(Run):
     """The programs of config/hot, each started by hand: `tickpath up` would end with the first that dies."""
 
-    def __init__(self, bin_dir, recording, seed, broken=None):
+    def __init__(self, bin_dir, recording, seed, broken=None, parked=()):
         self.dice = random.Random(seed)
         self.bin = bin_dir
         self.processes, self.takeovers = {}, []
@@ -101,6 +101,8 @@ class Pair(Run):
             "oeg-1": ["oeg"],
             "oeg-2": ["oeg"],
         }
+        for name in parked:
+            self.common[name].append("datapath.wait=park")
         for name in ("sim", "risk", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy"):
             self.start(name)
 
@@ -445,7 +447,7 @@ class Tally:
 
 
 def one_run(options, recording, seed, tally, faults=None, broken=None):
-    run = Pair(options.bin, recording, seed, broken)
+    run = Pair(options.bin, recording, seed, broken, options.park)
     steps, problems = [], []
     try:
         if run.stand() is None:
@@ -508,6 +510,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the first run; each further one has the next")
     parser.add_argument("--faults", type=lambda text: text.split(","), help=f"these in each run: of {', '.join(dict.fromkeys(FAULTS))}")
     parser.add_argument("--mutants", action="store_true", help=f"rules broken on purpose: {', '.join(RULES)}; each must be found")
+    parser.add_argument("--park", type=lambda text: text.split(","), default=(), help="these programs sleep when they have nothing to do; "
+                        "as they are, all poll, and yield where there are fewer cores than they")
     parser.add_argument("--keep", choices=("failed", "all"), help="leave the folders of these runs")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
