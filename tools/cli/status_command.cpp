@@ -93,8 +93,9 @@ std::vector<std::string> pair_lines(const Json& pair) {
   lines.push_back(std::move(text));
   const Json times = pair.value("takeover", Json::object());
   if (role != "leader" || times.value("decided_ns", std::uint64_t{0}) == 0) return lines;
-  lines.push_back("    takeover (fence: " + pair.value("fence", "none") + "): decided " + step_text(times, "suspected_ns", "decided_ns") +
-                  ", recovered " + step_text(times, "decided_ns", "recovered_ns") + ",");
+  lines.push_back("    takeover (fence: " + pair.value("fence", "none") + "): decided " +
+                  step_text(times, "suspected_ns", "decided_ns") + ", recovered " +
+                  step_text(times, "decided_ns", "recovered_ns") + ",");
   lines.push_back("      logged on " + step_text(times, "recovered_ns", "logged_on_ns") +
                   ", first order " + step_text(times, "logged_on_ns", "first_order_ns"));
   return lines;
