@@ -21,6 +21,8 @@ namespace tickpath::oeg {
 namespace {
 
 constexpr std::uint32_t kInstrument = 7;
+// A busy machine may let either thread wait for seconds.
+constexpr std::uint32_t kPatienceS = 60;
 
 wire::OrderRequest order(std::uint32_t counter) {
   return bench_order(counter, kInstrument, 5'853'300, 100,
@@ -41,6 +43,7 @@ fix::SessionOptions session_options(const std::string& store_path, std::uint32_t
   options.sender = "OEG";
   options.target = "SIM";
   options.store_path = store_path;
+  options.logon_timeout_s = kPatienceS;
   options.store_messages = std::min(options.store_messages, std::bit_ceil(orders));
   return options;
 }
@@ -95,6 +98,7 @@ Peers::Peers(const BenchFolder& folder, const std::vector<int>& fix_sockets, int
     options.sender = "SIM";
     options.target = "OEG";
     options.store_path = folder.path("peer" + std::to_string(sessions_.size()) + ".store");
+    options.logon_timeout_s = kPatienceS;
     options.store_messages = 64;  // it sends nothing but what keeps a session up
     sessions_.push_back(std::make_unique<fix::Session>(options));
     sessions_.back()->attach(socket);
@@ -153,7 +157,18 @@ void OrderPath::start(int fix_socket, Pair* pair) {
   quote(*gateway_, kInstrument, "AAPL", 5'853'200);
   session_.set_mirror(pair);
   session_.attach(fix_socket);
-  while (!session_.logged_on()) turn();
+  turn_until("the far end does not log on", [this] { return session_.logged_on(); });
+}
+
+template <class Done>
+void OrderPath::turn_until(const char* what, Done&& done) {
+  const std::int64_t deadline = clock::monotonic_ns() + kPatienceS * std::int64_t{1'000'000'000};
+  while (!done()) {
+    if (clock::monotonic_ns() > deadline)
+      throw Error(std::string(what) + (session_.connected() ? "" : ": it is not connected") +
+                  (pair_ == nullptr || pair_->may_act() ? "" : ": the standby does not confirm"));
+    turn();
+  }
 }
 
 void OrderPath::turn() {
@@ -173,7 +188,7 @@ std::uint64_t OrderPath::send_order(std::uint32_t counter) {
     } else {
       // It is sent by a later turn, and only then.
       ++waited_;
-      while (session_.wants_write()) turn();
+      turn_until("an order does not leave", [this] { return !session_.wants_write(); });
       sent = tsc_now().value;
     }
   }

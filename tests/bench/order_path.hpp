@@ -84,6 +84,9 @@ class OrderPath final : private NoFabric {
   void start(int fix_socket, Pair* pair = nullptr);
   // As the datapath's turn does it, as far as orders need it.
   void turn();
+  // Throws Error where that takes a minute.
+  template <class Done>
+  void turn_until(const char* what, Done&& done);
   // An order; TSC ticks from a request seen to its message sent, as the hops oeg.seen and oeg.sent
   // have them. The order is rejected by the bench itself, so that the ledger does not fill up.
   std::uint64_t send_order(std::uint32_t counter);
