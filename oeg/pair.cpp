@@ -63,6 +63,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
   if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
   memory_.store(rules_);
+  kills_confirmed_.set(1);
   show();
 }
 
@@ -107,6 +108,26 @@ void Pair::send(PairEntry kind, std::span<const std::byte> first,
 void Pair::send_word(PairEntry kind, wire::Leadership word) noexcept {
   const WordEntry entry{word.word(), kind == PairEntry::kMove ? word_.second() : rules_.witness()};
   send(kind, bytes(entry));
+}
+
+void Pair::tell_kills(const wire::ControlBlock& block) noexcept {
+  if (block.kill_version <= kills_.kill_version) return;
+  kills_ = block;
+  send_kills();
+}
+
+void Pair::send_kills() noexcept {
+  if (!replicates() || kills_.kill_version == 0) return;
+  // Before the caller shows the change: who has seen that, sees this.
+  kills_confirmed_.set(0);
+  send(PairEntry::kKills, bytes(kills_));
+  kills_at_ = writer_.appended();
+}
+
+void Pair::settle_kills() noexcept {
+  if (kills_at_ == 0 || (replicates() && writer_.confirmed() < kills_at_)) return;
+  kills_at_ = 0;
+  kills_confirmed_.set(1);
 }
 
 bool Pair::confirm() noexcept {
@@ -292,6 +313,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
   hot_log_.note(PairNote::kStandbyJoined, journal_.size().get() + 1);
   // Whatever is recorded from here on is in the log; what was before, in the snapshot.
   on_numbers({session_.next_sender_seq(), session_.next_target_seq(), session_.began_ns()});
+  send_kills();
   streams_from_.store(journal_.size().get() + 1, std::memory_order_release);
 }
 
@@ -301,11 +323,13 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
     rules_.on_peer_renounced();
   }
   if (peer_ == nullptr) {
+    settle_kills();
     if (rules_.needs_confirmation()) rules_.on_standby_lost();
     return;
   }
   (void)writer_.flush();
   peer_->connection->poll();
+  settle_kills();
   if (now_ns >= next_probe_ns_) {
     next_probe_ns_ = now_ns + probe_ns_;
     (void)writer_.probe();
@@ -504,6 +528,12 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
       if (good) rules_.on_handed_over(wire::Leadership::of_word(word.word));
       settle();
       break;
+    case PairEntry::kKills: {
+      wire::ControlBlock told;
+      good = read(told);
+      if (good && told.kill_version > kills_.kill_version) kills_ = told;
+      break;
+    }
     default:
       good = false;
   }

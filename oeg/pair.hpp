@@ -21,6 +21,7 @@
 #include "common/link/remote_word.hpp"
 #include "common/link/replicated_log.hpp"
 #include "common/log/hot_log.hpp"
+#include "common/wire/control_block.hpp"
 #include "oeg/journal.hpp"
 #include "oeg/pair_memory.hpp"
 #include "oeg/ports.hpp"
@@ -49,6 +50,7 @@ enum class PairEntry : std::uint32_t {
   kOffer = 5,       // WordEntry
   kMove = 6,        // WordEntry, of which the witness counts
   kHandedOver = 7,  // WordEntry, of which the word counts
+  kKills = 8,       // wire::ControlBlock, of which the kill switch counts
 };
 struct StoredEntry {
   std::uint32_t seq;
@@ -139,6 +141,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   const Counter& lag_records() const noexcept { return lag_records_; }
   // Leader: from an entry's making to the word that the standby had taken it, as last measured.
   const Counter& lag_ns() const noexcept { return lag_ns_; }
+  // The standby, if there is one, has the kill switch that was told last.
+  bool kills_confirmed() const noexcept { return kills_confirmed_.get() != 0; }
   const PairCounters& counters() const noexcept { return counters_; }
   const TakeoverTimes& times() const noexcept { return times_; }
 
@@ -160,6 +164,12 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool may_sleep() const noexcept {
     return writer_.all_confirmed() && (log_ == nullptr || log_->behind() == 0);
   }
+
+  // The leader's kill switch has changed, or this one's has: its standby is to act on no older one
+  // when it leads, whatever risk is there by then.
+  void tell_kills(const wire::ControlBlock& block) noexcept;
+  // The newest that this one was told, by either.
+  const wire::ControlBlock& kills() const noexcept { return kills_; }
 
   // ---- JournalPort
   bool has_room() const noexcept override { return journal_.has_room() && has_log_room(); }
@@ -198,6 +208,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void on_witness() noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void advance_offer() noexcept;
+  void send_kills() noexcept;
+  void settle_kills() noexcept;
   void lose_standby() noexcept;
   void measure_lag(std::uint64_t now_ns) noexcept;
   void turn_standby(std::uint64_t now_ns) noexcept;
@@ -231,6 +243,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::optional<wire::Leadership> offered_;  // not confirmed yet
   std::uint64_t offered_at_ = 0;             // bytes of the log, its end
   std::uint64_t moved_at_ = 0;               // likewise; 0: not told
+  wire::ControlBlock kills_{};
+  std::uint64_t kills_at_ = 0;  // likewise, of the newest that is not confirmed; 0: there is none
   std::uint64_t unconfirmed_since_ns_ = 0;
   std::uint64_t next_probe_ns_ = 0;
   std::uint64_t now_ns_ = 0;
@@ -255,6 +269,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter lag_bytes_;
   Counter lag_records_;
   Counter lag_ns_;
+  Counter kills_confirmed_;
   PairCounters counters_;
   TakeoverTimes times_;
 };

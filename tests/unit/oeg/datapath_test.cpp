@@ -116,18 +116,18 @@ TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
   connect_risk();
   turns(100);
-  EXPECT_FALSE(oeg_->risk_alive()) << "connected, but has written nothing";
+  EXPECT_FALSE(oeg_->risk().alive()) << "connected, but has written nothing";
   ASSERT_TRUE(risk_->write({}));
-  until([&] { return oeg_->risk_alive(); });
+  until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
   lose_risk();
-  EXPECT_FALSE(oeg_->risk_alive());
+  EXPECT_FALSE(oeg_->risk().alive());
   connect_risk();
   turns(100);
-  EXPECT_FALSE(oeg_->risk_alive());
+  EXPECT_FALSE(oeg_->risk().alive());
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
   ASSERT_TRUE(risk_->write({}));
-  until([&] { return oeg_->risk_alive(); });
+  until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
 }
 
@@ -138,7 +138,7 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
   block.set_kill(kRemoteStrategy, true, true);
   block.kill_version = 3;
   ASSERT_TRUE(risk_->write(block));
-  until([&] { return oeg_->risk_alive(); });
+  until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
   lose_risk();
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
@@ -152,7 +152,7 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
 TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   control::KeptKills kept{.version = 8};
   kept.kills.push_back(control::KillTable::undescribed(kRemoteStrategy, false));
-  oeg_->restore_kills(kept);
+  oeg_->risk().restore_kills(kept);
   connect_both();
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
   connect_risk();
@@ -163,7 +163,7 @@ TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   wire::ControlBlock lifted{};
   lifted.kill_version = 9;
   ASSERT_TRUE(risk_->write(lifted));
-  until([&] { return !oeg_->kills().killed(kRemoteStrategy); });
+  until([&] { return !oeg_->risk().kills().killed(kRemoteStrategy); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
 }
 
