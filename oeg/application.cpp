@@ -27,7 +27,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   if (config.pair.place != 0) {
     pair_ = std::make_unique<PairKeeper>(config, runtime);
     runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +
-                            ", or the word of its witness at " + config.pair.witness +
+                            ", or the word of its witness at " + pair_->witnesses() +
                             " that it may lead",
                         [this] { pair_->begin(); });
   }

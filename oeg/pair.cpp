@@ -106,7 +106,7 @@ void Pair::send(PairEntry kind, std::span<const std::byte> first,
 }
 
 void Pair::send_word(PairEntry kind, wire::Leadership word) noexcept {
-  const WordEntry entry{word.word(), kind == PairEntry::kMove ? word_.second() : rules_.witness()};
+  const WordEntry entry{word.word(), kind == PairEntry::kMove ? rules_.moving_to() : rules_.witness()};
   send(kind, bytes(entry));
 }
 
@@ -213,6 +213,8 @@ void Pair::take_connections(std::uint64_t now_ns) noexcept {
     if (taken->tag == kWitness) {
       drop(witness_);
       witness_ = taken;
+      asked_.reset();  // its answer would come by the former connection
+      witness_read_ = false;
       word_.attach(*taken->connection, extras[0]);
     } else if (taken->tag == kStandby) {
       begin_streaming(*taken, now_ns);
@@ -237,20 +239,34 @@ void Pair::turn_witness() noexcept {
       word_.detach();
       asked_.reset();  // whether it was made is not known; it is asked for again
       drop(witness_);
-      shown_witness_.set(0);
-      hot_log_.note(PairNote::kWitnessDown);
+      show_witness(false);
     } else if (word_.state() == link::RemoteWord::State::kIdle) {
       on_witness();
     }
   }
 }
 
-void Pair::on_witness() noexcept {
-  if (shown_witness_.get() == 0) {
-    shown_witness_.set(1);
-    holds_ = wire::Leadership::of_word(word_.value());
+// One that is left again at once, because the other one decides, is no news.
+void Pair::show_witness(bool there) noexcept {
+  witness_read_ = there;
+  if (there == (shown_witness_.get() != 0)) return;
+  shown_witness_.set(there ? 1 : 0);
+  if (there)
     hot_log_.note(PairNote::kWitnessUp, holds_.epoch, holds_.leader);
-  }
+  else
+    hot_log_.note(PairNote::kWitnessDown);
+}
+
+// Also where another life was asked, which is gone.
+bool Pair::may_enrol() const noexcept {
+  const std::optional<Succession::Change> wanted = rules_.wanted();
+  if (wanted) return wanted->witness != word_.second();
+  return rules_.witness() != word_.second() || holds_ != rules_.word();
+}
+
+void Pair::on_witness() noexcept {
+  if (!witness_read_) holds_ = wire::Leadership::of_word(word_.value());
+  witness_read_ = true;
   if (asked_) {
     const Succession::Change change = *std::exchange(asked_, std::nullopt);
     const auto found = wire::Leadership::of_word(word_.value());
@@ -258,15 +274,21 @@ void Pair::on_witness() noexcept {
     rules_.on_answer(change, broken(Rule::kEpoch) ? change.expected : found);
     settle();
   }
-  if (rules_.role() == Role::kLeader && !rules_.wanted()) {
-    if (rules_.word().alone) {
-      if (rules_.witness() != word_.second() || holds_ != rules_.word())
-        (void)rules_.enrol(word_.second(), holds_);
-    } else if (rules_.witness() != word_.second()) {
+  if (rules_.role() == Role::kLeader) {
+    if (!rules_.word().alone)
       (void)rules_.move(word_.second(), holds_);
-    }
+    else if (may_enrol())
+      (void)rules_.enrol(word_.second(), holds_);
     settle();
   }
+  // Of two witnesses the other one may be the one that decides.
+  if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) {
+    word_.detach();
+    drop(witness_);
+    show_witness(false);
+    return;
+  }
+  show_witness(true);
   const std::optional<Succession::Change> wanted = rules_.wanted();
   if (wanted && wanted->witness == word_.second() &&
       word_.compare_swap(wanted->expected.word(), wanted->desired.word())) {

@@ -34,6 +34,7 @@ struct PairOptions {
   std::uint8_t place = 0;  // 1 or 2; 0: no pair
   std::string peer;        // endpoint of the other oeg
   std::string witness;     // of risk
+  std::string witness_standby;  // of the second risk; empty: there is none
   std::string file = "{run_dir}/{name}.pair";
   std::uint32_t log_bytes = 1u << 22;
   bool trade_alone = true;
@@ -206,6 +207,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void drop(link::BareConnection*& connection) noexcept;
   void turn_witness() noexcept;
   void on_witness() noexcept;
+  void show_witness(bool there) noexcept;
+  bool may_enrol() const noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void advance_offer() noexcept;
   void send_kills() noexcept;
@@ -236,6 +239,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   link::RemoteWord word_;
   std::optional<Succession::Change> asked_;
   wire::Leadership holds_;  // the witness, as far as we know
+  bool witness_read_ = false;  // of this connection
   link::LogReplicator writer_;
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;

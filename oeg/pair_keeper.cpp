@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTryAgain{50};
 constexpr std::int64_t kWitnessTryNs = 200'000'000;
+constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 // A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
 // to do.
 constexpr std::uint32_t kConnectMs = 3000;
@@ -171,15 +172,22 @@ void PairKeeper::install(const std::string& snapshot) const {
                [] {});
 }
 
-// Nobody has ever led: the witness has no word, and this one of the two is to begin.
+// Nobody has ever led: no witness has a word, and this one of the two is to begin. Both are asked,
+// for either may be the one that decides.
 bool PairKeeper::may_found() {
   if (config_.pair.place != 1 || former_life_) return false;
+  return holds_no_word(config_.pair.witness) &&
+         (config_.pair.witness_standby.empty() || holds_no_word(config_.pair.witness_standby));
+}
+
+// False, too, where it is not there.
+bool PairKeeper::holds_no_word(const std::string& endpoint) {
   try {
     const wire::Hello hello =
         own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
     const link::TableConnection witness =
-        link::connect_tables(runtime_.device(), config_.pair.witness, link::bytes_of(hello), {},
-                             kConnectMs, std::string(wire::name(wire::Role::kRisk)));
+        link::connect_tables(runtime_.device(), endpoint, link::bytes_of(hello), {}, kConnectMs,
+                             std::string(wire::name(wire::Role::kRisk)));
     const auto extras = witness.connection->extras();
     if (extras.empty()) return false;
     const std::string block =
@@ -190,6 +198,12 @@ bool PairKeeper::may_found() {
   } catch (const Error&) {
     return false;
   }
+}
+
+std::string PairKeeper::witnesses() const {
+  return config_.pair.witness_standby.empty()
+             ? config_.pair.witness
+             : config_.pair.witness + " or " + config_.pair.witness_standby;
 }
 
 // ------------------------------------------------------------------------------------ afterwards
@@ -249,11 +263,15 @@ void PairKeeper::connect_witness() {
     }
     const std::int64_t now = clock::monotonic_ns();
     if (pair.has_witness() || now < next_witness_ns_) return;
-    next_witness_ns_ = now + kWitnessTryNs;
+    const bool two = !config_.pair.witness_standby.empty();
+    next_witness_ns_ = now + (two ? kSecondTryNs : kWitnessTryNs);
+    // In turn: which of two decides is found by asking.
+    const bool second = two && std::exchange(second_witness_, !second_witness_);
     const wire::Hello hello =
         own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
-    pair.connections().start_connect(config_.pair.witness, link::bytes_of(hello), {},
-                                     Pair::kWitness, std::string(wire::name(wire::Role::kRisk)));
+    pair.connections().start_connect(
+        second ? config_.pair.witness_standby : config_.pair.witness, link::bytes_of(hello), {},
+        Pair::kWitness, std::string(wire::name(wire::Role::kRisk)));
   } catch (const rdma::SetupError&) {
     // `status` says that there is no witness; it is tried again.
   }
@@ -305,7 +323,7 @@ std::string PairKeeper::not_ready_reason() const {
   const Pair& pair = *datapath_->pair();
   const wire::Leadership word = pair.word();
   if (pair.stage() == Pair::Stage::kLeading) {
-    if (pair.blocked()) return "waits for the pair's witness at " + config_.pair.witness;
+    if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
     return {};
   }
   if (pair.stage() == Pair::Stage::kFollowing && word.epoch != 0 && !word.alone &&
@@ -317,10 +335,10 @@ std::string PairKeeper::not_ready_reason() const {
 void PairKeeper::hand_over() {
   Pair& pair = *datapath_->pair();
   if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
-  if (pair.blocked()) throw Error("it waits for the pair's witness at " + config_.pair.witness);
+  if (pair.blocked()) throw Error("it waits for the pair's witness at " + witnesses());
   if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
   if (!pair.has_witness())
-    throw Error("the pair's witness at " + config_.pair.witness + " is not there");
+    throw Error("the pair's witness at " + witnesses() + " is not there");
   log::info("hands over: its standby is to lead");
   pair.hand_over();
   datapath_->wake();
