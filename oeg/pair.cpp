@@ -206,6 +206,9 @@ void Pair::show() noexcept {
 void Pair::take_connections(std::uint64_t now_ns) noexcept {
   while (link::BareConnection* const taken = connections_.take()) {
     const auto extras = taken->connection->extras();
+    if (taken->tag == kWitness) uses_witness_.set(extras.empty() ? uses_witness_.get() : 1);
+    // After what is said of it: the keeper looks at this first.
+    if (taken->tag == kWitness) witnesses_taken_.add();
     if (extras.empty()) {
       connections_.give_back(taken);
       continue;
@@ -236,14 +239,19 @@ void Pair::turn_witness() noexcept {
   if (witness_ != nullptr) {
     witness_->connection->poll();
     if (word_.state() == link::RemoteWord::State::kFailed || witness_->connection->failed()) {
-      word_.detach();
       asked_.reset();  // whether it was made is not known; it is asked for again
-      drop(witness_);
-      show_witness(false);
+      drop_witness();
     } else if (word_.state() == link::RemoteWord::State::kIdle) {
       on_witness();
     }
   }
+}
+
+void Pair::drop_witness() noexcept {
+  word_.detach();
+  drop(witness_);
+  show_witness(false);
+  uses_witness_.set(0);
 }
 
 // One that is left again at once, because the other one decides, is no news.
@@ -282,12 +290,7 @@ void Pair::on_witness() noexcept {
     settle();
   }
   // Of two witnesses the other one may be the one that decides.
-  if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) {
-    word_.detach();
-    drop(witness_);
-    show_witness(false);
-    return;
-  }
+  if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) return drop_witness();
   show_witness(true);
   const std::optional<Succession::Change> wanted = rules_.wanted();
   if (wanted && wanted->witness == word_.second() &&

@@ -137,6 +137,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   wire::Leadership word() const noexcept { return wire::Leadership::of_word(shown_word_.get()); }
   bool has_standby() const noexcept { return shown_standby_.get() != 0; }
   bool has_witness() const noexcept { return shown_witness_.get() != 0; }
+  // Connections to a witness that the datapath has taken, and whether it uses one.
+  std::uint64_t witnesses_taken() const noexcept { return witnesses_taken_.get(); }
+  bool uses_witness() const noexcept { return uses_witness_.get() != 0; }
   const Counter& lag_bytes() const noexcept { return lag_bytes_; }
   // Leader: entries that the standby has not taken, as of its last word; at most so many.
   const Counter& lag_records() const noexcept { return lag_records_; }
@@ -208,6 +211,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void turn_witness() noexcept;
   void on_witness() noexcept;
   void show_witness(bool there) noexcept;
+  void drop_witness() noexcept;
   bool may_enrol() const noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void advance_offer() noexcept;
@@ -270,6 +274,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter shown_blocked_;
   Counter shown_standby_;
   Counter shown_witness_;
+  Counter witnesses_taken_;
+  Counter uses_witness_;
   Counter lag_bytes_;
   Counter lag_records_;
   Counter lag_ns_;

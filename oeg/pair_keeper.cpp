@@ -258,11 +258,12 @@ void PairKeeper::connect_witness() {
   Pair& pair = *datapath_->pair();
   try {
     if (pair.connections().connecting()) {
-      (void)pair.connections().poll_connect();
+      if (pair.connections().poll_connect()) ++witnesses_made_;
       return;
     }
     const std::int64_t now = clock::monotonic_ns();
-    if (pair.has_witness() || now < next_witness_ns_) return;
+    const bool looked_at = pair.witnesses_taken() == witnesses_made_;
+    if (!looked_at || pair.uses_witness() || now < next_witness_ns_) return;
     const bool two = !config_.pair.witness_standby.empty();
     next_witness_ns_ = now + (two ? kSecondTryNs : kWitnessTryNs);
     // In turn: which of two decides is found by asking.

@@ -95,7 +95,7 @@ class RiskLink {
   std::atomic<bool> replace_{false};
   std::atomic<bool> alive_{false};
   // The block in effect, for new_block().
-  link::VersionedRecord<wire::ControlBlock> shown_;
+  link::VersionedRecord<wire::ControlBlock> shown_{};
 
   // Datapath thread.
   Block* read_ = nullptr;  // of the present risk; nullptr: none is there

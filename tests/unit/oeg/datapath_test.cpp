@@ -149,6 +149,92 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
   EXPECT_EQ(found.kill_version, 3u);
 }
 
+// The one before it may go on later, and on shm its mapping outlives its connection.
+TEST_F(OegWithRisk, WhatARiskWritesThatWasReplacedIsReadByNobody) {
+  connect_both();
+  connect_risk();
+  const rdma::MemoryRegion* const former = oeg_->risk().region();
+  wire::ControlBlock block{};
+  block.set_kill(kRemoteStrategy, true, true);
+  block.kill_version = 3;
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk().alive(); });
+  const std::unique_ptr<PlayedRisk> zombie = std::move(risk_);
+  // It hangs: nothing of it is polled.
+  EXPECT_FALSE(oeg_->risk().vacant());
+  oeg_->risk().let_replace();
+  turns(10);
+  EXPECT_FALSE(oeg_->risk().vacant()) << "it shows life";
+  oeg_->events().end(oeg_->events().subscriber(0).id);
+  until([&] { return oeg_->risk().vacant(); });
+  EXPECT_FALSE(oeg_->risk().alive());
+  connect_risk();
+  EXPECT_NE(oeg_->risk().region(), former);
+  wire::ControlBlock found{};
+  ASSERT_TRUE(risk_->found(found));
+  EXPECT_TRUE(found.kill_bit(kRemoteStrategy)) << "the new region begins with what is in effect";
+  EXPECT_EQ(found.kill_version, 3u);
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk().alive(); });
+  // The zombie goes on: it may post, or find its connection ended; it lifts nothing.
+  wire::ControlBlock lifted{};
+  lifted.kill_version = 9;
+  (void)zombie->write(lifted);
+  zombie->turn();
+  turns(100);
+  EXPECT_TRUE(oeg_->risk().kills().killed(kRemoteStrategy));
+  EXPECT_EQ(oeg_->risk().in_effect().kill_version, 3u);
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+}
+
+class OegWithAnImpatientEye : public OegWithRisk {
+ protected:
+  OegWithAnImpatientEye() {
+    config_.risk_absent_after_ns = 1'000'000;
+    oeg_.reset();
+    open_gateway();
+  }
+};
+
+TEST_F(OegWithAnImpatientEye, ARiskWithoutAWordGivesWayToAnotherThatAsksAndToNobodyElse) {
+  connect_both();
+  connect_risk();
+  std::this_thread::sleep_for(2ms);
+  turns(10);
+  EXPECT_FALSE(oeg_->risk().vacant()) << "nobody asks";
+  oeg_->risk().let_replace();
+  until([&] { return oeg_->risk().vacant(); });
+  EXPECT_EQ(oeg_->events().subscriber_count(), 0u);
+}
+
+// Of a pair: the leader had it, and died before the risk that is here had told it.
+TEST_F(OegWithRisk, ALeaderHasTheNewestKillSwitchThatWasReplicatedAndItsRiskReadsIt) {
+  connect_both();
+  connect_risk();
+  wire::ControlBlock block{};
+  block.kill_version = 3;
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk().alive(); });
+  wire::ControlBlock replicated{};
+  replicated.set_kill(kRemoteStrategy, true, true);
+  replicated.kill_version = 4;
+  oeg_->risk().take_replicated(replicated, false);
+  EXPECT_FALSE(oeg_->risk().kills().killed(kRemoteStrategy)) << "risk brings it in a moment";
+  oeg_->risk().take_replicated(replicated, true);
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  until([&] { return oeg_->risk().vacant(); });
+  connect_risk();
+  wire::ControlBlock found{};
+  ASSERT_TRUE(risk_->found(found));
+  EXPECT_EQ(found.kill_version, 4u);
+  // An older one changes nothing.
+  replicated = {};
+  replicated.kill_version = 2;
+  oeg_->risk().take_replicated(replicated, true);
+  EXPECT_TRUE(oeg_->risk().kills().killed(kRemoteStrategy));
+  EXPECT_FALSE(oeg_->risk().vacant());
+}
+
 TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   control::KeptKills kept{.version = 8};
   kept.kills.push_back(control::KillTable::undescribed(kRemoteStrategy, false));

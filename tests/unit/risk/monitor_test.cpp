@@ -315,6 +315,97 @@ TEST_F(Risk, AKillThatAPersonLiftedMeanwhileIsNotTakenOverFromOeg) {
   EXPECT_TRUE(monitor->block().killed(7));
 }
 
+// Another risk was the active one meanwhile: what oeg has of it is newer than what was kept here.
+TEST_F(Risk, AKillThatWasLiftedAtAnotherRiskDoesNotComeBack) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  monitor->kill(8, {LimitKind::kOperator, 0, 0});
+  std::vector<wire::KillRecord> kept;
+  ASSERT_TRUE(monitor->kills().kills(kept));
+  const std::uint64_t version = monitor->block().kill_version;
+  monitor = std::make_unique<Monitor>(options());
+  monitor->restore_kills(kept, version);
+  wire::ControlBlock found{};
+  found.kill_version = version + 2;  // 7 was lifted, 9 was killed
+  found.set_kill(8, true, true);
+  found.set_kill(9, true, true);
+  monitor->adopt_kills(found);
+  EXPECT_FALSE(monitor->block().kill_bit(7));
+  EXPECT_TRUE(monitor->block().kill_bit(8));
+  EXPECT_TRUE(monitor->block().kill_bit(9));
+  EXPECT_GT(monitor->block().kill_version, found.kill_version);
+}
+
+TEST_F(Risk, AnOlderKillSwitchOfOegLiftsNothing) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  monitor->kill(8, {LimitKind::kOperator, 0, 0});
+  monitor->block_confirmed();
+  wire::ControlBlock found{};
+  found.kill_version = 1;
+  monitor->adopt_kills(found);
+  EXPECT_TRUE(monitor->block().kill_bit(7));
+  EXPECT_TRUE(monitor->block().kill_bit(8));
+}
+
+TEST_F(Risk, AKillThatOegHasNotHadOutlivesANewerSwitchOfAnotherRisk) {
+  monitor->kill(7, {LimitKind::kLoss, 2, 1});
+  wire::ControlBlock found{};
+  found.kill_version = monitor->block().kill_version + 5;
+  monitor->adopt_kills(found);
+  EXPECT_TRUE(monitor->block().kill_bit(7));
+  EXPECT_GT(monitor->block().kill_version, found.kill_version);
+}
+
+// Whatever its numbers say: what it wrote after it was replaced nobody has read.
+TEST_F(Risk, WhoeverStoodByGoesByTheKillSwitchOfOeg) {
+  wire::ControlBlock found{};
+  found.kill_version = monitor->block().kill_version + 1;
+  found.set_kill(8, true, true);
+  for (int i = 0; i < 5; ++i) {
+    monitor->kill(7, {LimitKind::kOperator, 0, 0});
+    monitor->unkill(7);
+  }
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  monitor->block_confirmed();
+  const std::uint64_t before = monitor->block().kill_version;
+  monitor->forget();
+  control::KillState state{};
+  ASSERT_TRUE(monitor->kills().state(state));
+  EXPECT_EQ(state.version, 0u) << "so it is in the file, older than any";
+  monitor->adopt_kills(found);
+  EXPECT_FALSE(monitor->block().kill_bit(7));
+  EXPECT_TRUE(monitor->block().kill_bit(8));
+  EXPECT_GT(monitor->block().kill_version, std::max(before, found.kill_version));
+  ASSERT_TRUE(monitor->kills().state(state));
+  EXPECT_EQ(state.version, monitor->block().kill_version);
+}
+
+TEST_F(Risk, WhoeverStoodByKeepsItsKillsWhereOegKnowsOfNone) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  monitor->block_confirmed();
+  monitor->forget();
+  std::vector<wire::KillRecord> kept;
+  ASSERT_TRUE(monitor->kills().kills(kept));
+  monitor->adopt_kills({});
+  EXPECT_TRUE(monitor->block().kill_bit(7));
+  // Also over a restart; and oeg's file keeps no switch of version 0.
+  monitor = std::make_unique<Monitor>(options());
+  monitor->restore_kills(kept, 0);
+  monitor->adopt_kills({});
+  EXPECT_TRUE(monitor->block().kill_bit(7));
+  EXPECT_GT(monitor->block().kill_version, 0u);
+}
+
+TEST_F(Risk, WhoeverStandsByHoldsNothingThatCouldBreakALimit) {
+  limit({.position_shares_max = 100});
+  fill(10, 90, 1'000'000);
+  monitor->forget();
+  EXPECT_TRUE(monitor->ledger().rows().empty());
+  EXPECT_EQ(monitor->view(1).fills.get(), 0u);
+  fill(11, 90, 1'000'000);
+  EXPECT_FALSE(monitor->block().killed(1)) << "the shares of before are forgotten";
+  EXPECT_EQ(monitor->ledger().rows().size(), 1u);
+}
+
 TEST_F(Risk, AKillCancelsWhatIsOpenUnlessThePersonKeepsIt) {
   monitor->kill(7, {LimitKind::kOperator, 0, 0});
   EXPECT_TRUE(monitor->block().cancels(7));
