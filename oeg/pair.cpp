@@ -154,6 +154,10 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   take_connections(now_ns);
   turn_witness();
+  if (give_up_.load(std::memory_order_relaxed)) [[unlikely]] {
+    give_up_.store(false, std::memory_order_relaxed);
+    if (shown_waits_.get() != 0) rules_.renounce();
+  }
   switch (before) {
     case Stage::kFollowing:
       turn_standby(now_ns);
@@ -200,6 +204,7 @@ void Pair::settle() noexcept {
 void Pair::show() noexcept {
   shown_word_.set(rules_.word().word());
   shown_blocked_.set(rules_.blocked() ? 1 : 0);
+  shown_waits_.set(rules_.blocked() || rules_.role() == Role::kClaimant ? 1 : 0);
   shown_standby_.set(rules_.needs_confirmation() ? 1 : 0);
 }
 

@@ -122,6 +122,10 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   }
   // The other one has renounced, and asks to join.
   void peer_renounced() noexcept { renounced_.store(true, std::memory_order_release); }
+  // It waits for a witness that may be gone for good, with the word that the other one leads by.
+  bool waits_for_word() const noexcept { return shown_waits_.get() != 0 && !has_witness(); }
+  // The other one leads, in a later epoch than any that this one knows: nothing is left to ask for.
+  void give_up() noexcept { give_up_.store(true, std::memory_order_relaxed); }
   // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
   void recovered() noexcept {
     times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
@@ -270,8 +274,10 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::atomic<bool> renounced_{false};
   std::atomic<bool> recovered_{false};
   std::atomic<bool> hand_over_{false};
+  std::atomic<bool> give_up_{false};
   Counter shown_word_;
   Counter shown_blocked_;
+  Counter shown_waits_;
   Counter shown_standby_;
   Counter shown_witness_;
   Counter witnesses_taken_;

@@ -1,6 +1,7 @@
 #include "oeg/pair_keeper.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
+#include "common/wire/refusals.hpp"
 #include "common/wire/witness.hpp"
 
 namespace tickpath::oeg {
@@ -30,6 +32,9 @@ constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 // A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
 // to do.
 constexpr std::uint32_t kConnectMs = 3000;
+// Between two questions to the other one, while the witness is away; and how long one may take.
+constexpr std::int64_t kAskPeerNs = 500'000'000;
+constexpr std::uint32_t kAskMs = 200;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::uint64_t kReadBytes = 1u << 20;
 // A takeover that takes longer waits for somebody else, not for a CPU.
@@ -252,6 +257,33 @@ void PairKeeper::tick() {
   snapshot_readers_.collect();
   if (snapshot_readers_.size() == 0) snapshot_.reset();
   connect_witness();
+  ask_peer();
+}
+
+// Where the witness that decides is gone, the word that it had may have been given to the other one
+// before. That one can tell: whoever leads in a later epoch has it.
+void PairKeeper::ask_peer() {
+  Pair& pair = *datapath_->pair();
+  const std::int64_t now = clock::monotonic_ns();
+  if (!pair.waits_for_word()) next_ask_ns_ = now + kAskPeerNs;
+  if (now < next_ask_ns_) return;
+  next_ask_ns_ = now + kAskPeerNs;
+  wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+  hello.flags = wire::kAsksOnly;
+  try {
+    (void)link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), {},
+                               kAskMs, std::string(wire::name(wire::Role::kOeg)));
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::size_t at = text.find(wire::kLeadsInEpoch);
+    if (at == std::string::npos) return;
+    const auto epoch =
+        std::strtoull(text.c_str() + at + wire::kLeadsInEpoch.size(), nullptr, 10);
+    if (epoch <= pair.word().epoch) return;
+    log::warning("{} leads, in epoch {}", config_.pair.peer, epoch);
+    pair.give_up();
+    datapath_->wake();
+  }
 }
 
 void PairKeeper::connect_witness() {
@@ -282,6 +314,10 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
   Pair& pair = *datapath_->pair();
   if (hello.instance == config_.pair.place)
     return request.reject("both oegs of the pair have the same pair.place");
+  if ((hello.flags & wire::kAsksOnly) != 0)
+    return request.reject(datapath_->leads() ? std::string(wire::kLeadsInEpoch) +
+                                                   std::to_string(pair.word().epoch)
+                                             : "it does not lead");
   if (!datapath_->leads()) {
     // Who asks to join has renounced.
     if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();

@@ -52,6 +52,7 @@ class PairKeeper {
   std::string read_snapshot();
   void install(const std::string& snapshot) const;
   void connect_witness();
+  void ask_peer();
   void on_stage();
   void be_quick();
 
@@ -67,6 +68,7 @@ class PairKeeper {
   link::TableReaders snapshot_readers_;
   std::unique_ptr<rdma::MemoryRegion> snapshot_;
   std::int64_t next_witness_ns_ = 0;
+  std::int64_t next_ask_ns_ = 0;
   std::uint64_t witnesses_made_ = 0;  // connections
   bool second_witness_ = false;  // it is the second one's turn to be asked
   // A standby's, until it leads and the venue has taken an order: between its decision and that

@@ -1,7 +1,9 @@
-// What oeg answers to a risk that it does not let in because it has one (Service::kDropCopy). Who
-// reads it stands by; the text is all that a refused connection brings.
+// What is said to who is not let in, and goes by it; the text is all that a refused connection
+// brings. Most of it is oeg's to a risk, because it has one (Service::kDropCopy): who reads that
+// stands by.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace tickpath::wire {
@@ -12,5 +14,10 @@ inline constexpr std::string_view kOfTheLeader = " of the oeg that leads";
 
 // It may be let in in a moment: nobody is there any more, or its own former connection is.
 inline constexpr std::string_view kRiskEnds = "the former connection of risk has not ended";
+
+// Service::kStandby with Hello::flags kAsksOnly, by an oeg that waits for a witness which may be gone
+// for good: this one leads; its epoch follows.
+inline constexpr std::uint8_t kAsksOnly = 1;
+inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
 
 }  // namespace tickpath::wire
