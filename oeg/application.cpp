@@ -199,11 +199,10 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   // With the instance's own name, so that a person's tools find the one of a pair that leads.
   const wire::Hello answer =
       wire::make_hello(wire::Role::kOeg, wire::Service::kDropCopy, runtime_.name());
-  events.start_accept(request, link::bytes_of(answer), grants, name,
-                      [this, who = "risk " + name, peer = request.peer()](
-                          std::uint32_t, const rdma::SetupError* error) {
-                        tell_accepted(who, peer, error);
-                      });
+  events.start_accept(
+      request, link::bytes_of(answer), grants, name,
+      [this, who = "risk " + name, peer = request.peer()](
+          std::uint32_t, const rdma::SetupError* error) { tell_accepted(who, peer, error); });
 }
 
 // It stands by, asks again and again, and is refused quietly; that is told once.

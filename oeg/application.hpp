@@ -81,7 +81,7 @@ class OegApplication final : public control::Application {
   control::Subscription listener_watch_;
   control::Admission admission_{wire::Role::kOeg};
   std::uint64_t rights_revoked_ = 0;
-  std::string kept_out_;  // the risk that stands by, as the log was told
+  std::string kept_out_;         // the risk that stands by, as the log was told
   std::string journal_problem_;  // the last one logged
   link::TableReaders readers_;
 };

@@ -106,7 +106,8 @@ void Pair::send(PairEntry kind, std::span<const std::byte> first,
 }
 
 void Pair::send_word(PairEntry kind, wire::Leadership word) noexcept {
-  const WordEntry entry{word.word(), kind == PairEntry::kMove ? rules_.moving_to() : rules_.witness()};
+  const WordEntry entry{word.word(),
+                        kind == PairEntry::kMove ? rules_.moving_to() : rules_.witness()};
   send(kind, bytes(entry));
 }
 

@@ -31,9 +31,9 @@
 namespace tickpath::oeg {
 
 struct PairOptions {
-  std::uint8_t place = 0;  // 1 or 2; 0: no pair
-  std::string peer;        // endpoint of the other oeg
-  std::string witness;     // of risk
+  std::uint8_t place = 0;       // 1 or 2; 0: no pair
+  std::string peer;             // endpoint of the other oeg
+  std::string witness;          // of risk
   std::string witness_standby;  // of the second risk; empty: there is none
   std::string file = "{run_dir}/{name}.pair";
   std::uint32_t log_bytes = 1u << 22;
@@ -246,7 +246,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   link::BareConnection* peer_ = nullptr;  // the standby's, or the leader's
   link::RemoteWord word_;
   std::optional<Succession::Change> asked_;
-  wire::Leadership holds_;  // the witness, as far as we know
+  wire::Leadership holds_;     // the witness, as far as we know
   bool witness_read_ = false;  // of this connection
   link::LogReplicator writer_;
   link::HeartbeatMonitor peer_watch_;

@@ -277,8 +277,7 @@ void PairKeeper::ask_peer() {
     const std::string text = error.what();
     const std::size_t at = text.find(wire::kLeadsInEpoch);
     if (at == std::string::npos) return;
-    const auto epoch =
-        std::strtoull(text.c_str() + at + wire::kLeadsInEpoch.size(), nullptr, 10);
+    const auto epoch = std::strtoull(text.c_str() + at + wire::kLeadsInEpoch.size(), nullptr, 10);
     if (epoch <= pair.word().epoch) return;
     log::warning("{} leads, in epoch {}", config_.pair.peer, epoch);
     pair.give_up();
@@ -302,9 +301,9 @@ void PairKeeper::connect_witness() {
     const bool second = two && std::exchange(second_witness_, !second_witness_);
     const wire::Hello hello =
         own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
-    pair.connections().start_connect(
-        second ? config_.pair.witness_standby : config_.pair.witness, link::bytes_of(hello), {},
-        Pair::kWitness, std::string(wire::name(wire::Role::kRisk)));
+    pair.connections().start_connect(second ? config_.pair.witness_standby : config_.pair.witness,
+                                     link::bytes_of(hello), {}, Pair::kWitness,
+                                     std::string(wire::name(wire::Role::kRisk)));
   } catch (const rdma::SetupError&) {
     // `status` says that there is no witness; it is tried again.
   }
@@ -315,9 +314,9 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
   if (hello.instance == config_.pair.place)
     return request.reject("both oegs of the pair have the same pair.place");
   if ((hello.flags & wire::kAsksOnly) != 0)
-    return request.reject(datapath_->leads() ? std::string(wire::kLeadsInEpoch) +
-                                                   std::to_string(pair.word().epoch)
-                                             : "it does not lead");
+    return request.reject(datapath_->leads()
+                              ? std::string(wire::kLeadsInEpoch) + std::to_string(pair.word().epoch)
+                              : "it does not lead");
   if (!datapath_->leads()) {
     // Who asks to join has renounced.
     if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
@@ -374,8 +373,7 @@ void PairKeeper::hand_over() {
   if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
   if (pair.blocked()) throw Error("it waits for the pair's witness at " + witnesses());
   if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
-  if (!pair.has_witness())
-    throw Error("the pair's witness at " + witnesses() + " is not there");
+  if (!pair.has_witness()) throw Error("the pair's witness at " + witnesses() + " is not there");
   log::info("hands over: its standby is to lead");
   pair.hand_over();
   datapath_->wake();

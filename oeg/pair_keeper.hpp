@@ -70,7 +70,7 @@ class PairKeeper {
   std::int64_t next_witness_ns_ = 0;
   std::int64_t next_ask_ns_ = 0;
   std::uint64_t witnesses_made_ = 0;  // connections
-  bool second_witness_ = false;  // it is the second one's turn to be asked
+  bool second_witness_ = false;       // it is the second one's turn to be asked
   // A standby's, until it leads and the venue has taken an order: between its decision and that
   // stand two steps of this thread, which must not wait behind polling threads for a CPU.
   bool real_time_ = false;

@@ -15,8 +15,8 @@ inline constexpr std::string_view kOfTheLeader = " of the oeg that leads";
 // It may be let in in a moment: nobody is there any more, or its own former connection is.
 inline constexpr std::string_view kRiskEnds = "the former connection of risk has not ended";
 
-// Service::kStandby with Hello::flags kAsksOnly, by an oeg that waits for a witness which may be gone
-// for good: this one leads; its epoch follows.
+// Service::kStandby with Hello::flags kAsksOnly, by an oeg that waits for a witness which may be
+// gone for good: this one leads; its epoch follows.
 inline constexpr std::uint8_t kAsksOnly = 1;
 inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
 

@@ -30,8 +30,9 @@ void run_books(const std::vector<std::string>& run_dirs) {
   settle_risks(summaries);
   // Whatever the hosts, a whole pipeline has one of each.
   for (const char* program : {"sim", "mdh", "oeg", "risk", "strategy"})
-    if (std::none_of(summaries.begin(), summaries.end(),
-                     [&](const control::Summary& each) { return each.program == program && !each.stood_by; }))
+    if (std::none_of(summaries.begin(), summaries.end(), [&](const control::Summary& each) {
+          return each.program == program && !each.stood_by;
+        }))
       expected.emplace_back(program);
   const Conservation conservation = check_conservation(summaries, expected);
   std::fputs(to_text(conservation).c_str(), stdout);

@@ -30,7 +30,7 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 struct KillArguments {
   std::string run_dir = "run";
   std::string risk;  // empty: the active one
-  std::string oeg;  // empty: as risk says
+  std::string oeg;   // empty: as risk says
   std::optional<std::uint8_t> strategy;
   bool force = false;
   bool keep_orders = false;
@@ -122,8 +122,8 @@ bool is_killed(const KillArguments& arguments, const Json& kill_switch) {
                      [&](const Json& each) { return is_of(each, arguments.strategy); });
 }
 
-// What oeg has of it. Its version alone does not tell: where another risk has become the active one,
-// that one's changes have raised it.
+// What oeg has of it. Its version alone does not tell: where another risk has become the active
+// one, that one's changes have raised it.
 std::string missing_at_oeg(const KillArguments& arguments, const Json& risk,
                            const std::string& name, const Json& oeg) {
   if (is_killed(arguments, risk) != is_killed(arguments, oeg))
@@ -273,9 +273,8 @@ class Order {
   }
   bool several() const {
     const auto names = control::RunDirectory::names(arguments_.run_dir);
-    return std::count_if(names.begin(), names.end(), [](const std::string& name) {
-             return program_of(name) == "risk";
-           }) > 1;
+    return std::count_if(names.begin(), names.end(),
+                         [](const std::string& name) { return program_of(name) == "risk"; }) > 1;
   }
   // It is not the one any more that could still do it.
   bool is_gone() const {

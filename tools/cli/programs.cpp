@@ -182,7 +182,7 @@ std::string active_risk(const std::string& run_dir, std::string& why) {
     const std::string role = status.is_object() ? status.value("role", "?") : "";
     if (role == "active") return name;
     each += (each.empty() ? "" : ", ") + name +
-            (role.empty() ? " does not answer"
+            (role.empty()        ? " does not answer"
              : role == "standby" ? " stands by"
                                  : " waits for oeg");
   }

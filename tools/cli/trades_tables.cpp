@@ -1,8 +1,8 @@
 #include "tools/cli/trades_tables.hpp"
 
-#include <filesystem>
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <utility>
 

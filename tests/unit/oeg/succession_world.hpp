@@ -104,7 +104,8 @@ struct World {
   std::uint8_t accepted = 0;  // orders, a bit each
   std::uint8_t taken_over_by = 0;
   // Spent.
-  std::uint8_t orders = 0, logons = 0, crashes = 0, cuts = 0, lost = 0, joins = 0, hand_overs = 0, moves = 0;
+  std::uint8_t orders = 0, logons = 0, crashes = 0, cuts = 0, lost = 0, joins = 0, hand_overs = 0,
+               moves = 0;
   bool operator==(const World&) const = default;
 
   Node& node(int id) { return nodes[static_cast<std::size_t>(id - 1)]; }
