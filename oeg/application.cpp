@@ -1,6 +1,7 @@
 #include "oeg/application.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   if (config.pair.place != 0) {
     pair_ = std::make_unique<PairKeeper>(config, runtime);
     runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +
-                            ", or the word of its witness at " + config.pair.witness +
+                            ", or the word of its witness at " + pair_->witnesses() +
                             " that it may lead",
                         [this] { pair_->begin(); });
   }
@@ -39,8 +40,8 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
         [this] {
           if (venue_ != nullptr) connect_venue();
         });
-  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->kills());
-  datapath_->restore_kills(kills_->restore());
+  kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->risk().kills());
+  datapath_->risk().restore_kills(kills_->restore());
   tell_recovery();
   register_counters();
   register_rights();
@@ -181,24 +182,42 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
 }
 
 void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello) {
-  if (datapath_->events().accepting())
-    return admission_.refuse(request, "another risk is being connected");
-  const auto subscribers = datapath_->events().subscribers();
-  if (std::any_of(subscribers.begin(), subscribers.end(),
-                  [](const link::SubscriberStatus& status) { return !status.lost; }))
-    return admission_.refuse(request, "another risk holds the control block");
+  const std::string name = wire::name_of(hello);
+  auto& events = datapath_->events();
+  if (events.accepting()) return admission_.refuse(request, "another risk is being connected");
+  events.collect();  // no connection has the former region any more
+  const auto subscribers = events.subscribers();
+  const auto present =
+      std::ranges::find_if(subscribers, [](const auto& status) { return !status.lost; });
+  if (present != subscribers.end() || !datapath_->risk().vacant()) {
+    datapath_->risk().let_replace();
+    datapath_->wake();
+    return keep_out(request, name, present == subscribers.end() ? std::string() : present->name);
+  }
+  kept_out_.clear();
   const auto clock = runtime_.clock().grants();
-  const rdma::Grant grants[] = {datapath_->control_grant(), datapath_->positions_grant(),
+  const rdma::Grant grants[] = {datapath_->risk().new_block(), datapath_->positions_grant(),
                                 runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
                 wire::DropCopyGrants::kHeartbeat == 2 && wire::DropCopyGrants::kClock == 3);
   // With the instance's own name, so that a person's tools find the one of a pair that leads.
   const wire::Hello answer =
       wire::make_hello(wire::Role::kOeg, wire::Service::kDropCopy, runtime_.name());
-  datapath_->events().start_accept(
-      request, link::bytes_of(answer), grants, wire::name_of(hello),
-      [this, who = "risk " + std::string(wire::name_of(hello)), peer = request.peer()](
+  events.start_accept(
+      request, link::bytes_of(answer), grants, name,
+      [this, who = "risk " + name, peer = request.peer()](
           std::uint32_t, const rdma::SetupError* error) { tell_accepted(who, peer, error); });
+}
+
+// It stands by, asks again and again, and is refused quietly; that is told once.
+void OegApplication::keep_out(rdma::ConnectionRequest& request, const std::string& name,
+                              const std::string& holder) {
+  // Its own former connection has not ended yet: nobody else holds anything.
+  if (holder.empty() || holder == name) return request.reject(std::string(wire::kRiskEnds));
+  if (std::exchange(kept_out_, name) != name)
+    log::info("risk {} stands by: {} holds the control block", name, holder);
+  request.reject(std::string(wire::kRiskHeld) +
+                 (datapath_->leads() ? std::string(wire::kOfTheLeader) : std::string()));
 }
 
 // Tables to READ, and not a byte to write.
@@ -230,8 +249,9 @@ control::Json OegApplication::revoke(const control::Json& request) {
   const wire::Role role = revocable_role(request);
   admission_.bar(role, true);
   std::uint64_t count = 0;
-  if (role == wire::Role::kRisk)
-    count += datapath_->events().revoke(*datapath_->control_grant().region);
+  if (const auto* const region = datapath_->risk().region();
+      role == wire::Role::kRisk && region != nullptr)
+    count += datapath_->events().revoke(*region);
   const auto tag = static_cast<std::uint64_t>(role);
   count += readers_.revoke(tag, *datapath_->positions_grant().region);
   count += readers_.revoke(tag, *runtime_.heartbeat().grant().region);

@@ -46,6 +46,8 @@ class OegApplication final : public control::Application {
   void accept(rdma::ConnectionRequest& request);
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void keep_out(rdma::ConnectionRequest& request, const std::string& name,
+                const std::string& holder);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void tell_accepted(const std::string& who, const std::string& peer,
                      const rdma::SetupError* error);
@@ -79,6 +81,7 @@ class OegApplication final : public control::Application {
   control::Subscription listener_watch_;
   control::Admission admission_{wire::Role::kOeg};
   std::uint64_t rights_revoked_ = 0;
+  std::string kept_out_;         // the risk that stands by, as the log was told
   std::string journal_problem_;  // the last one logged
   link::TableReaders readers_;
 };

@@ -87,6 +87,9 @@ config::Schema<PairOptions> pair_schema() {
       "1 or 2: which of a pair of oegs this is; 0: it is alone. Place 1 begins a new pair");
   schema.text("peer", &P::peer, "Endpoint of the other oeg");
   schema.text("witness", &P::witness, "Endpoint of risk, which keeps the word of who leads");
+  schema.text("witness_standby", &P::witness_standby,
+              "Endpoint of the second risk, which keeps the word where the first one is gone; "
+              "empty: there is none");
   schema.path("file", &P::file, "What this one knows of the leadership, over its restarts");
   schema
       .integer("log_bytes", &P::log_bytes, {1 << 16, 1 << 28}, "bytes",

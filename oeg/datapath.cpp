@@ -54,9 +54,11 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
               market::reader_options(wire::Role::kOeg, config.common, config.mdh, config.heartbeat,
                                      config.gateway.instruments_max, trace)),
       events_(device, channel_.get(), {.name = "oeg.events"}),
-      control_(device, "oeg.control"),
-      positions_(device, config.position_rows(), "oeg.positions"),
-      risk_watch_(device, config.heartbeat.options(), "oeg.risk_heartbeat") {
+      risk_({.required = config.risk_required,
+             .absent_after_ns = config.risk_absent_after_ns,
+             .heartbeat = config.heartbeat.options()},
+            device, events_, gateway_, pair_.get(), hot_log),
+      positions_(device, config.position_rows(), "oeg.positions") {
   if (pair_ != nullptr) {
     pair_fd_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (pair_fd_.get() < 0) throw SystemError("eventfd", errno);
@@ -70,7 +72,6 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
     recover_gateway();
     session_.set_mirror(pair_.get());
   }
-  gateway_.set_risk_alive(!config.risk_required);
   if (channel_ != nullptr) {
     wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wake_fd_ < 0) throw SystemError("eventfd", errno);
@@ -110,14 +111,14 @@ void OegDatapath::take_over() {
 // ------------------------------------------------------------------------------------- the pair
 
 // False: another one leads.
-bool OegDatapath::turn_pair(TscTicks now) noexcept {
+bool OegDatapath::turn_pair() noexcept {
   if (pair_->turn(now_ns_)) {
     if (pair_->stage() == Pair::Stage::kLeading) begin_to_lead();
     const std::uint64_t one = 1;
     (void)!::write(pair_fd_.get(), &one, sizeof(one));
   }
   if (leading_ && pair_->stage() == Pair::Stage::kLeading) return true;
-  standby_turn(now);
+  standby_turn();
   return false;
 }
 
@@ -127,7 +128,8 @@ void OegDatapath::begin_to_lead() noexcept {
   leading_ = true;
   session_.set_mirror(pair_.get());
   hold_strategies_until_ns_ = now_ns_ + kHoldStrategiesNs;
-  gateway_.set_control_block(block_);
+  risk_.take_replicated(pair_->kills(), true);
+  gateway_.set_control_block(risk_.in_effect());
   tell_leads();
 }
 
@@ -148,13 +150,16 @@ void OegDatapath::tell_leads() noexcept {
 
 // Keeps up what a takeover needs: connections, quotes, limits. While the control thread recovers
 // nothing of the gateway is touched.
-void OegDatapath::standby_turn(TscTicks now) noexcept {
+void OegDatapath::standby_turn() noexcept {
   const bool idle = pair_->stage() != Pair::Stage::kTakingOver;
   if (idle) (void)market_.poll(*this, now_ns_, kUpdatesPerPoll);
   (void)strategies_.poll(*this, kRequestsPerTurn);
   events_.turn();
-  attach_risk(now_ns_);
-  if (idle) watch_risk(now);
+  if (idle) {
+    if (risk_.attach(now_ns_)) tell_leads();
+    risk_.watch(now_ns_);
+    risk_.take_replicated(pair_->kills(), false);
+  }
   if (stop_requested_ns_.load(std::memory_order_relaxed) >= 0) set_stage(Stage::kStopped);
 }
 
@@ -166,7 +171,7 @@ void OegDatapath::connect_slot(std::size_t slot) noexcept {
 bool OegDatapath::turn() noexcept {
   const TscTicks now = tsc_now();
   now_ns_ = converter_.to_ns(now);
-  if (pair_ != nullptr && !turn_pair(now)) return false;
+  if (pair_ != nullptr && !turn_pair()) return false;
   // The market first, to its end: an order is caused by a tick, which came here before the order
   // did, and is checked against that tick's prices or newer ones.
   std::size_t updates = 0;
@@ -194,10 +199,9 @@ bool OegDatapath::turn() noexcept {
     session_.attach(socket);
   fix::Symbol released;
   while (releases_.try_pop(released)) [[unlikely]] gateway_.release_symbol(released);
-  attach_risk(now_ns_);
-  if (pair_ != nullptr && now_ns_ >= next_leads_ns_) [[unlikely]]
+  if (risk_.attach(now_ns_) || (pair_ != nullptr && now_ns_ >= next_leads_ns_)) [[unlikely]]
     tell_leads();
-  watch_risk(now);
+  risk_.watch(now_ns_);
   watch_room();
   watch_strategies(now_ns_);
   if (unclaimed_) [[unlikely]]
@@ -368,68 +372,7 @@ void OegDatapath::refresh_quotes() noexcept {
   }
 }
 
-// --------------------------------------------------------------------------------------- risk
-
-void OegDatapath::attach_risk(std::uint64_t now_ns) noexcept {
-  const bool present = events_.subscriber_count() != 0;
-  const auto risk = present ? events_.subscriber(0) : Events::SubscriberConnection{0, nullptr};
-  if (risk.id == risk_id_) return;
-  if (risk_id_ != 0) risk_watch_.detach(true);
-  risk_id_ = risk.id;
-  // What a risk before this one wrote is not a sign of life of this one, which writes its first
-  // block once it holds our positions. Its kills count all the same.
-  risk_seen_here_ = false;
-  if (control_.read(block_) == link::ReadStatus::kOk) take_block();
-  if (!present) return;
-  tell_leads();
-  const auto extras = risk.connection->extras();
-  if (extras.size() > wire::OegClientGrants::kHeartbeat)
-    risk_watch_.attach(*risk.connection, extras[wire::OegClientGrants::kHeartbeat], now_ns);
-}
-
-void OegDatapath::take_block() noexcept {
-  gateway_.set_control_block(block_);
-  kills_.follow(block_, [this](std::uint32_t id, bool killed) noexcept {
-    hot_log_.note(killed ? Note::kKilled : Note::kUnkilled, id);
-  });
-}
-
-// The block stands in the region from the start, so that risk finds it there: a risk that has lost
-// its own record of a kill must not lift it.
-void OegDatapath::restore_kills(const control::KeptKills& kept) noexcept {
-  if (kept.version == 0) return;
-  block_.kill_version = kept.version;
-  for (const wire::KillRecord& kill : kept.kills) {
-    block_.set_kill(kill.id, true, kill.keep_orders == 0);
-    kills_.set(kill);
-  }
-  control_.initialise(block_);
-  (void)control_.read(block_);  // so that it is not taken for a word from risk
-  gateway_.set_control_block(block_);
-  kills_.publish(kept.version, 0);
-}
-
-// Three signs: a connection, a heartbeat (is the process stopped?), and control blocks that keep
-// coming on this connection from the thread that watches the limits.
-void OegDatapath::watch_risk(TscTicks now) noexcept {
-  if (control_.read(block_) == link::ReadStatus::kOk) {
-    risk_seen_ = now;
-    if (risk_id_ != 0 && !std::exchange(risk_seen_here_, true))
-      hot_log_.note(Note::kRiskSeen, block_.generation);
-    take_block();
-  }
-  if (!config_.risk_required) return;
-  const bool alive =
-      risk_seen_here_ && risk_id_ != 0 && risk_watch_.evaluate(now_ns_) != link::Liveness::kDead &&
-      (now <= risk_seen_ || converter_.to_ns(now - risk_seen_) <
-                                static_cast<std::uint64_t>(config_.risk_absent_after_ns));
-  if (alive == risk_alive_.load(std::memory_order_relaxed)) return;
-  risk_alive_.store(alive, std::memory_order_relaxed);
-  gateway_.set_risk_alive(alive);
-  if (alive) return;
-  risk_losses_.note();
-  hot_log_.note(Note::kRiskAbsent);
-}
+// --------------------------------------------------------------------------------------- room
 
 void OegDatapath::watch_room() noexcept {
   const Ledger& ledger = gateway_.ledger();

@@ -23,31 +23,13 @@
 #include "oeg/config.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
+#include "oeg/notes.hpp"
 #include "oeg/pair.hpp"
 #include "oeg/recovery.hpp"
+#include "oeg/risk_link.hpp"
 #include "oeg/room_watch.hpp"
 
 namespace tickpath::oeg {
-
-enum class Note : std::uint16_t {
-  kMarketUp,
-  kMarketDown,
-  kMarketLapped,
-  kStrategyUp,
-  kStrategyEnded,
-  kStrategyDown,
-  kStrategySilent,
-  kStrategyBack,
-  kStrategyCutOff,
-  kRiskSeen,
-  kRiskAbsent,
-  kKilled,
-  kUnkilled,
-  kSymbolConflict,
-  kSymbolMoved,
-  kOrdersFilling,
-  kPositionsFilling,
-};
 
 // What one of a pair begins with.
 struct PairStart {
@@ -85,7 +67,9 @@ class OegDatapath final : public control::Datapath,
   Journal& journal() noexcept { return journal_; }
   fix::Session& session() noexcept { return session_; }
   const RecoveryResult& recovery() const noexcept { return recovery_; }
-  rdma::Grant control_grant() const noexcept { return control_.grant(); }
+  // Whoever holds the control block.
+  RiskLink& risk() noexcept { return risk_; }
+  const RiskLink& risk() const noexcept { return risk_; }
   rdma::Grant positions_grant() const noexcept { return positions_.grant(); }
 
   // nullptr: no pair.
@@ -113,9 +97,6 @@ class OegDatapath final : public control::Datapath,
   // Wakes a parked datapath after give_socket() or request_stop().
   void wake() noexcept;
 
-  // Before the datapath starts: kills of an earlier run, in effect until risk writes its block.
-  void restore_kills(const control::KeptKills& kept) noexcept;
-
   // Any thread. False: no such row.
   bool position(std::size_t row, wire::PositionRow& out) const noexcept {
     if (row >= positions_.rows()) return false;
@@ -125,16 +106,13 @@ class OegDatapath final : public control::Datapath,
     out = held.row;
     return status == link::ReadStatus::kOk;
   }
-  const control::KillTable& kills() const noexcept { return kills_; }
-  // Any thread. Relaxed: states for display and for waiting, nothing is ordered by them.
-  bool risk_alive() const noexcept { return risk_alive_.load(std::memory_order_relaxed); }
+  // Any thread. Relaxed: a state for waiting, nothing is ordered by it.
   bool stopped() const noexcept {
     return stage_.load(std::memory_order_relaxed) == Stage::kStopped;
   }
   const char* stage_name() const noexcept;
-  // Strategies that left without a word or show no life though connected; likewise risk.
+  // Strategies that left without a word or show no life though connected.
   const link::Losses& strategy_losses() const noexcept { return strategy_losses_; }
-  const link::Losses& risk_losses() const noexcept { return risk_losses_; }
   // Rows in use.
   const Counter& orders_used() const noexcept { return orders_room_.used(); }
   const Counter& positions_used() const noexcept { return positions_room_.used(); }
@@ -206,20 +184,17 @@ class OegDatapath final : public control::Datapath,
 
   bool may_act() noexcept { return pair_ == nullptr || pair_->may_act(); }
   void recover_gateway();
-  bool turn_pair(TscTicks now) noexcept;
+  bool turn_pair() noexcept;
   void begin_to_lead() noexcept;
   void admit_strategies() noexcept;
   std::uint64_t hold_strategies_until_ns_ = 0;  // 0: they are told
   void tell_leads() noexcept;
   std::uint64_t next_leads_ns_ = 0;
-  void standby_turn(TscTicks now) noexcept;
+  void standby_turn() noexcept;
   void connect_slot(std::size_t slot) noexcept;
   void release_held_events() noexcept;
   void refresh_quotes() noexcept;
-  void watch_risk(TscTicks now) noexcept;
-  void take_block() noexcept;
   void watch_room() noexcept;
-  void attach_risk(std::uint64_t now_ns) noexcept;
   void watch_strategies(std::uint64_t now_ns) noexcept;
   void attach_strategy(std::size_t slot) noexcept;
   void orphan_unclaimed(TscTicks now) noexcept;
@@ -252,14 +227,12 @@ class OegDatapath final : public control::Datapath,
   RoomWatch positions_room_;
   std::uint32_t refresh_next_ = 0;  // the instrument whose image is read again next
   Events events_;
-  link::ControlBlock<wire::ControlBlock> control_;
+  RiskLink risk_;
   link::TableOwner<wire::NamedPosition> positions_;
   // By slot; each made by prepare_watch() before its strategy can connect.
   std::array<std::unique_ptr<link::HeartbeatMonitor>, 64> strategy_watches_;
   std::array<bool, 64> silent_{};  // by slot: connected, but shows no life
   std::array<bool, 64> cut_{};     // by slot: ended by us
-  link::HeartbeatMonitor risk_watch_;
-  std::uint32_t risk_id_ = 0;  // the subscriber that risk_watch_ is attached to; 0: none
   SpscRing<int> sockets_{4};
   // The control thread empties it ten times a second or more often: whoever fills it sends nothing
   // but nonsense.
@@ -270,11 +243,6 @@ class OegDatapath final : public control::Datapath,
 
   std::uint64_t now_ns_ = 0;  // of this turn
   link::Losses strategy_losses_;
-  link::Losses risk_losses_;
-  wire::ControlBlock block_{};
-  TscTicks risk_seen_;
-  bool risk_seen_here_ = false;  // a block of the present connection has come
-  control::KillTable kills_;
   TscTicks claim_deadline_;
   bool unclaimed_ = false;  // the grace after a restart runs
   // Events of that time that found no risk connected: it has seen what came before, and comes back.
@@ -283,7 +251,6 @@ class OegDatapath final : public control::Datapath,
   TscTicks settle_deadline_;
   std::atomic<std::int64_t> stop_requested_ns_{-1};  // how long to settle; -1: not asked to stop
   std::atomic<Stage> stage_{Stage::kRunning};
-  std::atomic<bool> risk_alive_{false};
 };
 
 }  // namespace tickpath::oeg

@@ -64,6 +64,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
   if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
   memory_.store(rules_);
+  kills_confirmed_.set(1);
   show();
 }
 
@@ -120,8 +121,29 @@ void Pair::send(PairEntry kind, std::span<const std::byte> first,
 }
 
 void Pair::send_word(PairEntry kind, wire::Leadership word) noexcept {
-  const WordEntry entry{word.word(), kind == PairEntry::kMove ? word_.second() : rules_.witness()};
+  const WordEntry entry{word.word(),
+                        kind == PairEntry::kMove ? rules_.moving_to() : rules_.witness()};
   send(kind, bytes(entry));
+}
+
+void Pair::tell_kills(const wire::ControlBlock& block) noexcept {
+  if (block.kill_version <= kills_.kill_version) return;
+  kills_ = block;
+  send_kills();
+}
+
+void Pair::send_kills() noexcept {
+  if (!replicates() || kills_.kill_version == 0) return;
+  // Before the caller shows the change: who has seen that, sees this.
+  kills_confirmed_.set(0);
+  send(PairEntry::kKills, bytes(kills_));
+  kills_at_ = writer_.appended();
+}
+
+void Pair::settle_kills() noexcept {
+  if (kills_at_ == 0 || (replicates() && writer_.confirmed() < kills_at_)) return;
+  kills_at_ = 0;
+  kills_confirmed_.set(1);
 }
 
 bool Pair::confirm() noexcept {
@@ -148,6 +170,10 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   take_connections(now_ns);
   turn_witness();
+  if (give_up_.load(std::memory_order_relaxed)) [[unlikely]] {
+    give_up_.store(false, std::memory_order_relaxed);
+    if (shown_waits_.get() != 0) rules_.renounce();
+  }
   switch (before) {
     case Stage::kFollowing:
       turn_standby(now_ns);
@@ -196,12 +222,16 @@ void Pair::settle() noexcept {
 void Pair::show() noexcept {
   shown_word_.set(rules_.word().word());
   shown_blocked_.set(rules_.blocked() ? 1 : 0);
+  shown_waits_.set(rules_.blocked() || rules_.role() == Role::kClaimant ? 1 : 0);
   shown_standby_.set(rules_.needs_confirmation() ? 1 : 0);
 }
 
 void Pair::take_connections(std::uint64_t now_ns) noexcept {
   while (link::BareConnection* const taken = connections_.take()) {
     const auto extras = taken->connection->extras();
+    if (taken->tag == kWitness) uses_witness_.set(extras.empty() ? uses_witness_.get() : 1);
+    // After what is said of it: the keeper looks at this first.
+    if (taken->tag == kWitness) witnesses_taken_.add();
     if (extras.empty()) {
       connections_.give_back(taken);
       continue;
@@ -209,6 +239,8 @@ void Pair::take_connections(std::uint64_t now_ns) noexcept {
     if (taken->tag == kWitness) {
       drop(witness_);
       witness_ = taken;
+      asked_.reset();  // its answer would come by the former connection
+      witness_read_ = false;
       word_.attach(*taken->connection, extras[0]);
     } else if (taken->tag == kStandby) {
       begin_streaming(*taken, now_ns);
@@ -230,23 +262,42 @@ void Pair::turn_witness() noexcept {
   if (witness_ != nullptr) {
     witness_->connection->poll();
     if (word_.state() == link::RemoteWord::State::kFailed || witness_->connection->failed()) {
-      word_.detach();
       asked_.reset();  // whether it was made is not known; it is asked for again
-      drop(witness_);
-      shown_witness_.set(0);
-      hot_log_.note(PairNote::kWitnessDown);
+      drop_witness();
     } else if (word_.state() == link::RemoteWord::State::kIdle) {
       on_witness();
     }
   }
 }
 
-void Pair::on_witness() noexcept {
-  if (shown_witness_.get() == 0) {
-    shown_witness_.set(1);
-    holds_ = wire::Leadership::of_word(word_.value());
+void Pair::drop_witness() noexcept {
+  word_.detach();
+  drop(witness_);
+  show_witness(false);
+  uses_witness_.set(0);
+}
+
+// One that is left again at once, because the other one decides, is no news.
+void Pair::show_witness(bool there) noexcept {
+  witness_read_ = there;
+  if (there == (shown_witness_.get() != 0)) return;
+  shown_witness_.set(there ? 1 : 0);
+  if (there)
     hot_log_.note(PairNote::kWitnessUp, holds_.epoch, holds_.leader);
-  }
+  else
+    hot_log_.note(PairNote::kWitnessDown);
+}
+
+// Also where another life was asked, which is gone.
+bool Pair::may_enrol() const noexcept {
+  const std::optional<Succession::Change> wanted = rules_.wanted();
+  if (wanted) return wanted->witness != word_.second();
+  return rules_.witness() != word_.second() || holds_ != rules_.word();
+}
+
+void Pair::on_witness() noexcept {
+  if (!witness_read_) holds_ = wire::Leadership::of_word(word_.value());
+  witness_read_ = true;
   if (asked_) {
     const Succession::Change change = *std::exchange(asked_, std::nullopt);
     const auto found = wire::Leadership::of_word(word_.value());
@@ -254,15 +305,16 @@ void Pair::on_witness() noexcept {
     rules_.on_answer(change, broken(Rule::kEpoch) ? change.expected : found);
     settle();
   }
-  if (rules_.role() == Role::kLeader && !rules_.wanted()) {
-    if (rules_.word().alone) {
-      if (rules_.witness() != word_.second() || holds_ != rules_.word())
-        (void)rules_.enrol(word_.second(), holds_);
-    } else if (rules_.witness() != word_.second()) {
+  if (rules_.role() == Role::kLeader) {
+    if (!rules_.word().alone)
       (void)rules_.move(word_.second(), holds_);
-    }
+    else if (may_enrol())
+      (void)rules_.enrol(word_.second(), holds_);
     settle();
   }
+  // Of two witnesses the other one may be the one that decides.
+  if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) return drop_witness();
+  show_witness(true);
   const std::optional<Succession::Change> wanted = rules_.wanted();
   if (wanted && wanted->witness == word_.second() &&
       word_.compare_swap(wanted->expected.word(), wanted->desired.word())) {
@@ -309,6 +361,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
   hot_log_.note(PairNote::kStandbyJoined, journal_.size().get() + 1);
   // Whatever is recorded from here on is in the log; what was before, in the snapshot.
   on_numbers({session_.next_sender_seq(), session_.next_target_seq(), session_.began_ns()});
+  send_kills();
   streams_from_.store(journal_.size().get() + 1, std::memory_order_release);
 }
 
@@ -318,11 +371,13 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
     rules_.on_peer_renounced();
   }
   if (peer_ == nullptr) {
+    settle_kills();
     if (rules_.needs_confirmation()) rules_.on_standby_lost();
     return;
   }
   (void)writer_.flush();
   peer_->connection->poll();
+  settle_kills();
   if (now_ns >= next_probe_ns_) {
     next_probe_ns_ = now_ns + probe_ns_;
     (void)writer_.probe();
@@ -521,6 +576,12 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
       if (good) rules_.on_handed_over(wire::Leadership::of_word(word.word));
       settle();
       break;
+    case PairEntry::kKills: {
+      wire::ControlBlock told;
+      good = read(told);
+      if (good && told.kill_version > kills_.kill_version) kills_ = told;
+      break;
+    }
     default:
       good = false;
   }

@@ -21,6 +21,7 @@
 #include "common/link/remote_word.hpp"
 #include "common/link/replicated_log.hpp"
 #include "common/log/hot_log.hpp"
+#include "common/wire/control_block.hpp"
 #include "oeg/journal.hpp"
 #include "oeg/pair_memory.hpp"
 #include "oeg/ports.hpp"
@@ -30,9 +31,10 @@
 namespace tickpath::oeg {
 
 struct PairOptions {
-  std::uint8_t place = 0;  // 1 or 2; 0: no pair
-  std::string peer;        // endpoint of the other oeg
-  std::string witness;     // of risk
+  std::uint8_t place = 0;       // 1 or 2; 0: no pair
+  std::string peer;             // endpoint of the other oeg
+  std::string witness;          // of risk
+  std::string witness_standby;  // of the second risk; empty: there is none
   std::string file = "{run_dir}/{name}.pair";
   std::uint32_t log_bytes = 1u << 22;
   bool trade_alone = true;
@@ -49,6 +51,7 @@ enum class PairEntry : std::uint32_t {
   kOffer = 5,       // WordEntry
   kMove = 6,        // WordEntry, of which the witness counts
   kHandedOver = 7,  // WordEntry, of which the word counts
+  kKills = 8,       // wire::ControlBlock, of which the kill switch counts
 };
 struct StoredEntry {
   std::uint32_t seq;
@@ -130,6 +133,10 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // kTakingOver: takes back the former leader's right to WRITE into our log. The log's own fence,
   // which came first, is what the proof rests on; this is the device's word for it.
   FenceResult revoke_former() noexcept;
+  // It waits for a witness that may be gone for good, with the word that the other one leads by.
+  bool waits_for_word() const noexcept { return shown_waits_.get() != 0 && !has_witness(); }
+  // The other one leads, in a later epoch than any that this one knows: nothing is left to ask for.
+  void give_up() noexcept { give_up_.store(true, std::memory_order_relaxed); }
   // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
   void recovered() noexcept {
     times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
@@ -145,11 +152,16 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   wire::Leadership word() const noexcept { return wire::Leadership::of_word(shown_word_.get()); }
   bool has_standby() const noexcept { return shown_standby_.get() != 0; }
   bool has_witness() const noexcept { return shown_witness_.get() != 0; }
+  // Connections to a witness that the datapath has taken, and whether it uses one.
+  std::uint64_t witnesses_taken() const noexcept { return witnesses_taken_.get(); }
+  bool uses_witness() const noexcept { return uses_witness_.get() != 0; }
   const Counter& lag_bytes() const noexcept { return lag_bytes_; }
   // Leader: entries that the standby has not taken, as of its last word; at most so many.
   const Counter& lag_records() const noexcept { return lag_records_; }
   // Leader: from an entry's making to the word that the standby had taken it, as last measured.
   const Counter& lag_ns() const noexcept { return lag_ns_; }
+  // The standby, if there is one, has the kill switch that was told last.
+  bool kills_confirmed() const noexcept { return kills_confirmed_.get() != 0; }
   const PairCounters& counters() const noexcept { return counters_; }
   const TakeoverTimes& times() const noexcept { return times_; }
   FenceResult fence_result() const noexcept {
@@ -174,6 +186,12 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool may_sleep() const noexcept {
     return writer_.all_confirmed() && (log_ == nullptr || log_->behind() == 0);
   }
+
+  // The leader's kill switch has changed, or this one's has: its standby is to act on no older one
+  // when it leads, whatever risk is there by then.
+  void tell_kills(const wire::ControlBlock& block) noexcept;
+  // The newest that this one was told, by either.
+  const wire::ControlBlock& kills() const noexcept { return kills_; }
 
   // ---- JournalPort
   bool has_room() const noexcept override { return journal_.has_room() && has_log_room(); }
@@ -210,8 +228,13 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void drop(link::BareConnection*& connection) noexcept;
   void turn_witness() noexcept;
   void on_witness() noexcept;
+  void show_witness(bool there) noexcept;
+  void drop_witness() noexcept;
+  bool may_enrol() const noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void advance_offer() noexcept;
+  void send_kills() noexcept;
+  void settle_kills() noexcept;
   void lose_standby() noexcept;
   void measure_lag(std::uint64_t now_ns) noexcept;
   void turn_standby(std::uint64_t now_ns) noexcept;
@@ -241,7 +264,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   link::BareConnection* former_ = nullptr;
   link::RemoteWord word_;
   std::optional<Succession::Change> asked_;
-  wire::Leadership holds_;  // the witness, as far as we know
+  wire::Leadership holds_;     // the witness, as far as we know
+  bool witness_read_ = false;  // of this connection
   link::LogReplicator writer_;
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;
@@ -249,6 +273,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::optional<wire::Leadership> offered_;  // not confirmed yet
   std::uint64_t offered_at_ = 0;             // bytes of the log, its end
   std::uint64_t moved_at_ = 0;               // likewise; 0: not told
+  wire::ControlBlock kills_{};
+  std::uint64_t kills_at_ = 0;  // likewise, of the newest that is not confirmed; 0: there is none
   std::uint64_t unconfirmed_since_ns_ = 0;
   std::uint64_t next_probe_ns_ = 0;
   std::uint64_t now_ns_ = 0;
@@ -267,13 +293,18 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::atomic<bool> recovered_{false};
   std::atomic<bool> hand_over_{false};
   std::atomic<FenceResult> fence_result_{FenceResult::kNone};
+  std::atomic<bool> give_up_{false};
   Counter shown_word_;
   Counter shown_blocked_;
+  Counter shown_waits_;
   Counter shown_standby_;
   Counter shown_witness_;
+  Counter witnesses_taken_;
+  Counter uses_witness_;
   Counter lag_bytes_;
   Counter lag_records_;
   Counter lag_ns_;
+  Counter kills_confirmed_;
   PairCounters counters_;
   TakeoverTimes times_;
 };

@@ -1,6 +1,7 @@
 #include "oeg/pair_keeper.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
+#include "common/wire/refusals.hpp"
 #include "common/wire/witness.hpp"
 
 namespace tickpath::oeg {
@@ -27,9 +29,13 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTryAgain{50};
 constexpr std::int64_t kWitnessTryNs = 200'000'000;
+constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 // A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
 // to do.
 constexpr std::uint32_t kConnectMs = 3000;
+// Between two questions to the other one, while the witness is away; and how long one may take.
+constexpr std::int64_t kAskPeerNs = 500'000'000;
+constexpr std::uint32_t kAskMs = 200;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::uint64_t kReadBytes = 1u << 20;
 // A takeover that takes longer waits for somebody else, not for a CPU.
@@ -192,15 +198,22 @@ void PairKeeper::install(const std::string& snapshot) const {
                [] {});
 }
 
-// Nobody has ever led: the witness has no word, and this one of the two is to begin.
+// Nobody has ever led: no witness has a word, and this one of the two is to begin. Both are asked,
+// for either may be the one that decides.
 bool PairKeeper::may_found() {
   if (config_.pair.place != 1 || former_life_) return false;
+  return holds_no_word(config_.pair.witness) &&
+         (config_.pair.witness_standby.empty() || holds_no_word(config_.pair.witness_standby));
+}
+
+// False, too, where it is not there.
+bool PairKeeper::holds_no_word(const std::string& endpoint) {
   try {
     const wire::Hello hello =
         own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
     const link::TableConnection witness =
-        link::connect_tables(runtime_.device(), config_.pair.witness, link::bytes_of(hello), {},
-                             kConnectMs, std::string(wire::name(wire::Role::kRisk)));
+        link::connect_tables(runtime_.device(), endpoint, link::bytes_of(hello), {}, kConnectMs,
+                             std::string(wire::name(wire::Role::kRisk)));
     const auto extras = witness.connection->extras();
     if (extras.empty()) return false;
     const std::string block =
@@ -211,6 +224,12 @@ bool PairKeeper::may_found() {
   } catch (const Error&) {
     return false;
   }
+}
+
+std::string PairKeeper::witnesses() const {
+  return config_.pair.witness_standby.empty()
+             ? config_.pair.witness
+             : config_.pair.witness + " or " + config_.pair.witness_standby;
 }
 
 // ------------------------------------------------------------------------------------ afterwards
@@ -261,22 +280,53 @@ void PairKeeper::tick() {
   snapshot_readers_.collect();
   if (snapshot_readers_.size() == 0) snapshot_.reset();
   connect_witness();
+  ask_peer();
+}
+
+// Where the witness that decides is gone, the word that it had may have been given to the other one
+// before. That one can tell: whoever leads in a later epoch has it.
+void PairKeeper::ask_peer() {
+  Pair& pair = *datapath_->pair();
+  const std::int64_t now = clock::monotonic_ns();
+  if (!pair.waits_for_word()) next_ask_ns_ = now + kAskPeerNs;
+  if (now < next_ask_ns_) return;
+  next_ask_ns_ = now + kAskPeerNs;
+  wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+  hello.flags = wire::kAsksOnly;
+  try {
+    (void)link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), {},
+                               kAskMs, std::string(wire::name(wire::Role::kOeg)));
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::size_t at = text.find(wire::kLeadsInEpoch);
+    if (at == std::string::npos) return;
+    const auto epoch = std::strtoull(text.c_str() + at + wire::kLeadsInEpoch.size(), nullptr, 10);
+    if (epoch <= pair.word().epoch) return;
+    log::warning("{} leads, in epoch {}", config_.pair.peer, epoch);
+    pair.give_up();
+    datapath_->wake();
+  }
 }
 
 void PairKeeper::connect_witness() {
   Pair& pair = *datapath_->pair();
   try {
     if (pair.connections().connecting()) {
-      (void)pair.connections().poll_connect();
+      if (pair.connections().poll_connect()) ++witnesses_made_;
       return;
     }
     const std::int64_t now = clock::monotonic_ns();
-    if (pair.has_witness() || now < next_witness_ns_) return;
-    next_witness_ns_ = now + kWitnessTryNs;
+    const bool looked_at = pair.witnesses_taken() == witnesses_made_;
+    if (!looked_at || pair.uses_witness() || now < next_witness_ns_) return;
+    const bool two = !config_.pair.witness_standby.empty();
+    next_witness_ns_ = now + (two ? kSecondTryNs : kWitnessTryNs);
+    // In turn: which of two decides is found by asking.
+    const bool second = two && std::exchange(second_witness_, !second_witness_);
     const wire::Hello hello =
         own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
-    pair.connections().start_connect(config_.pair.witness, link::bytes_of(hello), {},
-                                     Pair::kWitness, std::string(wire::name(wire::Role::kRisk)));
+    pair.connections().start_connect(second ? config_.pair.witness_standby : config_.pair.witness,
+                                     link::bytes_of(hello), {}, Pair::kWitness,
+                                     std::string(wire::name(wire::Role::kRisk)));
   } catch (const rdma::SetupError&) {
     // `status` says that there is no witness; it is tried again.
   }
@@ -286,6 +336,10 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
   Pair& pair = *datapath_->pair();
   if (hello.instance == config_.pair.place)
     return request.reject("both oegs of the pair have the same pair.place");
+  if ((hello.flags & wire::kAsksOnly) != 0)
+    return request.reject(datapath_->leads()
+                              ? std::string(wire::kLeadsInEpoch) + std::to_string(pair.word().epoch)
+                              : "it does not lead");
   if (!datapath_->leads()) {
     // Who asks to join has renounced.
     if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
@@ -328,7 +382,7 @@ std::string PairKeeper::not_ready_reason() const {
   const Pair& pair = *datapath_->pair();
   const wire::Leadership word = pair.word();
   if (pair.stage() == Pair::Stage::kLeading) {
-    if (pair.blocked()) return "waits for the pair's witness at " + config_.pair.witness;
+    if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
     return {};
   }
   if (pair.stage() == Pair::Stage::kFollowing && word.epoch != 0 && !word.alone &&
@@ -340,10 +394,9 @@ std::string PairKeeper::not_ready_reason() const {
 void PairKeeper::hand_over() {
   Pair& pair = *datapath_->pair();
   if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
-  if (pair.blocked()) throw Error("it waits for the pair's witness at " + config_.pair.witness);
+  if (pair.blocked()) throw Error("it waits for the pair's witness at " + witnesses());
   if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
-  if (!pair.has_witness())
-    throw Error("the pair's witness at " + config_.pair.witness + " is not there");
+  if (!pair.has_witness()) throw Error("the pair's witness at " + witnesses() + " is not there");
   log::info("hands over: its standby is to lead");
   pair.hand_over();
   datapath_->wake();

@@ -32,6 +32,8 @@ class PairKeeper {
   void tick();
   void accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_snapshot(rdma::ConnectionRequest& request);
+  // Where they are, for people.
+  std::string witnesses() const;
   // Empty: it leads, or could take over.
   std::string not_ready_reason() const;
   control::Json describe() const;
@@ -47,9 +49,11 @@ class PairKeeper {
 
   bool join();
   bool may_found();
+  bool holds_no_word(const std::string& witness);
   std::string read_snapshot();
   void install(const std::string& snapshot) const;
   void connect_witness();
+  void ask_peer();
   void on_stage();
   void be_quick();
 
@@ -65,6 +69,9 @@ class PairKeeper {
   link::TableReaders snapshot_readers_;
   std::unique_ptr<rdma::MemoryRegion> snapshot_;
   std::int64_t next_witness_ns_ = 0;
+  std::int64_t next_ask_ns_ = 0;
+  std::uint64_t witnesses_made_ = 0;  // connections
+  bool second_witness_ = false;       // it is the second one's turn to be asked
   // A standby's, until it leads and the venue has taken an order: between its decision and that
   // stand two steps of this thread, which must not wait behind polling threads for a CPU.
   bool real_time_ = false;

@@ -52,6 +52,11 @@ void OegApplication::define_notes() {
   notes.define(Note::kRiskSeen, Level::kInfo, "risk wrote its limits, generation {}");
   notes.define(Note::kRiskAbsent, Level::kWarning,
                "risk shows no life: new orders are refused, cancels pass");
+  notes.define(Note::kRiskReplaced, Level::kWarning,
+               "risk shows no life, and another one asks: its connection is ended");
+  notes.define(Note::kRiskOlder, Level::kInfo,
+               "the leader's kill switch was newer than what risk has written here: its connection "
+               "is ended, so that it reads that first");
   notes.define(Note::kKilled, Level::kWarning,
                "strategy {} (256: all) is killed: its new orders are refused");
   notes.define(Note::kUnkilled, Level::kWarning,
@@ -112,7 +117,7 @@ void OegApplication::register_counters() {
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   counters.add("orders", "open_at_day_end", gateway.open_at_day_end);
   control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());
-  control::add_losses(counters, "risk", "risk", datapath_->risk_losses());
+  control::add_losses(counters, "risk", "risk", datapath_->risk().losses());
   counters.add("strategies", "dropped", gateway.strategies_dropped);
   counters.add("events", "published", gateway.events);
   counters.add("orders", "rows_used", datapath_->orders_used());
@@ -137,7 +142,7 @@ void OegApplication::describe(control::Json& status) {
                      {"next_target", session.next_target_seq()}};
   status["market"] = {{"alive", datapath_->market().alive().get() != 0},
                       {"instruments", datapath_->instruments_known().get()}};
-  status["risk_alive"] = datapath_->risk_alive() || !config_.risk_required;
+  status["risk_alive"] = datapath_->risk().alive() || !config_.risk_required;
   status["exceptions_open"] = exceptions_.open().size();
   status["kill_switch"] = describe_kills();
   control::Json strategies = control::Json::array();
@@ -170,6 +175,8 @@ control::Json OegApplication::describe_kills() const {
                     {"shares", open_rows(slot.id)}});
   }
   json["open"] = std::move(open);
+  const Pair* const pair = datapath_->pair();
+  json["replicated"] = pair == nullptr || pair->kills_confirmed();
   return json;
 }
 

@@ -14,6 +14,13 @@ std::optional<Succession::Change> Succession::wanted() const noexcept {
   return Change{expected_, desired_, witness_};
 }
 
+bool Succession::serves(std::uint64_t witness) const noexcept {
+  if (const std::optional<Change> change = wanted()) return change->witness == witness;
+  if (role_ == Role::kOutsider || (role_ == Role::kLeader && word_.alone)) return true;
+  if (role_ == Role::kLeader && moving_ != Moving::kNo && moving_to_ == witness) return true;
+  return witness_ == witness;
+}
+
 void Succession::on_answer(const Change& change, Leadership found) noexcept {
   const std::optional<Change> now = wanted();
   if (!now || change != *now) return;  // of something that is settled meanwhile
@@ -130,12 +137,15 @@ void Succession::on_standby_lost() noexcept {
 }
 
 bool Succession::move(std::uint64_t witness, Leadership found) noexcept {
-  if (role_ != Role::kLeader || word_.alone || asks_ != Asks::kNothing ||
+  // One that was asked to hold the word and is gone is given up: nobody goes by it yet.
+  const bool again = asks_ == Asks::kMove && witness != moving_to_;
+  if (role_ != Role::kLeader || word_.alone || (asks_ != Asks::kNothing && !again) ||
       moving_ == Moving::kTold || witness == witness_)
     return false;
   if (moving_ == Moving::kHolds && witness == moving_to_) return false;  // the standby is told next
-  // Of a life that is newer than what we know: it may decide for others, not for us.
-  if (found != word_ && found.epoch != 0) return false;
+  // Of a life that is newer than what we know: it may decide for others, not for us. An older word
+  // is what it held when we left it for another one.
+  if (found != word_ && found.epoch >= word_.epoch) return false;
   moving_to_ = witness;
   moving_ = Moving::kNo;
   ask(Asks::kMove, found, word_);

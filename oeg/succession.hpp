@@ -15,6 +15,7 @@
 //
 // A witness that was restarted has forgotten the word. Which of its lives decides is therefore part
 // of what is replicated (`witness` below): a standby asks only the one that its leader has told it.
+// A second witness is no more than another such life, which may be there at the same time.
 //
 // Words: to renounce is to give up every right to ask for the word that one had; whoever joins has
 // renounced before. It is what settles a pair that has lost its witness.
@@ -63,6 +64,8 @@ class Succession {
   // The change to ask the witness for, again and again until on_answer(). Nothing: none is wanted,
   // or the witness that could decide is not known to both (then only renunciation helps).
   std::optional<Change> wanted() const noexcept;
+  // Whether a witness of that life can decide anything for this side. False: another one can.
+  bool serves(std::uint64_t witness) const noexcept;
   // What the witness held before the change; it was made if that is what was expected.
   void on_answer(const Change& change, wire::Leadership found) noexcept;
 
@@ -90,10 +93,12 @@ class Succession {
   // The standby does not confirm: its connection failed, it is silent, or it has fenced its log.
   // Its log is given up for good.
   void on_standby_lost() noexcept;
-  // The witness lives anew. Asks it to hold the word; once moving() the standby is to be told, as
-  // an entry, and on_move_confirmed() makes it the one that decides.
+  // The witness lives anew, or another one is there. Asks it to hold the word; once moving() the
+  // standby is to be told, as an entry, and on_move_confirmed() makes it the one that decides.
   bool move(std::uint64_t witness, wire::Leadership found) noexcept;
   bool moved() const noexcept { return moving_ == Moving::kHolds; }
+  // The life that the standby is to be told.
+  std::uint64_t moving_to() const noexcept { return moving_to_; }
   void on_move_told() noexcept;
   void on_move_confirmed() noexcept;
   // Gives the place to the standby. Once role() is kOutsider the standby is to be told word().

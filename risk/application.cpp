@@ -99,6 +99,7 @@ void RiskApplication::on_tick() {
   const auto now_ns = static_cast<std::uint64_t>(clock::monotonic_ns());
   if (market_->maintain(now_ns)) log::info("connected to mdh at {}", market_->connected_to());
   gateways_->maintain(now_ns);
+  if (gateways_->active()) active_ms_ = clock::realtime_ns() / 1'000'000;
 }
 
 std::string RiskApplication::not_ready_reason() {
@@ -148,6 +149,8 @@ bool RiskApplication::knows(std::uint32_t strategy) const {
 }
 
 control::Json RiskApplication::switch_strategy(const control::Json& request, bool kill) {
+  if (gateways_->stands_by())
+    throw Error("it stands by: another risk is active, and has the kill switch");
   std::uint32_t id = Monitor::kAll;
   if (request.contains("strategy")) {
     const control::Json& given = request.at("strategy");
@@ -221,6 +224,7 @@ void RiskApplication::describe(control::Json& status) {
   status["total"] = total;
   status["money"] = "currency units";
   status["kill_switch"] = describe_kills();
+  status["role"] = gateways_->stands_by() ? "standby" : gateways_->active() ? "active" : "waiting";
   if (witness_) status["witness"] = describe_witness();
 }
 
@@ -257,6 +261,10 @@ control::Json RiskApplication::describe_witness() const {
 }
 
 void RiskApplication::summarize(control::Summary& summary) {
+  summary.stood_by = gateways_->stands_by();
+  if (summary.stood_by) return;
+  // Of several that were active one after another the last counts.
+  summary.details["active_ms"] = static_cast<std::uint64_t>(active_ms_);
   for (const Row& row : monitor_->ledger().rows()) {
     if (row.fills == 0) continue;
     summary.positions.push_back(

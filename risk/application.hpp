@@ -55,6 +55,7 @@ class RiskApplication final : public control::Application {
   std::unique_ptr<Witness> witness_;  // nullptr: not enabled
   control::Subscription witness_watch_;
   std::uint64_t commands_ = 0;  // numbers of those given
+  std::int64_t active_ms_ = 0;  // CLOCK_REALTIME: when it was the active one last
 };
 
 }  // namespace tickpath::risk

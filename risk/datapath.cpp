@@ -31,6 +31,7 @@ bool RiskDatapath::turn() noexcept {
   bool any = false;
   while (commands_.try_pop(command)) {
     any = true;
+    if (gateways_.stands_by()) continue;  // it was the active one a moment ago
     if (command.kill) {
       monitor_.kill(command.id, {LimitKind::kOperator, 0, 0}, command.operator_name.data(),
                     command.keep_orders);

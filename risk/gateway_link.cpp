@@ -7,6 +7,7 @@
 
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
+#include "common/wire/refusals.hpp"
 
 namespace tickpath::risk {
 namespace {
@@ -17,6 +18,10 @@ link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
           .depth = options.ring_slots,
           .peer_role = std::string(wire::name(wire::Role::kOeg))};
 }
+
+// Between two attempts to connect: usually, and while another risk is there.
+constexpr std::uint64_t kRetryNs = 100'000'000;
+constexpr std::uint64_t kStandByRetryNs = 30'000'000;
 
 // Between passes after a connect or a lap, until one has made every row whole.
 constexpr std::uint64_t kUnsettledIntervalNs = 2'000'000;
@@ -41,7 +46,12 @@ void GatewayLink::join(PairState& pair, GatewayLink& other) noexcept {
 
 bool GatewayLink::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
-  return reconnect_.step(now_ns, [this] {
+  attempt_ns_ = now_ns;
+  return reconnect_.step(now_ns, [this] { return attempt(); });
+}
+
+bool GatewayLink::attempt() {
+  try {
     if (!subscriber_.connecting()) {
       const wire::Hello hello =
           wire::make_hello(wire::Role::kRisk, wire::Service::kDropCopy, options_.name);
@@ -50,9 +60,26 @@ bool GatewayLink::maintain(std::uint64_t now_ns) {
                                 std::span(&options_.own_heartbeat, grants));
     }
     const std::optional<std::vector<std::byte>> answer = subscriber_.poll_connect();
-    if (answer) take_name(*answer);
-    return answer.has_value();
-  });
+    if (!answer) return false;
+    take_name(*answer);
+    note_refusal({});
+    let_go_.store(false, std::memory_order_relaxed);
+    return true;
+  } catch (const rdma::SetupError& error) {
+    note_refusal(error.what());
+    throw;
+  }
+}
+
+// Whoever stands by asks often: the pause is a part of what its takeover takes.
+void GatewayLink::note_refusal(const std::string& text) noexcept {
+  const std::size_t at = text.find(wire::kRiskHeld);
+  held_ = at != std::string::npos;
+  held_leader_ = held_ && text.compare(at + wire::kRiskHeld.size(), wire::kOfTheLeader.size(),
+                                       wire::kOfTheLeader) == 0;
+  held_at_ns_ = attempt_ns_;
+  const bool soon = held_ || text.find(wire::kRiskEnds) != std::string::npos;
+  reconnect_.set_interval(soon ? kStandByRetryNs : kRetryNs);
 }
 
 void GatewayLink::take_name(std::span<const std::byte> answer) {
@@ -73,6 +100,10 @@ std::string GatewayLink::not_ready_reason() const {
 
 bool GatewayLink::turn(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
+  if (let_go_.load(std::memory_order_relaxed)) [[unlikely]] {
+    let_go_.store(false, std::memory_order_relaxed);
+    subscriber_.quit(*this);
+  }
   const std::size_t events = subscriber_.poll(*this);
   if (subscriber_.connection() == nullptr) return events != 0;
   set_alive(heartbeat_.evaluate(now_ns) != link::Liveness::kDead);
@@ -209,8 +240,9 @@ std::uint64_t GatewayLink::found_version() const noexcept {
 }
 
 void GatewayLink::adopt_found() noexcept {
-  wire::ControlBlock found;
-  if (block_.found(found) && (pair_ == nullptr || found.kill_version >= pair_->kill_version_held)) {
+  wire::ControlBlock found{};
+  if (!block_.found(found)) found = {};
+  if (pair_ == nullptr || found.kill_version >= pair_->kill_version_held) {
     monitor_.adopt_kills(found);
     if (pair_ != nullptr) pair_->kill_version_held = found.kill_version;
   }

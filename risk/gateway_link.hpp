@@ -6,6 +6,7 @@
 // become whole again by a pass over its table. Control blocks go to both at all times.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -62,6 +63,17 @@ class GatewayLink {
   // ---- control thread, each tick
   bool maintain(std::uint64_t now_ns);  // true: connected just now
   std::string not_ready_reason() const;
+  // The last attempt was refused, because oeg has another risk.
+  bool held() const noexcept { return held_; }
+  // Likewise, of late, and that oeg leads: the other risk is the active one.
+  bool held_by_active(std::uint64_t now_ns) const noexcept {
+    return held_leader_ && now_ns < held_at_ns_ + kHeldNs;
+  }
+  bool held_by_leader() const noexcept { return held_leader_; }
+  // An attempt is under way.
+  bool connecting() const noexcept { return subscriber_.connecting(); }
+  // The datapath ends the connection soon, so that another risk may have it.
+  void let_go() noexcept { let_go_.store(true, std::memory_order_relaxed); }
   // Of the oeg that was connected last, at most 15 letters; empty: none yet.
   const std::string& peer_name() const noexcept { return peer_name_; }
 
@@ -69,6 +81,8 @@ class GatewayLink {
 
   // Takes events, then writes the block if it changed or is due, then reconciles. True: any work.
   bool turn(std::uint64_t now_ns) noexcept;
+  // Ends the connection; another attempt is made as after any.
+  void quit() noexcept { subscriber_.quit(*this); }
   void arm() noexcept { subscriber_.arm(); }
   bool may_sleep() const noexcept { return subscriber_.may_sleep(); }
   // The last call: tells oeg that we leave of our own will.
@@ -96,6 +110,11 @@ class GatewayLink {
   void on_link(link::LinkEvent event) noexcept;
 
  private:
+  // What an oeg has said of another risk holds so long: a risk asks anew many times meanwhile.
+  static constexpr std::uint64_t kHeldNs = 500'000'000;
+
+  bool attempt();
+  void note_refusal(const std::string& text) noexcept;
   void take_name(std::span<const std::byte> answer);
   bool counts() const noexcept { return pair_ == nullptr || leads_.get() != 0; }
   void on_leads(std::uint64_t epoch) noexcept;
@@ -119,7 +138,12 @@ class GatewayLink {
   link::ClockProbe clock_;
   link::Losses losses_;
   link::Reconnect reconnect_;
-  std::string peer_name_;  // control thread
+  std::string peer_name_;     // control thread
+  bool held_ = false;         // likewise
+  bool held_leader_ = false;  // likewise
+  std::uint64_t held_at_ns_ = 0;
+  std::uint64_t attempt_ns_ = 0;
+  std::atomic<bool> let_go_{false};
 
   PairState* pair_ = nullptr;  // nullptr: there is no standby
   GatewayLink* other_ = nullptr;

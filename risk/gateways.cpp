@@ -19,7 +19,7 @@ GatewayLinkOptions standby_options(const GatewayLinkOptions& first, const std::s
 Gateways::Gateways(rdma::Device& device, rdma::CompletionChannel* channel,
                    const GatewayLinkOptions& options, Monitor& monitor,
                    const std::string& standby_endpoint)
-    : first_(device, channel, options, monitor) {
+    : monitor_(monitor), first_(device, channel, options, monitor) {
   if (standby_endpoint.empty()) return;
   standby_.emplace(device, channel, standby_options(options, standby_endpoint), monitor);
   first_.join(pair_, *standby_);
@@ -27,20 +27,56 @@ Gateways::Gateways(rdma::Device& device, rdma::CompletionChannel* channel,
 }
 
 bool Gateways::maintain(std::uint64_t now_ns) {
-  bool connected = maintain(first_, now_ns);
-  if (!standby_) return connected;
-  connected |= maintain(*standby_, now_ns);
+  bool connected = maintain(first_, standby_ ? &*standby_ : nullptr, now_ns);
+  if (standby_) connected |= maintain(*standby_, &first_, now_ns);
+  follow_role();
   const GatewayLink* const leads = leader();
-  if (leads == nullptr || leads->epoch().get() == epoch_told_) return connected;
+  if (!standby_ || leads == nullptr || leads->epoch().get() == epoch_told_) return connected;
   epoch_told_ = leads->epoch().get();
   log::info("oeg at {} leads, in epoch {}", leads->endpoint(), epoch_told_);
   return connected;
 }
 
-bool Gateways::maintain(GatewayLink& link, std::uint64_t now_ns) {
+bool Gateways::maintain(GatewayLink& link, const GatewayLink* other, std::uint64_t now_ns) {
+  const bool others = other != nullptr && other->held_by_active(now_ns);
+  if (others && link.connected().get() != 0) {
+    log::info("lets oeg at {} go: the active risk has the one that leads", link.endpoint());
+    link.let_go();
+  }
+  // What is under way is ended by its answer, not left standing.
+  if (others && !link.connecting()) return false;
   if (!link.maintain(now_ns)) return false;
   log::info("connected to oeg at {}", link.endpoint());
   return true;
+}
+
+// Who has lost the oeg that leads, and finds another risk there, has been replaced.
+void Gateways::follow_role() {
+  const bool any = first_.connected().get() != 0 || (standby_ && standby_->connected().get() != 0);
+  const auto tells = [any](const GatewayLink& link) {
+    return link.held_by_leader() || (link.held() && !any);
+  };
+  const bool refused = tells(first_) || (standby_ && tells(*standby_));
+  if (active()) {
+    if (stands_by()) log::warning("is the active risk from now on");
+    stands_by_.store(false, std::memory_order_relaxed);
+  } else if (refused && !stands_by()) {
+    log::info("stands by: another risk is active");
+    stands_by_.store(true, std::memory_order_relaxed);
+    forget_.store(true, std::memory_order_relaxed);
+  }
+}
+
+// What is connected ends: an oeg that leads later is told nothing that was not READ anew.
+void Gateways::forget() noexcept {
+  forget_.store(false, std::memory_order_relaxed);
+  if (active()) return;
+  first_.quit();
+  if (standby_) standby_->quit();
+  pair_.followed = nullptr;
+  pair_.watched = false;
+  pair_.kill_version_held = 0;
+  monitor_.forget();
 }
 
 const GatewayLink* Gateways::leader() const noexcept {
@@ -49,6 +85,7 @@ const GatewayLink* Gateways::leader() const noexcept {
 }
 
 std::string Gateways::not_ready_reason() const {
+  if (stands_by()) return {};
   if (const GatewayLink* const leads = leader(); leads != nullptr) return leads->not_ready_reason();
   std::string reason =
       "waiting for oeg at " + first_.endpoint() + " or " + standby_->endpoint() + " to lead";

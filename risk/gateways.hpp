@@ -1,6 +1,12 @@
-// risk's links to oeg: one, or of a pair both.
+// risk's links to oeg: one, or of a pair both; and whether this risk is the active one of two.
+//
+// An oeg has one risk. Whoever has the oeg that leads is the active risk; the other one stands by,
+// and asks again and again, so that it is let in once the active one is gone. With a pair two risks
+// could have an oeg each: the one that is refused by the oeg that leads lets the other oeg go, and
+// does not ask for it while that is so. As one oeg leads, one of the two does.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,11 +25,18 @@ class Gateways {
 
   // ---- control thread, each tick
   bool maintain(std::uint64_t now_ns);  // true: connected to one just now
-  // Of the one that leads.
+  // Of the one that leads; empty, too, while this risk stands by.
   std::string not_ready_reason() const;
+  // Another risk was found at an oeg, and since then this one has not had the oeg that leads.
+  // Any thread. Relaxed: nothing is ordered by it.
+  bool stands_by() const noexcept { return stands_by_.load(std::memory_order_relaxed); }
+  // It has the oeg that leads.
+  bool active() const noexcept { return leader() != nullptr && leader()->connected().get() != 0; }
 
   // ---- datapath thread, as GatewayLink's
   bool turn(std::uint64_t now_ns) noexcept {
+    if (forget_.load(std::memory_order_relaxed)) [[unlikely]]
+      forget();
     bool any = first_.turn(now_ns);
     if (standby_) any |= standby_->turn(now_ns);
     return any;
@@ -48,14 +61,19 @@ class Gateways {
   std::uint64_t kill_version() const noexcept;
 
  private:
-  static bool maintain(GatewayLink& link, std::uint64_t now_ns);
+  bool maintain(GatewayLink& link, const GatewayLink* other, std::uint64_t now_ns);
+  void follow_role();
+  void forget() noexcept;
   // nullptr: of the pair none is connected that leads.
   const GatewayLink* leader() const noexcept;
 
+  Monitor& monitor_;
   PairState pair_;
   GatewayLink first_;
   std::optional<GatewayLink> standby_;
   std::uint64_t epoch_told_ = 0;  // to the log
+  std::atomic<bool> stands_by_{false};
+  std::atomic<bool> forget_{false};
 };
 
 }  // namespace tickpath::risk

@@ -82,6 +82,17 @@ void Ledger::trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice pric
   revalue(row);
 }
 
+void Ledger::forget() noexcept {
+  for (const Row& row : rows_) {
+    row_of_[std::size_t{row.strategy} * marks_.size() + row.instrument] = kNone;
+    first_[row.instrument] = kNone;
+  }
+  for (const StrategySums& sums : strategies_) index_by_id_[sums.id] = kNone;
+  rows_.clear();
+  strategies_.clear();
+  total_ = {};
+}
+
 bool Ledger::quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t ask,
                    std::uint32_t last_trade) noexcept {
   if (instrument >= marks_.size()) return false;

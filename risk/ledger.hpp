@@ -85,6 +85,9 @@ class Ledger {
   // own, another starts at the mark.
   void adopt(Row& row, const wire::PositionRow& theirs) noexcept;
 
+  // As if nothing had ever been traded; marks stay.
+  void forget() noexcept;
+
   std::vector<Row>& rows() noexcept { return rows_; }
   const std::vector<Row>& rows() const noexcept { return rows_; }
   const std::vector<StrategySums>& strategies() const noexcept { return strategies_; }

@@ -1,6 +1,7 @@
 #include "risk/monitor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/clock/clock.hpp"
 #include "common/wire/order_id.hpp"
@@ -173,6 +174,23 @@ void Monitor::on_lapped() noexcept {
   for (Row& row : ledger_.rows()) row.counted = row.whole = false;
 }
 
+void Monitor::forget() noexcept {
+  orders_.for_each([this](OpenOrder& order) { remove_order(order, InRow::kNo); });
+  ledger_.forget();
+  for (std::uint32_t id = 0; id <= kAll; ++id) {
+    StrategyView& view = views_[id];
+    for (Counter* const counter : {&view.pnl, &view.realised, &view.gross_notional,
+                                   &view.open_orders, &view.requests, &view.fills, &view.rejects})
+      counter->set(0);
+    if (view.killed.get() == 0) view.known.set(0);
+  }
+  for (StrategyState& state : states_) state.requests = state.rejects = {};
+  behind_ = true;
+  lifted_.reset();
+  killed_here_.reset();
+  kills_.publish(0, command_);  // so in the file, too: older than any
+}
+
 // --------------------------------------------------------------------------------------- market
 
 void Monitor::on_update(const wire::BookUpdate& update) noexcept {
@@ -320,6 +338,7 @@ void Monitor::kill(std::uint32_t id, const Breach& why, std::string_view operato
   record.cause = why.kind;
   record.keep_orders = keep_orders ? 1 : 0;
   take_kill(record);
+  killed_here_.set(id);
   ++block_.kill_version;
   kills_.publish(block_.kill_version, command_);
 }
@@ -340,15 +359,20 @@ void Monitor::take_kill(const wire::KillRecord& record) noexcept {
 
 void Monitor::unkill(std::uint32_t id) noexcept {
   if (!kills_.killed(id)) return;
+  lift(id);
+  lifted_.set(id);
+  ++block_.kill_version;
+  kills_.publish(block_.kill_version, command_);
+}
+
+void Monitor::lift(std::uint32_t id) noexcept {
   if (observer_ != nullptr) observer_->on_unkill(id);
   views_[id].killed.set(0);
   views_[id].breach_kind.set(static_cast<std::uint64_t>(LimitKind::kNone));
   kills_.clear(id);
-  lifted_.set(id);
+  killed_here_.reset(id);
   block_.set_kill(id, false, false);
-  ++block_.kill_version;
   ++block_version_;
-  kills_.publish(block_.kill_version, command_);
 }
 
 void Monitor::command_done(std::uint64_t command) noexcept {
@@ -358,12 +382,26 @@ void Monitor::command_done(std::uint64_t command) noexcept {
 
 void Monitor::restore_kills(std::span<const wire::KillRecord> kills, std::uint64_t version) {
   for (const wire::KillRecord& kill : kills) take_kill(kill);
-  block_.kill_version = version;
-  kills_.publish(version, command_);
+  // A switch that kills has a version, so that it is kept wherever it is written to.
+  block_.kill_version = kills.empty() ? version : std::max<std::uint64_t>(version, 1);
+  kills_.publish(block_.kill_version, command_);
+}
+
+// True: any was.
+bool Monitor::drop_lifted(const wire::ControlBlock& found) noexcept {
+  bool any = false;
+  for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
+    if (!kills_.killed(id) || found.kill_bit(id) || killed_here_[id]) continue;
+    lift(id);
+    any = true;
+  }
+  return any;
 }
 
 void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
-  bool changed = false;
+  const bool newer =
+      found.kill_version != 0 && (behind_ || found.kill_version > block_.kill_version);
+  bool changed = newer && drop_lifted(found);
   for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
     if (!found.kill_bit(id) || kills_.killed(id) || lifted_[id]) continue;
     wire::KillRecord record = found.kill;
@@ -374,8 +412,9 @@ void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
     take_kill(record);
     changed = true;
   }
+  const bool was_behind = std::exchange(behind_, false);
   // A version that oeg has seen already would say that it has this block.
-  if (!changed && found.kill_version <= block_.kill_version) return;
+  if (!changed && !was_behind && found.kill_version <= block_.kill_version) return;
   block_.kill_version = std::max(block_.kill_version, found.kill_version) + 1;
   ++block_version_;
   kills_.publish(block_.kill_version, command_);

@@ -117,6 +117,9 @@ class Monitor {
   // Events were lost, or a new connection counts anew: which orders are open is unknown, and no row
   // is whole until oeg's table says what is in it.
   void on_lapped() noexcept;
+  // Another risk is the active one: what is known of orders and positions will be old when it is
+  // needed, and so will the kill switch. Both come from oeg then.
+  void forget() noexcept;
   // A row of mdh's directory.
   void on_directory(const wire::DirectoryEntry& entry) noexcept;
   // A row of oeg's table, and the symbol that oeg knows its id as. False: we are not whole, and
@@ -132,10 +135,15 @@ class Monitor {
   void command_done(std::uint64_t command) noexcept;
 
   // The block that a connection found at oeg, before the first write: kills that are not known here
-  // are taken over, unless a person has lifted them since oeg last had our block.
+  // are taken over, unless a person has lifted them since oeg last had our block. A switch that is
+  // newer than ours is another risk's, which oeg had meanwhile: what it does not kill has been
+  // lifted, unless it was killed here and oeg has not heard of that yet.
   void adopt_kills(const wire::ControlBlock& found) noexcept;
   // oeg has the block of block_version().
-  void block_confirmed() noexcept { lifted_.reset(); }
+  void block_confirmed() noexcept {
+    lifted_.reset();
+    killed_here_.reset();
+  }
 
   // What oeg must know; changes whenever `version` does.
   const wire::ControlBlock& block() const noexcept { return block_; }
@@ -191,6 +199,8 @@ class Monitor {
   void judge_strategy(std::uint8_t id, const StrategySums& sums) noexcept;
   void judge_total() noexcept;
   void take_kill(const wire::KillRecord& record) noexcept;
+  void lift(std::uint32_t id) noexcept;
+  bool drop_lifted(const wire::ControlBlock& found) noexcept;
   bool over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t limit) noexcept;
   void show(const StrategySums& sums) noexcept;
 
@@ -204,6 +214,8 @@ class Monitor {
   control::KillTable kills_;
   // Unkilled, and oeg may not know it yet: its kill is older than that, and not taken over again.
   std::bitset<wire::kKillIds> lifted_;
+  std::bitset<wire::kKillIds> killed_here_;  // likewise, killed since
+  bool behind_ = false;  // another risk has been the active one: oeg's switch is newer than ours
   std::uint32_t tell_next_ = 0;  // id of the kill to describe next
   std::uint64_t command_ = 0;
   std::uint64_t now_ns_ = 0;

@@ -51,7 +51,8 @@ void Witness::accept(rdma::ConnectionRequest& request) {
   peers_.start_accept(request, link::bytes_of(answer), {&grant, 1}, 0,
                       [this, peer = request.peer()](std::uint32_t, const rdma::SetupError* error) {
                         if (error != nullptr) return admission_.failed(peer, error->what());
-                        log::info("witness of {}", peer);
+                        // One that looks for the life that decides comes again and again.
+                        if (budget_.take(LogBudget::Clock::now())) log::info("witness of {}", peer);
                       });
 }
 

@@ -4,10 +4,12 @@
 // thread, all of it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "common/base/log_budget.hpp"
 #include "common/control/admission.hpp"
 #include "common/control/counters.hpp"
 #include "common/link/connection.hpp"
@@ -44,6 +46,7 @@ class Witness {
   std::unique_ptr<rdma::Listener> listener_;
   control::Admission admission_{wire::Role::kRisk};
   link::TableReaders peers_;
+  LogBudget budget_{10, std::chrono::seconds(60)};
   bool closing_ = false;
 };
 

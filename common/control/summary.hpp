@@ -103,7 +103,7 @@ struct Summary {
   std::optional<ReportFlow> reports;        // strategy, oeg, sim
   std::vector<StrategyFlow> strategies;     // strategy (its plugins), oeg
   bool resumed = false;                     // oeg: it went on from the journal of a former life
-  bool stood_by = false;                    // oeg: the other one of its pair led when it ended
+  bool stood_by = false;                    // oeg, risk: another one led or was active at its end
   std::vector<PositionSummary> positions;   // strategy (its own), oeg, risk, sim
   std::vector<ProfitSummary> profits;       // risk; rows as in positions
   bool has_positions = false;               // set it even when there are none

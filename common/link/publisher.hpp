@@ -117,6 +117,9 @@ class Publisher {
     return {peer->id, peer->connection.get()};
   }
 
+  // Ends the connection with one of them, which then counts as lost; nothing more is written to it.
+  void end(std::uint32_t id) noexcept { peers_.end(id); }
+
   const PublisherCounters& counters() const noexcept { return peers_.counters(); }
 
  private:

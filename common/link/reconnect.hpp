@@ -45,6 +45,9 @@ class Reconnect {
     return false;
   }
 
+  // Control thread, also within attempt(): the pause behind each attempt from this one on.
+  void set_interval(std::uint64_t interval_ns) noexcept { interval_ns_ = interval_ns; }
+
   // Datapath thread: LinkEvent::kClosed or kLost.
   void mark_down() noexcept { down_.store(true, std::memory_order_relaxed); }
   // Any thread: no connection, and none being handed over.

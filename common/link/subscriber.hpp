@@ -129,6 +129,15 @@ class Subscriber {
   // destroy the subscriber.
   void close() noexcept;
 
+  // Likewise, but to stay: the connection ends, on_link(kClosed) is called, and another one may be
+  // made.
+  template <class Handler>
+  void quit(Handler& handler) noexcept {
+    if (current_ == nullptr) return;
+    close();
+    leave(LinkEvent::kClosed, handler);
+  }
+
   // Before sleeping on the channel (immediate mode): arm, poll() once more, then wait, and never
   // without a bound. False: do not sleep, a resynchronisation is under way.
   void arm() noexcept;

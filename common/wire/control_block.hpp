@@ -50,6 +50,17 @@ struct ControlBlock {
       set(cancel_strategy, id, on && cancel);
     }
   }
+  // The kill switch of another block; limits stay.
+  void take_kills(const ControlBlock& from) noexcept {
+    kill_all = from.kill_all;
+    cancel_all = from.cancel_all;
+    for (std::size_t i = 0; i < 4; ++i) {
+      kill_strategy[i] = from.kill_strategy[i];
+      cancel_strategy[i] = from.cancel_strategy[i];
+    }
+    kill_version = from.kill_version;
+    kill = from.kill;
+  }
   // Everything of this strategy that is open, or becomes known, is to be cancelled.
   bool cancels(std::uint8_t strategy) const noexcept {
     return (kill_all != 0 && cancel_all != 0) ||

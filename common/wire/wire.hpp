@@ -20,4 +20,5 @@
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
 #include "common/wire/position.hpp"
+#include "common/wire/refusals.hpp"
 #include "common/wire/witness.hpp"

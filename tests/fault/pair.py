@@ -79,12 +79,14 @@ class Steps:
 class Pair(Run):
     """The programs of config/hot, each started by hand: `tickpath up` would end with the first that dies."""
 
+    CONFIG, RISKS = "config/hot", ("risk",)
+
     def __init__(self, bin_dir, recording, seed, broken=None, parked=()):
         self.dice = random.Random(seed)
         self.bin = bin_dir
         self.processes, self.takeovers = {}, []
         self.began_ns = 0  # the last fault
-        self.prepare(SOURCE / "config/hot", None)
+        self.prepare(SOURCE / self.CONFIG, None)
         with open(self.folder / "config/strategy.toml", "a") as file:
             file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so"))
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
@@ -94,7 +96,7 @@ class Pair(Run):
         sim.write_text(sim.read_text().replace('target = "PAIR"\n', f'target = "PAIR"\nstore_messages = {STORE_MESSAGES}\n'))
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
-            "risk": ["risk"],
+            **{name: ["risk"] for name in self.RISKS},
             "mdh-1": ["mdh"],
             "mdh-2": ["mdh"],
             "strategy": ["strategy", "trace.enabled=false"],
@@ -103,7 +105,7 @@ class Pair(Run):
         }
         for name in parked:
             self.common[name].append("datapath.wait=park")
-        for name in ("sim", "risk", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy"):
+        for name in ("sim", *self.RISKS, "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy"):
             self.start(name)
 
     def start(self, name):
@@ -134,7 +136,9 @@ class Pair(Run):
         status = {name: self.ask(name, "status") for name in self.common}
         if any(status[name].get("state") != "ready" for name in status):
             return False
-        words = [status["risk"].get("witness", {}), status["oeg-1"]["pair"], status["oeg-2"]["pair"]]
+        # Of two witnesses the one that decides has the newest word.
+        witness = max((status[name].get("witness", {}) for name in self.RISKS), key=lambda word: word.get("epoch", 0))
+        words = [witness, status["oeg-1"]["pair"], status["oeg-2"]["pair"]]
         return ({pair["role"] for pair in words[1:]} == {"leader", "standby"}
                 and all(pair["witness"] and not pair["alone"] for pair in words[1:])
                 and words[0].get("state") == "paired" and len({word.get("epoch") for word in words}) == 1)
@@ -378,7 +382,7 @@ class Pair(Run):
         problems = []
         # The standby first: the end of a leader is what it waits for.
         leader = self.leader()
-        for name in ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, "risk", "mdh-1", "mdh-2", "sim"):
+        for name in ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, *self.RISKS, "mdh-1", "mdh-2", "sim"):
             if name is None or name not in self.processes:
                 problems.append("nobody leads")
                 continue

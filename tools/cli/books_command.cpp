@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,27 +13,12 @@
 namespace tickpath::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-// The instances that left a summary in `run_dir`.
-std::vector<std::string> instances_in(const std::string& run_dir) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run_dir, error)) {
-    const fs::path file = entry.path().filename();  // <name>.summary.json
-    if (file.extension() == ".json" && file.stem().extension() == ".summary")
-      names.push_back(file.stem().stem());
-  }
-  if (error) throw SystemError("cannot read the run directory '" + run_dir + "'", error.value());
-  if (names.empty()) throw Error("no program left a summary in '" + run_dir + "'");
-  return names;
-}
-
 void run_books(const std::vector<std::string>& run_dirs) {
   std::vector<control::Summary> summaries;
   std::vector<std::string> expected;
   for (const std::string& run_dir : run_dirs) {
     const std::vector<std::string> names = instances_in(run_dir);
+    if (names.empty()) throw Error("no program left a summary in '" + run_dir + "'");
     for (const std::string& name : names) {
       if (std::find(expected.begin(), expected.end(), name) != expected.end())
         throw Error("'" + name + "' left a summary in more than one of the run directories");
@@ -43,10 +27,12 @@ void run_books(const std::vector<std::string>& run_dirs) {
     std::vector<control::Summary> here = read_summaries(run_dir, names);
     summaries.insert(summaries.end(), here.begin(), here.end());
   }
+  settle_risks(summaries);
   // Whatever the hosts, a whole pipeline has one of each.
   for (const char* program : {"sim", "mdh", "oeg", "risk", "strategy"})
-    if (std::none_of(summaries.begin(), summaries.end(),
-                     [&](const control::Summary& each) { return each.program == program; }))
+    if (std::none_of(summaries.begin(), summaries.end(), [&](const control::Summary& each) {
+          return each.program == program && !each.stood_by;
+        }))
       expected.emplace_back(program);
   const Conservation conservation = check_conservation(summaries, expected);
   std::fputs(to_text(conservation).c_str(), stdout);

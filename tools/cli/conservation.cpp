@@ -1,6 +1,7 @@
 #include "tools/cli/conservation.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -79,6 +80,12 @@ void add(std::optional<Flow>& sum, const std::optional<Flow>& flow) {
 template <class Item>
 void append(std::vector<Item>& all, const std::vector<Item>& more) {
   all.insert(all.end(), more.begin(), more.end());
+}
+
+// When a risk had its oeg last; 0: of an older version.
+std::uint64_t active_ms(const Summary& summary) {
+  const auto found = summary.details.find("active_ms");
+  return found == summary.details.end() ? 0 : found->second;
 }
 
 // Several instances of one program, as if they were one.
@@ -419,7 +426,39 @@ std::vector<Summary> read_summaries(const std::string& run_dir,
       throw Error(path + ": " + error.what());
     }
   }
+  settle_risks(summaries);
   return summaries;
+}
+
+std::vector<std::string> instances_in(const std::string& run_dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir, error)) {
+    const std::filesystem::path file = entry.path().filename();  // <name>.summary.json
+    if (file.extension() == ".json" && file.stem().extension() == ".summary")
+      names.push_back(file.stem().stem());
+  }
+  if (error) throw SystemError("cannot read the run directory '" + run_dir + "'", error.value());
+  return names;
+}
+
+void settle_risks(std::vector<Summary>& summaries) {
+  const auto oegs = std::ranges::count_if(summaries, [](const Summary& summary) {
+    return summary.program == "oeg" && !summary.stood_by;
+  });
+  if (oegs > 1) return;  // each may have a risk of its own
+  const auto is_active = [](const Summary& summary) {
+    return summary.program == "risk" && !summary.stood_by;
+  };
+  std::uint64_t last = 0;
+  for (const Summary& summary : summaries)
+    if (is_active(summary)) last = std::max(last, active_ms(summary));
+  for (Summary& summary : summaries) {
+    if (!is_active(summary) || active_ms(summary) == last) continue;
+    summary.stood_by = true;
+    summary.positions.clear();
+    summary.profits.clear();
+  }
 }
 
 }  // namespace tickpath::cli

@@ -37,5 +37,11 @@ std::string to_text(const Conservation& conservation);
 // <run_dir>/<name>.summary.json of each name that has one. Throws Error for one that is broken.
 std::vector<control::Summary> read_summaries(const std::string& run_dir,
                                              const std::vector<std::string>& names);
+// The instances that left a summary there. Throws SystemError.
+std::vector<std::string> instances_in(const std::string& run_dir);
+
+// Of the risks of one oeg, or one pair, the one that was active last counts; the others stood by
+// then (Summary::stood_by), and what they hold is left out. Each read_summaries() does it.
+void settle_risks(std::vector<control::Summary>& summaries);
 
 }  // namespace tickpath::cli

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
+#include <sstream>
 
 #include <arpa/inet.h>
 #include <toml++/toml.h>
@@ -87,6 +89,7 @@ class CrossCheck {
     endpoints("strategy", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
     endpoints("risk", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
     pairs(whole);
+    risks();
     venue();
     room();
     strategies();
@@ -209,6 +212,8 @@ class CrossCheck {
       if (both)
         endpoints_of(oeg, "pair.peer", "oeg", "it would wait for the other of its pair in vain");
       endpoints_of(oeg, "pair.witness", "risk", "nobody would say who leads");
+      if (whole || all("risk").size() > 1)
+        endpoints_of(oeg, "pair.witness_standby", "risk", "it would look for that risk in vain");
       if (oeg.text("pair.peer") && oeg.text("fabric.endpoint") &&
           reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))
         problems_.push_back(oeg.at("pair.peer") + " is this oeg itself: name the other one");
@@ -223,6 +228,56 @@ class CrossCheck {
                                 oeg.config.path +
                                 " is one of a pair: it would not see the other one lead");
     }
+  }
+
+  // ---- two risks of one oeg, or one pair
+
+  void risks() {
+    const std::vector<Program>& list = all("risk");
+    for (std::size_t i = 0; i < list.size(); ++i)
+      for (std::size_t j = i + 1; j < list.size(); ++j)
+        if (have_one_oeg(list[i], list[j])) second_risk(list[i], list[j]);
+  }
+  static std::set<std::string> oegs_of(const Program& risk) {
+    std::set<std::string> oegs;
+    for (const char* key : {"gateway.endpoint", "gateway.standby_endpoint"})
+      if (const std::string at = risk.text(key).value_or(""); !at.empty()) oegs.insert(at);
+    return oegs;
+  }
+  static bool have_one_oeg(const Program& a, const Program& b) {
+    const std::set<std::string> others = oegs_of(b);
+    const std::set<std::string> own = oegs_of(a);
+    return std::any_of(own.begin(), own.end(),
+                       [&](const std::string& each) { return others.contains(each); });
+  }
+  // Whichever of the two is active, the same holds.
+  void second_risk(const Program& a, const Program& b) {
+    if (oegs_of(a) != oegs_of(b))
+      problems_.push_back(a.at("gateway") + " and " + b.at("gateway") +
+                          " name one oeg in common and another one not: two risks of which one "
+                          "stands by have the same oegs");
+    for (const char* key : {"order_limits", "limits", "total", "strategy", "kills.cancel_orders"})
+      if (text_of(a, key) != text_of(b, key))
+        problems_.push_back(a.at(key) + " differs from " + b.at(key) +
+                            ": the limits would change with the risk that is active");
+    if (a.text("kills.file") == b.text("kills.file"))
+      problems_.push_back(a.at("kills.file") + " is that of " + b.config.path +
+                          ": each keeps its own");
+    const auto is_witness = [](const Program& risk) {
+      return risk.values.at_path("witness.enabled").value_or(false);
+    };
+    if (!is_witness(a) || !is_witness(b)) return;
+    for (const Program& oeg : all("oeg"))
+      if (oeg.number("pair.place").value_or(0) != 0 &&
+          oeg.text("pair.witness_standby").value_or("").empty())
+        problems_.push_back(oeg.at("pair.witness_standby") + " is empty, and " + a.config.path +
+                            " and " + b.config.path +
+                            " are both witnesses: it would know one of them only");
+  }
+  static std::string text_of(const Program& program, const char* key) {
+    std::ostringstream text;
+    program.values.at_path(key).visit([&](const auto& node) { text << node; });
+    return text.str();
   }
 
   // ---- between oeg and sim

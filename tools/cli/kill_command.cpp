@@ -16,6 +16,7 @@
 #include "common/base/error.hpp"
 #include "common/base/format.hpp"
 #include "common/control/admin_client.hpp"
+#include "common/control/run_directory.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 
@@ -28,8 +29,8 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 struct KillArguments {
   std::string run_dir = "run";
-  std::string risk = "risk";
-  std::string oeg;  // empty: as risk says
+  std::string risk;  // empty: the active one
+  std::string oeg;   // empty: as risk says
   std::optional<std::uint8_t> strategy;
   bool force = false;
   bool keep_orders = false;
@@ -81,7 +82,14 @@ bool known_to_oeg(const KillArguments& arguments) {
   });
 }
 
-// Gives the command to risk; the number by which risk says that it was carried out.
+// The command as it was given: to whom, and the number by which that risk says that it was carried
+// out.
+struct Given {
+  std::string risk;
+  std::uint64_t number = 0;
+};
+
+// Gives it to risk; `arguments.risk` is an instance. Throws Error.
 std::uint64_t command_risk(const std::string& command, const KillArguments& arguments) {
   Json request{
       {"command", command}, {"operator", operator_name()}, {"keep_orders", arguments.keep_orders}};
@@ -108,11 +116,28 @@ std::string lacking(const Json& kill_switch, const std::string& name, std::uint6
   return names.empty() ? name : names;
 }
 
+bool is_killed(const KillArguments& arguments, const Json& kill_switch) {
+  const Json kills = kill_switch.value("kills", Json::array());
+  return std::any_of(kills.begin(), kills.end(),
+                     [&](const Json& each) { return is_of(each, arguments.strategy); });
+}
+
+// What oeg has of it. Its version alone does not tell: where another risk has become the active
+// one, that one's changes have raised it.
+std::string missing_at_oeg(const KillArguments& arguments, const Json& risk,
+                           const std::string& name, const Json& oeg) {
+  if (is_killed(arguments, risk) != is_killed(arguments, oeg))
+    return name + " acts on another kill switch than that of " + arguments.risk;
+  // Whoever of a pair leads next has to know of it.
+  return oeg.value("replicated", true) ? "" : "the standby of " + name + " has not confirmed it";
+}
+
 // What stands between the command and its effect; empty: oeg acts on it, and a restart will not
 // undo it.
 std::string missing_effect(const KillArguments& arguments, std::uint64_t command) {
   const Json risk_status = try_status(arguments.run_dir, arguments.risk);
   if (!risk_status.is_object()) return arguments.risk + " does not answer any more";
+  if (stands_by(risk_status)) return arguments.risk + " is not the active risk any more";
   const Json risk = kill_switch_of(risk_status);
   if (number(risk, "command") < command) return arguments.risk + " has not carried it out";
   const std::uint64_t version = number(risk, "version");
@@ -132,6 +157,8 @@ std::string missing_effect(const KillArguments& arguments, std::uint64_t command
            why_not_connected(risk_status);
   if (number(kill_switch_of(oeg), "version") < version)
     return name + " has not taken the change from its memory";
+  if (std::string what = missing_at_oeg(arguments, risk, name, kill_switch_of(oeg)); !what.empty())
+    return what;
   // Else it could come back with what it had before, and risk would take that over.
   return number(kill_switch_of(oeg), "saved_version") >= version
              ? ""
@@ -204,10 +231,68 @@ std::string missing_cancels(const KillArguments& arguments) {
          (up ? "" : "; the FIX session is down, they are sent when it is up again");
 }
 
-void run_kill(const KillArguments& arguments) {
-  const std::uint64_t command = command_risk("kill", arguments);
-  wait_until_nothing(arguments, whom(arguments) + ": the kill was given to " + arguments.risk,
-                     [&] { return missing_effect(arguments, command); });
+// Gives the command to the active risk, and again to the next where that one is gone before it took
+// effect: who asks for a kill wants it, whoever is there to do it.
+class Order {
+ public:
+  // Throws Error where the only risk that there is refuses.
+  Order(KillArguments& arguments, bool kill)
+      : arguments_(arguments), kill_(kill), finds_(arguments.risk.empty()) {
+    try {
+      give();
+    } catch (const Error&) {
+      if (!finds_ || !several()) throw;
+    }
+  }
+  std::string missing() {
+    try {
+      if (given_.risk.empty()) give();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    std::string what = missing_effect(arguments_, given_.number);
+    if (!what.empty() && finds_ && several() && is_gone()) given_ = {};
+    return what;
+  }
+  std::string risk() const { return given_.risk.empty() ? "risk" : given_.risk; }
+  // Before it was given.
+  bool was_killed() const { return was_killed_; }
+
+ private:
+  void give() {
+    if (finds_) arguments_.risk = find();
+    was_killed_ = was_killed_ || !kill_of(arguments_, arguments_.strategy).is_null();
+    given_.number = command_risk(kill_ ? "kill" : "unkill", arguments_);
+    given_.risk = arguments_.risk;
+  }
+  std::string find() {
+    std::string why;
+    std::string name = active_risk(arguments_.run_dir, why);
+    if (name.empty() && several()) throw Error(why);
+    return name.empty() ? "risk" : name;
+  }
+  bool several() const {
+    const auto names = control::RunDirectory::names(arguments_.run_dir);
+    return std::count_if(names.begin(), names.end(),
+                         [](const std::string& name) { return program_of(name) == "risk"; }) > 1;
+  }
+  // It is not the one any more that could still do it.
+  bool is_gone() const {
+    std::string why;
+    return active_risk(arguments_.run_dir, why) != given_.risk;
+  }
+
+  KillArguments& arguments_;
+  bool kill_;
+  bool finds_;
+  bool was_killed_ = false;
+  Given given_;
+};
+
+void run_kill(KillArguments arguments) {
+  Order order(arguments, true);
+  wait_until_nothing(arguments, whom(arguments) + ": the kill was given to " + order.risk(),
+                     [&] { return order.missing(); });
   const std::string killed = whom(arguments) + ": no new orders and replacements";
   if (arguments.keep_orders) {
     const OpenOrders open =
@@ -220,18 +305,20 @@ void run_kill(const KillArguments& arguments) {
   std::printf("%s; nothing is open\n", killed.c_str());
 }
 
-void run_unkill(const KillArguments& arguments) {
-  const bool was_killed = !kill_of(arguments, arguments.strategy).is_null();
-  const std::uint64_t command = command_risk("unkill", arguments);
-  wait_until_nothing(arguments, whom(arguments) + ": the unkill was given to " + arguments.risk,
-                     [&] { return missing_effect(arguments, command); });
+void run_unkill(KillArguments arguments) {
+  Order order(arguments, false);
+  wait_until_nothing(arguments, whom(arguments) + ": the unkill was given to " + order.risk(),
+                     [&] { return order.missing(); });
   const Json all = kill_of(arguments, std::nullopt);
-  if (!was_killed) std::printf("%s: there was no such kill\n", whom(arguments).c_str());
+  if (!order.was_killed()) std::printf("%s: there was no such kill\n", whom(arguments).c_str());
   if (!all.is_null())
     std::printf("%s: still stopped, for all strategies are killed since %s by %s\n",
                 whom(arguments).c_str(), all.value("since", "?").c_str(),
                 all.value("operator", all.value("by", "?")).c_str());
-  else if (was_killed)
+  else if (!kill_of(arguments, arguments.strategy).is_null())
+    std::printf("%s: killed again: %s\n", whom(arguments).c_str(),
+                kill_of(arguments, arguments.strategy).value("by", "?").c_str());
+  else if (order.was_killed())
     std::printf("%s: may trade again\n", whom(arguments).c_str());
 }
 
@@ -241,7 +328,8 @@ CLI::App* add_switch(CLI::App& app, const std::string& name, const std::string& 
   command->add_option("--strategy", arguments->strategy, "Strategy id, 0 to 255 (default: all)");
   command->add_option("--run-dir", arguments->run_dir, "Where risk and oeg run")
       ->capture_default_str();
-  command->add_option("--risk", arguments->risk, "Instance name of risk")->capture_default_str();
+  command->add_option("--risk", arguments->risk,
+                      "Instance name of risk (default: the one that runs; of two the active one)");
   command->add_option("--oeg", arguments->oeg,
                       "Instance name of oeg (default: oeg; of a pair the one that leads)");
   command

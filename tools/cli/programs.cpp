@@ -112,8 +112,9 @@ std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir
 }
 
 bool stands_by(const control::Json& status) {
-  return status.is_object() &&
-         status.value("pair", control::Json::object()).value("role", "leader") != "leader";
+  if (!status.is_object()) return false;
+  if (status.value("program", "") == "risk") return status.value("role", "") == "standby";
+  return status.value("pair", control::Json::object()).value("role", "leader") != "leader";
 }
 
 std::vector<RunningProgram> running_programs(const std::string& run_dir) {
@@ -165,6 +166,28 @@ control::Json try_status(const std::string& run_dir, const std::string& name, in
   } catch (const Error&) {
     return nullptr;
   }
+}
+
+std::string active_risk(const std::string& run_dir, std::string& why) {
+  std::vector<std::string> names;
+  for (const std::string& name : control::RunDirectory::names(run_dir))
+    if (program_of(name) == "risk" && control::RunDirectory::holder(run_dir, name) > 0)
+      names.push_back(name);
+  if (names.size() == 1) return names.front();
+  why = "no risk runs in '" + run_dir + "'";
+  std::string each;
+  for (const std::string& name : names) {
+    // One that hangs must not keep a kill from the other one for long.
+    const control::Json status = try_status(run_dir, name, kGlanceMs);
+    const std::string role = status.is_object() ? status.value("role", "?") : "";
+    if (role == "active") return name;
+    each += (each.empty() ? "" : ", ") + name +
+            (role.empty()        ? " does not answer"
+             : role == "standby" ? " stands by"
+                                 : " waits for oeg");
+  }
+  if (!each.empty()) why = "no risk is active in '" + run_dir + "': " + each;
+  return {};
 }
 
 control::Json replay_of(const std::string& run_dir, const std::string& sim, int timeout_ms) {

@@ -48,10 +48,11 @@ struct RunningProgram {
   std::string name;
   std::string program;
   pid_t pid = 0;
-  bool stands_by = false;  // one of a pair that does not lead
+  bool stands_by = false;  // one of a pair that does not lead, a risk beside the active one
 };
 
-// By its `status`: one of a pair that does not lead. It ends first, or it would take over.
+// By its `status`: one of a pair that does not lead, or a risk beside the active one. It ends
+// first, or it would take over.
 bool stands_by(const control::Json& status);
 
 // Those that hold their pid file in the run directory, in stop order.
@@ -73,6 +74,10 @@ constexpr int kStatusMs = 1000;
 constexpr int kGlanceMs = 100;
 control::Json try_status(const std::string& run_dir, const std::string& name,
                          int timeout_ms = kStatusMs);
+
+// The instance of risk that has the kill switch: the only one that runs, whatever it says, or of
+// several the active one. Empty: none; then `why` says what each of them does.
+std::string active_risk(const std::string& run_dir, std::string& why);
 
 // The `replay` of sim's status, or null.
 control::Json replay_of(const std::string& run_dir, const std::string& sim,

@@ -131,6 +131,8 @@ std::string status_text(const Json& all, std::size_t columns) {
     for (std::string& word : words)
       word.resize(std::min(word.size(), columns - 1 - std::min(columns - 1, kIndent)));
     text += line.substr(0, columns - 1) + "\n" + wrapped(words, columns - 1, kIndent, 2);
+    if (const std::string role = status.value("role", ""); !role.empty())
+      text += "    " + (role == "standby" ? "stands by: another risk is active" : role) + "\n";
     if (status.contains("pair"))
       for (const std::string& pair_line : pair_lines(status["pair"]))
         text += pair_line.substr(0, columns - 1) + "\n";

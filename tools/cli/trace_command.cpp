@@ -55,7 +55,7 @@ std::string results_in(const std::vector<std::string>& paths) {
   control::LongNames::Pairs pairs;
   for (const std::string& path : paths) {
     if (!std::filesystem::is_directory(path)) continue;
-    for (control::Summary& each : read_summaries(path, {"oeg", "risk"}))
+    for (control::Summary& each : read_summaries(path, instances_in(path)))
       summaries.push_back(std::move(each));
     // sim, oeg and risk may be on different hosts.
     for (const auto& pair : control::LongNames::read(path).pairs()) pairs.push_back(pair);

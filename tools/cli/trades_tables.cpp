@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -227,7 +228,8 @@ std::string line(const std::string& name, const Result& result) {
 std::vector<control::ProfitSummary> profits_in(const std::string& run_dir,
                                                const control::LongNames& names) {
   std::vector<control::ProfitSummary> profits;
-  for (const control::Summary& summary : read_summaries(run_dir, {"risk"}))
+  if (!std::filesystem::is_directory(run_dir)) return profits;
+  for (const control::Summary& summary : read_summaries(run_dir, instances_in(run_dir)))
     profits.insert(profits.end(), summary.profits.begin(), summary.profits.end());
   for (control::ProfitSummary& each : profits)
     each.symbol = std::string(names.name_of(each.symbol));

@@ -280,6 +280,12 @@ void PublisherPeers::turn(std::uint64_t published, std::uint64_t flushed) noexce
   drop_failed();
 }
 
+void PublisherPeers::end(std::uint32_t id) noexcept {
+  for (PublisherPeer* const peer : active())
+    if (peer->id == id) peer->failed = true;
+  drop_failed();
+}
+
 void PublisherPeers::drop_failed() noexcept {
   for (std::size_t i = 0; i < count_;) {
     PublisherPeer* const peer = active_[i];

@@ -137,6 +137,7 @@ class PublisherPeers {
   void turn(std::uint64_t published, std::uint64_t flushed) noexcept;
   void close(std::uint64_t published, std::uint64_t flushed) noexcept;
   bool closed() const noexcept;
+  void end(std::uint32_t id) noexcept;
   void arm() noexcept;
   PublisherCounters& counters() noexcept { return counters_; }
   const PublisherCounters& counters() const noexcept { return counters_; }

@@ -223,6 +223,35 @@ struct StrategyStartedAgain : FiveSides {
   }
 };
 
+// Two risks that were active one after the other, both of which ended in order: the last one's book
+// is the one that fits.
+TEST(Conservation, CountsOfTwoRisksTheOneThatWasActiveLast) {
+  FiveSides sides;
+  sides.risk.details["active_ms"] = 2000;
+  Summary former = sides.risk;
+  former.name = "risk-2";
+  former.details["active_ms"] = 1000;
+  former.positions[0].shares = 40;
+  std::vector<Summary> all{sides.sim, sides.mdh, sides.oeg, former, sides.risk, sides.strategy};
+  settle_risks(all);
+  EXPECT_TRUE(all[3].stood_by);
+  EXPECT_FALSE(all[4].stood_by);
+  EXPECT_TRUE(check_conservation(all, kAll).holds());
+  // Of two oegs each has a risk of its own.
+  Summary other = sides.oeg;
+  other.name = "oeg-b";
+  all = {sides.oeg, other, former, sides.risk};
+  settle_risks(all);
+  EXPECT_FALSE(all[2].stood_by);
+  // One that never was active, or is no more, says so itself.
+  former.stood_by = true;
+  former.has_positions = false;
+  former.positions.clear();
+  EXPECT_TRUE(check_conservation(
+                  {sides.sim, sides.mdh, sides.oeg, former, sides.risk, sides.strategy}, kAll)
+                  .holds());
+}
+
 TEST(Conservation, HoldsOverTheRestartOfAStrategy) {
   const Conservation conservation = StrategyStartedAgain().check();
   EXPECT_TRUE(conservation.holds()) << to_text(conservation);

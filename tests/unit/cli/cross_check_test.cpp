@@ -125,6 +125,40 @@ TEST(CrossCheck, TheOtherOfAPairMayRunElsewhere) {
   EXPECT_THAT(check(here, false).size(), 2u) << "neither of the two that it knows is here";
 }
 
+TEST(CrossCheck, TwoRisksOfWhichOneStandsByAgree) {
+  const std::vector<std::string> names{"sim",   "mdh-1",  "mdh-2",  "oeg-1",
+                                       "oeg-2", "risk-1", "risk-2", "strategy"};
+  const auto all = configs_of("config/hot-risk", names);
+  EXPECT_THAT(check(all), IsEmpty());
+  struct Change {
+    const char *program, *from, *to, *told;
+  };
+  for (const Change& change :
+       {Change{"risk-2", "loss_max = 1e+06", "loss_max = 2e+06",
+               "risk-1.toml: limits differs from risk-2.toml: limits"},
+        Change{"risk-2", "order_shares_max = 5000", "order_shares_max = 5001",
+               "risk-1.toml: order_limits differs from risk-2.toml: order_limits"},
+        Change{"risk-2", "loss_max = 5e+05", "loss_max = 6e+05",
+               "risk-1.toml: strategy differs from risk-2.toml: strategy"},
+        Change{"risk-2", "{name}.kills", "risk-1.kills", "each keeps its own"},
+        Change{"oeg-2", "witness_standby = \"{run_dir}/risk-2.fabric\"", "witness_standby = \"\"",
+               "oeg-2.toml: pair.witness_standby is empty"},
+        Change{"oeg-2", "witness_standby = \"{run_dir}/risk-2.fabric\"",
+               "witness_standby = \"{run_dir}/risk-3.fabric\"",
+               "it would look for that risk in vain"}}) {
+    auto changed = all;
+    std::string& text = changed.at(change.program).text;
+    const std::size_t at = text.find(change.from);
+    ASSERT_NE(at, std::string::npos) << change.from << " in " << text;
+    text.replace(at, std::string(change.from).size(), change.to);
+    EXPECT_THAT(check(changed), ElementsAre(HasSubstr(change.told)));
+  }
+  // One risk of the two starts here, the other one elsewhere.
+  auto here = all;
+  here.erase("risk-2");
+  EXPECT_THAT(check(here, false), IsEmpty());
+}
+
 TEST(CrossCheck, ReadsAnAddressOfEveryInterfaceAsEach) {
   auto configs = configs_of("config/demo");
   std::string& text = configs.at("sim").text;

@@ -212,7 +212,7 @@ class OegDatapathTest : public ::testing::Test {
     std::unique_ptr<rdma::ConnectionRequest> request;
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
-    const rdma::Grant grants[] = {oeg_->control_grant()};
+    const rdma::Grant grants[] = {oeg_->risk().new_block()};
     accept_now(oeg_->events(), *request, link::bytes_of(answer), grants, "risk");
     connecting.join();
     until([&] { return oeg_->events().subscriber_count() == 1 && risk_->ready(); });

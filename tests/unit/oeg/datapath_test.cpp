@@ -116,18 +116,18 @@ TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
   connect_risk();
   turns(100);
-  EXPECT_FALSE(oeg_->risk_alive()) << "connected, but has written nothing";
+  EXPECT_FALSE(oeg_->risk().alive()) << "connected, but has written nothing";
   ASSERT_TRUE(risk_->write({}));
-  until([&] { return oeg_->risk_alive(); });
+  until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
   lose_risk();
-  EXPECT_FALSE(oeg_->risk_alive());
+  EXPECT_FALSE(oeg_->risk().alive());
   connect_risk();
   turns(100);
-  EXPECT_FALSE(oeg_->risk_alive());
+  EXPECT_FALSE(oeg_->risk().alive());
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
   ASSERT_TRUE(risk_->write({}));
-  until([&] { return oeg_->risk_alive(); });
+  until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
 }
 
@@ -138,7 +138,7 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
   block.set_kill(kRemoteStrategy, true, true);
   block.kill_version = 3;
   ASSERT_TRUE(risk_->write(block));
-  until([&] { return oeg_->risk_alive(); });
+  until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
   lose_risk();
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
@@ -149,10 +149,96 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
   EXPECT_EQ(found.kill_version, 3u);
 }
 
+// The one before it may go on later, and on shm its mapping outlives its connection.
+TEST_F(OegWithRisk, WhatARiskWritesThatWasReplacedIsReadByNobody) {
+  connect_both();
+  connect_risk();
+  const rdma::MemoryRegion* const former = oeg_->risk().region();
+  wire::ControlBlock block{};
+  block.set_kill(kRemoteStrategy, true, true);
+  block.kill_version = 3;
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk().alive(); });
+  const std::unique_ptr<PlayedRisk> zombie = std::move(risk_);
+  // It hangs: nothing of it is polled.
+  EXPECT_FALSE(oeg_->risk().vacant());
+  oeg_->risk().let_replace();
+  turns(10);
+  EXPECT_FALSE(oeg_->risk().vacant()) << "it shows life";
+  oeg_->events().end(oeg_->events().subscriber(0).id);
+  until([&] { return oeg_->risk().vacant(); });
+  EXPECT_FALSE(oeg_->risk().alive());
+  connect_risk();
+  EXPECT_NE(oeg_->risk().region(), former);
+  wire::ControlBlock found{};
+  ASSERT_TRUE(risk_->found(found));
+  EXPECT_TRUE(found.kill_bit(kRemoteStrategy)) << "the new region begins with what is in effect";
+  EXPECT_EQ(found.kill_version, 3u);
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk().alive(); });
+  // The zombie goes on: it may post, or find its connection ended; it lifts nothing.
+  wire::ControlBlock lifted{};
+  lifted.kill_version = 9;
+  (void)zombie->write(lifted);
+  zombie->turn();
+  turns(100);
+  EXPECT_TRUE(oeg_->risk().kills().killed(kRemoteStrategy));
+  EXPECT_EQ(oeg_->risk().in_effect().kill_version, 3u);
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+}
+
+class OegWithAnImpatientEye : public OegWithRisk {
+ protected:
+  OegWithAnImpatientEye() {
+    config_.risk_absent_after_ns = 1'000'000;
+    oeg_.reset();
+    open_gateway();
+  }
+};
+
+TEST_F(OegWithAnImpatientEye, ARiskWithoutAWordGivesWayToAnotherThatAsksAndToNobodyElse) {
+  connect_both();
+  connect_risk();
+  std::this_thread::sleep_for(2ms);
+  turns(10);
+  EXPECT_FALSE(oeg_->risk().vacant()) << "nobody asks";
+  oeg_->risk().let_replace();
+  until([&] { return oeg_->risk().vacant(); });
+  EXPECT_EQ(oeg_->events().subscriber_count(), 0u);
+}
+
+// Of a pair: the leader had it, and died before the risk that is here had told it.
+TEST_F(OegWithRisk, ALeaderHasTheNewestKillSwitchThatWasReplicatedAndItsRiskReadsIt) {
+  connect_both();
+  connect_risk();
+  wire::ControlBlock block{};
+  block.kill_version = 3;
+  ASSERT_TRUE(risk_->write(block));
+  until([&] { return oeg_->risk().alive(); });
+  wire::ControlBlock replicated{};
+  replicated.set_kill(kRemoteStrategy, true, true);
+  replicated.kill_version = 4;
+  oeg_->risk().take_replicated(replicated, false);
+  EXPECT_FALSE(oeg_->risk().kills().killed(kRemoteStrategy)) << "risk brings it in a moment";
+  oeg_->risk().take_replicated(replicated, true);
+  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  until([&] { return oeg_->risk().vacant(); });
+  connect_risk();
+  wire::ControlBlock found{};
+  ASSERT_TRUE(risk_->found(found));
+  EXPECT_EQ(found.kill_version, 4u);
+  // An older one changes nothing.
+  replicated = {};
+  replicated.kill_version = 2;
+  oeg_->risk().take_replicated(replicated, true);
+  EXPECT_TRUE(oeg_->risk().kills().killed(kRemoteStrategy));
+  EXPECT_FALSE(oeg_->risk().vacant());
+}
+
 TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   control::KeptKills kept{.version = 8};
   kept.kills.push_back(control::KillTable::undescribed(kRemoteStrategy, false));
-  oeg_->restore_kills(kept);
+  oeg_->risk().restore_kills(kept);
   connect_both();
   EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
   connect_risk();
@@ -163,7 +249,7 @@ TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   wire::ControlBlock lifted{};
   lifted.kill_version = 9;
   ASSERT_TRUE(risk_->write(lifted));
-  until([&] { return !oeg_->kills().killed(kRemoteStrategy); });
+  until([&] { return !oeg_->risk().kills().killed(kRemoteStrategy); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
 }
 

@@ -48,6 +48,7 @@ class Model {
     (void)leader.rules.enrol(1, {1, 1, true});
     leader.rules.on_offer_confirmed(*leader.rules.offer());
     leader.rules.on_answer(*leader.rules.wanted(), {1, 1, true});
+    first.life = static_cast<std::uint8_t>(budget_.witnesses);
     first.words[1] = {2, 1, false};
     first.node(2).rules.on_offer({2, 1, false}, 1);
     for (Node& node : first.nodes) node.journaled = node.rules;
@@ -290,10 +291,13 @@ class Model {
       after_change(next, id);
       visit(next, at_, "hands over:", id);
     }
-    if (world.life != node.rules.witness() && !node.rules.word().alone) {
+    for (int life = first_life(world); life <= world.life && !node.rules.word().alone; ++life) {
+      if (static_cast<std::uint64_t>(life) == node.rules.witness()) continue;
       World next = world;
       Succession& rules = next.node(id).rules;
-      (void)rules.move(world.life, world.words[world.life]);
+      const auto to = static_cast<std::size_t>(life);
+      const bool asks = rules.move(to, world.words[to]);
+      if (asks && budget_.witnesses > 1 && ++next.moves > budget_.moves) continue;
       if (mutant_ == Mutant::kMoveUntold && rules.moved()) {
         rules.on_move_told();
         rules.on_move_confirmed();
@@ -374,6 +378,9 @@ class Model {
     after_change(world, id);
   }
 
+  // The lives from this one on are there, and can be asked.
+  int first_life(const World& world) const { return world.life - budget_.witnesses + 1; }
+
   void enrol_and_offer(const World& world, int id) {
     const Node& node = world.node(id);
     if (!node.rules.word().alone && node.rules.moved() && replicates(world, id)) {
@@ -381,7 +388,7 @@ class Model {
       Succession& rules = next.node(id).rules;
       Entry entry;
       entry.kind = Entry::Kind::kMove;
-      entry.witness = next.life;
+      entry.witness = static_cast<std::uint8_t>(rules.moving_to());
       if (append(next, entry)) {
         rules.on_move_told();
         after_change(next, id);
@@ -389,13 +396,18 @@ class Model {
       }
     }
     if (!node.rules.word().alone || node.rules.needs_confirmation()) return;
-    if (node.rules.witness() != world.life || world.words[world.life] != node.rules.word()) {
+    for (int life = first_life(world); life <= world.life; ++life) {
       World next = world;
-      if (next.node(id).rules.enrol(world.life, world.words[world.life])) {
+      const auto to = static_cast<std::size_t>(life);
+      if ((node.rules.witness() != to || world.words[to] != node.rules.word()) &&
+          next.node(id).rules.enrol(to, world.words[to])) {
         after_change(next, id);
         visit(next, at_, "enrols:", id);
       }
-    } else if (replicates(world, id) && !world.log.cut && !world.log.saw_fence) {
+    }
+    const bool enrolled = static_cast<int>(node.rules.witness()) >= first_life(world) &&
+                          world.words[node.rules.witness()] == node.rules.word();
+    if (enrolled && replicates(world, id) && !world.log.cut && !world.log.saw_fence) {
       World next = world;
       Entry entry;
       entry.kind = Entry::Kind::kOffer;
@@ -536,6 +548,11 @@ TEST(SuccessionModel, TheWitnessForgets) {
   expect_sound({.orders = 1, .witness_lives = 2, .joins = 0});
 }
 
+// The leader turns to the other one whenever it likes, and back.
+TEST(SuccessionModel, TwoWitnesses) {
+  expect_sound({.orders = 1, .witness_lives = 2, .witnesses = 2, .moves = 2, .joins = 0});
+}
+
 TEST(SuccessionModel, ACutAndAnAnswerThatIsLost) {
   expect_sound({.orders = 1, .cuts = 1, .lost_answers = 1, .joins = 0});
 }
@@ -546,13 +563,15 @@ TEST(SuccessionModel, LeadershipIsHandedOver) {
 
 // Minutes and gigabytes: by hand, with --gtest_also_run_disabled_tests.
 TEST(SuccessionModel, DISABLED_LargerWorlds) {
-  for (const Budget& budget : {Budget{.orders = 2, .crashes = 1, .joins = 1},
-                               Budget{.orders = 1, .crashes = 2, .joins = 1},
-                               Budget{.orders = 1, .cuts = 1, .lost_answers = 1, .joins = 1},
-                               Budget{.orders = 1, .witness_lives = 2, .joins = 1},
-                               Budget{.orders = 1, .crashes = 1, .witness_lives = 2, .joins = 1},
-                               Budget{.orders = 1, .lost_answers = 1, .joins = 1, .hand_overs = 1},
-                               Budget{.orders = 1, .crashes = 1, .joins = 1, .hand_overs = 1}}) {
+  for (const Budget& budget :
+       {Budget{.orders = 2, .crashes = 1, .joins = 1},
+        Budget{.orders = 1, .crashes = 2, .joins = 1},
+        Budget{.orders = 1, .cuts = 1, .lost_answers = 1, .joins = 1},
+        Budget{.orders = 1, .witness_lives = 2, .joins = 1},
+        Budget{.orders = 1, .witness_lives = 2, .witnesses = 2, .moves = 2, .joins = 1},
+        Budget{.orders = 1, .crashes = 1, .witness_lives = 2, .joins = 1},
+        Budget{.orders = 1, .lost_answers = 1, .joins = 1, .hand_overs = 1},
+        Budget{.orders = 1, .crashes = 1, .joins = 1, .hand_overs = 1}}) {
     const Model::Result result = explore(budget);
     std::cout << result.worlds << " worlds\n";
     EXPECT_EQ(result.violation, "");

@@ -31,6 +31,8 @@ struct Budget {
   int cuts = 0;
   int lost_answers = 0;
   int witness_lives = 1;
+  int witnesses = 1;  // there at a time
+  int moves = 100;    // from one to another: of two it could turn for ever
   int joins = 1;
   int hand_overs = 0;
   std::uint32_t epoch_max = 6;
@@ -102,7 +104,8 @@ struct World {
   std::uint8_t accepted = 0;  // orders, a bit each
   std::uint8_t taken_over_by = 0;
   // Spent.
-  std::uint8_t orders = 0, logons = 0, crashes = 0, cuts = 0, lost = 0, joins = 0, hand_overs = 0;
+  std::uint8_t orders = 0, logons = 0, crashes = 0, cuts = 0, lost = 0, joins = 0, hand_overs = 0,
+               moves = 0;
   bool operator==(const World&) const = default;
 
   Node& node(int id) { return nodes[static_cast<std::size_t>(id - 1)]; }
@@ -150,7 +153,7 @@ struct Hash {
                   std::uint64_t(w.orders) << 24 | std::uint64_t(w.crashes) << 28 |
                   std::uint64_t(w.cuts) << 32 | std::uint64_t(w.lost) << 36 |
                   std::uint64_t(w.joins) << 40 | std::uint64_t(w.logons) << 44 |
-                  std::uint64_t(w.hand_overs) << 48);
+                  std::uint64_t(w.hand_overs) << 48 | std::uint64_t(w.moves) << 52);
     return seed;
   }
 };

@@ -9,6 +9,7 @@
 #include "common/link/control_block.hpp"
 #include "common/link/publisher.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/refusals.hpp"
 #include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
@@ -94,6 +95,19 @@ class GatewaysToAPair : public ::testing::Test {
                     [&](rdma::ConnectionRequest& request) { oeg.accept(request); });
     // A step on the way of the other link's attempt may have ended first.
     ASSERT_TRUE(soon([&] { return link_to(oeg).connected().get() != 0; }));
+  }
+  // It has another risk.
+  void refuse(OneOfThePair& oeg, bool leads) {
+    now_ns += 110'000'000;
+    const auto refused = [&] {
+      gateways.maintain(now_ns);
+      return link_to(oeg).held();
+    };
+    oeg.fabric.meet([&] { ASSERT_TRUE(link::test::eventually(refused)); },
+                    [&](rdma::ConnectionRequest& request) {
+                      request.reject(std::string(wire::kRiskHeld) +
+                                     std::string(leads ? wire::kOfTheLeader : ""));
+                    });
   }
   void lose(OneOfThePair& oeg) {
     oeg.publisher.reset();
@@ -300,6 +314,67 @@ TEST_F(GatewaysToAPair, TheLossOfAStandbyChangesNothing) {
   ASSERT_TRUE(soon([&] { return position() == 2; }));
   ASSERT_TRUE(soon([&] { return gateways.first().passes().get() > passes; }));
   EXPECT_EQ(monitor.counters().reconcile.mismatches.get(), 0u);
+}
+
+// Two risks with an oeg each would be one too many: who has not the one that leads gives way.
+TEST_F(GatewaysToAPair, LetAnOegGoWhereTheOneThatLeadsHasAnotherRisk) {
+  connect(b);
+  EXPECT_FALSE(gateways.stands_by());
+  refuse(a, true);
+  EXPECT_TRUE(gateways.stands_by());
+  EXPECT_EQ(gateways.not_ready_reason(), "") << "that is what it is for";
+  ASSERT_TRUE(soon([&] { return gateways.standby()->connected().get() == 0; }));
+  // It asks the one that leads again, and leaves the other one to the risk that is active.
+  now_ns += 110'000'000;
+  gateways.maintain(now_ns);
+  EXPECT_EQ(b.fabric.listener->next(), nullptr);
+}
+
+TEST_F(GatewaysToAPair, KeepTheOegThatLeadsWhoeverHasTheOther) {
+  connect(a);
+  a.lead(1);
+  ASSERT_TRUE(soon([&] { return a.limits.generation != 0; }));
+  refuse(b, false);
+  settle();
+  EXPECT_FALSE(gateways.stands_by());
+  EXPECT_TRUE(gateways.active());
+}
+
+// Nobody leads: each of two risks keeps what it has until somebody does.
+TEST_F(GatewaysToAPair, KeepAnOegWhileNoneLeads) {
+  connect(b);
+  refuse(a, false);
+  settle();
+  EXPECT_FALSE(gateways.stands_by());
+  EXPECT_EQ(gateways.standby()->connected().get(), 1u);
+}
+
+TEST_F(GatewaysToAPair, WhoWasReplacedForgetsWhatItKnewAndTakesItFromOegWhenItIsActiveAgain) {
+  begin();
+  for (int i = 0; i < 5; ++i) a.fill();
+  ASSERT_TRUE(soon([&] { return position() == 5; }));
+  monitor.kill(7, {LimitKind::kOperator, 0, 0}, "alice");
+  ASSERT_TRUE(soon([&] { return gateways.kill_version() == monitor.block().kill_version; }));
+  wire::ControlBlock held = a.limits;
+  lose(a);
+  lose(b);
+  refuse(a, true);
+  EXPECT_TRUE(gateways.stands_by());
+  ASSERT_TRUE(soon([&] { return monitor.ledger().rows().empty(); }));
+  // The other risk lifted that, and killed another; it was trade as well.
+  held.set_kill(7, false, false);
+  held.set_kill(8, true, true);
+  ++held.kill_version;
+  a.restart(held);
+  a.fills = 9;
+  a.store();
+  connect(a);
+  a.lead(1);
+  ASSERT_TRUE(soon([&] { return position() == 9 && a.limits.generation > held.generation; }));
+  gateways.maintain(now_ns);
+  EXPECT_FALSE(gateways.stands_by());
+  EXPECT_FALSE(a.limits.kill_bit(7));
+  EXPECT_TRUE(a.limits.kill_bit(8));
 }
 
 // A link without another ignores the word: everything counts, as ever.

@@ -1,86 +1,13 @@
 // From events and quotes to the kill switch, and how risk and oeg are kept in step.
 #include "risk/monitor.hpp"
 
-#include <map>
 #include <memory>
 
-#include <gtest/gtest.h>
-
 #include "common/wire/order_id.hpp"
+#include "tests/unit/risk/monitor_fixture.hpp"
 
-namespace tickpath::risk {
+namespace tickpath::risk::fed {
 namespace {
-
-using wire::EventKind;
-using wire::OrderEvent;
-using wire::ReportKind;
-using wire::RequestKind;
-
-constexpr std::uint64_t kMs = 1'000'000;
-
-class Risk : public ::testing::Test {
- protected:
-  static MonitorOptions options() {
-    MonitorOptions made{
-        .instruments_max = 16, .strategies_max = 4, .rows_max = 16, .orders_max = 8};
-    made.order_limits.order_shares_max = 5'000;
-    return made;
-  }
-  void limit(const StrategyLimits& limits) { monitor->set_limits(1, limits); }
-
-  static OrderEvent event(EventKind kind, std::uint64_t order_id, std::uint8_t strategy = 1) {
-    return {.order_id = order_id,
-            .instrument_id = 3,
-            .event = kind,
-            .side = Side::kBuy,
-            .strategy_id = strategy};
-  }
-  // With the number that oeg would give it.
-  void take(OrderEvent made) {
-    made.row_event = ++numbers[made.strategy_id];
-    monitor->on_event(made);
-  }
-  void request(std::uint64_t id, std::uint32_t shares, Side side = Side::kBuy,
-               std::uint8_t strategy = 1) {
-    OrderEvent made = event(EventKind::kRequested, id, strategy);
-    made.request_kind = RequestKind::kNew;
-    made.shares = shares;
-    made.side = side;
-    take(made);
-  }
-  void report(ReportKind kind, std::uint64_t id, std::uint64_t target = 0,
-              std::uint32_t leaves = 0) {
-    OrderEvent made = event(EventKind::kReported, id);
-    made.report_kind = kind;
-    made.target_order_id = target;
-    made.leaves_shares = leaves;
-    take(made);
-  }
-  void fill(std::uint64_t id, std::uint32_t shares, std::uint32_t price, std::uint32_t leaves = 0,
-            Side side = Side::kBuy) {
-    OrderEvent made = event(EventKind::kReported, id);
-    made.report_kind = ReportKind::kFill;
-    made.shares = shares;
-    made.price = price;
-    made.leaves_shares = leaves;
-    made.cumulative_shares = shares;
-    made.side = side;
-    take(made);
-  }
-  void quote(std::uint32_t bid, std::uint32_t ask, wire::FeedState feed = wire::FeedState::kGood) {
-    wire::BookUpdate update{
-        .instrument_id = 3, .best_bid = bid, .best_ask = ask, .kind = wire::UpdateKind::kAdd};
-    update.set_states(feed, wire::TradingState::kTrading);
-    monitor->on_update(update);
-  }
-  const Row& row() const { return monitor->ledger().rows()[0]; }
-  LimitKind breach(std::uint32_t id = 1) const {
-    return static_cast<LimitKind>(monitor->view(id).breach_kind.get());
-  }
-
-  std::unique_ptr<Monitor> monitor = std::make_unique<Monitor>(options());
-  std::map<std::uint8_t, std::uint32_t> numbers;  // of events, by strategy
-};
 
 TEST_F(Risk, FollowsAnOrderFromRequestToItsLastFill) {
   request(10, 100);
@@ -259,60 +186,6 @@ TEST_F(Risk, AnUnkilledStrategyIsKilledAgainWhileItsLimitStaysBroken) {
   EXPECT_FALSE(monitor->block().killed(1));
   fill(11, 1, 1'000'000);
   EXPECT_TRUE(monitor->block().killed(1));
-}
-
-// ------------------------------------------------------------------- kill switch over restarts
-
-TEST_F(Risk, KillsOfAnEarlierRunAreInItsFirstBlock) {
-  monitor->kill(7, {LimitKind::kOperator, 0, 0}, "alice");
-  limit({.position_shares_max = 100});
-  fill(10, 101, 1'000'000);
-  std::vector<wire::KillRecord> kept;
-  ASSERT_TRUE(monitor->kills().kills(kept));
-  ASSERT_EQ(kept.size(), 2u);
-  const std::uint64_t version = monitor->block().kill_version;
-
-  monitor = std::make_unique<Monitor>(options());
-  monitor->restore_kills(kept, version);
-  EXPECT_TRUE(monitor->block().killed(7));
-  EXPECT_TRUE(monitor->block().killed(1));
-  EXPECT_FALSE(monitor->block().killed(2));
-  EXPECT_EQ(breach(), LimitKind::kPositionShares);
-  EXPECT_STREQ(monitor->kills()[7].operator_name, "alice");
-  EXPECT_EQ(monitor->kills()[7].since_ns, kept[1].since_ns);
-  monitor->kill(8, {LimitKind::kOperator, 0, 0});
-  EXPECT_GT(monitor->block().kill_version, version);
-}
-
-TEST_F(Risk, AKillThatOnlyOegKnowsIsTakenOver) {
-  wire::ControlBlock found{};
-  found.kill_version = 41;
-  found.set_kill(7, true, true);
-  found.set_kill(Monitor::kAll, true, true);
-  found.kill.id = 7;
-  found.kill.cause = LimitKind::kOperator;
-  monitor->adopt_kills(found);
-  EXPECT_EQ(monitor->block().kill_all, 1u);
-  EXPECT_TRUE(monitor->block().kill_bit(7));
-  EXPECT_GT(monitor->block().kill_version, 41u);
-  EXPECT_EQ(breach(7), LimitKind::kOperator);
-  EXPECT_EQ(breach(Monitor::kAll), LimitKind::kUnknown) << "oeg's block described another";
-  monitor->unkill(7);
-  monitor->unkill(Monitor::kAll);
-  EXPECT_FALSE(monitor->block().killed(7));
-}
-
-TEST_F(Risk, AKillThatAPersonLiftedMeanwhileIsNotTakenOverFromOeg) {
-  monitor->kill(7, {LimitKind::kOperator, 0, 0});
-  monitor->block_confirmed();
-  const wire::ControlBlock at_oeg = monitor->block();
-  monitor->unkill(7);  // while there is no connection
-  monitor->adopt_kills(at_oeg);
-  EXPECT_FALSE(monitor->block().killed(7));
-  // Once oeg has had that, a kill found there is another risk's.
-  monitor->block_confirmed();
-  monitor->adopt_kills(at_oeg);
-  EXPECT_TRUE(monitor->block().killed(7));
 }
 
 TEST_F(Risk, AKillCancelsWhatIsOpenUnlessThePersonKeepsIt) {
@@ -588,4 +461,4 @@ TEST_F(Risk, TablesThatAreFullAreCountedNotOverrun) {
 }
 
 }  // namespace
-}  // namespace tickpath::risk
+}  // namespace tickpath::risk::fed

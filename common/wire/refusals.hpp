@@ -1,0 +1,23 @@
+// What is said to who is not let in, and goes by it; the text is all that a refused connection
+// brings. Most of it is oeg's to a risk, because it has one (Service::kDropCopy): who reads that
+// stands by.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tickpath::wire {
+
+inline constexpr std::string_view kRiskHeld = "another risk holds the control block";
+// Beside it: this oeg leads, so that whoever holds it is the active risk.
+inline constexpr std::string_view kOfTheLeader = " of the oeg that leads";
+
+// It may be let in in a moment: nobody is there any more, or its own former connection is.
+inline constexpr std::string_view kRiskEnds = "the former connection of risk has not ended";
+
+// Service::kStandby with Hello::flags kAsksOnly, by an oeg that waits for a witness which may be
+// gone for good: this one leads; its epoch follows.
+inline constexpr std::uint8_t kAsksOnly = 1;
+inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
+
+}  // namespace tickpath::wire
