@@ -151,6 +151,9 @@ bool RiskApplication::knows(std::uint32_t strategy) const {
 control::Json RiskApplication::switch_strategy(const control::Json& request, bool kill) {
   if (gateways_->stands_by())
     throw Error("it stands by: another risk is active, and has the kill switch");
+  // What is lifted before oeg's kill switch is known comes with that.
+  if (!kill && gateways_->active() && !gateways_->holds())
+    throw Error("it takes oeg's kill switch over; try again in a moment");
   std::uint32_t id = Monitor::kAll;
   if (request.contains("strategy")) {
     const control::Json& given = request.at("strategy");
@@ -224,7 +227,7 @@ void RiskApplication::describe(control::Json& status) {
   status["total"] = total;
   status["money"] = "currency units";
   status["kill_switch"] = describe_kills();
-  status["role"] = gateways_->stands_by() ? "standby" : gateways_->active() ? "active" : "waiting";
+  status["role"] = gateways_->stands_by() ? "standby" : gateways_->holds() ? "active" : "waiting";
   if (witness_) status["witness"] = describe_witness();
 }
 

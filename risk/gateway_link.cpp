@@ -167,6 +167,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   next_pass_ns_ = 0;
   version_written_ = version_confirmed_ = 0;
   kills_taken_over_ = false;
+  holds_.set(0);
   kill_version_.set(0);
   link::Connection* const connection = subscriber_.connection();
   if (connection == nullptr) return;
@@ -205,6 +206,7 @@ void GatewayLink::write_block(std::uint64_t now_ns) noexcept {
   // Half of what was promised: a turn that comes late must not look like death.
   next_refresh_ns_ = now_ns + std::uint64_t{wire::kRiskRefreshMs} * 1'000'000 / 2;
   blocks_written_.add();
+  holds_.set(1);
 }
 
 // A standby acts on what its leader has sent it: who watches that one watches both. It has its

@@ -95,6 +95,8 @@ class GatewayLink {
   const Counter& blocks_written() const noexcept { return blocks_written_; }
   // Of the kill switch, as oeg's memory has it by the transport's word; 0: none of this connection.
   const Counter& kill_version() const noexcept { return kill_version_; }
+  // 1 once a block was written on this connection: oeg's kill switch was taken over before.
+  const Counter& holds() const noexcept { return holds_; }
   const Counter& passes() const noexcept { return passes_; }
   const std::string& endpoint() const noexcept { return options_.endpoint; }
   const Counter& connected() const noexcept { return connected_; }
@@ -169,6 +171,7 @@ class GatewayLink {
   Counter alive_;
   Counter blocks_written_;
   Counter kill_version_;
+  Counter holds_;
   Counter passes_;  // over oeg's whole table
 };
 

@@ -30,6 +30,9 @@ class Gateways {
   // Another risk was found at an oeg, and since then this one has not had the oeg that leads.
   // Any thread. Relaxed: nothing is ordered by it.
   bool stands_by() const noexcept { return stands_by_.load(std::memory_order_relaxed); }
+  // It has the oeg that leads, and that oeg's kill switch is known: a change of it may be asked
+  // for.
+  bool holds() const noexcept { return active() && leader()->holds().get() != 0; }
   // It has the oeg that leads.
   bool active() const noexcept { return leader() != nullptr && leader()->connected().get() != 0; }
 

@@ -403,7 +403,9 @@ void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
       found.kill_version != 0 && (behind_ || found.kill_version > block_.kill_version);
   bool changed = newer && drop_lifted(found);
   for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
-    if (!found.kill_bit(id) || kills_.killed(id) || lifted_[id]) continue;
+    // A person who lifted it here did so before another risk had it anew.
+    const bool lifted = lifted_[id] && !newer;
+    if (!found.kill_bit(id) || kills_.killed(id) || lifted) continue;
     wire::KillRecord record = found.kill;
     if (record.id != id || record.cause == LimitKind::kNone)
       record = control::KillTable::undescribed(id, !found.cancel_bit(id));

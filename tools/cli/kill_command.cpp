@@ -309,15 +309,16 @@ void run_unkill(KillArguments arguments) {
   Order order(arguments, false);
   wait_until_nothing(arguments, whom(arguments) + ": the unkill was given to " + order.risk(),
                      [&] { return order.missing(); });
+  const Json again = kill_of(arguments, arguments.strategy);
+  if (!again.is_null())
+    throw Error(whom(arguments) + ": killed again since " + again.value("since", "?") + " by " +
+                again.value("operator", again.value("by", "?")));
   const Json all = kill_of(arguments, std::nullopt);
   if (!order.was_killed()) std::printf("%s: there was no such kill\n", whom(arguments).c_str());
   if (!all.is_null())
     std::printf("%s: still stopped, for all strategies are killed since %s by %s\n",
                 whom(arguments).c_str(), all.value("since", "?").c_str(),
                 all.value("operator", all.value("by", "?")).c_str());
-  else if (!kill_of(arguments, arguments.strategy).is_null())
-    std::printf("%s: killed again: %s\n", whom(arguments).c_str(),
-                kill_of(arguments, arguments.strategy).value("by", "?").c_str());
   else if (order.was_killed())
     std::printf("%s: may trade again\n", whom(arguments).c_str());
 }

@@ -102,6 +102,16 @@ TEST_F(RiskKills, AKillThatOegHasNotHadOutlivesANewerSwitchOfAnotherRisk) {
   EXPECT_GT(monitor->block().kill_version, found.kill_version);
 }
 
+TEST_F(RiskKills, AKillOfAnotherRiskIsNotLiftedByWhatAPersonLiftedHereBefore) {
+  monitor->kill(7, {LimitKind::kOperator, 0, 0});
+  monitor->block_confirmed();
+  wire::ControlBlock found = monitor->block();
+  monitor->unkill(7);  // while there is no connection
+  found.kill_version = monitor->block().kill_version + 3;
+  monitor->adopt_kills(found);
+  EXPECT_TRUE(monitor->block().kill_bit(7));
+}
+
 // Whatever its numbers say: what it wrote after it was replaced nobody has read.
 TEST_F(RiskKills, WhoeverStoodByGoesByTheKillSwitchOfOeg) {
   wire::ControlBlock found{};
