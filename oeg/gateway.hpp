@@ -255,8 +255,8 @@ class Gateway final : public fix::Handler {
     LedgerReport ledger;
     std::uint64_t execution_id = 0;
     wire::RejectReason reason = wire::RejectReason::kNone;
-    std::uint32_t fix_seq = 0;
-    bool repeated = false;  // PossDup or PossResend
+    std::uint32_t fix_seq = 0;  // 0: ours, the request never came to the venue
+    bool repeated = false;      // PossDup or PossResend
   };
   void book(Order& order, const VenueReport& report) noexcept;
   void book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
@@ -283,6 +283,9 @@ class Gateway final : public fix::Handler {
   wire::RejectReason check_resend(const Order& order, const fix::Resend& resend) noexcept;
   static void count_answer(GatewayCounters& counters, const Order& order,
                            const LedgerReport& report) noexcept;
+  // What was counted as sent was not, after all.
+  static void count_unsent(GatewayCounters& counters, const Order& order, std::uint64_t request_id,
+                           wire::ReportKind kind) noexcept;
   static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;
 
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,

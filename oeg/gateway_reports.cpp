@@ -231,7 +231,10 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     (report.repeated ? counters_.reports.repeated : counters_.reports.impossible).add();
     return;
   }
-  count_answer(counters_, before, change);
+  if (report.fix_seq == 0)
+    count_unsent(counters_, before, change.request_id, change.kind);
+  else
+    count_answer(counters_, before, change);
   const bool pending = answers_pending(before, change);
   const bool own = pending && before.pending_own;
   const bool rejected = wire::is_request_reject(change.kind);
@@ -304,18 +307,19 @@ void Gateway::count_recovered_request(GatewayCounters& counters,
   flow.sent.add();
 }
 
+void Gateway::count_unsent(GatewayCounters& counters, const Order& order, std::uint64_t request_id,
+                           wire::ReportKind kind) noexcept {
+  const bool own = order.pending_own && order.pending_id == request_id;
+  FlowCounters& flow = kind == wire::ReportKind::kRejected ? counters.orders : counters.changes;
+  Counter& counted = own ? flow.own : flow.sent;
+  counted.set(counted.get() - 1);
+  if (!own) flow.refused.add();
+}
+
 void Gateway::count_recovered_report(GatewayCounters& counters, const Order& order,
                                      const JournalRecord& record) noexcept {
   const wire::OrderEvent& event = record.event;
-  if (record.fix_seq == 0) {  // reject_unsent(): it had not been sent after all
-    const bool own = order.pending_own && order.pending_id == event.order_id;
-    FlowCounters& flow =
-        event.report_kind == wire::ReportKind::kRejected ? counters.orders : counters.changes;
-    Counter& counted = own ? flow.own : flow.sent;
-    counted.set(counted.get() - 1);
-    if (!own) flow.refused.add();
-    return;
-  }
+  if (record.fix_seq == 0) return count_unsent(counters, order, event.order_id, event.report_kind);
   counters.reports.received.add();
   if (event.report_kind == wire::ReportKind::kFill) counters.reports.fills.add();
   LedgerReport report;

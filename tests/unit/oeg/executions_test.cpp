@@ -347,6 +347,10 @@ TEST_F(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
   EXPECT_EQ(position().open_buy_shares, 0u);
   EXPECT_EQ(gateway->ledger().open_orders(), 0u);
   EXPECT_TRUE(gateway->nothing_unanswered());
+  // It never came to the venue: the books must not look for it there.
+  EXPECT_EQ(gateway->counters().orders.sent.get(), 0u);
+  EXPECT_EQ(gateway->counters().orders.refused.get(), 1u);
+  EXPECT_EQ(gateway->counters().orders.rejected.get(), 0u);
   // Asked for once more: it is known to be over.
   EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
   EXPECT_EQ(strategies.reports.size(), 1u);
