@@ -519,6 +519,7 @@ def main():
     parser.add_argument("--keep", choices=("failed", "all"), help="leave the folders of these runs")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with the programs of the run that goes on
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
         recording = pathlib.Path(folder) / "market.itch50"
