@@ -332,14 +332,25 @@ void PairKeeper::connect_witness() {
   }
 }
 
+// Where both wait for a witness that neither has, neither has acted since, and either may lead: the
+// second gives up its claim, and joins. Of two that could, one does.
+void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
+  Pair& pair = *datapath_->pair();
+  if (datapath_->leads())
+    return request.reject(std::string(wire::kLeadsInEpoch) + std::to_string(pair.word().epoch));
+  if (config_.pair.place == 2 && pair.waits_for_word()) {
+    log::warning("gives way: its pair waits for the same witness, which is gone");
+    pair.give_up();
+    datapath_->wake();
+  }
+  request.reject("it does not lead");
+}
+
 void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   Pair& pair = *datapath_->pair();
   if (hello.instance == config_.pair.place)
     return request.reject("both oegs of the pair have the same pair.place");
-  if ((hello.flags & wire::kAsksOnly) != 0)
-    return request.reject(datapath_->leads()
-                              ? std::string(wire::kLeadsInEpoch) + std::to_string(pair.word().epoch)
-                              : "it does not lead");
+  if ((hello.flags & wire::kAsksOnly) != 0) return answer_peer(request);
   if (!datapath_->leads()) {
     // Who asks to join has renounced.
     if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();

@@ -54,6 +54,7 @@ class PairKeeper {
   void install(const std::string& snapshot) const;
   void connect_witness();
   void ask_peer();
+  void answer_peer(rdma::ConnectionRequest& request);
   void on_stage();
   void be_quick();
 

@@ -41,7 +41,7 @@ name = "flood"
 file = "{file}"
 
 [plugin.parameters]
-rate = 500
+rate = {rate}
 window = "600s"
 """
 # oeg/steps.hpp
@@ -79,7 +79,7 @@ class Steps:
 class Pair(Run):
     """The programs of config/hot, each started by hand: `tickpath up` would end with the first that dies."""
 
-    CONFIG, RISKS = "config/hot", ("risk",)
+    CONFIG, RISKS, RATE = "config/hot", ("risk",), 500
 
     def __init__(self, bin_dir, recording, seed, broken=None, parked=()):
         self.dice = random.Random(seed)
@@ -88,7 +88,7 @@ class Pair(Run):
         self.began_ns = 0  # the last fault
         self.prepare(SOURCE / self.CONFIG, None)
         with open(self.folder / "config/strategy.toml", "a") as file:
-            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so"))
+            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so", rate=self.RATE))
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
         for steps in self.steps.values():
             steps.break_rule(broken)

@@ -27,6 +27,7 @@ class Risks(Pair):
     """The programs of config/hot-risk."""
 
     CONFIG, RISKS = "config/hot-risk", ("risk-1", "risk-2")
+    RATE = 200  # so that the exchange's store has every message of a run of several faults
 
     def __init__(self, *arguments):
         self.killed = False  # STRATEGY, as a person was told
