@@ -184,7 +184,7 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
 void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   const std::string name = wire::name_of(hello);
   auto& events = datapath_->events();
-  if (events.accepting()) return admission_.refuse(request, "another risk is being connected");
+  if (events.accepting()) return request.reject(std::string(wire::kRiskEnds));
   events.collect();  // no connection has the former region any more
   const auto subscribers = events.subscribers();
   const auto present =
