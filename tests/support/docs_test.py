@@ -3,7 +3,8 @@
 
 The blocks of one section (a heading "## ...") are pasted one after another into one shell, in a copy of the
 tree as git has it, with the programs built beside it: what one section needs, it brings. Sections run beside
-each other, each in a network namespace of its own, because they use the ports of config/demo.
+each other, each in a network and a PID namespace of its own, because they use the ports of config/demo, and kill
+programs by name.
 
 A comment on the line above a block says what is done with it:
   <!-- not run: REASON -->         listed at the end with its reason
@@ -117,8 +118,9 @@ def check(folder, block):
 
 
 def isolated():
-    """The command in front of one that shall see no other's ports; empty where that is not to be had."""
-    for front in (["unshare", "--net"], ["unshare", "--map-root-user", "--net"]):
+    """The command in front of one that shall see no other's ports and processes; empty where that is not to be had."""
+    alone = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    for front in (["unshare", *alone], ["unshare", "--map-root-user", *alone]):
         command = [*front, "sh", "-c", "ip link set lo up"]
         if shutil.which("unshare") and subprocess.run(command, capture_output=True).returncode == 0:
             return front
@@ -149,7 +151,9 @@ def run_section(heading, blocks, binaries, front):
         commands = [block for block in blocks if block.what in ("run", "may exit with 1")]
         if not commands:
             return "passed", ""
-        shell = [*front, "bash", "-c", ("ip link set lo up; " if front else "") + paste(commands)]
+        # Process 1 is another than the shell: it takes no signal that it does not handle.
+        shell = [*front, "sh", "-c", 'ip link set lo up; bash -c "$0"; exit $?'] if front else ["bash", "-c"]
+        shell.append(paste(commands))
         try:
             done = subprocess.run(shell, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, errors="replace", timeout=SECONDS_MAX,
