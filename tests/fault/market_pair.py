@@ -10,16 +10,14 @@ import argparse
 import json
 import pathlib
 import random
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
-from running import SOURCE, Run, generate
+from by_hand import PATIENCE_S, ByHand
+from running import SOURCE, generate
 
-PATIENCE_S = 30
 MESSAGES_A_SECOND = 4000
 PLUGIN = """
 [[plugin]]
@@ -32,7 +30,7 @@ file = "{file}"
 """
 
 
-class Market(Run):
+class Market(ByHand):
     """sim, one mdh or two, and a strategy that follows; started by hand."""
 
     def __init__(self, bin_dir, recording, pair):
@@ -49,11 +47,7 @@ class Market(Run):
             self.start(name)
 
     def start(self, name):
-        with open(self.folder / f"{name}.out", "ab") as output:
-            self.processes[name] = subprocess.Popen(
-                [self.bin / name.split("-")[0], self.folder / f"config/{name}.toml", "--run-dir", self.run_dir,
-                 *(part for setting in (f"name={name}", *self.settings.get(name, [])) for part in ("--set", setting))],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        self.launch(name, self.bin / name.split("-")[0], self.settings.get(name, []))
 
     def until(self, condition, seconds=PATIENCE_S):
         end = time.monotonic() + seconds
@@ -82,24 +76,11 @@ class Market(Run):
         return self.ask("sim", "status").get("replay", {}).get("state") == "ended"
 
     def finish(self):
-        problems = []
-        for name in ("strategy", *self.mdhs, "sim"):
-            self.processes[name].send_signal(signal.SIGTERM)
-            try:
-                if self.processes[name].wait(PATIENCE_S) != 0:
-                    problems.append(f"{name} ended with {self.processes[name].returncode}")
-            except subprocess.TimeoutExpired:
-                problems.append(f"{name} did not end")
+        problems = self.end_in_order(("strategy", *self.mdhs, "sim"))
         try:
             return json.loads((self.folder / "seen.json").read_text()), problems
         except (OSError, ValueError) as error:
             return {}, problems + [f"the strategy left nothing: {error}"]
-
-    def remove(self):
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def kill(run, name, dice):
@@ -154,12 +135,7 @@ def one_run(options, recording, seed, pair=True):
         seen, at_end = run.finish()
         return seen | {"merged": merged}, done, problems + at_end
     finally:
-        if options.keep and problems:
-            print(f"kept: {run.folder}")
-            for process in run.processes.values():
-                process.kill()
-        else:
-            run.remove()
+        run.leave(options.keep and problems)
 
 
 def late(seen):

@@ -11,27 +11,18 @@ pair must stand again. Exit status 1 where a run did not hold.
 
 The oegs are build/.../tests/oeg_steps, which is oeg but that it can be stopped or ended between two of its steps (oeg/steps.hpp).
 """
-import argparse
 import mmap
-import os
-import pathlib
 import random
-import shutil
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import time
 
 import cut
 import exchange
-from running import SOURCE, Run, broken_lines, generate
+from by_hand import PATIENCE_S, ByHand, Tally, one_run, parser_of, run_all, show_run
+from running import SOURCE, broken_lines
 
-PATIENCE_S = 30
-MESSAGES_A_SECOND = 3000
-REPLAY_S = 120  # longer than a run: it is halted
-LOOK_S = 0.004  # between two looks
 STORE_MESSAGES = 131072
 # Beside the strategies of config/hot, whose own pauses would be in every time: orders at a rate, whatever becomes of them.
 FLOOD = """
@@ -41,7 +32,7 @@ name = "flood"
 file = "{file}"
 
 [plugin.parameters]
-rate = {rate}
+rate = 500
 window = "600s"
 """
 # oeg/steps.hpp
@@ -76,10 +67,13 @@ class Steps:
         return struct.unpack_from("<I", self.memory, 20)[0] != 0
 
 
-class Pair(Run):
-    """The programs of config/hot, each started by hand: `tickpath up` would end with the first that dies."""
+class Pair(ByHand):
+    """The programs of config/hot."""
 
-    CONFIG, RISKS, RATE = "config/hot", ("risk",), 500
+    CONFIG, RISKS = "config/hot", ("risk",)
+    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "switch", "kill_in_switch", "witness", "both", "restart",
+              "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
+    FAULTS_MAX, PAUSE_S = 2, (0.5, 1.5)
 
     def __init__(self, bin_dir, recording, seed, broken=None, parked=()):
         self.dice = random.Random(seed)
@@ -88,7 +82,7 @@ class Pair(Run):
         self.began_ns = 0  # the last fault
         self.prepare(SOURCE / self.CONFIG, None)
         with open(self.folder / "config/strategy.toml", "a") as file:
-            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so", rate=self.RATE))
+            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so"))
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
         for steps in self.steps.values():
             steps.break_rule(broken)
@@ -110,23 +104,9 @@ class Pair(Run):
 
     def start(self, name):
         program, *settings = self.common[name]
-        binary, environment = self.bin / program, dict(os.environ)
-        if name in self.steps:
-            binary = self.bin.parent / "tests/oeg_steps"
-            environment["TICKPATH_STEPS"] = str(self.steps[name].path)
-        with open(self.folder / f"{name}.out", "ab") as output:
-            self.processes[name] = subprocess.Popen(
-                [binary, self.folder / f"config/{name}.toml", "--run-dir", self.run_dir,
-                 *(part for setting in (f"name={name}", *settings) for part in ("--set", setting))],
-                cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-
-    def wait(self, condition, seconds):
-        begin = time.monotonic()
-        while time.monotonic() - begin < seconds:
-            if condition():
-                return time.monotonic() - begin
-            time.sleep(LOOK_S)
-        return None
+        if name not in self.steps:
+            return self.launch(name, self.bin / program, settings)
+        self.launch(name, self.bin.parent / "tests/oeg_steps", settings, {"TICKPATH_STEPS": str(self.steps[name].path)})
 
     def role(self, name):
         # One that is stopped, or starts anew, does not answer: the other one is asked meanwhile.
@@ -148,6 +128,16 @@ class Pair(Run):
         stands = self.wait(self.paired, PATIENCE_S)
         time.sleep(0.05)
         return stands
+
+    def wrong(self, took):
+        """What does not hold after a fault; `took`: seconds until orders were accepted again."""
+        if took is None:
+            return ["nothing is accepted any more"]
+        return ["it does not stand again"] if self.stand() is None else []
+
+    def victim(self):
+        """Whom a fault is about."""
+        return self.leader()
 
     def leader(self):
         return next((name for name in ("oeg-1", "oeg-2") if self.role(name) == "leader"), None)
@@ -184,13 +174,41 @@ class Pair(Run):
 
     def trades(self, name=None):
         """Seconds from the fault until `name`, or either, leads and orders are accepted; None: never."""
-        leads = (lambda: self.role(name) == "leader") if name else self.leader
-        if self.wait(leads, PATIENCE_S) is None:
+        return self.accepted_once((lambda: self.role(name) == "leader") if name else self.leader)
+
+    def accepted_once(self, condition):
+        """Seconds from the fault until that holds and, from then on, orders are accepted; None: never."""
+        if self.wait(condition, PATIENCE_S) is None:
             return None
         before = self.sim()[0]
         if self.wait(lambda: self.sim()[0] > before, PATIENCE_S) is None:
             return None
         return (time.monotonic_ns() - self.began_ns) / 1e9
+
+    def hang(self, name, ended):
+        """It hangs until ended() returns, and somewhat longer; what that returns."""
+        self.begin()
+        self.processes[name].send_signal(signal.SIGSTOP)
+        took = ended()
+        time.sleep(self.dice.uniform(0, 0.5))
+        self.processes[name].send_signal(signal.SIGCONT)
+        return took
+
+    def blink(self, name, longest_s):
+        self.begin()
+        self.processes[name].send_signal(signal.SIGSTOP)
+        time.sleep(self.dice.uniform(0.01, longest_s))
+        self.processes[name].send_signal(signal.SIGCONT)
+
+    def restart_all(self, names):
+        """They die, and come again in any order."""
+        names = list(names)
+        for name in names:
+            self.kill(name)
+        self.dice.shuffle(names)
+        for name in names:
+            self.start(name)
+            time.sleep(self.dice.uniform(0, 0.3))
 
     # ---- the faults; each gives seconds until orders are accepted again, None: they never were
 
@@ -205,20 +223,15 @@ class Pair(Run):
 
     def fault_stop(self, leader):
         """The leader hangs, and goes on when another one leads: the zombie."""
-        self.begin()
-        self.processes[leader].send_signal(signal.SIGSTOP)
-        took = self.trades(self.other(leader))
-        self.note_takeover("stop", self.other(leader))
-        time.sleep(self.dice.uniform(0, 0.5))
-        self.processes[leader].send_signal(signal.SIGCONT)
-        return took
+        def taken_over():
+            took = self.trades(self.other(leader))
+            self.note_takeover("stop", self.other(leader))
+            return took
+        return self.hang(leader, taken_over)
 
     def fault_blink(self, leader):
         """The leader hangs for about as long as its standby waits for it."""
-        self.begin()
-        self.processes[leader].send_signal(signal.SIGSTOP)
-        time.sleep(self.dice.uniform(0.01, 0.08))
-        self.processes[leader].send_signal(signal.SIGCONT)
+        self.blink(leader, 0.08)
         return self.trades()
 
     def fault_standby(self, leader):
@@ -368,30 +381,16 @@ class Pair(Run):
 
     def fault_both(self, leader):
         """Both die, and come again in either order."""
-        for name in ("oeg-1", "oeg-2"):
-            self.kill(name)
-        names = ["oeg-1", "oeg-2"]
-        self.dice.shuffle(names)
-        for name in names:
-            self.start(name)
-            time.sleep(self.dice.uniform(0, 0.3))
+        self.restart_all(("oeg-1", "oeg-2"))
         return self.trades()
 
     def finish(self):
         """Ends all in order; what does not hold."""
-        problems = []
         # The standby first: the end of a leader is what it waits for.
         leader = self.leader()
-        for name in ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, *self.RISKS, "mdh-1", "mdh-2", "sim"):
-            if name is None or name not in self.processes:
-                problems.append("nobody leads")
-                continue
-            self.processes[name].send_signal(signal.SIGTERM)
-            try:
-                if self.processes[name].wait(PATIENCE_S) != 0:
-                    problems.append(f"{name} ended with {self.processes[name].returncode}")
-            except subprocess.TimeoutExpired:
-                problems.append(f"{name} did not end")
+        problems = [] if leader else ["nobody leads"]
+        order = ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, *self.RISKS, "mdh-1", "mdh-2", "sim")
+        problems += self.end_in_order(name for name in order if name in self.processes)
         books = subprocess.run([self.bin / "tickpath", "books", self.run_dir], capture_output=True, text=True)
         try:
             told, self.accepted, self.fills = exchange.problems(self.run_dir)
@@ -400,95 +399,10 @@ class Pair(Run):
             problems.append(f"the exchange's own messages were not looked at: {error!r}")
         return problems + broken_lines(books.stdout.splitlines()) + ([] if books.returncode == 0 else ["books"])
 
-    def remove(self):
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
-
-FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "switch", "kill_in_switch", "witness", "both", "restart",
-          "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
 # Of each rule: the fault that shows that it was broken.
 MUTANTS = {"fence": "zombie", "confirm": "sent", "witness": "zombie", "epoch": "zombie"}
 MUTANT_RUNS = 5  # at most, until it is found
-
-
-class Tally:
-    """Of all runs: what was done, what it took."""
-
-    def __init__(self):
-        self.runs, self.failed, self.accepted, self.fills = 0, 0, 0, 0
-        self.taken, self.parts = {}, {}
-
-    def add(self, run, steps, problems):
-        self.runs += 1
-        self.failed += bool(problems)
-        self.accepted += getattr(run, "accepted", 0)
-        self.fills += getattr(run, "fills", 0)
-        for fault, took in steps:
-            self.taken.setdefault(fault, []).append(float("inf") if took is None else took * 1000)
-        for fault, parts in run.takeovers:
-            for part, ns in parts.items():
-                self.parts.setdefault(fault, {}).setdefault(part, []).append(ns / 1e6)
-
-    @staticmethod
-    def line(name, times):
-        times.sort()
-        p99 = times[min(len(times) - 1, len(times) * 99 // 100)]
-        return f"  {name:32} {len(times):5}  {times[(len(times) - 1) // 2]:9.3f}  {p99:9.3f}  {times[-1]:9.3f}"
-
-    def show(self):
-        print(f"{self.runs} runs, {self.failed} did not hold; {self.accepted} orders accepted, {self.fills} fills, by the exchange's "
-              f"own messages\nms from the fault to the next order accepted, as looked at from outside each {LOOK_S * 1000:.0f} ms and more:")
-        print(f"  {'':32} {'times':>5}  {'p50':>9}  {'p99':>9}  {'max':>9}")
-        for fault, times in sorted(self.taken.items()):
-            print(self.line(fault, times))
-        for fault, parts in sorted(self.parts.items()):
-            print(f"ms of a takeover's parts, by the new leader's stamps: {fault}")
-            for part, times in parts.items():
-                print(self.line(part, times))
-
-
-def one_run(options, recording, seed, tally, faults=None, broken=None):
-    run = Pair(options.bin, recording, seed, broken, options.park)
-    steps, problems = [], []
-    try:
-        if run.stand() is None:
-            problems.append("the pair never stood")
-            return steps, problems
-        run.ask("sim", "start")
-        for fault in faults or [run.dice.choice(FAULTS) for _ in range(run.dice.randint(1, 2))]:
-            time.sleep(run.dice.uniform(0.5, 1.5))
-            leader = run.leader()
-            if leader is None:
-                problems.append("nobody leads")
-                break
-            run.done = fault
-            took = getattr(run, f"fault_{fault}")(leader)
-            steps.append((run.done, took))
-            if took is None:
-                problems.append(f"{fault}: nothing is accepted any more")
-                break
-            if run.stand() is None:
-                problems.append(f"{fault}: the pair does not stand again")
-                break
-        run.ask("sim", "halt")
-        problems += run.finish()
-        return steps, problems
-    finally:
-        tally.add(run, steps, problems)
-        if options.keep and (problems or options.keep == "all"):
-            print(f"kept: {run.folder}")
-            for process in run.processes.values():
-                process.kill()
-        else:
-            run.remove()
-
-
-def show_run(seed, steps, problems):
-    shown = ", ".join(f"{fault} " + ("-" if took is None else f"{took * 1000:.0f} ms") for fault, took in steps)
-    print(f"seed {seed:4}  {shown:44} {'; '.join(problems) or 'holds'}", flush=True)
 
 
 def run_mutants(options, recording):
@@ -497,7 +411,7 @@ def run_mutants(options, recording):
     for rule, fault in MUTANTS.items():
         print(f"broken on purpose: {rule}", flush=True)
         for seed in range(options.seed, options.seed + MUTANT_RUNS):
-            steps, problems = one_run(options, recording, seed, Tally(), [fault], rule)
+            steps, problems = one_run(Pair(options.bin, recording, seed, rule), options, Tally(), [fault])
             show_run(seed, steps, problems[:2])
             if problems:
                 break
@@ -508,29 +422,13 @@ def run_mutants(options, recording):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1, help="of the first run; each further one has the next")
-    parser.add_argument("--faults", type=lambda text: text.split(","), help=f"these in each run: of {', '.join(dict.fromkeys(FAULTS))}")
+    parser = parser_of(__doc__, Pair.FAULTS)
     parser.add_argument("--mutants", action="store_true", help=f"rules broken on purpose: {', '.join(RULES)}; each must be found")
     parser.add_argument("--park", type=lambda text: text.split(","), default=(), help="these programs sleep when they have nothing to do; "
                         "as they are, all poll, and yield where there are fewer cores than they")
-    parser.add_argument("--keep", choices=("failed", "all"), help="leave the folders of these runs")
     options = parser.parse_args()
-    options.bin = options.bin.resolve()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with the programs of the run that goes on
-    tally = Tally()
-    with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
-        recording = pathlib.Path(folder) / "market.itch50"
-        generate(options.bin, recording, MESSAGES_A_SECOND, REPLAY_S)
-        if options.mutants:
-            sys.exit(1 if run_mutants(options, recording) else 0)
-        for seed in range(options.seed, options.seed + options.runs):
-            steps, problems = one_run(options, recording, seed, tally, options.faults)
-            show_run(seed, steps, problems)
-    tally.show()
-    sys.exit(1 if tally.failed else 0)
+    run_all(options, lambda recording, seed: Pair(options.bin, recording, seed, parked=options.park),
+            (lambda recording: run_mutants(options, recording)) if options.mutants else None)
 
 
 if __name__ == "__main__":

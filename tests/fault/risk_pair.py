@@ -9,16 +9,12 @@ Seeds choose the faults and their moments. After each fault orders must be accep
 one ready beside it, and the leading oeg must act on the kills that a person was told of, and on no others. At the end no order,
 fill, position or cent may differ (pair.py). Exit status 1 where a run did not hold.
 """
-import argparse
-import pathlib
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-from pair import MESSAGES_A_SECOND, PATIENCE_S, REPLAY_S, Pair, Tally, show_run
-from running import generate
+from by_hand import PATIENCE_S, parser_of, run_all
+from pair import Pair
 
 STRATEGY = 1  # whom a person kills; the flood goes on beside it
 
@@ -27,7 +23,8 @@ class Risks(Pair):
     """The programs of config/hot-risk."""
 
     CONFIG, RISKS = "config/hot-risk", ("risk-1", "risk-2")
-    RATE = 200  # so that the exchange's store has every message of a run of several faults
+    FAULTS = ("kill", "zombie", "blink", "standby", "both", "command", "command", "lifted", "gateway", "late")
+    FAULTS_MAX, PAUSE_S = 3, (0.2, 0.8)
 
     def __init__(self, *arguments):
         self.killed = False  # STRATEGY, as a person was told
@@ -47,13 +44,17 @@ class Risks(Pair):
 
     def goes_on(self, name=None):
         """Seconds from the fault until `name`, or either, is active and orders are accepted; None: never."""
-        wanted = (lambda: self.risk_role(name) == "active") if name else self.active
-        if self.wait(wanted, PATIENCE_S) is None:
-            return None
-        before = self.sim()[0]
-        if self.wait(lambda: self.sim()[0] > before, PATIENCE_S) is None:
-            return None
-        return (time.monotonic_ns() - self.began_ns) / 1e9
+        return self.accepted_once((lambda: self.risk_role(name) == "active") if name else self.active)
+
+    def victim(self):
+        return self.active()
+
+    def wrong(self, took):
+        if took is None:
+            return ["nothing is accepted any more, or a command failed"]
+        if not self.kills_hold():
+            return [f"the kill of strategy {STRATEGY} " + ("is lost" if self.killed else "came back")]
+        return super().wrong(took) or ([] if self.kills_hold() else ["the kill switch changed afterwards"])
 
     def command(self, kill):
         return subprocess.Popen(
@@ -88,19 +89,11 @@ class Risks(Pair):
 
     def fault_zombie(self, active):
         """The active one hangs, and goes on when another one is active."""
-        self.begin()
-        self.processes[active].send_signal(signal.SIGSTOP)
-        took = self.goes_on(self.beside(active))
-        time.sleep(self.dice.uniform(0, 0.5))
-        self.processes[active].send_signal(signal.SIGCONT)
-        return took
+        return self.hang(active, lambda: self.goes_on(self.beside(active)))
 
     def fault_blink(self, active):
         """The active one hangs for about as long as it takes to notice that."""
-        self.begin()
-        self.processes[active].send_signal(signal.SIGSTOP)
-        time.sleep(self.dice.uniform(0.01, 0.12))
-        self.processes[active].send_signal(signal.SIGCONT)
+        self.blink(active, 0.12)
         return self.goes_on()
 
     def fault_standby(self, active):
@@ -112,13 +105,7 @@ class Risks(Pair):
 
     def fault_both(self, _active):
         """Both die, and come again in either order."""
-        for name in self.RISKS:
-            self.kill(name)
-        names = list(self.RISKS)
-        self.dice.shuffle(names)
-        for name in names:
-            self.start(name)
-            time.sleep(self.dice.uniform(0, 0.3))
+        self.restart_all(self.RISKS)
         return self.goes_on()
 
     def fault_command(self, active):
@@ -189,63 +176,6 @@ class Risks(Pair):
         return self.goes_on()
 
 
-FAULTS = ("kill", "zombie", "blink", "standby", "both", "command", "command", "lifted", "gateway", "late")
-
-
-def one_run(options, recording, seed, tally):
-    run = Risks(options.bin, recording, seed)
-    steps, problems = [], []
-    try:
-        if run.stand() is None:
-            problems.append("the set never stood")
-            return steps, problems
-        run.ask("sim", "start")
-        for fault in options.faults or [run.dice.choice(FAULTS) for _ in range(run.dice.randint(1, 3))]:
-            time.sleep(run.dice.uniform(0.2, 0.8))
-            took = getattr(run, f"fault_{fault}")(run.active())
-            steps.append((fault, took))
-            if took is None:
-                problems.append(f"{fault}: nothing is accepted any more, or a command failed")
-            elif not run.kills_hold():
-                problems.append(f"{fault}: the kill of strategy {STRATEGY} " + ("is lost" if run.killed else "came back"))
-            elif run.stand() is None:
-                problems.append(f"{fault}: the set does not stand again")
-            elif not run.kills_hold():
-                problems.append(f"{fault}: the kill switch changed afterwards")
-            if problems:
-                break
-        run.ask("sim", "halt")
-        problems += run.finish()
-        return steps, problems
-    finally:
-        tally.add(run, steps, problems)
-        if options.keep and problems:
-            print(f"kept: {run.folder}")
-            for process in run.processes.values():
-                process.kill()
-        else:
-            run.remove()
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1, help="of the first run; each further one has the next")
-    parser.add_argument("--faults", type=lambda text: text.split(","), help=f"these in each run: of {', '.join(dict.fromkeys(FAULTS))}")
-    parser.add_argument("--keep", action="store_true", help="leave the folders of runs that do not hold")
-    options = parser.parse_args()
-    options.bin = options.bin.resolve()
-    tally = Tally()
-    with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
-        recording = pathlib.Path(folder) / "market.itch50"
-        generate(options.bin, recording, MESSAGES_A_SECOND, REPLAY_S)
-        for seed in range(options.seed, options.seed + options.runs):
-            steps, problems = one_run(options, recording, seed, tally)
-            show_run(seed, steps, problems)
-    tally.show()
-    sys.exit(1 if tally.failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    options = parser_of(__doc__, Risks.FAULTS).parse_args()
+    run_all(options, lambda recording, seed: Risks(options.bin, recording, seed))
