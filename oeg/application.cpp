@@ -36,10 +36,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
                                     pair_ == nullptr ? nullptr : &pair_->start());
   if (pair_ != nullptr)
     pair_->attach(
-        *datapath_, [this] { tell_recovery(); },
-        [this] {
-          if (venue_ != nullptr) connect_venue();
-        });
+        *datapath_, [this] { tell_recovery(); }, [this] { connect_venue(); });
   kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->risk().kills());
   datapath_->risk().restore_kills(kills_->restore());
   tell_recovery();

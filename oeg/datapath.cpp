@@ -62,7 +62,6 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   if (pair_ != nullptr) {
     pair_fd_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (pair_fd_.get() < 0) throw SystemError("eventfd", errno);
-    reserve_touched(held_events_, kHeldEventsMax);
     pair_->follow(std::move(start->log));
     if (start->leader != nullptr)
       pair_->connections().adopt(std::move(start->leader), Pair::kLeader);
@@ -72,6 +71,8 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
     recover_gateway();
     session_.set_mirror(pair_.get());
   }
+  // Of a pair also for a takeover, which has no time for it.
+  if (unclaimed_ || pair_ != nullptr) reserve_touched(held_events_, kHeldEventsMax);
   if (channel_ != nullptr) {
     wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wake_fd_ < 0) throw SystemError("eventfd", errno);
@@ -95,8 +96,6 @@ void OegDatapath::recover_gateway() {
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
     store_position(row, gateway_.ledger().position(row).row);
   unclaimed_ = recovery_.records != 0;
-  // Of a pair it was done at the start: nobody waits for it now.
-  if (unclaimed_ && pair_ == nullptr) reserve_touched(held_events_, kHeldEventsMax);
   claim_deadline_ = after(tsc_now(), config_.reconnect_grace_ns);
 }
 
