@@ -14,7 +14,6 @@ namespace tickpath::cli {
 namespace {
 
 void run_books(const std::vector<std::string>& run_dirs) {
-  std::vector<control::Summary> summaries;
   std::vector<std::string> expected;
   for (const std::string& run_dir : run_dirs) {
     const std::vector<std::string> names = instances_in(run_dir);
@@ -24,10 +23,8 @@ void run_books(const std::vector<std::string>& run_dirs) {
         throw Error("'" + name + "' left a summary in more than one of the run directories");
       expected.push_back(name);
     }
-    std::vector<control::Summary> here = read_summaries(run_dir, names);
-    summaries.insert(summaries.end(), here.begin(), here.end());
   }
-  settle_risks(summaries);
+  const std::vector<control::Summary> summaries = read_summaries(run_dirs);
   // Whatever the hosts, a whole pipeline has one of each.
   for (const char* program : {"sim", "mdh", "oeg", "risk", "strategy"})
     if (std::none_of(summaries.begin(), summaries.end(), [&](const control::Summary& each) {

@@ -411,9 +411,10 @@ std::string to_text(const Conservation& conservation) {
                                       : "  NOT everything is accounted for\n");
 }
 
-std::vector<Summary> read_summaries(const std::string& run_dir,
-                                    const std::vector<std::string>& names) {
-  std::vector<Summary> summaries;
+namespace {
+
+void read_into(std::vector<Summary>& summaries, const std::string& run_dir,
+               const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::string path = run_dir + "/" + name + ".summary.json";
     std::ifstream file(path);
@@ -426,7 +427,22 @@ std::vector<Summary> read_summaries(const std::string& run_dir,
       throw Error(path + ": " + error.what());
     }
   }
+}
+
+}  // namespace
+
+std::vector<Summary> read_summaries(const std::string& run_dir,
+                                    const std::vector<std::string>& names) {
+  std::vector<Summary> summaries;
+  read_into(summaries, run_dir, names);
   settle_risks(summaries);
+  return summaries;
+}
+
+std::vector<Summary> read_summaries(const std::vector<std::string>& run_dirs) {
+  std::vector<Summary> summaries;
+  for (const std::string& run_dir : run_dirs) read_into(summaries, run_dir, instances_in(run_dir));
+  settle_risks(summaries);  // of all: oeg and its risks may be on different hosts
   return summaries;
 }
 

@@ -37,6 +37,8 @@ std::string to_text(const Conservation& conservation);
 // <run_dir>/<name>.summary.json of each name that has one. Throws Error for one that is broken.
 std::vector<control::Summary> read_summaries(const std::string& run_dir,
                                              const std::vector<std::string>& names);
+// All that were left in the directories of one pipeline's hosts. Throws as well SystemError.
+std::vector<control::Summary> read_summaries(const std::vector<std::string>& run_dirs);
 // The instances that left a summary there. Throws SystemError.
 std::vector<std::string> instances_in(const std::string& run_dir);
 

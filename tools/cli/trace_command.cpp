@@ -50,19 +50,17 @@ constexpr std::size_t kRowsInPage = 1000;  // of single orders and fills: what a
 
 // What the runs of these directories have come to; of those going on, what they have traded.
 std::string results_in(const std::vector<std::string>& paths) {
-  std::vector<control::Summary> summaries;
-  std::vector<control::ProfitSummary> profits;
+  std::vector<std::string> run_dirs;
   control::LongNames::Pairs pairs;
   for (const std::string& path : paths) {
     if (!std::filesystem::is_directory(path)) continue;
-    for (control::Summary& each : read_summaries(path, instances_in(path)))
-      summaries.push_back(std::move(each));
+    run_dirs.push_back(path);
     // sim, oeg and risk may be on different hosts.
     for (const auto& pair : control::LongNames::read(path).pairs()) pairs.push_back(pair);
   }
   const control::LongNames names(pairs);
-  for (const std::string& path : paths)
-    for (control::ProfitSummary& each : profits_in(path, names)) profits.push_back(std::move(each));
+  const std::vector<control::Summary> summaries = read_summaries(run_dirs);
+  const std::vector<control::ProfitSummary> profits = profits_of(summaries, names);
   std::string html;
   if (const std::string text = results_text(summaries); !text.empty())
     html = "<h2>Result</h2>\n<pre>" + trace::html_escaped(text) + "</pre>\n";

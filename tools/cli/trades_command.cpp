@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/cli/commands.hpp"
+#include "tools/cli/conservation.hpp"
 #include "tools/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
@@ -67,7 +68,8 @@ void add_trades_commands(CLI::App& app) {
       "ended run P&L by risk's marks",
       [](const TradesArguments& arguments) {
         const auto names = control::LongNames::read(arguments.run_dir);
-        return positions_csv(selected(arguments, names), profits_in(arguments.run_dir, names));
+        const Trades trades = selected(arguments, names);
+        return positions_csv(trades, profits_of(read_summaries({arguments.run_dir}), names));
       });
 }
 

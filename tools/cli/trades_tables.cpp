@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 #include <map>
 #include <utility>
 
 #include "common/base/format.hpp"
 #include "common/trace/report.hpp"
 #include "common/wire/names.hpp"
-#include "tools/cli/conservation.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -225,11 +223,10 @@ std::string line(const std::string& name, const Result& result) {
 
 }  // namespace
 
-std::vector<control::ProfitSummary> profits_in(const std::string& run_dir,
+std::vector<control::ProfitSummary> profits_of(const std::vector<control::Summary>& summaries,
                                                const control::LongNames& names) {
   std::vector<control::ProfitSummary> profits;
-  if (!std::filesystem::is_directory(run_dir)) return profits;
-  for (const control::Summary& summary : read_summaries(run_dir, instances_in(run_dir)))
+  for (const control::Summary& summary : summaries)
     profits.insert(profits.end(), summary.profits.begin(), summary.profits.end());
   for (control::ProfitSummary& each : profits)
     each.symbol = std::string(names.name_of(each.symbol));

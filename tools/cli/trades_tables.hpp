@@ -9,8 +9,8 @@
 
 namespace tickpath::cli {
 
-// What risk has left in a run directory, by the names of its instruments; empty until it ended.
-std::vector<control::ProfitSummary> profits_in(const std::string& run_dir,
+// What risk has come to, by the names of its instruments; empty until it ended.
+std::vector<control::ProfitSummary> profits_of(const std::vector<control::Summary>& summaries,
                                                const control::LongNames& names);
 
 // A header line and a line a row; money in currency units.

@@ -1,12 +1,16 @@
 #include "tools/cli/conservation.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/folder.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -250,6 +254,29 @@ TEST(Conservation, CountsOfTwoRisksTheOneThatWasActiveLast) {
   EXPECT_TRUE(check_conservation(
                   {sides.sim, sides.mdh, sides.oeg, former, sides.risk, sides.strategy}, kAll)
                   .holds());
+}
+
+// Two oegs, each on a host of its own, and their risks together on a third: what one directory has
+// says nothing of who stood by.
+TEST(Conservation, LooksAtAllHostsForWhoWasTheActiveRisk) {
+  const test_support::Folder hosts;
+  FiveSides sides;
+  const auto leave = [&](const char* host, Summary summary, const char* name) {
+    std::filesystem::create_directories(hosts / host);
+    summary.name = name;
+    test_support::write_file(hosts / host + "/" + name + ".summary.json",
+                             control::to_json(summary).dump());
+  };
+  leave("a", sides.oeg, "oeg-a");
+  leave("b", sides.oeg, "oeg-b");
+  sides.risk.details["active_ms"] = 1000;
+  leave("c", sides.risk, "risk-a");
+  sides.risk.details["active_ms"] = 2000;
+  leave("c", sides.risk, "risk-b");
+  for (const Summary& each : read_summaries({hosts / "a", hosts / "b", hosts / "c"}))
+    EXPECT_FALSE(each.stood_by) << each.name;
+  for (const Summary& each : read_summaries({hosts / "a", hosts / "c"}))
+    EXPECT_EQ(each.stood_by, each.name == "risk-a") << each.name;
 }
 
 TEST(Conservation, HoldsOverTheRestartOfAStrategy) {
