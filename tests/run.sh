@@ -5,12 +5,13 @@
 #   tests/run.sh all          everything, as continuous integration does
 #   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan | container, whole: see
 #                             docs/CONTRIBUTING.md
-# TICKPATH_FUZZ_SECONDS (default 8, smoke 2) is the time each fuzzer gets.
+# TICKPATH_FUZZ_SECONDS (default 8, smoke 2) is the time each fuzzer gets, TICKPATH_FUZZ_SEED (default
+# 1, so that a run can be repeated; 0: another one each time) what it begins with.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 case ${1:-} in
-  -h | --help) sed -nE '2,8s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h | --help) sed -nE '2,9s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   "") stages=(quick_release quick_sanitizers quick_guest) bound_minutes=15 ;;
   all) [ $# -eq 1 ] || { echo "run.sh: 'all' stands alone" >&2; exit 2; }
     stages=(release asan tsan fuzz soft_roce) bound_minutes=45 ;;
@@ -92,13 +93,25 @@ suite() {
   share "$preset tests"
 }
 
-# fuzz_one FUZZER SECONDS: its corpus first, then new inputs for so long.
+# fuzz_one FUZZER SECONDS: its corpus first, then new inputs for so long. What it tries depends on the
+# seed alone if addresses are the same each time and nothing is read again after a second.
 fuzz_one() {
-  local name=$(basename "$1")
+  local name=$(basename "$1") repeatable=()
   local work=build/asan/corpus/$name
+  ! setarch -R true 2>/dev/null || repeatable=(setarch -R)
+  rm -rf "$work"
   mkdir -p "$work" # new inputs go here; the corpus in the tree is only read
-  "$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
-    -artifact_prefix="$work/crash-" "$work" "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.log" 2>&1
+  "${repeatable[@]}" "$1" -max_total_time="$2" -seed="${TICKPATH_FUZZ_SEED:-1}" -reload=0 \
+    -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$work-" "$work" \
+    "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.log" 2>&1
+}
+
+# finding FUZZER: where it stopped, in our code, and by what input.
+finding() {
+  local log=$logs/fuzz-$1.log
+  grep -E '^(==[0-9]+==ERROR|SUMMARY)' "$log" | head -n 1
+  grep -E '^ +#[0-9]+ .*(common|mdh|strategy|oeg|risk|sim|tools|tests)/.*:[0-9]+' "$log" | head -n 6
+  sed -nE 's/^Base64: /  input, base64: /p' "$log"
 }
 
 # fuzz SECONDS: every fuzzer, two at a time.
@@ -121,7 +134,7 @@ fuzz() {
     else
       tail -n 30 "$logs/fuzz-$name.log"
       failed=$((failed + 1))
-      failures+=("fuzzer $name, see $logs/fuzz-$name.log")
+      failures+=("fuzzer $name, see $logs/fuzz-$name.log: $(finding "$name")")
     fi
   done
   share "fuzzers"

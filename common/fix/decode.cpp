@@ -18,10 +18,10 @@ class Reader {
     if (text.size() > kClOrdIdMax) return fail(DecodeStatus::kTooLong, tag);
     if (!text.empty()) parse_id(text, value);
   }
-  // Account, PartyID.
-  std::string_view optional_name(std::uint32_t tag) noexcept {
+  // Of a request, which is told if it is longer.
+  std::string_view optional_name(std::uint32_t tag, std::size_t length_max) noexcept {
     const auto text = fields_.get(tag);
-    if (text.size() > kAccountMax) fail(DecodeStatus::kTooLong, tag);
+    if (text.size() > length_max) fail(DecodeStatus::kTooLong, tag);
     return text;
   }
   // OrderID (37) of an unknown order is "NONE" (FIX 4.2, Order Cancel Reject): 0 here.
@@ -237,8 +237,8 @@ DecodeResult decode(const Fields& fields, NewOrderSingle& message) noexcept {
   read.term_quantity(111, message.max_floor, false, kFloor);
   // A floor of nothing is a hidden order, which the venue does not have.
   if (read.has(111) && message.max_floor == 0) read.unsupported(kFloor);
-  message.account = read.optional_name(1);
-  message.party = read.optional_name(448);
+  message.account = read.optional_name(1, kAccountMax);
+  message.party = read.optional_name(448, kAccountMax);
   read.required(60);
   message.unsupported = read.unsupported();
   return read.result();
@@ -273,7 +273,7 @@ DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) no
 DecodeResult decode(const Fields& fields, OrderStatusRequest& message) noexcept {
   Reader read(fields);
   read.request_id(11, message.cl_ord_id, message.cl_ord_id_text);
-  read.optional_id(790, message.request_id);
+  message.request_id = read.optional_name(790, kClOrdIdMax);
   read.any_symbol(message);
   read.any_side(message.side);
   return read.result();
@@ -371,7 +371,6 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   if (v44 && exec_type >= 'F' && exec_type <= 'H')
     message.exec_type = message.leaves_qty == 0 ? ExecType::kFill : ExecType::kPartialFill;
   if (message.status) message.exec_type = static_cast<ExecType>(message.ord_status);
-  read.optional_id(790, message.status_request_id);
   // An execution that is taken back is known; of a corrected one the right figures are needed.
   const bool fill =
       !message.status && message.trade_change != TradeChange::kCanceled &&

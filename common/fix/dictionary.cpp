@@ -213,6 +213,7 @@ class Check {
       if (!detail::read_tag(message, at, tag)) return fail(Reason::kInvalidTag, 0);
       std::size_t end = message.find(kSoh, at);
       if (data_bytes_ != kNoData) {
+        if (tag != data_tag_) return fail(Reason::kTagOutOfOrder, tag);
         end = at + data_bytes_;
         data_bytes_ = kNoData;
         if (end >= message.size() || message[end] != kSoh) return fail(Reason::kBadFormat, tag);
@@ -287,6 +288,7 @@ class Check {
     if (type == FieldType::kLength && tag != 9) {
       (void)parse_number(value, number);
       data_bytes_ = static_cast<std::size_t>(number < kDataMax ? number : kDataMax);
+      data_tag_ = detail::data_tag_of(tag);
     }
     if (type != FieldType::kGroup) return true;
     (void)parse_number(value, number);
@@ -316,7 +318,8 @@ class Check {
   Violation& violation_;
   FieldSet seen_;
   Where where_ = Where::kHeader;
-  std::size_t data_bytes_ = kNoData;
+  std::size_t data_bytes_ = kNoData;  // of the next field, whose tag then is
+  std::uint32_t data_tag_ = 0;
   // The repeating groups that the next field may be in, innermost last: legs, their parties, and
   // those parties' sub-ids are the deepest.
   struct Group {

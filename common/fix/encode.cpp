@@ -249,8 +249,8 @@ std::size_t Encoder::encode(char* out, const OrderStatusRequest& message, std::u
                             const char* now) const noexcept {
   Body body(begin(out, 'H', seq, now));
   body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
-  if (version_ == Version::k44 && message.request_id != 0)
-    body.raw("790=").number(message.request_id);
+  if (version_ == Version::k44 && !message.request_id.empty())
+    body.raw("790=").text(message.request_id.substr(0, kClOrdIdMax));
   body.symbol_and_side(message);
   return finish(out, body.at());
 }
@@ -297,7 +297,8 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
   if (!message.account.empty()) body.raw("1=").text(message.account.substr(0, kAccountMax));
   body.raw("17=").number(message.exec_id);
   const bool v44 = version_ == Version::k44;
-  if (v44 && message.status_request_id != 0) body.raw("790=").number(message.status_request_id);
+  if (v44 && !message.status_request_id.empty())
+    body.raw("790=").text(message.status_request_id.substr(0, kClOrdIdMax));
   if (v44 && !message.mass_status_id.empty()) [[unlikely]]
     body.mass_status(message);
   if (!v44) body.raw("20=").character(message.status ? '3' : '0');

@@ -200,12 +200,12 @@ struct OrderCancelReplaceRequest {
 
 // Order Status Request, MsgType H. Initiator to acceptor, which answers by an Execution Report.
 struct OrderStatusRequest {
-  std::uint64_t cl_ord_id = 0;   // 11: the order's current id
-  std::uint64_t request_id = 0;  // 790, FIX 4.4: comes back in the answer; 0 (absent): none
+  std::uint64_t cl_ord_id = 0;  // 11: the order's current id
   Side side = Side::kBuy;
   Symbol symbol;
   std::string_view cl_ord_id_text;
   std::string_view symbol_text;  // 55, whole
+  std::string_view request_id;   // 790, FIX 4.4: comes back in the answer; empty is absent
 };
 
 // Order Mass Status Request, MsgType AF, FIX 4.4 alone. Read by an acceptor, which answers by an
@@ -262,19 +262,18 @@ struct OrderMassCancelReport {
 // Execution Report, MsgType 8. Acceptor to initiator. FIX 4.2: ExecTransType (20) says whether it
 // is new, changes an execution, or answers a status request; FIX 4.4: ExecType does (G, H, I).
 struct ExecutionReport {
-  std::uint64_t order_id = 0;           // 37: the venue's
-  std::uint64_t exec_id = 0;            // 17: unique in the session
-  std::uint64_t exec_ref_id = 0;        // 19: the execution that trade_change is about
-  std::uint64_t cl_ord_id = 0;          // 11
-  std::uint64_t orig_cl_ord_id = 0;     // 41: canceled and replaced only, else 0 (absent)
-  Price price;                          // 44: limit in effect; 0 (absent) for market
-  Price last_price;                     // 31: fills only, its first four decimals
-  Price average_price;                  // 6
-  std::uint32_t order_qty = 0;          // 38
-  std::uint32_t last_shares = 0;        // 32: fills only
-  std::uint32_t leaves_qty = 0;         // 151
-  std::uint32_t cum_qty = 0;            // 14
-  std::uint64_t status_request_id = 0;  // 790, FIX 4.4: of the request that a status answers
+  std::uint64_t order_id = 0;        // 37: the venue's
+  std::uint64_t exec_id = 0;         // 17: unique in the session
+  std::uint64_t exec_ref_id = 0;     // 19: the execution that trade_change is about
+  std::uint64_t cl_ord_id = 0;       // 11
+  std::uint64_t orig_cl_ord_id = 0;  // 41: canceled and replaced only, else 0 (absent)
+  Price price;                       // 44: limit in effect; 0 (absent) for market
+  Price last_price;                  // 31: fills only, its first four decimals
+  Price average_price;               // 6
+  std::uint32_t order_qty = 0;       // 38
+  std::uint32_t last_shares = 0;     // 32: fills only
+  std::uint32_t leaves_qty = 0;      // 151
+  std::uint32_t cum_qty = 0;         // 14
   ExecType exec_type = ExecType::kNew;
   OrdStatus ord_status = OrdStatus::kNew;
   Side side = Side::kBuy;
@@ -290,6 +289,7 @@ struct ExecutionReport {
   std::string_view orig_cl_ord_id_text;
   std::string_view account;  // 1: empty is absent
   std::string_view symbol_text;
+  std::string_view status_request_id;  // 790, FIX 4.4: of the request that a status answers
   // Of an answer to a mass status request, FIX 4.4; empty is absent, as are the next two then.
   std::string_view mass_status_id;  // 584
   std::uint32_t reports_total = 0;  // 911

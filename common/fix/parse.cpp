@@ -30,8 +30,7 @@ constexpr std::uint8_t kFirstRareSlot = 64;
 constexpr std::uint32_t kTagMax = 790;
 constexpr std::uint8_t kNoSlot = 0xff;
 
-// The length of a data field, which follows it directly: only a data value may hold SOH (FIX 4.2,
-// vol. 1, data types: "data"). None of them is indexed.
+// The length of a data field, which follows it directly. None of them is indexed.
 constexpr std::uint8_t kDataLength = 0xfe;
 
 constexpr auto kSlotOfTag = [] {
@@ -88,7 +87,7 @@ bool Fields::scan(std::string_view message) noexcept {
   bad_number_ = {};
   std::size_t at = 0;
   std::size_t data_bytes = 0;
-  bool data_next = false;
+  std::uint32_t data_tag = 0;  // what the next field must be; 0: anything
   for (unsigned index = 0; at < message.size(); ++index) {
     std::uint32_t tag = 0;
     const std::size_t begin = at;
@@ -100,15 +99,16 @@ bool Fields::scan(std::string_view message) noexcept {
       bad_tag_ = tag;
       return false;
     }
-    std::size_t end = data_next ? at + data_bytes : message.find(kSoh, at);
-    if (end >= message.size() || message[end] != kSoh || end == at) {
+    const std::size_t end = data_tag != 0 ? at + data_bytes : message.find(kSoh, at);
+    if ((data_tag != 0 && tag != data_tag) || end >= message.size() || message[end] != kSoh ||
+        end == at) {
       bad_tag_ = tag;
       return false;
     }
     const std::string_view value = message.substr(at, end - at);
     const std::uint8_t slot = slot_of(tag);
-    data_next = slot == kDataLength;
-    if (data_next) {
+    data_tag = slot == kDataLength ? detail::data_tag_of(tag) : 0;
+    if (data_tag != 0) {
       std::uint64_t bytes = 0;
       if (!parse_number(value, bytes) || bytes > message.size()) {
         bad_tag_ = tag;

@@ -205,7 +205,7 @@ fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept {
 // FIX 4.2 and 4.4, Execution Report: ExecID is 0 in the answer to a status request; an order that
 // the venue does not know is Rejected, for reason 5.
 fix::ExecutionReport to_status_report(const Report& report, std::string_view symbol,
-                                      std::uint64_t request_id) noexcept {
+                                      std::string_view request_id) noexcept {
   fix::ExecutionReport message = to_execution_report(report, symbol);
   message.status = true;
   message.status_request_id = request_id;

@@ -34,7 +34,7 @@ fix::ExecutionReport to_execution_report(const Report& report, std::string_view 
 fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept;
 // symbol: as asked for.
 fix::ExecutionReport to_status_report(const Report& report, std::string_view symbol,
-                                      std::uint64_t request_id) noexcept;
+                                      std::string_view request_id) noexcept;
 // Says why not, or that it may be carried out.
 fix::OrderMassCancelReport to_mass_cancel_report(const fix::OrderMassCancelRequest& message,
                                                  const MassCancel& request) noexcept;

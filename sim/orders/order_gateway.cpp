@@ -96,8 +96,8 @@ class OrderGateway::Peer final : public fix::Handler {
     const StatusQuery query = to_request(message, asked);
     Report state = gateway_.matcher_->status(query);
     state.party.route = asked.party.route;  // to whoever asks
-    gateway_.push(*this, {Outbox::Status{state, message.request_id}, gateway_.request_symbol_,
-                          gateway_.request_names_});
+    gateway_.push(*this, {Outbox::Status{state, ShortText(message.request_id)},
+                          gateway_.request_symbol_, gateway_.request_names_});
     (void)gateway_.flush();
   }
   // One report for each order; of none, one that says so (FIX 4.4, vol. 4, Order Mass Status
@@ -121,7 +121,7 @@ class OrderGateway::Peer final : public fix::Handler {
     std::uint32_t told = 0;
     gateway_.matcher_->for_each_open(which, [&](Report report) {
       report.party.route = asked.party.route;  // to whoever asks
-      gateway_.push(*this, {Outbox::Status{report, 0, true, ++told == total, total},
+      gateway_.push(*this, {Outbox::Status{report, {}, true, ++told == total, total},
                             ShortText(gateway_.symbols_->name(report.locate)),
                             {gateway_.ids_.text(report.order_id), id}});
     });
@@ -196,7 +196,7 @@ class OrderGateway::Peer final : public fix::Handler {
     none.state = OrderState::kRejected;
     none.reason = Reason::kUnknownOrder;
     none.side = static_cast<Side>(message.side == 0 ? 7 : message.side - '0');
-    Outbox::Entry entry{Outbox::Status{none, 0, true, true, 0},
+    Outbox::Entry entry{Outbox::Status{none, {}, true, true, 0},
                         ShortText(message.symbol_text.empty() ? "[N/A]" : message.symbol_text),
                         {{}, id}};
     entry.text = !message.unsupported.empty() ? message.unsupported
@@ -208,7 +208,7 @@ class OrderGateway::Peer final : public fix::Handler {
   static fix::ExecutionReport status_report(const Outbox::Entry& entry,
                                             const Outbox::Status& status) noexcept {
     fix::ExecutionReport message =
-        to_status_report(status.report, entry.symbol.view(), status.request_id);
+        to_status_report(status.report, entry.symbol.view(), status.request_id.view());
     if (!status.mass) return message;
     message.orig_cl_ord_id = 0;
     message.mass_status_id = entry.names.orig.view();
@@ -252,7 +252,7 @@ class OrderGateway::Peer final : public fix::Handler {
     }
     state.party.route = asked.party.route;  // to whoever asks
     gateway_.push(*this,
-                  {Outbox::Status{state, 0}, gateway_.request_symbol_, gateway_.request_names_});
+                  {Outbox::Status{state}, gateway_.request_symbol_, gateway_.request_names_});
     (void)gateway_.flush();
     return true;
   }

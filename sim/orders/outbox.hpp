@@ -22,7 +22,7 @@ class Outbox {
   // to a mass cancel.
   struct Status {
     Report report;
-    std::uint64_t request_id;  // tag 790
+    ShortText request_id{};  // tag 790
     // To a mass status request, whose id (584) is in the place of Names::orig.
     bool mass = false;
     bool last = false;        // 912

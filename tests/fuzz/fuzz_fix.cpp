@@ -21,25 +21,30 @@ constexpr char kNow[] = "20261121-10:11:12.345";
 // The message, encoded in a version and decoded again. Text and symbols may hold any byte, which
 // the dictionary does not mind.
 template <class Message>
-Message again_in(Version version, const Message& message) {
-  char buffer[kMessageBytesMax];
-  const Encoder encoder("A", "B", version);
-  const std::size_t length = encoder.encode(buffer, message, 1, kNow);
-  if (length > sizeof(buffer)) std::abort();
-  Fields fields;
-  Message again;
-  if (!fields.scan({buffer, length}) || !decode(fields, again)) std::abort();
-  Violation violation;
-  if (!conforms(version, {buffer, length}, violation)) std::abort();
-  return again;
-}
+class Again {
+ public:
+  Again(Version version, const Message& message) {
+    const Encoder encoder("A", "B", version);
+    const std::size_t length = encoder.encode(buffer_, message, 1, kNow);
+    if (length > sizeof(buffer_)) std::abort();
+    Fields fields;
+    if (!fields.scan({buffer_, length}) || !decode(fields, message_)) std::abort();
+    Violation violation;
+    if (!conforms(version, {buffer_, length}, violation)) std::abort();
+  }
+  const Message* operator->() const { return &message_; }
+
+ private:
+  char buffer_[kMessageBytesMax];  // what the message's views point into
+  Message message_;
+};
 
 void check_again(Version version, const NewOrderSingle& order) {
-  const NewOrderSingle again = again_in(version, order);
-  if (again.cl_ord_id != order.cl_ord_id || again.order_qty != order.order_qty ||
-      again.side != order.side || again.type != order.type || !(again.symbol == order.symbol))
+  const Again<NewOrderSingle> again(version, order);
+  if (again->cl_ord_id != order.cl_ord_id || again->order_qty != order.order_qty ||
+      again->side != order.side || again->type != order.type || !(again->symbol == order.symbol))
     std::abort();
-  if (order.type == OrderType::kLimit && again.price != order.price) std::abort();
+  if (order.type == OrderType::kLimit && again->price != order.price) std::abort();
 }
 
 void check_again(Version version, const ExecutionReport& report) {
@@ -53,34 +58,37 @@ void check_again(Version version, const ExecutionReport& report) {
       static_cast<unsigned>(report.reject_reason) > reason_max)
     return;
   if (report.trade_change != TradeChange::kNone) return;  // read, and sent by nobody here
-  const ExecutionReport again = again_in(version, report);
+  const Again<ExecutionReport> again(version, report);
   // FIX 4.2 has 39=5 in the report of a replacement, whatever the order's state.
   const bool has_state = version != Version::k42 || report.exec_type != ExecType::kReplaced;
-  if (again.cl_ord_id != report.cl_ord_id || again.status != report.status ||
-      again.exec_type != report.exec_type || (has_state && again.ord_status != report.ord_status) ||
-      again.leaves_qty != report.leaves_qty || again.cum_qty != report.cum_qty ||
-      again.last_price != report.last_price ||
-      again.last_price_hundredths != report.last_price_hundredths)
+  if (again->cl_ord_id != report.cl_ord_id || again->status != report.status ||
+      again->exec_type != report.exec_type ||
+      (has_state && again->ord_status != report.ord_status) ||
+      again->leaves_qty != report.leaves_qty || again->cum_qty != report.cum_qty ||
+      again->last_price != report.last_price ||
+      again->last_price_hundredths != report.last_price_hundredths)
     std::abort();
 }
 
 void check_again(const OrderStatusRequest& request) {
-  const OrderStatusRequest again = again_in(Version::k44, request);
-  if (again.cl_ord_id != request.cl_ord_id || again.request_id != request.request_id) std::abort();
+  const Again<OrderStatusRequest> again(Version::k44, request);
+  if (again->cl_ord_id != request.cl_ord_id || again->request_id != request.request_id)
+    std::abort();
 }
 
 void check_again(const OrderMassCancelRequest& request) {
-  const OrderMassCancelRequest again = again_in(Version::k44, request);
-  if (again.type != request.type || again.side != request.side || !(again.symbol == request.symbol))
+  const Again<OrderMassCancelRequest> again(Version::k44, request);
+  if (again->type != request.type || again->side != request.side ||
+      !(again->symbol == request.symbol))
     std::abort();
 }
 
 void check_again(const OrderMassCancelReport& report) {
   if (report.reason != MassCancelRejectReason::kNone && static_cast<unsigned>(report.reason) > 6)
     return;
-  const OrderMassCancelReport again = again_in(Version::k44, report);
-  if (again.type != report.type || again.reason != report.reason ||
-      again.affected != report.affected)
+  const Again<OrderMassCancelReport> again(Version::k44, report);
+  if (again->type != report.type || again->reason != report.reason ||
+      again->affected != report.affected)
     std::abort();
 }
 

@@ -492,4 +492,10 @@ inline constexpr Field kFields[] = {
     {956, F::kString, "LegInterestAccrualDate"},
 };
 
+// The data field that a length (kLength, but 9) directly precedes (volume 1, data types: "data").
+// Nothing else may hold SOH.
+constexpr std::uint32_t data_tag_of(std::uint32_t length_tag) noexcept {
+  return length_tag == 93 ? 89 : length_tag + 1;
+}
+
 }  // namespace tickpath::fix::detail

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/fix/dictionary.hpp"
 #include "tests/support/fix_bytes.hpp"
 
 namespace tickpath::fix {
@@ -349,6 +350,22 @@ TEST(FixFields, LetsADataFieldHoldTheSeparator) {
   ASSERT_TRUE(fields.scan(data));
   EXPECT_EQ(fields.get(11), "42");
   EXPECT_FALSE(fields.scan(framed("35=D|95=500|96=a|11=42|")));
+  const std::string signature = framed("35=D|11=42|93=3|89=|=||");
+  ASSERT_TRUE(fields.scan(signature));
+  EXPECT_EQ(fields.get(11), "42");
+}
+
+// A ClOrdID with SOH in it would be sent back as two fields.
+TEST(FixFields, LetsNoOtherFieldHoldTheSeparator) {
+  Fields fields;
+  for (const char* body : {"35=H|95=8|11=1|790=-1|", "35=H|95=4|58=a|=b|", "35=D|93=3|90=a|b|"}) {
+    const std::string text = framed(body);
+    EXPECT_FALSE(fields.scan(text)) << body;
+    EXPECT_NE(fields.bad_tag(), 0u) << body;
+    Violation violation;
+    for (const Version version : {Version::k42, Version::k44})
+      EXPECT_FALSE(conforms(version, text, violation)) << body;
+  }
 }
 
 struct BadOrder {

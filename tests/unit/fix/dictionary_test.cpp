@@ -67,7 +67,7 @@ TEST_P(DictionaryTest, TakesWhatOurEncoderWritesAndQuickFixDoesSoToo) {
   add(with_ids<OrderCancelRequest>());
   add(with_ids<OrderCancelReplaceRequest>());
   auto status = with_ids<OrderStatusRequest>();
-  status.request_id = 8;
+  status.request_id = "STATUS-8";
   add(status);
   for (const auto& [type, state] : {std::pair{ExecType::kNew, OrdStatus::kNew},
                                     {ExecType::kPartialFill, OrdStatus::kPartiallyFilled},
@@ -79,7 +79,7 @@ TEST_P(DictionaryTest, TakesWhatOurEncoderWritesAndQuickFixDoesSoToo) {
     add(execution(type, state));
   ExecutionReport answer = execution(ExecType::kNew, OrdStatus::kNew);
   answer.status = true;
-  answer.status_request_id = 8;
+  answer.status_request_id = "STATUS-8";
   answer.cl_ord_id_text = answer.orig_cl_ord_id_text = "ORDER-1";
   answer.account = "ALPHA";
   add(answer);
@@ -135,6 +135,7 @@ TEST_P(DictionaryTest, FindsWhatIsWrongAndQuickFixRefusesItToo) {
       {"D", "11=1|21=1|55=A|54=1|54=1|60=20261121-10:11:12|40=1|", R::kTagTwice, 54},
       {"D", "11=1|43=N|21=1|55=A|54=1|60=20261121-10:11:12|40=1|", R::kTagOutOfOrder, 43},
       {"D", "11=1|4500=N|21=1|55=A|54=1|60=20261121-10:11:12|40=1|", R::kInvalidTag, 4500},
+      {"D", "11=1|21=1|55=A|54=1|60=20261121-10:11:12|40=1|354=4|58=a|=b|", R::kTagOutOfOrder, 58},
       {"2", "7=1|", R::kRequiredTagMissing, 16},
       {"4", "36=x|", R::kBadFormat, 36},
       {"zz", "1=1|", R::kMsgType, 35},
