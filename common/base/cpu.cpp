@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/base/error.hpp"
 
@@ -56,10 +58,35 @@ void name_this_thread(const std::string& name) noexcept {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
 }
 
+namespace {
+thread_local std::int64_t time_slice_ns = 0;  // what this thread asked for; 0: nothing
+}  // namespace
+
 bool set_real_time(bool on) noexcept {
   sched_param parameter{};
   parameter.sched_priority = on ? 1 : 0;
-  return pthread_setschedparam(pthread_self(), on ? SCHED_FIFO : SCHED_OTHER, &parameter) == 0;
+  if (pthread_setschedparam(pthread_self(), on ? SCHED_FIFO : SCHED_OTHER, &parameter) != 0)
+    return false;
+  if (!on && time_slice_ns != 0) (void)set_time_slice(time_slice_ns);  // the kernel forgot it
+  return true;
+}
+
+bool set_time_slice(std::int64_t ns) noexcept {
+  // The kernel's struct sched_attr in its first size, which C libraries have had only lately.
+  struct Attributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime_ns, deadline_ns, period_ns;
+  } attributes{};
+  static_assert(sizeof(Attributes) == 48);
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return false;
+  if (attributes.policy != SCHED_OTHER) return false;
+  attributes.runtime_ns = static_cast<std::uint64_t>(ns);
+  time_slice_ns = ns;
+  return ::syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
 }
 
 }  // namespace tickpath

@@ -44,9 +44,15 @@ void pin_this_thread(int cpu);
 void name_this_thread(const std::string& name) noexcept;
 
 // Puts the calling thread above all ordinary ones, below everything else (SCHED_FIFO, 1), or back
-// among them. False: it may not (root, CAP_SYS_NICE, or RLIMIT_RTPRIO of 1). For one that sleeps
-// nearly always.
+// among them, with the time slice that it asked for. False: it may not (root, CAP_SYS_NICE, or
+// RLIMIT_RTPRIO of 1). For one that sleeps nearly always.
 bool set_real_time(bool on) noexcept;
+
+// Asks that the calling thread, and those that it starts, be scheduled in slices of `ns` (100 us to
+// 100 ms) instead of the kernel's 3 ms or so: beside others on a CPU a thread gets it sooner and
+// more often, and for no longer in all. sched_setattr(2), sched_runtime of SCHED_OTHER: Linux 6.12
+// and later; earlier ones disregard it. False: refused, or the thread is not SCHED_OTHER.
+bool set_time_slice(std::int64_t ns) noexcept;
 
 // CPUs that share a core with this one, itself included; itself alone where the kernel does not
 // say.

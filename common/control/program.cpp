@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/base/memory.hpp"
 #include "common/control/command_line.hpp"
@@ -63,6 +64,9 @@ void open_log(const CommonConfig& common) {
   log::open(options);
 }
 
+// The shortest that the kernel gives: what waits for a core that others use is a message.
+constexpr std::int64_t kTimeSliceNs = 100'000;
+
 int run_loaded(const ErasedProgram& program) {
   const CommonConfig& common = *program.common;
   try {
@@ -73,6 +77,7 @@ int run_loaded(const ErasedProgram& program) {
     log::info("tickpath {} {} starts; configuration in effect:\n{}", program.program,
               TICKPATH_VERSION, config::detail::print(*program.schema, program.config.get()));
     report_crashes(common.name);
+    (void)set_time_slice(kTimeSliceNs);  // of every thread that follows, too
     const CrashStack crash_stack;
     RuntimeImpl runtime(program.program, common, program.open_device);
     const std::unique_ptr<Application> application = program.create(runtime);
