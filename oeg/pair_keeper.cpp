@@ -1,5 +1,6 @@
 #include "oeg/pair_keeper.hpp"
 
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -33,9 +34,8 @@ constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 // A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
 // to do.
 constexpr std::uint32_t kConnectMs = 3000;
-// Between two questions to the other one, while the witness is away; and how long one may take.
+// Between two questions to the other one, while the witness is away.
 constexpr std::int64_t kAskPeerNs = 500'000'000;
-constexpr std::uint32_t kAskMs = 200;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::uint64_t kReadBytes = 1u << 20;
 // A takeover that takes longer waits for somebody else, not for a CPU.
@@ -117,7 +117,8 @@ PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
       runtime_(runtime),
       start_(config.pair),
       former_life_(start_.memory.load().has_value()),
-      snapshot_readers_(runtime.device()) {}
+      snapshot_readers_(runtime.device()),
+      question_(runtime.device(), nullptr) {}
 
 // --------------------------------------------------------------------------------- the beginning
 
@@ -286,26 +287,36 @@ void PairKeeper::tick() {
 // Where the witness that decides is gone, the word that it had may have been given to the other one
 // before. That one can tell: whoever leads in a later epoch has it.
 void PairKeeper::ask_peer() {
-  Pair& pair = *datapath_->pair();
   const std::int64_t now = clock::monotonic_ns();
-  if (!pair.waits_for_word()) next_ask_ns_ = now + kAskPeerNs;
-  if (now < next_ask_ns_) return;
-  next_ask_ns_ = now + kAskPeerNs;
-  wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
-  hello.flags = wire::kAsksOnly;
   try {
-    (void)link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), {},
-                               kAskMs, std::string(wire::name(wire::Role::kOeg)));
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    const std::size_t at = text.find(wire::kLeadsInEpoch);
-    if (at == std::string::npos) return;
-    const auto epoch = std::strtoull(text.c_str() + at + wire::kLeadsInEpoch.size(), nullptr, 10);
-    if (epoch <= pair.word().epoch) return;
-    log::warning("{} leads, in epoch {}", config_.pair.peer, epoch);
-    pair.give_up();
-    datapath_->wake();
+    if (question_.connecting()) {
+      (void)question_.poll_connect();
+      return;
+    }
+    if (!datapath_->pair()->waits_for_word()) next_ask_ns_ = now + kAskPeerNs;
+    if (now < next_ask_ns_) return;
+    next_ask_ns_ = now + kAskPeerNs;
+    wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+    hello.flags = wire::kAsksOnly;
+    question_.start_connect(config_.pair.peer, link::bytes_of(hello), {}, 0,
+                            std::string(wire::name(wire::Role::kOeg)));
+  } catch (const rdma::SetupError& error) {
+    take_answer(error.what());
   }
+}
+
+// It may come late: whoever leads in a later epoch than ours has the word all the same.
+void PairKeeper::take_answer(std::string_view refusal) {
+  Pair& pair = *datapath_->pair();
+  const std::size_t at = refusal.find(wire::kLeadsInEpoch);
+  if (at == std::string_view::npos) return;
+  std::uint32_t epoch = 0;
+  const std::string_view number = refusal.substr(at + wire::kLeadsInEpoch.size());
+  (void)std::from_chars(number.data(), number.data() + number.size(), epoch);
+  if (epoch <= pair.word().epoch) return;
+  log::warning("{} leads, in epoch {}", config_.pair.peer, epoch);
+  pair.give_up();
+  datapath_->wake();
 }
 
 void PairKeeper::connect_witness() {

@@ -54,6 +54,7 @@ class PairKeeper {
   void install(const std::string& snapshot) const;
   void connect_witness();
   void ask_peer();
+  void take_answer(std::string_view refusal);
   void answer_peer(rdma::ConnectionRequest& request);
   void on_stage();
   void be_quick();
@@ -68,6 +69,7 @@ class PairKeeper {
   std::function<void()> connect_;
   control::Subscription stage_watch_;
   link::TableReaders snapshot_readers_;
+  link::BareConnections question_;  // to the other one, which answers by refusing it
   std::unique_ptr<rdma::MemoryRegion> snapshot_;
   std::int64_t next_witness_ns_ = 0;
   std::int64_t next_ask_ns_ = 0;

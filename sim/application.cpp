@@ -311,7 +311,7 @@ bool SimApplication::replacing() const noexcept {
 
 // The one that replaces another must not wait for a tick.
 void SimApplication::turn_lobbies() {
-  constexpr std::chrono::milliseconds kSoon{1};
+  constexpr std::chrono::microseconds kSoon{200};
   for (const Port& port : ports_) port.lobby->turn(Lobby::Clock::now());
   if (replacing()) replacing_ = runtime_.after(kSoon, [this] { turn_lobbies(); });
 }

@@ -82,7 +82,7 @@ class Runtime {
   [[nodiscard]] virtual Subscription every(std::chrono::milliseconds period,
                                            std::function<void()> callback) = 0;
   // Once.
-  [[nodiscard]] virtual Subscription after(std::chrono::milliseconds delay,
+  [[nodiscard]] virtual Subscription after(std::chrono::microseconds delay,
                                            std::function<void()> callback) = 0;
   // Runs on the control thread, soon. Any thread but the datapath's (it allocates and locks).
   virtual void post(std::function<void()> callback) = 0;

@@ -52,7 +52,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
 };
 
 struct Timer : std::enable_shared_from_this<Timer> {
-  Timer(asio::io_context& io, std::chrono::milliseconds each, bool again,
+  Timer(asio::io_context& io, std::chrono::microseconds each, bool again,
         std::function<void()> function)
       : timer(io), period(each), repeat(again), callback(std::move(function)) {
     timer.expires_after(period);
@@ -69,7 +69,7 @@ struct Timer : std::enable_shared_from_this<Timer> {
     });
   }
   asio::steady_timer timer;
-  std::chrono::milliseconds period;
+  std::chrono::microseconds period;
   bool repeat;
   std::function<void()> callback;
 };
@@ -252,7 +252,7 @@ Subscription RuntimeImpl::every(std::chrono::milliseconds period, std::function<
   return Subscription(std::move(timer));
 }
 
-Subscription RuntimeImpl::after(std::chrono::milliseconds delay, std::function<void()> callback) {
+Subscription RuntimeImpl::after(std::chrono::microseconds delay, std::function<void()> callback) {
   auto timer = std::make_shared<Timer>(io_, delay, false, std::move(callback));
   timer->arm();
   return Subscription(std::move(timer));

@@ -35,7 +35,7 @@ class RuntimeImpl final : public Runtime {
   WaitMode wait_mode() const noexcept override { return thread_.mode(); }
   Subscription watch(int file_descriptor, std::function<void()> callback) override;
   Subscription every(std::chrono::milliseconds period, std::function<void()> callback) override;
-  Subscription after(std::chrono::milliseconds delay, std::function<void()> callback) override;
+  Subscription after(std::chrono::microseconds delay, std::function<void()> callback) override;
   void post(std::function<void()> callback) override;
   boost::asio::io_context& io() noexcept override { return io_; }
   void run_foreign(const std::function<void()>& function) override;

@@ -17,7 +17,7 @@ control::Subscription Runtime::watch(int file_descriptor, std::function<void()> 
   return control::Subscription(watch);
 }
 
-control::Subscription Runtime::add_timer(std::chrono::milliseconds delay, bool again,
+control::Subscription Runtime::add_timer(std::chrono::microseconds delay, bool again,
                                          std::function<void()> callback) {
   const auto ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(delay).count());
   const auto now_ns = static_cast<std::uint64_t>(tickpath::clock::monotonic_ns());
@@ -32,7 +32,7 @@ control::Subscription Runtime::every(std::chrono::milliseconds period,
   return add_timer(period, true, std::move(callback));
 }
 
-control::Subscription Runtime::after(std::chrono::milliseconds delay,
+control::Subscription Runtime::after(std::chrono::microseconds delay,
                                      std::function<void()> callback) {
   return add_timer(delay, false, std::move(callback));
 }

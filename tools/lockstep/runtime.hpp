@@ -32,7 +32,7 @@ class Runtime final : public control::Runtime {
   control::Subscription watch(int file_descriptor, std::function<void()> callback) override;
   control::Subscription every(std::chrono::milliseconds period,
                               std::function<void()> callback) override;
-  control::Subscription after(std::chrono::milliseconds delay,
+  control::Subscription after(std::chrono::microseconds delay,
                               std::function<void()> callback) override;
   void post(std::function<void()> callback) override;  // any thread
   boost::asio::io_context& io() noexcept override { return io_; }
@@ -73,7 +73,7 @@ class Runtime final : public control::Runtime {
     std::uint64_t period_ns;  // 0: once
     std::function<void()> callback;
   };
-  control::Subscription add_timer(std::chrono::milliseconds delay, bool again,
+  control::Subscription add_timer(std::chrono::microseconds delay, bool again,
                                   std::function<void()> callback);
 
   boost::asio::io_context io_{1};
