@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -54,12 +56,26 @@ void Wake::signal() noexcept {
 }
 
 void Wake::acknowledge() noexcept {
-  // Somebody connects or leaves this moment: what is not read now wakes once more.
-  const std::unique_lock lock(closing_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  // Somebody leaves this moment: what is not read now wakes once more.
+  if (!try_take_descriptors()) return;
   std::array<epoll_event, kEventsMax> ready;
   const int count = ::epoll_wait(epoll_.get(), ready.data(), kEventsMax, 0);
   for (int i = 0; i < count; ++i) drain(ready[static_cast<std::size_t>(i)].data.fd);
+  leave_descriptors();
+}
+
+// Acquire, release: what was closed under it is closed for who takes it next.
+bool Wake::try_take_descriptors() noexcept {
+  return !descriptors_taken_.exchange(true, std::memory_order_acquire);
+}
+
+void Wake::leave_descriptors() noexcept {
+  descriptors_taken_.store(false, std::memory_order_release);
+}
+
+// Sleeps: who has them may wait for this CPU.
+void Wake::take_descriptors() noexcept {
+  while (!try_take_descriptors()) std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
 // One read: a peer that sends without end keeps itself from sleeping at our expense, as it could by
@@ -90,8 +106,9 @@ WakeEnd& WakeEnd::operator=(WakeEnd&& other) noexcept {
 
 void WakeEnd::close() noexcept {
   if (wake_ == nullptr) return;
-  const std::lock_guard lock(wake_->closing_);
+  wake_->take_descriptors();
   ours_.reset();  // and leaves the epoll by that
+  wake_->leave_descriptors();
 }
 
 void wake_by(const UniqueFd& end) noexcept {

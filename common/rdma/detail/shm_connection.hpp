@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "common/rdma/detail/shm_memory.hpp"
@@ -44,12 +43,17 @@ class Wake {
 
  private:
   friend class WakeEnd;
+  bool try_take_descriptors() noexcept;
+  void take_descriptors() noexcept;  // waits; for threads that need not poll
+  void leave_descriptors() noexcept;
   void drain(int descriptor) noexcept;
 
   UniqueFd epoll_;
   UniqueFd event_;
-  // Descriptors are closed under it: acknowledge() must not read from what has its number next.
-  std::mutex closing_;
+  // Whoever has it may close a descriptor or read from one: acknowledge() must not read from what
+  // has the number of a closed one next. No mutex: to leave one that somebody waits for calls the
+  // kernel, which a polling thread must not.
+  std::atomic<bool> descriptors_taken_{false};
   std::atomic<bool> tick_{false};
 };
 
