@@ -234,7 +234,7 @@ void Engine::apply_report(Instance& instance, Order& order,
     return;
   }
   if (was_new && order.state != wire::OrderState::kPendingNew) {
-    count(instance.counters.unanswered, -1);
+    if (is_owed(instance, order.id)) count(instance.counters.unanswered, -1);
     if (order.state != wire::OrderState::kRejected) instance.counters.accepted.add();
   }
   settle_request(instance, order, report);
@@ -390,11 +390,14 @@ void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
     instance->recovering = false;
     // Answers on their way are lost with the connection.
     const std::uint64_t unanswered = instance->counters.unanswered.get();
-    std::uint64_t pending_new = 0;  // their fate is asked for: see `recovering`
+    // Their fate is asked for: see `recovering`. Those of an outage before are not among the
+    // unanswered.
+    std::uint64_t pending_new = 0;
     instance->counters.answers_lost.add(unanswered);
     instance->counters.unanswered.set(0);
     instance->orders.for_each([&](Order& order) {
-      pending_new += order.state == wire::OrderState::kPendingNew ? 1 : 0;
+      pending_new +=
+          order.state == wire::OrderState::kPendingNew && is_owed(*instance, order.id) ? 1 : 0;
       instance->orders.clear_pending(order);
       order.uncertain = true;
     });

@@ -491,6 +491,41 @@ TEST_F(Orders, WhatASilentOegOwesIsLostOnceTheConnectionIs) {
   EXPECT_EQ(counters().cancels.get(), 2u) << "a cancel settles what became of it";
 }
 
+// The cancels by which it settles its orders are lost themselves.
+TEST_F(Orders, AnOutageWhileItStillSettlesTheOneBeforeLosesEachAnswerOnce) {
+  const std::uint64_t known = buy(), forgotten = buy();
+  engine.on_gateway(1, false);
+  EXPECT_EQ(counters().changes_lost.get(), 0u);
+  engine.on_gateway(1, true);
+  engine.on_turn();
+  ASSERT_EQ(counters().cancels.get(), 2u);
+  engine.on_gateway(1, false);
+  EXPECT_EQ(counters().changes_lost.get(), 2u);
+  engine.on_gateway(1, true);
+  engine.on_turn();
+  ASSERT_EQ(counters().cancels.get(), 4u);
+  tell(ReportKind::kCanceled, OrderId::make(1, 7, 5), known);
+  tell(ReportKind::kCancelRejected, OrderId::make(1, 7, 6), forgotten, RejectReason::kUnknownOrder);
+  EXPECT_EQ(counters().unanswered.get(), 0u);
+  EXPECT_EQ(counters().orders_lost.get(), 1u);
+  EXPECT_EQ(counters().cancels.get(), counters().changes_accepted.get() +
+                                          counters().request_rejects.get() +
+                                          counters().changes_lost.get());
+}
+
+// The first answer to an order comes when it was given up, and its cancel is on the way.
+TEST_F(Orders, AFirstAnswerThatWasGivenUpIsNotTakenForTheCancels) {
+  const std::uint64_t id = buy();
+  engine.on_gateway(1, false);
+  engine.on_gateway(1, true);
+  engine.on_turn();
+  ASSERT_EQ(counters().cancels.get(), 1u);
+  tell(ReportKind::kAccepted, id);
+  EXPECT_EQ(counters().unanswered.get(), 1u) << "the cancel's";
+  engine.on_gateway(1, false);
+  EXPECT_EQ(counters().changes_lost.get(), 1u);
+}
+
 // oeg had taken the cancel before it died: its next life passes the venue's answer on.
 TEST_F(Orders, AnAnswerThatWasGivenUpAsLostIsNotCountedOnceMore) {
   const std::uint64_t id = rest_and_cancel();
