@@ -8,6 +8,8 @@
 
 #include <immintrin.h>
 
+#include "common/rdma/detail/shm_freedoms.hpp"
+
 namespace tickpath::rdma::detail {
 
 // Stores 8 bytes after everything stored before. Pairs with load_placed(): without release the
@@ -52,6 +54,8 @@ inline void place_line(std::byte* to, const std::byte* from) noexcept {
 // Places `length` bytes in the peer's memory, the last 8 last (the placement guarantee of
 // common/rdma/ordering.hpp).
 inline void place(std::byte* to, const std::byte* from, std::size_t length) noexcept {
+  if (free_to_differ()) [[unlikely]]
+    return place_freely(to, from, length);
   if (length == 64) [[likely]] {
     place_line(to, from);
   } else if (length >= 8) {
@@ -64,6 +68,8 @@ inline void place(std::byte* to, const std::byte* from, std::size_t length) noex
 
 // Fetches `length` bytes from the peer's memory: aligned 8-byte words whole.
 inline void fetch(std::byte* to, const std::byte* from, std::size_t length) noexcept {
+  if (free_to_differ()) [[unlikely]]
+    return fetch_freely(to, from, length);
   // Pairs with the owner's store_for_peer() seen by an earlier READ: without it this copy could be
   // taken before that READ.
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -78,6 +84,23 @@ inline void fetch(std::byte* to, const std::byte* from, std::size_t length) noex
     std::memcpy(to, from, length);
   }
   std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+// RDMA atomics, on an aligned word; the word as it was. Sequentially consistent: a peer's word may
+// be what two of them decide by.
+inline std::uint64_t fetch_add(std::uint64_t* word, std::uint64_t add) noexcept {
+  if (free_to_differ()) [[unlikely]]
+    return fetch_add_freely(word, add);
+  return std::atomic_ref<std::uint64_t>(*word).fetch_add(add, std::memory_order_seq_cst);
+}
+
+inline std::uint64_t compare_swap(std::uint64_t* word, std::uint64_t compare,
+                                  std::uint64_t swap) noexcept {
+  if (free_to_differ()) [[unlikely]]
+    return compare_swap_freely(word, compare, swap);
+  std::atomic_ref<std::uint64_t>(*word).compare_exchange_strong(compare, swap,
+                                                                std::memory_order_seq_cst);
+  return compare;
 }
 
 }  // namespace tickpath::rdma::detail

@@ -1,6 +1,7 @@
 #include "common/rdma/detail/shm_device.hpp"
 
 #include "common/clock/clock.hpp"
+#include "common/rdma/detail/shm_freedoms.hpp"
 #include "common/rdma/detail/shm_listener.hpp"
 #include "common/rdma/detail/shm_pending.hpp"
 
@@ -36,6 +37,10 @@ ShmDevice::ShmDevice() : core_(std::make_shared<DeviceCore>()) {
   core_->barriers = Barriers::register_process();
   core_->info = {"shm",           "shm0",         "shared memory of this host",
                  kInlineBytesMax, kQueueDepthMax, kMessageBytesMax};
+  take_freedoms_of_environment();
+  if (free_to_differ())
+    core_->note_once("freedoms",
+                     "a test mode is on, slow and out of order (TICKPATH_SHM_FREEDOMS)");
   clock::tsc_hz();  // measured now: the first use must not fall into a connection's set-up
 }
 

@@ -166,13 +166,10 @@ inline ShmQueuePair::Step ShmQueuePair::atomic(const WorkRequest& request) noexc
   // Aligned in the owner's address space, and here: mappings differ by whole pages.
   if (target == nullptr) [[unlikely]]
     return Step::kRemoteAccess;
-  std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(target));
-  std::uint64_t old = request.compare_add;
-  if (request.opcode == Opcode::kFetchAdd) {
-    old = word.fetch_add(request.compare_add, std::memory_order_seq_cst);
-  } else {
-    word.compare_exchange_strong(old, request.swap, std::memory_order_seq_cst);
-  }
+  auto* const word = reinterpret_cast<std::uint64_t*>(target);
+  const std::uint64_t old = request.opcode == Opcode::kFetchAdd
+                                ? fetch_add(word, request.compare_add)
+                                : compare_swap(word, request.compare_add, request.swap);
   std::memcpy(local, &old, sizeof(old));
   return Step::kDone;
 }
