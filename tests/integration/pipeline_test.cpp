@@ -46,7 +46,7 @@ void speak_fix44(const PipelineFolder& folder) {
     folder.edit(program, "version = \"4.2\"", "version = \"4.4\"");
 }
 
-TEST(Pipeline, TradesTheSameOverFix44AndWhileOrdersAreRestated) {
+TEST(PipelineVariants, TradesTheSameOverFix44AndWhileOrdersAreRestated) {
   const PipelineFolder folder;
   speak_fix44(folder);
   folder.edit("sim", "self_match = \"cancel_newest\"", "self_match = \"decrement\"");
@@ -91,7 +91,7 @@ TEST_P(GuardedPipeline, EveryDatapathThreadKeepsFromTheAllocatorAndTheKernel) {
 INSTANTIATE_TEST_SUITE_P(WaitModes, GuardedPipeline, ::testing::Values("yield", "park"),
                          [](const auto& mode) { return std::string(mode.param); });
 
-TEST(Pipeline, ReplaysALobsterMessageFile) {
+TEST(PipelineVariants, ReplaysALobsterMessageFile) {
   const std::string file = recording("lobster/AAPL_2012-06-21_message_50.csv.gz");
   if (file.empty()) GTEST_SKIP() << "no recordings: set TICKPATH_DATA";
   const PipelineFolder folder;
@@ -141,7 +141,7 @@ std::vector<std::string> lossy_lines(const PipelineFolder& folder) {
   return arguments;
 }
 
-TEST(Pipeline, LosesNoMessageToTwoLossyLines) {
+TEST(PipelineVariants, LosesNoMessageToTwoLossyLines) {
   const PipelineFolder folder;
   const Finished up = folder.run_up(folder.generate(60'000, 6), lossy_lines(folder));
   ASSERT_EQ(up.exit_code, 0) << up.output;
@@ -180,7 +180,7 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
   EXPECT_EQ(json::parse(folder.summary("strategy")).at("open_orders"), 0);
 }
 
-TEST(Pipeline, StrategiesTradeTheSymbolsThatTheyName) {
+TEST(PipelineVariants, StrategiesTradeTheSymbolsThatTheyName) {
   const PipelineFolder folder;
   folder.edit("strategy", "\nsymbols = \"*\"", "\nsymbols = \"ZAAA, ZAAC\"");
   const Finished up = folder.run_up(folder.generate(30'000, 3));
@@ -238,7 +238,7 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   if (guard != nullptr) expect_all_guarded(report);
 }
 
-TEST(Pipeline, ASymbolKeepsTheIdThatItHadInAFormerRun) {
+TEST(PipelineVariants, ASymbolKeepsTheIdThatItHadInAFormerRun) {
   const PipelineFolder folder;
   std::filesystem::create_directories(folder.run_dir());
   // The recording names ZAAA to ZAAT in this order: one more than there is room for beside GONE.
@@ -257,7 +257,7 @@ TEST(Pipeline, ASymbolKeepsTheIdThatItHadInAFormerRun) {
   EXPECT_EQ(held, folder.positions("risk"));
 }
 
-TEST(Pipeline, UpSaysWhoIsKilledSinceAnEarlierRun) {
+TEST(PipelineVariants, UpSaysWhoIsKilledSinceAnEarlierRun) {
   const PipelineFolder folder;
   std::filesystem::create_directories(folder.run_dir());
   write_file(folder.run_dir() + "/risk.kills",
