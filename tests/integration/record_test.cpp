@@ -26,10 +26,13 @@ class Record : public ::testing::Test {
     const std::size_t begin = text.find(key) + key.size();
     return text.substr(begin, text.find('"', begin) - begin);
   }
-  std::unique_ptr<Process> record(const std::vector<std::string>& more) const {
-    std::vector<std::string> command{
-        program("tickpath"), "record", folder_ / "run.pcapng", "--group", group("sim"),
-        "--until-end",       "--itch", folder_ / "run.itch50"};
+  std::unique_ptr<Process> record(std::vector<std::string> more) const {
+    more.insert(more.end(), {"--until-end", "--itch", folder_ / "run.itch50"});
+    return record_until_interrupted(more);
+  }
+  std::unique_ptr<Process> record_until_interrupted(const std::vector<std::string>& more) const {
+    std::vector<std::string> command{program("tickpath"), "record", folder_ / "run.pcapng",
+                                     "--group", group("sim")};
     command.insert(command.end(), more.begin(), more.end());
     auto recorder = std::make_unique<Process>(command, folder_.path());
     EXPECT_TRUE(recorder->wait_for_output("recording to", test_support::kPatience))
@@ -94,13 +97,16 @@ TEST_F(Record, HoldsEveryFixMessageOfBothSides) {
   Process pipeline(folder_.up(folder_.generate(30'000, 3), {"--no-replay"}), folder_.path());
   ASSERT_TRUE(pipeline.wait_for_output("strategy   ready", test_support::kPatience))
       << pipeline.output();
-  const auto recorder = record({"--orders", folder_.run_dir() + "/sim.TICKPATH.fixstore",
+  const auto recorder =
+      record_until_interrupted({"--orders", folder_.run_dir() + "/sim.TICKPATH.fixstore",
                                 "--orders", folder_.run_dir() + "/oeg.fixstore"});
   EXPECT_THAT(run({program("tickpath"), "replay", "--run-dir", folder_.run_dir()}, folder_.path()),
               Ends(0));
-  EXPECT_THAT(recorder->wait(2 * test_support::kPatience), Ends(0));
+  // Behind the end of the feed strategies still cancel what is open, as many orders as there are.
   pipeline.signal(SIGINT);
   EXPECT_EQ(pipeline.wait(test_support::kPatience).exit_code, 0) << pipeline.output();
+  recorder->signal(SIGINT);
+  EXPECT_THAT(recorder->wait(test_support::kPatience), Ends(0));
   std::ifstream file(folder_ / "run.pcapng", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   std::map<std::string, double> found;
