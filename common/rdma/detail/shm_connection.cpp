@@ -43,6 +43,10 @@ void watch_for_input(const UniqueFd& epoll, const UniqueFd& watched) {
 
 }  // namespace
 
+void PatientLock::lock() noexcept {
+  while (!try_lock()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+}
+
 Wake::Wake()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!epoll_.valid() || !event_.valid()) throw_system("epoll_create1, eventfd", errno);
@@ -57,25 +61,11 @@ void Wake::signal() noexcept {
 
 void Wake::acknowledge() noexcept {
   // Somebody leaves this moment: what is not read now wakes once more.
-  if (!try_take_descriptors()) return;
+  const std::unique_lock lock(closing_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
   std::array<epoll_event, kEventsMax> ready;
   const int count = ::epoll_wait(epoll_.get(), ready.data(), kEventsMax, 0);
   for (int i = 0; i < count; ++i) drain(ready[static_cast<std::size_t>(i)].data.fd);
-  leave_descriptors();
-}
-
-// Acquire, release: what was closed under it is closed for who takes it next.
-bool Wake::try_take_descriptors() noexcept {
-  return !descriptors_taken_.exchange(true, std::memory_order_acquire);
-}
-
-void Wake::leave_descriptors() noexcept {
-  descriptors_taken_.store(false, std::memory_order_release);
-}
-
-// Sleeps: who has them may wait for this CPU.
-void Wake::take_descriptors() noexcept {
-  while (!try_take_descriptors()) std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
 // One read: a peer that sends without end keeps itself from sleeping at our expense, as it could by
@@ -106,9 +96,8 @@ WakeEnd& WakeEnd::operator=(WakeEnd&& other) noexcept {
 
 void WakeEnd::close() noexcept {
   if (wake_ == nullptr) return;
-  wake_->take_descriptors();
+  const std::lock_guard lock(wake_->closing_);
   ours_.reset();  // and leaves the epoll by that
-  wake_->leave_descriptors();
 }
 
 void wake_by(const UniqueFd& end) noexcept {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "common/rdma/detail/shm_memory.hpp"
@@ -25,6 +26,20 @@ enum class FailureCause : std::uint32_t {
   kPeerProtocol = 9,  // the peer broke the provider's protocol
 };
 
+// A mutex that a polling thread may try and leave: to leave a std::mutex for which somebody waits
+// calls the kernel. Whoever waits sleeps, a little longer than need be; the holder may need its
+// CPU.
+class PatientLock {
+ public:
+  void lock() noexcept;
+  // Acquire, release: what the last holder did is done for the next one.
+  bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
 // What a parked thread waits on: an eventfd of our own, and a socket pair for each peer that may
 // wake it. Sockets, because a peer shares the open file of the end that it gets: it can make an
 // eventfd or a pipe block, and fill it, but what is sent with MSG_DONTWAIT never waits. And each
@@ -43,17 +58,12 @@ class Wake {
 
  private:
   friend class WakeEnd;
-  bool try_take_descriptors() noexcept;
-  void take_descriptors() noexcept;  // waits; for threads that need not poll
-  void leave_descriptors() noexcept;
   void drain(int descriptor) noexcept;
 
   UniqueFd epoll_;
   UniqueFd event_;
-  // Whoever has it may close a descriptor or read from one: acknowledge() must not read from what
-  // has the number of a closed one next. No mutex: to leave one that somebody waits for calls the
-  // kernel, which a polling thread must not.
-  std::atomic<bool> descriptors_taken_{false};
+  // Descriptors are closed under it: acknowledge() must not read from what has its number next.
+  PatientLock closing_;
   std::atomic<bool> tick_{false};
 };
 
