@@ -51,26 +51,24 @@ void in_any_order(std::size_t count, Visit&& visit) noexcept {
   }
 }
 
-// [0, length) in pieces that end where `address` + offset is a multiple of `size`: piece(offset,
-// length) for each, lines in any order, and the pieces of a line.
+// Calls piece(begin, end) for the pieces of the offsets [from, to), in any order, cut where the
+// address is a multiple of `unit`.
+template <class Piece>
+void in_pieces(std::uintptr_t address, std::size_t from, std::size_t to, std::size_t unit,
+               Piece&& piece) noexcept {
+  if (from == to) return;
+  const std::uintptr_t first = (address + from) / unit;
+  in_any_order((address + to - 1) / unit - first + 1, [&](std::size_t index) {
+    piece(std::max((first + index) * unit, address + from) - address,
+          std::min((first + index + 1) * unit, address + to) - address);
+  });
+}
+
+// The lines of [address, address + length) in any order, and in each its words of `size` bytes.
 template <class Piece>
 void scatter(std::uintptr_t address, std::size_t length, std::size_t size, Piece&& piece) noexcept {
-  const auto cut = [address, length](std::size_t index, std::size_t unit, std::size_t from,
-                                     std::size_t to) {
-    const std::uintptr_t first = (address + from) / unit * unit;
-    const std::size_t begin = std::max(first + index * unit, address + from) - address;
-    const std::size_t end = std::min<std::size_t>(first + (index + 1) * unit - address, to);
-    return std::pair{begin, std::min(end, length)};
-  };
-  const auto pieces = [address](std::size_t unit, std::size_t from, std::size_t to) {
-    return from == to ? 0 : (address + to - 1) / unit - (address + from) / unit + 1;
-  };
-  in_any_order(pieces(kLine, 0, length), [&](std::size_t line) {
-    const auto [from, to] = cut(line, kLine, 0, length);
-    in_any_order(pieces(size, from, to), [&, from = from, to = to](std::size_t index) {
-      const auto [begin, end] = cut(index, size, from, to);
-      piece(begin, end - begin);
-    });
+  in_pieces(address, 0, length, kLine, [&](std::size_t from, std::size_t to) {
+    in_pieces(address, from, to, size, piece);
     pause_perhaps();
   });
 }
@@ -165,20 +163,20 @@ void take_freedoms_of_environment() {
 void place_freely(std::byte* to, const std::byte* from, std::size_t length) noexcept {
   const std::size_t last = length >= 8 ? 8 : 0;
   scatter(reinterpret_cast<std::uintptr_t>(to), length - last, 4,
-          [&](std::size_t at, std::size_t size) {
-            if (size == 4) return move_whole<std::uint32_t>(to + at, from + at);
-            for (std::size_t i = 0; i < size; ++i)
-              move_whole<std::uint8_t>(to + at + i, from + at + i);
+          [&](std::size_t begin, std::size_t end) {
+            if (end - begin == 4) return move_whole<std::uint32_t>(to + begin, from + begin);
+            for (; begin < end; ++begin) move_whole<std::uint8_t>(to + begin, from + begin);
           });
   if (last != 0) store_last_word(to + length - 8, from + length - 8);
 }
 
 void fetch_freely(std::byte* to, const std::byte* from, std::size_t length) noexcept {
   std::atomic_thread_fence(std::memory_order_acquire);  // as in fetch()
-  scatter(reinterpret_cast<std::uintptr_t>(from), length, 8, [&](std::size_t at, std::size_t size) {
-    if (size == 8) return take_whole<std::uint64_t>(to + at, from + at);
-    for (std::size_t i = 0; i < size; ++i) take_whole<std::uint8_t>(to + at + i, from + at + i);
-  });
+  scatter(reinterpret_cast<std::uintptr_t>(from), length, 8,
+          [&](std::size_t begin, std::size_t end) {
+            if (end - begin == 8) return take_whole<std::uint64_t>(to + begin, from + begin);
+            for (; begin < end; ++begin) take_whole<std::uint8_t>(to + begin, from + begin);
+          });
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 

@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace tickpath::rdma::detail {
@@ -37,7 +36,7 @@ void take_freedoms(std::optional<Freedoms> freedoms) noexcept;
 // As the environment says, at the first call. Throws what parse_freedoms() throws.
 void take_freedoms_of_environment();
 
-// 0: none are taken. Datapath; one load of a word that does not change.
+// Are any taken? Datapath; one load of a word that does not change.
 inline std::atomic<bool> freedoms_taken{false};
 inline bool free_to_differ() noexcept {
   // Relaxed: it is set before the queue pairs that look at it are made.
