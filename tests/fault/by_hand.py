@@ -128,12 +128,23 @@ def show_run(seed, steps, problems):
     print(f"seed {seed:4}  {shown:44} {'; '.join(problems) or 'holds'}", flush=True)
 
 
+def some_of(names):
+    """Reads "one,another", each of them one of the names."""
+    def parse(text):
+        found = text.split(",")
+        unknown = [name for name in found if name not in names]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: not one of {', '.join(dict.fromkeys(names))}")
+        return found
+    return parse
+
+
 def parser_of(text, faults):
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1, help="of the first run; each further one has the next")
-    parser.add_argument("--faults", type=lambda names: names.split(","), help=f"these in each run: of {', '.join(dict.fromkeys(faults))}")
+    parser.add_argument("--faults", type=some_of(faults), help=f"these in each run: of {', '.join(dict.fromkeys(faults))}")
     parser.add_argument("--keep", nargs="?", const="failed", choices=("failed", "all"), help="leave the folders of these runs")
     return parser
 

@@ -20,7 +20,7 @@ import time
 
 import cut
 import exchange
-from by_hand import PATIENCE_S, ByHand, Tally, one_run, parser_of, run_all, show_run
+from by_hand import PATIENCE_S, ByHand, Tally, one_run, parser_of, run_all, show_run, some_of
 from running import SOURCE, broken_lines
 
 STORE_MESSAGES = 131072
@@ -84,6 +84,11 @@ class Pair(ByHand):
               "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
     FAULTS_MAX, PAUSE_S = 2, (0.5, 1.5)
 
+    @classmethod
+    def programs(cls):
+        """In the order in which they start."""
+        return ("sim", *cls.RISKS, "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy")
+
     def __init__(self, bin_dir, recording, seed, broken=None, parked=(), small=False):
         self.dice = random.Random(seed)
         self.bin = bin_dir
@@ -111,7 +116,7 @@ class Pair(ByHand):
                 settings += SMALL[settings[0]]
         for name in parked:
             self.common[name].append("datapath.wait=park")
-        for name in ("sim", *self.RISKS, "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy"):
+        for name in self.programs():
             self.start(name)
 
     def start(self, name):
@@ -442,8 +447,8 @@ def run_mutants(options, recording):
 def main():
     parser = parser_of(__doc__, Pair.FAULTS)
     parser.add_argument("--mutants", action="store_true", help=f"rules broken on purpose: {', '.join(RULES)}; each must be found")
-    parser.add_argument("--park", type=lambda text: text.split(","), default=(), help="these programs sleep when they have nothing to do; "
-                        "as they are, all poll, and yield where there are fewer cores than they")
+    parser.add_argument("--park", type=some_of(Pair.programs()), default=(), help="these programs sleep when they have nothing to do, of "
+                        f"{', '.join(Pair.programs())}; as they are, all poll, and yield where there are fewer cores than they")
     parser.add_argument("--small", action="store_true", help="small tables, for many runs: not for what the faults take")
     options = parser.parse_args()
     run_all(options, lambda recording, seed: Pair(options.bin, recording, seed, parked=options.park, small=options.small),
