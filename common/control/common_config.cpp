@@ -80,6 +80,10 @@ config::Schema<CommonConfig> common_schema() {
   schema.path("run_dir", &C::run_dir,
               "Where programs that belong together meet; {run_dir} and {name} stand for these two "
               "in every text and path below");
+  schema.integer(
+      "venue_number", &C::venue, {0, 255}, "",
+      "Where strategies trade on several venues: the number of this program's, as in the "
+      "strategy's [[venue]]; 0: there is one venue, or this program is of all");
   schema.choice("log.level", &C::log_level,
                 {{"debug", log::Level::kDebug},
                  {"info", log::Level::kInfo},

@@ -20,6 +20,9 @@ inline constexpr int kCpuAuto = -2;  // a core that no other polling thread has,
 struct CommonConfig {
   std::string name;             // of this instance; empty: the program's
   std::string run_dir = "run";  // one for all programs that belong together
+  // Of a pipeline of several venues: to which one this program belongs; 0: there is one, or it
+  // belongs to all.
+  std::uint8_t venue = 0;
   log::Level log_level = log::Level::kInfo;
 
   int cpu = kCpuUnpinned;
@@ -39,7 +42,7 @@ struct CommonConfig {
   std::string fabric_endpoint = "{run_dir}/{name}.fabric";
 };
 
-// Keys: name, run_dir, log.level, datapath.{cpu, wait, park_timeout, stop_timeout,
+// Keys: name, run_dir, venue_number, log.level, datapath.{cpu, wait, park_timeout, stop_timeout,
 // hang_after}, heartbeat.period, trace.{enabled, file, capacity}, fabric.{provider, device,
 // endpoint, peer_timeout, timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic,
 // traffic_class, inline_bytes, send_depth, receive_depth}, security.{mode, keys}.

@@ -80,6 +80,7 @@ trace::TraceOptions trace_options(const std::string& program, const CommonConfig
   if (common.trace_enabled) options.path = common.trace_file;
   options.capacity = common.trace_capacity;
   options.program = program;
+  options.venue = common.venue;
   options.provider = common.fabric.provider;
   options.wait_mode = to_string(thread.mode());
   options.cores = thread.cores();
@@ -470,6 +471,7 @@ void RuntimeImpl::write_summary() {
   Summary summary;
   summary.program = program();
   summary.name = name();
+  summary.venue = common().venue;
   application_->summarize(summary);
   summary.details["datapath_page_faults_minor"] = minor_faults_.get();
   summary.details["datapath_page_faults_major"] = major_faults_.get();
@@ -489,6 +491,7 @@ Json RuntimeImpl::status() {
   json["not_ready_reason"] = not_ready_reason_;
   json["uptime_ms"] = (clock::monotonic_ns() - started_ns_) / 1'000'000;
   json["wait_mode"] = to_string(thread_.mode());
+  if (common().venue != 0) json["venue_number"] = common().venue;
   json["wait_configured"] = to_string(common().wait);
   json["cores"] = thread_.cores();
   json["provider"] = common().fabric.provider;

@@ -29,6 +29,8 @@ template <class AnySummary, class Visit>
 void for_each_key(AnySummary& summary, Visit&& visit) {
   visit("program", summary.program, false);
   visit("name", summary.name, false);
+  visit("venue", summary.venue, true);
+  visit("venue_name", summary.venue_name, true);
   visit("strategy_id", summary.strategy_id, true);
   visit("orders", summary.orders, true);
   visit("changes", summary.changes, true);
@@ -64,6 +66,7 @@ Json to_json(const Summary& summary) {
       json[key] = *value;
   });
   if (summary.has_positions) json["money"] = "1/10,000 of the currency unit";
+  for (const Summary& venue : summary.venues) json["venues"].push_back(to_json(venue));
   return json;
 }
 
@@ -77,6 +80,9 @@ Summary summary_from_json(const Json& json) {
       else
         json.at(key).get_to(value);
     });
+    if (json.contains("venues"))
+      for (const Json& venue : json.at("venues"))
+        summary.venues.push_back(summary_from_json(venue));
     return summary;
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("not a summary: ") + error.what());

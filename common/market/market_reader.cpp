@@ -36,10 +36,10 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
 
 MarketReader::MarketReader(rdma::Device& device, rdma::CompletionChannel* channel,
                            const MarketReaderOptions& options)
-    : a_(device, channel, options, kClockA),
+    : a_(device, channel, options, options.clock_stream + kClockA),
       names_(options.endpoint_b.empty() ? 0 : options.instruments_max) {
   if (options.endpoint_b.empty()) return;
-  b_.emplace(device, channel, of_second(options), kClockB);
+  b_.emplace(device, channel, of_second(options), options.clock_stream + kClockB);
   merge_.emplace(options.instruments_max, options.heartbeat.dead_after_ns);
 }
 

@@ -33,6 +33,7 @@ struct MarketReaderOptions {
   std::uint32_t instruments_max = 16'384;
   link::HeartbeatOptions heartbeat;
   clock::OffsetSink* offsets = nullptr;  // notified of mdh's clock; nullptr: not measured
+  std::uint32_t clock_stream = 0;        // of several venues' readers: 0x1000 apart
 };
 
 // The handler of poll(), all noexcept:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 namespace tickpath::trace {
@@ -37,18 +38,40 @@ struct TickTimes {
   TickTimes() { at.fill(kUnset); }
 };
 
+// Of one venue.
+struct Feed {
+  std::vector<TickTimes> ticks;  // by feed sequence less `first`
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t last = 0;
+};
+
 // Everything read from the files, before any statistics.
 struct Joined {
-  std::vector<TickTimes> ticks;  // by feed sequence less `first_tick`
-  std::uint64_t first_tick = 0;
+  std::map<std::uint8_t, Feed> feeds;  // by the venue's number
   std::unordered_map<std::uint64_t, Times> orders;
   const HostClocks* clocks = nullptr;
 
   TickTimes* tick(std::uint64_t id) {
-    if (id < first_tick || id - first_tick >= ticks.size()) return nullptr;
-    return &ticks[id - first_tick];
+    const auto found = feeds.find(venue_of_tick(id));
+    if (found == feeds.end()) return nullptr;
+    Feed& feed = found->second;
+    const std::uint64_t sequence = sequence_of_tick(id);
+    if (sequence < feed.first || sequence - feed.first >= feed.ticks.size()) return nullptr;
+    return &feed.ticks[sequence - feed.first];
+  }
+  template <class Visit>
+  void for_each_tick(Visit&& visit) const {
+    for (const auto& [venue, feed] : feeds)
+      for (const TickTimes& tick : feed.ticks) visit(tick);
   }
 };
+
+// With its venue: as the stamp has it, else as the file says.
+std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
+  return venue_of_tick(tick) != 0
+             ? tick
+             : tick_id(static_cast<std::uint8_t>(file.header().venue), sequence_of_tick(tick));
+}
 
 bool is_tick_hop(Hop hop) {
   return hop >= Hop::kSimSent && static_cast<std::size_t>(hop) < kTickHops;
@@ -58,19 +81,19 @@ bool is_tick_hop(Hop hop) {
 constexpr std::uint64_t kTicksMax = 2'000'000'000;
 
 void size_ticks(std::span<const TraceFile> files, Joined& joined) {
-  std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t highest = 0;
+  std::uint64_t span = 0;
   for (const TraceFile& file : files) {
     file.for_each([&](const Record& record) {
       if (record.key == 0 || !is_tick_hop(static_cast<Hop>(record.key >> 56))) return;
-      lowest = std::min(lowest, record.key & kIdMask);
-      highest = std::max(highest, record.key & kIdMask);
+      const std::uint64_t id = with_venue(file, record.key & kIdMask);
+      Feed& feed = joined.feeds[venue_of_tick(id)];
+      feed.first = std::min(feed.first, sequence_of_tick(id));
+      feed.last = std::max(feed.last, sequence_of_tick(id));
     });
   }
-  if (lowest > highest) return;
-  if (highest - lowest > kTicksMax) throw Error("damaged trace: feed sequences span too far");
-  joined.first_tick = lowest;
-  joined.ticks.resize(highest - lowest + 1);
+  for (const auto& [venue, feed] : joined.feeds) span += feed.last - feed.first;
+  if (span > kTicksMax) throw Error("damaged trace: feed sequences span too far");
+  for (auto& [venue, feed] : joined.feeds) feed.ticks.resize(feed.last - feed.first + 1);
 }
 
 void read_records(const TraceFile& file, Joined& joined) {
@@ -82,7 +105,7 @@ void read_records(const TraceFile& file, Joined& joined) {
     const Hop hop = static_cast<Hop>(record.key >> 56);
     const std::uint64_t id = record.key & kIdMask;
     if (hop == Hop::kOrderLink) {
-      joined.orders[id].trace_id = record.time;
+      joined.orders[id].trace_id = record.time == 0 ? 0 : with_venue(file, record.time);
       return;
     }
     if (!is_known(hop)) return;  // written by another version
@@ -92,7 +115,7 @@ void read_records(const TraceFile& file, Joined& joined) {
     const double time = joined.clocks->to_reference(host, own);
     if (info(hop).keyed_by_order) {
       joined.orders[id].note(hop, time, from);
-    } else if (TickTimes* tick = joined.tick(id)) {
+    } else if (TickTimes* tick = joined.tick(with_venue(file, id))) {
       double& slot = tick->at[static_cast<std::size_t>(hop)];
       if (!std::isnan(slot) && time >= slot) return;
       slot = time;
@@ -152,10 +175,30 @@ Interval over_orders(const Joined& joined, std::string name, Hop from, Hop to,
   return interval;
 }
 
+// By the venue of the tick, where there are several; the order may have gone to another one.
+void add_venues(const Joined& joined, const std::string& led, Analysis& result) {
+  if (joined.feeds.size() < 2) return;
+  for (const auto& [venue, feed] : joined.feeds) {
+    Interval interval{"tick-to-order, venue " + std::to_string(venue),
+                      Hop::kMdhKernelRx,
+                      Hop::kOegSent,
+                      led,
+                      {},
+                      {}};
+    for (const auto& [id, order] : joined.orders)
+      if (order.trace_id != 0 && venue_of_tick(order.trace_id) == venue)
+        add_sample(joined, order, interval);
+    finish(interval);
+    result.headline.push_back(std::move(interval));
+  }
+}
+
 Interval over_ticks(const Joined& joined, std::string name, Hop from, Hop to) {
   Interval interval{std::move(name), from, to, "all ticks", {}, {}};
-  interval.sorted_ns.reserve(joined.ticks.size());  // grown, it would be there twice
-  for (const TickTimes& tick : joined.ticks) add_sample(joined, tick, interval);
+  std::size_t ticks = 0;
+  for (const auto& [venue, feed] : joined.feeds) ticks += feed.ticks.size();
+  interval.sorted_ns.reserve(ticks);  // grown, it would be there twice
+  joined.for_each_tick([&](const TickTimes& tick) { add_sample(joined, tick, interval); });
   finish(interval);
   return interval;
 }
@@ -186,10 +229,10 @@ void add_hops(const Joined& joined, const std::array<bool, kHopCount>& present, 
 void count_orders(const Joined& joined, Analysis& result) {
   std::array<std::uint64_t, kHopCount> missing{};
   double start = std::numeric_limits<double>::max();
-  for (const TickTimes& tick : joined.ticks) {
+  joined.for_each_tick([&](const TickTimes& tick) {
     const double at = tick.at[static_cast<std::size_t>(Hop::kMdhRx)];
     if (!std::isnan(at)) start = std::min(start, at);
-  }
+  });
   for (const auto& [id, order] : joined.orders) {
     if (!order.has(Hop::kOegSent)) continue;
     ++result.requests_sent;
@@ -223,9 +266,9 @@ void count_orders(const Joined& joined, Analysis& result) {
 
 std::array<bool, kHopCount> hops_present(const Joined& joined) {
   std::array<bool, kHopCount> present{};
-  for (const TickTimes& tick : joined.ticks) {
+  joined.for_each_tick([&](const TickTimes& tick) {
     for (std::size_t hop = 1; hop < kTickHops; ++hop) present[hop] |= !std::isnan(tick.at[hop]);
-  }
+  });
   for (const auto& [id, order] : joined.orders) {
     for (std::size_t hop = kTickHops; hop < kHopCount; ++hop) {
       present[hop] |= !std::isnan(order.at[hop]);
@@ -296,10 +339,10 @@ Analysis analyse(std::span<const TraceFile> files) {
   const Joined joined = join(files, clocks);
   for (const TraceFile& file : files) result.programs.push_back(environment_of(file));
   const auto present = hops_present(joined);
-  for (const TickTimes& tick : joined.ticks) {
+  joined.for_each_tick([&](const TickTimes& tick) {
     result.ticks +=
         std::any_of(tick.at.begin(), tick.at.end(), [](double at) { return !std::isnan(at); });
-  }
+  });
   result.requests = joined.orders.size();
   const std::string led = "ticks that led to orders";
   result.headline.push_back(
@@ -312,6 +355,7 @@ Analysis analyse(std::span<const TraceFile> files) {
       over_orders(joined, "tick-to-order at the exchange", Hop::kSimSent, Hop::kSimOrderRx, led));
   result.headline.push_back(over_orders(joined, "order to report", Hop::kStrategyPosted,
                                         Hop::kStrategyReportSeen, "orders"));
+  add_venues(joined, led, result);
   add_hops(joined, present, result);
   count_orders(joined, result);
   return result;
@@ -332,7 +376,7 @@ std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Ho
     timed.emplace_back(stamps.at[static_cast<std::size_t>(from)], interval.sorted_ns.back());
   };
   if (is_tick_hop(to))
-    std::ranges::for_each(joined.ticks, add);
+    joined.for_each_tick(add);
   else
     for (const auto& [id, order] : joined.orders) add(order);
   std::ranges::sort(timed);

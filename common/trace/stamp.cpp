@@ -58,6 +58,7 @@ TraceWriter::TraceWriter(const TraceOptions& options) : mask_(0), path_(options.
   header_->process_id = static_cast<std::uint32_t>(::getpid());
   header_->capacity = capacity;
   header_->tsc_hz = clock::tsc_hz();
+  header_->venue = options.venue;
   copy_text(header_->program, options.program);
   copy_text(header_->provider, options.provider);
   copy_text(header_->wait_mode, options.wait_mode);

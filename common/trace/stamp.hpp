@@ -33,6 +33,21 @@ static_assert(sizeof(Record) == 16);
 
 inline constexpr std::uint64_t kIdMask = (std::uint64_t{1} << 56) - 1;
 
+// Feeds of several venues have the same sequence numbers. Of a tick the id's upper byte is the
+// venue's number, 0 where there is one venue; the rest is the place in that venue's feed. A file's
+// header says of which venue its ticks are (sim, mdh); where a program hears several, its stamps do
+// (strategy).
+inline constexpr unsigned kVenueShift = 48;
+constexpr std::uint64_t tick_id(std::uint8_t venue, std::uint64_t sequence) noexcept {
+  return std::uint64_t{venue} << kVenueShift | sequence;
+}
+constexpr std::uint8_t venue_of_tick(std::uint64_t id) noexcept {
+  return static_cast<std::uint8_t>(id >> kVenueShift);
+}
+constexpr std::uint64_t sequence_of_tick(std::uint64_t id) noexcept {
+  return id & ((std::uint64_t{1} << kVenueShift) - 1);
+}
+
 // One pair of simultaneous clock readings; the control thread adds one a second.
 struct SyncPoint {
   std::uint64_t tsc;
@@ -57,7 +72,7 @@ struct FileHeader {
   char wait_mode[16];  // in effect: "spin", "yield", "park"
   char cores[64];      // where the datapath thread ran: "cpu 1", "cpus 0-1 (unpinned)"
   std::atomic<std::uint32_t> sync_points;
-  std::uint32_t reserved;
+  std::uint32_t venue;  // of its ticks; 0: as each says, or there is one
   SyncPoint sync[kSyncPointsMax];
   std::uint64_t host_id;  // clock::host_id(): files of one id share a TSC
   char host_name[64];
@@ -98,6 +113,7 @@ struct TraceOptions {
   std::string wait_mode;
   std::string cores;
   std::uint64_t host_id = 0;  // 0: this host's; tests write files of other hosts
+  std::uint8_t venue = 0;     // FileHeader::venue
 };
 
 // Set-up and close on a control thread; stamps by the one datapath thread that owns it.

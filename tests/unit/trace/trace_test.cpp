@@ -97,6 +97,45 @@ TEST_F(TraceTest, JoinsAnOrderWithTheTickThatCausedIt) {
   EXPECT_NEAR(static_cast<double>(headline.distribution.p50), since_kernel, 5'000);
 }
 
+// Two feeds have the same sequence numbers. sim and mdh say in their files' headers of which venue
+// they are, a strategy of both in each stamp; an order at one venue may be caused by a tick at the
+// other.
+TEST_F(TraceTest, TicksOfTwoVenuesAreToldApartThoughTheirSequenceNumbersAreTheSame) {
+  const clock::TickConverter converter;
+  {
+    std::uint64_t start = clock::read_pair().tsc.value;
+    for (const std::uint8_t venue : {std::uint8_t{1}, std::uint8_t{2}}) {
+      TraceOptions of_mdh = options("mdh-" + std::to_string(venue) + ".trace");
+      of_mdh.venue = venue;
+      TraceWriter mdh(of_mdh);
+      mdh.stamp_at(Hop::kMdhRx, 7, {start + venue * 1'000'000});
+    }
+    TraceWriter strategy(options("strategy.trace"));
+    TraceWriter oeg(options("oeg.trace"));
+    for (const std::uint8_t venue : {std::uint8_t{1}, std::uint8_t{2}}) {
+      const std::uint64_t order = 100 + venue;
+      strategy.stamp_at(Hop::kStrategySeen, tick_id(venue, 7), {start + 4'000'000});
+      strategy.link_order(order, tick_id(venue, 7));
+      oeg.stamp_at(Hop::kOegSent, order, {start + 5'000'000});
+    }
+  }
+  std::vector<TraceFile> files;
+  for (const char* file : {"mdh-1.trace", "mdh-2.trace", "strategy.trace", "oeg.trace"})
+    files.emplace_back(path(file));
+  const Analysis analysis = analyse(files);
+  EXPECT_EQ(analysis.ticks, 2u);
+  const Interval& user_space = analysis.headline[1];
+  ASSERT_EQ(user_space.distribution.count, 2u);
+  const double tick_ns = 1e9 / static_cast<double>(clock::tsc_hz());
+  EXPECT_NEAR(static_cast<double>(user_space.distribution.min), 3e6 * tick_ns, 10);
+  EXPECT_NEAR(static_cast<double>(user_space.distribution.max), 4e6 * tick_ns, 10);
+  const auto named = [&](const std::string& name) {
+    return std::ranges::any_of(analysis.headline,
+                               [&](const Interval& each) { return each.name == name; });
+  };
+  EXPECT_TRUE(named("tick-to-order, venue 1") && named("tick-to-order, venue 2"));
+}
+
 TEST_F(TraceTest, GivesEverySampleBetweenTwoHopsInOrder) {
   const clock::TickConverter converter;
   {
