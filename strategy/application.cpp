@@ -1,6 +1,8 @@
 #include "strategy/application.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -39,35 +41,50 @@ std::uint64_t monotonic_now() { return static_cast<std::uint64_t>(clock::monoton
 
 StrategyApplication::StrategyApplication(const StrategyConfig& config, control::Runtime& runtime)
     : config_(config), runtime_(runtime) {
-  make_readers();
-  engine_ = std::make_unique<Engine>(config.engine, *orders_, images_, runtime.trace(), log_);
+  if (runtime.common().wait == control::WaitMode::kPark)
+    channel_ = runtime.device().create_channel();
+  std::vector<VenuePorts> ports;
+  std::vector<VenueLinks> links;
+  for (const VenueConfig& venue : venues_of(config)) {
+    make_venue(venue);
+    const Venue& made = *venues_.back();
+    ports.push_back({made.orders.get(), venues_.back().get(), venue.spec()});
+    links.push_back({made.market.get(), made.orders.get()});
+  }
+  engine_ = std::make_unique<Engine>(config.engine, ports, runtime.trace(), log_);
   read_names();
   load_plugins();
-  datapath_ = std::make_unique<StrategyDatapath>(*market_, *orders_, *engine_, channel_.get());
+  datapath_ = std::make_unique<StrategyDatapath>(std::move(links), *engine_, channel_.get());
   register_counters();
 }
 
 StrategyApplication::~StrategyApplication() = default;
 
-void StrategyApplication::make_readers() {
+void StrategyApplication::make_venue(const VenueConfig& config) {
   rdma::Device& device = runtime_.device();
-  const bool parks = runtime_.common().wait == control::WaitMode::kPark;
-  if (parks) channel_ = device.create_channel();
-  market_ = std::make_unique<market::MarketReader>(
-      device, channel_.get(),
-      market::reader_options(wire::Role::kStrategy, runtime_.common(), config_.feed,
-                             config_.heartbeat, config_.engine.instruments_max, runtime_.trace()));
-  images_.reader = market_.get();
+  constexpr std::uint32_t kStreamsOfAVenue = 0x1000;
+  const auto clock_stream = static_cast<std::uint32_t>(venues_.size()) * kStreamsOfAVenue;
+  auto venue = std::make_unique<Venue>();
+  venue->config = config;
+  const market::FeedConfig feed{config.feed_endpoint, config.feed_endpoint_b,
+                                config_.feed.ring_slots};
+  market::MarketReaderOptions market =
+      market::reader_options(wire::Role::kStrategy, runtime_.common(), feed, config_.heartbeat,
+                             config_.engine.instruments_max, runtime_.trace());
+  market.clock_stream = clock_stream;
+  venue->market = std::make_unique<market::MarketReader>(device, channel_.get(), market);
 
   OrderChannelsOptions orders;
-  orders.endpoint = config_.gateway_endpoint;
-  orders.standby_endpoint = config_.gateway_standby_endpoint;
+  orders.endpoint = config.gateway_endpoint;
+  orders.standby_endpoint = config.gateway_standby_endpoint;
+  orders.clock_stream = clock_stream;
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
   orders.heartbeat = config_.heartbeat.options();
   orders.offsets = &runtime_.trace();
   orders.own_heartbeat = runtime_.heartbeat().grant();
-  orders_ = std::make_unique<OrderChannels>(device, channel_.get(), orders);
+  venue->orders = std::make_unique<OrderChannels>(device, channel_.get(), orders);
+  venues_.push_back(std::move(venue));
 }
 
 // ------------------------------------------------------------------------------------ plugins
@@ -104,7 +121,7 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
     engine_->start(*started);
   });
   const Instance& instance = *started;
-  orders_->add(plugin.id);
+  for (const auto& venue : venues_) venue->orders->add(plugin.id);
   log::info("plugin {} {} from {} runs as strategy {}, incarnation {}", instance.name,
             code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);
 }
@@ -147,13 +164,20 @@ void StrategyApplication::on_tick() {
   constexpr std::uint32_t kTicksBetweenLooks = 1'000 / control::kTickMs;
   if (++ticks_ % kTicksBetweenLooks == 0) read_names();
   const std::uint64_t now_ns = monotonic_now();
-  if (market_->maintain(now_ns)) log::info("connected to mdh at {}", market_->connected_to());
-  orders_->maintain(now_ns);
+  for (const auto& venue : venues_) {
+    if (venue->market->maintain(now_ns))
+      log::info("connected to mdh at {}", venue->market->connected_to());
+    venue->orders->maintain(now_ns);
+  }
 }
 
 std::string StrategyApplication::not_ready_reason() {
-  const std::string market = market_->not_ready_reason();
-  return market.empty() ? orders_->not_ready_reason() : market;
+  for (const auto& venue : venues_) {
+    std::string reason = venue->market->not_ready_reason();
+    if (reason.empty()) reason = venue->orders->not_ready_reason();
+    if (!reason.empty()) return venues_.size() == 1 ? reason : venue->config.name + ": " + reason;
+  }
+  return {};
 }
 
 void StrategyApplication::begin_stop() { datapath_->request_stop(); }
@@ -175,13 +199,22 @@ void StrategyApplication::on_stopped() { write_plugin_log(); }
 
 // ------------------------------------------------------------------------------------- status
 
+// "feed", and of several venues "feed of NAME".
+std::string StrategyApplication::group(const char* what, const Venue& venue) const {
+  return venues_.size() == 1 ? what : what + (" of " + venue.config.name);
+}
+
 void StrategyApplication::register_counters() {
   control::Counters& out = runtime_.counters();
-  market_->register_counters(out, "feed");
-  control::add_losses(out, "gateway", "oeg", orders_->losses());
-  out.add("gateway", "cut_off", [this] { return orders_->cut_off(); });
-  out.add("gateway", "superseded", [this] { return orders_->superseded(); });
-  out.add("gateway", "takeovers", [this] { return orders_->takeovers(); });
+  for (const auto& venue : venues_) {
+    venue->market->register_counters(out, group("feed", *venue));
+    const std::string gateway = group("gateway", *venue);
+    const OrderChannels& orders = *venue->orders;
+    control::add_losses(out, gateway, "oeg", orders.losses());
+    out.add(gateway, "cut_off", [&orders] { return orders.cut_off(); });
+    out.add(gateway, "superseded", [&orders] { return orders.superseded(); });
+    out.add(gateway, "takeovers", [&orders] { return orders.takeovers(); });
+  }
   out.add("engine", engine_->counters(), {"reports", "plugins_failed"});
   out.add(
       "engine", "orders",
@@ -214,64 +247,144 @@ void StrategyApplication::describe(control::Json& status) {
                                  {"state", "unusable"},
                                  {"error", rejected.error}});
   }
-  if (config_.gateway_standby_endpoint.empty()) return;
-  status["oegs"] = control::Json::array();
-  for (const ChannelView& view : orders_->view())
-    status["oegs"].push_back({{"strategy", view.strategy},
-                              {"endpoint", *view.endpoint},
-                              {"alive", view.alive},
-                              {"leads", view.leads},
-                              {"epoch", view.epoch}});
+  describe_oegs(status);
 }
 
-void StrategyApplication::summarize(control::Summary& summary) {
+// Where there is more than one.
+void StrategyApplication::describe_oegs(control::Json& status) const {
+  if (venues_.size() == 1 && venues_[0]->config.gateway_standby_endpoint.empty()) return;
+  status["oegs"] = control::Json::array();
+  for (const auto& venue : venues_)
+    for (const ChannelView& view : venue->orders->view()) {
+      control::Json row;
+      if (venues_.size() > 1) row["venue"] = venue->config.name;
+      row["strategy"] = view.strategy;
+      row["endpoint"] = *view.endpoint;
+      row["alive"] = view.alive;
+      row["leads"] = view.leads;
+      row["epoch"] = view.epoch;
+      status["oegs"].push_back(std::move(row));
+    }
+}
+
+namespace {
+
+// What strategies have counted, of a venue or of all.
+struct Flows {
   control::RequestFlow orders;
   control::RequestFlow changes;
   control::ReportFlow reports;
-  for (const auto& held : engine_->instances()) {
-    const Instance& instance = *held;
-    const StrategyCounters& counters = instance.counters;
-    const std::uint64_t sent_changes = counters.cancels.get() + counters.replaces.get();
+
+  void add(const StrategyCounters& counters) {
     orders.sent += counters.orders.get();
     orders.accepted += counters.accepted.get();
     orders.rejected += counters.rejected.get();
-    changes.sent += sent_changes;
     orders.lost += counters.orders_lost.get();
-    changes.lost += counters.changes_lost.get();
+    changes.sent += counters.cancels.get() + counters.replaces.get();
     changes.accepted += counters.changes_accepted.get();
     changes.rejected += counters.request_rejects.get();
+    changes.lost += counters.changes_lost.get();
     reports.received += counters.reports.get();
     reports.fills += counters.fills.get();
-    summary.open_orders += instance.orders.size();
-    for (const PendingSymbol& pending : instance.symbols)
-      if (pending.unknown)
-        summary.problems.push_back("plugin " + instance.name + " (strategy " +
-                                   std::to_string(instance.id) + ") subscribed to '" +
-                                   pending.symbol + "', which the feed did not list");
-    if (const ChannelFlow* flow = orders_->flow(instance.id); flow != nullptr) {
-      summary.strategies.push_back(
-          {instance.id, flow->connections.get(), flow->requests.get(), flow->reports.get()});
-      if (instance.shown_state() == InstanceState::kFailed)
-        summary.problems.push_back("plugin " + instance.name + " (strategy " +
-                                   std::to_string(instance.id) +
-                                   "): " + std::string(instance.failure_text()));
-    }
-    for (std::uint32_t i = 0; i < instance.positions.size(); ++i) {
-      const tickpath_position& position = instance.positions[i];
+  }
+  void put_into(control::Summary& summary) {
+    for (control::RequestFlow* flow : {&orders, &changes})
+      flow->unanswered = flow->sent - flow->accepted - flow->rejected - flow->lost;
+    summary.orders = orders;
+    summary.changes = changes;
+    summary.reports = reports;
+  }
+};
+
+}  // namespace
+
+// One row a strategy and symbol, of the listings first, first + 1, ...
+void StrategyApplication::add_positions(control::Summary& summary, std::size_t first,
+                                        std::size_t count) const {
+  summary.has_positions = true;
+  std::map<std::pair<std::uint8_t, std::string>, control::PositionSummary> sums;
+  for (const auto& instance : engine_->instances())
+    for (std::size_t i = first; i < first + count; ++i) {
+      const tickpath_position& position = instance->positions[i];
       if (position.fills == 0) continue;
-      summary.positions.push_back({instance.id, std::string(engine_->position_symbol(i)),
-                                   position.shares, position.cash, position.fills});
+      const std::string symbol(engine_->position_symbol(static_cast<std::uint32_t>(i)));
+      control::PositionSummary& sum = sums[{instance->id, symbol}];
+      sum.strategy_id = instance->id;
+      sum.symbol = symbol;
+      sum.shares += position.shares;
+      sum.cash += position.cash;
+      sum.fills += position.fills;
     }
+  for (auto& [whose, sum] : sums) summary.positions.push_back(std::move(sum));
+}
+
+void StrategyApplication::add_problems(control::Summary& summary) const {
+  for (const auto& held : engine_->instances()) {
+    const Instance& instance = *held;
+    const std::string title =
+        "plugin " + instance.name + " (strategy " + std::to_string(instance.id) + ")";
+    const auto elsewhere = [&](const PendingSymbol& missing) {
+      return std::ranges::any_of(instance.symbols, [&](const PendingSymbol& other) {
+        return other.symbol == missing.symbol && other.settled;
+      });
+    };
+    for (const PendingSymbol& pending : instance.symbols)
+      if (pending.unknown && !(pending.anywhere && elsewhere(pending)))
+        summary.problems.push_back(title + " subscribed to '" + pending.symbol +
+                                   "', which the feed did not list");
+    const bool started = venues_.front()->orders->flow(instance.id) != nullptr;
+    if (started && instance.shown_state() == InstanceState::kFailed)
+      summary.problems.push_back(title + ": " + std::string(instance.failure_text()));
   }
   for (const Rejected& rejected : rejected_) summary.problems.push_back(rejected.error);
-  orders.unanswered = orders.sent - orders.accepted - orders.rejected - orders.lost;
-  changes.unanswered = changes.sent - changes.accepted - changes.rejected - changes.lost;
+}
+
+// Its side of one venue's books.
+control::Summary StrategyApplication::summary_of(std::size_t index) const {
+  const Venue& venue = *venues_[index];
+  control::Summary summary;
+  summary.program = "strategy";
+  summary.name = runtime_.name();
+  summary.venue = venue.config.number;
+  summary.venue_name = venue.config.name;
+  Flows flows;
+  for (const auto& instance : engine_->instances()) {
+    const Gateway& gateway = instance->gateways[index];
+    flows.add(gateway.counters);
+    summary.open_orders += gateway.open_orders;
+    if (const ChannelFlow* flow = venue.orders->flow(instance->id); flow != nullptr)
+      summary.strategies.push_back(
+          {instance->id, flow->connections.get(), flow->requests.get(), flow->reports.get()});
+  }
+  flows.put_into(summary);
+  add_positions(summary, index * config_.engine.instruments_max, config_.engine.instruments_max);
+  summary.ticks.push_back(venue.market->flow());
+  return summary;
+}
+
+void StrategyApplication::summarize(control::Summary& summary) {
+  if (venues_.size() == 1) {
+    const control::Summary only = summary_of(0);
+    summary.orders = only.orders;
+    summary.changes = only.changes;
+    summary.reports = only.reports;
+    summary.open_orders = only.open_orders;
+    summary.strategies = only.strategies;
+    summary.ticks = only.ticks;
+    if (!config_.venues.empty()) summary.venue = only.venue;
+    summary.venue_name = only.venue_name;
+  } else {
+    Flows flows;
+    for (const auto& instance : engine_->instances()) flows.add(instance->counters);
+    flows.put_into(summary);
+    for (std::size_t venue = 0; venue < venues_.size(); ++venue) {
+      summary.venues.push_back(summary_of(venue));
+      summary.open_orders += summary.venues.back().open_orders;
+    }
+  }
+  add_positions(summary, 0, venues_.size() * config_.engine.instruments_max);
+  add_problems(summary);
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
-  summary.orders = orders;
-  summary.changes = changes;
-  summary.reports = reports;
-  summary.has_positions = true;
-  summary.ticks.push_back(market_->flow());
 }
 
 }  // namespace tickpath::strategy

@@ -33,14 +33,14 @@ class StrategyApplication final : public control::Application {
   void summarize(control::Summary& summary) override;
 
  private:
-  // The engine's image source: the market reader, which is made after the engine's options are
-  // known.
-  class Images final : public ImageSource {
-   public:
+  // Mdh and oeg of one venue.
+  struct Venue final : ImageSource {
     bool image(std::uint32_t instrument, wire::BookImage& out) noexcept override {
-      return reader->image(instrument, out);
+      return market->image(instrument, out);
     }
-    market::MarketReader* reader = nullptr;
+    VenueConfig config;
+    std::unique_ptr<market::MarketReader> market;
+    std::unique_ptr<OrderChannels> orders;
   };
   // A [[plugin]] that could not be used, for status.
   struct Rejected {
@@ -49,7 +49,12 @@ class StrategyApplication final : public control::Application {
     std::string error;
   };
 
-  void make_readers();
+  void make_venue(const VenueConfig& config);
+  std::string group(const char* what, const Venue& venue) const;
+  void describe_oegs(control::Json& status) const;
+  void add_positions(control::Summary& summary, std::size_t first, std::size_t count) const;
+  void add_problems(control::Summary& summary) const;
+  control::Summary summary_of(std::size_t venue) const;
   void load_plugins();
   void load_plugin(const PluginConfig& plugin);
   void register_counters();
@@ -59,9 +64,7 @@ class StrategyApplication final : public control::Application {
   const StrategyConfig& config_;
   control::Runtime& runtime_;
   std::unique_ptr<rdma::CompletionChannel> channel_;
-  std::unique_ptr<market::MarketReader> market_;
-  std::unique_ptr<OrderChannels> orders_;
-  Images images_;
+  std::vector<std::unique_ptr<Venue>> venues_;
   LogRing log_{1024};
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<StrategyDatapath> datapath_;

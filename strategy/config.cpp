@@ -1,6 +1,11 @@
 #include "strategy/config.hpp"
 
 #include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "strategy/plugin.h"
 
 namespace tickpath::strategy {
 namespace {
@@ -39,6 +44,60 @@ config::Schema<EngineOptions> engine_schema() {
   return schema;
 }
 
+config::Schema<VenueConfig> venue_schema() {
+  using V = VenueConfig;
+  constexpr double kFeeMax = 10'000;  // a currency unit a share
+  config::Schema<V> schema;
+  schema.text("name", &V::name, "As plugins, logs and reports name it").required();
+  schema.integer(
+      "number", &V::number, {0, 255}, "",
+      "Of its ticks in traces: `venue_number` in the files of its mdh and sim; 0: its place "
+      "in the list, from 1");
+  schema.text("feed.endpoint", &V::feed_endpoint, "Where its mdh listens").required();
+  schema.text("feed.endpoint_b", &V::feed_endpoint_b,
+              "Where the other mdh of a pair listens; empty: there is one mdh");
+  schema.text("gateway.endpoint", &V::gateway_endpoint, "Where its oeg listens").required();
+  schema.text("gateway.standby_endpoint", &V::gateway_standby_endpoint,
+              "Where the other oeg of a pair listens; empty: there is none");
+  schema.real("fees.maker", &V::maker_fee, {-kFeeMax, kFeeMax}, "1/10,000 a share",
+              "What it takes for a share that rested; below zero: what it pays");
+  schema.real("fees.taker", &V::taker_fee, {-kFeeMax, kFeeMax}, "1/10,000 a share",
+              "What it takes for a share that traded on arrival; below zero: what it pays");
+  schema.place(&V::place);
+  return schema;
+}
+
+void check_venues(const StrategyConfig& config, config::Problems& problems) {
+  if (config.venues.empty()) return;
+  const StrategyConfig untouched;
+  const auto unused = [&](const char* key, bool changed) {
+    if (changed)
+      problems.add(key, "is of a configuration without [[venue]]; write it in the [[venue]]");
+  };
+  unused("feed.endpoint", config.feed.endpoint != untouched.feed.endpoint);
+  unused("feed.endpoint_b", config.feed.endpoint_b != untouched.feed.endpoint_b);
+  unused("gateway.endpoint", config.gateway_endpoint != untouched.gateway_endpoint);
+  unused("gateway.standby_endpoint", !config.gateway_standby_endpoint.empty());
+  unused("venue_number", config.common.venue != 0);
+  std::set<std::string> names;
+  std::set<int> numbers;
+  std::map<std::string, std::string> endpoints;  // and whose they are
+  for (const VenueConfig& venue : venues_of(config)) {
+    if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
+    if (!names.insert(venue.name).second)
+      problems.add("venue.name", "\"" + venue.name + "\" is given to two venues");
+    if (!numbers.insert(venue.number).second)
+      problems.add("venue.number", std::to_string(venue.number) + " is given to two venues");
+    for (const std::string& endpoint : {venue.feed_endpoint, venue.feed_endpoint_b,
+                                        venue.gateway_endpoint, venue.gateway_standby_endpoint}) {
+      const auto [other, fresh] = endpoints.emplace(endpoint, venue.name);
+      if (!fresh && !endpoint.empty())
+        problems.add("venue", endpoint + " is in " + other->second + " and again in " + venue.name +
+                                  "; each mdh and oeg listens at a place of its own");
+    }
+  }
+}
+
 void check(const StrategyConfig& config, config::Problems& problems) {
   std::array<bool, 256> taken{};
   bool any = false;
@@ -55,6 +114,7 @@ void check(const StrategyConfig& config, config::Problems& problems) {
     problems.add("gateway.standby_endpoint",
                  "it is gateway.endpoint; the two oegs of a pair listen at different places");
   if (!any) problems.add("plugin", "no [[plugin]] is enabled; a strategy program needs one");
+  check_venues(config, problems);
 }
 
 }  // namespace
@@ -73,12 +133,37 @@ config::Schema<StrategyConfig> strategy_schema() {
                "Reports that oeg may send ahead, for each plugin")
       .power_of_two();
   schema.include("", &C::engine, engine_schema());
+  schema.tables(
+      "venue", &C::venues, venue_schema(), {0, TICKPATH_VENUES_MAX},
+      "The venues that it trades on, in place of feed.endpoint and gateway.endpoint; none: "
+      "one venue");
   schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.path("plugin_dir", &C::plugin_dir, "Where relative plugin files are looked for first");
   schema.tables("plugin", &C::plugins, plugin_schema(), {1, kInstancesMax},
                 "The strategies that this program runs");
   schema.check(check);
   return schema;
+}
+
+VenueSpec VenueConfig::spec() const {
+  constexpr double kHundredths = 100;  // fees have two decimals of 1/10,000
+  return {.name = name,
+          .number = number,
+          .maker_fee = static_cast<std::int32_t>(std::lround(maker_fee * kHundredths)),
+          .taker_fee = static_cast<std::int32_t>(std::lround(taker_fee * kHundredths))};
+}
+
+std::vector<VenueConfig> venues_of(const StrategyConfig& config) {
+  std::vector<VenueConfig> venues = config.venues;
+  for (std::size_t i = 0; i < venues.size(); ++i)
+    if (venues[i].number == 0) venues[i].number = static_cast<std::uint8_t>(i + 1);
+  if (venues.empty())
+    venues.push_back({.name = {},
+                      .feed_endpoint = config.feed.endpoint,
+                      .feed_endpoint_b = config.feed.endpoint_b,
+                      .gateway_endpoint = config.gateway_endpoint,
+                      .gateway_standby_endpoint = config.gateway_standby_endpoint});
+  return venues;
 }
 
 }  // namespace tickpath::strategy

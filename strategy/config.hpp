@@ -18,6 +18,21 @@ struct PluginConfig : PluginSpec {
   bool enabled = true;
 };
 
+// One [[venue]]: mdh and oeg of an exchange of its own.
+struct VenueConfig {
+  std::string name;
+  std::uint8_t number = 0;  // 0: its place in the list, from 1
+  std::string feed_endpoint;
+  std::string feed_endpoint_b;
+  std::string gateway_endpoint;
+  std::string gateway_standby_endpoint;
+  double maker_fee = 0;  // 1/10,000 of the currency unit a share
+  double taker_fee = 0;
+  std::string place = {};  // "config/venues/strategy.toml:20:1"
+
+  VenueSpec spec() const;
+};
+
 struct StrategyConfig {
   control::CommonConfig common;
 
@@ -26,6 +41,9 @@ struct StrategyConfig {
   std::string gateway_endpoint = "{run_dir}/oeg.fabric";
   std::string gateway_standby_endpoint;
   std::uint32_t gateway_depth = 1024;
+
+  // None: feed and gateway are the one venue.
+  std::vector<VenueConfig> venues;
 
   market::HeartbeatConfig heartbeat;
 
@@ -36,5 +54,8 @@ struct StrategyConfig {
 };
 
 config::Schema<StrategyConfig> strategy_schema();
+
+// Of every venue: those of `venues`, with their numbers, or the one of feed and gateway.
+std::vector<VenueConfig> venues_of(const StrategyConfig& config);
 
 }  // namespace tickpath::strategy

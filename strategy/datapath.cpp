@@ -1,5 +1,8 @@
 #include "strategy/datapath.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace tickpath::strategy {
 namespace {
 
@@ -16,9 +19,9 @@ constexpr std::uint64_t kLingerMaxNs = 1'000'000'000;
 
 }  // namespace
 
-StrategyDatapath::StrategyDatapath(market::MarketReader& market, OrderChannels& orders,
-                                   Engine& engine, rdma::CompletionChannel* channel)
-    : market_(market), orders_(orders), engine_(engine), channel_(channel) {
+StrategyDatapath::StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine,
+                                   rdma::CompletionChannel* channel)
+    : venues_(std::move(venues)), engine_(engine), channel_(channel) {
   if (channel_ == nullptr) return;
   wake_storage_[0] = channel_->file_descriptor();
   wake_ = wake_storage_;
@@ -27,16 +30,39 @@ StrategyDatapath::StrategyDatapath(market::MarketReader& market, OrderChannels& 
 bool StrategyDatapath::turn() noexcept {
   const std::uint64_t now_ns = clock_.to_ns(tsc_now());
   engine_.advance(now_ns);
-  Handler handler{engine_};
-  std::size_t work = orders_.poll(handler, now_ns);
-  engine_.on_directory_behind(market_.directory_behind());
-  const std::size_t updates = market_.poll(handler, now_ns, kUpdatesPerTurn);
-  work += updates;
+  std::size_t work = 0;
+  bool caught_up = true;
+  for (std::size_t i = 0; i < venues_.size(); ++i) {
+    const VenueLinks& venue = venues_[i];
+    Handler handler{engine_, i};
+    work += venue.orders->poll(handler, now_ns);
+    engine_.on_directory_behind(venue.market->directory_behind(), i);
+    const std::size_t updates = venue.market->poll(handler, now_ns, kUpdatesPerTurn);
+    work += updates;
+    caught_up &= updates < kUpdatesPerTurn && !venue.market->directory_behind();
+  }
   const bool engine_worked = engine_.on_turn();
   // Relaxed: the flag alone matters; what the control thread did before is not read here.
   if (stop_requested_.load(std::memory_order_relaxed)) [[unlikely]]
-    advance_stop(now_ns, updates < kUpdatesPerTurn && !market_.directory_behind());
+    advance_stop(now_ns, caught_up);
   return work != 0 || engine_worked;
+}
+
+void StrategyDatapath::arm() noexcept {
+  for (const VenueLinks& venue : venues_) {
+    venue.market->arm();
+    venue.orders->arm();
+  }
+}
+
+bool StrategyDatapath::may_sleep() noexcept {
+  return std::ranges::all_of(venues_, [](const VenueLinks& venue) {
+    return venue.market->may_sleep() && venue.orders->may_sleep();
+  });
+}
+
+void StrategyDatapath::on_thread_end() noexcept {
+  for (const VenueLinks& venue : venues_) venue.market->close();
 }
 
 void StrategyDatapath::advance_stop(std::uint64_t now_ns, bool caught_up) noexcept {
@@ -52,7 +78,7 @@ void StrategyDatapath::advance_stop(std::uint64_t now_ns, bool caught_up) noexce
   if (now_ns - settled_at_ns_ < (caught_up ? kLingerNs : kLingerMaxNs) ||
       drained_.load(std::memory_order_relaxed))
     return;
-  orders_.close();
+  for (const VenueLinks& venue : venues_) venue.orders->close();
   // Release, paired with the acquire in drained(): the control thread ends us after that.
   drained_.store(true, std::memory_order_release);
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/clock/clock.hpp"
 #include "common/control/datapath.hpp"
@@ -14,21 +15,27 @@
 
 namespace tickpath::strategy {
 
+// To mdh and oeg of one venue.
+struct VenueLinks {
+  market::MarketReader* market;
+  OrderChannels* orders;
+};
+
 class StrategyDatapath final : public control::Datapath {
  public:
-  // The references must outlive it; channel may be nullptr (not parking).
-  StrategyDatapath(market::MarketReader& market, OrderChannels& orders, Engine& engine,
+  // venues: as the engine has them. All must outlive it; channel may be nullptr (not parking).
+  StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine,
                    rdma::CompletionChannel* channel);
+  StrategyDatapath(market::MarketReader& market, OrderChannels& orders, Engine& engine,
+                   rdma::CompletionChannel* channel)
+      : StrategyDatapath({VenueLinks{&market, &orders}}, engine, channel) {}
 
   bool turn() noexcept override;
-  void arm() noexcept override {
-    market_.arm();
-    orders_.arm();
-  }
-  bool may_sleep() noexcept override { return market_.may_sleep() && orders_.may_sleep(); }
+  void arm() noexcept override;
+  bool may_sleep() noexcept override;
   std::span<const int> wake_descriptors() const noexcept override { return wake_; }
   void woken() noexcept override;
-  void on_thread_end() noexcept override { market_.close(); }
+  void on_thread_end() noexcept override;
 
   // ---- control thread
 
@@ -40,27 +47,35 @@ class StrategyDatapath final : public control::Datapath {
  private:
   // Hands what the readers took to the engine.
   struct Handler {
-    void on_update(const wire::BookUpdate& update) noexcept { engine.on_update(update); }
-    void on_imbalance(const wire::ImbalanceUpdate& update) noexcept { engine.on_imbalance(update); }
-    void on_image(const wire::BookImage& image) noexcept { engine.on_image(image); }
-    void on_lapped(std::uint64_t /*lost*/) noexcept { engine.on_lapped(); }
-    void on_directory(const wire::DirectoryEntry& entry) noexcept { engine.on_directory(entry); }
-    void on_mdh(bool alive) noexcept { engine.on_mdh(alive); }
+    void on_update(const wire::BookUpdate& update) noexcept { engine.on_update(update, venue); }
+    void on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
+      engine.on_imbalance(update, venue);
+    }
+    void on_image(const wire::BookImage& image) noexcept { engine.on_image(image, venue); }
+    void on_lapped(std::uint64_t /*lost*/) noexcept { engine.on_lapped(venue); }
+    void on_directory(const wire::DirectoryEntry& entry) noexcept {
+      engine.on_directory(entry, venue);
+    }
+    void on_mdh(bool alive) noexcept { engine.on_mdh(alive, venue); }
     void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept {
-      engine.on_report(strategy, report);
+      engine.on_report(strategy, report, venue);
     }
     void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept {
-      engine.on_position(strategy, held);
+      engine.on_position(strategy, held, venue);
     }
-    void on_gateway(std::uint8_t strategy, bool up) noexcept { engine.on_gateway(strategy, up); }
-    void on_gateway_silent(std::uint8_t strategy) noexcept { engine.on_gateway_silent(strategy); }
+    void on_gateway(std::uint8_t strategy, bool up) noexcept {
+      engine.on_gateway(strategy, up, venue);
+    }
+    void on_gateway_silent(std::uint8_t strategy) noexcept {
+      engine.on_gateway_silent(strategy, venue);
+    }
     Engine& engine;
+    std::size_t venue;
   };
 
   void advance_stop(std::uint64_t now_ns, bool caught_up) noexcept;
 
-  market::MarketReader& market_;
-  OrderChannels& orders_;
+  std::vector<VenueLinks> venues_;
   Engine& engine_;
   rdma::CompletionChannel* channel_;
   clock::TickConverter clock_;

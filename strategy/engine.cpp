@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/check.hpp"
 #include "strategy/plugin_file.hpp"
 
 namespace tickpath::strategy {
@@ -31,18 +32,30 @@ static_assert(TICKPATH_GTC == static_cast<int>(wire::TimeInForce::kGoodTillCance
               TICKPATH_FOK == static_cast<int>(wire::TimeInForce::kFillOrKill) &&
               TICKPATH_AT_THE_CLOSE == static_cast<int>(wire::TimeInForce::kAtTheClose));
 
-Engine::Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
+Engine::Venue::Venue(const VenuePorts& ports, std::uint8_t index_, std::uint32_t instruments_max)
+    : spec(ports.spec),
+      orders(ports.orders),
+      images(ports.images),
+      index(index_),
+      first(index_ * instruments_max),
+      room(instruments_max),
+      symbols(instruments_max) {}
+
+Engine::Engine(const EngineOptions& options, const std::vector<VenuePorts>& venues,
                trace::TraceWriter& trace, LogRing& log)
     : options_(options),
-      orders_(orders),
-      images_(images),
       trace_(trace),
       log_(log),
-      instruments_(options.instruments_max),
-      symbols_(options.instruments_max),
-      held_symbols_(options.instruments_max),
+      instruments_(options.instruments_max * venues.size()),
+      held_symbols_(options.instruments_max * venues.size()),
       timers_(options.timers_max) {
+  TICKPATH_CHECK(!venues.empty() && venues.size() <= TICKPATH_VENUES_MAX,
+                 "the configuration has checked how many venues there are");
   instances_.reserve(kInstancesMax);
+  for (const VenuePorts& ports : venues)
+    venues_.emplace_back(ports, static_cast<std::uint8_t>(venues_.size()), options.instruments_max);
+  for (std::size_t listing = 0; listing < instruments_.size(); ++listing)
+    instruments_[listing].venue = static_cast<std::uint8_t>(listing / options.instruments_max);
 }
 
 Engine::~Engine() = default;
@@ -63,7 +76,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
       *this, static_cast<std::uint32_t>(instances_.size()), spec.id, name, plugin,
       ParameterReader(std::move(spec.parameters),
                       "strategy " + std::to_string(spec.id) + " (" + name + ")", spec.place),
-      options_.orders_max, options_.instruments_max);
+      options_.orders_max, all_listings().count, venues_.size());
   instance->incarnation = spec.incarnation;
   instance->setting_up = true;
   std::int32_t status = TICKPATH_ERROR;
@@ -118,13 +131,14 @@ void Engine::start(Instance& instance) {
 
 void Engine::begin_stop() noexcept {
   trace_id_ = 0;
+  event_venue_ = TICKPATH_NO_VENUE;
   for (const auto& held : instances_) {
     Instance& instance = *held;
     if (!instance.running()) continue;
     if (instance.plugin.stop != nullptr)
       guard(instance, Callback::kStop, [&] { return instance.plugin.stop(instance.self); });
     if (instance.running()) instance.set_state(InstanceState::kStopping);
-    want_cancels(instance, true);
+    want_cancels(instance, true, all_listings());
   }
 }
 
@@ -139,6 +153,7 @@ bool Engine::on_turn() noexcept {
   trace_id_ = 0;
   if (names_.load(std::memory_order_relaxed) != names_taken_) [[unlikely]]
     take_names();
+  event_venue_ = TICKPATH_NO_VENUE;
   // Bounded: a timer that sets itself anew with no delay must not starve the market.
   Timer timer;
   for (int i = 0; i < 16 && timers_.take_due(now_ns_, timer); ++i) {

@@ -3,6 +3,11 @@
 //   updates, reports, states  ->  Engine  ->  callbacks of the plugins that want them
 //   host functions of plugins ->  Engine  ->  OrderPort
 //
+// It trades on one venue or several, each with an mdh and an oeg of its own. Inside the engine and
+// for plugins an instrument is a listing, a symbol at a venue: venue x instruments_max + the id
+// that this venue's mdh gave. What comes in and goes out has the venue's ids; `venue` is its place
+// in the list given to the constructor.
+//
 // Set-up (add, start) belongs to the control thread; everything below "datapath" to the datapath
 // thread, which may also be the only thread of a test. Nothing there allocates, blocks or throws,
 // provided that the plugins do not.
@@ -33,6 +38,7 @@
 #include "strategy/plugin.h"
 #include "strategy/plugin_log.hpp"
 #include "strategy/ports.hpp"
+#include "strategy/router.hpp"
 #include "strategy/timers.hpp"
 
 namespace tickpath::strategy {
@@ -60,8 +66,12 @@ inline constexpr std::size_t kInstancesMax = 64;
 
 class Engine {
  public:
-  Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
+  // venues: one at least, TICKPATH_VENUES_MAX at most.
+  Engine(const EngineOptions& options, const std::vector<VenuePorts>& venues,
          trace::TraceWriter& trace, LogRing& log);
+  Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
+         trace::TraceWriter& trace, LogRing& log)
+      : Engine(options, {VenuePorts{&orders, &images}}, trace, log) {}
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -79,38 +89,42 @@ class Engine {
 
   // One clock for all that a turn does; first in each turn.
   void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
-  void on_update(const wire::BookUpdate& update) noexcept;
+  void on_update(const wire::BookUpdate& update, std::size_t venue = 0) noexcept;
   // Of an auction to come, to those who have subscribed to the instrument.
-  void on_imbalance(const wire::ImbalanceUpdate& update) noexcept;
+  void on_imbalance(const wire::ImbalanceUpdate& update, std::size_t venue = 0) noexcept;
   // The book as it stands after lost updates, or before the first one.
-  void on_image(const wire::BookImage& image) noexcept;
+  void on_image(const wire::BookImage& image, std::size_t venue = 0) noexcept;
   // Rows may be among what was lost: they are read behind this turn's updates.
-  void on_lapped() noexcept {
+  void on_lapped(std::size_t venue = 0) noexcept {
     counters_.resyncs.add();
-    directory_behind_ = true;
+    venues_[venue].directory_behind = true;
   }
-  void on_directory(const wire::DirectoryEntry& entry) noexcept;
+  void on_directory(const wire::DirectoryEntry& entry, std::size_t venue = 0) noexcept;
   // Control thread, any number of times: the names that symbols stand for.
   void set_names(std::unique_ptr<const control::LongNames> names);
   // Whether rows of the directory are still being fetched: no symbol is called unknown meanwhile.
-  void on_directory_behind(bool behind) noexcept { directory_behind_ = behind; }
+  void on_directory_behind(bool behind, std::size_t venue = 0) noexcept {
+    venues_[venue].directory_behind = behind;
+  }
   // mdh is connected and beats, or not: while it does not, the feed is stale whatever mdh said
   // last.
-  void on_mdh(bool alive) noexcept;
+  void on_mdh(bool alive, std::size_t venue = 0) noexcept;
   // The state of the whole feed, as updates of kind kFeedState say it.
-  void on_market_state(wire::FeedState state) noexcept;
+  void on_market_state(wire::FeedState state, std::size_t venue = 0) noexcept;
 
   // ---- datapath: oeg
 
-  void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept;
+  void on_report(std::uint8_t strategy, const wire::OrderReport& report,
+                 std::size_t venue = 0) noexcept;
   // What oeg says that the strategy holds: after a restart, or after reports were lost.
-  void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept;
+  void on_position(std::uint8_t strategy, const wire::PositionReport& held,
+                   std::size_t venue = 0) noexcept;
   // Up: connected, positions received, and beating. Not up: the connection is gone, with the
   // answers that were on their way.
-  void on_gateway(std::uint8_t strategy, bool up) noexcept;
+  void on_gateway(std::uint8_t strategy, bool up, std::size_t venue = 0) noexcept;
   // Connected, but it shows no life: nothing is sent until on_gateway(), and every answer may still
   // come.
-  void on_gateway_silent(std::uint8_t strategy) noexcept;
+  void on_gateway_silent(std::uint8_t strategy, std::size_t venue = 0) noexcept;
 
   // ---- datapath: time
 
@@ -129,13 +143,17 @@ class Engine {
 
   const EngineCounters& counters() const noexcept { return counters_; }
   const std::vector<std::unique_ptr<Instance>>& instances() const noexcept { return instances_; }
-  const market::Symbols& symbols() const noexcept { return symbols_; }
-  // Of what is held under an id: as oeg knows it, if oeg holds anything there.
-  std::string_view position_symbol(std::uint32_t instrument) const noexcept {
-    return held_symbols_[instrument] != 0 ? wire::symbol_text(held_symbols_[instrument])
-                                          : symbols_.name(instrument);
+  std::size_t venues() const noexcept { return venues_.size(); }
+  std::uint32_t symbols_known(std::size_t venue = 0) const noexcept {
+    return venues_[venue].symbols.size();
   }
-  std::uint32_t symbols_known() const noexcept { return symbols_.size(); }
+  const VenueSpec& venue(std::size_t index) const noexcept { return venues_[index].spec; }
+  std::size_t venue_of(std::uint32_t listing) const noexcept { return instruments_[listing].venue; }
+  // Of what is held under a listing: as oeg knows it, if oeg holds anything there.
+  std::string_view position_symbol(std::uint32_t listing) const noexcept {
+    return held_symbols_[listing] != 0 ? wire::symbol_text(held_symbols_[listing])
+                                       : symbol_of(listing);
+  }
 
  private:
   friend struct HostFunctions;  // the C functions that plugins call
@@ -148,8 +166,53 @@ class Engine {
     // What oeg holds under this id is of another symbol than the directory has there: no position
     // in this instrument, and no order goes out under the id.
     bool other_symbol = false;
+    std::uint8_t venue = 0;
     std::uint64_t trace_id = 0;  // of the newest update or image
   };
+  // What the engine keeps of a venue.
+  struct Venue {
+    Venue(const VenuePorts& ports, std::uint8_t index, std::uint32_t instruments_max);
+    VenueSpec spec;
+    OrderPort* orders;
+    ImageSource* images;
+    std::uint8_t index;
+    std::uint32_t first;          // its first listing
+    std::uint32_t room;           // and how many it has
+    market::Symbols symbols;      // by the ids of its mdh
+    bool symbols_untold = false;  // some are not known, and their plugins do not know it yet
+    bool directory_behind = false;
+    wire::FeedState market = wire::FeedState::kUnknown;       // in effect
+    wire::FeedState market_told = wire::FeedState::kUnknown;  // by mdh, while it lives
+
+    // kNoInstrument: an id beyond the room.
+    std::uint32_t listing(std::uint32_t id) const noexcept {
+      return id < room ? first + id : wire::kNoInstrument;
+    }
+    std::uint32_t id(std::uint32_t listing) const noexcept { return listing - first; }
+    std::uint64_t tick(std::uint64_t trace_id) const noexcept {
+      return trace::tick_id(spec.number, trace_id);
+    }
+  };
+  // From `first` on, `count` of them.
+  struct Listings {
+    std::uint32_t first;
+    std::uint32_t count;
+    bool has(std::uint32_t listing) const noexcept { return listing - first < count; }
+  };
+  Listings all_listings() const noexcept {
+    return {0, static_cast<std::uint32_t>(instruments_.size())};
+  }
+  const Venue& home(std::uint32_t listing) const noexcept {
+    return venues_[instruments_[listing].venue];
+  }
+  // Empty: no such listing, or nothing has named it yet.
+  std::string_view symbol_of(std::uint32_t listing) const noexcept {
+    if (listing >= instruments_.size()) return {};
+    const Venue& venue = home(listing);
+    return venue.symbols.name(venue.id(listing));
+  }
+  // Of the same symbol at another venue; kNoInstrument: not listed there.
+  std::uint32_t listing_at(std::size_t venue, std::uint32_t listing) const noexcept;
 
   // ---- callbacks (engine_dispatch.cpp)
 
@@ -180,21 +243,31 @@ class Engine {
   }
   void on_failed_call(Instance& instance, std::string_view callback, std::int32_t status) noexcept;
   void contain(Instance& instance, std::string_view callback, std::string_view why) noexcept;
-  void dispatch_book(const InstrumentState& state, const wire::BookUpdate& update) noexcept;
-  void dispatch_trade(const InstrumentState& state, const wire::BookUpdate& update,
-                      bool displayed) noexcept;
+  void dispatch_book(const InstrumentState& state, std::uint32_t listing,
+                     const wire::BookUpdate& update) noexcept;
+  void dispatch_trade(const InstrumentState& state, std::uint32_t listing,
+                      const wire::BookUpdate& update, bool displayed) noexcept;
   void dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,
                            wire::FeedState feed) noexcept;
-  void on_feed_state(const wire::BookUpdate& update) noexcept;
+  void on_feed_state(Venue& venue, const wire::BookUpdate& update) noexcept;
   void settle_known_symbols(Instance& instance) noexcept;
-  void tell_missing_symbols() noexcept;
+  void tell_missing_symbols(Venue& venue) noexcept;
   void tell_missing(Instance& instance, PendingSymbol& pending) noexcept;
   void tell_instrument(Instance& instance, const PendingSymbol& pending,
                        std::uint32_t instrument) noexcept;
   void settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept;
   void subscribe(Instance& instance, std::uint32_t instrument) noexcept;
-  std::uint32_t id_of(std::string_view symbol_or_name) const noexcept;
+  // The listing of a symbol or name at a venue.
+  std::uint32_t id_of(std::size_t venue, std::string_view symbol_or_name) const noexcept;
   void take_names() noexcept;
+
+  // ---- the router (engine_routing.cpp)
+  // Room for TICKPATH_VENUES_MAX children, or as many as there are venues.
+  std::int32_t route(Instance& instance, const tickpath_new_order& order, tickpath_child* children,
+                     std::size_t& count) noexcept;
+  // What an order on `side` would meet at a venue. False: nothing can be sent there.
+  bool routed_book(const Instance& instance, std::size_t venue, std::uint32_t listing, Side side,
+                   RoutedBook& book) noexcept;
 
   // ---- orders (engine_orders.cpp)
   std::int32_t send_new(Instance& instance, const tickpath_new_order& order,
@@ -204,53 +277,50 @@ class Engine {
   std::int32_t send_replace(Instance& instance, Order& order, std::uint32_t stop_price,
                             std::uint32_t price, std::uint32_t shares,
                             std::uint64_t& request_id) noexcept;
-  std::int32_t may_request(Instance& instance) noexcept;
-  bool post(Instance& instance, wire::OrderRequest& request) noexcept;
+  std::int32_t may_request(Instance& instance, std::size_t venue) noexcept;
+  // request: of this listing.
+  bool post(Instance& instance, std::uint32_t listing, wire::OrderRequest& request) noexcept;
+  void take_report(Instance& instance, Gateway& gateway, const wire::OrderReport& report) noexcept;
   void apply_report(Instance& instance, Order& order, const wire::OrderReport& report) noexcept;
   void settle_request(Instance& instance, Order& order, const wire::OrderReport& report) noexcept;
   void book_fill(Instance& instance, const wire::OrderReport& report) noexcept;
   void finish(Instance& instance, Order& order) noexcept;
   void lose(Instance& instance, Order& order) noexcept;
+  void settle_outage(Instance& instance, std::uint8_t venue) noexcept;
+  void lose_answers(Instance& instance, Gateway& gateway, std::size_t venue) noexcept;
   void deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
                wire::OrderState state) noexcept;
-  void tell_gateway(Instance& instance) noexcept;
-  // instrument: kNoInstrument for all.
-  void want_cancels(Instance& instance, bool spare_immediate,
-                    std::uint32_t instrument = wire::kNoInstrument) noexcept;
-  // A book, or with kNoInstrument all of them, cannot be trusted any more.
-  void on_stale(std::uint32_t instrument) noexcept;
+  void tell_gateway(Instance& instance, std::size_t venue) noexcept;
+  void want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept;
+  // These books cannot be trusted any more.
+  void on_stale(Listings of) noexcept;
   bool sweep(Instance& instance) noexcept;
   void compare_symbols(std::uint32_t instrument) noexcept;
   void note(const Instance& instance, tickpath_log_level level, bool from_engine,
             std::string_view text) noexcept;
 
   EngineOptions options_;
-  OrderPort& orders_;
-  ImageSource& images_;
+  std::vector<Venue> venues_;
   trace::TraceWriter& trace_;
   LogRing& log_;
 
   std::vector<std::unique_ptr<Instance>> instances_;
   std::array<Instance*, 256> by_strategy_{};
-  std::vector<InstrumentState> instruments_;
-  std::uint64_t alive_ = 0;     // bit per instance that may be called
-  std::uint64_t sweeping_ = 0;  // bit per instance with cancels to send
-  market::Symbols symbols_;
-  std::vector<std::uint64_t> held_symbols_;  // by instrument: what oeg knows the id as; 0: unknown
+  std::vector<InstrumentState> instruments_;  // by listing
+  std::uint64_t alive_ = 0;                   // bit per instance that may be called
+  std::uint64_t sweeping_ = 0;                // bit per instance with cancels to send
+  std::vector<std::uint64_t> held_symbols_;   // by listing: what oeg knows the id as; 0: unknown
   Timers timers_;
   bool symbols_unsettled_ = false;  // some are waited for
-  bool symbols_untold_ = false;     // and their plugins do not know it yet
-  bool directory_behind_ = false;
   // Control thread: every table that there ever was, as plugins keep texts of them.
   std::vector<std::unique_ptr<const control::LongNames>> all_names_;
   // The newest. Released by set_names(), acquired by whoever looks into it: its texts must be
   // whole.
   std::atomic<const control::LongNames*> names_{nullptr};
   const control::LongNames* names_taken_ = nullptr;  // datapath: subscriptions were settled by it
-  wire::FeedState market_ = wire::FeedState::kUnknown;       // in effect
-  wire::FeedState market_told_ = wire::FeedState::kUnknown;  // by mdh, while it lives
   std::uint64_t now_ns_ = 0;
-  std::uint64_t trace_id_ = 0;  // of the tick whose callbacks run; 0: none
+  std::uint64_t trace_id_ = 0;  // of the tick whose callbacks run, its venue in it; 0: none
+  std::uint32_t event_venue_ = TICKPATH_NO_VENUE;  // that the callback which runs is about
   EngineCounters counters_;
 };
 

@@ -1,4 +1,5 @@
 // The market side of the engine: from updates, images and the directory to callbacks.
+#include <span>
 #include <utility>
 
 #include "strategy/engine.hpp"
@@ -6,10 +7,11 @@
 namespace tickpath::strategy {
 namespace {
 
-tickpath_book_change book_change_of(const wire::BookUpdate& update) noexcept {
+tickpath_book_change book_change_of(const wire::BookUpdate& update,
+                                    std::uint32_t listing) noexcept {
   return {update.trace_id,
           update.exchange_time_ns,
-          update.instrument_id,
+          listing,
           update.price,
           update.shares,
           update.best_bid,
@@ -59,43 +61,49 @@ void Engine::contain(Instance& instance, std::string_view callback, std::string_
   text << callback << " failed, the plugin is disabled and its orders are cancelled: " << why;
   note(instance, TICKPATH_LOG_ERROR, true, text.view());
   instance.set_failure(text.view());  // for the summary
-  want_cancels(instance, false);
+  want_cancels(instance, false, all_listings());
 }
 
-void Engine::on_update(const wire::BookUpdate& update) noexcept {
-  trace_.stamp(trace::Hop::kStrategySeen, update.trace_id);
+void Engine::on_update(const wire::BookUpdate& update, std::size_t at) noexcept {
+  Venue& venue = venues_[at];
+  const std::uint64_t tick = venue.tick(update.trace_id);
+  trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
+  event_venue_ = venue.index;
   if (update.kind == wire::UpdateKind::kFeedState) [[unlikely]]
-    return on_feed_state(update);
+    return on_feed_state(venue, update);
   if (update.kind == wire::UpdateKind::kInformation) return;
   if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]] {
     // Its row is still to be read: the first order may stand in the same batch of updates.
-    directory_behind_ |= symbols_.name(update.instrument_id).empty();
+    venue.directory_behind |= venue.symbols.name(update.instrument_id).empty();
     return;
   }
-  if (update.instrument_id >= instruments_.size()) [[unlikely]] {
+  const std::uint32_t listing = venue.listing(update.instrument_id);
+  if (listing == wire::kNoInstrument) [[unlikely]] {
     counters_.instruments_beyond.add();
     return;
   }
   // ITCH 5.0, 1.2.1: the directory is sent before any order of the day. So with the first order it
   // is time to say which symbols are missing; a feed without a directory may name them yet.
-  if (symbols_untold_ && !directory_behind_ && moves_book(update.kind)) [[unlikely]]
-    tell_missing_symbols();
+  if (venue.symbols_untold && !venue.directory_behind && moves_book(update.kind)) [[unlikely]]
+    tell_missing_symbols(venue);
 
-  InstrumentState& state = instruments_[update.instrument_id];
+  InstrumentState& state = instruments_[listing];
   state.quote = quote_of(update);
   state.trace_id = update.trace_id;
   if (update.kind == wire::UpdateKind::kBookCleared) [[unlikely]]
     state.stale = false;  // dropped or rebuilt; mdh says so again if it is still incomplete
   if ((state.subscribers & alive_) == 0) return;
-  trace_id_ = update.trace_id;
-  if (update.kind != wire::UpdateKind::kTrade) dispatch_book(state, update);
-  if (update.is_trade()) dispatch_trade(state, update, update.kind == wire::UpdateKind::kExecute);
+  trace_id_ = tick;
+  if (update.kind != wire::UpdateKind::kTrade) dispatch_book(state, listing, update);
+  if (update.is_trade())
+    dispatch_trade(state, listing, update, update.kind == wire::UpdateKind::kExecute);
   trace_id_ = 0;
 }
 
-void Engine::dispatch_book(const InstrumentState& state, const wire::BookUpdate& update) noexcept {
-  const tickpath_book_change change = book_change_of(update);
+void Engine::dispatch_book(const InstrumentState& state, std::uint32_t listing,
+                           const wire::BookUpdate& update) noexcept {
+  const tickpath_book_change change = book_change_of(update, listing);
   call_each(state.subscribers, [&](Instance& instance) {
     if (instance.plugin.book_change == nullptr) return;
     counters_.book_changes.add();
@@ -104,11 +112,11 @@ void Engine::dispatch_book(const InstrumentState& state, const wire::BookUpdate&
   });
 }
 
-void Engine::dispatch_trade(const InstrumentState& state, const wire::BookUpdate& update,
-                            bool displayed) noexcept {
+void Engine::dispatch_trade(const InstrumentState& state, std::uint32_t listing,
+                            const wire::BookUpdate& update, bool displayed) noexcept {
   const tickpath_trade trade{update.trace_id,
                              update.exchange_time_ns,
-                             update.instrument_id,
+                             listing,
                              update.price,
                              update.shares,
                              static_cast<std::uint8_t>(update.side),
@@ -120,10 +128,14 @@ void Engine::dispatch_trade(const InstrumentState& state, const wire::BookUpdate
   });
 }
 
-void Engine::on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
-  trace_.stamp(trace::Hop::kStrategySeen, update.trace_id);
+void Engine::on_imbalance(const wire::ImbalanceUpdate& update, std::size_t at) noexcept {
+  const Venue& venue = venues_[at];
+  const std::uint64_t tick = venue.tick(update.trace_id);
+  trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
-  if (update.instrument_id >= instruments_.size()) [[unlikely]] {
+  event_venue_ = venue.index;
+  const std::uint32_t listing = venue.listing(update.instrument_id);
+  if (listing == wire::kNoInstrument) [[unlikely]] {
     if (update.instrument_id != wire::kNoInstrument) counters_.instruments_beyond.add();
     return;
   }
@@ -131,7 +143,7 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
   states.states = update.states;
   const tickpath_imbalance imbalance{update.trace_id,
                                      update.exchange_time_ns,
-                                     update.instrument_id,
+                                     listing,
                                      update.reference_price,
                                      update.near_price,
                                      update.far_price,
@@ -144,8 +156,8 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
                                      static_cast<std::uint8_t>(states.feed_state()),
                                      static_cast<std::uint8_t>(states.trading_state()),
                                      {}};
-  trace_id_ = update.trace_id;
-  call_each(instruments_[update.instrument_id].subscribers, [&](Instance& instance) {
+  trace_id_ = tick;
+  call_each(instruments_[listing].subscribers, [&](Instance& instance) {
     if (instance.plugin.imbalance == nullptr) return;
     guard(instance, Callback::kImbalance,
           [&] { return instance.plugin.imbalance(instance.self, &imbalance); });
@@ -153,24 +165,26 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
   trace_id_ = 0;
 }
 
-void Engine::on_image(const wire::BookImage& image) noexcept {
-  if (image.instrument_id >= instruments_.size()) {
+void Engine::on_image(const wire::BookImage& image, std::size_t at) noexcept {
+  const Venue& venue = venues_[at];
+  const std::uint32_t listing = venue.listing(image.instrument_id);
+  if (listing == wire::kNoInstrument) {
     counters_.instruments_beyond.add();
     return;
   }
-  InstrumentState& state = instruments_[image.instrument_id];
+  event_venue_ = venue.index;
+  InstrumentState& state = instruments_[listing];
   const wire::ImageLevel& bid = image.bids[0];
   const wire::ImageLevel& ask = image.asks[0];
   wire::BookUpdate update{};
   update.trace_id = image.trace_id;
   update.exchange_time_ns = image.exchange_time_ns;
-  update.instrument_id = image.instrument_id;
   update.best_bid = bid.price;
   update.best_ask = ask.price;
   update.best_bid_shares = bid.shares;
   update.best_ask_shares = ask.shares;
   update.set_states(image.feed_state(), image.trading_state());
-  tickpath_book_change change = book_change_of(update);
+  tickpath_book_change change = book_change_of(update, listing);
   change.kind = TICKPATH_UPDATE_RESYNCED;
   // The update that said so may be among those that were lost.
   const bool turns_stale = image.feed_state() == wire::FeedState::kStale &&
@@ -189,47 +203,51 @@ void Engine::on_image(const wire::BookImage& image) noexcept {
     guard(instance, Callback::kBookChange,
           [&] { return instance.plugin.book_change(instance.self, &change); });
   });
-  if (turns_stale) on_stale(image.instrument_id);
+  if (turns_stale) on_stale({listing, 1});
 }
 
-void Engine::on_feed_state(const wire::BookUpdate& update) noexcept {
+void Engine::on_feed_state(Venue& venue, const wire::BookUpdate& update) noexcept {
   const wire::FeedState feed = update.feed_state();
+  const std::uint32_t listing = venue.listing(update.instrument_id);
   if (update.instrument_id == wire::kNoInstrument) {
-    market_told_ = feed;
-    on_market_state(feed);
-  } else if (update.instrument_id < instruments_.size()) {
-    InstrumentState& state = instruments_[update.instrument_id];
+    venue.market_told = feed;
+    on_market_state(feed, venue.index);
+  } else if (listing != wire::kNoInstrument) {
+    InstrumentState& state = instruments_[listing];
     state.stale = feed == wire::FeedState::kStale;
     // With the quote: behind a snapshot it is good without another change of the book.
     state.quote = quote_of(update);
     state.trace_id = update.trace_id;
-    dispatch_feed_state(state.subscribers, update.instrument_id, feed);
-    if (state.stale) on_stale(update.instrument_id);
+    dispatch_feed_state(state.subscribers, listing, feed);
+    if (state.stale) on_stale({listing, 1});
   } else {
     counters_.instruments_beyond.add();
   }
 }
 
-void Engine::on_mdh(bool alive) noexcept {
-  directory_behind_ |= alive;  // its rows are read behind this turn's updates
-  on_market_state(alive ? market_told_ : wire::FeedState::kStale);
+void Engine::on_mdh(bool alive, std::size_t at) noexcept {
+  Venue& venue = venues_[at];
+  venue.directory_behind |= alive;  // its rows are read behind this turn's updates
+  on_market_state(alive ? venue.market_told : wire::FeedState::kStale, at);
 }
 
-void Engine::on_market_state(wire::FeedState feed) noexcept {
-  if (feed == market_) return;
-  market_ = feed;
-  for (InstrumentState& state : instruments_) {
+void Engine::on_market_state(wire::FeedState feed, std::size_t at) noexcept {
+  Venue& venue = venues_[at];
+  if (feed == venue.market) return;
+  venue.market = feed;
+  for (InstrumentState& state : std::span(instruments_).subspan(venue.first, venue.room)) {
     const bool stays_stale = state.stale && feed == wire::FeedState::kGood;
     if (state.trace_id != 0 && !stays_stale)
       state.quote.feed_state = static_cast<std::uint8_t>(feed);
   }
+  event_venue_ = venue.index;
   dispatch_feed_state(~std::uint64_t{0}, wire::kNoInstrument, feed);
-  if (feed == wire::FeedState::kStale) on_stale(wire::kNoInstrument);
+  if (feed == wire::FeedState::kStale) on_stale({venue.first, venue.room});
 }
 
-void Engine::on_stale(std::uint32_t instrument) noexcept {
+void Engine::on_stale(Listings of) noexcept {
   if (!options_.cancel_when_feed_stale) return;
-  for (const auto& instance : instances_) want_cancels(*instance, true, instrument);
+  for (const auto& instance : instances_) want_cancels(*instance, true, of);
 }
 
 void Engine::dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,
@@ -248,26 +266,36 @@ void Engine::subscribe(Instance& instance, std::uint32_t instrument) noexcept {
   instruments_[instrument].subscribers |= std::uint64_t{1} << instance.index;
 }
 
-void Engine::on_directory(const wire::DirectoryEntry& entry) noexcept {
-  if (entry.instrument_id >= instruments_.size()) {
+void Engine::on_directory(const wire::DirectoryEntry& entry, std::size_t at) noexcept {
+  Venue& venue = venues_[at];
+  const std::uint32_t listing = venue.listing(entry.instrument_id);
+  if (listing == wire::kNoInstrument) {
     counters_.instruments_beyond.add();
     return;
   }
-  if (!symbols_.add(entry)) return;
-  compare_symbols(entry.instrument_id);
+  if (!venue.symbols.add(entry)) return;
+  compare_symbols(listing);
   if (!symbols_unsettled_) return;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols)
-      if (!pending.settled && id_of(pending.symbol) == entry.instrument_id)
-        settle(*instance, pending, entry.instrument_id);
+      if (!pending.settled && pending.venue == at && id_of(at, pending.symbol) == listing)
+        settle(*instance, pending, listing);
 }
 
 // By the feed's symbol, or by the name that it stands for.
-std::uint32_t Engine::id_of(std::string_view symbol_or_name) const noexcept {
-  const std::uint32_t id = symbols_.find(symbol_or_name);
+std::uint32_t Engine::id_of(std::size_t at, std::string_view symbol_or_name) const noexcept {
+  const Venue& venue = venues_[at];
+  const std::uint32_t id = venue.symbols.find(symbol_or_name);
   const control::LongNames* const names = names_.load(std::memory_order_acquire);  // see the member
-  if (id != wire::kNoInstrument || names == nullptr) return id;
-  return symbols_.find(names->symbol_of(symbol_or_name));
+  if (id != wire::kNoInstrument || names == nullptr) return venue.listing(id);
+  return venue.listing(venue.symbols.find(names->symbol_of(symbol_or_name)));
+}
+
+std::uint32_t Engine::listing_at(std::size_t at, std::uint32_t listing) const noexcept {
+  const std::string_view symbol = symbol_of(listing);
+  if (symbol.empty()) return wire::kNoInstrument;
+  if (instruments_[listing].venue == at) return listing;
+  return venues_[at].listing(venues_[at].symbols.find(symbol));
 }
 
 void Engine::set_names(std::unique_ptr<const control::LongNames> names) {
@@ -283,17 +311,17 @@ void Engine::take_names() noexcept {
 
 void Engine::settle_known_symbols(Instance& instance) noexcept {
   for (PendingSymbol& pending : instance.symbols) {
-    const std::uint32_t known = id_of(pending.symbol);
+    const std::uint32_t known = id_of(pending.venue, pending.symbol);
     if (!pending.settled && known != wire::kNoInstrument) settle(instance, pending, known);
   }
 }
 
-void Engine::tell_missing_symbols() noexcept {
-  symbols_untold_ = false;
+void Engine::tell_missing_symbols(Venue& venue) noexcept {
+  venue.symbols_untold = false;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols) {
-      if (pending.settled) continue;
-      const std::uint32_t known = id_of(pending.symbol);
+      if (pending.settled || pending.venue != venue.index) continue;
+      const std::uint32_t known = id_of(pending.venue, pending.symbol);
       if (known != wire::kNoInstrument)
         settle(*instance, pending, known);
       else
@@ -306,12 +334,14 @@ void Engine::tell_missing(Instance& instance, PendingSymbol& pending) noexcept {
   if (!instance.alive()) return;
   pending.unknown = true;
   counters_.symbols_unknown.add();
+  const Venue& venue = venues_[pending.venue];
   TextBuilder text;
   text << "asked for the symbol '" << pending.symbol << "', which is not among the "
-       << std::uint64_t{symbols_.size()}
-       << " that the feed has named so far; it is waited for (if it is misspelt: "
-          "[plugin.parameters])";
-  note(instance, TICKPATH_LOG_ERROR, true, text.view());
+       << std::uint64_t{venue.symbols.size()} << " that the feed";
+  if (!venue.spec.name.empty()) text << " of " << venue.spec.name;
+  text << " has named so far; it is waited for (if it is misspelt: [plugin.parameters])";
+  // Of several venues one that lists it is enough: the summary says if there is none.
+  note(instance, pending.anywhere ? TICKPATH_WARNING : TICKPATH_LOG_ERROR, true, text.view());
   tell_instrument(instance, pending, wire::kNoInstrument);
 }
 
@@ -327,6 +357,7 @@ void Engine::settle(Instance& instance, PendingSymbol& pending, std::uint32_t in
 void Engine::tell_instrument(Instance& instance, const PendingSymbol& pending,
                              std::uint32_t instrument) noexcept {
   if (instance.plugin.instrument == nullptr) return;
+  event_venue_ = pending.venue;
   guard(instance, Callback::kInstrument, [&] {
     return instance.plugin.instrument(instance.self, pending.symbol.c_str(), instrument);
   });

@@ -39,12 +39,27 @@ bool is_of_this_life(const Instance& instance, std::uint64_t id) noexcept {
 
 // Not one that was counted as lost with a connection, nor one that a former life sent: its answer
 // is in no sum of requests of this life.
-bool is_owed(const Instance& instance, std::uint64_t id) noexcept {
-  return is_of_this_life(instance, id) && static_cast<std::uint32_t>(id) > instance.given_up;
+bool is_owed(const Instance& instance, const Gateway& gateway, std::uint64_t id) noexcept {
+  return is_of_this_life(instance, id) && static_cast<std::uint32_t>(id) > gateway.given_up;
 }
 
-void count_report(Instance& instance, const wire::OrderReport& report) noexcept {
-  StrategyCounters& counters = instance.counters;
+// Of the venue, and of all.
+void tally(Instance& instance, Gateway& gateway, Counter StrategyCounters::*which) noexcept {
+  (instance.counters.*which).add();
+  (gateway.counters.*which).add();
+}
+void owe(Instance& instance, Gateway& gateway, std::int64_t change) noexcept {
+  count(instance.counters.unanswered, change);
+  count(gateway.counters.unanswered, change);
+}
+void show_open(Instance& instance, Gateway& gateway) noexcept {
+  instance.counters.open_orders.set(instance.orders.size());
+  gateway.counters.open_orders.set(gateway.open_orders);
+}
+
+// Into the counters of the venue, or those of all.
+void count_report(const Instance& instance, const Gateway& gateway, const wire::OrderReport& report,
+                  StrategyCounters& counters) noexcept {
   counters.reports.add();
   switch (report.kind) {
     case wire::ReportKind::kRejected:
@@ -65,7 +80,7 @@ void count_report(Instance& instance, const wire::OrderReport& report) noexcept 
       break;
     case wire::ReportKind::kCancelRejected:
     case wire::ReportKind::kReplaceRejected:
-      if (is_owed(instance, report.order_id)) counters.request_rejects.add();
+      if (is_owed(instance, gateway, report.order_id)) counters.request_rejects.add();
       break;
     case wire::ReportKind::kRestated:
       counters.restated.add();
@@ -87,21 +102,24 @@ void count_report(Instance& instance, const wire::OrderReport& report) noexcept 
 
 // ------------------------------------------------------------------------------------- requests
 
-std::int32_t Engine::may_request(Instance& instance) noexcept {
+std::int32_t Engine::may_request(Instance& instance, std::size_t venue) noexcept {
   if (instance.setting_up) return TICKPATH_NOT_NOW;
-  if (!instance.gateway_up) return TICKPATH_GATEWAY_DOWN;
+  if (!instance.gateways[venue].up) return TICKPATH_GATEWAY_DOWN;
   return instance.running() ? TICKPATH_OK : TICKPATH_STOPPING;
 }
 
 // Completes the request and hands it to the fabric. The id is spent only if it was sent.
-bool Engine::post(Instance& instance, wire::OrderRequest& request) noexcept {
+bool Engine::post(Instance& instance, std::uint32_t listing, wire::OrderRequest& request) noexcept {
   const TscTicks decided = tsc_now();
+  const Venue& venue = home(listing);
+  Gateway& gateway = instance.gateways[venue.index];
+  request.instrument_id = venue.id(listing);
   request.strategy_id = instance.id;
   request.trace_id = trace_id_;
   request.order_id =
       wire::OrderId::make(instance.id, instance.incarnation, instance.next_order + 1);
-  if (!orders_.send(request)) {
-    instance.counters.no_credit.add();
+  if (!venue.orders->send(request)) {
+    tally(instance, gateway, &StrategyCounters::no_credit);
     return false;
   }
   ++instance.next_order;
@@ -109,20 +127,22 @@ bool Engine::post(Instance& instance, wire::OrderRequest& request) noexcept {
   trace_.stamp(trace::Hop::kStrategyPosted, request.order_id);
   trace_.stamp_at(trace::Hop::kStrategyDecided, request.order_id, decided);
   if (trace_id_ != 0) trace_.link_order(request.order_id, trace_id_);
-  count(instance.counters.unanswered, +1);
+  owe(instance, gateway, +1);
   return true;
 }
 
 std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& order,
                               std::uint64_t& order_id) noexcept {
-  if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
-  if (order.instrument >= instruments_.size() || symbols_.name(order.instrument).empty() ||
-      instruments_[order.instrument].other_symbol)
+  // Of an instrument that is none the first venue's state is as good as any.
+  const bool exists = order.instrument < instruments_.size();
+  const std::uint8_t venue = exists ? instruments_[order.instrument].venue : 0;
+  if (const std::int32_t status = may_request(instance, venue); status != TICKPATH_OK)
+    return status;
+  if (!exists || symbol_of(order.instrument).empty() || instruments_[order.instrument].other_symbol)
     return TICKPATH_UNKNOWN_INSTRUMENT;
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kNew;
   request.price = Price{order.price};
-  request.instrument_id = order.instrument;
   request.shares = order.shares;
   request.side = static_cast<Side>(order.side);
   request.type = static_cast<wire::OrderType>(order.type);
@@ -133,11 +153,12 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   request.minimum_shares = order.minimum_shares;
   if (!wire::terms_agree(request)) return TICKPATH_INVALID;
   if (instance.orders.full()) return TICKPATH_CAPACITY;
-  if (!post(instance, request)) return TICKPATH_NO_CREDIT;
+  if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
 
   Order kept;
   kept.id = request.order_id;
   kept.instrument = order.instrument;
+  kept.venue = venue;
   kept.price = order.price;
   kept.shares = order.shares;
   kept.side = request.side;
@@ -147,8 +168,10 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   TICKPATH_CHECK(inserted != nullptr, "room was checked, and ids are unique");
   set_leaves(instance, *inserted, order.shares);
   ++instance.positions[order.instrument].open_orders;
-  instance.counters.orders.add();
-  instance.counters.open_orders.set(instance.orders.size());
+  Gateway& gateway = instance.gateways[venue];
+  ++gateway.open_orders;
+  tally(instance, gateway, &StrategyCounters::orders);
+  show_open(instance, gateway);
   order_id = request.order_id;
   return TICKPATH_OK;
 }
@@ -159,13 +182,12 @@ std::int32_t Engine::send_cancel(Instance& instance, Order& order,
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kCancel;
   request.target_order_id = order.id;
-  request.instrument_id = order.instrument;
   request.side = order.side;
   request.type = order.type;
   request.time_in_force = order.time_in_force;
-  if (!post(instance, request)) return TICKPATH_NO_CREDIT;
+  if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
   instance.orders.set_pending(order, request.order_id);
-  instance.counters.cancels.add();
+  tally(instance, instance.gateways[order.venue], &StrategyCounters::cancels);
   request_id = request.order_id;
   return TICKPATH_OK;
 }
@@ -173,13 +195,13 @@ std::int32_t Engine::send_cancel(Instance& instance, Order& order,
 std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_t stop_price,
                                   std::uint32_t price, std::uint32_t shares,
                                   std::uint64_t& request_id) noexcept {
-  if (const std::int32_t status = may_request(instance); status != TICKPATH_OK) return status;
+  if (const std::int32_t status = may_request(instance, order.venue); status != TICKPATH_OK)
+    return status;
   if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kReplace;
   request.target_order_id = order.id;
   request.price = Price{price};
-  request.instrument_id = order.instrument;
   request.shares = shares;
   request.side = order.side;
   request.type = order.type;
@@ -188,16 +210,17 @@ std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_
   if (!wire::is_replaceable(order.type) || shares <= order.cumulative ||
       !wire::terms_agree(request))
     return TICKPATH_INVALID;
-  if (!post(instance, request)) return TICKPATH_NO_CREDIT;
+  if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
   instance.orders.set_pending(order, request.order_id);
-  instance.counters.replaces.add();
+  tally(instance, instance.gateways[order.venue], &StrategyCounters::replaces);
   request_id = request.order_id;
   return TICKPATH_OK;
 }
 
 // -------------------------------------------------------------------------------------- reports
 
-void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept {
+void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report,
+                       std::size_t at) noexcept {
   trace_.stamp(trace::Hop::kStrategyReportSeen, report.order_id);
   counters_.reports.add();
   Instance* const instance = by_strategy_[strategy];
@@ -205,37 +228,56 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report) n
     counters_.reports_unmatched.add();
     return;
   }
-  count_report(*instance, report);
-  if (wire::is_execution(report.kind)) book_fill(*instance, report);
+  const Venue& venue = venues_[at];
+  Gateway& gateway = instance->gateways[at];
+  event_venue_ = venue.index;
+  const std::uint32_t listing = venue.listing(report.instrument_id);
+  if (listing == report.instrument_id) [[likely]]
+    return take_report(*instance, gateway, report);
+  wire::OrderReport listed = report;
+  listed.instrument_id = listing;
+  take_report(*instance, gateway, listed);
+}
+
+// report: of a listing.
+void Engine::take_report(Instance& instance, Gateway& gateway,
+                         const wire::OrderReport& report) noexcept {
+  count_report(instance, gateway, report, instance.counters);
+  count_report(instance, gateway, report, gateway.counters);
+  if (wire::is_execution(report.kind)) book_fill(instance, report);
 
   Order* order = nullptr;
-  if (wire::names_target(report.kind)) order = instance->orders.find(report.target_order_id);
-  if (order == nullptr) order = instance->orders.find(report.order_id);
-  if (order != nullptr) {
-    apply_report(*instance, *order, report);
+  if (wire::names_target(report.kind)) order = instance.orders.find(report.target_order_id);
+  if (order == nullptr) order = instance.orders.find(report.order_id);
+  // No venue has a say in orders at another one.
+  if (order != nullptr && &instance.gateways[order->venue] == &gateway) {
+    apply_report(instance, *order, report);
     return;
   }
   // A cancel may cross a fill: its reject then comes when the order is gone. Anything else about an
   // order that is not open means that oeg and we disagree.
   if (wire::is_request_reject(report.kind)) {
     counters_.reports_late.add();
-    if (is_owed(*instance, report.order_id)) count(instance->counters.unanswered, -1);
+    if (is_owed(instance, gateway, report.order_id)) owe(instance, gateway, -1);
   } else if (!wire::changes_fill(report.kind)) {
     counters_.reports_unmatched.add();
   }
-  deliver(*instance, report, static_cast<std::uint8_t>(report.kind), wire::OrderState::kCanceled);
+  deliver(instance, report, static_cast<std::uint8_t>(report.kind), wire::OrderState::kCanceled);
 }
 
 void Engine::apply_report(Instance& instance, Order& order,
                           const wire::OrderReport& report) noexcept {
   const bool was_new = order.state == wire::OrderState::kPendingNew;
+  const std::uint8_t venue = order.venue;
+  Gateway& gateway = instance.gateways[venue];
   if (!wire::apply(order.state, report.kind, report.leaves_shares, report.cumulative_shares)) {
     counters_.reports_impossible.add();
     return;
   }
   if (was_new && order.state != wire::OrderState::kPendingNew) {
-    if (is_owed(instance, order.id)) count(instance.counters.unanswered, -1);
-    if (order.state != wire::OrderState::kRejected) instance.counters.accepted.add();
+    if (is_owed(instance, gateway, order.id)) owe(instance, gateway, -1);
+    if (order.state != wire::OrderState::kRejected)
+      tally(instance, gateway, &StrategyCounters::accepted);
   }
   settle_request(instance, order, report);
   if (report.kind == wire::ReportKind::kCancelRejected &&
@@ -254,7 +296,13 @@ void Engine::apply_report(Instance& instance, Order& order,
       order.shares = report.leaves_shares + report.cumulative_shares;
   }
   deliver(instance, report, static_cast<std::uint8_t>(report.kind), state);
-  if (instance.recovering && instance.orders.size() == 0) on_gateway(instance.id, true);
+  settle_outage(instance, venue);
+}
+
+// The last order that an outage left uncertain may be gone: it is over then.
+void Engine::settle_outage(Instance& instance, std::uint8_t venue) noexcept {
+  const Gateway& gateway = instance.gateways[venue];
+  if (gateway.recovering && gateway.open_orders == 0) on_gateway(instance.id, true, venue);
 }
 
 // The answer to the order's pending cancel or replace, if this is it.
@@ -270,10 +318,12 @@ void Engine::settle_request(Instance& instance, Order& order,
   } else {
     return;  // a fill that already carries the replacing id; the answer itself is still to come
   }
-  count(instance.counters.unanswered, -1);
-  if (!wire::is_request_reject(report.kind)) instance.counters.changes_accepted.add();
+  Gateway& gateway = instance.gateways[order.venue];
+  owe(instance, gateway, -1);
+  if (!wire::is_request_reject(report.kind))
+    tally(instance, gateway, &StrategyCounters::changes_accepted);
   if (wire::is_request_reject(report.kind) && order.cancel_wanted)
-    instance.next_sweep_ns = now_ns_ + kSweepRetryNs;
+    gateway.next_sweep_ns = now_ns_ + kSweepRetryNs;
 }
 
 void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noexcept {
@@ -296,9 +346,11 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
 void Engine::finish(Instance& instance, Order& order) noexcept {
   set_leaves(instance, order, 0);
   --instance.positions[order.instrument].open_orders;
+  Gateway& gateway = instance.gateways[order.venue];
+  --gateway.open_orders;
   instance.orders.clear_pending(order);
   instance.orders.erase(order);
-  instance.counters.open_orders.set(instance.orders.size());
+  show_open(instance, gateway);
 }
 
 // oeg does not know the order, so nothing will ever be heard of it again.
@@ -310,11 +362,14 @@ void Engine::lose(Instance& instance, Order& order) noexcept {
   report.limit_price = order.price;
   report.side = order.side;
   report.reason = wire::RejectReason::kUnknownOrder;
-  instance.counters.lost.add();
-  if (order.state == wire::OrderState::kPendingNew) instance.counters.orders_lost.add();
+  const std::uint8_t venue = order.venue;
+  Gateway& gateway = instance.gateways[venue];
+  tally(instance, gateway, &StrategyCounters::lost);
+  if (order.state == wire::OrderState::kPendingNew)
+    tally(instance, gateway, &StrategyCounters::orders_lost);
   finish(instance, order);
   deliver(instance, report, TICKPATH_REPORT_LOST, wire::OrderState::kCanceled);
-  if (instance.recovering && instance.orders.size() == 0) on_gateway(instance.id, true);
+  settle_outage(instance, venue);
 }
 
 void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
@@ -343,27 +398,29 @@ void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::u
 
 // ---------------------------------------------------------------------------- gateway, cancels
 
-void Engine::on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept {
+void Engine::on_position(std::uint8_t strategy, const wire::PositionReport& held,
+                         std::size_t at) noexcept {
   Instance* const instance = by_strategy_[strategy];
   if (instance == nullptr) return;
-  if (held.instrument_id >= instance->positions.size()) {
+  const std::uint32_t listing = venues_[at].listing(held.instrument_id);
+  if (listing == wire::kNoInstrument) {
     counters_.instruments_beyond.add();
     return;
   }
-  tickpath_position& position = instance->positions[held.instrument_id];
+  tickpath_position& position = instance->positions[listing];
   if (position.shares != held.position_shares || position.cash != held.cash)
     counters_.positions_adopted.add();
   position.shares = held.position_shares;
   position.cash = held.cash;
   position.fills = static_cast<std::uint32_t>(held.fills);
-  held_symbols_[held.instrument_id] = held.symbol;
-  compare_symbols(held.instrument_id);
+  held_symbols_[listing] = held.symbol;
+  compare_symbols(listing);
 }
 
 // The directory and oeg's positions come in any order.
 void Engine::compare_symbols(std::uint32_t instrument) noexcept {
   const std::uint64_t held = held_symbols_[instrument];
-  const std::string_view listed = symbols_.name(instrument);
+  const std::string_view listed = symbol_of(instrument);
   const bool other = held != 0 && !listed.empty() && wire::symbol_word(listed) != held;
   if (other == instruments_[instrument].other_symbol) return;
   instruments_[instrument].other_symbol = other;
@@ -379,62 +436,73 @@ void Engine::compare_symbols(std::uint32_t instrument) noexcept {
       note(*instance, TICKPATH_LOG_ERROR, true, text.view());
 }
 
-void Engine::on_gateway(std::uint8_t strategy, bool up) noexcept {
+void Engine::on_gateway(std::uint8_t strategy, bool up, std::size_t venue) noexcept {
   Instance* const instance = by_strategy_[strategy];
   if (instance == nullptr) return;
-  const bool was_up = instance->gateway_up;
+  Gateway& gateway = instance->gateways[venue];
+  const bool was_up = gateway.up;
   if (!up) {
-    if (!instance->connected) return;
-    instance->gateway_up = false;
-    instance->connected = false;
-    instance->recovering = false;
-    // Answers on their way are lost with the connection.
-    const std::uint64_t unanswered = instance->counters.unanswered.get();
-    // Their fate is asked for: see `recovering`. Those of an outage before are not among the
-    // unanswered.
-    std::uint64_t pending_new = 0;
-    instance->counters.answers_lost.add(unanswered);
-    instance->counters.unanswered.set(0);
-    instance->orders.for_each([&](Order& order) {
-      pending_new +=
-          order.state == wire::OrderState::kPendingNew && is_owed(*instance, order.id) ? 1 : 0;
-      instance->orders.clear_pending(order);
-      order.uncertain = true;
-    });
-    instance->counters.changes_lost.add(unanswered > pending_new ? unanswered - pending_new : 0);
-    instance->given_up = instance->next_order;
+    if (!gateway.connected) return;
+    gateway.up = false;
+    gateway.connected = false;
+    gateway.recovering = false;
+    lose_answers(*instance, gateway, venue);
   } else {
-    if (!instance->connected) {
-      instance->connected = true;
+    if (!gateway.connected) {
+      gateway.connected = true;
       // Whatever became of them: a cancel settles each, by Canceled or by "unknown order".
-      instance->recovering = true;
-      want_cancels(*instance, false);
+      gateway.recovering = true;
+      want_cancels(*instance, false, {venues_[venue].first, venues_[venue].room});
     }
-    if (instance->recovering && instance->orders.size() != 0) return;
-    instance->recovering = false;
-    instance->gateway_up = true;
+    if (gateway.recovering && gateway.open_orders != 0) return;
+    gateway.recovering = false;
+    gateway.up = true;
   }
-  if (instance->gateway_up != was_up) tell_gateway(*instance);
+  if (gateway.up != was_up) tell_gateway(*instance, venue);
 }
 
-void Engine::on_gateway_silent(std::uint8_t strategy) noexcept {
+// Answers on their way are lost with the connection.
+void Engine::lose_answers(Instance& instance, Gateway& gateway, std::size_t venue) noexcept {
+  const std::uint64_t unanswered = gateway.counters.unanswered.get();
+  // Their fate is asked for: see `recovering`. Those of an outage before are not among the
+  // unanswered.
+  std::uint64_t pending_new = 0;
+  instance.orders.for_each([&](Order& order) {
+    if (order.venue != venue) return;
+    pending_new +=
+        order.state == wire::OrderState::kPendingNew && is_owed(instance, gateway, order.id) ? 1
+                                                                                             : 0;
+    instance.orders.clear_pending(order);
+    order.uncertain = true;
+  });
+  const std::uint64_t changes = unanswered > pending_new ? unanswered - pending_new : 0;
+  for (StrategyCounters* counters : {&instance.counters, &gateway.counters}) {
+    counters->answers_lost.add(unanswered);
+    counters->changes_lost.add(changes);
+    count(counters->unanswered, -static_cast<std::int64_t>(unanswered));
+  }
+  gateway.given_up = instance.next_order;
+}
+
+void Engine::on_gateway_silent(std::uint8_t strategy, std::size_t venue) noexcept {
   Instance* const instance = by_strategy_[strategy];
-  if (instance == nullptr || !instance->gateway_up) return;
-  instance->gateway_up = false;
-  tell_gateway(*instance);
+  if (instance == nullptr || !instance->gateways[venue].up) return;
+  instance->gateways[venue].up = false;
+  tell_gateway(*instance, venue);
 }
 
-void Engine::tell_gateway(Instance& instance) noexcept {
+void Engine::tell_gateway(Instance& instance, std::size_t venue) noexcept {
   if (!instance.alive() || instance.plugin.gateway_state == nullptr) return;
   trace_id_ = 0;
+  event_venue_ = static_cast<std::uint32_t>(venue);
+  const bool up = instance.gateways[venue].up;
   guard(instance, Callback::kGatewayState,
-        [&] { return instance.plugin.gateway_state(instance.self, instance.gateway_up ? 1 : 0); });
+        [&] { return instance.plugin.gateway_state(instance.self, up ? 1 : 0); });
 }
 
-void Engine::want_cancels(Instance& instance, bool spare_immediate,
-                          std::uint32_t instrument) noexcept {
+void Engine::want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept {
   instance.orders.for_each([&](Order& order) {
-    if (instrument != wire::kNoInstrument && order.instrument != instrument) return;
+    if (!of.has(order.instrument)) return;
     if (spare_immediate && wire::is_immediate(order.time_in_force)) return;
     order.cancel_wanted = true;
     sweeping_ |= std::uint64_t{1} << instance.index;
@@ -443,17 +511,25 @@ void Engine::want_cancels(Instance& instance, bool spare_immediate,
 
 // Sends cancels that the engine wants, as far as credits go. True: it sent any.
 bool Engine::sweep(Instance& instance) noexcept {
-  if (!instance.connected || now_ns_ < instance.next_sweep_ns) return false;
+  // Venues to which nothing goes now: one that is away keeps no other waiting.
+  std::uint32_t blocked = 0;
+  static_assert(TICKPATH_VENUES_MAX < 32);
+  for (std::size_t venue = 0; venue < venues_.size(); ++venue) {
+    const Gateway& gateway = instance.gateways[venue];
+    if (!gateway.connected || now_ns_ < gateway.next_sweep_ns) blocked |= 1u << venue;
+  }
+  if (blocked == (1u << venues_.size()) - 1) return false;
   bool any = false;
   bool left = false;
-  bool full = false;
   instance.orders.for_each([&](Order& order) {
     if (!order.cancel_wanted) return;
     left = true;
-    if (full || order.pending_id != 0) return;
+    if ((blocked >> order.venue & 1) != 0 || order.pending_id != 0) return;
     std::uint64_t request_id = 0;
-    full = send_cancel(instance, order, request_id) != TICKPATH_OK;
-    any |= !full;
+    if (send_cancel(instance, order, request_id) == TICKPATH_OK)
+      any = true;
+    else
+      blocked |= 1u << order.venue;
   });
   if (!left) sweeping_ &= ~(std::uint64_t{1} << instance.index);
   return any;

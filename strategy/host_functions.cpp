@@ -1,4 +1,5 @@
 // The C functions that a plugin calls. Each finds its instance in `context`.
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -66,19 +67,20 @@ struct HostFunctions {
 
   static std::int32_t subscribe(void* context, const char* symbol,
                                 std::uint32_t* instrument) noexcept {
-    Instance& instance = of(context);
-    if (!instance.setting_up) return TICKPATH_NOT_NOW;
-    const std::string_view name(symbol);
-    if (name.empty() || name.size() > control::kLongNameMax) return TICKPATH_INVALID;
-    try {
-      // Settled after start: `instrument` is called for every symbol, known already or not.
-      instance.symbols.push_back({std::string(name), false});
-    } catch (...) {
-      return TICKPATH_CAPACITY;
+    const std::size_t venues = of(context).engine.venues_.size();
+    std::uint32_t first = wire::kNoInstrument;
+    std::int32_t status = TICKPATH_OK;
+    for (std::size_t venue = 0; venue < venues; ++venue) {
+      status = subscribe_at(of(context), venue, symbol, venues > 1, *instrument);
+      if (status != TICKPATH_OK && status != TICKPATH_SYMBOL_PENDING) return status;
+      if (first == wire::kNoInstrument) first = *instrument;
     }
-    instance.engine.symbols_unsettled_ = instance.engine.symbols_untold_ = true;
-    *instrument = instance.engine.id_of(name);
-    return *instrument == wire::kNoInstrument ? TICKPATH_SYMBOL_PENDING : TICKPATH_OK;
+    *instrument = first;
+    return first == wire::kNoInstrument ? status : std::int32_t{TICKPATH_OK};
+  }
+  static std::int32_t subscribe_at(void* context, std::uint32_t venue, const char* symbol,
+                                   std::uint32_t* instrument) noexcept {
+    return subscribe_at(of(context), venue, symbol, false, *instrument);
   }
   static std::int32_t subscribe_all(void* context) noexcept {
     Instance& instance = of(context);
@@ -91,11 +93,15 @@ struct HostFunctions {
   }
   static std::int32_t find_symbol(void* context, const char* symbol,
                                   std::uint32_t* instrument) noexcept {
-    *instrument = of(context).engine.id_of(symbol);
-    return *instrument == wire::kNoInstrument ? TICKPATH_UNKNOWN_SYMBOL : TICKPATH_OK;
+    const Engine& engine = of(context).engine;
+    *instrument = wire::kNoInstrument;
+    for (std::size_t venue = 0; venue < engine.venues_.size(); ++venue)
+      if (*instrument = engine.id_of(venue, symbol); *instrument != wire::kNoInstrument)
+        return TICKPATH_OK;
+    return TICKPATH_UNKNOWN_SYMBOL;
   }
   static std::int32_t symbol_of(void* context, std::uint32_t instrument, char name[17]) noexcept {
-    const std::string_view symbol = of(context).engine.symbols_.name(instrument);
+    const std::string_view symbol = of(context).engine.symbol_of(instrument);
     std::memset(name, 0, 17);
     if (symbol.empty()) return TICKPATH_UNKNOWN_INSTRUMENT;
     std::memcpy(name, symbol.data(), symbol.size());
@@ -106,7 +112,7 @@ struct HostFunctions {
     const Engine& engine = of(context).engine;
     const control::LongNames* const names = engine.names_.load(std::memory_order_acquire);
     if (names == nullptr) return nullptr;
-    const std::string_view symbol = engine.symbols_.name(instrument);
+    const std::string_view symbol = engine.symbol_of(instrument);
     const std::string_view name = names->name_of(symbol);
     return name.data() == symbol.data() ? nullptr : name.data();  // those of the table end in a NUL
   }
@@ -124,7 +130,8 @@ struct HostFunctions {
     Engine& engine = of(context).engine;
     if (instrument >= engine.instruments_.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
     wire::BookImage image;
-    if (!engine.images_.image(instrument, image)) return TICKPATH_NO_DATA;
+    const Engine::Venue& venue = engine.home(instrument);
+    if (!venue.images->image(venue.id(instrument), image)) return TICKPATH_NO_DATA;
     value->trace_id = image.trace_id;
     value->exchange_time_ns = image.exchange_time_ns;
     value->instrument = instrument;
@@ -173,6 +180,8 @@ struct HostFunctions {
         return "the parameter is of another type";
       case TICKPATH_SYMBOL_PENDING:
         return "waits for the feed's directory";
+      case TICKPATH_NO_ROUTE:
+        return "no venue can take it now";
       default:
         return "?";
     }
@@ -195,8 +204,9 @@ struct HostFunctions {
                              std::uint64_t* request_id) noexcept {
     Instance& instance = of(context);
     if (instance.setting_up) return TICKPATH_NOT_NOW;
-    if (!instance.gateway_up) return counted(instance, TICKPATH_GATEWAY_DOWN);
     Order* order = instance.orders.find(order_id);
+    if (order == nullptr ? !any_gateway_is_up(instance) : !instance.gateways[order->venue].up)
+      return counted(instance, TICKPATH_GATEWAY_DOWN);
     if (order == nullptr) return counted(instance, TICKPATH_UNKNOWN_ORDER);
     return counted(instance, instance.engine.send_cancel(instance, *order, *request_id));
   }
@@ -213,6 +223,59 @@ struct HostFunctions {
     return counted(instance, instance.engine.send_replace(instance, *order, stop_price, price,
                                                           shares, *request_id));
   }
+  static std::uint32_t venues(void* context) noexcept {
+    return static_cast<std::uint32_t>(of(context).engine.venues_.size());
+  }
+  static const char* venue_name(void* context, std::uint32_t venue) noexcept {
+    const Engine& engine = of(context).engine;
+    return venue < engine.venues_.size() ? engine.venues_[venue].spec.name.c_str() : nullptr;
+  }
+  static std::uint32_t venue_of(void* context, std::uint32_t instrument) noexcept {
+    const Engine& engine = of(context).engine;
+    return instrument < engine.instruments_.size() ? engine.instruments_[instrument].venue
+                                                   : TICKPATH_NO_VENUE;
+  }
+  static std::uint32_t event_venue(void* context) noexcept {
+    return of(context).setting_up ? TICKPATH_NO_VENUE : of(context).engine.event_venue_;
+  }
+  static std::int32_t venue_state(void* context, std::uint32_t venue,
+                                  tickpath_venue_state* state) noexcept {
+    const Instance& instance = of(context);
+    if (venue >= instance.gateways.size()) return TICKPATH_INVALID;
+    const Engine::Venue& held = instance.engine.venues_[venue];
+    *state = {held.spec.maker_fee,
+              held.spec.taker_fee,
+              static_cast<std::uint8_t>(held.market),
+              static_cast<std::uint8_t>(instance.gateways[venue].up ? 1 : 0),
+              {}};
+    return TICKPATH_OK;
+  }
+  static std::int32_t listing(void* context, std::uint32_t venue, const char* symbol,
+                              std::uint32_t* instrument) noexcept {
+    const Engine& engine = of(context).engine;
+    *instrument = wire::kNoInstrument;
+    if (venue >= engine.venues_.size()) return TICKPATH_INVALID;
+    *instrument = engine.id_of(venue, symbol);
+    return *instrument == wire::kNoInstrument ? TICKPATH_UNKNOWN_SYMBOL : TICKPATH_OK;
+  }
+  static std::int32_t listing_of(void* context, std::uint32_t venue, std::uint32_t instrument,
+                                 std::uint32_t* listed) noexcept {
+    const Engine& engine = of(context).engine;
+    *listed = wire::kNoInstrument;
+    if (venue >= engine.venues_.size()) return TICKPATH_INVALID;
+    if (instrument >= engine.instruments_.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
+    *listed = engine.listing_at(venue, instrument);
+    return *listed == wire::kNoInstrument ? TICKPATH_UNKNOWN_SYMBOL : TICKPATH_OK;
+  }
+  static std::int32_t route(void* context, const tickpath_new_order* order,
+                            tickpath_child* children, std::size_t capacity,
+                            std::size_t* count) noexcept {
+    Instance& instance = of(context);
+    *count = 0;
+    if (capacity < instance.gateways.size()) return counted(instance, TICKPATH_CAPACITY);
+    return counted(instance, instance.engine.route(instance, *order, children, *count));
+  }
+
   static std::int32_t position(void* context, std::uint32_t instrument,
                                tickpath_position* value) noexcept {
     const Instance& instance = of(context);
@@ -263,6 +326,28 @@ struct HostFunctions {
   }
 
  private:
+  static std::int32_t subscribe_at(Instance& instance, std::size_t venue, const char* symbol,
+                                   bool anywhere, std::uint32_t& instrument) noexcept {
+    Engine& engine = instance.engine;
+    if (!instance.setting_up) return TICKPATH_NOT_NOW;
+    const std::string_view name(symbol);
+    if (name.empty() || name.size() > control::kLongNameMax || venue >= engine.venues_.size())
+      return TICKPATH_INVALID;
+    try {
+      // Settled after start: `instrument` is called for every symbol, known already or not.
+      instance.symbols.push_back({.symbol = std::string(name),
+                                  .venue = static_cast<std::uint8_t>(venue),
+                                  .anywhere = anywhere});
+    } catch (...) {
+      return TICKPATH_CAPACITY;
+    }
+    engine.symbols_unsettled_ = engine.venues_[venue].symbols_untold = true;
+    instrument = engine.id_of(venue, name);
+    return instrument == wire::kNoInstrument ? TICKPATH_SYMBOL_PENDING : TICKPATH_OK;
+  }
+  static bool any_gateway_is_up(const Instance& instance) noexcept {
+    return std::ranges::any_of(instance.gateways, [](const Gateway& each) { return each.up; });
+  }
   static std::int32_t counted(Instance& instance, std::int32_t status) noexcept {
     if (status != TICKPATH_OK && status != TICKPATH_NO_CREDIT) instance.counters.refused.add();
     return status;
@@ -280,12 +365,12 @@ struct HostFunctions {
   }
 };
 
-void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept {
+void fill_host(Instance& instance, std::uint32_t listings) noexcept {
   using F = HostFunctions;
   instance.host = {TICKPATH_PLUGIN_ABI_VERSION,
                    sizeof(tickpath_host),
                    &instance,
-                   instruments_max,
+                   listings,
                    instance.id,
                    {},
                    F::has_parameter,
@@ -317,7 +402,16 @@ void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept {
                    F::reason_text,
                    F::wrong_parameter,
                    F::replace_stop,
-                   F::long_name_of};
+                   F::long_name_of,
+                   F::venues,
+                   F::venue_name,
+                   F::venue_of,
+                   F::event_venue,
+                   F::venue_state,
+                   F::subscribe_at,
+                   F::listing,
+                   F::listing_of,
+                   F::route};
 }
 
 }  // namespace tickpath::strategy

@@ -18,7 +18,7 @@ const char* kept_text(const std::string& text) {
 
 Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
                    const tickpath_plugin& plugin_, ParameterReader parameters_,
-                   std::size_t orders_max, std::uint32_t instruments_max)
+                   std::size_t orders_max, std::uint32_t listings, std::size_t venues)
     : engine(engine_),
       index(index_),
       id(id_),
@@ -26,8 +26,9 @@ Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std:
       plugin(plugin_),
       parameters(std::move(parameters_)),
       orders(orders_max),
-      positions(instruments_max) {
-  fill_host(*this, instruments_max);
+      positions(listings),
+      gateways(venues) {
+  fill_host(*this, listings);
   for (std::size_t i = 0; i < callback_texts.size(); ++i)
     callback_texts[i] = kept_text("plugin " + name + " (strategy " + std::to_string(id) + ") in " +
                                   kCallbackNames[i]);

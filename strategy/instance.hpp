@@ -29,14 +29,27 @@ enum class InstanceState : std::uint8_t {
 // A subscription that waits for the directory.
 struct PendingSymbol {
   std::string symbol;
+  std::uint8_t venue = 0;
+  bool anywhere = false;  // of several venues: one that lists it is enough
   bool settled = false;
   bool unknown = false;  // orders came, and the feed had not listed it; it may yet
+};
+
+// What is between one instance and the oeg of one venue.
+struct Gateway {
+  bool connected = false;           // the engine's own cancels can be sent
+  bool up = false;                  // connected and, after an outage, recovered
+  bool recovering = false;          // connected again, uncertain orders not settled yet
+  std::uint64_t next_sweep_ns = 0;  // the engine's cancels wait until then
+  std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
+  std::uint32_t open_orders = 0;
+  StrategyCounters counters;  // as Instance::counters, of this venue alone
 };
 
 struct Instance {
   Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
            const tickpath_plugin& plugin_, ParameterReader parameters_, std::size_t orders_max,
-           std::uint32_t instruments_max);
+           std::uint32_t listings, std::size_t venues);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -71,17 +84,13 @@ struct Instance {
 
   ParameterReader parameters;
   std::vector<PendingSymbol> symbols;
-  bool setting_up = false;          // inside create or start
-  bool connected = false;           // to oeg: the engine's own cancels can be sent
-  bool gateway_up = false;          // connected and, after an outage, recovered
-  bool recovering = false;          // connected again, uncertain orders not settled yet
-  std::uint64_t next_sweep_ns = 0;  // the engine's cancels wait until then
+  bool setting_up = false;  // inside create or start
 
-  OrderTable orders;
-  std::vector<tickpath_position> positions;  // by instrument
+  OrderTable orders;                         // of all venues: their ids are from one counter
+  std::vector<tickpath_position> positions;  // by listing
+  std::vector<Gateway> gateways;             // by venue
   std::uint16_t incarnation = 0;
   std::uint32_t next_order = 0;
-  std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
   StrategyCounters counters;
   std::array<const char*, kCallbackNames.size()> callback_texts{};
 
@@ -93,6 +102,6 @@ struct Instance {
 };
 
 // The table of host functions for this instance (host_functions.cpp).
-void fill_host(Instance& instance, std::uint32_t instruments_max) noexcept;
+void fill_host(Instance& instance, std::uint32_t listings) noexcept;
 
 }  // namespace tickpath::strategy

@@ -40,7 +40,8 @@ OrderChannels::Channel::Channel(rdma::Device& device, rdma::CompletionChannel* c
                 name_of(options, ".oeg_heartbeat.", strategy_id, to_standby)),
       clock(device,
             {.sink = options.offsets,
-             .stream = (to_standby ? kStandbyClockStreams : kClockStreams) + strategy_id},
+             .stream = options.clock_stream + (to_standby ? kStandbyClockStreams : kClockStreams) +
+                       strategy_id},
             name_of(options, ".oeg_clock.", strategy_id, to_standby)) {}
 
 OrderChannels::Entry::Entry(rdma::Device& device, rdma::CompletionChannel* channel,

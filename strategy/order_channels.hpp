@@ -34,6 +34,7 @@ struct OrderChannelsOptions {
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
   clock::OffsetSink* offsets = nullptr;   // notified of oeg's clock; nullptr: not measured
+  std::uint32_t clock_stream = 0;         // of several venues' channels: 0x1000 apart
 };
 
 // Of the channel of one strategy that counts. Written by the datapath thread, read by any.

@@ -39,6 +39,8 @@ extern "C" {
 
 #define TICKPATH_NO_INSTRUMENT 0xffffffffu
 #define TICKPATH_DEPTH_LEVELS 10
+#define TICKPATH_NO_VENUE 0xffffffffu
+#define TICKPATH_VENUES_MAX 16
 
 /* What host functions return, and what a callback may return. Values are stable. */
 enum tickpath_status {
@@ -56,8 +58,9 @@ enum tickpath_status {
   TICKPATH_STOPPING = 11,          /* the engine is draining: cancels still pass */
   TICKPATH_NOT_NOW = 12,           /* this function works in `start` only */
   TICKPATH_MISSING_PARAMETER = 13,
-  TICKPATH_WRONG_TYPE = 14,    /* of a parameter, or outside what the type can hold */
-  TICKPATH_SYMBOL_PENDING = 15 /* accepted: `instrument` will be called once it is known */
+  TICKPATH_WRONG_TYPE = 14,     /* of a parameter, or outside what the type can hold */
+  TICKPATH_SYMBOL_PENDING = 15, /* accepted: `instrument` will be called once it is known */
+  TICKPATH_NO_ROUTE = 16        /* no venue can take it now: see `route` */
 };
 
 enum tickpath_side { TICKPATH_BUY = 1, TICKPATH_SELL = 2 };
@@ -213,7 +216,8 @@ typedef struct tickpath_imbalance {
 typedef struct tickpath_report {
   uint64_t order_id;        /* the request answered, or the live order for fills and expiries */
   uint64_t target_order_id; /* canceled, replaced and their rejects: the order concerned */
-  uint64_t trace_id;        /* of the tick that caused the request */
+  uint64_t trace_id;        /* of the tick that caused the request; of several venues its venue's
+                             * number is in bits 48-55 */
   uint64_t execution_id;
   uint32_t instrument;
   uint32_t last_shares;
@@ -294,6 +298,26 @@ typedef struct tickpath_open_order {
   uint8_t request_pending; /* 1: a cancel or replace is on its way */
   uint8_t reserved[5];
 } tickpath_open_order;
+
+/* Of the strategy that asks. */
+typedef struct tickpath_venue_state {
+  int32_t maker_fee;  /* 1/1,000,000 of the currency unit a share; below zero: the venue pays */
+  int32_t taker_fee;  /* likewise */
+  uint8_t feed_state; /* tickpath_feed_state of its whole feed */
+  uint8_t gateway_up; /* 1: orders can be sent there */
+  uint8_t reserved[6];
+} tickpath_venue_state;
+
+/* An order that `route` made of one: an ordinary one, with reports of its own. */
+typedef struct tickpath_child {
+  uint64_t order_id;   /* 0: not sent, `status` says why */
+  uint32_t instrument; /* at the venue that was chosen */
+  uint32_t shares;
+  uint32_t price;
+  int32_t status;
+  uint8_t time_in_force;
+  uint8_t reserved[7];
+} tickpath_child;
 
 /* The engine, as a plugin sees it. `context` is always the first argument. */
 typedef struct tickpath_host {
@@ -377,6 +401,44 @@ typedef struct tickpath_host {
    * of a recording that has such names. Null: symbol_of's is its name. subscribe and find_symbol
    * take either. It stays valid as long as the plugin. */
   const char* (*long_name_of)(void* context, uint32_t instrument);
+
+  /* Venues: numbered from 0, as the engine's TOML lists them; without [[venue]] there is one, and
+   * its name is "". An instrument is a symbol at a venue: the same symbol has another id at each,
+   * and quotes, orders and positions are of that venue. `subscribe` subscribes at all venues:
+   * `instrument` is called for each, and the id that it returns is of the first that lists the
+   * symbol. */
+  uint32_t (*venues)(void* context);
+  const char* (*venue_name)(void* context, uint32_t venue); /* null: no such; else it stays valid */
+  uint32_t (*venue_of)(void* context, uint32_t instrument); /* or TICKPATH_NO_VENUE */
+  /* That the callback which runs is about: whose oeg gateway_state, whose whole feed feed_state,
+   * and whose symbol `instrument` tells. TICKPATH_NO_VENUE in start, timer and stop. */
+  uint32_t (*event_venue)(void* context);
+  int32_t (*venue_state)(void* context, uint32_t venue, tickpath_venue_state* state);
+  int32_t (*subscribe_at)(void* context, uint32_t venue, const char* symbol, uint32_t* instrument);
+  /* The id of a symbol at a venue, and that of an instrument's symbol at another one. */
+  int32_t (*listing)(void* context, uint32_t venue, const char* symbol, uint32_t* instrument);
+  int32_t (*listing_of)(void* context, uint32_t venue, uint32_t instrument, uint32_t* listed);
+
+  /* An order that goes wherever it is best, by the books that the engine has at this moment
+   * (`quote`, and behind the best price `depth`). order->instrument is the symbol at any venue.
+   * Left out are venues that do not list it, whose book is not good or not open for trading, and
+   * whose oeg is not there. Limit and market orders without stop, display_shares and
+   * minimum_shares.
+   *
+   * What can trade at once is swept over the venues, by price, then by size, then by taker_fee: one
+   * order a venue, IOC, with the worst price that it is to take there as its limit. What is beyond
+   * the books that are known goes with the order to the venue that came first, under the order's
+   * own limit; of a DAY or GTC order it rests there. One that cannot trade at once rests whole at
+   * one venue: that with the best opposite price, then the larger size there, then the lower
+   * maker_fee. TICKPATH_POST_ONLY leaves venues out at which it would trade. FOK goes whole to one
+   * venue, the cheapest of those that show enough.
+   *
+   * children: at least `venues` of them; count: how many were used. TICKPATH_OK: one at least was
+   * sent; look at each child's status. TICKPATH_NO_ROUTE: no venue can take it, or, of IOC and FOK,
+   * none shows what would trade. Nothing is sent twice: what a venue does not fill comes back as
+   * the report of its child, and is the plugin's to route again. */
+  int32_t (*route)(void* context, const tickpath_new_order* order, tickpath_child* children,
+                   size_t capacity, size_t* count);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */
@@ -407,10 +469,10 @@ typedef struct tickpath_plugin {
   int32_t (*trade)(void* self, const tickpath_trade* trade);
   int32_t (*report)(void* self, const tickpath_report* report);
   int32_t (*timer)(void* self, uint64_t timer_id, uint64_t cookie);
-  /* instrument TICKPATH_NO_INSTRUMENT: the whole feed. */
+  /* instrument TICKPATH_NO_INSTRUMENT: the whole feed, of event_venue. */
   int32_t (*feed_state)(void* self, uint32_t instrument, uint8_t state);
-  /* up 0: oeg is gone, the state of open orders is unknown, requests are refused. up 1: connected;
-   * after an outage every order that was open is cancelled first. */
+  /* Of event_venue's oeg. up 0: it is gone, the state of open orders is unknown, requests are
+   * refused. up 1: connected; after an outage every order that was open is cancelled first. */
   int32_t (*gateway_state)(void* self, int32_t up);
   /* The last chance to trade, for instance to flatten with IOC orders. Every order still open
    * afterwards is cancelled; reports keep coming until all are final. */

@@ -16,6 +16,7 @@
 //   TICKPATH_STRATEGY(Buyer, "buyer", "1.0")
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <exception>
@@ -64,6 +65,19 @@ class Strategy {
     kImmediateOrCancel = TICKPATH_IOC,
     kFillOrKill = TICKPATH_FOK,
     kAtTheClose = TICKPATH_AT_THE_CLOSE
+  };
+
+  static constexpr std::uint32_t kNoVenue = TICKPATH_NO_VENUE;
+
+  // What became of a routed order: those that it was split into. The status of one that was not
+  // sent at all.
+  struct Routed {
+    std::array<tickpath_child, TICKPATH_VENUES_MAX> children{};
+    std::size_t count = 0;
+    std::int32_t status = TICKPATH_OK;
+    explicit operator bool() const noexcept { return status == TICKPATH_OK; }
+    const tickpath_child* begin() const noexcept { return children.data(); }
+    const tickpath_child* end() const noexcept { return children.data() + count; }
   };
 
   // What became of a request: its id, or why it was not sent (a tickpath_status).
@@ -166,6 +180,55 @@ class Strategy {
   }
   std::uint32_t instruments_max() const noexcept { return host_->instruments_max; }
 
+  // ----------------------------------------------------------------------------------- venues
+
+  std::uint32_t venues() const noexcept { return host_->venues(host_->context); }
+  // "": the only venue of a configuration without [[venue]], or no such venue.
+  std::string_view venue_name(std::uint32_t venue) const noexcept {
+    const char* const name = host_->venue_name(host_->context, venue);
+    return name == nullptr ? std::string_view() : name;
+  }
+  std::uint32_t venue_of(Instrument instrument) const noexcept {
+    return host_->venue_of(host_->context, instrument);
+  }
+  // That the callback which runs is about; kNoVenue in start, timer and stop.
+  std::uint32_t event_venue() const noexcept { return host_->event_venue(host_->context); }
+  bool venue_state(std::uint32_t venue, tickpath_venue_state& state) const noexcept {
+    return host_->venue_state(host_->context, venue, &state) == TICKPATH_OK;
+  }
+  Instrument subscribe_at(std::uint32_t venue, const std::string& symbol) {
+    Instrument id = kNoInstrument;
+    const std::int32_t status = host_->subscribe_at(host_->context, venue, symbol.c_str(), &id);
+    if (status != TICKPATH_SYMBOL_PENDING) require(status, symbol.c_str());
+    return id;
+  }
+  // The id at a venue; kNoInstrument: not listed there (yet).
+  Instrument listing(std::uint32_t venue, const std::string& symbol) const noexcept {
+    Instrument id = kNoInstrument;
+    (void)host_->listing(host_->context, venue, symbol.c_str(), &id);
+    return id;
+  }
+  // Of the symbol of `instrument`; its own id at its own venue.
+  Instrument listing(std::uint32_t venue, Instrument instrument) const noexcept {
+    Instrument id = kNoInstrument;
+    (void)host_->listing_of(host_->context, venue, instrument, &id);
+    return id;
+  }
+  // Over all venues: what is held of the symbol of `instrument`, and what is open in it.
+  tickpath_position position_everywhere(Instrument instrument) const noexcept {
+    Position sum{};
+    for (std::uint32_t venue = 0; venue < venues(); ++venue) {
+      const Position held = position(listing(venue, instrument));
+      sum.shares += held.shares;
+      sum.cash += held.cash;
+      sum.open_buy_shares += held.open_buy_shares;
+      sum.open_sell_shares += held.open_sell_shares;
+      sum.open_orders += held.open_orders;
+      sum.fills += held.fills;
+    }
+    return sum;
+  }
+
   // ----------------------------------------------------------------------------------- prices
 
   // Multiples of 1/10,000 of the currency unit: to_price(10.05) is 100'500. What is no price (not
@@ -257,6 +320,22 @@ class Strategy {
     order.minimum_shares = minimum_shares;
     return send(order);
   }
+  // To whatever venue is best, or over several: see tickpath_host.route.
+  [[nodiscard]] Routed route(const NewOrder& order) noexcept {
+    Routed routed;
+    routed.status = host_->route(host_->context, &order, routed.children.data(),
+                                 routed.children.size(), &routed.count);
+    return routed;
+  }
+  // price 0: at any price.
+  [[nodiscard]] Routed route(Instrument instrument, Side side, std::uint32_t shares,
+                             std::uint32_t price,
+                             TimeInForce time_in_force = kImmediateOrCancel) noexcept {
+    NewOrder order = terms(instrument, side, shares, price == 0 ? TICKPATH_MARKET : TICKPATH_LIMIT);
+    order.price = price;
+    order.time_in_force = time_in_force;
+    return route(order);
+  }
   // Any terms that go together.
   [[nodiscard]] Sent send(const NewOrder& order) noexcept {
     Sent sent;
@@ -318,6 +397,9 @@ class Strategy {
   std::uint8_t strategy_id() const noexcept { return host_->strategy_id; }
   // Words for people: why a request was not sent, what a report is, why an order was refused.
   const char* text_of(const Sent& sent) const noexcept { return host_->status_text(sent.status); }
+  const char* text_of(const Routed& routed) const noexcept {
+    return host_->status_text(routed.status);
+  }
   const char* text_of(const Report& report) const noexcept {
     return host_->report_text(report.kind);
   }

@@ -25,7 +25,10 @@ std::vector<std::string> check_plugins(const StrategyConfig& config) {
   NoImages images;
   trace::TraceWriter trace{trace::TraceOptions{}};
   LogRing log{64};
-  Engine engine(config.engine, orders, images, trace, log);
+  std::vector<VenuePorts> venues;
+  for (const VenueConfig& venue : venues_of(config))
+    venues.push_back({&orders, &images, venue.spec()});
+  Engine engine(config.engine, venues, trace, log);
   for (const PluginConfig& plugin : config.plugins) {
     if (!plugin.enabled) continue;
     try {

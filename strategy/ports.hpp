@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "common/wire/book_image.hpp"
 #include "common/wire/order_messages.hpp"
@@ -26,6 +27,22 @@ class ImageSource {
 
  protected:
   ~ImageSource() = default;
+};
+
+// One venue as the engine trades on it: a stack of its own, of mdh and oeg.
+struct VenueSpec {
+  std::string name;  // empty: the only one of a pipeline of one venue
+  // In trace stamps, so that ticks of two venues are told apart: common/trace/stamp.hpp, tick_id().
+  std::uint8_t number = 0;
+  // 1/1,000,000 of the currency unit a share; below zero: the venue pays.
+  std::int32_t maker_fee = 0;
+  std::int32_t taker_fee = 0;
+};
+// Both outlive the engine.
+struct VenuePorts {
+  OrderPort* orders = nullptr;
+  ImageSource* images = nullptr;
+  VenueSpec spec = {};
 };
 
 }  // namespace tickpath::strategy
