@@ -289,9 +289,15 @@ class Checker {
   }
 
   void compare(const std::pair<std::string, Book>& a, const std::pair<std::string, Book>& b) {
+    result_.lines.push_back(
+        compared("positions and cash: " + a.first + " = " + b.first, a.second, b.second));
+  }
+
+ public:
+  static Conservation::Line compared(const std::string& rule, const Book& a, const Book& b) {
     std::set<Holder> holders;
-    for (const auto& [holder, holding] : a.second) holders.insert(holder);
-    for (const auto& [holder, holding] : b.second) holders.insert(holder);
+    for (const auto& [holder, holding] : a) holders.insert(holder);
+    for (const auto& [holder, holding] : b) holders.insert(holder);
     std::string differences;
     std::size_t count = 0;
     const auto get = [](const Book& book, const Holder& holder) {
@@ -299,19 +305,20 @@ class Checker {
       return found == book.end() ? Holding{} : found->second;
     };
     for (const Holder& holder : holders) {
-      const Holding left = get(a.second, holder);
-      const Holding right = get(b.second, holder);
+      const Holding left = get(a, holder);
+      const Holding right = get(b, holder);
       if (left == right) continue;
       // A person looks at the first few.
       if (++count <= 3)
         differences += "; strategy " + std::to_string(holder.first) + " " + holder.second + ": " +
                        holding_text(left) + " against " + holding_text(right);
     }
-    result_.lines.push_back({count == 0, "positions and cash: " + a.first + " = " + b.first,
-                             std::to_string(holders.size()) + " positions, " +
-                                 std::to_string(count) + " differ" + differences});
+    return {count == 0, rule,
+            std::to_string(holders.size()) + " positions, " + std::to_string(count) + " differ" +
+                differences};
   }
 
+ private:
   static std::string holding_text(const Holding& holding) {
     return std::to_string(holding.first) + " shares, cash " + std::to_string(holding.second);
   }
@@ -371,6 +378,107 @@ class Checker {
   Conservation result_;
 };
 
+// Several venues: each has books of its own, and a strategy's are of all.
+class VenuesChecker {
+ public:
+  VenuesChecker(const std::vector<Summary>& summaries, const std::vector<std::string>& expected)
+      : summaries_(summaries) {
+    std::set<std::string> present;
+    for (const Summary& summary : summaries) {
+      present.insert(summary.name);
+      sort_in(summary);
+    }
+    for (const std::string& name : expected)
+      if (!present.contains(name)) result_.missing.push_back(name);
+  }
+
+  static bool concerns(const std::vector<Summary>& summaries) {
+    return std::ranges::any_of(summaries, [&](const Summary& summary) {
+      return summary.venues.size() > 1 || summary.venue != summaries.front().venue;
+    });
+  }
+
+  Conservation run() {
+    for (const auto& [venue, group] : groups_) one_venue(venue, group);
+    for (const Summary& strategy : summaries_)
+      if (strategy.venues.size() > 1) sums(strategy);
+    all_positions();
+    return std::move(result_);
+  }
+
+ private:
+  void sort_in(const Summary& summary) {
+    for (const Summary& venue : summary.venues) {
+      groups_[venue.venue].push_back(venue);
+      names_[venue.venue] = venue.venue_name;
+    }
+    if (!summary.venues.empty()) return;
+    groups_[summary.venue].push_back(summary);
+    if (summary.venue == 0)
+      result_.lines.push_back({false, "venue of " + summary.name,
+                               "its configuration says none, and other programs' do "
+                               "(venue_number)"});
+  }
+
+  void one_venue(std::uint8_t number, const std::vector<Summary>& group) {
+    std::vector<std::string> expected = result_.missing;
+    for (const Summary& summary : group) expected.push_back(summary.name);
+    const Conservation own = Checker(group, expected).run();
+    const std::string given = names_.contains(number) ? names_.at(number) : std::string();
+    const std::string where = (given.empty() ? "venue " + std::to_string(number) : given) + ": ";
+    for (const Conservation::Line& line : own.lines)
+      result_.lines.push_back({line.holds, where + line.rule, line.figures});
+    for (const std::string& note : own.notes) result_.notes.push_back(where + note);
+    for (const std::string& name : own.missing)
+      if (std::ranges::find(result_.missing, name) == result_.missing.end())
+        result_.missing.push_back(name);
+  }
+
+  // What it counted of all venues together, against what it counted of each.
+  void sums(const Summary& strategy) {
+    Terms orders, changes, reports, fills;
+    for (const Summary& venue : strategy.venues) {
+      orders.push_back(venue.orders ? venue.orders->sent : 0);
+      changes.push_back(venue.changes ? venue.changes->sent : 0);
+      reports.push_back(venue.reports ? venue.reports->received : 0);
+      fills.push_back(venue.reports ? venue.reports->fills : 0);
+    }
+    const std::string by = " of " + strategy.name + " = of its venues";
+    equal("orders" + by, strategy.orders ? strategy.orders->sent : 0, orders);
+    equal("cancels, replacements" + by, strategy.changes ? strategy.changes->sent : 0, changes);
+    equal("reports" + by, strategy.reports ? strategy.reports->received : 0, reports);
+    equal("fills" + by, strategy.reports ? strategy.reports->fills : 0, fills);
+  }
+  void equal(const std::string& rule, std::uint64_t left, const Terms& right) {
+    const bool holds = left == sum(right);
+    result_.lines.push_back(
+        {holds, rule, std::to_string(left) + (holds ? " = " : " is not ") + text_of(right)});
+  }
+
+  // A symbol is one, wherever it was traded.
+  void all_positions() {
+    std::vector<const Summary*> strategies, oegs;
+    for (const Summary& summary : summaries_) {
+      if (!summary.has_positions || summary.stood_by) continue;
+      if (summary.program == "strategy") strategies.push_back(&summary);
+      if (summary.program == "oeg") oegs.push_back(&summary);
+    }
+    const bool lacking = std::ranges::any_of(result_.missing, [](const std::string& name) {
+      const std::string program = program_of(name);
+      return program == "strategy" || program == "oeg";
+    });
+    if (lacking || strategies.empty() || oegs.empty()) return;
+    result_.lines.push_back(
+        Checker::compared("positions and cash by symbol: strategies = oegs of all venues",
+                          book_of(strategies), book_of(oegs)));
+  }
+
+  const std::vector<Summary>& summaries_;
+  std::map<std::uint8_t, std::vector<Summary>> groups_;  // by the venue's number
+  std::map<std::uint8_t, std::string> names_;
+  Conservation result_;
+};
+
 // `sentence` behind `head`, in lines of at most 80 columns, each below where the first one began.
 std::string paragraph(const std::string& head, const std::string& sentence) {
   std::istringstream stream(sentence);
@@ -397,6 +505,7 @@ std::string Conservation::problem() const {
 
 Conservation check_conservation(const std::vector<Summary>& summaries,
                                 const std::vector<std::string>& expected) {
+  if (VenuesChecker::concerns(summaries)) return VenuesChecker(summaries, expected).run();
   return Checker(summaries, expected).run();
 }
 
@@ -458,13 +567,15 @@ std::vector<std::string> instances_in(const std::string& run_dir) {
   return names;
 }
 
-void settle_risks(std::vector<Summary>& summaries) {
-  const auto oegs = std::ranges::count_if(summaries, [](const Summary& summary) {
-    return summary.program == "oeg" && !summary.stood_by;
+namespace {
+
+void settle_risks_of(std::uint8_t venue, std::vector<Summary>& summaries) {
+  const auto oegs = std::ranges::count_if(summaries, [&](const Summary& summary) {
+    return summary.program == "oeg" && summary.venue == venue && !summary.stood_by;
   });
   if (oegs > 1) return;  // each may have a risk of its own
-  const auto is_active = [](const Summary& summary) {
-    return summary.program == "risk" && !summary.stood_by;
+  const auto is_active = [&](const Summary& summary) {
+    return summary.program == "risk" && summary.venue == venue && !summary.stood_by;
   };
   std::uint64_t last = 0;
   for (const Summary& summary : summaries)
@@ -475,6 +586,14 @@ void settle_risks(std::vector<Summary>& summaries) {
     summary.positions.clear();
     summary.profits.clear();
   }
+}
+
+}  // namespace
+
+void settle_risks(std::vector<Summary>& summaries) {
+  std::set<std::uint8_t> venues;
+  for (const Summary& summary : summaries) venues.insert(summary.venue);
+  for (const std::uint8_t venue : venues) settle_risks_of(venue, summaries);
 }
 
 }  // namespace tickpath::cli

@@ -27,7 +27,8 @@ struct Conservation {
   std::string problem() const;
 };
 
-// expected: instance names of all programs of the run.
+// expected: instance names of all programs of the run. Where they are of several venues
+// (Summary::venue) each has its lines, and what strategies hold is compared over all of them, too.
 Conservation check_conservation(const std::vector<control::Summary>& summaries,
                                 const std::vector<std::string>& expected);
 
@@ -42,8 +43,9 @@ std::vector<control::Summary> read_summaries(const std::vector<std::string>& run
 // The instances that left a summary there. Throws SystemError.
 std::vector<std::string> instances_in(const std::string& run_dir);
 
-// Of the risks of one oeg, or one pair, the one that was active last counts; the others stood by
-// then (Summary::stood_by), and what they hold is left out. Each read_summaries() does it.
+// At each venue: of the risks of one oeg, or one pair, the one that was active last counts; the
+// others stood by then (Summary::stood_by), and what they hold is left out. Each read_summaries()
+// does it.
 void settle_risks(std::vector<control::Summary>& summaries);
 
 }  // namespace tickpath::cli

@@ -83,14 +83,14 @@ class CrossCheck {
   std::vector<std::string> run(bool whole) {
     if (whole) missing();
     feed();
-    endpoints("strategy", {"feed.endpoint", "feed.endpoint_b"}, "mdh", whole);
+    strategy_endpoints(whole);
     endpoints("risk", {"feed.endpoint", "feed.endpoint_b"}, "mdh", whole);
     endpoints("oeg", {"mdh.endpoint", "mdh.endpoint_b"}, "mdh", whole);
-    endpoints("strategy", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
     endpoints("risk", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
     pairs(whole);
     risks();
     venue();
+    venue_numbers();
     room();
     strategies();
     return std::move(problems_);
@@ -163,18 +163,42 @@ class CrossCheck {
   // ---- on the fabric
 
   // keys: of one server, or of the two of a pair, of which one may be on another host.
-  void endpoints(const std::string& program, const std::array<const char*, 2>& keys,
-                 const std::string& server, bool whole) {
-    for (const Program& each : all(program)) {
-      const bool pair = !each.text(keys[1]).value_or("").empty();
-      if (pair && !whole && (listens(each, keys[0], server) || listens(each, keys[1], server)))
-        continue;
-      for (const char* key : keys)
-        endpoints_of(each, key, server,
-                     each.config.name + " would wait for " + server + " in vain");
-    }
+  using Keys = std::array<std::string, 2>;
+  void endpoints(const std::string& program, const Keys& keys, const std::string& server,
+                 bool whole) {
+    for (const Program& each : all(program)) endpoints(each, keys, server, whole);
   }
-  bool listens(const Program& client, const char* key, const std::string& server) {
+  void endpoints(const Program& each, const Keys& keys, const std::string& server, bool whole) {
+    const bool pair = !each.text(keys[1]).value_or("").empty();
+    if (pair && !whole && (listens(each, keys[0], server) || listens(each, keys[1], server)))
+      return;
+    for (const std::string& key : keys)
+      endpoints_of(each, key, server, each.config.name + " would wait for " + server + " in vain");
+  }
+  void strategy_endpoints(bool whole) {
+    for (const Program& strategy : all("strategy"))
+      for (const auto& [at, number] : venues_of(strategy)) {
+        endpoints(strategy, {at + "feed.endpoint", at + "feed.endpoint_b"}, "mdh", whole);
+        endpoints(strategy, {at + "gateway.endpoint", at + "gateway.standby_endpoint"}, "oeg",
+                  whole);
+      }
+  }
+  // Of each venue what stands before its keys, "venue[0]." or "" without [[venue]], and its number.
+  static std::vector<std::pair<std::string, std::int64_t>> venues_of(const Program& strategy) {
+    const toml::array* const venues = strategy.values["venue"].as_array();
+    if (venues == nullptr || venues->empty()) return {{"", venue_of(strategy)}};
+    std::vector<std::pair<std::string, std::int64_t>> all;
+    for (std::size_t i = 0; i < venues->size(); ++i) {
+      const std::string at = "venue[" + std::to_string(i) + "].";
+      const std::int64_t given = strategy.number(at + "number").value_or(0);
+      all.emplace_back(at, given != 0 ? given : static_cast<std::int64_t>(i + 1));
+    }
+    return all;
+  }
+  static std::int64_t venue_of(const Program& program) {
+    return program.number("venue_number").value_or(0);
+  }
+  bool listens(const Program& client, const std::string& key, const std::string& server) {
     const auto own = client.text(key);
     return own && std::any_of(all(server).begin(), all(server).end(), [&](const Program& each) {
              const auto at = each.text("fabric.endpoint");
@@ -200,11 +224,12 @@ class CrossCheck {
   void pairs(bool whole) {
     // The other of a pair may be on another host, and is then none of those here.
     const bool both = whole || all("oeg").size() > 1;
-    std::map<std::int64_t, const Program*> places;
+    std::map<std::pair<std::int64_t, std::int64_t>, const Program*> places;  // of each venue
     for (const Program& oeg : all("oeg")) {
       const std::int64_t place = oeg.number("pair.place").value_or(0);
+      const std::int64_t venue = venue_of(oeg);
       if (place == 0) continue;
-      const auto [other, fresh] = places.emplace(place, &oeg);
+      const auto [other, fresh] = places.emplace(std::pair(venue, place), &oeg);
       if (!fresh)
         problems_.push_back(oeg.at("pair.place") + " " + std::to_string(place) + " is in " +
                             other->second->config.path +
@@ -218,16 +243,22 @@ class CrossCheck {
           reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))
         problems_.push_back(oeg.at("pair.peer") + " is this oeg itself: name the other one");
       for (const Program& risk : all("risk"))
-        if (!risk.values.at_path("witness.enabled").value_or(false))
+        if (venue_of(risk) == venue && !risk.values.at_path("witness.enabled").value_or(false))
           problems_.push_back(risk.at("witness.enabled") + " is false, and " + oeg.config.path +
                               " is one of a pair: nobody would say who leads");
-      for (const char* client : {"strategy", "risk"})
-        for (const Program& each : all(client))
-          if (each.text("gateway.standby_endpoint").value_or("").empty())
-            problems_.push_back(each.at("gateway.standby_endpoint") + " is empty, and " +
-                                oeg.config.path +
-                                " is one of a pair: it would not see the other one lead");
+      for (const Program& risk : all("risk"))
+        if (venue_of(risk) == venue) sees_both(risk, "", oeg);
+      for (const Program& strategy : all("strategy"))
+        for (const auto& [at, number] : venues_of(strategy))
+          if (number == venue) sees_both(strategy, at, oeg);
     }
+  }
+
+  void sees_both(const Program& client, const std::string& at, const Program& oeg) {
+    const std::string key = at + "gateway.standby_endpoint";
+    if (client.text(key).value_or("").empty())
+      problems_.push_back(client.at(key) + " is empty, and " + oeg.config.path +
+                          " is one of a pair: it would not see the other one lead");
   }
 
   // ---- two risks of one oeg, or one pair
@@ -307,6 +338,39 @@ class CrossCheck {
                             oeg.text("venue.version").value_or("?") + ", at " + *address +
                             sessions);
     }
+  }
+
+  // Who is wired to whom says which venue a program is of; so must its venue_number, or the books
+  // and traces of two venues would be mixed.
+  void venue_numbers() {
+    for (const Program& strategy : all("strategy"))
+      for (const auto& [at, number] : venues_of(strategy)) {
+        number_of(strategy, at + "feed.endpoint", number, "mdh");
+        number_of(strategy, at + "gateway.endpoint", number, "oeg");
+      }
+    for (const auto& [program, key, server] : {std::array{"risk", "feed.endpoint", "mdh"},
+                                               {"risk", "gateway.endpoint", "oeg"},
+                                               {"oeg", "mdh.endpoint", "mdh"}})
+      for (const Program& each : all(program)) number_of(each, key, venue_of(each), server);
+    for (const Program& mdh : all("mdh"))
+      for (const Program& sim : all("sim"))
+        if (mdh.text("feed.group") && mdh.text("feed.group") == sim.text("feed.group"))
+          same_number(mdh, "feed.group", venue_of(mdh), sim);
+  }
+  void number_of(const Program& client, const std::string& key, std::int64_t number,
+                 const std::string& server) {
+    const auto own = client.text(key);
+    for (const Program& each : all(server))
+      if (const auto at = each.text("fabric.endpoint"); own && at && reaches(*own, *at))
+        same_number(client, key, number, each);
+  }
+  void same_number(const Program& client, const std::string& key, std::int64_t number,
+                   const Program& server) {
+    const std::int64_t other = venue_of(server);
+    if (other == number) return;
+    problems_.push_back(server.at("venue_number") + " is " + std::to_string(other) + ", and " +
+                        client.at(key) + " takes it for a program of venue " +
+                        std::to_string(number) + ": both have the same number");
   }
 
   // ---- room and names

@@ -26,14 +26,14 @@ struct DownArguments {
 // And what it has sent goes through mdh, while those that read it are there.
 void halt_replay(const std::string& run_dir, const std::vector<RunningProgram>& programs) {
   std::vector<std::string> mdhs;
-  std::string halted;
+  std::vector<std::string> halted;
   for (const RunningProgram& program : programs) {
     if (program.program == "mdh") mdhs.push_back(program.name);
     if (program.program != "sim") continue;
     try {
       control::admin_command(control::admin_path(run_dir, program.name), {{"command", "halt"}},
                              2000);
-      halted = program.name;
+      halted.push_back(program.name);
     } catch (const Error& error) {
       std::fprintf(stderr, "halting the replay: %s\n", error.what());
     }

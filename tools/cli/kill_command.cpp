@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -29,8 +31,9 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 struct KillArguments {
   std::string run_dir = "run";
-  std::string risk;  // empty: the active one
-  std::string oeg;   // empty: as risk says
+  std::string risk;          // empty: the active one
+  std::string oeg;           // empty: as risk says
+  std::optional<int> venue;  // of several: whose risk
   std::optional<std::uint8_t> strategy;
   bool force = false;
   bool keep_orders = false;
@@ -38,8 +41,9 @@ struct KillArguments {
 };
 
 std::string whom(const KillArguments& arguments) {
-  return arguments.strategy ? "strategy " + std::to_string(*arguments.strategy)
-                            : std::string("all strategies");
+  const std::string who = arguments.strategy ? "strategy " + std::to_string(*arguments.strategy)
+                                             : std::string("all strategies");
+  return arguments.venue ? "venue " + std::to_string(*arguments.venue) + ", " + who : who;
 }
 
 // As `status` shows it beside the kill.
@@ -69,7 +73,27 @@ std::string oeg_of(const KillArguments& arguments) {
   const Json risk = kill_switch_of(try_status(arguments.run_dir, arguments.risk));
   for (const Json& each : risk.value("oegs", Json::array()))
     if (each.value("leads", false)) return each.value("name", std::string("oeg"));
-  return "oeg";
+  if (!arguments.venue) return "oeg";
+  for (const RunningProgram& each : running_programs(arguments.run_dir))
+    if (each.program == "oeg" && !each.stands_by &&
+        venue_number(try_status(arguments.run_dir, each.name)) == *arguments.venue)
+      return each.name;
+  return "oeg of venue " + std::to_string(*arguments.venue);
+}
+
+// The same for each venue that a risk in the run directory is of.
+std::vector<KillArguments> of_each_venue(const KillArguments& arguments) {
+  std::set<int> venues;
+  for (const RunningProgram& each : running_programs(arguments.run_dir))
+    if (each.program == "risk")
+      venues.insert(venue_number(try_status(arguments.run_dir, each.name)));
+  if (!arguments.risk.empty() || venues.size() < 2) return {arguments};
+  std::vector<KillArguments> all;
+  for (const int venue : venues) {
+    all.push_back(arguments);
+    all.back().venue = venue;
+  }
+  return all;
 }
 
 // oeg knows a strategy from its first connection on, risk from its first order.
@@ -254,6 +278,7 @@ class Order {
     if (!what.empty() && finds_ && several() && is_gone()) given_ = {};
     return what;
   }
+  const KillArguments& arguments() const { return arguments_; }
   std::string risk() const { return given_.risk.empty() ? "risk" : given_.risk; }
   // Before it was given.
   bool was_killed() const { return was_killed_; }
@@ -267,19 +292,22 @@ class Order {
   }
   std::string find() {
     std::string why;
-    std::string name = active_risk(arguments_.run_dir, why);
+    std::string name = active_risk(arguments_.run_dir, why, arguments_.venue);
     if (name.empty() && several()) throw Error(why);
     return name.empty() ? "risk" : name;
   }
   bool several() const {
     const auto names = control::RunDirectory::names(arguments_.run_dir);
-    return std::count_if(names.begin(), names.end(),
-                         [](const std::string& name) { return program_of(name) == "risk"; }) > 1;
+    return std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+             return program_of(name) == "risk" &&
+                    (!arguments_.venue || venue_number(try_status(arguments_.run_dir, name,
+                                                                  kGlanceMs)) == *arguments_.venue);
+           }) > 1;
   }
   // It is not the one any more that could still do it.
   bool is_gone() const {
     std::string why;
-    return active_risk(arguments_.run_dir, why) != given_.risk;
+    return active_risk(arguments_.run_dir, why, arguments_.venue) != given_.risk;
   }
 
   KillArguments& arguments_;
@@ -289,8 +317,7 @@ class Order {
   Given given_;
 };
 
-void run_kill(KillArguments arguments) {
-  Order order(arguments, true);
+void await_kill(const KillArguments& arguments, Order& order) {
   wait_until_nothing(arguments, whom(arguments) + ": the kill was given to " + order.risk(),
                      [&] { return order.missing(); });
   const std::string killed = whom(arguments) + ": no new orders and replacements";
@@ -305,8 +332,7 @@ void run_kill(KillArguments arguments) {
   std::printf("%s; nothing is open\n", killed.c_str());
 }
 
-void run_unkill(KillArguments arguments) {
-  Order order(arguments, false);
+void await_unkill(const KillArguments& arguments, Order& order) {
   wait_until_nothing(arguments, whom(arguments) + ": the unkill was given to " + order.risk(),
                      [&] { return order.missing(); });
   const Json again = kill_of(arguments, arguments.strategy);
@@ -323,14 +349,39 @@ void run_unkill(KillArguments arguments) {
     std::printf("%s: may trade again\n", whom(arguments).c_str());
 }
 
+// To every venue first, and then it is waited for: what one venue lacks must not keep the kill from
+// another. Throws Error: what is missing at any.
+void run_switch(const KillArguments& arguments, bool kill) {
+  std::vector<KillArguments> venues = of_each_venue(arguments);
+  std::vector<std::unique_ptr<Order>> orders;
+  std::string problems;
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (venues.size() == 1) throw;
+      problems += (problems.empty() ? "" : "\n") + std::string(error.what());
+    }
+  };
+  for (KillArguments& venue : venues)
+    attempt([&] { orders.push_back(std::make_unique<Order>(venue, kill)); });
+  for (const auto& order : orders)
+    attempt([&] {
+      kill ? await_kill(order->arguments(), *order) : await_unkill(order->arguments(), *order);
+    });
+  if (!problems.empty()) throw Error(problems);
+}
+
 CLI::App* add_switch(CLI::App& app, const std::string& name, const std::string& help,
                      const std::shared_ptr<KillArguments>& arguments) {
   auto* command = app.add_subcommand(name, help);
   command->add_option("--strategy", arguments->strategy, "Strategy id, 0 to 255 (default: all)");
   command->add_option("--run-dir", arguments->run_dir, "Where risk and oeg run")
       ->capture_default_str();
-  command->add_option("--risk", arguments->risk,
-                      "Instance name of risk (default: the one that runs; of two the active one)");
+  command->add_option(
+      "--risk", arguments->risk,
+      "Instance name of risk (default: the one that runs; of two the active one; of several "
+      "venues that of each)");
   command->add_option("--oeg", arguments->oeg,
                       "Instance name of oeg (default: oeg; of a pair the one that leads)");
   command
@@ -354,11 +405,11 @@ void add_kill_commands(CLI::App& app) {
   command->add_flag("--keep-orders", kill->keep_orders,
                     "Leave what is open in the market; else it is cancelled, and the command ends "
                     "when the venue has confirmed that");
-  command->callback([kill] { run_kill(*kill); });
+  command->callback([kill] { run_switch(*kill, true); });
   const auto unkill = std::make_shared<KillArguments>();
   unkill->force = true;
   add_switch(app, "unkill", "Let a strategy, or all, trade again", unkill)->callback([unkill] {
-    run_unkill(*unkill);
+    run_switch(*unkill, false);
   });
 }
 

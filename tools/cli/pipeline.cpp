@@ -180,10 +180,12 @@ void Pipeline::announce(const Member& member) {
   if (member.program == "strategy") std::fprintf(stderr, "%s", plugin_lines(status).c_str());
 }
 
-Pipeline::Member* Pipeline::sim() {
+std::vector<Pipeline::Member*> Pipeline::sims() {
+  std::vector<Member*> running;
   for (Member& member : members_)
-    if (member.program == "sim" && member.child && !member.child->ended()) return &member;
-  return nullptr;
+    if (member.program == "sim" && member.child && !member.child->ended())
+      running.push_back(&member);
+  return running;
 }
 
 bool Pipeline::has_sim() const {
@@ -191,24 +193,25 @@ bool Pipeline::has_sim() const {
                      [](const Member& member) { return member.program == "sim"; });
 }
 
-std::string Pipeline::sim_name() const {
+std::vector<std::string> Pipeline::sim_names() const {
+  std::vector<std::string> names;
   for (const Member& member : members_)
-    if (member.program == "sim") return member.name;
-  return {};
+    if (member.program == "sim") names.push_back(member.name);
+  return names;
 }
 
 bool Pipeline::begin_replay() {
-  const Member* exchange = sim();
-  if (exchange == nullptr) return false;
-  control::admin_command(control::admin_path(options_.run_dir, exchange->name),
-                         {{"command", "start"}});
-  return true;
+  const std::vector<Member*> exchanges = sims();
+  for (const Member* exchange : exchanges)
+    control::admin_command(control::admin_path(options_.run_dir, exchange->name),
+                           {{"command", "start"}});
+  return !exchanges.empty();
 }
 
 Json Pipeline::replay(int timeout_ms) {
-  const Member* exchange = sim();
-  if (exchange == nullptr) return nullptr;
-  return replay_of(options_.run_dir, exchange->name, timeout_ms);
+  std::vector<std::string> names;
+  for (const Member* exchange : sims()) names.push_back(exchange->name);
+  return replay_of_all(options_.run_dir, names, timeout_ms);
 }
 
 std::vector<Pipeline::Ended> Pipeline::newly_ended() {
@@ -261,16 +264,16 @@ bool Pipeline::any_runs() const {
 }
 
 void Pipeline::halt_replay() {
-  Member* const exchange = sim();
-  if (exchange == nullptr) return;
-  try {
-    control::admin_command(control::admin_path(options_.run_dir, exchange->name),
-                           {{"command", "halt"}});
-  } catch (const Error& error) {
-    // It may be on its way out (tickpath down): then its end tells what there is to tell.
-    constexpr int kLeavingMs = 1000;
-    if (!exchange->child->wait(kLeavingMs))
-      problems_.push_back(std::string("halting the replay: ") + error.what());
+  for (Member* const exchange : sims()) {
+    try {
+      control::admin_command(control::admin_path(options_.run_dir, exchange->name),
+                             {{"command", "halt"}});
+    } catch (const Error& error) {
+      // It may be on its way out (tickpath down): then its end tells what there is to tell.
+      constexpr int kLeavingMs = 1000;
+      if (!exchange->child->wait(kLeavingMs))
+        problems_.push_back(std::string("halting the replay: ") + error.what());
+    }
   }
 }
 
@@ -279,7 +282,9 @@ void Pipeline::settle() {
   for (const Member& member : members_)
     if (member.program == "mdh" && member.child && !member.child->ended())
       mdhs.push_back(member.name);
-  await_rest(options_.run_dir, sim() == nullptr ? std::string() : sim()->name, mdhs);
+  std::vector<std::string> names;
+  for (const Member* exchange : sims()) names.push_back(exchange->name);
+  await_rest(options_.run_dir, names, mdhs);
 }
 
 void Pipeline::stop() {
@@ -317,15 +322,13 @@ bool Pipeline::is_member_process(pid_t pid) const {
 }
 
 void Pipeline::stop_group(std::vector<Member*> group) {
-  // A standby first, and alone: else it would take the place of the one that ends.
-  for (Member* member : group)
-    if (member->child && !member->child->ended() &&
-        stands_by(try_status(options_.run_dir, member->name))) {
-      stop_members({member});
-      std::erase(group, member);
-      break;
-    }
-  stop_members(group);
+  // Standbys first, one a venue: else they would take the places of those that end.
+  const auto others = std::stable_partition(group.begin(), group.end(), [&](const Member* member) {
+    return member->child && !member->child->ended() &&
+           stands_by(try_status(options_.run_dir, member->name));
+  });
+  stop_members({group.begin(), others});
+  stop_members({others, group.end()});
 }
 
 void Pipeline::stop_members(const std::vector<Member*>& group) {

@@ -47,12 +47,13 @@ class Pipeline {
     }
   }
 
-  // Asks sim; false where there is none that answers.
+  // Asks each sim; false where there is none.
   bool begin_replay();
-  // sim's "replay" object; null where there is none that answers within the time.
+  // The "replay" object of all sims together (replay_of_all()); null where one of them does not
+  // answer within the time, or there is none.
   control::Json replay(int timeout_ms);
   bool has_sim() const;
-  std::string sim_name() const;  // of the instance; empty where there is none
+  std::vector<std::string> sim_names() const;  // of the instances
 
   // Programs that have ended since the last call: (what to print). Remembers failures; one that
   // will be started again is none.
@@ -109,7 +110,7 @@ class Pipeline {
   void stop_members(const std::vector<Member*>& group);
   void stop_outsiders(std::size_t rank);
   std::string log_tail(const Member& member) const;
-  Member* sim();
+  std::vector<Member*> sims();  // that run
 
   PipelineOptions options_;
   std::vector<Member> members_;  // in start order

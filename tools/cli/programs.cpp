@@ -168,10 +168,15 @@ control::Json try_status(const std::string& run_dir, const std::string& name, in
   }
 }
 
-std::string active_risk(const std::string& run_dir, std::string& why) {
+int venue_number(const control::Json& status) {
+  return status.is_object() ? status.value("venue_number", 0) : 0;
+}
+
+std::string active_risk(const std::string& run_dir, std::string& why, std::optional<int> venue) {
   std::vector<std::string> names;
   for (const std::string& name : control::RunDirectory::names(run_dir))
-    if (program_of(name) == "risk" && control::RunDirectory::holder(run_dir, name) > 0)
+    if (program_of(name) == "risk" && control::RunDirectory::holder(run_dir, name) > 0 &&
+        (!venue || venue_number(try_status(run_dir, name, kGlanceMs)) == *venue))
       names.push_back(name);
   if (names.size() == 1) return names.front();
   why = "no risk runs in '" + run_dir + "'";
@@ -196,7 +201,34 @@ control::Json replay_of(const std::string& run_dir, const std::string& sim, int 
                                                          : control::Json(nullptr);
 }
 
-void await_rest(const std::string& run_dir, const std::string& sim,
+control::Json replay_of_all(const std::string& run_dir, const std::vector<std::string>& sims,
+                            int timeout_ms) {
+  control::Json all;
+  for (const std::string& sim : sims) {
+    const control::Json one = replay_of(run_dir, sim, timeout_ms);
+    if (!one.is_object()) return nullptr;
+    if (all.is_null()) {
+      all = one;
+      continue;
+    }
+    for (const char* sum : {"messages_sent", "messages_total", "rate"})
+      all[sum] = all.value(sum, std::uint64_t{0}) + one.value(sum, std::uint64_t{0});
+    all["position_ns"] = std::min(all.value("position_ns", std::uint64_t{0}),
+                                  one.value("position_ns", std::uint64_t{0}));
+    all["remaining_ns"] = std::max(all.value("remaining_ns", std::int64_t{-1}),
+                                   one.value("remaining_ns", std::int64_t{-1}));
+    // Who is not at the end speaks for all.
+    for (const char* state : {"running", "paused", "waiting", "halted"})
+      if (all.value("state", "") == state || one.value("state", "") == state) {
+        all["state"] = state;
+        break;
+      }
+    if (one.contains("damage") && all.value("damage", "").empty()) all["damage"] = one["damage"];
+  }
+  return all;
+}
+
+void await_rest(const std::string& run_dir, const std::vector<std::string>& sims,
                 const std::vector<std::string>& mdhs) {
   using control::Json;
   constexpr auto kLongest = std::chrono::seconds(30);  // as long as they take in more
@@ -206,7 +238,7 @@ void await_rest(const std::string& run_dir, const std::string& sim,
   // On a busy machine the end of the session may come later than three looks; not every feed tells
   // it.
   constexpr int kLooksForTheEnd = 20;
-  const Json last = sim.empty() ? Json() : replay_of(run_dir, sim);
+  const Json last = replay_of_all(run_dir, sims);
   const bool replay_ended = !last.is_object() || last.value("state", "") == "ended";
   const auto end = std::chrono::steady_clock::now() + kLongest;
   int quiet = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,17 +77,28 @@ control::Json try_status(const std::string& run_dir, const std::string& name,
                          int timeout_ms = kStatusMs);
 
 // The instance of risk that has the kill switch: the only one that runs, whatever it says, or of
-// several the active one. Empty: none; then `why` says what each of them does.
-std::string active_risk(const std::string& run_dir, std::string& why);
+// several the active one. Empty: none; then `why` says what each of them does. venue: only of those
+// that belong to it (CommonConfig::venue); each venue has an active one.
+std::string active_risk(const std::string& run_dir, std::string& why,
+                        std::optional<int> venue = std::nullopt);
+
+// CommonConfig::venue by its `status`; 0 for null.
+int venue_number(const control::Json& status);
 
 // The `replay` of sim's status, or null.
 control::Json replay_of(const std::string& run_dir, const std::string& sim,
                         int timeout_ms = kStatusMs);
 
-// Waits until what the halted `sim` has sent has gone through each of `mdhs`: their key counters
+// Of several sims as of one: the messages of all; the time and what is left of that which is
+// furthest behind. It has ended when all have, and was halted when one was. Null where one of them
+// does not answer, and for none.
+control::Json replay_of_all(const std::string& run_dir, const std::vector<std::string>& sims,
+                            int timeout_ms = kStatusMs);
+
+// Waits until what the halted `sims` have sent has gone through each of `mdhs`: their key counters
 // stand still. The last packets may still lie in a socket, and a strategy that left before they
-// came out would have updates published to it that it never saw. Bounded; sim: empty where none is.
-void await_rest(const std::string& run_dir, const std::string& sim,
+// came out would have updates published to it that it never saw. Bounded; sims: may be none.
+void await_rest(const std::string& run_dir, const std::vector<std::string>& sims,
                 const std::vector<std::string>& mdhs);
 
 // Who is killed by the `status` of risk or oeg, a line each; empty for any other program or null.

@@ -60,7 +60,7 @@ class Recording {
     for (const int descriptor : feed_.descriptors()) polled.push_back({descriptor, POLLIN, 0});
     std::fprintf(stderr, "recording to %s; Ctrl-C ends it\n", arguments_.output.c_str());
     if (arguments_.replay)
-      command_replay(arguments_.run_dir, arguments_.sim, {{"command", "start"}});
+      command_replay(arguments_.run_dir, {arguments_.sim}, {{"command", "start"}});
     while (!signals.came() && !done()) {
       constexpr int kLookMs = 20;  // at the orders' stores, and at the time
       (void)::poll(polled.data(), polled.size(), kLookMs);

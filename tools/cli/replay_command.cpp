@@ -21,20 +21,19 @@ struct ReplayArguments {
   std::string action = "start";
   std::string time;
   std::string run_dir = "run";
-  std::string sim = "sim";
+  std::vector<std::string> sims;  // none given: all that run
   bool no_wait = false;
 };
 
 // Asks ten times a second. Throws when sim answers no more.
 void watch(const ReplayArguments& arguments) {
   ReplayView view;
-  ReplayKeys keys(arguments.run_dir, arguments.sim);
+  ReplayKeys keys(arguments.run_dir, arguments.sims);
   if (!keys.help().empty()) std::fprintf(stderr, "%s\n", keys.help().c_str());
   bool stopped = false;
   for (;;) {
-    const control::Json status = control::admin_command(
-        control::admin_path(arguments.run_dir, arguments.sim), {{"command", "status"}});
-    const control::Json replay = status.value("replay", control::Json::object());
+    const control::Json replay = replay_of_all(arguments.run_dir, arguments.sims);
+    if (!replay.is_object()) throw Error("sim in '" + arguments.run_dir + "' answers no more");
     const std::string state = replay.value("state", "");
     view.show(replay);
     if (state == "ended" || state == "halted") {
@@ -54,9 +53,13 @@ void watch(const ReplayArguments& arguments) {
   }
 }
 
-void run_replay(const ReplayArguments& arguments) {
+void run_replay(ReplayArguments arguments) {
+  if (arguments.sims.empty())
+    for (const RunningProgram& program : running_programs(arguments.run_dir))
+      if (program.program == "sim") arguments.sims.push_back(program.name);
+  if (arguments.sims.empty()) arguments.sims.emplace_back("sim");  // its socket says what is wrong
   const auto command = [&](const control::Json& request) {
-    command_replay(arguments.run_dir, arguments.sim, request);
+    command_replay(arguments.run_dir, arguments.sims, request);
   };
   if (arguments.time.empty() == (arguments.action == "seek"))
     throw CLI::ValidationError("replay",
@@ -98,7 +101,8 @@ void add_replay_command(CLI::App& app) {
       "the first midnight (33:45); what lies between is sent at replay.max_rate, so that books are "
       "whole");
   command->add_option("--run-dir", arguments->run_dir, "Where sim runs")->capture_default_str();
-  command->add_option("--sim", arguments->sim, "Instance name of sim")->capture_default_str();
+  command->add_option("--sim", arguments->sims,
+                      "Instance name of sim (default: each that runs there)");
   command->add_flag("--no-wait", arguments->no_wait, "start: return at once");
   command->callback([arguments] { run_replay(*arguments); });
 }

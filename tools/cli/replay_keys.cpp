@@ -12,9 +12,18 @@
 
 namespace tickpath::cli {
 
-void command_replay(const std::string& run_dir, const std::string& sim,
+void command_replay(const std::string& run_dir, const std::vector<std::string>& sims,
                     const control::Json& request) {
-  (void)control::admin_command(control::admin_path(run_dir, sim), request);
+  std::string refused;
+  for (const std::string& sim : sims) {
+    try {
+      (void)control::admin_command(control::admin_path(run_dir, sim), request);
+    } catch (const Error& error) {
+      if (sims.size() == 1) throw;
+      refused += (refused.empty() ? "" : "\n") + sim + ": " + error.what();
+    }
+  }
+  if (!refused.empty()) throw Error(refused);
 }
 
 std::string minute_later(std::uint64_t position_ns) {
@@ -22,10 +31,10 @@ std::string minute_later(std::uint64_t position_ns) {
   return time_of_day_text(position_ns + kMinuteNs);
 }
 
-ReplayKeys::ReplayKeys(std::string run_dir, std::string sim)
-    : run_dir_(std::move(run_dir)), sim_(std::move(sim)) {
+ReplayKeys::ReplayKeys(std::string run_dir, std::vector<std::string> sims)
+    : run_dir_(std::move(run_dir)), sims_(std::move(sims)) {
   // A background job would be stopped for touching the terminal.
-  if (sim_.empty() || ::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1 ||
+  if (sims_.empty() || ::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1 ||
       ::tcgetpgrp(STDIN_FILENO) != ::getpgrp() || ::tcgetattr(STDIN_FILENO, &before_) != 0)
     return;
   termios keys = before_;
@@ -65,15 +74,15 @@ void ReplayKeys::obey(char key, const control::Json& replay) {
   switch (key) {
     case ' ':
       return command_replay(
-          run_dir_, sim_,
+          run_dir_, sims_,
           {{"command", replay.value("state", "") == "paused" ? "continue" : "pause"}});
     case 'f':
       return command_replay(
-          run_dir_, sim_,
+          run_dir_, sims_,
           {{"command", "seek"},
            {"time", minute_later(replay.value("position_ns", std::uint64_t{0}))}});
     case 's':
-      command_replay(run_dir_, sim_, {{"command", "halt"}});
+      command_replay(run_dir_, sims_, {{"command", "halt"}});
       stopped_ = true;
       return;
     default:

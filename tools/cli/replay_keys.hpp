@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <termios.h>
 
@@ -10,8 +11,9 @@
 
 namespace tickpath::cli {
 
-// Sends an admin command to sim; throws Error with sim's own text where it is refused.
-void command_replay(const std::string& run_dir, const std::string& sim,
+// Sends an admin command to each of the sims; throws Error with sim's own text where one refused
+// it.
+void command_replay(const std::string& run_dir, const std::vector<std::string>& sims,
                     const control::Json& request);
 
 // "12:00:00" and a minute later, as sim takes it.
@@ -20,7 +22,7 @@ std::string minute_later(std::uint64_t position_ns);
 // One thread. Does nothing where standard input is no terminal of our own process group.
 class ReplayKeys {
  public:
-  ReplayKeys(std::string run_dir, std::string sim);
+  ReplayKeys(std::string run_dir, std::vector<std::string> sims);
   ~ReplayKeys();  // the terminal is again as it was
   ReplayKeys(const ReplayKeys&) = delete;
   ReplayKeys& operator=(const ReplayKeys&) = delete;
@@ -37,7 +39,7 @@ class ReplayKeys {
   void obey(char key, const control::Json& replay);
 
   std::string run_dir_;
-  std::string sim_;
+  std::vector<std::string> sims_;
   bool enabled_ = false;
   bool stopped_ = false;
   termios before_{};

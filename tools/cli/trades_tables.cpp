@@ -7,6 +7,7 @@
 
 #include "common/base/format.hpp"
 #include "common/trace/report.hpp"
+#include "common/trace/stamp.hpp"
 #include "common/wire/names.hpp"
 
 namespace tickpath::cli {
@@ -41,6 +42,13 @@ std::string money(std::int64_t value, unsigned hundredths = 0) {
   return hundredths == 0 ? digits : digits + formatted("%02u", hundredths % 100);
 }
 
+// Of several venues with the venue's number: "2:17".
+std::string tick_text(std::uint64_t tick) {
+  const std::string sequence = std::to_string(trace::sequence_of_tick(tick));
+  const unsigned venue = trace::venue_of_tick(tick);
+  return venue == 0 ? sequence : std::to_string(venue) + ":" + sequence;
+}
+
 // -------------------------------------------------------------------------------------- tables
 
 Table orders_table(const Trades& trades) {
@@ -55,7 +63,7 @@ Table orders_table(const Trades& trades) {
          std::to_string(order.shares), std::to_string(order.filled),
          std::string(wire::name(order.state)),
          order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
-         std::to_string(order.trace_id)});
+         tick_text(order.trace_id)});
   return table;
 }
 

@@ -71,7 +71,7 @@ void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArgum
   const bool began = !arguments.no_replay && pipeline.begin_replay();
   bool replaying = pipeline.has_sim();
   if (!began) std::fprintf(stderr, "up; Ctrl-C stops everything in order\n");
-  ReplayKeys keys(arguments.pipeline.run_dir, replaying ? pipeline.sim_name() : "");
+  ReplayKeys keys(arguments.pipeline.run_dir, pipeline.sim_names());
   if (began && !keys.help().empty()) std::fprintf(stderr, "%s\n", keys.help().c_str());
   // Ten pictures a second on a terminal; an end is noticed at once.
   constexpr int kLookMs = 100;

@@ -343,6 +343,103 @@ TEST(Conservation, OfNothingIsNotShown) {
   EXPECT_EQ(conservation.problem(), "conservation is not shown: nothing to check");
 }
 
+// Two stacks and one strategy program: its summary holds a side of each.
+struct TwoVenues {
+  std::vector<FiveSides> venues{2};
+  Summary strategy;
+
+  TwoVenues() {
+    strategy.program = strategy.name = "strategy";
+    strategy.orders = flow(0, 0, 20, 14, 6);
+    strategy.changes = flow(0, 0, 8, 6, 2);
+    strategy.reports = control::ReportFlow{44, 0, 10, 0};
+    strategy.has_positions = true;
+    strategy.positions = {{1, "AAPL", 200, -10'000, 6}, {1, "MSFT", 0, 140, 4}};
+    for (std::size_t i = 0; i < 2; ++i) {
+      FiveSides& run = venues[i];
+      for (Summary* each : {&run.sim, &run.mdh, &run.oeg, &run.risk}) {
+        each->venue = static_cast<std::uint8_t>(i + 1);
+        each->name += "-" + std::to_string(i + 1);
+      }
+      run.strategy.venue = static_cast<std::uint8_t>(i + 1);
+      run.strategy.venue_name = i == 0 ? "first" : "second";
+      run.mdh.ticks = {
+          {"strategy", 1000, 0, 0}, {run.risk.name, 900, 0, 0}, {run.oeg.name, 950, 0, 0}};
+      run.oeg.events = {{run.risk.name, 50, 0, 0}};
+    }
+  }
+  Conservation check() const {
+    std::vector<Summary> all{strategy};
+    std::vector<std::string> expected{"strategy"};
+    for (const FiveSides& run : venues) {
+      all.front().venues.push_back(run.strategy);
+      for (const Summary* each : {&run.sim, &run.mdh, &run.oeg, &run.risk}) {
+        if (!each->name.empty()) all.push_back(*each);
+        expected.push_back(each->program + "-" + std::to_string(&run - venues.data() + 1));
+      }
+    }
+    return check_conservation(all, expected);
+  }
+};
+
+TEST(Conservation, OfTwoVenuesHoldsAtEachAndOverBoth) {
+  const Conservation conservation = TwoVenues().check();
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+  const std::string text = in_one_line(to_text(conservation));
+  for (const char* line : {"first: orders: sent by strategies = received by oeg",
+                           "second: positions and cash: sim = strategy",
+                           "orders of strategy = of its venues: 20 = 10 + 10",
+                           "positions and cash by symbol: strategies = oegs of all venues"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(Conservation, OfTwoVenuesFindsWhatIsWrongAtOneOrInTheirSum) {
+  const std::vector<std::pair<std::function<void(TwoVenues&)>, std::string>> breaks{
+      {[](TwoVenues& run) { ++run.venues[1].sim.orders->received; },
+       "second: orders: sent by oeg, with its own = received by sim"},
+      {[](TwoVenues& run) { run.venues[0].risk.positions[0].shares = 1; },
+       "first: positions and cash: sim = risk"},
+      // What one venue has too much, the other has too little: the sum is right, and nothing else.
+      {[](TwoVenues& run) {
+         run.venues[0].strategy.positions[0].shares += 5;
+         run.venues[1].strategy.positions[0].shares -= 5;
+       },
+       "first: positions and cash: sim = strategy"},
+      {[](TwoVenues& run) { ++run.strategy.orders->sent; }, "orders of strategy = of its venues"},
+      {[](TwoVenues& run) { run.strategy.positions[1].cash += 1; },
+       "positions and cash by symbol: strategies = oegs of all venues"},
+      {[](TwoVenues& run) { run.venues[1].oeg.venue = 0; }, "venue of oeg-2"},
+      {[](TwoVenues& run) { --run.venues[1].strategy.ticks[0].seen; },
+       "second: ticks: published by mdh-2 to strategy"},
+  };
+  for (const auto& [damage, told] : breaks) {
+    TwoVenues run;
+    damage(run);
+    const Conservation conservation = run.check();
+    EXPECT_FALSE(conservation.holds()) << told;
+    EXPECT_THAT(in_one_line(to_text(conservation)), HasSubstr("BROKEN  " + told));
+  }
+}
+
+TEST(Conservation, OfTwoVenuesIsNotShownWhereAProgramOfOneLeftNothing) {
+  TwoVenues run;
+  run.venues[1].risk.name.clear();
+  const Conservation conservation = run.check();
+  EXPECT_EQ(conservation.missing, (std::vector<std::string>{"risk-2"}));
+  EXPECT_FALSE(conservation.holds());
+  for (const auto& line : conservation.lines) EXPECT_TRUE(line.holds) << line.rule;
+}
+
+TEST(Conservation, TheSummariesOfVenuesSurviveTheFile) {
+  Summary strategy = TwoVenues().strategy;
+  strategy.venues.push_back(TwoVenues().venues[1].strategy);
+  const Summary read = control::summary_from_json(control::to_json(strategy));
+  ASSERT_EQ(read.venues.size(), 1u);
+  EXPECT_EQ(read.venues[0].venue, 2);
+  EXPECT_EQ(read.venues[0].venue_name, "second");
+  EXPECT_EQ(read.venues[0].positions.size(), 2u);
+}
+
 TEST(Conservation, NotesThatBooksWereCrossed) {
   FiveSides sides;
   EXPECT_THAT(to_text(sides.check()), testing::Not(HasSubstr("crossed")));

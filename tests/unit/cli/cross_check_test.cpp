@@ -159,6 +159,37 @@ TEST(CrossCheck, TwoRisksOfWhichOneStandsByAgree) {
   EXPECT_THAT(check(here, false), IsEmpty());
 }
 
+TEST(CrossCheck, TwoVenuesAreWiredEachToItself) {
+  const auto all = configs_of("config/venues", {"sim-1", "sim-2", "mdh-1", "mdh-2", "oeg-1",
+                                                "oeg-2", "risk-1", "risk-2", "strategy"});
+  EXPECT_THAT(check(all), IsEmpty());
+  struct Change {
+    const char *program, *from, *to, *told;
+  };
+  for (const Change& change :
+       {Change{"strategy", "{run_dir}/mdh-2.fabric", "{run_dir}/mdh-3.fabric",
+               "strategy.toml: venue[1].feed.endpoint is run/mdh-3.fabric"},
+        Change{"strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-3.fabric",
+               "strategy.toml: venue[1].gateway.endpoint is run/oeg-3.fabric"},
+        Change{
+            "strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
+            "oeg-1.toml: venue_number is 1, and strategy.toml: venue[1].gateway.endpoint takes it "
+            "for a program of venue 2"},
+        Change{"risk-2", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
+               "oeg-1.toml: venue_number is 1, and risk-2.toml: gateway.endpoint"},
+        Change{
+            "sim-2", "venue_number = 2", "venue_number = 1",
+            "sim-2.toml: venue_number is 1, and mdh-2.toml: feed.group takes it for a program of "
+            "venue 2"}}) {
+    auto changed = all;
+    std::string& text = changed.at(change.program).text;
+    const std::size_t at = text.find(change.from);
+    ASSERT_NE(at, std::string::npos) << change.from << " in " << text;
+    text.replace(at, std::string(change.from).size(), change.to);
+    EXPECT_THAT(check(changed), ::testing::Contains(HasSubstr(change.told)));
+  }
+}
+
 TEST(CrossCheck, ReadsAnAddressOfEveryInterfaceAsEach) {
   auto configs = configs_of("config/demo");
   std::string& text = configs.at("sim").text;
