@@ -60,26 +60,34 @@ void make_tables_smaller(const PipelineFolder& folder) {
 
 }  // namespace
 
-PipelineFolder::PipelineFolder() : order_port_(test_support::free_port()) {
+PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_support::free_port()) {
   std::filesystem::create_directories(config_dir());
   const std::string group = own_group(order_port_);
   const std::string snapshots = "127.0.0.1:" + std::to_string(test_support::free_port());
   const std::string feed_source =
       "127.0.0.1:" + std::to_string(order_port_);  // UDP's, beside TCP's
+  // Of a second venue.
+  const std::uint16_t port_2 = test_support::free_port();
+  const std::string snapshots_2 = "127.0.0.1:" + std::to_string(test_support::free_port());
+  const std::string address_2 = "127.0.0.1:" + std::to_string(port_2);
   std::map<std::string, std::string> texts;
-  for (const auto& entry : std::filesystem::directory_iterator(source("config/demo"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(source(config))) {
     std::string& text = texts[entry.path().stem()];
     text = read_file(entry.path());
     replace_all(text, "127.0.0.1:9878", "127.0.0.1:" + std::to_string(order_port_));
     replace_all(text, "127.0.0.1:7791", snapshots);
     replace_all(text, "239.255.7.1:7701", group);
     replace_all(text, "127.0.0.1:7700", feed_source);
+    replace_all(text, "127.0.0.1:9888", address_2);
+    replace_all(text, "127.0.0.1:7792", snapshots_2);
+    replace_all(text, "239.255.7.3:7721", own_group(port_2));
+    replace_all(text, "127.0.0.1:7720", address_2);
   }
   if (test_support::on_verbs()) put_on_verbs(texts);
   for (const auto& [program, text] : texts) {
     write_file(config_dir() + "/" + program + ".toml", text);
   }
-  if (kSanitized) make_tables_smaller(*this);
+  if (kSanitized && config == "config/demo") make_tables_smaller(*this);
 }
 
 std::string PipelineFolder::endpoint(const std::string& program) const {

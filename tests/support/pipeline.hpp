@@ -18,8 +18,9 @@ struct HeldPosition {
 
 class PipelineFolder {
  public:
-  // Copies config/demo with free ports and a multicast group that no other test has.
-  PipelineFolder();
+  // Copies config/demo, or config/venues (shm only), with free ports and a multicast group that no
+  // other test has.
+  explicit PipelineFolder(const std::string& config = "config/demo");
 
   const std::string& path() const noexcept { return folder_.path(); }
   std::string run_dir() const { return folder_ / "run"; }

@@ -1,0 +1,125 @@
+// Two venues and one strategy program: the whole of config/venues.
+#include <algorithm>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <signal.h>
+
+#include "common/trace/analysis.hpp"
+#include "tests/support/finished.hpp"
+#include "tests/support/pipeline.hpp"
+#include "tests/support/provider.hpp"
+
+namespace tickpath::test_support {
+namespace {
+
+using nlohmann::json;
+
+class Venues : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (on_verbs()) GTEST_SKIP() << "config/venues is of shm";
+  }
+  // The same symbols, moved by other seeds.
+  std::vector<std::string> up(std::uint64_t messages, double seconds,
+                              const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{program("tickpath"), "up",
+                                       folder.config_dir(), "--run-dir",
+                                       folder.run_dir(),    "--until-end"};
+    for (const int venue : {1, 2}) {
+      const std::string file = folder / ("venues-" + std::to_string(venue) + ".itch50");
+      EXPECT_THAT(run({program("tickpath"), "generate", file, "--messages",
+                       std::to_string(messages), "--symbols", "20", "--seed", std::to_string(venue),
+                       "--duration", std::to_string(seconds)}),
+                  Ends(0));
+      arguments.insert(arguments.end(),
+                       {"--set", "sim-" + std::to_string(venue) + ":replay.file=" + file});
+    }
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::uint64_t received(const std::string& oeg) const {
+    return folder.counter(oeg, "orders", "received");
+  }
+  // Kills it, and sees orders at the other venue while it is away and at its own when it is back.
+  void kill_and_await(const std::string& victim, const std::string& own, const std::string& other) {
+    const pid_t process = folder.program_id(victim);
+    ASSERT_GT(process, 0) << victim;
+    ASSERT_EQ(::kill(process, SIGKILL), 0);
+    const std::uint64_t before = received(other);
+    EXPECT_TRUE(wait_until([&] { return received(other) > before; }, std::chrono::minutes(1)))
+        << other << " has no more orders since " << victim << " is gone";
+    ASSERT_TRUE(wait_until(
+        [&] {
+          const pid_t now = folder.program_id(victim);
+          return now > 0 && now != process;
+        },
+        std::chrono::minutes(1)))
+        << victim << " is not started again";
+    const std::uint64_t at_restart = received(own);
+    EXPECT_TRUE(wait_until([&] { return received(own) > at_restart; }, std::chrono::minutes(1)))
+        << own << " has no orders since " << victim << " is back";
+  }
+
+  const PipelineFolder folder{"config/venues"};
+};
+
+// Under the guard, where there is one: a program whose datapath thread allocates or calls the
+// kernel ends there, and so does the run.
+TEST_F(Venues, OneStrategyTradesOnBothAndEverythingIsConservedAtEachAndOverBoth) {
+  const char* const guard = std::getenv("TICKPATH_ALLOC_GUARD");
+  const std::vector<std::string> guarded{"--preload", guard == nullptr ? "" : guard};
+  const Finished finished =
+      run(up(30'000, 3, guard == nullptr ? std::vector<std::string>() : guarded), folder.path(),
+          std::chrono::seconds(120));
+  folder.check_logs();
+  ASSERT_EQ(finished.exit_code, 0) << finished.output;
+  for (const char* line :
+       {"first: positions and cash: sim = strategy", "second: positions and cash: sim = strategy",
+        "positions and cash by symbol: strategies = oegs of all venues"})
+    EXPECT_NE(finished.output.find(line), std::string::npos) << line << "\n" << finished.output;
+  const json strategy = json::parse(folder.summary("strategy"));
+  ASSERT_EQ(strategy.at("venues").size(), 2u);
+  for (const json& venue : strategy.at("venues")) {
+    EXPECT_GT(venue.at("orders").at("accepted"), 20) << venue;
+    EXPECT_GT(venue.at("reports").at("fills"), 0) << venue;
+  }
+  // The arbitrageur has traded at both.
+  for (const char* oeg : {"oeg-1", "oeg-2"}) {
+    const json held = json::parse(folder.summary(oeg)).at("strategies");
+    EXPECT_TRUE(std::ranges::any_of(held, [](const json& each) {
+      return each.at("strategy_id") == 1 && each.at("orders") > 0;
+    })) << oeg;
+  }
+  std::vector<trace::TraceFile> files;
+  for (const char* name : {"sim-1", "sim-2", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy"})
+    files.emplace_back(folder.run_dir() + "/" + name + ".trace");
+  const trace::Analysis analysis = trace::analyse(files);
+  EXPECT_GE(analysis.ticks, 60'000u);
+  EXPECT_TRUE(analysis.missing.empty());
+  std::uint64_t of_venues = 0;
+  for (const trace::Interval& each : analysis.headline) {
+    if (!each.name.starts_with("tick-to-order, venue")) continue;
+    EXPECT_GT(each.distribution.count, 10u) << each.name;
+    of_venues += each.distribution.count;
+  }
+  EXPECT_EQ(of_venues, analysis.headline[0].distribution.count);
+}
+
+TEST_F(Venues, WhatHappensToProgramsOfOneStopsNothingAtTheOther) {
+  Process pipeline(up(100'000, 25, {"--on-failure", "restart"}), folder.path());
+  ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
+  ASSERT_TRUE(folder.wait_counter_above("oeg-1", "reports", "fills", 5)) << pipeline.output();
+  kill_and_await("oeg-1", "oeg-1", "oeg-2");
+  kill_and_await("mdh-1", "oeg-1", "oeg-2");
+  pipeline.signal(SIGTERM);
+  const Finished finished = pipeline.wait(std::chrono::seconds(90));
+  EXPECT_EQ(finished.exit_code, 0) << finished.output << folder.logs();
+  EXPECT_NE(finished.output.find("first: strategy 1 and oeg connected more than once"),
+            std::string::npos)
+      << finished.output;
+}
+
+}  // namespace
+}  // namespace tickpath::test_support
