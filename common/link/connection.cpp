@@ -1,5 +1,7 @@
 #include "common/link/connection.hpp"
 
+#include <algorithm>
+
 #include "common/base/check.hpp"
 #include "common/link/detail/setup.hpp"
 #include "common/link/detail/table_setup.hpp"
@@ -128,6 +130,14 @@ void TableReaders::collect() {
     readers_.push_back({*link.made, adopt(link)});
     return std::uint32_t{0};
   });
+}
+
+bool TableReaders::holds(std::uint64_t tag) const noexcept {
+  return std::ranges::any_of(readers_, [tag](const Reader& reader) { return reader.tag == tag; });
+}
+
+void TableReaders::drop(std::uint64_t tag) {
+  std::erase_if(readers_, [tag](const Reader& reader) { return reader.tag == tag; });
 }
 
 std::size_t TableReaders::revoke(std::uint64_t tag, const rdma::MemoryRegion& region) {

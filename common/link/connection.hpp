@@ -127,6 +127,10 @@ class TableReaders {
   // Takes `region` back from all of this tag; see rdma::QueuePair::revoke(). Set-ups under way are
   // given up. Returns how many grants were taken back.
   std::size_t revoke(std::uint64_t tag, const rdma::MemoryRegion& region);
+  // Whether a connection of this tag is there.
+  bool holds(std::uint64_t tag) const noexcept;
+  // Ends the connections of this tag.
+  void drop(std::uint64_t tag);
 
  private:
   static constexpr std::size_t kAcceptsMax = 16;  // the oldest set-up makes room for one more

@@ -3,6 +3,8 @@
 //   listener  service        strategy  oeg  risk  tool   comes with
 //   mdh       book-updates      x       x    x           ring and images written to the peer; READ
 //   mdh       remote-tables     x       x    x     x     READ
+//   mdh       home              x       x    x     x     READ; another mdh, too
+//   mdh       home-write                                 mdh alone: its lane: WRITE; words: atomics
 //   oeg       orders            x                        messages; READ of the heartbeat
 //   oeg       drop-copy                      x           control block: WRITE; the rest READ
 //   oeg       remote-tables                  x     x     READ
@@ -10,7 +12,8 @@
 //   oeg       snapshot                  x                state of the pair: WRITE; READ
 //   risk      witness                   x                the word of the pair: READ, atomics
 //
-// mdh and sim connect to nobody here, and nobody else listens. WRITE means a region that decides
+// mdh connects to the mdh that keeps the book home (itself, too), sim to nobody here, and nobody else
+// listens. WRITE means a region that decides
 // something: risk has oeg's control block, and the two of a pair have what makes them one. What
 // patterns need to work (credits, the sequence that a reader has returned, the ping of a clock
 // comparison) may be written by the peer that it belongs to; a lie there harms only the liar.
@@ -25,6 +28,8 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
   const bool trader = peer == Role::kStrategy || peer == Role::kOeg || peer == Role::kRisk;
   if (listener == Role::kMdh) {
     if (service == Service::kBookUpdates) return trader;
+    if (service == Service::kHomeWrite) return peer == Role::kMdh;
+    if (service == Service::kHome) return trader || reader || peer == Role::kMdh;
     return service == Service::kRemoteTables && (trader || reader);
   }
   if (listener == Role::kRisk) return service == Service::kWitness && peer == Role::kOeg;
@@ -41,6 +46,8 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
       return peer == Role::kOeg;
     case Service::kBookUpdates:
     case Service::kWitness:
+    case Service::kHome:
+    case Service::kHomeWrite:
       return false;
   }
   return false;

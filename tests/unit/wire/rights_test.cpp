@@ -19,6 +19,12 @@ const std::set<std::tuple<Role, Service, Role>> kGranted = {
     {Role::kMdh, Service::kRemoteTables, Role::kOeg},
     {Role::kMdh, Service::kRemoteTables, Role::kRisk},
     {Role::kMdh, Service::kRemoteTables, Role::kTool},
+    {Role::kMdh, Service::kHome, Role::kMdh},
+    {Role::kMdh, Service::kHome, Role::kStrategy},
+    {Role::kMdh, Service::kHome, Role::kOeg},
+    {Role::kMdh, Service::kHome, Role::kRisk},
+    {Role::kMdh, Service::kHome, Role::kTool},
+    {Role::kMdh, Service::kHomeWrite, Role::kMdh},
     {Role::kOeg, Service::kOrders, Role::kStrategy},
     {Role::kOeg, Service::kDropCopy, Role::kRisk},
     {Role::kOeg, Service::kRemoteTables, Role::kRisk},
@@ -32,7 +38,7 @@ TEST(Rights, OfEveryRoleAtEveryServiceAreTheseAndNoOthers) {
   std::size_t granted = 0;
   // One value beyond each enumeration too: what a peer of another build, or a liar, may send.
   for (unsigned listener = 0; listener <= 7; ++listener)
-    for (unsigned service = 0; service <= 8; ++service)
+    for (unsigned service = 0; service <= 10; ++service)
       for (unsigned peer = 0; peer <= 7; ++peer) {
         const auto l = static_cast<Role>(listener);
         const auto s = static_cast<Service>(service);

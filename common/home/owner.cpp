@@ -1,0 +1,132 @@
+#include "common/home/owner.hpp"
+
+#include <new>
+#include <utility>
+
+#include <sys/random.h>
+
+#include "common/base/error.hpp"
+#include "common/rdma/ordering.hpp"
+
+namespace tickpath::home {
+namespace {
+
+constexpr rdma::AccessFlags kWordRights = rdma::kRemoteRead | rdma::kRemoteAtomic;
+constexpr rdma::AccessFlags kLaneRights = rdma::kRemoteRead | rdma::kRemoteWrite;
+
+std::uint64_t draw_incarnation() {
+  std::uint64_t drawn = 0;
+  while (drawn == 0)
+    if (::getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+      throw SystemError("getrandom", errno);
+  return drawn;
+}
+
+}  // namespace
+
+HomeOwner::HomeOwner(rdma::Device& device, const HomeShape& shape, const std::string& name)
+    : revokes_(device.info().revokes), layout_(shape), readers_(device), writers_(device) {
+  try {
+    words_ =
+        device.allocate(layout_.words_bytes(), rdma::kLocalWrite | kWordRights, name + ".words");
+    for (std::uint32_t lane = 0; lane < shape.lanes; ++lane)
+      lanes_.push_back(device.allocate(layout_.lane_bytes(), rdma::kLocalWrite | kLaneRights,
+                                       name + ".lane" + std::to_string(lane)));
+  } catch (const rdma::SetupError& error) {
+    throw rdma::SetupError(error.cause(), std::string(error.what()) + "; the book home takes " +
+                                              std::to_string(layout_.total_bytes() >> 20) +
+                                              " MiB for " + std::to_string(shape.rows) +
+                                              " symbols and " + std::to_string(shape.lanes) +
+                                              " writers (home.symbols, home.writers)");
+  }
+  // Before anybody is let in, and never changed again.
+  auto* const header = new (words_->data()) HomeHeader{};
+  header->version = HomeHeader::kVersion;
+  header->rows = shape.rows;
+  header->venues = shape.venues;
+  header->lanes = shape.lanes;
+  header->incarnation = draw_incarnation();
+  header->magic = HomeHeader::kMagic;
+}
+
+std::vector<rdma::Grant> HomeOwner::read_grants() const {
+  std::vector<rdma::Grant> grants{{words_.get(), rdma::kRemoteRead}};
+  for (const auto& lane : lanes_) grants.push_back({lane.get(), rdma::kRemoteRead});
+  return grants;
+}
+
+void HomeOwner::start_accept_reader(rdma::ConnectionRequest& request,
+                                    std::span<const std::byte> answer, link::Accepted accepted) {
+  readers_.start_accept(request, answer, read_grants(), 0, std::move(accepted));
+}
+
+// One that nobody has. Where the device lets nothing of an ended connection through, also that of a
+// writer that lives no more though its connection has not ended: its host is gone.
+std::optional<std::uint32_t> HomeOwner::free_lane() {
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane)
+    if (uses_[lane].use == Use::kFree) return lane;
+  if (!revokes_) return std::nullopt;
+  const auto* const words =
+      reinterpret_cast<const std::uint64_t*>(words_->data() + HomeLayout::kLanes);
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (uses_[lane].use != Use::kConnected ||
+        wire::Lane::of_word(rdma::load_placed(words[lane])).alive())
+      continue;
+    writers_.drop(lane);
+    return lane;
+  }
+  return std::nullopt;
+}
+
+void HomeOwner::start_accept_writer(rdma::ConnectionRequest& request,
+                                    std::span<const std::byte> answer, const std::string& name,
+                                    std::uint64_t venue, link::Accepted accepted) {
+  const auto refuse = [&](const std::string& why) {
+    request.reject(why);
+    throw rdma::SetupError(rdma::SetupCause::kRefused, why);
+  };
+  const HomeShape& shape = layout_.shape();
+  if (venue >= shape.venues)
+    refuse("venue " + std::to_string(venue) + " is not one of this book home's " +
+           std::to_string(shape.venues) + " (0 is the first; home.venues)");
+  const std::optional<std::uint32_t> lane = free_lane();
+  if (!lane)
+    refuse("all " + std::to_string(shape.lanes) +
+           " lanes of the book home have writers (home.writers)");
+  std::vector<rdma::Grant> grants = read_grants();
+  grants[0].access = kWordRights;
+  grants.push_back({lanes_[*lane].get(), rdma::kRemoteWrite});
+  LaneUse& use = uses_[*lane];
+  use.writer = {*lane, static_cast<std::uint32_t>(venue), name, request.peer()};
+  use.use = Use::kSettingUp;
+  const auto done = [&use, then = std::move(accepted)](std::uint32_t id,
+                                                       const rdma::SetupError* error) {
+    use.use = error == nullptr ? Use::kConnected : Use::kFree;
+    if (then) then(id, error);
+  };
+  try {
+    writers_.start_accept(request, answer, grants, *lane, done);
+  } catch (const rdma::SetupError&) {
+    use.use = Use::kFree;
+    throw;
+  }
+}
+
+void HomeOwner::collect(const std::function<void(std::uint32_t)>& left) {
+  readers_.collect();
+  writers_.collect();
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (uses_[lane].use != Use::kConnected || writers_.holds(lane)) continue;
+    uses_[lane].use = Use::kFree;
+    left(lane);
+  }
+}
+
+std::vector<HomeOwner::Writer> HomeOwner::writers() const {
+  std::vector<Writer> result;
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane)
+    if (uses_[lane].use == Use::kConnected) result.push_back(uses_[lane].writer);
+  return result;
+}
+
+}  // namespace tickpath::home
