@@ -59,14 +59,15 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
     : config_(config),
       runtime_(runtime),
       symbol_file_(config.instruments_file),
+      channel_(runtime.device().create_channel()),
+      home_(config, runtime, channel_.get()),
       readers_(runtime.device()) {
   define_notes(runtime.hot_log());
   rdma::Device& device = runtime.device();
-  channel_ = device.create_channel();
   publisher_ = std::make_unique<BookPublisher>(device, channel_.get(), publisher_options(config));
   directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
   datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, channel_.get(),
-                                            runtime.trace(), runtime.hot_log());
+                                            runtime.trace(), runtime.hot_log(), home_.writer());
   remember_symbols();
   listener_ = device.listen(runtime.common().fabric_endpoint);
   register_counters();
@@ -99,6 +100,7 @@ void MdhApplication::on_start() {
 void MdhApplication::on_tick() {
   publisher_->collect();
   readers_.collect();
+  home_.tick();
   tell_departed();
   keep_symbols();
 }
@@ -168,9 +170,11 @@ wire::Hello MdhApplication::answer(wire::Service service) const {
 link::Accepted MdhApplication::accepted(const rdma::ConnectionRequest& request,
                                         const wire::Hello& hello) {
   return [this, peer = request.peer(), name = std::string(wire::name_of(hello)),
-          reader = hello.service != wire::Service::kBookUpdates](std::uint32_t id,
-                                                                 const rdma::SetupError* error) {
+          reader = hello.service != wire::Service::kBookUpdates,
+          writer = hello.service == wire::Service::kHomeWrite](std::uint32_t id,
+                                                               const rdma::SetupError* error) {
     if (error != nullptr) return admission_.failed(peer, error->what());
+    if (writer) return log::info("writer of the book home: {}, {}", name, peer);
     log::info("{}: {}, {}", reader ? "reader of tables" : "subscriber " + std::to_string(id), name,
               peer);
   };
@@ -180,6 +184,13 @@ void MdhApplication::accept(rdma::ConnectionRequest& request) {
   if (runtime_.stopping()) return request.reject("mdh is stopping");
   const std::optional<wire::Hello> hello = admission_.admit(request);
   if (!hello) return;
+  if (hello->service == wire::Service::kHome || hello->service == wire::Service::kHomeWrite) {
+    const wire::Hello ours = answer(hello->service);
+    if (const std::string why = home_.accept(request, *hello, ours, accepted(request, *hello));
+        !why.empty())
+      admission_.failed(request.peer(), why);
+    return;
+  }
   // Its table of rights lets pass nothing but these two.
   if (hello->service == wire::Service::kBookUpdates) return accept_subscriber(request, *hello);
   accept_reader(request, *hello);
@@ -249,6 +260,7 @@ void MdhApplication::register_counters() {
   out.add(
       "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
+  home_.register_counters(out);
   admission_.register_counters(out, "connections");
   out.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
 }
@@ -301,6 +313,7 @@ void MdhApplication::describe(control::Json& status) {
                     {"state", wire::name(static_cast<wire::FeedState>(feed.state.get()))},
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
   status["crossed_books"] = crossed_books();
+  home_.describe(status);
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
     status["subscribers"].push_back(

@@ -10,6 +10,7 @@
 #include "common/control/program.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/wire/hello.hpp"
+#include "mdh/book_home.hpp"
 #include "mdh/datapath.hpp"
 #include "mdh/symbol_file.hpp"
 
@@ -23,6 +24,7 @@ class MdhApplication final : public control::Application {
   control::Datapath& datapath() override { return *datapath_; }
   void on_start() override;
   void on_tick() override;
+  std::string not_ready_reason() override { return home_.not_ready_reason(); }
   void describe(control::Json& status) override;
   void begin_stop() override { datapath_->close(); }
   bool drained(std::string& why) override;
@@ -55,6 +57,7 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::unique_ptr<BookPublisher> publisher_;
   std::unique_ptr<DirectoryTable> directory_;
+  BookHome home_;
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;

@@ -1,5 +1,9 @@
 #include "mdh/config.hpp"
 
+#include <string>
+
+#include "common/home/layout.hpp"
+
 namespace tickpath::mdh {
 namespace {
 
@@ -36,6 +40,36 @@ config::Schema<ArbiterOptions> arbiter_schema() {
   schema.integer("snapshot.attempts", &A::snapshot_attempts_max, {1, 1'000'000}, "attempts",
                  "Until the gap is given up");
   return schema;
+}
+
+void add_home(config::Schema<MdhConfig>& schema) {
+  using C = MdhConfig;
+  schema.flag("home.keep", &C::home_keep,
+              "Whether this mdh keeps the book home: the memory into which the mdh's of all venues "
+              "write their books, and which anyone may READ (common/home/DESIGN.md)");
+  schema.integer(
+      "home.symbols", &C::home_symbols, {1, home::kRowsMax}, "symbols",
+      "Room in it, over all venues; 1,280 bytes a symbol and writer, and 64 a symbol and "
+      "venue");
+  schema.integer("home.venues", &C::home_venues, {1, wire::kVenuesMax}, "venues", "Of all writers");
+  schema.integer("home.writers", &C::home_writers, {1, link::kLanesMax}, "mdh's",
+                 "That may write at one time, this one among them");
+  schema.path("home.endpoint", &C::home_endpoint,
+              "fabric.endpoint of the mdh that keeps the home this one writes its books into; "
+              "empty: its own where it keeps one, else none");
+  schema.integer(
+      "home.venue", &C::home_venue, {0, wire::kVenuesMax - 1}, "",
+      "The venue whose books these are, from 0; a second mdh of the same venue stands by "
+      "there");
+  schema.duration("home.dead_after", &C::home_dead_after_ns, {1'000'000, 60'000'000'000},
+                  "Silence of another writer after which its books no longer count. It beats every "
+                  "5 ms from its polling thread");
+}
+
+void check_home(const MdhConfig& config, config::Problems& problems) {
+  if (config.home_keep && config.home_venue >= config.home_venues)
+    problems.add("home.venue", "is none of the " + std::to_string(config.home_venues) +
+                                   " of home.venues: the first is 0");
 }
 
 }  // namespace
@@ -91,7 +125,9 @@ config::Schema<MdhConfig> mdh_schema() {
                  "Book images written between two looks at the socket");
   schema.duration("publish.image_delay", &C::publish_image_delay_ns, {0, 1'000'000'000},
                   "Images wait for the end of a burst, but no longer than this");
+  add_home(schema);
   schema.check(check_feed);
+  schema.check(check_home);
   return schema;
 }
 

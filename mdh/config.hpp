@@ -33,6 +33,16 @@ struct MdhConfig {
   std::uint32_t publish_ring_slots_max = 1u << 20;
   std::uint32_t publish_images_per_flush = 64;
   std::int64_t publish_image_delay_ns = 200'000;
+
+  bool home_keep = false;
+  std::uint32_t home_symbols = 8192;
+  std::uint32_t home_venues = 2;
+  std::uint32_t home_writers = 4;
+  std::string home_endpoint;  // empty: this one's own if it keeps the home, else nothing is written
+  std::uint32_t home_venue = 0;
+  std::int64_t home_dead_after_ns = 100'000'000;
+
+  bool writes_home() const noexcept { return home_keep || !home_endpoint.empty(); }
 };
 
 config::Schema<MdhConfig> mdh_schema();

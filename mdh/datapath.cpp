@@ -80,11 +80,12 @@ void FabricSink::begin_numbering(std::uint64_t numbering, std::uint64_t sequence
 
 MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
                          DirectoryTable& directory, rdma::CompletionChannel* channel,
-                         trace::TraceWriter& trace, log::HotLog& log)
+                         trace::TraceWriter& trace, log::HotLog& log, home::HomeWriter* home)
     : publisher_(publisher),
+      home_(home),
       channel_(channel),
       log_(log),
-      sink_(publisher, directory),
+      sink_(publisher, directory, home),
       feed_(feed_options(config), sink_, trace, log),
       retransmission_(retransmission_client(config)),
       snapshots_(snapshot_client(config)),
@@ -114,6 +115,10 @@ bool MdhDatapath::turn() noexcept {
   const std::size_t packets = receive(now, drained);
   flush_images(drained, now);
   publisher_.turn();
+  if (home_ != nullptr) [[unlikely]]
+    home_->turn(
+        static_cast<std::uint64_t>(clock::monotonic_ns()),
+        [this](std::uint32_t id, wire::BookImage& image) noexcept { feed_.fill_image(id, image); });
   feed_.on_time(now);
   // Relaxed: the flag alone matters; what the control thread did before is not read here.
   if (close_requested_.load(std::memory_order_relaxed) && drained) [[unlikely]]
@@ -195,7 +200,9 @@ void MdhDatapath::finish() noexcept {
 }
 
 // What is waited for has a time limit, which no descriptor tells of.
-bool MdhDatapath::may_sleep() noexcept { return !publisher_.busy() && !arbiter_.waiting(); }
+bool MdhDatapath::may_sleep() noexcept {
+  return !publisher_.busy() && !arbiter_.waiting() && (home_ == nullptr || !home_->busy());
+}
 
 void MdhDatapath::woken() noexcept {
   if (channel_ != nullptr) channel_->acknowledge();

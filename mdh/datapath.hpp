@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/control/datapath.hpp"
+#include "common/home/writer.hpp"
 #include "common/link/publisher.hpp"
 #include "common/link/remote_table.hpp"
 #include "common/net/multicast.hpp"
@@ -31,15 +32,21 @@ using DirectoryTable = link::TableOwner<wire::DirectoryEntry>;
 // Puts a feed's updates on the fabric.
 class FabricSink final : public UpdateSink {
  public:
-  FabricSink(BookPublisher& publisher, DirectoryTable& directory) noexcept
-      : publisher_(publisher), directory_(directory) {}
+  // home: nullptr where books are not written into one.
+  FabricSink(BookPublisher& publisher, DirectoryTable& directory,
+             home::HomeWriter* home = nullptr) noexcept
+      : publisher_(publisher), directory_(directory), home_(home) {}
   void publish(const wire::BookUpdate& update) noexcept override {
     publisher_.set_program_place(update.trace_id);
     publisher_.publish(update);
   }
-  void mark_dirty(std::uint32_t id) noexcept override { publisher_.mark_dirty(id); }
+  void mark_dirty(std::uint32_t id) noexcept override {
+    publisher_.mark_dirty(id);
+    if (home_ != nullptr) home_->mark(id);
+  }
   void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept override {
     directory_.store(index, row);
+    if (home_ != nullptr) home_->set_symbol(row.instrument_id, row.name());
   }
   void begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept override;
   void set_state(wire::FeedState state) noexcept override {
@@ -49,6 +56,7 @@ class FabricSink final : public UpdateSink {
  private:
   BookPublisher& publisher_;
   DirectoryTable& directory_;
+  home::HomeWriter* home_;
   std::uint64_t numbering_ = 0;
 };
 
@@ -61,9 +69,10 @@ struct SocketCounters {
 class MdhDatapath final : public control::Datapath {
  public:
   // Control thread. Everything given outlives the datapath; channel wakes a parked thread and may
-  // be nullptr. Throws Error: the socket, the memory.
+  // be nullptr, home too: books are written into none. Throws Error: the socket, the memory.
   MdhDatapath(const MdhConfig& config, BookPublisher& publisher, DirectoryTable& directory,
-              rdma::CompletionChannel* channel, trace::TraceWriter& trace, log::HotLog& log);
+              rdma::CompletionChannel* channel, trace::TraceWriter& trace, log::HotLog& log,
+              home::HomeWriter* home = nullptr);
 
   bool turn() noexcept override;
   void arm() noexcept override { publisher_.arm(); }
@@ -109,6 +118,7 @@ class MdhDatapath final : public control::Datapath {
   void finish() noexcept;
 
   BookPublisher& publisher_;
+  home::HomeWriter* home_;
   rdma::CompletionChannel* channel_;
   log::HotLog& log_;
   FabricSink sink_;

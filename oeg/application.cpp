@@ -145,6 +145,8 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
       break;
     case wire::Service::kBookUpdates:
     case wire::Service::kWitness:
+    case wire::Service::kHome:
+    case wire::Service::kHomeWrite:
       break;
   }
   admission_.refuse(request, "oeg does not offer this service");

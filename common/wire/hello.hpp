@@ -29,8 +29,8 @@ enum class Service : std::uint8_t {
   kWitness = 5,       // oeg -> risk: the word that says who of a pair leads
   kStandby = 6,       // oeg -> oeg: the log of a pair
   kSnapshot = 7,      // oeg -> oeg: what a standby begins with
-  kHome = 8,          // anyone -> mdh that keeps the book home: to READ it
-  kHomeWrite = 9,     // mdh -> the same: to write a venue's books; parameters[0] is the venue
+  kHome = 9,          // anyone -> mdh that keeps the book home: to READ it
+  kHomeWrite = 10,    // mdh -> the same: to write a venue's books; parameters[0] is the venue
 };
 
 // 0 magic | 4 wire_version | 8 role | 9 service | 10 instance | 11 flags | 12 process_id

@@ -27,6 +27,7 @@ void add_replay_command(CLI::App& app);  // steers the replay of a running sim, 
 void add_deterministic_replay(CLI::App& app);
 void add_record_command(CLI::App& app);   // a live run as a packet capture and as a recording
 void add_status_command(CLI::App& app);   // the programs of a run directory, with key counters
+void add_book_command(CLI::App& app);     // a symbol at all venues, from the book home
 void add_books_command(CLI::App& app);    // conservation over what several hosts left
 void add_trades_commands(CLI::App& app);  // orders, fills, positions: what a run traded, as CSV
 void add_trace_command(CLI::App& app);    // tick-to-order and each hop, from a run's trace files

@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   cli::add_replay_command(app);
   cli::add_record_command(app);
   cli::add_status_command(app);
+  cli::add_book_command(app);
   cli::add_books_command(app);
   cli::add_trades_commands(app);
   cli::add_trace_command(app);

@@ -22,21 +22,25 @@ const std::map<std::string, net::SecurityMode> kSecurityModes{
 
 }  // namespace
 
+void add_security_options(CLI::App& command, net::SecurityOptions& security) {
+  command
+      .add_option_function<std::string>(
+          "--security",
+          [&security](const std::string& name) { security.mode = kSecurityModes.at(name); },
+          "verbs: how client and server prove who they are before they connect: tls, psk (both "
+          "with --keys), loopback (not at all, and on this host only; the default), none (not at "
+          "all)")
+      ->check(CLI::IsMember(kSecurityModes));
+  command.add_option("--keys", security.keys,
+                     "directory that `tickpath keys --role tool` made, for --security tls and psk");
+}
+
 void add_perf_options(CLI::App& command, PerfArguments& arguments) {
   perf::PerfOptions& options = arguments.options;
   command.add_option("--provider", options.provider, "fabric provider: shm, verbs")
       ->capture_default_str();
   command.add_option("--device", options.device, "device (default: the first usable)");
-  command
-      .add_option_function<std::string>(
-          "--security",
-          [&options](const std::string& name) { options.security.mode = kSecurityModes.at(name); },
-          "verbs: how client and server prove who they are before they connect: tls, psk (both "
-          "with --keys), loopback (not at all, and on this host only; the default), none (not at "
-          "all)")
-      ->check(CLI::IsMember(kSecurityModes));
-  command.add_option("--keys", options.security.keys,
-                     "directory that `tickpath keys --role tool` made, for --security tls and psk");
+  add_security_options(command, options.security);
   command.add_flag("--server", arguments.server,
                    "serve one client of lat or bw on --endpoint, then end");
   command.add_flag("--forever", arguments.forever, "with --server: one client after the other");

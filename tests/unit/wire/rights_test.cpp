@@ -38,7 +38,7 @@ TEST(Rights, OfEveryRoleAtEveryServiceAreTheseAndNoOthers) {
   std::size_t granted = 0;
   // One value beyond each enumeration too: what a peer of another build, or a liar, may send.
   for (unsigned listener = 0; listener <= 7; ++listener)
-    for (unsigned service = 0; service <= 10; ++service)
+    for (unsigned service = 0; service <= 11; ++service)
       for (unsigned peer = 0; peer <= 7; ++peer) {
         const auto l = static_cast<Role>(listener);
         const auto s = static_cast<Service>(service);
