@@ -19,8 +19,11 @@
 
 namespace tickpath::itch {
 
+struct VenueMarket;  // venues.hpp
+
 struct GeneratorOptions {
   static constexpr std::uint32_t kHaltsByMessages = 0xffff'ffff;
+  static constexpr std::uint64_t kMessagesPerHalt = 40'000;
 
   std::uint32_t symbols = 100;         // 1 to 10,000
   std::uint64_t messages = 1'000'000;  // in all, start and end of day included: exactly this many
@@ -31,12 +34,15 @@ struct GeneratorOptions {
   // Of the measured branching ratio: 1 is as clustered as the recording, 0 a Poisson flow.
   double clustering = 1;
   bool auctions = true;  // imbalances and crosses at the open and the close
-  // Volatility pauses a day; kHaltsByMessages: one for 40,000 messages.
+  // Volatility pauses a day; kHaltsByMessages: one for kMessagesPerHalt.
   std::uint32_t halts = kHaltsByMessages;
   // 1 to 100, sharing the messages. Before the next day all orders are deleted; order numbers go
   // on.
   std::uint32_t days = 1;
   const FlowParameters* flow = nullptr;  // outlives the generator; nullptr: the built-in ones
+  // Set by options_of_venue(). Outlives the generator; nullptr: a market of one venue.
+  const VenueMarket* market = nullptr;
+  std::uint32_t venue = 0;
 };
 
 // The symbol of rank `i` by activity, 0 first: ZAAA, ZAAB, ... Nasdaq's own test symbols start

@@ -7,10 +7,12 @@
 
 #include "sim/flow/parameter_file.hpp"
 #include "sim/generator/generator.hpp"
+#include "sim/generator/venues.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/flow_report.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/recording_writer.hpp"
+#include "tools/cli/venues_report.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -31,6 +33,9 @@ struct GenerateArguments {
   std::string against;
   bool json = false;
   bool messages_given = false, symbols_given = false;
+  std::uint32_t venues = 0;  // 0: a market of one, one file
+  std::vector<double> shares, leads;
+  double lag_s = itch::VenueMarket::kLagNs * 1e-9;
 };
 
 // Two of messages, rate and duration give the third; rate and duration are of a day.
@@ -71,12 +76,50 @@ void run_report(const GenerateArguments& arguments, itch::GeneratorOptions optio
       stdout);
 }
 
+void print_generated(const itch::GeneratorOptions& options, std::uint64_t messages,
+                     std::chrono::steady_clock::time_point begin) {
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  std::printf(
+      "%s symbols from %s (most active) to %s, seed %llu, generated in %.1f s (%s messages/s)\n",
+      grouped(options.symbols).c_str(), itch::generated_symbol(0).c_str(),
+      itch::generated_symbol(options.symbols - 1).c_str(),
+      static_cast<unsigned long long>(options.seed), taken.count(),
+      grouped(static_cast<std::uint64_t>(static_cast<double>(messages) / taken.count())).c_str());
+}
+
+// A file a venue, and what reading them back says of the market that they make.
+void run_generate_venues(const GenerateArguments& arguments,
+                         const itch::GeneratorOptions& options) {
+  itch::VenueMarket market = itch::market_of(options, arguments.venues);
+  if (!arguments.shares.empty() || !arguments.leads.empty()) {
+    std::vector<double> shares = arguments.shares;
+    if (shares.empty())
+      for (const itch::VenueProfile& venue : market.venues) shares.push_back(venue.volume);
+    itch::set_shares(market, options, shares, arguments.leads);
+  }
+  market.lag_ns = arguments.lag_s * 1e9;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::string> files;
+  for (std::uint32_t venue = 0; venue < arguments.venues; ++venue) {
+    itch::Generator generator(itch::options_of_venue(options, market, venue));
+    files.push_back(venue_path(arguments.output, venue).string());
+    const RecordingSummary summary =
+        write_recording(generator, files.back(), "generating venue " + std::to_string(venue + 1));
+    print_summary(summary, files.back());
+  }
+  print_generated(options, options.messages, begin);
+  // Of several days, the first.
+  std::fputs(venues_text(compare_files(files), files).c_str(), stdout);
+}
+
 void run_generate(GenerateArguments& arguments) {
   if ((arguments.report || !arguments.calibrate.empty()) && !arguments.output.empty())
     throw CLI::ValidationError("--report and --calibrate write no recording, so '" +
                                arguments.output +
                                "' has no use; a recording to look at is named by --against FILE or "
                                "--calibrate FILE");
+  if (arguments.venues > 0 && (arguments.report || !arguments.calibrate.empty()))
+    throw CLI::ValidationError("--venues writes recordings; --report and --calibrate write none");
   if (!arguments.calibrate.empty()) return run_calibrate(arguments);
   itch::GeneratorOptions options = arguments.options;
   options.start_ns = parse_time_of_day(arguments.start);
@@ -89,18 +132,12 @@ void run_generate(GenerateArguments& arguments) {
   settle_length(arguments, options);
   if (arguments.report) return run_report(arguments, options);
   if (arguments.output.empty()) throw CLI::RequiredError("output (or --report, or --calibrate)");
+  if (arguments.venues > 0) return run_generate_venues(arguments, options);
   const auto begin = std::chrono::steady_clock::now();
   itch::Generator generator(options);
   const RecordingSummary summary = write_recording(generator, arguments.output, "generating");
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   print_summary(summary, arguments.output);
-  std::printf(
-      "%s symbols from %s (most active) to %s, seed %llu, generated in %.1f s (%s messages/s)\n",
-      grouped(options.symbols).c_str(), itch::generated_symbol(0).c_str(),
-      itch::generated_symbol(options.symbols - 1).c_str(),
-      static_cast<unsigned long long>(options.seed), taken.count(),
-      grouped(static_cast<std::uint64_t>(static_cast<double>(summary.messages) / taken.count()))
-          .c_str());
+  print_generated(options, summary.messages, begin);
 }
 
 void add_length_options(CLI::App& command, GenerateArguments& arguments) {
@@ -149,6 +186,36 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
                      "Parameters of the order flow, as --calibrate writes them (JSON)");
 }
 
+void add_venue_options(CLI::App& command, GenerateArguments& arguments) {
+  auto* venues =
+      command.add_option("--venues", arguments.venues,
+                         "Recordings of so many venues, 2 to 8, that trade the same symbols on one "
+                         "clock: of FILE.itch50 "
+                         "FILE-1.itch50, FILE-2.itch50, ... Messages and rate are of all together");
+  venues->check(CLI::Range(itch::kVenuesMin, itch::kVenuesMax));
+  command
+      .add_option(
+          "--venue-shares", arguments.shares,
+          "--venues: share of the messages of each, any weights: 60,40 (for two, the default)")
+      ->delimiter(',')
+      ->needs(venues);
+  command
+      .add_option("--venue-leads", arguments.leads,
+                  "--venues: how often each is the first to follow a move of a symbol's value, any "
+                  "weights; by default its share of the messages")
+      ->delimiter(',')
+      ->needs(venues);
+  command
+      .add_option(
+          "--lag", arguments.lag_s,
+          "--venues: median time by which the others follow the first (300us; 0: all at one "
+          "instant, so that nothing is ever locked or crossed)")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}))
+      ->check(CLI::Range(0.0, 1.0))
+      ->needs(venues);
+}
+
 void add_report_options(CLI::App& command, GenerateArguments& arguments) {
   command.add_option("--calibrate", arguments.calibrate,
                      "Measure the flow of this recording's busiest symbol and print its "
@@ -173,6 +240,7 @@ void add_generate_command(CLI::App& app) {
       "File to write, ITCH 5.0 in BinaryFILE framing; compressed if it ends in .gz");
   add_length_options(*command, *arguments);
   add_flow_options(*command, *arguments);
+  add_venue_options(*command, *arguments);
   add_report_options(*command, *arguments);
   command->callback([arguments] { run_generate(*arguments); });
 }

@@ -7,6 +7,7 @@
 
 #include "tools/cli/commands.hpp"
 #include "tools/cli/recording_contents.hpp"
+#include "tools/cli/venues_report.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -17,6 +18,7 @@ struct InspectArguments {
   std::vector<std::string> files;
   itch::OpenOptions options;
   bool json = false;
+  bool venues = false;
 };
 
 RecordingContents contents_of(const std::string& file, const itch::OpenOptions& options) {
@@ -26,6 +28,8 @@ RecordingContents contents_of(const std::string& file, const itch::OpenOptions& 
 }
 
 void run_inspect(const InspectArguments& arguments) {
+  if (arguments.venues && arguments.files.size() < 2)
+    throw CLI::ValidationError("--venues compares two recordings or more, this is one");
   bool damaged = false;
   for (const std::string& file : arguments.files) {
     const RecordingContents contents = contents_of(file, arguments.options);
@@ -36,6 +40,11 @@ void run_inspect(const InspectArguments& arguments) {
     damaged |= !contents.damage.empty();
   }
   if (damaged) throw Exit{kDamagedStatus};
+  if (!arguments.venues) return;
+  const flow::VenueComparison comparison = compare_files(arguments.files);
+  std::fputs(arguments.json ? venues_json(comparison, arguments.files).c_str()
+                            : venues_text(comparison, arguments.files).c_str(),
+             stdout);
 }
 
 }  // namespace
@@ -53,6 +62,9 @@ void add_inspect_command(CLI::App& app) {
   command->add_option("--symbol", arguments->options.stock,
                       "LOBSTER: the symbol, if the file name does not start with it");
   command->add_flag("--json", arguments->json, "One JSON object a file, a line each");
+  command->add_flag("--venues", arguments->venues,
+                    "The recordings are venues of one market, on one clock: also how long their "
+                    "quotes are locked and crossed, and whose prices move first");
   command->footer("Exit status: 0 whole, 3 damaged (everything before the damage was read).");
   command->callback([arguments] { run_inspect(*arguments); });
 }

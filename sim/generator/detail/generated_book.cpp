@@ -87,6 +87,16 @@ std::uint32_t GeneratedBook::front(Side side) const noexcept {
   return levels.empty() ? kNoOrder : levels.back().first;
 }
 
+std::size_t GeneratedBook::orders_up_to(Side side, std::uint32_t price) const noexcept {
+  const Levels& levels = levels_[slot(side)];
+  std::size_t count = 0;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    if (is_better(side, price, level->price)) break;
+    for (std::uint32_t i = level->first; i != kNoOrder; i = (*pool_)[i].next) ++count;
+  }
+  return count;
+}
+
 std::uint32_t GeneratedBook::pick(Random& random, std::size_t age_rank) const noexcept {
   if (age_rank >= kWalkMax || age_rank >= live_.size()) return live_[random.below(live_.size())];
   std::uint32_t index = youngest_;

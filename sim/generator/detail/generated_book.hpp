@@ -56,6 +56,8 @@ class GeneratedBook {
   std::uint32_t best_price(Side side) const noexcept;
   // First of the best level's queue; kNoOrder when the side is empty.
   std::uint32_t front(Side side) const noexcept;
+  // Orders of a side at `price` or better.
+  std::size_t orders_up_to(Side side, std::uint32_t price) const noexcept;
   std::size_t orders(Side side) const noexcept { return orders_[slot(side)]; }
   std::size_t orders() const noexcept { return live_.size(); }
   // The order than which so many are younger; from kWalkMax on any order. The book is not empty.

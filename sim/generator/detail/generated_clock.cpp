@@ -47,12 +47,25 @@ GeneratedClock::GeneratedClock(std::uint64_t start_ns, double length_ns, double 
       now_ns_(start_ns),
       rate_(rate) {}
 
-void GeneratedClock::follow(double flow_s, std::uint64_t left) noexcept {
+double GeneratedClock::correction(std::uint64_t left) const noexcept {
   const double expected = rate_ * shape_.until_end(now_s());
-  const double factor =
-      std::clamp(expected / static_cast<double>(left + 1), 1 / kCorrectionMax, kCorrectionMax);
-  move((flow_s - flow_s_) * 1e9 * factor);
+  return std::clamp(expected / static_cast<double>(left + 1), 1 / kCorrectionMax, kCorrectionMax);
+}
+
+void GeneratedClock::follow(double flow_s, std::uint64_t left) noexcept {
+  move((flow_s - flow_s_) * 1e9 * correction(left));
   flow_s_ = flow_s;
+}
+
+double GeneratedClock::time_of(double flow_s, std::uint64_t left) const noexcept {
+  return std::min(now_exact_ns_ + std::max((flow_s - flow_s_) * 1e9 * correction(left), 0.0),
+                  end_ns_);
+}
+
+void GeneratedClock::interrupt(std::uint64_t at_ns, std::uint64_t left) noexcept {
+  const double gap_ns = std::max(static_cast<double>(at_ns) - now_exact_ns_, 0.0);
+  flow_s_ += gap_ns * 1e-9 / correction(left);
+  move(gap_ns);
 }
 
 void GeneratedClock::step(std::uint64_t until_ns, std::uint64_t messages) noexcept {

@@ -36,6 +36,11 @@ class GeneratedClock {
   double activity() const noexcept { return shape_.at(now_s()); }
   // The flow has come to `flow_s`; `left` messages follow.
   void follow(double flow_s, std::uint64_t left) noexcept;
+  // The time, in nanoseconds, to which follow() would set the clock.
+  double time_of(double flow_s, std::uint64_t left) const noexcept;
+  // Something else happens at `at_ns`, before the flow's next event: the flow comes as far as it
+  // does until then.
+  void interrupt(std::uint64_t at_ns, std::uint64_t left) noexcept;
   // `messages` are spread evenly over what is left until `until_ns`.
   void step(std::uint64_t until_ns, std::uint64_t messages) noexcept;
   void jump(std::uint64_t to_ns) noexcept;
@@ -43,6 +48,7 @@ class GeneratedClock {
 
  private:
   void move(double gap_ns) noexcept;
+  double correction(std::uint64_t left) const noexcept;
 
   double now_exact_ns_;
   double end_ns_;

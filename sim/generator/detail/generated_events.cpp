@@ -22,9 +22,6 @@ constexpr double kTowardsValueChance = 0.9;
 constexpr double kHaltNs = 300e9;
 constexpr double kHaltShare = 0.01;
 constexpr double kQuotationShare = 0.2;  // of the halt: its end, quotation only
-// A halt that begins later would not end today.
-constexpr double kLastHalt = 0.9;
-constexpr std::uint32_t kLowestTicks = 100;  // one dollar: below, ticks are smaller than a cent
 
 constexpr std::array<const char*, 4> kMakers{"TPMM", "TPQA", "TPQB", "TPQC"};
 
@@ -43,17 +40,22 @@ double draw_between(const FlowQuantiles& table, Random& random) noexcept {
 }  // namespace
 
 void GeneratedMarket::act() {
+  if (shared_) return act_at_venue();
   const HawkesEvent event = hawkes_->next([this](double) noexcept { return clock_->activity(); });
   clock_->follow(event.time_s, room());
   if (resume(false)) return;
-  if (closing_rounds_ > 0 && static_cast<double>(room()) <= kClosingRounds[closing_rounds_ - 1] *
-                                                                static_cast<double>(flow_messages_))
-    return announce_close();
+  if (announces_close()) return announce_close();
   GeneratedSymbol& symbol = symbols_[event.symbol];
   if (halt_is_due() && symbol.trading_state == StockTradingAction::kTrading)
     return halt(event.symbol);
   walk(symbol);
   dispatch(symbol, corrected(symbol, event.kind));
+}
+
+bool GeneratedMarket::announces_close() {
+  return closing_rounds_ > 0 &&
+         static_cast<double>(room()) <=
+             kClosingRounds[closing_rounds_ - 1] * static_cast<double>(flow_messages_);
 }
 
 // The mix of a process knows nothing of the book: what is full empties, what is empty fills.
@@ -107,7 +109,10 @@ void GeneratedMarket::walk(GeneratedSymbol& symbol) {
 }
 
 void GeneratedMarket::add_order(GeneratedSymbol& symbol, Side side, FlowEvent where) {
-  const std::uint32_t price = draw_price(symbol, side, where);
+  place(symbol, side, draw_price(symbol, side, where));
+}
+
+void GeneratedMarket::place(GeneratedSymbol& symbol, Side side, std::uint32_t price) {
   const std::uint32_t shares = draw_shares(flow_.shares);
   const std::uint64_t reference = draw_reference();
   symbol.book.add(reference, side, price, shares);
@@ -176,12 +181,17 @@ void GeneratedMarket::execute(GeneratedSymbol& symbol) {
                                 .match_number = ++match_number_,
                                 .printable = 'Y',
                                 .execution_price = price_of(symbol.fair_ticks)});
-  } else {
-    emit(OrderExecuted{.header = header(symbol.locate),
-                       .order_reference_number = pool_[index].reference,
-                       .executed_shares = shares,
-                       .match_number = ++match_number_});
+    return reduce(symbol, index, shares);
   }
+  execute_order(symbol, index, shares);
+}
+
+void GeneratedMarket::execute_order(GeneratedSymbol& symbol, std::uint32_t index,
+                                    std::uint32_t shares) {
+  emit(OrderExecuted{.header = header(symbol.locate),
+                     .order_reference_number = pool_[index].reference,
+                     .executed_shares = shares,
+                     .match_number = ++match_number_});
   reduce(symbol, index, shares);
 }
 
@@ -209,6 +219,12 @@ void GeneratedMarket::replace_order(GeneratedSymbol& symbol, std::uint32_t index
   const FlowEvent where = random_.chance(0.5) ? FlowEvent::kAddTouch : FlowEvent::kAddBehind;
   const std::uint32_t price = draw_price(symbol, old.side, where);
   const std::uint32_t shares = random_.chance(0.7) ? old.shares : draw_shares(flow_.shares);
+  move_order(symbol, old, price, shares);
+}
+
+// `old` has left the book.
+void GeneratedMarket::move_order(GeneratedSymbol& symbol, const GeneratedOrder& old,
+                                 std::uint32_t price, std::uint32_t shares) {
   const std::uint64_t reference = draw_reference();
   symbol.book.add(reference, old.side, price, shares);
   emit(OrderReplace{.header = header(symbol.locate),

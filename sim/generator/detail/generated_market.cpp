@@ -22,8 +22,6 @@ constexpr double kSecondNs = 1e9;
 // minutes.
 constexpr double kBeforeOpenNs = 120 * kSecondNs;
 constexpr double kBeforeOpenShare = 0.02;
-// Messages of the flow for each halt, unless their number is given.
-constexpr std::uint64_t kMessagesPerHalt = 40'000;
 // A child of an event is of another symbol: what moves one moves others. One symbol's recording
 // cannot tell; small, because most of the measured clustering is within the symbol.
 constexpr double kContagion = 0.05;
@@ -43,7 +41,10 @@ GeneratedMarket::GeneratedMarket(const GeneratorOptions& options)
     : options_(options),
       flow_(options.flow != nullptr ? *options.flow : default_flow_parameters()),
       random_(options.seed),
-      activity_(zipf_weights(options.symbols)) {
+      activity_weights_(zipf_weights(options.symbols)),
+      activity_(activity_weights_) {
+  if (options.market != nullptr)
+    shared_ = std::make_unique<SharedMarket>(*options.market, options.venue, activity_weights_);
   make_symbols();
   begin_day();
 }
@@ -53,19 +54,18 @@ void GeneratedMarket::make_symbols() {
   for (std::uint32_t i = 0; i < options_.symbols; ++i) {
     GeneratedSymbol symbol{.stock = Stock(generated_symbol(i)), .book = GeneratedBook(pool_)};
     symbol.locate = static_cast<std::uint16_t>(i + 1);
-    // Prices from 5 to 500 dollars, as many between 5 and 50 as between 50 and 500.
-    symbol.fair_ticks = static_cast<std::uint32_t>(500 * std::pow(100.0, random_.unit()));
-    // About a cent for 100 dollars among the active, more among the quiet.
-    const double quiet = static_cast<double>(i) / options_.symbols;
+    symbol.fair_ticks = shared_ ? shared_->ticks_at_start(i) : draw_first_value(random_);
     symbol.spread_ticks =
-        1 + static_cast<std::uint32_t>(symbol.fair_ticks / 10'000.0 * (1 + 4 * quiet));
+        liked_spread(symbol.fair_ticks, static_cast<double>(i) / options_.symbols);
     symbol.target_orders = 30 + 600 / (i / 4 + 1);
+    if (shared_) make_venues_own(symbol, i);
     symbols_.push_back(std::move(symbol));
   }
 }
 
 bool GeneratedMarket::next(RecordedMessage& message) {
-  if (next_pending_ == pending_.size()) {
+  // Some steps of a venue have no message.
+  while (next_pending_ == pending_.size()) {
     if (given_ == options_.messages) return false;
     pending_.clear();
     next_pending_ = 0;
@@ -96,12 +96,17 @@ void GeneratedMarket::begin_day() {
       std::make_unique<GeneratedClock>(options_.start_ns, length_ns, options_.messages_per_second);
   hawkes_ = std::make_unique<Hawkes>(flow_, options_.messages_per_second, options_.clustering,
                                      kContagion, activity_, random_);
-  const double before_open_ns =
-      options_.auctions ? std::min(kBeforeOpenNs, kBeforeOpenShare * length_ns) : 0;
-  open_ns_ = options_.start_ns + static_cast<std::uint64_t>(before_open_ns);
+  open_ns_ = open_of_day_ns(length_ns);
+  if (shared_) begin_venues_day();
 }
 
-// Produces one message or more.
+std::uint64_t GeneratedMarket::open_of_day_ns(double length_ns) const noexcept {
+  const double before_open_ns =
+      options_.auctions ? std::min(kBeforeOpenNs, kBeforeOpenShare * length_ns) : 0;
+  return options_.start_ns + static_cast<std::uint64_t>(before_open_ns);
+}
+
+// Produces one message or more; of a venue, perhaps none.
 void GeneratedMarket::fill() {
   switch (phase_) {
     case Phase::kStart:
@@ -205,10 +210,12 @@ void GeneratedMarket::open_market() {
     const FlowEvent kind = random_.chance(0.55) ? FlowEvent::kAddTouch : FlowEvent::kAddBehind;
     hawkes_->push({at_s, activity_.draw(random_), kind, true});
   }
-  halts_of_day_ = options_.halts == GeneratorOptions::kHaltsByMessages
-                      ? static_cast<std::uint32_t>(flow_messages_ / kMessagesPerHalt)
-                      : options_.halts;
+  halts_of_day_ =
+      options_.halts == GeneratorOptions::kHaltsByMessages
+          ? static_cast<std::uint32_t>(flow_messages_ / GeneratorOptions::kMessagesPerHalt)
+          : options_.halts;
   halts_left_ = halts_of_day_;
+  if (shared_) next_event_.reset();
 }
 
 void GeneratedMarket::announce_close() {

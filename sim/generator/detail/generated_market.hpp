@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/base/random.hpp"
@@ -13,6 +14,7 @@
 #include "sim/generator/detail/generated_book.hpp"
 #include "sim/generator/detail/generated_clock.hpp"
 #include "sim/generator/detail/hawkes.hpp"
+#include "sim/generator/detail/shared_market.hpp"
 #include "sim/generator/generator.hpp"
 
 namespace tickpath::itch::detail {
@@ -64,8 +66,10 @@ class GeneratedMarket {
   enum class Phase : std::uint8_t { kStart, kDirectory, kFirstOrders, kBeforeOpen, kOpen, kEnded };
 
   void make_symbols();
+  void make_venues_own(GeneratedSymbol& symbol, std::uint32_t rank);
   void fill();
   void begin_day();
+  void begin_venues_day();
   void start_day();
   void list_symbol(GeneratedSymbol& symbol);
   void add_first_orders(GeneratedSymbol& symbol);
@@ -76,19 +80,33 @@ class GeneratedMarket {
   void end_day();
   void expire_orders();
   std::uint64_t day_messages() const noexcept;
+  std::uint64_t open_of_day_ns(double length_ns) const noexcept;
   bool expires() const noexcept { return day_ + 1 < options_.days; }
 
   void act();
+  bool announces_close();
+  void act_at_venue();
+  std::uint64_t next_due_ns() const noexcept;
+  std::uint64_t flow_room() const noexcept;
+  void happen_at_venue();
+  void react(const ValueMove& move);
+  void withdraw_passed(GeneratedSymbol& symbol, Side side);
+  void quote(GeneratedSymbol& symbol, Side side);
+  std::uint32_t quote_price(const GeneratedSymbol& symbol, Side side) const noexcept;
   void dispatch(GeneratedSymbol& symbol, FlowEvent kind);
   FlowEvent corrected(const GeneratedSymbol& symbol, FlowEvent kind);
   void walk(GeneratedSymbol& symbol);
   void add_order(GeneratedSymbol& symbol, Side side, FlowEvent where);
+  void place(GeneratedSymbol& symbol, Side side, std::uint32_t price);
   void add_any(GeneratedSymbol& symbol);
   void remove_order(GeneratedSymbol& symbol);
   std::uint32_t order_to_remove(const GeneratedSymbol& symbol);
   void execute(GeneratedSymbol& symbol);
   void cancel_part(GeneratedSymbol& symbol);
   void replace_order(GeneratedSymbol& symbol, std::uint32_t index);
+  void move_order(GeneratedSymbol& symbol, const GeneratedOrder& old, std::uint32_t price,
+                  std::uint32_t shares);
+  void execute_order(GeneratedSymbol& symbol, std::uint32_t index, std::uint32_t shares);
   void trade_hidden(GeneratedSymbol& symbol);
   void halt(std::uint32_t symbol);
   bool halt_is_due() const noexcept;
@@ -120,8 +138,12 @@ class GeneratedMarket {
   Random random_;
   OrderPool pool_;
   std::vector<GeneratedSymbol> symbols_;
+  std::vector<double> activity_weights_;
   AliasTable activity_;
-  std::unique_ptr<GeneratedClock> clock_;  // of the day
+  std::unique_ptr<SharedMarket> shared_;                   // of a venue; null: the market has one
+  std::optional<HawkesEvent> next_event_;                  // of a venue's flow
+  std::uint64_t reaction_messages_ = 0, flow_events_ = 0;  // of a venue, today
+  std::unique_ptr<GeneratedClock> clock_;                  // of the day
   std::unique_ptr<Hawkes> hawkes_;
   std::vector<Encoded> pending_;
   std::size_t next_pending_ = 0;
