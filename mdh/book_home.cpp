@@ -30,7 +30,7 @@ std::unique_ptr<home::HomeWriter> make_writer(const MdhConfig& config, control::
   options.endpoint =
       config.home_endpoint.empty() ? runtime.common().fabric_endpoint : config.home_endpoint;
   options.name = runtime.name();
-  options.venue = config.home_venue;
+  options.venue = config.home_venue();
   options.instruments_max = config.instruments_max;
   options.lease.dead_after_ns = static_cast<std::uint64_t>(config.home_dead_after_ns);
   return std::make_unique<home::HomeWriter>(runtime.device(), channel, options);
@@ -48,7 +48,7 @@ void BookHome::tick() {
   if (owner_ != nullptr) owner_->collect([this](std::uint32_t lane) { writer_->end_lane(lane); });
   if (writer_ == nullptr) return;
   if (writer_->maintain(static_cast<std::uint64_t>(clock::monotonic_ns())))
-    log::info("connected to the book home, as venue {}", config_.home_venue);
+    log::info("connected to the book home, as venue {}", config_.home_venue() + 1);
 }
 
 std::string BookHome::accept(rdma::ConnectionRequest& request, const wire::Hello& hello,
@@ -88,14 +88,14 @@ void BookHome::register_counters(control::Counters& out) const {
 void BookHome::describe(control::Json& status) const {
   if (writer_ == nullptr) return;
   control::Json& home = status["book_home"];
-  home = {{"venue", config_.home_venue},
+  home = {{"venue", config_.home_venue() + 1},
           {"lane", static_cast<std::int64_t>(writer_->lane().get()) - 1},
           {"waits_for", writer_->not_ready_reason()}};
   if (owner_ == nullptr) return;
   home["writers"] = control::Json::array();
   for (const home::HomeOwner::Writer& writer : owner_->writers())
     home["writers"].push_back({{"lane", writer.lane},
-                               {"venue", writer.venue},
+                               {"venue", writer.venue + 1},
                                {"name", writer.name},
                                {"peer", writer.peer}});
 }

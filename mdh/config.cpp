@@ -54,22 +54,19 @@ void add_home(config::Schema<MdhConfig>& schema) {
   schema.integer("home.venues", &C::home_venues, {1, wire::kVenuesMax}, "venues", "Of all writers");
   schema.integer("home.writers", &C::home_writers, {1, link::kLanesMax}, "mdh's",
                  "That may write at one time, this one among them");
-  schema.path("home.endpoint", &C::home_endpoint,
-              "fabric.endpoint of the mdh that keeps the home this one writes its books into; "
-              "empty: its own where it keeps one, else none");
-  schema.integer(
-      "home.venue", &C::home_venue, {0, wire::kVenuesMax - 1}, "",
-      "The venue whose books these are, from 0; a second mdh of the same venue stands by "
-      "there");
+  schema.path(
+      "home.endpoint", &C::home_endpoint,
+      "fabric.endpoint of the mdh that keeps the home this one writes its books into, as those "
+      "of venue_number (a second mdh of the same venue stands by there); "
+      "empty: its own where it keeps one, else none");
   schema.duration("home.dead_after", &C::home_dead_after_ns, {1'000'000, 60'000'000'000},
                   "Silence of another writer after which its books no longer count. It beats every "
                   "5 ms from its polling thread");
 }
 
 void check_home(const MdhConfig& config, config::Problems& problems) {
-  if (config.home_keep && config.home_venue >= config.home_venues)
-    problems.add("home.venue", "is none of the " + std::to_string(config.home_venues) +
-                                   " of home.venues: the first is 0");
+  if (config.home_keep && config.home_venue() >= config.home_venues)
+    problems.add("venue_number", "is more than home.venues, " + std::to_string(config.home_venues));
 }
 
 }  // namespace

@@ -39,9 +39,12 @@ struct MdhConfig {
   std::uint32_t home_venues = 2;
   std::uint32_t home_writers = 4;
   std::string home_endpoint;  // empty: this one's own if it keeps the home, else nothing is written
-  std::uint32_t home_venue = 0;
   std::int64_t home_dead_after_ns = 100'000'000;
 
+  // From 0; a pipeline of one venue needs no number.
+  std::uint32_t home_venue() const noexcept {
+    return common.venue == 0 ? 0 : common.venue - 1u;
+  }
   bool writes_home() const noexcept { return home_keep || !home_endpoint.empty(); }
 };
 

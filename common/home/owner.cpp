@@ -87,8 +87,8 @@ void HomeOwner::start_accept_writer(rdma::ConnectionRequest& request,
   };
   const HomeShape& shape = layout_.shape();
   if (venue >= shape.venues)
-    refuse("venue " + std::to_string(venue) + " is not one of this book home's " +
-           std::to_string(shape.venues) + " (0 is the first; home.venues)");
+    refuse("venue " + std::to_string(venue + 1) + " is not one of this book home's " +
+           std::to_string(shape.venues) + " (home.venues)");
   const std::optional<std::uint32_t> lane = free_lane();
   if (!lane)
     refuse("all " + std::to_string(shape.lanes) +

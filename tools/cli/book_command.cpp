@@ -45,7 +45,7 @@ std::string price_text(std::uint32_t price) {
 std::string venues_text(std::uint8_t venues) {
   std::string text;
   for (unsigned venue = 0; venue < wire::kVenuesMax; ++venue)
-    if ((venues >> venue & 1) != 0) text += (text.empty() ? "" : ",") + std::to_string(venue);
+    if ((venues >> venue & 1) != 0) text += (text.empty() ? "" : ",") + std::to_string(venue + 1);
   return text.empty() ? "-" : text;
 }
 
@@ -103,7 +103,7 @@ std::string book_text(const std::string& symbol, const Shown& shown, std::size_t
                 venues_text(best.ask_venues).c_str(), flags_text(best.flags));
   for (const Shown::Venue& each : shown.venues) {
     const wire::VenueBook& book = each.read.book;
-    text += formatted("venue %u: feed %s, trading %s, written %.1f ms ago%s\n", each.venue,
+    text += formatted("venue %u: feed %s, trading %s, written %.1f ms ago%s\n", each.venue + 1,
                       std::string(wire::name(book.image.feed_state())).c_str(),
                       std::string(wire::name(book.image.trading_state())).c_str(),
                       age_ms(book.written_realtime_ns),
@@ -132,7 +132,7 @@ Json book_json(const std::string& symbol, const Shown& shown, std::size_t depth)
   Json venues = Json::array();
   for (const Shown::Venue& each : shown.venues) {
     const wire::BookImage& image = each.read.book.image;
-    venues.push_back({{"venue", each.venue},
+    venues.push_back({{"venue", each.venue + 1},
                       {"writer_alive", each.read.alive},
                       {"feed", wire::name(image.feed_state())},
                       {"trading", wire::name(image.trading_state())},

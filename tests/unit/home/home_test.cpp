@@ -292,7 +292,7 @@ TEST_F(BookHome, RefusesWhatItHasNoRoomFor) {
   refusals.clear();
   add(7);
   ASSERT_TRUE(turns_until([&] { return !refusals.empty(); }));
-  EXPECT_NE(refusals[0].find("venue 7 is not one"), std::string::npos) << refusals[0];
+  EXPECT_NE(refusals[0].find("venue 8 is not one"), std::string::npos) << refusals[0];
 }
 
 // Many symbols, both venues, everything in motion; at the end the home has what the mdh's have.
