@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/control/signals_blocked.hpp"
 #include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/rdma/rdma.hpp"
@@ -17,6 +18,9 @@ rdma::Device& Runtime::device() {
   if (!device_) {
     rdma::DeviceOptions options = common_.fabric;
     options.security.role = program_;
+    // Its threads outlive the handlers of signals: one would take what is meant for nobody any
+    // more, the second SIGTERM of a program that is stopped twice, and die of it.
+    const SignalsBlocked blocked;
     device_ = open_device_ ? open_device_(options) : rdma::open_device(options);
   }
   return *device_;
