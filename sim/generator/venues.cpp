@@ -8,7 +8,7 @@ namespace tickpath::itch {
 namespace {
 
 // Moves of a symbol's value for each of the symbol's messages at the smallest venue. A move costs a
-// venue some five to ten messages: of the smallest one, this is a quarter to a half.
+// venue some six messages: of the smallest one, this is about a quarter.
 constexpr double kMovesPerMessage = 0.05;
 constexpr double kSpreadStep = 0.25;  // the venues after the first quote wider, each by this much
 constexpr double kLagMaxNs = 1e9;

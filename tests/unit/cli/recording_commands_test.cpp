@@ -75,6 +75,45 @@ TEST_F(RecordingCommands, GenerateMakesTheFolderOfItsOutput) {
   EXPECT_EQ(count_messages(path("new/folder/a")), 1000U);
 }
 
+TEST_F(RecordingCommands, GenerateWritesAFileAVenueAndInspectComparesThem) {
+  const std::string output =
+      run({"generate", path("new/v.itch50"), "--venues", "3", "--messages", "30000", "--symbols",
+           "5", "--duration", "3s", "--venue-shares", "50,30,20", "--venue-leads", "0,0,1"});
+  const std::vector<std::string> files{path("new/v-1.itch50"), path("new/v-2.itch50"),
+                                       path("new/v-3.itch50")};
+  std::uint64_t last_ns = 0;
+  EXPECT_EQ(count_messages(files[0], &last_ns), 15'000U);
+  EXPECT_EQ(count_messages(files[1]), 9'000U);
+  EXPECT_EQ(count_messages(files[2]), 6'000U);
+  EXPECT_EQ(last_ns, parse_time_of_day("09:30:03"));
+  EXPECT_THAT(output, HasSubstr("9,000 messages, 09:30:00.000000000 to 09:30:03.000000000"));
+  EXPECT_THAT(output, HasSubstr("compared    5 symbols of all venues"));
+  std::string json = run({"inspect", "--venues", "--json", files[0], files[1], files[2]});
+  json = json.substr(json.rfind('\n', json.size() - 2) + 1);  // behind a line a file
+  const auto venues = nlohmann::json::parse(json);
+  EXPECT_EQ(venues["venues"].size(), 3U);
+  EXPECT_GT(venues["locked"]["times"], 10);
+  EXPECT_GT(venues["crossed"]["total_ns"], 0);
+  EXPECT_GT(venues["leads"][2], 0.4) << "it is always first, and the others follow each other, too";
+}
+
+TEST_F(RecordingCommands, GenerateRefusesVenuesThatMakeNoSense) {
+  const auto refused = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"generate", path("v"), "--messages", "30000"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return test_support::error_of<std::exception>([&] { run(arguments); });
+  };
+  EXPECT_THAT(refused({"--venues", "1"}), HasSubstr("2 to 8"));
+  EXPECT_THAT(refused({"--lag", "1ms"}), HasSubstr("--venues"));
+  EXPECT_THAT(refused({"--venues", "2", "--venue-shares", "1,2,3"}),
+              HasSubstr("3 shares of the volume for 2 venues"));
+  EXPECT_THAT(refused({"--venues", "2", "--lag", "5s"}), HasSubstr("--lag"));
+  EXPECT_THAT(test_support::error_of<std::exception>([&] {
+                run({"inspect", path("v"), "--venues"});
+              }),
+              HasSubstr("two recordings or more"));
+}
+
 TEST_F(RecordingCommands, GenerateTakesTwoOfMessagesRateAndDurationAndRefusesAllThree) {
   run({"generate", path("r"), "--symbols", "3", "--rate", "18M/h", "--duration", "1s"});
   EXPECT_EQ(count_messages(path("r")), 5000U);
