@@ -80,6 +80,7 @@ struct GatewayCounters {
                       fills_changed);  // executions that the venue took back or corrected
   } reports;
   Counter exceptions;          // oeg/exceptions.hpp
+  Counter commissions;         // fills with a Commission (12), which nothing here books
   Counter not_resent;          // orders and replacements too old, or not allowed any more
   Counter orphaned_orders;     // open when their strategy left
   Counter open_at_day_end;     // orders that the venue had not ended with the session's day

@@ -76,6 +76,7 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
                                   const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, report.cl_ord_id, info.received);
   counters_.reports.received.add();
+  if (report.has_commission) counters_.commissions.add();
   if (report.status) {
     counters_.reports.status.add();
     return;

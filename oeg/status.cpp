@@ -113,6 +113,7 @@ void OegApplication::register_counters() {
     if (name != "?") counters.add("refused", std::string(name), gateway.refused_for[reason]);
   }
   counters.add("reports", gateway.reports, {"received", "sent", "fills"});
+  counters.add("reports", "commissions", gateway.commissions);
   counters.add("fix", "not_resent", gateway.not_resent);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   counters.add("orders", "open_at_day_end", gateway.open_at_day_end);

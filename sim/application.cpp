@@ -96,6 +96,7 @@ GatewayOptions gateway_options(const SimConfig& config) {
     options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
   }
   options.rate = config.rate;
+  options.fees = FeeSchedule(config.fees);
   options.reports_pending_max = config.reports_pending_max;
   options.ledger_rows = config.ledger_rows;
   options.order_ids_max = config.matching.order_ids_max;
@@ -406,6 +407,7 @@ void SimApplication::on_stopped() {
   tell_forgotten();
   broken_ = check_conservation(matcher_, gateway_.ledger());
   for (const std::string& line : broken_) log::error("conservation is broken: {}", line);
+  tell_fees();
   write_ledger();
   if (!broken_.empty()) runtime_.fail("conservation is broken; see " + config_.common.run_dir);
 }

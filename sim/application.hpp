@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ class SimApplication final : public control::Application {
   Lobby::Slot slot(std::uint32_t session) const;
   void admit(std::uint32_t session, int socket);
   void tell_forgotten();
+  std::map<std::string, std::int64_t> fees_by_party() const;
+  void add_fees(std::map<std::string, std::uint64_t>& details) const;
+  void tell_fees() const;
   void warn_of_open_ports() const;
   void post(Command::Kind kind, std::uint64_t time_ns = 0);
   void add_replay_controls();

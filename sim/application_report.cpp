@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/control/summary.hpp"
+#include "common/log/log.hpp"
 #include "sim/application.hpp"
 #include "sim/replay/time_of_day.hpp"
 
@@ -116,6 +117,7 @@ void SimApplication::summarize(control::Summary& summary) {
   summary.has_positions = true;
   for (const LedgerRow& row : gateway_.ledger().rows()) {
     if (row.fills == 0) continue;
+    // The summary is compared with those of programs that know of no fees: cash is without them.
     summary.positions.push_back(
         {row.party.strategy, std::string(market_.symbols().name(row.locate)), row.position_shares,
          row.cash.value, static_cast<std::int64_t>(row.fills)});
@@ -124,6 +126,7 @@ void SimApplication::summarize(control::Summary& summary) {
   summary.feed_messages = feed_.counters().messages.get();
   summary.details["recording_damage"] = loader_.damaged() ? 1 : 0;
   summary.details["conservation_broken"] = broken_.size();
+  add_fees(summary.details);
   summary.details["taken_shares"] = c.taken.get();
   summary.details["conflict_executed_shares"] = c.conflict_executed.get();
   summary.details["conflict_withdrawn_shares"] = c.conflict_withdrawn.get();
@@ -132,6 +135,42 @@ void SimApplication::summarize(control::Summary& summary) {
   summary.details["lag_p50_ns"] = lag.quantile_ns(0.5);
   summary.details["lag_p99_ns"] = lag.quantile_ns(0.99);
   summary.details["lag_max_ns"] = lag.max_ns();
+}
+
+// Millionths of a unit: what each party pays, in all symbols.
+std::map<std::string, std::int64_t> SimApplication::fees_by_party() const {
+  std::map<std::string, std::int64_t> fees;
+  for (const LedgerRow& row : gateway_.ledger().rows()) {
+    const std::string_view account = gateway_.account(row.party);
+    std::string name = config_.orders[row.party.session].target;
+    if (!account.empty())
+      name += "." + std::string(account);
+    else if (row.party.strategy != 0)
+      name += "." + std::to_string(row.party.strategy);
+    fees[name] += row.fees;
+  }
+  return fees;
+}
+
+// Only of a venue that has fees.
+void SimApplication::add_fees(std::map<std::string, std::uint64_t>& details) const {
+  if (!gateway_.ledger().fees().any()) return;
+  // A detail is not negative: what is paid and what is received stand side by side.
+  for (const auto& [party, fees] : fees_by_party())
+    details[(fees < 0 ? "rebates_millionths." : "fees_millionths.") + party] =
+        static_cast<std::uint64_t>(fees < 0 ? -fees : fees);
+}
+
+void SimApplication::tell_fees() const {
+  if (!gateway_.ledger().fees().any()) return;
+  const auto units = [](std::int64_t millionths) {
+    return static_cast<double>(millionths) / static_cast<double>(kFeeScale);
+  };
+  for (const auto& [party, fees] : fees_by_party())
+    log::info("fees: {} has {} {:.6f}", party, fees < 0 ? "received" : "paid",
+              units(fees < 0 ? -fees : fees));
+  log::info("fees: the venue has had {:.6f} in all",
+            units(venue_fees(matcher_, gateway_.ledger().fees())));
 }
 
 // Everything that the ledger knows, and what it was checked against: <name>.ledger.json.
@@ -148,6 +187,7 @@ void SimApplication::write_ledger() const {
                     {"symbol", market_.symbols().name(row.locate)},
                     {"position_shares", row.position_shares},
                     {"cash", row.cash.value},
+                    {"fees_millionths", row.fees},
                     {"bought_shares", row.bought_shares},
                     {"sold_shares", row.sold_shares},
                     {"fills", row.fills},
@@ -155,6 +195,12 @@ void SimApplication::write_ledger() const {
                     {"rejected", row.rejected}});
   }
   json["rows"] = rows;
+  json["venue_fees_millionths"] = venue_fees(matcher_, gateway_.ledger().fees());
+  Json traded;
+  traded["added"] = c.traded_shares[static_cast<std::size_t>(Liquidity::kAdded)].get();
+  traded["removed"] = c.traded_shares[static_cast<std::size_t>(Liquidity::kRemoved)].get();
+  traded["cross"] = c.traded_shares[static_cast<std::size_t>(Liquidity::kCross)].get();
+  json["shares_by_liquidity"] = traded;
   Json shares;
   for (std::size_t i = 1; i < kFillSourceCount; ++i)
     shares[std::string(sim::name(static_cast<FillSource>(i)))] = c.filled_shares[i].get();

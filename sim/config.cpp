@@ -265,6 +265,7 @@ config::Schema<SimConfig> sim_schema() {
                  "Strategies times symbols that ever have an order");
   schema.include("latency", &SimConfig::latency, latency_schema());
   schema.include("orders", &SimConfig::rate, rate_schema());
+  schema.include("fees", &SimConfig::fees, fee_schema());
   schema.check(check_times);
   schema.check(check_rest);
   return schema;

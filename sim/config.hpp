@@ -12,6 +12,7 @@
 #include "sim/latency/latency_config.hpp"
 #include "sim/matching/types.hpp"
 #include "sim/orders/cl_ord_ids.hpp"
+#include "sim/orders/fees.hpp"
 #include "sim/orders/lobby.hpp"
 #include "sim/replay/feed_line.hpp"
 #include "sim/replay/pace.hpp"
@@ -75,6 +76,7 @@ struct SimConfig {
   std::vector<OrderSessionConfig> orders;  // empty: one, with the defaults
   LatencyConfig latency;
   RateLimit rate;
+  FeeConfig fees;
   std::uint32_t reports_pending_max = 1u << 17;
   std::uint32_t ledger_rows = 1u << 14;
 };

@@ -384,6 +384,7 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
     read.quantity(32, message.last_shares, true);
     read.executed_price(31, message);
   }
+  message.has_commission = fill && read.has(12);
   read.quantity_shown(38, message.order_qty);
   read.price_shown(44, message.price);
   // A reason that the version does not have is still a rejection.

@@ -104,6 +104,18 @@ class Encoder::Body {
     at_ += 2;
     return end();
   }
+  // Six decimals.
+  Body& millionths(std::int64_t value) noexcept {
+    constexpr std::uint64_t kUnit = 1'000'000;
+    const auto size = value < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
+                                : static_cast<std::uint64_t>(value);
+    if (value < 0) *at_++ = '-';
+    at_ = std::to_chars(at_, at_ + 20, size / kUnit).ptr;
+    *at_ = '.';
+    put_digits(at_ + 1, size % kUnit, 6);
+    at_ += 7;
+    return end();
+  }
   void decimal(Price value) noexcept {
     const auto scaled = static_cast<std::uint64_t>(value.value < 0 ? 0 : value.value);
     at_ = std::to_chars(at_, at_ + 20, scaled / kPriceScale).ptr;
@@ -319,6 +331,12 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
         .number(message.last_shares)
         .raw("31=")
         .executed_price(message.last_price, message.last_price_hundredths);
+  if (message.has_commission) {
+    body.raw("12=").millionths(message.commission_millionths).raw("13=3\x01");
+    // FIX 4.2 has no such field.
+    if (v44 && message.liquidity != 0)
+      body.raw("851=").character(static_cast<char>('0' + message.liquidity));
+  }
   body.raw("151=").number(message.leaves_qty).raw("14=").number(message.cum_qty);
   body.raw("6=").price(message.average_price).time(now);
   body.free_text(message.text.substr(0, text_room(out, body.at())));

@@ -77,8 +77,8 @@ void Matcher::emit(const Report& report) noexcept {
   sink_.on_report(numbered);
 }
 
-void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
-                   FillSource source) noexcept {
+void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price, FillSource source,
+                   Liquidity liquidity) noexcept {
   LiveOrder& order = live_[node];
   TICKPATH_CHECK(shares != 0 && shares <= order.leaves(), "a fill is part of its order");
   order.cumulative += shares;
@@ -91,7 +91,9 @@ void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price
   report.last_shares = shares;
   report.last_price = price;
   report.source = source;
+  report.liquidity = liquidity;
   counters_.fills.add();
+  counters_.traded_shares[static_cast<std::size_t>(liquidity)].add(shares);
   print(order.locate, price);
   emit(report);
 }
@@ -106,7 +108,9 @@ void Matcher::fill_recorded(std::uint32_t node, std::uint32_t shares, std::uint3
   (order.side == Side::kBuy ? counters_.bought_from_recorded : counters_.sold_to_recorded)
       .add(shares);
   counters_.filled_shares[static_cast<std::size_t>(source)].add(shares);
-  fill(node, shares, price, source);
+  // Whatever else the recording does to an order of ours, that one stood in the book.
+  fill(node, shares, price, source,
+       source == FillSource::kDisplayed ? Liquidity::kRemoved : Liquidity::kAdded);
 }
 
 void Matcher::expire(std::uint32_t node, Reason reason) noexcept {

@@ -353,8 +353,8 @@ class Matcher {
   void finish(std::uint32_t node, OrderState state) noexcept;
   Report report_of(const LiveOrder& order, ReportKind kind) noexcept;
   void emit(const Report& report) noexcept;
-  void fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
-            FillSource source) noexcept;
+  void fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price, FillSource source,
+            Liquidity liquidity) noexcept;
   void fill_recorded(std::uint32_t node, std::uint32_t shares, std::uint32_t price,
                      FillSource source) noexcept;
   void expire(std::uint32_t node, Reason reason) noexcept;

@@ -141,7 +141,7 @@ std::uint64_t Matcher::allot(Locate locate, CrossKind kind, Side side, std::uint
         static_cast<std::uint32_t>(std::min<std::uint64_t>(budget, live_[node].leaves()));
     budget -= shares;
     ours += shares;
-    fill(node, shares, price, FillSource::kCross);
+    fill(node, shares, price, FillSource::kCross, Liquidity::kCross);
     after_slice(node);
   }
   return ours;

@@ -121,8 +121,8 @@ void Matcher::cross(std::uint32_t taker, std::uint32_t resting) noexcept {
   counters_.traded_live.add(shares);
   counters_.filled_shares[static_cast<std::size_t>(FillSource::kLive)].add(shares);
   hide(live_[taker]);
-  fill(resting, shares, price, FillSource::kLive);
-  fill(taker, shares, price, FillSource::kLive);
+  fill(resting, shares, price, FillSource::kLive, Liquidity::kAdded);
+  fill(taker, shares, price, FillSource::kLive, Liquidity::kRemoved);
   after_slice(resting);
 }
 

@@ -165,6 +165,15 @@ enum class FillSource : std::uint8_t {
 inline constexpr std::size_t kFillSourceCount = 7;
 std::string_view name(FillSource source) noexcept;
 
+// What a fill's order did to the book.
+enum class Liquidity : std::uint8_t {
+  kNone = 0,
+  kAdded,    // it stood there
+  kRemoved,  // it took what stood there
+  kCross,    // it traded in an auction
+};
+inline constexpr std::size_t kLiquidityCount = 4;
+
 // What the core has to say about an order: at once, in order, on the caller's thread. kReplaced
 // with kSelfMatch is nobody's request: the order lost shares to self-match prevention.
 struct Report {
@@ -186,6 +195,7 @@ struct Report {
   OrderState state = OrderState::kPendingNew;
   Reason reason = Reason::kNone;
   FillSource source = FillSource::kNone;
+  Liquidity liquidity = Liquidity::kNone;
 };
 
 // Takes the reports. Must not call back into the core.
@@ -269,6 +279,7 @@ struct RecordedCounters {
 struct MatcherCounters : OrderCounters, RecordedCounters {
   Counter crosses;                          // of ours
   Counter filled_shares[kFillSourceCount];  // one side of each trade, by source
+  Counter traded_shares[kLiquidityCount];   // of our orders, by what they did to the book
   Counter refused[kReasonCount];            // requests, by reason
   Counter unknown_references;
   Counter bad_messages;  // recorded events that the book refused (zero price, duplicate, full)

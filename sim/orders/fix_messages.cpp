@@ -60,6 +60,12 @@ fix::ExecType exec_type_of(const Report& report) noexcept {
   }
 }
 
+// Tag 851, FIX 4.4: an auction's fill has neither value.
+std::uint8_t liquidity_of(Liquidity liquidity) noexcept {
+  if (liquidity == Liquidity::kAdded) return 1;
+  return liquidity == Liquidity::kRemoved ? 2 : 0;
+}
+
 // Tag 103 has few values; the text says more.
 fix::OrdRejReason order_reason_of(Reason reason) noexcept {
   switch (reason) {
@@ -166,7 +172,8 @@ MassCancel to_request(const fix::OrderMassCancelRequest& message, const Asked& a
   return request;
 }
 
-fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol) noexcept {
+fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol,
+                                         const FeeSchedule& fees) noexcept {
   fix::ExecutionReport message;
   message.order_id = report.exchange_order_id;
   message.exec_id = report.execution_id;
@@ -187,6 +194,11 @@ fix::ExecutionReport to_execution_report(const Report& report, std::string_view 
   message.reject_reason = order_reason_of(report.reason);
   message.symbol_text = symbol;
   message.text = describe(report.reason);
+  if (fees.any() && report.kind == ReportKind::kFill) {
+    message.has_commission = true;
+    message.commission_millionths = fees.of(report.liquidity, report.last_shares);
+    message.liquidity = liquidity_of(report.liquidity);
+  }
   return message;
 }
 

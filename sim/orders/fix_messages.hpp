@@ -4,6 +4,7 @@
 #include "common/fix/messages.hpp"
 #include "sim/matching/live_orders.hpp"
 #include "sim/matching/types.hpp"
+#include "sim/orders/fees.hpp"
 
 namespace tickpath::sim {
 
@@ -30,7 +31,9 @@ std::string_view kept_term(const fix::OrderCancelReplaceRequest& message,
 constexpr bool is_cancel_reject(const Report& report) noexcept {
   return report.kind == ReportKind::kCancelRejected || report.kind == ReportKind::kReplaceRejected;
 }
-fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol) noexcept;
+// Of a fill with what the venue charges for it, if it charges anything at all.
+fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol,
+                                         const FeeSchedule& fees = {}) noexcept;
 fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept;
 // symbol: as asked for.
 fix::ExecutionReport to_status_report(const Report& report, std::string_view symbol,

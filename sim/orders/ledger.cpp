@@ -20,7 +20,7 @@ std::uint64_t key_of(Party party, std::uint32_t locate) noexcept {
 
 }  // namespace
 
-Ledger::Ledger(std::uint32_t rows_max) : index_(rows_max) {
+Ledger::Ledger(std::uint32_t rows_max, const FeeSchedule& fees) : fees_(fees), index_(rows_max) {
   if (rows_max == 0) throw Error("ledger: at least one row must be allowed for");
   reserve_touched(rows_, rows_max);
 }
@@ -43,8 +43,16 @@ void Ledger::apply(const Report& report) noexcept {
   const std::int64_t sign = report.side == Side::kBuy ? 1 : -1;
   row->position_shares += sign * report.last_shares;
   row->cash = row->cash - Price{report.last_price} * (sign * std::int64_t{report.last_shares});
+  row->fees += fees_.of(report.liquidity, report.last_shares);
   (sign > 0 ? row->bought_shares : row->sold_shares) += report.last_shares;
   ++row->fills;
+}
+
+std::int64_t venue_fees(const Matcher& matcher, const FeeSchedule& fees) noexcept {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < kLiquidityCount; ++i)
+    sum += fees.of(static_cast<Liquidity>(i), matcher.counters().traded_shares[i].get());
+  return sum;
 }
 
 namespace {
@@ -73,6 +81,7 @@ std::vector<std::string> check_conservation(const Matcher& matcher, const Ledger
     LedgerRow& sum = by_instrument[row.locate];
     sum.position_shares += row.position_shares;
     sum.cash = sum.cash + row.cash;
+    all.fees += row.fees;
     all.fills += row.fills;
     all.bought_shares += row.bought_shares;
     all.sold_shares += row.sold_shares;
@@ -90,6 +99,9 @@ std::vector<std::string> check_conservation(const Matcher& matcher, const Ledger
     findings.equal(sum.cash.value, -other.cash.value,
                    "cash held, and what the recorded market paid" + where);
   }
+  findings.equal(
+      all.fees, venue_fees(matcher, ledger.fees()),
+      "fees paid by all parties, and what the venue has had from all trades, millionths");
   findings.equal(c.taken.get(), c.taken_released.get() + matcher.taken_in_book(),
                  "recorded shares taken, and those released or still in the book");
   findings.equal(c.fills.get(), all.fills, "fills reported, and fills in the ledger");

@@ -173,8 +173,10 @@ class OrderGateway::Peer final : public fix::Handler {
     if (const Report* report = std::get_if<Report>(&entry.answer)) [[likely]]
       return is_cancel_reject(*report)
                  ? send_cancel_reject(entry, *report)
-                 : send_report(entry, to_execution_report(*report, entry.symbol.view()),
-                               report->party);
+                 : send_report(
+                       entry,
+                       to_execution_report(*report, entry.symbol.view(), gateway_.ledger_.fees()),
+                       report->party);
     if (const Outbox::Status* status = std::get_if<Outbox::Status>(&entry.answer))
       return send_report(entry, status_report(entry, *status), status->report.party);
     return session.send(named(*std::get_if<fix::OrderMassCancelReport>(&entry.answer), entry));
@@ -346,7 +348,7 @@ class OrderGateway::Peer final : public fix::Handler {
 
 OrderGateway::OrderGateway(const GatewayOptions& options, trace::TraceWriter& trace)
     : trace_(trace),
-      ledger_(options.ledger_rows),
+      ledger_(options.ledger_rows, options.fees),
       ids_(options.order_ids_max,
            std::ranges::any_of(
                options.sessions, [](PartyRule rule) { return rule == PartyRule::kSession; },

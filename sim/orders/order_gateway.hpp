@@ -30,6 +30,7 @@ struct GatewayOptions {
   std::uint32_t reports_pending_max = 1u << 14;  // a session; a power of two
   std::uint32_t ledger_rows = 1u << 14;
   std::uint32_t order_ids_max = 1u << 20;  // of others than oeg; as the matcher's
+  FeeSchedule fees;
   RateLimit rate;  // of new orders, cancels and replacements of each session; rule kReject only
 };
 

@@ -1,6 +1,7 @@
 // Two clients that run QuickFIX, one in each version, trade at sim over connections that break.
 // Each keeps its own account of what it was told; sim's ledger must say the same.
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -38,6 +39,7 @@ class ClientBook {
   void new_life() {
     held.clear();
     open.clear();
+    fees_millionths = 0;
   }
   // A request each, that sim has answered never or more than once.
   std::string wrongly_answered() const {
@@ -55,6 +57,7 @@ class ClientBook {
   HeldShares held;
   std::map<std::string, std::string> open;  // ClOrdID -> symbol
   std::uint64_t fills = 0;
+  std::int64_t fees_millionths = 0;  // paid, by the reports' Commission
   std::uint64_t rejected = 0;
   std::uint64_t statuses = 0;
 
@@ -83,6 +86,8 @@ class ClientBook {
     if (is_fill(report)) {
       ++fills;
       book(held, report.get(55), report.get(54), report.get(32), report.get(31));
+      EXPECT_EQ(report.get(13), "3") << shown(report);
+      fees_millionths += std::llround(std::stod(report.get(12)) * 1e6);
     }
     if (report.get(151) == "0")
       open.erase(id);
@@ -232,6 +237,7 @@ class QuickFixClient : public ::testing::Test {
       text += "\n[[orders.session]]\nlisten = \"127.0.0.1:" + std::to_string(ports_[v44]) +
               "\"\nsender = \"SIM\"\ntarget = \"" + name(v44) + "\"\nversion = \"" +
               (v44 ? "4.4" : "4.2") + "\"\n";
+    text += "\n[fees]\nmaker = -0.002\ntaker = 0.002955\n";
     write_file(path, text);
     recording_ = folder_.generate(600'000, 240);
     start_sim();
@@ -281,15 +287,19 @@ class QuickFixClient : public ::testing::Test {
     for (const auto& client : clients_) client->listen();
     const json ledger = json::parse(read_file(folder_.run_dir() + "/sim.ledger.json"));
     std::map<std::string, HeldShares> right;
+    std::map<std::string, std::int64_t> fees;
     for (const json& row : ledger.at("rows")) {
       const HeldPosition held{row.at("position_shares").get<std::int64_t>(),
                               row.at("cash").get<std::int64_t>()};
+      fees[row.at("session")] += row.at("fees_millionths").get<std::int64_t>();
       if (held != HeldPosition{0, 0}) right[row.at("session")][row.at("symbol")] = held;
     }
     std::uint64_t orders = 0;
     std::size_t open = 0;
     for (const auto& client : clients_) {
       EXPECT_EQ(without_nothing(client->book.held), right[name(client != clients_[0])]);
+      EXPECT_EQ(client->book.fees_millionths, fees[name(client != clients_[0])]);
+      EXPECT_NE(client->book.fees_millionths, 0);
       orders += client->orders;
       open += client->book.open.size();
     }

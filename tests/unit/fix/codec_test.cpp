@@ -277,6 +277,42 @@ TEST(FixEncoder, FitsTheLargestRejectsIntoTheBoundToo) {
   EXPECT_LE(length, kMessageBytesMax);
 }
 
+// What is not told of is not there, to the byte.
+TEST(FixEncoder, AFillHasItsCommissionOnlyWhereItIsTold) {
+  ExecutionReport report{.order_id = 7,
+                         .exec_id = 9,
+                         .cl_ord_id = 11,
+                         .last_price = {2'000'000},
+                         .average_price = {2'000'000},
+                         .order_qty = 100,
+                         .last_shares = 100,
+                         .cum_qty = 100,
+                         .exec_type = ExecType::kFill,
+                         .ord_status = OrdStatus::kFilled,
+                         .symbol = Symbol::from("MSFT")};
+  const auto body = [&report](Version version) {
+    char buffer[kMessageBytesMax];
+    const Encoder encoder("SIM", "OEG", version);
+    const std::string text = readable({buffer, encoder.encode(buffer, report, 1, kNow)});
+    const std::size_t from = text.find("|37=") + 1;
+    return text.substr(from, text.find("|10=") - from);
+  };
+  const std::string head42 =
+      "37=7|11=11|17=9|20=0|150=2|39=2|55=MSFT|54=1|38=100|32=100|31=200.0000|";
+  const std::string head44 = "37=7|11=11|17=9|150=F|39=2|55=MSFT|54=1|38=100|32=100|31=200.0000|";
+  const std::string tail = std::string("151=0|14=100|6=200.0000|60=") + kNow;
+  EXPECT_EQ(body(Version::k42), head42 + tail);
+  EXPECT_EQ(body(Version::k44), head44 + tail);
+  report.has_commission = true;
+  report.commission_millionths = -1'200'005;
+  report.liquidity = 1;
+  EXPECT_EQ(body(Version::k42), head42 + "12=-1.200005|13=3|" + tail);
+  EXPECT_EQ(body(Version::k44), head44 + "12=-1.200005|13=3|851=1|" + tail);
+  EXPECT_TRUE(round_trip(report).has_commission);
+  report.has_commission = false;
+  EXPECT_FALSE(round_trip(report).has_commission);
+}
+
 TEST(FixEncoder, ReplacedIsAStatusOfFix42ThatATradeStandsAbove) {
   ExecutionReport report{.exec_type = ExecType::kReplaced};
   const auto status = [&report](Version version) {

@@ -91,6 +91,15 @@ TEST_F(ExecutionsTest, AStatusAnswerBooksNothing) {
   EXPECT_TRUE(events.exceptions.empty());
 }
 
+TEST_F(ExecutionsTest, AFillThatNamesItsCommissionIsBookedAsAnyAndCounted) {
+  fix::ExecutionReport report = fill();
+  report.has_commission = true;
+  take(report);
+  expect_holds(40, -40 * 990'000, 60);
+  EXPECT_EQ(gateway->counters().commissions.get(), 1u);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
 TEST_F(ExecutionsTest, BooksAnExecutionOnceHoweverOftenItIsResent) {
   take(fill());
   take(fill(), true);

@@ -62,6 +62,19 @@ TEST(SimConfig, RefusesWhatMakesNoSenseAndNamesTheKey) {
             std::string::npos);
 }
 
+TEST(SimConfig, FeesAreOfUpToSixDecimalsAndMayBeRebates) {
+  EXPECT_FALSE(FeeSchedule(load("").fees).any());
+  const FeeSchedule fees(load("[fees]\nmaker = -0.0020\ntaker = 0.002955\ncross = 0.0005\n").fees);
+  EXPECT_TRUE(fees.any());
+  EXPECT_EQ(fees.of(Liquidity::kAdded, 100), -200'000);
+  EXPECT_EQ(fees.of(Liquidity::kRemoved, 999'999), std::int64_t{2'955} * 999'999);
+  EXPECT_EQ(fees.of(Liquidity::kCross, 1), 500);
+  EXPECT_EQ(fees.of(Liquidity::kNone, 1), 0);
+  EXPECT_NE(problems("[fees]\ntaker = 0.0029555\n").find("fees.taker: has more than six"),
+            std::string::npos);
+  EXPECT_NE(problems("[fees]\nmaker = 3.0\n").find("fees.maker"), std::string::npos);
+}
+
 TEST(SimConfig, SessionsShareAPortButNotTheirCompIds) {
   const std::string a = "[[orders.session]]\ntarget = \"A\"\n";
   const std::string b = "[[orders.session]]\ntarget = \"B\"\n";

@@ -148,6 +148,12 @@ TEST_F(Crosses, AMarketOfLiveOrdersAloneOpensAtOnePriceAndOnOpenOrdersEndThere) 
   day(5, Side::kSell, 20, 103);
   market_->apply(system_event('Q'));
   // 170 at 103 and 104, 30 buyers left over; the lower of the two.
+  using enum Liquidity;
+  const auto traded = [&](Liquidity liquidity) {
+    return matcher_->counters().traded_shares[static_cast<std::size_t>(liquidity)].get();
+  };
+  EXPECT_EQ(traded(kCross), 2 * 170u) << "both sides, none of which has added or removed liquidity";
+  EXPECT_EQ(traded(kAdded) + traded(kRemoved), 0u);
   EXPECT_EQ(fate(1), "100@103 ");
   EXPECT_EQ(fate(2), "70@103 expired");
   EXPECT_EQ(fate(3), "150@103 ");

@@ -463,6 +463,41 @@ TEST(FixOrderIds, TheirNumberIsBoundedByOrderIdsMaxAlone) {
   EXPECT_EQ(script.run(text), "");
 }
 
+// 60 shares take liquidity; 40 come to rest, and a recorded order trades with them.
+constexpr const char* kTakesAndMakes = R"(
+> D 11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=100|40=2|44=2.00
+)";
+
+class FixFees : public ::testing::TestWithParam<fix::Version> {};
+INSTANTIATE_TEST_SUITE_P(Versions, FixFees, ::testing::ValuesIn(kBothVersions));
+
+TEST_P(FixFees, AFillSaysWhatItCostsAndWhichSideItWas) {
+  FixScript script(GetParam(), false, 0, false, FeeSchedule({.maker = -0.002, .taker = 0.002955}));
+  EXPECT_EQ(script.run_case(std::string(kTakesAndMakes) + R"(
+< 8 39=0|!12|!13|!851
+4.2 < 8 39=1|32=60|12=0.177300|13=3|!851
+4.4 < 8 39=1|32=60|12=0.177300|13=3|851=2
+)"),
+            "");
+  script.market().apply(add(7, "ZAAA", 3, Side::kSell, 40, 20'000));
+  EXPECT_EQ(script.run(R"(
+4.2 < 8 39=2|32=40|12=-0.080000|13=3|!851
+4.4 < 8 39=2|32=40|12=-0.080000|13=3|851=1
+> H 11=1|55=ZAAA|54=1
+< 8 39=2|!12|!13|!851          # a status is no execution: nothing is charged for it
+)"),
+            "");
+}
+
+TEST_P(FixFees, AVenueWithoutFeesSaysNothingOfThem) {
+  FixScript script(GetParam());
+  EXPECT_EQ(script.run_case(std::string(kTakesAndMakes) + R"(
+< 8 39=0|!12|!13|!851
+< 8 39=1|32=60|!12|!13|!851
+)"),
+            "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Messages, FixOrderEntry, both_versions(kMessageScripts), script_name);
 INSTANTIATE_TEST_SUITE_P(Rejects, FixOrderEntry, both_versions(kRejectScripts), script_name);
 

@@ -35,11 +35,12 @@ std::string readable(const std::string& message) { return "|" + test_support::wi
 }  // namespace
 
 FixScript::FixScript(fix::Version version, bool cancel_on_disconnect,
-                     std::uint32_t sending_time_max_s, bool allow_reset)
+                     std::uint32_t sending_time_max_s, bool allow_reset, const FeeSchedule& fees)
     : version_(version),
       cancel_on_disconnect_(cancel_on_disconnect),
       sending_time_max_s_(sending_time_max_s),
-      allow_reset_(allow_reset) {
+      allow_reset_(allow_reset),
+      fees_(fees) {
   open();
 }
 
@@ -60,6 +61,7 @@ void FixScript::open() {
   session.cancel_on_disconnect = cancel_on_disconnect_;
   GatewayOptions options = gateway_options();
   options.sessions.push_back(session);
+  options.fees = fees_;
   open_exchange(options, ++incarnation_);
   market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 20'000));
   market_->apply(add(7, "ZAAA", 2, Side::kSell, 500, 20'100));

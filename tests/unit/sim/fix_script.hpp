@@ -33,7 +33,8 @@ namespace tickpath::sim {
 class FixScript : OrderEntry {
  public:
   explicit FixScript(fix::Version version, bool cancel_on_disconnect = false,
-                     std::uint32_t sending_time_max_s = 0, bool allow_reset = false);
+                     std::uint32_t sending_time_max_s = 0, bool allow_reset = false,
+                     const FeeSchedule& fees = {});
   ~FixScript();
 
   // Runs it; the empty string, or what went wrong in which line.
@@ -59,6 +60,7 @@ class FixScript : OrderEntry {
   bool cancel_on_disconnect_;
   std::uint32_t sending_time_max_s_;
   bool allow_reset_;
+  FeeSchedule fees_;
   std::uint16_t incarnation_ = 0;
   int socket_ = -1;
   bool closed_ = false;

@@ -59,6 +59,7 @@ class GatewayTest : public ::testing::Test, protected OrderEntry {
     }
     options.reports_pending_max = reports_pending_max_;
     options.rate = rate_;
+    options.fees = FeeSchedule(fees_);
     open_exchange(options);
   }
   void connect(std::uint32_t session = 0, const char* name = "OEG") {
@@ -94,6 +95,7 @@ class GatewayTest : public ::testing::Test, protected OrderEntry {
   }
 
   RateLimit rate_;
+  FeeConfig fees_;
   bool cancel_on_disconnect_ = false;
   PartyRule party_ = PartyRule::kClOrdId;
   std::uint32_t reports_pending_max_ = 1024;
@@ -460,6 +462,61 @@ TEST_F(GatewayTest, BrokenBooksAreFound) {
   until_reports(2);
   Ledger other(4);
   EXPECT_FALSE(check_conservation(*matcher_, other).empty());
+}
+
+// Party 5 takes 60 of the recording, rests with 40, and sells 30 of them to party 6, who takes.
+TEST_F(GatewayTest, FeesGoFromThePartiesToTheVenueAndAddUp) {
+  fees_ = {.maker = -0.002, .taker = 0.003, .cross = 0.001};
+  open();
+  connect();
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
+  buy(id(1), 100, 10'000);
+  until_reports(2);
+  fix::NewOrderSingle sell{.cl_ord_id = id(2, 6),
+                           .price = {10'000},
+                           .order_qty = 30,
+                           .side = Side::kSell,
+                           .symbol = fix::Symbol::from("ZAAA")};
+  ASSERT_TRUE(fix::accepted(oeg_->send(sell)));
+  until_reports(5);
+  market_->apply(add(7, "ZAAA", 2, Side::kSell, 10, 10'000));
+  until_reports(6);
+  EXPECT_FALSE(seen_.reports[0].has_commission) << "accepted: nothing is charged";
+  for (const std::size_t fill : {1u, 5u}) EXPECT_TRUE(seen_.reports[fill].has_commission);
+  EXPECT_EQ(oeg_->counters().nonconforming.get(), 0u);
+  const auto rows = gateway_->ledger().rows();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].fees, 60 * 3'000 - 40 * 2'000);
+  EXPECT_EQ(rows[1].fees, 30 * 3'000);
+  EXPECT_EQ(rows[0].cash.value, -1'000'000) << "fees are no part of it";
+  const FeeSchedule& fees = gateway_->ledger().fees();
+  EXPECT_EQ(venue_fees(*matcher_, fees), rows[0].fees + rows[1].fees);
+  EXPECT_TRUE(check_conservation(*matcher_, gateway_->ledger()).empty());
+  // A venue that charges something else than what its parties have paid.
+  EXPECT_NE(venue_fees(*matcher_, FeeSchedule({.maker = -0.001, .taker = 0.003})),
+            rows[0].fees + rows[1].fees);
+}
+
+// The ledger is told of a fill on the wrong side: fees alone can show it.
+TEST_F(GatewayTest, FeesThatDoNotAddUpAreFound) {
+  const FeeSchedule fees({.maker = -0.002, .taker = 0.003});
+  connect();
+  market_->apply(add(7, "ZAAA", 1, Side::kSell, 60, 10'000));
+  buy(id(1), 60, 10'000);
+  until_reports(2);
+  Report fill{.locate = 7, .last_shares = 60, .last_price = 10'000, .party = {0, 5}};
+  fill.kind = ReportKind::kFill;
+  const auto problems = [&](Liquidity liquidity) {
+    Ledger ledger(4, fees);
+    EXPECT_TRUE(ledger.reserve(fill.party, fill.locate));
+    fill.liquidity = liquidity;
+    ledger.apply(fill);
+    return check_conservation(*matcher_, ledger);
+  };
+  EXPECT_TRUE(problems(Liquidity::kRemoved).empty());
+  const auto found = problems(Liquidity::kAdded);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].find("fees paid by all parties"), std::string::npos) << found[0];
 }
 
 TEST_F(GatewayTest, RefusesWhatIsBeyondTheRateLimit) {
