@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
