@@ -31,6 +31,7 @@ void add_book_command(CLI::App& app);     // a symbol at all venues, from the bo
 void add_books_command(CLI::App& app);    // conservation over what several hosts left
 void add_trades_commands(CLI::App& app);  // orders, fills, positions: what a run traded, as CSV
 void add_trace_command(CLI::App& app);    // tick-to-order and each hop, from a run's trace files
+void add_history_command(CLI::App& app);  // runs in a column store, and SQL over them
 
 // People at a running pipeline.
 // kill, unkill: by way of risk, who owns the switch. Each ends when oeg acts on it, and a kill when

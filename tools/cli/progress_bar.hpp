@@ -31,6 +31,10 @@ class ProgressBar {
   void update(std::uint64_t done, std::uint64_t total) {
     if (enabled_ && ++calls_ % kCallsBetweenLooks == 0) draw(done, total);
   }
+  // For what happens a few times a second.
+  void show(std::uint64_t done, std::uint64_t total) {
+    if (enabled_) draw(done, total);
+  }
 
  private:
   // The clock is looked at after so many calls.

@@ -1,92 +1,30 @@
 #include "tools/cli/trades.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "common/base/error.hpp"
 #include "oeg/checkpoint.hpp"
-#include "oeg/journal_segment.hpp"
+#include "tools/history/journal_files.hpp"
 
 namespace tickpath::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using oeg::JournalRecord;
-using oeg::JournalSegment;
-using oeg::SegmentHeader;
-
-constexpr std::streamoff kRecordsAt = 4096;  // behind the header page (oeg/journal_segment.hpp)
-
-struct SegmentFile {
-  std::string path;
-  SegmentHeader header{};
-};
-
-// False: none, or not finished.
-bool look(const std::string& path, std::map<std::uint64_t, SegmentFile>& found) {
-  SegmentFile file{path, {}};
-  switch (JournalSegment::examine(path, file.header)) {
-    case oeg::SegmentKind::kSegment:
-      found.insert_or_assign(file.header.number, file);
-      return true;
-    case oeg::SegmentKind::kUnfinished:
-      return false;
-    default:
-      throw Error(path + " is no order journal of this version");
-  }
-}
-
-// The segments of the day, oldest first: back to one whose predecessor was ended in order, or is
-// not kept any more.
-std::vector<SegmentFile> segments_of_day(const std::string& journal) {
-  std::map<std::uint64_t, SegmentFile> all;
-  if (!look(journal, all)) throw Error(journal + " is empty: oeg has not begun");
-  const std::uint64_t newest = all.begin()->first;
-  const std::string prefix = fs::path(journal).filename().string() + ".";
-  const fs::path parent = fs::path(journal).parent_path();
-  for (const auto& entry : fs::directory_iterator(parent.empty() ? "." : parent)) {
-    const std::string name = entry.path().filename();
-    const bool former = name.size() > prefix.size() && name.starts_with(prefix) &&
-                        std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()),
-                                    name.end(), [](unsigned char c) { return std::isdigit(c); });
-    if (former) (void)look(entry.path(), all);
-  }
-  std::vector<SegmentFile> day{all.at(newest)};
-  for (std::uint64_t number = newest - 1; all.contains(number) && all.at(number).header.closed == 0;
-       --number)
-    day.insert(day.begin(), all.at(number));
-  return day;
-}
 
 class Reader {
  public:
-  void read(const SegmentFile& file) {
-    std::ifstream in(file.path, std::ios::binary);
-    in.seekg(kRecordsAt);
-    std::uint64_t next = file.header.first_sequence;
-    for (JournalRecord record; next < file.header.first_sequence + file.header.capacity; ++next) {
-      // The one that is being written has no sequence yet.
-      if (!in.read(reinterpret_cast<char*>(&record), sizeof(record)) || record.sequence != next)
-        return;
-      take(record);
-    }
-  }
-  Trades take_trades() { return std::move(trades_); }
-
- private:
   void take(const JournalRecord& record) {
     if (record.event.event == wire::EventKind::kRequested) requested(record);
     if (record.event.event == wire::EventKind::kReported) reported(record);
     if (record.event.event == wire::EventKind::kRefused) refused(record);
   }
+  Trades take_trades() { return std::move(trades_); }
 
+ private:
   void requested(const JournalRecord& record) {
     const wire::OrderEvent& event = record.event;
     if (event.request_kind == wire::RequestKind::kReplace)
@@ -175,7 +113,7 @@ Trades read_trades(const std::string& journal) {
   // First: all that it holds is then in records that are read after it.
   const oeg::CheckpointHoldings before = oeg::read_checkpoint_holdings(journal + ".checkpoint");
   Reader reader;
-  for (const SegmentFile& file : segments_of_day(journal)) reader.read(file);
+  history::for_each_record(journal, [&](const JournalRecord& record) { reader.take(record); });
   Trades trades = reader.take_trades();
   trades.carried = carried_of(trades, before);
   return trades;

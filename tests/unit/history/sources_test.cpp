@@ -1,0 +1,281 @@
+// Rows of a recording, a journal and a trace file.
+#include <cstring>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/itch/codec.hpp"
+#include "oeg/journal.hpp"
+#include "sim/recordings/binary_file.hpp"
+#include "tests/support/folder.hpp"
+#include "tools/history/journal_source.hpp"
+#include "tools/history/recording_source.hpp"
+#include "tools/history/run_files.hpp"
+#include "tools/history/trace_source.hpp"
+
+namespace tickpath::history {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Reads back the columns of a row.
+class Columns {
+ public:
+  explicit Columns(std::string_view row) : row_(row) {}
+  std::string text() {
+    const auto length = static_cast<unsigned char>(row_.front());  // below 128
+    std::string value(row_.substr(1, length));
+    row_.remove_prefix(1u + length);
+    return value;
+  }
+  template <class Number>
+  Number number() {
+    Number value;
+    std::memcpy(&value, row_.data(), sizeof(value));
+    row_.remove_prefix(sizeof(value));
+    return value;
+  }
+  bool at_end() const { return row_.empty(); }
+
+ private:
+  std::string_view row_;
+};
+
+class Recorded : public ::testing::Test {
+ protected:
+  template <class Message>
+  void put(Message message, std::uint64_t at_ns) {
+    message.header.stock_locate = 7;
+    message.header.timestamp = at_ns;
+    std::byte bytes[itch::kMaxMessageBytes];
+    writer_->write({bytes, itch::encode(message, bytes)});
+  }
+  RecordingRead read(std::uint64_t messages = ~std::uint64_t{0}) {
+    writer_.reset();
+    RecordingSource source;
+    source.path = path_;
+    source.run = "r";
+    source.midnight_ns = 86'400'000'000'000;
+    source.messages = messages;
+    return read_recording(
+        source,
+        {[&](auto, auto row) { ticks.emplace_back(row); },
+         [&](std::uint64_t tick, std::string_view row) { quotes.push_back(quote(tick, row)); },
+         [&](std::uint64_t tick, std::string_view row) { trades.push_back(trade(tick, row)); }});
+  }
+  static std::string quote(std::uint64_t tick, std::string_view row) {
+    Columns columns(row);
+    EXPECT_EQ(columns.text(), "r");
+    EXPECT_EQ(columns.number<std::uint64_t>(), tick);
+    std::string text = std::to_string(tick) + " @" + std::to_string(columns.number<std::int64_t>());
+    EXPECT_EQ(columns.number<std::uint16_t>(), 1) << "day";
+    text += " " + columns.text();
+    for (int side = 0; side < 2; ++side) {
+      text += " " + std::to_string(columns.number<std::uint32_t>());
+      text += "x" + std::to_string(columns.number<std::uint64_t>());
+    }
+    EXPECT_TRUE(columns.at_end());
+    return text;
+  }
+  static std::string trade(std::uint64_t tick, std::string_view row) {
+    Columns columns(row);
+    (void)columns.text();
+    (void)columns.number<std::uint64_t>();
+    (void)columns.number<std::int64_t>();
+    (void)columns.number<std::uint16_t>();
+    std::string text = std::to_string(tick) + " " + columns.text();
+    text += " " + columns.text();
+    text += " " + columns.text();
+    text += " " + std::to_string(columns.number<std::uint32_t>());
+    text += " " + std::to_string(columns.number<std::uint64_t>());
+    text += " #" + std::to_string(columns.number<std::uint64_t>());
+    if (columns.number<std::uint8_t>() == 0) text += " not printable";
+    EXPECT_TRUE(columns.at_end());
+    return text;
+  }
+
+  std::vector<std::string> ticks, quotes, trades;
+  test_support::Folder folder_;
+  std::string path_ = folder_ / "a.itch50";
+  std::unique_ptr<itch::BinaryFileWriter> writer_ = std::make_unique<itch::BinaryFileWriter>(path_);
+};
+
+TEST_F(Recorded, MessagesMakeTicksQuotesAndTrades) {
+  put(itch::AddOrder{{}, 1, 'B', 100, "AAPL", 1'000'000}, 1);
+  put(itch::AddOrder{{}, 2, 'S', 200, "AAPL", 1'000'100}, 2);
+  put(itch::AddOrder{{}, 3, 'B', 50, "AAPL", 999'900}, 3);  // behind the best: no quote
+  put(itch::OrderExecuted{{}, 2, 60, 9}, 4);
+  put(itch::OrderExecutedWithPrice{{}, 1, 100, 10, 'N', 999'950}, 5);
+  put(itch::OrderExecuted{{}, 77, 5, 11}, 6);  // of an order that nobody knows
+  put(itch::OrderReplace{{}, 3, 4, 70, 1'000'050}, 7);
+  put(itch::OrderDelete{{}, 2}, 8);
+  const RecordingRead result = read();
+  EXPECT_EQ(result.messages, 8u);
+  EXPECT_EQ(ticks.size(), 8u);
+  EXPECT_THAT(quotes, ElementsAre("1 @86400000000001 AAPL 1000000x100 0x0",
+                                  "2 @86400000000002 AAPL 1000000x100 1000100x200",
+                                  "4 @86400000000004 AAPL 1000000x100 1000100x140",
+                                  "5 @86400000000005 AAPL 999900x50 1000100x140",
+                                  "7 @86400000000007 AAPL 1000050x70 1000100x140",
+                                  "8 @86400000000008 AAPL 1000050x70 0x0"));
+  EXPECT_THAT(trades,
+              ElementsAre("4 AAPL E sell 1000100 60 #9",
+                          "5 AAPL C buy 999950 100 #10 not printable", "6 AAPL E  0 5 #11"));
+}
+
+TEST_F(Recorded, MessagesThatWereNotOnTheFeedYetAreNotRead) {
+  for (std::uint64_t i = 1; i < 10; ++i) put(itch::AddOrder{{}, i, 'B', 100, "AAPL", 1'000'000}, i);
+  EXPECT_EQ(read(4).messages, 4u);
+  EXPECT_EQ(ticks.size(), 4u);
+}
+
+// A store that is gone: its error reaches the command, from whichever table.
+TEST_F(Recorded, MessagesCanMeetASinkThatThrows) {
+  put(itch::AddOrder{{}, 1, 'B', 100, "AAPL", 1'000'000}, 1);
+  put(itch::OrderExecuted{{}, 1, 60, 9}, 2);
+  writer_.reset();
+  const RowSink good = [](auto, auto) {};
+  const RowSink bad = [](auto, auto) { throw Error("gone"); };
+  RecordingSource source;
+  source.path = path_;
+  for (const RecordingRows& rows : {RecordingRows{bad, good, good}, RecordingRows{good, bad, good},
+                                    RecordingRows{good, good, bad}})
+    EXPECT_THROW((void)read_recording(source, rows), Error);
+}
+
+TEST_F(Recorded, DamageIsToldAndWhatIsBeforeItIsRead) {
+  put(itch::AddOrder{{}, 1, 'B', 100, "AAPL", 1'000'000}, 1);
+  put(itch::AddOrder{{}, 2, 'B', 100, "AAPL", 1'000'000}, 2);
+  writer_.reset();
+  const std::string whole = test_support::read_file(path_);
+  test_support::write_file(path_, whole.substr(0, whole.size() - 20));
+  const RecordingRead result = read();
+  EXPECT_EQ(result.messages, 1u);
+  EXPECT_THAT(result.damage, HasSubstr("truncated"));
+}
+
+oeg::JournalRecord record(wire::OrderEvent event) {
+  oeg::JournalRecord made{};
+  event.strategy_id = 2;
+  event.side = Side::kSell;
+  made.event = event;
+  made.realtime_ns = 1'700'000'000'000'000'000;
+  made.order_shares = 300;
+  made.type = wire::OrderType::kLimit;
+  made.time_in_force = wire::TimeInForce::kDay;
+  std::memcpy(made.symbol, "MSFT", 4);
+  return made;
+}
+
+TEST(JournalRows, NameTheOrderAsItWasFirstSentThroughReplacements) {
+  test_support::Folder folder;
+  oeg::Journal journal({.path = folder / "oeg.journal", .records = 64});
+  using wire::EventKind;
+  using wire::ReportKind;
+  using wire::RequestKind;
+  const std::vector<wire::OrderEvent> events{
+      {.order_id = 1,
+       .trace_id = 5,
+       .price = 7,
+       .event = EventKind::kRequested,
+       .request_kind = RequestKind::kNew},
+      {.order_id = 2,
+       .target_order_id = 1,
+       .event = EventKind::kRequested,
+       .request_kind = RequestKind::kReplace},
+      {.order_id = 2,
+       .target_order_id = 1,
+       .event = EventKind::kReported,
+       .report_kind = ReportKind::kReplaced},
+      {.order_id = 2, .event = EventKind::kReported, .report_kind = ReportKind::kFill},
+      {.order_id = 9, .event = EventKind::kReported, .report_kind = ReportKind::kFill},
+      {.order_id = 1,
+       .event = EventKind::kRefused,
+       .report_kind = ReportKind::kRejected,
+       .request_kind = RequestKind::kNew,
+       .reason = wire::RejectReason::kDuplicateOrderId}};
+  for (const wire::OrderEvent& event : events) {
+    oeg::JournalRecord made = record(event);
+    ASSERT_TRUE(journal.append(made));
+  }
+  std::vector<std::string> rows;
+  const JournalRead read =
+      read_journal({folder / "oeg.journal", "r", {}}, [&](std::uint64_t sequence, auto row) {
+        Columns columns(row);
+        EXPECT_EQ(columns.text(), "r");
+        EXPECT_EQ(columns.number<std::uint64_t>(), sequence);
+        EXPECT_EQ(columns.number<std::int64_t>(), 1'700'000'000'000'000'000);
+        EXPECT_EQ(columns.number<std::uint16_t>(), 19'675) << "2023-11-14";
+        EXPECT_EQ(columns.text(), "MSFT");
+        std::string text = columns.text();
+        for (int word = 0; word < 2; ++word) text += " " + columns.text();
+        for (int id = 0; id < 4; ++id)
+          text += " " + std::to_string(columns.number<std::uint64_t>());
+        rows.push_back(text);
+      });
+  EXPECT_EQ(read.records, 6u);
+  EXPECT_THAT(rows, ElementsAre("requested new  1 0 1 5", "requested replace  2 1 1 0",
+                                "reported  replaced 2 1 1 0", "reported  fill 2 0 1 0",
+                                "reported  fill 9 0 0 0", "refused new rejected 1 0 1 0"));
+}
+
+TEST(JournalRows, OfAFileThatIsNoJournalAreRefused) {
+  test_support::Folder folder;
+  test_support::write_file(folder / "oeg.journal", std::string(8192, 'x'));
+  EXPECT_THROW((void)read_journal({folder / "oeg.journal", "r", {}}, [](auto, auto) {}), Error);
+}
+
+TEST(StampRows, AreThoseThatTheRingStillHasByTheirNumberInTheFile) {
+  test_support::Folder folder;
+  {
+    trace::TraceWriter writer({.path = folder / "oeg.trace", .capacity = 1024, .program = "oeg"});
+    writer.add_sync_point();
+    writer.link_order(1, 42);
+    for (std::uint64_t id = 1; id <= 5000; ++id) writer.stamp(trace::Hop::kOegSent, id);
+    writer.write_behind();
+  }
+  std::vector<trace::TraceFile> files;
+  files.emplace_back(folder / "oeg.trace");
+  const trace::HostClocks clocks(files);
+  const ClockLines lines = clock_lines(files, clocks);
+  std::vector<std::uint64_t> numbers, orders;
+  std::int64_t last_ns = 0;
+  read_stamps(files[0], clocks, lines, "r", "oeg", [&](std::uint64_t number, auto row) {
+    Columns columns(row);
+    EXPECT_EQ(columns.text(), "r");
+    EXPECT_EQ(columns.text(), "oeg");
+    EXPECT_EQ(columns.number<std::int64_t>(), started_ns(files[0]));
+    EXPECT_EQ(columns.number<std::uint64_t>(), number);
+    (void)columns.number<std::uint8_t>();
+    const auto time_ns = columns.number<std::int64_t>();
+    EXPECT_GE(time_ns, last_ns);
+    last_ns = time_ns;
+    EXPECT_EQ(columns.text(), "oeg.sent");
+    EXPECT_EQ(columns.number<std::uint8_t>(), trace::place(trace::Hop::kOegSent));
+    EXPECT_EQ(columns.number<std::uint64_t>(), 0u) << "no tick";
+    orders.push_back(columns.number<std::uint64_t>());
+    EXPECT_TRUE(columns.at_end());
+    numbers.push_back(number);
+  });
+  const std::size_t kept = files[0].records().size();
+  ASSERT_LT(kept, 5001u) << "the link is number 0, the stamps follow";
+  ASSERT_EQ(numbers.size(), kept);
+  EXPECT_EQ(numbers.front(), 5001 - kept);
+  EXPECT_EQ(numbers.back(), 5000u);
+  EXPECT_EQ(orders, numbers);
+  // Near the clock reading: within a minute of it, whatever this machine does.
+  EXPECT_LT(std::abs(last_ns - started_ns(files[0])), 60'000'000'000);
+}
+
+TEST(RunFiles, SayWhichDirectoryIsNone) {
+  EXPECT_THROW((void)find_run_files({"/nonexistent/run"}, "oeg"), Error);
+}
+
+TEST(RunFiles, NameARunByItsDirectoryAndItsStart) {
+  EXPECT_EQ(default_name("/tmp/demo/", 1'700'000'000'123'456'789), "demo@2023-11-14T22:13:20.123Z");
+}
+
+}  // namespace
+}  // namespace tickpath::history

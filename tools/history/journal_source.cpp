@@ -1,0 +1,113 @@
+#include "tools/history/journal_source.hpp"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "common/wire/names.hpp"
+#include "tools/history/journal_files.hpp"
+#include "tools/history/row_writer.hpp"
+
+namespace tickpath::history {
+namespace {
+
+using oeg::JournalRecord;
+
+class Reader {
+ public:
+  Reader(const JournalSource& source, const EventSink& sink) : source_(source), sink_(sink) {}
+
+  void take(const JournalRecord& record) {
+    if (read_.records++ == 0) read_.first_ns = record.realtime_ns;
+    if (record.event.event != wire::EventKind::kNewSession) write(record, root_of(record));
+  }
+  const JournalRead& result() const noexcept { return read_; }
+
+ private:
+  // The order as its strategy first sent it: what a replacement makes has an id of its own.
+  std::uint64_t root_of(const JournalRecord& record) {
+    const wire::OrderEvent& event = record.event;
+    const bool is_new = event.request_kind == wire::RequestKind::kNew;
+    // A refused order may have an id that was used before; it is an order of its own.
+    if (event.event == wire::EventKind::kRefused) return event.order_id;
+    if (event.event == wire::EventKind::kRequested && is_new) {
+      roots_[event.order_id] = event.order_id;
+      return event.order_id;
+    }
+    auto found = roots_.find(event.target_order_id);
+    if (found == roots_.end()) found = roots_.find(event.order_id);
+    if (found == roots_.end()) return 0;  // of an order before this day
+    const std::uint64_t root = found->second;
+    if (event.event == wire::EventKind::kReported &&
+        event.report_kind == wire::ReportKind::kReplaced)
+      roots_[event.order_id] = root;
+    return root;
+  }
+
+  static std::string_view kind(wire::EventKind event) {
+    switch (event) {
+      case wire::EventKind::kRequested:
+        return "requested";
+      case wire::EventKind::kRefused:
+        return "refused";
+      case wire::EventKind::kReported:
+        return "reported";
+      case wire::EventKind::kException:
+        return "exception";
+      default:
+        return "?";
+    }
+  }
+
+  void write(const JournalRecord& record, std::uint64_t root) {
+    const wire::OrderEvent& event = record.event;
+    const bool report =
+        event.event == wire::EventKind::kReported || event.event == wire::EventKind::kException;
+    const bool asks = event.event == wire::EventKind::kRequested;
+    const std::string_view symbol(record.symbol, ::strnlen(record.symbol, sizeof(record.symbol)));
+    const bool none = event.reason == wire::RejectReason::kNone;
+    row_.clear();
+    row_.text(source_.run)
+        .number(record.sequence)
+        .number(record.realtime_ns)
+        .number(day_of(record.realtime_ns))
+        .text(source_.names.name_of(symbol))
+        .text(kind(event.event))
+        .text(report ? "" : wire::name(event.request_kind))
+        .text(asks ? "" : wire::name(event.report_kind))
+        .number(event.order_id)
+        .number(event.target_order_id)
+        .number(root)
+        .number(event.trace_id)
+        .number(event.strategy_id)
+        .text(event.side == Side::kBuy    ? "buy"
+              : event.side == Side::kSell ? "sell"
+                                          : "")
+        .text(report ? "" : wire::name(record.type))
+        .text(report ? "" : wire::name(record.time_in_force))
+        .number(event.price)
+        .number(event.price_hundredths)
+        .number(std::uint64_t{report ? event.shares : record.order_shares})
+        .number(std::uint64_t{event.leaves_shares})
+        .number(std::uint64_t{event.cumulative_shares})
+        .text(wire::name(event.state))
+        .text(none ? "" : wire::name(event.reason))
+        .number(record.execution_id);
+    sink_(record.sequence, row_.bytes());
+  }
+
+  const JournalSource& source_;
+  const EventSink& sink_;
+  std::unordered_map<std::uint64_t, std::uint64_t> roots_;  // by every id that an order has had
+  RowWriter row_;
+  JournalRead read_;
+};
+
+}  // namespace
+
+JournalRead read_journal(const JournalSource& source, const EventSink& sink) {
+  Reader reader(source, sink);
+  for_each_record(source.path, [&](const JournalRecord& record) { reader.take(record); });
+  return reader.result();
+}
+
+}  // namespace tickpath::history

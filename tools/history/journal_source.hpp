@@ -1,0 +1,29 @@
+// The rows of order_events, from oeg's journal: while oeg runs, or after its end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/control/long_names.hpp"
+
+namespace tickpath::history {
+
+struct JournalSource {
+  std::string path;  // the segment in use; those before it of the same day are read as well
+  std::string run;   // first column of every row
+  control::LongNames names;
+};
+
+struct JournalRead {
+  std::uint64_t records = 0;
+  std::int64_t first_ns = 0;  // time of the first record; 0: none
+};
+
+// Called with the journal's sequence, ascending, and the row in RowBinary. Throws Error for a file
+// that is no journal of this version, SystemError.
+using EventSink = std::function<void(std::uint64_t sequence, std::string_view row)>;
+JournalRead read_journal(const JournalSource& source, const EventSink& sink);
+
+}  // namespace tickpath::history

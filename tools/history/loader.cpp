@@ -1,0 +1,211 @@
+#include "tools/history/loader.hpp"
+
+#include <chrono>
+#include <cstdlib>
+
+#include "common/base/format.hpp"
+#include "tools/history/journal_source.hpp"
+#include "tools/history/recording_source.hpp"
+#include "tools/history/row_writer.hpp"
+#include "tools/history/run_files.hpp"
+#include "tools/history/table_load.hpp"
+#include "tools/history/trace_source.hpp"
+
+namespace tickpath::history {
+namespace {
+
+// A version for rows of which the newest counts.
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+class Loading {
+ public:
+  Loading(Store& store, LoadOptions options)
+      : store_(store),
+        options_(std::move(options)),
+        files_(find_run_files(options_.run_dirs, options_.oeg)) {
+    result_.going_on = files_.going_on;
+    std::int64_t started = files_.started_ns;
+    if (started == 0 && !files_.journal.empty())
+      started = read_journal({files_.journal, "", {}}, [](auto, auto) {}).first_ns;
+    if (options_.run.empty() && started == 0)
+      throw Error("neither a trace of sim nor an order says when the run in " +
+                  options_.run_dirs.front() + " began: name it with --run");
+    result_.run =
+        options_.run.empty() ? default_name(options_.run_dirs.front(), started) : options_.run;
+    if (options_.recording.empty() && options_.ticks) check_recording();
+    RowWriter row;
+    row.text(result_.run).number(started).text(options_.ticks ? recording() : "").number(now_ns());
+    run_row_ = row.bytes();
+  }
+
+  LoadResult load() {
+    options_.dialect.current = store_.is_current();
+    store_.enter(true, on_cluster(options_.dialect));
+    for (const std::string& statement : schema_statements(options_.dialect))
+      store_.execute(statement);
+    if (!store_.is_current())
+      result_.notes.push_back(store_.place() +
+                              " is too old for views and ready queries: it has the tables alone, "
+                              "times as numbers of nanoseconds");
+    store_.insert("runs", run_row_);
+    load_orders();
+    if (options_.ticks) load_recording();
+    load_stamps();
+    return result_;
+  }
+
+ private:
+  std::string recording() const {
+    return options_.recording.empty() ? files_.recording : options_.recording;
+  }
+
+  void check_recording() const {
+    if (files_.recording.empty() && !files_.silent.empty())
+      throw Error(files_.silent.front() + " in " + options_.run_dirs.front() +
+                  " does not answer: it begins, or is about to end; try again");
+    if (files_.recording.empty())
+      throw Error("no sim has left its ledger in " + options_.run_dirs.front() +
+                  ": name the recording with --recording, or load without it (--no-ticks)");
+    if (std::FILE* const file = std::fopen(files_.recording.c_str(), "rb"))
+      std::fclose(file);
+    else
+      throw SystemError("the recording that sim replayed, " + files_.recording +
+                            ", cannot be read from here (--recording names it)",
+                        errno);
+  }
+
+  TableLoad table(const std::string& table, const std::string& number, const std::string& source,
+                  const std::string& more = {}) {
+    return {store_,
+            {table, number, "run = " + literal(result_.run) + more, source, options_.block_rows,
+             options_.stored}};
+  }
+
+  // all: of all rows of the source, where the load is of a part of them.
+  void finish(TableLoad& rows, const std::string& all = {}) {
+    rows.finish(!files_.going_on);
+    const std::uint64_t stored = all.empty() ? rows.stored() : store_.numbers(all).at(0);
+    RowWriter row;
+    row.text(result_.run)
+        .text(rows.source())
+        .number(stored)
+        .number(std::uint8_t{!files_.going_on})
+        .number(now_ns());
+    store_.insert("loads", row.bytes());
+    result_.sources.push_back({rows.source(), stored, rows.inserted()});
+  }
+
+  void load_orders() {
+    if (files_.journal.empty()) {
+      result_.notes.push_back("no journal of " + options_.oeg + " is in " +
+                              options_.run_dirs.front() + ": no orders");
+      return;
+    }
+    TableLoad rows = table("order_events", "sequence", "order_events");
+    read_journal({files_.journal, result_.run, files_.names},
+                 [&](std::uint64_t sequence, std::string_view row) {
+                   rows.add(sequence, row);
+                   options_.progress("order_events", rows.rows(), 0);
+                 });
+    finish(rows);
+  }
+
+  void load_recording() {
+    TableLoad ticks = table("ticks", "tick", "ticks");
+    TableLoad quotes = table("quotes", "tick", "quotes");
+    TableLoad trades = table("trades", "tick", "trades");
+    RecordingSource source;
+    source.path = recording();
+    source.run = result_.run;
+    source.midnight_ns = options_.midnight_ns;
+    if (options_.recording.empty()) source.messages = files_.messages;
+    source.names = files_.names;
+    source.progress = [&](std::uint64_t done, std::uint64_t total) {
+      options_.progress("ticks, quotes, trades", done, total);
+    };
+    const auto into = [](TableLoad& rows) {
+      return [&rows](std::uint64_t tick, std::string_view row) { rows.add(tick, row); };
+    };
+    const RecordingRead read = read_recording(source, {into(ticks), into(quotes), into(trades)});
+    if (options_.recording.empty() && read.messages < files_.messages)
+      throw Error(source.path + " has " + std::to_string(read.messages) + " messages, sim sent " +
+                  std::to_string(files_.messages) +
+                  ": it published our orders, too (matching.publish), or the file has changed; "
+                  "load what `tickpath record --itch` wrote (--recording)" +
+                  (read.damage.empty() ? "" : "; " + read.damage));
+    if (!read.damage.empty())
+      result_.notes.push_back("loaded to where the recording is damaged: " + read.damage);
+    finish(ticks);
+    finish(quotes);
+    finish(trades);
+  }
+
+  // As the first load of the run had them: times of two loads can be subtracted.
+  void use_stored(ClockLines& lines) {
+    for (auto& [host, line] : lines) {
+      const std::string stored =
+          store_.text("SELECT base_ticks, base_ns, ticks_per_ns FROM clocks FINAL WHERE run = " +
+                      literal(result_.run) + " AND host = " + std::to_string(host));
+      if (stored.empty()) {
+        RowWriter row;
+        row.text(result_.run).number(host).number(line.base_ticks).number(line.base_ns);
+        row.number(line.ticks_per_ns).number(now_ns());
+        store_.insert("clocks", row.bytes());
+        continue;
+      }
+      char* at = nullptr;
+      line.base_ticks = std::strtod(stored.c_str(), &at);
+      line.base_ns = std::strtoll(at, &at, 10);
+      line.ticks_per_ns = std::strtod(at, &at);
+    }
+  }
+
+  void load_stamps() {
+    if (files_.traces.empty()) {
+      result_.notes.push_back("no trace files: no stamps");
+      return;
+    }
+    const trace::HostClocks clocks(files_.traces);
+    ClockLines lines = clock_lines(files_.traces, clocks);
+    use_stored(lines);
+    for (std::size_t i = 0; i < files_.traces.size(); ++i) {
+      const trace::TraceFile& file = files_.traces[i];
+      const std::string& program = files_.trace_names[i];
+      TableLoad rows = table("stamps", "row", "stamps of " + program,
+                             " AND program = " + literal(program) +
+                                 " AND started = " + std::to_string(started_ns(file)));
+      const std::uint64_t total = file.header().written.load(std::memory_order_acquire);
+      read_stamps(file, clocks, lines, result_.run, program,
+                  [&](std::uint64_t number, std::string_view row) {
+                    rows.add(number, row);
+                    options_.progress(rows.source(), number, total);
+                  });
+      // Of a program that was started again, the stamps of its former lives as well.
+      finish(rows, "SELECT count() FROM stamps FINAL WHERE run = " + literal(result_.run) +
+                       " AND program = " + literal(program));
+      if (file.overwritten() != 0)
+        result_.notes.push_back(
+            formatted("%s: %llu stamps were overwritten in its file "
+                      "(trace.capacity); those loaded before are kept",
+                      program.c_str(), static_cast<unsigned long long>(file.overwritten())));
+    }
+  }
+
+  Store& store_;
+  LoadOptions options_;
+  RunFiles files_;
+  LoadResult result_;
+  std::string run_row_;
+};
+
+}  // namespace
+
+LoadResult load(Store& store, LoadOptions options) {
+  return Loading(store, std::move(options)).load();
+}
+
+}  // namespace tickpath::history

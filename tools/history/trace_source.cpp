@@ -1,0 +1,75 @@
+#include "tools/history/trace_source.hpp"
+
+#include <cmath>
+
+#include "tools/history/row_writer.hpp"
+
+namespace tickpath::history {
+
+ClockLines clock_lines(std::span<const trace::TraceFile> files, const trace::HostClocks& clocks) {
+  ClockLines lines;
+  for (const trace::TraceFile& file : files) {
+    const std::size_t host = clocks.index_of(file);
+    if (clocks.hosts()[host].reference != host) continue;
+    const auto points = file.sync_points();
+    const std::uint64_t id = clocks.hosts()[host].id;
+    if (points.empty() || lines.contains(id)) continue;
+    lines[id] = {static_cast<double>(points.front().tsc), points.front().realtime_ns,
+                 clocks.ticks_per_ns(host)};
+  }
+  return lines;
+}
+
+std::int64_t started_ns(const trace::TraceFile& file) {
+  const auto points = file.sync_points();
+  return points.empty() ? 0 : points.front().realtime_ns;
+}
+
+void read_stamps(const trace::TraceFile& file, const trace::HostClocks& clocks,
+                 const ClockLines& lines, const std::string& run, const std::string& program,
+                 const StampSink& sink) {
+  const std::int64_t started = started_ns(file);
+  const std::size_t host = clocks.index_of(file);
+  const std::size_t reference = clocks.hosts()[host].reference;
+  const auto found = lines.find(clocks.hosts()[reference].id);
+  if (started == 0 || found == lines.end()) return;
+  const ClockLine& line = found->second;
+  const trace::TimeLine own(file.sync_points(), file.header().tsc_hz);
+  const auto records = file.records();
+  // Acquire: the records that are counted are in the file.
+  const std::uint64_t written = file.header().written.load(std::memory_order_acquire);
+  const std::uint64_t kept = std::min<std::uint64_t>(written, records.size());
+  RowWriter row;
+  for (std::uint64_t number = written - kept; number < written; ++number) {
+    const trace::Record record = records[number % records.size()];
+    // The program may have come around while we read.
+    if (file.header().written.load(std::memory_order_acquire) > number + records.size()) continue;
+    const auto hop = static_cast<trace::Hop>(record.key >> 56);
+    const bool link = hop == trace::Hop::kOrderLink;
+    if (record.key == 0 || (!link && !trace::is_known(hop))) continue;  // of another version
+    const trace::HopInfo& info = trace::info(hop);
+    const std::uint64_t id = record.key & trace::kIdMask;
+    const double ticks =
+        link ? line.base_ticks
+        : info.realtime_clock
+            ? clocks.to_reference(host, own.tsc_of_realtime(static_cast<std::int64_t>(record.time)))
+            : clocks.to_reference(host, static_cast<double>(record.time));
+    const bool of_order = link || info.keyed_by_order;
+    row.clear();
+    row.text(run)
+        .text(program)
+        .number(started)
+        .number(number)
+        .number(static_cast<std::uint8_t>(reference))
+        .number(line.base_ns + std::llround((ticks - line.base_ticks) / line.ticks_per_ns))
+        .text(link ? "order.link" : info.name)
+        .number(static_cast<std::uint8_t>(link ? 0 : trace::place(hop)))
+        .number(link       ? record.time
+                : of_order ? 0
+                           : id)
+        .number(of_order ? id : 0);
+    sink(number, row.bytes());
+  }
+}
+
+}  // namespace tickpath::history
