@@ -1,0 +1,513 @@
+#!/usr/bin/env python3
+"""A run into a column store and back: chDB embedded, and a real server where Debian has one.
+
+  tests/integration/history.py --bin build/release/bin [--keep]
+
+What must hold: after three kills of the loader every tick, quote, trade, order and stamp is there once; a load of a
+run that goes on, and one after its end, come to the same; quotes at trades, bars, orders, fills and intervals are
+what the recording and tickpath's own tools say; what is wrong is said. chDB is fetched into the cache, once; the
+server of Debian 12 (ClickHouse 18.16, which knows the tables alone) likewise. Exit 77: chDB cannot be had.
+"""
+import argparse
+import csv
+import http.server
+import io
+import json
+import os
+import pathlib
+import random
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+import history_reference as reference
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tickpath"
+SECONDS_MAX = 120  # of one command, on a machine that has other things to do
+SOURCES = {"ticks": "tick, time, day, symbol, type, side, order_reference, new_reference, shares, price",
+           "quotes": "*", "trades": "*", "order_events": "*",
+           "stamps": "run, program, started, row, clock, hop, place, tick, order_id"}
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+class History:
+    """The commands, in a folder with a run."""
+
+    def __init__(self, binaries, folder):
+        self.tickpath, self.folder = binaries / "tickpath", folder
+
+    def command(self, *arguments, status=0, **more):
+        done = subprocess.run([self.tickpath, *arguments], cwd=self.folder, capture_output=True, text=True,
+                              timeout=SECONDS_MAX, **more)
+        expect(done.returncode == status,
+               f"tickpath {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout if status == 0 else done.stderr
+
+    def sql(self, statement, *store):
+        text = self.command("history", "sql", statement, *store, "--format", "TabSeparated")
+        return [line.split("\t") for line in text.splitlines()]
+
+    def load(self, *store):
+        return self.command("history", "load", "run", "--run", "test", *store)
+
+    def killed_load(self, *store, lines):
+        """Ends the loader by SIGKILL at some moment after it has stored so many blocks. False: it was done before."""
+        child = subprocess.Popen([self.tickpath, "history", "load", "run", "--run", "test", "--block-rows", "1000",
+                                  "--verbose", *store], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+        for _ in range(lines):
+            expect(child.stderr.readline().startswith("stored "), "the loader stores blocks")
+        time.sleep(random.uniform(0, 0.05))
+        running = child.poll() is None
+        child.kill()
+        child.wait()
+        child.stderr.close()
+        return running
+
+
+def trade(history, binaries):
+    """A run; loaded once while it goes on. Its recording is recorded.itch50."""
+    history.command("generate", "recorded.itch50", "--messages", "20000", "--symbols", "10", "--duration", "4",
+                    "--seed", "7")
+    alone = ["unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$0" "$@"']  # ports of config/demo
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+        alone = []
+    up = subprocess.Popen([*alone, binaries / "tickpath", "up", ROOT / "config/demo", "--run-dir", "run", "--until-end",
+                           "--set", "sim:replay.file=recorded.itch50"], cwd=history.folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        limit = time.monotonic() + SECONDS_MAX
+        while time.monotonic() < limit and up.poll() is None:
+            asked = subprocess.run([binaries / "tickpath", "status", "--run-dir", "run", "--json"], cwd=history.folder,
+                                   capture_output=True, text=True, timeout=SECONDS_MAX)
+            if asked.returncode == 0 and sent(asked.stdout) > 2000:
+                break
+            time.sleep(0.1)
+        expect(up.poll() is None, "the run goes on")
+        history.command("replay", "pause", "--run-dir", "run")  # or it might end while it is loaded
+        text = history.load("--store", "live")
+        expect("the run goes on" in text, text)
+        rows = int(history.sql("SELECT count() FROM ticks", "--store", "live")[0][0])
+        expect(2000 < rows < 20000, f"{rows} ticks were on the feed")
+        history.command("replay", "continue", "--run-dir", "run")
+        output, _ = up.communicate(timeout=SECONDS_MAX)
+    finally:
+        up.kill()
+    expect(up.returncode == 0, output)
+
+
+def sent(status):
+    """Messages that sim has sent by now."""
+    return max((each.get("replay", {}).get("messages_sent", 0) for each in json.loads(status)), default=0)
+
+
+# ---------------------------------------------------------------------------------------------- checks
+
+
+def check_exactly_once(history):
+    """Three kills, and the store has what one load has; in the files as well, not only as read with FINAL."""
+    killed = ("--store", "killed")
+    kills = [history.killed_load(*killed, lines=lines) for lines in (3, 12, 20)]
+    expect(all(kills), f"the loader was at work when it was killed: {kills}")
+    rows = int(history.sql("SELECT count() FROM ticks", *killed)[0][0])
+    expect(0 < rows < 20000, f"the third kill left {rows} of 20000 ticks: a part")
+    history.load(*killed)
+    again = history.load(*killed)
+    expect(again.count("of these new 0\n") == again.count(" rows, "), f"nothing is new in a second load\n{again}")
+    history.load("--store", "live")
+    sums = " UNION ALL ".join(f"SELECT '{table}' AS source, count(), sum(cityHash64({columns})) FROM {table}"
+                              for table, columns in SOURCES.items())
+    counts = " UNION ALL ".join(f"SELECT '{table}' AS source, count() FROM {table}" for table in SOURCES)
+    once = sorted(history.sql(sums, *killed))
+    expect(once == sorted(history.sql(sums, "--store", "live")), "killed as not killed")
+    in_files = sorted(history.sql(counts + " SETTINGS final = 0", *killed))
+    expect([row[:2] for row in once] == in_files and all(int(row[1]) > 0 for row in once),
+           f"rows: {once}, in the files {in_files}")
+
+
+# What is compared row by row: table or view, and its columns.
+COMPARED = {
+    "ticks": ("ticks", "tick, toUnixTimestamp64Nano(time), symbol, type"),
+    "quotes": ("quotes", "tick, toUnixTimestamp64Nano(time), symbol, bid, bid_shares, ask, ask_shares"),
+    "trades": ("trades", "tick, toUnixTimestamp64Nano(time), symbol, type, side, price, shares, match_number, printable"),
+    "orders": ("orders", "order_id, symbol, side, filled, state, reason, tick"),
+    "fills": ("fills", "execution_id, order_id, shares, kind"),
+    "intervals": ("(SELECT of, from_hop, to_hop, count() AS n, min(duration_ns) AS low, max(duration_ns) AS high, "
+                  "avg(duration_ns) AS mean FROM intervals GROUP BY of, from_hop, to_hop)",
+                  "of, from_hop, to_hop, n, low, high, mean"),
+    "headline": ("tick_to_order", "count(), min(duration_ns), max(duration_ns), avg(duration_ns)"),
+    "placed": ("orders WHERE tick != 0 AND state != 'rejected'", "sum(ordered_shares), sum(filled)"),
+}
+
+
+def stored(history):
+    """{name: its rows, each a tuple of texts}, in one statement: to load chDB takes longer than to ask it."""
+    parts = []
+    for name, (table, columns) in COMPARED.items():
+        texts = ", ".join(f"toString({column})" for column in columns.split(", "))
+        parts.append(f"SELECT '{name}' AS name, arrayStringConcat([{texts}], '|') AS line FROM {table}")
+    found = {name: [] for name in COMPARED}
+    for name, line in history.sql(" UNION ALL ".join(parts), "--store", "killed"):
+        found[name].append(tuple(line.split("|")))
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+def texts(rows):
+    return sorted(tuple(map(str, row)) for row in rows)
+
+
+def ready(history, *arguments):
+    text = history.command("history", *arguments, "--store", "killed", "--format", "CSVWithNames")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def check_market(history, found, market):
+    """Ticks, quotes, trades, the ASOF join and bars, against books of their own."""
+    expect(found["ticks"] == texts(market.ticks), "ticks are those of the recording")
+    expect(found["quotes"] == texts(market.quotes), "quotes are those of its books")
+    expect(found["trades"] == texts(row[:-1] for row in market.trades), "trades are those of the recording")
+    names = ("tick", "quote_tick", "bid", "bid_shares", "ask", "ask_shares")
+    joined = [tuple(int(row[name]) for name in names) for row in ready(history, "query", "quotes-at-trades")]
+    expect(len(joined) > 100 and joined == [(row[0], *row[-1]) for row in market.trades],
+           "the ASOF join finds the quote before each trade")
+    symbol = market.trades[-1][2]
+    bars = [tuple(round(float(row[name]) * 10000) for name in ("open", "high", "low", "close")) +
+            (int(row["volume"]), int(row["trades"])) for row in ready(history, "bars", symbol, "--every", "1s")]
+    expect(bars == list(reference.bars(market, symbol, 1).values()) and len(bars) > 2, f"bars of {symbol}: {bars}")
+
+
+def tickpath_rows(history, command):
+    return list(csv.DictReader(io.StringIO(history.command(command, "--run-dir", "run"))))
+
+
+def check_orders(history, found):
+    """Orders and fills as `tickpath orders` and `tickpath fills` have them, by code of their own."""
+    names = ("order_id", "symbol", "side", "filled", "state", "reason", "tick")
+    theirs = texts([row[name] for name in names] for row in tickpath_rows(history, "orders"))
+    expect(len(theirs) > 20 and theirs == found["orders"], "orders are those of the journal")
+    names = ("execution_id", "order_id", "shares", "kind")
+    theirs = texts([row[name] for name in names] for row in tickpath_rows(history, "fills"))
+    expect(len(theirs) > 20 and theirs == found["fills"], "fills are those of the journal")
+
+
+def check_intervals(history, found):
+    """Intervals as `tickpath trace` has them, to the nanosecond that a time on a line is rounded to."""
+    analysis = json.loads(history.command("trace", "run", "--json"))
+    mine = {(of, f"{first} -> {second}"): tuple(map(float, rest)) for of, first, second, *rest in found["intervals"]}
+    mine["order", "tick-to-order"] = tuple(map(float, found["headline"][0]))
+    rows = [("tick" if row["population"] == "all ticks" else "order", row) for row in analysis["hops"]]
+    expect(len(rows) > 10, "hops")
+    for of, row in [*rows, ("order", analysis["headline"][0])]:
+        ours = mine.get((of, row["name"]), (0, 0, 0, 0))
+        theirs = (row["count"], row["min_ns"], row["max_ns"], row["mean_ns"])
+        expect(ours[0] == theirs[0] and all(abs(a - b) <= 2 for a, b in zip(ours, theirs)),
+               f"{row['name']}: {ours} in the store, {theirs} by tickpath trace")
+
+
+def check_ready_queries(history, found, market):
+    rows = ready(history, "query", "fill-ratio")
+    sums = tuple(str(sum(int(row[name]) for row in rows)) for name in ("shares_ordered", "shares_filled"))
+    expect([sums] == found["placed"], f"places have every order once: {sums}, {found['placed']}")
+    count = sum(int(row["count"]) for row in ready(history, "query", "latency")
+                if (row["of"], row["from_hop"]) == ("tick", "mdh.rx"))
+    expect(count == 20000, f"every tick is counted by symbol: {count}")
+    runs = {row["source"]: int(row["rows"]) for row in ready(history, "query", "runs")}
+    expect(runs["ticks"] == 20000 and runs["trades"] == len(market.trades), f"{runs}")
+    # Slippage, from the books and tickpath's own lists.
+    caused = {row["order_id"]: int(row["tick"]) for row in tickpath_rows(history, "orders")}
+    quotes, costs = {}, {}
+    for tick, _, symbol, *quote in market.quotes:
+        quotes.setdefault(symbol, []).append((tick, *quote))
+    for row in tickpath_rows(history, "fills"):
+        before = [quote for quote in quotes[row["symbol"]] if quote[0] <= caused[row["order_id"]]]
+        if row["kind"] != "fill" or caused[row["order_id"]] == 0 or not before or not (before[-1][1] and before[-1][3]):
+            continue
+        middle = (before[-1][1] + before[-1][3]) / 2
+        worse = (float(row["price"]) * 10000 - middle) * (1 if row["side"] == "buy" else -1)
+        cost, shares = costs.get((row["strategy"], row["symbol"]), (0, 0))
+        costs[row["strategy"], row["symbol"]] = cost + worse * int(row["shares"]), shares + int(row["shares"])
+    expected = {key: round(cost / shares / 10000, 5) for key, (cost, shares) in costs.items()}
+    slippage = {(row["strategy"], row["symbol"]): float(row["slippage_per_share"])
+                for row in ready(history, "query", "slippage")}
+    expect(len(expected) > 3 and slippage.keys() == expected.keys() and
+           all(abs(slippage[key] - expected[key]) < 2e-5 for key in expected), f"slippage: {slippage}, {expected}")
+
+
+class Stranger(http.server.BaseHTTPRequestHandler):
+    """A server that is none of ours."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = b"<html>hello</html>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body) + (1000 if self.server.breaks_off else 0)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def check_errors(history):
+    def says(text, *arguments, **more):
+        said = history.command("history", *arguments, status=1, **more)
+        expect(text in said, f"{arguments}: '{text}' is not in: {said}")
+
+    says("Unknown expression", "sql", "SELECT nonsense", "--store", "killed")
+    says("there is no store none", "sql", "SELECT 1", "--store", "none")
+    says("no run is called 'other'", "query", "slippage", "--run", "other", "--store", "killed")
+    says("there is no run directory nowhere", "load", "nowhere", "--store", "new")
+    says("other files loaded", "load", "run", "--run", "test", "--store", "killed", "--recording", "short.itch50")
+    library = {**os.environ, "TICKPATH_CHDB": "/nonexistent/libchdb.so"}
+    says("/nonexistent/libchdb.so", "sql", "SELECT 1", "--store", "killed", env=library)
+    other = subprocess.Popen([history.tickpath, "history", "sql", "SELECT sleep(3)", "--store", "killed"],
+                             cwd=history.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    says(f"in use by process {other.pid}", "sql", "SELECT 1", "--store", "killed")
+    other.kill()
+    other.wait()
+    server = http.server.HTTPServer(("127.0.0.1", 0), Stranger)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    for server.breaks_off, text in ((False, "is no ClickHouse"), (True, "broke off")):
+        says(text, "sql", "SELECT 1", "--server", url)
+    check_tls(history, says)
+    server.shutdown()
+    server.server_close()
+    says("cannot connect", "sql", "SELECT 1", "--server", url)
+
+
+def check_tls(history, says):
+    """A server is believed with a certificate that --ca vouches for, and not without."""
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "tls.key", "-out",
+                           "tls.crt", "-subj", "/CN=history", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"],
+                          cwd=history.folder, capture_output=True, text=True)
+    expect(made.returncode == 0, made.stderr)
+    server = http.server.HTTPServer(("127.0.0.1", 0), Stranger)
+    server.breaks_off = False
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(history.folder / "tls.crt", history.folder / "tls.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    place = f"127.0.0.1:{server.server_address[1]}"
+    says("is no ClickHouse", "sql", "SELECT 1", "--server", f"https://{place}", "--ca", "tls.crt")
+    says("certificate verify failed", "sql", "SELECT 1", "--server", f"https://{place}")
+    says("certificate verify failed", "sql", "SELECT 1", "--server", f"https://localhost:{place.split(':')[1]}", "--ca",
+         "tls.crt")
+    server.shutdown()
+    server.server_close()
+
+
+# ---------------------------------------------------------------------------------------------- a real server
+
+
+def old_server():
+    """(root of its files, "") or (None, reason)."""
+    if pathlib.Path("/usr/sbin/clickhouse-server").exists():
+        return pathlib.Path("/"), ""
+    root = CACHE / "clickhouse-18.16.1"
+    if (root / "usr/sbin/clickhouse-server").exists():
+        return root, ""
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        return None, "no apt-get"
+    listed = subprocess.run(["apt-get", "install", "--simulate", "clickhouse-server"], capture_output=True, text=True)
+    names = [line.split()[1] for line in listed.stdout.splitlines() if line.startswith("Inst ")]
+    if listed.returncode != 0 or "clickhouse-server" not in names:
+        return None, "this system has no package clickhouse-server"
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root.parent) as name:
+        folder = pathlib.Path(name)
+        if subprocess.run(["apt-get", "download", *names], cwd=folder, capture_output=True).returncode != 0:
+            return None, "packages of clickhouse-server cannot be fetched"
+        for package in sorted(folder.glob("*.deb")):
+            subprocess.run(["dpkg", "--extract", package, folder / "root"], check=True)
+        (folder / "root").rename(root)
+    return root, ""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """ClickHouse with a user who has a password, in a cluster `two` of two."""
+
+    def __init__(self, root, folder, name, ports, peers):
+        self.folder, self.url = folder / name, f"http://127.0.0.1:{ports[0]}"
+        (self.folder / "tmp").mkdir(parents=True)
+        shards = "".join(f"<shard><replica><host>127.0.0.1</host><port>{port}</port><user>loader</user>"
+                         "<password>secret</password></replica></shard>" for port in peers)
+        (self.folder / "config.xml").write_text(
+            f"<yandex><logger><level>error</level><console>1</console></logger><http_port>{ports[0]}</http_port>"
+            f"<tcp_port>{ports[1]}</tcp_port><listen_host>127.0.0.1</listen_host><path>{self.folder}/</path>"
+            f"<tmp_path>{self.folder}/tmp/</tmp_path><users_config>users.xml</users_config>"
+            "<default_profile>default</default_profile><default_database>default</default_database>"
+            f"<mark_cache_size>100000000</mark_cache_size><interserver_http_port>{ports[2]}</interserver_http_port>"
+            f"<remote_servers><two>{shards}</two></remote_servers></yandex>")
+        (self.folder / "users.xml").write_text(
+            "<yandex><profiles><default></default></profiles><users><loader><password>secret</password><networks>"
+            "<ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></loader>"
+            "<default><password>other</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile>"
+            "<quota>default</quota></default></users><quotas><default></default></quotas></yandex>")
+        self.program = root / "usr/sbin/clickhouse-server"
+        libraries = root / "usr/lib/x86_64-linux-gnu"
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": f"{libraries}"} if root != pathlib.Path("/") else os.environ
+        self.start()
+
+    def start(self):
+        with (self.folder / "log").open("a") as log:
+            self.process = subprocess.Popen([self.program, "--config-file=config.xml"], cwd=self.folder,
+                                            stdout=log, stderr=log, env=self.environment)
+        limit = time.monotonic() + SECONDS_MAX
+        while time.monotonic() < limit and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", int(self.url.rsplit(":", 1)[1])), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError(f"the server does not start:\n{(self.folder / 'log').read_text()[-2000:]}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def check_server(history, root):
+    """Inserts, a server killed in between, its restart, plain queries; then two hosts as one."""
+    password = history.folder / "password"
+    password.write_text("secret\n")
+    password.chmod(0o600)
+    ports = [free_port() for _ in range(6)]
+    servers = []
+    try:
+        for name, part in (("server1", ports[:3]), ("server2", ports[3:])):
+            servers.append(Server(root, history.folder, name, part, (ports[1], ports[4])))
+        access = ("--user", "loader", "--password-file", "password")
+        first, second = (("--server", each.url, *access) for each in servers)
+        said = history.command("history", "sql", "SELECT 1", "--server", servers[0].url, "--user", "loader",
+                               "--password-file", "env:NO_SUCH", status=1)
+        expect("NO_SUCH" in said, said)
+        said = history.command("history", "sql", "SELECT 1", "--server", servers[0].url, "--user", "loader",
+                               "--password-file", "env:WRONG", status=1, env={**os.environ, "WRONG": "guess"})
+        expect("Wrong password" in said and "guess" not in said, said)
+        # The server is killed under the loader.
+        loader = subprocess.Popen([history.tickpath, "history", "load", "run", "--run", "test", "--block-rows", "1000",
+                                   "--verbose", *first], cwd=history.folder, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        for _ in range(9):
+            loader.stderr.readline()
+        servers[0].kill()
+        _, said = loader.communicate(timeout=SECONDS_MAX)
+        expect(loader.returncode == 1 and servers[0].url in said, f"exit {loader.returncode}: {said}")
+        servers[0].start()
+        expect(history.killed_load(*first, lines=9), "the loader was at work")
+        text = history.load(*first)
+        expect("too old for views" in text and "every row is there once" in text, text)
+        same_sums(history, first)
+        # Two hosts as one: rows are on both, and each once.
+        schema = history.command("history", "schema", "--cluster", "two", "--unreplicated", *second)
+        for each in servers:
+            post(each.url, "DROP DATABASE IF EXISTS tickpath")
+        for statement in schema.split(";\n"):
+            if statement.strip() and not statement.strip().startswith("USE"):
+                post(servers[1].url, statement)
+        cluster = ("--cluster", "two", "--unreplicated")
+        expect(history.killed_load(*first, *cluster, lines=9), "the loader was at work")
+        history.load(*first, *cluster)
+        same_sums(history, first)
+        parts = [int(history.sql("SELECT count() FROM ticks_local", *each)[0][0]) for each in (first, second)]
+        expect(sum(parts) == 20000 and min(parts) > 1000, f"ticks on the two hosts: {parts}")
+    finally:
+        for each in servers:
+            each.kill()
+
+
+def post(url, statement):
+    """As an administrator would, by hand."""
+    where = f"{url}/" if " DATABASE " in statement else f"{url}/?database=tickpath"
+    request = urllib.request.Request(where, data=statement.encode(),
+                                     headers={"X-ClickHouse-User": "loader", "X-ClickHouse-Key": "secret"})
+    urllib.request.urlopen(request, timeout=SECONDS_MAX).read()
+
+
+def same_sums(history, server, known={}):  # noqa: what the folder has is asked once
+    """The server has what the folder has."""
+    parts = []
+    for table, columns in (("ticks", ("tick", "price", "shares")), ("quotes", ("bid", "ask", "tick")),
+                           ("trades", ("price", "shares", "match_number")), ("stamps", ("row", "tick", "order_id")),
+                           ("order_events", ("sequence", "order_id", "root_order_id"))):
+        sums = ", ".join(f"toUInt64(sum({column}))" for column in columns)
+        parts.append(f"SELECT '{table}' AS source, count(), {sums} FROM {table}")
+    there = [history.sql(part, *server)[0] for part in parts]
+    here = known["sums"] = known.get("sums") or history.sql(" UNION ALL ".join(parts), "--store", "killed")
+    expect(sorted(there) == sorted(here), f"{there} on the server, {here} in the folder")
+
+
+# ---------------------------------------------------------------------------------------------- all
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="the programs")
+    parser.add_argument("--keep", action="store_true", help="the folder, to look at")
+    arguments = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_history_"))
+    history = History(arguments.bin.resolve(), folder)
+    start = time.monotonic()
+    try:
+        # An empty folder is a store without anything: whether chDB can be had shows here.
+        probe = subprocess.run([history.tickpath, "history", "load", folder, "--run", "none", "--no-ticks", "--store",
+                                "probe"], cwd=folder, capture_output=True, text=True, timeout=900)
+        if probe.returncode != 0 and ("npm" in probe.stderr or "cannot load chDB" in probe.stderr):
+            print(f"[  SKIPPED ] history: {probe.stderr.strip()}")
+            return 77
+        expect(probe.returncode == 0, probe.stderr)
+        made = {}
+
+        def read_both():
+            made["found"] = stored(history)
+            made["market"] = reference.market_of(folder / "recorded.itch50", 20000)
+
+        steps = [("a run, loaded while it goes on", lambda: trade(history, arguments.bin.resolve())),
+                 ("three kills of the loader", lambda: check_exactly_once(history)),
+                 ("the store and the recording read", read_both),
+                 ("ticks, quotes, trades, ASOF, bars", lambda: check_market(history, **made)),
+                 ("orders and fills", lambda: check_orders(history, made["found"])),
+                 ("intervals", lambda: check_intervals(history, made["found"])),
+                 ("ready queries", lambda: check_ready_queries(history, **made))]
+        history.command("generate", "short.itch50", "--messages", "5000", "--symbols", "3", "--duration", "1")
+        steps.append(("errors", lambda: check_errors(history)))
+        root, reason = old_server()
+        if root:
+            steps.append(("a real server, and two as one", lambda: check_server(history, root)))
+        else:
+            print(f"[  SKIPPED ] history on a server: {reason}")
+        for name, step in steps:
+            step()
+            print(f"ok: {name} ({time.monotonic() - start:.1f} s)", flush=True)
+    except AssertionError as wrong:
+        print(f"FAILED: {wrong}", file=sys.stderr)
+        return 1
+    finally:
+        if arguments.keep:
+            print(folder)
+        else:
+            shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
