@@ -66,8 +66,15 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
   rdma::Device& device = runtime.device();
   publisher_ = std::make_unique<BookPublisher>(device, channel_.get(), publisher_options(config));
   directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
-  datapath_ = std::make_unique<MdhDatapath>(config, *publisher_, *directory_, channel_.get(),
-                                            runtime.trace(), runtime.hot_log(), home_.writer());
+  if (config.store.enabled) {
+    log::info("store: prices of {} instruments take {} MiB", config.store.instruments,
+              (prices::store_bytes(config.store) + (1u << 20) - 1) >> 20);
+    store_ = std::make_unique<prices::PriceStore>(device, config.store, config.instruments_max,
+                                                  "mdh.prices");
+  }
+  datapath_ =
+      std::make_unique<MdhDatapath>(config, *publisher_, *directory_, store_.get(), channel_.get(),
+                                    runtime.trace(), runtime.hot_log(), home_.writer());
   remember_symbols();
   listener_ = device.listen(runtime.common().fabric_endpoint);
   register_counters();
@@ -191,8 +198,9 @@ void MdhApplication::accept(rdma::ConnectionRequest& request) {
       admission_.failed(request.peer(), why);
     return;
   }
-  // Its table of rights lets pass nothing but these two.
+  // Its table of rights lets pass nothing but these three.
   if (hello->service == wire::Service::kBookUpdates) return accept_subscriber(request, *hello);
+  if (hello->service == wire::Service::kPrices) return accept_price_reader(request, *hello);
   accept_reader(request, *hello);
 }
 
@@ -211,6 +219,18 @@ void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire:
   grants[wire::MdhTablesGrants::kDirectory] = directory_->grant();
   grants[wire::MdhTablesGrants::kImages] = publisher_->image_grant();
   grants[wire::MdhTablesGrants::kHeartbeat] = runtime_.heartbeat().grant();
+  const wire::Hello ours = answer(hello.service);
+  readers_.start_accept(request, link::bytes_of(ours), grants, 0, accepted(request, hello));
+}
+
+void MdhApplication::accept_price_reader(rdma::ConnectionRequest& request,
+                                         const wire::Hello& hello) {
+  if (!store_)
+    return request.reject(
+        "no prices are kept here: set store.enabled = true in mdh's configuration");
+  std::array<rdma::Grant, 2> grants;
+  grants[wire::PricesGrants::kStore] = store_->grant();
+  grants[wire::PricesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   const wire::Hello ours = answer(hello.service);
   readers_.start_accept(request, link::bytes_of(ours), grants, 0, accepted(request, hello));
 }
@@ -261,6 +281,8 @@ void MdhApplication::register_counters() {
       "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
   out.add("publish", "readers", [this] { return readers_.size(); });
   home_.register_counters(out);
+  if (store_)
+    out.add("store", store_->counters(), {"instruments", "unlisted", "trades", "overwritten"});
   admission_.register_counters(out, "connections");
   out.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
 }
@@ -314,6 +336,7 @@ void MdhApplication::describe(control::Json& status) {
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
   status["crossed_books"] = crossed_books();
   home_.describe(status);
+  if (store_) status["store"] = {{"bytes", store_->bytes()}};
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
     status["subscribers"].push_back(

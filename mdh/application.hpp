@@ -38,6 +38,7 @@ class MdhApplication final : public control::Application {
   void accept(rdma::ConnectionRequest& request);
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void accept_price_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   link::Accepted accepted(const rdma::ConnectionRequest& request, const wire::Hello& hello);
   void tell_departed();
   void remember_symbols();
@@ -58,6 +59,7 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<BookPublisher> publisher_;
   std::unique_ptr<DirectoryTable> directory_;
   BookHome home_;
+  std::unique_ptr<prices::PriceStore> store_;  // nullptr: it is not enabled
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;

@@ -69,6 +69,26 @@ void check_home(const MdhConfig& config, config::Problems& problems) {
     problems.add("venue_number", "is more than home.venues, " + std::to_string(config.home_venues));
 }
 
+config::Schema<prices::StoreOptions> store_schema() {
+  using S = prices::StoreOptions;
+  constexpr config::IntegerRange kEntries{prices::kEntriesMin, std::int64_t{1} << 24};
+  config::Schema<S> schema;
+  schema.flag("enabled", &S::enabled,
+              "Keep recent trades, quotes and bars of each instrument, for others to READ");
+  schema.integer("instruments", &S::instruments, {1, 65'536}, "instruments",
+                 "That have room; 400 bytes each, and as many entries of 64 bytes as follow");
+  schema.integer("trades", &S::trades, kEntries, "entries",
+                 "Trades an instrument, on average: busy ones take what quiet ones leave");
+  schema.integer("quotes", &S::quotes, kEntries, "entries",
+                 "Changes of the best bid and offer, likewise");
+  schema.integer("bars_1s", &S::bars_1s, kEntries, "entries", "Bars of a second, likewise");
+  schema.integer("bars_1m", &S::bars_1m, kEntries, "entries", "Bars of a minute, likewise");
+  schema.duration("keep", &S::keep_ns, {1'000'000'000, 86'400'000'000'000},
+                  "How far back an instrument's entries are to reach: it is given room until they "
+                  "do, as long as there is any");
+  return schema;
+}
+
 }  // namespace
 
 config::Schema<MdhConfig> mdh_schema() {
@@ -122,6 +142,8 @@ config::Schema<MdhConfig> mdh_schema() {
                  "Book images written between two looks at the socket");
   schema.duration("publish.image_delay", &C::publish_image_delay_ns, {0, 1'000'000'000},
                   "Images wait for the end of a burst, but no longer than this");
+
+  schema.include("store", &C::store, store_schema());
   add_home(schema);
   schema.check(check_feed);
   schema.check(check_home);

@@ -7,6 +7,7 @@
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
 #include "common/control/feed_endpoints.hpp"
+#include "common/prices/price_store.hpp"
 #include "mdh/arbiter.hpp"
 
 namespace tickpath::mdh {
@@ -34,6 +35,8 @@ struct MdhConfig {
   std::uint32_t publish_images_per_flush = 64;
   std::int64_t publish_image_delay_ns = 200'000;
 
+  prices::StoreOptions store;
+
   bool home_keep = false;
   std::uint32_t home_symbols = 8192;
   std::uint32_t home_venues = 2;
@@ -42,9 +45,7 @@ struct MdhConfig {
   std::int64_t home_dead_after_ns = 100'000'000;
 
   // From 0; a pipeline of one venue needs no number.
-  std::uint32_t home_venue() const noexcept {
-    return common.venue == 0 ? 0 : common.venue - 1u;
-  }
+  std::uint32_t home_venue() const noexcept { return common.venue == 0 ? 0 : common.venue - 1u; }
   bool writes_home() const noexcept { return home_keep || !home_endpoint.empty(); }
 };
 

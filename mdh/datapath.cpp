@@ -73,19 +73,21 @@ std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
 
 void FabricSink::begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept {
   numbering_ = numbering;
+  if (prices_) prices_->begin_session();
   set_state(wire::FeedState::kUnknown);
   publisher_.set_program_place(sequence - 1);
   publisher_.publish(wire::numbering_update(numbering, sequence));
 }
 
 MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
-                         DirectoryTable& directory, rdma::CompletionChannel* channel,
-                         trace::TraceWriter& trace, log::HotLog& log, home::HomeWriter* home)
+                         DirectoryTable& directory, prices::PriceStore* store,
+                         rdma::CompletionChannel* channel, trace::TraceWriter& trace,
+                         log::HotLog& log, home::HomeWriter* home)
     : publisher_(publisher),
       home_(home),
       channel_(channel),
       log_(log),
-      sink_(publisher, directory, home),
+      sink_(publisher, directory, store, home),
       feed_(feed_options(config), sink_, trace, log),
       retransmission_(retransmission_client(config)),
       snapshots_(snapshot_client(config)),
@@ -185,6 +187,7 @@ void MdhDatapath::flush_images(bool drained, TscTicks now) noexcept {
   last_flush_ = now;
   publisher_.flush(
       [this](std::uint32_t id, wire::BookImage& image) noexcept { feed_.fill_image(id, image); });
+  sink_.store_prices();
 }
 
 void MdhDatapath::finish() noexcept {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "mdh/config.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/line_source.hpp"
+#include "mdh/price_feed.hpp"
 #include "mdh/retransmission.hpp"
 #include "mdh/snapshot.hpp"
 
@@ -32,13 +34,16 @@ using DirectoryTable = link::TableOwner<wire::DirectoryEntry>;
 // Puts a feed's updates on the fabric.
 class FabricSink final : public UpdateSink {
  public:
-  // home: nullptr where books are not written into one.
+  // store: of recent prices, home: into which books are written; nullptr: there is none.
   FabricSink(BookPublisher& publisher, DirectoryTable& directory,
-             home::HomeWriter* home = nullptr) noexcept
-      : publisher_(publisher), directory_(directory), home_(home) {}
+             prices::PriceStore* store = nullptr, home::HomeWriter* home = nullptr)
+      : publisher_(publisher), directory_(directory), home_(home) {
+    if (store != nullptr) prices_.emplace(*store);
+  }
   void publish(const wire::BookUpdate& update) noexcept override {
     publisher_.set_program_place(update.trace_id);
     publisher_.publish(update);
+    if (prices_) prices_->on_update(update);
   }
   void mark_dirty(std::uint32_t id) noexcept override {
     publisher_.mark_dirty(id);
@@ -47,16 +52,26 @@ class FabricSink final : public UpdateSink {
   void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept override {
     directory_.store(index, row);
     if (home_ != nullptr) home_->set_symbol(row.instrument_id, row.name());
+    if (prices_) prices_->on_row(row);
+  }
+  void begin_day() noexcept override {
+    if (prices_) prices_->begin_day();
   }
   void begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept override;
   void set_state(wire::FeedState state) noexcept override {
     publisher_.set_program_word(wire::feed_word(numbering_, state));
+    if (prices_) prices_->set_state(state);
+  }
+  // After a burst: what was published goes into the price store.
+  void store_prices() noexcept {
+    if (prices_) prices_->flush();
   }
 
  private:
   BookPublisher& publisher_;
   DirectoryTable& directory_;
   home::HomeWriter* home_;
+  std::optional<PriceFeed> prices_;
   std::uint64_t numbering_ = 0;
 };
 
@@ -69,10 +84,11 @@ struct SocketCounters {
 class MdhDatapath final : public control::Datapath {
  public:
   // Control thread. Everything given outlives the datapath; channel wakes a parked thread and may
-  // be nullptr, home too: books are written into none. Throws Error: the socket, the memory.
+  // be nullptr, as store, which nobody reads then, and home, into which nothing is written. Throws
+  // Error: the socket, the memory.
   MdhDatapath(const MdhConfig& config, BookPublisher& publisher, DirectoryTable& directory,
-              rdma::CompletionChannel* channel, trace::TraceWriter& trace, log::HotLog& log,
-              home::HomeWriter* home = nullptr);
+              prices::PriceStore* store, rdma::CompletionChannel* channel,
+              trace::TraceWriter& trace, log::HotLog& log, home::HomeWriter* home = nullptr);
 
   bool turn() noexcept override;
   void arm() noexcept override { publisher_.arm(); }

@@ -232,6 +232,7 @@ void Feed::drop_books() noexcept {
 // Orders live as long as their day (TotalView-ITCH 5.0, 1.1: it ends with the end of messages),
 // locates, too: a recording of several days has them in one session. The feed is as good as before.
 void Feed::begin_day() noexcept {
+  sink_.begin_day();
   drop_books();
   catching_up_ = false;  // its counts were of the old locates; all is good at its end
   counters_.further_days.add();

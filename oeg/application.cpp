@@ -147,6 +147,7 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
     case wire::Service::kWitness:
     case wire::Service::kHome:
     case wire::Service::kHomeWrite:
+    case wire::Service::kPrices:
       break;
   }
   admission_.refuse(request, "oeg does not offer this service");

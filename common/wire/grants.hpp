@@ -49,6 +49,13 @@ struct OegTablesGrants {
   static constexpr std::size_t kHeartbeat = 1;
 };
 
+// Service::kPrices: anyone -> mdh, no pattern at all. A service of its own, because the store may
+// be larger than all tables together, and who does not read it need not map it.
+struct PricesGrants {
+  static constexpr std::size_t kStore = 0;  // wire/prices.hpp (READ)
+  static constexpr std::size_t kHeartbeat = 1;
+};
+
 // Service::kWitness: oeg -> risk, no pattern at all.
 struct WitnessGrants {
   static constexpr std::size_t kBlock = 0;  // WitnessBlock (READ, atomics)

@@ -29,6 +29,7 @@ enum class Service : std::uint8_t {
   kWitness = 5,       // oeg -> risk: the word that says who of a pair leads
   kStandby = 6,       // oeg -> oeg: the log of a pair
   kSnapshot = 7,      // oeg -> oeg: what a standby begins with
+  kPrices = 8,        // anyone -> mdh: the price store, read-only
   kHome = 9,          // anyone -> mdh that keeps the book home: to READ it
   kHomeWrite = 10,    // mdh -> the same: to write a venue's books; parameters[0] is the venue
 };

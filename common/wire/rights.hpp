@@ -3,6 +3,7 @@
 //   listener  service        strategy  oeg  risk  tool   comes with
 //   mdh       book-updates      x       x    x           ring and images written to the peer; READ
 //   mdh       remote-tables     x       x    x     x     READ
+//   mdh       prices            x       x    x     x     READ
 //   mdh       home              x       x    x     x     READ; another mdh, too
 //   mdh       home-write                                 mdh alone: its lane: WRITE; words: atomics
 //   oeg       orders            x                        messages; READ of the heartbeat
@@ -30,7 +31,7 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
     if (service == Service::kBookUpdates) return trader;
     if (service == Service::kHomeWrite) return peer == Role::kMdh;
     if (service == Service::kHome) return trader || reader || peer == Role::kMdh;
-    return service == Service::kRemoteTables && (trader || reader);
+    return (service == Service::kRemoteTables || service == Service::kPrices) && (trader || reader);
   }
   if (listener == Role::kRisk) return service == Service::kWitness && peer == Role::kOeg;
   if (listener != Role::kOeg) return false;
@@ -48,6 +49,7 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
     case Service::kWitness:
     case Service::kHome:
     case Service::kHomeWrite:
+    case Service::kPrices:
       return false;
   }
   return false;

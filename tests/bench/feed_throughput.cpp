@@ -189,7 +189,7 @@ void receive_by_mdh(Shared& shared, const mdh::MdhConfig& config) {
   trace::TraceWriter trace({});
   log::HotLog log;
   mdh::define_notes(log);
-  mdh::MdhDatapath datapath(config, publisher, directory, nullptr, trace, log);
+  mdh::MdhDatapath datapath(config, publisher, directory, nullptr, nullptr, trace, log);
   const mdh::FeedCounters& counters = datapath.feed().counters();
   until_quiet(shared, [&] {
     const bool worked = datapath.turn();

@@ -3,6 +3,7 @@
 // sanitizers), the first allocation ends the test.
 #include "mdh/datapath.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "tests/support/parking.hpp"
 #include "tests/unit/link/fabric.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
+#include "tests/unit/prices/store_fixture.hpp"
 #ifdef TICKPATH_ALLOC_GUARD
 #include "tests/support/alloc_guard/alloc_guard.hpp"
 #endif
@@ -58,7 +60,11 @@ class DatapathTest : public ::testing::Test {
         directory(*fabric.device, config.instruments_max, "directory"),
         heartbeat(*fabric.device, "heartbeat"),
         trace(tracing),
-        datapath(config, publisher, directory, nullptr, trace, log),
+        store(config.store.enabled
+                  ? std::make_unique<prices::PriceStore>(*fabric.device, config.store,
+                                                         config.instruments_max, "prices")
+                  : nullptr),
+        datapath(config, publisher, directory, store.get(), nullptr, trace, log),
         sender({.group = net::parse_endpoint(config::format_address(config.feed.group)),
                 .interface = "127.0.0.1"}) {
     define_notes(log);
@@ -131,6 +137,7 @@ class DatapathTest : public ::testing::Test {
   link::Heartbeat heartbeat;
   trace::TraceWriter trace;
   log::HotLog log;
+  std::unique_ptr<prices::PriceStore> store;
   MdhDatapath datapath;
   net::UdpMulticastSender sender;
 };
@@ -264,6 +271,135 @@ TEST_F(DatapathTest, TurnsWithoutAnAllocation) {
   EXPECT_GT(test_support::allocation_counts().all, before.all) << "the guard is at work";
 }
 #endif
+
+// Bars as the recording alone says: orders by their numbers, and each trade that counts.
+struct BarsOfRecording {
+  void trade(std::uint16_t locate, std::uint64_t time_ns, std::uint32_t price,
+             std::uint64_t shares) {
+    if (shares == 0) return;
+    wire::PriceBar& bar = bars[locate][time_ns / 60'000'000'000 * 60'000'000'000];
+    if (bar.trades++ == 0) bar.open = bar.low = price;
+    bar.high = std::max(bar.high, price);
+    bar.low = std::min(bar.low, price);
+    bar.close = price;
+    bar.volume += shares;
+    bar.notional += price * shares;
+  }
+  void operator()(const itch::AddOrder& m) { prices[m.order_reference_number] = m.price; }
+  void operator()(const itch::AddOrderMpid& m) { prices[m.order_reference_number] = m.price; }
+  void operator()(const itch::OrderReplace& m) { prices[m.new_order_reference_number] = m.price; }
+  void operator()(const itch::OrderExecuted& m) {
+    trade(m.header.stock_locate, m.header.timestamp, prices.at(m.order_reference_number),
+          m.executed_shares);
+  }
+  void operator()(const itch::OrderExecutedWithPrice& m) {
+    if (m.printable != 'N')
+      trade(m.header.stock_locate, m.header.timestamp, m.execution_price, m.executed_shares);
+  }
+  void operator()(const itch::NonCrossTrade& m) {
+    trade(m.header.stock_locate, m.header.timestamp, m.price, m.shares);
+  }
+  void operator()(const itch::CrossTrade& m) {
+    trade(m.header.stock_locate, m.header.timestamp, m.cross_price, m.shares);
+  }
+  void operator()(const auto&) {}
+
+  std::map<std::uint64_t, std::uint32_t> prices;
+  std::map<std::uint16_t, std::map<std::uint64_t, wire::PriceBar>> bars;  // by locate and minute
+};
+
+class StoringDatapathTest : public DatapathTest {
+ protected:
+  StoringDatapathTest() : DatapathTest({}, storing()) {}
+  static MdhConfig storing() {
+    MdhConfig config = test_config();
+    config.store.enabled = true;
+    config.store.instruments = 32;
+    config.store.quotes = 2'048;
+    config.store.keep_ns = 86'400'000'000'000;
+    return config;
+  }
+};
+
+// A day of ten minutes at 30 messages a second, through the socket. A subscriber's updates say what
+// the quotes were.
+TEST_F(StoringDatapathTest, PricesThatAreReadAreThoseOfTheRecording) {
+  const itch::GeneratorOptions day{.symbols = 12, .messages = 20'000, .messages_per_second = 30};
+  const auto subscriber = connect();
+  Reader reader;
+  ASSERT_TRUE(goes_live(*subscriber, reader));
+  replay(day, subscriber.get(), reader);
+  ASSERT_TRUE(turns_until(*subscriber, reader,
+                          [&] { return subscriber->position() == publisher.sequence(); }));
+  BarsOfRecording recording;
+  itch::Generator generator(day);
+  itch::RecordedMessage message;
+  std::uint64_t last_ns = 0;
+  while (generator.next(message) == itch::ReadStatus::kMessage) {
+    (void)itch::decode(message.bytes, recording);
+    last_ns = 0;
+    for (std::size_t at = 5; at < 11; ++at)  // of every message, TotalView-ITCH 5.0, 1: "Timestamp"
+      last_ns = last_ns << 8 | static_cast<std::uint64_t>(message.bytes[at]);
+  }
+
+  prices::test::Reading reading(store->grant());
+  prices::PriceClient client(*prices::test::fabric().device, "client");
+  client.attach(*reading.there, reading.there->extras()[0]);
+  std::size_t bars_compared = 0;
+  for (const auto& [locate, minutes] : recording.bars) {
+    std::vector<wire::HistoryLine> lines;
+    const prices::RangeAnswer answer = client.range(
+        itch::generated_symbol(locate - 1u), {.kind = wire::HistoryKind::kBars1m}, lines, 10'000);
+    ASSERT_EQ(answer.status, prices::PriceStatus::kOk) << prices::to_string(answer.status);
+    EXPECT_EQ(answer.clock_ns, last_ns);
+    auto bars = prices::test::entries_of<wire::PriceBar>(lines);
+    bars.push_back(answer.current);
+    ASSERT_EQ(bars.size(), minutes.size());
+    std::size_t i = 0;
+    for (const auto& [start_ns, bar] : minutes) {
+      wire::PriceBar expected = bar;
+      expected.start_ns = start_ns;
+      ASSERT_EQ(bars[i++], expected) << locate << " at " << start_ns;
+      ++bars_compared;
+    }
+  }
+  EXPECT_GT(bars_compared, 50u);
+
+  std::map<std::uint32_t, std::vector<wire::PriceQuote>> quotes;
+  for (const wire::BookUpdate& update : reader.updates) {
+    if (update.instrument_id == wire::kNoInstrument || update.kind == wire::UpdateKind::kImbalance)
+      continue;
+    auto& all = quotes[update.instrument_id];
+    const wire::PriceQuote last = all.empty() ? wire::PriceQuote{} : all.back();
+    if (update.best_bid == last.bid && update.best_ask == last.ask &&
+        update.best_bid_shares == last.bid_shares && update.best_ask_shares == last.ask_shares &&
+        (update.states == last.states || (update.best_bid | update.best_ask) == 0))
+      continue;
+    all.push_back({update.exchange_time_ns,
+                   update.trace_id,
+                   update.best_bid,
+                   update.best_ask,
+                   update.best_bid_shares,
+                   update.best_ask_shares,
+                   update.states,
+                   {}});
+  }
+  for (const auto& [id, all] : quotes) {
+    wire::DirectoryEntry row{};
+    ASSERT_EQ(directory.load(id, row), link::ReadStatus::kOk);
+    std::vector<wire::HistoryLine> lines;
+    const prices::RangeAnswer answer =
+        client.range(row.name(), {.kind = wire::HistoryKind::kQuotes}, lines, 10'000);
+    ASSERT_EQ(answer.status, prices::PriceStatus::kOk);
+    EXPECT_FALSE(answer.overwritten);
+    ASSERT_EQ(lines.size(), all.size()) << id;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto quote = prices::test::entry_of<wire::PriceQuote>(lines[i]);
+      ASSERT_EQ(std::memcmp(&quote, &all[i], sizeof(quote)), 0) << id << " " << i;
+    }
+  }
+  client.detach();
+}
 
 class TracedDatapathTest : public DatapathTest {
  protected:
