@@ -43,8 +43,16 @@ PriceClient::PriceClient(rdma::Device& device, const std::string& name, PriceCli
       options_(options),
       rows_(options.symbols_max),
       slots_(options.reads_in_flight),
-      posted_slots_(options.reads_in_flight) {
+      posted_slots_(std::bit_ceil(options.reads_in_flight)) {
   remembered_.reserve(options.symbols_max);
+  free_.reserve(slots_.size());
+  free_all();
+}
+
+void PriceClient::free_all() noexcept {
+  free_.clear();
+  for (std::uint32_t slot = static_cast<std::uint32_t>(slots_.size()); slot-- > 0;)
+    free_.push_back(slot);
 }
 
 void PriceClient::attach(link::Connection& connection, const rdma::RemoteRegion& region) noexcept {
@@ -65,8 +73,9 @@ void PriceClient::detach() noexcept {
 void PriceClient::abandon() noexcept {
   give_up();
   std::ranges::fill(slots_, Slot{});
+  free_all();
   posted_count_ = landed_count_ = handled_count_ = 0;
-  in_use_ = 0;
+  in_use_ = waiting_ = 0;
   task_ = Task::kNone;
 }
 
@@ -132,9 +141,10 @@ bool PriceClient::start_info() noexcept {
 PriceStatus PriceClient::poll() noexcept {
   if (task_ == Task::kNone || failed_) return end(PriceStatus::kFailed);
   while (handled_count_ != landed_count_)
-    on_landed(posted_slots_[handled_count_++ % posted_slots_.size()]);
+    on_landed(posted_slots_[handled_count_++ & (posted_slots_.size() - 1)]);
   if (task_ == Task::kLatest && store_.magic != 0) fill_slots();
-  post_waiting();
+  if (waiting_ != 0) [[unlikely]]
+    post_waiting();
   if (result_ != PriceStatus::kPending) return end(result_);
   if (task_ == Task::kLatest && in_use_ == 0 && next_item_ == symbols_.size())
     return end(PriceStatus::kOk);
@@ -153,8 +163,9 @@ PriceStatus PriceClient::end(PriceStatus status) noexcept {
 }
 
 void PriceClient::fill_slots() noexcept {
-  for (std::uint32_t slot = 0; slot < slots_.size() && next_item_ < symbols_.size(); ++slot) {
-    if (slots_[slot].stage != Stage::kFree) continue;
+  while (next_item_ < symbols_.size() && !free_.empty()) {
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
     slots_[slot].item = static_cast<std::uint32_t>(next_item_++);
     ++in_use_;
     look_up(slot, symbols_[slots_[slot].item]);
@@ -170,6 +181,7 @@ void PriceClient::settle(std::uint32_t slot, PriceStatus status) noexcept {
   if (task_ == Task::kRange) return end_range(status);
   answers_[slots_[slot].item].status = status;
   slots_[slot] = {};
+  free_.push_back(slot);
   --in_use_;
 }
 
@@ -263,10 +275,11 @@ void PriceClient::ask(std::uint32_t slot, Stage stage) noexcept {
   std::size_t accepted = 0;
   switch (post(std::span(requests).first(count), accepted)) {
     case rdma::PostStatus::kOk:
-      posted_slots_[posted_count_++ % posted_slots_.size()] = slot;
+      posted_slots_[posted_count_++ & (posted_slots_.size() - 1)] = slot;
       return;
     case rdma::PostStatus::kQueueFull:
       slots_[slot].waits = true;
+      ++waiting_;
       return;
     default:
       failed_ = true;
@@ -275,7 +288,10 @@ void PriceClient::ask(std::uint32_t slot, Stage stage) noexcept {
 
 void PriceClient::post_waiting() noexcept {
   for (std::uint32_t slot = 0; slot < slots_.size(); ++slot)
-    if (slots_[slot].waits && !failed_) ask(slot, slots_[slot].stage);
+    if (slots_[slot].waits && !failed_) {
+      --waiting_;
+      ask(slot, slots_[slot].stage);
+    }
 }
 
 // -------------------------------------------------------------------------------------- answers
@@ -382,14 +398,16 @@ void PriceClient::on_row(std::uint32_t slot) noexcept {
 
 template <class Pending>
 PriceStatus PriceClient::wait(Pending&& pending, std::uint32_t timeout_ms) noexcept {
-  const std::int64_t end_ns = clock::monotonic_ns() + std::int64_t{timeout_ms} * 1'000'000;
+  std::int64_t end_ns = 0;
   for (std::uint32_t polls = 1;; ++polls) {
     connection().poll();
     const PriceStatus status = pending();
     if (status != PriceStatus::kPending) return status;
     // The clock costs as much as a READ of this host's memory.
     if ((polls & 0x3f) != 0) continue;
-    if (clock::monotonic_ns() > end_ns) {
+    const std::int64_t now_ns = clock::monotonic_ns();
+    if (end_ns == 0) end_ns = now_ns + std::int64_t{timeout_ms} * 1'000'000;
+    if (now_ns > end_ns) {
       abandon();
       return status;
     }

@@ -156,6 +156,7 @@ class PriceClient final : public link::OneSidedClient {
 
   void on_answer(bool success) noexcept override;
 
+  void free_all() noexcept;
   Landing& landing(std::uint32_t slot) noexcept;
   wire::HistoryLine* lines() noexcept;
   std::uint64_t row_offset(std::uint32_t slot) const noexcept;
@@ -196,11 +197,13 @@ class PriceClient final : public link::OneSidedClient {
   IdMap rows_;               // by symbol
   std::vector<std::uint64_t> remembered_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> posted_slots_;  // in a circle, in the order of their doorbells
+  std::vector<std::uint32_t> free_;          // slots
+  std::vector<std::uint32_t> posted_slots_;  // in a circle of a power of two, in order of doorbells
   std::uint64_t posted_count_ = 0;
   std::uint64_t landed_count_ = 0;
   std::uint64_t handled_count_ = 0;
-  std::uint32_t in_use_ = 0;  // slots
+  std::uint32_t in_use_ = 0;   // slots
+  std::uint32_t waiting_ = 0;  // of them, for room in the send queue
   bool failed_ = false;
   Task task_ = Task::kNone;
   PriceStatus result_ = PriceStatus::kPending;
