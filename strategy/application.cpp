@@ -52,6 +52,10 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
     links.push_back({made.market.get(), made.orders.get()});
   }
   engine_ = std::make_unique<Engine>(config.engine, ports, runtime.trace(), log_);
+  // Of several venues, the first one's.
+  history_ = std::make_unique<PriceHistory>(
+      runtime.device(), venues_of(config).front().feed_endpoint, runtime.name());
+  engine_->set_history(*history_);
   read_names();
   load_plugins();
   datapath_ = std::make_unique<StrategyDatapath>(std::move(links), *engine_, channel_.get());
@@ -169,6 +173,7 @@ void StrategyApplication::on_tick() {
       log::info("connected to mdh at {}", venue->market->connected_to());
     venue->orders->maintain(now_ns);
   }
+  history_->maintain(now_ns);
 }
 
 std::string StrategyApplication::not_ready_reason() {

@@ -14,6 +14,7 @@
 #include "strategy/engine.hpp"
 #include "strategy/order_channels.hpp"
 #include "strategy/plugin_log.hpp"
+#include "strategy/price_history.hpp"
 
 namespace tickpath::strategy {
 
@@ -66,6 +67,7 @@ class StrategyApplication final : public control::Application {
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::vector<std::unique_ptr<Venue>> venues_;
   LogRing log_{1024};
+  std::unique_ptr<PriceHistory> history_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<StrategyDatapath> datapath_;
   std::vector<Rejected> rejected_;

@@ -85,6 +85,10 @@ class Engine {
   // then failed and stays silent, others are not touched.
   void start(Instance& instance);
 
+  // Control thread, before the first plugin is added; it outlives the engine. Without one plugins
+  // are told that there is no history.
+  void set_history(HistorySource& history) noexcept { history_ = &history; }
+
   // ---- datapath: the market
 
   // One clock for all that a turn does; first in each turn.
@@ -301,6 +305,7 @@ class Engine {
 
   EngineOptions options_;
   std::vector<Venue> venues_;
+  HistorySource* history_ = nullptr;
   trace::TraceWriter& trace_;
   LogRing& log_;
 

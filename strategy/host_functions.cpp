@@ -5,6 +5,7 @@
 
 #include "common/wire/names.hpp"
 #include "strategy/engine.hpp"
+#include "strategy/history_entries.hpp"
 #include "strategy/instance.hpp"
 
 namespace tickpath::strategy {
@@ -146,6 +147,27 @@ struct HostFunctions {
     return TICKPATH_OK;
   }
 
+  static std::int32_t history(void* context, const char* symbol,
+                              const tickpath_history_request* request,
+                              tickpath_history_entry* entries, std::size_t capacity,
+                              tickpath_history* answer) noexcept {
+    Instance& instance = of(context);
+    *answer = {};
+    if (instance.engine.history_ == nullptr) return TICKPATH_NO_DATA;
+    if (request->kind > TICKPATH_HISTORY_BARS_1M || capacity == 0) return TICKPATH_INVALID;
+    std::string_view name(symbol);
+    if (const control::LongNames* const names =
+            instance.engine.names_.load(std::memory_order_acquire))
+      name = names->symbol_of(name);
+    if (name.empty() || name.size() > sizeof(std::uint64_t)) return TICKPATH_UNKNOWN_SYMBOL;
+    const prices::RangeRequest range = history_range(*request, capacity);
+    HistorySource& source = *instance.engine.history_;
+    const std::uint64_t word = wire::symbol_word(name);
+    return take_history(instance.setting_up ? source.wait_for(word, range)
+                                            : source.ask(instance.index, word, range),
+                        range.kind, capacity, entries, *answer);
+  }
+
   static const char* status_text(std::int32_t status) noexcept {
     switch (status) {
       case TICKPATH_OK:
@@ -178,6 +200,8 @@ struct HostFunctions {
         return "the parameter is missing";
       case TICKPATH_WRONG_TYPE:
         return "the parameter is of another type";
+      case TICKPATH_NOT_YET:
+        return "asked for: the same call later brings it";
       case TICKPATH_SYMBOL_PENDING:
         return "waits for the feed's directory";
       case TICKPATH_NO_ROUTE:
@@ -411,7 +435,8 @@ void fill_host(Instance& instance, std::uint32_t listings) noexcept {
                    F::subscribe_at,
                    F::listing,
                    F::listing_of,
-                   F::route};
+                   F::route,
+                   F::history};
 }
 
 }  // namespace tickpath::strategy

@@ -60,7 +60,8 @@ enum tickpath_status {
   TICKPATH_MISSING_PARAMETER = 13,
   TICKPATH_WRONG_TYPE = 14,     /* of a parameter, or outside what the type can hold */
   TICKPATH_SYMBOL_PENDING = 15, /* accepted: `instrument` will be called once it is known */
-  TICKPATH_NO_ROUTE = 16        /* no venue can take it now: see `route` */
+  TICKPATH_NO_ROUTE = 16,       /* no venue can take it now: see `route` */
+  TICKPATH_NOT_YET = 17         /* history: asked for; the same call on a later event brings it */
 };
 
 enum tickpath_side { TICKPATH_BUY = 1, TICKPATH_SELL = 2 };
@@ -319,6 +320,49 @@ typedef struct tickpath_child {
   uint8_t reserved[7];
 } tickpath_child;
 
+/* Recent prices, as mdh keeps them where its configuration says store.enabled. */
+enum tickpath_history_kind {
+  TICKPATH_HISTORY_TRADES = 0,
+  TICKPATH_HISTORY_QUOTES = 1, /* changes of the best bid and offer */
+  TICKPATH_HISTORY_BARS_1S = 2,
+  TICKPATH_HISTORY_BARS_1M = 3
+};
+/* Which: from_ns <= time < to_ns, exchange's times since midnight (to_ns 0: no end), and with
+ * last_ns not before so long ago by the exchange's clock; of these the newest that fit. */
+typedef struct tickpath_history_request {
+  uint32_t kind;
+  uint32_t reserved;
+  uint64_t from_ns;
+  uint64_t to_ns;
+  uint64_t last_ns;
+} tickpath_history_request;
+/* What does not belong to the kind is 0. */
+typedef struct tickpath_history_entry {
+  uint64_t time_ns;  /* of a bar: its start */
+  uint64_t trace_id; /* of the feed's message; bars: 0 */
+  uint32_t price;    /* trades */
+  uint32_t shares;
+  uint32_t bid; /* quotes; 0: none */
+  uint32_t ask;
+  uint32_t bid_shares;
+  uint32_t ask_shares;
+  uint32_t open; /* bars */
+  uint32_t high;
+  uint32_t low;
+  uint32_t close;
+  uint64_t volume;
+  uint64_t vwap;
+  uint64_t trades;
+  uint8_t final; /* bars, 0: trades may still be added */
+  uint8_t reserved[7];
+} tickpath_history_entry;
+typedef struct tickpath_history {
+  uint64_t count;      /* entries written, oldest first */
+  uint64_t clock_ns;   /* the exchange's, as of the answer */
+  uint8_t overwritten; /* 1: older ones of the range are no longer kept */
+  uint8_t reserved[7];
+} tickpath_history;
+
 /* The engine, as a plugin sees it. `context` is always the first argument. */
 typedef struct tickpath_host {
   uint32_t abi_version;
@@ -439,6 +483,15 @@ typedef struct tickpath_host {
    * the report of its child, and is the plugin's to route again. */
   int32_t (*route)(void* context, const tickpath_new_order* order, tickpath_child* children,
                    size_t capacity, size_t* count);
+
+  /* Recent prices of a symbol (or a long name; of several venues: at the first), up to `capacity`
+   * entries of them, at most 4,096. In start it waits for the answer, at most a few seconds. Later
+   * it never waits: TICKPATH_NOT_YET the first time; the same call on a later event or timer brings
+   * the answer, and writes to `entries` then alone. TICKPATH_NO_DATA: mdh is not there, keeps no
+   * prices, or was writing all the time. A symbol that has not traded yet: TICKPATH_OK and no
+   * entries. */
+  int32_t (*history)(void* context, const char* symbol, const tickpath_history_request* request,
+                     tickpath_history_entry* entries, size_t capacity, tickpath_history* answer);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */

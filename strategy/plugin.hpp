@@ -22,6 +22,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ class Strategy {
   using Depth = tickpath_depth;
   using Position = tickpath_position;
   using OpenOrder = tickpath_open_order;
+  using HistoryRequest = tickpath_history_request;
+  using HistoryEntry = tickpath_history_entry;
+  using History = tickpath_history;
   using Instrument = std::uint32_t;
   static constexpr Instrument kNoInstrument = TICKPATH_NO_INSTRUMENT;
 
@@ -227,6 +231,17 @@ class Strategy {
       sum.fills += held.fills;
     }
     return sum;
+  }
+
+  // ------------------------------------------------------------------------------------ history
+
+  // Recent trades, quotes or bars, the newest that `entries` has room for: in start() it waits for
+  // them; later the first call returns TICKPATH_NOT_YET, the same call on a later event
+  // TICKPATH_OK, and the first answer.count entries are there. See plugin.h.
+  std::int32_t history(const char* symbol, const HistoryRequest& request,
+                       std::span<HistoryEntry> entries, History& answer) const noexcept {
+    return host_->history(host_->context, symbol, &request, entries.data(), entries.size(),
+                          &answer);
   }
 
   // ----------------------------------------------------------------------------------- prices

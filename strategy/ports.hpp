@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "common/prices/price_client.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/order_messages.hpp"
 
@@ -43,6 +45,26 @@ struct VenuePorts {
   OrderPort* orders = nullptr;
   ImageSource* images = nullptr;
   VenueSpec spec = {};
+};
+
+// Recent prices, from mdh's price store.
+struct HistoryRead {
+  prices::PriceStatus status = prices::PriceStatus::kFailed;
+  std::span<const wire::HistoryLine> lines;  // until the next call
+  prices::RangeAnswer answer;
+};
+class HistorySource {
+ public:
+  // Control thread, before the datapath runs: waits.
+  virtual HistoryRead wait_for(std::uint64_t symbol,
+                               const prices::RangeRequest& request) noexcept = 0;
+  // Datapath thread; never waits. kPending: asked for, or another owner's is under way; the same
+  // again on a later turn brings the answer.
+  virtual HistoryRead ask(std::uint32_t owner, std::uint64_t symbol,
+                          const prices::RangeRequest& request) noexcept = 0;
+
+ protected:
+  ~HistorySource() = default;
 };
 
 }  // namespace tickpath::strategy

@@ -48,6 +48,7 @@ struct RangeRequest {
   std::uint64_t last_ns =
       0;                     // not 0: from so long before the exchange's clock on, if that is later
   std::uint64_t newest = 0;  // not more than so many of the newest entries; 0: all
+  friend bool operator==(const RangeRequest&, const RangeRequest&) = default;
 };
 
 struct RangeAnswer {

@@ -1,0 +1,66 @@
+// Recent prices for plugins, READ from mdh's price store on a connection of their own, which is
+// made when a plugin first asks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/link/bare_connections.hpp"
+#include "common/link/reconnect.hpp"
+#include "common/prices/price_client.hpp"
+#include "common/rdma/rdma.hpp"
+#include "strategy/ports.hpp"
+
+namespace tickpath::strategy {
+
+class PriceHistory final : public HistorySource {
+ public:
+  // Entries that one answer holds at most.
+  static constexpr std::size_t kEntriesMax = 4'096;
+  // What `start` of a plugin waits at most, connecting included, each.
+  static constexpr std::uint32_t kWaitMs = 2'000;
+
+  // Control thread. endpoint: of mdh. Throws rdma::SetupError.
+  PriceHistory(rdma::Device& device, std::string endpoint, std::string name);
+
+  // Control thread, each tick.
+  void maintain(std::uint64_t now_ns);
+
+  // Control thread while no datapath runs: waits.
+  HistoryRead wait_for(std::uint64_t symbol, const prices::RangeRequest& request) noexcept override;
+  // Datapath thread: begins, or brings the answer to what the owner asked before. Requests of
+  // others are not begun while one is under way.
+  HistoryRead ask(std::uint32_t owner, std::uint64_t symbol,
+                  const prices::RangeRequest& request) noexcept override;
+
+ private:
+  struct Asked {
+    std::uint32_t owner = 0;
+    std::uint64_t symbol = 0;  // 0: nothing is asked for
+    prices::RangeRequest request;
+    friend bool operator==(const Asked&, const Asked&) = default;
+  };
+
+  // Times that others were told to wait for an answer which nobody has come for.
+  static constexpr std::uint32_t kPassedMax = 64;
+
+  bool connected() noexcept;
+  HistoryRead result() const noexcept;
+
+  rdma::Device& device_;
+  std::string endpoint_;
+  std::string name_;
+  link::BareConnections connections_;
+  link::Reconnect reconnect_;
+  std::atomic<bool> wanted_{false};   // a plugin has asked on the datapath
+  std::atomic<bool> refused_{false};  // the last attempt to connect failed
+  prices::PriceClient client_;
+  std::vector<wire::HistoryLine> lines_;
+  link::BareConnection* connection_ = nullptr;
+  Asked asked_;
+  std::uint32_t passed_ = 0;
+};
+
+}  // namespace tickpath::strategy
