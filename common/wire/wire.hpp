@@ -13,6 +13,7 @@
 #include "common/wire/directory.hpp"
 #include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/home.hpp"
 #include "common/wire/kill.hpp"
 #include "common/wire/names.hpp"
 #include "common/wire/order_event.hpp"

@@ -6,20 +6,16 @@
 #include "common/prices/price_store.hpp"
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
-
-#include <poll.h>
-#include <unistd.h>
 
 #include "common/base/check.hpp"
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/prices/price_client.hpp"
 #include "common/wire/directory.hpp"
+#include "tests/bench/one_host.hpp"
 #include "tests/bench/price_store_redis.hpp"
 #include "tests/bench/report.hpp"
 
@@ -49,50 +45,15 @@ wire::BookUpdate update_of(std::uint32_t id, std::uint64_t number) {
   return update;
 }
 
-// A READ of so many bytes, and nothing else: the floor.
-class BareReader final : public link::OneSidedClient {
- public:
-  BareReader(rdma::Device& device, std::size_t bytes)
-      : OneSidedClient(device, bytes, "bare"), bytes_(bytes) {}
-  void attach(link::Connection& connection, const rdma::RemoteRegion& remote) {
-    use(connection);
-    remote_ = remote;
-  }
-  void read(std::uint64_t offset) noexcept {
-    arrived_ = false;
-    rdma::WorkRequest request = read_of(remote_, bytes_);
-    request.remote_address += offset;
-    TICKPATH_CHECK(post(request) == rdma::PostStatus::kOk, "one at a time");
-    while (!arrived_) connection().poll();
-  }
-
- private:
-  void on_answer(bool) noexcept override { arrived_ = true; }
-  rdma::RemoteRegion remote_;
-  std::size_t bytes_;
-  bool arrived_ = false;
-};
-
 // A store of kInstruments, filled, and both ends of a connection to it.
 struct Bench {
   explicit Bench(std::uint64_t updates)
       : device(rdma::open_device("shm", "")), store(*device, options(), kInstruments, "prices") {
-    const std::string endpoint = std::filesystem::temp_directory_path() /
-                                 ("tickpath_bench_prices" + std::to_string(::getpid()));
-    const auto listener = device->listen(endpoint);
     const rdma::Grant grant = store.grant();
-    std::thread accepting([&] {
-      std::unique_ptr<rdma::ConnectionRequest> request;
-      while (!(request = listener->next())) {
-        pollfd waiting{listener->file_descriptor(), POLLIN, 0};
-        ::poll(&waiting, 1, 100);
-      }
-      here = link::accept_tables(*device, *request, {}, {&grant, 1});
-    });
-    there = std::move(link::connect_tables(*device, endpoint, {}, {}, 10'000).connection);
-    accepting.join();
-    client.attach(*there, there->extras()[0]);
-    bare.attach(*there, there->extras()[0]);
+    ends = bench::connect_ends(*device, {&grant, 1});
+    link::Connection& there = *ends.there;
+    client.attach(there, there.extras()[0]);
+    bare.attach(there, there.extras()[0]);
     for (std::uint32_t id = 0; id < kInstruments; ++id) {
       store.list(wire::symbol_word(symbol_name(id)), id);
       symbols.push_back(wire::symbol_word(symbol_name(id)));
@@ -111,10 +72,9 @@ struct Bench {
 
   std::unique_ptr<rdma::Device> device;
   prices::PriceStore store;
-  std::unique_ptr<link::Connection> here;
-  std::unique_ptr<link::Connection> there;
+  bench::Ends ends;
   prices::PriceClient client{*device, "client"};
-  BareReader bare{*device, sizeof(wire::LatestPrices) + sizeof(std::uint64_t)};
+  bench::BareReader bare{*device, sizeof(wire::LatestPrices) + sizeof(std::uint64_t)};
   std::vector<std::uint64_t> symbols;
   std::uint64_t written = 0;
 };
@@ -177,7 +137,7 @@ void ranges(Bench& bench, std::uint64_t count) {
   measure("range, the newest 100 quotes", count, 1, [&](auto number) {
     TICKPATH_CHECK(bench.client.start_range(bench.symbols[at(number)], request, lines),
                    "one at a time");
-    do bench.there->poll();
+    do bench.ends.there->poll();
     while (bench.client.poll() == prices::PriceStatus::kPending);
     TICKPATH_CHECK(bench.client.range_answer().count == 100, "all are there");
   });
