@@ -36,7 +36,7 @@ class Venue {
     read();
   }
 
-  bool ended() const noexcept { return !message_; }
+  bool ended() const noexcept { return !message_ || another_day_; }
   std::uint64_t time_ns() const noexcept { return message_->timestamp_ns; }
   // Applies the message that is next; returns its locate.
   book::Locate step() {
@@ -66,6 +66,8 @@ class Venue {
   }
 
   void operator()(const itch::SystemEvent& m) {
+    if (m.event_code == itch::SystemEvent::kStartOfMessages)
+      another_day_ = std::exchange(begun_, true);
     // A recording that tells nothing of its hours, as one of an hour's middle, is open throughout.
     open_ = m.event_code == itch::SystemEvent::kStartOfMarketHours;
     hours_changed_ = true;
@@ -119,6 +121,7 @@ class Venue {
   std::vector<bool> trades_;
   std::map<std::string, book::Locate, std::less<>> directory_;
   book::Locate touched_ = 0;
+  bool begun_ = false, another_day_ = false;
   bool open_ = true;
   bool hours_changed_ = false, listed_ = false, added_ = false;
 };

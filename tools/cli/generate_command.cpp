@@ -99,12 +99,16 @@ void run_generate_venues(const GenerateArguments& arguments,
   }
   market.lag_ns = arguments.lag_s * 1e9;
   const auto begin = std::chrono::steady_clock::now();
+  // All before the first file: what one of them refuses leaves nothing behind.
+  std::vector<std::unique_ptr<itch::Generator>> generators;
+  for (std::uint32_t venue = 0; venue < arguments.venues; ++venue)
+    generators.push_back(
+        std::make_unique<itch::Generator>(itch::options_of_venue(options, market, venue)));
   std::vector<std::string> files;
   for (std::uint32_t venue = 0; venue < arguments.venues; ++venue) {
-    itch::Generator generator(itch::options_of_venue(options, market, venue));
     files.push_back(venue_path(arguments.output, venue).string());
-    const RecordingSummary summary =
-        write_recording(generator, files.back(), "generating venue " + std::to_string(venue + 1));
+    const RecordingSummary summary = write_recording(
+        *generators[venue], files.back(), "generating venue " + std::to_string(venue + 1));
     print_summary(summary, files.back());
   }
   print_generated(options, options.messages, begin);

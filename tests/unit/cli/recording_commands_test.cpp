@@ -108,6 +108,8 @@ TEST_F(RecordingCommands, GenerateRefusesVenuesThatMakeNoSense) {
   EXPECT_THAT(refused({"--venues", "2", "--venue-shares", "1,2,3"}),
               HasSubstr("3 shares of the volume for 2 venues"));
   EXPECT_THAT(refused({"--venues", "2", "--lag", "5s"}), HasSubstr("--lag"));
+  EXPECT_THAT(refused({"--venues", "2", "--venue-shares", "1000,1"}), HasSubstr("messages is 30,"));
+  EXPECT_FALSE(std::filesystem::exists(path("v-1"))) << "nothing is written when one is refused";
   EXPECT_THAT(test_support::error_of<std::exception>([&] {
                 run({"inspect", path("v"), "--venues"});
               }),

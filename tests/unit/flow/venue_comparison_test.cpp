@@ -179,6 +179,18 @@ TEST_P(GeneratedVenues, AreLockedAndCrossedForAsLongAsTheDesignSays) {
   EXPECT_NEAR(all.leads[1], 0.4, 0.08);
 }
 
+// A day of 2.5 s; the second one would begin anew at 09:30.
+TEST(GeneratedVenues, AreComparedOnTheFirstOfSeveralDays) {
+  const itch::GeneratorOptions all{.symbols = 4, .messages = 100'000, .days = 2};
+  const itch::VenueMarket market = itch::market_of(all, 2);
+  itch::Generator a(itch::options_of_venue(all, market, 0));
+  itch::Generator b(itch::options_of_venue(all, market, 1));
+  const VenueComparison compared = compare(a, b);
+  EXPECT_GT(compared.compared_ns, 4 * 2'300 * kMs);
+  EXPECT_LT(compared.compared_ns, 4 * 2'500 * kMs);
+  EXPECT_LT(a.file_bytes_read(), 60'000U) << "the rest is not read";
+}
+
 TEST(GeneratedVenues, LeadAsOftenAsTheyAreTold) {
   const VenueComparison all = generated(1, itch::VenueMarket::kLagNs, {1, 9});
   EXPECT_NEAR(all.leads[1], 0.9, 0.08);
