@@ -1,0 +1,239 @@
+// A book home of processes, one of which is killed or stopped at a time, at any place: nothing that
+// is read is ever torn or goes back, and nothing is stuck once all are there again.
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "common/base/random.hpp"
+#include "common/home/owner.hpp"
+#include "common/home/reader.hpp"
+#include "common/home/writer.hpp"
+#include "common/link/handshake.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/support/child.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/unit/link/fabric.hpp"
+
+namespace tickpath::home {
+namespace {
+
+using link::test::fresh_endpoint;
+using link::test::now_ns;
+using link::test::open_test_device;
+using test_support::Child;
+
+constexpr std::uint32_t kSymbols = 8;
+constexpr std::uint32_t kVenues = 2;
+constexpr std::uint64_t kDeadAfterNs = 30'000'000;
+
+// The feed of a venue: every mdh of it hears the same, by the clock.
+std::uint64_t feed_now() { return now_ns() / 100'000; }
+
+std::uint32_t price_of(std::uint64_t sequence, std::uint32_t symbol, std::size_t level) {
+  return static_cast<std::uint32_t>((sequence * 31 + symbol * 7 + level) % 1'000'000) + 1;
+}
+
+// All that the processes tell each other.
+struct Told {
+  std::atomic<std::uint64_t> reads, torn, back, wrong_best;
+  // By venue and symbol: the newest that was read of a writer that lived.
+  std::atomic<std::uint64_t> seen[kVenues][kSymbols];
+};
+
+wire::BookImage image_of(std::uint64_t sequence, std::uint32_t symbol) {
+  wire::BookImage image{};
+  image.trace_id = sequence;
+  image.instrument_id = symbol;
+  image.states = static_cast<std::uint8_t>(wire::FeedState::kGood);
+  for (std::size_t level = 0; level < wire::kImageLevels; ++level) {
+    image.bids[level] = {price_of(sequence, symbol, level), 100, 1};
+    image.asks[level] = {price_of(sequence, symbol, level) + 10, 100, 1};
+  }
+  return image;
+}
+
+int keep(const std::string& endpoint) {
+  const auto device = open_test_device();
+  HomeOwner owner(*device, {.rows = 16, .venues = kVenues, .lanes = 6}, "home");
+  // The one before was killed, and left its socket.
+  const auto listener = device->listen(endpoint);
+  const wire::Hello ours = wire::make_hello(wire::Role::kMdh, wire::Service::kHome, "mdh");
+  for (;;) {
+    if (const auto request = listener->next()) {
+      const auto hello = link::read_program<wire::Hello>(request->hello());
+      if (!hello) continue;
+      try {
+        if (hello->service == wire::Service::kHomeWrite)
+          owner.start_accept_writer(*request, link::bytes_of(ours), "w", hello->parameters[0], {});
+        else
+          owner.start_accept_reader(*request, link::bytes_of(ours), {});
+      } catch (const rdma::SetupError&) {
+        // No lane is free: that writer asks again.
+      }
+    }
+    owner.collect([](std::uint32_t) {});
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+int write(const std::string& endpoint, std::uint32_t venue) {
+  const auto device = open_test_device();
+  HomeWriter writer(*device, nullptr,
+                    {.endpoint = endpoint,
+                     .name = "w",
+                     .venue = venue,
+                     .instruments_max = kSymbols,
+                     .lease = {.dead_after_ns = kDeadAfterNs}});
+  for (std::uint32_t id = 0; id < kSymbols; ++id) writer.set_symbol(id, "S" + std::to_string(id));
+  for (;;) {
+    writer.maintain(now_ns());
+    const std::uint64_t sequence = feed_now();
+    for (std::uint32_t id = 0; id < kSymbols; ++id) writer.mark(id);
+    for (int turn = 0; turn < 20; ++turn)
+      writer.turn(now_ns(), [&](std::uint32_t id, wire::BookImage& image) noexcept {
+        image = image_of(sequence, id);
+      });
+    std::this_thread::yield();
+  }
+}
+
+bool whole(const wire::BookImage& image, std::uint32_t symbol) {
+  for (std::size_t level = 0; level < wire::kImageLevels; ++level)
+    if (image.bids[level].price != price_of(image.trace_id, symbol, level) ||
+        image.asks[level].price != image.bids[level].price + 10)
+      return false;
+  return true;
+}
+
+void check_best(const wire::Consolidated& book, Told& told) {
+  wire::Consolidated again = book;
+  consolidate(again, book.bid_venues | book.ask_venues);
+  if (again.best_bid != book.best_bid || again.best_ask != book.best_ask)
+    told.wrong_best.fetch_add(1);
+}
+
+// One look at everything. False: make another reader.
+bool look(HomeReader& reader, Told& told) {
+  for (std::uint32_t symbol = 0; symbol < kSymbols; ++symbol) {
+    std::uint32_t row = 0;
+    const ReadOutcome found = reader.find("S" + std::to_string(symbol), row);
+    if (found == ReadOutcome::kFailed) return false;
+    if (found != ReadOutcome::kOk) continue;
+    wire::Consolidated best;
+    const ReadOutcome best_read = reader.consolidated(row, best);
+    if (best_read == ReadOutcome::kFailed) return false;
+    if (best_read == ReadOutcome::kOk) check_best(best, told);
+    for (std::uint32_t venue = 0; venue < kVenues; ++venue) {
+      BookRead read;
+      const std::uint64_t before = told.seen[venue][symbol].load();
+      const ReadOutcome outcome = reader.book(row, venue, read);
+      if (outcome == ReadOutcome::kFailed) return false;
+      if (outcome != ReadOutcome::kOk) continue;
+      told.reads.fetch_add(1);
+      const wire::BookImage& image = read.book.image;
+      if (!whole(image, symbol)) told.torn.fetch_add(1);
+      if (!read.alive) continue;
+      if (image.trace_id < before) told.back.fetch_add(1);
+      std::uint64_t newest = told.seen[venue][symbol].load();
+      while (newest < image.trace_id &&
+             !told.seen[venue][symbol].compare_exchange_weak(newest, image.trace_id)) {
+      }
+    }
+  }
+  return true;
+}
+
+int read(const std::string& endpoint, Told& told) {
+  const auto device = open_test_device();
+  for (;;) {
+    try {
+      HomeReader reader(*device, endpoint, "r", wire::Role::kTool);
+      while (look(reader, told)) std::this_thread::yield();
+    } catch (const rdma::SetupError&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
+// Owner, two mdh's of venue 0, one of venue 1, two readers.
+class Processes {
+ public:
+  static constexpr std::size_t kCount = 6;
+  explicit Processes(Told& told) : told_(told) {
+    for (std::size_t i = 0; i < kCount; ++i) start(i);
+  }
+  void start(std::size_t which) {
+    all_[which] = std::make_unique<Child>([&, which] {
+      if (which == 0) return keep(endpoint_);
+      if (which <= 3) return write(endpoint_, which == 3 ? 1 : 0);
+      return read(endpoint_, told_);
+    });
+  }
+  const Child& operator[](std::size_t which) const { return *all_[which]; }
+  void kill(std::size_t which) { all_[which]->kill(); }
+
+ private:
+  Told& told_;
+  std::string endpoint_ = fresh_endpoint();
+  std::array<std::unique_ptr<Child>, kCount> all_;
+};
+
+void pause_ms(std::uint64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+void run_seed(std::uint64_t seed, Told& told) {
+  Random random(seed);
+  Processes processes(told);
+  for (int fault = 0; fault < 4; ++fault) {
+    pause_ms(random.below(40));
+    const std::size_t which = random.below(Processes::kCount);
+    if (random.below(2) == 0) {
+      processes.kill(which);
+      pause_ms(random.below(60));
+      processes.start(which);
+    } else {
+      processes[which].signal(SIGSTOP);
+      pause_ms(random.below(120));
+      processes[which].signal(SIGCONT);
+    }
+  }
+  const std::uint64_t now = feed_now();
+  EXPECT_TRUE(test_support::wait_until([&] {
+    for (const auto& venue : told.seen)
+      for (const auto& symbol : venue)
+        if (symbol.load() < now) return false;
+    return true;
+  })) << "something is stuck";
+}
+
+// By hand: TICKPATH_HOME_SEEDS=200 unit_home --gtest_filter='HomeKills*'
+TEST(HomeKills, NothingIsTornAndNothingStuckWhateverIsKilled) {
+  if (test_support::kSanitized || link::test::on_verbs())
+    GTEST_SKIP() << "processes that are forked without exec";
+  const char* const wanted = std::getenv("TICKPATH_HOME_SEEDS");
+  const std::uint64_t seeds = wanted == nullptr ? 3 : std::strtoull(wanted, nullptr, 10);
+  void* const memory =
+      ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  Told& told = *new (memory) Told{};
+  for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run_seed(seed, told);
+    EXPECT_EQ(told.torn.load(), 0u);
+    EXPECT_EQ(told.back.load(), 0u);
+    EXPECT_EQ(told.wrong_best.load(), 0u);
+  }
+  EXPECT_GT(told.reads.load(), 100u);
+  std::printf("%llu seeds, %llu books read\n", static_cast<unsigned long long>(seeds),
+              static_cast<unsigned long long>(told.reads.load()));
+  ::munmap(memory, sizeof(Told));
+}
+
+}  // namespace
+}  // namespace tickpath::home
