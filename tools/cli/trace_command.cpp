@@ -48,6 +48,25 @@ std::vector<trace::TraceFile> open_files(const std::vector<std::string>& paths) 
 
 constexpr std::size_t kRowsInPage = 1000;  // of single orders and fills: what a person scrolls
 
+struct JournalOf {
+  std::string path;
+  std::uint8_t venue;
+};
+
+// Of each oeg that led at its end, one a venue; while a run goes on, that of the only one.
+std::vector<JournalOf> journals_in(const std::string& run_dir,
+                                   const std::vector<control::Summary>& summaries) {
+  std::vector<JournalOf> journals;
+  const auto add = [&](const std::string& name, std::uint8_t venue) {
+    const std::string path = run_dir + "/" + name + ".journal";
+    if (std::filesystem::exists(path)) journals.push_back({path, venue});
+  };
+  for (const control::Summary& summary : summaries)
+    if (summary.program == "oeg" && !summary.stood_by) add(summary.name, summary.venue);
+  if (journals.empty()) add("oeg", 0);
+  return journals;
+}
+
 // What the runs of these directories have come to; of those going on, what they have traded.
 std::string results_in(const std::vector<std::string>& paths) {
   std::vector<std::string> run_dirs;
@@ -60,17 +79,18 @@ std::string results_in(const std::vector<std::string>& paths) {
   }
   const control::LongNames names(pairs);
   const std::vector<control::Summary> summaries = read_summaries(run_dirs);
-  const std::vector<control::ProfitSummary> profits = profits_of(summaries, names);
   std::string html;
   if (const std::string text = results_text(summaries); !text.empty())
     html = "<h2>Result</h2>\n<pre>" + trace::html_escaped(text) + "</pre>\n";
-  for (const std::string& path : paths) {
-    const std::string journal = path + "/oeg.journal";
-    if (!std::filesystem::exists(journal)) continue;
-    Trades trades = read_trades(journal);
-    show_names(trades, names);
-    html += trades_html(trades, profits, kRowsInPage);
-  }
+  for (const std::string& path : paths)
+    for (const JournalOf& each : journals_in(path, summaries)) {
+      Trades trades = read_trades(each.path);
+      show_names(trades, names);
+      std::vector<control::Summary> own = summaries;
+      std::erase_if(own, [&](const control::Summary& other) { return other.venue != each.venue; });
+      if (each.venue != 0) html += "<h2>Venue " + std::to_string(each.venue) + "</h2>\n";
+      html += trades_html(trades, profits_of(own, names), kRowsInPage);
+    }
   return html;
 }
 

@@ -1,11 +1,17 @@
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "common/base/error.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
+#include "tools/cli/programs.hpp"
 #include "tools/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
@@ -18,8 +24,37 @@ struct TradesArguments {
   std::string symbol;
 };
 
+// Throws Error where that oeg has none there, naming those that have.
+std::string journal_of(const TradesArguments& arguments) {
+  const std::string ending = ".journal";
+  const std::string path = arguments.run_dir + "/" + arguments.oeg + ending;
+  if (std::filesystem::exists(path)) return path;
+  std::set<std::string> others;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(arguments.run_dir, none)) {
+    const std::filesystem::path file = entry.path();
+    if (file.extension() == ending && program_of(file.stem()) == "oeg") others.insert(file.stem());
+  }
+  std::string names;
+  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty())
+    throw Error("'" + arguments.oeg + "' has no journal in '" + arguments.run_dir +
+                "'; name one of these with --oeg: " + names);
+  return path;
+}
+
+// Of the risk that watches this oeg: at another venue the same strategy and symbol are others.
+std::vector<control::Summary> beside(const TradesArguments& arguments) {
+  std::vector<control::Summary> summaries = read_summaries({arguments.run_dir});
+  const auto own = std::ranges::find(summaries, arguments.oeg, &control::Summary::name);
+  if (own == summaries.end()) return summaries;
+  const std::uint8_t venue = own->venue;
+  std::erase_if(summaries, [&](const control::Summary& each) { return each.venue != venue; });
+  return summaries;
+}
+
 Trades selected(const TradesArguments& arguments, const control::LongNames& names) {
-  Trades trades = read_trades(arguments.run_dir + "/" + arguments.oeg + ".journal");
+  Trades trades = read_trades(journal_of(arguments));
   show_names(trades, names);
   const std::string symbol(names.name_of(arguments.symbol));  // either is understood
   const auto other = [&](const auto& each) {
@@ -69,7 +104,7 @@ void add_trades_commands(CLI::App& app) {
       [](const TradesArguments& arguments) {
         const auto names = control::LongNames::read(arguments.run_dir);
         const Trades trades = selected(arguments, names);
-        return positions_csv(trades, profits_of(read_summaries({arguments.run_dir}), names));
+        return positions_csv(trades, profits_of(beside(arguments), names));
       });
 }
 

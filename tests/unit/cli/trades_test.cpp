@@ -200,5 +200,17 @@ TEST(Results, AddUpByStrategyAndSayTheirUnit) {
   EXPECT_EQ(results_text({oeg}), "");
 }
 
+// Of a pair or of several venues there is no "oeg".
+TEST(Trades, OfAnOegThatHasNoJournalNameThoseThatHaveOne) {
+  const test_support::Folder folder;
+  for (const char* name : {"oeg-2", "oeg-1"})
+    test_support::write_file(folder / (std::string(name) + ".journal"), "");
+  const test_support::Finished told = test_support::run(
+      {test_support::program("tickpath"), "positions", "--run-dir", folder.path()});
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_THAT(told.output, HasSubstr("'oeg' has no journal in '" + folder.path() +
+                                     "'; name one of these with --oeg: oeg-1, oeg-2"));
+}
+
 }  // namespace
 }  // namespace tickpath::cli

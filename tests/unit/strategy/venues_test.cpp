@@ -224,15 +224,19 @@ TEST_F(TwoVenues, AnOutageOfOneGatewayIsSettledWhileTheOtherTrades) {
   const auto lost = plugin.limit(3, Venued::kBuy, 100, 100'000);
   const auto kept = plugin.limit(kRoom + 7, Venued::kBuy, 100, 100'000);
   ASSERT_TRUE(lost && kept);
+  report(1, wire::ReportKind::kAccepted, kept.id, 7);
+  const auto cancel = plugin.cancel(kept.id);
+  ASSERT_TRUE(cancel);
   engine.on_gateway(1, false, 0);
   EXPECT_THAT(plugin.gateways, ElementsAre(Pair(0u, false)));
   EXPECT_EQ(plugin.limit(3, Venued::kBuy, 100, 100'000).status, TICKPATH_GATEWAY_DOWN);
   EXPECT_TRUE(plugin.limit(kRoom + 7, Venued::kBuy, 50, 100'000));
   EXPECT_EQ(instance->counters.answers_lost.get(), 1u);
   EXPECT_EQ(instance->counters.unanswered.get(), 2u) << "those of the second venue";
-  report(1, wire::ReportKind::kAccepted, kept.id, 7);
-  EXPECT_EQ(instance->counters.accepted.get(), 1u);
-  EXPECT_TRUE(plugin.cancel(kept.id));
+  EXPECT_EQ(instance->counters.changes_lost.get(), 0u) << "the cancel is on its way elsewhere";
+  report(1, wire::ReportKind::kCanceled, cancel.id, 7, 0, kept.id);
+  EXPECT_EQ(instance->counters.changes_accepted.get(), 1u);
+  EXPECT_EQ(instance->counters.unanswered.get(), 1u);
 
   engine.on_gateway(1, true, 0);
   engine.advance(1);
