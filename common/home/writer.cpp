@@ -81,6 +81,9 @@ void HomeWriter::drop_connection() noexcept {
   books_.detach();
   quotes_.detach();
   header_.forget();
+  // What was asked is not answered any more, and what was searched for is in no queue.
+  for (Instrument& one : instruments_) one.book_busy = one.quote_busy = false;
+  if (searching_ != kNobody) instruments_[searching_].state = State::kUnnamed;
   ready_ = false;
   self_ = {};
   searching_ = kNobody;
@@ -225,8 +228,9 @@ void HomeWriter::learn(std::uint32_t id) noexcept {
   if (!one.book_known && !one.book_busy)
     one.book_busy = books_.read(options_.venue * layout_.shape().rows + std::size_t{one.row}, id);
   if (!one.quote_known && !one.quote_busy) one.quote_busy = quotes_.read(one.row, id);
-  // No operation was free: once more, by way of the queue of those that wait.
-  if (!one.book_busy && !one.book_known && !one.quote_busy && !one.quote_known) {
+  // No operation was free, and no answer will bring us back here: once more, by way of the queue of
+  // those that wait.
+  if (!one.book_busy && !one.quote_busy && !(one.book_known && one.quote_known)) {
     one.state = State::kUnnamed;
     wait(id);
   }

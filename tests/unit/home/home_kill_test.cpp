@@ -31,7 +31,7 @@ using test_support::Child;
 
 constexpr std::uint32_t kSymbols = 8;
 constexpr std::uint32_t kVenues = 2;
-constexpr std::uint64_t kDeadAfterNs = 30'000'000;
+constexpr std::uint64_t kWriterDeadAfterNs = 30'000'000;
 
 // The feed of a venue: every mdh of it hears the same, by the clock.
 std::uint64_t feed_now() { return now_ns() / 100'000; }
@@ -45,6 +45,10 @@ struct Told {
   std::atomic<std::uint64_t> reads, torn, back, wrong_best;
   // By venue and symbol: the newest that was read of a writer that lived.
   std::atomic<std::uint64_t> seen[kVenues][kSymbols];
+  // The first one that was torn, for people.
+  std::atomic<std::uint32_t> kept;
+  std::uint32_t symbol, venue;
+  wire::VenueBook book;
 };
 
 wire::BookImage image_of(std::uint64_t sequence, std::uint32_t symbol) {
@@ -90,7 +94,7 @@ int write(const std::string& endpoint, std::uint32_t venue) {
                      .name = "w",
                      .venue = venue,
                      .instruments_max = kSymbols,
-                     .lease = {.dead_after_ns = kDeadAfterNs}});
+                     .lease = {.dead_after_ns = kWriterDeadAfterNs}});
   for (std::uint32_t id = 0; id < kSymbols; ++id) writer.set_symbol(id, "S" + std::to_string(id));
   for (;;) {
     writer.maintain(now_ns());
@@ -110,6 +114,26 @@ bool whole(const wire::BookImage& image, std::uint32_t symbol) {
         image.asks[level].price != image.bids[level].price + 10)
       return false;
   return true;
+}
+
+void keep_torn(Told& told, std::uint32_t symbol, std::uint32_t venue, const wire::VenueBook& book) {
+  told.torn.fetch_add(1);
+  if (told.kept.exchange(1) != 0) return;
+  told.symbol = symbol;
+  told.venue = venue;
+  told.book = book;
+}
+
+void show_torn(const Told& told) {
+  if (told.kept.load() == 0) return;
+  const wire::BookImage& image = told.book.image;
+  const wire::Writer writer = wire::Writer::of_word(told.book.writer);
+  std::printf("S%u at venue %u, sequence %llu, instrument %u, lane %u, epoch %u:\n", told.symbol,
+              told.venue, static_cast<unsigned long long>(image.trace_id), image.instrument_id,
+              writer.lane, writer.epoch);
+  for (std::size_t i = 0; i < wire::kImageLevels; ++i)
+    std::printf("  %u %u (%u)\n", image.bids[i].price, image.asks[i].price,
+                price_of(image.trace_id, told.symbol, i));
 }
 
 void check_best(const wire::Consolidated& book, Told& told) {
@@ -138,7 +162,7 @@ bool look(HomeReader& reader, Told& told) {
       if (outcome != ReadOutcome::kOk) continue;
       told.reads.fetch_add(1);
       const wire::BookImage& image = read.book.image;
-      if (!whole(image, symbol)) told.torn.fetch_add(1);
+      if (!whole(image, symbol)) keep_torn(told, symbol, venue, read.book);
       if (!read.alive) continue;
       if (image.trace_id < before) told.back.fetch_add(1);
       std::uint64_t newest = told.seen[venue][symbol].load();
@@ -187,13 +211,30 @@ class Processes {
 
 void pause_ms(std::uint64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+std::string missing(const Told& told, std::uint64_t since) {
+  std::string text;
+  for (std::size_t venue = 0; venue < kVenues; ++venue)
+    for (std::size_t symbol = 0; symbol < kSymbols; ++symbol)
+      if (told.seen[venue][symbol].load() < since)
+        text += " venue " + std::to_string(venue) + " S" + std::to_string(symbol);
+  return text;
+}
+
 void run_seed(std::uint64_t seed, Told& told) {
   Random random(seed);
   Processes processes(told);
   for (int fault = 0; fault < 4; ++fault) {
     pause_ms(random.below(40));
     const std::size_t which = random.below(Processes::kCount);
-    if (random.below(2) == 0) {
+    const bool kill = random.below(2) == 0;
+    if (number_of("TICKPATH_HOME_SHOW", 0) != 0)
+      std::printf("%s %zu\n", kill ? "kill" : "stop", which);
+    if (kill) {
       processes.kill(which);
       pause_ms(random.below(60));
       processes.start(which);
@@ -209,20 +250,22 @@ void run_seed(std::uint64_t seed, Told& told) {
       for (const auto& symbol : venue)
         if (symbol.load() < now) return false;
     return true;
-  })) << "something is stuck";
+  })) << "something is stuck: "
+      << missing(told, now);
 }
 
-// By hand: TICKPATH_HOME_SEEDS=200 unit_home --gtest_filter='HomeKills*'
+// By hand, from 1 on: TICKPATH_HOME_SEEDS=200 TICKPATH_HOME_SEED=1 unit_home
+// --gtest_filter='HomeKills*'
 TEST(HomeKills, NothingIsTornAndNothingStuckWhateverIsKilled) {
   if (test_support::kSanitized || link::test::on_verbs())
     GTEST_SKIP() << "processes that are forked without exec";
-  const char* const wanted = std::getenv("TICKPATH_HOME_SEEDS");
-  const std::uint64_t seeds = wanted == nullptr ? 3 : std::strtoull(wanted, nullptr, 10);
+  const std::uint64_t seeds = number_of("TICKPATH_HOME_SEEDS", 3);
+  const std::uint64_t first = number_of("TICKPATH_HOME_SEED", 1);
   void* const memory =
       ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   Told& told = *new (memory) Told{};
-  for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = first; seed < first + seeds && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     run_seed(seed, told);
     EXPECT_EQ(told.torn.load(), 0u);
@@ -230,6 +273,7 @@ TEST(HomeKills, NothingIsTornAndNothingStuckWhateverIsKilled) {
     EXPECT_EQ(told.wrong_best.load(), 0u);
   }
   EXPECT_GT(told.reads.load(), 100u);
+  show_torn(told);
   std::printf("%llu seeds, %llu books read\n", static_cast<unsigned long long>(seeds),
               static_cast<unsigned long long>(told.reads.load()));
   ::munmap(memory, sizeof(Told));
