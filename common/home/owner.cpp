@@ -60,16 +60,20 @@ void HomeOwner::start_accept_reader(rdma::ConnectionRequest& request,
   readers_.start_accept(request, answer, read_grants(), 0, std::move(accepted));
 }
 
-// One that nobody has. Where the device lets nothing of an ended connection through, also that of a
-// writer that lives no more though its connection has not ended: its host is gone.
-std::optional<std::uint32_t> HomeOwner::free_lane() {
-  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane)
-    if (uses_[lane].use == Use::kFree) return lane;
+// One that nobody has: of this venue, or one that never had a writer. Where the device lets nothing
+// of an ended connection through, also that of a writer that lives no more though its connection
+// has not ended: its host is gone.
+std::optional<std::uint32_t> HomeOwner::free_lane(std::uint32_t venue) {
+  for (const bool used_before : {true, false})
+    for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane)
+      if (uses_[lane].use == Use::kFree && uses_[lane].venue.has_value() == used_before &&
+          may_have(lane, venue))
+        return lane;
   if (!revokes_) return std::nullopt;
   const auto* const words =
       reinterpret_cast<const std::uint64_t*>(words_->data() + HomeLayout::kLanes);
   for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
-    if (uses_[lane].use != Use::kConnected ||
+    if (uses_[lane].use != Use::kConnected || !may_have(lane, venue) ||
         wire::Lane::of_word(rdma::load_placed(words[lane])).alive())
       continue;
     writers_.drop(lane);
@@ -89,16 +93,18 @@ void HomeOwner::start_accept_writer(rdma::ConnectionRequest& request,
   if (venue >= shape.venues)
     refuse("venue " + std::to_string(venue + 1) + " is not one of this book home's " +
            std::to_string(shape.venues) + " (home.venues)");
-  const std::optional<std::uint32_t> lane = free_lane();
+  const std::optional<std::uint32_t> lane = free_lane(static_cast<std::uint32_t>(venue));
   if (!lane)
-    refuse("all " + std::to_string(shape.lanes) +
-           " lanes of the book home have writers (home.writers)");
+    refuse("none of the " + std::to_string(shape.lanes) +
+           " lanes of the book home is free for venue " + std::to_string(venue + 1) +
+           ": each has a writer, or is another venue's for good (home.writers)");
   std::vector<rdma::Grant> grants = read_grants();
   grants[0].access = kWordRights;
   grants.push_back({lanes_[*lane].get(), rdma::kRemoteWrite});
   LaneUse& use = uses_[*lane];
   use.writer = {*lane, static_cast<std::uint32_t>(venue), name, request.peer()};
   use.use = Use::kSettingUp;
+  use.venue = use.writer.venue;
   const auto done = [&use, then = std::move(accepted)](std::uint32_t id,
                                                        const rdma::SetupError* error) {
     use.use = error == nullptr ? Use::kConnected : Use::kFree;

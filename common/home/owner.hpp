@@ -2,7 +2,7 @@
 //
 // A writer gets a lane: the right to WRITE its region, and nobody else's. A lane is given away
 // again only when its connection has ended at the writer's side, so that no WRITE of it can come
-// late.
+// late; and to writers of the same venue alone, because its slots hold that venue's books.
 #pragma once
 
 #include <array>
@@ -48,10 +48,15 @@ class HomeOwner {
   struct LaneUse {
     Writer writer;
     Use use = Use::kFree;
+    // For good: guards of this venue's books go on naming its slots when its writer is gone.
+    std::optional<std::uint32_t> venue;
   };
 
   std::vector<rdma::Grant> read_grants() const;
-  std::optional<std::uint32_t> free_lane();
+  std::optional<std::uint32_t> free_lane(std::uint32_t venue);
+  bool may_have(std::uint32_t lane, std::uint32_t venue) const noexcept {
+    return uses_[lane].venue.value_or(venue) == venue;
+  }
 
   bool revokes_;  // the device lets no WRITE of an ended connection through
 

@@ -36,8 +36,9 @@ constexpr std::uint64_t kWriterDeadAfterNs = 30'000'000;
 // The feed of a venue: every mdh of it hears the same, by the clock.
 std::uint64_t feed_now() { return now_ns() / 100'000; }
 
-std::uint32_t price_of(std::uint64_t sequence, std::uint32_t symbol, std::size_t level) {
-  return static_cast<std::uint32_t>((sequence * 31 + symbol * 7 + level) % 1'000'000) + 1;
+// thing: venue and symbol.
+std::uint32_t price_of(std::uint64_t sequence, std::uint32_t thing, std::size_t level) {
+  return static_cast<std::uint32_t>((sequence * 31 + thing * 7 + level) % 1'000'000) + 1;
 }
 
 // All that the processes tell each other.
@@ -51,21 +52,21 @@ struct Told {
   wire::VenueBook book;
 };
 
-wire::BookImage image_of(std::uint64_t sequence, std::uint32_t symbol) {
+wire::BookImage image_of(std::uint64_t sequence, std::uint32_t thing) {
   wire::BookImage image{};
   image.trace_id = sequence;
-  image.instrument_id = symbol;
+  image.instrument_id = thing;
   image.states = static_cast<std::uint8_t>(wire::FeedState::kGood);
   for (std::size_t level = 0; level < wire::kImageLevels; ++level) {
-    image.bids[level] = {price_of(sequence, symbol, level), 100, 1};
-    image.asks[level] = {price_of(sequence, symbol, level) + 10, 100, 1};
+    image.bids[level] = {price_of(sequence, thing, level), 100, 1};
+    image.asks[level] = {price_of(sequence, thing, level) + 10, 100, 1};
   }
   return image;
 }
 
 int keep(const std::string& endpoint) {
   const auto device = open_test_device();
-  HomeOwner owner(*device, {.rows = 16, .venues = kVenues, .lanes = 6}, "home");
+  HomeOwner owner(*device, {.rows = 16, .venues = kVenues, .lanes = 7}, "home");
   // The one before was killed, and left its socket.
   const auto listener = device->listen(endpoint);
   const wire::Hello ours = wire::make_hello(wire::Role::kMdh, wire::Service::kHome, "mdh");
@@ -102,15 +103,15 @@ int write(const std::string& endpoint, std::uint32_t venue) {
     for (std::uint32_t id = 0; id < kSymbols; ++id) writer.mark(id);
     for (int turn = 0; turn < 20; ++turn)
       writer.turn(now_ns(), [&](std::uint32_t id, wire::BookImage& image) noexcept {
-        image = image_of(sequence, id);
+        image = image_of(sequence, venue * kSymbols + id);
       });
     std::this_thread::yield();
   }
 }
 
-bool whole(const wire::BookImage& image, std::uint32_t symbol) {
+bool whole(const wire::BookImage& image, std::uint32_t thing) {
   for (std::size_t level = 0; level < wire::kImageLevels; ++level)
-    if (image.bids[level].price != price_of(image.trace_id, symbol, level) ||
+    if (image.bids[level].price != price_of(image.trace_id, thing, level) ||
         image.asks[level].price != image.bids[level].price + 10)
       return false;
   return true;
@@ -133,7 +134,7 @@ void show_torn(const Told& told) {
               writer.lane, writer.epoch);
   for (std::size_t i = 0; i < wire::kImageLevels; ++i)
     std::printf("  %u %u (%u)\n", image.bids[i].price, image.asks[i].price,
-                price_of(image.trace_id, told.symbol, i));
+                price_of(image.trace_id, told.venue * kSymbols + told.symbol, i));
 }
 
 void check_best(const wire::Consolidated& book, Told& told) {
@@ -162,7 +163,7 @@ bool look(HomeReader& reader, Told& told) {
       if (outcome != ReadOutcome::kOk) continue;
       told.reads.fetch_add(1);
       const wire::BookImage& image = read.book.image;
-      if (!whole(image, symbol)) keep_torn(told, symbol, venue, read.book);
+      if (!whole(image, venue * kSymbols + symbol)) keep_torn(told, symbol, venue, read.book);
       if (!read.alive) continue;
       if (image.trace_id < before) told.back.fetch_add(1);
       std::uint64_t newest = told.seen[venue][symbol].load();

@@ -220,6 +220,32 @@ TEST_F(BookHome, AWriterThatEndsNoLongerCounts) {
   EXPECT_EQ(book("A", 1).book.image.bids[0].price, 10'0050u) << "as it was, and said to be old";
 }
 
+// The slots of a lane are named by its venue's guards, also when its writer is gone.
+TEST_F(BookHome, ALaneStaysWithItsVenue) {
+  open({.rows = 4, .venues = 2, .lanes = 2});
+  Mdh& one = add(0);
+  one.list(0, "A");
+  one.quote(0, 10'0000, 10'0100);
+  ASSERT_TRUE(settle());
+  mdhs.clear();
+  ASSERT_TRUE(turns_until([&] { return owner->writers().empty(); }));
+  Mdh& other = add(1, 20'000'000);
+  other.list(0, "A");
+  for (std::uint32_t bid = 20'0000; bid < 20'0010; ++bid) {
+    other.quote(0, bid, 30'0000);
+    ASSERT_TRUE(settle());
+  }
+  EXPECT_EQ(book("A", 0).book.image.bids[0].price, 10'0000u);
+  EXPECT_TRUE(turns_until([&] { return !book("A", 0).alive; }));
+  EXPECT_EQ(book("A", 1).book.image.bids[0].price, 20'0009u);
+  // Venue 0 gets its own again.
+  Mdh& again = add(0);
+  again.list(0, "A");
+  again.quote(0, 11'0000, 12'0000);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(book("A", 0).book.image.bids[0].price, 11'0000u);
+}
+
 // Two mdh's of one venue: the second one's books count when the first hangs, and not what the first
 // says when it goes on.
 TEST_F(BookHome, OfTwoWritersOfAVenueTheOtherTakesOver) {
@@ -287,7 +313,10 @@ TEST_F(BookHome, RefusesWhatItHasNoRoomFor) {
   EXPECT_EQ(reader().find("S3", row), ReadOutcome::kAbsent);
   add(0);
   ASSERT_TRUE(turns_until([&] { return !refusals.empty(); }));
-  EXPECT_EQ(refusals[0], "all 1 lanes of the book home have writers (home.writers)");
+  EXPECT_EQ(
+      refusals[0],
+      "none of the 1 lanes of the book home is free for venue 1: each has a writer, or is another "
+      "venue's for good (home.writers)");
   mdhs.pop_back();
   refusals.clear();
   add(7);
