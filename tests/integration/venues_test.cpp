@@ -62,6 +62,17 @@ class Venues : public ::testing::Test {
         << own << " has no orders since " << victim << " is back";
   }
 
+  // Both venues' mdh's write the busiest symbol's book into the home that mdh-1 keeps.
+  bool book_home_is_whole() const {
+    const Finished book = run({program("tickpath"), "book", "ZAAA", "--mdh", "mdh-1", "--run-dir",
+                               folder.run_dir(), "--json"});
+    if (book.exit_code != 0) return false;
+    const json venues = json::parse(book.output).at("venues");
+    return venues.size() == 2 && std::ranges::all_of(venues, [](const json& venue) {
+             return venue.at("writer_alive") == true && !venue.at("bids").empty();
+           });
+  }
+
   const PipelineFolder folder{"config/venues"};
 };
 
@@ -111,8 +122,11 @@ TEST_F(Venues, WhatHappensToProgramsOfOneStopsNothingAtTheOther) {
   Process pipeline(up(100'000, 25, {"--on-failure", "restart"}), folder.path());
   ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg-1", "reports", "fills", 5)) << pipeline.output();
+  EXPECT_TRUE(wait_until([&] { return book_home_is_whole(); }, std::chrono::minutes(1)));
   kill_and_await("oeg-1", "oeg-1", "oeg-2");
   kill_and_await("mdh-1", "oeg-1", "oeg-2");
+  EXPECT_TRUE(wait_until([&] { return book_home_is_whole(); }, std::chrono::minutes(1)))
+      << "the home began anew with mdh-1, and is filled again";
   pipeline.signal(SIGTERM);
   const Finished finished = pipeline.wait(std::chrono::seconds(90));
   EXPECT_EQ(finished.exit_code, 0) << finished.output << folder.logs();
