@@ -179,8 +179,7 @@ class SharedRecords final : public OneSidedClient {
     return place_.guards.address + place_.guards_offset + record * Size::kGuardBytes;
   }
   std::uint64_t slot_offset(std::size_t record, std::uint32_t slot) const noexcept {
-    return place_.lanes_offset +
-           (record % place_.lane_records * 2 + slot) * Size::kSlotBytes;
+    return place_.lanes_offset + (record % place_.lane_records * 2 + slot) * Size::kSlotBytes;
   }
   void see(std::size_t record, SharedGuard guard) noexcept {
     known_[record].lane = static_cast<std::uint8_t>(guard.lane());

@@ -13,11 +13,11 @@
 //   oeg       snapshot                  x                state of the pair: WRITE; READ
 //   risk      witness                   x                the word of the pair: READ, atomics
 //
-// mdh connects to the mdh that keeps the book home (itself, too), sim to nobody here, and nobody else
-// listens. WRITE means a region that decides
-// something: risk has oeg's control block, and the two of a pair have what makes them one. What
-// patterns need to work (credits, the sequence that a reader has returned, the ping of a clock
-// comparison) may be written by the peer that it belongs to; a lie there harms only the liar.
+// mdh connects to the mdh that keeps the book home (itself, too), sim to nobody here, and nobody
+// else listens. WRITE means a region that decides something: risk has oeg's control block, and the
+// two of a pair have what makes them one. What patterns need to work (credits, the sequence that a
+// reader has returned, the ping of a clock comparison) may be written by the peer that it belongs
+// to; a lie there harms only the liar.
 #pragma once
 
 #include "common/wire/hello.hpp"
