@@ -78,6 +78,3 @@ def link(run):
         expect(not missing, f"these did not pass on shm: {missing}")
         gtest.print_equal(shm, {name: state for name, state in verbs.items() if name not in SHM_ONLY})
         print(f"        on shm only: {', '.join(SHM_ONLY)}", flush=True)
-    with run.step("a book home on verbs, its owner and writers in one guest"):
-        home = gtest.in_guest(run, run.guest(), "unit_home", "-HomeKills.*", "verbs", 300, "home")
-        gtest.all_passed(home, "")
