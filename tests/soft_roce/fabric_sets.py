@@ -11,7 +11,7 @@ ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterA
 # Set-ups that stop half-way: on verbs each goes on by itself, without being polled.
 # And what shows that the freedoms of shm (common/rdma/DESIGN.md) find a reader that relies on more.
 SHM_ONLY = ("Pending.APeerThatNeverConfirmsHoldsUpNoOtherSubscriber", "Pending.TheOldestSetUpMakesRoomForOneMore",
-            "SharedRecordsStress.ANaiveSequenceLockIsFoundOut", "NaivePriceReader.IsCaughtByTheSameCheck")
+            "SharedRecordsStress.ANaiveSequenceLockIsFoundOut")
 # What asks the peer for an answer: a lost packet is sent again, in order.
 ASKING = ("AReadSeesTheWriteBeforeIt", "LosesNoFetchAddOfSeveralProcesses", "EchoesManyMessagesInOrder")
 
@@ -78,3 +78,5 @@ def link(run):
         expect(not missing, f"these did not pass on shm: {missing}")
         gtest.print_equal(shm, {name: state for name, state in verbs.items() if name not in SHM_ONLY})
         print(f"        on shm only: {', '.join(SHM_ONLY)}", flush=True)
+    with run.step("a price store on verbs, in one guest"):
+        gtest.all_passed(gtest.in_guest(run, run.guest(), "unit_prices", "*", "verbs", 300, "prices"), "")
