@@ -37,7 +37,7 @@ struct HomeShape {
   std::uint32_t lanes = 0;   // writers at one time, 1 to link::kLanesMax
 };
 
-// 0 magic | 8 version | 12 rows | 16 venues | 20 lanes | 24 incarnation | 32 reserved
+// 0 magic | 8 version | 12 rows | 16 venues | 20 lanes | 24 reserved
 struct HomeHeader {
   static constexpr std::uint64_t kMagic = 0x656d6f686b6f6f62;  // "bookhome" as bytes in memory
   static constexpr std::uint32_t kVersion = 1;
@@ -46,8 +46,7 @@ struct HomeHeader {
   std::uint32_t rows;
   std::uint32_t venues;
   std::uint32_t lanes;
-  std::uint64_t incarnation;  // drawn for each life of the memory
-  std::uint64_t reserved[4];
+  std::uint64_t reserved[5];
 };
 static_assert(sizeof(HomeHeader) == kCacheLineBytes);
 

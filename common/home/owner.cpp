@@ -3,9 +3,6 @@
 #include <new>
 #include <utility>
 
-#include <sys/random.h>
-
-#include "common/base/error.hpp"
 #include "common/rdma/ordering.hpp"
 
 namespace tickpath::home {
@@ -13,14 +10,6 @@ namespace {
 
 constexpr rdma::AccessFlags kWordRights = rdma::kRemoteRead | rdma::kRemoteAtomic;
 constexpr rdma::AccessFlags kLaneRights = rdma::kRemoteRead | rdma::kRemoteWrite;
-
-std::uint64_t draw_incarnation() {
-  std::uint64_t drawn = 0;
-  while (drawn == 0)
-    if (::getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
-      throw SystemError("getrandom", errno);
-  return drawn;
-}
 
 }  // namespace
 
@@ -45,7 +34,6 @@ HomeOwner::HomeOwner(rdma::Device& device, const HomeShape& shape, const std::st
   header->rows = shape.rows;
   header->venues = shape.venues;
   header->lanes = shape.lanes;
-  header->incarnation = draw_incarnation();
   header->magic = HomeHeader::kMagic;
 }
 

@@ -17,7 +17,7 @@ bool HomeReader::Line::ask(std::size_t offset) noexcept {
 
 HomeReader::HomeReader(rdma::Device& device, const std::string& endpoint, const std::string& name,
                        wire::Role role)
-    : endpoint_(endpoint), words_(device, name + ".words") {
+    : words_(device, name + ".words") {
   const wire::Hello hello = wire::make_hello(role, wire::Service::kHome, name);
   connection_ = std::move(
       link::connect_tables(device, endpoint, link::bytes_of(hello), {}, 2000, "mdh").connection);

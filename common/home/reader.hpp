@@ -46,8 +46,6 @@ class HomeReader {
   ReadOutcome consolidated(std::uint32_t row, wire::Consolidated& out);
   // venue < shape().venues.
   ReadOutcome book(std::uint32_t row, std::uint32_t venue, BookRead& out);
-  // The words of all lanes, as READ with the last of these.
-  std::span<const std::uint64_t> lanes() const noexcept { return words_.words(); }
 
  private:
   static constexpr std::uint32_t kTimeoutMs = 1000;
@@ -82,7 +80,6 @@ class HomeReader {
   ReadOutcome read(link::SharedRecords<T>& records, std::size_t record, T& out);
   bool alive(wire::Writer writer) const noexcept;
 
-  std::string endpoint_;
   std::unique_ptr<link::Connection> connection_;
   HomeRegions regions_;
   HomeLayout layout_;

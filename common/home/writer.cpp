@@ -241,19 +241,18 @@ void HomeWriter::learned(std::uint32_t id) noexcept {
   if (one.state != State::kLearning) return;
   if (!one.book_known || !one.quote_known) return learn(id);
   one.state = State::kReady;
-  if (one.dirty) return;
-  one.dirty = true;
+  push_dirty(id);
+}
+
+void HomeWriter::push_dirty(std::uint32_t id) noexcept {
+  if (instruments_[id].dirty) return;
+  instruments_[id].dirty = true;
   dirty_.push(id);
-  ++dirty_count_;
 }
 
 void HomeWriter::mark(std::uint32_t id) noexcept {
-  if (id >= instruments_.size()) return;
-  Instrument& one = instruments_[id];
-  if (one.dirty || one.state != State::kReady) return;  // once it is ready all of it is written
-  one.dirty = true;
-  dirty_.push(id);
-  ++dirty_count_;
+  // Once it is ready all of it is written.
+  if (id < instruments_.size() && instruments_[id].state == State::kReady) push_dirty(id);
 }
 
 // The next that can be published now; those whose last publication is under way wait behind.
@@ -266,7 +265,6 @@ std::uint32_t HomeWriter::next_dirty() noexcept {
       continue;
     }
     one.dirty = false;
-    --dirty_count_;
     if (one.state == State::kReady) return id;
   }
   return kNobody;
@@ -281,12 +279,7 @@ void HomeWriter::publish(std::uint32_t id) noexcept {
   book_.image = image;
   one.book_busy = books_.publish(options_.venue * layout_.shape().rows + std::size_t{one.row},
                                  one.book, book_, id);
-  if (!one.book_busy) {  // no room in the queue: a later turn
-    one.dirty = true;
-    dirty_.push(id);
-    ++dirty_count_;
-    return;
-  }
+  if (!one.book_busy) return push_dirty(id);  // no room in the queue: a later turn
   wire::VenueQuote quote{};
   quote.trace_id = image.trace_id;
   quote.set(self_, image.states);

@@ -72,7 +72,7 @@ class HomeWriter {
   }
   // Something is dirty or under way: a thread that sleeps would leave it so.
   bool busy() const noexcept {
-    return dirty_count_ != 0 || quotes_dirty_.size != 0 || waiting_.size != 0 ||
+    return dirty_.size != 0 || quotes_dirty_.size != 0 || waiting_.size != 0 ||
            searching_ != kNobody || books_.under_way() != 0 || quotes_.under_way() != 0;
   }
 
@@ -80,7 +80,6 @@ class HomeWriter {
   const HomeWriterCounters& counters() const noexcept { return counters_; }
   const LeaseCounters& lease_counters() const noexcept { return lease_.counters(); }
   const Counter& lane() const noexcept { return lane_; }  // plus one; 0: none
-  std::uint64_t wrong() const noexcept { return wrong_.get(); }
 
  private:
   static constexpr std::uint32_t kNobody = 0xffffffff;
@@ -135,6 +134,7 @@ class HomeWriter {
   void take_quotes() noexcept;
   void learn(std::uint32_t id) noexcept;
   void learned(std::uint32_t id) noexcept;
+  void push_dirty(std::uint32_t id) noexcept;
   std::uint32_t next_dirty() noexcept;
   void publish(std::uint32_t id) noexcept;
   void publish_quotes() noexcept;
@@ -178,7 +178,6 @@ class HomeWriter {
   std::vector<Instrument> instruments_;
   std::vector<wire::Consolidated> known_quotes_;
   Queue waiting_, dirty_, quotes_dirty_;
-  std::size_t dirty_count_ = 0;
   wire::BookImage image_{};
   wire::VenueBook book_{};
   Counter lane_;

@@ -188,7 +188,9 @@ class SharedRecords final : public OneSidedClient {
                               : kNone;
   }
   bool post_read(std::uint32_t operation) noexcept;
-  bool enqueue(std::uint32_t operation) noexcept;
+  void enqueue(std::uint32_t operation) noexcept {
+    queue_[started_++ % kOperationsMax] = operation;
+  }
   bool settle_read(std::uint32_t index, SharedResult& result, T& value) noexcept;
   void settle_publication(std::uint32_t index, SharedResult& result) noexcept;
   void release(std::uint32_t operation) noexcept { free_[free_count_++] = operation; }

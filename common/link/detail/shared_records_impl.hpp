@@ -26,12 +26,6 @@ void SharedRecords<T>::detach() noexcept {
 }
 
 template <Payload T>
-bool SharedRecords<T>::enqueue(std::uint32_t operation) noexcept {
-  queue_[started_++ % kOperationsMax] = operation;
-  return true;
-}
-
-template <Payload T>
 bool SharedRecords<T>::read(std::size_t record, std::uint64_t cookie) noexcept {
   if (free_count_ == 0 || record >= place_.records) return false;
   const std::uint32_t operation = free_[free_count_ - 1];
@@ -69,7 +63,8 @@ bool SharedRecords<T>::post_read(std::uint32_t operation) noexcept {
   std::size_t posted = 0;
   if (post(requests, posted) != rdma::PostStatus::kOk) return false;
   ++op.attempts;
-  return enqueue(operation);
+  enqueue(operation);
+  return true;
 }
 
 template <Payload T>
@@ -106,7 +101,8 @@ bool SharedRecords<T>::publish(std::size_t record, SharedGuard based_on, const T
   std::size_t posted = 0;
   if (post(requests, posted) != rdma::PostStatus::kOk) return false;
   --free_count_;
-  return enqueue(operation);
+  enqueue(operation);
+  return true;
 }
 
 // Completions of one queue pair come in the order of its requests.
