@@ -54,6 +54,16 @@ class Mdh {
   }
   void maintain() { writer_.maintain(now_ns()); }
   HomeWriter& writer() noexcept { return writer_; }
+  std::string standing() const {
+    const HomeWriterCounters& of = counters();
+    return "reason '" + writer_.not_ready_reason() + "', " + (writer_.busy() ? "busy" : "idle") +
+           ", connections " + std::to_string(of.connections.get()) + ", claimed " +
+           std::to_string(of.claimed.get()) + ", left " + std::to_string(of.left.get()) +
+           ", refused " + std::to_string(of.refused.get()) + ", books " +
+           std::to_string(of.books.get()) + " (lost " + std::to_string(of.books_lost.get()) +
+           "), quotes " + std::to_string(of.quotes.get()) + " (lost " +
+           std::to_string(of.quotes_lost.get()) + ")";
+  }
   const HomeWriterCounters& counters() const noexcept { return writer_.counters(); }
   bool idle() const noexcept { return writer_.not_ready_reason().empty() && !writer_.busy(); }
 
@@ -104,11 +114,14 @@ class BookHome : public testing::Test {
   bool turns_until(Done&& done) {
     return test_support::turn_until(done, [this] { turn(); });
   }
-  bool settle() {
-    return turns_until([this] {
-      return std::ranges::all_of(
-          mdhs, [this](const auto& mdh) { return mdh.get() == hung || mdh->idle(); });
-    });
+  testing::AssertionResult settle() {
+    const auto settled = [this](const auto& mdh) { return mdh.get() == hung || mdh->idle(); };
+    if (turns_until([&] { return std::ranges::all_of(mdhs, settled); }))
+      return testing::AssertionSuccess();
+    testing::AssertionResult what = testing::AssertionFailure();
+    for (const auto& mdh : mdhs) what << mdh->standing() << "; ";
+    for (const std::string& refusal : refusals) what << "refused: " << refusal << "; ";
+    return what;
   }
   // Connects while the owner turns.
   HomeReader& reader() {
@@ -138,7 +151,14 @@ class BookHome : public testing::Test {
     return out;
   }
 
-  Fabric fabric;
+  // The owner of a home says that it is an mdh, where connecting proves who one is.
+  static std::unique_ptr<rdma::Device> mdh_device() {
+    rdma::DeviceOptions options = test_support::test_device_options();
+    options.security.role = "mdh";
+    return rdma::open_device(options);
+  }
+
+  Fabric fabric{mdh_device()};
   std::unique_ptr<HomeOwner> owner;
   std::vector<std::unique_ptr<Mdh>> mdhs;
   std::unique_ptr<HomeReader> reader_;

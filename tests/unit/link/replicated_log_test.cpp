@@ -238,6 +238,7 @@ TEST_F(ReplicatedLogs, WhatWasConfirmedIsThereBehindTheFence) {
     seen = 0;
     ASSERT_TRUE(writer.attach(*leader, leader->extras()[0]));
     std::atomic<std::uint64_t> begun{0};
+    std::atomic<bool> ended{false};
     std::uint64_t confirmed = 0;
     std::thread writing([&] {
       std::uint64_t number = 0;
@@ -254,13 +255,18 @@ TEST_F(ReplicatedLogs, WhatWasConfirmedIsThereBehindTheFence) {
         }
         if (writer.all_confirmed()) confirmed = number;
       }
+      ended.store(true);
     });
     const std::uint64_t stop_at = random() % 100;
-    while (begun.load() < stop_at) take();
+    // A writer whose connection fails goes no further, nor one of a damaged log: this ends, and
+    // says so.
+    while (begun.load() < stop_at && !ended.load() && log.status() == LogStatus::kOk) take();
     log.fence();
     while (!log.at_fence()) take();
     const std::uint64_t taken = seen;
     writing.join();
+    ASSERT_EQ(log.status(), LogStatus::kOk) << "round " << round;
+    ASSERT_EQ(writer.state(), LogReplicator::State::kFenced) << "round " << round;
     EXPECT_LE(confirmed, taken) << "round " << round;
     take();
     EXPECT_EQ(seen, taken);
