@@ -19,6 +19,8 @@ from by_hand import PATIENCE_S, ByHand
 from running import SOURCE, generate
 
 MESSAGES_A_SECOND = 4000
+# Behind a connection the images of all instruments are read once; what changes meanwhile is shown from them.
+IMAGES_S = 0.5
 PLUGIN = """
 [[plugin]]
 id = 9
@@ -116,6 +118,7 @@ def one_run(options, recording, seed, pair=True):
     try:
         if not run.until(run.joined):
             return {}, done, ["the strategy never had its mdh's"]
+        time.sleep(IMAGES_S)
         run.ask("sim", "start")
         while pair and not run.ended():
             time.sleep(dice.uniform(0.3, 1.2))
@@ -157,7 +160,7 @@ def main():
         recording = pathlib.Path(folder) / "market.itch50"
         generate(options.bin, recording, MESSAGES_A_SECOND, options.seconds)
         whole, _, problems = one_run(options, recording, 0, pair=False)
-        if problems or not whole.get("changes"):
+        if problems or not whole.get("changes") or whole["resynced"]:
             sys.exit(f"one mdh alone: {problems or whole}")
         print(f"one mdh, undisturbed: {whole['changes']} changes, {whole['trades']} trades, digest {whole['digest']}; late by "
               f"{late(whole)}", flush=True)
