@@ -49,7 +49,8 @@ compile() {
     { grep -E 'error|FAILED' -A5 "$logs/build-$preset.log" | head -n 60; echo "building $preset failed"; return 1; }
 }
 
-# Most tests wait more than they compute: the next build goes on beside them, and yields to them.
+# The next build goes on beside tests that wait more than they compute, and yields to them. Beside those
+# of `all` it would not: their programs poll, and take what there is.
 ahead= ahead_preset=
 build_ahead() {
   ahead_preset=$1
@@ -69,10 +70,9 @@ build() {
   share "$preset build"
 }
 trap '[ -z "$ahead_preset" ] || kill "$ahead" 2>/dev/null || true' EXIT
-planned() { [[ " ${stages[*]} " == *" $1 "* ]]; }
 
-# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total. Most tests wait more
-# than they compute, and none minds company: two at a time.
+# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total. None minds company: two at
+# a time.
 suite() {
   local preset=$1 log="$logs/test-$1.log"
   shift
@@ -206,12 +206,10 @@ for stage in "${stages[@]}"; do
       ;;
     release)
       build ci all all_verify_interface_header_sets
-      ! planned asan || build_ahead asan tickpath_tests fuzzers
       suite ci
       ;;
     asan)
       build asan tickpath_tests fuzzers
-      ! planned tsan || build_ahead tsan tickpath_tests
       suite asan
       ;;
     fuzz)

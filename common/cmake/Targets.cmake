@@ -74,6 +74,10 @@ endfunction()
 # cores on start-up.
 function(tickpath_test_cases name)
   cmake_parse_arguments(ARG "" "BINARY;FILTER;TIMEOUT" "LABELS" ${ARGN})
+  tickpath_test_left_out(left_out ${ARG_LABELS})
+  if(left_out)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -88,7 +92,9 @@ endfunction()
 
 # tickpath_test(NAME SOURCES ... DEPENDS ... [OPTIMISED] [TIMEOUT s] [LABELS ...]): a binary and its one entry.
 # Not there where a label keeps it out of the build: what ThreadSanitizer cannot see anything in
-# (one_thread), what only the release build can show (release_only).
+# (one_thread), what only the release build can show (release_only), long ones of which one sanitizer
+# is enough, for the other sees the same code in integration_pipeline and in the programs' own tests
+# (asan_only, tsan_only).
 function(tickpath_test name)
   cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   tickpath_test_left_out(left_out ${ARG_LABELS})
@@ -107,7 +113,9 @@ function(tickpath_test_left_out result)
   set(${result} FALSE PARENT_SCOPE)
   if(TICKPATH_SANITIZE AND "release_only" IN_LIST ARGN)
     set(${result} TRUE PARENT_SCOPE)
-  elseif(TICKPATH_SANITIZE MATCHES thread AND "one_thread" IN_LIST ARGN)
+  elseif(TICKPATH_SANITIZE MATCHES thread AND ("one_thread" IN_LIST ARGN OR "asan_only" IN_LIST ARGN))
+    set(${result} TRUE PARENT_SCOPE)
+  elseif(TICKPATH_SANITIZE MATCHES address AND "tsan_only" IN_LIST ARGN)
     set(${result} TRUE PARENT_SCOPE)
   endif()
 endfunction()
