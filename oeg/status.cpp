@@ -195,6 +195,8 @@ control::Json OegApplication::open_rows(std::uint8_t strategy) const {
 void OegApplication::summarize(control::Summary& summary) {
   summary.stood_by = !datapath_->leads();
   if (summary.stood_by) return;
+  // Another one may have led after our end: of a pair the last epoch's books count.
+  if (datapath_->pair() != nullptr) summary.details["pair_epoch"] = datapath_->pair()->word().epoch;
   const Gateway& gateway = datapath_->gateway();
   const GatewayCounters& counters = gateway.counters();
   summary.orders = flow_of(counters.orders);

@@ -82,12 +82,6 @@ void append(std::vector<Item>& all, const std::vector<Item>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// When a risk had its oeg last; 0: of an older version.
-std::uint64_t active_ms(const Summary& summary) {
-  const auto found = summary.details.find("active_ms");
-  return found == summary.details.end() ? 0 : found->second;
-}
-
 // Several instances of one program, as if they were one.
 Summary sum_of(const std::vector<const Summary*>& summaries) {
   Summary sum = *summaries.front();
@@ -544,14 +538,14 @@ std::vector<Summary> read_summaries(const std::string& run_dir,
                                     const std::vector<std::string>& names) {
   std::vector<Summary> summaries;
   read_into(summaries, run_dir, names);
-  settle_risks(summaries);
+  settle_pairs(summaries);
   return summaries;
 }
 
 std::vector<Summary> read_summaries(const std::vector<std::string>& run_dirs) {
   std::vector<Summary> summaries;
   for (const std::string& run_dir : run_dirs) read_into(summaries, run_dir, instances_in(run_dir));
-  settle_risks(summaries);  // of all: oeg and its risks may be on different hosts
+  settle_pairs(summaries);  // of all: oeg and its risks may be on different hosts
   return summaries;
 }
 
@@ -565,35 +559,6 @@ std::vector<std::string> instances_in(const std::string& run_dir) {
   }
   if (error) throw SystemError("cannot read the run directory '" + run_dir + "'", error.value());
   return names;
-}
-
-namespace {
-
-void settle_risks_of(std::uint8_t venue, std::vector<Summary>& summaries) {
-  const auto oegs = std::ranges::count_if(summaries, [&](const Summary& summary) {
-    return summary.program == "oeg" && summary.venue == venue && !summary.stood_by;
-  });
-  if (oegs > 1) return;  // each may have a risk of its own
-  const auto is_active = [&](const Summary& summary) {
-    return summary.program == "risk" && summary.venue == venue && !summary.stood_by;
-  };
-  std::uint64_t last = 0;
-  for (const Summary& summary : summaries)
-    if (is_active(summary)) last = std::max(last, active_ms(summary));
-  for (Summary& summary : summaries) {
-    if (!is_active(summary) || active_ms(summary) == last) continue;
-    summary.stood_by = true;
-    summary.positions.clear();
-    summary.profits.clear();
-  }
-}
-
-}  // namespace
-
-void settle_risks(std::vector<Summary>& summaries) {
-  std::set<std::uint8_t> venues;
-  for (const Summary& summary : summaries) venues.insert(summary.venue);
-  for (const std::uint8_t venue : venues) settle_risks_of(venue, summaries);
 }
 
 }  // namespace tickpath::cli

@@ -43,9 +43,9 @@ std::vector<control::Summary> read_summaries(const std::vector<std::string>& run
 // The instances that left a summary there. Throws SystemError.
 std::vector<std::string> instances_in(const std::string& run_dir);
 
-// At each venue: of the risks of one oeg, or one pair, the one that was active last counts; the
-// others stood by then (Summary::stood_by), and what they hold is left out. Each read_summaries()
-// does it.
-void settle_risks(std::vector<control::Summary>& summaries);
+// At each venue: of a pair of oegs the one counts that led last, though the other one led at its
+// own end; of the risks of one oeg, or one pair, the one that was active last. The others stood by
+// then (Summary::stood_by), and what they hold is left out. Each read_summaries() does it.
+void settle_pairs(std::vector<control::Summary>& summaries);
 
 }  // namespace tickpath::cli

@@ -115,7 +115,9 @@ std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir
 bool stands_by(const control::Json& status) {
   if (!status.is_object()) return false;
   if (status.value("program", "") == "risk") return status.value("role", "") == "standby";
-  return status.value("pair", control::Json::object()).value("role", "leader") != "leader";
+  // One that has begun and looks for its pair may stand by, or lead, before it is asked to end.
+  return status.value("state", "") == "starting" ||
+         status.value("pair", control::Json::object()).value("role", "leader") != "leader";
 }
 
 std::vector<RunningProgram> running_programs(const std::string& run_dir) {

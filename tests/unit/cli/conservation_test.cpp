@@ -237,7 +237,7 @@ TEST(Conservation, CountsOfTwoRisksTheOneThatWasActiveLast) {
   former.details["active_ms"] = 1000;
   former.positions[0].shares = 40;
   std::vector<Summary> all{sides.sim, sides.mdh, sides.oeg, former, sides.risk, sides.strategy};
-  settle_risks(all);
+  settle_pairs(all);
   EXPECT_TRUE(all[3].stood_by);
   EXPECT_FALSE(all[4].stood_by);
   EXPECT_TRUE(check_conservation(all, kAll).holds());
@@ -245,7 +245,7 @@ TEST(Conservation, CountsOfTwoRisksTheOneThatWasActiveLast) {
   Summary other = sides.oeg;
   other.name = "oeg-b";
   all = {sides.oeg, other, former, sides.risk};
-  settle_risks(all);
+  settle_pairs(all);
   EXPECT_FALSE(all[2].stood_by);
   // One that never was active, or is no more, says so itself.
   former.stood_by = true;
@@ -254,6 +254,26 @@ TEST(Conservation, CountsOfTwoRisksTheOneThatWasActiveLast) {
   EXPECT_TRUE(check_conservation(
                   {sides.sim, sides.mdh, sides.oeg, former, sides.risk, sides.strategy}, kAll)
                   .holds());
+}
+
+// One ended while it led, the other one led after it.
+TEST(Conservation, OfAPairTheOneThatLedLastCounts) {
+  FiveSides sides;
+  Summary former = sides.oeg;
+  former.name = "oeg-2";
+  former.details["pair_epoch"] = 3;
+  former.positions.at(0).shares = 40;
+  sides.oeg.details["pair_epoch"] = 4;
+  std::vector<Summary> all{sides.sim, sides.mdh, former, sides.oeg, sides.risk, sides.strategy};
+  settle_pairs(all);
+  EXPECT_TRUE(all[2].stood_by);
+  EXPECT_FALSE(all[3].stood_by);
+  EXPECT_TRUE(check_conservation(all, kAll).holds());
+  // Two that are no pair: both count.
+  former.details.clear();
+  all = {former, sides.oeg};
+  settle_pairs(all);
+  EXPECT_FALSE(all[0].stood_by || all[1].stood_by);
 }
 
 // Two oegs, each on a host of its own, and their risks together on a third: what one directory has

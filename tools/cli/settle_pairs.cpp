@@ -1,0 +1,56 @@
+// Of the two of a pair: which one's books are the pair's.
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "tools/cli/conservation.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+using control::Summary;
+
+// 0: it says nothing of it, or it is of an older version.
+std::uint64_t detail(const Summary& summary, const char* name) {
+  const auto found = summary.details.find(name);
+  return found == summary.details.end() ? 0 : found->second;
+}
+
+// Those of a program that may count, at one venue.
+std::vector<Summary*> counted(std::vector<Summary>& summaries, const char* program,
+                              std::uint8_t venue) {
+  std::vector<Summary*> found;
+  for (Summary& each : summaries)
+    if (each.program == program && each.venue == venue && !each.stood_by) found.push_back(&each);
+  return found;
+}
+
+// Leaves those of `group` that have the highest `name`.
+void keep_last(const std::vector<Summary*>& group, const char* name) {
+  std::uint64_t last = 0;
+  for (const Summary* each : group) last = std::max(last, detail(*each, name));
+  for (Summary* const each : group) {
+    if (detail(*each, name) == last) continue;
+    each->stood_by = true;
+    each->positions.clear();
+    each->profits.clear();
+  }
+}
+
+}  // namespace
+
+void settle_pairs(std::vector<Summary>& summaries) {
+  std::set<std::uint8_t> venues;
+  for (const Summary& summary : summaries) venues.insert(summary.venue);
+  for (const std::uint8_t venue : venues) {
+    std::vector<Summary*> pair = counted(summaries, "oeg", venue);
+    std::erase_if(pair, [](const Summary* each) { return detail(*each, "pair_epoch") == 0; });
+    keep_last(pair, "pair_epoch");
+    // Of several oegs each may have a risk of its own.
+    if (counted(summaries, "oeg", venue).size() < 2)
+      keep_last(counted(summaries, "risk", venue), "active_ms");
+  }
+}
+
+}  // namespace tickpath::cli
