@@ -72,6 +72,12 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
     store_ = std::make_unique<prices::PriceStore>(device, config.store, config.instruments_max,
                                                   "mdh.prices");
   }
+  if (config.values_keys != 0) {
+    values_ = std::make_unique<values::ValueOwner>(device, config.values_keys,
+                                                   config.values_writers, "mdh.values");
+    log::info("keeps shared values: {} keys, {} writers, {} MiB", config.values_keys,
+              config.values_writers, values_->bytes() >> 20);
+  }
   datapath_ =
       std::make_unique<MdhDatapath>(config, *publisher_, *directory_, store_.get(), channel_.get(),
                                     runtime.trace(), runtime.hot_log(), home_.writer());
@@ -108,6 +114,7 @@ void MdhApplication::on_tick() {
   publisher_->collect();
   readers_.collect();
   home_.tick();
+  if (values_) values_->collect();
   tell_departed();
   keep_symbols();
 }
@@ -177,13 +184,13 @@ wire::Hello MdhApplication::answer(wire::Service service) const {
 link::Accepted MdhApplication::accepted(const rdma::ConnectionRequest& request,
                                         const wire::Hello& hello) {
   return [this, peer = request.peer(), name = std::string(wire::name_of(hello)),
-          reader = hello.service != wire::Service::kBookUpdates,
-          writer = hello.service == wire::Service::kHomeWrite](std::uint32_t id,
-                                                               const rdma::SetupError* error) {
+          service = hello.service](std::uint32_t id, const rdma::SetupError* error) {
     if (error != nullptr) return admission_.failed(peer, error->what());
-    if (writer) return log::info("writer of the book home: {}, {}", name, peer);
-    log::info("{}: {}, {}", reader ? "reader of tables" : "subscriber " + std::to_string(id), name,
-              peer);
+    std::string what = "reader of tables";
+    if (service == wire::Service::kBookUpdates) what = "subscriber " + std::to_string(id);
+    if (service == wire::Service::kHomeWrite) what = "writer of the book home";
+    if (service == wire::Service::kValues) what = "client of shared values";
+    log::info("{}: {}, {}", what, name, peer);
   };
 }
 
@@ -198,9 +205,10 @@ void MdhApplication::accept(rdma::ConnectionRequest& request) {
       admission_.failed(request.peer(), why);
     return;
   }
-  // Its table of rights lets pass nothing but these three.
+  // Its table of rights lets pass nothing but these four.
   if (hello->service == wire::Service::kBookUpdates) return accept_subscriber(request, *hello);
   if (hello->service == wire::Service::kPrices) return accept_price_reader(request, *hello);
+  if (hello->service == wire::Service::kValues) return accept_values(request, *hello);
   accept_reader(request, *hello);
 }
 
@@ -233,6 +241,18 @@ void MdhApplication::accept_price_reader(rdma::ConnectionRequest& request,
   grants[wire::PricesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   const wire::Hello ours = answer(hello.service);
   readers_.start_accept(request, link::bytes_of(ours), grants, 0, accepted(request, hello));
+}
+
+void MdhApplication::accept_values(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  if (!values_)
+    return request.reject("no shared values are kept here: set values.keys in mdh's configuration");
+  const wire::Hello ours = answer(hello.service);
+  try {
+    values_->start_accept(request, link::bytes_of(ours), hello.parameters[0] != 0,
+                          accepted(request, hello));
+  } catch (const rdma::SetupError& error) {
+    admission_.failed(request.peer(), error.what());
+  }
 }
 
 void MdhApplication::tell_departed() {
@@ -283,6 +303,10 @@ void MdhApplication::register_counters() {
   home_.register_counters(out);
   if (store_)
     out.add("store", store_->counters(), {"instruments", "unlisted", "trades", "overwritten"});
+  if (values_) {
+    out.add("values", "writers", [this] { return values_->writers(); });
+    out.add("values", "readers", [this] { return values_->readers(); });
+  }
   admission_.register_counters(out, "connections");
   out.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
 }
@@ -337,6 +361,7 @@ void MdhApplication::describe(control::Json& status) {
   status["crossed_books"] = crossed_books();
   home_.describe(status);
   if (store_) status["store"] = {{"bytes", store_->bytes()}};
+  if (values_) status["values"] = {{"bytes", values_->bytes()}};
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
     status["subscribers"].push_back(

@@ -9,6 +9,7 @@
 #include "common/control/admission.hpp"
 #include "common/control/program.hpp"
 #include "common/rdma/rdma.hpp"
+#include "common/values/value_owner.hpp"
 #include "common/wire/hello.hpp"
 #include "mdh/book_home.hpp"
 #include "mdh/datapath.hpp"
@@ -39,6 +40,7 @@ class MdhApplication final : public control::Application {
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_price_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  void accept_values(rdma::ConnectionRequest& request, const wire::Hello& hello);
   link::Accepted accepted(const rdma::ConnectionRequest& request, const wire::Hello& hello);
   void tell_departed();
   void remember_symbols();
@@ -59,7 +61,8 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<BookPublisher> publisher_;
   std::unique_ptr<DirectoryTable> directory_;
   BookHome home_;
-  std::unique_ptr<prices::PriceStore> store_;  // nullptr: it is not enabled
+  std::unique_ptr<prices::PriceStore> store_;   // nullptr: it is not enabled
+  std::unique_ptr<values::ValueOwner> values_;  // nullptr: none are kept
   std::unique_ptr<MdhDatapath> datapath_;
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/home/layout.hpp"
+#include "common/values/layout.hpp"
 
 namespace tickpath::mdh {
 namespace {
@@ -62,6 +63,16 @@ void add_home(config::Schema<MdhConfig>& schema) {
   schema.duration("home.dead_after", &C::home_dead_after_ns, {1'000'000, 60'000'000'000},
                   "Silence of another writer after which its books no longer count. It beats every "
                   "5 ms from its polling thread");
+}
+
+void add_values(config::Schema<MdhConfig>& schema) {
+  using C = MdhConfig;
+  schema.integer(
+      "values.keys", &C::values_keys, {0, values::kKeysMax}, "keys",
+      "Room for values that strategies and `tickpath value` share "
+      "(common/values/DESIGN.md); 1,792 to 3,584 bytes a key and writer; 0: none are kept");
+  schema.integer("values.writers", &C::values_writers, {1, link::kLanesMax}, "programs",
+                 "That may be connected to write values at one time; readers are not counted");
 }
 
 void check_home(const MdhConfig& config, config::Problems& problems) {
@@ -145,6 +156,7 @@ config::Schema<MdhConfig> mdh_schema() {
 
   schema.include("store", &C::store, store_schema());
   add_home(schema);
+  add_values(schema);
   schema.check(check_feed);
   schema.check(check_home);
   return schema;

@@ -45,6 +45,9 @@ struct MdhConfig {
   std::int64_t home_dead_after_ns = 100'000'000;
 
   // From 0; a pipeline of one venue needs no number.
+  // Shared values; 0 keys: none are kept.
+  std::uint32_t values_keys = 0;
+  std::uint32_t values_writers = 4;
   std::uint32_t home_venue() const noexcept { return common.venue == 0 ? 0 : common.venue - 1u; }
   bool writes_home() const noexcept { return home_keep || !home_endpoint.empty(); }
 };

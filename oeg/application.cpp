@@ -148,6 +148,7 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
     case wire::Service::kHome:
     case wire::Service::kHomeWrite:
     case wire::Service::kPrices:
+    case wire::Service::kValues:
       break;
   }
   admission_.refuse(request, "oeg does not offer this service");

@@ -56,9 +56,16 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
   history_ = std::make_unique<PriceHistory>(
       runtime.device(), venues_of(config).front().feed_endpoint, runtime.name());
   engine_->set_history(*history_);
+  values_ = std::make_unique<SharedValues>(runtime.device(), channel_.get(),
+                                           config.values_endpoint.empty()
+                                               ? venues_of(config).front().feed_endpoint
+                                               : config.values_endpoint,
+                                           runtime.name());
+  engine_->set_values(*values_);
   read_names();
   load_plugins();
-  datapath_ = std::make_unique<StrategyDatapath>(std::move(links), *engine_, channel_.get());
+  datapath_ =
+      std::make_unique<StrategyDatapath>(std::move(links), *engine_, channel_.get(), values_.get());
   register_counters();
 }
 
@@ -174,6 +181,7 @@ void StrategyApplication::on_tick() {
     venue->orders->maintain(now_ns);
   }
   history_->maintain(now_ns);
+  values_->maintain(now_ns);
 }
 
 std::string StrategyApplication::not_ready_reason() {

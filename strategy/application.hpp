@@ -15,6 +15,7 @@
 #include "strategy/order_channels.hpp"
 #include "strategy/plugin_log.hpp"
 #include "strategy/price_history.hpp"
+#include "strategy/shared_values.hpp"
 
 namespace tickpath::strategy {
 
@@ -68,6 +69,7 @@ class StrategyApplication final : public control::Application {
   std::vector<std::unique_ptr<Venue>> venues_;
   LogRing log_{1024};
   std::unique_ptr<PriceHistory> history_;
+  std::unique_ptr<SharedValues> values_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<StrategyDatapath> datapath_;
   std::vector<Rejected> rejected_;

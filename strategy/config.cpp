@@ -137,6 +137,9 @@ config::Schema<StrategyConfig> strategy_schema() {
       "venue", &C::venues, venue_schema(), {0, TICKPATH_VENUES_MAX},
       "The venues that it trades on, in place of feed.endpoint and gateway.endpoint; none: "
       "one venue");
+  schema.text("values.endpoint", &C::values_endpoint,
+              "fabric.endpoint of the mdh that keeps the values which plugins share (values.keys "
+              "there); empty: feed.endpoint, of several venues the first one's");
   schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.path("plugin_dir", &C::plugin_dir, "Where relative plugin files are looked for first");
   schema.tables("plugin", &C::plugins, plugin_schema(), {1, kInstancesMax},

@@ -39,6 +39,7 @@ struct StrategyConfig {
   market::FeedConfig feed;
 
   std::string gateway_endpoint = "{run_dir}/oeg.fabric";
+  std::string values_endpoint;  // empty: feed.endpoint, of several venues the first one's
   std::string gateway_standby_endpoint;
   std::uint32_t gateway_depth = 1024;
 

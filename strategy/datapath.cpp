@@ -20,8 +20,8 @@ constexpr std::uint64_t kLingerMaxNs = 1'000'000'000;
 }  // namespace
 
 StrategyDatapath::StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine,
-                                   rdma::CompletionChannel* channel)
-    : venues_(std::move(venues)), engine_(engine), channel_(channel) {
+                                   rdma::CompletionChannel* channel, SharedValues* values)
+    : venues_(std::move(venues)), engine_(engine), channel_(channel), values_(values) {
   if (channel_ == nullptr) return;
   wake_storage_[0] = channel_->file_descriptor();
   wake_ = wake_storage_;
@@ -41,6 +41,7 @@ bool StrategyDatapath::turn() noexcept {
     work += updates;
     caught_up &= updates < kUpdatesPerTurn && !venue.market->directory_behind();
   }
+  if (values_ != nullptr) work += values_->turn() ? 1 : 0;
   const bool engine_worked = engine_.on_turn();
   // Relaxed: the flag alone matters; what the control thread did before is not read here.
   if (stop_requested_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -56,6 +57,7 @@ void StrategyDatapath::arm() noexcept {
 }
 
 bool StrategyDatapath::may_sleep() noexcept {
+  if (values_ != nullptr && !values_->may_sleep()) return false;
   return std::ranges::all_of(venues_, [](const VenueLinks& venue) {
     return venue.market->may_sleep() && venue.orders->may_sleep();
   });

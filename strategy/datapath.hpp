@@ -12,6 +12,7 @@
 #include "common/market/market_reader.hpp"
 #include "strategy/engine.hpp"
 #include "strategy/order_channels.hpp"
+#include "strategy/shared_values.hpp"
 
 namespace tickpath::strategy {
 
@@ -23,9 +24,10 @@ struct VenueLinks {
 
 class StrategyDatapath final : public control::Datapath {
  public:
-  // venues: as the engine has them. All must outlive it; channel may be nullptr (not parking).
-  StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine,
-                   rdma::CompletionChannel* channel);
+  // venues: as the engine has them. values: nullptr, none. All must outlive it; channel may be
+  // nullptr (not parking).
+  StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine, rdma::CompletionChannel* channel,
+                   SharedValues* values = nullptr);
   StrategyDatapath(market::MarketReader& market, OrderChannels& orders, Engine& engine,
                    rdma::CompletionChannel* channel)
       : StrategyDatapath({VenueLinks{&market, &orders}}, engine, channel) {}
@@ -78,6 +80,7 @@ class StrategyDatapath final : public control::Datapath {
   std::vector<VenueLinks> venues_;
   Engine& engine_;
   rdma::CompletionChannel* channel_;
+  SharedValues* values_;
   clock::TickConverter clock_;
   std::array<int, 1> wake_storage_{-1};
   std::span<const int> wake_;

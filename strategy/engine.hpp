@@ -88,6 +88,8 @@ class Engine {
   // Control thread, before the first plugin is added; it outlives the engine. Without one plugins
   // are told that there is no history.
   void set_history(HistorySource& history) noexcept { history_ = &history; }
+  // The same of shared values: without them every request fails.
+  void set_values(ValueSource& values) noexcept { values_ = &values; }
 
   // ---- datapath: the market
 
@@ -306,6 +308,7 @@ class Engine {
   EngineOptions options_;
   std::vector<Venue> venues_;
   HistorySource* history_ = nullptr;
+  ValueSource* values_ = nullptr;
   trace::TraceWriter& trace_;
   LogRing& log_;
 

@@ -168,6 +168,49 @@ struct HostFunctions {
                         range.kind, capacity, entries, *answer);
   }
 
+  static std::int32_t ask_value(void* context, const tickpath_value_request* request) noexcept {
+    Instance& instance = of(context);
+    ValueSource* const source = instance.engine.values_;
+    if (source == nullptr) return TICKPATH_NO_DATA;
+    const std::string_view key(request->key == nullptr ? "" : request->key);
+    const bool changes =
+        request->operation == TICKPATH_VALUE_PUT || request->operation == TICKPATH_VALUE_SWAP;
+    if (request->operation > TICKPATH_VALUE_REMOVE || !values::is_key(key) ||
+        request->length > (changes ? wire::kValueBytes : 0) ||
+        (request->length != 0 && request->bytes == nullptr))
+      return TICKPATH_INVALID;
+    values::ValueRequest wanted;
+    wanted.operation = static_cast<values::ValueOperation>(request->operation);
+    wanted.key = key;
+    wanted.bytes = {static_cast<const std::byte*>(request->bytes), request->length};
+    wanted.expected = request->expected_version;
+    if (!instance.setting_up)
+      return source->ask(instance.index, wanted) ? TICKPATH_OK : TICKPATH_NOT_YET;
+    source->ask_and_wait(instance.index, wanted);
+    return TICKPATH_OK;
+  }
+  static std::int32_t value_answer(void* context, tickpath_value* answer) noexcept {
+    Instance& instance = of(context);
+    answer->version = answer->written_realtime_ns = 0;
+    answer->result = answer->length = 0;
+    const ValueSource* const source = instance.engine.values_;
+    const ValueSource::Answer* const found =
+        source == nullptr ? nullptr : source->answer(instance.index);
+    if (found == nullptr) return TICKPATH_NO_DATA;
+    if (found->status == values::ValueStatus::kPending) return TICKPATH_NOT_YET;
+    answer->result = value_result(found->status);
+    answer->version = found->value.version;
+    answer->written_realtime_ns = found->value.written_realtime_ns;
+    answer->length = static_cast<std::uint32_t>(found->value.bytes.size());
+    std::ranges::copy(found->value.bytes, reinterpret_cast<std::byte*>(answer->bytes));
+    return TICKPATH_OK;
+  }
+  static std::uint32_t value_result(values::ValueStatus status) noexcept {
+    static_assert(static_cast<int>(values::ValueStatus::kOk) == TICKPATH_VALUE_DONE + 1 &&
+                  static_cast<int>(values::ValueStatus::kUnknown) == TICKPATH_VALUE_UNKNOWN + 1);
+    return static_cast<std::uint32_t>(status) - 1;
+  }
+
   static const char* status_text(std::int32_t status) noexcept {
     switch (status) {
       case TICKPATH_OK:
@@ -436,7 +479,9 @@ void fill_host(Instance& instance, std::uint32_t listings) noexcept {
                    F::listing,
                    F::listing_of,
                    F::route,
-                   F::history};
+                   F::history,
+                   F::ask_value,
+                   F::value_answer};
 }
 
 }  // namespace tickpath::strategy

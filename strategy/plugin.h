@@ -61,7 +61,7 @@ enum tickpath_status {
   TICKPATH_WRONG_TYPE = 14,     /* of a parameter, or outside what the type can hold */
   TICKPATH_SYMBOL_PENDING = 15, /* accepted: `instrument` will be called once it is known */
   TICKPATH_NO_ROUTE = 16,       /* no venue can take it now: see `route` */
-  TICKPATH_NOT_YET = 17         /* history: asked for; the same call on a later event brings it */
+  TICKPATH_NOT_YET = 17         /* asked for; the same call on a later event brings it */
 };
 
 enum tickpath_side { TICKPATH_BUY = 1, TICKPATH_SELL = 2 };
@@ -363,6 +363,41 @@ typedef struct tickpath_history {
   uint8_t reserved[7];
 } tickpath_history;
 
+/* Values that strategies of several programs and hosts share, in the memory of an mdh that keeps
+ * them (values.keys there, values.endpoint of this program). */
+#define TICKPATH_VALUE_BYTES 400
+#define TICKPATH_ANY_VERSION 0xffffffffffffffffull
+enum tickpath_value_operation {
+  TICKPATH_VALUE_GET = 0,
+  TICKPATH_VALUE_PUT = 1,   /* whatever it was */
+  TICKPATH_VALUE_SWAP = 2,  /* only if it is at expected_version; 0: if there is none */
+  TICKPATH_VALUE_REMOVE = 3 /* the same; TICKPATH_ANY_VERSION: whatever it was */
+};
+enum tickpath_value_result {
+  TICKPATH_VALUE_DONE = 0,
+  TICKPATH_VALUE_ABSENT = 1,   /* get, remove: there is no such key */
+  TICKPATH_VALUE_CONFLICT = 2, /* it is at another version; version and bytes are what it is */
+  TICKPATH_VALUE_FULL = 3,     /* there is no place for one more key */
+  TICKPATH_VALUE_BUSY = 4,     /* others changed it at every attempt; nothing was done */
+  TICKPATH_VALUE_FAILED = 5,   /* nobody keeps values there, or the connection; nothing was done */
+  TICKPATH_VALUE_UNKNOWN = 6   /* the connection failed behind a change: it took place, or not */
+};
+typedef struct tickpath_value_request {
+  uint32_t operation;
+  uint32_t length;           /* of bytes; put and swap */
+  uint64_t expected_version; /* swap and remove */
+  const char* key;           /* 1 to 32 bytes, NUL behind them */
+  const void* bytes;
+} tickpath_value_request;
+/* A version rises by one with each change, from 1, also when a key is removed and comes back. */
+typedef struct tickpath_value {
+  uint64_t version;             /* as it is now; 0: there is none */
+  uint64_t written_realtime_ns; /* by the writer's clock */
+  uint32_t result;
+  uint32_t length;
+  uint8_t bytes[TICKPATH_VALUE_BYTES];
+} tickpath_value;
+
 /* The engine, as a plugin sees it. `context` is always the first argument. */
 typedef struct tickpath_host {
   uint32_t abi_version;
@@ -492,6 +527,14 @@ typedef struct tickpath_host {
    * entries. */
   int32_t (*history)(void* context, const char* symbol, const tickpath_history_request* request,
                      tickpath_history_entry* entries, size_t capacity, tickpath_history* answer);
+
+  /* Shared values. ask_value copies the request, which is carried out beside the events:
+   * TICKPATH_NOT_YET while the one before is not answered, TICKPATH_INVALID for a key or a length
+   * that cannot be. value_answer: TICKPATH_OK with the answer to the last request, again until the
+   * next is asked; TICKPATH_NOT_YET; TICKPATH_NO_DATA: nothing was asked. In `start` ask_value
+   * waits for the answer, some seconds at most. */
+  int32_t (*ask_value)(void* context, const tickpath_value_request* request);
+  int32_t (*value_answer)(void* context, tickpath_value* answer);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */

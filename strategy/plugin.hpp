@@ -58,6 +58,7 @@ class Strategy {
   using HistoryRequest = tickpath_history_request;
   using HistoryEntry = tickpath_history_entry;
   using History = tickpath_history;
+  using Value = tickpath_value;
   using Instrument = std::uint32_t;
   static constexpr Instrument kNoInstrument = TICKPATH_NO_INSTRUMENT;
 
@@ -244,6 +245,33 @@ class Strategy {
                           &answer);
   }
 
+  // ----------------------------------------------------------------------------- shared values
+
+  // What strategies of several programs and hosts share: a key of up to 32 bytes, a value of up to
+  // 400, and a version that rises with each change. One request at a time: the answer is there when
+  // value() returns TICKPATH_OK, on a later event, in start() at once. See plugin.h.
+  std::int32_t get_value(const char* key) const noexcept {
+    return ask_value(TICKPATH_VALUE_GET, key, {}, TICKPATH_ANY_VERSION);
+  }
+  std::int32_t put_value(const char* key, std::string_view bytes) const noexcept {
+    return ask_value(TICKPATH_VALUE_PUT, key, bytes, TICKPATH_ANY_VERSION);
+  }
+  // Only if it is still at this version; 0: if there is none.
+  std::int32_t swap_value(const char* key, std::uint64_t version,
+                          std::string_view bytes) const noexcept {
+    return ask_value(TICKPATH_VALUE_SWAP, key, bytes, version);
+  }
+  std::int32_t remove_value(const char* key,
+                            std::uint64_t version = TICKPATH_ANY_VERSION) const noexcept {
+    return ask_value(TICKPATH_VALUE_REMOVE, key, {}, version);
+  }
+  std::int32_t value(Value& answer) const noexcept {
+    return host_->value_answer(host_->context, &answer);
+  }
+  static std::string_view text_of(const Value& answer) noexcept {
+    return {reinterpret_cast<const char*>(answer.bytes), answer.length};
+  }
+
   // ----------------------------------------------------------------------------------- prices
 
   // Multiples of 1/10,000 of the currency unit: to_price(10.05) is 100'500. What is no price (not
@@ -423,6 +451,12 @@ class Strategy {
   }
 
  private:
+  std::int32_t ask_value(std::uint32_t operation, const char* key, std::string_view bytes,
+                         std::uint64_t version) const noexcept {
+    const tickpath_value_request request{operation, static_cast<std::uint32_t>(bytes.size()),
+                                         version, key, bytes.data()};
+    return host_->ask_value(host_->context, &request);
+  }
   static NewOrder terms(Instrument instrument, Side side, std::uint32_t shares,
                         std::uint8_t type) noexcept {
     NewOrder order{};
@@ -473,115 +507,9 @@ class Strategy {
   const tickpath_host* host_ = nullptr;
 };
 
-namespace plugin_boundary {
-
-// What the engine calls `self`: the strategy and the host, so that a failure has its text even when
-// the constructor threw.
-template <class S>
-struct Instance {
-  std::unique_ptr<S> strategy;
-  const tickpath_host* host;
-};
-
-inline void fail(const tickpath_host* host, std::string_view text) noexcept {
-  host->fail(host->context, text.data(), text.size());
-}
-
-// Runs `body`; an exception becomes TICKPATH_ERROR with its text.
-template <class Body>
-std::int32_t contain(const tickpath_host* host, Body&& body) noexcept {
-  try {
-    body();
-    return TICKPATH_OK;
-  } catch (const std::exception& error) {
-    fail(host, error.what());
-  } catch (...) {
-    fail(host, "threw something that is not a std::exception");
-  }
-  return TICKPATH_ERROR;
-}
-
-template <class S>
-struct Boundary {
-  using Self = Instance<S>;
-  static Self& of(void* self) noexcept { return *static_cast<Self*>(self); }
-
-  static std::int32_t create(const tickpath_host* host, void** self) noexcept {
-    return contain(host, [&] {
-      auto made = std::make_unique<Self>(Self{std::make_unique<S>(), host});
-      base(*made).attach(host);
-      *self = made.release();
-    });
-  }
-  static void destroy(void* self) noexcept { delete static_cast<Self*>(self); }
-
-  static std::int32_t start(void* self) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).start(); });
-  }
-  static std::int32_t instrument(void* self, const char* symbol, std::uint32_t id) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).instrument(symbol, id); });
-  }
-  static std::int32_t book_change(void* self, const tickpath_book_change* change) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).book_change(*change); });
-  }
-  static std::int32_t trade(void* self, const tickpath_trade* trade) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).trade(*trade); });
-  }
-  static std::int32_t report(void* self, const tickpath_report* report) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).report(*report); });
-  }
-  static std::int32_t timer(void* self, std::uint64_t timer_id, std::uint64_t cookie) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).timer(timer_id, cookie); });
-  }
-  static std::int32_t feed_state(void* self, std::uint32_t id, std::uint8_t state) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).feed_state(id, state); });
-  }
-  static std::int32_t gateway_state(void* self, std::int32_t up) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).gateway_state(up != 0); });
-  }
-  static std::int32_t stop(void* self) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).stop(); });
-  }
-  static std::int32_t imbalance(void* self, const tickpath_imbalance* update) noexcept {
-    return contain(of(self).host, [&] { base(of(self)).imbalance(*update); });
-  }
-
-  // Through the base: an override may well be private.
-  static Strategy& base(Self& self) noexcept { return *self.strategy; }
-};
-
-template <class S>
-constexpr tickpath_plugin describe(const char* name, const char* version) noexcept {
-  static_assert(std::is_base_of_v<Strategy, S>, "derive from tickpath::Strategy");
-  using B = Boundary<S>;
-  return {TICKPATH_PLUGIN_ABI_VERSION,
-          sizeof(tickpath_plugin),
-          sizeof(tickpath_host),
-          sizeof(tickpath_book_change),
-          sizeof(tickpath_trade),
-          sizeof(tickpath_report),
-          sizeof(tickpath_depth),
-          sizeof(tickpath_position),
-          sizeof(tickpath_new_order),
-          sizeof(tickpath_imbalance),
-          name,
-          version,
-          B::create,
-          B::destroy,
-          B::start,
-          B::instrument,
-          B::book_change,
-          B::trade,
-          B::report,
-          B::timer,
-          B::feed_state,
-          B::gateway_state,
-          B::stop,
-          B::imbalance};
-}
-
-}  // namespace plugin_boundary
 }  // namespace tickpath
+
+#include "strategy/plugin_boundary.hpp"
 
 // Exports the C entry. Once in a shared object, at namespace scope.
 #define TICKPATH_STRATEGY(Type, name, version)                             \

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/prices/price_client.hpp"
+#include "common/values/value_client.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/order_messages.hpp"
 
@@ -65,6 +66,25 @@ class HistorySource {
 
  protected:
   ~HistorySource() = default;
+};
+
+// Shared values, of an mdh that keeps them. owner: index of an instance, below kInstancesMax.
+class ValueSource {
+ public:
+  // Datapath thread; never waits: it is carried out by turns. False: the owner's request before is
+  // not answered. The key has been checked, and so has the length.
+  virtual bool ask(std::uint32_t owner, const values::ValueRequest& request) noexcept = 0;
+  // Control thread, before the datapath runs: waits; the answer is there then.
+  virtual void ask_and_wait(std::uint32_t owner, const values::ValueRequest& request) noexcept = 0;
+  // nullptr: the owner has asked nothing. kPending: it is under way. Until the owner's next ask().
+  struct Answer {
+    values::ValueStatus status;
+    values::ValueState value;
+  };
+  virtual const Answer* answer(std::uint32_t owner) const noexcept = 0;
+
+ protected:
+  ~ValueSource() = default;
 };
 
 }  // namespace tickpath::strategy

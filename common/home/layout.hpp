@@ -103,33 +103,11 @@ class HomeLayout {
   std::size_t buckets_ = 1;
 };
 
-// What a connection was granted: the words, the lanes, and for a writer its own lane once more.
-struct HomeRegions {
-  rdma::RemoteRegion words;
-  std::array<rdma::RemoteRegion, link::kLanesMax> lanes;
-  rdma::RemoteRegion own_lane;
-  std::uint32_t own = link::kLanesMax;  // kLanesMax: a reader
-
-  // False: these are not a home's.
-  static bool of(std::span<const rdma::RemoteRegion> extras, bool writer,
-                 HomeRegions& out) noexcept {
-    if (extras.size() < (writer ? 3u : 2u)) return false;
-    const std::size_t lanes = extras.size() - (writer ? 2 : 1);
-    if (lanes > link::kLanesMax) return false;
-    out = {};
-    out.words = extras[0];
-    for (std::size_t i = 0; i < lanes; ++i) out.lanes[i] = extras[1 + i];
-    if (!writer) return true;
-    out.own_lane = extras[1 + lanes];
-    for (std::uint32_t i = 0; i < lanes; ++i)
-      if (out.lanes[i].address == out.own_lane.address) out.own = i;
-    return out.own != link::kLanesMax;
-  }
-  // Whether memory of this shape fits in what was granted.
+// What a connection was granted.
+struct HomeRegions : link::SharedRegions {
+  // Whether memory of this shape fits in it.
   bool hold(const HomeLayout& layout) const noexcept {
-    for (std::size_t i = 0; i < layout.shape().lanes; ++i)
-      if (lanes[i].length_bytes < layout.lane_bytes()) return false;
-    return words.length_bytes >= layout.words_bytes();
+    return SharedRegions::hold(layout.words_bytes(), layout.shape().lanes, layout.lane_bytes());
   }
   link::SharedPlace quotes(const HomeLayout& layout) const noexcept {
     return place(layout.quote_guards(), 0, layout.shape().rows, layout.shape().rows);
@@ -137,21 +115,6 @@ struct HomeRegions {
   link::SharedPlace books(const HomeLayout& layout) const noexcept {
     return place(layout.book_guards(), layout.books_in_lane(),
                  std::size_t{layout.shape().venues} * layout.shape().rows, layout.shape().rows);
-  }
-
- private:
-  link::SharedPlace place(std::size_t guards, std::size_t in_lane, std::size_t records,
-                          std::size_t lane_records) const noexcept {
-    link::SharedPlace result;
-    result.guards = words;
-    result.guards_offset = guards;
-    result.lanes = lanes;
-    result.own_lane = own_lane;
-    result.lanes_offset = in_lane;
-    result.own = own;
-    result.records = records;
-    result.lane_records = lane_records;
-    return result;
   }
 };
 

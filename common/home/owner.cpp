@@ -37,15 +37,10 @@ HomeOwner::HomeOwner(rdma::Device& device, const HomeShape& shape, const std::st
   header->magic = HomeHeader::kMagic;
 }
 
-std::vector<rdma::Grant> HomeOwner::read_grants() const {
-  std::vector<rdma::Grant> grants{{words_.get(), rdma::kRemoteRead}};
-  for (const auto& lane : lanes_) grants.push_back({lane.get(), rdma::kRemoteRead});
-  return grants;
-}
-
 void HomeOwner::start_accept_reader(rdma::ConnectionRequest& request,
                                     std::span<const std::byte> answer, link::Accepted accepted) {
-  readers_.start_accept(request, answer, read_grants(), 0, std::move(accepted));
+  readers_.start_accept(request, answer, link::shared_grants(*words_, lanes_), 0,
+                        std::move(accepted));
 }
 
 // One that nobody has: of this venue, or one that never had a writer. Where the device lets nothing
@@ -86,9 +81,7 @@ void HomeOwner::start_accept_writer(rdma::ConnectionRequest& request,
     refuse("none of the " + std::to_string(shape.lanes) +
            " lanes of the book home is free for venue " + std::to_string(venue + 1) +
            ": each has a writer, or is another venue's for good (home.writers)");
-  std::vector<rdma::Grant> grants = read_grants();
-  grants[0].access = kWordRights;
-  grants.push_back({lanes_[*lane].get(), rdma::kRemoteWrite});
+  const std::vector<rdma::Grant> grants = link::shared_grants(*words_, lanes_, *lane);
   LaneUse& use = uses_[*lane];
   use.writer = {*lane, static_cast<std::uint32_t>(venue), name, request.peer()};
   use.use = Use::kSettingUp;

@@ -52,7 +52,6 @@ class HomeOwner {
     std::optional<std::uint32_t> venue;
   };
 
-  std::vector<rdma::Grant> read_grants() const;
   std::optional<std::uint32_t> free_lane(std::uint32_t venue);
   bool may_have(std::uint32_t lane, std::uint32_t venue) const noexcept {
     return uses_[lane].venue.value_or(venue) == venue;

@@ -87,6 +87,29 @@ struct SharedPlace {
   std::size_t lane_records = 0;
 };
 
+// What a connection to such memory was granted: a region of words, the lanes, and for a writer its
+// own lane once more.
+struct SharedRegions {
+  rdma::RemoteRegion words;
+  std::array<rdma::RemoteRegion, kLanesMax> lanes;
+  rdma::RemoteRegion own_lane;
+  std::uint32_t own = kLanesMax;  // kLanesMax: a reader
+
+  // False: these are none.
+  static bool of(std::span<const rdma::RemoteRegion> extras, bool writer,
+                 SharedRegions& out) noexcept;
+  // Records whose guards begin at `guards` in the words, and slots at `in_lane` in each lane.
+  SharedPlace place(std::size_t guards, std::size_t in_lane, std::size_t records,
+                    std::size_t lane_records) const noexcept;
+  // Whether each of so many lanes, and the words, have so many bytes.
+  bool hold(std::size_t words_bytes, std::size_t lane_count, std::size_t lane_bytes) const noexcept;
+};
+// As an owner grants them: the words, the lanes, and to a writer its own lane; see
+// SharedRegions::of().
+std::vector<rdma::Grant> shared_grants(rdma::MemoryRegion& words,
+                                       std::span<const std::unique_ptr<rdma::MemoryRegion>> lanes,
+                                       std::uint32_t own = kLanesMax);
+
 enum class SharedStatus : std::uint8_t {
   kOk,
   kEmpty,   // a read: never written

@@ -32,6 +32,7 @@ enum class Service : std::uint8_t {
   kPrices = 8,        // anyone -> mdh: the price store, read-only
   kHome = 9,          // anyone -> mdh that keeps the book home: to READ it
   kHomeWrite = 10,    // mdh -> the same: to write a venue's books; parameters[0] is the venue
+  kValues = 11,  // strategy, tool -> mdh that keeps them: shared values; parameters[0] 1: to write
 };
 
 // 0 magic | 4 wire_version | 8 role | 9 service | 10 instance | 11 flags | 12 process_id

@@ -105,7 +105,7 @@ std::string_view name(Service value) noexcept {
   return name_in(value, {
       {kBookUpdates, "book_updates"}, {kOrders, "orders"}, {kDropCopy, "drop_copy"},
       {kRemoteTables, "remote_tables"}, {kWitness, "witness"}, {kStandby, "standby"},
-      {kSnapshot, "snapshot"}, {kPrices, "prices"}, {kHome, "home"}, {kHomeWrite, "home_write"}});
+      {kSnapshot, "snapshot"}, {kPrices, "prices"}, {kHome, "home"}, {kHomeWrite, "home_write"}, {kValues, "values"}});
 }
 
 // clang-format on

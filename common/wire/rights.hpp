@@ -30,6 +30,7 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
   if (listener == Role::kMdh) {
     if (service == Service::kBookUpdates) return trader;
     if (service == Service::kHomeWrite) return peer == Role::kMdh;
+    if (service == Service::kValues) return peer == Role::kStrategy || peer == Role::kTool;
     if (service == Service::kHome) return trader || reader || peer == Role::kMdh;
     return (service == Service::kRemoteTables || service == Service::kPrices) && (trader || reader);
   }
@@ -50,6 +51,7 @@ constexpr bool may_use(Role listener, Role peer, Service service) noexcept {
     case Service::kHome:
     case Service::kHomeWrite:
     case Service::kPrices:
+    case Service::kValues:
       return false;
   }
   return false;

@@ -19,7 +19,7 @@
 #include "common/home/reader.hpp"
 #include "common/wire/names.hpp"
 #include "tools/cli/commands.hpp"
-#include "tools/cli/perf_arguments.hpp"
+#include "tools/cli/mdh_connection.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -32,10 +32,7 @@ struct BookArguments {
   bool watch = false;
   std::uint32_t interval_ms = 500;
   bool json = false;
-  std::string run_dir = "run";
-  std::string mdh = "mdh";
-  std::string endpoint;
-  rdma::DeviceOptions fabric;
+  MdhArguments from;
 };
 
 std::string price_text(std::uint32_t price) {
@@ -154,11 +151,10 @@ Json book_json(const std::string& symbol, const Shown& shown, std::size_t depth)
 }
 
 void run_book(const BookArguments& arguments) {
-  const std::string endpoint = arguments.endpoint.empty()
-                                   ? arguments.run_dir + "/" + arguments.mdh + ".fabric"
-                                   : arguments.endpoint;
-  const std::string symbol(control::LongNames::read(arguments.run_dir).symbol_of(arguments.symbol));
-  const std::unique_ptr<rdma::Device> device = rdma::open_device(arguments.fabric);
+  const std::string endpoint = arguments.from.where();
+  const std::string symbol(
+      control::LongNames::read(arguments.from.run_dir).symbol_of(arguments.symbol));
+  const std::unique_ptr<rdma::Device> device = rdma::open_device(arguments.from.fabric);
   home::HomeReader reader(*device, endpoint, "tickpath", wire::Role::kTool);
   std::uint32_t row = 0;
   const home::ReadOutcome found = reader.find(symbol, row);
@@ -196,16 +192,7 @@ void add_book_command(CLI::App& app) {
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "For programs; prices in 1/10,000, a line a look");
-  command->add_option("--run-dir", arguments->run_dir, "Where the mdh that keeps the home runs")
-      ->capture_default_str();
-  command->add_option("--mdh", arguments->mdh, "Its instance name")->capture_default_str();
-  command->add_option("--endpoint", arguments->endpoint,
-                      "Its fabric.endpoint, where it is not in the run directory: host:port");
-  command->add_option("--provider", arguments->fabric.provider, "fabric provider: shm, verbs")
-      ->capture_default_str();
-  command->add_option("--device", arguments->fabric.device, "device (default: the first usable)");
-  add_security_options(*command, arguments->fabric.security);
-  arguments->fabric.security.role = "tool";
+  add_mdh_options(*command, arguments->from);
   command->callback([arguments] { run_book(*arguments); });
 }
 

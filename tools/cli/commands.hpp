@@ -31,6 +31,7 @@ void add_book_command(CLI::App& app);     // a symbol at all venues, from the bo
 void add_books_command(CLI::App& app);    // conservation over what several hosts left
 void add_trades_commands(CLI::App& app);  // orders, fills, positions: what a run traded, as CSV
 void add_prices_command(CLI::App& app);   // recent trades, quotes and bars, READ from mdh's store
+void add_value_command(CLI::App& app);    // values that strategies share, in an mdh that keeps them
 void add_trace_command(CLI::App& app);    // tick-to-order and each hop, from a run's trace files
 void add_history_command(CLI::App& app);  // runs in a column store, and SQL over them
 

@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   cli::add_books_command(app);
   cli::add_trades_commands(app);
   cli::add_prices_command(app);
+  cli::add_value_command(app);
   cli::add_trace_command(app);
   cli::add_history_command(app);
   cli::add_kill_commands(app);

@@ -19,7 +19,7 @@
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
 #include "tools/cli/commands.hpp"
-#include "tools/cli/perf_arguments.hpp"
+#include "tools/cli/mdh_connection.hpp"
 #include "tools/cli/prices_output.hpp"
 #include "tools/cli/progress_bar.hpp"
 
@@ -35,20 +35,15 @@ struct PriceArguments {
   std::string bars;
   std::string last;
   bool json = false;
-  std::string run_dir = "run";
-  std::string mdh = "mdh";
-  std::string endpoint;
-  rdma::DeviceOptions fabric;
+  MdhArguments from;
 };
 
 // A device, and a connection to a store on it.
 class PriceReader {
  public:
   explicit PriceReader(const PriceArguments& arguments)
-      : device_(rdma::open_device(arguments.fabric)), client_(*device_, "tickpath.prices") {
-    const std::string endpoint = arguments.endpoint.empty()
-                                     ? arguments.run_dir + "/" + arguments.mdh + ".fabric"
-                                     : arguments.endpoint;
+      : device_(rdma::open_device(arguments.from.fabric)), client_(*device_, "tickpath.prices") {
+    const std::string endpoint = arguments.from.where();
     const wire::Hello hello =
         wire::make_hello(wire::Role::kTool, wire::Service::kPrices, "tickpath");
     connection_ =
@@ -117,7 +112,7 @@ std::uint64_t span_ns(const std::string& text) {
 
 // Of a name as the recording has it, which may be longer than the feed's symbols are.
 std::string symbol_of(const PriceArguments& arguments, const std::string& name) {
-  return std::string(control::LongNames::read(arguments.run_dir).symbol_of(name));
+  return std::string(control::LongNames::read(arguments.from.run_dir).symbol_of(name));
 }
 std::uint64_t word_of(const std::string& symbol) {
   return symbol.size() > sizeof(std::uint64_t) ? 0 : wire::symbol_word(symbol);
@@ -215,15 +210,7 @@ void add_prices_command(CLI::App& app) {
   command->add_option("--last", arguments->last,
                       "Only those of so long before the exchange's clock: 10s, 30m, 1h");
   command->add_flag("--json", arguments->json, "For programs");
-  command->add_option("--run-dir", arguments->run_dir, "Where mdh runs")->capture_default_str();
-  command->add_option("--mdh", arguments->mdh, "Instance name of mdh")->capture_default_str();
-  command->add_option("--endpoint", arguments->endpoint,
-                      "mdh's fabric.endpoint, where it is not in the run directory: host:port");
-  command->add_option("--provider", arguments->fabric.provider, "fabric provider: shm, verbs")
-      ->capture_default_str();
-  command->add_option("--device", arguments->fabric.device, "device (default: the first usable)");
-  add_security_options(*command, arguments->fabric.security);
-  arguments->fabric.security.role = "tool";
+  add_mdh_options(*command, arguments->from);
   command->callback([arguments] { run_prices(*arguments); });
 }
 

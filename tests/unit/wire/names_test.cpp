@@ -28,7 +28,7 @@ TEST(Names, AreOneForEachEnumerator) {
   EXPECT_EQ(named<TimeInForce>(), 6u);
   EXPECT_EQ(named<KillCause>(), 12u);
   EXPECT_EQ(named<Role>(), 6u);
-  EXPECT_EQ(named<Service>(), 10u);
+  EXPECT_EQ(named<Service>(), 11u);
 }
 
 }  // namespace

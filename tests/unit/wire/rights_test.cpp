@@ -29,6 +29,8 @@ const std::set<std::tuple<Role, Service, Role>> kGranted = {
     {Role::kMdh, Service::kPrices, Role::kOeg},
     {Role::kMdh, Service::kPrices, Role::kRisk},
     {Role::kMdh, Service::kPrices, Role::kTool},
+    {Role::kMdh, Service::kValues, Role::kStrategy},
+    {Role::kMdh, Service::kValues, Role::kTool},
     {Role::kOeg, Service::kOrders, Role::kStrategy},
     {Role::kOeg, Service::kDropCopy, Role::kRisk},
     {Role::kOeg, Service::kRemoteTables, Role::kRisk},

@@ -1,0 +1,245 @@
+// Shared values: an owner, and clients that change the same keys, on the fabric.
+#include <atomic>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/values/value_client.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/support/patience.hpp"
+#include "tests/unit/link/fabric.hpp"
+#include "tests/unit/values/value_server.hpp"
+
+namespace tickpath::values {
+namespace {
+
+using link::test::Fabric;
+
+constexpr std::uint32_t kWaitMs = 60'000;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A client and its connection. Operations wait.
+class Client {
+ public:
+  Client(rdma::Device& device, const std::string& endpoint, bool writer)
+      : client_(device, "client") {
+    wire::Hello hello = wire::make_hello(wire::Role::kTool, wire::Service::kValues, "client");
+    hello.parameters[0] = writer ? 1 : 0;
+    connection_ = link::connect_tables(device, endpoint, link::bytes_of(hello), {}, kWaitMs, "mdh")
+                      .connection;
+    EXPECT_TRUE(client_.attach(*connection_, writer));
+  }
+  ~Client() { client_.detach(); }
+
+  ValueStatus get(std::string_view key) { return run({ValueOperation::kGet, key, {}, 0}); }
+  ValueStatus put(std::string_view key, std::string_view value) {
+    return run({ValueOperation::kPut, key, bytes_of(value), 0});
+  }
+  ValueStatus swap(std::string_view key, std::uint64_t version, std::string_view value) {
+    return run({ValueOperation::kSwap, key, bytes_of(value), version});
+  }
+  ValueStatus remove(std::string_view key, std::uint64_t version = ValueRequest::kAnyVersion) {
+    return run({ValueOperation::kRemove, key, {}, version});
+  }
+  ValueStatus run(const ValueRequest& request) { return client_.run(request, kWaitMs); }
+  std::string value() const { return text_of(client_.current().bytes); }
+  std::uint64_t version() const { return client_.current().version; }
+  std::vector<std::string> keys() {
+    std::vector<std::string> all;
+    EXPECT_EQ(client_.for_each(kWaitMs, [&](const wire::SharedValue& value,
+                                            std::uint64_t) { all.emplace_back(value.key_text()); }),
+              ValueStatus::kOk);
+    return all;
+  }
+  ValueClient& bare() { return client_; }
+
+ private:
+  std::unique_ptr<link::Connection> connection_;
+  ValueClient client_;
+};
+
+class SharedValues : public testing::Test {
+ protected:
+  void SetUp() override { open(64, 4); }
+  void open(std::uint32_t keys, std::uint32_t writers) {
+    server_.reset();
+    server_.emplace(*fabric_.device, *fabric_.listener, keys, writers);
+  }
+  std::unique_ptr<Client> client(bool writer = true) {
+    return std::make_unique<Client>(*fabric_.device, fabric_.endpoint, writer);
+  }
+
+  Fabric fabric_{test::open_mdh_device()};
+  std::optional<test::ValueServer> server_;
+};
+
+TEST_F(SharedValues, ArePutReadChangedAndRemoved) {
+  const auto one = client();
+  const auto other = client();
+  EXPECT_EQ(one->get("limit"), ValueStatus::kAbsent);
+  EXPECT_EQ(one->put("limit", "100"), ValueStatus::kOk);
+  EXPECT_EQ(one->version(), 1u);
+  EXPECT_EQ(other->get("limit"), ValueStatus::kOk);
+  EXPECT_EQ(other->value(), "100");
+  EXPECT_EQ(other->version(), 1u);
+
+  EXPECT_EQ(other->swap("limit", 1, "200"), ValueStatus::kOk);
+  EXPECT_EQ(one->swap("limit", 1, "300"), ValueStatus::kConflict);
+  EXPECT_EQ(one->version(), 2u) << "what it is now";
+  EXPECT_EQ(one->value(), "200");
+  EXPECT_EQ(one->swap("limit", 0, "300"), ValueStatus::kConflict);
+
+  EXPECT_EQ(one->remove("limit", 1), ValueStatus::kConflict);
+  EXPECT_EQ(one->remove("limit"), ValueStatus::kOk);
+  EXPECT_EQ(other->get("limit"), ValueStatus::kAbsent);
+  EXPECT_EQ(other->remove("limit"), ValueStatus::kAbsent);
+  EXPECT_EQ(other->swap("limit", 2, "400"), ValueStatus::kConflict);
+  EXPECT_EQ(other->swap("limit", 0, "400"), ValueStatus::kOk);
+  EXPECT_EQ(other->version(), 4u) << "no version comes twice";
+}
+
+TEST_F(SharedValues, KeysAndValuesHaveTheirBounds) {
+  const auto one = client();
+  const std::string key(32, 'k');
+  const std::string longest(400, 'v');
+  EXPECT_EQ(one->put(key, longest), ValueStatus::kOk);
+  EXPECT_EQ(one->put(key.substr(1), ""), ValueStatus::kOk);
+  EXPECT_EQ(one->get(key), ValueStatus::kOk);
+  EXPECT_EQ(one->value(), longest);
+  EXPECT_EQ(one->get(key.substr(1)), ValueStatus::kOk);
+  EXPECT_EQ(one->value(), "");
+  EXPECT_FALSE(one->bare().start({ValueOperation::kPut, key + "k", {}, 0}));
+  EXPECT_FALSE(one->bare().start({ValueOperation::kPut, "", {}, 0}));
+  EXPECT_FALSE(one->bare().start({ValueOperation::kPut, std::string_view("a\0b", 3), {}, 0}));
+  EXPECT_FALSE(one->bare().start({ValueOperation::kPut, "a", bytes_of(longest + "v"), 0}));
+}
+
+TEST_F(SharedValues, ThereIsRoomForAsManyKeysAsAskedFor) {
+  open(5, 1);
+  const auto one = client();
+  std::set<std::string> there;
+  for (int i = 0; i < 16; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    ASSERT_EQ(one->put(key, std::to_string(i)), ValueStatus::kOk) << i;
+    there.insert(key);
+  }
+  EXPECT_EQ(one->put("one more", "0"), ValueStatus::kFull);
+  EXPECT_EQ(one->get("one more"), ValueStatus::kAbsent);
+  EXPECT_EQ(one->remove("one more"), ValueStatus::kAbsent);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(one->get("key" + std::to_string(i)), ValueStatus::kOk);
+    EXPECT_EQ(one->value(), std::to_string(i));
+  }
+  EXPECT_EQ(one->put("key7", "changed"), ValueStatus::kOk);
+  EXPECT_EQ(one->remove("key8"), ValueStatus::kOk);
+  EXPECT_EQ(one->put("one more", "0"), ValueStatus::kFull) << "a place stays its key's";
+  there.erase("key8");
+  const std::vector<std::string> keys = one->keys();
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()), there);
+  EXPECT_EQ(keys.size(), there.size());
+}
+
+TEST_F(SharedValues, AReaderTakesNoWritersPlaceAndChangesNothing) {
+  open(8, 1);
+  const auto writer = client();
+  const auto reader = client(false);
+  EXPECT_EQ(writer->put("a", "1"), ValueStatus::kOk);
+  EXPECT_EQ(reader->get("a"), ValueStatus::kOk);
+  EXPECT_EQ(reader->value(), "1");
+  EXPECT_FALSE(reader->bare().start({ValueOperation::kPut, "a", bytes_of("2"), 0}));
+  EXPECT_EQ(reader->keys(), std::vector<std::string>{"a"});
+}
+
+TEST_F(SharedValues, AWriterThatIsGoneMakesRoomForAnother) {
+  open(8, 1);
+  {
+    const auto first = client();
+    EXPECT_EQ(first->put("a", "1"), ValueStatus::kOk);
+    try {
+      client();
+      ADD_FAILURE() << "there is one lane";
+    } catch (const rdma::SetupError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("values.writers"));
+    }
+  }
+  ASSERT_TRUE(test_support::wait_until([&] { return server_->writers() == 0; }));
+  const auto second = client();
+  EXPECT_EQ(second->get("a"), ValueStatus::kOk) << "what stands in the lane stays";
+  // In the lane of the first, whose slot is the one that is read.
+  EXPECT_EQ(second->put("a", "2"), ValueStatus::kOk);
+  EXPECT_EQ(second->get("a"), ValueStatus::kOk);
+  EXPECT_EQ(second->value(), "2");
+  EXPECT_EQ(second->version(), 2u);
+}
+
+// Each adds one to the same number by compare-and-swap; and enters the same keys as the others.
+TEST_F(SharedValues, NoChangeIsLostAndNoKeyStandsTwice) {
+  constexpr int kClients = 4;
+  const int rounds = link::test::on_verbs() ? 25 : 400;
+  constexpr int kKeys = 40;
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i) clients.push_back(client());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < kClients; ++i) {
+    threads.emplace_back([&, i] {
+      Client& own = *clients[static_cast<std::size_t>(i)];
+      for (int key = 0; key < kKeys; ++key)
+        wrong += own.put("key" + std::to_string((key + 7 * i) % kKeys), "x") != ValueStatus::kOk;
+      for (int round = 0; round < rounds;) {
+        const ValueStatus found = own.get("sum");
+        wrong += found != ValueStatus::kOk && found != ValueStatus::kAbsent;
+        const int sum = found == ValueStatus::kOk ? std::stoi(own.value()) : 0;
+        const ValueStatus status = own.swap("sum", own.version(), std::to_string(sum + 1));
+        wrong += status != ValueStatus::kOk && status != ValueStatus::kConflict;
+        if (status == ValueStatus::kOk) ++round;
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(wrong, 0);
+  ASSERT_EQ(clients[0]->get("sum"), ValueStatus::kOk);
+  EXPECT_EQ(clients[0]->value(), std::to_string(kClients * rounds));
+  EXPECT_EQ(clients[0]->version(), static_cast<std::uint64_t>(kClients) * rounds);
+  const std::vector<std::string> keys = clients[0]->keys();
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), keys.size());
+  EXPECT_EQ(keys.size(), kKeys + 1u);
+}
+
+TEST_F(SharedValues, AnEndOfTheOwnerIsToldAndALaterOneBeginsEmpty) {
+  auto one = client();
+  EXPECT_EQ(one->put("a", "1"), ValueStatus::kOk);
+  open(8, 2);
+  EXPECT_THAT(one->put("a", "2"), testing::AnyOf(ValueStatus::kFailed, ValueStatus::kUnknown));
+  const auto anew = client();
+  EXPECT_EQ(anew->get("a"), ValueStatus::kAbsent);
+}
+
+TEST_F(SharedValues, WhatIsNoMemoryOfThemIsRefused) {
+  ValuesHeader header{};
+  EXPECT_NE(wrong_with(header), nullptr);
+  header.magic = ValuesHeader::kMagic;
+  header.version = ValuesHeader::kVersion;
+  header.places = 16;
+  header.lanes = 1;
+  EXPECT_EQ(wrong_with(header), nullptr);
+  header.places = 17;
+  EXPECT_NE(wrong_with(header), nullptr);
+  header.places = 16;
+  header.lanes = 9;
+  EXPECT_NE(wrong_with(header), nullptr);
+}
+
+}  // namespace
+}  // namespace tickpath::values

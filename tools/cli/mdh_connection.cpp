@@ -1,0 +1,22 @@
+#include "tools/cli/mdh_connection.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/perf_arguments.hpp"
+
+namespace tickpath::cli {
+
+void add_mdh_options(CLI::App& command, MdhArguments& arguments) {
+  command.add_option("--run-dir", arguments.run_dir, "Where the mdh that is asked runs")
+      ->capture_default_str();
+  command.add_option("--mdh", arguments.mdh, "Its instance name")->capture_default_str();
+  command.add_option("--endpoint", arguments.endpoint,
+                     "Its fabric.endpoint, where it is not in the run directory: host:port");
+  command.add_option("--provider", arguments.fabric.provider, "fabric provider: shm, verbs")
+      ->capture_default_str();
+  command.add_option("--device", arguments.fabric.device, "device (default: the first usable)");
+  add_security_options(command, arguments.fabric.security);
+  arguments.fabric.security.role = "tool";
+}
+
+}  // namespace tickpath::cli
