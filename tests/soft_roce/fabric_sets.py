@@ -78,6 +78,6 @@ def link(run):
         expect(not missing, f"these did not pass on shm: {missing}")
         gtest.print_equal(shm, {name: state for name, state in verbs.items() if name not in SHM_ONLY})
         print(f"        on shm only: {', '.join(SHM_ONLY)}", flush=True)
-    for what, tests in (("a price store", "unit_prices"), ("a book home", "unit_home")):
+    for what, tests in (("a price store", "unit_prices"), ("a book home", "unit_home"), ("shared values", "unit_values")):
         with run.step(f"{what} on verbs, in one guest"):
             gtest.all_passed(gtest.in_guest(run, run.guest(), tests, "*", "verbs", 300, tests), "")
