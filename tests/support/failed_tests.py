@@ -35,7 +35,7 @@ def failures(text):
     lines = text.splitlines()
     for index, line in enumerate(lines):
         result = RESULT.match(line)
-        if not result:
+        if not result or "Skipped" in result[2]:
             continue
         output = []
         for each in lines[index + 1:]:
