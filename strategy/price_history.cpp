@@ -9,28 +9,11 @@
 
 namespace tickpath::strategy {
 
-PriceHistory::PriceHistory(rdma::Device& device, std::string endpoint, std::string name)
-    : device_(device),
-      endpoint_(std::move(endpoint)),
-      name_(std::move(name)),
-      connections_(device, nullptr),
+PriceHistory::PriceHistory(rdma::Device& device, std::string endpoint, const std::string& name)
+    : link_(device, nullptr, std::move(endpoint),
+            wire::make_hello(wire::Role::kStrategy, wire::Service::kPrices, name)),
       client_(device, "strategy.history"),
       lines_(kEntriesMax) {}
-
-void PriceHistory::maintain(std::uint64_t now_ns) {
-  connections_.collect();
-  // Relaxed, both: they only say what is wanted, and how it went.
-  if (!wanted_.load(std::memory_order_relaxed)) return;
-  const bool made = reconnect_.step(now_ns, [this] {
-    if (!connections_.connecting()) {
-      const wire::Hello hello =
-          wire::make_hello(wire::Role::kStrategy, wire::Service::kPrices, name_);
-      connections_.start_connect(endpoint_, link::bytes_of(hello), {}, 0, "mdh");
-    }
-    return connections_.poll_connect().has_value();
-  });
-  if (made || !reconnect_.error().empty()) refused_.store(!made, std::memory_order_relaxed);
-}
 
 HistoryRead PriceHistory::result() const noexcept {
   const prices::RangeAnswer& answer = client_.range_answer();
@@ -40,13 +23,10 @@ HistoryRead PriceHistory::result() const noexcept {
 HistoryRead PriceHistory::wait_for(std::uint64_t symbol,
                                    const prices::RangeRequest& request) noexcept {
   try {
-    const wire::Hello hello =
-        wire::make_hello(wire::Role::kStrategy, wire::Service::kPrices, name_);
-    const link::TableConnection made =
-        link::connect_tables(device_, endpoint_, link::bytes_of(hello), {}, kWaitMs, "mdh");
-    if (made.connection->extras().size() <= wire::PricesGrants::kStore)
+    const std::unique_ptr<link::Connection> made = link_.connect(kWaitMs);
+    if (made->extras().size() <= wire::PricesGrants::kStore)
       return {prices::PriceStatus::kNoStore, {}, {}};
-    client_.attach(*made.connection, made.connection->extras()[wire::PricesGrants::kStore]);
+    client_.attach(*made, made->extras()[wire::PricesGrants::kStore]);
     HistoryRead read;
     read.answer = client_.range(wire::symbol_text(symbol), request, lines_, kWaitMs);
     read.status = read.answer.status;
@@ -59,34 +39,27 @@ HistoryRead PriceHistory::wait_for(std::uint64_t symbol,
   }
 }
 
-// Takes over a connection that was made, and gives one back that has failed.
 bool PriceHistory::connected() noexcept {
-  if (connection_ != nullptr && connection_->connection->failed()) {
+  using enum OnDemandConnection::State;
+  const OnDemandConnection::State state = link_.look();
+  if (state == kLost) {
     client_.detach();
-    connections_.give_back(std::exchange(connection_, nullptr));
     asked_ = {};
-    reconnect_.mark_down();
   }
-  if (connection_ == nullptr) {
-    connection_ = connections_.take();
-    if (connection_ == nullptr) return false;
-    const auto extras = connection_->connection->extras();
+  if (state == kNew) {
+    const auto extras = link_.connection().extras();
     if (extras.size() > wire::PricesGrants::kStore)
-      client_.attach(*connection_->connection, extras[wire::PricesGrants::kStore]);
+      client_.attach(link_.connection(), extras[wire::PricesGrants::kStore]);
   }
-  return true;
+  return state == kNew || state == kUp;
 }
 
 HistoryRead PriceHistory::ask(std::uint32_t owner, std::uint64_t symbol,
                               const prices::RangeRequest& request) noexcept {
   using prices::PriceStatus;
-  wanted_.store(true, std::memory_order_relaxed);
-  if (!connected())
-    return {refused_.load(std::memory_order_relaxed) ? PriceStatus::kFailed : PriceStatus::kPending,
-            {},
-            {}};
+  if (!connected()) return {link_.refused() ? PriceStatus::kFailed : PriceStatus::kPending, {}, {}};
   const Asked wanted{owner, symbol, request};
-  connection_->connection->poll();
+  link_.connection().poll();
   if (client_.busy()) {
     if (client_.poll() == PriceStatus::kPending) {
       if (asked_ == wanted || asked_.owner != owner) return {PriceStatus::kPending, {}, {}};

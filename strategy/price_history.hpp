@@ -2,15 +2,13 @@
 // made when a plugin first asks.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "common/link/bare_connections.hpp"
-#include "common/link/reconnect.hpp"
 #include "common/prices/price_client.hpp"
 #include "common/rdma/rdma.hpp"
+#include "strategy/on_demand_connection.hpp"
 #include "strategy/ports.hpp"
 
 namespace tickpath::strategy {
@@ -23,10 +21,10 @@ class PriceHistory final : public HistorySource {
   static constexpr std::uint32_t kWaitMs = 2'000;
 
   // Control thread. endpoint: of mdh. Throws rdma::SetupError.
-  PriceHistory(rdma::Device& device, std::string endpoint, std::string name);
+  PriceHistory(rdma::Device& device, std::string endpoint, const std::string& name);
 
   // Control thread, each tick.
-  void maintain(std::uint64_t now_ns);
+  void maintain(std::uint64_t now_ns) { link_.maintain(now_ns); }
 
   // Control thread while no datapath runs: waits.
   HistoryRead wait_for(std::uint64_t symbol, const prices::RangeRequest& request) noexcept override;
@@ -49,16 +47,9 @@ class PriceHistory final : public HistorySource {
   bool connected() noexcept;
   HistoryRead result() const noexcept;
 
-  rdma::Device& device_;
-  std::string endpoint_;
-  std::string name_;
-  link::BareConnections connections_;
-  link::Reconnect reconnect_;
-  std::atomic<bool> wanted_{false};   // a plugin has asked on the datapath
-  std::atomic<bool> refused_{false};  // the last attempt to connect failed
+  OnDemandConnection link_;
   prices::PriceClient client_;
   std::vector<wire::HistoryLine> lines_;
-  link::BareConnection* connection_ = nullptr;
   Asked asked_;
   std::uint32_t passed_ = 0;
 };

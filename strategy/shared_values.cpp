@@ -21,28 +21,12 @@ wire::Hello writers_hello(const std::string& name) {
 }  // namespace
 
 SharedValues::SharedValues(rdma::Device& device, rdma::CompletionChannel* channel,
-                           std::string endpoint, std::string name)
-    : device_(device),
-      endpoint_(std::move(endpoint)),
-      name_(std::move(name)),
-      connections_(device, channel),
+                           std::string endpoint, const std::string& name)
+    : link_(device, channel, std::move(endpoint), writers_hello(name)),
       client_(device, "strategy.values") {}
 
 void SharedValues::maintain(std::uint64_t now_ns) {
-  connections_.collect();
-  if (!wanted_.load(std::memory_order_relaxed)) return;
-  const bool connecting = connections_.connecting();
-  const bool made = reconnect_.step(now_ns, [this] {
-    if (!connections_.connecting()) {
-      const wire::Hello hello = writers_hello(name_);
-      connections_.start_connect(endpoint_, link::bytes_of(hello), {}, 0, "mdh");
-    }
-    return connections_.poll_connect().has_value();
-  });
-  if (made) log::info("connected to the shared values at {}", endpoint_);
-  // An attempt has ended, or could not begin.
-  if (!made && !connections_.connecting() && (connecting || !reconnect_.error().empty()))
-    refused_.fetch_add(1, std::memory_order_relaxed);
+  if (link_.maintain(now_ns)) log::info("connected to the shared values at {}", link_.endpoint());
 }
 
 SharedValues::Asked& SharedValues::keep(std::uint32_t owner,
@@ -69,11 +53,9 @@ void SharedValues::settle(Asked& asked, ValueStatus status,
 void SharedValues::ask_and_wait(std::uint32_t owner, const values::ValueRequest& request) noexcept {
   Asked& asked = keep(owner, request);
   try {
-    const wire::Hello hello = writers_hello(name_);
-    const link::TableConnection made =
-        link::connect_tables(device_, endpoint_, link::bytes_of(hello), {}, kWaitMs, "mdh");
+    const std::unique_ptr<link::Connection> made = link_.connect(kWaitMs);
     ValueStatus status = ValueStatus::kFailed;
-    if (client_.attach(*made.connection, true)) status = client_.run(asked.request(), kWaitMs);
+    if (client_.attach(*made, true)) status = client_.run(asked.request(), kWaitMs);
     settle(asked, status, client_.current());
     client_.detach();
   } catch (const Error& error) {  // mdh is not there, or keeps no values
@@ -87,8 +69,6 @@ bool SharedValues::ask(std::uint32_t owner, const values::ValueRequest& request)
   if (before.asked && before.answer.status == ValueStatus::kPending) return false;
   keep(owner, request);
   ++waiting_;
-  if (connection_ == nullptr) refused_seen_ = refused_.load(std::memory_order_relaxed);
-  wanted_.store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -96,20 +76,13 @@ const ValueSource::Answer* SharedValues::answer(std::uint32_t owner) const noexc
   return asked_[owner].asked ? &asked_[owner].answer : nullptr;
 }
 
-// Takes over a connection that was made, and gives one back that has failed.
 bool SharedValues::connected() noexcept {
-  if (connection_ != nullptr && connection_->connection->failed() && under_way_ == kNobody) {
-    client_.detach();
-    connections_.give_back(std::exchange(connection_, nullptr));
-    refused_seen_ = refused_.load(std::memory_order_relaxed);
-    reconnect_.mark_down();
-  }
-  if (connection_ == nullptr) {
-    connection_ = connections_.take();
-    if (connection_ == nullptr) return false;
-    (void)client_.attach(*connection_->connection, true);
-  }
-  return true;
+  using enum OnDemandConnection::State;
+  if (under_way_ != kNobody) return true;  // its answer comes first, also that of a failure
+  const OnDemandConnection::State state = link_.look();
+  if (state == kLost) client_.detach();
+  if (state == kNew) (void)client_.attach(link_.connection(), true);
+  return state == kNew || state == kUp;
 }
 
 // Nobody answers: whoever waits is told, and may ask again.
@@ -131,11 +104,11 @@ std::uint32_t SharedValues::next_waiting() const noexcept {
 
 bool SharedValues::advance() noexcept {
   if (!connected()) {
-    if (refused_.load(std::memory_order_relaxed) == refused_seen_) return false;
+    if (!link_.refused()) return false;
     fail_all();
     return true;
   }
-  connection_->connection->poll();
+  link_.connection().poll();
   if (under_way_ == kNobody) {
     last_ = under_way_ = next_waiting();
     if (!client_.start(asked_[under_way_].request())) {

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <string>
 
-#include "common/link/bare_connections.hpp"
-#include "common/link/reconnect.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/values/value_client.hpp"
 #include "strategy/engine.hpp"
+#include "strategy/on_demand_connection.hpp"
 #include "strategy/ports.hpp"
 
 namespace tickpath::strategy {
@@ -23,7 +21,7 @@ class SharedValues final : public ValueSource {
   // Control thread. endpoint: of the mdh that keeps them. channel: of the datapath that parks, or
   // nullptr. Throws rdma::SetupError.
   SharedValues(rdma::Device& device, rdma::CompletionChannel* channel, std::string endpoint,
-               std::string name);
+               const std::string& name);
 
   // Control thread, each tick.
   void maintain(std::uint64_t now_ns);
@@ -66,17 +64,8 @@ class SharedValues final : public ValueSource {
   void fail_all() noexcept;
   std::uint32_t next_waiting() const noexcept;
 
-  rdma::Device& device_;
-  std::string endpoint_;
-  std::string name_;
-  link::BareConnections connections_;
-  link::Reconnect reconnect_;
-  // Relaxed, all: they only say what is wanted, and how it went.
-  std::atomic<bool> wanted_{false};        // a plugin has asked on the datapath
-  std::atomic<std::uint64_t> refused_{0};  // attempts to connect that failed
-  std::uint64_t refused_seen_ = 0;         // the datapath's
+  OnDemandConnection link_;
   values::ValueClient client_;
-  link::BareConnection* connection_ = nullptr;
   std::array<Asked, kInstancesMax> asked_{};
   std::uint32_t waiting_ = 0;          // of asked_
   std::uint32_t under_way_ = kNobody;  // whose request the client carries out

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/home/layout.hpp"
-#include "common/link/connection.hpp"
+#include "common/link/shared_owner.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::home {
@@ -31,7 +31,7 @@ class HomeOwner {
   void start_accept_writer(rdma::ConnectionRequest& request, std::span<const std::byte> answer,
                            const std::string& name, std::uint64_t venue, link::Accepted accepted);
   // Each tick. left(lane): this lane's writer is gone, so that its epoch can be ended at once.
-  void collect(const std::function<void(std::uint32_t lane)>& left);
+  void collect(const std::function<void(std::uint32_t lane)>& left) { memory_.collect(left); }
 
   struct Writer {
     std::uint32_t lane;
@@ -40,14 +40,12 @@ class HomeOwner {
     std::string peer;
   };
   std::vector<Writer> writers() const;
-  std::size_t readers() const noexcept { return readers_.size(); }
+  std::size_t readers() const noexcept { return memory_.readers(); }
   const HomeLayout& layout() const noexcept { return layout_; }
 
  private:
-  enum class Use : std::uint8_t { kFree, kSettingUp, kConnected };
   struct LaneUse {
     Writer writer;
-    Use use = Use::kFree;
     // For good: guards of this venue's books go on naming its slots when its writer is gone.
     std::optional<std::uint32_t> venue;
   };
@@ -60,11 +58,8 @@ class HomeOwner {
   bool revokes_;  // the device lets no WRITE of an ended connection through
 
   HomeLayout layout_;
-  std::unique_ptr<rdma::MemoryRegion> words_;
-  std::vector<std::unique_ptr<rdma::MemoryRegion>> lanes_;
+  link::SharedOwner memory_;
   std::array<LaneUse, link::kLanesMax> uses_;
-  link::TableReaders readers_;
-  link::TableReaders writers_;
 };
 
 }  // namespace tickpath::home

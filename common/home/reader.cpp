@@ -8,13 +8,6 @@
 
 namespace tickpath::home {
 
-bool HomeReader::Line::ask(std::size_t offset) noexcept {
-  rdma::WorkRequest request = read_of(remote_, kCacheLineBytes);
-  request.remote_address += offset;
-  arrived_ = false;
-  return post(request) == rdma::PostStatus::kOk;
-}
-
 HomeReader::HomeReader(rdma::Device& device, const std::string& endpoint, const std::string& name,
                        wire::Role role)
     : words_(device, name + ".words") {
@@ -26,8 +19,8 @@ HomeReader::HomeReader(rdma::Device& device, const std::string& endpoint, const 
   };
   if (!HomeRegions::of(connection_->extras(), false, regions_)) refuse("it grants no book home");
   words_.attach(*connection_, regions_.words);
-  if (!words_.ask(0) || !wait([&] { return words_.arrived(); })) refuse("it does not answer");
-  const HomeHeader header = words_.header();
+  if (!words_.ask() || !wait([&] { return words_.arrived(); })) refuse("it does not answer");
+  const HomeHeader header = words_.as<HomeHeader>();
   if (const char* const wrong = wrong_with(header)) refuse(wrong);
   layout_ = HomeLayout({header.rows, header.venues, header.lanes});
   if (!regions_.hold(layout_)) refuse("its memory is smaller than its header says");
@@ -89,7 +82,10 @@ ReadOutcome HomeReader::read(link::SharedRecords<T>& records, std::size_t record
 }
 
 bool HomeReader::alive(wire::Writer writer) const noexcept {
-  return is_alive(writer, wire::Lane::of_word(words_.words()[writer.lane % link::kLanesMax]));
+  return is_alive(
+      writer,
+      wire::Lane::of_word(
+          words_.as<std::array<std::uint64_t, link::kLanesMax>>()[writer.lane % link::kLanesMax]));
 }
 
 ReadOutcome HomeReader::consolidated(std::uint32_t row, wire::Consolidated& out) {

@@ -12,6 +12,7 @@
 #include "common/home/index.hpp"
 #include "common/home/layout.hpp"
 #include "common/link/connection.hpp"
+#include "common/link/remote_line.hpp"
 #include "common/link/shared_records.hpp"
 #include "common/wire/hello.hpp"
 #include "common/wire/home.hpp"
@@ -50,30 +51,6 @@ class HomeReader {
  private:
   static constexpr std::uint32_t kTimeoutMs = 1000;
 
-  // The line of lanes, or the header.
-  class Line final : public link::OneSidedClient {
-   public:
-    explicit Line(rdma::Device& device, const std::string& name)
-        : OneSidedClient(device, kCacheLineBytes, name) {}
-    void attach(link::Connection& connection, const rdma::RemoteRegion& words) noexcept {
-      use(connection);
-      remote_ = words;
-    }
-    bool ask(std::size_t offset) noexcept;
-    bool arrived() const noexcept { return arrived_; }
-    std::span<const std::uint64_t> words() const noexcept {
-      return {reinterpret_cast<const std::uint64_t*>(memory()), link::kLanesMax};
-    }
-    const HomeHeader& header() const noexcept {
-      return *reinterpret_cast<const HomeHeader*>(memory());
-    }
-
-   private:
-    void on_answer(bool success) noexcept override { arrived_ = success; }
-    rdma::RemoteRegion remote_;
-    bool arrived_ = false;
-  };
-
   template <class Done>
   bool wait(Done&& done);
   template <class T>
@@ -83,7 +60,7 @@ class HomeReader {
   std::unique_ptr<link::Connection> connection_;
   HomeRegions regions_;
   HomeLayout layout_;
-  Line words_;
+  link::RemoteLine words_;  // the line of lanes, or the header
   std::optional<HomeIndex> index_;
   std::unique_ptr<link::SharedRecords<wire::Consolidated>> quotes_;
   std::unique_ptr<link::SharedRecords<wire::VenueBook>> books_;

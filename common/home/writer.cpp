@@ -18,7 +18,7 @@ HomeWriter::HomeWriter(rdma::Device& device, rdma::CompletionChannel* channel,
                        HomeWriterOptions options)
     : options_(std::move(options)),
       connections_(device, channel),
-      header_(device),
+      header_(device, "home.header"),
       lease_(device, options_.lease, options_.name + ".lease"),
       index_(device, options_.name + ".index"),
       books_(device, kBooksMax, kOperations, options_.name + ".books"),
@@ -53,14 +53,6 @@ std::string HomeWriter::not_ready_reason() const {
 
 // --------------------------------------------------------------------------------- connections
 
-bool HomeWriter::Header::ask(link::Connection& connection,
-                             const rdma::RemoteRegion& words) noexcept {
-  arrived = false;
-  use(connection);
-  rdma::WorkRequest request = read_of(words, sizeof(HomeHeader));
-  return post(request) == rdma::PostStatus::kOk;
-}
-
 bool HomeWriter::take_connection() noexcept {
   connection_ = connections_.take();
   if (connection_ == nullptr) return false;
@@ -71,7 +63,8 @@ bool HomeWriter::take_connection() noexcept {
     drop_connection();
     return false;
   }
-  (void)header_.ask(to, regions_.words);
+  header_.attach(to, regions_.words);
+  (void)header_.ask();
   return true;
 }
 
@@ -80,7 +73,7 @@ void HomeWriter::drop_connection() noexcept {
   index_.detach();
   books_.detach();
   quotes_.detach();
-  header_.forget();
+  header_.detach();
   // What was asked is not answered any more, and what was searched for is in no queue.
   for (Instrument& one : instruments_) one.book_busy = one.quote_busy = false;
   if (searching_ != kNobody) instruments_[searching_].state = State::kUnnamed;
@@ -95,8 +88,8 @@ void HomeWriter::drop_connection() noexcept {
 }
 
 bool HomeWriter::read_header() noexcept {
-  if (!header_.arrived) return false;
-  const HomeHeader& header = header_.header();
+  if (!header_.arrived()) return false;
+  const HomeHeader& header = header_.as<HomeHeader>();
   if (wrong_with(header) == nullptr)
     layout_ = HomeLayout({header.rows, header.venues, header.lanes});
   if (wrong_with(header) != nullptr || !regions_.hold(layout_) || options_.venue >= header.venues) {

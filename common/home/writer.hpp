@@ -17,6 +17,7 @@
 #include "common/home/lease.hpp"
 #include "common/link/bare_connections.hpp"
 #include "common/link/reconnect.hpp"
+#include "common/link/remote_line.hpp"
 #include "common/link/shared_records.hpp"
 #include "common/wire/home.hpp"
 
@@ -144,21 +145,7 @@ class HomeWriter {
   HomeWriterOptions options_;
   link::BareConnections connections_;
   link::Reconnect reconnect_;
-  // The header, READ once for each connection.
-  class Header final : public link::OneSidedClient {
-   public:
-    explicit Header(rdma::Device& device)
-        : OneSidedClient(device, kCacheLineBytes, "home.header") {}
-    bool ask(link::Connection& connection, const rdma::RemoteRegion& words) noexcept;
-    void forget() noexcept { leave(); }
-    const HomeHeader& header() const noexcept {
-      return *reinterpret_cast<const HomeHeader*>(memory());
-    }
-    bool arrived = false;
-
-   private:
-    void on_answer(bool success) noexcept override { arrived = success; }
-  } header_;
+  link::RemoteLine header_;  // READ once for each connection
   HomeLease lease_;
   HomeIndex index_;
   link::SharedRecords<wire::VenueBook> books_;

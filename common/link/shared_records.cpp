@@ -38,14 +38,4 @@ bool SharedRegions::hold(std::size_t words_bytes, std::size_t lane_count,
   return words.length_bytes >= words_bytes;
 }
 
-std::vector<rdma::Grant> shared_grants(rdma::MemoryRegion& words,
-                                       std::span<const std::unique_ptr<rdma::MemoryRegion>> lanes,
-                                       std::uint32_t own) {
-  std::vector<rdma::Grant> grants{{&words, rdma::kRemoteRead}};
-  if (own < lanes.size()) grants[0].access |= rdma::kRemoteAtomic;
-  for (const auto& lane : lanes) grants.push_back({lane.get(), rdma::kRemoteRead});
-  if (own < lanes.size()) grants.push_back({lanes[own].get(), rdma::kRemoteWrite});
-  return grants;
-}
-
 }  // namespace tickpath::link

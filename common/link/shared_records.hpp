@@ -104,11 +104,6 @@ struct SharedRegions {
   // Whether each of so many lanes, and the words, have so many bytes.
   bool hold(std::size_t words_bytes, std::size_t lane_count, std::size_t lane_bytes) const noexcept;
 };
-// As an owner grants them: the words, the lanes, and to a writer its own lane; see
-// SharedRegions::of().
-std::vector<rdma::Grant> shared_grants(rdma::MemoryRegion& words,
-                                       std::span<const std::unique_ptr<rdma::MemoryRegion>> lanes,
-                                       std::uint32_t own = kLanesMax);
 
 enum class SharedStatus : std::uint8_t {
   kOk,

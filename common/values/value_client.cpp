@@ -6,7 +6,6 @@
 #include <sched.h>
 
 #include "common/clock/clock.hpp"
-#include "common/link/detail/one_sided.hpp"
 
 namespace tickpath::values {
 
@@ -37,36 +36,9 @@ bool is_key(std::string_view key) noexcept {
          key.find('\0') == std::string_view::npos;
 }
 
-// READ once for each connection.
-class ValueClient::Header final : public link::OneSidedClient {
- public:
-  Header(rdma::Device& device, const std::string& name)
-      : OneSidedClient(device, sizeof(ValuesHeader), name) {}
-  bool ask(link::Connection& connection, const rdma::RemoteRegion& words) noexcept {
-    arrived_ = failed_ = false;
-    use(connection);
-    rdma::WorkRequest request = read_of(words, sizeof(ValuesHeader));
-    return post(request) == rdma::PostStatus::kOk;
-  }
-  void forget() noexcept { leave(); }
-  bool arrived() const noexcept { return arrived_; }
-  bool failed() const noexcept { return failed_; }
-  // Placed by our own READ, whose completion was polled.
-  const ValuesHeader& value() const noexcept {
-    return *reinterpret_cast<const ValuesHeader*>(memory());
-  }
-
- private:
-  void on_answer(bool success) noexcept override { (success ? arrived_ : failed_) = true; }
-  bool arrived_ = false;
-  bool failed_ = false;
-};
-
 ValueClient::ValueClient(rdma::Device& device, const std::string& name)
-    : header_(std::make_unique<Header>(device, name + ".header")),
+    : header_(device, name + ".header"),
       records_(device, ValuesLayout::places_for(kKeysMax), 1, name + ".records") {}
-
-ValueClient::~ValueClient() = default;
 
 bool ValueClient::attach(link::Connection& connection, bool writer) noexcept {
   detach();
@@ -76,13 +48,14 @@ bool ValueClient::attach(link::Connection& connection, bool writer) noexcept {
   }
   wrong_ = nullptr;
   writer_ = writer;
-  if (!header_->ask(connection, regions_.words)) return false;
+  header_.attach(connection, regions_.words);
+  if (!header_.ask()) return false;
   connection_ = &connection;
   return true;
 }
 
 void ValueClient::detach() noexcept {
-  header_->forget();
+  header_.detach();
   records_.detach();
   connection_ = nullptr;
   places_ = 0;
@@ -132,9 +105,9 @@ ValueStatus ValueClient::poll() noexcept {
 
 ValueStatus ValueClient::begin_search() noexcept {
   if (places_ == 0) {
-    if (header_->failed()) return end(ValueStatus::kFailed);
-    if (!header_->arrived()) return ValueStatus::kPending;
-    const ValuesHeader& header = header_->value();
+    if (header_.failed()) return end(ValueStatus::kFailed);
+    if (!header_.arrived()) return ValueStatus::kPending;
+    const ValuesHeader& header = header_.as<ValuesHeader>();
     wrong_ = wrong_with(header);
     if (wrong_ == nullptr && !regions_.hold(ValuesLayout::words_bytes(header.places), header.lanes,
                                             ValuesLayout::lane_bytes(header.places)))
@@ -144,9 +117,7 @@ ValueStatus ValueClient::begin_search() noexcept {
     records_.attach(*connection_,
                     regions_.place(ValuesLayout::kGuards, 0, header.places, header.places));
   }
-  if (scanning_) {
-    if (place_ >= places_) return end(ValueStatus::kFull);
-  } else {
+  if (!scanning_) {
     place_ = static_cast<std::uint32_t>(hash_of(wanted_.key_text()) & (places_ - 1));
     looked_ = 0;
   }

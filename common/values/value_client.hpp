@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "common/link/connection.hpp"
+#include "common/link/remote_line.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/values/layout.hpp"
 
@@ -58,7 +58,6 @@ class ValueClient {
 
   // Control thread. Throws rdma::SetupError.
   ValueClient(rdma::Device& device, const std::string& name);
-  ~ValueClient();
 
   // Begins to use a connection. The header is READ first; an operation may be started at once.
   // False: what was granted is no memory of shared values. writer: it was asked for a lane.
@@ -78,18 +77,18 @@ class ValueClient {
   // Calls on_value(const wire::SharedValue&, version) for each that is there, in no order. Waits.
   template <class OnValue>
   ValueStatus for_each(std::uint32_t timeout_ms, OnValue&& on_value) {
-    for (std::uint32_t place = 0;; ++place) {
+    std::uint32_t place = 0;
+    do {  // the first one brings the header, if it is not there yet
       const ValueStatus status = read_place(place, timeout_ms);
-      if (status == ValueStatus::kFull) return ValueStatus::kOk;  // behind the last
       if (status == ValueStatus::kOk) on_value(found_, version_);
       if (status != ValueStatus::kOk && status != ValueStatus::kAbsent) return status;
-    }
+    } while (++place < places_);
+    return ValueStatus::kOk;
   }
   // Empty: nothing is wrong with the memory; else why it cannot be used.
   const char* wrong() const noexcept { return wrong_; }
 
  private:
-  class Header;
   using Records = link::SharedRecords<wire::SharedValue>;
   enum class Step : std::uint8_t { kIdle, kHeader, kRead, kPublish };
 
@@ -104,7 +103,7 @@ class ValueClient {
   ValueStatus wait(std::uint32_t timeout_ms) noexcept;
 
   link::Connection* connection_ = nullptr;
-  std::unique_ptr<Header> header_;
+  link::RemoteLine header_;  // READ once for each connection
   Records records_;
   link::SharedRegions regions_;
   std::uint32_t places_ = 0;  // 0: the header is not there yet

@@ -2,14 +2,11 @@
 // it; its datapath has no part in it.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "common/link/connection.hpp"
+#include "common/link/shared_owner.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/values/layout.hpp"
 
@@ -27,20 +24,16 @@ class ValueOwner {
   void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> answer,
                     bool to_write, link::Accepted accepted);
   // Each tick: lanes of writers that are gone are free again.
-  void collect();
+  void collect() {
+    memory_.collect([](std::uint32_t) {});
+  }
 
-  std::size_t writers() const noexcept;
-  std::size_t readers() const noexcept { return readers_.size(); }
-  std::size_t bytes() const noexcept;
+  std::size_t writers() const noexcept { return memory_.writers(); }
+  std::size_t readers() const noexcept { return memory_.readers(); }
+  std::size_t bytes() const noexcept { return memory_.bytes(); }
 
  private:
-  enum class Use : std::uint8_t { kFree, kSettingUp, kConnected };
-
-  std::unique_ptr<rdma::MemoryRegion> words_;
-  std::vector<std::unique_ptr<rdma::MemoryRegion>> lanes_;
-  std::array<Use, link::kLanesMax> uses_{};
-  link::TableReaders readers_;
-  link::TableReaders writers_;
+  link::SharedOwner memory_;
 };
 
 }  // namespace tickpath::values

@@ -1,7 +1,6 @@
 // `tickpath prices` beside a running pipeline: what it shows, and what it says where there is
 // nothing.
 #include <csignal>
-#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -78,8 +77,7 @@ TEST_F(Prices, AnMdhWithoutAStoreSaysSo) {
   Process mdh({program("mdh"), folder_.config_dir() + "/mdh.toml", "--run-dir", folder_.run_dir(),
                "--set", "store.enabled=false"},
               folder_.path());
-  const std::filesystem::path endpoint = folder_.run_dir() + "/mdh.fabric";
-  ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(endpoint); })) << mdh.output();
+  ASSERT_TRUE(folder_.wait_listening("mdh")) << mdh.output();
   EXPECT_THAT(prices({"ZAAA"}), Ends(1, "no prices are kept here", "store.enabled = true"));
   mdh.signal(SIGTERM);
   EXPECT_THAT(mdh.wait(kPatience), Ends(0));

@@ -22,8 +22,7 @@ struct Values : ::testing::Test {
                                      "--run-dir", folder_.run_dir()};
     command.insert(command.end(), more.begin(), more.end());
     mdh_ = std::make_unique<Process>(command, folder_.path());
-    const std::filesystem::path endpoint = folder_.run_dir() + "/mdh.fabric";
-    ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(endpoint); })) << mdh_->output();
+    ASSERT_TRUE(folder_.wait_listening("mdh")) << mdh_->output();
   }
   void TearDown() override {
     if (mdh_ == nullptr) return;

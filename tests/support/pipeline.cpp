@@ -1,5 +1,6 @@
 #include "tests/support/pipeline.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -88,6 +90,10 @@ PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_sup
     write_file(config_dir() + "/" + program + ".toml", text);
   }
   if (kSanitized && config == "config/demo") make_tables_smaller(*this);
+}
+
+bool PipelineFolder::wait_listening(const std::string& program) const {
+  return wait_until([&] { return std::filesystem::exists(endpoint(program)); });
 }
 
 std::string PipelineFolder::endpoint(const std::string& program) const {

@@ -64,6 +64,8 @@ class PipelineFolder {
                           const std::string& counter, std::uint64_t value) const;
   std::uint64_t counter(const std::string& name, const std::string& group,
                         const std::string& counter) const;
+  // Waits until it listens on the fabric, on shm; false after kPatience.
+  bool wait_listening(const std::string& program) const;
   // Process id of a running program, by `tickpath status`; -1 when it is not running.
   pid_t program_id(const std::string& name) const;
 

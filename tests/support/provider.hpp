@@ -41,8 +41,11 @@ inline rdma::DeviceOptions test_device_options() {
   return options;
 }
 
-inline std::unique_ptr<rdma::Device> open_test_device() {
-  return rdma::open_device(test_device_options());
+// role: what it says that it is, where connecting proves who one is; empty: a tool.
+inline std::unique_ptr<rdma::Device> open_test_device(const std::string& role = {}) {
+  rdma::DeviceOptions options = test_device_options();
+  if (!role.empty()) options.security.role = role;
+  return rdma::open_device(options);
 }
 
 // A TCP port that is free now at `address`.

@@ -2,9 +2,20 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/link/handshake.hpp"
 #include "tools/cli/perf_arguments.hpp"
 
 namespace tickpath::cli {
+
+MdhConnection::MdhConnection(const MdhArguments& from, wire::Service service,
+                             std::uint64_t parameter)
+    : device(rdma::open_device(from.fabric)) {
+  wire::Hello hello = wire::make_hello(wire::Role::kTool, service, "tickpath");
+  hello.parameters[0] = parameter;
+  connection =
+      link::connect_tables(*device, from.where(), link::bytes_of(hello), {}, kTimeoutMs, "mdh")
+          .connection;
+}
 
 void add_mdh_options(CLI::App& command, MdhArguments& arguments) {
   command.add_option("--run-dir", arguments.run_dir, "Where the mdh that is asked runs")

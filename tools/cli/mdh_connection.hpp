@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "common/link/connection.hpp"
 #include "common/rdma/rdma.hpp"
+#include "common/wire/hello.hpp"
 
 namespace CLI {
 class App;
@@ -21,6 +24,17 @@ struct MdhArguments {
   std::string where() const {
     return endpoint.empty() ? run_dir + "/" + mdh + ".fabric" : endpoint;
   }
+};
+
+// A device, and a connection on it to a service of that mdh, as a tool. Throws rdma::SetupError.
+struct MdhConnection {
+  static constexpr std::uint32_t kTimeoutMs = 5'000;
+
+  // parameter: the first of the hello, as the service has it.
+  MdhConnection(const MdhArguments& from, wire::Service service, std::uint64_t parameter = 0);
+
+  std::unique_ptr<rdma::Device> device;
+  std::unique_ptr<link::Connection> connection;
 };
 
 // --run-dir, --mdh, --endpoint, --provider, --device, and those of add_security_options().

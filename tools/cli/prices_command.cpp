@@ -11,9 +11,7 @@
 
 #include "common/config/values.hpp"
 #include "common/control/long_names.hpp"
-#include "common/link/connection.hpp"
 #include "common/prices/price_client.hpp"
-#include "common/rdma/rdma.hpp"
 #include "common/wire/directory.hpp"
 #include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"
@@ -26,7 +24,7 @@
 namespace tickpath::cli {
 namespace {
 
-constexpr std::uint32_t kTimeoutMs = 5'000;
+constexpr std::uint32_t kTimeoutMs = MdhConnection::kTimeoutMs;
 
 struct PriceArguments {
   std::vector<std::string> symbols;
@@ -42,16 +40,11 @@ struct PriceArguments {
 class PriceReader {
  public:
   explicit PriceReader(const PriceArguments& arguments)
-      : device_(rdma::open_device(arguments.from.fabric)), client_(*device_, "tickpath.prices") {
-    const std::string endpoint = arguments.from.where();
-    const wire::Hello hello =
-        wire::make_hello(wire::Role::kTool, wire::Service::kPrices, "tickpath");
-    connection_ =
-        link::connect_tables(*device_, endpoint, link::bytes_of(hello), {}, kTimeoutMs, "mdh")
-            .connection;
-    if (connection_->extras().size() <= wire::PricesGrants::kStore)
-      throw Error("mdh at " + endpoint + " grants no price store");
-    client_.attach(*connection_, connection_->extras()[wire::PricesGrants::kStore]);
+      : mdh_(arguments.from, wire::Service::kPrices), client_(*mdh_.device, "tickpath.prices") {
+    const auto extras = mdh_.connection->extras();
+    if (extras.size() <= wire::PricesGrants::kStore)
+      throw Error("mdh at " + arguments.from.where() + " grants no price store");
+    client_.attach(*mdh_.connection, extras[wire::PricesGrants::kStore]);
     require(client_.read_info(kTimeoutMs));
   }
   ~PriceReader() { client_.detach(); }
@@ -66,8 +59,7 @@ class PriceReader {
   }
 
  private:
-  std::unique_ptr<rdma::Device> device_;
-  std::unique_ptr<link::Connection> connection_;
+  MdhConnection mdh_;
   prices::PriceClient client_;
 };
 

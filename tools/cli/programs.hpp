@@ -52,8 +52,8 @@ struct RunningProgram {
   bool stands_by = false;  // one of a pair that does not lead, a risk beside the active one
 };
 
-// By its `status`: one of a pair that does not lead, or a risk beside the active one. It ends
-// first, or it would take over.
+// By its `status`: one of a pair that does not lead or has just begun, or a risk beside the active
+// one. It ends first, or it would take over.
 bool stands_by(const control::Json& status);
 
 // Those that hold their pid file in the run directory, in stop order.

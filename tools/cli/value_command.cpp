@@ -13,7 +13,6 @@
 #include "common/base/format.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/json.hpp"
-#include "common/link/connection.hpp"
 #include "common/values/value_client.hpp"
 #include "common/wire/hello.hpp"
 #include "tools/cli/commands.hpp"
@@ -28,7 +27,7 @@ using values::ValueRequest;
 using values::ValueState;
 using values::ValueStatus;
 
-constexpr std::uint32_t kTimeoutMs = 5'000;
+constexpr std::uint32_t kTimeoutMs = MdhConnection::kTimeoutMs;
 
 struct ValueArguments {
   std::string key;
@@ -42,13 +41,9 @@ struct ValueArguments {
 class Shared {
  public:
   Shared(const MdhArguments& from, bool writer)
-      : device_(rdma::open_device(from.fabric)), client_(*device_, "tickpath.value") {
-    wire::Hello hello = wire::make_hello(wire::Role::kTool, wire::Service::kValues, "tickpath");
-    hello.parameters[0] = writer ? 1 : 0;
-    connection_ =
-        link::connect_tables(*device_, from.where(), link::bytes_of(hello), {}, kTimeoutMs, "mdh")
-            .connection;
-    if (!client_.attach(*connection_, writer)) fail(ValueStatus::kFailed);
+      : mdh_(from, wire::Service::kValues, writer ? 1 : 0),
+        client_(*mdh_.device, "tickpath.value") {
+    if (!client_.attach(*mdh_.connection, writer)) fail(ValueStatus::kFailed);
   }
   ~Shared() { client_.detach(); }
   values::ValueClient& client() noexcept { return client_; }
@@ -59,8 +54,7 @@ class Shared {
   }
 
  private:
-  std::unique_ptr<rdma::Device> device_;
-  std::unique_ptr<link::Connection> connection_;
+  MdhConnection mdh_;
   values::ValueClient client_;
 };
 

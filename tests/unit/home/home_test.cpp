@@ -151,14 +151,7 @@ class BookHome : public testing::Test {
     return out;
   }
 
-  // The owner of a home says that it is an mdh, where connecting proves who one is.
-  static std::unique_ptr<rdma::Device> mdh_device() {
-    rdma::DeviceOptions options = test_support::test_device_options();
-    options.security.role = "mdh";
-    return rdma::open_device(options);
-  }
-
-  Fabric fabric{mdh_device()};
+  Fabric fabric{test_support::open_test_device("mdh")};
   std::unique_ptr<HomeOwner> owner;
   std::vector<std::unique_ptr<Mdh>> mdhs;
   std::unique_ptr<HomeReader> reader_;

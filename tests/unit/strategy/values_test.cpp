@@ -82,7 +82,7 @@ class ValuesTest : public EngineTest {
       return done();
     });
   }
-  link::test::Fabric fabric_{values::test::open_mdh_device()};
+  link::test::Fabric fabric_{test_support::open_test_device("mdh")};
   std::optional<values::test::ValueServer> server_;
   std::optional<SharedValues> values_;
 };

@@ -10,17 +10,8 @@
 #include "common/link/handshake.hpp"
 #include "common/values/value_owner.hpp"
 #include "common/wire/hello.hpp"
-#include "tests/support/provider.hpp"
 
 namespace tickpath::values::test {
-
-// The device of a program that keeps them says that it is an mdh, where connecting proves who one
-// is.
-inline std::unique_ptr<rdma::Device> open_mdh_device() {
-  rdma::DeviceOptions options = test_support::test_device_options();
-  options.security.role = "mdh";
-  return rdma::open_device(options);
-}
 
 class ValueServer {
  public:

@@ -80,7 +80,7 @@ class SharedValues : public testing::Test {
     return std::make_unique<Client>(*fabric_.device, fabric_.endpoint, writer);
   }
 
-  Fabric fabric_{test::open_mdh_device()};
+  Fabric fabric_{test_support::open_test_device("mdh")};
   std::optional<test::ValueServer> server_;
 };
 
