@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "common/clock/clock.hpp"
+#include "common/link/check_word.hpp"
 #include "common/wire/directory.hpp"
 
 namespace tickpath::prices {
@@ -229,19 +230,13 @@ std::size_t PriceClient::make_requests(std::uint32_t slot,
   return 0;
 }
 
-// RC executes them in this order; within each, words come in any order.
+// With the heads of its rings. The clock first, RC executes READs in order: a bar that it calls
+// over has all its trades in the row that is READ after it.
 std::size_t PriceClient::make_row_requests(std::uint32_t slot,
                                            std::span<rdma::WorkRequest> out) noexcept {
-  Landing& to = landing(slot);
-  const std::uint64_t row = row_offset(slot);
-  const bool whole = task_ == Task::kRange;  // with the heads of its rings
-  std::size_t made = 0;
-  // The clock first: a bar that it calls over has all its trades in the row that is READ after it.
-  if (whole) out[made++] = fetch(0, sizeof(wire::StoreInfo), &to.info);
-  out[made++] = fetch(row + offsetof(wire::PriceRow, version), 8, &to.version_before);
-  out[made++] = fetch(row, whole ? sizeof(wire::PriceRow) : sizeof(wire::LatestPrices), &to.row);
-  out[made++] = fetch(row + offsetof(wire::PriceRow, version), 8, &to.version_after);
-  return made;
+  out[0] = fetch(0, sizeof(wire::StoreInfo), &landing(slot).info);
+  out[1] = fetch(row_offset(slot), sizeof(wire::PriceRow), &landing(slot).row);
+  return 2;
 }
 
 // A look at the head, the lines (in two pieces where the ring ends in between), another look.
@@ -266,14 +261,26 @@ std::size_t PriceClient::make_line_requests(std::uint32_t slot,
   return made;
 }
 
-void PriceClient::ask(std::uint32_t slot, Stage stage) noexcept {
-  slots_[slot].stage = stage;
-  slots_[slot].waits = false;
+rdma::PostStatus PriceClient::post_requests(std::uint32_t slot) noexcept {
   std::array<rdma::WorkRequest, kRequestsMax> requests;
   const std::size_t count = make_requests(slot, requests);
   requests[count - 1].flags = rdma::kSignaled;
   std::size_t accepted = 0;
-  switch (post(std::span(requests).first(count), accepted)) {
+  return post(std::span(requests).first(count), accepted);
+}
+
+// What is asked for most, by itself: without room for what others need.
+rdma::PostStatus PriceClient::post_row(std::uint32_t slot) noexcept {
+  rdma::WorkRequest request =
+      fetch(row_offset(slot), offsetof(wire::PriceRow, reserved), &landing(slot).row);
+  request.flags = rdma::kSignaled;
+  return post(request);
+}
+
+void PriceClient::ask(std::uint32_t slot, Stage stage) noexcept {
+  slots_[slot].stage = stage;
+  slots_[slot].waits = false;
+  switch (stage == Stage::kRow && task_ == Task::kLatest ? post_row(slot) : post_requests(slot)) {
     case rdma::PostStatus::kOk:
       posted_slots_[posted_count_++ & (posted_slots_.size() - 1)] = slot;
       return;
@@ -381,13 +388,13 @@ void PriceClient::on_index(std::uint32_t slot) noexcept {
 
 void PriceClient::on_row(std::uint32_t slot) noexcept {
   const Landing& got = landing(slot);
-  // RC executed the three READs in order, so no change of the row began or ended in between.
-  if (got.version_before != got.version_after || (got.version_before & 1) != 0) {
+  const wire::LatestPrices& latest = got.row.latest;
+  if (got.row.check == 0) return settle(slot, PriceStatus::kNothingYet);
+  if (got.row.check != link::check_word(latest)) {  // the writer was at work meanwhile
     if (try_again(slot)) ask(slot, Stage::kRow);
     return;
   }
-  const wire::LatestPrices& latest = got.row.latest;
-  if (got.version_before == 0 || (latest.trade.time_ns == 0 && latest.quote.time_ns == 0))
+  if (latest.trade.time_ns == 0 && latest.quote.time_ns == 0)
     return settle(slot, PriceStatus::kNothingYet);
   if (task_ == Task::kRange) return begin_range(got.row, got.info);
   answers_[slots_[slot].item].prices = latest;

@@ -67,7 +67,7 @@ struct RangeAnswer {
 };
 
 struct PriceClientOptions {
-  std::uint32_t reads_in_flight = 16;  // instruments asked for at a time, three READs each
+  std::uint32_t reads_in_flight = 16;  // instruments asked for at a time
   std::uint32_t symbols_max = 65'536;  // rows that are remembered
 };
 
@@ -123,8 +123,6 @@ class PriceClient final : public link::OneSidedClient {
   struct alignas(64) Landing {
     wire::RingHead before;
     wire::RingHead after;
-    std::uint64_t version_before;
-    std::uint64_t version_after;
     std::array<wire::SymbolSlot, wire::kSlotsPerIndexLine> slots;
     wire::StoreInfo info;
     wire::PriceRow row;
@@ -163,6 +161,8 @@ class PriceClient final : public link::OneSidedClient {
   std::uint64_t row_offset(std::uint32_t slot) const noexcept;
   rdma::WorkRequest fetch(std::uint64_t offset, std::size_t bytes, void* to) noexcept;
   void ask(std::uint32_t slot, Stage stage) noexcept;
+  rdma::PostStatus post_requests(std::uint32_t slot) noexcept;
+  rdma::PostStatus post_row(std::uint32_t slot) noexcept;
   void post_waiting() noexcept;
   std::size_t make_requests(std::uint32_t slot, std::span<rdma::WorkRequest> out) noexcept;
   std::size_t make_row_requests(std::uint32_t slot, std::span<rdma::WorkRequest> out) noexcept;

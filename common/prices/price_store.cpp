@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/base/check.hpp"
+#include "common/link/check_word.hpp"
 #include "common/prices/bars.hpp"
 
 namespace tickpath::prices {
@@ -44,19 +45,18 @@ Places places_of(const StoreOptions& options) noexcept {
   return at;
 }
 
-// An own record of a row, changed in part: readers see none of it before the whole.
+// The row becomes `latest`, of which the fields that put() names differ from what is there. Readers
+// take none of it before all of it is there and the check word after it.
 class RowChange {
  public:
-  explicit RowChange(wire::PriceRow& row) noexcept : row_(row), old_(row.version) {
-    // Odd first; the release stores of put() keep it first. See link::VersionedRecord.
-    link::store_word(row_.version, old_ + 1, std::memory_order_relaxed);
-  }
-  // Even last. Pairs with the acquire of the version that a reader begins with.
-  ~RowChange() { link::store_word(row_.version, old_ + 2, std::memory_order_release); }
+  RowChange(wire::PriceRow& row, const wire::LatestPrices& latest) noexcept
+      : row_(row), check_(link::check_word(latest)) {}
+  // Last, so that who READs a whole row has what it is now, and not what it will be.
+  ~RowChange() { link::store_word(row_.check, check_, std::memory_order_release); }
   RowChange(const RowChange&) = delete;
   RowChange& operator=(const RowChange&) = delete;
 
-  // Pairs with the version: who sees a word of it finds the version odd, or newer, afterwards.
+  // Release: what the rings have for it is there before it.
   template <class T>
   void put(T& field, const T& value) noexcept {
     link::Words<T> words;
@@ -66,7 +66,7 @@ class RowChange {
 
  private:
   wire::PriceRow& row_;
-  std::uint64_t old_;
+  std::uint64_t check_;
 };
 
 // Sizes count, and the states do: a quote may only be trusted while its book can be.
@@ -187,7 +187,7 @@ void PriceStore::on_update(const wire::BookUpdate& update) noexcept {
   // The rings first: who has seen a bar begin in the row finds the one before it in its ring.
   if (priced) add_trade(update, now_ns, latest, row, at);
   if (quoted) add_quote(update, now_ns, latest, row, at);
-  RowChange change(row);
+  RowChange change(row, latest);
   if (priced) {
     change.put(row.latest.trade, latest.trade);
     change.put(row.latest.day_bar, latest.day_bar);
@@ -261,7 +261,7 @@ void PriceStore::begin_day() noexcept {
     latest.symbol = row.latest.symbol;
     latest.instrument_id = row.latest.instrument_id;
     latest.day = day_;
-    RowChange(row).put(row.latest, latest);
+    RowChange(row, latest).put(row.latest, latest);
   }
   link::store_word(info_->clock_ns, 0, std::memory_order_release);
   link::store_word(info_->day, day_, std::memory_order_release);

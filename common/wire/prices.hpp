@@ -105,14 +105,14 @@ struct RingHead {
 };
 static_assert(sizeof(RingHead) == 32);
 
-// Six cache lines. `version`: of `latest` alone; even: whole, odd: being written, 0: never written.
+// Six cache lines. `check`: link::check_word() of `latest`; 0: never written.
 struct alignas(64) PriceRow {
   LatestPrices latest;
-  std::uint64_t version;
+  std::uint64_t check;
   std::uint64_t reserved[2];
   std::array<RingHead, kHistoryKinds> rings;
 };
-static_assert(sizeof(PriceRow) == 384 && offsetof(PriceRow, version) == 232 &&
+static_assert(sizeof(PriceRow) == 384 && offsetof(PriceRow, check) == 232 &&
               offsetof(PriceRow, rings) == 256);
 
 // One entry of a ring: a PriceTrade, PriceQuote or PriceBar, padded with zeros, and which one.
@@ -141,7 +141,7 @@ constexpr std::uint64_t index_line_of(std::uint64_t symbol, std::uint64_t lines)
 
 // One cache line for what never changes, one for what does, each word by itself.
 struct alignas(64) StoreInfo {
-  static constexpr std::uint64_t kMagic = 0x3165726f'74736b74;  // "tkstore1" as bytes in memory
+  static constexpr std::uint64_t kMagic = 0x3265726f'74736b74;  // "tkstore2" as bytes in memory
   std::uint64_t magic;
   std::uint64_t bytes;  // of the region
   std::uint64_t instruments;

@@ -73,7 +73,7 @@ struct Bench {
   std::unique_ptr<rdma::Device> device;
   prices::PriceStore store;
   bench::Ends ends;
-  prices::PriceClient client{*device, "client"};
+  prices::PriceClient client{*device, "client", {.symbols_max = kInstruments}};
   bench::BareReader bare{*device, sizeof(wire::LatestPrices) + sizeof(std::uint64_t)};
   std::vector<std::uint64_t> symbols;
   std::uint64_t written = 0;
