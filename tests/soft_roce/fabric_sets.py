@@ -1,11 +1,16 @@
 """The conformance suite and the link patterns: the same binaries, the provider as their parameter."""
+import contextlib
+import signal
+import subprocess
+
 import gtest
 from machine import TREE
-from report import expect, losing, running
+from report import eventually, expect, losing, running
 
 BINARY = "conformance_fabric"
 TESTS = "Providers/Fabric.*/{}"
 RUNNER_PORT = 7700
+RECORDS_PORT = 7710
 # Two processes at one address: on two machines there is no such thing.
 ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
 # Set-ups that stop half-way: on verbs each goes on by itself, without being polled.
@@ -61,6 +66,28 @@ def conformance_two(run):
             # rdma_cm repeats a lost message of its own after up to 6.1 s: connecting may take a while.
             found = with_far_peer(run, *guests, wanted, "losing", {"TICKPATH_TIME_SCALE": "15"})
         expect(len(found) == len(ASKING), f"of {ASKING} there ran {list(found)}")
+
+
+def shared_two(run):
+    """shared records written and read by processes of two guests: linearisable, while a writer is killed"""
+    one, two = run.pair()
+    peer, endpoint = run.tests / "shared_records_peer", f"{two.address}:{RECORDS_PORT}"
+    # Writers on both guests, and a reader each; the first writer has no end of its own.
+    clients = ((one, "write", 10**8), (one, "write", 100), (two, "write", 100), (one, "read", 150), (two, "read", 150))
+    for lines in (1, 5, 20):
+        with run.step(f"shared records of {lines} lines on two guests are linearisable while a writer is killed"):
+            logs = [run.folder("shared") / f"{lines}.{number}" for number, _ in enumerate(clients, 1)]
+            with contextlib.ExitStack() as ends:
+                ends.enter_context(running(two, [peer, "owner", endpoint], says="listening"))
+                jobs = [ends.enter_context(running(guest, [peer, what, endpoint, number, lines, operations, log], "connected"))
+                        for number, ((guest, what, operations), log) in enumerate(zip(clients, logs), 1)]
+                eventually(lambda: logs[0].stat().st_size > 1000, 60, "the first writer does not write", every=0.1)
+                jobs[0].signal(signal.SIGKILL)
+                for job in jobs[1:]:
+                    expect(job.wait(200) == 0, f"a client ended with {job.status}: {job.output}")
+            judged = subprocess.run([peer, "check", *logs], capture_output=True, text=True, check=False)
+            expect(judged.returncode == 0, judged.stdout + judged.stderr)
+            print(f"        {judged.stdout.splitlines()[0]}", flush=True)
 
 
 def link(run):

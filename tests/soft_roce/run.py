@@ -8,7 +8,7 @@ import time
 
 import machine
 from check_set import check, check_two
-from fabric_sets import conformance, conformance_two, link
+from fabric_sets import conformance, conformance_two, link, shared_two
 from fault_sets import faults, faults_two
 from interop_set import interop, interop_two
 from lat_set import bw, lat
@@ -19,7 +19,7 @@ from report import Run
 # Those of one guest first: sets share their guests, and booting takes its time.
 SETS = {each.__name__: each
         for each in (check, interop, conformance, link, pipeline,
-                     check_two, interop_two, conformance_two, lat, bw, two_hosts, loss)}
+                     check_two, interop_two, conformance_two, shared_two, lat, bw, two_hosts, loss)}
 # Long, and what they measure depends on how busy this machine is: by name only.
 FAULTS = {each.__name__: each for each in (faults, faults_two, pair_two)}
 

@@ -7,6 +7,7 @@
 
 #include "common/rdma/detail/shm_freedoms.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/shared_row.hpp"
 #include "tests/unit/link/fabric.hpp"
 #include "tests/unit/link/shared_history.hpp"
 
@@ -15,29 +16,8 @@ namespace {
 
 constexpr rdma::AccessFlags kGuardRights = rdma::kRemoteRead | rdma::kRemoteAtomic;
 
-// Every word follows from the first two, so that a mixture of two versions shows.
 template <std::size_t kWords>
-struct Row {
-  std::uint64_t version;
-  std::uint64_t writer;
-  std::uint64_t rest[kWords - 2];
-
-  static Row of(std::uint64_t version, std::uint64_t writer) {
-    Row row{version, writer, {}};
-    for (std::size_t i = 0; i < kWords - 2; ++i) row.rest[i] = word(version, writer, i);
-    return row;
-  }
-  bool whole() const {
-    for (std::size_t i = 0; i < kWords - 2; ++i)
-      if (rest[i] != word(version, writer, i)) return false;
-    return true;
-  }
-
- private:
-  static std::uint64_t word(std::uint64_t version, std::uint64_t writer, std::size_t index) {
-    return (version << 8 | writer) * 0x9e3779b97f4a7c15ull + index;
-  }
-};
+using Row = test_support::SharedRow<kWords>;
 
 // The owner's memory, and clients with a connection each.
 template <class T>
