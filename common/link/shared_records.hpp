@@ -10,12 +10,12 @@
 //            63-52 reserved, 0 | 51 slot | 50-48 lane | 47-0 version, 0: never written
 //   lane     [record][slot 0, slot 1][lines], payload only, whole 64-byte lines
 //
-// A reader asks for guard, slots, guard again in one doorbell. RC executes READs in order, so two
-// equal guards say that nothing was written into that slot in between (DESIGN.md has the argument):
-// whatever order the bytes of a READ have, the record is whole, and it was the record's content
-// while the READ was under way. A writer that dies, or is stopped, at any place leaves the last
-// version there; what a stopped one WRITEs when it goes on is in a slot that no guard names, and
-// its COMPARE_SWAP fails if anybody wrote meanwhile.
+// A reader asks for guard, slots (or the one that it expects), guard again in one doorbell. RC
+// executes READs in order, so two equal guards say that nothing was written into that slot in
+// between (DESIGN.md has the argument): whatever order the bytes of a READ have, the record is
+// whole, and it was the record's content while the READ was under way. A writer that dies, or is
+// stopped, at any place leaves the last version there; what a stopped one WRITEs when it goes on is
+// in a slot that no guard names, and its COMPARE_SWAP fails if anybody wrote meanwhile.
 #pragma once
 
 #include <array>
@@ -121,6 +121,15 @@ struct SharedResult {
   SharedGuard guard;  // reads: of the value; publications: as it is now, as far as we know
 };
 
+// Which slots of a record a read fetches with its guard.
+enum class SharedFetch : std::uint8_t {
+  kBoth,      // one round trip, whichever holds it
+  kExpected,  // half the bytes: the one that held it last; another round trip where that is over
+};
+inline SharedFetch best_fetch(const rdma::Device& device) noexcept {
+  return device.info().reads_by_copy ? SharedFetch::kExpected : SharedFetch::kBoth;
+}
+
 // Reads and writes them. Polling thread of the connection, but for construction. Nothing waits:
 // start, poll the connection, take() what has come of it.
 template <Payload T>
@@ -130,10 +139,14 @@ class SharedRecords final : public OneSidedClient {
   static constexpr std::uint32_t kAttemptsMax = 64;
 
   // Control thread. operations: how many may be under way at once, 1 to 64; the connection's queue
-  // has room for three requests of each. Throws rdma::SetupError.
+  // has room for three requests of each. fetch: best_fetch(), unless told. Throws rdma::SetupError.
   SharedRecords(rdma::Device& device, std::size_t records, std::uint32_t operations,
                 const std::string& name)
+      : SharedRecords(device, records, operations, name, best_fetch(device)) {}
+  SharedRecords(rdma::Device& device, std::size_t records, std::uint32_t operations,
+                const std::string& name, SharedFetch fetch)
       : OneSidedClient(device, operations * sizeof(Buffers), name),
+        fetch_(fetch),
         operations_(operations),
         known_(records) {
     for (std::uint32_t i = 0; i < operations; ++i) free_[free_count_++] = i;
@@ -158,7 +171,7 @@ class SharedRecords final : public OneSidedClient {
   std::uint32_t under_way() const noexcept { return started_ - taken_; }
 
   std::uint64_t torn_reads() const noexcept { return torn_.get(); }
-  std::uint64_t other_lanes() const noexcept { return other_lanes_.get(); }
+  std::uint64_t other_slots() const noexcept { return other_slots_.get(); }
 
  private:
   // What the device reads from and writes to, for one operation.
@@ -174,7 +187,8 @@ class SharedRecords final : public OneSidedClient {
     std::size_t record;
     SharedGuard expected;  // publications
     SharedGuard desired;
-    std::uint32_t lane;  // reads: whose slots were asked for
+    std::uint32_t lane;  // reads: whose slots were asked for, and with kExpected which
+    std::uint32_t slot;
     std::uint32_t attempts;
     bool publication;
     bool failed;
@@ -182,6 +196,7 @@ class SharedRecords final : public OneSidedClient {
   // What is known of a record: where it was, and which of our own slots must not be touched.
   struct Known {
     std::uint8_t lane = 0;
+    std::uint8_t slot = 0;
     std::uint8_t live = kUnseen;
   };
   static constexpr std::uint8_t kUnseen = 3;
@@ -201,6 +216,7 @@ class SharedRecords final : public OneSidedClient {
   }
   void see(std::size_t record, SharedGuard guard) noexcept {
     known_[record].lane = static_cast<std::uint8_t>(guard.lane());
+    known_[record].slot = static_cast<std::uint8_t>(guard.slot());
     known_[record].live = guard.written() && guard.lane() == place_.own
                               ? static_cast<std::uint8_t>(guard.slot())
                               : kNone;
@@ -213,6 +229,7 @@ class SharedRecords final : public OneSidedClient {
   void settle_publication(std::uint32_t index, SharedResult& result) noexcept;
   void release(std::uint32_t operation) noexcept { free_[free_count_++] = operation; }
 
+  SharedFetch fetch_;
   std::uint32_t operations_;
   std::vector<Known> known_;
   SharedPlace place_;
@@ -225,7 +242,7 @@ class SharedRecords final : public OneSidedClient {
   std::uint32_t answered_ = 0;
   std::uint32_t taken_ = 0;
   Counter torn_;
-  Counter other_lanes_;  // reads that had to ask for another lane's slots
+  Counter other_slots_;  // reads that had to ask for others than those of before
 };
 
 }  // namespace tickpath::link

@@ -383,6 +383,8 @@ struct DeviceInfo {
   // received. 0: no limit below 2^31.
   std::uint32_t message_bytes_max = 0;
   bool revokes = false;  // what QueuePair::revoke() took back is gone, whatever the peer does
+  // A READ is a copy by the CPU that asks for it: its bytes cost time, the way there does not.
+  bool reads_by_copy = false;
 };
 
 class Device {

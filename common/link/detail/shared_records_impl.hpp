@@ -34,6 +34,7 @@ bool SharedRecords<T>::read(std::size_t record, std::uint64_t cookie) noexcept {
                      .expected = {},
                      .desired = {},
                      .lane = known_[record].lane,
+                     .slot = known_[record].slot,
                      .attempts = 0,
                      .publication = false,
                      .failed = false};
@@ -52,10 +53,13 @@ bool SharedRecords<T>::post_read(std::uint32_t operation) noexcept {
   before.flags = 0;
   before.local_address = &own.before;
   before.remote_address = guard_address(op.record);
-  rdma::WorkRequest slots = read_of(place_.lanes[op.lane], sizeof(own.slots));
+  const bool both = fetch_ == SharedFetch::kBoth;
+  const std::uint32_t first = both ? 0 : op.slot;
+  rdma::WorkRequest slots =
+      read_of(place_.lanes[op.lane], both ? sizeof(own.slots) : Size::kSlotBytes);
   slots.flags = 0;
-  slots.local_address = own.slots;
-  slots.remote_address += slot_offset(op.record, 0);
+  slots.local_address = own.slots[first];
+  slots.remote_address += slot_offset(op.record, first);
   rdma::WorkRequest after = before;
   after.flags = rdma::kSignaled;
   after.local_address = &own.after;
@@ -81,6 +85,7 @@ bool SharedRecords<T>::publish(std::size_t record, SharedGuard based_on, const T
         .expected = based_on,
         .desired = based_on.next(place_.own, slot),
         .lane = place_.own,
+        .slot = slot,
         .attempts = 0,
         .publication = true,
         .failed = false};
@@ -150,14 +155,17 @@ bool SharedRecords<T>::settle_read(std::uint32_t index, SharedResult& result, T&
     result.status = SharedStatus::kEmpty;
     return true;
   }
-  if (still && guard.lane() == op.lane) {
+  const bool fetched =
+      guard.lane() == op.lane && (fetch_ == SharedFetch::kBoth || guard.slot() == op.slot);
+  if (still && fetched) {
     see(op.record, guard);
     std::memcpy(&value, own.slots[guard.slot()], sizeof(T));
     result.status = SharedStatus::kOk;
     return true;
   }
-  (guard.lane() == op.lane ? torn_ : other_lanes_).add();
+  (fetched ? torn_ : other_slots_).add();
   op.lane = guard.lane();
+  op.slot = guard.slot();
   result.status = SharedStatus::kTorn;
   if (op.attempts >= kAttemptsMax) return true;
   if (post_read(index)) return false;

@@ -35,8 +35,14 @@ ShmRegion::~ShmRegion() { core_->regions.remove(lkey_); }
 
 ShmDevice::ShmDevice() : core_(std::make_shared<DeviceCore>()) {
   core_->barriers = Barriers::register_process();
-  core_->info = {"shm",           "shm0",         "shared memory of this host",
-                 kInlineBytesMax, kQueueDepthMax, kMessageBytesMax};
+  core_->info = {.provider = "shm",
+                 .name = "shm0",
+                 .attributes = "shared memory of this host",
+                 .inline_bytes_max = kInlineBytesMax,
+                 .queue_depth_max = kQueueDepthMax,
+                 .message_bytes_max = kMessageBytesMax,
+                 .revokes = false,
+                 .reads_by_copy = true};
   take_freedoms_of_environment();
   if (free_to_differ())
     core_->note_once("freedoms",

@@ -118,13 +118,15 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
                              "regions are granted without that right");
   }
   const std::uint32_t inline_bytes = probe_inline(context(), domain());
-  info_ = {"verbs",
-           chosen_.name,
-           describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
-           inline_bytes,
-           static_cast<std::uint32_t>(std::min(limits_.max_qp_wr, limits_.max_cqe)),
-           0,
-           true};
+  info_ = {
+      .provider = "verbs",
+      .name = chosen_.name,
+      .attributes = describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
+      .inline_bytes_max = inline_bytes,
+      .queue_depth_max = static_cast<std::uint32_t>(std::min(limits_.max_qp_wr, limits_.max_cqe)),
+      .message_bytes_max = 0,
+      .revokes = true,
+      .reads_by_copy = false};
   kick_.assign(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   async_.assign(watched(context()->async_fd));
   cm_.assign(watched(channel_->fd));
