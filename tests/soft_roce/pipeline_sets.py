@@ -53,14 +53,15 @@ def orders_sent(text):
     return int(found[1]) if found else 0
 
 
-def on_verbs():
-    """What turns config/demo into verbs: a line or two for each program."""
+def on_verbs(places=None):
+    """What turns config/demo into verbs: a line or two for each program. `places`: where mdh and oeg listen."""
+    places = places or PLACES
     lines = [f"{program}:fabric.provider=verbs" for program in ("mdh", "strategy", "oeg", "risk")]
     lines += [f"{program}:security.mode=none" for program in ("mdh", "strategy", "oeg", "risk")]
-    lines += [f"{program}:fabric.endpoint={place}" for program, place in PLACES.items()]
-    lines += [f"{program}:feed.endpoint={PLACES['mdh']}" for program in ("strategy", "risk")]
-    lines += [f"{program}:gateway.endpoint={PLACES['oeg']}" for program in ("strategy", "risk")]
-    return [*lines, f"oeg:mdh.endpoint={PLACES['mdh']}"]
+    lines += [f"{program}:fabric.endpoint={place}" for program, place in places.items()]
+    lines += [f"{program}:feed.endpoint={places['mdh']}" for program in ("strategy", "risk")]
+    lines += [f"{program}:gateway.endpoint={places['oeg']}" for program in ("strategy", "risk")]
+    return [*lines, f"oeg:mdh.endpoint={places['mdh']}"]
 
 
 def keep(guest, run_dir, folder):

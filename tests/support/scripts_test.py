@@ -78,5 +78,28 @@ class BuildTimes(unittest.TestCase):
         self.assertEqual(run("tests/support/build_times.py", "/nowhere").returncode, 2)
 
 
+class Hardware(unittest.TestCase):
+    def test_without_a_device_it_says_so(self):
+        done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND="/nowhere")
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn("no RDMA device in /nowhere", done.stderr)
+
+    def test_a_port_that_is_down_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            port = pathlib.Path(folder) / "mlx5_0/ports/1"
+            (port / "gids").mkdir(parents=True)
+            (port / "state").write_text("1: DOWN\n")
+            (port / "gids/0").write_text("fe80:0000:0000:0000:0000:0000:0000:0001\n")
+            (port / "gids/1").write_text("0000:0000:0000:0000:0000:0000:0000:0000\n")
+            done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND=folder)
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn("no active port with an IPv4 address (mlx5_0 port 1: 1: DOWN)", done.stderr)
+
+    def test_an_unknown_step_is_refused_with_the_list(self):
+        done = run("tests/hardware.sh", "--no-build", "--only", "everything")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'conformance'", done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

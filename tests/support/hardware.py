@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Tries an RDMA adapter in about ten minutes, and writes down what it did: a file to send us, or to keep.
+
+The fabric's promises (conformance), the patterns on it, latency and bandwidth, the five programs with conservation,
+and programs that are killed and stopped. Without --peer everything goes through the adapter of this host and back
+(its own loopback); with --peer the conformance suite, latency and bandwidth have their other end on another host,
+where `tests/hardware.sh --serve` runs. That one serves whoever asks, without a password: on a network of your own
+only, and not longer than it takes.
+"""
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "tests/soft_roce"))
+from pipeline_sets import SMALL, on_verbs, settings  # noqa: E402
+
+INFINIBAND = pathlib.Path(os.environ.get("TICKPATH_SYS_INFINIBAND", "/sys/class/infiniband"))
+NOTHING_TO_TRY = 77
+RUNNER_PORT, PERF_PORT = 7700, 18515
+# Of one host: on two there is no such thing (tests/soft_roce/fabric_sets.py says why).
+ONE_HOST_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
+
+
+class Failed(Exception):
+    """A step did not pass; its text says what was wrong."""
+
+
+def arguments(words=None):
+    parser = argparse.ArgumentParser(prog="tests/hardware.sh", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", help="of the adapter's interface (default: the first active port that has one)")
+    parser.add_argument("--peer", metavar="ADDRESS", help="of the other host's adapter, where --serve runs")
+    parser.add_argument("--serve", action="store_true", help="be the other host, until Ctrl-C")
+    parser.add_argument("--only", nargs="+", choices=[step.__name__ for step in STEPS], metavar="STEP",
+                        help=f"these steps: {' '.join(step.__name__ for step in STEPS)}")
+    parser.add_argument("--output", type=pathlib.Path, help="the file (default: hardware-DATE.json here)")
+    parser.add_argument("--no-build", action="store_true", help="everything is built")
+    parser.add_argument("--emulated", action="store_true",
+                        help="the adapter is emulated (rxe in a virtual machine): fewer messages, more patience")
+    return parser.parse_args(words)
+
+
+# ------------------------------------------------------------------------------------ the adapter
+
+def read(path):
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def port_of(device, port):
+    gids = []
+    for entry in sorted((port / "gids").glob("*"), key=lambda each: int(each.name)):
+        if re.search(r"[1-9a-f]", gid := read(entry)):
+            attributes = port / "gid_attrs"
+            gids.append({"index": int(entry.name), "gid": gid, "type": read(attributes / "types" / entry.name),
+                         "interface": read(attributes / "ndevs" / entry.name)})
+    return {"device": device.name, "port": int(port.name), "state": read(port / "state"),
+            "link_layer": read(port / "link_layer"), "rate": read(port / "rate"), "gids": gids,
+            "firmware": read(device / "fw_ver"), "board": read(device / "board_id"),
+            "vendor": read(device / "device/vendor"), "device_id": read(device / "device/device"),
+            "numa_node": read(device / "device/numa_node")}
+
+
+def ports():
+    return [port_of(device, port) for device in sorted(INFINIBAND.glob("*")) for port in sorted((device / "ports").glob("*"))]
+
+
+def address_of(found):
+    """An IPv4 address of the first active port's interface."""
+    for port in found:
+        if "ACTIVE" not in port["state"]:
+            continue
+        for interface in dict.fromkeys(gid["interface"] for gid in port["gids"] if gid["interface"]):
+            shown = subprocess.run(["ip", "-j", "-4", "addr", "show", "dev", interface], capture_output=True, text=True,
+                                   check=False)
+            for each in json.loads(shown.stdout or "[]"):
+                for info in each.get("addr_info", []):
+                    return info["local"]
+    return None
+
+
+def cpu_model():
+    found = re.search(r"^model name\s*:\s*(.*)$", read(pathlib.Path("/proc/cpuinfo")), re.M)
+    return found[1] if found else platform.machine()
+
+
+# -------------------------------------------------------------------------------------- the steps
+
+class Trial:
+    """One run; `report` is what the file will have."""
+
+    def __init__(self, options, found, address):
+        self.options, self.address = options, address
+        self.build = TREE / "build/release"
+        self.bin, self.tests = self.build / "bin", self.build / "tests"
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_hardware_"))
+        self.report = {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                       "tickpath": self.run([self.bin / "tickpath", "--version"])[1].strip(),
+                       "system": f"{platform.system()} {platform.release()}", "cpu": cpu_model(),
+                       "cpus": os.cpu_count(), "address": address, "peer": options.peer,
+                       "emulated": options.emulated, "ports": found, "steps": []}
+
+    def environment(self):
+        env = {**os.environ, "TICKPATH_PROVIDER": "verbs", "TICKPATH_VERBS_ADDRESS": self.address,
+               "TICKPATH_BIN": str(self.bin), "TICKPATH_SOURCE": str(TREE)}
+        if self.options.emulated:
+            env.setdefault("TICKPATH_TIME_SCALE", "5")
+        return env
+
+    def run(self, command, limit=300, more=None):
+        """(exit status, output with errors). Nothing of it is left behind. Failed: it did not end."""
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            process = subprocess.Popen([str(word) for word in command], cwd=self.folder, env={**self.environment(), **(more or {})},
+                                       stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                status = process.wait(limit)
+            except subprocess.TimeoutExpired as error:
+                raise Failed(f"{pathlib.Path(command[0]).name} did not end within {limit} s") from error
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, 9)
+                process.wait()
+            output.seek(0)
+            return status, output.read()
+
+    def must(self, command, limit=300, more=None):
+        """Its output; Failed with the end of that where its status is not 0."""
+        status, output = self.run(command, limit, more)
+        if status != 0:
+            raise Failed(f"{pathlib.Path(command[0]).name} ended with {status}:\n{output[-3000:]}")
+        return output
+
+    def step(self, function):
+        print(f"-- {function.__name__}: {function.__doc__}", flush=True)
+        began = time.monotonic()
+        entry = {"step": function.__name__, "passed": False}
+        self.report["steps"].append(entry)
+        try:
+            entry["result"] = function(self)
+            entry["passed"] = True
+        except Failed as error:
+            entry["why"] = str(error)
+            print("   " + str(error).replace("\n", "\n   "))
+        except (OSError, ValueError, KeyError) as error:  # of a tool that is not there, an output that is another
+            entry["why"] = f"{type(error).__name__}: {error}"
+            print("   " + entry["why"])
+        entry["seconds"] = round(time.monotonic() - began, 1)
+        print(f"   {'passed' if entry['passed'] else 'FAILED'} ({entry['seconds']:.0f} s)", flush=True)
+
+
+def gtest(trial, binary, filter_text, limit, more=None):
+    """{"passed": names, "skipped": names}; Failed where one failed, or none ran."""
+    result = trial.folder / f"{binary}.json"
+    status, output = trial.run([trial.tests / binary, f"--gtest_filter={filter_text}", f"--gtest_output=json:{result}"], limit, more)
+    if not result.exists():
+        raise Failed(f"{binary} ended with {status} before its tests had:\n{output[-3000:]}")
+    found = {"passed": [], "skipped": [], "failed": []}
+    for suite in json.loads(result.read_text())["testsuites"]:
+        for test in suite["testsuite"]:
+            if test["status"] == "RUN":
+                state = "failed" if "failures" in test else "skipped" if test["result"] == "SKIPPED" else "passed"
+                found[state].append(f"{suite['name']}.{test['name']}")
+    if found["failed"]:
+        raise Failed(f"of {binary} failed: {', '.join(found['failed'])}\n{output[-3000:]}")
+    if not found["passed"]:
+        raise Failed(f"of {binary} nothing ran; skipped: {', '.join(found['skipped']) or 'nothing'}\n{output[-2000:]}")
+    print(f"   {len(found['passed'])} tests of {binary}, {len(found['skipped'])} skipped")
+    return found
+
+
+def doctor(trial):
+    """is the machine ready (a finding is no failure: it is written down)"""
+    status, output = trial.run([trial.bin / "tickpath", "doctor", "--json"])
+    if status not in (0, 1):
+        raise Failed(f"tickpath doctor ended with {status}:\n{output}")
+    findings = json.loads(output)["findings"]
+    for finding in findings:
+        if finding["state"] in ("fail", "warn"):
+            print(f"   {finding['state'].upper():<5} {finding['id']}: {finding['current']}")
+    return findings
+
+
+def conformance(trial):
+    """the fabric's promises"""
+    tests, more = "Providers/Fabric.*/verbs", {}
+    if trial.options.peer:
+        tests += "-" + ":".join(f"*.{name}/*" for name in ONE_HOST_ONLY)
+        more = {"TICKPATH_PEER_ADDRESS": trial.options.peer, "TICKPATH_PEER_RUNNER": f"{trial.options.peer}:{RUNNER_PORT}"}
+    return gtest(trial, "conformance_fabric", tests, 600, more)
+
+
+def patterns(trial):
+    """publisher and subscribers, channels, tables, logs, shared records"""
+    return gtest(trial, "unit_link", "*-*ANaiveSequenceLockIsFoundOut", 600)
+
+
+def perf(trial, tool, sizes, iterations):
+    command = [trial.bin / "tickpath", tool, "--provider", "verbs", "--json", "--size", ",".join(map(str, sizes))]
+    if trial.options.peer:
+        command += ["--endpoint", f"{trial.options.peer}:{PERF_PORT}", "--security", "none"]
+    else:
+        command += ["--endpoint", f"{trial.address}:{PERF_PORT}", "--fork"]
+    if tool == "lat":
+        command.append("--perftest")
+    if trial.options.emulated:
+        command += ["--iterations", str(iterations)]
+    output = trial.must(command, 600)
+    result = json.loads(output[output.index("{"):])
+    if result["provider"] != "verbs" or not result["rows"]:
+        raise Failed(f"measured on {result['provider']}: {len(result['rows'])} rows")
+    return result
+
+
+def lat(trial):
+    """latency, in perftest's columns"""
+    result = perf(trial, "lat", (8, 64, 256, 4096), 100)
+    for row in result["rows"]:
+        print(f"   {row['operation']:<15}{row['size_bytes']:>6} bytes  typical {row['t_typical_us']:9.2f} us  p99 {row['p99_us']:9.2f} us")
+    return result
+
+
+def bw(trial):
+    """bandwidth and message rate"""
+    return perf(trial, "bw", (64, 4096, 65536), 200)
+
+
+def pipeline(trial):
+    """five programs trade a recording, and conserve everything"""
+    emulated = trial.options.emulated
+    recording, run_dir = trial.folder / "recording.itch50", trial.folder / "run"
+    messages, seconds = (3000, 10) if emulated else (200_000, 20)
+    trial.must([trial.bin / "tickpath", "generate", recording, "--messages", str(messages), "--symbols", "10", "--seed", "1",
+                "--duration", str(seconds)])
+    places = {"mdh": f"{trial.address}:18501", "oeg": f"{trial.address}:18502"}
+    more = [f"sim:replay.file={recording}", *on_verbs(places)]
+    words = settings(SMALL, more) if emulated else [word for each in more for word in ("--set", each)]
+    output = trial.must([trial.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", run_dir, "--until-end",
+                         "--ready-timeout", "300", "--stop-timeout", "60", *words], 500)
+    sent = re.search(r"orders: received by oeg = refused \+ sent on:\s+(\d+)", output)
+    if sent is None or int(sent[1]) == 0:
+        raise Failed(f"nothing was traded:\n{output[-3000:]}")
+    print(f"   {sent[1]} orders")
+    trace = json.loads(trial.must([trial.bin / "tickpath", "trace", run_dir, "--json"]))
+    return {"orders": int(sent[1]), "conservation": output[-8000:], "trace": trace}
+
+
+def faults(trial):
+    """programs that are killed and stopped while they trade"""
+    output = trial.must(["bash", TREE / "tests/fault/table.sh", "--provider", "verbs"], 600)
+    table = re.findall(r"^\| .*\|$", output, re.M)
+    print("   " + "\n   ".join(table))
+    return table
+
+
+STEPS = (doctor, conformance, patterns, lat, bw, pipeline, faults)
+
+
+def serve(trial):
+    """Until Ctrl-C, or until one of the two ends."""
+    servers = [subprocess.Popen(command, env=trial.environment()) for command in (
+        [sys.executable, str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT), str(trial.tests / "conformance_peer")],
+        [str(trial.bin / "tickpath"), "lat", "--provider", "verbs", "--server", "--forever", "--security", "none",
+         "--endpoint", f"{trial.address}:{PERF_PORT}"])]
+    print(f"serving at {trial.address}: there, tests/hardware.sh --peer {trial.address}", flush=True)
+    try:
+        while all(server.poll() is None for server in servers):
+            time.sleep(0.2)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+
+
+def main():
+    options = arguments()
+    found = ports()
+    if not found:
+        print(f"hardware: no RDMA device in {INFINIBAND}: is the adapter's driver loaded (lspci, dmesg)?", file=sys.stderr)
+        return NOTHING_TO_TRY
+    address = options.address or address_of(found)
+    if address is None:
+        told = ", ".join(f"{port['device']} port {port['port']}: {port['state']}" for port in found)
+        print(f"hardware: no active port with an IPv4 address ({told}): give the interface one, or --address", file=sys.stderr)
+        return NOTHING_TO_TRY
+    missing = [name for name in ("tests/conformance_fabric", "tests/unit_link", "bin/tickpath") if not (TREE / "build/release" / name).exists()]
+    if missing:
+        print(f"hardware: not built: {', '.join(missing)}; run it without --no-build", file=sys.stderr)
+        return 2
+    trial = Trial(options, found, address)
+    try:
+        if options.serve:
+            return serve(trial)
+        for step in STEPS:
+            if options.only is None or step.__name__ in options.only:
+                trial.step(step)
+    finally:
+        shutil.rmtree(trial.folder, ignore_errors=True)
+    output = options.output or pathlib.Path(f"hardware-{datetime.date.today()}.json")
+    output.write_text(json.dumps(trial.report, indent=1) + "\n")
+    failed = [entry["step"] for entry in trial.report["steps"] if not entry["passed"]]
+    print(f"{len(trial.report['steps']) - len(failed)} steps passed, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}; "
+          f"all of it in {output}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
