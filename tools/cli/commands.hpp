@@ -48,6 +48,7 @@ void add_revoke_commands(CLI::App& app);     // revoke, restore: a role's rights
 // Measuring.
 void add_lat_command(CLI::App& app);     // the fabric's latencies
 void add_bw_command(CLI::App& app);      // its bandwidth and message rate
+void add_scale_command(CLI::App& app);   // what several hosts carry: computed and simulated
 void add_doctor_command(CLI::App& app);  // is this machine ready?
 
 // Recordings.

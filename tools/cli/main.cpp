@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   cli::add_revoke_commands(app);
   cli::add_lat_command(app);
   cli::add_bw_command(app);
+  cli::add_scale_command(app);
   cli::add_generate_command(app);
   cli::add_convert_command(app);
   cli::add_inspect_command(app);
