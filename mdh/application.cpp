@@ -98,6 +98,9 @@ void MdhApplication::on_start() {
   });
   log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed.group),
             config_.feed.interface, listener_->endpoint());
+  if (!config_.shard.empty())
+    log::info("feed: the books of shard {} are kept here; other symbols are passed over",
+              config_.shard);
   if (config_.feed.source.empty())
     log::warning(
         "feed.source is not set: whoever sends to the group first is taken for the exchange");
@@ -130,8 +133,9 @@ void MdhApplication::remember_symbols() {
   if (symbols_.empty()) return;
   const std::uint64_t rows = datapath_->feed().counters().book.instruments.get();
   log::info(
-      "directory: {} symbols keep the ids that they had ({}); those of {}, not named for {} days, "
-      "are free for new symbols that find no other",
+      "directory: {} symbols keep the ids that they had ({}); those of {}, not named for {} days "
+      "or "
+      "of another shard, are free for new symbols that find no other",
       rows, config_.instruments_file, symbols_.size() - rows, config_.instruments_kept_days);
 }
 
@@ -213,6 +217,8 @@ void MdhApplication::accept(rdma::ConnectionRequest& request) {
 }
 
 void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  if (!admission_.admit_shard(request, hello, control::shard_of(config_.shard), "feed.shard"))
+    return;
   std::array<rdma::Grant, wire::BookUpdatesGrants::kClock + link::ClockGrants::kCount> extras;
   extras[wire::BookUpdatesGrants::kDirectory] = directory_->grant();
   extras[wire::BookUpdatesGrants::kHeartbeat] = runtime_.heartbeat().grant();
@@ -355,6 +361,7 @@ void MdhApplication::describe(control::Json& status) {
   const FeedCounters& feed = datapath_->feed().counters();
   status["feed"] = {{"group", config::format_address(config_.feed.group)},
                     {"source", config_.feed.source},
+                    {"shard", config_.shard},
                     {"session", session_text(feed)},
                     {"state", wire::name(static_cast<wire::FeedState>(feed.state.get()))},
                     {"receive_buffer_bytes", datapath_->receiver().receive_buffer_bytes()}};
@@ -396,6 +403,7 @@ void MdhApplication::summarize(control::Summary& summary) {
   for (std::size_t status = 1; status < book::kStatusCount; ++status)
     refused += datapath_->feed().books().count(static_cast<book::Status>(status));
   summary.details["book_refused"] = refused;
+  summary.details["other_shards"] = feed.other_shards.get();
   summary.details["bad_symbols"] = feed.book.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
   summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();

@@ -12,6 +12,7 @@ void check_feed(const MdhConfig& config, config::Problems& problems) {
   control::check_only_with_itch(config.feed.protocol, "feed.retransmission.server",
                                 config.retransmission_server, problems);
   control::check_lines(config.feed, problems);
+  control::check_shard("feed.shard", config.shard, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);
   control::check_endpoint("feed.snapshot.server", config.snapshot_server, problems);
   control::check_snapshot_username(config.snapshot_username, problems);
@@ -109,6 +110,9 @@ config::Schema<MdhConfig> mdh_schema() {
 
   schema.include("feed", &C::feed, control::feed_lines_schema());
   schema.include("feed", &C::arbiter, arbiter_schema());
+  schema.text("feed.shard", &C::shard,
+              "Which symbols of the feed are this mdh's, where several share them: \"2/4\" is the "
+              "second of four. It reads the whole feed, and keeps the books of these; empty: all");
   schema.text("feed.retransmission.server", &C::retransmission_server,
               "Where lost messages are asked for (MoldUDP64 requests), an address \"host:port\"; "
               "empty: nowhere, a gap stays");

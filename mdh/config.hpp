@@ -16,6 +16,7 @@ struct MdhConfig {
   control::CommonConfig common;
 
   control::FeedLines feed;
+  std::string shard;                  // "k/n"; empty: all symbols
   ArbiterOptions arbiter;             // but for what follows from other keys
   std::string retransmission_server;  // empty: nobody is asked
   std::string snapshot_server;        // empty: nobody is asked

@@ -10,6 +10,7 @@ FeedOptions feed_options(const MdhConfig& config) {
   FeedOptions options;
   options.protocol = config.feed.protocol;
   options.instruments_max = config.instruments_max;
+  options.shard = control::shard_of(config.shard);
   options.book.orders_max = config.orders_max;
   options.book.levels_max = config.levels_max;
   options.silence_timeout_ns = static_cast<std::uint64_t>(config.feed_silence_timeout_ns);

@@ -28,6 +28,7 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       books_(options.book),
       instruments_(options.instruments_max),
       crossed_(options.instruments_max),
+      shard_(options.shard, options.protocol),
       handler_(*this),
       recent_(options.protocol),
       lookahead_(books_),
@@ -72,7 +73,11 @@ void Feed::on_truncated(std::size_t limit_bytes) noexcept {
 }
 
 void Feed::process() noexcept {
-  if (!deep_) lookahead_.begin(messages_);  // hints are of ITCH's messages
+  // What need not be fetched. Hints are of ITCH's messages.
+  const auto left_out = [this](std::span<const std::byte> message) noexcept {
+    return shard_.leaves_out(message);
+  };
+  if (!deep_) lookahead_.begin(messages_, left_out);
   for (std::size_t i = 0; i < packets_.size(); ++i) {
     const Packet& packet = packets_[i];
     const Verdict verdict = sequencer_.accept(packet.header);
@@ -101,11 +106,14 @@ std::span<const std::byte> Feed::blocks(std::size_t first, std::size_t end) cons
 
 void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
   const std::size_t end = packet.first + packet.header.messages();
+  const auto left_out = [this](std::span<const std::byte> message) noexcept {
+    return shard_.leaves_out(message);
+  };
   current_.sequence += skip;
   recent_.keep(current_.sequence, blocks(packet.first + skip, end));
   for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
     if (!deep_) [[likely]]
-      lookahead_.step(messages_, at);
+      lookahead_.step(messages_, at, left_out);
     handle(messages_[at], packet.arrival.kernel_realtime_ns);
     if (catching_up_) [[unlikely]]
       note_caught_up(messages_[at]);
@@ -227,6 +235,7 @@ void Feed::drop_books() noexcept {
     sink_.mark_dirty(id);
   }
   instruments_.end_session();
+  shard_.begin_session();
 }
 
 // Orders live as long as their day (TotalView-ITCH 5.0, 1.1: it ends with the end of messages),

@@ -24,6 +24,7 @@
 #include "mdh/instruments.hpp"
 #include "mdh/recent_packets.hpp"
 #include "mdh/sequencer.hpp"
+#include "mdh/shard_filter.hpp"
 #include "mdh/snapshot.hpp"
 #include "mdh/symbol_file.hpp"
 #include "mdh/update_sink.hpp"
@@ -34,6 +35,7 @@ struct FeedOptions {
   std::uint32_t instruments_max = 16'384;
   book::Options book;
   FeedProtocol protocol = FeedProtocol::kItch50;
+  wire::Shard shard;  // whose symbols have books here
   // Without any packet for so long (senders of MoldUDP64 and IEX-TP beat every second) the feed
   // counts as stale.
   std::uint64_t silence_timeout_ns = 0;  // 0: never
@@ -42,7 +44,8 @@ struct FeedOptions {
 // One writer, the datapath thread; any thread reads.
 struct FeedCounters {
   TICKPATH_COUNTERS(packets,
-                    messages,  // taken in sequence, malformed ones included
+                    messages,      // taken in sequence, malformed ones and others' included
+                    other_shards,  // messages about symbols of another shard: nothing was done
                     next_sequence, gaps, missed_messages, duplicate_packets,
                     duplicate_messages,    // in packets that were new in part, too
                     conflicting_messages,  // came again with other content
@@ -79,7 +82,7 @@ class Feed {
   ~Feed();
 
   // Before the first packet: symbols of former runs, in the order of their ids. The ids of those
-  // that no feed has named since that day may be given to others.
+  // that no feed has named since that day, or that are of another shard, may be given to others.
   void remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days since) noexcept;
 
   // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
@@ -186,6 +189,8 @@ class Feed {
   std::span<const std::byte> blocks(std::size_t first, std::size_t end) const noexcept;
   void deliver(const Packet& packet, std::size_t skip) noexcept;
   void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
+  void on_other_shard() noexcept;
+  bool shown(const itch::Header& header, const itch::Stock& symbol) noexcept;
   bool decode(std::span<const std::byte> message, Event& event) noexcept;
   void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
   std::uint64_t new_numbering() const noexcept;
@@ -230,6 +235,7 @@ class Feed {
   book::LevelBookSet books_;
   Instruments instruments_;
   book::CrossedBooks crossed_;
+  ShardFilter shard_;
   Sequencer sequencer_;
   MessageHandler handler_;
   RecentPackets recent_;

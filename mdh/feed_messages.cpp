@@ -16,11 +16,15 @@ std::uint32_t saturated(std::uint64_t shares) noexcept {
 }  // namespace
 
 void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept {
+  if (shard_.leaves_out(message)) return on_other_shard();
   const std::uint64_t sequence = current_.sequence;
   if (kernel_ns != 0) trace_.stamp_realtime(trace::Hop::kMdhKernelRx, sequence, kernel_ns);
   trace_.stamp_at(trace::Hop::kMdhRx, sequence, current_.rx);
   Event event;
   const bool decoded = decode(message, event);
+  // It has just named the locate's symbol.
+  if (shard_.is_other(event.locate)) [[unlikely]]
+    return on_other_shard();
   counters_.messages.add();
   if (!decoded) [[unlikely]] {
     counters_.malformed_messages.add();
@@ -37,6 +41,11 @@ void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) no
     on_refused(event);
 }
 
+void Feed::on_other_shard() noexcept {
+  counters_.messages.add();
+  counters_.other_shards.add();
+}
+
 // False: it is malformed. event: what it did.
 bool Feed::decode(std::span<const std::byte> message, Event& event) noexcept {
   if (deep_) [[unlikely]]
@@ -46,15 +55,24 @@ bool Feed::decode(std::span<const std::byte> message, Event& event) noexcept {
   return status == itch::DecodeStatus::kOk;
 }
 
+// Of an order: lists what is new. False: its symbol has no book here.
+bool Feed::shown(const itch::Header& header, const itch::Stock& symbol) noexcept {
+  if (instruments_.id_of(header.stock_locate) == wire::kNoInstrument) [[unlikely]] {
+    list(header.stock_locate, symbol);
+    return shard_.takes(symbol);
+  }
+  return true;
+}
+
 void Feed::MessageHandler::operator()(const itch::AddOrder& m) noexcept {
-  if (feed_.instruments_.id_of(m.header.stock_locate) == wire::kNoInstrument) [[unlikely]]
-    feed_.list(m.header.stock_locate, m.stock);
+  if (!feed_.shown(m.header, m.stock)) [[unlikely]]
+    return information(m.header);
   BookHandler::operator()(m);
 }
 
 void Feed::MessageHandler::operator()(const itch::AddOrderMpid& m) noexcept {
-  if (feed_.instruments_.id_of(m.header.stock_locate) == wire::kNoInstrument) [[unlikely]]
-    feed_.list(m.header.stock_locate, m.stock);
+  if (!feed_.shown(m.header, m.stock)) [[unlikely]]
+    return information(m.header);
   BookHandler::operator()(m);
 }
 
@@ -110,12 +128,16 @@ std::uint32_t Feed::list(book::Locate locate, const itch::Stock& symbol) noexcep
   return id;
 }
 
-// A new one if need be; kNoInstrument: there is no room, or these characters are no symbol. Such an
-// instrument is not listed, so nobody sees it and nobody trades it.
+// A new one if need be; kNoInstrument: there is no room, these characters are no symbol, or it is
+// another shard's. Such an instrument is not listed, so nobody sees it and nobody trades it here.
 std::uint32_t Feed::id_of(book::Locate locate, const itch::Stock& symbol) noexcept {
   if (!itch::is_symbol(symbol)) [[unlikely]] {
     counters_.book.bad_symbols.add();
     log_.note(Note::kBadSymbol, locate, current_.sequence);
+    return wire::kNoInstrument;
+  }
+  if (!shard_.takes(symbol)) {
+    shard_.note_other(locate);
     return wire::kNoInstrument;
   }
   const std::uint32_t id = instruments_.list(locate, symbol);
@@ -131,7 +153,9 @@ void Feed::store_row(std::uint32_t id) noexcept {
 
 void Feed::remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days since) noexcept {
   for (const KnownSymbol& known : symbols)
-    if (instruments_.remember(itch::Stock(known.symbol), known.last_seen >= since) &&
+    if (instruments_.remember(
+            itch::Stock(known.symbol),
+            known.last_seen >= since && shard_.takes(itch::Stock(known.symbol))) &&
         instruments_.row_of(instruments_.size() - 1) != Instruments::kNoRow)
       sink_.store_row(instruments_.rows() - 1, instruments_.entry(instruments_.size() - 1));
   counters_.book.instruments.set(instruments_.rows());

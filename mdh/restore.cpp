@@ -65,6 +65,7 @@ void Feed::restore(const Snapshot& snapshot, TscTicks now) noexcept {
 }
 
 void Feed::restore_message(std::span<const std::byte> message) noexcept {
+  if (shard_.leaves_out(message)) return;
   const std::uint32_t rows = instruments_.rows();
   if (itch::decode(message, handler_) != itch::DecodeStatus::kOk) [[unlikely]] {
     counters_.malformed_messages.add();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/clock/clock.hpp"
+#include "common/control/feed_endpoints.hpp"
 #include "common/log/log.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -155,6 +156,9 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
 }
 
 void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  // Ids are each shard's own: an order for another one's symbol would be one for ours.
+  if (!admission_.admit_shard(request, hello, control::shard_of(config_.shard), "mdh.shard"))
+    return;
   Gateway& gateway = datapath_->gateway();
   StrategySlot* slot = gateway.assign_slot(hello.instance);
   if (slot == nullptr)

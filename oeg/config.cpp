@@ -1,5 +1,7 @@
 #include "oeg/config.hpp"
 
+#include "common/control/feed_endpoints.hpp"
+
 namespace tickpath::oeg {
 namespace {
 
@@ -137,6 +139,9 @@ config::Schema<OegConfig> oeg_schema() {
   schema.include("", &C::common, control::common_schema());
   add_venue(schema);
   schema.include("mdh", &C::mdh, market::feed_schema());
+  schema.text("mdh.shard", &C::shard,
+              "Which symbols of the venue are traded here, where several oegs share them: as "
+              "feed.shard of its mdh. Strategies that need others are refused; empty: all");
   schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.include("", &C::gateway, gateway_schema());
   schema
@@ -157,6 +162,9 @@ config::Schema<OegConfig> oeg_schema() {
   schema.path("risk.kills_file", &C::kills_file,
               "The kill switch as risk last wrote it: in effect from the start, until risk says "
               "otherwise");
+  schema.check([](const C& config, config::Problems& problems) {
+    control::check_shard("mdh.shard", config.shard, problems);
+  });
   return schema;
 }
 

@@ -26,6 +26,7 @@ struct OegConfig {
   std::int64_t reconnect_max_ns = 30'000'000'000;
 
   market::FeedConfig mdh{.ring_slots = 1u << 15};
+  std::string shard;  // "k/n"; empty: all symbols of the venue
   market::HeartbeatConfig heartbeat;
 
   std::uint32_t channel_depth = 512;

@@ -9,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/memory.hpp"
+#include "common/control/feed_endpoints.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -33,6 +34,14 @@ constexpr std::uint64_t kTellLeadsNs = 100'000'000;
 // What stays of datapath.stop_timeout for logout and the last events once settling is over.
 constexpr std::int64_t kLogoutNs = 3'000'000'000;
 
+market::MarketReaderOptions market_options(const OegConfig& config, clock::OffsetSink& offsets) {
+  market::MarketReaderOptions options =
+      market::reader_options(wire::Role::kOeg, config.common, config.mdh, config.heartbeat,
+                             config.gateway.instruments_max, offsets);
+  options.shard = control::shard_of(config.shard);
+  return options;
+}
+
 }  // namespace
 
 OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
@@ -50,9 +59,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
       strategies_(device, channel_.get(), {.name = "oeg.orders", .depth = config.channel_depth}),
       gateway_(config.gateway_options(), *this, *this, *this,
                pair_ == nullptr ? static_cast<JournalPort&>(journal_) : *pair_, trace),
-      market_(device, channel_.get(),
-              market::reader_options(wire::Role::kOeg, config.common, config.mdh, config.heartbeat,
-                                     config.gateway.instruments_max, trace)),
+      market_(device, channel_.get(), market_options(config, trace)),
       events_(device, channel_.get(), {.name = "oeg.events"}),
       risk_({.required = config.risk_required,
              .absent_after_ns = config.risk_absent_after_ns,

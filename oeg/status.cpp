@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/control/feed_endpoints.hpp"
 #include "common/control/losses.hpp"
 #include "common/control/ring_flows.hpp"
 #include "common/log/log.hpp"
@@ -143,6 +144,11 @@ void OegApplication::describe(control::Json& status) {
                      {"next_target", session.next_target_seq()}};
   status["market"] = {{"alive", datapath_->market().alive().get() != 0},
                       {"instruments", datapath_->instruments_known().get()}};
+  status["shard"] = config_.shard;
+  // Who holds the control block: of several risks the one whose kills this oeg obeys.
+  status["risk"] = "";
+  for (const link::SubscriberStatus& risk : datapath_->events().subscribers())
+    if (!risk.lost) status["risk"] = risk.name;
   status["risk_alive"] = datapath_->risk().alive() || !config_.risk_required;
   status["exceptions_open"] = exceptions_.open().size();
   status["kill_switch"] = describe_kills();
@@ -194,6 +200,7 @@ control::Json OegApplication::open_rows(std::uint8_t strategy) const {
 
 void OegApplication::summarize(control::Summary& summary) {
   summary.stood_by = !datapath_->leads();
+  summary.details["shard"] = control::shard_of(config_.shard).number;
   if (summary.stood_by) return;
   // Another one may have led after our end: of a pair the last epoch's books count.
   if (datapath_->pair() != nullptr) summary.details["pair_epoch"] = datapath_->pair()->word().epoch;

@@ -9,6 +9,7 @@
 #include "common/base/foreign_code.hpp"
 #include "common/base/names.hpp"
 #include "common/clock/clock.hpp"
+#include "common/control/feed_endpoints.hpp"
 #include "common/control/losses.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
@@ -43,24 +44,25 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
     : config_(config), runtime_(runtime) {
   if (runtime.common().wait == control::WaitMode::kPark)
     channel_ = runtime.device().create_channel();
-  std::vector<VenuePorts> ports;
-  std::vector<VenueLinks> links;
-  for (const VenueConfig& venue : venues_of(config)) {
-    make_venue(venue);
-    const Venue& made = *venues_.back();
-    ports.push_back({made.orders.get(), venues_.back().get(), venue.spec()});
+  std::vector<StackPorts> ports;
+  std::vector<StackLinks> links;
+  std::vector<std::string> price_stores;  // of several venues, the first one's
+  for (const VenueConfig& config_of : stacks_of(config)) {
+    make_stack(config_of);
+    const Stack& made = *stacks_.back();
+    ports.push_back({made.orders.get(), stacks_.back().get(), config_of.spec(),
+                     control::shard_of(config_of.shard)});
     links.push_back({made.market.get(), made.orders.get()});
+    if (config_of.name == stacks_.front()->config.name)
+      price_stores.push_back(config_of.feed_endpoint);
   }
   engine_ = std::make_unique<Engine>(config.engine, ports, runtime.trace(), log_);
-  // Of several venues, the first one's.
-  history_ = std::make_unique<PriceHistory>(
-      runtime.device(), venues_of(config).front().feed_endpoint, runtime.name());
+  history_ = std::make_unique<PriceHistories>(runtime.device(), price_stores, runtime.name());
   engine_->set_history(*history_);
-  values_ = std::make_unique<SharedValues>(runtime.device(), channel_.get(),
-                                           config.values_endpoint.empty()
-                                               ? venues_of(config).front().feed_endpoint
-                                               : config.values_endpoint,
-                                           runtime.name());
+  values_ = std::make_unique<SharedValues>(
+      runtime.device(), channel_.get(),
+      config.values_endpoint.empty() ? price_stores.front() : config.values_endpoint,
+      runtime.name());
   engine_->set_values(*values_);
   read_names();
   load_plugins();
@@ -71,31 +73,34 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
 
 StrategyApplication::~StrategyApplication() = default;
 
-void StrategyApplication::make_venue(const VenueConfig& config) {
+void StrategyApplication::make_stack(const VenueConfig& config) {
   rdma::Device& device = runtime_.device();
-  constexpr std::uint32_t kStreamsOfAVenue = 0x1000;
-  const auto clock_stream = static_cast<std::uint32_t>(venues_.size()) * kStreamsOfAVenue;
-  auto venue = std::make_unique<Venue>();
-  venue->config = config;
+  constexpr std::uint32_t kStreamsOfAStack = 0x1000;
+  const auto clock_stream = static_cast<std::uint32_t>(stacks_.size()) * kStreamsOfAStack;
+  const wire::Shard shard = control::shard_of(config.shard);
+  auto stack = std::make_unique<Stack>();
+  stack->config = config;
   const market::FeedConfig feed{config.feed_endpoint, config.feed_endpoint_b,
                                 config_.feed.ring_slots};
   market::MarketReaderOptions market =
       market::reader_options(wire::Role::kStrategy, runtime_.common(), feed, config_.heartbeat,
                              config_.engine.instruments_max, runtime_.trace());
   market.clock_stream = clock_stream;
-  venue->market = std::make_unique<market::MarketReader>(device, channel_.get(), market);
+  market.shard = shard;
+  stack->market = std::make_unique<market::MarketReader>(device, channel_.get(), market);
 
   OrderChannelsOptions orders;
   orders.endpoint = config.gateway_endpoint;
   orders.standby_endpoint = config.gateway_standby_endpoint;
   orders.clock_stream = clock_stream;
+  orders.shard = shard;
   orders.name = runtime_.name();
   orders.depth = config_.gateway_depth;
   orders.heartbeat = config_.heartbeat.options();
   orders.offsets = &runtime_.trace();
   orders.own_heartbeat = runtime_.heartbeat().grant();
-  venue->orders = std::make_unique<OrderChannels>(device, channel_.get(), orders);
-  venues_.push_back(std::move(venue));
+  stack->orders = std::make_unique<OrderChannels>(device, channel_.get(), orders);
+  stacks_.push_back(std::move(stack));
 }
 
 // ------------------------------------------------------------------------------------ plugins
@@ -132,7 +137,7 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
     engine_->start(*started);
   });
   const Instance& instance = *started;
-  for (const auto& venue : venues_) venue->orders->add(plugin.id);
+  for (const auto& stack : stacks_) stack->orders->add(plugin.id);
   log::info("plugin {} {} from {} runs as strategy {}, incarnation {}", instance.name,
             code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);
 }
@@ -175,20 +180,21 @@ void StrategyApplication::on_tick() {
   constexpr std::uint32_t kTicksBetweenLooks = 1'000 / control::kTickMs;
   if (++ticks_ % kTicksBetweenLooks == 0) read_names();
   const std::uint64_t now_ns = monotonic_now();
-  for (const auto& venue : venues_) {
-    if (venue->market->maintain(now_ns))
-      log::info("connected to mdh at {}", venue->market->connected_to());
-    venue->orders->maintain(now_ns);
+  for (const auto& stack : stacks_) {
+    if (stack->market->maintain(now_ns))
+      log::info("connected to mdh at {}", stack->market->connected_to());
+    stack->orders->maintain(now_ns);
   }
   history_->maintain(now_ns);
   values_->maintain(now_ns);
 }
 
 std::string StrategyApplication::not_ready_reason() {
-  for (const auto& venue : venues_) {
-    std::string reason = venue->market->not_ready_reason();
-    if (reason.empty()) reason = venue->orders->not_ready_reason();
-    if (!reason.empty()) return venues_.size() == 1 ? reason : venue->config.name + ": " + reason;
+  for (const auto& stack : stacks_) {
+    std::string reason = stack->market->not_ready_reason();
+    if (reason.empty()) reason = stack->orders->not_ready_reason();
+    if (!reason.empty())
+      return stacks_.size() == 1 ? reason : stack->config.title() + ": " + reason;
   }
   return {};
 }
@@ -212,17 +218,17 @@ void StrategyApplication::on_stopped() { write_plugin_log(); }
 
 // ------------------------------------------------------------------------------------- status
 
-// "feed", and of several venues "feed of NAME".
-std::string StrategyApplication::group(const char* what, const Venue& venue) const {
-  return venues_.size() == 1 ? what : what + (" of " + venue.config.name);
+// "feed", of several venues "feed of NAME", of shards "feed of NAME 1/2".
+std::string StrategyApplication::group(const char* what, const Stack& stack) const {
+  return stacks_.size() == 1 ? what : what + (" of " + stack.config.title());
 }
 
 void StrategyApplication::register_counters() {
   control::Counters& out = runtime_.counters();
-  for (const auto& venue : venues_) {
-    venue->market->register_counters(out, group("feed", *venue));
-    const std::string gateway = group("gateway", *venue);
-    const OrderChannels& orders = *venue->orders;
+  for (const auto& stack : stacks_) {
+    stack->market->register_counters(out, group("feed", *stack));
+    const std::string gateway = group("gateway", *stack);
+    const OrderChannels& orders = *stack->orders;
     control::add_losses(out, gateway, "oeg", orders.losses());
     out.add(gateway, "cut_off", [&orders] { return orders.cut_off(); });
     out.add(gateway, "superseded", [&orders] { return orders.superseded(); });
@@ -265,12 +271,13 @@ void StrategyApplication::describe(control::Json& status) {
 
 // Where there is more than one.
 void StrategyApplication::describe_oegs(control::Json& status) const {
-  if (venues_.size() == 1 && venues_[0]->config.gateway_standby_endpoint.empty()) return;
+  if (stacks_.size() == 1 && stacks_[0]->config.gateway_standby_endpoint.empty()) return;
   status["oegs"] = control::Json::array();
-  for (const auto& venue : venues_)
-    for (const ChannelView& view : venue->orders->view()) {
+  for (const auto& stack : stacks_)
+    for (const ChannelView& view : stack->orders->view()) {
       control::Json row;
-      if (venues_.size() > 1) row["venue"] = venue->config.name;
+      if (stacks_.size() > 1) row["venue"] = stack->config.name;
+      if (!stack->config.shard.empty()) row["shard"] = stack->config.shard;
       row["strategy"] = view.strategy;
       row["endpoint"] = *view.endpoint;
       row["alive"] = view.alive;
@@ -345,39 +352,50 @@ void StrategyApplication::add_problems(control::Summary& summary) const {
       if (pending.unknown && !(pending.anywhere && elsewhere(pending)))
         summary.problems.push_back(title + " subscribed to '" + pending.symbol +
                                    "', which the feed did not list");
-    const bool started = venues_.front()->orders->flow(instance.id) != nullptr;
+    const bool started = stacks_.front()->orders->flow(instance.id) != nullptr;
     if (started && instance.shown_state() == InstanceState::kFailed)
       summary.problems.push_back(title + ": " + std::string(instance.failure_text()));
   }
   for (const Rejected& rejected : rejected_) summary.problems.push_back(rejected.error);
 }
 
-// Its side of one venue's books.
-control::Summary StrategyApplication::summary_of(std::size_t index) const {
-  const Venue& venue = *venues_[index];
+std::vector<StrategyApplication::Venue> StrategyApplication::venues() const {
+  std::vector<Venue> venues;
+  for (std::size_t at = 0; at < stacks_.size(); at += venues.back().count)
+    venues.push_back({at, control::shard_of(stacks_[at]->config.shard).count});
+  return venues;
+}
+
+// Its side of one venue's books: of all of its shards together.
+control::Summary StrategyApplication::summary_of(const Venue& venue) const {
   control::Summary summary;
   summary.program = "strategy";
   summary.name = runtime_.name();
-  summary.venue = venue.config.number;
-  summary.venue_name = venue.config.name;
+  summary.venue = stacks_[venue.first]->config.number;
+  summary.venue_name = stacks_[venue.first]->config.name;
   Flows flows;
-  for (const auto& instance : engine_->instances()) {
-    const Gateway& gateway = instance->gateways[index];
-    flows.add(gateway.counters);
-    summary.open_orders += gateway.open_orders;
-    if (const ChannelFlow* flow = venue.orders->flow(instance->id); flow != nullptr)
-      summary.strategies.push_back(
-          {instance->id, flow->connections.get(), flow->requests.get(), flow->reports.get()});
+  for (std::size_t at = venue.first; at < venue.first + venue.count; ++at) {
+    const Stack& stack = *stacks_[at];
+    for (const auto& instance : engine_->instances()) {
+      const Gateway& gateway = instance->gateways[at];
+      flows.add(gateway.counters);
+      summary.open_orders += gateway.open_orders;
+      if (const ChannelFlow* flow = stack.orders->flow(instance->id); flow != nullptr)
+        summary.strategies.push_back(
+            {instance->id, flow->connections.get(), flow->requests.get(), flow->reports.get()});
+    }
+    summary.ticks.push_back(stack.market->flow());
   }
   flows.put_into(summary);
-  add_positions(summary, index * config_.engine.instruments_max, config_.engine.instruments_max);
-  summary.ticks.push_back(venue.market->flow());
+  const std::size_t room = config_.engine.instruments_max;
+  add_positions(summary, venue.first * room, venue.count * room);
   return summary;
 }
 
 void StrategyApplication::summarize(control::Summary& summary) {
-  if (venues_.size() == 1) {
-    const control::Summary only = summary_of(0);
+  const std::vector<Venue> all = venues();
+  if (all.size() == 1) {
+    const control::Summary only = summary_of(all.front());
     summary.orders = only.orders;
     summary.changes = only.changes;
     summary.reports = only.reports;
@@ -390,12 +408,12 @@ void StrategyApplication::summarize(control::Summary& summary) {
     Flows flows;
     for (const auto& instance : engine_->instances()) flows.add(instance->counters);
     flows.put_into(summary);
-    for (std::size_t venue = 0; venue < venues_.size(); ++venue) {
+    for (const Venue& venue : all) {
       summary.venues.push_back(summary_of(venue));
       summary.open_orders += summary.venues.back().open_orders;
     }
   }
-  add_positions(summary, 0, venues_.size() * config_.engine.instruments_max);
+  add_positions(summary, 0, stacks_.size() * config_.engine.instruments_max);
   add_problems(summary);
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
 }

@@ -35,8 +35,8 @@ class StrategyApplication final : public control::Application {
   void summarize(control::Summary& summary) override;
 
  private:
-  // Mdh and oeg of one venue.
-  struct Venue final : ImageSource {
+  // Mdh and oeg of one venue, or of one shard of it.
+  struct Stack final : ImageSource {
     bool image(std::uint32_t instrument, wire::BookImage& out) noexcept override {
       return market->image(instrument, out);
     }
@@ -51,12 +51,18 @@ class StrategyApplication final : public control::Application {
     std::string error;
   };
 
-  void make_venue(const VenueConfig& config);
-  std::string group(const char* what, const Venue& venue) const;
+  void make_stack(const VenueConfig& config);
+  // Its stacks stand one behind the other.
+  struct Venue {
+    std::size_t first;
+    std::size_t count;
+  };
+  std::vector<Venue> venues() const;
+  std::string group(const char* what, const Stack& stack) const;
   void describe_oegs(control::Json& status) const;
   void add_positions(control::Summary& summary, std::size_t first, std::size_t count) const;
   void add_problems(control::Summary& summary) const;
-  control::Summary summary_of(std::size_t venue) const;
+  control::Summary summary_of(const Venue& venue) const;
   void load_plugins();
   void load_plugin(const PluginConfig& plugin);
   void register_counters();
@@ -66,9 +72,9 @@ class StrategyApplication final : public control::Application {
   const StrategyConfig& config_;
   control::Runtime& runtime_;
   std::unique_ptr<rdma::CompletionChannel> channel_;
-  std::vector<std::unique_ptr<Venue>> venues_;
+  std::vector<std::unique_ptr<Stack>> stacks_;
   LogRing log_{1024};
-  std::unique_ptr<PriceHistory> history_;
+  std::unique_ptr<PriceHistories> history_;
   std::unique_ptr<SharedValues> values_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<StrategyDatapath> datapath_;

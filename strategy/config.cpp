@@ -1,10 +1,13 @@
 #include "strategy/config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "common/control/feed_endpoints.hpp"
 #include "strategy/plugin.h"
 
 namespace tickpath::strategy {
@@ -53,6 +56,11 @@ config::Schema<VenueConfig> venue_schema() {
       "number", &V::number, {0, 255}, "",
       "Of its ticks in traces: `venue_number` in the files of its mdh and sim; 0: its place "
       "in the list, from 1");
+  schema.text(
+      "shard", &V::shard,
+      "Which symbols of the venue these mdh and oeg have, as their feed.shard and mdh.shard: "
+      "\"2/4\" is the second of four. There is a [[venue]] of the same name for each; to "
+      "plugins they are one venue. Empty: all");
   schema.text("feed.endpoint", &V::feed_endpoint, "Where its mdh listens").required();
   schema.text("feed.endpoint_b", &V::feed_endpoint_b,
               "Where the other mdh of a pair listens; empty: there is one mdh");
@@ -67,6 +75,42 @@ config::Schema<VenueConfig> venue_schema() {
   return schema;
 }
 
+// [[venue]] of one name are the shards of one venue: each once, all of the same count, alike in
+// what is the venue's.
+void check_shards(const std::vector<VenueConfig>& venues, config::Problems& problems) {
+  std::map<std::string, std::vector<const VenueConfig*>> by_name;
+  for (const VenueConfig& venue : venues) {
+    control::check_shard("venue.shard", venue.shard, problems);
+    by_name[venue.name].push_back(&venue);
+  }
+  for (const auto& [name, shards] : by_name) {
+    const VenueConfig& first = *shards.front();
+    const unsigned count = control::shard_of(first.shard).count;
+    std::set<unsigned> missing;
+    for (unsigned number = 1; number <= count; ++number) missing.insert(number);
+    for (const VenueConfig* each : shards) {
+      const wire::Shard shard = control::shard_of(each->shard);
+      if (shard.count != count)
+        problems.add("venue.shard", first.title() + " and " + each->title() +
+                                        " do not fit together: all shards of a venue are of the "
+                                        "same number of shards");
+      else if (missing.erase(shard.number) == 0)
+        problems.add("venue.name",
+                     "\"" + each->title() + "\" is given to two venues" +
+                         (count == 1 ? "; the shards of one venue have a `shard` each" : ""));
+      const bool alike = each->number == first.number && each->maker_fee == first.maker_fee &&
+                         each->taker_fee == first.taker_fee;
+      if (!alike && count > 1)
+        problems.add("venue", each->title() + " has another number or other fees than " +
+                                  first.title() + ", and is a shard of the same venue");
+    }
+    for (const unsigned number : missing)
+      problems.add("venue.shard", "there is " + first.title() + " and no shard " +
+                                      std::to_string(number) + "/" + std::to_string(count) +
+                                      ": nobody would have its symbols. Add a [[venue]] for it");
+  }
+}
+
 void check_venues(const StrategyConfig& config, config::Problems& problems) {
   if (config.venues.empty()) return;
   const StrategyConfig untouched;
@@ -79,20 +123,19 @@ void check_venues(const StrategyConfig& config, config::Problems& problems) {
   unused("gateway.endpoint", config.gateway_endpoint != untouched.gateway_endpoint);
   unused("gateway.standby_endpoint", !config.gateway_standby_endpoint.empty());
   unused("venue_number", config.common.venue != 0);
-  std::set<std::string> names;
-  std::set<int> numbers;
-  std::map<std::string, std::string> endpoints;  // and whose they are
-  for (const VenueConfig& venue : venues_of(config)) {
+  check_shards(config.venues, problems);
+  std::map<int, std::string> numbers;            // and whose they are
+  std::map<std::string, std::string> endpoints;  // likewise
+  for (const VenueConfig& venue : stacks_of(config)) {
     if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
-    if (!names.insert(venue.name).second)
-      problems.add("venue.name", "\"" + venue.name + "\" is given to two venues");
-    if (!numbers.insert(venue.number).second)
+    if (numbers.emplace(venue.number, venue.name).first->second != venue.name)
       problems.add("venue.number", std::to_string(venue.number) + " is given to two venues");
     for (const std::string& endpoint : {venue.feed_endpoint, venue.feed_endpoint_b,
                                         venue.gateway_endpoint, venue.gateway_standby_endpoint}) {
-      const auto [other, fresh] = endpoints.emplace(endpoint, venue.name);
+      const std::string whose = venue.title();
+      const auto [other, fresh] = endpoints.emplace(endpoint, whose);
       if (!fresh && !endpoint.empty())
-        problems.add("venue", endpoint + " is in " + other->second + " and again in " + venue.name +
+        problems.add("venue", endpoint + " is in " + other->second + " and again in " + whose +
                                   "; each mdh and oeg listens at a place of its own");
     }
   }
@@ -156,17 +199,26 @@ VenueSpec VenueConfig::spec() const {
           .taker_fee = static_cast<std::int32_t>(std::lround(taker_fee * kHundredths))};
 }
 
-std::vector<VenueConfig> venues_of(const StrategyConfig& config) {
-  std::vector<VenueConfig> venues = config.venues;
-  for (std::size_t i = 0; i < venues.size(); ++i)
-    if (venues[i].number == 0) venues[i].number = static_cast<std::uint8_t>(i + 1);
-  if (venues.empty())
-    venues.push_back({.name = {},
+std::vector<VenueConfig> stacks_of(const StrategyConfig& config) {
+  std::vector<std::string> names;  // of venues, as listed
+  std::vector<VenueConfig> stacks = config.venues;
+  const auto place = [&](const VenueConfig& venue) {
+    return std::ranges::find(names, venue.name) - names.begin();
+  };
+  for (const VenueConfig& venue : stacks)
+    if (place(venue) == std::ssize(names)) names.push_back(venue.name);
+  std::ranges::stable_sort(stacks, {}, [&](const VenueConfig& venue) {
+    return std::pair(place(venue), control::shard_of(venue.shard).number);
+  });
+  for (VenueConfig& venue : stacks)
+    if (venue.number == 0) venue.number = static_cast<std::uint8_t>(place(venue) + 1);
+  if (stacks.empty())
+    stacks.push_back({.name = {},
                       .feed_endpoint = config.feed.endpoint,
                       .feed_endpoint_b = config.feed.endpoint_b,
                       .gateway_endpoint = config.gateway_endpoint,
                       .gateway_standby_endpoint = config.gateway_standby_endpoint});
-  return venues;
+  return stacks;
 }
 
 }  // namespace tickpath::strategy

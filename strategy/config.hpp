@@ -18,10 +18,11 @@ struct PluginConfig : PluginSpec {
   bool enabled = true;
 };
 
-// One [[venue]]: mdh and oeg of an exchange of its own.
+// One [[venue]]: mdh and oeg of an exchange of its own, or of one shard of its symbols.
 struct VenueConfig {
-  std::string name;
-  std::uint8_t number = 0;  // 0: its place in the list, from 1
+  std::string name;         // the same in all shards of a venue
+  std::uint8_t number = 0;  // 0: its place among the venues, from 1
+  std::string shard = {};   // "k/n"; empty: all symbols
   std::string feed_endpoint;
   std::string feed_endpoint_b;
   std::string gateway_endpoint;
@@ -31,6 +32,8 @@ struct VenueConfig {
   std::string place = {};  // "config/venues/strategy.toml:20:1"
 
   VenueSpec spec() const;
+  // "first", or of a shard "first 2/4".
+  std::string title() const { return shard.empty() ? name : name + " " + shard; }
 };
 
 struct StrategyConfig {
@@ -56,7 +59,8 @@ struct StrategyConfig {
 
 config::Schema<StrategyConfig> strategy_schema();
 
-// Of every venue: those of `venues`, with their numbers, or the one of feed and gateway.
-std::vector<VenueConfig> venues_of(const StrategyConfig& config);
+// A stack each: every venue of `venues` with its number, its shards one behind the other in their
+// order; or the one of feed and gateway.
+std::vector<VenueConfig> stacks_of(const StrategyConfig& config);
 
 }  // namespace tickpath::strategy

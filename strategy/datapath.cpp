@@ -19,9 +19,9 @@ constexpr std::uint64_t kLingerMaxNs = 1'000'000'000;
 
 }  // namespace
 
-StrategyDatapath::StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine,
+StrategyDatapath::StrategyDatapath(std::vector<StackLinks> stacks, Engine& engine,
                                    rdma::CompletionChannel* channel, SharedValues* values)
-    : venues_(std::move(venues)), engine_(engine), channel_(channel), values_(values) {
+    : stacks_(std::move(stacks)), engine_(engine), channel_(channel), values_(values) {
   if (channel_ == nullptr) return;
   wake_storage_[0] = channel_->file_descriptor();
   wake_ = wake_storage_;
@@ -32,14 +32,14 @@ bool StrategyDatapath::turn() noexcept {
   engine_.advance(now_ns);
   std::size_t work = 0;
   bool caught_up = true;
-  for (std::size_t i = 0; i < venues_.size(); ++i) {
-    const VenueLinks& venue = venues_[i];
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    const StackLinks& stack = stacks_[i];
     Handler handler{engine_, i};
-    work += venue.orders->poll(handler, now_ns);
-    engine_.on_directory_behind(venue.market->directory_behind(), i);
-    const std::size_t updates = venue.market->poll(handler, now_ns, kUpdatesPerTurn);
+    work += stack.orders->poll(handler, now_ns);
+    engine_.on_directory_behind(stack.market->directory_behind(), i);
+    const std::size_t updates = stack.market->poll(handler, now_ns, kUpdatesPerTurn);
     work += updates;
-    caught_up &= updates < kUpdatesPerTurn && !venue.market->directory_behind();
+    caught_up &= updates < kUpdatesPerTurn && !stack.market->directory_behind();
   }
   if (values_ != nullptr) work += values_->turn() ? 1 : 0;
   const bool engine_worked = engine_.on_turn();
@@ -50,21 +50,21 @@ bool StrategyDatapath::turn() noexcept {
 }
 
 void StrategyDatapath::arm() noexcept {
-  for (const VenueLinks& venue : venues_) {
-    venue.market->arm();
-    venue.orders->arm();
+  for (const StackLinks& stack : stacks_) {
+    stack.market->arm();
+    stack.orders->arm();
   }
 }
 
 bool StrategyDatapath::may_sleep() noexcept {
   if (values_ != nullptr && !values_->may_sleep()) return false;
-  return std::ranges::all_of(venues_, [](const VenueLinks& venue) {
-    return venue.market->may_sleep() && venue.orders->may_sleep();
+  return std::ranges::all_of(stacks_, [](const StackLinks& stack) {
+    return stack.market->may_sleep() && stack.orders->may_sleep();
   });
 }
 
 void StrategyDatapath::on_thread_end() noexcept {
-  for (const VenueLinks& venue : venues_) venue.market->close();
+  for (const StackLinks& stack : stacks_) stack.market->close();
 }
 
 void StrategyDatapath::advance_stop(std::uint64_t now_ns, bool caught_up) noexcept {
@@ -80,7 +80,7 @@ void StrategyDatapath::advance_stop(std::uint64_t now_ns, bool caught_up) noexce
   if (now_ns - settled_at_ns_ < (caught_up ? kLingerNs : kLingerMaxNs) ||
       drained_.load(std::memory_order_relaxed))
     return;
-  for (const VenueLinks& venue : venues_) venue.orders->close();
+  for (const StackLinks& stack : stacks_) stack.orders->close();
   // Release, paired with the acquire in drained(): the control thread ends us after that.
   drained_.store(true, std::memory_order_release);
 }

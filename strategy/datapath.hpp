@@ -16,21 +16,21 @@
 
 namespace tickpath::strategy {
 
-// To mdh and oeg of one venue.
-struct VenueLinks {
+// To mdh and oeg of a venue, or of one shard of it.
+struct StackLinks {
   market::MarketReader* market;
   OrderChannels* orders;
 };
 
 class StrategyDatapath final : public control::Datapath {
  public:
-  // venues: as the engine has them. values: nullptr, none. All must outlive it; channel may be
+  // stacks: as the engine has them. values: nullptr, none. All must outlive it; channel may be
   // nullptr (not parking).
-  StrategyDatapath(std::vector<VenueLinks> venues, Engine& engine, rdma::CompletionChannel* channel,
+  StrategyDatapath(std::vector<StackLinks> stacks, Engine& engine, rdma::CompletionChannel* channel,
                    SharedValues* values = nullptr);
   StrategyDatapath(market::MarketReader& market, OrderChannels& orders, Engine& engine,
                    rdma::CompletionChannel* channel)
-      : StrategyDatapath({VenueLinks{&market, &orders}}, engine, channel) {}
+      : StrategyDatapath({StackLinks{&market, &orders}}, engine, channel) {}
 
   bool turn() noexcept override;
   void arm() noexcept override;
@@ -49,35 +49,35 @@ class StrategyDatapath final : public control::Datapath {
  private:
   // Hands what the readers took to the engine.
   struct Handler {
-    void on_update(const wire::BookUpdate& update) noexcept { engine.on_update(update, venue); }
+    void on_update(const wire::BookUpdate& update) noexcept { engine.on_update(update, stack); }
     void on_imbalance(const wire::ImbalanceUpdate& update) noexcept {
-      engine.on_imbalance(update, venue);
+      engine.on_imbalance(update, stack);
     }
-    void on_image(const wire::BookImage& image) noexcept { engine.on_image(image, venue); }
-    void on_lapped(std::uint64_t /*lost*/) noexcept { engine.on_lapped(venue); }
+    void on_image(const wire::BookImage& image) noexcept { engine.on_image(image, stack); }
+    void on_lapped(std::uint64_t /*lost*/) noexcept { engine.on_lapped(stack); }
     void on_directory(const wire::DirectoryEntry& entry) noexcept {
-      engine.on_directory(entry, venue);
+      engine.on_directory(entry, stack);
     }
-    void on_mdh(bool alive) noexcept { engine.on_mdh(alive, venue); }
+    void on_mdh(bool alive) noexcept { engine.on_mdh(alive, stack); }
     void on_report(std::uint8_t strategy, const wire::OrderReport& report) noexcept {
-      engine.on_report(strategy, report, venue);
+      engine.on_report(strategy, report, stack);
     }
     void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept {
-      engine.on_position(strategy, held, venue);
+      engine.on_position(strategy, held, stack);
     }
     void on_gateway(std::uint8_t strategy, bool up) noexcept {
-      engine.on_gateway(strategy, up, venue);
+      engine.on_gateway(strategy, up, stack);
     }
     void on_gateway_silent(std::uint8_t strategy) noexcept {
-      engine.on_gateway_silent(strategy, venue);
+      engine.on_gateway_silent(strategy, stack);
     }
     Engine& engine;
-    std::size_t venue;
+    std::size_t stack;
   };
 
   void advance_stop(std::uint64_t now_ns, bool caught_up) noexcept;
 
-  std::vector<VenueLinks> venues_;
+  std::vector<StackLinks> stacks_;
   Engine& engine_;
   rdma::CompletionChannel* channel_;
   SharedValues* values_;

@@ -32,30 +32,39 @@ static_assert(TICKPATH_GTC == static_cast<int>(wire::TimeInForce::kGoodTillCance
               TICKPATH_FOK == static_cast<int>(wire::TimeInForce::kFillOrKill) &&
               TICKPATH_AT_THE_CLOSE == static_cast<int>(wire::TimeInForce::kAtTheClose));
 
-Engine::Venue::Venue(const VenuePorts& ports, std::uint8_t index_, std::uint32_t instruments_max)
+Engine::Stack::Stack(const StackPorts& ports, std::uint8_t index_, std::uint8_t venue_,
+                     std::uint32_t instruments_max)
     : spec(ports.spec),
+      shard(ports.shard),
       orders(ports.orders),
       images(ports.images),
       index(index_),
+      venue(venue_),
       first(index_ * instruments_max),
       room(instruments_max),
       symbols(instruments_max) {}
 
-Engine::Engine(const EngineOptions& options, const std::vector<VenuePorts>& venues,
+Engine::Engine(const EngineOptions& options, const std::vector<StackPorts>& stacks,
                trace::TraceWriter& trace, LogRing& log)
     : options_(options),
       trace_(trace),
       log_(log),
-      instruments_(options.instruments_max * venues.size()),
-      held_symbols_(options.instruments_max * venues.size()),
+      instruments_(options.instruments_max * stacks.size()),
+      held_symbols_(options.instruments_max * stacks.size()),
       timers_(options.timers_max) {
-  TICKPATH_CHECK(!venues.empty() && venues.size() <= TICKPATH_VENUES_MAX,
+  TICKPATH_CHECK(!stacks.empty() && stacks.size() <= TICKPATH_VENUES_MAX,
                  "the configuration has checked how many venues there are");
   instances_.reserve(kInstancesMax);
-  for (const VenuePorts& ports : venues)
-    venues_.emplace_back(ports, static_cast<std::uint8_t>(venues_.size()), options.instruments_max);
+  for (const StackPorts& ports : stacks) {
+    const auto index = static_cast<std::uint8_t>(stacks_.size());
+    if (ports.shard.number == 1) venues_.push_back({.first = index});
+    TICKPATH_CHECK(!venues_.empty() && ++venues_.back().count == ports.shard.number,
+                   "the configuration has put the shards of a venue in order");
+    stacks_.emplace_back(ports, index, static_cast<std::uint8_t>(venues_.size() - 1),
+                         options.instruments_max);
+  }
   for (std::size_t listing = 0; listing < instruments_.size(); ++listing)
-    instruments_[listing].venue = static_cast<std::uint8_t>(listing / options.instruments_max);
+    instruments_[listing].stack = static_cast<std::uint8_t>(listing / options.instruments_max);
 }
 
 Engine::~Engine() = default;
@@ -76,7 +85,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
       *this, static_cast<std::uint32_t>(instances_.size()), spec.id, name, plugin,
       ParameterReader(std::move(spec.parameters),
                       "strategy " + std::to_string(spec.id) + " (" + name + ")", spec.place),
-      options_.orders_max, all_listings().count, venues_.size());
+      options_.orders_max, all_listings().count, stacks_.size());
   instance->incarnation = spec.incarnation;
   instance->setting_up = true;
   std::int32_t status = TICKPATH_ERROR;

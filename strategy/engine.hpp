@@ -3,10 +3,11 @@
 //   updates, reports, states  ->  Engine  ->  callbacks of the plugins that want them
 //   host functions of plugins ->  Engine  ->  OrderPort
 //
-// It trades on one venue or several, each with an mdh and an oeg of its own. Inside the engine and
-// for plugins an instrument is a listing, a symbol at a venue: venue x instruments_max + the id
-// that this venue's mdh gave. What comes in and goes out has the venue's ids; `venue` is its place
-// in the list given to the constructor.
+// It trades on one venue or several, each with an mdh and an oeg of its own, or with several of
+// them, a pair for each shard of its symbols (wire::Shard). Such a pair is a stack; to plugins all
+// stacks of a venue are one venue. Inside the engine and for plugins an instrument is a listing, a
+// symbol at a venue: stack x instruments_max + the id that this stack's mdh gave. What comes in and
+// goes out has the stack's ids; `stack` is its place in the list given to the constructor.
 //
 // Set-up (add, start) belongs to the control thread; everything below "datapath" to the datapath
 // thread, which may also be the only thread of a test. Nothing there allocates, blocks or throws,
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,7 @@
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"
 #include "common/wire/order_messages.hpp"
+#include "common/wire/shard.hpp"
 #include "strategy/counters.hpp"
 #include "strategy/instance.hpp"
 #include "strategy/plugin.h"
@@ -66,12 +69,13 @@ inline constexpr std::size_t kInstancesMax = 64;
 
 class Engine {
  public:
-  // venues: one at least, TICKPATH_VENUES_MAX at most.
-  Engine(const EngineOptions& options, const std::vector<VenuePorts>& venues,
+  // stacks: one at least, TICKPATH_VENUES_MAX at most; the shards of a venue one behind the other,
+  // from its first to its last.
+  Engine(const EngineOptions& options, const std::vector<StackPorts>& stacks,
          trace::TraceWriter& trace, LogRing& log);
   Engine(const EngineOptions& options, OrderPort& orders, ImageSource& images,
          trace::TraceWriter& trace, LogRing& log)
-      : Engine(options, {VenuePorts{&orders, &images}}, trace, log) {}
+      : Engine(options, {StackPorts{&orders, &images}}, trace, log) {}
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -95,42 +99,42 @@ class Engine {
 
   // One clock for all that a turn does; first in each turn.
   void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
-  void on_update(const wire::BookUpdate& update, std::size_t venue = 0) noexcept;
+  void on_update(const wire::BookUpdate& update, std::size_t stack = 0) noexcept;
   // Of an auction to come, to those who have subscribed to the instrument.
-  void on_imbalance(const wire::ImbalanceUpdate& update, std::size_t venue = 0) noexcept;
+  void on_imbalance(const wire::ImbalanceUpdate& update, std::size_t stack = 0) noexcept;
   // The book as it stands after lost updates, or before the first one.
-  void on_image(const wire::BookImage& image, std::size_t venue = 0) noexcept;
+  void on_image(const wire::BookImage& image, std::size_t stack = 0) noexcept;
   // Rows may be among what was lost: they are read behind this turn's updates.
-  void on_lapped(std::size_t venue = 0) noexcept {
+  void on_lapped(std::size_t stack = 0) noexcept {
     counters_.resyncs.add();
-    venues_[venue].directory_behind = true;
+    stacks_[stack].directory_behind = true;
   }
-  void on_directory(const wire::DirectoryEntry& entry, std::size_t venue = 0) noexcept;
+  void on_directory(const wire::DirectoryEntry& entry, std::size_t stack = 0) noexcept;
   // Control thread, any number of times: the names that symbols stand for.
   void set_names(std::unique_ptr<const control::LongNames> names);
   // Whether rows of the directory are still being fetched: no symbol is called unknown meanwhile.
-  void on_directory_behind(bool behind, std::size_t venue = 0) noexcept {
-    venues_[venue].directory_behind = behind;
+  void on_directory_behind(bool behind, std::size_t stack = 0) noexcept {
+    stacks_[stack].directory_behind = behind;
   }
   // mdh is connected and beats, or not: while it does not, the feed is stale whatever mdh said
   // last.
-  void on_mdh(bool alive, std::size_t venue = 0) noexcept;
+  void on_mdh(bool alive, std::size_t stack = 0) noexcept;
   // The state of the whole feed, as updates of kind kFeedState say it.
-  void on_market_state(wire::FeedState state, std::size_t venue = 0) noexcept;
+  void on_market_state(wire::FeedState state, std::size_t stack = 0) noexcept;
 
   // ---- datapath: oeg
 
   void on_report(std::uint8_t strategy, const wire::OrderReport& report,
-                 std::size_t venue = 0) noexcept;
+                 std::size_t stack = 0) noexcept;
   // What oeg says that the strategy holds: after a restart, or after reports were lost.
   void on_position(std::uint8_t strategy, const wire::PositionReport& held,
-                   std::size_t venue = 0) noexcept;
+                   std::size_t stack = 0) noexcept;
   // Up: connected, positions received, and beating. Not up: the connection is gone, with the
   // answers that were on their way.
-  void on_gateway(std::uint8_t strategy, bool up, std::size_t venue = 0) noexcept;
+  void on_gateway(std::uint8_t strategy, bool up, std::size_t stack = 0) noexcept;
   // Connected, but it shows no life: nothing is sent until on_gateway(), and every answer may still
   // come.
-  void on_gateway_silent(std::uint8_t strategy, std::size_t venue = 0) noexcept;
+  void on_gateway_silent(std::uint8_t strategy, std::size_t stack = 0) noexcept;
 
   // ---- datapath: time
 
@@ -149,12 +153,9 @@ class Engine {
 
   const EngineCounters& counters() const noexcept { return counters_; }
   const std::vector<std::unique_ptr<Instance>>& instances() const noexcept { return instances_; }
-  std::size_t venues() const noexcept { return venues_.size(); }
-  std::uint32_t symbols_known(std::size_t venue = 0) const noexcept {
-    return venues_[venue].symbols.size();
+  std::uint32_t symbols_known(std::size_t stack = 0) const noexcept {
+    return stacks_[stack].symbols.size();
   }
-  const VenueSpec& venue(std::size_t index) const noexcept { return venues_[index].spec; }
-  std::size_t venue_of(std::uint32_t listing) const noexcept { return instruments_[listing].venue; }
   // Of what is held under a listing: as oeg knows it, if oeg holds anything there.
   std::string_view position_symbol(std::uint32_t listing) const noexcept {
     return held_symbols_[listing] != 0 ? wire::symbol_text(held_symbols_[listing])
@@ -172,16 +173,19 @@ class Engine {
     // What oeg holds under this id is of another symbol than the directory has there: no position
     // in this instrument, and no order goes out under the id.
     bool other_symbol = false;
-    std::uint8_t venue = 0;
+    std::uint8_t stack = 0;
     std::uint64_t trace_id = 0;  // of the newest update or image
   };
-  // What the engine keeps of a venue.
-  struct Venue {
-    Venue(const VenuePorts& ports, std::uint8_t index, std::uint32_t instruments_max);
+  // What the engine keeps of a venue, or of a shard of one.
+  struct Stack {
+    Stack(const StackPorts& ports, std::uint8_t index, std::uint8_t venue,
+          std::uint32_t instruments_max);
     VenueSpec spec;
+    wire::Shard shard;
     OrderPort* orders;
     ImageSource* images;
     std::uint8_t index;
+    std::uint8_t venue;           // as plugins count them
     std::uint32_t first;          // its first listing
     std::uint32_t room;           // and how many it has
     market::Symbols symbols;      // by the ids of its mdh
@@ -208,14 +212,27 @@ class Engine {
   Listings all_listings() const noexcept {
     return {0, static_cast<std::uint32_t>(instruments_.size())};
   }
-  const Venue& home(std::uint32_t listing) const noexcept {
-    return venues_[instruments_[listing].venue];
+  const Stack& home(std::uint32_t listing) const noexcept {
+    return stacks_[instruments_[listing].stack];
+  }
+  // The stacks of a venue.
+  struct Venue {
+    std::uint8_t first = 0;
+    std::uint8_t count = 0;
+  };
+  std::span<const Stack> stacks_of(std::size_t venue) const noexcept {
+    return std::span(stacks_).subspan(venues_[venue].first, venues_[venue].count);
+  }
+  // Where a symbol is traded, of these: in its shard.
+  const Stack& stack_of(std::size_t venue, std::string_view symbol) const noexcept {
+    const Venue& of = venues_[venue];
+    return stacks_[of.first + std::size_t{wire::Shard::of(symbol, of.count).number} - 1];
   }
   // Empty: no such listing, or nothing has named it yet.
   std::string_view symbol_of(std::uint32_t listing) const noexcept {
     if (listing >= instruments_.size()) return {};
-    const Venue& venue = home(listing);
-    return venue.symbols.name(venue.id(listing));
+    const Stack& stack = home(listing);
+    return stack.symbols.name(stack.id(listing));
   }
   // Of the same symbol at another venue; kNoInstrument: not listed there.
   std::uint32_t listing_at(std::size_t venue, std::uint32_t listing) const noexcept;
@@ -255,14 +272,18 @@ class Engine {
                       const wire::BookUpdate& update, bool displayed) noexcept;
   void dispatch_feed_state(std::uint64_t mask, std::uint32_t instrument,
                            wire::FeedState feed) noexcept;
-  void on_feed_state(Venue& venue, const wire::BookUpdate& update) noexcept;
+  void on_feed_state(Stack& stack, const wire::BookUpdate& update) noexcept;
+  void tell_market_state(const Stack& stack) noexcept;
+  wire::FeedState market_of(std::size_t venue) const noexcept;
   void settle_known_symbols(Instance& instance) noexcept;
-  void tell_missing_symbols(Venue& venue) noexcept;
+  void tell_missing_symbols(Stack& stack) noexcept;
   void tell_missing(Instance& instance, PendingSymbol& pending) noexcept;
   void tell_instrument(Instance& instance, const PendingSymbol& pending,
                        std::uint32_t instrument) noexcept;
   void settle(Instance& instance, PendingSymbol& pending, std::uint32_t instrument) noexcept;
   void subscribe(Instance& instance, std::uint32_t instrument) noexcept;
+  // The symbol that a name stands for, as far as it is known: else the name itself.
+  std::string_view symbol_for(std::string_view symbol_or_name) const noexcept;
   // The listing of a symbol or name at a venue.
   std::uint32_t id_of(std::size_t venue, std::string_view symbol_or_name) const noexcept;
   void take_names() noexcept;
@@ -271,8 +292,8 @@ class Engine {
   // Room for TICKPATH_VENUES_MAX children, or as many as there are venues.
   std::int32_t route(Instance& instance, const tickpath_new_order& order, tickpath_child* children,
                      std::size_t& count) noexcept;
-  // What an order on `side` would meet at a venue. False: nothing can be sent there.
-  bool routed_book(const Instance& instance, std::size_t venue, std::uint32_t listing, Side side,
+  // What an order on `side` would meet in a listing. False: nothing can be sent there.
+  bool routed_book(const Instance& instance, std::uint32_t listing, Side side,
                    RoutedBook& book) noexcept;
 
   // ---- orders (engine_orders.cpp)
@@ -283,7 +304,7 @@ class Engine {
   std::int32_t send_replace(Instance& instance, Order& order, std::uint32_t stop_price,
                             std::uint32_t price, std::uint32_t shares,
                             std::uint64_t& request_id) noexcept;
-  std::int32_t may_request(Instance& instance, std::size_t venue) noexcept;
+  std::int32_t may_request(Instance& instance, std::size_t stack) noexcept;
   // request: of this listing.
   bool post(Instance& instance, std::uint32_t listing, wire::OrderRequest& request) noexcept;
   void take_report(Instance& instance, Gateway& gateway, const wire::OrderReport& report) noexcept;
@@ -292,11 +313,13 @@ class Engine {
   void book_fill(Instance& instance, const wire::OrderReport& report) noexcept;
   void finish(Instance& instance, Order& order) noexcept;
   void lose(Instance& instance, Order& order) noexcept;
-  void settle_outage(Instance& instance, std::uint8_t venue) noexcept;
-  void lose_answers(Instance& instance, Gateway& gateway, std::size_t venue) noexcept;
+  void settle_outage(Instance& instance, std::uint8_t stack) noexcept;
+  void lose_answers(Instance& instance, Gateway& gateway, std::size_t stack) noexcept;
   void deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
                wire::OrderState state) noexcept;
-  void tell_gateway(Instance& instance, std::size_t venue) noexcept;
+  void tell_gateway(Instance& instance, std::size_t stack) noexcept;
+  // Whether any oeg of the venue is: of several shards the others go on.
+  bool gateway_is_up(const Instance& instance, std::size_t venue) const noexcept;
   void want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept;
   // These books cannot be trusted any more.
   void on_stale(Listings of) noexcept;
@@ -306,7 +329,8 @@ class Engine {
             std::string_view text) noexcept;
 
   EngineOptions options_;
-  std::vector<Venue> venues_;
+  std::vector<Stack> stacks_;
+  std::vector<Venue> venues_;  // as plugins count them
   HistorySource* history_ = nullptr;
   ValueSource* values_ = nullptr;
   trace::TraceWriter& trace_;

@@ -1,4 +1,5 @@
 // The market side of the engine: from updates, images and the directory to callbacks.
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -65,28 +66,28 @@ void Engine::contain(Instance& instance, std::string_view callback, std::string_
 }
 
 void Engine::on_update(const wire::BookUpdate& update, std::size_t at) noexcept {
-  Venue& venue = venues_[at];
-  const std::uint64_t tick = venue.tick(update.trace_id);
+  Stack& stack = stacks_[at];
+  const std::uint64_t tick = stack.tick(update.trace_id);
   trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
-  event_venue_ = venue.index;
+  event_venue_ = stack.venue;
   if (update.kind == wire::UpdateKind::kFeedState) [[unlikely]]
-    return on_feed_state(venue, update);
+    return on_feed_state(stack, update);
   if (update.kind == wire::UpdateKind::kInformation) return;
   if (update.kind == wire::UpdateKind::kDirectory) [[unlikely]] {
     // Its row is still to be read: the first order may stand in the same batch of updates.
-    venue.directory_behind |= venue.symbols.name(update.instrument_id).empty();
+    stack.directory_behind |= stack.symbols.name(update.instrument_id).empty();
     return;
   }
-  const std::uint32_t listing = venue.listing(update.instrument_id);
+  const std::uint32_t listing = stack.listing(update.instrument_id);
   if (listing == wire::kNoInstrument) [[unlikely]] {
     counters_.instruments_beyond.add();
     return;
   }
   // ITCH 5.0, 1.2.1: the directory is sent before any order of the day. So with the first order it
   // is time to say which symbols are missing; a feed without a directory may name them yet.
-  if (venue.symbols_untold && !venue.directory_behind && moves_book(update.kind)) [[unlikely]]
-    tell_missing_symbols(venue);
+  if (stack.symbols_untold && !stack.directory_behind && moves_book(update.kind)) [[unlikely]]
+    tell_missing_symbols(stack);
 
   InstrumentState& state = instruments_[listing];
   state.quote = quote_of(update);
@@ -129,12 +130,12 @@ void Engine::dispatch_trade(const InstrumentState& state, std::uint32_t listing,
 }
 
 void Engine::on_imbalance(const wire::ImbalanceUpdate& update, std::size_t at) noexcept {
-  const Venue& venue = venues_[at];
-  const std::uint64_t tick = venue.tick(update.trace_id);
+  const Stack& stack = stacks_[at];
+  const std::uint64_t tick = stack.tick(update.trace_id);
   trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
-  event_venue_ = venue.index;
-  const std::uint32_t listing = venue.listing(update.instrument_id);
+  event_venue_ = stack.venue;
+  const std::uint32_t listing = stack.listing(update.instrument_id);
   if (listing == wire::kNoInstrument) [[unlikely]] {
     if (update.instrument_id != wire::kNoInstrument) counters_.instruments_beyond.add();
     return;
@@ -166,13 +167,13 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update, std::size_t at) n
 }
 
 void Engine::on_image(const wire::BookImage& image, std::size_t at) noexcept {
-  const Venue& venue = venues_[at];
-  const std::uint32_t listing = venue.listing(image.instrument_id);
+  const Stack& stack = stacks_[at];
+  const std::uint32_t listing = stack.listing(image.instrument_id);
   if (listing == wire::kNoInstrument) {
     counters_.instruments_beyond.add();
     return;
   }
-  event_venue_ = venue.index;
+  event_venue_ = stack.venue;
   InstrumentState& state = instruments_[listing];
   const wire::ImageLevel& bid = image.bids[0];
   const wire::ImageLevel& ask = image.asks[0];
@@ -206,12 +207,12 @@ void Engine::on_image(const wire::BookImage& image, std::size_t at) noexcept {
   if (turns_stale) on_stale({listing, 1});
 }
 
-void Engine::on_feed_state(Venue& venue, const wire::BookUpdate& update) noexcept {
+void Engine::on_feed_state(Stack& stack, const wire::BookUpdate& update) noexcept {
   const wire::FeedState feed = update.feed_state();
-  const std::uint32_t listing = venue.listing(update.instrument_id);
+  const std::uint32_t listing = stack.listing(update.instrument_id);
   if (update.instrument_id == wire::kNoInstrument) {
-    venue.market_told = feed;
-    on_market_state(feed, venue.index);
+    stack.market_told = feed;
+    on_market_state(feed, stack.index);
   } else if (listing != wire::kNoInstrument) {
     InstrumentState& state = instruments_[listing];
     state.stale = feed == wire::FeedState::kStale;
@@ -226,23 +227,48 @@ void Engine::on_feed_state(Venue& venue, const wire::BookUpdate& update) noexcep
 }
 
 void Engine::on_mdh(bool alive, std::size_t at) noexcept {
-  Venue& venue = venues_[at];
-  venue.directory_behind |= alive;  // its rows are read behind this turn's updates
-  on_market_state(alive ? venue.market_told : wire::FeedState::kStale, at);
+  Stack& stack = stacks_[at];
+  stack.directory_behind |= alive;  // its rows are read behind this turn's updates
+  on_market_state(alive ? stack.market_told : wire::FeedState::kStale, at);
 }
 
 void Engine::on_market_state(wire::FeedState feed, std::size_t at) noexcept {
-  Venue& venue = venues_[at];
-  if (feed == venue.market) return;
-  venue.market = feed;
-  for (InstrumentState& state : std::span(instruments_).subspan(venue.first, venue.room)) {
+  Stack& stack = stacks_[at];
+  if (feed == stack.market) return;
+  stack.market = feed;
+  for (InstrumentState& state : std::span(instruments_).subspan(stack.first, stack.room)) {
     const bool stays_stale = state.stale && feed == wire::FeedState::kGood;
     if (state.trace_id != 0 && !stays_stale)
       state.quote.feed_state = static_cast<std::uint8_t>(feed);
   }
-  event_venue_ = venue.index;
-  dispatch_feed_state(~std::uint64_t{0}, wire::kNoInstrument, feed);
-  if (feed == wire::FeedState::kStale) on_stale({venue.first, venue.room});
+  tell_market_state(stack);
+  if (feed == wire::FeedState::kStale) on_stale({stack.first, stack.room});
+}
+
+// To plugins a venue is one: what is true of one shard is told of each of its instruments, and what
+// is true of all shards of the venue.
+void Engine::tell_market_state(const Stack& stack) noexcept {
+  event_venue_ = stack.venue;
+  const wire::FeedState feed = stack.market;
+  if (std::ranges::all_of(stacks_of(stack.venue),
+                          [feed](const Stack& each) { return each.market == feed; }))
+    return dispatch_feed_state(~std::uint64_t{0}, wire::kNoInstrument, feed);
+  for (std::uint32_t id = 0; id < stack.room; ++id) {
+    const InstrumentState& state = instruments_[stack.first + id];
+    const bool stays_stale = state.stale && feed == wire::FeedState::kGood;
+    const bool seen = state.trace_id != 0 || !stack.symbols.name(id).empty();
+    if (seen && !stays_stale) dispatch_feed_state(state.subscribers, stack.first + id, feed);
+  }
+}
+
+// Of a whole venue: what all of its shards are, else the worst of them; some may have ended before.
+wire::FeedState Engine::market_of(std::size_t venue) const noexcept {
+  using enum wire::FeedState;
+  const std::span<const Stack> shards = stacks_of(venue);
+  const auto any = [shards](wire::FeedState feed) {
+    return std::ranges::any_of(shards, [feed](const Stack& each) { return each.market == feed; });
+  };
+  return any(kStale) ? kStale : any(kUnknown) ? kUnknown : any(kGood) ? kGood : kEnded;
 }
 
 void Engine::on_stale(Listings of) noexcept {
@@ -267,35 +293,43 @@ void Engine::subscribe(Instance& instance, std::uint32_t instrument) noexcept {
 }
 
 void Engine::on_directory(const wire::DirectoryEntry& entry, std::size_t at) noexcept {
-  Venue& venue = venues_[at];
-  const std::uint32_t listing = venue.listing(entry.instrument_id);
+  Stack& stack = stacks_[at];
+  const std::uint32_t listing = stack.listing(entry.instrument_id);
   if (listing == wire::kNoInstrument) {
     counters_.instruments_beyond.add();
     return;
   }
-  if (!venue.symbols.add(entry)) return;
+  if (!stack.symbols.add(entry)) return;
   compare_symbols(listing);
   if (!symbols_unsettled_) return;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols)
-      if (!pending.settled && pending.venue == at && id_of(at, pending.symbol) == listing)
+      if (!pending.settled && pending.venue == stack.venue &&
+          id_of(pending.venue, pending.symbol) == listing)
         settle(*instance, pending, listing);
 }
 
-// By the feed's symbol, or by the name that it stands for.
-std::uint32_t Engine::id_of(std::size_t at, std::string_view symbol_or_name) const noexcept {
-  const Venue& venue = venues_[at];
-  const std::uint32_t id = venue.symbols.find(symbol_or_name);
+std::string_view Engine::symbol_for(std::string_view symbol_or_name) const noexcept {
   const control::LongNames* const names = names_.load(std::memory_order_acquire);  // see the member
-  if (id != wire::kNoInstrument || names == nullptr) return venue.listing(id);
-  return venue.listing(venue.symbols.find(names->symbol_of(symbol_or_name)));
+  return names == nullptr ? symbol_or_name : names->symbol_of(symbol_or_name);
 }
 
-std::uint32_t Engine::listing_at(std::size_t at, std::uint32_t listing) const noexcept {
+// By the feed's symbol, or by the name that it stands for.
+std::uint32_t Engine::id_of(std::size_t venue, std::string_view symbol_or_name) const noexcept {
+  const Stack& direct = stack_of(venue, symbol_or_name);
+  const std::uint32_t id = direct.symbols.find(symbol_or_name);
+  if (id != wire::kNoInstrument) return direct.listing(id);
+  const std::string_view symbol = symbol_for(symbol_or_name);
+  const Stack& stack = stack_of(venue, symbol);
+  return stack.listing(stack.symbols.find(symbol));
+}
+
+std::uint32_t Engine::listing_at(std::size_t venue, std::uint32_t listing) const noexcept {
   const std::string_view symbol = symbol_of(listing);
   if (symbol.empty()) return wire::kNoInstrument;
-  if (instruments_[listing].venue == at) return listing;
-  return venues_[at].listing(venues_[at].symbols.find(symbol));
+  if (home(listing).venue == venue) return listing;
+  const Stack& stack = stack_of(venue, symbol);
+  return stack.listing(stack.symbols.find(symbol));
 }
 
 void Engine::set_names(std::unique_ptr<const control::LongNames> names) {
@@ -316,11 +350,13 @@ void Engine::settle_known_symbols(Instance& instance) noexcept {
   }
 }
 
-void Engine::tell_missing_symbols(Venue& venue) noexcept {
-  venue.symbols_untold = false;
+void Engine::tell_missing_symbols(Stack& stack) noexcept {
+  stack.symbols_untold = false;
   for (const auto& instance : instances_)
     for (PendingSymbol& pending : instance->symbols) {
-      if (pending.settled || pending.venue != venue.index) continue;
+      if (pending.settled || pending.venue != stack.venue ||
+          &stack_of(pending.venue, symbol_for(pending.symbol)) != &stack)
+        continue;
       const std::uint32_t known = id_of(pending.venue, pending.symbol);
       if (known != wire::kNoInstrument)
         settle(*instance, pending, known);
@@ -334,11 +370,14 @@ void Engine::tell_missing(Instance& instance, PendingSymbol& pending) noexcept {
   if (!instance.alive()) return;
   pending.unknown = true;
   counters_.symbols_unknown.add();
-  const Venue& venue = venues_[pending.venue];
+  const Stack& stack = stack_of(pending.venue, symbol_for(pending.symbol));
   TextBuilder text;
   text << "asked for the symbol '" << pending.symbol << "', which is not among the "
-       << std::uint64_t{venue.symbols.size()} << " that the feed";
-  if (!venue.spec.name.empty()) text << " of " << venue.spec.name;
+       << std::uint64_t{stack.symbols.size()} << " that the feed";
+  if (!stack.spec.name.empty()) text << " of " << stack.spec.name;
+  if (!stack.shard.whole())
+    text << " (shard " << std::uint64_t{stack.shard.number} << "/"
+         << std::uint64_t{stack.shard.count} << ")";
   text << " has named so far; it is waited for (if it is misspelt: [plugin.parameters])";
   // Of several venues one that lists it is enough: the summary says if there is none.
   note(instance, pending.anywhere ? TICKPATH_WARNING : TICKPATH_LOG_ERROR, true, text.view());

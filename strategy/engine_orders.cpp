@@ -1,5 +1,7 @@
 // The order side of the engine: requests out, reports in, positions, recovery after an outage.
 
+#include <algorithm>
+
 #include "common/wire/order_id.hpp"
 #include "common/wire/order_terms.hpp"
 #include "strategy/engine.hpp"
@@ -43,7 +45,7 @@ bool is_owed(const Instance& instance, const Gateway& gateway, std::uint64_t id)
   return is_of_this_life(instance, id) && static_cast<std::uint32_t>(id) > gateway.given_up;
 }
 
-// Of the venue, and of all.
+// Of the stack, and of all.
 void tally(Instance& instance, Gateway& gateway, Counter StrategyCounters::*which) noexcept {
   (instance.counters.*which).add();
   (gateway.counters.*which).add();
@@ -57,7 +59,7 @@ void show_open(Instance& instance, Gateway& gateway) noexcept {
   gateway.counters.open_orders.set(gateway.open_orders);
 }
 
-// Into the counters of the venue, or those of all.
+// Into the counters of the stack, or those of all.
 void count_report(const Instance& instance, const Gateway& gateway, const wire::OrderReport& report,
                   StrategyCounters& counters) noexcept {
   counters.reports.add();
@@ -102,23 +104,23 @@ void count_report(const Instance& instance, const Gateway& gateway, const wire::
 
 // ------------------------------------------------------------------------------------- requests
 
-std::int32_t Engine::may_request(Instance& instance, std::size_t venue) noexcept {
+std::int32_t Engine::may_request(Instance& instance, std::size_t stack) noexcept {
   if (instance.setting_up) return TICKPATH_NOT_NOW;
-  if (!instance.gateways[venue].up) return TICKPATH_GATEWAY_DOWN;
+  if (!instance.gateways[stack].up) return TICKPATH_GATEWAY_DOWN;
   return instance.running() ? TICKPATH_OK : TICKPATH_STOPPING;
 }
 
 // Completes the request and hands it to the fabric. The id is spent only if it was sent.
 bool Engine::post(Instance& instance, std::uint32_t listing, wire::OrderRequest& request) noexcept {
   const TscTicks decided = tsc_now();
-  const Venue& venue = home(listing);
-  Gateway& gateway = instance.gateways[venue.index];
-  request.instrument_id = venue.id(listing);
+  const Stack& stack = home(listing);
+  Gateway& gateway = instance.gateways[stack.index];
+  request.instrument_id = stack.id(listing);
   request.strategy_id = instance.id;
   request.trace_id = trace_id_;
   request.order_id =
       wire::OrderId::make(instance.id, instance.incarnation, instance.next_order + 1);
-  if (!venue.orders->send(request)) {
+  if (!stack.orders->send(request)) {
     tally(instance, gateway, &StrategyCounters::no_credit);
     return false;
   }
@@ -133,10 +135,10 @@ bool Engine::post(Instance& instance, std::uint32_t listing, wire::OrderRequest&
 
 std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& order,
                               std::uint64_t& order_id) noexcept {
-  // Of an instrument that is none the first venue's state is as good as any.
+  // Of an instrument that is none the first stack's state is as good as any.
   const bool exists = order.instrument < instruments_.size();
-  const std::uint8_t venue = exists ? instruments_[order.instrument].venue : 0;
-  if (const std::int32_t status = may_request(instance, venue); status != TICKPATH_OK)
+  const std::uint8_t stack = exists ? instruments_[order.instrument].stack : 0;
+  if (const std::int32_t status = may_request(instance, stack); status != TICKPATH_OK)
     return status;
   if (!exists || symbol_of(order.instrument).empty() || instruments_[order.instrument].other_symbol)
     return TICKPATH_UNKNOWN_INSTRUMENT;
@@ -158,7 +160,7 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   Order kept;
   kept.id = request.order_id;
   kept.instrument = order.instrument;
-  kept.venue = venue;
+  kept.stack = stack;
   kept.price = order.price;
   kept.shares = order.shares;
   kept.side = request.side;
@@ -168,7 +170,7 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   TICKPATH_CHECK(inserted != nullptr, "room was checked, and ids are unique");
   set_leaves(instance, *inserted, order.shares);
   ++instance.positions[order.instrument].open_orders;
-  Gateway& gateway = instance.gateways[venue];
+  Gateway& gateway = instance.gateways[stack];
   ++gateway.open_orders;
   tally(instance, gateway, &StrategyCounters::orders);
   show_open(instance, gateway);
@@ -187,7 +189,7 @@ std::int32_t Engine::send_cancel(Instance& instance, Order& order,
   request.time_in_force = order.time_in_force;
   if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
   instance.orders.set_pending(order, request.order_id);
-  tally(instance, instance.gateways[order.venue], &StrategyCounters::cancels);
+  tally(instance, instance.gateways[order.stack], &StrategyCounters::cancels);
   request_id = request.order_id;
   return TICKPATH_OK;
 }
@@ -195,7 +197,7 @@ std::int32_t Engine::send_cancel(Instance& instance, Order& order,
 std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_t stop_price,
                                   std::uint32_t price, std::uint32_t shares,
                                   std::uint64_t& request_id) noexcept {
-  if (const std::int32_t status = may_request(instance, order.venue); status != TICKPATH_OK)
+  if (const std::int32_t status = may_request(instance, order.stack); status != TICKPATH_OK)
     return status;
   if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
   wire::OrderRequest request{};
@@ -212,7 +214,7 @@ std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_
     return TICKPATH_INVALID;
   if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
   instance.orders.set_pending(order, request.order_id);
-  tally(instance, instance.gateways[order.venue], &StrategyCounters::replaces);
+  tally(instance, instance.gateways[order.stack], &StrategyCounters::replaces);
   request_id = request.order_id;
   return TICKPATH_OK;
 }
@@ -228,10 +230,10 @@ void Engine::on_report(std::uint8_t strategy, const wire::OrderReport& report,
     counters_.reports_unmatched.add();
     return;
   }
-  const Venue& venue = venues_[at];
+  const Stack& stack = stacks_[at];
   Gateway& gateway = instance->gateways[at];
-  event_venue_ = venue.index;
-  const std::uint32_t listing = venue.listing(report.instrument_id);
+  event_venue_ = stack.venue;
+  const std::uint32_t listing = stack.listing(report.instrument_id);
   if (listing == report.instrument_id) [[likely]]
     return take_report(*instance, gateway, report);
   wire::OrderReport listed = report;
@@ -249,8 +251,8 @@ void Engine::take_report(Instance& instance, Gateway& gateway,
   Order* order = nullptr;
   if (wire::names_target(report.kind)) order = instance.orders.find(report.target_order_id);
   if (order == nullptr) order = instance.orders.find(report.order_id);
-  // No venue has a say in orders at another one.
-  if (order != nullptr && &instance.gateways[order->venue] == &gateway) {
+  // No oeg has a say in orders of another one.
+  if (order != nullptr && &instance.gateways[order->stack] == &gateway) {
     apply_report(instance, *order, report);
     return;
   }
@@ -268,8 +270,8 @@ void Engine::take_report(Instance& instance, Gateway& gateway,
 void Engine::apply_report(Instance& instance, Order& order,
                           const wire::OrderReport& report) noexcept {
   const bool was_new = order.state == wire::OrderState::kPendingNew;
-  const std::uint8_t venue = order.venue;
-  Gateway& gateway = instance.gateways[venue];
+  const std::uint8_t stack = order.stack;
+  Gateway& gateway = instance.gateways[stack];
   if (!wire::apply(order.state, report.kind, report.leaves_shares, report.cumulative_shares)) {
     counters_.reports_impossible.add();
     return;
@@ -296,13 +298,13 @@ void Engine::apply_report(Instance& instance, Order& order,
       order.shares = report.leaves_shares + report.cumulative_shares;
   }
   deliver(instance, report, static_cast<std::uint8_t>(report.kind), state);
-  settle_outage(instance, venue);
+  settle_outage(instance, stack);
 }
 
 // The last order that an outage left uncertain may be gone: it is over then.
-void Engine::settle_outage(Instance& instance, std::uint8_t venue) noexcept {
-  const Gateway& gateway = instance.gateways[venue];
-  if (gateway.recovering && gateway.open_orders == 0) on_gateway(instance.id, true, venue);
+void Engine::settle_outage(Instance& instance, std::uint8_t stack) noexcept {
+  const Gateway& gateway = instance.gateways[stack];
+  if (gateway.recovering && gateway.open_orders == 0) on_gateway(instance.id, true, stack);
 }
 
 // The answer to the order's pending cancel or replace, if this is it.
@@ -318,7 +320,7 @@ void Engine::settle_request(Instance& instance, Order& order,
   } else {
     return;  // a fill that already carries the replacing id; the answer itself is still to come
   }
-  Gateway& gateway = instance.gateways[order.venue];
+  Gateway& gateway = instance.gateways[order.stack];
   owe(instance, gateway, -1);
   if (!wire::is_request_reject(report.kind))
     tally(instance, gateway, &StrategyCounters::changes_accepted);
@@ -346,7 +348,7 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
 void Engine::finish(Instance& instance, Order& order) noexcept {
   set_leaves(instance, order, 0);
   --instance.positions[order.instrument].open_orders;
-  Gateway& gateway = instance.gateways[order.venue];
+  Gateway& gateway = instance.gateways[order.stack];
   --gateway.open_orders;
   instance.orders.clear_pending(order);
   instance.orders.erase(order);
@@ -362,14 +364,14 @@ void Engine::lose(Instance& instance, Order& order) noexcept {
   report.limit_price = order.price;
   report.side = order.side;
   report.reason = wire::RejectReason::kUnknownOrder;
-  const std::uint8_t venue = order.venue;
-  Gateway& gateway = instance.gateways[venue];
+  const std::uint8_t stack = order.stack;
+  Gateway& gateway = instance.gateways[stack];
   tally(instance, gateway, &StrategyCounters::lost);
   if (order.state == wire::OrderState::kPendingNew)
     tally(instance, gateway, &StrategyCounters::orders_lost);
   finish(instance, order);
   deliver(instance, report, TICKPATH_REPORT_LOST, wire::OrderState::kCanceled);
-  settle_outage(instance, venue);
+  settle_outage(instance, stack);
 }
 
 void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
@@ -402,7 +404,7 @@ void Engine::on_position(std::uint8_t strategy, const wire::PositionReport& held
                          std::size_t at) noexcept {
   Instance* const instance = by_strategy_[strategy];
   if (instance == nullptr) return;
-  const std::uint32_t listing = venues_[at].listing(held.instrument_id);
+  const std::uint32_t listing = stacks_[at].listing(held.instrument_id);
   if (listing == wire::kNoInstrument) {
     counters_.instruments_beyond.add();
     return;
@@ -436,39 +438,39 @@ void Engine::compare_symbols(std::uint32_t instrument) noexcept {
       note(*instance, TICKPATH_LOG_ERROR, true, text.view());
 }
 
-void Engine::on_gateway(std::uint8_t strategy, bool up, std::size_t venue) noexcept {
+void Engine::on_gateway(std::uint8_t strategy, bool up, std::size_t stack) noexcept {
   Instance* const instance = by_strategy_[strategy];
   if (instance == nullptr) return;
-  Gateway& gateway = instance->gateways[venue];
+  Gateway& gateway = instance->gateways[stack];
   const bool was_up = gateway.up;
   if (!up) {
     if (!gateway.connected) return;
     gateway.up = false;
     gateway.connected = false;
     gateway.recovering = false;
-    lose_answers(*instance, gateway, venue);
+    lose_answers(*instance, gateway, stack);
   } else {
     if (!gateway.connected) {
       gateway.connected = true;
       // Whatever became of them: a cancel settles each, by Canceled or by "unknown order".
       gateway.recovering = true;
-      want_cancels(*instance, false, {venues_[venue].first, venues_[venue].room});
+      want_cancels(*instance, false, {stacks_[stack].first, stacks_[stack].room});
     }
     if (gateway.recovering && gateway.open_orders != 0) return;
     gateway.recovering = false;
     gateway.up = true;
   }
-  if (gateway.up != was_up) tell_gateway(*instance, venue);
+  if (gateway.up != was_up) tell_gateway(*instance, stack);
 }
 
 // Answers on their way are lost with the connection.
-void Engine::lose_answers(Instance& instance, Gateway& gateway, std::size_t venue) noexcept {
+void Engine::lose_answers(Instance& instance, Gateway& gateway, std::size_t stack) noexcept {
   const std::uint64_t unanswered = gateway.counters.unanswered.get();
   // Their fate is asked for: see `recovering`. Those of an outage before are not among the
   // unanswered.
   std::uint64_t pending_new = 0;
   instance.orders.for_each([&](Order& order) {
-    if (order.venue != venue) return;
+    if (order.stack != stack) return;
     pending_new +=
         order.state == wire::OrderState::kPendingNew && is_owed(instance, gateway, order.id) ? 1
                                                                                              : 0;
@@ -484,20 +486,29 @@ void Engine::lose_answers(Instance& instance, Gateway& gateway, std::size_t venu
   gateway.given_up = instance.next_order;
 }
 
-void Engine::on_gateway_silent(std::uint8_t strategy, std::size_t venue) noexcept {
+void Engine::on_gateway_silent(std::uint8_t strategy, std::size_t stack) noexcept {
   Instance* const instance = by_strategy_[strategy];
-  if (instance == nullptr || !instance->gateways[venue].up) return;
-  instance->gateways[venue].up = false;
-  tell_gateway(*instance, venue);
+  if (instance == nullptr || !instance->gateways[stack].up) return;
+  instance->gateways[stack].up = false;
+  tell_gateway(*instance, stack);
 }
 
-void Engine::tell_gateway(Instance& instance, std::size_t venue) noexcept {
+void Engine::tell_gateway(Instance& instance, std::size_t stack) noexcept {
   if (!instance.alive() || instance.plugin.gateway_state == nullptr) return;
+  const std::size_t venue = stacks_[stack].venue;
+  const bool up = instance.gateways[stack].up;
+  // Of several shards' oegs the first that comes and the last that goes: to plugins they are one.
+  for (const Stack& other : stacks_of(venue))
+    if (other.index != stack && instance.gateways[other.index].up) return;
   trace_id_ = 0;
   event_venue_ = static_cast<std::uint32_t>(venue);
-  const bool up = instance.gateways[venue].up;
   guard(instance, Callback::kGatewayState,
         [&] { return instance.plugin.gateway_state(instance.self, up ? 1 : 0); });
+}
+
+bool Engine::gateway_is_up(const Instance& instance, std::size_t venue) const noexcept {
+  return std::ranges::any_of(stacks_of(venue),
+                             [&](const Stack& each) { return instance.gateways[each.index].up; });
 }
 
 void Engine::want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept {
@@ -511,25 +522,25 @@ void Engine::want_cancels(Instance& instance, bool spare_immediate, Listings of)
 
 // Sends cancels that the engine wants, as far as credits go. True: it sent any.
 bool Engine::sweep(Instance& instance) noexcept {
-  // Venues to which nothing goes now: one that is away keeps no other waiting.
+  // Stacks to which nothing goes now: one that is away keeps no other waiting.
   std::uint32_t blocked = 0;
   static_assert(TICKPATH_VENUES_MAX < 32);
-  for (std::size_t venue = 0; venue < venues_.size(); ++venue) {
-    const Gateway& gateway = instance.gateways[venue];
-    if (!gateway.connected || now_ns_ < gateway.next_sweep_ns) blocked |= 1u << venue;
+  for (std::size_t stack = 0; stack < stacks_.size(); ++stack) {
+    const Gateway& gateway = instance.gateways[stack];
+    if (!gateway.connected || now_ns_ < gateway.next_sweep_ns) blocked |= 1u << stack;
   }
-  if (blocked == (1u << venues_.size()) - 1) return false;
+  if (blocked == (1u << stacks_.size()) - 1) return false;
   bool any = false;
   bool left = false;
   instance.orders.for_each([&](Order& order) {
     if (!order.cancel_wanted) return;
     left = true;
-    if ((blocked >> order.venue & 1) != 0 || order.pending_id != 0) return;
+    if ((blocked >> order.stack & 1) != 0 || order.pending_id != 0) return;
     std::uint64_t request_id = 0;
     if (send_cancel(instance, order, request_id) == TICKPATH_OK)
       any = true;
     else
-      blocked |= 1u << order.venue;
+      blocked |= 1u << order.stack;
   });
   if (!left) sweeping_ &= ~(std::uint64_t{1} << instance.index);
   return any;

@@ -32,21 +32,22 @@ bool rests(const tickpath_new_order& order) noexcept {
 
 }  // namespace
 
-bool Engine::routed_book(const Instance& instance, std::size_t at, std::uint32_t listing, Side side,
+bool Engine::routed_book(const Instance& instance, std::uint32_t listing, Side side,
                          RoutedBook& book) noexcept {
-  if (!instance.gateways[at].up || listing == wire::kNoInstrument) return false;
+  if (listing == wire::kNoInstrument) return false;
+  const Stack& stack = home(listing);
+  if (!instance.gateways[stack.index].up) return false;
   const InstrumentState& state = instruments_[listing];
   const auto trading = static_cast<wire::TradingState>(state.quote.trading_state);
   if (state.trace_id == 0 || state.other_symbol || state.quote.feed_state != TICKPATH_FEED_GOOD ||
       wire::gathers(trading))
     return false;
-  const Venue& venue = venues_[at];
   book.listing = listing;
-  book.maker_fee = venue.spec.maker_fee;
-  book.taker_fee = venue.spec.taker_fee;
+  book.maker_fee = stack.spec.maker_fee;
+  book.taker_fee = stack.spec.taker_fee;
   book.count = 0;
   wire::BookImage image;
-  const bool imaged = venue.images->image(venue.id(listing), image);
+  const bool imaged = stack.images->image(stack.id(listing), image);
   const bool buys = side == Side::kBuy;
   // The update that was taken last, where it is newer; behind its price the image is the best there
   // is.
@@ -69,8 +70,7 @@ std::int32_t Engine::route(Instance& instance, const tickpath_new_order& order,
   std::size_t usable = 0;
   const Side side = static_cast<Side>(order.side);
   for (std::size_t venue = 0; venue < venues_.size(); ++venue)
-    if (routed_book(instance, venue, listing_at(venue, order.instrument), side, books[usable]))
-      ++usable;
+    if (routed_book(instance, listing_at(venue, order.instrument), side, books[usable])) ++usable;
   std::array<RoutedPart, TICKPATH_VENUES_MAX> parts;
   const RoutedOrder asked{.side = side,
                           .shares = order.shares,

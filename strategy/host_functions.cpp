@@ -131,8 +131,8 @@ struct HostFunctions {
     Engine& engine = of(context).engine;
     if (instrument >= engine.instruments_.size()) return TICKPATH_UNKNOWN_INSTRUMENT;
     wire::BookImage image;
-    const Engine::Venue& venue = engine.home(instrument);
-    if (!venue.images->image(venue.id(instrument), image)) return TICKPATH_NO_DATA;
+    const Engine::Stack& stack = engine.home(instrument);
+    if (!stack.images->image(stack.id(instrument), image)) return TICKPATH_NO_DATA;
     value->trace_id = image.trace_id;
     value->exchange_time_ns = image.exchange_time_ns;
     value->instrument = instrument;
@@ -272,7 +272,7 @@ struct HostFunctions {
     Instance& instance = of(context);
     if (instance.setting_up) return TICKPATH_NOT_NOW;
     Order* order = instance.orders.find(order_id);
-    if (order == nullptr ? !any_gateway_is_up(instance) : !instance.gateways[order->venue].up)
+    if (order == nullptr ? !any_gateway_is_up(instance) : !instance.gateways[order->stack].up)
       return counted(instance, TICKPATH_GATEWAY_DOWN);
     if (order == nullptr) return counted(instance, TICKPATH_UNKNOWN_ORDER);
     return counted(instance, instance.engine.send_cancel(instance, *order, *request_id));
@@ -295,11 +295,12 @@ struct HostFunctions {
   }
   static const char* venue_name(void* context, std::uint32_t venue) noexcept {
     const Engine& engine = of(context).engine;
-    return venue < engine.venues_.size() ? engine.venues_[venue].spec.name.c_str() : nullptr;
+    return venue < engine.venues_.size() ? engine.stacks_of(venue).front().spec.name.c_str()
+                                         : nullptr;
   }
   static std::uint32_t venue_of(void* context, std::uint32_t instrument) noexcept {
     const Engine& engine = of(context).engine;
-    return instrument < engine.instruments_.size() ? engine.instruments_[instrument].venue
+    return instrument < engine.instruments_.size() ? engine.home(instrument).venue
                                                    : TICKPATH_NO_VENUE;
   }
   static std::uint32_t event_venue(void* context) noexcept {
@@ -308,14 +309,23 @@ struct HostFunctions {
   static std::int32_t venue_state(void* context, std::uint32_t venue,
                                   tickpath_venue_state* state) noexcept {
     const Instance& instance = of(context);
-    if (venue >= instance.gateways.size()) return TICKPATH_INVALID;
-    const Engine::Venue& held = instance.engine.venues_[venue];
-    *state = {held.spec.maker_fee,
-              held.spec.taker_fee,
-              static_cast<std::uint8_t>(held.market),
-              static_cast<std::uint8_t>(instance.gateways[venue].up ? 1 : 0),
+    const Engine& engine = instance.engine;
+    if (venue >= engine.venues_.size()) return TICKPATH_INVALID;
+    const VenueSpec& spec = engine.stacks_of(venue).front().spec;
+    *state = {spec.maker_fee,
+              spec.taker_fee,
+              static_cast<std::uint8_t>(engine.market_of(venue)),
+              static_cast<std::uint8_t>(engine.gateway_is_up(instance, venue) ? 1 : 0),
               {}};
     return TICKPATH_OK;
+  }
+  static std::int32_t can_send(void* context, std::uint32_t instrument) noexcept {
+    const Instance& instance = of(context);
+    const Engine& engine = instance.engine;
+    return instrument < engine.instruments_.size() &&
+                   instance.gateways[engine.home(instrument).index].up
+               ? 1
+               : 0;
   }
   static std::int32_t listing(void* context, std::uint32_t venue, const char* symbol,
                               std::uint32_t* instrument) noexcept {
@@ -339,7 +349,7 @@ struct HostFunctions {
                             std::size_t* count) noexcept {
     Instance& instance = of(context);
     *count = 0;
-    if (capacity < instance.gateways.size()) return counted(instance, TICKPATH_CAPACITY);
+    if (capacity < instance.engine.venues_.size()) return counted(instance, TICKPATH_CAPACITY);
     return counted(instance, instance.engine.route(instance, *order, children, *count));
   }
 
@@ -408,7 +418,11 @@ struct HostFunctions {
     } catch (...) {
       return TICKPATH_CAPACITY;
     }
-    engine.symbols_unsettled_ = engine.venues_[venue].symbols_untold = true;
+    engine.symbols_unsettled_ = true;
+    // Of each shard: what a long name stands for may not be known yet, and so whose it is.
+    const Engine::Venue& of = engine.venues_[venue];
+    for (std::size_t at = of.first; at < std::size_t{of.first} + of.count; ++at)
+      engine.stacks_[at].symbols_untold = true;
     instrument = engine.id_of(venue, name);
     return instrument == wire::kNoInstrument ? TICKPATH_SYMBOL_PENDING : TICKPATH_OK;
   }
@@ -481,7 +495,8 @@ void fill_host(Instance& instance, std::uint32_t listings) noexcept {
                    F::route,
                    F::history,
                    F::ask_value,
-                   F::value_answer};
+                   F::value_answer,
+                   F::can_send};
 }
 
 }  // namespace tickpath::strategy

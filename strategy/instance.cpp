@@ -18,7 +18,7 @@ const char* kept_text(const std::string& text) {
 
 Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
                    const tickpath_plugin& plugin_, ParameterReader parameters_,
-                   std::size_t orders_max, std::uint32_t listings, std::size_t venues)
+                   std::size_t orders_max, std::uint32_t listings, std::size_t stacks)
     : engine(engine_),
       index(index_),
       id(id_),
@@ -27,7 +27,7 @@ Instance::Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std:
       parameters(std::move(parameters_)),
       orders(orders_max),
       positions(listings),
-      gateways(venues) {
+      gateways(stacks) {
   fill_host(*this, listings);
   for (std::size_t i = 0; i < callback_texts.size(); ++i)
     callback_texts[i] = kept_text("plugin " + name + " (strategy " + std::to_string(id) + ") in " +

@@ -35,7 +35,7 @@ struct PendingSymbol {
   bool unknown = false;  // orders came, and the feed had not listed it; it may yet
 };
 
-// What is between one instance and the oeg of one venue.
+// What is between one instance and one oeg: that of a venue, or of one shard of it.
 struct Gateway {
   bool connected = false;           // the engine's own cancels can be sent
   bool up = false;                  // connected and, after an outage, recovered
@@ -43,13 +43,13 @@ struct Gateway {
   std::uint64_t next_sweep_ns = 0;  // the engine's cancels wait until then
   std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
   std::uint32_t open_orders = 0;
-  StrategyCounters counters;  // as Instance::counters, of this venue alone
+  StrategyCounters counters;  // as Instance::counters, of this oeg alone
 };
 
 struct Instance {
   Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
            const tickpath_plugin& plugin_, ParameterReader parameters_, std::size_t orders_max,
-           std::uint32_t listings, std::size_t venues);
+           std::uint32_t listings, std::size_t stacks);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -88,7 +88,7 @@ struct Instance {
 
   OrderTable orders;                         // of all venues: their ids are from one counter
   std::vector<tickpath_position> positions;  // by listing
-  std::vector<Gateway> gateways;             // by venue
+  std::vector<Gateway> gateways;             // by stack
   std::uint16_t incarnation = 0;
   std::uint32_t next_order = 0;
   StrategyCounters counters;

@@ -87,8 +87,9 @@ void OrderChannels::maintain(Entry& entry, Channel& channel, std::uint64_t now_n
   }
   channel.reconnect.step(now_ns, [&] {
     if (!channel.client.connecting()) {
-      const wire::Hello hello = wire::make_hello(wire::Role::kStrategy, wire::Service::kOrders,
-                                                 options_.name, entry.strategy);
+      wire::Hello hello = wire::make_hello(wire::Role::kStrategy, wire::Service::kOrders,
+                                           options_.name, entry.strategy);
+      hello.parameters[0] = options_.shard.word();
       const std::size_t grants = options_.own_heartbeat.region == nullptr ? 0 : 1;
       channel.client.start_connect(*channel.endpoint, link::bytes_of(hello),
                                    std::span(&options_.own_heartbeat, grants));

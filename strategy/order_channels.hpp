@@ -22,6 +22,7 @@
 #include "common/link/reconnect.hpp"
 #include "common/wire/grants.hpp"
 #include "common/wire/order_messages.hpp"
+#include "common/wire/shard.hpp"
 #include "strategy/ports.hpp"
 
 namespace tickpath::strategy {
@@ -30,6 +31,7 @@ struct OrderChannelsOptions {
   std::string endpoint;          // of oeg
   std::string standby_endpoint;  // of the other one of a pair; empty: there is none
   std::string name;              // this program's, as oeg shows it
+  wire::Shard shard;             // whose symbols it trades: oeg refuses who needs others
   std::uint32_t depth = 1024;
   link::HeartbeatOptions heartbeat;       // of oeg, as judged here
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none

@@ -21,7 +21,7 @@ struct Order {
   wire::OrderType type = wire::OrderType::kLimit;
   wire::TimeInForce time_in_force = wire::TimeInForce::kDay;
   wire::OrderState state = wire::OrderState::kPendingNew;
-  std::uint8_t venue = 0;
+  std::uint8_t stack = 0;
   bool cancel_wanted = false;  // by the engine: on failure, stop, stale feed, recovery
   bool uncertain = false;      // oeg went away while it was open: only a cancel settles it
 

@@ -304,8 +304,8 @@ typedef struct tickpath_open_order {
 typedef struct tickpath_venue_state {
   int32_t maker_fee;  /* 1/1,000,000 of the currency unit a share; below zero: the venue pays */
   int32_t taker_fee;  /* likewise */
-  uint8_t feed_state; /* tickpath_feed_state of its whole feed */
-  uint8_t gateway_up; /* 1: orders can be sent there */
+  uint8_t feed_state; /* tickpath_feed_state of its whole feed; of shards: the worst */
+  uint8_t gateway_up; /* 1: orders can be sent there; of shards: in one at least, see can_send */
   uint8_t reserved[6];
 } tickpath_venue_state;
 
@@ -485,7 +485,12 @@ typedef struct tickpath_host {
    * its name is "". An instrument is a symbol at a venue: the same symbol has another id at each,
    * and quotes, orders and positions are of that venue. `subscribe` subscribes at all venues:
    * `instrument` is called for each, and the id that it returns is of the first that lists the
-   * symbol. */
+   * symbol.
+   *
+   * A venue whose symbols are shared by several mdh's and oegs (`shard` in [[venue]]) is one venue
+   * here. What befalls one of them concerns its symbols alone: feed_state tells each of its
+   * instruments, and the whole feed when all of them are the same; gateway_state tells of the
+   * first oeg that comes and the last that goes. */
   uint32_t (*venues)(void* context);
   const char* (*venue_name)(void* context, uint32_t venue); /* null: no such; else it stays valid */
   uint32_t (*venue_of)(void* context, uint32_t instrument); /* or TICKPATH_NO_VENUE */
@@ -535,6 +540,10 @@ typedef struct tickpath_host {
    * waits for the answer, some seconds at most. */
   int32_t (*ask_value)(void* context, const tickpath_value_request* request);
   int32_t (*value_answer)(void* context, tickpath_value* answer);
+
+  /* 1: an order in this instrument can be sent now, for the oeg of its venue, or of its symbol's
+   * shard, is there; else 0. */
+  int32_t (*can_send)(void* context, uint32_t instrument);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */

@@ -201,6 +201,10 @@ class Strategy {
   bool venue_state(std::uint32_t venue, tickpath_venue_state& state) const noexcept {
     return host_->venue_state(host_->context, venue, &state) == TICKPATH_OK;
   }
+  // Whether the oeg that an order in it goes to is there.
+  bool can_send(Instrument instrument) const noexcept {
+    return host_->can_send(host_->context, instrument) != 0;
+  }
   Instrument subscribe_at(std::uint32_t venue, const std::string& symbol) {
     Instrument id = kNoInstrument;
     const std::int32_t status = host_->subscribe_at(host_->context, venue, symbol.c_str(), &id);

@@ -1,5 +1,6 @@
 #include "strategy/plugin_check.hpp"
 
+#include "common/control/feed_endpoints.hpp"
 #include "strategy/engine.hpp"
 #include "strategy/plugin_file.hpp"
 
@@ -25,10 +26,10 @@ std::vector<std::string> check_plugins(const StrategyConfig& config) {
   NoImages images;
   trace::TraceWriter trace{trace::TraceOptions{}};
   LogRing log{64};
-  std::vector<VenuePorts> venues;
-  for (const VenueConfig& venue : venues_of(config))
-    venues.push_back({&orders, &images, venue.spec()});
-  Engine engine(config.engine, venues, trace, log);
+  std::vector<StackPorts> stacks;
+  for (const VenueConfig& stack : stacks_of(config))
+    stacks.push_back({&orders, &images, stack.spec(), control::shard_of(stack.shard)});
+  Engine engine(config.engine, stacks, trace, log);
   for (const PluginConfig& plugin : config.plugins) {
     if (!plugin.enabled) continue;
     try {

@@ -9,6 +9,7 @@
 #include "common/values/value_client.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/order_messages.hpp"
+#include "common/wire/shard.hpp"
 
 namespace tickpath::strategy {
 
@@ -32,7 +33,7 @@ class ImageSource {
   ~ImageSource() = default;
 };
 
-// One venue as the engine trades on it: a stack of its own, of mdh and oeg.
+// A venue as the engine trades on it.
 struct VenueSpec {
   std::string name;  // empty: the only one of a pipeline of one venue
   // In trace stamps, so that ticks of two venues are told apart: common/trace/stamp.hpp, tick_id().
@@ -41,11 +42,12 @@ struct VenueSpec {
   std::int32_t maker_fee = 0;
   std::int32_t taker_fee = 0;
 };
-// Both outlive the engine.
-struct VenuePorts {
+// An mdh and an oeg: of a venue, or of one shard of it. Both outlive the engine.
+struct StackPorts {
   OrderPort* orders = nullptr;
   ImageSource* images = nullptr;
   VenueSpec spec = {};
+  wire::Shard shard = {};
 };
 
 // Recent prices, from mdh's price store.

@@ -6,6 +6,7 @@
 #include "common/wire/directory.hpp"
 #include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/shard.hpp"
 
 namespace tickpath::strategy {
 
@@ -78,6 +79,31 @@ HistoryRead PriceHistory::ask(std::uint32_t owner, std::uint64_t symbol,
   if (!client_.start_range(symbol, request, lines_)) return {PriceStatus::kFailed, {}, {}};
   asked_ = wanted;
   return {PriceStatus::kPending, {}, {}};
+}
+
+PriceHistories::PriceHistories(rdma::Device& device, const std::vector<std::string>& endpoints,
+                               const std::string& name) {
+  for (const std::string& endpoint : endpoints)
+    shards_.push_back(std::make_unique<PriceHistory>(device, endpoint, name));
+}
+
+void PriceHistories::maintain(std::uint64_t now_ns) {
+  for (const auto& shard : shards_) shard->maintain(now_ns);
+}
+
+PriceHistory& PriceHistories::of(std::uint64_t symbol) const noexcept {
+  const auto count = static_cast<std::uint8_t>(shards_.size());
+  return *shards_[wire::Shard::of(wire::symbol_text(symbol), count).number - 1u];
+}
+
+HistoryRead PriceHistories::wait_for(std::uint64_t symbol,
+                                     const prices::RangeRequest& request) noexcept {
+  return of(symbol).wait_for(symbol, request);
+}
+
+HistoryRead PriceHistories::ask(std::uint32_t owner, std::uint64_t symbol,
+                                const prices::RangeRequest& request) noexcept {
+  return of(symbol).ask(owner, symbol, request);
 }
 
 }  // namespace tickpath::strategy

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,23 @@ class PriceHistory final : public HistorySource {
   std::vector<wire::HistoryLine> lines_;
   Asked asked_;
   std::uint32_t passed_ = 0;
+};
+
+// Of a venue: a symbol's prices are with the mdh of its shard.
+class PriceHistories final : public HistorySource {
+ public:
+  // Control thread. endpoints: of the mdh's of its shards, from the first to the last, or of the
+  // only one. Throws rdma::SetupError.
+  PriceHistories(rdma::Device& device, const std::vector<std::string>& endpoints,
+                 const std::string& name);
+  void maintain(std::uint64_t now_ns);
+  HistoryRead wait_for(std::uint64_t symbol, const prices::RangeRequest& request) noexcept override;
+  HistoryRead ask(std::uint32_t owner, std::uint64_t symbol,
+                  const prices::RangeRequest& request) noexcept override;
+
+ private:
+  PriceHistory& of(std::uint64_t symbol) const noexcept;
+  std::vector<std::unique_ptr<PriceHistory>> shards_;
 };
 
 }  // namespace tickpath::strategy

@@ -22,21 +22,31 @@ class Lookahead {
  public:
   explicit Lookahead(const Books& books) noexcept : books_(books) {}
 
-  // Before the first of `messages` is handled.
-  void begin(std::span<const std::span<const std::byte>> messages) noexcept {
+  // Before the first of `messages` is handled. left_out(message): that it will not touch the book.
+  template <class LeftOut>
+  void begin(std::span<const std::span<const std::byte>> messages, LeftOut left_out) noexcept {
     const std::size_t count = messages.size();
     if (count < 2) return;  // nothing to overlap with
-    for (std::size_t i = 0; i < kFirst && i < count; ++i) first(messages[i], i);
+    for (std::size_t i = 0; i < kFirst && i < count; ++i)
+      if (!left_out(messages[i])) first(messages[i], i);
     for (std::size_t i = 0; i < kSecond && i < count; ++i) second(i);
     for (std::size_t i = 0; i < kThird && i < count; ++i) third(i);
   }
+  void begin(std::span<const std::span<const std::byte>> messages) noexcept {
+    begin(messages, [](std::span<const std::byte>) noexcept { return false; });
+  }
   // Before message `at` is handled.
+  template <class LeftOut>
+  [[gnu::always_inline]] void step(std::span<const std::span<const std::byte>> messages,
+                                   std::size_t at, LeftOut left_out) noexcept {
+    if (at + kFirst < messages.size() && !left_out(messages[at + kFirst])) [[likely]]
+      first(messages[at + kFirst], at + kFirst);
+    second(at + kSecond);  // beyond the last, or left out: of earlier ones
+    third(at + kThird);
+  }
   [[gnu::always_inline]] void step(std::span<const std::span<const std::byte>> messages,
                                    std::size_t at) noexcept {
-    if (at + kFirst < messages.size()) [[likely]]
-      first(messages[at + kFirst], at + kFirst);
-    second(at + kSecond);  // beyond the last: of earlier ones
-    third(at + kThird);
+    step(messages, at, [](std::span<const std::byte>) noexcept { return false; });
   }
 
  private:

@@ -82,6 +82,20 @@ void Admission::refuse(rdma::ConnectionRequest& request, const std::string& why)
   request.reject(why);
 }
 
+bool Admission::admit_shard(rdma::ConnectionRequest& request, const wire::Hello& hello,
+                            wire::Shard own, const char* key) {
+  const std::optional<wire::Shard> needed = wire::shard_of_word(hello.parameters[0]);
+  if (!needed || *needed == own) return true;
+  const auto part = [](wire::Shard shard) {
+    return shard.whole() ? std::string("all symbols of its venue")
+                         : "shard " + shard.text() + " of its venue";
+  };
+  ++shard_;
+  refuse(request, "this " + std::string(wire::name(self_)) + " is of " + part(own) + " (" + key +
+                      "), and " + wire::name_of(hello) + " needs one of " + part(*needed));
+  return false;
+}
+
 void Admission::failed(const std::string& peer, const std::string& why) {
   ++refused_;
   const auto now = LogBudget::Clock::now();
@@ -105,6 +119,7 @@ void Admission::register_counters(Counters& counters, const std::string& group) 
   counters.add(group, "refused_role", [this] { return role_; });
   counters.add(group, "refused_right", [this] { return right_; });
   counters.add(group, "refused_barred", [this] { return barred_count_; });
+  counters.add(group, "refused_shard", [this] { return shard_; });
 }
 
 }  // namespace tickpath::control

@@ -9,6 +9,7 @@
 #include "common/base/log_budget.hpp"
 #include "common/control/counters.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/shard.hpp"
 
 namespace tickpath::rdma {
 class ConnectionRequest;
@@ -34,6 +35,11 @@ class Admission {
   std::optional<wire::Hello> admit(rdma::ConnectionRequest& request);
   // The same for what the program itself finds wrong (an id that is taken).
   void refuse(rdma::ConnectionRequest& request, const std::string& why);
+  // Of a service whose hello says which symbols the peer needs (wire::Shard): whether they are
+  // those of this program, or any will do. False: refused with a text that names `key`, where the
+  // program's configuration says it.
+  bool admit_shard(rdma::ConnectionRequest& request, const wire::Hello& hello, wire::Shard own,
+                   const char* key);
 
   // And for one that was answered already, or with which the set-up failed: counted and logged
   // only.
@@ -44,7 +50,8 @@ class Admission {
   void bar(wire::Role role, bool barred) noexcept;
   bool barred(wire::Role role) const noexcept;
 
-  // {group}.refused, .refused_version, .refused_role, .refused_right, .refused_barred
+  // {group}.refused, .refused_version, .refused_role, .refused_right, .refused_barred,
+  // .refused_shard
   void register_counters(Counters& counters, const std::string& group) const;
   std::uint64_t refused() const noexcept { return refused_; }
 
@@ -54,7 +61,7 @@ class Admission {
   wire::Role self_;
   std::uint32_t barred_ = 0;  // bit: wire::Role
   LogBudget budget_;
-  std::uint64_t refused_ = 0, version_ = 0, role_ = 0, right_ = 0, barred_count_ = 0;
+  std::uint64_t refused_ = 0, version_ = 0, role_ = 0, right_ = 0, barred_count_ = 0, shard_ = 0;
 };
 
 // wire::Role by its name; nullopt for anything else.

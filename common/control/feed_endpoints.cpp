@@ -44,6 +44,16 @@ void check_lines(const FeedLines& lines, config::Problems& problems) {
   check_second_line(lines.group, lines.group_b, problems);
 }
 
+wire::Shard shard_of(const std::string& text) {
+  return wire::Shard::parse(text).value_or(wire::Shard{});
+}
+
+void check_shard(const char* key, const std::string& text, config::Problems& problems) {
+  if (!wire::Shard::parse(text))
+    problems.add(key, "\"" + text + "\" is no shard: write \"k/n\" with 1 <= k <= n <= " +
+                          std::to_string(wire::kShardsMax) + ", such as \"2/4\"");
+}
+
 void check_endpoint(const char* key, const std::string& text, config::Problems& problems) {
   (void)parse(key, text, problems);
 }

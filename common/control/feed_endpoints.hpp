@@ -9,6 +9,7 @@
 #include "common/config/values.hpp"
 #include "common/control/feed_protocol.hpp"
 #include "common/net/endpoint.hpp"
+#include "common/wire/shard.hpp"
 
 namespace tickpath::control {
 
@@ -24,6 +25,12 @@ struct FeedLines {
 config::Schema<FeedLines> feed_lines_schema();
 // Of the keys under "feed.".
 void check_lines(const FeedLines& lines, config::Problems& problems);
+
+// The shard of a key that is "k/n" or empty (all symbols). Of a text that is no shard the whole:
+// check_shard() has refused it.
+wire::Shard shard_of(const std::string& text);
+// Anything else is a problem of `key`.
+void check_shard(const char* key, const std::string& text, config::Problems& problems);
 
 // A text that is "host:port" or empty (none); anything else is a problem of `key`.
 void check_endpoint(const char* key, const std::string& text, config::Problems& problems);

@@ -30,8 +30,9 @@ bool MarketSource::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   return reconnect_.step(now_ns, [this] {
     if (!subscriber_.connecting()) {
-      const wire::Hello hello =
+      wire::Hello hello =
           wire::make_hello(options_.role, wire::Service::kBookUpdates, options_.name);
+      hello.parameters[0] = options_.shard ? options_.shard->word() : 0;
       subscriber_.start_connect(options_.endpoint, link::bytes_of(hello));
     }
     return subscriber_.poll_connect().has_value();

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/control/common_config.hpp"
@@ -20,6 +21,7 @@
 #include "common/wire/directory.hpp"
 #include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/shard.hpp"
 
 namespace tickpath::market {
 
@@ -28,6 +30,8 @@ struct MarketReaderOptions {
   std::string endpoint_b;  // of the other one of a pair; empty: there is none
   std::string name;        // this program's, as mdh shows it
   wire::Role role = wire::Role::kTool;
+  // Which symbols mdh must have: it refuses who needs others. nullopt: any.
+  std::optional<wire::Shard> shard = std::nullopt;
   link::RingMode mode = link::RingMode::kPoll;
   std::uint32_t ring_depth = 1u << 16;
   std::uint32_t instruments_max = 16'384;

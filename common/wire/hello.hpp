@@ -22,8 +22,8 @@ enum class Role : std::uint8_t {
 
 // What a connection is for; the listener grants regions by service and role.
 enum class Service : std::uint8_t {
-  kBookUpdates = 1,   // subscriber -> mdh: wants update ring, images, directory
-  kOrders = 2,        // strategy -> oeg: order channel
+  kBookUpdates = 1,   // subscriber -> mdh: ring, images, directory; parameters[0]: Shard::word()
+  kOrders = 2,        // strategy -> oeg: order channel; parameters[0]: likewise
   kDropCopy = 3,      // risk -> oeg: event ring, control block, positions
   kRemoteTables = 4,  // tool -> mdh, oeg: read-only tables
   kWitness = 5,       // oeg -> risk: the word that says who of a pair leads

@@ -22,4 +22,5 @@
 #include "common/wire/order_state.hpp"
 #include "common/wire/position.hpp"
 #include "common/wire/refusals.hpp"
+#include "common/wire/shard.hpp"
 #include "common/wire/witness.hpp"

@@ -169,11 +169,10 @@ class Arbitrage final : public tickpath::Strategy {
     return listing(venue_of(instrument), instrument) == kNoInstrument;
   }
   bool good(Instrument instrument, Quote& value) const {
-    tickpath_venue_state state{};
     return quote(instrument, value) && value.feed_state == TICKPATH_FEED_GOOD &&
            (value.trading_state == TICKPATH_TRADING_OPEN ||
             value.trading_state == TICKPATH_TRADING_UNKNOWN) &&
-           venue_state(venue_of(instrument), state) && state.gateway_up != 0;
+           can_send(instrument);
   }
   std::int64_t taker_fee(std::uint32_t venue) const {
     tickpath_venue_state state{};

@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <signal.h>
 
 #include "common/trace/analysis.hpp"
+#include "tests/integration/stacks_run.hpp"
 #include "tests/support/finished.hpp"
-#include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
 
 namespace tickpath::test_support {
@@ -16,8 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-class Venues : public ::testing::Test {
+class Venues : public StacksRun {
  protected:
+  Venues() : StacksRun("config/venues") {}
   void SetUp() override {
     if (on_verbs()) GTEST_SKIP() << "config/venues is of shm";
   }
@@ -39,29 +39,6 @@ class Venues : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
-  std::uint64_t received(const std::string& oeg) const {
-    return folder.counter(oeg, "orders", "received");
-  }
-  // Kills it, and sees orders at the other venue while it is away and at its own when it is back.
-  void kill_and_await(const std::string& victim, const std::string& own, const std::string& other) {
-    const pid_t process = folder.program_id(victim);
-    ASSERT_GT(process, 0) << victim;
-    ASSERT_EQ(::kill(process, SIGKILL), 0);
-    const std::uint64_t before = received(other);
-    EXPECT_TRUE(wait_until([&] { return received(other) > before; }, std::chrono::minutes(1)))
-        << other << " has no more orders since " << victim << " is gone";
-    ASSERT_TRUE(wait_until(
-        [&] {
-          const pid_t now = folder.program_id(victim);
-          return now > 0 && now != process;
-        },
-        std::chrono::minutes(1)))
-        << victim << " is not started again";
-    const std::uint64_t at_restart = received(own);
-    EXPECT_TRUE(wait_until([&] { return received(own) > at_restart; }, std::chrono::minutes(1)))
-        << own << " has no orders since " << victim << " is back";
-  }
-
   // Both venues' mdh's write the busiest symbol's book into the home that mdh-1 keeps.
   bool book_home_is_whole() const {
     const Finished book = run({program("tickpath"), "book", "ZAAA", "--mdh", "mdh-1", "--run-dir",
@@ -72,8 +49,6 @@ class Venues : public ::testing::Test {
              return venue.at("writer_alive") == true && !venue.at("bids").empty();
            });
   }
-
-  const PipelineFolder folder{"config/venues"};
 };
 
 // Under the guard, where there is one: a program whose datapath thread allocates or calls the

@@ -18,8 +18,8 @@ struct HeldPosition {
 
 class PipelineFolder {
  public:
-  // Copies config/demo, or config/venues (shm only), with free ports and a multicast group that no
-  // other test has.
+  // Copies config/demo, config/venues or config/shards (these on shm only), with free ports and a
+  // multicast group that no other test has.
   explicit PipelineFolder(const std::string& config = "config/demo");
 
   const std::string& path() const noexcept { return folder_.path(); }

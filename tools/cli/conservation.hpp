@@ -27,8 +27,10 @@ struct Conservation {
   std::string problem() const;
 };
 
-// expected: instance names of all programs of the run. Where they are of several venues
-// (Summary::venue) each has its lines, and what strategies hold is compared over all of them, too.
+// expected: instance names of all programs of the run. Where several mdh's and oegs share a venue's
+// symbols (shards), what is said of mdh and oeg is said of the sums over them. Where they are of
+// several venues (Summary::venue) each has its lines, and what strategies hold is compared over all
+// of them, too.
 Conservation check_conservation(const std::vector<control::Summary>& summaries,
                                 const std::vector<std::string>& expected);
 
@@ -43,9 +45,10 @@ std::vector<control::Summary> read_summaries(const std::vector<std::string>& run
 // The instances that left a summary there. Throws SystemError.
 std::vector<std::string> instances_in(const std::string& run_dir);
 
-// At each venue: of a pair of oegs the one counts that led last, though the other one led at its
-// own end; of the risks of one oeg, or one pair, the one that was active last. The others stood by
-// then (Summary::stood_by), and what they hold is left out. Each read_summaries() does it.
+// At each venue, and shard of one: of a pair of oegs the one counts that led last, though the other
+// one led at its own end; of the risks of one oeg, or one pair, the one that was active last. The
+// others stood by then (Summary::stood_by), and what they hold is left out. Each read_summaries()
+// does it.
 void settle_pairs(std::vector<control::Summary>& summaries);
 
 }  // namespace tickpath::cli

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include <arpa/inet.h>
 #include <toml++/toml.h>
@@ -91,6 +92,8 @@ class CrossCheck {
     risks();
     venue();
     venue_numbers();
+    shards();
+    home_lanes();
     room();
     strategies();
     return std::move(problems_);
@@ -177,21 +180,31 @@ class CrossCheck {
   }
   void strategy_endpoints(bool whole) {
     for (const Program& strategy : all("strategy"))
-      for (const auto& [at, number] : venues_of(strategy)) {
+      for (const auto& [at, number, shard] : venues_of(strategy)) {
         endpoints(strategy, {at + "feed.endpoint", at + "feed.endpoint_b"}, "mdh", whole);
         endpoints(strategy, {at + "gateway.endpoint", at + "gateway.standby_endpoint"}, "oeg",
                   whole);
       }
   }
-  // Of each venue what stands before its keys, "venue[0]." or "" without [[venue]], and its number.
-  static std::vector<std::pair<std::string, std::int64_t>> venues_of(const Program& strategy) {
+  // A [[venue]]: what stands before its keys, "venue[0]." or "" without one, its number, and which
+  // shard of the venue it is of.
+  struct Stack {
+    std::string at;
+    std::int64_t number;
+    std::string shard;
+  };
+  static std::vector<Stack> venues_of(const Program& strategy) {
     const toml::array* const venues = strategy.values["venue"].as_array();
-    if (venues == nullptr || venues->empty()) return {{"", venue_of(strategy)}};
-    std::vector<std::pair<std::string, std::int64_t>> all;
+    if (venues == nullptr || venues->empty()) return {{"", venue_of(strategy), ""}};
+    std::vector<Stack> all;
+    std::vector<std::string> names;  // of venues, as listed: shards of one have one
     for (std::size_t i = 0; i < venues->size(); ++i) {
       const std::string at = "venue[" + std::to_string(i) + "].";
+      const std::string name = strategy.text(at + "name").value_or("");
+      const auto place = std::find(names.begin(), names.end(), name) - names.begin();
+      if (place == std::ssize(names)) names.push_back(name);
       const std::int64_t given = strategy.number(at + "number").value_or(0);
-      all.emplace_back(at, given != 0 ? given : static_cast<std::int64_t>(i + 1));
+      all.push_back({at, given != 0 ? given : place + 1, strategy.text(at + "shard").value_or("")});
     }
     return all;
   }
@@ -224,12 +237,14 @@ class CrossCheck {
   void pairs(bool whole) {
     // The other of a pair may be on another host, and is then none of those here.
     const bool both = whole || all("oeg").size() > 1;
-    std::map<std::pair<std::int64_t, std::int64_t>, const Program*> places;  // of each venue
+    std::map<std::tuple<std::int64_t, std::string, std::int64_t>, const Program*> places;
     for (const Program& oeg : all("oeg")) {
       const std::int64_t place = oeg.number("pair.place").value_or(0);
       const std::int64_t venue = venue_of(oeg);
       if (place == 0) continue;
-      const auto [other, fresh] = places.emplace(std::pair(venue, place), &oeg);
+      // Of each venue, and shard of one.
+      const std::string shard = oeg.text("mdh.shard").value_or("");
+      const auto [other, fresh] = places.emplace(std::tuple(venue, shard, place), &oeg);
       if (!fresh)
         problems_.push_back(oeg.at("pair.place") + " " + std::to_string(place) + " is in " +
                             other->second->config.path +
@@ -243,15 +258,24 @@ class CrossCheck {
           reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))
         problems_.push_back(oeg.at("pair.peer") + " is this oeg itself: name the other one");
       for (const Program& risk : all("risk"))
-        if (venue_of(risk) == venue && !risk.values.at_path("witness.enabled").value_or(false))
+        if (watches(risk, oeg) && !risk.values.at_path("witness.enabled").value_or(false))
           problems_.push_back(risk.at("witness.enabled") + " is false, and " + oeg.config.path +
                               " is one of a pair: nobody would say who leads");
       for (const Program& risk : all("risk"))
-        if (venue_of(risk) == venue) sees_both(risk, "", oeg);
+        if (watches(risk, oeg)) sees_both(risk, "", oeg);
       for (const Program& strategy : all("strategy"))
-        for (const auto& [at, number] : venues_of(strategy))
-          if (number == venue) sees_both(strategy, at, oeg);
+        for (const Stack& stack : venues_of(strategy))
+          if (stack.number == venue && stack.shard == shard) sees_both(strategy, stack.at, oeg);
     }
+  }
+  // Of a venue in shards each oeg has a risk of its own.
+  static bool watches(const Program& risk, const Program& oeg) {
+    if (venue_of(risk) != venue_of(oeg)) return false;
+    const std::string at = oeg.text("fabric.endpoint").value_or("");
+    const std::set<std::string> oegs = oegs_of(risk);
+    return oeg.text("mdh.shard").value_or("").empty() ||
+           std::any_of(oegs.begin(), oegs.end(),
+                       [&](const std::string& each) { return reaches(each, at); });
   }
 
   void sees_both(const Program& client, const std::string& at, const Program& oeg) {
@@ -344,7 +368,7 @@ class CrossCheck {
   // and traces of two venues would be mixed.
   void venue_numbers() {
     for (const Program& strategy : all("strategy"))
-      for (const auto& [at, number] : venues_of(strategy)) {
+      for (const auto& [at, number, shard] : venues_of(strategy)) {
         number_of(strategy, at + "feed.endpoint", number, "mdh");
         number_of(strategy, at + "gateway.endpoint", number, "oeg");
       }
@@ -359,10 +383,8 @@ class CrossCheck {
   }
   void number_of(const Program& client, const std::string& key, std::int64_t number,
                  const std::string& server) {
-    const auto own = client.text(key);
-    for (const Program& each : all(server))
-      if (const auto at = each.text("fabric.endpoint"); own && at && reaches(*own, *at))
-        same_number(client, key, number, each);
+    if (const Program* const other = found(client, key, server))
+      same_number(client, key, number, *other);
   }
   void same_number(const Program& client, const std::string& key, std::int64_t number,
                    const Program& server) {
@@ -371,6 +393,69 @@ class CrossCheck {
     problems_.push_back(server.at("venue_number") + " is " + std::to_string(other) + ", and " +
                         client.at(key) + " takes it for a program of venue " +
                         std::to_string(number) + ": both have the same number");
+  }
+
+  // ---- shards of a venue
+
+  // Each of these refuses who needs another shard than it has; here all is said at once.
+  void shards() {
+    for (const Program& strategy : all("strategy"))
+      for (const auto& [at, number, shard] : venues_of(strategy)) {
+        const Sharded own{strategy, at + "shard", shard};
+        same_shard(own, {at + "feed.endpoint", at + "feed.endpoint_b"}, "mdh", "feed.shard");
+        same_shard(own, {at + "gateway.endpoint", at + "gateway.standby_endpoint"}, "oeg",
+                   "mdh.shard");
+      }
+    for (const Program& oeg : all("oeg"))
+      same_shard({oeg, "mdh.shard", oeg.text("mdh.shard").value_or("")},
+                 {"mdh.endpoint", "mdh.endpoint_b"}, "mdh", "feed.shard");
+    // Risk takes what there is: its prices must be those of what its oeg trades.
+    for (const Program& risk : all("risk"))
+      if (const Program* const mdh = found(risk, "feed.endpoint", "mdh"))
+        same_shard({risk, "feed.endpoint", mdh->text("feed.shard").value_or("")},
+                   {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", "mdh.shard");
+  }
+  struct Sharded {
+    const Program& program;
+    std::string key;  // that says it, or follows from it
+    std::string shard;
+  };
+  void same_shard(const Sharded& client, const Keys& endpoints, const std::string& server,
+                  const std::string& key_of_server) {
+    for (const std::string& key : endpoints) {
+      const Program* const other = found(client.program, key, server);
+      if (other == nullptr) continue;
+      const std::string shard = other->text(key_of_server).value_or("");
+      if (shard != client.shard)
+        problems_.push_back(client.program.at(client.key) + " is of " + part(client.shard) +
+                            ", and " + other->at(key_of_server) + ", where " + key + " leads, of " +
+                            part(shard) + ": both have the same symbols");
+    }
+  }
+  static std::string part(const std::string& shard) {
+    return shard.empty() ? "all symbols" : "shard " + shard;
+  }
+  // Who listens where a key leads; nullptr: nobody of these.
+  const Program* found(const Program& client, const std::string& key, const std::string& server) {
+    const auto own = client.text(key);
+    for (const Program& each : all(server))
+      if (const auto at = each.text("fabric.endpoint"); own && at && reaches(*own, *at))
+        return &each;
+    return nullptr;
+  }
+
+  // Each mdh that writes into a book home has a lane there.
+  void home_lanes() {
+    for (const Program& owner : all("mdh")) {
+      if (!owner.values.at_path("home.keep").value_or(false)) continue;
+      const auto lanes = owner.number("home.writers");
+      std::int64_t writers = 1;
+      for (const Program& mdh : all("mdh"))
+        if (&mdh != &owner && found(mdh, "home.endpoint", "mdh") == &owner) ++writers;
+      if (lanes && *lanes < writers)
+        problems_.push_back(owner.at("home.writers") + " is " + std::to_string(*lanes) + ", and " +
+                            std::to_string(writers) + " mdh's write into this home: raise it");
+    }
   }
 
   // ---- room and names

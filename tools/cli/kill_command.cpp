@@ -34,6 +34,7 @@ struct KillArguments {
   std::string risk;          // empty: the active one
   std::string oeg;           // empty: as risk says
   std::optional<int> venue;  // of several: whose risk
+  std::string shard;         // of several that the venue has: whose
   std::optional<std::uint8_t> strategy;
   bool force = false;
   bool keep_orders = false;
@@ -43,7 +44,8 @@ struct KillArguments {
 std::string whom(const KillArguments& arguments) {
   const std::string who = arguments.strategy ? "strategy " + std::to_string(*arguments.strategy)
                                              : std::string("all strategies");
-  return arguments.venue ? "venue " + std::to_string(*arguments.venue) + ", " + who : who;
+  const std::string part = arguments.shard.empty() ? "" : "shard " + arguments.shard + ", ";
+  return (arguments.venue ? "venue " + std::to_string(*arguments.venue) + ", " : "") + part + who;
 }
 
 // As `status` shows it beside the kill.
@@ -81,19 +83,52 @@ std::string oeg_of(const KillArguments& arguments) {
   return "oeg of venue " + std::to_string(*arguments.venue);
 }
 
+// Where a venue's shards have an oeg each, and each oeg a risk of its own: the same for each risk.
+// Empty: there are no shards.
+std::vector<KillArguments> of_each_shard(const KillArguments& arguments) {
+  std::vector<KillArguments> all;
+  std::set<std::string> risks;  // that an oeg obeys
+  const std::vector<RunningProgram> running = running_programs(arguments.run_dir);
+  const auto is_there = [&](const Json& status) {
+    return status.is_object() && (!arguments.venue || venue_number(status) == *arguments.venue);
+  };
+  for (const RunningProgram& each : running) {
+    if (each.program != "oeg" || each.stands_by) continue;
+    const Json status = try_status(arguments.run_dir, each.name);
+    if (!is_there(status) || status.value("shard", "").empty()) continue;
+    all.push_back(arguments);
+    all.back().oeg = each.name;
+    all.back().shard = status.value("shard", "");
+    risks.insert(status.value("risk", ""));
+  }
+  if (all.empty()) return all;
+  // One whose oeg is down: it has to know when that comes back.
+  for (const RunningProgram& each : running) {
+    if (each.program != "risk" || each.stands_by || risks.contains(each.name)) continue;
+    if (!is_there(try_status(arguments.run_dir, each.name))) continue;
+    all.push_back(arguments);
+    all.back().risk = each.name;
+  }
+  return all;
+}
+
 // The same for each venue that a risk in the run directory is of.
 std::vector<KillArguments> of_each_venue(const KillArguments& arguments) {
   std::set<int> venues;
   for (const RunningProgram& each : running_programs(arguments.run_dir))
     if (each.program == "risk")
       venues.insert(venue_number(try_status(arguments.run_dir, each.name)));
-  if (!arguments.risk.empty() || venues.size() < 2) return {arguments};
+  if (!arguments.risk.empty()) return {arguments};
   std::vector<KillArguments> all;
   for (const int venue : venues) {
-    all.push_back(arguments);
-    all.back().venue = venue;
+    KillArguments of_venue = arguments;
+    if (venues.size() > 1) of_venue.venue = venue;
+    std::vector<KillArguments> shards;
+    if (arguments.oeg.empty()) shards = of_each_shard(of_venue);
+    all.insert(all.end(), shards.begin(), shards.end());
+    if (shards.empty()) all.push_back(of_venue);
   }
-  return all;
+  return all.empty() ? std::vector{arguments} : all;
 }
 
 // oeg knows a strategy from its first connection on, risk from its first order.
@@ -290,13 +325,21 @@ class Order {
     given_.number = command_risk(kill_ ? "kill" : "unkill", arguments_);
     given_.risk = arguments_.risk;
   }
+  // The risk that acts; empty: none does, and why.
+  std::string active(std::string& why) const {
+    if (arguments_.shard.empty()) return active_risk(arguments_.run_dir, why, arguments_.venue);
+    why = "shard " + arguments_.shard + ": no risk holds the control block of " + arguments_.oeg;
+    const Json status = try_status(arguments_.run_dir, arguments_.oeg);
+    return status.is_object() ? status.value("risk", "") : "";
+  }
   std::string find() {
     std::string why;
-    std::string name = active_risk(arguments_.run_dir, why, arguments_.venue);
+    std::string name = active(why);
     if (name.empty() && several()) throw Error(why);
     return name.empty() ? "risk" : name;
   }
   bool several() const {
+    if (!arguments_.shard.empty()) return true;
     const auto names = control::RunDirectory::names(arguments_.run_dir);
     return std::count_if(names.begin(), names.end(), [&](const std::string& name) {
              return program_of(name) == "risk" &&
@@ -307,7 +350,7 @@ class Order {
   // It is not the one any more that could still do it.
   bool is_gone() const {
     std::string why;
-    return active_risk(arguments_.run_dir, why, arguments_.venue) != given_.risk;
+    return active(why) != given_.risk;
   }
 
   KillArguments& arguments_;

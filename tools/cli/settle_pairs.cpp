@@ -26,6 +26,14 @@ std::vector<Summary*> counted(std::vector<Summary>& summaries, const char* progr
   return found;
 }
 
+// Those of a venue's oegs that are of one shard of it (OegConfig::shard): pairs are of one each.
+std::vector<Summary*> of_shard(const std::vector<Summary*>& oegs, std::uint64_t shard) {
+  std::vector<Summary*> found;
+  for (Summary* each : oegs)
+    if (detail(*each, "shard") == shard) found.push_back(each);
+  return found;
+}
+
 // Leaves those of `group` that have the highest `name`.
 void keep_last(const std::vector<Summary*>& group, const char* name) {
   std::uint64_t last = 0;
@@ -44,9 +52,11 @@ void settle_pairs(std::vector<Summary>& summaries) {
   std::set<std::uint8_t> venues;
   for (const Summary& summary : summaries) venues.insert(summary.venue);
   for (const std::uint8_t venue : venues) {
-    std::vector<Summary*> pair = counted(summaries, "oeg", venue);
-    std::erase_if(pair, [](const Summary* each) { return detail(*each, "pair_epoch") == 0; });
-    keep_last(pair, "pair_epoch");
+    std::vector<Summary*> pairs = counted(summaries, "oeg", venue);
+    std::erase_if(pairs, [](const Summary* each) { return detail(*each, "pair_epoch") == 0; });
+    std::set<std::uint64_t> shards;
+    for (const Summary* each : pairs) shards.insert(detail(*each, "shard"));
+    for (const std::uint64_t shard : shards) keep_last(of_shard(pairs, shard), "pair_epoch");
     // Of several oegs each may have a risk of its own.
     if (counted(summaries, "oeg", venue).size() < 2)
       keep_last(counted(summaries, "risk", venue), "active_ms");

@@ -441,6 +441,87 @@ TEST(Conservation, OfTwoVenuesFindsWhatIsWrongAtOneOrInTheirSum) {
   }
 }
 
+// One venue, its symbols shared by two mdh's, oegs and risks: a strategy has a ring and a channel
+// to each.
+struct TwoShards {
+  FiveSides whole;
+  Summary mdh, oeg, risk;  // of the second shard; the first one's are `whole`'s
+
+  TwoShards() : mdh(whole.mdh), oeg(whole.oeg), risk(whole.risk) {
+    for (Summary* each : {&mdh, &oeg, &risk}) each->name += "-2";
+    whole.oeg.details["shard"] = 1;
+    oeg.details["shard"] = 2;
+    for (Summary* each : {&whole.strategy, &whole.sim}) {
+      for (RequestFlow* flow : {&*each->orders, &*each->changes})
+        for (auto* count : {&RequestFlow::received, &RequestFlow::sent, &RequestFlow::accepted,
+                            &RequestFlow::rejected})
+          flow->*count *= 2;
+      each->reports->received *= 2;
+      each->reports->sent *= 2;
+      each->reports->fills *= 2;
+      for (control::PositionSummary of_second : std::vector(each->positions)) {
+        of_second.symbol += ".2";
+        each->positions.push_back(of_second);
+      }
+    }
+    for (Summary* each : {&oeg, &risk})
+      for (control::PositionSummary& row : each->positions) row.symbol += ".2";
+    whole.strategy.strategies.push_back({1, 1, 14, 22});
+    whole.strategy.ticks.push_back({"", 1000, 700, 300});
+    mdh.ticks = {{"strategy", 1000, 0, 0}, {"risk-2", 900, 0, 0}, {"oeg-2", 950, 0, 0}};
+    oeg.events = {{"risk-2", 50, 0, 0}};
+  }
+  Conservation check() const {
+    return check_conservation(
+        {whole.sim, whole.mdh, mdh, whole.oeg, oeg, whole.risk, risk, whole.strategy},
+        {"sim", "mdh", "mdh-2", "oeg", "oeg-2", "risk", "risk-2", "strategy"});
+  }
+};
+
+TEST(Conservation, OfTwoShardsHoldsOverTheirSums) {
+  const Conservation conservation = TwoShards().check();
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+  const std::string text = in_one_line(to_text(conservation));
+  for (const char* line : {"channel: requests sent by strategy 1 = received by oeg: 28 = 28",
+                           "ticks: published by mdh to strategy = seen + lapped: 2000 = 1690 + 310",
+                           "feed: messages sent by sim = taken by mdh-2 + counted as missed"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(Conservation, OfTwoShardsFindsWhatIsWrongInOne) {
+  const std::vector<std::pair<std::function<void(TwoShards&)>, std::string>> breaks{
+      {[](TwoShards& run) { --run.whole.strategy.ticks[1].seen; },
+       "ticks: published by mdh to strategy"},
+      {[](TwoShards& run) { ++run.oeg.strategies[0].requests; },
+       "channel: requests sent by strategy 1"},
+      {[](TwoShards& run) { run.risk.positions[0].shares = 1; }, "positions and cash: sim = risk"},
+      {[](TwoShards& run) { --run.mdh.feed_messages; },
+       "feed: messages sent by sim = taken by mdh-2"},
+      {[](TwoShards& run) { --run.oeg.orders->received; }, "orders: sent by strategies = received"},
+  };
+  for (const auto& [damage, told] : breaks) {
+    TwoShards run;
+    damage(run);
+    const Conservation conservation = run.check();
+    EXPECT_FALSE(conservation.holds()) << told;
+    EXPECT_THAT(in_one_line(to_text(conservation)), HasSubstr("BROKEN  " + told));
+  }
+}
+
+// A pair in each shard: each has a leader of its own.
+TEST(Conservation, OfThePairOfEachShardTheOneThatLedLastCounts) {
+  const TwoShards run;
+  std::vector<Summary> all;
+  for (const auto& [leader, epoch] : {std::pair(&run.whole.oeg, 2), std::pair(&run.oeg, 7)})
+    for (const int before : {1, 0}) {
+      all.push_back(*leader);
+      all.back().details["pair_epoch"] = static_cast<std::uint64_t>(epoch - before);
+    }
+  settle_pairs(all);
+  EXPECT_TRUE(all[0].stood_by && all[2].stood_by);
+  EXPECT_FALSE(all[1].stood_by || all[3].stood_by);
+}
+
 TEST(Conservation, OfTwoVenuesIsNotShownWhereAProgramOfOneLeftNothing) {
   TwoVenues run;
   run.venues[1].risk.name.clear();

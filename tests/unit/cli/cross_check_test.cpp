@@ -51,6 +51,15 @@ struct Damage {
   std::string told;
 };
 
+std::vector<std::string> told_of(std::map<std::string, EffectiveConfig> configs,
+                                 const Damage& damage) {
+  std::string& text = configs.at(damage.program).text;
+  const std::size_t at = text.find(damage.from);
+  EXPECT_NE(at, std::string::npos) << damage.program << " has no " << damage.from;
+  text.replace(at, damage.from.size(), damage.to);
+  return check(configs);
+}
+
 TEST(CrossCheck, FindsWhatDoesNotFit) {
   const auto whole = configs_of("config/demo");
   const std::vector<Damage> damages{
@@ -82,14 +91,8 @@ TEST(CrossCheck, FindsWhatDoesNotFit) {
       {"oeg", "max = 16\n", "max = 1\n",
        "oeg.toml: strategies.max is 1, and 2 plugins are enabled"},
   };
-  for (const Damage& damage : damages) {
-    auto configs = whole;
-    std::string& text = configs.at(damage.program).text;
-    const std::size_t at = text.find(damage.from);
-    ASSERT_NE(at, std::string::npos) << damage.program << " has no " << damage.from;
-    text.replace(at, damage.from.size(), damage.to);
-    EXPECT_THAT(check(configs), ElementsAre(HasSubstr(damage.told))) << damage.told;
-  }
+  for (const Damage& damage : damages)
+    EXPECT_THAT(told_of(whole, damage), ElementsAre(HasSubstr(damage.told))) << damage.told;
 }
 
 TEST(CrossCheck, FindsAProgramThatIsNotThere) {
@@ -188,6 +191,37 @@ TEST(CrossCheck, TwoVenuesAreWiredEachToItself) {
     text.replace(at, std::string(change.from).size(), change.to);
     EXPECT_THAT(check(changed), ::testing::Contains(HasSubstr(change.told)));
   }
+}
+
+TEST(CrossCheck, ShardsAreOfTheSameSymbolsWhereverOneLeadsToAnother) {
+  const auto all = configs_of(
+      "config/shards", {"sim", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "risk-1", "risk-2", "strategy"});
+  EXPECT_THAT(check(all), IsEmpty());
+  const std::vector<Damage> damages{
+      {"mdh-2", "shard = \"2/2\"", "shard = \"2/3\"",
+       "strategy.toml: venue[1].shard is of shard 2/2, and mdh-2.toml: feed.shard, where "
+       "venue[1].feed.endpoint leads, of shard 2/3: both have the same symbols"},
+      {"mdh-1", "shard = \"1/2\"", "shard = \"\"",
+       "oeg-1.toml: mdh.shard is of shard 1/2, and mdh-1.toml: feed.shard, where mdh.endpoint "
+       "leads, of all symbols"},
+      {"oeg-2", "shard = \"2/2\"", "shard = \"1/2\"",
+       "strategy.toml: venue[1].shard is of shard 2/2, and oeg-2.toml: mdh.shard"},
+      {"strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-3.fabric",
+       "strategy.toml: venue[1].gateway.endpoint is run/oeg-3.fabric"},
+      {"risk-2", "{run_dir}/mdh-2.fabric", "{run_dir}/mdh-1.fabric",
+       "risk-2.toml: feed.endpoint is of shard 1/2, and oeg-2.toml: mdh.shard, where "
+       "gateway.endpoint leads, of shard 2/2"},
+      {"mdh-1", "writers = 4", "writers = 1",
+       "mdh-1.toml: home.writers is 1, and 2 mdh's write into this home: raise it"},
+  };
+  for (const Damage& damage : damages)
+    EXPECT_THAT(told_of(all, damage), ::testing::Contains(HasSubstr(damage.told))) << damage.told;
+  // A venue is numbered by its place among venues, whichever shard is listed there.
+  auto unnumbered = all;
+  std::string& text = unnumbered.at("strategy").text;
+  for (std::size_t at = 0; (at = text.find("\nnumber = 1", at)) != std::string::npos;)
+    text.replace(at, 11, "\nnumber = 0");
+  EXPECT_THAT(check(unnumbered), IsEmpty());
 }
 
 TEST(CrossCheck, ReadsAnAddressOfEveryInterfaceAsEach) {

@@ -136,6 +136,32 @@ TEST_F(AdmissionTest, RefusesABarredRoleUntilItIsLetInAgain) {
   EXPECT_TRUE(admission.admit(again));
 }
 
+TEST_F(AdmissionTest, RefusesWhoNeedsAnotherShardAndLetsPassWhoDoesNotSay) {
+  constexpr wire::Shard kOwn{2, 4};
+  const auto admits = [&](std::uint64_t word, wire::Shard own, std::string* why = nullptr) {
+    wire::Hello hello = hello_of(wire::Role::kStrategy, wire::Service::kOrders);
+    hello.parameters[0] = word;
+    Request request(hello, "strategy");
+    const bool admitted = admission.admit_shard(request, hello, own, "mdh.shard");
+    EXPECT_EQ(admitted, request.rejected.empty());
+    if (why != nullptr) *why = request.rejected;
+    return admitted;
+  };
+  EXPECT_TRUE(admits(kOwn.word(), kOwn));
+  EXPECT_TRUE(admits(0, kOwn)) << "it takes what there is";
+  EXPECT_TRUE(admits(wire::Shard{}.word(), {}));
+  EXPECT_EQ(count("refused_shard"), 0u);
+  std::string why;
+  EXPECT_FALSE(admits(wire::Shard{1, 4}.word(), kOwn, &why));
+  EXPECT_THAT(why, HasSubstr("is of shard 2/4 of its venue (mdh.shard), and "));
+  EXPECT_THAT(why, HasSubstr("needs one of shard 1/4 of its venue"));
+  EXPECT_FALSE(admits(wire::Shard{2, 2}.word(), kOwn));
+  EXPECT_FALSE(admits(wire::Shard{}.word(), kOwn, &why)) << "it would miss the other symbols";
+  EXPECT_THAT(why, HasSubstr("needs one of all symbols of its venue"));
+  EXPECT_FALSE(admits(kOwn.word(), {}));
+  EXPECT_EQ(count("refused_shard"), 4u);
+}
+
 TEST(RoleNames, LeadBackToTheirRoles) {
   EXPECT_EQ(role_of("risk"), wire::Role::kRisk);
   EXPECT_EQ(role_of("tool"), wire::Role::kTool);

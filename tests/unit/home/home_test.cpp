@@ -296,6 +296,34 @@ TEST_F(BookHome, OfTwoWritersOfAVenueTheOtherTakesOver) {
   EXPECT_EQ(consolidated("A").best_bid, 3'0000u);
 }
 
+// Two mdh's of one venue, each with the symbols of its shard: neither has anything to do with those
+// of the other, though that one's writer is gone and its lane another's.
+TEST_F(BookHome, ShardsOfAVenueWriteTheirOwnSymbolsAndTakeNoOthers) {
+  open({.rows = 8, .venues = 1, .lanes = 2});
+  Mdh& first = add(0, kSoonDeadNs);
+  first.list(0, "A");
+  first.quote(0, 1'0000, 2'0000);
+  add(0).list(0, "B");
+  mdhs.back()->quote(0, 5'0000, 6'0000);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(book("A", 0).book.image.bids[0].price, 1'0000u);
+  EXPECT_EQ(book("B", 0).book.image.bids[0].price, 5'0000u);
+  mdhs.pop_back();
+  ASSERT_TRUE(turns_until([&] { return !book("B", 0).alive; }));
+  first.quote(0, 1'5000, 2'0000);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(book("A", 0).alive);
+  EXPECT_EQ(first.counters().claimed.get(), 1u) << "B is the other's, whoever that is";
+  EXPECT_EQ(first.counters().left.get(), 0u);
+  Mdh& again = add(0);
+  again.list(0, "B");
+  again.quote(0, 5'5000, 6'0000);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(book("B", 0).book.image.bids[0].price, 5'5000u);
+  EXPECT_TRUE(book("B", 0).alive);
+  EXPECT_EQ(book("A", 0).book.image.bids[0].price, 1'5000u);
+}
+
 TEST_F(BookHome, IsFilledAnewWhenItsOwnerComesBack) {
   open();
   Mdh& one = add(0);

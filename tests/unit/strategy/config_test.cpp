@@ -42,7 +42,7 @@ constexpr const char* kPlugin = "[[plugin]]\nid = 1\nfile = 'a.so'\n";
 
 TEST(StrategyConfig, WithoutVenuesFeedAndGatewayAreTheOne) {
   const auto venues =
-      venues_of(load(std::string("feed.endpoint = 'f'\ngateway.endpoint = 'g'\n") + kPlugin));
+      stacks_of(load(std::string("feed.endpoint = 'f'\ngateway.endpoint = 'g'\n") + kPlugin));
   ASSERT_EQ(venues.size(), 1u);
   EXPECT_EQ(venues[0].feed_endpoint, "f");
   EXPECT_EQ(venues[0].gateway_endpoint, "g");
@@ -50,7 +50,7 @@ TEST(StrategyConfig, WithoutVenuesFeedAndGatewayAreTheOne) {
 }
 
 TEST(StrategyConfig, VenuesAreNumberedByTheirPlaceUnlessTheySay) {
-  const auto venues = venues_of(load(std::string(kTwoVenues) + kPlugin));
+  const auto venues = stacks_of(load(std::string(kTwoVenues) + kPlugin));
   ASSERT_EQ(venues.size(), 2u);
   EXPECT_EQ(venues[0].spec().number, 1);
   EXPECT_EQ(venues[0].spec().maker_fee, -250) << "1/1,000,000";

@@ -5,129 +5,31 @@
 
 #include <gmock/gmock.h>
 
-#include "strategy/plugin_file.hpp"
-#include "tests/unit/strategy/engine_fixture.hpp"
+#include "tests/unit/strategy/stacks_fixture.hpp"
 
 namespace tickpath::strategy {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::HandMadeImages;
 using ::testing::HasSubstr;
-using testing::KeepingPort;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-constexpr std::uint32_t kRoom = 64;  // instruments a venue
-
-// Which venue a callback was about.
-class Venued : public testing::Scripted {
- public:
-  using Strategy::event_venue;
-  using Strategy::instruments_max;
-  using Strategy::listing;
-  using Strategy::position_everywhere;
-  using Strategy::route;
-  using Strategy::send;
-  using Strategy::subscribe_at;
-  using Strategy::venue_name;
-  using Strategy::venue_of;
-  using Strategy::venue_state;
-  using Strategy::venues;
-  void instrument(std::string_view symbol, Instrument id) override {
-    Scripted::instrument(symbol, id);
-    about.push_back(event_venue());
-  }
-  void gateway_state(bool up) override { gateways.emplace_back(event_venue(), up); }
-  void feed_state(Instrument id, std::uint8_t state) override {
-    Scripted::feed_state(id, state);
-    about.push_back(event_venue());
-  }
-  std::vector<std::uint32_t> about;
-  std::vector<std::pair<std::uint32_t, bool>> gateways;
-};
+using testing::kRoom;
+using testing::Venued;
 
 class Subscriber final : public Venued {
   void start() override { subscribe("AAPL"); }
 };
 
-class TwoVenues : public ::testing::Test {
+class TwoVenues : public testing::StacksTest<2> {
  protected:
-  TwoVenues() {
-    testing::Scripted::subscribe_to_all = true;
+  TwoVenues() : StacksTest({{{{"first", 1, -2'000, 3'000}, {}}, {{"second", 2, 500, 1'000}, {}}}}) {
     list(0, 3, "AAPL");
     list(0, 4, "MSFT");
     list(1, 3, "MSFT");
     list(1, 7, "AAPL");
   }
-  template <class Plugin = Venued>
-  Venued& add(std::uint8_t id = 1) {
-    static const tickpath_plugin plugin = plugin_boundary::describe<Plugin>("venued", "1");
-    instance = &engine.add(plugin, {id, "", {}, "test.toml", 7});
-    engine.start(*instance);
-    engine.on_gateway(id, true, 0);
-    engine.on_gateway(id, true, 1);
-    auto& made = static_cast<Venued&>(*testing::Scripted::last_made);
-    made.gateways.clear();
-    return made;
-  }
-  void list(std::size_t venue, std::uint32_t id, const char* symbol) {
-    wire::DirectoryEntry entry{};
-    std::memset(entry.symbol, ' ', sizeof(entry.symbol));
-    std::memcpy(entry.symbol, symbol, std::strlen(symbol));
-    entry.instrument_id = id;
-    engine.on_directory(entry, venue);
-  }
-  // Best prices with 200 bid and 300 asked for.
-  void quote(std::size_t venue, std::uint32_t id, std::uint32_t bid, std::uint32_t ask,
-             wire::TradingState trading = wire::TradingState::kTrading) {
-    wire::BookUpdate update{.trace_id = ++sequence,
-                            .exchange_time_ns = sequence * 1'000,
-                            .instrument_id = id,
-                            .best_bid = bid,
-                            .best_ask = ask,
-                            .best_bid_shares = 200,
-                            .best_ask_shares = 300,
-                            .kind = wire::UpdateKind::kAdd,
-                            .side = Side::kBuy};
-    update.set_states(wire::FeedState::kGood, trading);
-    engine.on_update(update, venue);
-  }
-  void report(std::size_t venue, wire::ReportKind kind, std::uint64_t id, std::uint32_t instrument,
-              std::uint32_t shares = 0, std::uint64_t target = 0) {
-    wire::OrderReport made{.order_id = id,
-                           .target_order_id = target,
-                           .instrument_id = instrument,
-                           .kind = kind,
-                           .side = Side::kBuy,
-                           .strategy_id = 1};
-    if (kind == wire::ReportKind::kFill) {
-      made.last_shares = made.cumulative_shares = shares;
-      made.last_price = 1'000;
-    }
-    engine.on_report(1, made, venue);
-  }
-
-  void tell_position(std::size_t venue, std::uint32_t id, std::int64_t shares, std::int64_t cash) {
-    wire::PositionReport held{};
-    held.instrument_id = id;
-    held.position_shares = shares;
-    held.cash = cash;
-    held.fills = 1;
-    engine.on_position(1, held, venue);
-  }
-
-  std::uint64_t sequence = 0;
-  Instance* instance = nullptr;
-  std::array<KeepingPort, 2> ports;
-  std::array<HandMadeImages, 2> images;
-  trace::TraceWriter trace{trace::TraceOptions{}};
-  LogRing log{64};
-  Engine engine{{.instruments_max = kRoom, .orders_max = 16, .timers_max = 8},
-                {{&ports[0], &images[0], {"first", 1, -2'000, 3'000}},
-                 {&ports[1], &images[1], {"second", 2, 500, 1'000}}},
-                trace,
-                log};
 };
 
 // ---------------------------------------------------------------------------------------- ids
