@@ -453,8 +453,8 @@ struct TwoShards {
     oeg.details["shard"] = 2;
     for (Summary* each : {&whole.strategy, &whole.sim}) {
       for (RequestFlow* flow : {&*each->orders, &*each->changes})
-        for (auto* count : {&RequestFlow::received, &RequestFlow::sent, &RequestFlow::accepted,
-                            &RequestFlow::rejected})
+        for (const auto count : {&RequestFlow::received, &RequestFlow::sent, &RequestFlow::accepted,
+                                 &RequestFlow::rejected})
           flow->*count *= 2;
       each->reports->received *= 2;
       each->reports->sent *= 2;
