@@ -1,8 +1,11 @@
 // What a feed message costs from its bytes to the new best quote: decode plus full order book, with
-// the code that mdh runs (mdh/book_handler.hpp), on a generated recording.
+// the code that mdh runs (mdh/book_handler.hpp), on a generated recording. And what it costs all of
+// mdh's feed, from packets to updates that nobody takes: with all symbols, and with one shard of
+// them, to which most messages are others'.
 //
 //   decode_book [--quick] [--messages N] [--symbols N]
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +22,8 @@
 #include "common/itch/codec.hpp"
 #include "common/itch/moldudp64.hpp"
 #include "mdh/book_handler.hpp"
+#include "mdh/feed.hpp"
+#include "mdh/notes.hpp"
 #include "sim/generator/generator.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "tests/bench/report.hpp"
@@ -34,6 +39,7 @@ struct Input {
   std::vector<std::byte> bytes;
   std::vector<Message> messages;
   std::vector<Messages> bursts;  // what mdh takes from its socket at once
+  std::vector<std::vector<std::byte>> packets;
 };
 
 // Bursts as mdh sees them when it is busy: 16 packets (its default feed.batch) filled to the brim.
@@ -58,6 +64,14 @@ Input make_input(std::uint32_t symbols, std::uint64_t messages) {
     if (at == all.size()) break;
     first = at--;
     bytes = 0;
+  }
+  std::array<std::byte, itch::mold::kMaxPacketBytes> buffer{};
+  for (std::size_t at = 0; at < all.size();) {
+    itch::mold::PacketBuilder builder(buffer);
+    builder.begin(itch::mold::Session("S"), at + 1);
+    while (at < all.size() && builder.append(all[at])) ++at;
+    const auto made = builder.finish();
+    input.packets.emplace_back(made.begin(), made.end());
   }
   return input;
 }
@@ -127,6 +141,47 @@ void run(const Input& input, Mode mode, std::uint64_t& checksum, Cost& best) {
   watch.lap(input.messages.size(), best);
 }
 
+class NoSink final : public mdh::UpdateSink {
+ public:
+  void publish(const wire::BookUpdate& update) noexcept override { checksum += update.best_bid; }
+  void mark_dirty(std::uint32_t) noexcept override {}
+  void store_row(std::uint32_t, const wire::DirectoryEntry&) noexcept override {}
+  std::uint64_t checksum = 0;
+};
+
+// mdh's feed without sockets and fabric. The share of messages that were others'.
+double run_feed(const Input& input, wire::Shard shard, Cost& best) {
+  constexpr std::size_t kPacketsABurst = 16;
+  mdh::FeedOptions options;
+  options.shard = shard;
+  NoSink sink;
+  trace::TraceWriter trace{trace::TraceOptions{}};
+  log::HotLog log;
+  mdh::define_notes(log);
+  mdh::Feed feed(options, sink, trace, log);
+  const Stopwatch watch;
+  for (std::size_t i = 0; i < input.packets.size(); ++i) {
+    (void)feed.collect(input.packets[i], {0, TscTicks{i + 1}});
+    if ((i + 1) % kPacketsABurst == 0) feed.process();
+  }
+  feed.process();
+  watch.lap(input.messages.size(), best);
+  return static_cast<double>(feed.counters().other_shards.get()) /
+         static_cast<double>(input.messages.size());
+}
+
+void print_feeds(const Input& input, int repeats) {
+  Cost whole, shard;
+  double others = 0;
+  for (int i = 0; i < repeats; ++i) {
+    (void)run_feed(input, {1, 1}, whole);
+    others = run_feed(input, {1, wire::kShardsMax}, shard);
+  }
+  std::printf("  all of mdh's feed                    %6.1f (%.1f)\n", whole.cpu_ns, whole.wall_ns);
+  std::printf("  the same, %4.1f %% another shard's    %6.1f (%.1f)\n", 100 * others, shard.cpu_ns,
+              shard.wall_ns);
+}
+
 void sample(const Input& input, bench::Samples& samples) {
   const auto books = std::make_unique<book::LevelBookSet>(book::Options{});
   mdh::BookHandler handler(*books);
@@ -190,6 +245,7 @@ int main_of(int argc, char** argv) {
               singles.wall_ns);
   std::printf("  decode and book, in bursts           %6.1f (%.1f)\n", bursts.cpu_ns,
               bursts.wall_ns);
+  print_feeds(input, repeats);
   bench::print_against("decode and book, in bursts as mdh does, CPU time", bursts.cpu_ns, 60);
 
   bench::Samples samples(input.messages.size());

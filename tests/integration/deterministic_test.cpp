@@ -210,6 +210,10 @@ TEST_F(Deterministic, WhatNeedsTheNetworkIsRefused) {
   arguments.insert(arguments.end(), {"--set", "sim:feed.retransmission.listen=127.0.0.1:0"});
   EXPECT_THAT(run(arguments, folder_->path(), test_support::kPatience),
               Ends(::testing::Ne(0), "feed.retransmission.listen"));
+  std::vector<std::string> shard = command("shard");
+  shard.insert(shard.end(), {"--set", "mdh:feed.shard=1/2"});
+  EXPECT_THAT(run(shard, folder_->path(), test_support::kPatience),
+              Ends(::testing::Ne(0), "feed.shard"));
 }
 
 TEST_F(Deterministic, ARecordedHourOfLobsterIsTheSameTwice) {

@@ -59,18 +59,20 @@ Member make_follower(const std::string& program, const config::Schema<Config>& s
 }
 
 // What runs in threads of its own, beside the datapath, cannot be in step with it.
-[[noreturn]] void refuse(const ProgramFile& file, const char* key) {
-  throw config::ConfigError({file.path + ": " + key +
-                             ": retransmission is answered over the network and by a thread "
-                             "of its own; it does not run in lockstep, set it to \"\""});
+[[noreturn]] void refuse(const ProgramFile& file, const char* key, const char* why) {
+  throw config::ConfigError({file.path + ": " + key + ": " + why});
 }
+constexpr const char* kRetransmission =
+    "retransmission is answered over the network and by a thread of its own; it does not run in "
+    "lockstep, set it to \"\"";
 
 }  // namespace
 
 sim::SimConfig load_sim(const ProgramFile& file, const Options& options) {
   const auto schema = sim::sim_schema();
   sim::SimConfig config = load(schema, file, options);
-  if (!config.feed.retransmission_listen.empty()) refuse(file, "feed.retransmission.listen");
+  if (!config.feed.retransmission_listen.empty())
+    refuse(file, "feed.retransmission.listen", kRetransmission);
   config.feed.snapshot_listen.clear();  // nobody joins late, and nothing is lost
   config.replay.start = sim::StartRule::kCommand;
   if (options.seed) config.feed.seed = config.latency.seed = *options.seed;
@@ -108,7 +110,10 @@ Member make_oeg(const oeg::OegConfig& config) { return make<oeg::OegApplication>
 Member make_mdh(const ProgramFile& file, const Options& options) {
   const auto schema = mdh::mdh_schema();
   mdh::MdhConfig config = load(schema, file, options);
-  if (!config.retransmission_server.empty()) refuse(file, "feed.retransmission.server");
+  if (!config.retransmission_server.empty())
+    refuse(file, "feed.retransmission.server", kRetransmission);
+  if (!config.shard.empty())
+    refuse(file, "feed.shard", "deterministic replay runs one mdh, which has all symbols");
   config.snapshot_server.clear();  // nobody joins late, and nothing is lost
   name_paths(schema, config);
   return make<mdh::MdhApplication>("mdh", config);
