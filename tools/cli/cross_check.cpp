@@ -14,6 +14,7 @@
 
 #include "common/base/error.hpp"
 #include "common/config/values.hpp"
+#include "common/control/feed_endpoints.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -383,8 +384,7 @@ class CrossCheck {
   }
   void number_of(const Program& client, const std::string& key, std::int64_t number,
                  const std::string& server) {
-    if (const Program* const other = found(client, key, server))
-      same_number(client, key, number, *other);
+    for (const Program* each : found(client, key, server)) same_number(client, key, number, *each);
   }
   void same_number(const Program& client, const std::string& key, std::int64_t number,
                    const Program& server) {
@@ -401,47 +401,55 @@ class CrossCheck {
   void shards() {
     for (const Program& strategy : all("strategy"))
       for (const auto& [at, number, shard] : venues_of(strategy)) {
-        const Sharded own{strategy, at + "shard", shard};
+        const Sharded own{strategy, at + "shard", control::shard_of(shard)};
         same_shard(own, {at + "feed.endpoint", at + "feed.endpoint_b"}, "mdh", "feed.shard");
         same_shard(own, {at + "gateway.endpoint", at + "gateway.standby_endpoint"}, "oeg",
                    "mdh.shard");
       }
     for (const Program& oeg : all("oeg"))
-      same_shard({oeg, "mdh.shard", oeg.text("mdh.shard").value_or("")},
-                 {"mdh.endpoint", "mdh.endpoint_b"}, "mdh", "feed.shard");
+      same_shard({oeg, "mdh.shard", shard_of(oeg, "mdh.shard")}, {"mdh.endpoint", "mdh.endpoint_b"},
+                 "mdh", "feed.shard");
     // Risk takes what there is: its prices must be those of what its oeg trades.
     for (const Program& risk : all("risk"))
-      if (const Program* const mdh = found(risk, "feed.endpoint", "mdh"))
-        same_shard({risk, "feed.endpoint", mdh->text("feed.shard").value_or("")},
+      if (const auto mdhs = found(risk, "feed.endpoint", "mdh"); mdhs.size() == 1)
+        same_shard({risk, "feed.endpoint", shard_of(*mdhs.front(), "feed.shard")},
                    {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", "mdh.shard");
   }
   struct Sharded {
     const Program& program;
     std::string key;  // that says it, or follows from it
-    std::string shard;
+    wire::Shard shard;
   };
   void same_shard(const Sharded& client, const Keys& endpoints, const std::string& server,
                   const std::string& key_of_server) {
     for (const std::string& key : endpoints) {
-      const Program* const other = found(client.program, key, server);
-      if (other == nullptr) continue;
-      const std::string shard = other->text(key_of_server).value_or("");
-      if (shard != client.shard)
-        problems_.push_back(client.program.at(client.key) + " is of " + part(client.shard) +
-                            ", and " + other->at(key_of_server) + ", where " + key + " leads, of " +
-                            part(shard) + ": both have the same symbols");
+      const std::vector<const Program*> others = found(client.program, key, server);
+      // Of several which may be meant (names are not resolved) one that fits is enough.
+      if (others.empty() || std::any_of(others.begin(), others.end(), [&](const Program* each) {
+            return shard_of(*each, key_of_server) == client.shard;
+          }))
+        continue;
+      problems_.push_back(client.program.at(client.key) + " is of " + part(client.shard) +
+                          ", and " + others.front()->at(key_of_server) + ", where " + key +
+                          " leads, of " + part(shard_of(*others.front(), key_of_server)) +
+                          ": both have the same symbols");
     }
   }
-  static std::string part(const std::string& shard) {
-    return shard.empty() ? "all symbols" : "shard " + shard;
+  static wire::Shard shard_of(const Program& program, const std::string& key) {
+    return control::shard_of(program.text(key).value_or(""));
   }
-  // Who listens where a key leads; nullptr: nobody of these.
-  const Program* found(const Program& client, const std::string& key, const std::string& server) {
+  static std::string part(wire::Shard shard) {
+    return shard.whole() ? "all symbols" : "shard " + shard.text();
+  }
+  // Those that may listen where a key leads.
+  std::vector<const Program*> found(const Program& client, const std::string& key,
+                                    const std::string& server) {
+    std::vector<const Program*> found;
     const auto own = client.text(key);
     for (const Program& each : all(server))
       if (const auto at = each.text("fabric.endpoint"); own && at && reaches(*own, *at))
-        return &each;
-    return nullptr;
+        found.push_back(&each);
+    return found;
   }
 
   // Each mdh that writes into a book home has a lane there.
@@ -451,7 +459,9 @@ class CrossCheck {
       const auto lanes = owner.number("home.writers");
       std::int64_t writers = 1;
       for (const Program& mdh : all("mdh"))
-        if (&mdh != &owner && found(mdh, "home.endpoint", "mdh") == &owner) ++writers;
+        if (const auto homes = found(mdh, "home.endpoint", "mdh");
+            &mdh != &owner && homes.size() == 1 && homes.front() == &owner)
+          ++writers;
       if (lanes && *lanes < writers)
         problems_.push_back(owner.at("home.writers") + " is " + std::to_string(*lanes) + ", and " +
                             std::to_string(writers) + " mdh's write into this home: raise it");

@@ -135,6 +135,21 @@ TEST_F(HistoryTest, TwoPluginsThatAskByTurnsBothGetTheirs) {
   EXPECT_EQ(second.trades_answer.count, 0u) << "it has not traded";
 }
 
+// Of two shards AAPL is in the first, SPY in the second.
+TEST_F(HistoryTest, OfAVenueInShardsASymbolsPricesAreThoseOfItsOwnShard) {
+  const std::string nobody = test_support::fresh_endpoint();
+  const prices::RangeRequest request{.kind = wire::HistoryKind::kTrades, .newest = 10};
+  const auto status = [&](const std::vector<std::string>& shards, const char* symbol) {
+    PriceHistories all(*fabric().device, shards, "strategy");
+    return all.wait_for(wire::symbol_word(symbol), request).status;
+  };
+  using enum prices::PriceStatus;
+  EXPECT_EQ(status({server_.endpoint(), nobody}, "AAPL"), kOk);
+  EXPECT_EQ(status({server_.endpoint(), nobody}, "SPY"), kFailed);
+  EXPECT_EQ(status({nobody, server_.endpoint()}, "AAPL"), kFailed);
+  EXPECT_EQ(status({server_.endpoint()}, "AAPL"), kOk) << "of a venue of one piece";
+}
+
 TEST_F(HistoryTest, WithoutAStoreThereIsNoData) {
   EXPECT_EQ(add_historian(1).started, TICKPATH_NO_DATA);
   history_.emplace(*fabric().device, test_support::fresh_endpoint(), "strategy");
