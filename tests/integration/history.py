@@ -29,7 +29,8 @@ import urllib.request
 import history_reference as reference
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tickpath"
+sys.path.insert(0, str(ROOT / "tests/support"))
+import debian  # noqa: E402, beside the other helpers of tests
 SECONDS_MAX = 120  # of one command, on a machine that has other things to do
 SOURCES = {"ticks": "tick, time, day, symbol, type, side, order_reference, new_reference, shares, price",
            "quotes": "*", "trades": "*", "order_events": "*",
@@ -312,30 +313,6 @@ def check_tls(history, says):
 # ---------------------------------------------------------------------------------------------- a real server
 
 
-def old_server():
-    """(root of its files, "") or (None, reason)."""
-    if pathlib.Path("/usr/sbin/clickhouse-server").exists():
-        return pathlib.Path("/"), ""
-    root = CACHE / "clickhouse-18.16.1"
-    if (root / "usr/sbin/clickhouse-server").exists():
-        return root, ""
-    if not shutil.which("apt-get") or not shutil.which("dpkg"):
-        return None, "no apt-get"
-    listed = subprocess.run(["apt-get", "install", "--simulate", "clickhouse-server"], capture_output=True, text=True)
-    names = [line.split()[1] for line in listed.stdout.splitlines() if line.startswith("Inst ")]
-    if listed.returncode != 0 or "clickhouse-server" not in names:
-        return None, "this system has no package clickhouse-server"
-    root.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root.parent) as name:
-        folder = pathlib.Path(name)
-        if subprocess.run(["apt-get", "download", *names], cwd=folder, capture_output=True).returncode != 0:
-            return None, "packages of clickhouse-server cannot be fetched"
-        for package in sorted(folder.glob("*.deb")):
-            subprocess.run(["dpkg", "--extract", package, folder / "root"], check=True)
-        (folder / "root").rename(root)
-    return root, ""
-
-
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -490,7 +467,7 @@ def main():
                  ("ready queries", lambda: check_ready_queries(history, **made))]
         history.command("generate", "short.itch50", "--messages", "5000", "--symbols", "3", "--duration", "1")
         steps.append(("errors", lambda: check_errors(history)))
-        root, reason = old_server()
+        root, reason = debian.unpacked("clickhouse-server", "usr/sbin/clickhouse-server", "clickhouse-18.16.1")
         if root:
             steps.append(("a real server, and two as one", lambda: check_server(history, root)))
         else:

@@ -18,20 +18,27 @@ namespace tickpath::cli {
 namespace {
 
 // Between fork() and exec(): system calls only. Reports a failure through the pipe.
-[[noreturn]] void become(char* const* arguments, char* const* environment, int output,
-                         int failure_pipe, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, char* const* environment,
+                         const std::array<int, 3>& streams, int failure_pipe, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) std::_Exit(127);  // it died before prctl()
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::dup2(output, STDOUT_FILENO);
-  ::dup2(output, STDERR_FILENO);
+  for (std::size_t target = 0; target < streams.size(); ++target)
+    if (streams[target] >= 0) ::dup2(streams[target], static_cast<int>(target));
   ::execve(arguments[0], arguments, environment);
   const int error = errno;
   (void)!::write(failure_pipe, &error, sizeof(error));
   std::_Exit(127);
+}
+
+// To read from, to write to.
+std::pair<net::FileDescriptor, net::FileDescriptor> pipe_ends() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw SystemError("cannot make a pipe", errno);
+  return {net::FileDescriptor(ends[0]), net::FileDescriptor(ends[1])};
 }
 
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
@@ -55,32 +62,42 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 Child::Child(const std::vector<std::string>& arguments, const std::string& output_path,
              const std::map<std::string, std::string>& environment) {
-  const int output =
-      ::open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (output < 0) throw SystemError("cannot write '" + output_path + "'", errno);
-  int failure[2];
-  if (::pipe2(failure, O_CLOEXEC) != 0) {
-    const int error = errno;
-    ::close(output);
-    throw SystemError("cannot make a pipe", error);
-  }
+  const net::FileDescriptor output(
+      ::open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (output.get() < 0) throw SystemError("cannot write '" + output_path + "'", errno);
+  start(arguments, environment, {-1, output.get(), output.get()});
+}
+
+Child::Child(const std::vector<std::string>& arguments, ChildPipes& pipes) {
+  auto [its_input, our_input] = pipe_ends();
+  auto [our_output, its_output] = pipe_ends();
+  auto [our_errors, its_errors] = pipe_ends();
+  start(arguments, {}, {its_input.get(), its_output.get(), its_errors.get()});
+  for (const int ours : {our_input.get(), our_output.get(), our_errors.get()})
+    (void)::fcntl(ours, F_SETFL, O_NONBLOCK);
+  pipes = {std::move(our_input), std::move(our_output), std::move(our_errors)};
+}
+
+void Child::start(const std::vector<std::string>& arguments,
+                  const std::map<std::string, std::string>& environment,
+                  const std::array<int, 3>& streams) {
+  auto [failure, its_failure] = pipe_ends();
   std::vector<std::string> argument_texts = arguments;
   std::vector<std::string> environment_texts = merged_environment(environment);
   const std::vector<char*> argument_list = pointers(argument_texts);
   const std::vector<char*> environment_list = pointers(environment_texts);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(argument_list.data(), environment_list.data(), output, failure[1], parent);
+  if (pid_ == 0)
+    become(argument_list.data(), environment_list.data(), streams, its_failure.get(), parent);
   int error = pid_ < 0 ? errno : 0;
-  ::close(output);
-  ::close(failure[1]);
+  its_failure = {};
   // Nothing comes, and the pipe closes, when exec succeeds.
   int reported = 0;
-  if (error == 0 && ::read(failure[0], &reported, sizeof(reported)) == sizeof(reported)) {
+  if (error == 0 && ::read(failure.get(), &reported, sizeof(reported)) == sizeof(reported)) {
     error = reported;
     ::waitpid(pid_, nullptr, 0);
   }
-  ::close(failure[0]);
   if (error != 0) throw SystemError("cannot start " + arguments[0], error);
   pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
 }
@@ -113,10 +130,11 @@ bool Child::succeeded() const noexcept {
   return ended_ && WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
 }
 
-std::string Child::how_it_ended() const {
-  if (!ended_) return "runs";
-  if (WIFEXITED(status_)) return "exited with " + std::to_string(WEXITSTATUS(status_));
-  const int number = WTERMSIG(status_);
+std::string Child::how_it_ended() const { return ended_ ? how_ended(status_) : "runs"; }
+
+std::string how_ended(int status) {
+  if (WIFEXITED(status)) return "exited with " + std::to_string(WEXITSTATUS(status));
+  const int number = WTERMSIG(status);
   return "killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
 }
 

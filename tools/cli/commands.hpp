@@ -21,6 +21,10 @@ struct Exit {
 // A run.
 void add_up_command(CLI::App& app);      // starts the programs, replays, stops them, checks
 void add_down_command(CLI::App& app);    // stops the programs of a run directory in order
+void add_attach_command(CLI::App& app);  // connects again to programs of other hosts
+// What `up` runs itself, for hosts.toml: on this host, and on the other ones.
+void add_proxy_command(CLI::App& app);
+void add_agent_command(CLI::App& app);
 void add_replay_command(CLI::App& app);  // steers the replay of a running sim, and watches it
 // Adds `--deterministic` to `replay`, which must be there: the five programs in lockstep, and sim
 // alone with a journal. With it the command ends while the command line is parsed (Exit).

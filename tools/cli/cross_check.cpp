@@ -69,6 +69,24 @@ bool reaches(const std::string& client, const std::string& listener) {
   return !comparable || to->host == at->host;
 }
 
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || (is_numeric(host) && host.starts_with("127."));
+}
+
+bool apart(const Program& a, const Program& b) { return a.config.machine != b.config.machine; }
+
+// Whether an endpoint means nothing to one of two programs, or something else. Hosts of one machine
+// share files and addresses, and each takes a path that is not absolute from a folder of its own.
+bool is_local(const std::string& endpoint, const Program& a, const Program& b) {
+  if (const auto address = address_of(endpoint)) return apart(a, b) && is_loopback(address->host);
+  return apart(a, b) || (a.config.host != b.config.host && !endpoint.starts_with('/'));
+}
+
+std::string place_of(const Program& program) {
+  return program.config.path +
+         (program.config.host.empty() ? " runs here" : " on " + program.config.host);
+}
+
 class CrossCheck {
  public:
   explicit CrossCheck(const std::vector<EffectiveConfig>& configs) {
@@ -146,7 +164,7 @@ class CrossCheck {
     const auto own = mdh.text(key);
     const Program* other = nullptr;
     for (const Program& sim : all("sim")) {
-      if (sim.text(key_of_sim) == own) return;
+      if (sim.text(key_of_sim) == own) return feed_between(mdh, key, sim);
       other = &sim;
     }
     if (own && other != nullptr && other->text(key_of_sim))
@@ -157,11 +175,35 @@ class CrossCheck {
     if (!own || own->empty()) return;
     const Program* other = nullptr;
     for (const Program& sim : all("sim")) {
-      if (const auto listens = sim.text(key_of_sim); listens && reaches(*own, *listens)) return;
+      if (const auto listens = sim.text(key_of_sim); listens && reaches(*own, *listens))
+        return between(mdh, key, *own, sim, *listens);
       other = &sim;
     }
     if (other != nullptr && other->text(key_of_sim))
       differ(mdh, key, *other, key_of_sim, "mdh would ask in vain");
+  }
+
+  // ---- between hosts
+
+  // `own` is what `program` has at `key`; the listener has `listens`.
+  void between(const Program& program, const std::string& key, const std::string& own,
+               const Program& listener, const std::string& listens) {
+    if (!is_local(own, program, listener) && !is_local(listens, program, listener)) return;
+    problems_.push_back(program.at(key) + " is " + own + ", and " + listener.config.path +
+                        " listens at " + listens +
+                        ", which is reached from its own host alone: " + place_of(program) + ", " +
+                        place_of(listener) + ". Give the host's address and a port");
+  }
+  void feed_between(const Program& mdh, const std::string& key, const Program& sim) {
+    if (!key.starts_with("feed.group") || !apart(mdh, sim)) return;
+    for (const Program* each : {&mdh, &sim})
+      if (const auto interface = each->text("feed.interface"); interface && is_loopback(*interface))
+        problems_.push_back(each->at("feed.interface") + " is " + *interface +
+                            ", and the feed goes from host to host: give the address of the "
+                            "interface that it goes by");
+    if (sim.number("feed.ttl").value_or(1) == 0)
+      problems_.push_back(sim.at("feed.ttl") + " is 0, which keeps the feed on its host, and " +
+                          place_of(mdh) + ": give 1");
   }
 
   // ---- on the fabric
@@ -228,7 +270,9 @@ class CrossCheck {
       const auto listens = listener.text("fabric.endpoint");
       if (!listens) continue;
       other = &listener;
-      found = found || reaches(*own, *listens);
+      if (!own || own->empty() || !reaches(*own, *listens)) continue;
+      found = true;
+      between(program, key, *own, listener, *listens);
     }
     if (!found && other != nullptr) differ(program, key, *other, "fabric.endpoint", what);
   }
@@ -349,10 +393,12 @@ class CrossCheck {
           for (const toml::node& node : *list) {
             const toml::table& session = *node.as_table();
             const auto word = [&](const char* key) { return session[key].value_or(std::string()); };
-            found = found || (reaches(*address, word("listen")) &&
+            const bool fits = reaches(*address, word("listen")) &&
                               oeg.text("venue.sender") == word("target") &&
                               oeg.text("venue.target") == word("sender") &&
-                              oeg.text("venue.version") == word("version"));
+                              oeg.text("venue.version") == word("version");
+            if (fits) between(oeg, "venue.address", *address, sim, word("listen"));
+            found = found || fits;
             sessions += "; " + sim.config.path + " has " + word("target") + " to " +
                         word("sender") + ", FIX " + word("version") + ", at " + word("listen");
           }

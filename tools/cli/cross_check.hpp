@@ -8,10 +8,12 @@ namespace tickpath::cli {
 
 // A program's configuration in effect, as its --print-config tells it.
 struct EffectiveConfig {
-  std::string name;     // of the instance
-  std::string program;  // "mdh"
-  std::string path;     // of its file, for the reader
-  std::string text;     // TOML
+  std::string name;       // of the instance
+  std::string program;    // "mdh"
+  std::string path;       // of its file, for the reader
+  std::string text;       // TOML
+  std::string host{};     // where it runs (hosts.toml); empty: here
+  std::string machine{};  // the same for hosts that share files and the loopback interface
 };
 
 // Everything that does not fit, a sentence each with file, key and remedy; empty: all fits. Keys

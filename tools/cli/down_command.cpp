@@ -12,6 +12,9 @@
 #include "common/control/admin_client.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/remote_hosts.hpp"
+#include "tools/cli/remote_proxy.hpp"
+#include "tools/cli/remote_up.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -56,21 +59,38 @@ std::vector<RunningProgram> chosen(const DownArguments& arguments) {
   return programs;
 }
 
+// Programs of other hosts go on without whoever started them: they are to be asked, too.
+void attach(const DownArguments& arguments) {
+  std::vector<std::string> lost = lost_programs(arguments.run_dir);
+  std::erase_if(lost, [&](const std::string& name) {
+    return !arguments.only.empty() &&
+           std::find(arguments.only.begin(), arguments.only.end(), name) == arguments.only.end();
+  });
+  for (const std::string& problem : attach_programs(arguments.run_dir, lost))
+    std::fprintf(stderr, "%s\n", problem.c_str());
+}
+
+void kill_program(const std::string& run_dir, const RunningProgram& program) {
+  signal_program(run_dir, program, is_remote(run_dir, program.name) ? kProxyKill : SIGKILL);
+}
+
 void run_down(const DownArguments& arguments) {
+  attach(arguments);
   const auto programs = chosen(arguments);
-  if (programs.empty()) {
+  if (programs.empty() && lost_programs(arguments.run_dir).empty()) {
     std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
     return;
   }
   halt_replay(arguments.run_dir, programs);
   std::string left;
+  std::string unreachable;
   for (const RunningProgram& program : programs) {
     ask_to_stop(arguments.run_dir, program);
     const int timeout_ms = static_cast<int>(arguments.timeout_s * 1000);
     bool gone = wait_for_exit(program.pid, timeout_ms);
     const bool killed = !gone && arguments.kill;
     if (killed) {
-      signal_program(arguments.run_dir, program, SIGKILL);
+      kill_program(arguments.run_dir, program);
       gone = wait_for_exit(program.pid, timeout_ms);
     }
     std::printf("%-10s %s (process %d)\n", program.name.c_str(),
@@ -80,8 +100,14 @@ void run_down(const DownArguments& arguments) {
                 program.pid);
     if (!gone) left += " " + program.name;
   }
+  for (const std::string& name : lost_programs(arguments.run_dir))
+    if (arguments.only.empty() || std::ranges::count(arguments.only, name) != 0)
+      unreachable += " " + name + " (on " + host_name_of(arguments.run_dir, name) + ")";
   if (!left.empty())
     throw Error("still running:" + left + "; --kill ends them, their logs say what they wait for");
+  if (!unreachable.empty())
+    throw Error("may still run, and cannot be reached:" + unreachable +
+                "; tickpath down once more when it can");
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
   cli::add_up_command(app);
   cli::add_down_command(app);
+  cli::add_attach_command(app);
+  cli::add_proxy_command(app);
+  cli::add_agent_command(app);
   cli::add_replay_command(app);
   cli::add_record_command(app);
   cli::add_status_command(app);

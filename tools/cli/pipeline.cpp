@@ -17,6 +17,8 @@
 #include "common/control/run_directory.hpp"
 #include "tools/cli/cross_check.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/remote_messages.hpp"
+#include "tools/cli/remote_proxy.hpp"
 
 namespace tickpath::cli {
 
@@ -31,18 +33,56 @@ constexpr std::int64_t kRestartPauseNs = 1'000'000'000;
 constexpr std::int64_t kShortPauseNs = 100'000'000;
 constexpr std::int64_t kLongLifeNs = 5'000'000'000;
 
+const std::map<std::string, std::string> kNoEnvironment;
+
 // Lines of a log that explain a failure without filling the screen.
 constexpr std::size_t kTailLines = 8;
 
 }  // namespace
 
-Pipeline::Pipeline(PipelineOptions options) : options_(std::move(options)) {
+Pipeline::Pipeline(PipelineOptions options)
+    : options_(std::move(options)), remote_output_(options_.run_dir) {
+  if (!options_.here) hosts_ = read_hosts(options_.config_dir);
   find_members();
+  const bool joins = joins_others();
+  probe();
   check_members();
-  clean_run_dir();
+  if (!joins) clean_run_dir();  // else each program removes what it left itself
 }
 
 Pipeline::~Pipeline() = default;
+
+// A proxy stands here for it, and is told by a file what it stands for.
+void Pipeline::find_remote(Member& member, const Host& host,
+                           const std::vector<std::string>& settings) {
+  std::ostringstream text;
+  text << std::ifstream(member.config_path).rdbuf();
+  member.remote = RemoteProgram{.host = host,
+                                .name = member.name,
+                                .program = member.program,
+                                .config = text.str(),
+                                .settings = settings,
+                                .detached = options_.detached};
+  member.arguments = {fs::read_symlink("/proc/self/exe"), "proxy", options_.run_dir, member.name};
+  remote_output_.add(member.name, host.name);
+}
+
+// Before anything is written here: an earlier run's programs may still need it.
+void Pipeline::probe() {
+  std::vector<Host> asked;
+  for (Host host : hosts_) {
+    std::erase_if(host.programs, [&](const std::string& name) { return !is_member(name); });
+    if (!host.programs.empty()) asked.push_back(std::move(host));
+  }
+  machines_ = probe_hosts(asked);
+  if (asked.empty()) return;
+  machines_[""] = machine_id();
+  if (options_.run_dir.find(':') != std::string::npos)
+    throw config::ConfigError({"--run-dir " + options_.run_dir +
+                               ": ssh forwards no socket whose path has a ':'; give another"});
+  if (!options_.preload.empty())
+    throw config::ConfigError({"--preload is for programs of this host; hosts.toml has others"});
+}
 
 void Pipeline::find_members() {
   for (const ConfiguredProgram& program :
@@ -59,28 +99,41 @@ void Pipeline::find_members() {
                         "name=" + member.name};
     for (const std::string& assignment : program.settings)
       member.arguments.insert(member.arguments.end(), {"--set", assignment});
+    if (const Host* const host = host_of(hosts_, member.name))
+      find_remote(member, *host, program.settings);
     members_.push_back(std::move(member));
   }
 }
 
+// Each by its own program, all at a time: on other hosts that takes a connection each.
 void Pipeline::check_members() {
   std::string problems;
-  std::error_code error;
-  control::make_run_directory(options_.run_dir);
   std::vector<EffectiveConfig> configs;
+  std::vector<std::unique_ptr<Child>> checks;
+  control::make_run_directory(options_.run_dir);
+  const auto output = [&](const Member& member) {
+    return options_.run_dir + "/" + member.name + ".check";
+  };
   for (const Member& member : members_) {
-    const std::string output = options_.run_dir + "/" + member.name + ".check";
     std::vector<std::string> arguments = member.arguments;
     arguments.emplace_back("--print-config");
-    Child child(arguments, output, {});
-    if (!child.wait(options_.ready_timeout_ms) || !child.succeeded()) {
-      problems += "\n" + last_lines(output, 40);
+    if (member.remote) write_remote(options_.run_dir, *member.remote);
+    checks.push_back(std::make_unique<Child>(arguments, output(member), kNoEnvironment));
+  }
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    const std::string host = member.remote ? member.remote->host.name : "";
+    if (!checks[i]->wait(options_.ready_timeout_ms) || !checks[i]->succeeded()) {
+      problems += "\n" + (host.empty() ? "" : host + ":\n") + last_lines(output(member), 40);
     } else {
       std::ostringstream text;
-      text << std::ifstream(output).rdbuf();
-      configs.push_back({member.name, member.program, member.config_path, text.str()});
+      text << std::ifstream(output(member)).rdbuf();
+      configs.push_back(
+          {member.name, member.program, member.config_path, text.str(), host, machines_[host]});
     }
-    fs::remove(output, error);
+    std::error_code error;
+    fs::remove(output(member), error);
+    if (member.remote) forget_remote(options_.run_dir, member.name);
   }
   // Of programs that run elsewhere nothing is known.
   if (problems.empty())
@@ -94,9 +147,7 @@ bool Pipeline::is_member(const std::string& name) const {
                      [&](const Member& member) { return member.name == name; });
 }
 
-// What an earlier run left must not pass for this one's: a trace of a program that this run does
-// not have would join its table. A part of a pipeline (`only`) may join what runs already.
-void Pipeline::clean_run_dir() {
+bool Pipeline::joins_others() const {
   bool joins = false;
   for (const RunningProgram& other : running_programs(options_.run_dir)) {
     if (options_.only.empty() || is_member(other.name))
@@ -104,7 +155,12 @@ void Pipeline::clean_run_dir() {
                   std::to_string(other.pid) + ": tickpath down --run-dir " + options_.run_dir);
     joins = true;
   }
-  if (joins) return;  // each program removes what it left itself
+  return joins;
+}
+
+// What an earlier run left must not pass for this one's: a trace of a program that this run does
+// not have would join its table. A part of a pipeline (`only`) may join what runs already.
+void Pipeline::clean_run_dir() {
   std::vector<fs::path> old;
   for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
     const std::string name = entry.path().filename();
@@ -114,7 +170,22 @@ void Pipeline::clean_run_dir() {
   for (const fs::path& path : old) fs::remove(path);
 }
 
+std::string Pipeline::title(const Member& member) {
+  return member.remote ? member.name + " on " + member.remote->host.name : member.name;
+}
+
+// A proxy has the program killed; what it cannot reach it leaves, and says so.
+void Pipeline::kill(Member& member) {
+  constexpr int kThereMs = 5000;
+  if (member.remote) {
+    member.child->signal(kProxyKill);
+    if (member.child->wait(kThereMs)) return;
+  }
+  member.child->signal(SIGKILL);
+}
+
 void Pipeline::launch(Member& member) {
+  if (member.remote) write_remote(options_.run_dir, *member.remote);
   std::map<std::string, std::string> environment;
   if (!options_.preload.empty()) environment["LD_PRELOAD"] = options_.preload;
   // Logs are appended to; this run's last lines are looked for in its output first.
@@ -138,6 +209,11 @@ std::size_t Pipeline::together_with(std::size_t first) const {
 std::string Pipeline::log_tail(const Member& member) const {
   const std::string stem = options_.run_dir + "/" + member.name;
   std::string tail = last_lines(stem + ".out", kTailLines, control::kCrashedBy);
+  if (member.remote) {
+    const Host& host = member.remote->host;
+    return tail + "  log: " + host.name + ":" + host.there(host.run_dir) + "/" + member.name +
+           ".log";
+  }
   if (tail.empty()) tail = last_lines(stem + ".log", kTailLines);
   return tail + "  log: " + stem + ".log";
 }
@@ -159,12 +235,12 @@ bool Pipeline::is_ready(Member& member) {
   }
   if (member.child->ended()) {
     member.reported = true;
-    throw Error(member.name + " " + member.child->how_it_ended() + " before it was ready\n" +
+    throw Error(title(member) + " " + member.child->how_it_ended() + " before it was ready\n" +
                 log_tail(member));
   }
   const std::int64_t waited_ns = clock::monotonic_ns() - member.launched_ns;
   if (waited_ns > std::int64_t{options_.ready_timeout_ms} * 1'000'000)
-    throw Error(member.name + " is not ready after " +
+    throw Error(title(member) + " is not ready after " +
                 std::to_string(options_.ready_timeout_ms / 1000) + " s: " + reason + "\n" +
                 log_tail(member));
   return false;
@@ -172,10 +248,13 @@ bool Pipeline::is_ready(Member& member) {
 
 void Pipeline::announce(const Member& member) {
   const auto ms = (clock::monotonic_ns() - member.launched_ns) / 1'000'000;
-  std::fprintf(stderr, "%-10s ready after %lld ms (process %d)\n", member.name.c_str(),
-               static_cast<long long>(ms), member.child->pid());
-  // Of an earlier run: else one looks long for the reason why nothing trades.
   const Json status = try_status(options_.run_dir, member.name);
+  const int process =
+      member.remote && status.is_object() ? status.value("pid", 0) : member.child->pid();
+  std::fprintf(stderr, "%-10s ready after %lld ms (process %d%s)\n", member.name.c_str(),
+               static_cast<long long>(ms), process,
+               member.remote ? (" on " + member.remote->host.name).c_str() : "");
+  // Of an earlier run: else one looks long for the reason why nothing trades.
   if (member.program == "risk") std::fprintf(stderr, "%s", kill_lines(status).c_str());
   if (member.program == "strategy") std::fprintf(stderr, "%s", plugin_lines(status).c_str());
 }
@@ -223,7 +302,7 @@ std::vector<Pipeline::Ended> Pipeline::newly_ended() {
     ended.name = member.name;
     ended.program = member.program;
     ended.failed = !member.child->succeeded();
-    ended.text = member.name + " " + member.child->how_it_ended();
+    ended.text = title(member) + " " + member.child->how_it_ended();
     ended.restarts = ended.failed && options_.restart && !stopping_ && member.program != "sim";
     if (ended.restarts) {
       const std::int64_t now_ns = clock::monotonic_ns();
@@ -234,7 +313,7 @@ std::vector<Pipeline::Ended> Pipeline::newly_ended() {
     }
     if (ended.failed) ended.text += "\n" + log_tail(member);
     if (ended.failed && !ended.restarts)
-      problems_.push_back(member.name + " " + member.child->how_it_ended());
+      problems_.push_back(title(member) + " " + member.child->how_it_ended());
     result.push_back(std::move(ended));
   }
   return result;
@@ -292,7 +371,7 @@ void Pipeline::stop() {
   stopping_ = true;
   for (const Member& member : members_)
     if (member.restart_at_ns != 0)
-      problems_.push_back(member.name + " " + member.child->how_it_ended() +
+      problems_.push_back(title(member) + " " + member.child->how_it_ended() +
                           " and was not started again before the end");
   halt_replay();
   settle();
@@ -337,9 +416,9 @@ void Pipeline::stop_members(const std::vector<Member*>& group) {
   for (Member* member : group) {
     if (!member->child) continue;
     if (!member->child->wait(options_.stop_timeout_ms)) {
-      problems_.push_back(member->name + " did not stop within " +
+      problems_.push_back(title(*member) + " did not stop within " +
                           std::to_string(options_.stop_timeout_ms / 1000) + " s and was killed");
-      member->child->signal(SIGKILL);
+      kill(*member);
       (void)member->child->wait(options_.stop_timeout_ms);
       member->reported = true;
     }

@@ -2,12 +2,16 @@
 // watched, stopped in order.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/control/json.hpp"
 #include "tools/cli/child.hpp"
+#include "tools/cli/remote_hosts.hpp"
+#include "tools/cli/remote_up.hpp"
 
 namespace tickpath::cli {
 
@@ -19,6 +23,8 @@ struct PipelineOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> only;  // instances to start; empty: all
   std::string preload;            // LD_PRELOAD of the programs
+  bool here = false;              // hosts.toml is left out: all of it runs on this host
+  bool detached = false;          // what runs on other hosts goes on where this one is gone
   bool restart = false;           // start again what fails; never sim, which forgets its day
   int ready_timeout_ms = 30'000;  // for each program
   int stop_timeout_ms = 20'000;   // for each program
@@ -27,7 +33,8 @@ struct PipelineOptions {
 // One thread.
 class Pipeline {
  public:
-  // Finds <config_dir>/<instance>.toml, checks each (by its own program) and how they fit together
+  // Finds <config_dir>/<instance>.toml and who runs where (remote_hosts.hpp), asks the other hosts
+  // whether they can, checks each file (by its own program, on its host) and how they fit together
   // (cross_check.hpp). Throws ConfigError telling everything that is wrong.
   explicit Pipeline(PipelineOptions options);
   ~Pipeline();
@@ -80,6 +87,8 @@ class Pipeline {
   // in its run directory.
   std::vector<std::string> names() const;
   const std::vector<std::string>& problems() const noexcept { return problems_; }
+  // What programs of other hosts have printed since the last call, their host's name ahead.
+  std::vector<std::string> remote_output() { return remote_output_.look(); }
   const PipelineOptions& options() const noexcept { return options_; }
 
  private:
@@ -87,6 +96,7 @@ class Pipeline {
     std::string name;
     std::string program;
     std::string config_path;
+    std::optional<RemoteProgram> remote;  // then `child` is its proxy here
     std::vector<std::string> arguments;
     std::unique_ptr<Child> child;
     bool reported = false;  // its end
@@ -95,10 +105,15 @@ class Pipeline {
   };
 
   void find_members();
+  void find_remote(Member& member, const Host& host, const std::vector<std::string>& settings);
+  void probe();
   bool is_member(const std::string& name) const;
   bool is_member_process(pid_t pid) const;
   void check_members();
+  bool joins_others() const;  // throws Error where one of ours runs already
   void clean_run_dir();
+  static std::string title(const Member& member);  // "oeg", "oeg on order"
+  static void kill(Member& member);
   void launch(Member& member);
   // The end of those that member `first` is not ready without.
   std::size_t together_with(std::size_t first) const;
@@ -115,6 +130,9 @@ class Pipeline {
   PipelineOptions options_;
   std::vector<Member> members_;  // in start order
   std::vector<std::string> problems_;
+  std::vector<Host> hosts_;
+  std::map<std::string, std::string> machines_;  // by host; "": this one
+  RemoteOutput remote_output_;
   bool stopping_ = false;
 };
 

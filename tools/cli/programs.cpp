@@ -69,7 +69,8 @@ std::vector<std::string> other_files(const std::string& config_dir) {
   std::vector<std::string> others;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(config_dir, error))
-    if (entry.path().extension() == ".toml" && !is_known_program(program_of(entry.path().stem())))
+    if (entry.path().extension() == ".toml" && entry.path().stem() != "hosts" &&
+        !is_known_program(program_of(entry.path().stem())))
       others.push_back(entry.path());
   std::sort(others.begin(), others.end());
   return others;

@@ -14,6 +14,7 @@
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/progress_bar.hpp"
+#include "tools/cli/remote_up.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -24,6 +25,19 @@ struct StatusArguments {
   std::string run_dir = "run";
   bool json = false;
 };
+
+// Where it is another one, also of those that nobody can ask at the moment.
+void add_hosts(Json& all, const std::string& run_dir) {
+  for (Json& status : all)
+    if (const std::string host = host_name_of(run_dir, status.value("name", "")); !host.empty())
+      status["host"] = host;
+  for (const std::string& name : lost_programs(run_dir))
+    all.push_back({{"program", program_of(name)},
+                   {"name", name},
+                   {"state", "unknown"},
+                   {"host", host_name_of(run_dir, name)},
+                   {"not_ready_reason", "no connection to it from here: tickpath attach"}});
+}
 
 // One whose control thread does not answer, or not to us, is shown all the same.
 Json status_of(const std::string& run_dir, const RunningProgram& program) {
@@ -105,6 +119,7 @@ void run_status(const StatusArguments& arguments) {
   Json all = Json::array();
   for (const RunningProgram& program : running_programs(arguments.run_dir))
     all.push_back(status_of(arguments.run_dir, program));
+  add_hosts(all, arguments.run_dir);
   if (arguments.json) {
     std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else if (!all.empty()) {
@@ -127,6 +142,7 @@ std::string status_text(const Json& all, std::size_t columns) {
                   uptime_text(status.value("uptime_ms", std::int64_t{0})).c_str());
     std::vector<std::string> words = counters_of(status);
     words.insert(words.begin(), status.value("cores", "?"));
+    if (status.contains("host")) words.insert(words.begin(), "on " + status.value("host", "?"));
     constexpr std::size_t kIndent = 2;
     for (std::string& word : words)
       word.resize(std::min(word.size(), columns - 1 - std::min(columns - 1, kIndent)));

@@ -64,6 +64,14 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
   return go_on && pipeline.any_runs();
 }
 
+// What came from other hosts.
+void tell(Pipeline& pipeline, ReplayView* view) {
+  for (const std::string& line : pipeline.remote_output()) {
+    if (view != nullptr) view->finish();
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+}
+
 // Watches until something ends the run.
 void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArguments& arguments) {
   ReplayView view;
@@ -78,6 +86,7 @@ void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArgum
   for (;;) {
     wait_for_something(pipeline, signals, kLookMs);
     pipeline.restart_due();
+    tell(pipeline, &view);
     if (signals.came()) {
       view.finish();
       std::fprintf(stderr, "stopping in order\n");
@@ -135,6 +144,7 @@ void run_up(UpArguments arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   PipelineOptions& options = arguments.pipeline;
   options.restart = arguments.on_failure == "restart";
+  options.detached = arguments.detach;
   options.ready_timeout_ms = static_cast<int>(arguments.ready_timeout_s * 1000);
   options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
   if (options.binary_dir.empty())
@@ -150,6 +160,7 @@ void run_up(UpArguments arguments) {
   HangWatch hangs(options.run_dir, pipeline.names());
   try {
     pipeline.start([&] {
+      tell(pipeline, nullptr);
       // Nothing more is to be waited for then.
       if (const auto news = hangs.look(); !news.empty()) throw Error(news.front());
       return signals.came();
@@ -171,6 +182,7 @@ void run_up(UpArguments arguments) {
   }
   watch(pipeline, signals, hangs, arguments);
   pipeline.stop();
+  tell(pipeline, nullptr);
   check_books(pipeline, hangs);
 }
 
@@ -181,7 +193,10 @@ void add_up_command(CLI::App& app) {
       "up", "Start the programs of a configuration directory, replay, stop, check the books");
   auto arguments = std::make_shared<UpArguments>();
   PipelineOptions& options = arguments->pipeline;
-  command->add_option("config", options.config_dir, "Directory with sim.toml, mdh.toml, ...")
+  command
+      ->add_option("config", options.config_dir,
+                   "Directory with sim.toml, mdh.toml, ...; hosts.toml in it says what runs on\n"
+                   "other hosts, by ssh")
       ->required();
   command->add_option("--run-dir", options.run_dir, "Where the programs meet")
       ->capture_default_str();
@@ -190,6 +205,8 @@ void add_up_command(CLI::App& app) {
                    "key=value for all, mdh:key=value for one program; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+  command->add_flag("--here", options.here,
+                    "Start all on this host, whatever the directory's hosts.toml says");
   command->add_option("--only", options.only,
                       "Start only these (by file name without .toml); the others run\n"
                       "already, or on other hosts. One that is stopped in order does not end\n"

@@ -45,6 +45,51 @@ TEST(CrossCheck, TheConfigurationsOfTheSourceFit) {
   EXPECT_THAT(check(configs_of("config/hosts")), IsEmpty());
 }
 
+// Of config/demo, all of whose endpoints are of one host.
+TEST(CrossCheck, WhatOtherHostsMustReachIsNoPathAndNoLoopback) {
+  auto configs = configs_of("config/demo");
+  for (const char* name : {"oeg", "risk"}) {
+    configs[name].host = "order";
+    configs[name].machine = "another";
+  }
+  const std::string places = "which is reached from its own host alone: ";
+  EXPECT_THAT(
+      check(configs),
+      ::testing::UnorderedElementsAre(
+          HasSubstr("strategy.toml: gateway.endpoint is run/oeg.fabric, and oeg.toml listens at "
+                    "run/oeg.fabric, " +
+                    places + "strategy.toml runs here, oeg.toml on order"),
+          HasSubstr("risk.toml: feed.endpoint is run/mdh.fabric"),
+          HasSubstr("oeg.toml: mdh.endpoint is run/mdh.fabric"),
+          HasSubstr("oeg.toml: venue.address is 127.0.0.1:")));
+  // Another folder of the same machine.
+  for (const char* name : {"oeg", "risk"}) configs[name].machine = "";
+  EXPECT_THAT(check(configs), ::testing::SizeIs(3)) << "a relative path is of one folder";
+  EXPECT_THAT(check(configs), Not(::testing::Contains(HasSubstr("venue.address"))));
+}
+
+TEST(CrossCheck, AFeedBetweenHostsGoesByAnInterfaceOfBoth) {
+  auto configs = configs_of("config/demo", {"sim", "mdh"});
+  configs["sim"].host = "exchange";
+  configs["sim"].machine = "another";
+  EXPECT_THAT(
+      check(configs, false),
+      AllOf(::testing::Contains(HasSubstr("mdh.toml: feed.interface is 127.0.0.1, and the "
+                                          "feed goes from host to host")),
+            ::testing::Contains(HasSubstr("sim.toml: feed.interface is 127.0.0.1")),
+            ::testing::Contains(HasSubstr("sim.toml: feed.ttl is 0")),
+            ::testing::Contains(HasSubstr("mdh.toml: feed.snapshot.server is 127.0.0.1:"))));
+}
+
+TEST(CrossCheck, TheConfigurationOfTwoHostsFitsThem) {
+  auto configs = configs_of("config/hosts");
+  for (const char* name : {"oeg", "risk"}) {
+    configs[name].host = "order";
+    configs[name].machine = "another";
+  }
+  EXPECT_THAT(check(configs), IsEmpty());
+}
+
 struct Damage {
   std::string program;
   std::string from, to;
