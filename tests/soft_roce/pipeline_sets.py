@@ -102,8 +102,8 @@ def keys(run):
 def host(run, run_dir, programs, more=()):
     """`tickpath up` for the programs of one host, until somebody stops them."""
     more = [*more, *(f"{program}:security.keys={keys(run)}" for program in programs if program != "sim")]
-    return [run.bin / "tickpath", "up", TREE / "config/hosts", "--run-dir", run_dir, "--no-replay", "--on-failure",
-            "continue", "--only", *programs, *PATIENT, *settings(programs, more)]
+    return [run.bin / "tickpath", "up", TREE / "config/hosts", "--here", "--run-dir", run_dir, "--no-replay",
+            "--on-failure", "continue", "--only", *programs, *PATIENT, *settings(programs, more)]
 
 
 # Joins the feed's group on the order host and counts what it hears: MoldUDP64, session (10), sequence (8), count (2).

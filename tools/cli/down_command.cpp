@@ -85,6 +85,7 @@ void run_down(const DownArguments& arguments) {
   std::string left;
   std::string unreachable;
   for (const RunningProgram& program : programs) {
+    const std::string host = host_name_of(arguments.run_dir, program.name);
     ask_to_stop(arguments.run_dir, program);
     const int timeout_ms = static_cast<int>(arguments.timeout_s * 1000);
     bool gone = wait_for_exit(program.pid, timeout_ms);
@@ -93,11 +94,11 @@ void run_down(const DownArguments& arguments) {
       kill_program(arguments.run_dir, program);
       gone = wait_for_exit(program.pid, timeout_ms);
     }
-    std::printf("%-10s %s (process %d)\n", program.name.c_str(),
-                killed ? "killed"
-                : gone ? "stopped"
-                       : "still runs",
-                program.pid);
+    const char* const became = killed ? "killed" : gone ? "stopped" : "still runs";
+    if (host.empty())
+      std::printf("%-10s %s (process %d)\n", program.name.c_str(), became, program.pid);
+    else
+      std::printf("%-10s %s (on %s)\n", program.name.c_str(), became, host.c_str());
     if (!gone) left += " " + program.name;
   }
   for (const std::string& name : lost_programs(arguments.run_dir))

@@ -4,8 +4,17 @@
 
 #include "common/link/handshake.hpp"
 #include "tools/cli/perf_arguments.hpp"
+#include "tools/cli/remote_hosts.hpp"
 
 namespace tickpath::cli {
+
+std::string MdhArguments::where() const {
+  if (!endpoint.empty()) return endpoint;
+  require_here(run_dir, mdh,
+               "its endpoint (where this host is on the fabric, too, name it with --endpoint)",
+               "book|prices|value ...");
+  return run_dir + "/" + mdh + ".fabric";
+}
 
 MdhConnection::MdhConnection(const MdhArguments& from, wire::Service service,
                              std::uint64_t parameter)

@@ -21,9 +21,8 @@ struct MdhArguments {
   std::string endpoint;  // empty: that of this instance in the run directory
   rdma::DeviceOptions fabric;
 
-  std::string where() const {
-    return endpoint.empty() ? run_dir + "/" + mdh + ".fabric" : endpoint;
-  }
+  // Throws Error where none is given and that mdh runs on another host.
+  std::string where() const;
 };
 
 // A device, and a connection on it to a service of that mdh, as a tool. Throws rdma::SetupError.

@@ -105,7 +105,8 @@ void Pipeline::find_members() {
   }
 }
 
-// Each by its own program, all at a time: on other hosts that takes a connection each.
+// Each by its own program, several at a time: on other hosts that takes a connection each. An sshd
+// turns away some of more than ten that are not let in yet (MaxStartups).
 void Pipeline::check_members() {
   std::string problems;
   std::vector<EffectiveConfig> configs;
@@ -118,6 +119,9 @@ void Pipeline::check_members() {
     std::vector<std::string> arguments = member.arguments;
     arguments.emplace_back("--print-config");
     if (member.remote) write_remote(options_.run_dir, *member.remote);
+    constexpr std::size_t kAtATime = 8;
+    if (checks.size() >= kAtATime)
+      (void)checks[checks.size() - kAtATime]->wait(options_.ready_timeout_ms);
     checks.push_back(std::make_unique<Child>(arguments, output(member), kNoEnvironment));
   }
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -252,6 +252,15 @@ RemoteProgram read_remote(const std::string& run_dir, const std::string& name) {
   }
 }
 
+void require_here(const std::string& run_dir, const std::string& name, const std::string& what,
+                  const std::string& command) {
+  if (!is_remote(run_dir, name)) return;
+  const Host host = read_remote(run_dir, name).host;
+  throw Error("'" + name + "' runs on " + host.name + ", where " + what + " is: " + ssh_text(host) +
+              " " + host.there(host.binaries) + "/tickpath " + command + " --run-dir " +
+              host.there(host.run_dir));
+}
+
 std::vector<std::string> remote_names(const std::string& run_dir) {
   std::vector<std::string> names;
   std::error_code none;

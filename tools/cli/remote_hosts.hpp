@@ -56,6 +56,10 @@ void forget_remote(const std::string& run_dir, const std::string& name) noexcept
 bool is_remote(const std::string& run_dir, const std::string& name);
 // Throws Error, SystemError.
 RemoteProgram read_remote(const std::string& run_dir, const std::string& name);
+// Throws Error for a program that runs on another host: `what` is there, and the command with which
+// to ask for it there.
+void require_here(const std::string& run_dir, const std::string& name, const std::string& what,
+                  const std::string& command);
 // All of a run directory, sorted by name.
 std::vector<std::string> remote_names(const std::string& run_dir);
 

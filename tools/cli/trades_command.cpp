@@ -12,6 +12,7 @@
 #include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/remote_hosts.hpp"
 #include "tools/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
@@ -28,7 +29,11 @@ struct TradesArguments {
 std::string journal_of(const TradesArguments& arguments) {
   const std::string ending = ".journal";
   const std::string path = arguments.run_dir + "/" + arguments.oeg + ending;
+  require_here(arguments.run_dir, arguments.oeg, "its journal", "orders|fills|positions");
   if (std::filesystem::exists(path)) return path;
+  if (std::filesystem::exists(arguments.run_dir + "/" + arguments.oeg + ".summary.json"))
+    throw Error("'" + arguments.oeg + "' has left a summary and no journal in '" +
+                arguments.run_dir + "': it ran on another host, and its journal is there");
   std::set<std::string> others;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(arguments.run_dir, none)) {
