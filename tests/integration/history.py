@@ -245,6 +245,81 @@ def check_ready_queries(history, found, market):
            all(abs(slippage[key] - expected[key]) < 2e-5 for key in expected), f"slippage: {slippage}, {expected}")
 
 
+# (tick, type, reference, new reference, side, shares, price): a feed of one symbol, tick n sent at n us.
+UNIT_FEED = [(1, "A", 1, 0, "buy", 100, 1000), (2, "A", 2, 0, "buy", 50, 1000), (3, "A", 3, 0, "sell", 70, 1100),
+             (4, "F", 4, 0, "buy", 300, 900), (5, "E", 1, 0, "buy", 40, 1000), (6, "U", 2, 5, "buy", 60, 900),
+             (7, "X", 4, 0, "buy", 100, 900), (8, "D", 1, 0, "buy", 60, 1000), (9, "A", 6, 0, "buy", 600, 900)]
+# (id, side, shares, price, time in force, matched in us, or none, shares filled, ms to the fill, the order it replaces).
+UNIT_ORDERS = [(1, "buy", 10, 1000, "day", 2.5, 10, 2, 0),   # behind 100 + 50
+               (2, "buy", 20, 1000, "day", 5.5, 0, 0, 0),    # 60 + 50: 40 were executed
+               (3, "buy", 30, 1000, "day", 8.5, 15, 6, 0),   # nothing: replaced away and deleted
+               (4, "buy", 40, 900, "gtc", 7.5, 40, 4, 0),    # 200 + 60: 100 were canceled, 60 came by replacement
+               (5, "buy", 50, 900, "day", 9.5, 0, 0, 0),     # and 600 more
+               (6, "sell", 60, 1100, "day", 3.5, 60, 1, 0),  # 70
+               (7, "buy", 5, 1100, "day", 3.6, 5, 1, 0),     # takes what is asked for 1100
+               (8, "buy", 5, 1000, "day", None, 0, 0, 0),    # no stamp of sim
+               (9, "buy", 20, 900, "day", 9.6, 0, 0, 2),     # replaces 2: a place of its own
+               (10, "buy", 99, 900, "ioc", 9.7, 0, 0, 0)]    # does not rest
+UNIT_PLACES = [("0 takes on arrival", 1, 5, 5, 1.0, 1.0), ("1 nothing ahead", 1, 30, 15, 0.5, 6.0),
+               ("2 up to 100 shares ahead", 1, 60, 60, 1.0, 1.0), ("3 up to 500 shares ahead", 3, 70, 50, 0.7143, 3.0),
+               ("4 up to 2000 shares ahead", 2, 70, 0, 0.0, None), ("7 not known: no stamps of sim", 1, 5, 0, 0.0, None)]
+
+
+def insert(history, table, columns, rows):
+    values = ", ".join("(" + ", ".join(f"'{each}'" if isinstance(each, str) else str(each) for each in ("unit", *row)) +
+                       ")" for row in rows)
+    history.command("history", "sql", f"INSERT INTO {table} (run, {columns}) VALUES {values}", "--store", "live")
+
+
+def insert_unit_run(history):
+    insert(history, "runs", "started, version", [(1, 1)])
+    insert(history, "ticks", "symbol, tick, type, order_reference, new_reference, side, shares, price",
+           [("UNIT", *row) for row in UNIT_FEED])
+    insert(history, "quotes", "symbol, tick, bid, bid_shares, ask, ask_shares",
+           [("UNIT", 1, 1000, 100, 0, 0), ("UNIT", 3, 1000, 150, 1100, 70)])
+    stamps = [("sim", 1, row, 0, time_ns, hop, tick, order) for row, (time_ns, hop, tick, order) in enumerate(
+        [(tick[0] * 1000, "sim.sent", tick[0], 0) for tick in UNIT_FEED] +
+        [(int(order[5] * 1000), "sim.matched", 0, order[0]) for order in UNIT_ORDERS if order[5]], 1)]
+    insert(history, "stamps", "program, started, row, clock, time_ns, hop, tick, order_id", stamps)
+    events = []
+    for order, side, shares, price, force, _, filled, filled_ms, replaces in UNIT_ORDERS:
+        first = (order, "UNIT", side, "limit", force)
+        events += [(*first, "requested", "replace" if replaces else "new", "", price, shares, 0, 0.0),
+                   (*first, "reported", "", "replaced" if replaces else "accepted", 0, 0, shares, 0.0)]
+        if filled:
+            events.append((*first, "reported", "", "fill", price, filled, shares - filled, filled_ms / 1000))
+    insert(history, "order_events", "sequence, order_id, symbol, side, order_type, time_in_force, event, request, "
+           "report, price, shares, leaves_shares, time", [(number, *event) for number, event in enumerate(events, 1)])
+
+
+def places(rows):
+    return [(row["place"], *(int(row[name]) for name in ("orders", "shares_resting", "shares_filled")),
+             float(row["fill_ratio"]), None if row["first_fill_ms_median"] in ("nan", "") else
+             float(row["first_fill_ms_median"])) for row in rows]
+
+
+def same_places(a, b):
+    """The query rounds its median to a microsecond."""
+    return [row[:-1] for row in a] == [row[:-1] for row in b] and all(
+        x is y or (x is not None and y is not None and abs(x - y) < 0.002) for (*_, x), (*_, y) in zip(a, b))
+
+
+def check_queue_positions(history, market):
+    """Shares ahead: of ten orders whose places are known, and of the run, from books and clocks of our own."""
+    insert_unit_run(history)
+    asked = history.command("history", "query", "queue-position", "--run", "unit", "--store", "live", "--format",
+                            "CSVWithNames")
+    found = places(csv.DictReader(io.StringIO(asked)))
+    expect(same_places(found, UNIT_PLACES), f"places of the ten orders: {found}")
+    run = places(ready(history, "query", "queue-position"))
+    expected = reference.places(market, history.sql(
+        "SELECT order_id, symbol, side, event, request, report, price, shares, leaves_shares, time_in_force, "
+        "toUnixTimestamp64Nano(time) FROM order_events ORDER BY sequence", "--store", "killed"), history.sql(
+        "SELECT hop, tick, order_id, time_ns FROM stamps WHERE hop IN ('sim.sent', 'sim.matched') ORDER BY time_ns",
+        "--store", "killed"))
+    expect(len(expected) > 3 and same_places(run, expected), f"places: {run}, {expected}")
+
+
 class Stranger(http.server.BaseHTTPRequestHandler):
     """A server that is none of ours."""
 
@@ -464,7 +539,8 @@ def main():
                  ("ticks, quotes, trades, ASOF, bars", lambda: check_market(history, **made)),
                  ("orders and fills", lambda: check_orders(history, made["found"])),
                  ("intervals", lambda: check_intervals(history, made["found"])),
-                 ("ready queries", lambda: check_ready_queries(history, **made))]
+                 ("ready queries", lambda: check_ready_queries(history, **made)),
+                 ("places in the queue", lambda: check_queue_positions(history, made["market"]))]
         history.command("generate", "short.itch50", "--messages", "5000", "--symbols", "3", "--duration", "1")
         steps.append(("errors", lambda: check_errors(history)))
         root, reason = debian.unpacked("clickhouse-server", "usr/sbin/clickhouse-server", "clickhouse-18.16.1")

@@ -1,5 +1,7 @@
 """What a recording's trades and quotes are, found without any of tickpath's code: ITCH 5.0 in BinaryFILE framing."""
+import bisect
 import collections
+import statistics
 import struct
 
 SIDES = {b"B": "buy", b"S": "sell"}
@@ -26,6 +28,7 @@ class Market:
         self.symbols = collections.defaultdict(str)
         self.shown = {}  # locate: its last quote
         self.ticks, self.quotes, self.trades = [], [], []
+        self.changes = collections.defaultdict(list)  # (locate, side, price): (tick, shares from then on)
 
     def best(self, locate):
         found = []
@@ -35,21 +38,32 @@ class Market:
             found += [price, self.levels[locate, side][price] if prices else 0]
         return tuple(found)
 
+    def change(self, locate, side, price, shares):
+        self.levels[locate, side][price] += shares
+        self.changes[locate, side, price].append((self.tick, self.levels[locate, side][price]))
+
+    def at(self, locate, side, price, tick):
+        """Shares at a price behind a message."""
+        changes = self.changes[locate, side, price]
+        found = bisect.bisect(changes, (tick, float("inf")))
+        return changes[found - 1][1] if found else 0
+
     def add(self, reference, locate, side, shares, price):
         self.orders[reference] = [locate, side, shares, price]
-        self.levels[locate, side][price] += shares
+        self.change(locate, side, price, shares)
 
     def take(self, reference, shares):
         """(side, price) of the order."""
         order = self.orders[reference]
         shares = min(shares, order[2])
         order[2] -= shares
-        self.levels[order[0], order[1]][order[3]] -= shares
+        self.change(order[0], order[1], order[3], -shares)
         if order[2] == 0:
             del self.orders[reference]
         return order[1], order[3]
 
     def apply(self, tick, message):
+        self.tick = tick
         kind, locate = message[:1], int.from_bytes(message[1:3], "big")
         time_ns = int.from_bytes(message[5:11], "big")
         trade = None
@@ -115,4 +129,50 @@ def bars(market, symbol, seconds):
         start = time_ns // (seconds * 10**9) * seconds
         first, high, low, _, volume, count = found.get(start, (price, price, price, price, 0, 0))
         found[start] = (first, max(high, price), min(low, price), price, volume + shares, count + 1)
+    return found
+
+
+EDGES = ((0, "1 nothing ahead"), (100, "2 up to 100 shares ahead"), (500, "3 up to 500 shares ahead"),
+         (2000, "4 up to 2000 shares ahead"), (float("inf"), "5 more ahead"))
+
+
+def place_of(market, locate, side, price, tick):
+    """Where an order stands that comes behind this message."""
+    other = "sell" if side == "buy" else "buy"
+    crosses = any(shown > 0 and (level <= price if side == "buy" else level >= price) for level, shown in
+                  ((level, market.at(locate, other, level, tick)) for level in list(market.levels[locate, other])))
+    if crosses:
+        return "0 takes on arrival"
+    return next(name for edge, name in EDGES if market.at(locate, side, price, tick) <= edge)
+
+
+def places(market, events, stamps):
+    """Rows of `history query queue-position`: events of orders by sequence, stamps of sim by time, as texts."""
+    locates = {symbol: locate for locate, symbol in market.symbols.items()}
+    sent, matched = [], {}
+    for hop, tick, order, time_ns in stamps:
+        if hop == "sim.sent":
+            sent.append((int(time_ns), int(tick)))
+        else:
+            matched.setdefault(order, int(time_ns))
+    asked, rested = {}, {}
+    for order, symbol, side, event, request, report, price, shares, leaves, force, time_ns in events:
+        if event == "requested" and request in ("new", "replace") and force in ("day", "gtc") and price != "0":
+            asked[order] = (locates[symbol], side, int(price))
+        elif report in ("accepted", "replaced") and order in asked and order not in rested:
+            rested[order] = [int(leaves), 0, int(time_ns), None]
+        elif report == "fill" and order in rested:
+            rested[order][1] += int(shares)
+            rested[order][3] = rested[order][3] or int(time_ns)
+    rows = collections.defaultdict(list)
+    for order, row in rested.items():
+        tick = sent[bisect.bisect(sent, (matched[order], float("inf"))) - 1][1]
+        rows[place_of(market, *asked[order], tick)].append(row)
+    found = []
+    for place, orders in sorted(rows.items()):
+        resting = sum(row[0] for row in orders)
+        filled = sum(min(row[0], row[1]) for row in orders)
+        waits = [(row[3] // 1000 - row[2] // 1000) / 1000 for row in orders if row[3]]
+        found.append((place, len(orders), resting, filled, round(filled / resting, 4),
+                      statistics.median(waits) if waits else None))
     return found
