@@ -64,6 +64,11 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
       config.values_endpoint.empty() ? price_stores.front() : config.values_endpoint,
       runtime.name());
   engine_->set_values(*values_);
+  if (config.route_bytes_max != 0) {
+    route_file_ = std::make_unique<RouteFile>(runtime.run_path(runtime.name() + ".routes"),
+                                              config.route_bytes_max);
+    engine_->set_routes(routes_);
+  }
   read_names();
   load_plugins();
   datapath_ =
@@ -142,6 +147,14 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
             code.version == nullptr ? "" : code.version, path, plugin.id, instance.incarnation);
 }
 
+void StrategyApplication::write_routes() {
+  if (!route_file_) return;
+  route_file_->write(routes_);
+  if (route_problem_ == route_file_->problem()) return;
+  route_problem_ = route_file_->problem();
+  log::warning("orders are routed, and no longer recorded: {}", route_problem_);
+}
+
 // sim writes it as its recording names instruments: before we start, and perhaps again.
 void StrategyApplication::read_names() {
   const std::string& run_dir = runtime_.common().run_dir;
@@ -176,6 +189,7 @@ void StrategyApplication::write_plugin_log() {
 
 void StrategyApplication::on_tick() {
   write_plugin_log();
+  write_routes();
   if (runtime_.stopping()) return;  // nothing new while draining
   constexpr std::uint32_t kTicksBetweenLooks = 1'000 / control::kTickMs;
   if (++ticks_ % kTicksBetweenLooks == 0) read_names();
@@ -214,7 +228,11 @@ bool StrategyApplication::drained(std::string& why) {
   return false;
 }
 
-void StrategyApplication::on_stopped() { write_plugin_log(); }
+void StrategyApplication::on_stopped() {
+  write_plugin_log();
+  write_routes();
+  if (route_file_) route_file_->end(engine_->counters().routes.get());
+}
 
 // ------------------------------------------------------------------------------------- status
 
@@ -235,6 +253,7 @@ void StrategyApplication::register_counters() {
     out.add(gateway, "takeovers", [&orders] { return orders.takeovers(); });
   }
   out.add("engine", engine_->counters(), {"reports", "plugins_failed"});
+  if (route_file_) out.add("engine", "routes_unwritten", [this] { return route_file_->refused(); });
   out.add(
       "engine", "orders",
       [this] {
@@ -414,6 +433,7 @@ void StrategyApplication::summarize(control::Summary& summary) {
     }
   }
   add_positions(summary, 0, stacks_.size() * config_.engine.instruments_max);
+  summary.details["routes"] = engine_->counters().routes.get();
   add_problems(summary);
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
 }

@@ -15,6 +15,7 @@
 #include "strategy/order_channels.hpp"
 #include "strategy/plugin_log.hpp"
 #include "strategy/price_history.hpp"
+#include "strategy/route_file.hpp"
 #include "strategy/shared_values.hpp"
 
 namespace tickpath::strategy {
@@ -67,6 +68,7 @@ class StrategyApplication final : public control::Application {
   void load_plugin(const PluginConfig& plugin);
   void register_counters();
   void write_plugin_log();
+  void write_routes();
   void read_names();
 
   const StrategyConfig& config_;
@@ -74,6 +76,9 @@ class StrategyApplication final : public control::Application {
   std::unique_ptr<rdma::CompletionChannel> channel_;
   std::vector<std::unique_ptr<Stack>> stacks_;
   LogRing log_{1024};
+  RouteRing routes_{1024};  // more than a plugin routes between two looks of the control thread
+  std::unique_ptr<RouteFile> route_file_;  // null: nothing is recorded
+  std::string route_problem_;              // that was logged
   std::unique_ptr<PriceHistories> history_;
   std::unique_ptr<SharedValues> values_;
   std::unique_ptr<Engine> engine_;

@@ -183,6 +183,10 @@ config::Schema<StrategyConfig> strategy_schema() {
   schema.text("values.endpoint", &C::values_endpoint,
               "fabric.endpoint of the mdh that keeps the values which plugins share (values.keys "
               "there); empty: feed.endpoint, of several venues the first one's");
+  schema.size("routes.bytes_max", &C::route_bytes_max, {0, std::int64_t{1} << 40},
+              "{run_dir}/{name}.routes, in which every order that a plugin has the router place is "
+              "recorded with the books that it saw (`tickpath routes` checks them), ends here; 0: "
+              "nothing is recorded");
   schema.include("heartbeat", &C::heartbeat, market::heartbeat_schema());
   schema.path("plugin_dir", &C::plugin_dir, "Where relative plugin files are looked for first");
   schema.tables("plugin", &C::plugins, plugin_schema(), {1, kInstancesMax},

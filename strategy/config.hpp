@@ -49,6 +49,8 @@ struct StrategyConfig {
   // None: feed and gateway are the one venue.
   std::vector<VenueConfig> venues;
 
+  std::uint64_t route_bytes_max = 256ull << 20;
+
   market::HeartbeatConfig heartbeat;
 
   EngineOptions engine;

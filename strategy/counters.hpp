@@ -18,7 +18,9 @@ struct EngineCounters {
                     symbols_unknown,     // subscriptions, by now, to what the feed has not listed
                     other_symbols,  // instruments in which oeg holds another symbol than mdh lists
                     plugins_failed,
-                    log_dropped);  // texts of plugins lost because the log queue was full
+                    routes,             // calls of the router
+                    routes_unrecorded,  // whose record found no room on its way to the file
+                    log_dropped);       // texts of plugins lost because the log queue was full
 };
 
 struct StrategyCounters {

@@ -41,6 +41,7 @@
 #include "strategy/plugin.h"
 #include "strategy/plugin_log.hpp"
 #include "strategy/ports.hpp"
+#include "strategy/route_record.hpp"
 #include "strategy/router.hpp"
 #include "strategy/timers.hpp"
 
@@ -94,6 +95,8 @@ class Engine {
   void set_history(HistorySource& history) noexcept { history_ = &history; }
   // The same of shared values: without them every request fails.
   void set_values(ValueSource& values) noexcept { values_ = &values; }
+  // Where decisions of the router go: without one they are counted as not recorded.
+  void set_routes(RouteRing& routes) noexcept { routes_ = &routes; }
 
   // ---- datapath: the market
 
@@ -292,9 +295,20 @@ class Engine {
   // Room for TICKPATH_VENUES_MAX children, or as many as there are venues.
   std::int32_t route(Instance& instance, const tickpath_new_order& order, tickpath_child* children,
                      std::size_t& count) noexcept;
-  // What an order on `side` would meet in a listing. False: nothing can be sent there.
-  bool routed_book(const Instance& instance, std::uint32_t listing, Side side,
-                   RoutedBook& book) noexcept;
+  // What an order on `side` would meet in a listing, and what that was made of.
+  LeftOut routed_book(const Instance& instance, std::uint32_t listing, Side side, RoutedBook& book,
+                      RouteVenue& seen) noexcept;
+  // Looks at every venue; those that can be chosen are in `books`, whose places among the venues
+  // are in `at`. How many they are.
+  std::size_t routed_books(const Instance& instance, const tickpath_new_order& order,
+                           std::span<RoutedBook> books, std::span<std::size_t> at) noexcept;
+  // The orders of the parts, into `children`. Throughout TICKPATH_OK if one at least was sent.
+  std::int32_t send_parts(Instance& instance, const tickpath_new_order& order,
+                          std::span<const RoutedBook> books, std::span<const RoutedPart> parts,
+                          std::span<const std::size_t> at, tickpath_child* children,
+                          std::size_t& count) noexcept;
+  void begin_route(const Instance& instance, const tickpath_new_order& order) noexcept;
+  void record_route(std::int32_t status) noexcept;
 
   // ---- orders (engine_orders.cpp)
   std::int32_t send_new(Instance& instance, const tickpath_new_order& order,
@@ -333,6 +347,8 @@ class Engine {
   std::vector<Venue> venues_;  // as plugins count them
   HistorySource* history_ = nullptr;
   ValueSource* values_ = nullptr;
+  RouteRing* routes_ = nullptr;
+  RouteRecord route_;  // of the decision at hand
   trace::TraceWriter& trace_;
   LogRing& log_;
 

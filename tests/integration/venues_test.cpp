@@ -1,6 +1,7 @@
 // Two venues and one strategy program: the whole of config/venues.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "common/trace/analysis.hpp"
 #include "tests/integration/stacks_run.hpp"
 #include "tests/support/finished.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/provider.hpp"
 
 namespace tickpath::test_support {
@@ -38,6 +40,35 @@ class Venues : public StacksRun {
     }
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
+  }
+  // Recordings of one market, and one plugin that routes, each symbol once: nothing that it took
+  // before is then missing at an exchange.
+  std::vector<std::string> up_routing() const {
+    const std::string file = folder / "venues.itch50";
+    EXPECT_THAT(run({program("tickpath"), "generate", file, "--venues", "2", "--messages", "20000",
+                     "--symbols", "60", "--seed", "5", "--duration", "2"}),
+                Ends(0));
+    const std::string path = folder.config_dir() + "/strategy.toml";
+    const std::string text = read_file(path);
+    write_file(
+        path, text.substr(0, text.find("[[plugin]]")) +
+                  "[[plugin]]\nid = 1\nname = \"routing\"\nfile = \"" +
+                  program("../tests/plugins/routing.so") +
+                  "\"\n[plugin.parameters]\npause = \"20ms\"\nafter = \"500ms\"\norders_max = 400\n"
+                  "once_a_symbol = true\n");
+    return {program("tickpath"),
+            "up",
+            folder.config_dir(),
+            "--run-dir",
+            folder.run_dir(),
+            "--until-end",
+            "--set",
+            "sim-1:replay.file=" + recording(1),
+            "--set",
+            "sim-2:replay.file=" + recording(2)};
+  }
+  std::string recording(int venue) const {
+    return folder / ("venues-" + std::to_string(venue) + ".itch50");
   }
   // Both venues' mdh's write the busiest symbol's book into the home that mdh-1 keeps.
   bool book_home_is_whole() const {
@@ -91,6 +122,32 @@ TEST_F(Venues, OneStrategyTradesOnBothAndEverythingIsConservedAtEachAndOverBoth)
     of_venues += each.distribution.count;
   }
   EXPECT_EQ(of_venues, analysis.headline[0].distribution.count);
+}
+
+// The books that the router saw are made again from the recordings, and what it chose from these.
+TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
+  ASSERT_THAT(run(up_routing(), folder.path(), std::chrono::seconds(120)), Ends(0));
+  const std::vector<std::string> routes{program("tickpath"), "routes", folder.run_dir()};
+  const Finished checked = run(routes);
+  SCOPED_TRACE(checked.output);
+  EXPECT_THAT(checked, Ends(0, "60 orders were routed",
+                            "ok      the books that it saw are those of the feeds: 1",
+                            "alone, for as many shares: 60 of 60",
+                            "ok      split by price, then size, then fee: 60 of 60",
+                            ::testing::ContainsRegex("met the books that it saw; of these [1-9]")));
+  // It says how many met the books that they were sent by, and as many must be as planned.
+  const std::string& text = checked.output;
+  const std::size_t line = text.rfind('\n', text.find(" met the books"));
+  const auto number = [&](std::size_t at) { return std::strtoull(text.c_str() + at, nullptr, 10); };
+  EXPECT_EQ(number(line + 1), number(text.find("of these ") + 9)) << text;
+
+  std::vector<std::string> others = routes;
+  others.insert(others.end(), {"--recording", "2=" + recording(1)});
+  EXPECT_THAT(run(others), Ends(1, "BROKEN  the books that it saw are those of the feeds",
+                                "did not do what it promises"));
+  std::filesystem::remove(folder.run_dir() + "/sim-2.ledger.json");
+  EXPECT_THAT(run(routes), Ends(1, "UNCHECKED  venue 2: no sim of it has left a ledger",
+                                "not everything could be checked"));
 }
 
 TEST_F(Venues, WhatHappensToProgramsOfOneStopsNothingAtTheOther) {

@@ -33,6 +33,7 @@ void add_record_command(CLI::App& app);   // a live run as a packet capture and 
 void add_status_command(CLI::App& app);   // the programs of a run directory, with key counters
 void add_book_command(CLI::App& app);     // a symbol at all venues, from the book home
 void add_books_command(CLI::App& app);    // conservation over what several hosts left
+void add_routes_command(CLI::App& app);   // the router's decisions, done again from what it saw
 void add_trades_commands(CLI::App& app);  // orders, fills, positions: what a run traded, as CSV
 void add_prices_command(CLI::App& app);   // recent trades, quotes and bars, READ from mdh's store
 void add_value_command(CLI::App& app);    // values that strategies share, in an mdh that keeps them

@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   cli::add_status_command(app);
   cli::add_book_command(app);
   cli::add_books_command(app);
+  cli::add_routes_command(app);
   cli::add_trades_commands(app);
   cli::add_prices_command(app);
   cli::add_value_command(app);

@@ -278,6 +278,67 @@ TEST_F(TwoVenues, WhatOneVenueDoesNotTakeIsToldByItsChild) {
   EXPECT_EQ(plugin.route(3, Venued::kBuy, 500, 100'200).status, TICKPATH_NO_CREDIT);
 }
 
+// What it saw and chose, for whoever does the sums again.
+TEST_F(TwoVenues, EveryDecisionOfTheRouterIsRecorded) {
+  RouteRing ring{2};
+  engine.set_routes(ring);
+  Venued& plugin = add();
+  quote(0, 3, 99'000, 100'100);
+  quote(1, 7, 99'000, 100'000);
+  wire::BookImage image{};
+  image.instrument_id = 7;
+  image.trace_id = sequence + 5;
+  image.asks[0] = {99'900, 400, 1};
+  images[1].images[7] = image;
+  const auto routed = plugin.route(3, Venued::kBuy, 500, 100'200);
+  ASSERT_EQ(routed.count, 2u);
+  RouteRecord record;
+  ASSERT_TRUE(ring.try_pop(record));
+  EXPECT_EQ(record.head.number, 1u);
+  EXPECT_GT(record.head.decided, 0u);
+  EXPECT_STREQ(record.head.symbol.data(), "AAPL");
+  EXPECT_EQ(record.head.shares, 500u);
+  EXPECT_EQ(record.head.limit, 100'200u);
+  EXPECT_EQ(record.head.side, TICKPATH_BUY);
+  EXPECT_EQ(record.head.strategy, 1u);
+  EXPECT_EQ(record.head.status, TICKPATH_OK);
+  ASSERT_EQ(record.head.venue_count, 2u);
+  const RouteVenue& first = record.venues[0];
+  EXPECT_EQ(first.venue, 1u);
+  EXPECT_EQ(first.taker_fee, 3'000);
+  EXPECT_EQ(first.update_tick, sequence - 1);
+  EXPECT_EQ(first.image_tick, 0u);
+  ASSERT_EQ(first.level_count, 1u);
+  EXPECT_EQ(first.levels[0].price, 100'100u);
+  EXPECT_EQ(first.order_id, routed.children[1].order_id);
+  EXPECT_EQ(first.shares, 100u);
+  EXPECT_EQ(first.place, 1u);
+  const RouteVenue& second = record.venues[1];
+  EXPECT_EQ(second.image_tick, sequence + 5);
+  EXPECT_EQ(second.levels[0].price, 99'900u);
+  EXPECT_EQ(second.order_id, routed.children[0].order_id);
+  EXPECT_EQ(second.price, 99'900u);
+}
+
+TEST_F(TwoVenues, ADecisionThatIsNotRecordedIsCountedAndOneThatFoundNoVenueSaysWhy) {
+  RouteRing ring{2};
+  engine.set_routes(ring);
+  Venued& plugin = add();
+  quote(0, 3, 99'000, 100'100, wire::TradingState::kHalted);
+  engine.on_gateway(1, false, 1);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(plugin.route(3, Venued::kBuy, 100, 100'200).status, TICKPATH_NO_ROUTE);
+  EXPECT_EQ(plugin.route(3, Venued::kBuy, 0, 100'200).status, TICKPATH_INVALID);
+  EXPECT_EQ(engine.counters().routes.get(), 3u) << "a mistake of the plugin's is no decision";
+  EXPECT_EQ(engine.counters().routes_unrecorded.get(), 1u);
+  RouteRecord record;
+  ASSERT_TRUE(ring.try_pop(record));
+  EXPECT_EQ(record.head.status, TICKPATH_NO_ROUTE);
+  EXPECT_EQ(record.venues[0].left_out, LeftOut::kTrading);
+  EXPECT_EQ(record.venues[1].left_out, LeftOut::kNoGateway);
+  EXPECT_EQ(record.venues[1].order_id, 0u);
+}
+
 // ------------------------------------------------------------------------------- the arbitrageur
 
 class ArbitragePlugin : public TwoVenues {
