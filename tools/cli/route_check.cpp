@@ -4,6 +4,7 @@
 #include <span>
 
 #include "common/base/format.hpp"
+#include "tools/cli/progress_bar.hpp"
 #include "tools/cli/route_decision.hpp"
 
 namespace tickpath::cli {

@@ -16,6 +16,7 @@
 #include "common/trace/reader.hpp"
 #include "strategy/route_file.hpp"
 #include "tools/cli/conservation.hpp"
+#include "tools/cli/progress_bar.hpp"
 #include "tools/cli/route_decision.hpp"
 #include "tools/history/trace_source.hpp"
 
