@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/control/kill_keeper.hpp"
 #include "common/control/program.hpp"
@@ -33,15 +34,29 @@ class RiskApplication final : public control::Application {
   void summarize(control::Summary& summary) override;
 
  private:
-  void make_readers();
+  // What there is of each venue. Its index is the monitor's.
+  struct Venue {
+    market::VenueConfig config;
+    std::unique_ptr<market::MarketReader> market;
+    std::unique_ptr<Gateways> gateways;
+  };
+
+  void make_venue(const market::VenueConfig& config);
+  std::string group(const char* what, const Venue& venue) const;
+  bool is_active() const noexcept;
   void register_counters();
-  void register_gateway(const std::string& prefix, const GatewayLink& link);
+  void register_venue(const Venue& venue);
+  void register_gateway(const Venue& venue, const std::string& prefix, const GatewayLink& link);
   void register_commands();
   control::Json switch_strategy(const control::Json& request, bool kill);
   bool knows(std::uint32_t strategy) const;
   control::Json describe_kills() const;
-  control::Json describe_gateways() const;
+  control::Json describe_venues() const;
+  control::Json describe_gateways(const Venue& venue) const;
   control::Json describe_witness() const;
+  std::uint64_t oeg_version() const noexcept;
+  bool stands_by() const noexcept { return venues_.front().gateways->stands_by(); }
+  control::Summary summary_of(std::size_t venue) const;
 
   const RiskConfig& config_;
   control::Runtime& runtime_;
@@ -49,8 +64,7 @@ class RiskApplication final : public control::Application {
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::CompletionChannel> channel_;
-  std::unique_ptr<market::MarketReader> market_;
-  std::unique_ptr<Gateways> gateways_;
+  std::vector<Venue> venues_;  // one at least
   std::unique_ptr<RiskDatapath> datapath_;
   std::unique_ptr<Witness> witness_;  // nullptr: not enabled
   control::Subscription witness_watch_;

@@ -1,5 +1,6 @@
 #include "risk/config.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "common/wire/names.hpp"
@@ -43,6 +44,9 @@ config::Schema<MonitorOptions> monitor_schema() {
       "kills.cancel_orders", &M::cancel_on_breach,
       "A limit that breaks also cancels what its strategy has open (a total limit: what all "
       "have)");
+  schema.duration("reconcile.pending_max", &M::pending_max_ns, {0, 600'000'000'000},
+                  "Of several venues: how long what was known last of one that is away, or not "
+                  "compared with its oeg yet, is relied on; then it counts against limits alone");
   schema.integer("instruments_max", &M::instruments_max, {1, 65'536}, "instruments",
                  "Room in the tables; at least mdh's");
   schema.integer("strategies_max", &M::strategies_max, {1, 256}, "strategies", "Room for them");
@@ -56,6 +60,29 @@ config::Schema<MonitorOptions> monitor_schema() {
   return schema;
 }
 
+// Keys of a configuration of one venue, which would be left unused; and what serves one pair.
+void check_several(const RiskConfig& config, config::Problems& problems) {
+  const RiskConfig untouched;
+  const auto unused = [&](const char* key, bool changed) {
+    if (changed)
+      problems.add(key, "is of a configuration without [[venue]]; write it in the [[venue]]");
+  };
+  unused("feed.endpoint", config.feed.endpoint != untouched.feed.endpoint);
+  unused("feed.endpoint_b", !config.feed.endpoint_b.empty());
+  unused("gateway.endpoint", config.gateway_endpoint != untouched.gateway_endpoint);
+  unused("gateway.standby_endpoint", !config.gateway_standby_endpoint.empty());
+  if (config.common.venue != 0)
+    problems.add("venue_number", "this risk is of every [[venue]]; each has a number of its own");
+  market::check_venues(config.venues, problems);
+  const auto pairs = std::ranges::count_if(config.venues, [](const market::VenueConfig& venue) {
+    return !venue.gateway_standby_endpoint.empty();
+  });
+  if (config.witness_enabled && pairs > 1)
+    problems.add("witness.enabled",
+                 "a witness keeps the word of one pair of oegs, and " + std::to_string(pairs) +
+                     " venues have a pair: at one of them alone may there be one");
+}
+
 void check(const RiskConfig& config, config::Problems& problems) {
   std::array<bool, 256> seen{};
   for (const OwnLimits& strategy : config.strategies) {
@@ -66,6 +93,7 @@ void check(const RiskConfig& config, config::Problems& problems) {
   if (config.gateway_standby_endpoint == config.gateway_endpoint)
     problems.add("gateway.standby_endpoint",
                  "it is gateway.endpoint; the two oegs of a pair listen at different places");
+  if (!config.venues.empty()) check_several(config, problems);
 }
 
 }  // namespace
@@ -93,11 +121,30 @@ config::Schema<RiskConfig> risk_schema() {
   schema.flag("witness.enabled", &C::witness_enabled,
               "Listen at fabric.endpoint for a pair of oegs, and keep the word that says which of "
               "them leads");
+  schema.tables("venue", &C::venues, market::venue_schema(), {0, kVenuesMax},
+                "The venues that it watches, in place of feed.endpoint and gateway.endpoint; "
+                "none: one venue");
   schema.include("", &C::monitor, monitor_schema());
   schema.tables("strategy", &C::strategies, own_limits_schema(), {0, 256},
                 "Limits of one strategy where they differ from [limits]; -1: as there");
   schema.check(check);
   return schema;
+}
+
+std::vector<market::VenueConfig> venues_of(const RiskConfig& config) {
+  if (!config.venues.empty()) return market::numbered(config.venues);
+  return {{.name = {},
+           .number = config.common.venue,
+           .feed_endpoint = config.feed.endpoint,
+           .feed_endpoint_b = config.feed.endpoint_b,
+           .gateway_endpoint = config.gateway_endpoint,
+           .gateway_standby_endpoint = config.gateway_standby_endpoint}};
+}
+
+MonitorOptions monitor_options(const RiskConfig& config) {
+  MonitorOptions options = config.monitor;
+  options.venues = static_cast<std::uint32_t>(std::max<std::size_t>(config.venues.size(), 1));
+  return options;
 }
 
 StrategyLimits strategy_limits(const RiskConfig& config, std::uint8_t strategy) {

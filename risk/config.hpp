@@ -8,6 +8,7 @@
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
 #include "common/market/config.hpp"
+#include "common/market/venue_config.hpp"
 #include "risk/monitor.hpp"
 
 namespace tickpath::risk {
@@ -27,6 +28,9 @@ struct RiskConfig {
   std::uint32_t gateway_ring_slots = 1u << 14;
   std::int64_t reconcile_interval_ns = 500'000'000;
 
+  // None: feed and gateway are the one venue.
+  std::vector<market::VenueConfig> venues;
+
   market::HeartbeatConfig heartbeat;
   std::string kills_file = "{run_dir}/{name}.kills";
 
@@ -37,6 +41,11 @@ struct RiskConfig {
 };
 
 config::Schema<RiskConfig> risk_schema();
+
+MonitorOptions monitor_options(const RiskConfig& config);
+
+// Of every venue: those of `venues`, with their numbers, or the one of feed and gateway.
+std::vector<market::VenueConfig> venues_of(const RiskConfig& config);
 
 // The limits of one strategy: [limits] with its own [[strategy]] laid over.
 StrategyLimits strategy_limits(const RiskConfig& config, std::uint8_t strategy);

@@ -9,13 +9,12 @@
 
 namespace tickpath::risk {
 
-RiskDatapath::RiskDatapath(market::MarketReader& market, Gateways& gateways, Monitor& monitor,
+RiskDatapath::RiskDatapath(const std::vector<VenueLinks>& venues, Monitor& monitor,
                            std::uint32_t instruments_max, rdma::CompletionChannel* channel)
-    : market_(market),
-      gateways_(gateways),
-      monitor_(monitor),
-      symbols_(instruments_max),
-      channel_(channel) {
+    : monitor_(monitor), channel_(channel) {
+  venues_.reserve(venues.size());
+  for (const VenueLinks& links : venues)
+    venues_.push_back({links.market, links.gateways, market::Symbols(instruments_max)});
   if (channel_ == nullptr) return;
   command_event_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (command_event_.get() < 0) throw SystemError("eventfd", errno);
@@ -31,7 +30,7 @@ bool RiskDatapath::turn() noexcept {
   bool any = false;
   while (commands_.try_pop(command)) {
     any = true;
-    if (gateways_.stands_by()) continue;  // it was the active one a moment ago
+    if (stands_by()) continue;  // it was the active one a moment ago
     if (command.kill) {
       monitor_.kill(command.id, {LimitKind::kOperator, 0, 0}, command.operator_name.data(),
                     command.keep_orders);
@@ -40,9 +39,13 @@ bool RiskDatapath::turn() noexcept {
     }
     monitor_.command_done(command.number);
   }
-  any |= gateways_.turn(now_ns);
-  Handler handler{*this};
-  any |= market_.poll(handler, now_ns) != 0;
+  // Orders of all venues before any market: sums are of what was traded so far.
+  for (Venue& venue : venues_) any |= venue.gateways.turn(now_ns);
+  std::uint32_t index = 0;
+  for (Venue& venue : venues_) {
+    Handler handler{monitor_, venue.symbols, index++};
+    any |= venue.market.poll(handler, now_ns) != 0;
+  }
   return any;
 }
 
@@ -61,8 +64,10 @@ void RiskDatapath::woken() noexcept {
 }
 
 void RiskDatapath::on_thread_end() noexcept {
-  market_.close();
-  gateways_.close();
+  for (const Venue& venue : venues_) {
+    venue.market.close();
+    venue.gateways.close();
+  }
 }
 
 }  // namespace tickpath::risk

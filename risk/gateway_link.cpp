@@ -118,7 +118,7 @@ void GatewayLink::on_update(const wire::OrderEvent& event, std::uint64_t /*seque
     return on_leads(event.order_id);
   if (!counts()) [[unlikely]]
     return superseded_.add();
-  monitor_.on_event(event);
+  monitor_.on_event(event, options_.venue);
 }
 
 void GatewayLink::on_leads(std::uint64_t epoch) noexcept {
@@ -129,7 +129,7 @@ void GatewayLink::on_leads(std::uint64_t epoch) noexcept {
   if (epoch < pair_->epoch || (epoch == pair_->epoch && other_->leads_.get() != 0))
     return superseded_.add();
   // What happened between two leaders was not seen.
-  if (pair_->followed != nullptr) monitor_.on_lapped();
+  if (pair_->followed != nullptr) monitor_.on_lapped(options_.venue);
   other_->leads_.set(0);
   leads_.set(1);
   *pair_ = {.followed = this,
@@ -142,7 +142,7 @@ void GatewayLink::on_leads(std::uint64_t epoch) noexcept {
 
 void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
   if (!counts()) return;
-  monitor_.on_lapped();
+  monitor_.on_lapped(options_.venue);
   reconciled_ = pass_complete_ = false;
   next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
 }
@@ -161,7 +161,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   }
   // What happened between two connections was not seen. One of a pair has to say first that it
   // leads.
-  if (connected_before_ && pair_ == nullptr) monitor_.on_lapped();
+  if (connected_before_ && pair_ == nullptr) monitor_.on_lapped(options_.venue);
   connected_before_ = true;
   reading_ = passing_ = reconciled_ = watching_ = false;
   next_pass_ns_ = 0;
@@ -184,7 +184,9 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
 void GatewayLink::set_alive(bool alive) noexcept {
   if (alive == (alive_.get() != 0)) return;
   alive_.set(alive ? 1 : 0);
-  if (!alive) losses_.note();
+  if (alive) return;
+  losses_.note();
+  if (counts()) monitor_.on_away(options_.venue);
 }
 
 // At once when something changed; else as the sign of life that oeg waits for. Nothing until we
@@ -245,7 +247,7 @@ void GatewayLink::adopt_found() noexcept {
   wire::ControlBlock found{};
   if (!block_.found(found)) found = {};
   if (pair_ == nullptr || found.kill_version >= pair_->kill_version_held) {
-    monitor_.adopt_kills(found);
+    monitor_.adopt_kills(found, options_.venue);
     if (pair_ != nullptr) pair_->kill_version_held = found.kill_version;
   }
   kills_taken_over_ = true;
@@ -261,7 +263,8 @@ void GatewayLink::confirm_block() noexcept {
   if (pair_ != nullptr)
     pair_->kill_version_held = std::max(pair_->kill_version_held, kill_version_written_);
   const bool both = other_ == nullptr || other_->version_confirmed_ == version_confirmed_;
-  if (both && monitor_.block_version() == version_confirmed_) monitor_.block_confirmed();
+  if (both && monitor_.block_version() == version_confirmed_)
+    monitor_.block_confirmed(options_.venue);
 }
 
 void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
@@ -286,7 +289,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
   }
   if (status == link::RowStatus::kOk) {
     ++next_row_;
-    pass_complete_ &= monitor_.on_remote_row(held.row, held.symbol);
+    pass_complete_ &= monitor_.on_remote_row(held.row, held.symbol, options_.venue);
     return;
   }
   if (status == link::RowStatus::kTorn) return;  // the same row again
@@ -296,6 +299,8 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
     passes_.add();
     if (pass_complete_) {
       reconciled_ = watching_ = true;
+      // Of one that hangs nobody knows what the exchange has done since.
+      if (alive_.get() != 0) monitor_.on_whole(options_.venue);
       if (pair_ != nullptr) pair_->watched = true;
     }
   }

@@ -36,6 +36,8 @@ struct GatewayLinkOptions {
   rdma::Grant own_heartbeat{nullptr, 0};  // for oeg to watch; without a region: none
   clock::OffsetSink* offsets = nullptr;   // notified of oeg's clock; nullptr: not measured
   std::uint32_t clock_stream = 2;         // of those entries; those of mdh have another
+  std::uint32_t venue = 0;                // of several, as the monitor counts them
+  bool several_venues = false;            // then no other risk stands by for this one
 };
 
 class GatewayLink;

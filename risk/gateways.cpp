@@ -19,7 +19,9 @@ GatewayLinkOptions standby_options(const GatewayLinkOptions& first, const std::s
 Gateways::Gateways(rdma::Device& device, rdma::CompletionChannel* channel,
                    const GatewayLinkOptions& options, Monitor& monitor,
                    const std::string& standby_endpoint)
-    : monitor_(monitor), first_(device, channel, options, monitor) {
+    : monitor_(monitor),
+      several_venues_(options.several_venues),
+      first_(device, channel, options, monitor) {
   if (standby_endpoint.empty()) return;
   standby_.emplace(device, channel, standby_options(options, standby_endpoint), monitor);
   first_.join(pair_, *standby_);
@@ -29,7 +31,7 @@ Gateways::Gateways(rdma::Device& device, rdma::CompletionChannel* channel,
 bool Gateways::maintain(std::uint64_t now_ns) {
   bool connected = maintain(first_, standby_ ? &*standby_ : nullptr, now_ns);
   if (standby_) connected |= maintain(*standby_, &first_, now_ns);
-  follow_role();
+  if (!several_venues_) follow_role();
   const GatewayLink* const leads = leader();
   if (!standby_ || leads == nullptr || leads->epoch().get() == epoch_told_) return connected;
   epoch_told_ = leads->epoch().get();

@@ -4,6 +4,9 @@
 // and asks again and again, so that it is let in once the active one is gone. With a pair two risks
 // could have an oeg each: the one that is refused by the oeg that leads lets the other oeg go, and
 // does not ask for it while that is so. As one oeg leads, one of the two does.
+//
+// A risk over several venues has one of these for each, and none beside it: where another one has
+// an oeg of its, it says so and asks again.
 #pragma once
 
 #include <atomic>
@@ -71,6 +74,7 @@ class Gateways {
   const GatewayLink* leader() const noexcept;
 
   Monitor& monitor_;
+  const bool several_venues_;
   PairState pair_;
   GatewayLink first_;
   std::optional<GatewayLink> standby_;

@@ -1,16 +1,24 @@
 #include "risk/ledger.hpp"
 
+#include <algorithm>
+
 #include "common/base/check.hpp"
 #include "common/base/memory.hpp"
 
 namespace tickpath::risk {
 
-Ledger::Ledger(std::uint32_t instruments_max, std::uint32_t strategies_max, std::uint32_t rows_max)
-    : strategies_max_(strategies_max),
+Ledger::Ledger(std::uint32_t instruments_max, std::uint32_t strategies_max, std::uint32_t rows_max,
+               std::uint32_t venues)
+    : instruments_max_(instruments_max),
+      venues_(venues),
+      strategies_max_(strategies_max),
       index_by_id_(256, kNone),
-      row_of_(std::size_t{instruments_max} * strategies_max, kNone),
-      first_(instruments_max, kNone),
-      marks_(instruments_max) {
+      row_of_(std::size_t{instruments_max} * venues * strategies_max, kNone),
+      first_(std::size_t{instruments_max} * venues, kNone),
+      marks_(std::size_t{instruments_max} * venues),
+      same_(rows_, venues > 1 ? rows_max : 0, strategies_max),
+      venue_pnl_(venues > 1 ? std::size_t{strategies_max + 1} * venues : 0) {
+  TICKPATH_CHECK(venues != 0 && venues <= kVenuesMax, "a bit of VenueSet for each");
   reserve_touched(rows_, rows_max);
   strategies_.reserve(strategies_max);
 }
@@ -37,6 +45,10 @@ Row* Ledger::row(std::uint8_t strategy_id, std::uint32_t instrument) noexcept {
     made.strategy = index;
     made.next = first_[instrument];
     first_[instrument] = found;
+    if (venues_ > 1) {
+      made.venue = static_cast<std::uint8_t>(instrument / instruments_max_);
+      same_.add(found, name_of(made));
+    }
   }
   return &rows_[found];
 }
@@ -83,6 +95,8 @@ void Ledger::trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice pric
 }
 
 void Ledger::forget() noexcept {
+  same_.forget();
+  std::ranges::fill(venue_pnl_, 0);
   for (const Row& row : rows_) {
     row_of_[std::size_t{row.strategy} * marks_.size() + row.instrument] = kNone;
     first_[row.instrument] = kNone;
@@ -117,6 +131,7 @@ void Ledger::revalue(Row& row) noexcept {
   const Int128 value = doubled != 0 ? Int128{row.position} * doubled / 2 : row.cost;
   const Int128 pnl = row.cash + value;
   const Int128 notional = magnitude(value);
+  if (venues_ > 1) revalue_venue(row, pnl, value);
   StrategySums& sums = strategies_[row.strategy];
   sums.pnl += pnl - row.pnl;
   total_.pnl += pnl - row.pnl;
@@ -126,8 +141,47 @@ void Ledger::revalue(Row& row) noexcept {
   row.notional = notional;
 }
 
+// Before the row has the new ones.
+void Ledger::revalue_venue(Row& row, Int128 pnl, Int128 value) noexcept {
+  StrategySums& sums = strategies_[row.strategy];
+  sums.net_notional += value - row.value();
+  total_.net_notional += value - row.value();
+  row.is_short = value < 0;
+  venue_pnl_[std::size_t{row.strategy} * venues_ + row.venue] += pnl - row.pnl;
+  venue_pnl_[std::size_t{strategies_max_} * venues_ + row.venue] += pnl - row.pnl;
+}
+
+Exposure Ledger::exposure(const Row& row, VenueSet doubtful) const noexcept {
+  Exposure sum;
+  same_.for_each(row, [&](const Row& each) {
+    const bool certain = each.filed != 0 && (doubtful >> each.venue & 1) == 0;
+    sum.shares.add(each.position, certain);
+    sum.value.add(each.value(), certain);
+  });
+  same_.for_each_unnamed(row.strategy, [&](const Row& each) {
+    if (&each == &row) return;
+    sum.shares.add(each.position, false);
+    sum.value.add(each.value(), false);
+  });
+  return sum;
+}
+
+Int128 Ledger::pnl_min(const StrategySums& sums, VenueSet doubtful) const noexcept {
+  const auto index =
+      &sums == &total_ ? strategies_max_ : static_cast<std::uint32_t>(&sums - strategies_.data());
+  Range pnl;
+  for (std::uint32_t venue = 0; venue < venues_; ++venue)
+    pnl.add(venue_pnl_[std::size_t{index} * venues_ + venue], (doubtful >> venue & 1) == 0);
+  return pnl.low;
+}
+
+void Ledger::name(Row& row) noexcept {
+  if (venues_ > 1) same_.rename(static_cast<std::uint32_t>(&row - rows_.data()), name_of(row));
+}
+
 bool Ledger::set_symbol(Row& row, std::uint64_t symbol) noexcept {
   row.symbol = symbol;
+  name(row);
   return compare_symbols(row);
 }
 
@@ -135,8 +189,10 @@ bool Ledger::set_symbol(std::uint32_t instrument, std::uint64_t symbol) noexcept
   if (instrument >= marks_.size()) return false;
   marks_[instrument].symbol = symbol;
   bool any = false;
-  for (Row* row = first_row(instrument); row != nullptr; row = next_row(*row))
+  for (Row* row = first_row(instrument); row != nullptr; row = next_row(*row)) {
+    name(*row);
     any |= compare_symbols(*row);
+  }
   return any;
 }
 

@@ -9,6 +9,11 @@
 // stays in the cost of the rest, never outside the identities. The mark is the middle of the best
 // bid and ask; with one side missing the last trade; before any of these the average cost, so that
 // nothing unrealised is made up. At cost, too, is what oeg holds in a symbol whose id is another's.
+//
+// With several venues each has instruments of its own (`listing`), with marks and rows of their
+// own. Sums are over all; what a strategy holds of a symbol is looked up over its rows in it
+// (same_symbol.hpp). A venue of which nothing certain is known counts against a limit and not in
+// favour: a `Range` is what a sum may be at least and at most.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +22,38 @@
 #include "common/base/units.hpp"
 #include "common/wire/position.hpp"
 #include "risk/money.hpp"
+#include "risk/row.hpp"
+#include "risk/same_symbol.hpp"
 
 namespace tickpath::risk {
-
-struct Row {
-  std::uint32_t instrument = 0;
-  std::uint32_t strategy = 0;  // index into the ledger's strategies, not the id
-  std::int64_t position = 0;
-  std::int64_t cash = 0;
-  Int128 cost = 0;
-  Int128 pnl = 0;       // as of the last mark
-  Int128 notional = 0;  // |position| x mark
-  std::uint32_t open_buy_shares = 0;
-  std::uint32_t open_sell_shares = 0;
-  std::uint64_t events = 0;  // of oeg's count, the newest that is in this row
-  bool counted = false;      // `events` is of the present connection, with no lap since
-  bool whole = false;        // counted, and everything before `events` is in this row, too
-  std::uint64_t fills = 0;
-  std::uint32_t next = 0;    // row of the same instrument, another strategy
-  std::uint64_t symbol = 0;  // wire::symbol_word() of what oeg holds; 0: not received yet
-  // The directory has given the id to another symbol: its prices are not this row's.
-  bool other_symbol = false;
-
-  // Reconciliation: what was compared last, to tell "in flight" from "apart for good".
-  std::uint64_t compared_events = 0;
-  std::uint64_t compared_remote_events = 0;
-
-  Int128 realised() const noexcept { return cash + cost; }
-  Int128 unrealised() const noexcept { return pnl - realised(); }
-};
 
 struct StrategySums {
   std::uint8_t id = 0;
   Int128 pnl = 0;
   Int128 realised = 0;
   Int128 gross_notional = 0;
+  Int128 net_notional = 0;  // several venues: bought less sold
   std::uint64_t fills = 0;
+};
+
+// Bit v: the venue at index v.
+using VenueSet = std::uint32_t;
+inline constexpr std::uint32_t kVenuesMax = 16;
+
+struct Range {
+  Int128 low = 0;
+  Int128 high = 0;
+
+  void add(Int128 value, bool certain) noexcept {
+    if (certain || value > 0) high += value;
+    if (certain || value < 0) low += value;
+  }
+  Int128 magnitude_max() const noexcept { return high > -low ? high : -low; }
+};
+// Of one strategy in one symbol, over all venues.
+struct Exposure {
+  Range shares;
+  Range value;  // at each venue's mark
 };
 
 // Datapath thread; preallocated.
@@ -60,7 +61,20 @@ class Ledger {
  public:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
-  Ledger(std::uint32_t instruments_max, std::uint32_t strategies_max, std::uint32_t rows_max);
+  // instruments_max: of each venue.
+  Ledger(std::uint32_t instruments_max, std::uint32_t strategies_max, std::uint32_t rows_max,
+         std::uint32_t venues = 1);
+
+  // The index under which a venue's instrument goes by here; kNone: it is beyond the table.
+  std::uint32_t listing(std::uint32_t venue, std::uint32_t instrument) const noexcept {
+    return instrument < instruments_max_ ? venue * instruments_max_ + instrument : kNone;
+  }
+  // The venue's own id again.
+  std::uint32_t instrument_of(const Row& row) const noexcept {
+    return row.instrument - row.venue * instruments_max_;
+  }
+
+  // In what follows `instrument` is a listing().
 
   // The row of a strategy in an instrument, made when it does not exist. nullptr: a table is full
   // or the instrument is beyond it.
@@ -93,10 +107,14 @@ class Ledger {
   const std::vector<StrategySums>& strategies() const noexcept { return strategies_; }
   Row* first_row(std::uint32_t instrument) noexcept { return at(first_[instrument]); }
   Row* next_row(const Row& row) noexcept { return at(row.next); }
+  // Of the row's strategy and symbol. What the venues of `doubtful` hold, and rows without a name,
+  // which may be of any symbol, are not certain.
+  Exposure exposure(const Row& row, VenueSet doubtful) const noexcept;
+  // Several venues: the least that it may be. sums: of strategies(), or total().
+  Int128 pnl_min(const StrategySums& sums, VenueSet doubtful) const noexcept;
   const StrategySums& total() const noexcept { return total_; }
-  std::uint32_t instruments_max() const noexcept {
-    return static_cast<std::uint32_t>(marks_.size());
-  }
+  std::uint32_t instruments_max() const noexcept { return instruments_max_; }
+  std::uint32_t venues() const noexcept { return venues_; }
 
  private:
   struct Mark {
@@ -111,7 +129,14 @@ class Ledger {
   Row* at(std::uint32_t index) noexcept { return index == kNone ? nullptr : &rows_[index]; }
   void trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
   void revalue(Row& row) noexcept;
+  void revalue_venue(Row& row, Int128 pnl, Int128 value) noexcept;
+  std::uint64_t name_of(const Row& row) const noexcept {
+    return row.symbol != 0 ? row.symbol : marks_[row.instrument].symbol;
+  }
+  void name(Row& row) noexcept;
 
+  std::uint32_t instruments_max_;
+  std::uint32_t venues_;
   std::vector<Row> rows_;
   std::vector<StrategySums> strategies_;
   StrategySums total_;
@@ -120,6 +145,8 @@ class Ledger {
   std::vector<std::uint32_t> row_of_;       // strategy x instrument
   std::vector<std::uint32_t> first_;        // by instrument
   std::vector<Mark> marks_;
+  SameSymbol same_;                // several venues
+  std::vector<Int128> venue_pnl_;  // likewise, strategy x venue, then of all strategies by venue
 };
 
 }  // namespace tickpath::risk

@@ -20,8 +20,10 @@ std::uint64_t bits(Int128 value) noexcept { return static_cast<std::uint64_t>(sa
 Monitor::Monitor(const MonitorOptions& options, MonitorObserver* observer)
     : options_(options),
       observer_(observer),
-      ledger_(options.instruments_max, options.strategies_max, options.rows_max),
-      orders_(options.orders_max) {
+      ledger_(options.instruments_max, options.strategies_max, options.rows_max, options.venues),
+      standing_(options.venues, static_cast<std::uint64_t>(options.pending_max_ns)) {
+  orders_.reserve(options.venues);
+  for (std::uint32_t i = 0; i < options.venues; ++i) orders_.emplace_back(options.orders_max);
   market::write_to(block_, options.order_limits);
   for (StrategyState& state : states_) state.limits = options.strategy;
 }
@@ -32,15 +34,17 @@ void Monitor::set_limits(std::uint8_t strategy, const StrategyLimits& limits) {
 
 // ---------------------------------------------------------------------------------- drop copy
 
-void Monitor::on_event(const wire::OrderEvent& event) noexcept {
+void Monitor::on_event(const wire::OrderEvent& event, std::uint32_t venue) noexcept {
   if (event.event == wire::EventKind::kLeads) [[unlikely]]
     return;  // of no order: it is about the connection
   counters_.orders.events.add();
-  if (event.event == wire::EventKind::kException) [[unlikely]]
+  if (event.event == wire::EventKind::kException) [[unlikely]] {
+    tell_venue(venue);
     return on_exception(event);
+  }
   StrategyState& state = states_[event.strategy_id];
   if (event.event == wire::EventKind::kRefused) return on_refused(state, event);
-  Row* const row = ledger_.row(event.strategy_id, event.instrument_id);
+  Row* const row = ledger_.row(event.strategy_id, ledger_.listing(venue, event.instrument_id));
   if (row == nullptr) {
     counters_.orders.beyond.add();
     return;
@@ -65,7 +69,7 @@ void Monitor::on_refused(StrategyState& state, const wire::OrderEvent& event) no
     counters_.orders.beyond.add();
     return;
   }
-  judge_strategy(event.strategy_id, ledger_.strategies()[index]);
+  judge_strategy(ledger_.strategies()[index]);
   show(ledger_.strategies()[index]);
 }
 
@@ -93,7 +97,7 @@ void Monitor::insert_order(Row& row, StrategyState& state, const wire::OrderEven
                            InRow in_row) noexcept {
   OpenOrder order{event.order_id, static_cast<std::uint32_t>(&row - ledger_.rows().data()), 0,
                   event.side};
-  OpenOrder* const inserted = event.order_id != 0 ? orders_.insert(order) : nullptr;
+  OpenOrder* const inserted = event.order_id != 0 ? orders_[row.venue].insert(order) : nullptr;
   if (inserted == nullptr) return counters_.orders.beyond.add();
   set_leaves(*inserted, event.shares, in_row);
   ++state.open_orders;
@@ -111,7 +115,7 @@ void Monitor::remove_order(OpenOrder& order, InRow in_row) noexcept {
   set_leaves(order, 0, in_row);
   const Row& row = ledger_.rows()[order.row];
   --states_[ledger_.strategies()[row.strategy].id].open_orders;
-  orders_.erase(order);
+  orders_[row.venue].erase(order);
 }
 
 // Of no row: oeg has not booked it either.
@@ -143,9 +147,10 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
     state.rejects.add(now_ns_);
     views_[event.strategy_id].rejects.add();
   }
+  Orders& orders = orders_[row.venue];
   OpenOrder* found = nullptr;
-  if (wire::names_target(event.report_kind)) found = orders_.find(event.target_order_id);
-  if (found == nullptr) found = orders_.find(event.order_id);
+  if (wire::names_target(event.report_kind)) found = orders.find(event.target_order_id);
+  if (found == nullptr) found = orders.find(event.order_id);
   if (found == nullptr) {
     // The reject of a cancel that crossed a fill finds no order, and that is in order.
     if (!wire::is_request_reject(event.report_kind) && !wire::changes_fill(event.report_kind))
@@ -160,7 +165,7 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
   if (wire::is_final(order.state)) {
     remove_order(order, in_row);
   } else if (event.report_kind == wire::ReportKind::kReplaced) {
-    if (!orders_.rename(order, event.order_id)) counters_.orders.events_impossible.add();
+    if (!orders.rename(order, event.order_id)) counters_.orders.events_impossible.add();
     set_leaves(order, event.leaves_shares, in_row);
   } else if (event.report_kind == wire::ReportKind::kFill ||
              event.report_kind == wire::ReportKind::kRestated ||
@@ -169,62 +174,74 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
   }
 }
 
-void Monitor::on_lapped() noexcept {
-  orders_.for_each([this](OpenOrder& order) { remove_order(order, InRow::kNo); });
-  for (Row& row : ledger_.rows()) row.counted = row.whole = false;
+void Monitor::forget_orders(std::uint32_t venue) noexcept {
+  orders_[venue].for_each([this](OpenOrder& order) { remove_order(order, InRow::kNo); });
+}
+
+void Monitor::on_lapped(std::uint32_t venue) noexcept {
+  forget_orders(venue);
+  for (Row& row : ledger_.rows())
+    if (row.venue == venue) row.counted = row.whole = false;
+  standing_.pending(venue, now_ns_);
 }
 
 void Monitor::forget() noexcept {
-  orders_.for_each([this](OpenOrder& order) { remove_order(order, InRow::kNo); });
+  for (std::uint32_t venue = 0; venue < options_.venues; ++venue) forget_orders(venue);
   ledger_.forget();
+  standing_.forget();
   for (std::uint32_t id = 0; id <= kAll; ++id) {
     StrategyView& view = views_[id];
-    for (Counter* const counter : {&view.pnl, &view.realised, &view.gross_notional,
-                                   &view.open_orders, &view.requests, &view.fills, &view.rejects})
+    for (Counter* const counter :
+         {&view.pnl, &view.realised, &view.gross_notional, &view.net_notional, &view.open_orders,
+          &view.requests, &view.fills, &view.rejects})
       counter->set(0);
     if (view.killed.get() == 0) view.known.set(0);
   }
   for (StrategyState& state : states_) state.requests = state.rejects = {};
   behind_ = true;
-  lifted_.reset();
-  killed_here_.reset();
+  unheard_ = {};
   kills_.publish(0, command_);  // so in the file, too: older than any
 }
 
 // --------------------------------------------------------------------------------------- market
 
-void Monitor::on_update(const wire::BookUpdate& update) noexcept {
+void Monitor::on_update(const wire::BookUpdate& update, std::uint32_t venue) noexcept {
   if (update.instrument_id >= ledger_.instruments_max()) {
     if (update.instrument_id != wire::kNoInstrument) counters_.orders.beyond.add();
     return;
   }
   if (update.feed_state() != wire::FeedState::kGood) return counters_.feed.stale.add();
-  if (!ledger_.quote(update.instrument_id, update.best_bid, update.best_ask,
-                     update.is_trade() ? update.price : 0))
-    return;
-  for (Row* row = ledger_.first_row(update.instrument_id); row != nullptr;
-       row = ledger_.next_row(*row))
-    judge(*row);
+  const std::uint32_t listing = ledger_.listing(venue, update.instrument_id);
+  if (ledger_.quote(listing, update.best_bid, update.best_ask,
+                    update.is_trade() ? update.price : 0))
+    judge_rows(listing);
 }
 
-void Monitor::on_image(const wire::BookImage& image) noexcept {
+void Monitor::on_image(const wire::BookImage& image, std::uint32_t venue) noexcept {
   if (image.feed_state() != wire::FeedState::kGood) return counters_.feed.stale.add();
-  if (!ledger_.quote(image.instrument_id, image.bids[0].price, image.asks[0].price,
-                     image.last_trade_price))
-    return;
-  for (Row* row = ledger_.first_row(image.instrument_id); row != nullptr;
-       row = ledger_.next_row(*row))
+  const std::uint32_t listing = ledger_.listing(venue, image.instrument_id);
+  if (ledger_.quote(listing, image.bids[0].price, image.asks[0].price, image.last_trade_price))
+    judge_rows(listing);
+}
+
+void Monitor::judge_rows(std::uint32_t listing) noexcept {
+  for (Row* row = ledger_.first_row(listing); row != nullptr; row = ledger_.next_row(*row))
     judge(*row);
 }
 
-void Monitor::on_directory(const wire::DirectoryEntry& entry) noexcept {
-  if (ledger_.set_symbol(entry.instrument_id, wire::symbol_word(entry.name())))
-    tell_other_symbol(entry.instrument_id);
+void Monitor::on_directory(const wire::DirectoryEntry& entry, std::uint32_t venue) noexcept {
+  const std::uint32_t listing = ledger_.listing(venue, entry.instrument_id);
+  if (ledger_.set_symbol(listing, wire::symbol_word(entry.name())))
+    tell_other_symbol(entry.instrument_id, venue);
+  // A name brings rows of several venues together.
+  if (options_.venues > 1 && listing != Ledger::kNone) judge_rows(listing);
 }
 
-void Monitor::tell_other_symbol(std::uint32_t instrument) noexcept {
+void Monitor::tell_other_symbol(std::uint32_t instrument, std::uint32_t venue) noexcept {
   counters_.feed.other_symbols.add();
-  if (observer_ != nullptr) observer_->on_other_symbol(instrument);
+  if (observer_ == nullptr) return;
+  tell_venue(venue);
+  observer_->on_other_symbol(instrument);
 }
 
 // ------------------------------------------------------------------------------- reconciliation
@@ -234,15 +251,19 @@ void Monitor::tell_other_symbol(std::uint32_t instrument) noexcept {
 // Equal counts then mean that everything must be equal; unequal ones that events are on their way,
 // unless both counts are what they were one pass ago: then nothing moves and we missed some. Either
 // way oeg is right, it is the one that trades.
-bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbol) noexcept {
-  Row* const row = ledger_.row(theirs.strategy_id, theirs.instrument_id);
+bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbol,
+                            std::uint32_t venue) noexcept {
+  Row* const row = ledger_.row(theirs.strategy_id, ledger_.listing(venue, theirs.instrument_id));
   if (row == nullptr) {
     counters_.orders.beyond.add();
     return true;  // another READ would not help
   }
   counters_.reconcile.compared.add();
+  const std::uint64_t filed = row->filed;
   if (ledger_.set_symbol(*row, symbol)) [[unlikely]]
-    tell_other_symbol(theirs.instrument_id);
+    tell_other_symbol(theirs.instrument_id, venue);
+  if (row->filed != filed) [[unlikely]]
+    judge(*row);  // a name brings rows of several venues together
   const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(theirs.events) -
                                                static_cast<std::uint32_t>(row->events));
   const bool at_rest =
@@ -267,6 +288,7 @@ bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbo
   }
   if (!equal) {
     counters_.reconcile.mismatches.add();
+    tell_venue(venue);
     if (observer_ != nullptr) observer_->on_mismatch(*row, theirs);
   }
   take_over(*row, theirs);
@@ -284,18 +306,39 @@ void Monitor::take_over(Row& row, const wire::PositionRow& theirs) noexcept {
 
 void Monitor::judge(const Row& row) noexcept {
   const StrategySums& sums = ledger_.strategies()[row.strategy];
-  const StrategyLimits& limits = states_[sums.id].limits;
-  over(sums.id, LimitKind::kPositionShares, magnitude(row.position), limits.position_shares_max);
-  over(sums.id, LimitKind::kPositionValue, row.notional, limits.position_value_max);
-  judge_strategy(sums.id, sums);
+  judge_position(row, sums.id, states_[sums.id].limits);
+  judge_strategy(sums);
   judge_total();
   show(sums);
 }
 
-void Monitor::judge_strategy(std::uint8_t id, const StrategySums& sums) noexcept {
+void Monitor::judge_position(const Row& row, std::uint8_t id,
+                             const StrategyLimits& limits) noexcept {
+  if (options_.venues == 1) {
+    over(id, LimitKind::kPositionShares, magnitude(row.position), limits.position_shares_max);
+    over(id, LimitKind::kPositionValue, row.notional, limits.position_value_max);
+    return;
+  }
+  const bool limited = limits.position_shares_max != 0 || limits.position_value_max != 0;
+  if (!limited || standing_.waits()) return;
+  const Exposure all = ledger_.exposure(row, standing_.doubtful());
+  over(id, LimitKind::kPositionShares, all.shares.magnitude_max(), limits.position_shares_max);
+  over(id, LimitKind::kPositionValue, all.value.magnitude_max(), limits.position_value_max);
+}
+
+bool Monitor::pnl_to_judge(const StrategySums& sums, Int128& pnl) const noexcept {
+  pnl = sums.pnl;
+  if (standing_.certain()) [[likely]]
+    return true;
+  pnl = ledger_.pnl_min(sums, standing_.doubtful());
+  return !standing_.waits();
+}
+
+void Monitor::judge_strategy(const StrategySums& sums) noexcept {
+  const std::uint8_t id = sums.id;
   StrategyState& state = states_[id];
   const StrategyLimits& limits = state.limits;
-  over(id, LimitKind::kLoss, -sums.pnl, limits.loss_max);
+  if (Int128 pnl; pnl_to_judge(sums, pnl)) over(id, LimitKind::kLoss, -pnl, limits.loss_max);
   over(id, LimitKind::kGrossNotional, sums.gross_notional, limits.gross_notional_max);
   over(id, LimitKind::kOpenOrders, state.open_orders, limits.open_orders_max);
   if (limits.requests_per_second_max != 0)
@@ -305,10 +348,22 @@ void Monitor::judge_strategy(std::uint8_t id, const StrategySums& sums) noexcept
 }
 
 void Monitor::judge_total() noexcept {
-  const StrategySums& total = ledger_.total();
-  over(kAll, LimitKind::kTotalLoss, -total.pnl, options_.total.loss_max);
-  over(kAll, LimitKind::kTotalGrossNotional, total.gross_notional,
+  if (Int128 pnl; pnl_to_judge(ledger_.total(), pnl))
+    over(kAll, LimitKind::kTotalLoss, -pnl, options_.total.loss_max);
+  over(kAll, LimitKind::kTotalGrossNotional, ledger_.total().gross_notional,
        options_.total.gross_notional_max);
+}
+
+// What is known of a venue counts otherwise than a moment ago.
+void Monitor::judge_all() noexcept {
+  for (const Row& row : ledger_.rows()) judge(row);
+}
+
+void Monitor::on_doubtful() noexcept {
+  for (std::uint32_t venue = 0; venue < options_.venues; ++venue)
+    if (observer_ != nullptr && (standing_.became_doubtful() >> venue & 1) != 0)
+      observer_->on_doubtful(venue);
+  judge_all();
 }
 
 bool Monitor::over(std::uint32_t id, LimitKind kind, Int128 value, std::int64_t limit) noexcept {
@@ -338,7 +393,7 @@ void Monitor::kill(std::uint32_t id, const Breach& why, std::string_view operato
   record.cause = why.kind;
   record.keep_orders = keep_orders ? 1 : 0;
   take_kill(record);
-  killed_here_.set(id);
+  for (Unheard& unheard : unheard_) unheard.killed.set(id);
   ++block_.kill_version;
   kills_.publish(block_.kill_version, command_);
 }
@@ -351,7 +406,7 @@ void Monitor::take_kill(const wire::KillRecord& record) noexcept {
   view.known.set(1);
   view.killed.set(1);
   kills_.set(record);
-  lifted_.reset(record.id);
+  for (Unheard& unheard : unheard_) unheard.lifted.reset(record.id);
   block_.set_kill(record.id, true, record.keep_orders == 0);
   tell_next_ = record.id;
   ++block_version_;
@@ -360,7 +415,7 @@ void Monitor::take_kill(const wire::KillRecord& record) noexcept {
 void Monitor::unkill(std::uint32_t id) noexcept {
   if (!kills_.killed(id)) return;
   lift(id);
-  lifted_.set(id);
+  for (Unheard& unheard : unheard_) unheard.lifted.set(id);
   ++block_.kill_version;
   kills_.publish(block_.kill_version, command_);
 }
@@ -370,7 +425,7 @@ void Monitor::lift(std::uint32_t id) noexcept {
   views_[id].killed.set(0);
   views_[id].breach_kind.set(static_cast<std::uint64_t>(LimitKind::kNone));
   kills_.clear(id);
-  killed_here_.reset(id);
+  for (Unheard& unheard : unheard_) unheard.killed.reset(id);
   block_.set_kill(id, false, false);
   ++block_version_;
 }
@@ -388,23 +443,24 @@ void Monitor::restore_kills(std::span<const wire::KillRecord> kills, std::uint64
 }
 
 // True: any was.
-bool Monitor::drop_lifted(const wire::ControlBlock& found) noexcept {
+bool Monitor::drop_lifted(const wire::ControlBlock& found, const Unheard& unheard) noexcept {
   bool any = false;
   for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
-    if (!kills_.killed(id) || found.kill_bit(id) || killed_here_[id]) continue;
+    if (!kills_.killed(id) || found.kill_bit(id) || unheard.killed[id]) continue;
     lift(id);
     any = true;
   }
   return any;
 }
 
-void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
+void Monitor::adopt_kills(const wire::ControlBlock& found, std::uint32_t venue) noexcept {
   const bool newer =
       found.kill_version != 0 && (behind_ || found.kill_version > block_.kill_version);
-  bool changed = newer && drop_lifted(found);
+  const Unheard& unheard = unheard_[venue];
+  bool changed = newer && drop_lifted(found, unheard);
   for (std::uint32_t id = 0; id < wire::kKillIds; ++id) {
     // A person who lifted it here did so before another risk had it anew.
-    const bool lifted = lifted_[id] && !newer;
+    const bool lifted = unheard.lifted[id] && !newer;
     if (!found.kill_bit(id) || kills_.killed(id) || lifted) continue;
     wire::KillRecord record = found.kill;
     if (record.id != id || record.cause == LimitKind::kNone)
@@ -412,6 +468,8 @@ void Monitor::adopt_kills(const wire::ControlBlock& found) noexcept {
     counters_.limits.kills.add();
     if (observer_ != nullptr) observer_->on_kill(id, {LimitKind::kUnknown, 0, 0});
     take_kill(record);
+    for (std::uint32_t other = 0; other < options_.venues; ++other)
+      if (other != venue) unheard_[other].killed.set(id);
     changed = true;
   }
   const bool was_behind = std::exchange(behind_, false);
@@ -435,11 +493,13 @@ void Monitor::show(const StrategySums& sums) noexcept {
   view.pnl.set(bits(sums.pnl));
   view.realised.set(bits(sums.realised));
   view.gross_notional.set(bits(sums.gross_notional));
+  view.net_notional.set(bits(sums.net_notional));
   view.open_orders.set(states_[sums.id].open_orders);
   StrategyView& all = views_[kAll];
   all.pnl.set(bits(ledger_.total().pnl));
   all.realised.set(bits(ledger_.total().realised));
   all.gross_notional.set(bits(ledger_.total().gross_notional));
+  all.net_notional.set(bits(ledger_.total().net_notional));
   all.fills.set(ledger_.total().fills);
 }
 

@@ -159,6 +159,9 @@ void SimApplication::add_fees(std::map<std::string, std::uint64_t>& details) con
   for (const auto& [party, fees] : fees_by_party())
     details[(fees < 0 ? "rebates_millionths." : "fees_millionths.") + party] =
         static_cast<std::uint64_t>(fees < 0 ? -fees : fees);
+  const std::int64_t had = venue_fees(matcher_, gateway_.ledger().fees());
+  details[had < 0 ? "venue_rebates_millionths" : "venue_fees_millionths"] =
+      static_cast<std::uint64_t>(had < 0 ? -had : had);
 }
 
 void SimApplication::tell_fees() const {

@@ -15,7 +15,8 @@
 //   events    oeg's drop-copy events published to risk = risk's seen + lapped
 //
 // With several venues all of this holds at each (Summary::venue says who belongs to which), and a
-// strategy's positions in a symbol are the sum of what the venues' oegs hold for it.
+// strategy's positions in a symbol are the sum of what the venues' oegs, risks and sims hold for
+// it.
 //
 // Over restarts. Programs may be killed and started again; sim may not. Whatever takes effect
 // outside is in oeg's journal, so oeg's counts of what was sent, accepted and filled go on from it,
@@ -101,7 +102,7 @@ struct Summary {
   std::string program;                      // filled in by the skeleton: "oeg"
   std::string name;                         // likewise: the instance's name
   std::uint8_t venue = 0;                   // likewise: CommonConfig::venue
-  std::string venue_name;                   // strategy: as its [[venue]] has it
+  std::string venue_name;                   // strategy, risk: as its [[venue]] has it
   std::optional<std::uint8_t> strategy_id;  // strategy only
   std::optional<RequestFlow> orders;        // new orders: strategy, oeg, sim
   std::optional<RequestFlow> changes;       // cancels and replacements: strategy, oeg, sim
@@ -119,7 +120,8 @@ struct Summary {
   std::uint64_t feed_messages_missed = 0;   // mdh: gaps
   std::vector<std::string> problems;  // why the run failed although this program ended in order
   std::map<std::string, std::uint64_t> details;  // what else a person may want to know
-  // strategy with several venues: its side of the books of each, with `venue` and `venue_name`.
+  // strategy, risk with several venues: its side of the books of each, with `venue` and
+  // `venue_name`.
   // What is above is then of all together; positions by symbol, whatever the venue.
   std::vector<Summary> venues;
 };

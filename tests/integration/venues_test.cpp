@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "common/base/error.hpp"
 #include "common/trace/analysis.hpp"
 #include "tests/integration/stacks_run.hpp"
 #include "tests/support/finished.hpp"
@@ -70,6 +71,40 @@ class Venues : public StacksRun {
   std::string recording(int venue) const {
     return folder / ("venues-" + std::to_string(venue) + ".itch50");
   }
+
+  Finished command(std::vector<std::string> words) const {
+    words.insert(words.begin(), program("tickpath"));
+    words.insert(words.end(), {"--run-dir", folder.run_dir()});
+    return run(words, {}, std::chrono::seconds(60));
+  }
+  json status(const std::string& name) const {
+    for (const json& each : json::parse(command({"status", "--json"}).output))
+      if (each.at("name") == name) return each;
+    throw Error(name + " does not run");
+  }
+  // Strategy 2, as an oeg acts on it.
+  bool is_killed_at(const std::string& oeg) const {
+    const json kills = status(oeg).at("kill_switch").at("kills");
+    return std::ranges::any_of(kills, [](const json& kill) { return kill.at("strategy") == 2; });
+  }
+  // One risk has both venues: a kill given while an oeg is away is no success before it is back.
+  void kill_while_an_oeg_is_away() const {
+    ASSERT_EQ(::kill(folder.program_id("oeg-2"), SIGKILL), 0);
+    const Finished early = command({"kill", "--strategy", "2", "--timeout", "0.02"});
+    EXPECT_EQ(early.exit_code, 1) << early.output;
+    EXPECT_NE(early.output.find("second: "), std::string::npos) << early.output;
+    const Finished killed = command({"kill", "--strategy", "2", "--timeout", "30"});
+    EXPECT_EQ(killed.exit_code, 0) << killed.output;
+    EXPECT_TRUE(is_killed_at("oeg-1"));
+    EXPECT_TRUE(is_killed_at("oeg-2"));
+    const Finished lifted = command({"unkill", "--strategy", "2"});
+    EXPECT_EQ(lifted.exit_code, 0) << lifted.output;
+    EXPECT_FALSE(is_killed_at("oeg-1"));
+    EXPECT_FALSE(is_killed_at("oeg-2"));
+    for (const json& venue : status("risk").at("venues"))
+      EXPECT_EQ(venue.at("positions"), "whole") << venue;
+  }
+
   // Both venues' mdh's write the busiest symbol's book into the home that mdh-1 keeps.
   bool book_home_is_whole() const {
     const Finished book = run({program("tickpath"), "book", "ZAAA", "--mdh", "mdh-1", "--run-dir",
@@ -94,7 +129,11 @@ TEST_F(Venues, OneStrategyTradesOnBothAndEverythingIsConservedAtEachAndOverBoth)
   ASSERT_EQ(finished.exit_code, 0) << finished.output;
   for (const char* line :
        {"first: positions and cash: sim = strategy", "second: positions and cash: sim = strategy",
-        "positions and cash by symbol: strategies = oegs of all venues"})
+        "first: positions and cash: sim = risk", "second: positions and cash: sim = risk",
+        "positions and cash by symbol: strategies = oegs of all venues",
+        "positions and cash by symbol: strategies = risks of all venues",
+        "positions and cash by symbol: strategies = sims of all venues",
+        "fees, in millionths: paid by all parties = had by the venues"})
     EXPECT_NE(finished.output.find(line), std::string::npos) << line << "\n" << finished.output;
   const json strategy = json::parse(folder.summary("strategy"));
   ASSERT_EQ(strategy.at("venues").size(), 2u);
@@ -151,12 +190,13 @@ TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
 }
 
 TEST_F(Venues, WhatHappensToProgramsOfOneStopsNothingAtTheOther) {
-  Process pipeline(up(100'000, 25, {"--on-failure", "restart"}), folder.path());
+  Process pipeline(up(160'000, 40, {"--on-failure", "restart"}), folder.path());
   ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg-1", "reports", "fills", 5)) << pipeline.output();
   EXPECT_TRUE(wait_until([&] { return book_home_is_whole(); }, std::chrono::minutes(1)));
   kill_and_await("oeg-1", "oeg-1", "oeg-2");
   kill_and_await("mdh-1", "oeg-1", "oeg-2");
+  kill_while_an_oeg_is_away();
   EXPECT_TRUE(wait_until([&] { return book_home_is_whole(); }, std::chrono::minutes(1)))
       << "the home began anew with mdh-1, and is filled again";
   pipeline.signal(SIGTERM);

@@ -1,8 +1,6 @@
 #include "tools/cli/conservation.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -11,8 +9,6 @@
 #include <span>
 #include <sstream>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
 #include "common/base/format.hpp"
@@ -35,9 +31,10 @@ std::uint64_t sum(const Terms& terms) {
   return std::accumulate(terms.begin(), terms.end(), std::uint64_t{0});
 }
 
-std::string text_of(const Terms& terms) {
+template <class Numbers>
+std::string text_of(const Numbers& terms) {
   std::string text;
-  for (const std::uint64_t term : terms) text += (text.empty() ? "" : " + ") + std::to_string(term);
+  for (const auto term : terms) text += (text.empty() ? "" : " + ") + std::to_string(term);
   return text;
 }
 
@@ -407,9 +404,10 @@ class VenuesChecker {
 
   Conservation run() {
     for (const auto& [venue, group] : groups_) one_venue(venue, group);
-    for (const Summary& strategy : summaries_)
-      if (strategy.venues.size() > 1) sums(strategy);
+    for (const Summary& summary : summaries_)
+      if (summary.program == "strategy" && summary.venues.size() > 1) sums(summary);
     all_positions();
+    fees();
     return std::move(result_);
   }
 
@@ -417,7 +415,9 @@ class VenuesChecker {
   void sort_in(const Summary& summary) {
     for (const Summary& venue : summary.venues) {
       groups_[venue.venue].push_back(venue);
-      names_[venue.venue] = venue.venue_name;
+      // By one program at least; where they differ, as strategies name it.
+      if (summary.program == "strategy" || !names_.contains(venue.venue))
+        names_[venue.venue] = venue.venue_name;
     }
     if (!summary.venues.empty()) return;
     groups_[summary.venue].push_back(summary);
@@ -464,20 +464,55 @@ class VenuesChecker {
 
   // A symbol is one, wherever it was traded.
   void all_positions() {
-    std::vector<const Summary*> strategies, oegs;
-    for (const Summary& summary : summaries_) {
-      if (!summary.has_positions || summary.stood_by) continue;
-      if (summary.program == "strategy") strategies.push_back(&summary);
-      if (summary.program == "oeg") oegs.push_back(&summary);
+    if (!knows("strategy")) return;
+    for (const char* program : {"oeg", "risk", "sim"})
+      if (knows(program))
+        result_.lines.push_back(
+            Checker::compared(std::string("positions and cash by symbol: strategies = ") + program +
+                                  "s of all venues",
+                              book_of(all("strategy")), book_of(all(program))));
+  }
+  std::vector<const Summary*> all(const std::string& program) const {
+    std::vector<const Summary*> found;
+    for (const Summary& summary : summaries_)
+      if (summary.program == program && !summary.stood_by) found.push_back(&summary);
+    return found;
+  }
+  // What all of its instances together hold.
+  bool knows(const std::string& program) const {
+    const std::vector<const Summary*> found = all(program);
+    return !found.empty() &&
+           std::ranges::all_of(found, [](const Summary* each) { return each->has_positions; }) &&
+           std::ranges::none_of(result_.missing, [&](const std::string& name) {
+             return program_of(name) == program;
+           });
+  }
+
+  // Cash is without them at every program: who paid what is in the sims' books alone.
+  void fees() {
+    std::vector<std::int64_t> paid, had;
+    for (const Summary* sim : all("sim")) {
+      paid.push_back(detail_sum(*sim, "fees_millionths.") -
+                     detail_sum(*sim, "rebates_millionths."));
+      had.push_back(detail_sum(*sim, "venue_fees_millionths") -
+                    detail_sum(*sim, "venue_rebates_millionths"));
     }
-    const bool lacking = std::ranges::any_of(result_.missing, [](const std::string& name) {
-      const std::string program = program_of(name);
-      return program == "strategy" || program == "oeg";
-    });
-    if (lacking || strategies.empty() || oegs.empty()) return;
-    result_.lines.push_back(
-        Checker::compared("positions and cash by symbol: strategies = oegs of all venues",
-                          book_of(strategies), book_of(oegs)));
+    const auto none = [](const auto& all) {
+      return std::ranges::all_of(all, [](std::int64_t each) { return each == 0; });
+    };
+    if (none(paid) && none(had)) return;
+    std::string figures = text_of(paid) + (paid == had ? " = " : " is not ") + text_of(had);
+    result_.lines.push_back({paid == had,
+                             "fees, in millionths: paid by all parties = had by the venues",
+                             std::move(figures)});
+  }
+  // Of all whose name begins so.
+  static std::int64_t detail_sum(const Summary& summary, const std::string& begin) {
+    std::uint64_t sum = 0;
+    for (auto at = summary.details.lower_bound(begin);
+         at != summary.details.end() && at->first.starts_with(begin); ++at)
+      sum += at->second;
+    return static_cast<std::int64_t>(sum);
   }
 
   const std::vector<Summary>& summaries_;
@@ -525,53 +560,6 @@ std::string to_text(const Conservation& conservation) {
     text += paragraph("  MISSING ", name + " left no summary; what needs it was not checked");
   return text + (conservation.holds() ? "  everything is accounted for\n"
                                       : "  NOT everything is accounted for\n");
-}
-
-namespace {
-
-void read_into(std::vector<Summary>& summaries, const std::string& run_dir,
-               const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const std::string path = run_dir + "/" + name + ".summary.json";
-    std::ifstream file(path);
-    if (!file) continue;
-    const control::Json json = control::Json::parse(file, nullptr, false);
-    if (json.is_discarded()) throw Error("not JSON: " + path);
-    try {
-      summaries.push_back(control::summary_from_json(json));
-    } catch (const Error& error) {
-      throw Error(path + ": " + error.what());
-    }
-  }
-}
-
-}  // namespace
-
-std::vector<Summary> read_summaries(const std::string& run_dir,
-                                    const std::vector<std::string>& names) {
-  std::vector<Summary> summaries;
-  read_into(summaries, run_dir, names);
-  settle_pairs(summaries);
-  return summaries;
-}
-
-std::vector<Summary> read_summaries(const std::vector<std::string>& run_dirs) {
-  std::vector<Summary> summaries;
-  for (const std::string& run_dir : run_dirs) read_into(summaries, run_dir, instances_in(run_dir));
-  settle_pairs(summaries);  // of all: oeg and its risks may be on different hosts
-  return summaries;
-}
-
-std::vector<std::string> instances_in(const std::string& run_dir) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(run_dir, error)) {
-    const std::filesystem::path file = entry.path().filename();  // <name>.summary.json
-    if (file.extension() == ".json" && file.stem().extension() == ".summary")
-      names.push_back(file.stem().stem());
-  }
-  if (error) throw SystemError("cannot read the run directory '" + run_dir + "'", error.value());
-  return names;
 }
 
 }  // namespace tickpath::cli

@@ -2,6 +2,7 @@
 // (control/summary.hpp).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct Conservation {
 // expected: instance names of all programs of the run. Where several mdh's and oegs share a venue's
 // symbols (shards), what is said of mdh and oeg is said of the sums over them. Where they are of
 // several venues (Summary::venue) each has its lines, and what strategies hold is compared over all
-// of them, too.
+// of them, too, with what oegs, risks and sims do.
 Conservation check_conservation(const std::vector<control::Summary>& summaries,
                                 const std::vector<std::string>& expected);
 
@@ -44,6 +45,11 @@ std::vector<control::Summary> read_summaries(const std::string& run_dir,
 std::vector<control::Summary> read_summaries(const std::vector<std::string>& run_dirs);
 // The instances that left a summary there. Throws SystemError.
 std::vector<std::string> instances_in(const std::string& run_dir);
+
+// Each program's side of one venue's books, where it is of several; all of it where it is of that
+// one.
+std::vector<control::Summary> of_venue(const std::vector<control::Summary>& summaries,
+                                       std::uint8_t venue);
 
 // At each venue, and shard of one: of a pair of oegs the one counts that led last, though the other
 // one led at its own end; of the risks of one oeg, or one pair, the one that was active last. The

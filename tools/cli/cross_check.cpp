@@ -103,10 +103,9 @@ class CrossCheck {
   std::vector<std::string> run(bool whole) {
     if (whole) missing();
     feed();
-    strategy_endpoints(whole);
-    endpoints("risk", {"feed.endpoint", "feed.endpoint_b"}, "mdh", whole);
+    endpoints_by_venue("strategy", whole);
+    endpoints_by_venue("risk", whole);
     endpoints("oeg", {"mdh.endpoint", "mdh.endpoint_b"}, "mdh", whole);
-    endpoints("risk", {"gateway.endpoint", "gateway.standby_endpoint"}, "oeg", whole);
     pairs(whole);
     risks();
     venue();
@@ -221,12 +220,11 @@ class CrossCheck {
     for (const std::string& key : keys)
       endpoints_of(each, key, server, each.config.name + " would wait for " + server + " in vain");
   }
-  void strategy_endpoints(bool whole) {
-    for (const Program& strategy : all("strategy"))
-      for (const auto& [at, number, shard] : venues_of(strategy)) {
-        endpoints(strategy, {at + "feed.endpoint", at + "feed.endpoint_b"}, "mdh", whole);
-        endpoints(strategy, {at + "gateway.endpoint", at + "gateway.standby_endpoint"}, "oeg",
-                  whole);
+  void endpoints_by_venue(const std::string& program, bool whole) {
+    for (const Program& each : all(program))
+      for (const auto& [at, number, shard] : venues_of(each)) {
+        endpoints(each, {at + "feed.endpoint", at + "feed.endpoint_b"}, "mdh", whole);
+        endpoints(each, {at + "gateway.endpoint", at + "gateway.standby_endpoint"}, "oeg", whole);
       }
   }
   // A [[venue]]: what stands before its keys, "venue[0]." or "" without one, its number, and which
@@ -236,18 +234,18 @@ class CrossCheck {
     std::int64_t number;
     std::string shard;
   };
-  static std::vector<Stack> venues_of(const Program& strategy) {
-    const toml::array* const venues = strategy.values["venue"].as_array();
-    if (venues == nullptr || venues->empty()) return {{"", venue_of(strategy), ""}};
+  static std::vector<Stack> venues_of(const Program& client) {
+    const toml::array* const venues = client.values["venue"].as_array();
+    if (venues == nullptr || venues->empty()) return {{"", venue_of(client), ""}};
     std::vector<Stack> all;
     std::vector<std::string> names;  // of venues, as listed: shards of one have one
     for (std::size_t i = 0; i < venues->size(); ++i) {
       const std::string at = "venue[" + std::to_string(i) + "].";
-      const std::string name = strategy.text(at + "name").value_or("");
+      const std::string name = client.text(at + "name").value_or("");
       const auto place = std::find(names.begin(), names.end(), name) - names.begin();
       if (place == std::ssize(names)) names.push_back(name);
-      const std::int64_t given = strategy.number(at + "number").value_or(0);
-      all.push_back({at, given != 0 ? given : place + 1, strategy.text(at + "shard").value_or("")});
+      const std::int64_t given = client.number(at + "number").value_or(0);
+      all.push_back({at, given != 0 ? given : place + 1, client.text(at + "shard").value_or("")});
     }
     return all;
   }
@@ -303,19 +301,15 @@ class CrossCheck {
           reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))
         problems_.push_back(oeg.at("pair.peer") + " is this oeg itself: name the other one");
       for (const Program& risk : all("risk"))
-        if (watches(risk, oeg) && !risk.values.at_path("witness.enabled").value_or(false))
-          problems_.push_back(risk.at("witness.enabled") + " is false, and " + oeg.config.path +
-                              " is one of a pair: nobody would say who leads");
-      for (const Program& risk : all("risk"))
-        if (watches(risk, oeg)) sees_both(risk, "", oeg);
+        for (const Stack& stack : venues_of(risk))
+          if (stack.number == venue && watches(risk, oeg)) of_pair(risk, stack.at, oeg);
       for (const Program& strategy : all("strategy"))
         for (const Stack& stack : venues_of(strategy))
-          if (stack.number == venue && stack.shard == shard) sees_both(strategy, stack.at, oeg);
+          if (stack.number == venue && stack.shard == shard) of_pair(strategy, stack.at, oeg);
     }
   }
   // Of a venue in shards each oeg has a risk of its own.
   static bool watches(const Program& risk, const Program& oeg) {
-    if (venue_of(risk) != venue_of(oeg)) return false;
     const std::string at = oeg.text("fabric.endpoint").value_or("");
     const std::set<std::string> oegs = oegs_of(risk);
     return oeg.text("mdh.shard").value_or("").empty() ||
@@ -323,6 +317,13 @@ class CrossCheck {
                        [&](const std::string& each) { return reaches(each, at); });
   }
 
+  void of_pair(const Program& client, const std::string& at, const Program& oeg) {
+    if (client.config.program == "risk" &&
+        !client.values.at_path("witness.enabled").value_or(false))
+      problems_.push_back(client.at("witness.enabled") + " is false, and " + oeg.config.path +
+                          " is one of a pair: nobody would say who leads");
+    sees_both(client, at, oeg);
+  }
   void sees_both(const Program& client, const std::string& at, const Program& oeg) {
     const std::string key = at + "gateway.standby_endpoint";
     if (client.text(key).value_or("").empty())
@@ -340,8 +341,10 @@ class CrossCheck {
   }
   static std::set<std::string> oegs_of(const Program& risk) {
     std::set<std::string> oegs;
-    for (const char* key : {"gateway.endpoint", "gateway.standby_endpoint"})
-      if (const std::string at = risk.text(key).value_or(""); !at.empty()) oegs.insert(at);
+    for (const Stack& stack : venues_of(risk))
+      for (const char* key : {"gateway.endpoint", "gateway.standby_endpoint"})
+        if (const std::string at = risk.text(stack.at + key).value_or(""); !at.empty())
+          oegs.insert(at);
     return oegs;
   }
   static bool have_one_oeg(const Program& a, const Program& b) {
@@ -352,6 +355,12 @@ class CrossCheck {
   }
   // Whichever of the two is active, the same holds.
   void second_risk(const Program& a, const Program& b) {
+    if (venues_of(a).size() > 1 || venues_of(b).size() > 1) {
+      problems_.push_back(a.at("venue") + " and " + b.at("venue") +
+                          " name an oeg in common: a risk over several venues has none beside it "
+                          "that stands by");
+      return;
+    }
     if (oegs_of(a) != oegs_of(b))
       problems_.push_back(a.at("gateway") + " and " + b.at("gateway") +
                           " name one oeg in common and another one not: two risks of which one "
@@ -414,15 +423,13 @@ class CrossCheck {
   // Who is wired to whom says which venue a program is of; so must its venue_number, or the books
   // and traces of two venues would be mixed.
   void venue_numbers() {
-    for (const Program& strategy : all("strategy"))
-      for (const auto& [at, number, shard] : venues_of(strategy)) {
-        number_of(strategy, at + "feed.endpoint", number, "mdh");
-        number_of(strategy, at + "gateway.endpoint", number, "oeg");
-      }
-    for (const auto& [program, key, server] : {std::array{"risk", "feed.endpoint", "mdh"},
-                                               {"risk", "gateway.endpoint", "oeg"},
-                                               {"oeg", "mdh.endpoint", "mdh"}})
-      for (const Program& each : all(program)) number_of(each, key, venue_of(each), server);
+    for (const char* client : {"strategy", "risk"})
+      for (const Program& each : all(client))
+        for (const auto& [at, number, shard] : venues_of(each)) {
+          number_of(each, at + "feed.endpoint", number, "mdh");
+          number_of(each, at + "gateway.endpoint", number, "oeg");
+        }
+    for (const Program& oeg : all("oeg")) number_of(oeg, "mdh.endpoint", venue_of(oeg), "mdh");
     for (const Program& mdh : all("mdh"))
       for (const Program& sim : all("sim"))
         if (mdh.text("feed.group") && mdh.text("feed.group") == sim.text("feed.group"))

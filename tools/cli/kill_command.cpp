@@ -44,8 +44,10 @@ struct KillArguments {
 std::string whom(const KillArguments& arguments) {
   const std::string who = arguments.strategy ? "strategy " + std::to_string(*arguments.strategy)
                                              : std::string("all strategies");
+  // Venue 0: a risk of several venues.
+  const int venue = arguments.venue.value_or(0);
   const std::string part = arguments.shard.empty() ? "" : "shard " + arguments.shard + ", ";
-  return (arguments.venue ? "venue " + std::to_string(*arguments.venue) + ", " : "") + part + who;
+  return (venue != 0 ? "venue " + std::to_string(venue) + ", " : "") + part + who;
 }
 
 // As `status` shows it beside the kill.
@@ -69,18 +71,61 @@ bool is_of(const Json& kill, const std::optional<std::uint8_t>& strategy) {
   return strategy ? whose.is_number() && whose.get<unsigned>() == *strategy : whose.is_string();
 }
 
+// Where the switch has to arrive: at the oeg, or the pair, of a venue that risk watches.
+struct Place {
+  std::string name;           // of the venue; empty: risk watches one
+  std::optional<int> number;  // of the venue; none: there is but one oeg to look for
+  Json oegs = Json::array();  // as risk shows them, of a pair or of several venues
+  std::uint64_t version = 0;  // that is in their memory
+  std::string reason;         // why risk is not ready there
+
+  std::string text(const std::string& what) const {
+    return name.empty() || what.empty() ? what : name + ": " + what;
+  }
+};
+
+// Throws Error where one oeg is asked for, and there are more.
+std::vector<Place> places_of(const KillArguments& arguments, const Json& risk_status) {
+  const Json status = risk_status.is_object() ? risk_status : Json::object();
+  const Json kill_switch = kill_switch_of(status);
+  std::vector<Place> places;
+  for (const Json& venue : status.value("venues", Json::array()))
+    places.push_back({venue.value("name", "?"), venue.value("number", 0),
+                      venue.value("oegs", Json::array()), number(venue, "oeg_version"),
+                      venue.value("not_ready_reason", std::string())});
+  if (places.empty())
+    places.push_back({{},
+                      arguments.venue,
+                      kill_switch.value("oegs", Json::array()),
+                      number(kill_switch, "oeg_version"),
+                      status.value("not_ready_reason", std::string())});
+  if (places.size() > 1 && !arguments.oeg.empty())
+    throw Error("--oeg names one oeg, and this risk is of " + std::to_string(places.size()) +
+                " venues: leave it out");
+  return places;
+}
+
 // The instance to ask: of a pair the one that leads.
-std::string oeg_of(const KillArguments& arguments) {
+std::string oeg_of(const KillArguments& arguments, const Place& place) {
   if (!arguments.oeg.empty()) return arguments.oeg;
-  const Json risk = kill_switch_of(try_status(arguments.run_dir, arguments.risk));
-  for (const Json& each : risk.value("oegs", Json::array()))
-    if (each.value("leads", false)) return each.value("name", std::string("oeg"));
-  if (!arguments.venue) return "oeg";
+  if (place.oegs.size() > 1)
+    for (const Json& each : place.oegs)
+      if (each.value("leads", false)) return each.value("name", std::string("oeg"));
+  if (!place.number) return "oeg";
   for (const RunningProgram& each : running_programs(arguments.run_dir))
     if (each.program == "oeg" && !each.stands_by &&
-        venue_number(try_status(arguments.run_dir, each.name)) == *arguments.venue)
+        venue_number(try_status(arguments.run_dir, each.name)) == *place.number)
       return each.name;
-  return "oeg of venue " + std::to_string(*arguments.venue);
+  return "oeg of venue " + std::to_string(*place.number);
+}
+
+// visit(place, name of its oeg, that oeg's status or null) at each.
+template <class Visit>
+void at_each(const std::vector<Place>& places, const KillArguments& arguments, Visit&& visit) {
+  for (const Place& place : places) {
+    const std::string name = oeg_of(arguments, place);
+    visit(place, name, try_status(arguments.run_dir, name));
+  }
 }
 
 // Where a venue's shards have an oeg each, and each oeg a risk of its own: the same for each risk.
@@ -133,12 +178,17 @@ std::vector<KillArguments> of_each_venue(const KillArguments& arguments) {
 
 // oeg knows a strategy from its first connection on, risk from its first order.
 bool known_to_oeg(const KillArguments& arguments) {
-  const Json status = try_status(arguments.run_dir, oeg_of(arguments));
-  if (!status.is_object()) return false;
-  const Json strategies = status.value("strategies", Json::array());
-  return std::any_of(strategies.begin(), strategies.end(), [&](const Json& each) {
-    return each.at("id").get<unsigned>() == *arguments.strategy;
-  });
+  bool known = false;
+  const Json risk = try_status(arguments.run_dir, arguments.risk);
+  at_each(places_of(arguments, risk), arguments,
+          [&](const Place&, const std::string&, const Json& status) {
+            if (!status.is_object()) return;
+            const Json strategies = status.value("strategies", Json::array());
+            known |= std::any_of(strategies.begin(), strategies.end(), [&](const Json& each) {
+              return each.at("id").get<unsigned>() == *arguments.strategy;
+            });
+          });
+  return known;
 }
 
 // The command as it was given: to whom, and the number by which that risk says that it was carried
@@ -161,15 +211,15 @@ std::uint64_t command_risk(const std::string& command, const KillArguments& argu
   return number(answer, "command_number");
 }
 
-std::string why_not_connected(const Json& status) {
-  const std::string reason = status.value("not_ready_reason", std::string());
-  return reason.empty() ? "it has not come to it yet" : reason;
+std::string why_not_connected(const Place& place) {
+  return place.reason.empty() ? "it has not come to it yet" : place.reason;
 }
 
 // Those of a pair in whose memory the change is not yet; else `name`.
-std::string lacking(const Json& kill_switch, const std::string& name, std::uint64_t version) {
+std::string lacking(const Place& place, const std::string& name, std::uint64_t version) {
   std::string names;
-  for (const Json& each : kill_switch.value("oegs", Json::array()))
+  if (place.oegs.size() < 2) return name;
+  for (const Json& each : place.oegs)
     if (each.value("connected", false) && number(each, "version") < version)
       names += (names.empty() ? "" : " and ") + each.value("name", std::string("oeg"));
   return names.empty() ? name : names;
@@ -191,29 +241,19 @@ std::string missing_at_oeg(const KillArguments& arguments, const Json& risk,
   return oeg.value("replicated", true) ? "" : "the standby of " + name + " has not confirmed it";
 }
 
-// What stands between the command and its effect; empty: oeg acts on it, and a restart will not
-// undo it.
-std::string missing_effect(const KillArguments& arguments, std::uint64_t command) {
-  const Json risk_status = try_status(arguments.run_dir, arguments.risk);
-  if (!risk_status.is_object()) return arguments.risk + " does not answer any more";
-  if (stands_by(risk_status)) return arguments.risk + " is not the active risk any more";
-  const Json risk = kill_switch_of(risk_status);
-  if (number(risk, "command") < command) return arguments.risk + " has not carried it out";
+// What the oeg of one venue has not yet done.
+std::string missing_at(const KillArguments& arguments, const Place& place, const Json& risk) {
   const std::uint64_t version = number(risk, "version");
-  if (number(risk, "saved_version") < version)
-    return arguments.risk + " has not saved it, so that it would not survive a restart: " +
-           risk.value("error", std::string("its file is being written"));
-  const bool written = number(risk, "oeg_version") >= version;
-  const std::string name = oeg_of(arguments);
+  const bool written = place.version >= version;
+  const std::string name = oeg_of(arguments, place);
   const Json oeg = try_status(arguments.run_dir, name);
   if (!oeg.is_object())
     return name + " does not answer in '" + arguments.run_dir + "'; " +
            (written ? "the change is in its memory, whether it acts on it is unknown"
-                    : arguments.risk +
-                          " cannot write to its memory: " + why_not_connected(risk_status));
+                    : arguments.risk + " cannot write to its memory: " + why_not_connected(place));
   if (!written)
-    return arguments.risk + " has not written it to " + lacking(risk, name, version) + ": " +
-           why_not_connected(risk_status);
+    return arguments.risk + " has not written it to " + lacking(place, name, version) + ": " +
+           why_not_connected(place);
   if (number(kill_switch_of(oeg), "version") < version)
     return name + " has not taken the change from its memory";
   if (std::string what = missing_at_oeg(arguments, risk, name, kill_switch_of(oeg)); !what.empty())
@@ -223,6 +263,24 @@ std::string missing_effect(const KillArguments& arguments, std::uint64_t command
              ? ""
              : name + " has not saved it: " +
                    kill_switch_of(oeg).value("error", std::string("its file is being written"));
+}
+
+// What stands between the command and its effect; empty: every oeg acts on it, and a restart will
+// not undo it.
+std::string missing_effect(const KillArguments& arguments, std::uint64_t command) {
+  const Json risk_status = try_status(arguments.run_dir, arguments.risk);
+  if (!risk_status.is_object()) return arguments.risk + " does not answer any more";
+  if (stands_by(risk_status)) return arguments.risk + " is not the active risk any more";
+  const Json risk = kill_switch_of(risk_status);
+  if (number(risk, "command") < command) return arguments.risk + " has not carried it out";
+  if (number(risk, "saved_version") < number(risk, "version"))
+    return arguments.risk + " has not saved it, so that it would not survive a restart: " +
+           risk.value("error", std::string("its file is being written"));
+  std::string missing;
+  for (const Place& place : places_of(arguments, risk_status))
+    if (const std::string what = missing_at(arguments, place, risk); !what.empty())
+      missing += (missing.empty() ? "" : "; ") + place.text(what);
+  return missing;
 }
 
 // Looks until nothing is missing any more. Throws Error: what was still missing at the end.
@@ -252,7 +310,7 @@ Json kill_of(const KillArguments& arguments, const std::optional<std::uint8_t>& 
 // Of those that the kill concerns, as oeg tells them.
 struct OpenOrders {
   std::uint64_t count = 0;
-  std::string text;  // "strategy 7: 3 orders (AAPL 300 to buy, MSFT 100 to sell)"
+  std::string text;  // "first: strategy 7: 3 orders (AAPL 300 to buy, MSFT 100 to sell)"
 };
 
 std::string shares_text(const Json& row) {
@@ -262,8 +320,8 @@ std::string shares_text(const Json& row) {
   return text;
 }
 
-OpenOrders open_orders(const KillArguments& arguments, const Json& oeg_status) {
-  OpenOrders open;
+void add_open_orders(OpenOrders& open, const KillArguments& arguments, const Place& place,
+                     const Json& oeg_status) {
   for (const Json& each : kill_switch_of(oeg_status).value("open", Json::array())) {
     const auto strategy = each.at("strategy").get<unsigned>();
     if (arguments.strategy && strategy != *arguments.strategy) continue;
@@ -273,21 +331,30 @@ OpenOrders open_orders(const KillArguments& arguments, const Json& oeg_status) {
     std::string shares;
     for (const Json& row : each.value("shares", Json::array()))
       shares += (shares.empty() ? " (" : ", ") + shares_text(row);
-    open.text += (open.text.empty() ? "" : "; ") + ("strategy " + std::to_string(strategy)) + ": " +
-                 std::to_string(orders) + " orders" + (shares.empty() ? "" : shares + ")");
+    open.text += (open.text.empty() ? "" : "; ") +
+                 place.text("strategy " + std::to_string(strategy) + ": " + std::to_string(orders) +
+                            " orders" + (shares.empty() ? "" : shares + ")"));
   }
-  return open;
 }
 
-// What the venue has not confirmed; empty: nothing is open.
-std::string missing_cancels(const KillArguments& arguments) {
-  const Json status = try_status(arguments.run_dir, oeg_of(arguments));
-  if (!status.is_object()) return oeg_of(arguments) + " does not answer any more";
-  const OpenOrders open = open_orders(arguments, status);
-  if (open.count == 0) return {};
-  const bool up = status.value("venue", Json::object()).value("logged_on", false);
-  return "the venue has not confirmed the cancels of " + open.text +
-         (up ? "" : "; the FIX session is down, they are sent when it is up again");
+// What the venues have not confirmed; empty: nothing is open.
+std::string missing_cancels(const std::vector<Place>& places, const KillArguments& arguments) {
+  std::string missing;
+  at_each(places, arguments, [&](const Place& place, const std::string& name, const Json& status) {
+    std::string what;
+    OpenOrders open;
+    if (!status.is_object()) {
+      what = place.text(name + " does not answer any more");
+    } else {
+      add_open_orders(open, arguments, place, status);
+      const bool up = status.value("venue", Json::object()).value("logged_on", false);
+      if (open.count != 0)
+        what = "the venue has not confirmed the cancels of " + open.text +
+               (up ? "" : "; the FIX session is down, they are sent when it is up again");
+    }
+    if (!what.empty()) missing += (missing.empty() ? "" : "; ") + what;
+  });
+  return missing;
 }
 
 // Gives the command to the active risk, and again to the next where that one is gone before it took
@@ -309,11 +376,18 @@ class Order {
     } catch (const Error& error) {
       return error.what();
     }
+    (void)places();
     std::string what = missing_effect(arguments_, given_.number);
     if (!what.empty() && finds_ && several() && is_gone()) given_ = {};
     return what;
   }
   const KillArguments& arguments() const { return arguments_; }
+  // As risk said last: should it end now, what is of several venues must not pass for one.
+  const std::vector<Place>& places() {
+    const Json status = try_status(arguments_.run_dir, arguments_.risk);
+    if (status.is_object() || places_.empty()) places_ = places_of(arguments_, status);
+    return places_;
+  }
   std::string risk() const { return given_.risk.empty() ? "risk" : given_.risk; }
   // Before it was given.
   bool was_killed() const { return was_killed_; }
@@ -321,6 +395,7 @@ class Order {
  private:
   void give() {
     if (finds_) arguments_.risk = find();
+    (void)places();
     was_killed_ = was_killed_ || !kill_of(arguments_, arguments_.strategy).is_null();
     given_.number = command_risk(kill_ ? "kill" : "unkill", arguments_);
     given_.risk = arguments_.risk;
@@ -357,6 +432,7 @@ class Order {
   bool kill_;
   bool finds_;
   bool was_killed_ = false;
+  std::vector<Place> places_;
   Given given_;
 };
 
@@ -365,13 +441,16 @@ void await_kill(const KillArguments& arguments, Order& order) {
                      [&] { return order.missing(); });
   const std::string killed = whom(arguments) + ": no new orders and replacements";
   if (arguments.keep_orders) {
-    const OpenOrders open =
-        open_orders(arguments, try_status(arguments.run_dir, oeg_of(arguments)));
+    OpenOrders open;
+    at_each(order.places(), arguments,
+            [&](const Place& place, const std::string&, const Json& status) {
+              add_open_orders(open, arguments, place, status);
+            });
     std::printf("%s; %s\n", killed.c_str(),
                 open.count == 0 ? "nothing is open" : ("open stays " + open.text).c_str());
     return;
   }
-  wait_until_nothing(arguments, killed, [&] { return missing_cancels(arguments); });
+  wait_until_nothing(arguments, killed, [&] { return missing_cancels(order.places(), arguments); });
   std::printf("%s; nothing is open\n", killed.c_str());
 }
 
@@ -423,8 +502,8 @@ CLI::App* add_switch(CLI::App& app, const std::string& name, const std::string& 
       ->capture_default_str();
   command->add_option(
       "--risk", arguments->risk,
-      "Instance name of risk (default: the one that runs; of two the active one; of several "
-      "venues that of each)");
+      "Instance name of risk (default: the one that runs; of two the active one; where each venue "
+      "has one, that of each)");
   command->add_option("--oeg", arguments->oeg,
                       "Instance name of oeg (default: oeg; of a pair the one that leads)");
   command

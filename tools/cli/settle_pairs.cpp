@@ -43,6 +43,7 @@ void keep_last(const std::vector<Summary*>& group, const char* name) {
     each->stood_by = true;
     each->positions.clear();
     each->profits.clear();
+    each->venues.clear();
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,26 @@ std::string profit_line(const Json& strategy) {
                    strategy.value("fills", 0), strategy.value("open_orders", 0));
 }
 
+// What risk knows of each of several venues.
+std::vector<std::string> venue_lines(const Json& risk) {
+  static const std::map<std::string, std::string> kMeanings{
+      {"whole", "positions are whole"},
+      {"pending", "positions not confirmed; the last known ones count"},
+      {"unknown", "positions NOT KNOWN yet: limits that they may relieve wait"},
+      {"doubtful", "positions DOUBTFUL: they count against limits alone"}};
+  std::vector<std::string> lines;
+  for (const Json& venue : risk.value("venues", Json::array())) {
+    const std::string positions = venue.value("positions", "?");
+    const auto meaning = kMeanings.find(positions);
+    lines.push_back("    " + venue.value("name", "?") + ": " +
+                    (meaning == kMeanings.end() ? positions : meaning->second));
+    if (!venue.value("mdh_alive", true)) lines.emplace_back("      NO MDH: the last marks count");
+    if (const std::string reason = venue.value("not_ready_reason", ""); !reason.empty())
+      lines.push_back("      " + reason);
+  }
+  return lines;
+}
+
 // From one step to the next; "-" where either did not happen.
 std::string step_text(const Json& times, const char* from, const char* to) {
   const auto begin = times.value(from, std::uint64_t{0});
@@ -152,6 +173,9 @@ std::string status_text(const Json& all, std::size_t columns) {
     if (status.contains("pair"))
       for (const std::string& pair_line : pair_lines(status["pair"]))
         text += pair_line.substr(0, columns - 1) + "\n";
+    if (status.value("program", "") == "risk")
+      for (const std::string& venue_line : venue_lines(status))
+        text += venue_line.substr(0, columns - 1) + "\n";
     for (const Json& strategy : status.value("strategies", Json::array()))
       if (strategy.contains("pnl")) text += profit_line(strategy).substr(0, columns - 1) + "\n";
   }

@@ -86,8 +86,7 @@ std::string results_in(const std::vector<std::string>& paths) {
     for (const JournalOf& each : journals_in(path, summaries)) {
       Trades trades = read_trades(each.path);
       show_names(trades, names);
-      std::vector<control::Summary> own = summaries;
-      std::erase_if(own, [&](const control::Summary& other) { return other.venue != each.venue; });
+      const std::vector<control::Summary> own = of_venue(summaries, each.venue);
       if (each.venue != 0) html += "<h2>Venue " + std::to_string(each.venue) + "</h2>\n";
       html += trades_html(trades, profits_of(own, names), kRowsInPage);
     }

@@ -53,9 +53,7 @@ std::vector<control::Summary> beside(const TradesArguments& arguments) {
   std::vector<control::Summary> summaries = read_summaries({arguments.run_dir});
   const auto own = std::ranges::find(summaries, arguments.oeg, &control::Summary::name);
   if (own == summaries.end()) return summaries;
-  const std::uint8_t venue = own->venue;
-  std::erase_if(summaries, [&](const control::Summary& each) { return each.venue != venue; });
-  return summaries;
+  return of_venue(summaries, own->venue);
 }
 
 Trades selected(const TradesArguments& arguments, const control::LongNames& names) {

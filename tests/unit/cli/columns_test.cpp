@@ -41,6 +41,22 @@ TEST(Columns, OfTheProgressBar) {
   EXPECT_NE(progress_line("generating", 0.5, 8, 80).find("####...."), std::string::npos);
 }
 
+TEST(Columns, OfWhatRiskKnowsOfEachVenue) {
+  Json all = Json::array({{{"name", "risk"}, {"program", "risk"}, {"role", "active"}}});
+  for (const char* positions : {"whole", "pending", "unknown", "doubtful"})
+    all[0]["venues"].push_back({{"name", positions}, {"positions", positions}});
+  all[0]["venues"].back()["mdh_alive"] = false;
+  all[0]["venues"].back()["not_ready_reason"] = "waiting for oeg at " + std::string(100, 'x');
+  const std::string text = status_text(all, 80);
+  EXPECT_LT(longest_line(text), 80u) << text;
+  for (const char* line :
+       {"    whole: positions are whole\n", "    pending: positions not confirmed; the last known",
+        "    unknown: positions NOT KNOWN yet: limits that they may relieve wait\n",
+        "    doubtful: positions DOUBTFUL: they count against limits alone\n",
+        "      NO MDH: the last marks count\n", "      waiting for oeg at xxx"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+}
+
 TEST(Columns, OfTheStatus) {
   Json counters = Json::object();
   for (int i = 0; i < 12; ++i) counters["group.a_counter_" + std::to_string(i)] = 1'234'567'890'123;

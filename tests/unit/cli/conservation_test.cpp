@@ -413,6 +413,87 @@ TEST(Conservation, OfTwoVenuesHoldsAtEachAndOverBoth) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
+// One risk over both, whose summary holds a side of each, and venues that take fees.
+struct OneRiskOfTwoVenues : TwoVenues {
+  OneRiskOfTwoVenues() {
+    risk.program = risk.name = "risk";
+    risk.has_positions = true;
+    risk.positions = strategy.positions;
+    for (FiveSides& run : venues) {
+      run.risk.name = "risk";
+      run.risk.venue_name = run.strategy.venue_name;
+      run.mdh.ticks[1].peer = run.oeg.events[0].peer = "risk";
+      run.sim.details = {{"fees_millionths.V.1", 700},
+                         {"rebates_millionths.V.2", 200},
+                         {"venue_fees_millionths", 500}};
+    }
+  }
+  Conservation check_all() const {
+    std::vector<Summary> all{strategy, risk};
+    std::vector<std::string> expected{"strategy", "risk"};
+    for (const FiveSides& run : venues) {
+      all[0].venues.push_back(run.strategy);
+      all[1].venues.push_back(run.risk);
+      for (const Summary* each : {&run.sim, &run.mdh, &run.oeg}) {
+        all.push_back(*each);
+        expected.push_back(each->name);
+      }
+    }
+    return check_conservation(all, expected);
+  }
+  Summary risk;
+};
+
+TEST(Conservation, OfOneRiskOverTwoVenuesHoldsAtEachAndOverBoth) {
+  const Conservation conservation = OneRiskOfTwoVenues().check_all();
+  EXPECT_TRUE(conservation.holds()) << to_text(conservation);
+  const std::string text = in_one_line(to_text(conservation));
+  for (const char* line :
+       {"first: positions and cash: sim = risk", "second: positions and cash: sim = risk",
+        "second: ticks: published by mdh-2 to risk", "first: drop copy: published by oeg-1 to risk",
+        "positions and cash by symbol: strategies = oegs of all venues",
+        "positions and cash by symbol: strategies = risks of all venues",
+        "positions and cash by symbol: strategies = sims of all venues",
+        "fees, in millionths: paid by all parties = had by the venues: 500 + 500 = 500 + 500"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(Conservation, OfOneRiskOverTwoVenuesFindsWhatIsWrongAtOneOrInTheSum) {
+  const std::vector<std::pair<std::function<void(OneRiskOfTwoVenues&)>, std::string>> breaks{
+      {[](OneRiskOfTwoVenues& run) { ++run.venues[1].risk.positions[0].cash; },
+       "second: positions and cash: sim = risk"},
+      {[](OneRiskOfTwoVenues& run) { ++run.risk.positions[0].shares; },
+       "positions and cash by symbol: strategies = risks of all venues"},
+      {[](OneRiskOfTwoVenues& run) { --run.venues[0].sim.positions[0].shares; },
+       "positions and cash by symbol: strategies = sims of all venues"},
+      {[](OneRiskOfTwoVenues& run) { --run.venues[1].risk.events[0].seen; },
+       "second: drop copy: published by oeg-2 to risk"},
+      // What one venue has too much, the other has too little.
+      {[](OneRiskOfTwoVenues& run) {
+         run.venues[0].sim.details["venue_fees_millionths"] += 5;
+         run.venues[1].sim.details["venue_fees_millionths"] -= 5;
+       },
+       "fees, in millionths: paid by all parties = had by the venues"},
+  };
+  for (const auto& [damage, told] : breaks) {
+    OneRiskOfTwoVenues run;
+    damage(run);
+    const Conservation conservation = run.check_all();
+    EXPECT_FALSE(conservation.holds()) << told;
+    EXPECT_THAT(in_one_line(to_text(conservation)), HasSubstr("BROKEN  " + told));
+  }
+}
+
+TEST(Conservation, OfAVenueIsEachProgramsSideThere) {
+  OneRiskOfTwoVenues run;
+  run.risk.venues = {run.venues[0].risk, run.venues[1].risk};
+  run.risk.venues[1].positions[0].shares = 7;
+  const std::vector<Summary> own = of_venue({run.risk, run.venues[0].oeg, run.venues[1].oeg}, 2);
+  ASSERT_EQ(own.size(), 2u);
+  EXPECT_EQ(own[0].positions[0].shares, 7);
+  EXPECT_EQ(own[1].name, "oeg-2");
+}
+
 TEST(Conservation, OfTwoVenuesFindsWhatIsWrongAtOneOrInTheirSum) {
   const std::vector<std::pair<std::function<void(TwoVenues&)>, std::string>> breaks{
       {[](TwoVenues& run) { ++run.venues[1].sim.orders->received; },

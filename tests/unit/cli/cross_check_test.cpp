@@ -208,8 +208,8 @@ TEST(CrossCheck, TwoRisksOfWhichOneStandsByAgree) {
 }
 
 TEST(CrossCheck, TwoVenuesAreWiredEachToItself) {
-  const auto all = configs_of("config/venues", {"sim-1", "sim-2", "mdh-1", "mdh-2", "oeg-1",
-                                                "oeg-2", "risk-1", "risk-2", "strategy"});
+  const auto all = configs_of(
+      "config/venues", {"sim-1", "sim-2", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "risk", "strategy"});
   EXPECT_THAT(check(all), IsEmpty());
   struct Change {
     const char *program, *from, *to, *told;
@@ -223,8 +223,11 @@ TEST(CrossCheck, TwoVenuesAreWiredEachToItself) {
             "strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
             "oeg-1.toml: venue_number is 1, and strategy.toml: venue[1].gateway.endpoint takes it "
             "for a program of venue 2"},
-        Change{"risk-2", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
-               "oeg-1.toml: venue_number is 1, and risk-2.toml: gateway.endpoint"},
+        Change{"risk", "{run_dir}/mdh-2.fabric", "{run_dir}/mdh-3.fabric",
+               "risk.toml: venue[1].feed.endpoint is run/mdh-3.fabric"},
+        Change{"risk", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
+               "oeg-1.toml: venue_number is 1, and risk.toml: venue[1].gateway.endpoint takes it "
+               "for a program of venue 2"},
         Change{
             "sim-2", "venue_number = 2", "venue_number = 1",
             "sim-2.toml: venue_number is 1, and mdh-2.toml: feed.group takes it for a program of "
@@ -267,6 +270,14 @@ TEST(CrossCheck, ShardsAreOfTheSameSymbolsWhereverOneLeadsToAnother) {
   for (std::size_t at = 0; (at = text.find("\nnumber = 1", at)) != std::string::npos;)
     text.replace(at, 11, "\nnumber = 0");
   EXPECT_THAT(check(unnumbered), IsEmpty());
+}
+
+TEST(CrossCheck, ARiskOverSeveralVenuesHasNoneBesideIt) {
+  auto all = configs_of("config/venues",
+                        {"sim-1", "sim-2", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "risk", "strategy"});
+  all["risk-b"] = all.at("risk");
+  EXPECT_THAT(check(all), ElementsAre(HasSubstr("name an oeg in common: a risk over several venues "
+                                                "has none beside it that stands by")));
 }
 
 TEST(CrossCheck, ReadsAnAddressOfEveryInterfaceAsEach) {

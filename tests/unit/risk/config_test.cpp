@@ -1,6 +1,7 @@
 #include "risk/config.hpp"
 
 #include <cstdlib>
+#include <cstring>
 
 #include <gmock/gmock.h>
 
@@ -47,6 +48,61 @@ TEST(RiskConfig, RefusesAStrategyThatIsThereTwice) {
 TEST(RiskConfig, RefusesMoneyThatWouldNotFit) {
   EXPECT_THAT([] { load("[limits]\nloss_max = 1e18\n"); },
               ThrowsMessage<config::ConfigError>(HasSubstr("loss_max")));
+}
+
+constexpr const char* kTwoVenues =
+    "[[venue]]\nname = 'a'\nfeed.endpoint = 'f1'\ngateway.endpoint = 'g1'\n"
+    "[[venue]]\nname = 'b'\nfeed.endpoint = 'f2'\ngateway.endpoint = 'g2'\nnumber = 7\n";
+
+TEST(RiskConfig, WithoutVenuesFeedAndGatewayAreTheOne) {
+  const RiskConfig config = load("feed.endpoint = 'f'\ngateway.endpoint = 'g'\n");
+  const auto venues = venues_of(config);
+  ASSERT_EQ(venues.size(), 1u);
+  EXPECT_EQ(venues[0].feed_endpoint, "f");
+  EXPECT_EQ(venues[0].gateway_endpoint, "g");
+  EXPECT_EQ(monitor_options(config).venues, 1u);
+}
+
+TEST(RiskConfig, VenuesHaveTheirPlaceAsNumberWhereNoneIsGiven) {
+  const RiskConfig config = load(std::string(kTwoVenues) + "[reconcile]\npending_max = '2s'\n");
+  const auto venues = venues_of(config);
+  ASSERT_EQ(venues.size(), 2u);
+  EXPECT_EQ(venues[0].number, 1);
+  EXPECT_EQ(venues[1].number, 7);
+  EXPECT_EQ(venues[1].gateway_endpoint, "g2");
+  EXPECT_EQ(monitor_options(config).venues, 2u);
+  EXPECT_EQ(monitor_options(config).pending_max_ns, 2'000'000'000);
+}
+
+TEST(RiskConfig, RefusesVenuesThatDoNotFitTogether) {
+  // before: keys in front of the venues.
+  const auto told = [](const std::string& before, const char* from, const char* to) {
+    std::string text = before + kTwoVenues;
+    if (const std::size_t at = text.find(from); *from != 0) text.replace(at, std::strlen(from), to);
+    try {
+      load(text);
+    } catch (const config::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(told("", "", ""), "nothing");
+  EXPECT_THAT(told("", "name = 'b'", "name = 'a'"), HasSubstr("a name of its own"));
+  EXPECT_THAT(told("", "number = 7", "number = 1"), HasSubstr("a number of its own"));
+  EXPECT_THAT(told("", "'g2'", "'g1'"), HasSubstr("g1 at r.toml:5:1 is that of r.toml:1:1"));
+  EXPECT_THAT(told("", "'f2'", "'g1'"), HasSubstr("listens at a place of its own"));
+  EXPECT_THAT(told("", "name = 'b'", "name = ''"), HasSubstr("is empty at r.toml:5:1"));
+  EXPECT_THAT(told("feed.endpoint = 'f'\n", "", ""),
+              HasSubstr("is of a configuration without [[venue]]"));
+  EXPECT_THAT(told("venue_number = 3\n", "", ""), HasSubstr("this risk is of every [[venue]]"));
+  const std::string pairs = "witness.enabled = true\n";
+  EXPECT_EQ(told(pairs, "", ""), "nothing");
+  EXPECT_EQ(told(pairs, "'g1'", "'g1'\ngateway.standby_endpoint = 'h1'"), "nothing");
+  EXPECT_THAT(told(pairs, "number = 7",
+                   "gateway.standby_endpoint = 'h2'\n[[venue]]\nname = 'c'\n"
+                   "feed.endpoint = 'f3'\ngateway.endpoint = 'g3'\n"
+                   "gateway.standby_endpoint = 'h3'"),
+              HasSubstr("a witness keeps the word of one pair of oegs, and 2 venues have a pair"));
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+#include "common/market/venue_config.hpp"
+
+#include <map>
+
+namespace tickpath::market {
+
+config::Schema<VenueConfig> venue_schema() {
+  using V = VenueConfig;
+  config::Schema<V> schema;
+  schema.text("name", &V::name, "As logs, status and reports name it").required();
+  schema.integer("number", &V::number, {0, 255}, "",
+                 "`venue_number` in the files of its programs; 0: its place in the list, from 1");
+  schema.text("feed.endpoint", &V::feed_endpoint, "Where its mdh listens").required();
+  schema.text("feed.endpoint_b", &V::feed_endpoint_b,
+              "Where the other mdh of a pair listens; empty: there is one mdh");
+  schema.text("gateway.endpoint", &V::gateway_endpoint, "Where its oeg listens").required();
+  schema.text("gateway.standby_endpoint", &V::gateway_standby_endpoint,
+              "Where the other oeg of a pair listens; empty: there is none");
+  schema.place(&V::place);
+  return schema;
+}
+
+std::vector<VenueConfig> numbered(std::vector<VenueConfig> venues) {
+  std::uint8_t place = 0;
+  for (VenueConfig& venue : venues) {
+    ++place;
+    if (venue.number == 0) venue.number = place;
+  }
+  return venues;
+}
+
+void check_venues(const std::vector<VenueConfig>& venues, config::Problems& problems) {
+  std::map<std::string, std::string> names, numbers, endpoints;  // and where they were first
+  const auto once = [&](auto& all, const char* key, const std::string& what,
+                        const VenueConfig& venue, const char* remedy) {
+    const auto [first, fresh] = all.emplace(what, venue.place);
+    if (!fresh)
+      problems.add(key, what + " at " + venue.place + " is that of " + first->second + remedy);
+  };
+  for (const VenueConfig& venue : numbered(venues)) {
+    if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
+    once(names, "venue.name", venue.name, venue, ": each venue has a name of its own");
+    once(numbers, "venue.number", std::to_string(venue.number), venue,
+         ": each venue has a number of its own");
+    for (const std::string& endpoint : {venue.feed_endpoint, venue.feed_endpoint_b,
+                                        venue.gateway_endpoint, venue.gateway_standby_endpoint})
+      if (!endpoint.empty())
+        once(endpoints, "venue", endpoint, venue,
+             ": each mdh and oeg listens at a place of its own");
+  }
+}
+
+}  // namespace tickpath::market
