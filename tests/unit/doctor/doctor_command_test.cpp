@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 
 #include "common/config/values.hpp"
 #include "tests/support/folder.hpp"
+#include "tools/cli/commands.hpp"
 #include "tools/doctor/doctor.hpp"
 
 namespace tickpath::cli {
