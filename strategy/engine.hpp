@@ -298,15 +298,13 @@ class Engine {
   // What an order on `side` would meet in a listing, and what that was made of.
   LeftOut routed_book(const Instance& instance, std::uint32_t listing, Side side, RoutedBook& book,
                       RouteVenue& seen) noexcept;
-  // Looks at every venue; those that can be chosen are in `books`, whose places among the venues
-  // are in `at`. How many they are.
+  // Looks at every venue; those that can be chosen are in `books`. How many they are.
   std::size_t routed_books(const Instance& instance, const tickpath_new_order& order,
-                           std::span<RoutedBook> books, std::span<std::size_t> at) noexcept;
+                           std::span<RoutedBook> books) noexcept;
   // The orders of the parts, into `children`. Throughout TICKPATH_OK if one at least was sent.
   std::int32_t send_parts(Instance& instance, const tickpath_new_order& order,
                           std::span<const RoutedBook> books, std::span<const RoutedPart> parts,
-                          std::span<const std::size_t> at, tickpath_child* children,
-                          std::size_t& count) noexcept;
+                          tickpath_child* children, std::size_t& count) noexcept;
   void begin_route(const Instance& instance, const tickpath_new_order& order) noexcept;
   void record_route(std::int32_t status) noexcept;
 

@@ -66,7 +66,7 @@ LeftOut Engine::routed_book(const Instance& instance, std::uint32_t listing, Sid
 }
 
 std::size_t Engine::routed_books(const Instance& instance, const tickpath_new_order& order,
-                                 std::span<RoutedBook> books, std::span<std::size_t> at) noexcept {
+                                 std::span<RoutedBook> books) noexcept {
   std::size_t usable = 0;
   for (std::size_t venue = 0; venue < venues_.size(); ++venue) {
     RouteVenue& seen = route_.venues[venue];
@@ -77,7 +77,7 @@ std::size_t Engine::routed_books(const Instance& instance, const tickpath_new_or
     seen.taker_fee = spec.taker_fee;
     seen.left_out = routed_book(instance, listing_at(venue, order.instrument),
                                 static_cast<Side>(order.side), books[usable], seen);
-    if (seen.left_out == LeftOut::kNo) at[usable++] = venue;
+    if (seen.left_out == LeftOut::kNo) ++usable;
   }
   return usable;
 }
@@ -108,8 +108,8 @@ void Engine::record_route(std::int32_t status) noexcept {
 
 std::int32_t Engine::send_parts(Instance& instance, const tickpath_new_order& order,
                                 std::span<const RoutedBook> books,
-                                std::span<const RoutedPart> parts, std::span<const std::size_t> at,
-                                tickpath_child* children, std::size_t& count) noexcept {
+                                std::span<const RoutedPart> parts, tickpath_child* children,
+                                std::size_t& count) noexcept {
   std::int32_t status = TICKPATH_OK;
   bool any = false;
   for (; count < parts.size(); ++count) {
@@ -123,7 +123,7 @@ std::int32_t Engine::send_parts(Instance& instance, const tickpath_new_order& or
     const std::int32_t sent = send_new(instance, child, id);
     children[count] = {id, child.instrument, child.shares, child.price, sent, child.time_in_force,
                        {}};
-    RouteVenue& to = route_.venues[at[part.book]];
+    RouteVenue& to = route_.venues[home(child.instrument).venue];
     to.order_id = id;
     to.shares = part.shares;
     to.price = part.price;
@@ -144,8 +144,7 @@ std::int32_t Engine::route(Instance& instance, const tickpath_new_order& order,
   if (!is_routable(order)) return TICKPATH_INVALID;
   begin_route(instance, order);
   std::array<RoutedBook, TICKPATH_VENUES_MAX> room;
-  std::array<std::size_t, TICKPATH_VENUES_MAX> at;
-  const std::span books = std::span(room).first(routed_books(instance, order, room, at));
+  const std::span books = std::span(room).first(routed_books(instance, order, room));
   std::array<RoutedPart, TICKPATH_VENUES_MAX> parts;
   const RoutedOrder asked{.side = static_cast<Side>(order.side),
                           .shares = order.shares,
@@ -158,8 +157,8 @@ std::int32_t Engine::route(Instance& instance, const tickpath_new_order& order,
   if (split_into != 0)
     status = instance.orders.capacity() - instance.orders.size() < split_into
                  ? std::int32_t{TICKPATH_CAPACITY}
-                 : send_parts(instance, order, books, std::span(parts).first(split_into), at,
-                              children, count);
+                 : send_parts(instance, order, books, std::span(parts).first(split_into), children,
+                              count);
   record_route(status);
   return status;
 }

@@ -12,27 +12,12 @@
 
 #include "common/base/error.hpp"
 #include "common/base/fnv.hpp"
+#include "common/base/write_all.hpp"
 #include "common/clock/clock.hpp"
 #include "common/clock/host.hpp"
 
 namespace tickpath::strategy {
 namespace {
-
-// All of it behind the file's end; false: with errno.
-bool write_at(int file, std::string_view bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t taken = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (taken < 0 && errno == EINTR) continue;
-    if (taken < 0) return false;
-    if (taken == 0) {
-      errno = ENOSPC;
-      return false;
-    }
-    offset += static_cast<std::uint64_t>(taken);
-    bytes.remove_prefix(static_cast<std::size_t>(taken));
-  }
-  return true;
-}
 
 std::string_view view_of(const void* bytes, std::size_t size) {
   return {static_cast<const char*>(bytes), size};
@@ -59,7 +44,7 @@ bool RouteFile::append(std::uint32_t magic, const void* bytes, std::size_t size)
   std::string whole(view_of(&frame, sizeof(frame)));
   whole += view_of(bytes, size);
   if (size_ + whole.size() > bytes_max_) return false;
-  if (!write_at(file_.get(), whole, size_)) {
+  if (!write_all_at(file_.get(), whole, size_)) {
     problem_ = "cannot write " + path_ + ": " + std::strerror(errno);
     // Half a frame would be taken for damage once a shorter one stands over its begin.
     (void)!::ftruncate(file_.get(), static_cast<off_t>(size_));

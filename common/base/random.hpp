@@ -12,18 +12,21 @@
 
 namespace tickpath {
 
+// The next number of splitmix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+// Generators", OOPSLA 2014): without a pattern, whatever the seed.
+constexpr std::uint64_t splitmix64(std::uint64_t& state) noexcept {
+  std::uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
 // xoshiro256** 1.0 (Blackman, Vigna: "Scrambled Linear Pseudorandom Number Generators", 2018),
 // seeded by splitmix64 as they advise.
 class Random {
  public:
   explicit Random(std::uint64_t seed) noexcept {
-    for (std::uint64_t& word : state_) {
-      seed += 0x9e3779b97f4a7c15;
-      std::uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-      word = z ^ (z >> 31);
-    }
+    for (std::uint64_t& word : state_) word = splitmix64(seed);
   }
 
   std::uint64_t next() noexcept {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/write_all.hpp"
 
 namespace tickpath {
 namespace {
@@ -23,12 +24,7 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t taken = ::write(file_, bytes.data(), bytes.size());
-      if (taken < 0 && errno == EINTR) continue;
-      if (taken < 0) fail("write");
-      bytes.remove_prefix(static_cast<std::size_t>(taken));
-    }
+    if (!write_all(file_, bytes)) fail("write");
   }
   void sync() {
     if (::fsync(file_) != 0) fail("sync");

@@ -18,24 +18,19 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/random.hpp"
 #include "common/link/words.hpp"
 
 namespace tickpath::link {
 
 namespace detail {
 
-// Numbers without a pattern, from splitmix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom
-// Number Generators", OOPSLA 2014). The same in every program, for they are part of the format.
+// The same in every program, for they are part of the format.
 template <std::size_t count>
 constexpr std::array<std::uint64_t, count> check_keys() noexcept {
   std::array<std::uint64_t, count> keys{};
   std::uint64_t state = 0;
-  for (std::uint64_t& key : keys) {
-    std::uint64_t mixed = state += 0x9e37'79b9'7f4a'7c15u;
-    mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9u;
-    mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11ebu;
-    key = mixed ^ mixed >> 31;
-  }
+  for (std::uint64_t& key : keys) key = splitmix64(state);
   return keys;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/write_all.hpp"
 #include "common/clock/clock.hpp"
 #include "common/clock/host.hpp"
 
@@ -117,17 +118,9 @@ bool TraceWriter::write_records(std::uint64_t from, std::uint64_t to) noexcept {
 // The same place in memory and file.
 bool TraceWriter::write_at(std::size_t offset, std::size_t bytes) noexcept {
   const char* const memory = reinterpret_cast<const char*>(header_);
-  while (bytes != 0) {
-    const ssize_t taken = ::pwrite(file_, memory + offset, bytes, static_cast<off_t>(offset));
-    if (taken < 0 && errno == EINTR) continue;
-    if (taken <= 0) {
-      problem_ = "cannot write the trace file " + path_ + ": " + std::strerror(errno);
-      return false;
-    }
-    offset += static_cast<std::size_t>(taken);
-    bytes -= static_cast<std::size_t>(taken);
-  }
-  return true;
+  if (write_all_at(file_, {memory + offset, bytes}, offset)) return true;
+  problem_ = "cannot write the trace file " + path_ + ": " + std::strerror(errno);
+  return false;
 }
 
 PeerClock* TraceWriter::peer_clock(std::uint64_t host, std::uint32_t stream) noexcept {

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/write_all.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "tools/history/chdb_library.hpp"
 #include "tools/history/store.hpp"
@@ -73,12 +74,7 @@ class FolderStore final : public Store {
   void insert(const std::string& table, std::string_view rows) override {
     const net::FileDescriptor file(::memfd_create("rows", MFD_CLOEXEC));
     if (file.get() < 0) throw SystemError("no memory for a block of rows", errno);
-    while (!rows.empty()) {
-      const ssize_t written = ::write(file.get(), rows.data(), rows.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) throw SystemError("no memory for a block of rows", errno);
-      rows.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!write_all(file.get(), rows)) throw SystemError("no memory for a block of rows", errno);
     execute("INSERT INTO " + table + " SELECT * FROM file('/proc/self/fd/" +
             std::to_string(file.get()) + "', 'RowBinary') SETTINGS max_insert_threads = 1");
   }
