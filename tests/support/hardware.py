@@ -23,17 +23,14 @@ import time
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tests/soft_roce"))
-from pipeline_sets import SMALL, on_verbs, settings  # noqa: E402
+import gtest  # noqa: E402
+from fabric_sets import BINARY, ONE_MACHINE_ONLY, RUNNER_PORT, SHM_ONLY, TESTS  # noqa: E402
+from lat_set import PORT as PERF_PORT  # noqa: E402
+from pipeline_sets import SMALL, on_verbs, orders_sent, settings  # noqa: E402
+from report import Failed  # noqa: E402
 
 INFINIBAND = pathlib.Path(os.environ.get("TICKPATH_SYS_INFINIBAND", "/sys/class/infiniband"))
 NOTHING_TO_TRY = 77
-RUNNER_PORT, PERF_PORT = 7700, 18515
-# Of one host: on two there is no such thing (tests/soft_roce/fabric_sets.py says why).
-ONE_HOST_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterAListenerDiedWithoutCleaningUp")
-
-
-class Failed(Exception):
-    """A step did not pass; its text says what was wrong."""
 
 
 def arguments(words=None):
@@ -161,23 +158,13 @@ class Trial:
         print(f"   {'passed' if entry['passed'] else 'FAILED'} ({entry['seconds']:.0f} s)", flush=True)
 
 
-def gtest(trial, binary, filter_text, limit, more=None):
-    """{"passed": names, "skipped": names}; Failed where one failed, or none ran."""
+def tests_of(trial, binary, filter_text, more=None):
+    """{test name: "passed" | "skipped"}; Failed where one failed, or none ran."""
     result = trial.folder / f"{binary}.json"
-    status, output = trial.run([trial.tests / binary, f"--gtest_filter={filter_text}", f"--gtest_output=json:{result}"], limit, more)
-    if not result.exists():
-        raise Failed(f"{binary} ended with {status} before its tests had:\n{output[-3000:]}")
-    found = {"passed": [], "skipped": [], "failed": []}
-    for suite in json.loads(result.read_text())["testsuites"]:
-        for test in suite["testsuite"]:
-            if test["status"] == "RUN":
-                state = "failed" if "failures" in test else "skipped" if test["result"] == "SKIPPED" else "passed"
-                found[state].append(f"{suite['name']}.{test['name']}")
-    if found["failed"]:
-        raise Failed(f"of {binary} failed: {', '.join(found['failed'])}\n{output[-3000:]}")
-    if not found["passed"]:
-        raise Failed(f"of {binary} nothing ran; skipped: {', '.join(found['skipped']) or 'nothing'}\n{output[-2000:]}")
-    print(f"   {len(found['passed'])} tests of {binary}, {len(found['skipped'])} skipped")
+    output = trial.run([trial.tests / binary, f"--gtest_filter={filter_text}", f"--gtest_output=json:{result}"], 600, more)[1]
+    found = gtest.results(result, output)
+    gtest.all_passed(found, output[-3000:])
+    print(f"   {gtest.count(found, 'passed')} tests of {binary}, {gtest.count(found, 'skipped')} skipped")
     return found
 
 
@@ -195,16 +182,16 @@ def doctor(trial):
 
 def conformance(trial):
     """the fabric's promises"""
-    tests, more = "Providers/Fabric.*/verbs", {}
+    tests, more = TESTS.format("verbs"), {}
     if trial.options.peer:
-        tests += "-" + ":".join(f"*.{name}/*" for name in ONE_HOST_ONLY)
+        tests += "-" + ":".join(f"*.{name}/*" for name in ONE_MACHINE_ONLY)
         more = {"TICKPATH_PEER_ADDRESS": trial.options.peer, "TICKPATH_PEER_RUNNER": f"{trial.options.peer}:{RUNNER_PORT}"}
-    return gtest(trial, "conformance_fabric", tests, 600, more)
+    return tests_of(trial, BINARY, tests, more)
 
 
 def patterns(trial):
     """publisher and subscribers, channels, tables, logs, shared records"""
-    return gtest(trial, "unit_link", "*-*ANaiveSequenceLockIsFoundOut", 600)
+    return tests_of(trial, "unit_link", "*-" + ":".join(SHM_ONLY))
 
 
 def perf(trial, tool, sizes, iterations):
@@ -249,12 +236,12 @@ def pipeline(trial):
     words = settings(SMALL, more) if emulated else [word for each in more for word in ("--set", each)]
     output = trial.must([trial.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", run_dir, "--until-end",
                          "--ready-timeout", "300", "--stop-timeout", "60", *words], 500)
-    sent = re.search(r"orders: received by oeg = refused \+ sent on:\s+(\d+)", output)
-    if sent is None or int(sent[1]) == 0:
+    sent = orders_sent(output)
+    if sent == 0:
         raise Failed(f"nothing was traded:\n{output[-3000:]}")
-    print(f"   {sent[1]} orders")
+    print(f"   {sent} orders")
     trace = json.loads(trial.must([trial.bin / "tickpath", "trace", run_dir, "--json"]))
-    return {"orders": int(sent[1]), "conservation": output[-8000:], "trace": trace}
+    return {"orders": sent, "conservation": output[-8000:], "trace": trace}
 
 
 def faults(trial):
