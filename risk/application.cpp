@@ -81,14 +81,14 @@ void RiskApplication::make_venue(const market::VenueConfig& config) {
   rdma::Device& device = runtime_.device();
   constexpr std::uint32_t kStreamsOfAVenue = 0x1000;
   const auto index = static_cast<std::uint32_t>(venues_.size());
-  const market::FeedConfig feed{config.feed_endpoint, config.feed_endpoint_b,
+  const market::FeedConfig feed{config.endpoints.feed, config.endpoints.feed_b,
                                 config_.feed.ring_slots};
   market::MarketReaderOptions market =
       market::reader_options(wire::Role::kRisk, runtime_.common(), feed, config_.heartbeat,
                              config_.monitor.instruments_max, runtime_.trace());
   market.clock_stream = index * kStreamsOfAVenue;
   GatewayLinkOptions gateway{
-      .endpoint = config.gateway_endpoint,
+      .endpoint = config.endpoints.gateway,
       .name = runtime_.name(),
       .mode = channel_ ? link::RingMode::kImmediate : link::RingMode::kPoll,
       .ring_slots = config_.gateway_ring_slots,
@@ -101,7 +101,7 @@ void RiskApplication::make_venue(const market::VenueConfig& config) {
   gateway.clock_stream += market.clock_stream;
   venues_.push_back({config, std::make_unique<market::MarketReader>(device, channel_.get(), market),
                      std::make_unique<Gateways>(device, channel_.get(), gateway, *monitor_,
-                                                config.gateway_standby_endpoint)});
+                                                config.endpoints.gateway_standby)});
 }
 
 void RiskApplication::on_start() {

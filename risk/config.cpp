@@ -60,22 +60,20 @@ config::Schema<MonitorOptions> monitor_schema() {
   return schema;
 }
 
+// Of a configuration without [[venue]].
+market::StackEndpoints only_stack(const RiskConfig& config) {
+  return {config.feed.endpoint, config.feed.endpoint_b, config.gateway_endpoint,
+          config.gateway_standby_endpoint};
+}
+
 // Keys of a configuration of one venue, which would be left unused; and what serves one pair.
 void check_several(const RiskConfig& config, config::Problems& problems) {
-  const RiskConfig untouched;
-  const auto unused = [&](const char* key, bool changed) {
-    if (changed)
-      problems.add(key, "is of a configuration without [[venue]]; write it in the [[venue]]");
-  };
-  unused("feed.endpoint", config.feed.endpoint != untouched.feed.endpoint);
-  unused("feed.endpoint_b", !config.feed.endpoint_b.empty());
-  unused("gateway.endpoint", config.gateway_endpoint != untouched.gateway_endpoint);
-  unused("gateway.standby_endpoint", !config.gateway_standby_endpoint.empty());
+  market::check_unused(only_stack(config), only_stack({}), problems);
   if (config.common.venue != 0)
     problems.add("venue_number", "this risk is of every [[venue]]; each has a number of its own");
   market::check_venues(config.venues, problems);
   const auto pairs = std::ranges::count_if(config.venues, [](const market::VenueConfig& venue) {
-    return !venue.gateway_standby_endpoint.empty();
+    return !venue.endpoints.gateway_standby.empty();
   });
   if (config.witness_enabled && pairs > 1)
     problems.add("witness.enabled",
@@ -133,12 +131,7 @@ config::Schema<RiskConfig> risk_schema() {
 
 std::vector<market::VenueConfig> venues_of(const RiskConfig& config) {
   if (!config.venues.empty()) return market::numbered(config.venues);
-  return {{.name = {},
-           .number = config.common.venue,
-           .feed_endpoint = config.feed.endpoint,
-           .feed_endpoint_b = config.feed.endpoint_b,
-           .gateway_endpoint = config.gateway_endpoint,
-           .gateway_standby_endpoint = config.gateway_standby_endpoint}};
+  return {{.name = {}, .number = config.common.venue, .endpoints = only_stack(config)}};
 }
 
 MonitorOptions monitor_options(const RiskConfig& config) {

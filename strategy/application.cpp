@@ -54,7 +54,7 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
                      control::shard_of(config_of.shard)});
     links.push_back({made.market.get(), made.orders.get()});
     if (config_of.name == stacks_.front()->config.name)
-      price_stores.push_back(config_of.feed_endpoint);
+      price_stores.push_back(config_of.endpoints.feed);
   }
   engine_ = std::make_unique<Engine>(config.engine, ports, runtime.trace(), log_);
   history_ = std::make_unique<PriceHistories>(runtime.device(), price_stores, runtime.name());
@@ -85,7 +85,7 @@ void StrategyApplication::make_stack(const VenueConfig& config) {
   const wire::Shard shard = control::shard_of(config.shard);
   auto stack = std::make_unique<Stack>();
   stack->config = config;
-  const market::FeedConfig feed{config.feed_endpoint, config.feed_endpoint_b,
+  const market::FeedConfig feed{config.endpoints.feed, config.endpoints.feed_b,
                                 config_.feed.ring_slots};
   market::MarketReaderOptions market =
       market::reader_options(wire::Role::kStrategy, runtime_.common(), feed, config_.heartbeat,
@@ -95,8 +95,8 @@ void StrategyApplication::make_stack(const VenueConfig& config) {
   stack->market = std::make_unique<market::MarketReader>(device, channel_.get(), market);
 
   OrderChannelsOptions orders;
-  orders.endpoint = config.gateway_endpoint;
-  orders.standby_endpoint = config.gateway_standby_endpoint;
+  orders.endpoint = config.endpoints.gateway;
+  orders.standby_endpoint = config.endpoints.gateway_standby;
   orders.clock_stream = clock_stream;
   orders.shard = shard;
   orders.name = runtime_.name();
@@ -290,7 +290,7 @@ void StrategyApplication::describe(control::Json& status) {
 
 // Where there is more than one.
 void StrategyApplication::describe_oegs(control::Json& status) const {
-  if (stacks_.size() == 1 && stacks_[0]->config.gateway_standby_endpoint.empty()) return;
+  if (stacks_.size() == 1 && stacks_[0]->config.endpoints.gateway_standby.empty()) return;
   status["oegs"] = control::Json::array();
   for (const auto& stack : stacks_)
     for (const ChannelView& view : stack->orders->view()) {

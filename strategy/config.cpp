@@ -61,18 +61,19 @@ config::Schema<VenueConfig> venue_schema() {
       "Which symbols of the venue these mdh and oeg have, as their feed.shard and mdh.shard: "
       "\"2/4\" is the second of four. There is a [[venue]] of the same name for each; to "
       "plugins they are one venue. Empty: all");
-  schema.text("feed.endpoint", &V::feed_endpoint, "Where its mdh listens").required();
-  schema.text("feed.endpoint_b", &V::feed_endpoint_b,
-              "Where the other mdh of a pair listens; empty: there is one mdh");
-  schema.text("gateway.endpoint", &V::gateway_endpoint, "Where its oeg listens").required();
-  schema.text("gateway.standby_endpoint", &V::gateway_standby_endpoint,
-              "Where the other oeg of a pair listens; empty: there is none");
+  schema.include("", &V::endpoints, market::stack_endpoints_schema());
   schema.real("fees.maker", &V::maker_fee, {-kFeeMax, kFeeMax}, "1/10,000 a share",
               "What it takes for a share that rested; below zero: what it pays");
   schema.real("fees.taker", &V::taker_fee, {-kFeeMax, kFeeMax}, "1/10,000 a share",
               "What it takes for a share that traded on arrival; below zero: what it pays");
   schema.place(&V::place);
   return schema;
+}
+
+// Of a configuration without [[venue]].
+market::StackEndpoints only_stack(const StrategyConfig& config) {
+  return {config.feed.endpoint, config.feed.endpoint_b, config.gateway_endpoint,
+          config.gateway_standby_endpoint};
 }
 
 // [[venue]] of one name are the shards of one venue: each once, all of the same count, alike in
@@ -113,16 +114,10 @@ void check_shards(const std::vector<VenueConfig>& venues, config::Problems& prob
 
 void check_venues(const StrategyConfig& config, config::Problems& problems) {
   if (config.venues.empty()) return;
-  const StrategyConfig untouched;
-  const auto unused = [&](const char* key, bool changed) {
-    if (changed)
-      problems.add(key, "is of a configuration without [[venue]]; write it in the [[venue]]");
-  };
-  unused("feed.endpoint", config.feed.endpoint != untouched.feed.endpoint);
-  unused("feed.endpoint_b", config.feed.endpoint_b != untouched.feed.endpoint_b);
-  unused("gateway.endpoint", config.gateway_endpoint != untouched.gateway_endpoint);
-  unused("gateway.standby_endpoint", !config.gateway_standby_endpoint.empty());
-  unused("venue_number", config.common.venue != 0);
+  market::check_unused(only_stack(config), only_stack({}), problems);
+  if (config.common.venue != 0)
+    problems.add("venue_number",
+                 "is of a configuration without [[venue]]; write it in the [[venue]]");
   check_shards(config.venues, problems);
   std::map<int, std::string> numbers;            // and whose they are
   std::map<std::string, std::string> endpoints;  // likewise
@@ -130,8 +125,7 @@ void check_venues(const StrategyConfig& config, config::Problems& problems) {
     if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
     if (numbers.emplace(venue.number, venue.name).first->second != venue.name)
       problems.add("venue.number", std::to_string(venue.number) + " is given to two venues");
-    for (const std::string& endpoint : {venue.feed_endpoint, venue.feed_endpoint_b,
-                                        venue.gateway_endpoint, venue.gateway_standby_endpoint}) {
+    for (const std::string& endpoint : venue.endpoints.all()) {
       const std::string whose = venue.title();
       const auto [other, fresh] = endpoints.emplace(endpoint, whose);
       if (!fresh && !endpoint.empty())
@@ -216,12 +210,7 @@ std::vector<VenueConfig> stacks_of(const StrategyConfig& config) {
   });
   for (VenueConfig& venue : stacks)
     if (venue.number == 0) venue.number = static_cast<std::uint8_t>(place(venue) + 1);
-  if (stacks.empty())
-    stacks.push_back({.name = {},
-                      .feed_endpoint = config.feed.endpoint,
-                      .feed_endpoint_b = config.feed.endpoint_b,
-                      .gateway_endpoint = config.gateway_endpoint,
-                      .gateway_standby_endpoint = config.gateway_standby_endpoint});
+  if (stacks.empty()) stacks.push_back({.name = {}, .endpoints = only_stack(config)});
   return stacks;
 }
 

@@ -8,6 +8,7 @@
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
 #include "common/market/config.hpp"
+#include "common/market/venue_config.hpp"
 #include "strategy/engine.hpp"
 
 namespace tickpath::strategy {
@@ -23,10 +24,7 @@ struct VenueConfig {
   std::string name;         // the same in all shards of a venue
   std::uint8_t number = 0;  // 0: its place among the venues, from 1
   std::string shard = {};   // "k/n"; empty: all symbols
-  std::string feed_endpoint;
-  std::string feed_endpoint_b;
-  std::string gateway_endpoint;
-  std::string gateway_standby_endpoint;
+  market::StackEndpoints endpoints;
   double maker_fee = 0;  // 1/10,000 of the currency unit a share
   double taker_fee = 0;
   std::string place = {};  // "config/venues/strategy.toml:20:1"

@@ -4,18 +4,34 @@
 
 namespace tickpath::market {
 
+config::Schema<StackEndpoints> stack_endpoints_schema() {
+  using E = StackEndpoints;
+  config::Schema<E> schema;
+  schema.text("feed.endpoint", &E::feed, "Where its mdh listens").required();
+  schema.text("feed.endpoint_b", &E::feed_b,
+              "Where the other mdh of a pair listens; empty: there is one mdh");
+  schema.text("gateway.endpoint", &E::gateway, "Where its oeg listens").required();
+  schema.text("gateway.standby_endpoint", &E::gateway_standby,
+              "Where the other oeg of a pair listens; empty: there is none");
+  return schema;
+}
+
+void check_unused(const StackEndpoints& given, const StackEndpoints& untouched,
+                  config::Problems& problems) {
+  constexpr std::array kKeys{"feed.endpoint", "feed.endpoint_b", "gateway.endpoint",
+                             "gateway.standby_endpoint"};
+  for (std::size_t i = 0; i < kKeys.size(); ++i)
+    if (given.all()[i] != untouched.all()[i])
+      problems.add(kKeys[i], "is of a configuration without [[venue]]; write it in the [[venue]]");
+}
+
 config::Schema<VenueConfig> venue_schema() {
   using V = VenueConfig;
   config::Schema<V> schema;
   schema.text("name", &V::name, "As logs, status and reports name it").required();
   schema.integer("number", &V::number, {0, 255}, "",
                  "`venue_number` in the files of its programs; 0: its place in the list, from 1");
-  schema.text("feed.endpoint", &V::feed_endpoint, "Where its mdh listens").required();
-  schema.text("feed.endpoint_b", &V::feed_endpoint_b,
-              "Where the other mdh of a pair listens; empty: there is one mdh");
-  schema.text("gateway.endpoint", &V::gateway_endpoint, "Where its oeg listens").required();
-  schema.text("gateway.standby_endpoint", &V::gateway_standby_endpoint,
-              "Where the other oeg of a pair listens; empty: there is none");
+  schema.include("", &V::endpoints, stack_endpoints_schema());
   schema.place(&V::place);
   return schema;
 }
@@ -42,8 +58,7 @@ void check_venues(const std::vector<VenueConfig>& venues, config::Problems& prob
     once(names, "venue.name", venue.name, venue, ": each venue has a name of its own");
     once(numbers, "venue.number", std::to_string(venue.number), venue,
          ": each venue has a number of its own");
-    for (const std::string& endpoint : {venue.feed_endpoint, venue.feed_endpoint_b,
-                                        venue.gateway_endpoint, venue.gateway_standby_endpoint})
+    for (const std::string& endpoint : venue.endpoints.all())
       if (!endpoint.empty())
         once(endpoints, "venue", endpoint, venue,
              ": each mdh and oeg listens at a place of its own");

@@ -58,8 +58,8 @@ TEST(RiskConfig, WithoutVenuesFeedAndGatewayAreTheOne) {
   const RiskConfig config = load("feed.endpoint = 'f'\ngateway.endpoint = 'g'\n");
   const auto venues = venues_of(config);
   ASSERT_EQ(venues.size(), 1u);
-  EXPECT_EQ(venues[0].feed_endpoint, "f");
-  EXPECT_EQ(venues[0].gateway_endpoint, "g");
+  EXPECT_EQ(venues[0].endpoints.feed, "f");
+  EXPECT_EQ(venues[0].endpoints.gateway, "g");
   EXPECT_EQ(monitor_options(config).venues, 1u);
 }
 
@@ -69,7 +69,7 @@ TEST(RiskConfig, VenuesHaveTheirPlaceAsNumberWhereNoneIsGiven) {
   ASSERT_EQ(venues.size(), 2u);
   EXPECT_EQ(venues[0].number, 1);
   EXPECT_EQ(venues[1].number, 7);
-  EXPECT_EQ(venues[1].gateway_endpoint, "g2");
+  EXPECT_EQ(venues[1].endpoints.gateway, "g2");
   EXPECT_EQ(monitor_options(config).venues, 2u);
   EXPECT_EQ(monitor_options(config).pending_max_ns, 2'000'000'000);
 }

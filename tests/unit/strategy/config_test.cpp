@@ -44,8 +44,8 @@ TEST(StrategyConfig, WithoutVenuesFeedAndGatewayAreTheOne) {
   const auto venues =
       stacks_of(load(std::string("feed.endpoint = 'f'\ngateway.endpoint = 'g'\n") + kPlugin));
   ASSERT_EQ(venues.size(), 1u);
-  EXPECT_EQ(venues[0].feed_endpoint, "f");
-  EXPECT_EQ(venues[0].gateway_endpoint, "g");
+  EXPECT_EQ(venues[0].endpoints.feed, "f");
+  EXPECT_EQ(venues[0].endpoints.gateway, "g");
   EXPECT_EQ(venues[0].spec().number, 0);
 }
 
