@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/config/config.hpp"
+#include "common/wire/shard.hpp"
 
 namespace tickpath::scale {
 
@@ -110,7 +111,7 @@ struct Scenario {
 // What the programs have room for: subscribers of one mdh (common/link).
 inline constexpr std::uint32_t kSubscribersMax = 16;
 // and parts that a feed may be split into (wire::Shard).
-inline constexpr std::uint32_t kShardsMax = 16;
+inline constexpr std::uint32_t kShardsMax = wire::kShardsMax;
 
 config::Schema<Scenario> scenario_schema();
 // overrides: "key=value". Throws config::ConfigError that names file, line and key.
