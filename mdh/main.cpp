@@ -13,7 +13,9 @@ int main(int argc, char** argv) {
        .description = "receives the feed, builds the books, publishes every change",
        .schema = mdh::mdh_schema(),
        .common = &mdh::MdhConfig::common,
-       .create = [](const mdh::MdhConfig& config, control::Runtime& runtime) {
-         return std::make_unique<mdh::MdhApplication>(config, runtime);
-       }});
+       .create =
+           [](const mdh::MdhConfig& config, control::Runtime& runtime) {
+             return std::make_unique<mdh::MdhApplication>(config, runtime);
+           },
+       .why_alone = [](const mdh::MdhConfig&) { return std::string(); }});
 }

@@ -10,7 +10,15 @@ int main(int argc, char** argv) {
        .description = "checks the orders of strategies and trades them over FIX 4.2",
        .schema = oeg::oeg_schema(),
        .common = &oeg::OegConfig::common,
-       .create = [](const oeg::OegConfig& config, control::Runtime& runtime) {
-         return std::make_unique<oeg::OegApplication>(config, runtime);
-       }});
+       .create =
+           [](const oeg::OegConfig& config, control::Runtime& runtime) {
+             return std::make_unique<oeg::OegApplication>(config, runtime);
+           },
+       .why_alone =
+           [](const oeg::OegConfig& config) {
+             return config.pair.place == 0
+                        ? std::string()
+                        : "pair.place: one of a pair has a process to itself, or its end would be "
+                          "others' as well";
+           }});
 }

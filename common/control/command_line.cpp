@@ -4,15 +4,26 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/config/values.hpp"
+
 namespace tickpath::control {
 
 std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::string& program,
-                                              const std::string& description, int& exit_status) {
+                                              const std::string& description, bool several,
+                                              int& exit_status) {
   CLI::App app("tickpath " + program + ": " + description, program);
   CommandLine line;
   std::string run_dir;
-  app.add_option("config", line.config_path, "Configuration, a TOML file");
-  app.add_option("--set", line.overrides, "key=value: overrides the file; may be repeated")
+  if (several)
+    app.add_option("config", line.config_paths,
+                   "Configuration, a TOML file. Several: an instance of each in this one process, "
+                   "on one datapath thread; each has the name of its file");
+  else
+    app.add_option("config", line.config_paths, "Configuration, a TOML file")->expected(1);
+  app.add_option("--set", line.overrides,
+                 several ? "key=value: overrides the file; NAME:key=value: that of one instance; "
+                           "may be repeated"
+                         : "key=value: overrides the file; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--run-dir", run_dir, "Short for --set run_dir=DIR");
@@ -27,7 +38,7 @@ std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::
     exit_status = app.exit(error) == 0 ? kExitOk : kExitUsage;
     return std::nullopt;
   }
-  if (line.config_path.empty() && !line.print_config) {
+  if (line.config_paths.empty() && !line.print_config) {
     std::fprintf(stderr, "%s: which configuration? For example: %s config/demo/%s.toml\n",
                  program.c_str(), program.c_str(), program.c_str());
     exit_status = kExitUsage;
@@ -35,6 +46,15 @@ std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::
   }
   if (!run_dir.empty()) line.overrides.push_back("run_dir=" + run_dir);
   return line;
+}
+
+std::pair<std::string, std::string> split_scope(const std::string& setting) {
+  const std::size_t colon = setting.find(':');
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos)
+    throw config::ConfigError({"--set " + setting + ": write key=value"});
+  if (colon == std::string::npos || colon > equals) return {"", setting};
+  return {setting.substr(0, colon), setting.substr(colon + 1)};
 }
 
 int finish_output(const std::string& program, int status) {

@@ -84,6 +84,9 @@ config::Schema<CommonConfig> common_schema() {
       "venue_number", &C::venue, {0, 255}, "",
       "Where strategies trade on several venues: the number of this program's, as in the "
       "strategy's [[venue]]; 0: there is one venue, or this program is of all");
+  schema.text("process", &C::process,
+              "For `tickpath up`: instances of mdh, or of oeg, with the same word here share one "
+              "process and its datapath thread; empty: this one has its own");
   schema.choice("log.level", &C::log_level,
                 {{"debug", log::Level::kDebug},
                  {"info", log::Level::kInfo},

@@ -23,6 +23,9 @@ struct CommonConfig {
   // Of a pipeline of several venues: to which one this program belongs; 0: there is one, or it
   // belongs to all.
   std::uint8_t venue = 0;
+  // For `tickpath up`: instances of one program with the same word here share a process; empty: one
+  // of its own.
+  std::string process;
   log::Level log_level = log::Level::kInfo;
 
   int cpu = kCpuUnpinned;
@@ -42,9 +45,9 @@ struct CommonConfig {
   std::string fabric_endpoint = "{run_dir}/{name}.fabric";
 };
 
-// Keys: name, run_dir, venue_number, log.level, datapath.{cpu, wait, park_timeout, stop_timeout,
-// hang_after}, heartbeat.period, trace.{enabled, file, capacity}, fabric.{provider, device,
-// endpoint, peer_timeout, timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic,
+// Keys: name, run_dir, venue_number, process, log.level, datapath.{cpu, wait, park_timeout,
+// stop_timeout, hang_after}, heartbeat.period, trace.{enabled, file, capacity}, fabric.{provider,
+// device, endpoint, peer_timeout, timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic,
 // traffic_class, inline_bytes, send_depth, receive_depth}, security.{mode, keys}.
 config::Schema<CommonConfig> common_schema();
 

@@ -31,7 +31,7 @@ std::atomic_flag somebody = ATOMIC_FLAG_INIT;
 std::array<char, 512> line{};
 // Release and acquire: the line is complete where it is seen.
 std::atomic<const char*> to_tell{nullptr};
-std::atomic<bool> told{false};
+std::atomic<int> untold{1};  // of those who are to tell it
 
 // Of what a handler may call (signal-safety(7)): no printf, no locale.
 class Line {
@@ -88,7 +88,7 @@ void say(const char* text) noexcept {
 void wait_until_told() noexcept {
   to_tell.store(line.data(), std::memory_order_release);
   const timespec pause{0, 1'000'000};
-  for (int ms = 0; ms < kWaitMs && !told.load(std::memory_order_acquire); ++ms)
+  for (int ms = 0; ms < kWaitMs && untold.load(std::memory_order_acquire) > 0; ++ms)
     (void)::nanosleep(&pause, nullptr);
 }
 
@@ -113,7 +113,8 @@ void on_crash(int number, siginfo_t* info, void* /*context*/) {
 
 }  // namespace
 
-void report_crashes(const std::string& name) {
+void report_crashes(const std::string& name, int tellers) {
+  untold.store(tellers, std::memory_order_relaxed);
   name.copy(program.data(), program.size() - 1);
   control_thread = ::gettid();
   // The first call loads the unwinder, which allocates: not in a handler.
@@ -148,9 +149,8 @@ CrashStack::~CrashStack() {
 const char* crash_to_tell() noexcept { return to_tell.load(std::memory_order_acquire); }
 
 void crash_told() noexcept {
-  to_tell.store(nullptr, std::memory_order_relaxed);
   // Pairs with wait_until_told(): everything is written before the process ends.
-  told.store(true, std::memory_order_release);
+  untold.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace tickpath::control

@@ -14,8 +14,9 @@ namespace tickpath::control {
 inline constexpr std::string_view kCrashedBy = "crashed by ";
 
 // Control thread, once: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are reported from now on. Who
-// has handlers of its own (a sanitizer) gets the signal afterwards.
-void report_crashes(const std::string& name);
+// has handlers of its own (a sanitizer) gets the signal afterwards. tellers: control threads that
+// call crash_told().
+void report_crashes(const std::string& name, int tellers = 1);
 
 // A stack for the handler on the thread that makes it: a stack that overflowed holds none. Threads
 // without one are reported all the same, unless it is their stack that is full.
@@ -30,8 +31,8 @@ class CrashStack {
   std::unique_ptr<std::byte[]> memory_;
 };
 
-// Control thread, each tick. Not nullptr: another thread has crashed, is this line, and waits a
-// moment until everything is written and crash_told() is called.
+// Control threads, each tick. Not nullptr: another thread has crashed, is this line, and waits a
+// moment until everything is written and each teller has called crash_told(), once.
 const char* crash_to_tell() noexcept;
 void crash_told() noexcept;
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "common/base/check.hpp"
 #include "common/base/cpu.hpp"
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
@@ -33,6 +34,46 @@ std::string cores_text(const std::vector<int>& cpus, int pinned) {
 }
 
 }  // namespace
+
+// --------------------------------------------------------------------------------------- the group
+
+void DatapathGroup::remove(Datapath& datapath) noexcept {
+  Datapath** const end = members_.data() + count_;
+  Datapath** const kept = std::remove(members_.data(), end, &datapath);
+  count_ = static_cast<std::size_t>(kept - members_.data());
+}
+
+bool DatapathGroup::turn() noexcept {
+  bool found = false;
+  for (std::size_t i = 0; i < count_; ++i) found |= members_[i]->turn();
+  return found;
+}
+
+void DatapathGroup::arm() noexcept {
+  for (std::size_t i = 0; i < count_; ++i) members_[i]->arm();
+}
+
+bool DatapathGroup::may_sleep() noexcept {
+  descriptor_count_ = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!members_[i]->may_sleep()) return false;
+    const std::span<const int> more = members_[i]->wake_descriptors();
+    if (more.size() > descriptors_.size() - descriptor_count_) return false;
+    std::copy(more.begin(), more.end(), descriptors_.begin() + descriptor_count_);
+    descriptor_count_ += more.size();
+  }
+  return true;
+}
+
+void DatapathGroup::woken() noexcept {
+  for (std::size_t i = 0; i < count_; ++i) members_[i]->woken();
+}
+
+void DatapathGroup::on_thread_end() noexcept {
+  for (std::size_t i = 0; i < count_; ++i) members_[i]->on_thread_end();
+}
+
+// -------------------------------------------------------------------------------------- the thread
 
 DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
     : name_(std::move(name)),
@@ -75,12 +116,46 @@ DatapathThread::~DatapathThread() {
 }
 
 void DatapathThread::start(Datapath& datapath) {
-  const SignalsBlocked blocked;
-  thread_ = std::thread([this, &datapath] { run(datapath); });
-  begun_.acquire();
+  Seat* seat = nullptr;
+  {
+    const std::lock_guard lock(starting_);
+    TICKPATH_CHECK(seats_used_ < seats_.size(), "more instances than kInstancesMax");
+    seat = &seats_[seats_used_++];
+    seat->wanted.store(&datapath, std::memory_order_release);
+    changes_.fetch_add(1, std::memory_order_release);
+    const SignalsBlocked blocked;
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  }
+  seat->begun.acquire();
 }
 
-void DatapathThread::run(Datapath& datapath) noexcept {
+bool DatapathThread::leave(Datapath& datapath) {
+  Seat* seat = nullptr;
+  {
+    const std::lock_guard lock(starting_);
+    const auto end = seats_.begin() + static_cast<std::ptrdiff_t>(seats_used_);
+    const auto found = std::find_if(seats_.begin(), end, [&](const Seat& each) {
+      return each.wanted.load(std::memory_order_relaxed) == &datapath;
+    });
+    if (found == end) return true;
+    seat = &*found;
+  }
+  seat->wanted.store(nullptr, std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
+  return seat->ended.try_acquire_for(std::chrono::milliseconds(kJoinMs));
+}
+
+void DatapathThread::answer_clocks(link::ClockResponder& responder) noexcept {
+  for (auto& clock : clocks_) {
+    link::ClockResponder* none = nullptr;
+    // Pairs with the acquire in loop(): the thread sees a responder that is complete.
+    if (clock.compare_exchange_strong(none, &responder, std::memory_order_release,
+                                      std::memory_order_relaxed))
+      return;
+  }
+}
+
+void DatapathThread::run() noexcept {
   name_this_thread(name_);
   if (pthread_getcpuclockid(pthread_self(), &cpu_clock_) == 0)
     thread_id_.store(::gettid(), std::memory_order_release);
@@ -92,23 +167,53 @@ void DatapathThread::run(Datapath& datapath) noexcept {
   prefault_stack();
   prefault_heap();
   const CrashStack crash_stack;
-  datapath.on_thread_start();
-  begun_.release();
-  {
-    const DatapathScope scope;
-    // Relaxed: the flag orders nothing, the join in stop() does.
-    while (!stop_.load(std::memory_order_relaxed)) {
-      turns_.add();
-      if (datapath.turn()) continue;
-      idle_turns_.add();
-      // Pairs with answer_clocks().
-      if (link::ClockResponder* const clock = clock_.load(std::memory_order_acquire))
-        clock->on_idle();
-      waiter_.wait(datapath);
+  while (!stop_.load(std::memory_order_relaxed)) {
+    take_changes();
+    loop();
+  }
+  group_.on_thread_end();
+  ended_.release();
+}
+
+// Outside the DatapathScope: who comes and who goes may allocate.
+void DatapathThread::take_changes() noexcept {
+  changes_taken_ = changes_.load(std::memory_order_acquire);
+  for (Seat& seat : seats_) {
+    Datapath* const wanted = seat.wanted.load(std::memory_order_acquire);
+    if (wanted == seat.turned) continue;
+    if (wanted == nullptr) {
+      group_.remove(*seat.turned);
+      seat.turned->on_thread_end();
+      seat.turned = nullptr;
+      seat.ended.release();
+    } else {
+      wanted->on_thread_start();
+      group_.add(*wanted);
+      seat.turned = wanted;
+      seat.begun.release();
     }
   }
-  datapath.on_thread_end();
-  ended_.release();
+}
+
+// Until somebody comes or goes, or all of it ends.
+void DatapathThread::loop() noexcept {
+  Datapath& datapath = group_.turned();
+  const DatapathScope scope;
+  // stop_: relaxed, as the flag orders nothing, the join in stop() does. changes_: what changed is
+  // acquired in take_changes().
+  while (!stop_.load(std::memory_order_relaxed) &&
+         changes_.load(std::memory_order_relaxed) == changes_taken_) {
+    turns_.add();
+    if (datapath.turn()) continue;
+    idle_turns_.add();
+    for (const auto& each : clocks_) {
+      // Pairs with answer_clocks().
+      link::ClockResponder* const clock = each.load(std::memory_order_acquire);
+      if (clock == nullptr) break;
+      clock->on_idle();
+    }
+    waiter_.wait(datapath);
+  }
 }
 
 bool DatapathThread::stop() {
@@ -121,6 +226,8 @@ bool DatapathThread::stop() {
 
 void DatapathThread::reconsider() {
   if (!automatic_ || !registry_) return;
+  const std::unique_lock lock(reconsidering_, std::try_to_lock);
+  if (!lock) return;  // another instance does
   const std::uint64_t arrivals = registry_->arrivals().load();
   waiter_.reconsidered(arrivals,
                        registry_->everyone_has_a_core() ? WaitMode::kSpin : WaitMode::kYield);

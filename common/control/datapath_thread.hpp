@@ -1,9 +1,14 @@
-// The one polling thread of a program.
+// The one polling thread of a process.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <semaphore>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,7 +22,37 @@
 
 namespace tickpath::control {
 
-// Control thread, but for the loop itself.
+// Instances of a program in one process. More run as well in a second process.
+inline constexpr std::size_t kInstancesMax = 16;
+
+// The datapaths of several instances as one. Datapath thread, but for the constructor.
+class DatapathGroup final : public Datapath {
+ public:
+  // At most kInstancesMax.
+  void add(Datapath& datapath) noexcept { members_[count_++] = &datapath; }
+  void remove(Datapath& datapath) noexcept;
+  std::size_t size() const noexcept { return count_; }
+  // What the thread turns: the only one itself, so that alone it costs no detour.
+  Datapath& turned() noexcept { return count_ == 1 ? *members_[0] : *this; }
+
+  bool turn() noexcept override;
+  void arm() noexcept override;
+  // False also where they have more descriptors than a sleep can watch.
+  bool may_sleep() noexcept override;
+  std::span<const int> wake_descriptors() const noexcept override {
+    return {descriptors_.data(), descriptor_count_};
+  }
+  void woken() noexcept override;
+  void on_thread_end() noexcept override;
+
+ private:
+  std::array<Datapath*, kInstancesMax> members_{};
+  std::size_t count_ = 0;
+  std::array<int, kWakeDescriptorsMax> descriptors_{};
+  std::size_t descriptor_count_ = 0;
+};
+
+// Control threads, but for the loop itself.
 class DatapathThread {
  public:
   // Resolves the wait mode; the thread starts with start(). Throws where the CPU is not allowed.
@@ -26,20 +61,23 @@ class DatapathThread {
   DatapathThread(const DatapathThread&) = delete;
   DatapathThread& operator=(const DatapathThread&) = delete;
 
-  // Returns when the thread is at its first turn: page faults from then on are the datapath's.
+  // Returns when the thread is at this datapath's first turn: page faults from then on are the
+  // datapath's. Each instance of the process calls it once, from its control thread; at most
+  // kInstancesMax do.
   void start(Datapath& datapath);
-  // Ends the loop and waits for it. False where the thread does not come back within kJoinMs: it
-  // hangs in a turn, and the process must not wait for it.
+  // The datapath is not turned any more when this returns; others are. False where the thread does
+  // not come out of a turn within kJoinMs: it hangs, and the process must not wait for it.
+  [[nodiscard]] bool leave(Datapath& datapath);
+  // Ends the loop, whoever is turned in it, and waits for it. False as leave(). The thread that
+  // made this object, alone.
   [[nodiscard]] bool stop();
 
-  // Any time: peers' clock exchanges are answered on idle turns from now on. `responder` outlives
-  // the thread.
-  void answer_clocks(link::ClockResponder& responder) noexcept {
-    // Pairs with the acquire in run(): the thread sees a responder that is complete.
-    clock_.store(&responder, std::memory_order_release);
-  }
+  // Any time, at most kInstancesMax times: peers' clock exchanges are answered on idle turns from
+  // now on. `responder` outlives the thread.
+  void answer_clocks(link::ClockResponder& responder) noexcept;
 
-  // wait = auto: looks around the host and publishes the mode. About once a second.
+  // wait = auto: looks around the host and publishes the mode. About once a second, by whichever
+  // instance.
   void reconsider();
 
   WaitMode mode() const noexcept { return waiter_.mode(); }
@@ -54,7 +92,18 @@ class DatapathThread {
   static constexpr int kJoinMs = 2000;
 
  private:
-  void run(Datapath& datapath) noexcept;
+  // A datapath's place in the loop, from its start() to its leave(); never used again.
+  struct Seat {
+    // Released by the control thread, with changes_; nullptr: it is to leave.
+    std::atomic<Datapath*> wanted{nullptr};
+    Datapath* turned = nullptr;  // the datapath thread's: what it has taken in
+    std::binary_semaphore begun{0};
+    std::binary_semaphore ended{0};
+  };
+
+  void run() noexcept;
+  void take_changes() noexcept;
+  void loop() noexcept;
   void choose_core(const std::vector<int>& allowed);
 
   std::string name_;
@@ -63,14 +112,22 @@ class DatapathThread {
   std::string cores_;
   std::unique_ptr<PollRegistry> registry_;  // none: wait = park
   Waiter waiter_;
-  std::atomic<link::ClockResponder*> clock_{nullptr};
+  std::mutex reconsidering_;
+  std::array<std::atomic<link::ClockResponder*>, kInstancesMax> clocks_{};
+  std::array<Seat, kInstancesMax> seats_;
+  std::mutex starting_;  // seats_used_ and thread_, against another start()
+  std::size_t seats_used_ = 0;
+  // Goes up after a seat's `wanted` has changed: release, acquired by the datapath thread, which
+  // then sees that change.
+  std::atomic<std::uint64_t> changes_{0};
+  std::uint64_t changes_taken_ = 0;  // the datapath thread's, as is group_
+  DatapathGroup group_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
   // Released after cpu_clock_ was stored, acquired by thread_id(): else a watcher could meet the
   // id without the clock.
   std::atomic<int> thread_id_{0};
   clockid_t cpu_clock_{};
-  std::binary_semaphore begun_{0};
   std::binary_semaphore ended_{0};
   Counter turns_;
   Counter idle_turns_;

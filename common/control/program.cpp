@@ -1,112 +1,118 @@
 #include "common/control/program.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include <sys/stat.h>
 
-#include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/base/memory.hpp"
 #include "common/control/command_line.hpp"
-#include "common/control/crash_report.hpp"
-#include "common/control/run_directory.hpp"
-#include "common/control/runtime_impl.hpp"
-#include "common/control/signals_blocked.hpp"
-#include "common/log/log.hpp"
+#include "common/control/process.hpp"
 
 namespace tickpath::control::detail {
 namespace {
 
-// False: told on stderr.
-bool load(const ErasedProgram& program, const CommandLine& line) {
+void tell(const ErasedProgram& program, const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems)
+    std::fprintf(stderr, "%s: %s\n", program.program.c_str(), problem.c_str());
+}
+
+// "config/venues/oeg-1.toml" -> "oeg-1"
+std::string stem(const std::string& path) { return std::filesystem::path(path).stem(); }
+
+// Those that concern this configuration. One without a scope concerns all of them.
+std::vector<std::string> overrides_of(const CommandLine& line, const std::string& path,
+                                      bool scoped) {
+  if (!scoped) return line.overrides;
+  std::vector<std::string> result;
+  for (const std::string& setting : line.overrides) {
+    const auto [scope, assignment] = split_scope(setting);
+    const auto names = [&](const std::string& each) { return stem(each) == scope; };
+    if (!scope.empty() && std::ranges::none_of(line.config_paths, names))
+      throw config::ConfigError({"--set " + setting + ": no configuration of that name is given"});
+    if (scope.empty() || scope == stem(path)) result.push_back(assignment);
+  }
+  return result;
+}
+
+// Empty path: the defaults. False: told on stderr.
+bool load(const ErasedProgram& program, const CommandLine& line, const std::string& path,
+          ErasedInstance& instance) {
   try {
     const auto& schema = *program.schema;
-    if (line.config_path.empty())
-      config::detail::read_text(schema, program.config.get(), "", "defaults", line.overrides);
+    const auto overrides = overrides_of(line, path, program.several);
+    if (path.empty())
+      config::detail::read_text(schema, instance.config.get(), "", "defaults", overrides);
     else
-      config::detail::read_file(schema, program.config.get(), line.config_path, line.overrides);
+      config::detail::read_file(schema, instance.config.get(), path, overrides);
   } catch (const config::ConfigError& error) {
     // Printing the defaults must work although a required key has none.
-    if (line.print_config && line.config_path.empty() && line.overrides.empty()) return true;
-    for (const std::string& problem : error.problems())
-      std::fprintf(stderr, "%s: %s\n", program.program.c_str(), problem.c_str());
+    if (line.print_config && path.empty() && line.overrides.empty()) return true;
+    tell(program, error.problems());
     return false;
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", program.program.c_str(), error.what());
+    tell(program, {error.what()});
     return false;
   }
   return true;
 }
 
-void resolve_names(const ErasedProgram& program) {
-  CommonConfig& common = *program.common;
-  if (common.name.empty()) common.name = program.program;
-  config::detail::substitute(*program.schema, program.config.get(), "run_dir", common.run_dir);
-  config::detail::substitute(*program.schema, program.config.get(), "name", common.name);
+// name: of an instance that has none by its configuration.
+void resolve_names(const ErasedProgram& program, ErasedInstance& instance,
+                   const std::string& name) {
+  CommonConfig& common = *instance.common;
+  if (common.name.empty()) common.name = name;
+  config::detail::substitute(*program.schema, instance.config.get(), "run_dir", common.run_dir);
+  config::detail::substitute(*program.schema, instance.config.get(), "name", common.name);
 }
 
-int check(const ErasedProgram& program, const std::string& path) {
-  const std::vector<std::string> problems = program.check();
-  for (const std::string& problem : problems)
-    std::fprintf(stderr, "%s: %s\n", program.program.c_str(), problem.c_str());
-  if (!problems.empty()) return kExitUsage;
-  std::printf("%s: %s is fine\n", program.program.c_str(), path.c_str());
+int print(const ErasedProgram& program, const CommandLine& line,
+          const std::vector<ErasedInstance>& instances) {
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    if (instances.size() > 1) std::printf("# %s\n", line.config_paths[i].c_str());
+    std::fputs(config::detail::print(*program.schema, instances[i].config.get()).c_str(), stdout);
+  }
   return kExitOk;
 }
 
-void open_log(const CommonConfig& common) {
-  log::Options options;
-  options.name = common.name;
-  options.path = common.run_dir + "/" + common.name + ".log";
-  options.file_level = common.log_level;
-  log::open(options);
-}
-
-// The shortest that the kernel gives: what waits for a core that others use is a message.
-constexpr std::int64_t kTimeSliceNs = 100'000;
-
-int run_loaded(const ErasedProgram& program) {
-  const CommonConfig& common = *program.common;
-  try {
-    const RunDirectory directory(common.run_dir, common.name);
-    // What an earlier run left must not pass for ours.
-    std::filesystem::remove(common.run_dir + "/" + common.name + ".summary.json");
-    open_log(common);
-    log::info("tickpath {} {} starts; configuration in effect:\n{}", program.program,
-              TICKPATH_VERSION, config::detail::print(*program.schema, program.config.get()));
-    report_crashes(common.name);
-    (void)set_time_slice(kTimeSliceNs);  // of every thread that follows, too
-    const CrashStack crash_stack;
-    RuntimeImpl runtime(program.program, common, program.open_device);
-    const std::unique_ptr<Application> application = program.create(runtime);
-    const int status = runtime.run(*application);
-    // `tickpath up` sends SIGTERM to what `tickpath down` has just stopped.
-    block_signals_until_exit();
-    log::flush();
-    return status;
-  } catch (const std::exception& error) {
-    log::error("{}", error.what());
-    log::flush();
-    return kExitFailed;
-  }
+int check(const ErasedProgram& program, const CommandLine& line,
+          const std::vector<ErasedInstance>& instances) {
+  std::vector<std::string> problems = problems_together(instances);
+  for (const ErasedInstance& instance : instances)
+    for (const std::string& problem : instance.check()) problems.push_back(problem);
+  tell(program, problems);
+  if (!problems.empty()) return kExitUsage;
+  for (const std::string& path : line.config_paths)
+    std::printf("%s: %s is fine\n", program.program.c_str(), path.c_str());
+  return kExitOk;
 }
 
 }  // namespace
 
 int run_erased(int argc, char** argv, const ErasedProgram& program) {
   int exit_status = kExitOk;
-  const auto line =
-      parse_command_line(argc, argv, program.program, program.description, exit_status);
+  const auto line = parse_command_line(argc, argv, program.program, program.description,
+                                       program.several, exit_status);
   if (!line) return finish_output(program.program, exit_status);
-  if (!load(program, *line)) return kExitUsage;
-  if (line->print_config) {
-    std::fputs(config::detail::print(*program.schema, program.config.get()).c_str(), stdout);
-    return finish_output(program.program, kExitOk);
+  std::vector<std::string> paths = line->config_paths;
+  if (paths.empty()) paths.emplace_back();
+  std::vector<ErasedInstance> instances;
+  for (const std::string& path : paths) {
+    instances.push_back(program.make());
+    if (!load(program, *line, path, instances.back())) return kExitUsage;
   }
-  resolve_names(program);
-  if (line->check) return finish_output(program.program, check(program, line->config_path));
+  if (line->print_config) return finish_output(program.program, print(program, *line, instances));
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    resolve_names(program, instances[i], paths.size() > 1 ? stem(paths[i]) : program.program);
+  if (line->check) return finish_output(program.program, check(program, *line, instances));
+  if (const auto problems = problems_together(instances); !problems.empty()) {
+    tell(program, problems);
+    return kExitUsage;
+  }
   // Whatever is written is for our user alone: logs, journals, traces, FIX stores.
   ::umask(0077);
   // A peer that closes its socket is an error code here, not a signal.
@@ -114,7 +120,7 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
   // Likewise a file that reaches the limit on its size (ulimit -f): as a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   keep_freed_memory();
-  return run_loaded(program);
+  return Process(program, std::move(instances)).run();
 }
 
 }  // namespace tickpath::control::detail

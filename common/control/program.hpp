@@ -19,6 +19,9 @@
 // `schema.include("", &MdhConfig::common, control::common_schema());`.
 //
 // Command line: PROGRAM CONFIG [--set key=value]... [--run-dir DIR] [--check] [--print-config].
+// With `.why_alone` it takes several configurations and runs an instance of each in one
+// process: each has its own control thread, admin socket, log and files, and all of them are turned
+// by one datapath thread (DESIGN.md, "Several instances in one process").
 // Exit status: 0 stopped in order, 1 failed while running, 2 wrong command line or configuration,
 // 75 the RDMA device was taken away (start the program again).
 #pragma once
@@ -80,16 +83,23 @@ inline constexpr int kTickMs = 10;
 
 namespace detail {
 
+// One configuration and what is made of it, the type erased.
+struct ErasedInstance {
+  std::shared_ptr<void> config;
+  CommonConfig* common = nullptr;
+  std::function<std::vector<std::string>()> check;
+  std::function<std::unique_ptr<Application>(Runtime&)> create;
+  std::function<std::string()> why_alone;
+};
+
 // ProgramSpec with the configuration's type erased.
 struct ErasedProgram {
   std::string program;
   std::string description;
-  std::shared_ptr<void> config;
   const config::detail::SchemaCore* schema = nullptr;
-  CommonConfig* common = nullptr;
-  std::function<std::vector<std::string>()> check;
-  std::function<std::unique_ptr<Application>(Runtime&)> create;
+  std::function<ErasedInstance()> make;  // with the defaults
   OpenDevice open_device;
+  bool several = false;
 };
 int run_erased(int argc, char** argv, const ErasedProgram& program);
 
@@ -105,17 +115,25 @@ struct ProgramSpec {
   std::function<std::vector<std::string>(const Config&)> check = {};
   std::function<std::unique_ptr<Application>(const Config&, Runtime&)> create;
   OpenDevice open_device = {};
+  // Set: several instances may share a process. Then nothing of them may be the process's: two do
+  // not meet in a variable, a file or a socket. Returns why one of this configuration has to be
+  // alone; empty: it need not.
+  std::function<std::string(const Config&)> why_alone = {};
 };
 
 template <class Config>
 int run_program(int argc, char** argv, const ProgramSpec<Config>& spec) {
-  const auto config = std::make_shared<Config>();
-  return detail::run_erased(
-      argc, argv,
-      {spec.program, spec.description, config, &spec.schema.core(), &((*config).*spec.common),
-       [&spec, config] { return spec.check ? spec.check(*config) : std::vector<std::string>(); },
-       [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); },
-       spec.open_device});
+  const auto make = [&spec] {
+    const auto config = std::make_shared<Config>();
+    return detail::ErasedInstance{
+        config, &((*config).*spec.common),
+        [&spec, config] { return spec.check ? spec.check(*config) : std::vector<std::string>(); },
+        [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); },
+        [&spec, config] { return spec.why_alone ? spec.why_alone(*config) : std::string(); }};
+  };
+  return detail::run_erased(argc, argv,
+                            {spec.program, spec.description, &spec.schema.core(), make,
+                             spec.open_device, spec.why_alone != nullptr});
 }
 
 }  // namespace tickpath::control

@@ -89,16 +89,18 @@ trace::TraceOptions trace_options(const std::string& program, const CommonConfig
 
 }  // namespace
 
-RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device)
+RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device,
+                         std::shared_ptr<DatapathThread> thread)
     : Runtime(std::move(program), common, std::move(open_device)),
       signals_(io_, SIGINT, SIGTERM),
       admin_(io_, run_path(name() + ".admin")),
-      thread_(common, common.name),
-      wait_mode_told_(thread_.mode()),
-      trace_(trace_options(this->program(), common, thread_)),
+      thread_(thread != nullptr ? std::move(thread)
+                                : std::make_shared<DatapathThread>(common, common.name)),
+      wait_mode_told_(thread_->mode()),
+      trace_(trace_options(this->program(), common, *thread_)),
       started_ns_(clock::monotonic_ns()) {
-  counters().add("datapath", "turns", thread_.turns());
-  counters().add("datapath", "idle_turns", thread_.idle_turns());
+  counters().add("datapath", "turns", thread_->turns());
+  counters().add("datapath", "idle_turns", thread_->idle_turns());
   counters().add("admin", "refused", [this] { return admin_.refused(); });
   counters().add("datapath", "page_faults_minor", minor_faults_);
   counters().add("datapath", "page_faults_major", major_faults_);
@@ -127,7 +129,7 @@ link::Heartbeat& RuntimeImpl::heartbeat() {
 
 link::ClockResponder& RuntimeImpl::clock() {
   if (made_clock() == nullptr) {
-    thread_.answer_clocks(Runtime::clock());
+    thread_->answer_clocks(Runtime::clock());
     counters().add("clock", "answered", Runtime::clock().answered());
   }
   return Runtime::clock();
@@ -136,7 +138,7 @@ link::ClockResponder& RuntimeImpl::clock() {
 void RuntimeImpl::start_pulse() {
   link::Heartbeat* const heartbeat = made_heartbeat();
   if (heartbeat == nullptr || pulse_) return;  // nobody watches this program, or it beats already
-  pulse_ = std::make_unique<Pulse>(*heartbeat, thread_, name(), common().heartbeat_period_ns,
+  pulse_ = std::make_unique<Pulse>(*heartbeat, *thread_, name(), common().heartbeat_period_ns,
                                    common().hang_after_ns);
   const PulseCounters& pulse = pulse_->counters();
   counters().add("heartbeat", "beats", pulse.beats);
@@ -233,7 +235,7 @@ void RuntimeImpl::leave_without(const std::string& what) {
 // A thread has crashed: the last that this process does is to write down what it knows.
 void RuntimeImpl::tell_crash() {
   const char* const crash = crash_to_tell();
-  if (crash == nullptr) return;
+  if (crash == nullptr || std::exchange(crash_told_, true)) return;
   hot_log().drain(true);
   trace_.write_behind();
   log::error("{}; the stack is on stderr", crash);
@@ -310,6 +312,7 @@ void RuntimeImpl::request_stop(const std::string& why) {
   if (stop_wanted_) return;
   stop_wanted_ = true;  // acted upon by tick(), once the application runs
   log::info("stopping: {}", why);
+  if (stop_wanted_callback_) stop_wanted_callback_();
 }
 
 void RuntimeImpl::fail(const std::string& why) {
@@ -320,7 +323,7 @@ void RuntimeImpl::fail(const std::string& why) {
 
 int RuntimeImpl::run(Application& application) {
   application_ = &application;
-  thread_.start(application.datapath());
+  thread_->start(application.datapath());
   start_pulse();
   timers_.push_back(every(std::chrono::milliseconds(kTickMs), [this] { tick(); }));
   timers_.push_back(every(std::chrono::seconds(1), [this] { each_second(); }));
@@ -361,8 +364,8 @@ void RuntimeImpl::tick() {
 
 void RuntimeImpl::each_second() {
   tell_pulse();
-  thread_.reconsider();
-  if (const WaitMode mode = thread_.mode(); mode != wait_mode_told_) {
+  thread_->reconsider();
+  if (const WaitMode mode = thread_->mode(); mode != wait_mode_told_) {
     wait_mode_told_ = mode;
     log::info("datapath now waits by {}", to_string(mode));
     trace_.set_wait_mode(to_string(mode));
@@ -382,7 +385,7 @@ void RuntimeImpl::tell_trace() {
 
 // What faults before the program is ready delays nothing.
 void RuntimeImpl::count_page_faults() {
-  const std::optional<PageFaults> faults = page_faults(thread_.thread_id());
+  const std::optional<PageFaults> faults = page_faults(thread_->thread_id());
   if (!faults || !ready_told_) return;
   minor_faults_.set(faults->minor - faults_before_.minor);
   major_faults_.set(faults->major - faults_before_.major);
@@ -411,7 +414,7 @@ void RuntimeImpl::check_ready() {
     }
     prefault_image();
     if (const std::string why = lock_memory(); !why.empty()) log::warning("{}", why);
-    faults_before_ = page_faults(thread_.thread_id()).value_or(PageFaults{});
+    faults_before_ = page_faults(thread_->thread_id()).value_or(PageFaults{});
     log::info("ready; {} MiB in memory", resident_bytes() >> 20);
     log::flush();
   }
@@ -452,7 +455,8 @@ void RuntimeImpl::check_drained() {
 void RuntimeImpl::end() {
   phase_ = Phase::kEnded;
   count_page_faults();
-  if (!thread_.stop()) leave_without(hang_.empty() ? std::string(kHangsInATurn) : hang_);
+  if (!thread_->leave(application_->datapath()))
+    leave_without(hang_.empty() ? std::string(kHangsInATurn) : hang_);
   pulse_.reset();
   hot_log().drain(true);
   try {
@@ -490,10 +494,10 @@ Json RuntimeImpl::status() {
                                               : "starting";
   json["not_ready_reason"] = not_ready_reason_;
   json["uptime_ms"] = (clock::monotonic_ns() - started_ns_) / 1'000'000;
-  json["wait_mode"] = to_string(thread_.mode());
+  json["wait_mode"] = to_string(thread_->mode());
   if (common().venue != 0) json["venue_number"] = common().venue;
   json["wait_configured"] = to_string(common().wait);
-  json["cores"] = thread_.cores();
+  json["cores"] = thread_->cores();
   json["provider"] = common().fabric.provider;
   if (application_ != nullptr) application_->describe(json);
   json["key_counters"] = counters().key_json();

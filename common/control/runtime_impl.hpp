@@ -1,4 +1,5 @@
-// The Runtime behind run_program(): everything that the skeleton holds for one program.
+// The Runtime behind run_program(): everything that the skeleton holds for one instance of a
+// program.
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,17 @@ namespace tickpath::control {
 
 class RuntimeImpl final : public Runtime {
  public:
-  RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device);
+  // thread: of the process, shared with its other instances, and outliving them all; nullptr: one
+  // of its own.
+  RuntimeImpl(std::string program, const CommonConfig& common, OpenDevice open_device,
+              std::shared_ptr<DatapathThread> thread = nullptr);
   ~RuntimeImpl() override;
 
   rdma::Device& device() override;
   link::Heartbeat& heartbeat() override;
   link::ClockResponder& clock() override;
   trace::TraceWriter& trace() noexcept override { return trace_; }
-  WaitMode wait_mode() const noexcept override { return thread_.mode(); }
+  WaitMode wait_mode() const noexcept override { return thread_->mode(); }
   Subscription watch(int file_descriptor, std::function<void()> callback) override;
   Subscription every(std::chrono::milliseconds period, std::function<void()> callback) override;
   Subscription after(std::chrono::microseconds delay, std::function<void()> callback) override;
@@ -50,6 +54,10 @@ class RuntimeImpl final : public Runtime {
 
   // The program's life from here on. The exit status.
   int run(Application& application);
+  // Called once, on the control thread, when this instance is to stop, for whatever reason.
+  void on_stop_wanted(std::function<void()> callback) {
+    stop_wanted_callback_ = std::move(callback);
+  }
 
  private:
   enum class Phase : std::uint8_t { kRunning, kDraining, kEnded };
@@ -84,7 +92,7 @@ class RuntimeImpl final : public Runtime {
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
   AdminServer admin_;
-  DatapathThread thread_;
+  std::shared_ptr<DatapathThread> thread_;
   WaitMode wait_mode_told_;
   std::unique_ptr<Pulse> pulse_;
   bool patience_told_ = false;
@@ -102,6 +110,8 @@ class RuntimeImpl final : public Runtime {
   std::string hang_;           // where the datapath thread hangs; empty: it turns
   Phase phase_ = Phase::kRunning;
   std::atomic<bool> stop_wanted_{false};  // also asked by what runs in run_foreign()
+  std::function<void()> stop_wanted_callback_;
+  bool crash_told_ = false;
   int signals_seen_ = 0;
   bool forced_ = false;
   int exit_status_ = 0;

@@ -33,6 +33,11 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::off;
 }
 
+struct Target {
+  std::shared_ptr<spdlog::logger> logger;
+  Level lowest = Level::kWarning;
+};
+
 struct State {
   std::shared_ptr<spdlog::logger> logger;
   std::atomic<Level> lowest{Level::kWarning};
@@ -53,6 +58,18 @@ State& state() {
   return instance;
 }
 
+// Of a thread that has one of its own. Never destroyed either: destructors of a thread's other
+// objects may log.
+Target*& own_target() noexcept {
+  thread_local Target* target = nullptr;
+  return target;
+}
+
+spdlog::logger& logger() noexcept {
+  const Target* const own = own_target();
+  return own != nullptr ? *own->logger : *state().logger;
+}
+
 // spdlog throws its own type, without the errno: try the file first.
 void probe(const std::string& path) {
   const int file =
@@ -61,9 +78,7 @@ void probe(const std::string& path) {
   ::close(file);
 }
 
-}  // namespace
-
-void open(const Options& options) {
+Target make_target(const Options& options) {
   std::vector<spdlog::sink_ptr> sinks{stderr_sink(options.stderr_level)};
   if (!options.path.empty()) {
     probe(options.path);
@@ -78,11 +93,24 @@ void open(const Options& options) {
   logger->set_level(to_spdlog(lowest));
   logger->flush_on(spdlog::level::warn);
   logger->set_error_handler([](const std::string&) { ++state().dropped; });
-  state().logger = std::move(logger);
-  state().lowest = lowest;
+  return {std::move(logger), lowest};
+}
+
+}  // namespace
+
+void open(const Options& options) {
+  Target target = make_target(options);
+  state().logger = std::move(target.logger);
+  state().lowest = target.lowest;
+}
+
+void open_for_this_thread(const Options& options) {
+  auto target = std::make_unique<Target>(make_target(options));
+  own_target() = target.release();
 }
 
 bool enabled(Level level) noexcept {
+  if (const Target* const own = own_target(); own != nullptr) return level >= own->lowest;
   // Relaxed: set once before other threads log; a stale level costs a line, nothing else.
   return level >= state().lowest.load(std::memory_order_relaxed);
 }
@@ -98,7 +126,7 @@ void write(Level level, std::string_view line) noexcept {
       shown += escaped_controls(line.substr(at, end - at));
       at = end + 1;
     }
-    state().logger->log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
+    logger().log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
   } catch (...) {
     ++state().dropped;
   }
@@ -108,7 +136,7 @@ std::uint64_t dropped_lines() noexcept { return state().dropped; }
 
 void flush() noexcept {
   try {
-    state().logger->flush();
+    logger().flush();
   } catch (...) {
     ++state().dropped;
   }

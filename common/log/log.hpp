@@ -24,11 +24,16 @@ struct Options {
 // naming the path. Not thread-safe against the functions below; they may be called by any thread.
 void open(const Options& options);
 
+// What the calling thread logs goes there from now on, in place of what open() was given: for the
+// control threads of several instances in one process. Throws SystemError naming the path.
+void open_for_this_thread(const Options& options);
+
 bool enabled(Level level) noexcept;
 // One line. Never throws: a full disk is counted (dropped_lines()), not propagated.
 void write(Level level, std::string_view line) noexcept;
 std::uint64_t dropped_lines() noexcept;
-// Errors and warnings are flushed at once, everything else by this or at exit.
+// Errors and warnings are flushed at once, everything else by this or at exit. Of the calling
+// thread's log.
 void flush() noexcept;
 
 template <class... Arguments>

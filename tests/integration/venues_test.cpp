@@ -1,7 +1,10 @@
 // Two venues and one strategy program: the whole of config/venues.
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -68,6 +71,7 @@ class Venues : public StacksRun {
             "--set",
             "sim-2:replay.file=" + recording(2)};
   }
+  void expect_conservation(const std::vector<std::string>& more) const;
   std::string recording(int venue) const {
     return folder / ("venues-" + std::to_string(venue) + ".itch50");
   }
@@ -117,14 +121,69 @@ class Venues : public StacksRun {
   }
 };
 
+// As one process: the key `process` of both.
+const std::vector<std::string> kOneOegProcess{"--set", "oeg:process=oeg"};
+const std::vector<std::string> kOneMdhProcess{"--set", "mdh:process=mdh"};
+
 // Under the guard, where there is one: a program whose datapath thread allocates or calls the
 // kernel ends there, and so does the run.
 TEST_F(Venues, OneStrategyTradesOnBothAndEverythingIsConservedAtEachAndOverBoth) {
   const char* const guard = std::getenv("TICKPATH_ALLOC_GUARD");
-  const std::vector<std::string> guarded{"--preload", guard == nullptr ? "" : guard};
-  const Finished finished =
-      run(up(30'000, 3, guard == nullptr ? std::vector<std::string>() : guarded), folder.path(),
-          std::chrono::seconds(120));
+  std::vector<std::string> more;
+  if (guard != nullptr) more = {"--preload", guard};
+  expect_conservation(more);
+}
+
+// One oeg with a FIX session a venue, of FIX 4.2 and FIX 4.4, and one mdh for both feeds.
+TEST_F(Venues, TheSameWhereOneOegAndOneMdhAreOfBothVenues) {
+  const char* const guard = std::getenv("TICKPATH_ALLOC_GUARD");
+  std::vector<std::string> more;
+  if (guard != nullptr) more = {"--preload", guard};
+  more.insert(more.end(), kOneOegProcess.begin(), kOneOegProcess.end());
+  more.insert(more.end(), kOneMdhProcess.begin(), kOneMdhProcess.end());
+  expect_conservation(more);
+  for (const char* program : {"oeg", "mdh"})
+    for (const char* instance : {"-1.log", "-2.log"})
+      EXPECT_NE(read_file(folder.run_dir() + "/" + program + instance)
+                    .find("2 instances in this process, on one datapath thread"),
+                std::string::npos)
+          << program << instance;
+}
+
+// Both venues' orders are recovered from the journals, and both sessions are logged on to again.
+TEST_F(Venues, OneOegOfBothThatIsKilledComesBackToBoth) {
+  std::vector<std::string> more{"--on-failure", "restart"};
+  more.insert(more.end(), kOneOegProcess.begin(), kOneOegProcess.end());
+  Process pipeline(up(100'000, 25, more), folder.path());
+  ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
+  for (const char* oeg : {"oeg-1", "oeg-2"})
+    ASSERT_TRUE(folder.wait_counter_above(oeg, "reports", "fills", 5)) << pipeline.output();
+  const pid_t process = folder.program_id("oeg-1");
+  ASSERT_EQ(process, folder.program_id("oeg-2"));
+  EXPECT_THAT(command({"down", "--only", "oeg-2"}),
+              Ends(1, "'oeg-2' and 'oeg-1' share process", "give both to --only"));
+  ASSERT_EQ(::kill(process, SIGKILL), 0);
+  for (const char* oeg : {"oeg-1", "oeg-2"}) {
+    ASSERT_TRUE(wait_until(
+        [&] {
+          const pid_t now = folder.program_id(oeg);
+          return now > 0 && now != process;
+        },
+        std::chrono::minutes(1)))
+        << oeg << " is not started again";
+    EXPECT_TRUE(folder.wait_counter_above(oeg, "reports", "fills", 0)) << oeg;
+  }
+  EXPECT_EQ(folder.program_id("oeg-1"), folder.program_id("oeg-2"));
+  pipeline.signal(SIGTERM);
+  const Finished finished = pipeline.wait(std::chrono::seconds(90));
+  folder.check_logs();
+  EXPECT_EQ(finished.exit_code, 0) << finished.output << folder.logs();
+  EXPECT_NE(finished.output.find("everything is accounted for"), std::string::npos)
+      << finished.output;
+}
+
+void Venues::expect_conservation(const std::vector<std::string>& more) const {
+  const Finished finished = run(up(30'000, 3, more), folder.path(), std::chrono::seconds(120));
   folder.check_logs();
   ASSERT_EQ(finished.exit_code, 0) << finished.output;
   for (const char* line :

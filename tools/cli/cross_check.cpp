@@ -15,6 +15,7 @@
 #include "common/base/error.hpp"
 #include "common/config/values.hpp"
 #include "common/control/feed_endpoints.hpp"
+#include "tools/cli/shared_processes.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -43,6 +44,14 @@ struct Program {
       text.replace(at, from.size(), to);
   }
 };
+
+toml::table parsed(const EffectiveConfig& config) {
+  try {
+    return toml::parse(config.text);
+  } catch (const toml::parse_error& error) {
+    throw Error(config.path + ": --print-config is not TOML: " + std::string(error.description()));
+  }
+}
 
 bool is_numeric(const std::string& host) {
   in_addr address{};
@@ -91,12 +100,7 @@ class CrossCheck {
  public:
   explicit CrossCheck(const std::vector<EffectiveConfig>& configs) {
     for (const EffectiveConfig& config : configs) {
-      try {
-        programs_[config.program].push_back({config, toml::parse(config.text)});
-      } catch (const toml::parse_error& error) {
-        throw Error(config.path +
-                    ": --print-config is not TOML: " + std::string(error.description()));
-      }
+      programs_[config.program].push_back({config, parsed(config)});
     }
   }
 
@@ -573,7 +577,9 @@ class CrossCheck {
 }  // namespace
 
 std::vector<std::string> cross_check(const std::vector<EffectiveConfig>& configs, bool whole) {
-  return CrossCheck(configs).run(whole);
+  std::vector<std::string> problems = CrossCheck(configs).run(whole);
+  for (std::string& problem : check_processes(configs)) problems.push_back(std::move(problem));
+  return problems;
 }
 
 }  // namespace tickpath::cli

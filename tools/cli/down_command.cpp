@@ -52,10 +52,15 @@ std::vector<RunningProgram> chosen(const DownArguments& arguments) {
     if (std::none_of(programs.begin(), programs.end(),
                      [&](const RunningProgram& each) { return each.name == name; }))
       throw Error("'" + name + "' does not run in '" + arguments.run_dir + "'");
-  std::erase_if(programs, [&](const RunningProgram& each) {
-    return std::find(arguments.only.begin(), arguments.only.end(), each.name) ==
-           arguments.only.end();
-  });
+  const auto asked_for = [&](const RunningProgram& each) {
+    return std::ranges::count(arguments.only, each.name) != 0;
+  };
+  for (const RunningProgram& one : programs)
+    for (const RunningProgram& other : programs)
+      if (asked_for(one) && !asked_for(other) && one.pid == other.pid)
+        throw Error("'" + one.name + "' and '" + other.name + "' share process " +
+                    std::to_string(one.pid) + " and stop together: give both to --only");
+  std::erase_if(programs, [&](const RunningProgram& each) { return !asked_for(each); });
   return programs;
 }
 

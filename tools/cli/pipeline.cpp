@@ -19,6 +19,7 @@
 #include "tools/cli/programs.hpp"
 #include "tools/cli/remote_messages.hpp"
 #include "tools/cli/remote_proxy.hpp"
+#include "tools/cli/shared_processes.hpp"
 
 namespace tickpath::cli {
 
@@ -97,6 +98,7 @@ void Pipeline::find_members() {
                         options_.run_dir,
                         "--set",
                         "name=" + member.name};
+    member.settings = program.settings;
     for (const std::string& assignment : program.settings)
       member.arguments.insert(member.arguments.end(), {"--set", assignment});
     if (const Host* const host = host_of(hosts_, member.name))
@@ -134,6 +136,7 @@ void Pipeline::check_members() {
       text << std::ifstream(output(member)).rdbuf();
       configs.push_back(
           {member.name, member.program, member.config_path, text.str(), host, machines_[host]});
+      members_[i].process = process_of(configs.back());
     }
     std::error_code error;
     fs::remove(output(member), error);
@@ -189,14 +192,42 @@ void Pipeline::kill(Member& member) {
   member.child->signal(SIGKILL);
 }
 
+std::vector<Pipeline::Member*> Pipeline::mates(Member& member) {
+  std::vector<Member*> result;
+  for (Member& each : members_)
+    if (&each == &member || (!member.process.empty() && each.process == member.process))
+      result.push_back(&each);
+  return result;
+}
+
+std::vector<std::string> Pipeline::arguments_of(const std::vector<Member*>& mates) const {
+  if (mates.size() == 1) return mates.front()->arguments;
+  std::vector<std::string> arguments{options_.binary_dir + "/" + mates.front()->program};
+  for (const Member* each : mates) arguments.push_back(each->config_path);
+  arguments.insert(arguments.end(), {"--run-dir", options_.run_dir});
+  for (const Member* each : mates) {
+    arguments.insert(arguments.end(), {"--set", each->name + ":name=" + each->name});
+    for (const std::string& assignment : each->settings)
+      arguments.insert(arguments.end(), {"--set", each->name + ":" + assignment});
+  }
+  return arguments;
+}
+
 void Pipeline::launch(Member& member) {
   if (member.remote) write_remote(options_.run_dir, *member.remote);
   std::map<std::string, std::string> environment;
   if (!options_.preload.empty()) environment["LD_PRELOAD"] = options_.preload;
   // Logs are appended to; this run's last lines are looked for in its output first.
-  member.launched_ns = clock::monotonic_ns();
-  member.child = std::make_unique<Child>(
-      member.arguments, options_.run_dir + "/" + member.name + ".out", environment);
+  const std::vector<Member*> together = mates(member);
+  const auto child = std::make_shared<Child>(
+      arguments_of(together), options_.run_dir + "/" + together.front()->name + ".out",
+      environment);
+  for (Member* each : together) {
+    each->child = child;
+    each->launched_ns = clock::monotonic_ns();
+    each->restart_at_ns = 0;
+    each->reported = false;
+  }
 }
 
 std::size_t Pipeline::together_with(std::size_t first) const {
@@ -328,8 +359,6 @@ void Pipeline::restart_due() {
   const std::int64_t now_ns = clock::monotonic_ns();
   for (Member& member : members_) {
     if (member.restart_at_ns == 0 || now_ns < member.restart_at_ns) continue;
-    member.restart_at_ns = 0;
-    member.reported = false;
     launch(member);
   }
 }
@@ -417,7 +446,7 @@ void Pipeline::stop_group(std::vector<Member*> group) {
 
 void Pipeline::stop_members(const std::vector<Member*>& group) {
   for (Member* member : group)
-    if (member->child) member->child->signal(SIGTERM);
+    if (member->child && asked_.insert(member->child.get()).second) member->child->signal(SIGTERM);
   for (Member* member : group) {
     if (!member->child) continue;
     if (!member->child->wait(options_.stop_timeout_ms)) {

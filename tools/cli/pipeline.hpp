@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,8 +98,10 @@ class Pipeline {
     std::string program;
     std::string config_path;
     std::optional<RemoteProgram> remote;  // then `child` is its proxy here
-    std::vector<std::string> arguments;
-    std::unique_ptr<Child> child;
+    std::vector<std::string> arguments;   // of a process of its own
+    std::vector<std::string> settings;    // "key=value"
+    std::string process;                  // shared by all that have the same; empty: its own
+    std::shared_ptr<Child> child;
     bool reported = false;  // its end
     std::int64_t launched_ns = 0;
     std::int64_t restart_at_ns = 0;  // 0: not waiting for it
@@ -114,7 +117,10 @@ class Pipeline {
   void clean_run_dir();
   static std::string title(const Member& member);  // "oeg", "oeg on order"
   static void kill(Member& member);
+  // With all that share its process.
   void launch(Member& member);
+  std::vector<Member*> mates(Member& member);
+  std::vector<std::string> arguments_of(const std::vector<Member*>& mates) const;
   // The end of those that member `first` is not ready without.
   std::size_t together_with(std::size_t first) const;
   bool is_ready(Member& member);
@@ -133,6 +139,7 @@ class Pipeline {
   std::vector<Host> hosts_;
   std::map<std::string, std::string> machines_;  // by host; "": this one
   RemoteOutput remote_output_;
+  std::set<const Child*> asked_;  // to stop; a second signal would say not to settle
   bool stopping_ = false;
 };
 

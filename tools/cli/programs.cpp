@@ -19,6 +19,7 @@
 #include "common/base/error.hpp"
 #include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
+#include "common/control/command_line.hpp"
 #include "common/control/run_directory.hpp"
 #include "common/net/file_descriptor.hpp"
 
@@ -35,16 +36,6 @@ std::size_t rank(const std::array<std::string_view, 5>& order, const std::string
 
 bool concerns(const std::string& scope, const std::string& name, const std::string& program) {
   return scope.empty() || scope == name || scope == program;
-}
-
-// "mdh:feed.port=1" into its scope and the rest. A colon after the "=" belongs to the value.
-std::pair<std::string, std::string> split_scope(const std::string& setting) {
-  const std::size_t colon = setting.find(':');
-  const std::size_t equals = setting.find('=');
-  if (equals == std::string::npos)
-    throw config::ConfigError({"--set " + setting + ": write key=value"});
-  if (colon == std::string::npos || colon > equals) return {"", setting};
-  return {setting.substr(0, colon), setting.substr(colon + 1)};
 }
 
 }  // namespace
@@ -99,7 +90,7 @@ std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir
     return std::pair(start_rank(a.program), a.name) < std::pair(start_rank(b.program), b.name);
   });
   for (const std::string& setting : overrides) {
-    const auto [scope, assignment] = split_scope(setting);
+    const auto [scope, assignment] = control::split_scope(setting);
     bool used = false;
     for (ConfiguredProgram& program : programs) {
       if (!concerns(scope, program.name, program.program)) continue;

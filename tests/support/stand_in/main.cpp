@@ -142,5 +142,6 @@ int main(int argc, char** argv) {
        .create = [program](const StandInConfig& config,
                            control::Runtime& runtime) -> std::unique_ptr<control::Application> {
          return std::make_unique<StandIn>(config, runtime, program);
-       }});
+       },
+       .why_alone = [](const StandInConfig&) { return std::string(); }});
 }

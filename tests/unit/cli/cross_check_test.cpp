@@ -6,6 +6,7 @@
 #include "common/base/error.hpp"
 #include "tests/support/process.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/shared_processes.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -239,6 +240,33 @@ TEST(CrossCheck, TwoVenuesAreWiredEachToItself) {
     text.replace(at, std::string(change.from).size(), change.to);
     EXPECT_THAT(check(changed), ::testing::Contains(HasSubstr(change.told)));
   }
+}
+
+TEST(CrossCheck, OnlyInstancesOfOneProgramOnThisHostShareAProcess) {
+  const auto all = configs_of(
+      "config/venues", {"sim-1", "sim-2", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "risk", "strategy"});
+  const auto with = [&](const std::map<std::string, std::string>& processes) {
+    auto changed = all;
+    const std::string none = "process = \"\"";
+    for (const auto& [name, process] : processes) {
+      std::string& text = changed.at(name).text;
+      text.replace(text.find(none), none.size(), "process = \"" + process + "\"");
+    }
+    return changed;
+  };
+  EXPECT_EQ(process_of(with({{"oeg-2", "gateways"}}).at("oeg-2")), "gateways");
+  EXPECT_EQ(process_of(all.at("oeg-2")), "");
+  EXPECT_THAT(check(with({{"oeg-1", "oeg"}, {"oeg-2", "oeg"}, {"mdh-1", "mdh"}, {"mdh-2", "mdh"}})),
+              IsEmpty());
+  EXPECT_THAT(check(with({{"oeg-1", "x"}, {"mdh-1", "x"}})),
+              ElementsAre(HasSubstr("process = \"x\" is one of ")));
+  EXPECT_THAT(check(with({{"sim-1", "x"}})),
+              ElementsAre(HasSubstr("sim-1.toml: process: only instances of mdh or of oeg")));
+  auto remote = with({{"oeg-1", "oeg"}, {"oeg-2", "oeg"}});
+  remote.at("oeg-2").host = "order";
+  EXPECT_THAT(check(remote),
+              ::testing::Contains(
+                  HasSubstr("oeg-2.toml: process: it runs on order (hosts.toml), where each")));
 }
 
 TEST(CrossCheck, ShardsAreOfTheSameSymbolsWhereverOneLeadsToAnother) {

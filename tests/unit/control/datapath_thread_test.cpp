@@ -1,9 +1,13 @@
 #include "common/control/datapath_thread.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -204,6 +208,124 @@ TEST(Park, SleepsBesideNoArrivalAtWhicheverStepItComes) {
   test_support::expect_no_arrival_is_slept_through(
       datapath, [&] { datapath.arrive(); }, [&] { return datapath.taken == datapath.arrived; });
   EXPECT_EQ(datapath.arrived, 3);
+}
+
+TEST(DatapathThread, TurnsSeveralAndGoesOnWithTheOthersWhenOneLeaves) {
+  for (const WaitMode mode : {WaitMode::kSpin, WaitMode::kYield, WaitMode::kPark}) {
+    Counting first;
+    Counting second;
+    Counting third;
+    DatapathThread thread(config(mode), "test");
+    thread.start(first);
+    first.wait_for_turns(1);
+    thread.start(second);
+    thread.start(third);
+    second.wait_for_turns(2);
+    third.wait_for_turns(2);
+    first.wait_for_turns(first.turns + 2);
+    EXPECT_EQ(second.started, DatapathState::kOutside);
+    EXPECT_EQ(second.state, DatapathState::kPolling);
+    ASSERT_TRUE(thread.leave(second));
+    EXPECT_EQ(second.ended, DatapathState::kOutside);
+    EXPECT_EQ(third.ended, DatapathState::kSession) << "it has not left";
+    const int turns = second.turns;
+    first.wait_for_turns(first.turns + 3);
+    third.wait_for_turns(third.turns + 3);
+    EXPECT_EQ(second.turns, turns) << "whoever has left is not turned";
+    ASSERT_TRUE(thread.leave(first));
+    third.wait_for_turns(third.turns + 2);
+    EXPECT_TRUE(thread.leave(second)) << "it is out already";
+    EXPECT_TRUE(thread.stop());
+    EXPECT_EQ(third.ended, DatapathState::kOutside);
+  }
+}
+
+TEST(DatapathThread, OneThatDoesNotComeOutOfATurnKeepsNobodyWaitingForEver) {
+  struct Stuck : Counting {
+    bool turn() noexcept override {
+      while (!over) std::this_thread::yield();
+      return Counting::turn();
+    }
+    std::atomic<bool> over{false};
+  } stuck;
+  Counting other;
+  DatapathThread thread(config(WaitMode::kYield), "test");
+  thread.start(other);
+  thread.start(stuck);
+  EXPECT_FALSE(thread.leave(other));
+  stuck.over = true;
+  EXPECT_TRUE(thread.stop());
+}
+
+TEST(DatapathGroup, SleepsUntilADescriptorOfAnyWakesIt) {
+  CommonConfig common = config(WaitMode::kPark);
+  common.park_timeout_ns = 1'000'000'000;
+  Parking first;
+  Parking second;
+  DatapathThread thread(common, "park");
+  thread.start(first);
+  first.give_work();  // so that it takes in the other one without waiting for the time-out
+  thread.start(second);
+  for (Parking* each : {&second, &first, &second}) {
+    const int armed = each->armed;
+    const int done = each->done;
+    while (each->armed == armed) {
+      first.give_work();
+      second.give_work();
+      std::this_thread::yield();
+    }
+    const auto before = std::chrono::steady_clock::now();
+    each->give_work();
+    while (each->done == done) std::this_thread::yield();
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(500));
+  }
+  first.give_work();
+  EXPECT_TRUE(thread.stop());
+}
+
+TEST(DatapathGroup, SleepsBesideNoArrivalOfAnyAtWhicheverStepItComes) {
+  OneEventEach first;
+  OneEventEach second;
+  DatapathGroup group;
+  group.add(first);
+  group.add(second);
+  for (OneEventEach* each : {&first, &second}) {
+    test_support::expect_no_arrival_is_slept_through(
+        group, [&] { each->arrive(); }, [&] { return each->taken == each->arrived; });
+    EXPECT_EQ(each->arrived, 3);
+  }
+}
+
+TEST(DatapathGroup, DoesNotSleepWhereOneMayNotOrThereAreMoreDescriptorsThanASleepWatches) {
+  struct Many : Counting {
+    bool may_sleep() noexcept override { return may; }
+    std::span<const int> wake_descriptors() const noexcept override {
+      return {descriptors.data(), count};
+    }
+    std::array<int, kWakeDescriptorsMax> descriptors{};
+    std::size_t count = kWakeDescriptorsMax / 2;
+    bool may = true;
+  };
+  Many first;
+  Many second;
+  first.descriptors.fill(7);
+  second.descriptors.fill(8);
+  DatapathGroup group;
+  group.add(first);
+  group.add(second);
+  EXPECT_TRUE(group.may_sleep());
+  ASSERT_EQ(group.wake_descriptors().size(), std::size_t{kWakeDescriptorsMax});
+  EXPECT_EQ(group.wake_descriptors().front(), 7);
+  EXPECT_EQ(group.wake_descriptors().back(), 8);
+  second.count += 1;
+  EXPECT_FALSE(group.may_sleep());
+  group.remove(first);
+  EXPECT_TRUE(group.may_sleep());
+  EXPECT_EQ(group.wake_descriptors().size(), second.count);
+  group.add(first);
+  second.count = 1;
+  first.may = false;
+  EXPECT_FALSE(group.may_sleep());
 }
 
 TEST(Park, DoesNotSleepWhereTheDatapathMayNot) {

@@ -1,6 +1,7 @@
 // A whole program behind run_program(), in a process of its own.
 #include "common/control/program.hpp"
 
+#include <csignal>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -19,6 +20,7 @@ namespace tickpath::control {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct EchoConfig {
   CommonConfig common;
@@ -26,6 +28,8 @@ struct EchoConfig {
   int drain_ticks = 0;
   bool throw_at_start = false;
   bool throw_in_tick = false;
+  bool throw_made = false;
+  bool crash_in_turn = false;
   std::string text = "{run_dir}/{name}";
 };
 
@@ -36,6 +40,8 @@ config::Schema<EchoConfig> echo_schema() {
   schema.integer("drain", &EchoConfig::drain_ticks, {-1, 1000}, "ticks", "-1: never");
   schema.flag("throw_at_start", &EchoConfig::throw_at_start, "fail in on_start()");
   schema.flag("throw_in_tick", &EchoConfig::throw_in_tick, "fail in the fifth tick");
+  schema.flag("throw_made", &EchoConfig::throw_made, "fail while it is made");
+  schema.flag("crash_in_turn", &EchoConfig::crash_in_turn, "crash in the 100th turn");
   schema.text("text", &EchoConfig::text, "shown by status");
   return schema;
 }
@@ -43,6 +49,7 @@ config::Schema<EchoConfig> echo_schema() {
 class EchoApplication final : public Application, public Datapath {
  public:
   EchoApplication(const EchoConfig& config, Runtime& runtime) : config_(config) {
+    if (config.throw_made) throw Error("no luck while it is made");
     runtime.counters().add("echo", "turns", turns_, Counters::Weight::kKey);
     runtime.add_command("double", "twice the number", [](const Json& request) {
       if (!request.contains("number")) throw Error("which number?");
@@ -67,6 +74,7 @@ class EchoApplication final : public Application, public Datapath {
   Datapath& datapath() override { return *this; }
   bool turn() noexcept override {
     turns_.add();
+    if (config_.crash_in_turn && turns_.get() == 100) std::raise(SIGSEGV);
     return false;
   }
   void on_start() override {
@@ -264,6 +272,116 @@ TEST_F(Program, AWrongConfigurationExitsWithTwoAndListsEveryProblem) {
   EXPECT_EQ(wait_for_end(), 2);
   EXPECT_THAT(read("out"), HasSubstr("echo.toml:1: drian: unknown key; did you mean 'drain'?"));
   EXPECT_THAT(read("out"), HasSubstr("echo.toml:3: datapath.wait: found \"nap\""));
+}
+
+// ------------------------------------------------------------- several instances in one process
+
+class SeveralInstances : public Program {
+ protected:
+  SeveralInstances() {
+    for (const char* name : {"a", "b", "c"}) write(std::string(name) + ".toml", kSmallConfig);
+  }
+  void start_of(const std::vector<std::string>& names, std::vector<std::string> settings = {}) {
+    std::vector<std::string> arguments;
+    for (const std::string& name : names) arguments.push_back(scratch_ / (name + ".toml"));
+    arguments.insert(arguments.end(), {"--run-dir", scratch_ / "run"});
+    for (const std::string& setting : settings)
+      arguments.insert(arguments.end(), {"--set", setting});
+    launch(arguments);
+  }
+  Json ask(const std::string& name, const Json& request) const {
+    return answer(admin_path(scratch_ / "run", name), request);
+  }
+  Json ready(const std::string& name) const {
+    return ask(name, {{"command", "ready"}, {"timeout_ms", 5000}});
+  }
+};
+
+TEST_F(SeveralInstances, HaveAThreadTogetherAndAllElseOfTheirOwn) {
+  start_of({"a", "b", "c"}, {"b:text=of b", "drain=2"});
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_EQ(ready(name)["ready"], true) << name;
+    const Json status = ask(name, {{"command", "status"}});
+    EXPECT_EQ(status["name"], name);
+    EXPECT_EQ(status["pid"], child_->id());
+    const std::string run = scratch_ / "run";
+    EXPECT_EQ(status["text"], std::string(name) == "b" ? "of b" : run + "/" + name);
+    EXPECT_EQ(RunDirectory::holder(run, name), child_->id());
+    EXPECT_TRUE(std::filesystem::exists(run + "/" + name + ".trace"));
+  }
+  int threads = 0;
+  for ([[maybe_unused]] const auto& each :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(child_->id()) + "/task"))
+    ++threads;
+  EXPECT_EQ(threads, 4) << "three control threads, one datapath thread";
+  child_->signal(SIGTERM);
+  EXPECT_EQ(wait_for_end(), 0) << read("out");
+  for (const char* name : {"a", "b", "c"}) {
+    const std::string stem = std::string("run/") + name;
+    EXPECT_EQ(summary_from_json(Json::parse(read(stem + ".summary.json"))).name, name);
+    EXPECT_THAT(read(stem + ".log"), HasSubstr(std::string(" ") + name + " info: stopped"));
+    for (const std::string other : {"a", "b", "c"}) {
+      if (other == name) continue;
+      EXPECT_THAT(read(stem + ".log"), Not(HasSubstr(" " + other + " info:")));
+    }
+    EXPECT_EQ(RunDirectory::holder(scratch_ / "run", name), 0);
+  }
+}
+
+TEST_F(SeveralInstances, AllEndInOrderWhenOneIsAskedTo) {
+  start_of({"a", "b"}, {"a:drain=10"});
+  ready("a");
+  ready("b");
+  EXPECT_EQ(ask("b", {{"command", "stop"}})["ok"], true);
+  EXPECT_EQ(wait_for_end(), 0);
+  EXPECT_THAT(read("run/b.log"), HasSubstr("stopping: asked through the admin socket"));
+  EXPECT_THAT(read("run/a.log"), HasSubstr("stopping: b stops"));
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/a.summary.json"));
+}
+
+TEST_F(SeveralInstances, AllEndInOrderAndTheProcessFailsWhenOneFails) {
+  for (const char* how : {"b:throw_at_start=true", "b:throw_in_tick=true", "b:throw_made=true"}) {
+    start_of({"a", "b"}, {how});
+    EXPECT_EQ(wait_for_end(), 1) << how;
+    EXPECT_THAT(read("run/b.log"), HasSubstr("no luck")) << how;
+    EXPECT_THAT(read("run/a.log"), HasSubstr("stopping: b ")) << how;
+    EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/a.summary.json")) << how;
+    std::filesystem::remove_all(scratch_ / "run");
+  }
+}
+
+TEST_F(SeveralInstances, ThatDoNotFitTogetherAreRefusedBeforeAnythingIsMade) {
+  start_of({"a", "b"}, {"name=same"});
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("two instances are called 'same'"));
+  start_of({"a", "b"}, {"b:datapath.wait=park"});
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("a and b share a datapath thread, and must say the same"));
+  start_of({"a", "b"}, {"d:text=x"});
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("--set d:text=x: no configuration of that name is given"));
+  start_of(std::vector<std::string>(kInstancesMax + 1, "a"));
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("at most 16 instances fit in one process"));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run"));
+}
+
+TEST_F(SeveralInstances, AreRefusedWhereOneRunsAlreadyAndTheOtherOneStaysFree) {
+  start_of({"b"}, {"name=b"});
+  ready("b");
+  const std::unique_ptr<test_support::Child> first = std::move(child_);
+  start_of({"a", "b"});
+  EXPECT_EQ(wait_for_end(), 1);
+  EXPECT_THAT(read("out"), HasSubstr("'b' already runs in"));
+  EXPECT_EQ(RunDirectory::holder(scratch_ / "run", "a"), 0);
+  EXPECT_TRUE(ask("b", {{"command", "status"}})["ok"]) << "the first lives on";
+}
+
+TEST_F(SeveralInstances, ACrashWritesTheLogsOfAll) {
+  start_of({"a", "b"}, {"b:crash_in_turn=true", "a:ready_after=0"});
+  EXPECT_NE(wait_for_end(), 0);
+  EXPECT_THAT(read("run/a.log"), HasSubstr("crashed by SIGSEGV"));
+  EXPECT_THAT(read("run/b.log"), HasSubstr("crashed by SIGSEGV"));
 }
 
 // Its turns stand still while it sleeps: peers would take it for dead.

@@ -25,7 +25,8 @@ int run_small(std::vector<std::string> words, const config::Schema<Config>& sche
        .create = [](const Config& parsed, Runtime& runtime) -> std::unique_ptr<Application> {
          return std::make_unique<Made>(parsed, runtime);
        },
-       .open_device = std::move(open_device)});
+       .open_device = std::move(open_device),
+       .why_alone = [](const Config&) { return std::string(); }});
 }
 
 }  // namespace tickpath::control
