@@ -162,7 +162,7 @@ class RingWriter {
     link::store_word(head.written, index + 1, std::memory_order_release);
     if (move.to != 0) [[unlikely]]
       finish(head, move);
-    else if (((index + 1) & (depth / 4 - 1)) == 0)
+    else if (((index + 1) & (look_every(depth) - 1)) == 0)
       consider(head, move, entry.payload[0]);
     return lost;
   }
@@ -180,22 +180,31 @@ class RingWriter {
   }
 
  private:
-  // Entries copied for each that is appended. A ring moves when it is three quarters full at the
-  // earliest, so 4 are enough to be done before it would overwrite one that was to be copied.
-  static constexpr std::uint64_t kCopies = 4;
+  // Entries copied for each that is appended: one keeps pace with what is appended, so a full ring
+  // has moved after an eighth of its depth.
+  static constexpr std::uint64_t kCopies = 9;
+  static constexpr std::uint64_t moves_within(std::uint64_t depth) noexcept {
+    return depth / (kCopies - 1) + 1;
+  }
+  static constexpr std::uint64_t look_every(std::uint64_t depth) noexcept {
+    return std::max<std::uint64_t>(depth / 16, 1);
+  }
 
   wire::HistoryLine& line_of(std::uint64_t location, std::uint64_t index) noexcept {
     return const_cast<wire::HistoryLine&>(std::as_const(*this).line_of(location, index));
   }
 
-  // Every quarter of the ring: will the next quarter overwrite what is to be kept?
+  // Will what comes until the next look, and then while the ring would move, overwrite what is to
+  // be kept? Whatever the rate: an entry is no younger when it is overwritten than it is now. So
+  // readers, who look into the old ring until it has moved, never do without one.
   void consider(const wire::RingHead& head, Move& move, std::uint64_t now_ns) noexcept {
     const std::uint64_t depth = wire::RingHead::depth_of(head.location);
     const std::uint64_t held = std::min(head.written - head.first, depth);
-    if (held < depth - depth / 4) return;
+    const std::uint64_t then = held + look_every(depth) + moves_within(depth);
+    if (then <= depth) return;
     const std::uint64_t oldest = head.written - held;
-    const std::uint64_t since_ns = line_of(head.location, oldest).payload[0];
-    if (now_ns - since_ns >= keep_ns_) return;
+    const std::uint64_t last = std::min(oldest + (then - depth), head.written) - 1;
+    if (now_ns - line_of(head.location, last).payload[0] >= keep_ns_) return;
     const auto larger = static_cast<unsigned>(head.location & 0x3f) + 1;
     const std::uint64_t line = pool_.take(larger);
     if (line == LinePool::kNone) return;

@@ -179,6 +179,8 @@ class PriceClient final : public link::OneSidedClient {
   void fill_slots() noexcept;
   std::uint64_t symbol_of(std::uint32_t slot) const noexcept;
   PriceStatus end(PriceStatus status) noexcept;
+  bool get_known(std::uint64_t symbol, LatestAnswer& out, PriceStatus& ended,
+                 std::uint32_t timeout_ms) noexcept;
   template <class Pending>
   PriceStatus wait(Pending&& pending, std::uint32_t timeout_ms) noexcept;
 

@@ -104,7 +104,7 @@ PriceStore::PriceStore(rdma::Device& device, const StoreOptions& options, std::u
       row_of_(ids_max, kNoRow) {
   for (std::size_t kind = 0; kind < wire::kHistoryKinds; ++kind)
     TICKPATH_CHECK(options.entries(static_cast<HistoryKind>(kind)) >= kEntriesMin,
-                   "a ring moves by quarters");
+                   "a ring has four lines at least");
   const Places at = places_of(options);
   info_->magic = wire::StoreInfo::kMagic;
   info_->bytes = at.bytes;

@@ -31,8 +31,8 @@ struct StoreOptions {
                                                           bars_1m}[static_cast<std::size_t>(kind)];
   }
 };
-// The fewest entries of a kind that an instrument may have: its first ring is a quarter of them,
-// and moves by quarters.
+// The fewest entries of a kind that an instrument may have: its first ring is a quarter of
+// them.
 inline constexpr std::uint32_t kEntriesMin = 16;
 
 // Bytes of registered memory that a store takes. options: as StoreOptions says, each kind at least
