@@ -165,8 +165,8 @@ int run(int argc, char** argv) {
   prices::StoreOptions options;
   options.instruments =
       static_cast<std::uint32_t>(bench::option(argc, argv, "--instruments", quick ? 80 : 8'000));
-  options.trades = static_cast<std::uint32_t>(bench::option(argc, argv, "--trades", 1'200));
-  options.quotes = static_cast<std::uint32_t>(bench::option(argc, argv, "--quotes", 6'250));
+  options.trades = static_cast<std::uint32_t>(bench::option(argc, argv, "--trades", 1'500));
+  options.quotes = static_cast<std::uint32_t>(bench::option(argc, argv, "--quotes", 7'800));
   // Not what is measured, and nothing of them is to be overwritten: no more than trades.
   options.bars_1s = options.trades;
   options.bars_1m = 128;
@@ -203,7 +203,7 @@ int run(int argc, char** argv) {
   print_kind("trades", store, HistoryKind::kTrades, trades, trades_short);
   print_kind("quotes", store, HistoryKind::kQuotes, quotes, quotes_short);
   std::printf("planned  %.0f MB of both\n",
-              options.instruments * 7'450.0 * sizeof(wire::HistoryLine) / kMegabyte);
+              options.instruments * 9'300.0 * sizeof(wire::HistoryLine) / kMegabyte);
   std::printf("store    %.0f MB with bars, rows and index; resident in memory %.0f MB\n",
               static_cast<double>(store.bytes()) / kMegabyte,
               static_cast<double>(after - before) / kMegabyte);

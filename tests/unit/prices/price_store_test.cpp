@@ -253,6 +253,38 @@ TEST_F(PriceStores, ARingGrowsNoFurtherThanItIsToReachBack) {
   EXPECT_EQ(other.counters().overwritten.get(), 0u);
 }
 
+// Also while a ring moves, and however suddenly the rate rises: readers look into the old one.
+TEST_F(PriceStores, WhatIsYoungerThanWhatIsKeptIsThereAtEveryMomentWhateverTheRate) {
+  StoreOptions options = small_store();
+  options.keep_ns = 10 * kSecond;
+  PriceStore other(*fabric().device, options, 64, "wavers");
+  other.list(wire::symbol_word("A"), 1);
+  const Reading its(other.grant());
+  PriceClient reader(*fabric().device, "reader");
+  reader.attach(*its.there, its.there->extras()[0]);
+  Random random(5);
+  std::vector<std::uint64_t> times;
+  std::vector<wire::HistoryLine> lines;
+  std::uint64_t now = kOpen;
+  std::uint64_t gap = kSecond / 10;
+  for (std::uint64_t trace = 1; trace <= 12'000; ++trace) {
+    if (random.below(400) == 0) gap = kSecond / (1 + random.below(150));
+    now += gap;
+    times.push_back(now);
+    other.on_update(trade_of(1, trace, now, 10'0000, 100));
+    if (trace % 7 != 0) continue;
+    const std::uint64_t from = now - options.keep_ns + 1;
+    const RangeAnswer answer = reader.range("A", {.from_ns = from}, lines);
+    ASSERT_EQ(answer.status, PriceStatus::kOk);
+    const auto wanted = times.end() - std::lower_bound(times.begin(), times.end(), from);
+    ASSERT_EQ(lines.size(), static_cast<std::size_t>(wanted)) << "at entry " << trace;
+    ASSERT_FALSE(answer.overwritten) << "at entry " << trace;
+  }
+  reader.detach();
+  EXPECT_GT(other.counters().moves.get(), 3u);
+  EXPECT_EQ(other.counters().overwritten.get(), 0u);
+}
+
 TEST_F(PriceStores, ANewDayShowsNothingOfTheOneBefore) {
   store.on_update(quote_of(1, 1, kOpen, 1, 2));
   for (std::uint64_t trace = 1; trace <= 100; ++trace)
