@@ -62,6 +62,7 @@ Process::Process(const detail::ErasedProgram& program, std::vector<detail::Erase
 Process::~Process() = default;
 
 int Process::run() {
+  const CrashStack crash_stack;
   const CommonConfig& first = *instances_.front().loaded.common;
   try {
     for (Instance& each : instances_) {
@@ -84,6 +85,7 @@ int Process::run() {
     for (std::size_t i = 1; i < instances_.size(); ++i)
       others.emplace_back([this, &instance = instances_[i]] {
         name_this_thread(instance.loaded.common->name);
+        const CrashStack its_crash_stack;
         live(instance);
       });
     live(instances_.front());

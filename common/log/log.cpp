@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -58,12 +61,17 @@ State& state() {
   return instance;
 }
 
-// Of a thread that has one of its own. Never destroyed either: destructors of a thread's other
-// objects may log.
-Target*& own_target() noexcept {
-  thread_local Target* target = nullptr;
+// Of a thread that has one of its own; nullptr: the process's.
+const Target*& own_target() noexcept {
+  thread_local const Target* target = nullptr;
   return target;
 }
+
+// Those of all threads. Never destroyed either: what a thread leaves behind may log while it ends.
+struct OwnTargets {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Target>> all;
+};
 
 spdlog::logger& logger() noexcept {
   const Target* const own = own_target();
@@ -105,8 +113,11 @@ void open(const Options& options) {
 }
 
 void open_for_this_thread(const Options& options) {
+  static OwnTargets& owned = *new OwnTargets;
   auto target = std::make_unique<Target>(make_target(options));
-  own_target() = target.release();
+  own_target() = target.get();
+  const std::lock_guard lock(owned.mutex);
+  owned.all.push_back(std::move(target));
 }
 
 bool enabled(Level level) noexcept {

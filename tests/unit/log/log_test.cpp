@@ -53,6 +53,29 @@ TEST_F(LogFile, ATextWithBracesIsNotAFormat) {
   EXPECT_THAT(text(), HasSubstr("x info: {} {0} {\n"));
 }
 
+TEST_F(LogFile, OfAThreadHasItsOwnLinesAndNoOthers) {
+  const std::string own = folder_ / "own.log";
+  std::thread thread([&] {
+    info("before");
+    open_for_this_thread(
+        {.name = "y", .path = own, .file_level = Level::kDebug, .stderr_level = Level::kOff});
+    debug("own {}", 1);
+    EXPECT_TRUE(enabled(Level::kDebug));
+    flush();
+    EXPECT_THROW(open_for_this_thread({.name = "z", .path = "/nonexistent/z.log"}), SystemError);
+    info("still own");
+    flush();
+  });
+  thread.join();
+  info("after");
+  EXPECT_THAT(test_support::read_file(own), HasSubstr("y debug: own 1\n"));
+  EXPECT_THAT(test_support::read_file(own), HasSubstr("y info: still own\n"));
+  EXPECT_THAT(text(), HasSubstr("x info: before\n"));
+  EXPECT_THAT(text(), HasSubstr("x info: after\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("own")));
+  EXPECT_FALSE(enabled(Level::kDebug));
+}
+
 TEST_F(LogFile, ThatCannotBeWrittenIsAnErrorThatNamesIt) {
   EXPECT_THAT(test_support::error_of<SystemError>(
                   [&] { open({.name = "x", .path = "/nonexistent/x.log"}); }),
