@@ -31,7 +31,7 @@ std::vector<std::string> overrides_of(const CommandLine& line, const std::string
   std::vector<std::string> result;
   for (const std::string& setting : line.overrides) {
     const auto [scope, assignment] = split_scope(setting);
-    const auto names = [&](const std::string& each) { return stem(each) == scope; };
+    const auto names = [&whose = scope](const std::string& each) { return stem(each) == whose; };
     if (!scope.empty() && std::ranges::none_of(line.config_paths, names))
       throw config::ConfigError({"--set " + setting + ": no configuration of that name is given"});
     if (scope.empty() || scope == stem(path)) result.push_back(assignment);
