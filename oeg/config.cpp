@@ -1,5 +1,7 @@
 #include "oeg/config.hpp"
 
+#include <string>
+
 #include "common/control/feed_endpoints.hpp"
 
 namespace tickpath::oeg {
@@ -104,6 +106,24 @@ config::Schema<PairOptions> pair_schema() {
   return schema;
 }
 
+// Without these one of a pair would wait for ever, or lead beside the other one.
+void check_pair(const OegConfig& config, config::Problems& problems) {
+  const PairOptions& pair = config.pair;
+  if (pair.place == 0) return;
+  const auto needed = [&](const char* key, const std::string& endpoint, const char* whose) {
+    if (endpoint.empty())
+      problems.add(key, "is empty, and pair.place is " + std::to_string(pair.place) +
+                            ": give the endpoint of " + whose);
+  };
+  needed("pair.peer", pair.peer, "the other oeg");
+  needed("pair.witness", pair.witness, "risk, the pair's witness");
+  if (!pair.peer.empty() && pair.peer == config.common.fabric_endpoint)
+    problems.add("pair.peer", "is this oeg's own endpoint (fabric.endpoint): give the other oeg's");
+  if (!pair.witness.empty() && pair.witness == pair.witness_standby)
+    problems.add("pair.witness_standby",
+                 "is pair.witness once more: give the second risk's endpoint, or leave it empty");
+}
+
 }  // namespace
 
 std::uint32_t OegConfig::position_rows() const noexcept {
@@ -164,6 +184,7 @@ config::Schema<OegConfig> oeg_schema() {
               "otherwise");
   schema.check([](const C& config, config::Problems& problems) {
     control::check_shard("mdh.shard", config.shard, problems);
+    check_pair(config, problems);
   });
   return schema;
 }

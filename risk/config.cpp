@@ -88,9 +88,7 @@ void check(const RiskConfig& config, config::Problems& problems) {
       problems.add("strategy", "strategy " + std::to_string(strategy.id) + " is there twice");
     seen[strategy.id] = true;
   }
-  if (config.gateway_standby_endpoint == config.gateway_endpoint)
-    problems.add("gateway.standby_endpoint",
-                 "it is gateway.endpoint; the two oegs of a pair listen at different places");
+  market::check_gateways(config.gateway_endpoint, config.gateway_standby_endpoint, problems);
   if (!config.venues.empty()) check_several(config, problems);
 }
 

@@ -147,9 +147,7 @@ void check(const StrategyConfig& config, config::Problems& problems) {
     }
     taken[plugin.id] = true;
   }
-  if (config.gateway_standby_endpoint == config.gateway_endpoint)
-    problems.add("gateway.standby_endpoint",
-                 "it is gateway.endpoint; the two oegs of a pair listen at different places");
+  market::check_gateways(config.gateway_endpoint, config.gateway_standby_endpoint, problems);
   if (!any) problems.add("plugin", "no [[plugin]] is enabled; a strategy program needs one");
   check_venues(config, problems);
 }

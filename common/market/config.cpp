@@ -13,11 +13,22 @@ config::Schema<FeedConfig> feed_schema() {
                "Update ring, 64 bytes a slot: what may wait before this program is lapped")
       .power_of_two();
   schema.check([](const FeedConfig& config, config::Problems& problems) {
-    if (config.endpoint_b == config.endpoint)
+    if (config.endpoint.empty())
+      problems.add("endpoint", "it is empty: say where mdh listens");
+    else if (config.endpoint_b == config.endpoint)
       problems.add("endpoint_b",
                    "it is endpoint; the two mdh's of a pair listen at different places");
   });
   return schema;
+}
+
+void check_gateways(const std::string& endpoint, const std::string& standby_endpoint,
+                    config::Problems& problems) {
+  if (endpoint.empty())
+    problems.add("gateway.endpoint", "it is empty: say where oeg listens");
+  else if (standby_endpoint == endpoint)
+    problems.add("gateway.standby_endpoint",
+                 "it is gateway.endpoint; the two oegs of a pair listen at different places");
 }
 
 config::Schema<HeartbeatConfig> heartbeat_schema() {

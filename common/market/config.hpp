@@ -18,6 +18,10 @@ struct FeedConfig {
 };
 config::Schema<FeedConfig> feed_schema();
 
+// Of who has channels to oeg. Keys: gateway.{endpoint, standby_endpoint}.
+void check_gateways(const std::string& endpoint, const std::string& standby_endpoint,
+                    config::Problems& problems);
+
 // How a program judges the life of those it depends on. Keys: interval, suspect_after, dead_after.
 struct HeartbeatConfig {
   std::int64_t interval_ns = 1'000'000;

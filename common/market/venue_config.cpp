@@ -55,6 +55,10 @@ void check_venues(const std::vector<VenueConfig>& venues, config::Problems& prob
   };
   for (const VenueConfig& venue : numbered(venues)) {
     if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
+    if (venue.endpoints.feed.empty())
+      problems.add("venue.feed.endpoint", "is empty at " + venue.place);
+    if (venue.endpoints.gateway.empty())
+      problems.add("venue.gateway.endpoint", "is empty at " + venue.place);
     once(names, "venue.name", venue.name, venue, ": each venue has a name of its own");
     once(numbers, "venue.number", std::to_string(venue.number), venue,
          ": each venue has a number of its own");

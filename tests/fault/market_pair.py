@@ -43,7 +43,8 @@ class Market(ByHand):
         plugin = bin_dir.parent / "tests/plugins/follower.so"
         config.write_text(text[:text.index("[[plugin]]")] + PLUGIN.format(plugin=plugin, file=self.folder / "seen.json"))
         self.mdhs = ("mdh-1", "mdh-2") if pair else ("mdh-1",)
-        self.settings = {"sim": [f"replay.file={recording}", "replay.pace=recorded"],
+        # A silence that is cut would show all before it as late by what was cut.
+        self.settings = {"sim": [f"replay.file={recording}", "replay.pace=recorded", "replay.max_idle=0s"],
                          "strategy": ["trace.enabled=false"] + ([] if pair else ["feed.endpoint_b="])}
         for name in ("sim", *self.mdhs, "strategy"):
             self.start(name)

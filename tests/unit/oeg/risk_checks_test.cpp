@@ -1,13 +1,16 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/wire/names.hpp"
 #include "oeg/config.hpp"
 #include "oeg/room_watch.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
 namespace {
 
+using ::testing::HasSubstr;
 using wire::RejectReason;
 
 const auto kMalformed = RejectReason::kMalformed;
@@ -456,6 +459,26 @@ TEST(OegConfig, RefusesALimitThatIsNone) {
   for (const char* limit : {"collar_basis_points = 10001", "messages_per_second_max = 10000001",
                             "order_shares_max = 4294967296", "order_value_max = 900000000000001"})
     EXPECT_THROW(load(limit), config::ConfigError) << limit;
+}
+
+TEST(OegConfig, RefusesAPairThatCouldNotFindItself) {
+  const auto problem_of = [](const std::string& pair) {
+    return test_support::error_of<config::ConfigError>([&] {
+      (void)config::load_text(oeg_schema(), "fabric.endpoint = \"own\"\n[pair]\nplace = 1\n" + pair,
+                              "oeg.toml");
+    });
+  };
+  const std::string peer = "peer = \"other\"\n";
+  const std::string witness = "witness = \"risk\"\n";
+  EXPECT_EQ(problem_of(peer + witness), "no error");
+  EXPECT_THAT(
+      problem_of(witness),
+      HasSubstr("pair.peer: is empty, and pair.place is 1: give the endpoint of the other"));
+  EXPECT_THAT(problem_of(peer), HasSubstr("pair.witness: is empty"));
+  EXPECT_THAT(problem_of("peer = \"own\"\n" + witness), HasSubstr("is this oeg's own endpoint"));
+  EXPECT_THAT(problem_of(peer + witness + "witness_standby = \"risk\"\n"),
+              HasSubstr("pair.witness_standby: is pair.witness once more"));
+  EXPECT_NO_THROW((void)config::load_text(oeg_schema(), "[pair]\nplace = 0\n", "oeg.toml"));
 }
 
 TEST(OegConfig, HasARowForEachStrategyInEachInstrumentUnlessToldOtherwise) {

@@ -45,6 +45,17 @@ TEST(RiskConfig, RefusesAStrategyThatIsThereTwice) {
               ThrowsMessage<config::ConfigError>(HasSubstr("strategy 7 is there twice")));
 }
 
+TEST(RiskConfig, RefusesToBeConnectedToNobodyOrTwiceToTheSame) {
+  const auto told = [](const char* text, const char* what) {
+    EXPECT_THAT([&] { load(text); }, ThrowsMessage<config::ConfigError>(HasSubstr(what))) << text;
+  };
+  told("feed.endpoint = ''\n", "feed.endpoint: it is empty: say where mdh listens");
+  told("gateway.endpoint = ''\n", "gateway.endpoint: it is empty: say where oeg listens");
+  told("feed.endpoint = 'a'\nfeed.endpoint_b = 'a'\n", "feed.endpoint_b: it is endpoint");
+  told("gateway.endpoint = 'a'\ngateway.standby_endpoint = 'a'\n",
+       "gateway.standby_endpoint: it is gateway.endpoint");
+}
+
 TEST(RiskConfig, RefusesMoneyThatWouldNotFit) {
   EXPECT_THAT([] { load("[limits]\nloss_max = 1e18\n"); },
               ThrowsMessage<config::ConfigError>(HasSubstr("loss_max")));
@@ -92,6 +103,8 @@ TEST(RiskConfig, RefusesVenuesThatDoNotFitTogether) {
   EXPECT_THAT(told("", "'g2'", "'g1'"), HasSubstr("g1 at r.toml:5:1 is that of r.toml:1:1"));
   EXPECT_THAT(told("", "'f2'", "'g1'"), HasSubstr("listens at a place of its own"));
   EXPECT_THAT(told("", "name = 'b'", "name = ''"), HasSubstr("is empty at r.toml:5:1"));
+  EXPECT_THAT(told("", "'f2'", "''"), HasSubstr("venue.feed.endpoint: is empty at r.toml:5:1"));
+  EXPECT_THAT(told("", "'g1'", "''"), HasSubstr("venue.gateway.endpoint: is empty at r.toml:1:1"));
   EXPECT_THAT(told("feed.endpoint = 'f'\n", "", ""),
               HasSubstr("is of a configuration without [[venue]]"));
   EXPECT_THAT(told("venue_number = 3\n", "", ""), HasSubstr("this risk is of every [[venue]]"));
