@@ -436,14 +436,11 @@ bool PriceClient::get_known(std::uint64_t symbol, LatestAnswer& out, PriceStatus
   if (!attached() || busy() || failed_ || store_.magic == 0) return false;
   const std::uint32_t row = rows_.find(symbol);
   if (row == IdMap::kNone) return false;
+  slots_[0].row = row;
   const wire::PriceRow& got = landing(0).row;
   const std::uint64_t landed_before = landed_count_;
   for (std::uint32_t attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    rdma::WorkRequest request =
-        fetch(store_.rows_offset + std::uint64_t{row} * sizeof(wire::PriceRow),
-              offsetof(wire::PriceRow, reserved), &landing(0).row);
-    request.flags = rdma::kSignaled;
-    if (post(request) != rdma::PostStatus::kOk) return false;
+    if (post_row(0) != rdma::PostStatus::kOk) return false;
     ended = wait(
         [&] { return landed_count_ == landed_before ? PriceStatus::kPending : PriceStatus::kOk; },
         timeout_ms);
