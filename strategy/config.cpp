@@ -123,6 +123,7 @@ void check_venues(const StrategyConfig& config, config::Problems& problems) {
   std::map<std::string, std::string> endpoints;  // likewise
   for (const VenueConfig& venue : stacks_of(config)) {
     if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
+    market::check_given(venue.endpoints, venue.place, problems);
     if (numbers.emplace(venue.number, venue.name).first->second != venue.name)
       problems.add("venue.number", std::to_string(venue.number) + " is given to two venues");
     for (const std::string& endpoint : venue.endpoints.all()) {

@@ -25,6 +25,12 @@ void check_unused(const StackEndpoints& given, const StackEndpoints& untouched,
       problems.add(kKeys[i], "is of a configuration without [[venue]]; write it in the [[venue]]");
 }
 
+void check_given(const StackEndpoints& endpoints, const std::string& place,
+                 config::Problems& problems) {
+  if (endpoints.feed.empty()) problems.add("venue.feed.endpoint", "is empty at " + place);
+  if (endpoints.gateway.empty()) problems.add("venue.gateway.endpoint", "is empty at " + place);
+}
+
 config::Schema<VenueConfig> venue_schema() {
   using V = VenueConfig;
   config::Schema<V> schema;
@@ -55,10 +61,7 @@ void check_venues(const std::vector<VenueConfig>& venues, config::Problems& prob
   };
   for (const VenueConfig& venue : numbered(venues)) {
     if (venue.name.empty()) problems.add("venue.name", "is empty at " + venue.place);
-    if (venue.endpoints.feed.empty())
-      problems.add("venue.feed.endpoint", "is empty at " + venue.place);
-    if (venue.endpoints.gateway.empty())
-      problems.add("venue.gateway.endpoint", "is empty at " + venue.place);
+    check_given(venue.endpoints, venue.place, problems);
     once(names, "venue.name", venue.name, venue, ": each venue has a name of its own");
     once(numbers, "venue.number", std::to_string(venue.number), venue,
          ": each venue has a number of its own");

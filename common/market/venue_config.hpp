@@ -25,6 +25,10 @@ config::Schema<StackEndpoints> stack_endpoints_schema();
 void check_unused(const StackEndpoints& given, const StackEndpoints& untouched,
                   config::Problems& problems);
 
+// Those of a [[venue]] that stands at `place`.
+void check_given(const StackEndpoints& endpoints, const std::string& place,
+                 config::Problems& problems);
+
 struct VenueConfig {
   std::string name;
   std::uint8_t number = 0;  // 0: its place in the list, from 1

@@ -71,6 +71,8 @@ TEST(StrategyConfig, RefusesVenuesThatAreNotApart) {
   EXPECT_THAT(told("", "name = 'b'", "name = 'a'"), HasSubstr("given to two venues"));
   EXPECT_THAT(told("", "number = 7", "number = 1"), HasSubstr("1 is given to two venues"));
   EXPECT_THAT(told("", "'g2'", "'g1'"), HasSubstr("g1 is in a and again in b"));
+  EXPECT_THAT(told("", "'f2'", "''"), HasSubstr("venue.feed.endpoint: is empty at "));
+  EXPECT_THAT(told("", "'g1'", "''"), HasSubstr("venue.gateway.endpoint: is empty at "));
   EXPECT_THAT(told("feed.endpoint = 'x'\n", "", ""),
               HasSubstr("is of a configuration without [[venue]]"));
   EXPECT_THAT(told("venue_number = 3\n", "", ""), HasSubstr("venue_number"));
