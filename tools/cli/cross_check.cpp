@@ -10,11 +10,11 @@
 #include <tuple>
 
 #include <arpa/inet.h>
-#include <toml++/toml.h>
 
 #include "common/base/error.hpp"
 #include "common/config/values.hpp"
 #include "common/control/feed_endpoints.hpp"
+#include "tools/cli/effective_config.hpp"
 #include "tools/cli/shared_processes.hpp"
 
 namespace tickpath::cli {
@@ -44,14 +44,6 @@ struct Program {
       text.replace(at, from.size(), to);
   }
 };
-
-toml::table parsed(const EffectiveConfig& config) {
-  try {
-    return toml::parse(config.text);
-  } catch (const toml::parse_error& error) {
-    throw Error(config.path + ": --print-config is not TOML: " + std::string(error.description()));
-  }
-}
 
 bool is_numeric(const std::string& host) {
   in_addr address{};
@@ -575,6 +567,14 @@ class CrossCheck {
 };
 
 }  // namespace
+
+toml::table parsed(const EffectiveConfig& config) {
+  try {
+    return toml::parse(config.text);
+  } catch (const toml::parse_error& error) {
+    throw Error(config.path + ": --print-config is not TOML: " + std::string(error.description()));
+  }
+}
 
 std::vector<std::string> cross_check(const std::vector<EffectiveConfig>& configs, bool whole) {
   std::vector<std::string> problems = CrossCheck(configs).run(whole);

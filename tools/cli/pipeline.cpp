@@ -64,7 +64,6 @@ void Pipeline::find_remote(Member& member, const Host& host,
                                 .config = text.str(),
                                 .settings = settings,
                                 .detached = options_.detached};
-  member.arguments = {fs::read_symlink("/proc/self/exe"), "proxy", options_.run_dir, member.name};
   remote_output_.add(member.name, host.name);
 }
 
@@ -92,15 +91,8 @@ void Pipeline::find_members() {
     member.name = program.name;
     member.program = program.program;
     member.config_path = program.path;
-    member.arguments = {options_.binary_dir + "/" + member.program,
-                        member.config_path,
-                        "--run-dir",
-                        options_.run_dir,
-                        "--set",
-                        "name=" + member.name};
-    member.settings = program.settings;
-    for (const std::string& assignment : program.settings)
-      member.arguments.insert(member.arguments.end(), {"--set", assignment});
+    member.settings = {"name=" + member.name};
+    member.settings.insert(member.settings.end(), program.settings.begin(), program.settings.end());
     if (const Host* const host = host_of(hosts_, member.name))
       find_remote(member, *host, program.settings);
     members_.push_back(std::move(member));
@@ -117,8 +109,8 @@ void Pipeline::check_members() {
   const auto output = [&](const Member& member) {
     return options_.run_dir + "/" + member.name + ".check";
   };
-  for (const Member& member : members_) {
-    std::vector<std::string> arguments = member.arguments;
+  for (Member& member : members_) {
+    std::vector<std::string> arguments = arguments_of({&member});
     arguments.emplace_back("--print-config");
     if (member.remote) write_remote(options_.run_dir, *member.remote);
     constexpr std::size_t kAtATime = 8;
@@ -192,7 +184,7 @@ void Pipeline::kill(Member& member) {
   member.child->signal(SIGKILL);
 }
 
-std::vector<Pipeline::Member*> Pipeline::mates(Member& member) {
+std::vector<Pipeline::Member*> Pipeline::mates(const Member& member) {
   std::vector<Member*> result;
   for (Member& each : members_)
     if (&each == &member || (!member.process.empty() && each.process == member.process))
@@ -201,14 +193,16 @@ std::vector<Pipeline::Member*> Pipeline::mates(Member& member) {
 }
 
 std::vector<std::string> Pipeline::arguments_of(const std::vector<Member*>& mates) const {
-  if (mates.size() == 1) return mates.front()->arguments;
-  std::vector<std::string> arguments{options_.binary_dir + "/" + mates.front()->program};
+  const Member& first = *mates.front();
+  if (first.remote)
+    return {fs::read_symlink("/proc/self/exe"), "proxy", options_.run_dir, first.name};
+  std::vector<std::string> arguments{options_.binary_dir + "/" + first.program};
   for (const Member* each : mates) arguments.push_back(each->config_path);
   arguments.insert(arguments.end(), {"--run-dir", options_.run_dir});
   for (const Member* each : mates) {
-    arguments.insert(arguments.end(), {"--set", each->name + ":name=" + each->name});
+    const std::string scope = mates.size() == 1 ? "" : each->name + ":";
     for (const std::string& assignment : each->settings)
-      arguments.insert(arguments.end(), {"--set", each->name + ":" + assignment});
+      arguments.insert(arguments.end(), {"--set", scope + assignment});
   }
   return arguments;
 }

@@ -98,8 +98,7 @@ class Pipeline {
     std::string program;
     std::string config_path;
     std::optional<RemoteProgram> remote;  // then `child` is its proxy here
-    std::vector<std::string> arguments;   // of a process of its own
-    std::vector<std::string> settings;    // "key=value"
+    std::vector<std::string> settings;    // "key=value", its name included
     std::string process;                  // shared by all that have the same; empty: its own
     std::shared_ptr<Child> child;
     bool reported = false;  // its end
@@ -119,7 +118,8 @@ class Pipeline {
   static void kill(Member& member);
   // With all that share its process.
   void launch(Member& member);
-  std::vector<Member*> mates(Member& member);
+  std::vector<Member*> mates(const Member& member);
+  // Of the process of these; of one that runs elsewhere, of its proxy.
   std::vector<std::string> arguments_of(const std::vector<Member*>& mates) const;
   // The end of those that member `first` is not ready without.
   std::size_t together_with(std::size_t first) const;

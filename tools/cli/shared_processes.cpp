@@ -2,18 +2,12 @@
 
 #include <map>
 
-#include <toml++/toml.h>
-
-#include "common/base/error.hpp"
+#include "tools/cli/effective_config.hpp"
 
 namespace tickpath::cli {
 
 std::string process_of(const EffectiveConfig& config) {
-  try {
-    return toml::parse(config.text)["process"].value_or(std::string());
-  } catch (const toml::parse_error& error) {
-    throw Error(config.path + ": --print-config is not TOML: " + std::string(error.description()));
-  }
+  return parsed(config)["process"].value_or(std::string());
 }
 
 std::vector<std::string> check_processes(const std::vector<EffectiveConfig>& configs) {
