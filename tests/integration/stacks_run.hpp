@@ -20,6 +20,16 @@ class StacksRun : public ::testing::Test {
   std::uint64_t received(const std::string& oeg) const {
     return folder.counter(oeg, "orders", "received");
   }
+  // It was `process`.
+  void await_restart(const std::string& name, pid_t process) const {
+    ASSERT_TRUE(wait_until(
+        [&] {
+          const pid_t now = folder.program_id(name);
+          return now > 0 && now != process;
+        },
+        std::chrono::minutes(1)))
+        << name << " is not started again";
+  }
   // Kills it, and sees orders at the other oeg while it is away and at its own when it is back.
   void kill_and_await(const std::string& victim, const std::string& own, const std::string& other) {
     const pid_t process = folder.program_id(victim);
@@ -28,13 +38,7 @@ class StacksRun : public ::testing::Test {
     const std::uint64_t before = received(other);
     EXPECT_TRUE(wait_until([&] { return received(other) > before; }, std::chrono::minutes(1)))
         << other << " has no more orders since " << victim << " is gone";
-    ASSERT_TRUE(wait_until(
-        [&] {
-          const pid_t now = folder.program_id(victim);
-          return now > 0 && now != process;
-        },
-        std::chrono::minutes(1)))
-        << victim << " is not started again";
+    await_restart(victim, process);
     const std::uint64_t at_restart = received(own);
     EXPECT_TRUE(wait_until([&] { return received(own) > at_restart; }, std::chrono::minutes(1)))
         << own << " has no orders since " << victim << " is back";

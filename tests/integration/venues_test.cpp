@@ -71,6 +71,11 @@ class Venues : public StacksRun {
             "--set",
             "sim-2:replay.file=" + recording(2)};
   }
+  static std::vector<std::string> guarded() {
+    const char* const guard = std::getenv("TICKPATH_ALLOC_GUARD");
+    if (guard == nullptr) return {};
+    return {"--preload", guard};
+  }
   void expect_conservation(const std::vector<std::string>& more) const;
   std::string recording(int venue) const {
     return folder / ("venues-" + std::to_string(venue) + ".itch50");
@@ -128,17 +133,12 @@ const std::vector<std::string> kOneMdhProcess{"--set", "mdh:process=mdh"};
 // Under the guard, where there is one: a program whose datapath thread allocates or calls the
 // kernel ends there, and so does the run.
 TEST_F(Venues, OneStrategyTradesOnBothAndEverythingIsConservedAtEachAndOverBoth) {
-  const char* const guard = std::getenv("TICKPATH_ALLOC_GUARD");
-  std::vector<std::string> more;
-  if (guard != nullptr) more = {"--preload", guard};
-  expect_conservation(more);
+  expect_conservation(guarded());
 }
 
 // One oeg with a FIX session a venue, of FIX 4.2 and FIX 4.4, and one mdh for both feeds.
 TEST_F(Venues, TheSameWhereOneOegAndOneMdhAreOfBothVenues) {
-  const char* const guard = std::getenv("TICKPATH_ALLOC_GUARD");
-  std::vector<std::string> more;
-  if (guard != nullptr) more = {"--preload", guard};
+  std::vector<std::string> more = guarded();
   more.insert(more.end(), kOneOegProcess.begin(), kOneOegProcess.end());
   more.insert(more.end(), kOneMdhProcess.begin(), kOneMdhProcess.end());
   expect_conservation(more);
@@ -164,13 +164,7 @@ TEST_F(Venues, OneOegOfBothThatIsKilledComesBackToBoth) {
               Ends(1, "'oeg-2' and 'oeg-1' share process", "give both to --only"));
   ASSERT_EQ(::kill(process, SIGKILL), 0);
   for (const char* oeg : {"oeg-1", "oeg-2"}) {
-    ASSERT_TRUE(wait_until(
-        [&] {
-          const pid_t now = folder.program_id(oeg);
-          return now > 0 && now != process;
-        },
-        std::chrono::minutes(1)))
-        << oeg << " is not started again";
+    await_restart(oeg, process);
     EXPECT_TRUE(folder.wait_counter_above(oeg, "reports", "fills", 0)) << oeg;
   }
   EXPECT_EQ(folder.program_id("oeg-1"), folder.program_id("oeg-2"));
