@@ -192,6 +192,8 @@ class Checker {
       std::uint64_t shares = 0;
       std::int64_t value = 0;
       for (const TradedFill& fill : found->second.fills) {
+        // All that was there: what is left of it rests, and those who come later fill that.
+        if (venue.rests != 0 && shares >= shares_of(plan)) break;
         shares += fill.shares;
         value += cost_of(decision.side(), fill.price.price) * kFeeOfAPrice * fill.shares +
                  (decision.side() == Side::kBuy ? 1 : -1) * std::int64_t{fill.price.hundredths} *

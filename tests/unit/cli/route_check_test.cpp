@@ -281,6 +281,24 @@ TEST_F(OneDecision, IsFollowedToItsFills) {
                     Contains(HasSubstr("0 of 1 had books that the exchanges had changed"))));
 }
 
+// What it did not find at once it leaves there, and is filled by who comes later.
+TEST_F(OneDecision, TheFillsOfWhatRestedAreNotThoseOfItsArrival) {
+  run.decisions[0].sent_at_match = {7, 7};
+  RouteVenue& venue = run.decisions[0].record.venues[0];
+  venue.shares = 130;
+  venue.rests = 1;
+  fill(0, 30, 10'000);
+  const auto figures = [&] { return check_routes(run).figures; };
+  EXPECT_THAT(figures(),
+              AllOf(Contains(HasSubstr("filled 150 of 150 shares")),
+                    Contains(HasSubstr("and 0 that it did not see")),
+                    Contains(HasSubstr("1 of 1 met the books that it saw; of these 1"))));
+  venue.rests = 0;
+  EXPECT_THAT(figures(), AllOf(Contains(HasSubstr("and 30 that it did not see")),
+                               Contains(HasSubstr("1 of 1 met the books that it saw; of these 0"))))
+      << "nothing of it is there any more when others come";
+}
+
 TEST_F(OneDecision, ABookThatIsNotTheFeedsIsFound) {
   run.books[2].put(7, kSymbol, {{}, {{10'100, 90}}});
   EXPECT_THAT(rule(RouteCheck::kSeen).examples,
