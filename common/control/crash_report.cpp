@@ -21,7 +21,7 @@ constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABR
 constexpr int kFramesMax = 24;
 constexpr std::size_t kStackBytes = 64 * 1024;
 // The control thread looks every kTickMs; one that is held up must not keep the dead from dying.
-constexpr int kWaitMs = 300;
+constexpr int kWaitMs = 2000;
 
 // Everything here is written before the handler can run, or by the one thread that came first.
 std::array<char, 32> program{};

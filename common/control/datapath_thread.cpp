@@ -115,7 +115,7 @@ DatapathThread::~DatapathThread() {
   if (thread_.joinable() && !stop()) thread_.detach();
 }
 
-void DatapathThread::start(Datapath& datapath) {
+void DatapathThread::start(Datapath& datapath, const std::function<void()>& meanwhile) {
   Seat* seat = nullptr;
   {
     const std::lock_guard lock(starting_);
@@ -126,7 +126,8 @@ void DatapathThread::start(Datapath& datapath) {
     const SignalsBlocked blocked;
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
-  seat->begun.acquire();
+  constexpr std::chrono::milliseconds kLook{10};
+  while (!seat->begun.try_acquire_for(kLook)) meanwhile();
 }
 
 bool DatapathThread::leave(Datapath& datapath) {

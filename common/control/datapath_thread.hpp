@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <semaphore>
@@ -63,8 +64,10 @@ class DatapathThread {
 
   // Returns when the thread is at this datapath's first turn: page faults from then on are the
   // datapath's. Each instance of the process calls it once, from its control thread; at most
-  // kInstancesMax do.
-  void start(Datapath& datapath);
+  // kInstancesMax do. meanwhile: called every few milliseconds; the thread may have crashed in
+  // another instance's turn, and then never comes.
+  void start(
+      Datapath& datapath, const std::function<void()>& meanwhile = [] {});
   // The datapath is not turned any more when this returns; others are. False where the thread does
   // not come out of a turn within kJoinMs: it hangs, and the process must not wait for it.
   [[nodiscard]] bool leave(Datapath& datapath);

@@ -323,7 +323,7 @@ void RuntimeImpl::fail(const std::string& why) {
 
 int RuntimeImpl::run(Application& application) {
   application_ = &application;
-  thread_->start(application.datapath());
+  thread_->start(application.datapath(), [this] { tell_crash(); });
   start_pulse();
   timers_.push_back(every(std::chrono::milliseconds(kTickMs), [this] { tick(); }));
   timers_.push_back(every(std::chrono::seconds(1), [this] { each_second(); }));
@@ -364,6 +364,7 @@ void RuntimeImpl::tick() {
 
 void RuntimeImpl::each_second() {
   tell_pulse();
+  if (ready_told_) tell_notes();
   thread_->reconsider();
   if (const WaitMode mode = thread_->mode(); mode != wait_mode_told_) {
     wait_mode_told_ = mode;
@@ -402,6 +403,13 @@ void RuntimeImpl::check_device() {
   exit_status_ = kExitDeviceLost;
 }
 
+// What the device has noted since they were told last.
+void RuntimeImpl::tell_notes() {
+  if (opened_device() == nullptr) return;
+  const std::vector<std::string> notes = opened_device()->notes();
+  for (; notes_told_ < notes.size(); ++notes_told_) log::warning("fabric: {}", notes[notes_told_]);
+}
+
 void RuntimeImpl::check_ready() {
   if (application_ == nullptr) return;
   not_ready_reason_ = !hang_.empty() ? hang_
@@ -409,9 +417,7 @@ void RuntimeImpl::check_ready() {
                                      : application_->not_ready_reason();
   if (not_ready_reason_.empty() && !ready_told_) {
     ready_told_ = true;
-    if (opened_device() != nullptr) {
-      for (const std::string& note : opened_device()->notes()) log::warning("fabric: {}", note);
-    }
+    tell_notes();
     prefault_image();
     if (const std::string why = lock_memory(); !why.empty()) log::warning("{}", why);
     faults_before_ = page_faults(thread_->thread_id()).value_or(PageFaults{});

@@ -83,6 +83,7 @@ class RuntimeImpl final : public Runtime {
   [[noreturn]] void leave_without(const std::string& what);
   void check_hang();
   void check_ready();
+  void tell_notes();
   void begin_stop();
   void check_drained();
   void end();
@@ -103,7 +104,8 @@ class RuntimeImpl final : public Runtime {
   std::vector<ReadyWaiter> ready_waiters_;
   std::string not_ready_reason_ = "starting";
   bool ready_told_ = false;
-  PageFaults faults_before_;  // of the datapath thread, when it got ready
+  std::size_t notes_told_ = 0;  // of the device's
+  PageFaults faults_before_;    // of the datapath thread, when it got ready
   Counter minor_faults_;
   Counter major_faults_;
   std::string trace_problem_;  // as last logged

@@ -19,6 +19,7 @@
 #include "common/base/datapath_guard.hpp"
 #include "common/base/error.hpp"
 #include "tests/support/parking.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/thrown.hpp"
 
 namespace tickpath::control {
@@ -243,15 +244,18 @@ TEST(DatapathThread, TurnsSeveralAndGoesOnWithTheOthersWhenOneLeaves) {
 TEST(DatapathThread, OneThatDoesNotComeOutOfATurnKeepsNobodyWaitingForEver) {
   struct Stuck : Counting {
     bool turn() noexcept override {
+      stuck = true;
       while (!over) std::this_thread::yield();
       return Counting::turn();
     }
+    std::atomic<bool> stuck{false};
     std::atomic<bool> over{false};
   } stuck;
   Counting other;
   DatapathThread thread(config(WaitMode::kYield), "test");
   thread.start(other);
   thread.start(stuck);
+  ASSERT_TRUE(test_support::wait_until([&] { return stuck.stuck.load(); }));
   EXPECT_FALSE(thread.leave(other));
   stuck.over = true;
   EXPECT_TRUE(thread.stop());

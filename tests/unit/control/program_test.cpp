@@ -32,6 +32,7 @@ struct EchoConfig {
   bool throw_at_start = false;
   bool throw_in_tick = false;
   bool throw_made = false;
+  std::int64_t made_after_ms = 0;
   bool crash_in_turn = false;
   std::string text = "{run_dir}/{name}";
 };
@@ -44,6 +45,8 @@ config::Schema<EchoConfig> echo_schema() {
   schema.flag("throw_at_start", &EchoConfig::throw_at_start, "fail in on_start()");
   schema.flag("throw_in_tick", &EchoConfig::throw_in_tick, "fail in the fifth tick");
   schema.flag("throw_made", &EchoConfig::throw_made, "fail while it is made");
+  schema.integer("made_after", &EchoConfig::made_after_ms, {0, 1000}, "ms",
+                 "how long it takes to be made");
   schema.flag("crash_in_turn", &EchoConfig::crash_in_turn, "crash in the 100th turn");
   schema.text("text", &EchoConfig::text, "shown by status");
   return schema;
@@ -52,6 +55,7 @@ config::Schema<EchoConfig> echo_schema() {
 class EchoApplication final : public Application, public Datapath {
  public:
   EchoApplication(const EchoConfig& config, Runtime& runtime) : config_(config) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(config.made_after_ms));
     if (config.throw_made) throw Error("no luck while it is made");
     runtime.counters().add("echo", "turns", turns_, Counters::Weight::kKey);
     runtime.add_command("double", "twice the number", [](const Json& request) {
@@ -387,10 +391,14 @@ TEST_F(SeveralInstances, AreRefusedWhereOneRunsAlreadyAndTheOtherOneStaysFree) {
 }
 
 TEST_F(SeveralInstances, ACrashWritesTheLogsOfAll) {
-  start_of({"a", "b"}, {"b:crash_in_turn=true", "a:ready_after=0"});
-  EXPECT_NE(wait_for_end(), 0);
-  EXPECT_THAT(read("run/a.log"), HasSubstr("crashed by SIGSEGV"));
-  EXPECT_THAT(read("run/b.log"), HasSubstr("crashed by SIGSEGV"));
+  // Also where it happens before the other one is taken in by the datapath thread.
+  for (const char* how : {"a:made_after=0", "a:made_after=300"}) {
+    start_of({"a", "b"}, {"b:crash_in_turn=true", how});
+    EXPECT_NE(wait_for_end(), 0) << how;
+    EXPECT_THAT(read("run/a.log"), HasSubstr("crashed by SIGSEGV")) << how;
+    EXPECT_THAT(read("run/b.log"), HasSubstr("crashed by SIGSEGV")) << how;
+    std::filesystem::remove_all(scratch_ / "run");
+  }
 }
 
 // Its turns stand still while it sleeps: peers would take it for dead.
