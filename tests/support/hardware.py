@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Tries an RDMA adapter in about ten minutes, and writes down what it did: a file to send us, or to keep.
 
-The fabric's promises (conformance), the patterns on it, latency and bandwidth, the five programs with conservation,
-and programs that are killed and stopped. Without --peer everything goes through the adapter of this host and back
-(its own loopback); with --peer the conformance suite, latency and bandwidth have their other end on another host,
-where `tests/hardware.sh --serve` runs. That one serves whoever asks, without a password: on a network of your own
-only, and not longer than it takes.
+What doctor finds of the machine and its network, the fabric's promises (conformance), the patterns on it, latency and
+bandwidth, unreliable connections beside reliable ones, the five programs with conservation, and programs that are
+killed and stopped. As root it reads more: PCIe's registers, the kernel's debugging files. Without --peer everything
+goes through the adapter of this host and back (its own loopback); with --peer the conformance suite, datagrams,
+latency, bandwidth and unreliable connections have their other end on another host, where `tests/hardware.sh --serve` runs.
+That one serves whoever asks, without a password: on a network of your own only, and not longer than it takes.
 """
 import argparse
 import contextlib
@@ -24,13 +25,19 @@ import time
 TREE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tests/soft_roce"))
 import gtest  # noqa: E402
+from datagram_sets import TESTS as DATAGRAMS  # noqa: E402
 from fabric_sets import BINARY, ONE_MACHINE_ONLY, RUNNER_PORT, SHM_ONLY, TESTS  # noqa: E402
 from lat_set import PORT as PERF_PORT  # noqa: E402
-from pipeline_sets import SMALL, on_verbs, orders_sent, settings  # noqa: E402
+from pipeline_sets import SMALL, on_fabric, on_network, orders_sent, small  # noqa: E402
 from report import Failed  # noqa: E402
 
 INFINIBAND = pathlib.Path(os.environ.get("TICKPATH_SYS_INFINIBAND", "/sys/class/infiniband"))
 NOTHING_TO_TRY = 77
+UC_PORT = 18520
+# What the adapter and its network say of themselves, for whoever reads the file; doctor judges it.
+ASKED = ("ibv_devinfo -v -d {device}", "rdma -d dev show {device}", "ip -d link show dev {interface}", "ethtool -i {interface}",
+         "ethtool -a {interface}", "dcb -N -s pfc show dev {interface}", "dcb -N app show dev {interface}",
+         "mlnx_qos -i {interface}", "cma_roce_tos -d {device}", "lspci -vv -s {slot}", "mstconfig -d {slot} query")
 
 
 def arguments(words=None):
@@ -57,6 +64,11 @@ def read(path):
         return ""
 
 
+def slot_of(device):
+    found = re.search(r"^PCI_SLOT_NAME=(\S+)$", read(device / "device/uevent"), re.M)
+    return found[1] if found else ""
+
+
 def port_of(device, port):
     gids = []
     for entry in sorted((port / "gids").glob("*"), key=lambda each: int(each.name)):
@@ -68,7 +80,7 @@ def port_of(device, port):
             "link_layer": read(port / "link_layer"), "rate": read(port / "rate"), "gids": gids,
             "firmware": read(device / "fw_ver"), "board": read(device / "board_id"),
             "vendor": read(device / "device/vendor"), "device_id": read(device / "device/device"),
-            "numa_node": read(device / "device/numa_node")}
+            "numa_node": read(device / "device/numa_node"), "slot": slot_of(device)}
 
 
 def ports():
@@ -89,6 +101,14 @@ def address_of(found):
     return None
 
 
+def device_at(found, address):
+    """The device whose GID has this IPv4 address, else the first that is active (an iWARP GID has none)."""
+    numbers = [int(part) for part in address.split(".")] if re.fullmatch(r"[0-9.]+", address) else []
+    gid = "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x" % tuple(numbers) if len(numbers) == 4 else ""
+    having = [port["device"] for port in found if any(each["gid"] == gid for each in port["gids"])]
+    return (having + [port["device"] for port in found if "ACTIVE" in port["state"]] + [""])[0]
+
+
 def cpu_model():
     found = re.search(r"^model name\s*:\s*(.*)$", read(pathlib.Path("/proc/cpuinfo")), re.M)
     return found[1] if found else platform.machine()
@@ -101,6 +121,7 @@ class Trial:
 
     def __init__(self, options, found, address):
         self.options, self.address = options, address
+        self.device = device_at(found, address)
         self.build = TREE / "build/release"
         self.bin, self.tests = self.build / "bin", self.build / "tests"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_hardware_"))
@@ -177,16 +198,43 @@ def doctor(trial):
     for finding in findings:
         if finding["state"] in ("fail", "warn"):
             print(f"   {finding['state'].upper():<5} {finding['id']}: {finding['current']}")
+    print(f"   {sum(finding['state'] == 'unknown' for finding in findings)} not checked; why is in the file")
     return findings
+
+
+def network(trial):
+    """what the adapter and its network say of themselves (a tool that is not there is left out)"""
+    told = {}
+    for port in trial.report["ports"]:
+        names = {"device": port["device"], "slot": port["slot"],
+                 "interface": next((gid["interface"] for gid in port["gids"] if gid["interface"]), "")}
+        for line in ASKED:
+            words = line.split()
+            if not all(names[key] for key in names if "{" + key + "}" in line) or not shutil.which(words[0]):
+                continue
+            command = line.format(**names)
+            told[command] = trial.run(command.split(), 30)[1]
+    print(f"   {len(told)} answers")
+    return told
+
+
+def where_peers_run(trial):
+    if not trial.options.peer:
+        return {}
+    return {"TICKPATH_PEER_ADDRESS": trial.options.peer, "TICKPATH_PEER_RUNNER": f"{trial.options.peer}:{RUNNER_PORT}"}
 
 
 def conformance(trial):
     """the fabric's promises"""
-    tests, more = TESTS.format("verbs"), {}
+    tests = TESTS.format("verbs")
     if trial.options.peer:
         tests += "-" + ":".join(f"*.{name}/*" for name in ONE_MACHINE_ONLY)
-        more = {"TICKPATH_PEER_ADDRESS": trial.options.peer, "TICKPATH_PEER_RUNNER": f"{trial.options.peer}:{RUNNER_PORT}"}
-    return tests_of(trial, BINARY, tests, more)
+    return tests_of(trial, BINARY, tests, where_peers_run(trial))
+
+
+def datagrams(trial):
+    """datagrams and multicast, which IGMP snooping of a switch on the way may hold up"""
+    return tests_of(trial, BINARY, DATAGRAMS.format("verbs"), where_peers_run(trial))
 
 
 def patterns(trial):
@@ -224,6 +272,42 @@ def bw(trial):
     return perf(trial, "bw", (64, 4096, 65536), 200)
 
 
+def unreliable(trial):
+    """unreliable connections (UC) beside reliable ones: cost, packets, and what a lost packet does"""
+    command = [trial.build / "bench/uc_write", "--json"]
+    if trial.device:
+        command += ["--device", trial.device]
+    if trial.options.peer:
+        command += ["--peer", trial.options.peer, "--port", str(UC_PORT)]
+    if trial.options.emulated:  # a message takes longer, and so does an acknowledgement
+        command += ["--messages", "1000", "--pace-us", "2000", "--timeout", "14"]
+    output = trial.must(command)
+    if "{" not in output:
+        raise Failed(f"uc_write measured nothing: {output}")
+    result = json.loads(output[output.index("{"):])
+    for row in result["rows"]:
+        print(f"   {row['type']}  half a round trip {row['half_round_trip_us']:8.2f} us, CPU {row['message_cpu_us']:6.3f} us, "
+              f"{row['packets_a_message']:.2f} packets, p99 late {row['paced']['late_us_p99']:8.1f} us, lost {row['paced']['lost']}")
+    return result
+
+
+def device(trial):
+    """memory on the device, its time stamps, relaxed ordering: what it has, and what that would give"""
+    command = [trial.build / "bench/device_paths", "--json"]
+    if trial.device:
+        command += ["--device", trial.device]
+    if trial.options.emulated:
+        command += ["--iterations", "200"]
+    output = trial.must(command)
+    if "{" not in output:
+        raise Failed(f"device_paths measured nothing: {output}")
+    result = json.loads(output[output.index("{"):])
+    print(f"   {result['features']}")
+    for row in result["rows"]:
+        print(f"   {row['operation']:<10} to memory of the {row['memory']:<7} {row['total_us']:9.2f} us")
+    return result
+
+
 def pipeline(trial):
     """five programs trade a recording, and conserve everything"""
     emulated = trial.options.emulated
@@ -232,8 +316,10 @@ def pipeline(trial):
     trial.must([trial.bin / "tickpath", "generate", recording, "--messages", str(messages), "--symbols", "10", "--seed", "1",
                 "--duration", str(seconds)])
     places = {"mdh": f"{trial.address}:18501", "oeg": f"{trial.address}:18502"}
-    more = [f"sim:replay.file={recording}", *on_verbs(places)]
-    words = settings(SMALL, more) if emulated else [word for each in more for word in ("--set", each)]
+    settings = [f"sim:replay.file={recording}", *on_network(places), *on_fabric(SMALL, "verbs", "")]
+    if emulated:
+        settings = small(SMALL) + settings
+    words = [word for each in settings for word in ("--set", each)]
     output = trial.must([trial.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", run_dir, "--until-end",
                          "--ready-timeout", "300", "--stop-timeout", "60", *words], 500)
     sent = orders_sent(output)
@@ -252,7 +338,7 @@ def faults(trial):
     return table
 
 
-STEPS = (doctor, conformance, patterns, lat, bw, pipeline, faults)
+STEPS = (doctor, network, conformance, datagrams, patterns, lat, bw, unreliable, device, pipeline, faults)
 
 
 def serve(trial):
@@ -260,7 +346,8 @@ def serve(trial):
     servers = [subprocess.Popen(command, env=trial.environment()) for command in (
         [sys.executable, str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT), str(trial.tests / "conformance_peer")],
         [str(trial.bin / "tickpath"), "lat", "--provider", "verbs", "--server", "--forever", "--security", "none",
-         "--endpoint", f"{trial.address}:{PERF_PORT}"])]
+         "--endpoint", f"{trial.address}:{PERF_PORT}"],
+        [str(trial.build / "bench/uc_write"), "--listen", str(UC_PORT), "--forever", "--device", trial.device])]
     print(f"serving at {trial.address}: there, tests/hardware.sh --peer {trial.address}", flush=True)
     try:
         while all(server.poll() is None for server in servers):
@@ -285,7 +372,8 @@ def main():
         told = ", ".join(f"{port['device']} port {port['port']}: {port['state']}" for port in found)
         print(f"hardware: no active port with an IPv4 address ({told}): give the interface one, or --address", file=sys.stderr)
         return NOTHING_TO_TRY
-    missing = [name for name in ("tests/conformance_fabric", "tests/unit_link", "bin/tickpath") if not (TREE / "build/release" / name).exists()]
+    missing = [name for name in ("tests/conformance_fabric", "tests/unit_link", "bin/tickpath", "bench/uc_write",
+                            "bench/device_paths") if not (TREE / "build/release" / name).exists()]
     if missing:
         print(f"hardware: not built: {', '.join(missing)}; run it without --no-build", file=sys.stderr)
         return 2

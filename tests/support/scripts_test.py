@@ -3,10 +3,13 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import hardware  # noqa: E402
 
 
 def run(*arguments, **environment):
@@ -94,6 +97,25 @@ class Hardware(unittest.TestCase):
             done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND=folder)
         self.assertEqual(done.returncode, 77, done.stderr)
         self.assertIn("no active port with an IPv4 address (mlx5_0 port 1: 1: DOWN)", done.stderr)
+
+    def test_the_device_is_that_of_the_address(self):
+        def port(device, state, gid):
+            return {"device": device, "state": state, "gids": [{"gid": gid}]}
+        found = [port("mlx5_0", "1: DOWN", "fe80:0000:0000:0000:0000:0000:0000:0001"),
+                 port("irdma0", "4: ACTIVE", "b496:91a5:c8d8:0000:0000:0000:0000:0000"),
+                 port("mlx5_1", "4: ACTIVE", "0000:0000:0000:0000:0000:ffff:0a4d:0001")]
+        self.assertEqual(hardware.device_at(found, "10.77.0.1"), "mlx5_1")
+        self.assertEqual(hardware.device_at(found, "10.77.0.2"), "irdma0")
+        self.assertEqual(hardware.device_at(found, "fe80::1"), "irdma0")
+        self.assertEqual(hardware.device_at([], "10.77.0.1"), "")
+
+    def test_a_device_without_a_pci_slot_is_software(self):
+        with tempfile.TemporaryDirectory() as folder:
+            device = pathlib.Path(folder)
+            self.assertEqual(hardware.slot_of(device), "")
+            (device / "device").mkdir()
+            (device / "device/uevent").write_text("DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n")
+            self.assertEqual(hardware.slot_of(device), "0000:3b:00.0")
 
     def test_an_unknown_step_is_refused_with_the_list(self):
         done = run("tests/hardware.sh", "--no-build", "--only", "everything")

@@ -60,9 +60,9 @@ Finding judge(const Subject& subject, const Pins& pins) {
           edit + "datapath.cpu = \"auto\"");
   if (pins.cpu == 0 && may.size() > 1)
     fails(State::kWarn, "cpu 0 takes most of the kernel's own work", edit + "another datapath.cpu");
-  if (pins.provider != "shm" && pins.provider != "verbs")
+  if (pins.provider != "shm" && pins.provider != "verbs" && pins.provider != "ofi")
     fails(State::kFail, "no provider \"" + pins.provider + "\"",
-          edit + "fabric.provider = \"shm\" or \"verbs\"");
+          edit + "fabric.provider = \"shm\", \"verbs\" or \"ofi\"");
   return finding;
 }
 

@@ -1,49 +1,10 @@
-// RDMA devices: found by their sysfs entries (Documentation/ABI/stable/sysfs-class-infiniband).
+// RDMA devices: is there one, can it be used, and is it near.
 #include <algorithm>
 
-#include "tools/doctor/doctor.hpp"
+#include "tools/doctor/rdma_ports.hpp"
 
 namespace tickpath::cli::doctor {
 namespace {
-
-constexpr const char* kFolder = "/sys/class/infiniband/";
-// 4096 bytes of payload and RoCE v2's headers (58 bytes, IPv6 78) fit.
-constexpr std::int64_t kNetMtuWanted = 4200;
-
-const char* const kRdmaWhy = "verbs needs a device with an active port and an address";
-
-// A port of a device, and the network interface of its first address.
-struct Port {
-  std::string device;
-  std::string name;  // "mlx5_0/1"
-  std::string folder;
-  std::string interface;
-  bool roce = false;
-  bool software = false;  // rxe, siw: no hardware queues to set
-};
-
-std::vector<Port> ports_of(const Machine& machine) {
-  std::vector<Port> ports;
-  for (const std::string& device : machine.list(kFolder)) {
-    const std::string base = kFolder + device;
-    for (const std::string& number : machine.list(base + "/ports")) {
-      Port port;
-      port.device = device;
-      port.name = device + "/" + number;
-      port.folder = base + "/ports/" + number;
-      port.roce = machine.read(port.folder + "/link_layer").value_or("") == "Ethernet";
-      port.software = !machine.exists(base + "/device");
-      for (const std::string& index : machine.list(port.folder + "/gid_attrs/ndevs")) {
-        const auto interface = machine.read(port.folder + "/gid_attrs/ndevs/" + index);
-        if (!interface || interface->empty()) continue;
-        port.interface = *interface;
-        break;
-      }
-      ports.push_back(std::move(port));
-    }
-  }
-  return ports;
-}
 
 Finding devices(const Subject& subject, const std::vector<Port>& ports) {
   Finding finding{"rdma.devices",
@@ -53,7 +14,7 @@ Finding devices(const Subject& subject, const std::vector<Port>& ports) {
                   "without one only the shm provider works, within one host",
                   "sudo modprobe mlx5_ib   # your NIC's driver; or, without an RDMA NIC: sudo "
                   "rdma link add rxe0 type rxe netdev eth0"};
-  std::vector<std::string> names = subject.machine.list(kFolder);
+  std::vector<std::string> names = subject.machine.list(kRdmaFolder);
   for (const std::string& name : names)
     finding.current += (finding.current.empty() ? "" : ", ") + name;
   if (names.empty()) {
@@ -95,73 +56,62 @@ Finding files(const Subject& subject) {
   return finding;
 }
 
+std::string bring_up(const Port& port, const std::string& state) {
+  if (port.transport == Transport::kInfiniBand && state.find("INIT") != std::string::npos)
+    return "sudo systemctl start opensm   # a port stays at INIT until a subnet manager has seen "
+           "it: on "
+           "one host, or in the switch";
+  if (port.interface.empty()) return "rdma link show";
+  return "sudo ip link set " + port.interface + " up";
+}
+
 Finding port_state(const Machine& machine, const Port& port) {
-  Finding finding{
-      "rdma.port." + port.name,
-      State::kUnknown,
-      port.folder + "/state cannot be read",
-      "ACTIVE",
-      kRdmaWhy,
-      port.interface.empty() ? "rdma link show" : "sudo ip link set " + port.interface + " up"};
   const auto state = machine.read(port.folder + "/state");
+  Finding finding{"rdma.port." + port.name,
+                  State::kUnknown,
+                  "not checked: " + port.folder + "/state cannot be read",
+                  "ACTIVE",
+                  "verbs needs a device with an active port and an address",
+                  bring_up(port, state.value_or(""))};
   if (!state) return finding;
   return judged(finding, state->find("ACTIVE") != std::string::npos,
                 *state + ", " + machine.read(port.folder + "/rate").value_or("rate unknown") +
-                    ", " + machine.read(port.folder + "/link_layer").value_or("?"),
+                    ", " + machine.read(port.folder + "/link_layer").value_or("?") +
+                    (port.transport == Transport::kIwarp ? ", iWARP" : ""),
                 State::kFail);
 }
 
-// rdma_cm picks a GID by the address that one connects to: there must be one with an address.
-Finding gids(const Machine& machine, const Port& port) {
-  Finding finding{"rdma.gid." + port.name,
-                  State::kUnknown,
-                  port.folder + "/gids cannot be read",
-                  port.roce ? "a RoCE v2 GID with an IP address" : "a GID",
-                  "connections are made by rdma_cm, which needs an address on the device's "
-                  "interface",
-                  "sudo ip addr add 10.0.0.1/24 dev " +
-                      (port.interface.empty() ? std::string("IPOIB_INTERFACE") : port.interface)};
-  const std::string none = "0000:0000:0000:0000:0000:0000:0000:0000";
-  std::size_t count = 0;
-  std::string found;
-  for (const std::string& index : machine.list(port.folder + "/gids")) {
-    const auto gid = machine.read(port.folder + "/gids/" + index);
-    if (!gid || *gid == none) continue;
-    ++count;
-    const auto type = machine.read(port.folder + "/gid_attrs/types/" + index);
-    const bool v2 = type && *type == "RoCE v2";
-    const bool link_local = gid->compare(0, 4, "fe80") == 0;
-    if (port.roce ? v2 && !link_local : true) {
-      if (found.empty()) found = "index " + index + " " + *gid;
-    }
+// What the device is, where that decides what it is good for.
+void kind(const Port& port, std::vector<Finding>& findings) {
+  Finding finding{"rdma.kind." + port.device, State::kWarn, "", "", "", ""};
+  if (port.software()) {
+    finding.current = port.transport == Transport::kIwarp ? "iWARP by the kernel's software (siw)"
+                                                          : "RoCE by the kernel's software (rxe)";
+    finding.needed = "an RDMA adapter, where latency counts";
+    finding.why =
+        "each message is a system call and goes through the kernel's network stack: it proves that "
+        "programs work, and its figures say nothing of an adapter's";
+    findings.push_back(std::move(finding));
+  } else if (port.transport == Transport::kIwarp) {
+    finding.state = State::kOk;
+    finding.current = "iWARP: RDMA over TCP";
+    finding.needed = "iWARP at the other end, too: it does not talk to RoCE";
+    finding.why =
+        "the adapter's TCP repeats what is lost, so GIDs, PFC and the class of RoCE's packets do "
+        "not "
+        "matter; each message takes longer than by RoCE";
+    if (port.vendor == Vendor::kIntel)
+      finding.needed += "; as RoCE v2: sudo devlink dev param set pci/" + port.slot +
+                        " name enable_iwarp value false cmode runtime, then enable_roce value true";
+    findings.push_back(std::move(finding));
   }
-  if (count == 0 && machine.list(port.folder + "/gids").empty()) return finding;
-  finding.state = found.empty() ? State::kFail : State::kOk;
-  finding.current =
-      found.empty() ? std::to_string(count) + " GIDs, none with an IP address" : found;
-  return finding;
-}
-
-Finding mtu(const Machine& machine, const Port& port) {
-  const std::string path = "/sys/class/net/" + port.interface + "/mtu";
-  Finding finding{"rdma.mtu." + port.name,
-                  State::kUnknown,
-                  path + " cannot be read",
-                  std::to_string(kNetMtuWanted) + " or more",
-                  "RoCE takes the largest of 256, 512, 1024, 2048 and 4096 that fits: at 1500 a "
-                  "4 kB message is four packets",
-                  "sudo ip link set dev " + port.interface +
-                      " mtu 9000   # and on the switch and the other hosts"};
-  const auto value = machine.number(path);
-  if (!value) return finding;
-  return judged(finding, *value >= kNetMtuWanted, std::to_string(*value) + " on " + port.interface);
 }
 
 Finding numa(const Subject& subject, const Port& port) {
-  const std::string path = kFolder + port.device + "/device/numa_node";
+  const std::string path = port.pci + "/numa_node";
   Finding finding{"rdma.numa." + port.device,
                   State::kUnknown,
-                  path + " cannot be read",
+                  "not checked: " + path + " cannot be read",
                   "the node of the pinned cores",
                   "every access from another node crosses the link between the sockets: some 100 "
                   "ns each way",
@@ -192,51 +142,16 @@ Finding numa(const Subject& subject, const Port& port) {
   return finding;
 }
 
-// What RoCE needs against loss. Only part of it can be read from files.
-void lossless(const Machine& machine, const Port& port, std::vector<Finding>& findings) {
-  Finding tos{"rdma.dscp." + port.name,
-              State::kUnknown,
-              "/sys/kernel/config/rdma_cm is not mounted",
-              "the class that the switches treat as lossless (often 106: DSCP 26, ECN capable)",
-              "unmarked RoCE packets share the queue of everything else, and are dropped with it",
-              "set fabric.traffic_class = 106 in the configuration, or: sudo mkdir -p "
-              "/sys/kernel/config/rdma_cm/" +
-                  port.device +
-                  " && echo 106 | sudo tee "
-                  "/sys/kernel/config/rdma_cm/" +
-                  port.device + "/ports/1/default_roce_tos"};
-  const std::string number = port.name.substr(port.name.find('/') + 1);
-  if (const auto value = machine.number("/sys/kernel/config/rdma_cm/" + port.device + "/ports/" +
-                                        number + "/default_roce_tos")) {
-    tos.current = "default_roce_tos " + std::to_string(*value);
-    tos.state = *value != 0 ? State::kOk : State::kWarn;
-  }
-  findings.push_back(std::move(tos));
-
-  Finding ecn{"rdma.ecn." + port.name,
-              State::kUnknown,
-              "this driver does not show it under /sys/class/net/" + port.interface + "/ecn",
-              "on, for the priority of the traffic class",
-              "with ECN a sender slows down before a queue overflows; loss costs a retransmission "
-              "timeout",
-              "echo 1 | sudo tee /sys/class/net/" + port.interface + "/ecn/roce_{np,rp}/enable/3"};
-  const std::string folder = "/sys/class/net/" + port.interface + "/ecn/roce_rp/enable";
-  std::string on;
-  const std::vector<std::string> priorities = machine.list(folder);
-  for (const std::string& priority : priorities)
-    if (machine.number(folder + "/" + priority).value_or(0) != 0)
-      on += (on.empty() ? "" : ", ") + priority;
-  if (!priorities.empty()) {
-    ecn.current = on.empty() ? "off for every priority" : "on for priorities " + on;
-    ecn.state = on.empty() ? State::kWarn : State::kOk;
-  }
-  findings.push_back(std::move(ecn));
-
-  findings.push_back({"rdma.pfc." + port.name, State::kUnknown,
-                      "told over netlink only: dcb pfc show dev " + port.interface,
-                      "on for the priority of the traffic class, and only for it",
-                      "priority flow control keeps the switch from dropping RoCE packets",
-                      "sudo dcb pfc set dev " + port.interface + " prio-pfc all:off 3:on"});
+// What libfabric finds is its own affair: its providers need no RDMA device of the kernel.
+void libfabric(const Subject& subject, std::vector<Finding>& findings) {
+  const bool used = std::any_of(subject.pins.begin(), subject.pins.end(),
+                                [](const Pins& pins) { return pins.provider == "ofi"; });
+  if (!used) return;
+  findings.push_back(
+      {"rdma.ofi", State::kUnknown, "not checked: libfabric looks for its devices by itself",
+       "the libfabric provider that the programs ask for, on every host",
+       "two hosts talk by the same provider of libfabric only",
+       "fi_info -l   # its providers here; fi_info -p tcp: what one of them offers"});
 }
 
 }  // namespace
@@ -244,17 +159,25 @@ void lossless(const Machine& machine, const Port& port, std::vector<Finding>& fi
 std::vector<Finding> check_rdma(const Subject& subject) {
   const std::vector<Port> ports = ports_of(subject.machine);
   std::vector<Finding> findings{devices(subject, ports)};
-  if (subject.machine.list(kFolder).empty()) return findings;
+  libfabric(subject, findings);
+  if (subject.machine.list(kRdmaFolder).empty()) return findings;
   findings.push_back(files(subject));
+  const auto add = [&findings](std::vector<Finding> more) {
+    for (Finding& each : more) findings.push_back(std::move(each));
+  };
   std::string device;
   for (const Port& port : ports) {
-    findings.push_back(port_state(subject.machine, port));
-    findings.push_back(gids(subject.machine, port));
-    if (!port.interface.empty() && port.roce) findings.push_back(mtu(subject.machine, port));
-    if (port.device != device && !port.software) findings.push_back(numa(subject, port));
+    const bool first = port.device != device;
     device = port.device;
-    if (port.roce && !port.software && !port.interface.empty())
-      lossless(subject.machine, port, findings);
+    if (first) kind(port, findings);
+    add({port_state(subject.machine, port), check_gids(subject.machine, port),
+         check_mtu(subject.machine, port)});
+    if (first && !port.software()) {
+      findings.push_back(numa(subject, port));
+      add(check_pcie(subject, port));
+    }
+    if (port.roce() && !port.software() && !port.interface.empty())
+      add(check_lossless(subject, port));
   }
   return findings;
 }

@@ -62,6 +62,8 @@ Pins read_file(const fs::path& path) {
   pins.wait = text_of(table, "datapath", "wait", pins.wait);
   pins.provider = text_of(table, "fabric", "provider", pins.provider);
   pins.device = text_of(table, "fabric", "device", "");
+  pins.traffic_class = table["fabric"]["traffic_class"].value_or(0);
+  pins.relaxed_ordering = table["fabric"]["relaxed_ordering"].value_or(false);
   // Bytes: "8MiB", or a number.
   const auto buffer = table["feed"]["receive_buffer"];
   if (const auto number = buffer.value<std::int64_t>()) pins.receive_buffer_bytes = *number;

@@ -43,6 +43,8 @@ struct Pins {
   std::string wait = "auto";
   std::string provider = "shm";
   std::string device;
+  int traffic_class = 0;                  // fabric.traffic_class; 0: the system's default
+  bool relaxed_ordering = false;          // fabric.relaxed_ordering
   std::int64_t receive_buffer_bytes = 0;  // feed.receive_buffer; 0: none
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string trimmed(std::string text) {
+std::string trimmed(const std::string& text) {
   const char* const white = " \t\n\r";
   const std::size_t first = text.find_first_not_of(white);
   if (first == std::string::npos) return {};
@@ -28,13 +28,19 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> Machine::read(const std::string& path) const {
-  std::ifstream file(root_ + path);
+std::optional<std::string> Machine::bytes(const std::string& path) const {
+  std::ifstream file(root_ + path, std::ios::binary);
   if (!file) return std::nullopt;
   std::ostringstream text;
   text << file.rdbuf();
   if (file.bad()) return std::nullopt;
-  return trimmed(text.str());
+  return text.str();
+}
+
+std::optional<std::string> Machine::read(const std::string& path) const {
+  const std::optional<std::string> text = bytes(path);
+  if (!text) return std::nullopt;
+  return trimmed(*text);
 }
 
 std::optional<std::int64_t> Machine::number(const std::string& path) const {
@@ -118,6 +124,13 @@ std::optional<bool> Machine::clock_synchronised() const {
   timex state{};
   if (::adjtimex(&state) < 0) return std::nullopt;
   return (state.status & STA_UNSYNC) == 0;
+}
+
+DcbAnswer Machine::dcb(const std::string& interface) const {
+  if (root_.empty()) return ask_dcb(interface);
+  const std::optional<std::string> text = read("/dcb/" + interface);
+  if (!text) return {std::nullopt, "the driver of " + interface + " has no DCB settings"};
+  return {parse_dcb_text(*text), {}};
 }
 
 CpuSet parse_cpus(const std::string& text) {

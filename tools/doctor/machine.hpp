@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/doctor/dcb.hpp"
+
 namespace tickpath::cli::doctor {
 
 using CpuSet = std::set<int>;
@@ -20,6 +22,7 @@ class Machine {
 
   // The file's text without white space at its ends. nullopt: cannot be read.
   std::optional<std::string> read(const std::string& path) const;
+  std::optional<std::string> bytes(const std::string& path) const;  // as it is
   std::optional<std::int64_t> number(const std::string& path) const;
   // A kernel list of CPUs ("0-3,8"); an empty one is an empty set.
   std::optional<CpuSet> cpus(const std::string& path) const;
@@ -39,6 +42,9 @@ class Machine {
   // Whether the kernel takes CLOCK_REALTIME for synchronised (adjtimex(2), STA_UNSYNC). A file
   // below a root of its own: "/clock_synchronised", 0 or 1.
   std::optional<bool> clock_synchronised() const;
+  // PFC and priorities of a network interface, by netlink. A file below a root of its own:
+  // "/dcb/INTERFACE", with what `dcb` prints (parse_dcb_text()).
+  DcbAnswer dcb(const std::string& interface) const;
 
  private:
   std::string root_;
