@@ -59,11 +59,16 @@ StrategyApplication::StrategyApplication(const StrategyConfig& config, control::
   engine_ = std::make_unique<Engine>(config.engine, ports, runtime.trace(), log_);
   history_ = std::make_unique<PriceHistories>(runtime.device(), price_stores, runtime.name());
   engine_->set_history(*history_);
-  values_ = std::make_unique<SharedValues>(
-      runtime.device(), channel_.get(),
-      config.values_endpoint.empty() ? price_stores.front() : config.values_endpoint,
-      runtime.name());
-  engine_->set_values(*values_);
+  if (runtime.device().info().atomics != rdma::AtomicReach::kNone) {
+    values_ = std::make_unique<SharedValues>(
+        runtime.device(), channel_.get(),
+        config.values_endpoint.empty() ? price_stores.front() : config.values_endpoint,
+        runtime.name());
+    engine_->set_values(*values_);
+  } else {
+    log::info("plugins can share no values: {} has no remote atomics",
+              runtime.device().info().name);
+  }
   if (config.route_bytes_max != 0) {
     route_file_ = std::make_unique<RouteFile>(runtime.run_path(runtime.name() + ".routes"),
                                               config.route_bytes_max);
@@ -200,7 +205,7 @@ void StrategyApplication::on_tick() {
     stack->orders->maintain(now_ns);
   }
   history_->maintain(now_ns);
-  values_->maintain(now_ns);
+  if (values_ != nullptr) values_->maintain(now_ns);
 }
 
 std::string StrategyApplication::not_ready_reason() {

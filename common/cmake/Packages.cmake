@@ -38,6 +38,15 @@ add_library(tickpath_verbs INTERFACE)
 target_include_directories(tickpath_verbs SYSTEM INTERFACE ${RDMACM_INCLUDE_DIR})
 target_link_libraries(tickpath_verbs INTERFACE ${RDMACM_LIBRARY} ${IBVERBS_LIBRARY})
 
+# Loaded at run time, by who asks for it (common/rdma/detail/ofi_library.hpp); tickpath_ofi_linked is for benchmarks.
+find_library(LIBFABRIC_LIBRARY fabric REQUIRED)
+find_path(LIBFABRIC_INCLUDE_DIR rdma/fabric.h REQUIRED)
+add_library(tickpath_ofi INTERFACE)
+target_include_directories(tickpath_ofi SYSTEM INTERFACE ${LIBFABRIC_INCLUDE_DIR})
+target_link_libraries(tickpath_ofi INTERFACE ${CMAKE_DL_LIBS})
+add_library(tickpath_ofi_linked INTERFACE)
+target_link_libraries(tickpath_ofi_linked INTERFACE tickpath_ofi ${LIBFABRIC_LIBRARY})
+
 find_library(ZSTD_LIBRARY zstd REQUIRED)
 find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
 add_library(tickpath_zstd INTERFACE)

@@ -32,6 +32,9 @@ config::Schema<rdma::VerbsOptions> verbs_schema() {
                  "verbs: send queues are at least so deep; 0: what each connection needs");
   schema.integer("receive_depth", &V::receive_depth, {0, 32'768}, "requests",
                  "verbs: receive queues are at least so deep; 0: what each connection needs");
+  schema.flag("relaxed_ordering", &V::relaxed_ordering,
+              "verbs: PCIe may reorder the writes of messages and of answers to READs; never those "
+              "into memory that peers WRITE (docs/VERBS.md)");
   return schema;
 }
 
@@ -121,14 +124,16 @@ config::Schema<CommonConfig> common_schema() {
                  "Stamps kept, the newest ones, at 16 bytes each");
   schema.text(
       "fabric.provider", [](C& c) -> std::string& { return c.fabric.provider; },
-      "RDMA provider: shm, verbs");
+      "RDMA provider: shm, verbs, ofi (libfabric)");
   schema.text(
       "fabric.device", [](C& c) -> std::string& { return c.fabric.device; },
-      "RDMA device, by name or by an address of its interface; empty: the first usable");
+      "RDMA device, by name or by an address of its interface; empty: the first usable. ofi: a "
+      "provider of "
+      "libfabric, with the address for data connections if wanted (tcp, tcp:10.0.0.1)");
   schema.include(
       "fabric", [](C& c) -> rdma::VerbsOptions& { return c.fabric.verbs; }, verbs_schema());
   schema.text("fabric.endpoint", &C::fabric_endpoint,
-              "Where this program listens: a socket path (shm) or host:port (verbs)");
+              "Where this program listens: a socket path (shm) or host:port (verbs, ofi)");
   add_park_rule(schema);
   add_security(schema);
   return schema;

@@ -1,6 +1,7 @@
 #include "common/rdma/rdma.hpp"
 
 #include "common/base/names.hpp"
+#include "common/rdma/detail/ofi_device.hpp"
 #include "common/rdma/detail/shm_device.hpp"
 #include "common/rdma/detail/verbs_device.hpp"
 
@@ -46,8 +47,9 @@ std::unique_ptr<Device> open_device(const DeviceOptions& options) {
     return std::make_unique<detail::ShmDevice>();
   }
   if (options.provider == "verbs") return std::make_unique<detail::VerbsDevice>(options);
+  if (options.provider == "ofi") return std::make_unique<detail::OfiDevice>(options);
   throw SetupError(SetupCause::kNoDevice, "no fabric provider is called \"" + options.provider +
-                                              "\"; this build has: shm, verbs");
+                                              "\"; there are: shm, verbs, ofi");
 }
 
 std::string_view to_string(CompletionStatus status) noexcept {
@@ -77,6 +79,22 @@ std::string_view to_string(Opcode opcode) noexcept {
                   {kCompareSwap, "COMPARE_SWAP"},
                   {kRecv, "RECV"},
                   {kRecvWithImm, "RECV_WITH_IMM"}},
+                 "unknown");
+}
+
+std::string_view to_string(Progress progress) noexcept {
+  using enum Progress;
+  return name_in(progress,
+                 {{kDevice, "by the device"},
+                  {kThread, "by a thread of the target's library"},
+                  {kPolling, "by the target's polling"}},
+                 "unknown");
+}
+
+std::string_view to_string(AtomicReach reach) noexcept {
+  using enum AtomicReach;
+  return name_in(reach,
+                 {{kNone, "none"}, {kDevice, "among its own connections"}, {kCpu, "with the CPU"}},
                  "unknown");
 }
 

@@ -2,7 +2,8 @@
 //
 // Terms are those of the InfiniBand Architecture Specification, volume 1, chapters 9-11, as
 // rdma-core spells them (ibv_post_send(3), ibv_poll_cq(3), ...): device, memory region, queue pair,
-// completion queue, work request, completion. Only reliable connections (RC) exist here.
+// completion queue, work request, completion. Here are reliable connections (RC); datagrams (UD)
+// and multicast are in datagram.hpp.
 //
 // Threads: set-up (everything that can throw) belongs to a control thread. A queue pair and the
 // completion queue that it is bound to belong to one polling thread at a time; posting and polling
@@ -23,6 +24,9 @@
 #include "common/net/secure_options.hpp"
 
 namespace tickpath::rdma {
+
+class DatagramQueuePair;  // datagram.hpp
+struct DatagramOptions;
 
 // ------------------------------------------------------------------------------------- errors
 
@@ -74,6 +78,10 @@ static_assert(sizeof(RemoteRegion) == 24);
 // that every provider can place it where its peers can reach it (memfd, huge pages).
 class MemoryRegion {
  public:
+  // Control thread. Once this returns nothing is read or written here any more: requests under way
+  // that name it, if they were not done, fail as kLocalProtection (verbs devices may say
+  // otherwise), and their queue pairs with them. Posted receives are no such requests on shm, which
+  // fills them while they are polled: poll their queue pair no more.
   virtual ~MemoryRegion() = default;
   MemoryRegion(const MemoryRegion&) = delete;
   MemoryRegion& operator=(const MemoryRegion&) = delete;
@@ -156,6 +164,7 @@ struct Completion {
   std::uint32_t byte_length = 0;  // receives and READs
   std::uint32_t imm_data = 0;
   std::uint32_t qp_number = 0;
+  std::uint32_t source_qp_number = 0;  // datagrams only: the sender's, as ibv_wc::src_qp
 };
 
 enum class PostStatus : std::uint8_t {
@@ -249,6 +258,7 @@ class QueuePair {
   // could not be, it is not counted, and the connection is ended.
   //  - verbs: the device forgets them. Once this returns, the next request with such a key is a
   //    remote access error, changes nothing, and ends the queue pair on both sides.
+  //  - ofi: this library, which executes the peer's requests, forgets them; likewise.
   //  - shm tells the peer's library, which forgets the key: the same within about a millisecond. A
   //    peer that does not play by the rules keeps what it mapped, because nobody can take back a
   //    mapping of another process; end it, or do not grant to whom you would not trust.
@@ -292,8 +302,8 @@ class ConnectionRequest {
   virtual std::string peer() const = 0;
   // The role that the peer proved in the authenticated set-up ("risk"): its certificate's common
   // name or its pre-shared key's identity. Empty where nothing was proven: on shm, whose peers are
-  // processes of this user and trusted to state their role, and on verbs without security. Grant by
-  // this role where there is one, and by the hello's only where there is none.
+  // processes of this user and trusted to state their role, and elsewhere without security. Grant
+  // by this role where there is one, and by the hello's only where there is none.
   virtual std::string peer_role() const = 0;
   // Answers, and completes the connection without blocking: a peer that confirms late, or never,
   // costs nobody else any time. Receives that must be there for the peer's first SEND: post
@@ -342,7 +352,7 @@ inline constexpr std::size_t kGrantsMax = 16;  // a connection; rkeys carry a re
 
 // ------------------------------------------------------------------------------------- device
 
-// Attributes of verbs connections; shm has no use for them. Sources: ibv_modify_qp(3),
+// Attributes of verbs connections; the others have no use for them. Sources: ibv_modify_qp(3),
 // rdma_set_option(3). What is in effect after rounding and the device's limits is in
 // DeviceInfo::attributes.
 struct VerbsOptions {
@@ -361,15 +371,34 @@ struct VerbsOptions {
   std::int32_t inline_bytes = -1;    // asked for; -1: what each connection asks for
   std::uint32_t send_depth = 0;      // at least so deep; 0: what each connection asks for
   std::uint32_t receive_depth = 0;   // likewise
+  // PCIe may reorder the writes of a message where nobody can see half of one: in regions without
+  // remote rights (SENDs, answers of READs). Never in memory that peers WRITE.
+  bool relaxed_ordering = false;
 };
 
 struct DeviceOptions {
   std::string provider = "shm";
   // "" for the first usable. verbs: a device's name ("mlx5_0") or an address of its interface
-  // ("10.0.0.1").
+  // ("10.0.0.1"). ofi: a provider of libfabric and, if wanted, the address of this host at which
+  // data connections are taken ("tcp", "tcp:10.0.0.1").
   std::string device;
   VerbsOptions verbs;
   net::SecurityOptions security;  // of connection set-up; shm looks at the peer's user instead
+};
+
+// Who moves the bytes at the side whose memory a WRITE, READ or atomic is for.
+enum class Progress : std::uint8_t {
+  kDevice,   // nobody of that program: an adapter, or the one who asks. It may be stopped meanwhile
+  kThread,   // a thread of its library: it need not poll, but must run
+  kPolling,  // its polling thread: whoever does not poll is neither read nor written
+};
+
+// What a remote atomic is atomic with.
+enum class AtomicReach : std::uint8_t {
+  kNone,    // there are none: posting is refused (kBadRequest), regions are granted without that
+            // right
+  kDevice,  // the remote atomics of the same device
+  kCpu,     // these, and what the owner's own CPU does to the word
 };
 
 struct DeviceInfo {
@@ -385,7 +414,30 @@ struct DeviceInfo {
   bool revokes = false;  // what QueuePair::revoke() took back is gone, whatever the peer does
   // A READ is a copy by the CPU that asks for it: its bytes cost time, the way there does not.
   bool reads_by_copy = false;
+  // What not every provider gives. Who relies on it asks, and chooses another way or refuses.
+  Progress progress = Progress::kDevice;
+  // The placement guarantee of common/rdma/ordering.hpp: the last 8 bytes of a WRITE come last, and
+  // whole if aligned. Without it memory that a peer WRITEs can be polled only behind a completion
+  // (WRITE_WITH_IMM).
+  bool places_last_word = true;
+  AtomicReach atomics = AtomicReach::kCpu;
+  // The device refuses a key on every connection but the one that it was granted on. Without it a
+  // peer's library does, and a peer that does not play by the rules may use a key that it has
+  // learned of.
+  bool binds_keys = true;
+  // The longest datagram: the port's MTU, as each is one packet. 0: there are no datagram queue
+  // pairs.
+  std::uint32_t datagram_bytes_max = 0;
+  bool multicast = false;  // datagram queue pairs can join groups
+  // A request that the peer refused fails by itself. Without it the connection ends, and the oldest
+  // one that got no answer is taken for it: those before the refused one may be among the failed.
+  bool tells_refused = true;
+  // CompletionQueue::arm() can ask for solicited messages only. Without it any completion wakes.
+  bool solicits = true;
 };
+
+std::string_view to_string(Progress progress) noexcept;
+std::string_view to_string(AtomicReach reach) noexcept;
 
 class Device {
  public:
@@ -407,7 +459,7 @@ class Device {
   // As in verbs, size it for the receives posted on all its queue pairs plus the signalled sends.
   virtual std::unique_ptr<CompletionQueue> create_queue(std::uint32_t depth,
                                                         CompletionChannel* channel) = 0;
-  // endpoint: shm takes a path ("run/mdh.fabric"), verbs "host:port".
+  // endpoint: shm takes a path ("run/mdh.fabric"), verbs and ofi "host:port".
   virtual std::unique_ptr<Listener> listen(const std::string& endpoint) = 0;
   // Begins to connect, and does not block; the set-up fails (kTimeout) after timeout_ms. One set-up
   // at a time on a completion queue. Throws SetupError where the failure is known at once.
@@ -415,6 +467,12 @@ class Device {
                                                            const ConnectParameters& parameters) = 0;
   // The same, and waits for the end: for tools and tests. Throws SetupError.
   Connected connect(CompletionQueue& queue, const ConnectParameters& parameters);
+
+  // Control thread. A queue pair for datagrams, ready to send (datagram.hpp); both its queues
+  // complete in `queue`. Throws SetupError: kLimit where the device has none, or less than asked
+  // for.
+  virtual std::unique_ptr<DatagramQueuePair> create_datagram_queue_pair(
+      CompletionQueue& queue, const DatagramOptions& options);
 };
 
 // Throws SetupError (kNoDevice, kPermission, kLimit).

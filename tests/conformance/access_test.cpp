@@ -49,6 +49,8 @@ TEST_P(Fabric, FailsWhatThePeerDidNotAllow) {
   std::size_t index = 0;
   for (const Forbidden& each : ForbiddenRequest::all()) {
     SCOPED_TRACE(each.what);
+    const bool atomic = each.opcode == Opcode::kFetchAdd || each.opcode == Opcode::kCompareSwap;
+    if (atomic && !has(Capability::kAtomics)) continue;
     peer().tell("accept initial_receives=1");
     mine().connect(address_, options, "hello");
     peer().answer();
@@ -161,6 +163,37 @@ TEST_P(Fabric, FailsARequestWhoseLocalBytesAreNotItsOwn) {
     expect_failed(1, CompletionStatus::kLocalProtection);
     EXPECT_EQ(mine().queue_pair().state(), QueuePairState::kError);
     mine().use(++index);
+  }
+}
+
+// The device writes what was asked for while nobody here polls: not into memory that is gone.
+TEST_P(Fabric, TouchesNoMemoryThatIsGoneWhileRequestsAreUnderWay) {
+  constexpr std::uint32_t kBytes = 32 * 1024;
+  constexpr std::uint64_t kReads = 12;
+  connect();
+  // Granted to nobody, so nothing keeps its pages: a byte that is written there ends this process.
+  auto memory = mine().device().allocate(kReads * kBytes, kLocalWrite, "goes");
+  for (std::uint64_t i = 0; i < kReads; ++i) {
+    WorkRequest request = mine().request(Opcode::kRead, i, 0, kBytes, kFull, i * kBytes, kSignaled);
+    request.local_address = memory->data() + i * kBytes;
+    request.lkey = memory->lkey();
+    post(request);
+  }
+  memory.reset();
+  const std::vector<Completion> done = mine().poll(kReads, 5000);
+  ASSERT_EQ(done.size(), kReads);
+  CompletionStatus expected = CompletionStatus::kSuccess;
+  for (std::uint64_t i = 0; i < kReads; ++i) {
+    EXPECT_EQ(done[i].wr_id, i);
+    // Done, then one that failed, then flushed ones.
+    if (expected != done[i].status && expected == CompletionStatus::kSuccess) {
+      if (!vague(done[i].status)) {
+        EXPECT_EQ(done[i].status, CompletionStatus::kLocalProtection);
+      }
+      expected = CompletionStatus::kFlushed;
+    } else {
+      EXPECT_EQ(done[i].status, expected);
+    }
   }
 }
 

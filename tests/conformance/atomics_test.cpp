@@ -16,6 +16,7 @@ class AtomicWord {
 };
 
 TEST_P(Fabric, FetchAddReturnsTheOldValueAndWraps) {
+  if (!has(Capability::kAtomics)) GTEST_SKIP() << "no " << name_of(Capability::kAtomics);
   connect();
   WorkRequest request = mine().request(Opcode::kFetchAdd, 1, 0, 8, kFull, 64, kSignaled);
   request.compare_add = ~std::uint64_t{0};
@@ -31,6 +32,7 @@ TEST_P(Fabric, FetchAddReturnsTheOldValueAndWraps) {
 }
 
 TEST_P(Fabric, CompareSwapChangesOnlyWhatMatches) {
+  if (!has(Capability::kAtomics)) GTEST_SKIP() << "no " << name_of(Capability::kAtomics);
   connect();
   WorkRequest request = mine().request(Opcode::kCompareSwap, 1, 0, 8, kFull, 64, kSignaled);
   request.compare_add = 1;
@@ -61,6 +63,7 @@ TEST_P(Fabric, RefusesAtomicsThatAreMisalignedOrNotEightBytes) {
 
 // Three processes add to one word of this process at the same time: no addition may be lost.
 TEST_P(Fabric, LosesNoFetchAddOfSeveralProcesses) {
+  if (!has(Capability::kAtomics)) GTEST_SKIP() << "no " << name_of(Capability::kAtomics);
   const std::uint64_t kCount = work(20'000);
   mine().listen(my_address_);
   PeerProcess second(GetParam().name), third(GetParam().name);
@@ -77,6 +80,7 @@ TEST_P(Fabric, LosesNoFetchAddOfSeveralProcesses) {
 
 // COMPARE_SWAP as a lock: two processes increment a plain word by READ and WRITE under it.
 TEST_P(Fabric, LetsOnlyOneProcessHoldALockMadeOfCompareSwap) {
+  if (!has(Capability::kAtomics)) GTEST_SKIP() << "no " << name_of(Capability::kAtomics);
   const std::uint64_t kCount = work(5'000);
   mine().listen(my_address_);
   PeerProcess second(GetParam().name);

@@ -87,7 +87,8 @@ class Endpoint {
   std::string last_answer_;
 };
 
-// The provider's device as the tests want it.
+// The provider's device as the tests want it. provider: as DeviceOptions', "ofi_CORE" for one of
+// libfabric's.
 std::unique_ptr<Device> open_test_device(const std::string& provider);
 
 // A waiting time of a fast machine, as long as it may take here: times TICKPATH_TIME_SCALE (1).

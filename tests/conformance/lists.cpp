@@ -1,5 +1,7 @@
-// At the end of a run: which tests ran on which provider. Where several providers ran, the lists
-// must be equal, or a promise is kept on one of them only.
+// At the end of a run: which tests ran on which provider, and what was left out because a
+// provider's device says that it cannot do it. Where several providers ran, the lists must be
+// equal, or a promise is kept on one of them only; a test may be missing for no other reason than a
+// capability that the device lacks.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -8,10 +10,24 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/conformance/provider_fixture.hpp"
+
 namespace tickpath::rdma::conformance {
 namespace {
 
 using Lists = std::map<std::string, std::set<std::string>>;  // provider -> tests
+
+// "KeepsOrder/shm" -> what was not tried.
+std::map<std::string, std::set<std::string>>& missing() {
+  static std::map<std::string, std::set<std::string>> all;
+  return all;
+}
+
+// Those of them that did not run at all.
+std::set<std::string>& left_out() {
+  static std::set<std::string> all;
+  return all;
+}
 
 Lists tests_that_ran() {
   Lists lists;
@@ -22,7 +38,10 @@ Lists tests_that_ran() {
       const testing::TestInfo& info = *suite.GetTestInfo(j);
       const std::string name = info.name();  // "KeepsOrder/shm"
       const std::size_t slash = name.rfind('/');
-      if (slash == std::string::npos || !info.should_run() || info.result()->Skipped()) continue;
+      if (slash == std::string::npos || !info.should_run()) continue;
+      // One that left itself out for want of a capability counts: it is told of below.
+      if (info.result()->Skipped() && missing().count(name) == 0) continue;
+      if (info.result()->Skipped()) left_out().insert(name);
       lists[name.substr(slash + 1)].insert(name.substr(0, slash));
     }
   }
@@ -35,6 +54,11 @@ class ComparesLists : public testing::Environment {
     const Lists lists = tests_that_ran();
     for (const auto& [provider, tests] : lists) {
       std::printf("conformance on %s: %zu tests\n", provider.c_str(), tests.size());
+    }
+    for (const auto& [test, capabilities] : missing()) {
+      const char* const what = left_out().count(test) != 0 ? "left out" : "left out in part";
+      for (const std::string& capability : capabilities)
+        std::printf("  %s: %s, the device lacks: %s\n", test.c_str(), what, capability.c_str());
     }
     if (lists.size() < 2) return;
     const std::set<std::string>& first = lists.begin()->second;
@@ -50,4 +74,9 @@ class ComparesLists : public testing::Environment {
     testing::AddGlobalTestEnvironment(new ComparesLists);
 
 }  // namespace
+
+void note_missing(const std::string& test, Capability capability) {
+  missing()[test].insert(name_of(capability));
+}
+
 }  // namespace tickpath::rdma::conformance

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/rdma/ordering.hpp"
+#include "tests/conformance/datagram_side.hpp"
 #include "tests/conformance/endpoint.hpp"
 
 namespace tickpath::rdma::conformance {
@@ -55,6 +56,7 @@ class Peer {
     std::istringstream words(line);
     std::string name;
     words >> name;
+    if (name == "datagram") return run_datagram(words);
     const auto found = commands_.find(name);
     if (found == commands_.end()) return "error unknown command " + name;
     try {
@@ -66,6 +68,14 @@ class Peer {
 
  private:
   using Command = std::string (Peer::*)(std::istringstream&);
+
+  std::string run_datagram(std::istringstream& words) {
+    try {
+      return datagrams_.run(words);
+    } catch (const std::exception& error) {
+      return std::string("error ") + error.what();
+    }
+  }
 
   std::string listen(std::istringstream& words) {
     std::string address;
@@ -373,6 +383,7 @@ class Peer {
       {"echo", &Peer::echo},
       {"write_until_error", &Peer::write_until_error}};
   Endpoint endpoint_;
+  DatagramPeer datagrams_{endpoint_.device()};
 };
 
 }  // namespace

@@ -77,7 +77,13 @@ PeerProcess::~PeerProcess() {
   ::close(from_peer_);
   if (!remote_name_.empty()) return;  // its runner looks after it
   for (int waited_ms = 0; waited_ms < scaled_ms(2000); waited_ms += 2) {
-    if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
+    int status = 0;
+    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+    // A sanitizer's report is a status, too. Tests kill peers by SIGKILL, and hear no last answer.
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (ended == pid_ && status != 0 && signal != SIGKILL && signal != SIGPIPE)
+      ADD_FAILURE() << "the peer process ended with wait status " << status;
+    if (ended != 0) return;
     ::usleep(2000);
   }
   ::kill(pid_, SIGKILL);

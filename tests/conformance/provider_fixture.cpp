@@ -45,19 +45,29 @@ std::string fresh_peer_port() {
   return fresh_port_at(elsewhere ? "TICKPATH_PEER_ADDRESS" : "TICKPATH_VERBS_ADDRESS");
 }
 
-std::string verbs_missing() {
-  static const std::string reason = [] {
-    try {
-      open_test_device("verbs");
-      return std::string();
-    } catch (const SetupError& error) {
-      // Anything but a missing device is for the tests to fail with.
-      if (error.cause() != SetupCause::kNoDevice) return std::string();
-      return std::string("no verbs device here: ") + error.what();
-    }
-  }();
+std::string device_missing(const char* provider) {
+  try {
+    open_test_device(provider);
+    return {};
+  } catch (const SetupError& error) {
+    // Anything but a missing device is for the tests to fail with.
+    if (error.cause() != SetupCause::kNoDevice) return {};
+    return std::string("no device of ") + provider + " here: " + error.what();
+  }
+}
+
+template <const char* kProvider>
+std::string missing_here() {
+  static const std::string reason = device_missing(kProvider);
   return reason;
 }
+
+constexpr char kVerbs[] = "verbs";
+constexpr char kOfiTcp[] = "ofi_tcp";
+constexpr char kOfiShm[] = "ofi_shm";
+constexpr char kOfiTcpRxm[] = "ofi_tcp_rxm";
+constexpr char kOfiVerbs[] = "ofi_verbs";
+constexpr char kOfiVerbsRxm[] = "ofi_verbs_rxm";
 
 }  // namespace
 
@@ -65,7 +75,13 @@ std::string verbs_missing() {
 INSTANTIATE_TEST_SUITE_P(
     Providers, Fabric,
     testing::Values(Provider{"shm", fresh_path, fresh_path, nothing_missing, 1},
-                    Provider{"verbs", fresh_port, fresh_peer_port, verbs_missing, 50}),
+                    Provider{"verbs", fresh_port, fresh_peer_port, missing_here<kVerbs>, 50},
+                    Provider{kOfiTcp, fresh_port, fresh_peer_port, missing_here<kOfiTcp>, 20},
+                    Provider{kOfiShm, fresh_port, fresh_peer_port, missing_here<kOfiShm>, 20},
+                    Provider{kOfiTcpRxm, fresh_port, fresh_peer_port, missing_here<kOfiTcpRxm>, 20},
+                    Provider{kOfiVerbs, fresh_port, fresh_peer_port, missing_here<kOfiVerbs>, 50},
+                    Provider{kOfiVerbsRxm, fresh_port, fresh_peer_port, missing_here<kOfiVerbsRxm>,
+                             50}),
     [](const auto& provider) { return std::string(provider.param.name); });
 
 void PrintTo(const Provider& provider, std::ostream* out) { *out << provider.name; }
@@ -87,9 +103,52 @@ void Fabric::TearDown() {
 QueuePair& Fabric::connect(const EndpointOptions& options, const std::string& peer_options) {
   peer().ask("listen " + address_);
   peer().tell("accept " + peer_options);
-  QueuePair& queue_pair = mine().connect(address_, options, "hello");
-  EXPECT_EQ(peer().answer(), "hello");
-  return queue_pair;
+  try {
+    QueuePair& queue_pair = mine().connect(address_, options, "hello");
+    EXPECT_EQ(peer().answer(), "hello");
+    return queue_pair;
+  } catch (const SetupError&) {
+    peer().answer();  // a failure, with what happened there
+    throw;
+  }
+}
+
+bool has_capability(const DeviceInfo& info, Capability capability) {
+  switch (capability) {
+    case Capability::kAtomics:
+      return info.atomics != AtomicReach::kNone;
+    case Capability::kLastWordLast:
+      return info.places_last_word;
+    case Capability::kDatagrams:
+      return info.datagram_bytes_max != 0 && info.multicast;
+    case Capability::kTellsRefused:
+      return info.tells_refused;
+    case Capability::kSolicits:
+      return info.solicits;
+  }
+  return false;
+}
+
+std::string name_of(Capability capability) {
+  switch (capability) {
+    case Capability::kAtomics:
+      return "remote atomics";
+    case Capability::kLastWordLast:
+      return "the last word of a WRITE lands last";
+    case Capability::kDatagrams:
+      return "datagrams and multicast";
+    case Capability::kTellsRefused:
+      return "a refused request is told from those before it";
+    case Capability::kSolicits:
+      return "wake-ups for solicited messages only";
+  }
+  return "unknown";
+}
+
+bool Fabric::has(Capability capability) {
+  if (has_capability(mine().device().info(), capability)) return true;
+  note_missing(testing::UnitTest::GetInstance()->current_test_info()->name(), capability);
+  return false;
 }
 
 void Fabric::post(const WorkRequest& request) {

@@ -2,12 +2,21 @@
 // own that does what the test tells it.
 #pragma once
 
+#include <string>
+
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include "tests/conformance/endpoint.hpp"
 
 namespace tickpath::rdma::conformance {
+
+// What DeviceInfo says that not every device has.
+enum class Capability { kAtomics, kLastWordLast, kDatagrams, kTellsRefused, kSolicits };
+bool has_capability(const DeviceInfo& info, Capability capability);
+std::string name_of(Capability capability);
+// What a test did not try for want of a capability: told to the list at the end of the run.
+void note_missing(const std::string& test, Capability capability);
 
 struct Provider {
   const char* name;
@@ -67,6 +76,11 @@ class Fabric : public testing::TestWithParam<Provider> {
   std::uint64_t work(std::uint64_t count) const { return count / GetParam().work_divisor; }
   // Connects `mine` to the peer's listener; the peer accepts with these options ("key=value ...").
   QueuePair& connect(const EndpointOptions& options = {}, const std::string& peer_options = "");
+
+  // Does the provider's device say that it has this (DeviceInfo)? If not, that is kept for the list
+  // at the end of the run (lists.cpp): of what a test leaves out, or of the whole test where it
+  // skips itself.
+  bool has(Capability capability);
 
   // Posts on the current queue pair; a test failure if refused.
   void post(const WorkRequest& request);

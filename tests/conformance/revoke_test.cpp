@@ -73,6 +73,7 @@ TEST_P(Fabric, ARevocationEndsEveryKindOfAccessAndChangesNoByteOnEitherSide) {
   peer().ask("listen " + address_);
   for (const Opcode opcode :
        {Opcode::kWrite, Opcode::kRead, Opcode::kFetchAdd, Opcode::kCompareSwap}) {
+    if (right_for(opcode) == kRemoteAtomic && !has(Capability::kAtomics)) continue;
     SCOPED_TRACE(to_string(opcode));
     both.connect_again();
     WorkRequest request = mine().request(opcode, 1, 0, 8, kFull, 0, kSignaled);
@@ -108,7 +109,10 @@ TEST_P(Fabric, AStolenKeyOfAnotherConnectionEndsInARemoteAccessErrorAndChangesNo
       mine().use(victim);
       // Asked for what the key allows its owner, so that nothing but the theft can be refused.
       const AccessFlags right = right_for(opcode);
-      if ((mine().queue_pair().remote_regions()[key].access & right) == 0) continue;
+      if ((mine().queue_pair().remote_regions()[key].access & right) == 0) {
+        if (right == kRemoteAtomic) has(Capability::kAtomics);
+        continue;
+      }
       SCOPED_TRACE(std::string(to_string(opcode)) + " by key " + std::to_string(key));
       WorkRequest stolen = mine().request(opcode, ++wr_id, 0, 8, key, 0, kSignaled);
       stolen.compare_add = opcode == Opcode::kCompareSwap ? kPeerWord : 1;

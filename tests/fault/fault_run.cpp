@@ -35,7 +35,7 @@ double ms_since(std::int64_t from_ns) {
 
 std::int64_t time_scale() {
   const char* const scale = std::getenv("TICKPATH_TIME_SCALE");
-  const bool emulated = test_support::on_verbs() && scale != nullptr;
+  const bool emulated = test_support::over_network() && scale != nullptr;
   return emulated ? std::max(1L, std::strtol(scale, nullptr, 10)) : 1;
 }
 
@@ -59,7 +59,7 @@ Lateness::Lateness()
       }) {}
 
 FaultRun::FaultRun() {
-  if (!test_support::on_verbs()) return;
+  if (!test_support::over_network()) return;
   // Verbs devices of tests are in emulated machines: little memory to clear at start, few messages,
   // and the bounds that are measured, not the patience of other tests.
   const std::string dead_after = "heartbeat.dead_after=" + std::to_string(dead_after_ms()) + "ms";
@@ -89,7 +89,7 @@ void FaultRun::configure(const std::string& program, const std::vector<std::stri
 
 void FaultRun::begin() {
   // Long enough to outlast everything that a test does; end() cuts it short.
-  const bool slow = test_support::on_verbs();
+  const bool slow = test_support::over_network();
   configure("sim", {"--set", "replay.file=" + (slow ? folder_.generate(72'000, 240, 10)
                                                     : folder_.generate(1'200'000, 240))});
   for (const std::string& program : kStartOrder) start(program);

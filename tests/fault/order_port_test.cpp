@@ -60,7 +60,7 @@ class OrderPort : public ::testing::Test {
 };
 
 TEST_F(OrderPort, WhileOegIsDeadNobodyElseIsItAndItComesBack) {
-  if (test_support::on_verbs()) GTEST_SKIP() << "the same code on every provider";
+  if (test_support::over_network()) GTEST_SKIP() << "the same code on every provider";
   const std::string file = run_.folder().path() + "/password";
   std::ofstream(file) << "a secret\n";
   ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
@@ -103,7 +103,7 @@ TEST_F(OrderPort, WhileOegIsDeadNobodyElseIsItAndItComesBack) {
 }
 
 TEST_F(OrderPort, OegDoesNotLogOnToAnotherUsersProgram) {
-  if (test_support::on_verbs()) GTEST_SKIP() << "the same code on every provider";
+  if (test_support::over_network()) GTEST_SKIP() << "the same code on every provider";
   run_.configure("sim", {"--set", "replay.file=" + run_.folder().generate(1'000, 1)});
   run_.configure("oeg", {"--set", "venue.users=[\"4242\"]"});
   run_.start("sim");

@@ -29,7 +29,7 @@ class OtherUsers : public ::testing::Test {
  protected:
   void SetUp() override {
     SKIP_UNLESS_ROOT();
-    if (test_support::on_verbs()) GTEST_SKIP() << "the same code on every provider";
+    if (test_support::over_network()) GTEST_SKIP() << "the same code on every provider";
   }
   void TearDown() override {
     if (HasFailure()) std::fprintf(stderr, "%s\n", run_.logs().c_str());

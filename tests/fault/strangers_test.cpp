@@ -20,12 +20,12 @@ using wire::Service;
 class Strangers : public ::testing::Test {
  protected:
   // Whoever asks waits no longer than this for an answer.
-  static std::uint32_t setup_ms() { return test_support::on_verbs() ? 10'000 : 2'000; }
+  static std::uint32_t setup_ms() { return test_support::over_network() ? 10'000 : 2'000; }
 
   void SetUp() override {
     // Nobody falls silent here: on an emulated machine, what does all the same is no stranger's
     // work.
-    if (test_support::on_verbs())
+    if (test_support::over_network())
       for (const char* const program : {"strategy", "oeg", "risk"})
         run_.configure(program, {"--set", "heartbeat.dead_after=15s"});
     begin(test_support::test_device_options());
@@ -135,7 +135,7 @@ TEST_F(Strangers, AWrongRoleOrAnotherWireVersionIsRefusedWithAReasonAndDisturbsN
 class StrangersWithCertificates : public Strangers {
  protected:
   void SetUp() override {
-    if (!test_support::on_verbs()) GTEST_SKIP() << "shm trusts the user's own processes";
+    if (!test_support::over_network()) GTEST_SKIP() << "shm trusts the user's own processes";
     const std::string keys = run_.folder().path() + "/keys";
     const Finished made = run({program("tickpath"), "keys", "--dir", keys});
     ASSERT_EQ(made.exit_code, 0) << made.output;

@@ -19,7 +19,7 @@ tickpath is built and tested on Debian 12 and 13 on x86-64; this is $1.
 It needs, here in Debian's names (Debian 12 has gcc 12, CMake 3.25, Boost 1.74):
   to build and run:  $(names build | tr '\n' ' ')
   for the tests:     $(names tests | tr '\n' ' ')
-that is a C++20 compiler, CMake 3.25 or newer, Ninja, rdma-core (libibverbs, librdmacm), Boost (Asio),
+that is a C++20 compiler, CMake 3.25 or newer, Ninja, rdma-core (libibverbs, librdmacm), libfabric 1.17, Boost (Asio),
 OpenSSL 3, QuickFIX 1.15, spdlog with fmt, toml++, CLI11, nlohmann-json, libpcap, zlib and zstd.
 
 Either install these and run the command again with TICKPATH_INSTALL=no, or use a container:

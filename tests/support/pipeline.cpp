@@ -29,21 +29,25 @@ std::string own_group(std::uint16_t port) {
 }
 
 // A changed line of configuration or two for each program: mdh and oeg listen at an address, and
-// who depends on them connects there. Emulated machines are slow: nobody counts as dead too early.
-void put_on_verbs(std::map<std::string, std::string>& texts) {
+// who depends on them connects there.
+void put_on_network(std::map<std::string, std::string>& texts) {
   const std::string address = test_support::verbs_address();
   const std::string mdh = address + ":" + std::to_string(test_support::free_port(address));
   const std::string oeg = address + ":" + std::to_string(test_support::free_port(address));
+  const std::string provider =
+      "provider = \"" + provider_name() + "\"\ndevice = \"" + test_support::device_name() + "\"\n";
   for (auto& [program, text] : texts) {
     if (program == "sim") continue;
-    replace_all(text, "provider = \"shm\"", "provider = \"verbs\"");
+    replace_all(text, "provider = \"shm\"\n", provider);
     if (text.find("[fabric]") == std::string::npos) {
-      text += "\n[fabric]\nprovider = \"verbs\"\n";
+      text += "\n[fabric]\n" + provider;
       if (program == "oeg") text += "endpoint = \"{run_dir}/oeg.fabric\"\n";
     }
     text += "\n[security]\nmode = \"none\"\n";  // authentication has tests of its own
     replace_all(text, "{run_dir}/mdh.fabric", mdh);
     replace_all(text, "{run_dir}/oeg.fabric", oeg);
+    if (provider_name() != "verbs") continue;
+    // Emulated machines are slow: nobody counts as dead too early.
     replace_all(text, "dead_after = \"35ms\"", "dead_after = \"15s\"");
     replace_all(text, "[datapath]\n", "[datapath]\nhang_after = \"15s\"\n");
     replace_all(text, "absent_after = \"5s\"", "absent_after = \"15s\"");
@@ -85,7 +89,7 @@ PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_sup
     replace_all(text, "239.255.7.3:7721", own_group(port_2));
     replace_all(text, "127.0.0.1:7720", address_2);
   }
-  if (test_support::on_verbs()) put_on_verbs(texts);
+  if (test_support::over_network()) put_on_network(texts);
   for (const auto& [program, text] : texts) {
     write_file(config_dir() + "/" + program + ".toml", text);
   }
@@ -133,7 +137,7 @@ std::vector<std::string> PipelineFolder::up(const std::string& recording,
   std::vector<std::string> arguments{
       program("tickpath"), "up",          config_dir(), "--run-dir",
       run_dir(),           "--until-end", "--set",      "sim:replay.file=" + recording};
-  if (test_support::on_verbs()) {
+  if (test_support::over_network()) {
     arguments.insert(arguments.end(), {"--ready-timeout", "120", "--stop-timeout", "60"});
   }
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -143,7 +147,7 @@ std::vector<std::string> PipelineFolder::up(const std::string& recording,
 Finished PipelineFolder::run_up(const std::string& recording, const std::vector<std::string>& more,
                                 std::chrono::milliseconds limit) const {
   Finished finished =
-      run(up(recording, more), path(), test_support::on_verbs() ? 5 * limit : limit);
+      run(up(recording, more), path(), test_support::over_network() ? 5 * limit : limit);
   check_logs();
   return finished;
 }

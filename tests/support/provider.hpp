@@ -1,6 +1,7 @@
 // Which RDMA provider the tests of the fabric's users run on, told by the environment:
-//   TICKPATH_PROVIDER        shm (the default) or verbs
-//   TICKPATH_VERBS_ADDRESS   with verbs: the address of the RDMA interface ("10.77.0.1")
+//   TICKPATH_PROVIDER        shm (the default), verbs or ofi
+//   TICKPATH_DEVICE          its device; with ofi a provider of libfabric ("tcp", the default;
+//   "shm") TICKPATH_VERBS_ADDRESS   with verbs: the address of the RDMA interface ("10.77.0.1")
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,13 @@ inline std::string provider_name() {
   return name == nullptr || *name == '\0' ? "shm" : name;
 }
 
-inline bool on_verbs() { return provider_name() == "verbs"; }
+inline std::string device_name() {
+  const char* const name = std::getenv("TICKPATH_DEVICE");
+  return name == nullptr ? "" : name;
+}
+
+// Endpoints are host:port there, and connections authenticated.
+inline bool over_network() { return provider_name() != "shm"; }
 
 inline std::string verbs_address() {
   const char* const address = std::getenv("TICKPATH_VERBS_ADDRESS");
@@ -33,7 +40,7 @@ inline std::string verbs_address() {
 }
 
 inline rdma::DeviceOptions test_device_options() {
-  rdma::DeviceOptions options{.provider = provider_name()};
+  rdma::DeviceOptions options{.provider = provider_name(), .device = device_name()};
   options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
   if (const char* const scale = std::getenv("TICKPATH_TIME_SCALE")) {
     options.verbs.peer_timeout_ns *= std::max(std::atoi(scale), 1);  // an emulated machine
@@ -65,7 +72,7 @@ inline std::uint16_t free_port(const std::string& address = "127.0.0.1") {
 
 // Where a listener of this provider can bind; never given twice by one process.
 inline std::string fresh_endpoint() {
-  if (on_verbs()) return verbs_address() + ":" + std::to_string(free_port(verbs_address()));
+  if (over_network()) return verbs_address() + ":" + std::to_string(free_port(verbs_address()));
   static int number = 0;
   return (std::filesystem::temp_directory_path() /
           ("tp-link-" + std::to_string(::getpid()) + "-" + std::to_string(number++)))

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/rdma/datagram.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::test_support {
@@ -33,6 +34,10 @@ class WrappedDevice : public rdma::Device {
   std::unique_ptr<rdma::PendingConnection> start_connect(
       rdma::CompletionQueue& queue, const rdma::ConnectParameters& parameters) override {
     return inner_->start_connect(queue, parameters);
+  }
+  std::unique_ptr<rdma::DatagramQueuePair> create_datagram_queue_pair(
+      rdma::CompletionQueue& queue, const rdma::DatagramOptions& options) override {
+    return inner_->create_datagram_queue_pair(queue, options);
   }
 
  protected:

@@ -27,7 +27,8 @@ void add_security_options(CLI::App& command, net::SecurityOptions& security) {
       .add_option_function<std::string>(
           "--security",
           [&security](const std::string& name) { security.mode = kSecurityModes.at(name); },
-          "verbs: how client and server prove who they are before they connect: tls, psk (both "
+          "verbs, ofi: how client and server prove who they are before they connect: tls, psk "
+          "(both "
           "with --keys), loopback (not at all, and on this host only; the default), none (not at "
           "all)")
       ->check(CLI::IsMember(kSecurityModes));
@@ -37,16 +38,17 @@ void add_security_options(CLI::App& command, net::SecurityOptions& security) {
 
 void add_perf_options(CLI::App& command, PerfArguments& arguments) {
   perf::PerfOptions& options = arguments.options;
-  command.add_option("--provider", options.provider, "fabric provider: shm, verbs")
+  command.add_option("--provider", options.provider, "fabric provider: shm, verbs, ofi")
       ->capture_default_str();
   command.add_option("--device", options.device, "device (default: the first usable)");
   add_security_options(command, options.security);
   command.add_flag("--server", arguments.server,
                    "serve one client of lat or bw on --endpoint, then end");
   command.add_flag("--forever", arguments.forever, "with --server: one client after the other");
-  command.add_option("--endpoint", options.endpoint,
-                     "where the server is, or listens: a socket path (shm), host:port (verbs); "
-                     "without it the server is forked");
+  command.add_option(
+      "--endpoint", options.endpoint,
+      "where the server is, or listens: a socket path (shm), host:port (verbs, ofi); "
+      "without it the server is forked");
   command.add_flag("--fork", arguments.fork, "fork a server on --endpoint too");
   command
       .add_option("--cpus", arguments.cpus,

@@ -68,7 +68,7 @@ ClientSession::ClientSession(const PerfOptions& options, const std::string& endp
                              FloorLines* floor)
     : options_(options),
       device_(open_device({options.provider, options.device, {}, options.security})),
-      cases_(plan_cases(options, device_->info().message_bytes_max, notes_)),
+      cases_(plan_cases(options, device_->info(), notes_)),
       control_(*device_) {
   check_device(options, device_->info());
   hello_ = make_hello(options, cases_, device_->info());

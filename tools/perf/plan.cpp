@@ -145,15 +145,20 @@ void check_options(const PerfOptions& options) {
   }
 }
 
-std::vector<PerfCase> plan_cases(const PerfOptions& options, std::uint32_t message_bytes_max,
+std::vector<PerfCase> plan_cases(const PerfOptions& options, const DeviceInfo& device,
                                  std::vector<std::string>& notes) {
+  const std::uint32_t message_bytes_max = device.message_bytes_max;
   std::vector<PerfCase> cases;
   std::uint32_t left_out = 0;
+  bool no_atomics = false;
   const auto operations =
       options.operations.empty() ? perf_operations(options.tool) : options.operations;
   for (const PerfOperation operation : operations) {
     if (is_atomic(operation)) {
-      cases.push_back({operation, 8});
+      if (device.atomics == AtomicReach::kNone)
+        no_atomics = true;
+      else
+        cases.push_back({operation, 8});
       continue;
     }
     for (const std::uint32_t size : options.sizes) {
@@ -163,6 +168,12 @@ std::vector<PerfCase> plan_cases(const PerfOptions& options, std::uint32_t messa
       }
       cases.push_back({operation, size});
     }
+  }
+  if (no_atomics) {
+    const std::string lack =
+        device.name + " of the " + options.provider + " provider has no atomics";
+    if (cases.empty()) refuse(lack + "; measure WRITE, SEND or READ");
+    notes.push_back(lack + ": they were left out");
   }
   if (left_out == 0) return cases;
   const std::string limit = "the " + options.provider + " provider carries a SEND of at most " +

@@ -10,6 +10,7 @@
 
 #include "common/base/error.hpp"
 #include "common/net/secure_options.hpp"
+#include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::perf {
 
@@ -103,9 +104,9 @@ struct PerfCase {
 // Throws Error that names the option, its value and its limits.
 void check_options(const PerfOptions& options);
 
-// Every case; `message_bytes_max` (DeviceInfo; 0: none) leaves out SENDs that the provider cannot
-// carry and says so in `notes`. Throws Error if nothing is left.
-std::vector<PerfCase> plan_cases(const PerfOptions& options, std::uint32_t message_bytes_max,
+// Every case, without those that the device cannot do (SENDs that are too long, atomics), which
+// `notes` tell of. Throws Error if nothing is left.
+std::vector<PerfCase> plan_cases(const PerfOptions& options, const DeviceInfo& device,
                                  std::vector<std::string>& notes);
 
 // Iterations of a case where none were asked for: many for short messages, few for long ones, and

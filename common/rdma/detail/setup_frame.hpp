@@ -1,5 +1,6 @@
 // The form of every set-up message, whatever the provider: its header, the regions that the sender
-// grants, a body. A Header is trivially copyable and names kMagic, kVersion and kLastType.
+// grants, a body. A Header is trivially copyable and names kMagic, kVersion and kLastType; and
+// kRegionsMax where that is more than a connection's grants.
 #pragma once
 
 #include <algorithm>
@@ -63,8 +64,10 @@ SetupFrame<Header> parse_frame(std::span<const std::byte> bytes) {
   const auto type = static_cast<unsigned>(header.type);
   require_form(type != 0 && type <= static_cast<unsigned>(Header::kLastType),
                "the peer sent a set-up message of unknown type " + std::to_string(type));
+  std::size_t regions_max = kGrantsMax;
+  if constexpr (requires { Header::kRegionsMax; }) regions_max = Header::kRegionsMax;
   const std::size_t region_bytes = header.grants * sizeof(RemoteRegion);
-  require_form(header.grants <= kGrantsMax && header.body_bytes <= kHelloBytesMax &&
+  require_form(header.grants <= regions_max && header.body_bytes <= kHelloBytesMax &&
                    bytes.size() == sizeof(header) + region_bytes + header.body_bytes,
                "the peer's set-up message has a wrong length");
   frame.regions.resize(header.grants);

@@ -14,6 +14,7 @@
 namespace tickpath::rdma::detail {
 
 class ShmQueuePair;
+class ShmDatagramQueuePair;
 
 class ShmChannel final : public CompletionChannel {
  public:
@@ -41,6 +42,10 @@ class ShmCompletionQueue final : public CompletionQueue {
   // Control thread, also while another thread polls.
   void attach(ShmQueuePair& queue_pair);           // throws SetupError{kLimit}
   void detach(ShmQueuePair& queue_pair) noexcept;  // on return no poll sees it any more
+  void attach(ShmDatagramQueuePair& queue_pair);
+  void detach(ShmDatagramQueuePair& queue_pair) noexcept;
+  // Any thread but the polling one: what a poll could still hold, from before, it holds no longer.
+  void await_poll() noexcept;
 
   const std::shared_ptr<Wake>& wake() const noexcept { return wake_; }
   std::uint32_t depth() const noexcept { return depth_; }
@@ -59,18 +64,29 @@ class ShmCompletionQueue final : public CompletionQueue {
   }
 
  private:
-  std::size_t poll_many(std::size_t used, std::span<Completion> out) noexcept;
+  template <class Pair>
+  struct Bound {
+    std::atomic<std::size_t> used{0};  // slots that were ever in use
+    std::size_t first = 0;             // where the next poll starts, for fairness
+    std::array<std::atomic<Pair*>, kQueuePairsMax> slots{};
+  };
+
+  template <class Pair>
+  void attach_to(Bound<Pair>& bound, Pair& queue_pair);
+  template <class Pair>
+  void detach_from(Bound<Pair>& bound, Pair& queue_pair) noexcept;
+  template <class Pair>
+  std::size_t poll_many(Bound<Pair>& bound, std::size_t used, std::span<Completion> out) noexcept;
   std::uint64_t begin_poll() noexcept;
   void end_poll(std::uint64_t begun) noexcept;
 
   std::uint64_t taken_ = 0;
   std::atomic<std::uint64_t> returned_{0};
   std::atomic<std::uint64_t> polls_{0};  // odd: a poll is under way
-  std::atomic<std::size_t> used_{0};     // slots_ that were ever in use
-  std::size_t first_ = 0;                // where the next poll starts, for fairness
   std::uint32_t depth_;
   bool fence_polls_;  // no membarrier here: the poller pays for detach()
-  std::array<std::atomic<ShmQueuePair*>, kQueuePairsMax> slots_{};
+  Bound<ShmQueuePair> connected_;
+  Bound<ShmDatagramQueuePair> datagrams_;
   std::mutex mutex_;  // attach and detach only
   std::shared_ptr<Wake> wake_;
   std::shared_ptr<DeviceCore> core_;

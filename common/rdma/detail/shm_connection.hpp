@@ -86,7 +86,16 @@ class WakeEnd {
 // Wakes a peer by its end of such a pair, or whatever it sent us instead. Never waits.
 void wake_by(const UniqueFd& end) noexcept;
 
-class Connection {
+// What the monitor watches.
+class Watched {
+ public:
+  virtual ~Watched() = default;
+  virtual int descriptor() const noexcept = 0;
+  // Monitor thread: the descriptor is readable. False: nothing more to watch.
+  virtual bool on_readable() noexcept = 0;
+};
+
+class Connection final : public Watched {
  public:
   Connection(UniqueFd socket, PeerIdentity peer, std::shared_ptr<Wake> wake)
       : socket_(std::move(socket)), peer_(std::move(peer)), wake_(std::move(wake)) {}
@@ -114,10 +123,8 @@ class Connection {
   // Any thread; the first cause stays. Tells the peer (unless it is gone) and wakes our side.
   void fail(FailureCause cause) noexcept { fail(cause, FailureCause::kNone); }
 
-  // Monitor thread: the socket is readable. False: nothing more to watch.
-  bool on_readable() noexcept;
-
-  int socket() const noexcept { return socket_.get(); }
+  bool on_readable() noexcept override;
+  int descriptor() const noexcept override { return socket_.get(); }
   const PeerIdentity& peer() const noexcept { return peer_; }
 
  private:

@@ -10,42 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "common/rdma/detail/region_table.hpp"
 #include "common/rdma/detail/shm_monitor.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
-
-// The device's local keys: what a work request's lkey is checked against.
-class RegionTable {
- public:
-  static constexpr std::uint32_t kIndexBits = 12;
-  static constexpr std::uint32_t kEntries = 1u << kIndexBits;
-
-  // Control thread. Throws SetupError{kLimit}.
-  std::uint32_t add(const std::byte* data, std::size_t size_bytes, AccessFlags access);
-  void remove(std::uint32_t lkey) noexcept;
-
-  // Datapath. May [address, address + length) be read (or written) locally under this key?
-  bool allows(std::uint32_t lkey, const void* address, std::uint64_t length,
-              bool write) const noexcept {
-    const Entry& entry = entries_[lkey & (kEntries - 1)];
-    // Pairs with the release in add(): a key that is seen comes with its bounds.
-    if (lkey == 0 || entry.lkey.load(std::memory_order_acquire) != lkey) return false;
-    const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(address) - entry.base;
-    return offset <= entry.length && length <= entry.length - offset &&
-           (!write || (entry.access & kLocalWrite) != 0);
-  }
-
- private:
-  struct alignas(32) Entry {
-    std::atomic<std::uint32_t> lkey{0};  // 0: free
-    AccessFlags access = 0;
-    std::uint64_t base = 0;
-    std::uint64_t length = 0;
-  };
-  std::mutex mutex_;  // writers only
-  std::array<Entry, kEntries> entries_;
-};
 
 // membarrier(2): one thread runs a full barrier on every core where a thread of the registered
 // processes runs, so that the frequent side of a handshake needs no fence of its own.
@@ -62,6 +31,7 @@ struct DeviceCore {
   DeviceInfo info;
   Barriers barriers;
   RegionTable regions;
+  std::array<std::byte, 16> gid{};  // of its datagram queue pairs: fe80::, then random
   Monitor monitor;
 
   // Things a person should know once: memory that could not be locked, no huge pages.

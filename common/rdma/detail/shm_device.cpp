@@ -1,6 +1,9 @@
 #include "common/rdma/detail/shm_device.hpp"
 
+#include <cstring>
+
 #include "common/clock/clock.hpp"
+#include "common/rdma/detail/shm_datagram_queue_pair.hpp"
 #include "common/rdma/detail/shm_freedoms.hpp"
 #include "common/rdma/detail/shm_listener.hpp"
 #include "common/rdma/detail/shm_pending.hpp"
@@ -9,6 +12,13 @@ namespace tickpath::rdma::detail {
 namespace {
 
 constexpr std::uint32_t kCompletionDepthMax = 1u << 20;
+
+std::array<std::byte, 16> random_gid() {
+  std::array<std::byte, 16> gid{std::byte{0xfe}, std::byte{0x80}};
+  const std::array<std::uint32_t, 2> interface_id{random_key(), random_key()};
+  std::memcpy(gid.data() + 8, interface_id.data(), sizeof(interface_id));
+  return gid;
+}
 
 }  // namespace
 
@@ -42,7 +52,14 @@ ShmDevice::ShmDevice() : core_(std::make_shared<DeviceCore>()) {
                  .queue_depth_max = kQueueDepthMax,
                  .message_bytes_max = kMessageBytesMax,
                  .revokes = false,
-                 .reads_by_copy = true};
+                 .reads_by_copy = true,
+                 .progress = Progress::kDevice,
+                 .places_last_word = true,
+                 .atomics = AtomicReach::kCpu,
+                 .binds_keys = true,
+                 .datagram_bytes_max = kDatagramBytesMax,
+                 .multicast = true};
+  core_->gid = random_gid();
   take_freedoms_of_environment();
   if (free_to_differ())
     core_->note_once("freedoms",
@@ -81,6 +98,12 @@ std::unique_ptr<PendingConnection> ShmDevice::start_connect(CompletionQueue& que
                                                             const ConnectParameters& parameters) {
   return std::make_unique<ShmConnecting>(core_, dynamic_cast<ShmCompletionQueue&>(queue),
                                          parameters);
+}
+
+std::unique_ptr<DatagramQueuePair> ShmDevice::create_datagram_queue_pair(
+    CompletionQueue& queue, const DatagramOptions& options) {
+  return std::make_unique<ShmDatagramQueuePair>(core_, dynamic_cast<ShmCompletionQueue&>(queue),
+                                                options);
 }
 
 }  // namespace tickpath::rdma::detail

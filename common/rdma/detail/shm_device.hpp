@@ -39,6 +39,8 @@ class ShmDevice final : public Device {
   std::unique_ptr<Listener> listen(const std::string& endpoint) override;
   std::unique_ptr<PendingConnection> start_connect(CompletionQueue& queue,
                                                    const ConnectParameters& parameters) override;
+  std::unique_ptr<DatagramQueuePair> create_datagram_queue_pair(
+      CompletionQueue& queue, const DatagramOptions& options) override;
 
  private:
   std::shared_ptr<DeviceCore> core_;

@@ -32,26 +32,26 @@ Monitor::~Monitor() {
   thread_.join();
 }
 
-void Monitor::watch(const std::shared_ptr<Connection>& connection) {
+void Monitor::watch(const std::shared_ptr<Watched>& watched) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t id = next_id_++;
-  connections_.emplace(id, connection);
+  watched_.emplace(id, watched);
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP;
   event.data.u64 = id;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection->socket(), &event) != 0) {
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, watched->descriptor(), &event) != 0) {
     const int error = errno;
-    connections_.erase(id);
+    watched_.erase(id);
     throw_system("cannot watch a connection", error);
   }
 }
 
-void Monitor::forget(const Connection& connection) noexcept {
+void Monitor::forget(const Watched& watched) noexcept {
   const std::lock_guard lock(mutex_);
-  for (auto it = connections_.begin(); it != connections_.end(); ++it) {
-    if (it->second.get() != &connection) continue;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.socket(), nullptr);
-    connections_.erase(it);
+  for (auto it = watched_.begin(); it != watched_.end(); ++it) {
+    if (it->second.get() != &watched) continue;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched.descriptor(), nullptr);
+    watched_.erase(it);
     return;
   }
 }
@@ -63,14 +63,14 @@ void Monitor::add_wake(const std::shared_ptr<Wake>& wake) {
 }
 
 void Monitor::handle(std::uint64_t id) noexcept {
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<Watched> watched;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = connections_.find(id);
-    if (found == connections_.end()) return;
-    connection = found->second;
+    const auto found = watched_.find(id);
+    if (found == watched_.end()) return;
+    watched = found->second;
   }
-  if (!connection->on_readable()) forget(*connection);
+  if (!watched->on_readable()) forget(*watched);
 }
 
 // True while somebody waits for a tick.

@@ -1,4 +1,5 @@
-// The device's thread: watches every connection's socket for notices and for the peer's death.
+// The device's thread: watches every connection's socket for notices and for the peer's death, and
+// what datagrams are set up by.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class Monitor {
   Monitor& operator=(const Monitor&) = delete;
 
   // Control thread.
-  void watch(const std::shared_ptr<Connection>& connection);
-  void forget(const Connection& connection) noexcept;
+  void watch(const std::shared_ptr<Watched>& watched);
+  void forget(const Watched& watched) noexcept;
   void add_wake(const std::shared_ptr<Wake>& wake);
 
   // Any thread: a tick was requested on some Wake. A system call.
@@ -36,7 +37,7 @@ class Monitor {
   Wake control_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  // set-up, failures and ticks only; never the datapath
-  std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Watched>> watched_;
   std::vector<std::weak_ptr<Wake>> wakes_;
   std::uint64_t next_id_ = 1;
   std::thread thread_;

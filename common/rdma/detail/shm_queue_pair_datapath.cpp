@@ -7,6 +7,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/rdma/detail/shm_copy.hpp"
+#include "common/rdma/detail/shm_datagram_queue_pair.hpp"
 #include "common/rdma/detail/shm_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
@@ -306,29 +307,34 @@ inline std::size_t ShmQueuePair::poll(std::span<Completion> out) noexcept {
 
 std::size_t ShmCompletionQueue::poll(std::span<Completion> out) noexcept {
   const std::uint64_t begun = begin_poll();
-  // Acquire pairs with the release in attach().
-  const std::size_t used = used_.load(std::memory_order_acquire);
+  // Acquire pairs with the release in attach_to().
+  const std::size_t used = connected_.used.load(std::memory_order_acquire);
+  const std::size_t datagrams = datagrams_.used.load(std::memory_order_acquire);
   std::size_t count = 0;
   if (used == 1) [[likely]] {
-    ShmQueuePair* queue_pair = slots_[0].load(std::memory_order_acquire);
+    ShmQueuePair* queue_pair = connected_.slots[0].load(std::memory_order_acquire);
     if (queue_pair != nullptr) count = queue_pair->poll(out);
   } else {
-    count = poll_many(used, out);
+    count = poll_many(connected_, used, out);
   }
+  if (datagrams != 0) [[unlikely]]
+    count += poll_many(datagrams_, datagrams, out.subspan(count));
   end_poll(begun);
   return count;
 }
 
-std::size_t ShmCompletionQueue::poll_many(std::size_t used, std::span<Completion> out) noexcept {
+template <class Pair>
+std::size_t ShmCompletionQueue::poll_many(Bound<Pair>& bound, std::size_t used,
+                                          std::span<Completion> out) noexcept {
   std::size_t count = 0;
-  std::size_t index = first_;
+  std::size_t index = bound.first;
   for (std::size_t i = 0; i < used && count < out.size(); ++i, ++index) {
     if (index >= used) index = 0;
-    ShmQueuePair* queue_pair = slots_[index].load(std::memory_order_acquire);
+    Pair* queue_pair = bound.slots[index].load(std::memory_order_acquire);
     if (queue_pair != nullptr) count += queue_pair->poll(out.subspan(count));
   }
   // A busy queue pair that filled `out` does not starve the ones behind it.
-  first_ = index >= used ? 0 : index;
+  bound.first = index >= used ? 0 : index;
   return count;
 }
 

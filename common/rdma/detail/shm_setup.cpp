@@ -11,7 +11,6 @@
 namespace tickpath::rdma::detail {
 namespace {
 
-constexpr std::size_t kDescriptorsMax = kGrantsMax + 2;  // wire and wake-up
 constexpr std::size_t kMessageBytes =
     sizeof(SetupHeader) + kGrantsMax * sizeof(RemoteRegion) + kHelloBytesMax;
 
@@ -49,11 +48,9 @@ bool peer_allowed(const PeerIdentity& peer) noexcept {
   return peer.uid == 0 || peer.uid == ::geteuid();
 }
 
-void send_setup(const UniqueFd& socket, const SetupHeader& header,
-                std::span<const RemoteRegion> regions, std::span<const std::byte> body,
+void send_bytes(const UniqueFd& socket, std::span<const std::byte> bytes,
                 std::span<const int> descriptors) {
-  std::vector<std::byte> bytes = encode(header, regions, body);
-  iovec part{bytes.data(), bytes.size()};
+  iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -74,7 +71,7 @@ void send_setup(const UniqueFd& socket, const SetupHeader& header,
   }
 }
 
-std::optional<SetupMessage> receive_setup(const UniqueFd& socket) {
+std::optional<SocketMessage> receive_bytes(const UniqueFd& socket) {
   std::array<std::byte, kMessageBytes> buffer;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control{};
   iovec part{buffer.data(), buffer.size()};
@@ -100,8 +97,19 @@ std::optional<SetupMessage> receive_setup(const UniqueFd& socket) {
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     throw SetupError(SetupCause::kProtocol, "the peer's set-up message is too long");
   }
-  return SetupMessage{parse_frame<SetupHeader>({buffer.data(), static_cast<std::size_t>(length)}),
-                      std::move(descriptors)};
+  return SocketMessage{{buffer.data(), buffer.data() + length}, std::move(descriptors)};
+}
+
+void send_setup(const UniqueFd& socket, const SetupHeader& header,
+                std::span<const RemoteRegion> regions, std::span<const std::byte> body,
+                std::span<const int> descriptors) {
+  send_bytes(socket, encode(header, regions, body), descriptors);
+}
+
+std::optional<SetupMessage> receive_setup(const UniqueFd& socket) {
+  std::optional<SocketMessage> message = receive_bytes(socket);
+  if (!message) return std::nullopt;
+  return SetupMessage{parse_frame<SetupHeader>(message->bytes), std::move(message->descriptors)};
 }
 
 }  // namespace tickpath::rdma::detail

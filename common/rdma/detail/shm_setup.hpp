@@ -70,6 +70,20 @@ PeerIdentity peer_identity(const UniqueFd& socket);
 // Same user or root.
 bool peer_allowed(const PeerIdentity& peer) noexcept;
 
+// The bytes of one message and the descriptors that came with it.
+struct SocketMessage {
+  std::vector<std::byte> bytes;
+  std::vector<UniqueFd> descriptors;
+};
+
+inline constexpr std::size_t kDescriptorsMax = kGrantsMax + 2;  // wire and wake-up
+
+// Throws SetupError{kRefused} if the peer is gone.
+void send_bytes(const UniqueFd& socket, std::span<const std::byte> bytes,
+                std::span<const int> descriptors);
+// nullopt: nothing there yet. Throws SetupError: kProtocol (too long), kRefused (end of file).
+std::optional<SocketMessage> receive_bytes(const UniqueFd& socket);
+
 // Sends header, regions, body and the descriptors. Throws SetupError{kRefused} if the peer is gone.
 void send_setup(const UniqueFd& socket, const SetupHeader& header,
                 std::span<const RemoteRegion> regions, std::span<const std::byte> body,

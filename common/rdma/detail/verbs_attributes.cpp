@@ -98,18 +98,26 @@ std::string describe(const VerbsAttributes& attributes) {
   return text.data();
 }
 
+std::string describe_iwarp(const VerbsAttributes& attributes) {
+  return "iWARP (no timeout, retry_cnt, traffic class: TCP's), completions acknowledged by a READ, "
+         "rnr_retry " +
+         std::to_string(attributes.rnr_retry) + " kept by the sender, max_rd_atomic " +
+         std::to_string(attributes.max_rd_atomic) + "/" +
+         std::to_string(attributes.max_dest_rd_atomic);
+}
+
 AccessFlags possible_access(const ibv_device_attr& device, AccessFlags access) noexcept {
   return device.atomic_cap == IBV_ATOMIC_NONE ? access & ~AccessFlags{kRemoteAtomic} : access;
 }
 
-std::string describe_atomics(const ibv_device_attr& device) {
+AtomicReach atomic_reach(const ibv_device_attr& device) noexcept {
   switch (device.atomic_cap) {
     case IBV_ATOMIC_NONE:
-      return "none";
+      return AtomicReach::kNone;
     case IBV_ATOMIC_HCA:
-      return "among its own connections";
+      return AtomicReach::kDevice;
     default:
-      return "with the CPU";
+      return AtomicReach::kCpu;
   }
 }
 

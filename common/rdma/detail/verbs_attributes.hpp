@@ -50,11 +50,12 @@ std::uint8_t retry_count(const VerbsOptions& options) noexcept;
 
 // "timeout 10 (4.2 ms a try) x 8 tries, rnr_retry 7 ..."
 std::string describe(const VerbsAttributes& attributes);
+// The same of an iWARP device, which has fewer of them.
+std::string describe_iwarp(const VerbsAttributes& attributes);
 
 // `access` less what the device cannot do: remote atomics where it has none (ibv_atomic_cap).
 AccessFlags possible_access(const ibv_device_attr& device, AccessFlags access) noexcept;
-// "none", "among its own connections", "with the CPU": whom its atomics are atomic with.
-std::string describe_atomics(const ibv_device_attr& device);
+AtomicReach atomic_reach(const ibv_device_attr& device) noexcept;
 
 CompletionStatus completion_status(ibv_wc_status status, bool receive) noexcept;
 int access_flags(AccessFlags access) noexcept;  // as ibv_access_flags

@@ -7,7 +7,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
+#include <netpacket/packet.h>
 #include <unistd.h>
 
 #include "common/base/names.hpp"
@@ -73,8 +76,42 @@ int rank(const ibv_gid_entry& entry) {
   return value + (entry.gid.raw[0] == 0xfe && entry.gid.raw[1] == 0x80 ? 1 : 2);
 }
 
+// An iWARP device has one GID, which is its interface's hardware address. Takes that interface's
+// best address, or the wanted one.
+bool read_iwarp_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
+  ibv_gid gid{};
+  ifaddrs* all = nullptr;
+  if (::ibv_query_gid(device.context.get(), device.port, 0, &gid) != 0 || ::getifaddrs(&all) != 0)
+    return false;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(all, &::freeifaddrs);
+  std::string interface;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_PACKET) continue;
+    const auto& hardware = *reinterpret_cast<const sockaddr_ll*>(each->ifa_addr);
+    if (hardware.sll_halen != 0 && hardware.sll_halen <= sizeof(gid.raw) &&
+        std::memcmp(hardware.sll_addr, gid.raw, hardware.sll_halen) == 0)
+      interface = each->ifa_name;
+  }
+  int best = -1;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || interface != each->ifa_name) continue;
+    const bool v4 = each->ifa_addr->sa_family == AF_INET;
+    if (!v4 && each->ifa_addr->sa_family != AF_INET6) continue;
+    sockaddr_storage address{};
+    std::memcpy(&address, each->ifa_addr, v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    if (wanted.ss_family != 0 && !same_address(address, wanted)) continue;
+    if ((v4 ? 1 : 0) <= best) continue;
+    best = v4 ? 1 : 0;
+    device.address = address;
+    device.gid = interface + " " + address_text(address);
+  }
+  return best >= 0;
+}
+
 // Takes the best address, or the wanted one. False: the wanted one is not among them.
 bool read_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
+  if (device.context->device->transport_type == IBV_TRANSPORT_IWARP)
+    return read_iwarp_addresses(device, wanted);
   std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(device.port_attributes.gid_tbl_len));
   const ssize_t count = entries.empty() ? 0
                                         : ::ibv_query_gid_table(device.context.get(),
@@ -88,6 +125,8 @@ bool read_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
     if (rank(entry) <= best) continue;
     best = rank(entry);
     device.address = address;
+    device.gid_index = entry.gid_index;
+    device.raw_gid = entry.gid;
     device.gid = "GID " + std::to_string(entry.gid_index) + " " + address_text(address) + ", " +
                  type_name(entry.gid_type);
   }
@@ -142,13 +181,10 @@ ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std:
 std::string why_unusable(ibv_transport_type transport) {
   switch (transport) {
     case IBV_TRANSPORT_IB:  // RoCE as well
-      return {};
     case IBV_TRANSPORT_IWARP:
-      return "is an iWARP device, which the verbs provider does not support; use InfiniBand or "
-             "RoCE "
-             "(many adapters can be switched to RoCE v2), or provider shm on one host";
+      return {};
     default:
-      return "is no InfiniBand or RoCE device, and has no reliable connections (RC)";
+      return "is no InfiniBand, RoCE or iWARP device, and has no reliable connections (RC)";
   }
 }
 

@@ -23,13 +23,14 @@ struct ChosenDevice {
   ibv_port_attr port_attributes{};
   sockaddr_storage address{};  // from the GID table; family 0: it has none of its own
   std::string gid;             // "GID 1 ::ffff:10.77.0.1, RoCE v2"
+  std::uint32_t gid_index = 0;
+  ibv_gid raw_gid{};
 };
 
 // choice: DeviceOptions::device. Throws SetupError (kNoDevice, kPermission) that says what to do.
 ChosenDevice choose_device(const std::string& choice);
 
-// Why connections of ours cannot be made on a device of this transport; empty where they can. Its
-// RC queue pairs must be ours to move through their states: iWARP's are rdma_cm's own.
+// Why connections of ours cannot be made on a device of this transport; empty where they can.
 std::string why_unusable(ibv_transport_type transport);
 
 // It is there, and this process may not read and write it.

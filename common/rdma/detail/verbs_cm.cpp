@@ -25,6 +25,8 @@ SetupCause cause_of(rdma_cm_event_type event) {
   }
 }
 
+constexpr int kConnectTries = 16;
+
 // For the kernel's own steps.
 int left_ms(const SetupDeadline& deadline) {
   return static_cast<int>(std::max<std::int64_t>(deadline.left().count(), 1));
@@ -57,12 +59,18 @@ CmConnector::CmConnector(VerbsCore& core, const sockaddr_storage& address, std::
   channel_ = ::rdma_create_event_channel();
   if (channel_ == nullptr) fail(SetupCause::kSystem, "rdma_create_event_channel");
   ::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
-  if (::rdma_create_id(channel_, &id_, nullptr, RDMA_PS_TCP) != 0) {
-    const int error = errno;
+  try {
+    make_id();
+  } catch (const SetupError&) {
     ::rdma_destroy_event_channel(channel_);
-    errno = error;
-    fail(SetupCause::kSystem, "rdma_create_id");
+    throw;
   }
+}
+
+void CmConnector::make_id() {
+  if (id_ != nullptr) ::rdma_destroy_id(std::exchange(id_, nullptr));
+  if (::rdma_create_id(channel_, &id_, nullptr, RDMA_PS_TCP) != 0)
+    fail(SetupCause::kSystem, "rdma_create_id");
 }
 
 CmConnector::~CmConnector() {
@@ -134,11 +142,18 @@ void CmConnector::resolve() {
 void CmConnector::connect(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,
                           std::span<const std::byte> private_data) {
   rdma_conn_param parameters = cm_parameters(queue_pair_number, attributes, private_data);
-  if (::rdma_connect(id_, &parameters) != 0) fail(SetupCause::kRefused, "rdma_connect");
-  await(RDMA_CM_EVENT_CONNECT_RESPONSE, "the answer");
+  // Over iWARP the port that rdma_cm chose for this side is one of TCP's, and may be somebody's.
+  for (int tries = 0; ::rdma_connect(id_, &parameters) != 0; ++tries) {
+    if (errno != EADDRINUSE || tries == kConnectTries) fail(SetupCause::kRefused, "rdma_connect");
+    make_id();
+    resolve();
+  }
+  // iWARP has no third message: rdma_cm has moved the queue pair to RTS.
+  await(core_.iwarp() ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE, "the answer");
 }
 
 void CmConnector::establish() {
+  if (core_.iwarp()) return;
   if (::rdma_establish(id_) != 0) fail(SetupCause::kSystem, "rdma_establish");
 }
 

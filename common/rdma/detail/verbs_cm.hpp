@@ -35,6 +35,7 @@ class CmConnector {
   void hand_over(VerbsConnection& connection);
 
  private:
+  void make_id();  // a new one, with another port
   void await(rdma_cm_event_type wanted, const std::string& what);
   [[noreturn]] void fail(SetupCause cause, const std::string& what) const;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/check.hpp"
+#include "common/rdma/detail/verbs_datagram_queue_pair.hpp"
 #include "common/rdma/detail/verbs_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
@@ -17,6 +18,8 @@ namespace {
 
 // Beyond the depth asked for, so that the first queue pairs need no resizing.
 constexpr std::uint32_t kSlack = 512;
+// Soft-iWARP resizes none: room for all that the queue pairs of one queue may flush, 2 MiB.
+constexpr std::uint32_t kIwarpSlack = 1u << 16;
 constexpr std::size_t kPollBatch = 16;  // 48 bytes each, on the stack
 
 [[noreturn]] void throw_errno(const std::string& what) {
@@ -26,7 +29,7 @@ constexpr std::size_t kPollBatch = 16;  // 48 bytes each, on the stack
 }  // namespace
 
 VerbsChannel::VerbsChannel(std::shared_ptr<VerbsCore> core)
-    : core_(std::move(core)), wake_(std::make_shared<VerbsWake>()) {
+    : core_(std::move(core)), wake_(std::make_shared<EventWake>()) {
   channel_ = ::ibv_create_comp_channel(core_->context());
   if (channel_ == nullptr) throw_errno("no completion channel");
   ::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
@@ -59,14 +62,16 @@ VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<VerbsCore> core, std:
                                              " has a depth of 1 to " + std::to_string(limit));
   }
   if (channel != nullptr) wake_ = channel->wake();
-  queue_ = ::ibv_create_cq(core_->context(), static_cast<int>(std::min(depth + kSlack, limit)),
+  const std::uint32_t slack = core_->iwarp() ? kIwarpSlack : kSlack;
+  queue_ = ::ibv_create_cq(core_->context(), static_cast<int>(std::min(depth + slack, limit)),
                            nullptr, channel == nullptr ? nullptr : channel->channel(), 0);
   if (queue_ == nullptr) throw_errno("cannot create a completion queue of " + core_->info().name);
 }
 
 VerbsCompletionQueue::~VerbsCompletionQueue() {
-  for (const auto& slot : slots_) {
-    TICKPATH_CHECK(slot.load() == nullptr, "a completion queue outlives its queue pairs");
+  for (std::size_t slot = 0; slot < kQueuePairsMax; ++slot) {
+    TICKPATH_CHECK(slots_[slot].load() == nullptr && datagram_slots_[slot].load() == nullptr,
+                   "a completion queue outlives its queue pairs");
   }
   ::ibv_destroy_cq(queue_);
 }
@@ -96,6 +101,8 @@ std::uint64_t VerbsCompletionQueue::reserve(std::uint32_t send_depth) {
   *free = true;
   send_depths_ += send_depth;
   const auto slot = static_cast<std::uint64_t>(free - reserved_.begin());
+  used_.store(std::max(used_.load(std::memory_order_relaxed), std::size_t{slot} + 1),
+              std::memory_order_release);
   if ((++generation_ & kGenerationMask) == 0) ++generation_;
   return (slot << (kSlotShift - kTagShift)) | (generation_ & kGenerationMask);
 }
@@ -114,6 +121,25 @@ void VerbsCompletionQueue::detach(const VerbsQueuePair& queue_pair,
                                   std::uint32_t send_depth) noexcept {
   const std::size_t slot = queue_pair.tag() >> (kSlotShift - kTagShift);
   slots_[slot].store(nullptr, std::memory_order_seq_cst);
+  give_back(slot, send_depth);
+}
+
+void VerbsCompletionQueue::attach(VerbsDatagramQueuePair& queue_pair) noexcept {
+  // Pairs with the acquire in deliver_datagram(), as above.
+  datagram_slots_[queue_pair.tag() >> (kSlotShift - kTagShift)].store(&queue_pair,
+                                                                      std::memory_order_release);
+  if (wake_ != nullptr) wake_->signal();
+}
+
+void VerbsCompletionQueue::detach(const VerbsDatagramQueuePair& queue_pair,
+                                  std::uint32_t send_depth) noexcept {
+  const std::size_t slot = queue_pair.tag() >> (kSlotShift - kTagShift);
+  datagram_slots_[slot].store(nullptr, std::memory_order_seq_cst);
+  give_back(slot, send_depth);
+}
+
+// Of a queue pair that was taken out of its slot.
+void VerbsCompletionQueue::give_back(std::size_t slot, std::uint32_t send_depth) noexcept {
   // A poll under way may still hold the pointer: either its odd count is visible here, or it began
   // later and finds the slot empty (both sides are seq_cst).
   const std::uint64_t seen = polls_.load(std::memory_order_seq_cst);
@@ -137,12 +163,19 @@ std::size_t VerbsCompletionQueue::poll(std::span<Completion> out) noexcept {
   return count;
 }
 
-// False: of a queue pair that is gone.
+// False: of a queue pair that is gone, or nothing for the program.
 inline bool VerbsCompletionQueue::deliver(const ibv_wc& done, Completion& out) noexcept {
   // Acquire pairs with the release in attach().
   VerbsQueuePair* queue_pair = slots_[done.wr_id >> kSlotShift].load(std::memory_order_acquire);
   if (queue_pair == nullptr || queue_pair->tag() != done.wr_id >> kTagShift) [[unlikely]]
-    return false;
+    return deliver_datagram(done, out);
+  return queue_pair->complete(done, out);
+}
+
+bool VerbsCompletionQueue::deliver_datagram(const ibv_wc& done, Completion& out) noexcept {
+  VerbsDatagramQueuePair* queue_pair =
+      datagram_slots_[done.wr_id >> kSlotShift].load(std::memory_order_acquire);
+  if (queue_pair == nullptr || queue_pair->tag() != done.wr_id >> kTagShift) return false;
   queue_pair->complete(done, out);
   return true;
 }
@@ -157,8 +190,21 @@ inline std::size_t VerbsCompletionQueue::poll_device(std::span<Completion> out) 
       count += deliver(done[static_cast<std::size_t>(i)], out[count]) ? 1 : 0;
     }
   } while (got > 0 && count == 0);
+  if (core_->iwarp()) count += move_on(out.subspan(count), got <= 0);
   if (count == 0 && core_->flush_in_software()) [[unlikely]]
     count = flush(out);
+  return count;
+}
+
+// iWARP: what the queue pairs hold back. drained: the device had nothing more for any of them.
+std::size_t VerbsCompletionQueue::move_on(std::span<Completion> out, bool drained) noexcept {
+  std::size_t count = 0;
+  // Acquire pairs with reserve(): slots beyond have never been used.
+  const std::size_t used = used_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < used; ++i) {
+    VerbsQueuePair* queue_pair = slots_[i].load(std::memory_order_acquire);
+    if (queue_pair != nullptr) count += queue_pair->move_on(out.subspan(count), drained);
+  }
   return count;
 }
 
@@ -225,11 +271,19 @@ std::size_t VerbsCompletionQueue::flush(std::span<Completion> out) noexcept {
       count += queue_pair->flush_in_software(out.subspan(count));
     }
   }
+  for (auto& slot : datagram_slots_) {
+    VerbsDatagramQueuePair* queue_pair = slot.load(std::memory_order_acquire);
+    if (queue_pair != nullptr && count < out.size()) {
+      count += queue_pair->flush_in_software(out.subspan(count));
+    }
+  }
   return count;
 }
 
 void VerbsCompletionQueue::arm(bool solicited_only) noexcept {
-  if (wake_ != nullptr) ::ibv_req_notify_cq(queue_, solicited_only ? 1 : 0);
+  // Soft-iWARP takes no receive for solicited (Linux 6.1, siw_rqe_complete()): a thread that asked
+  // for these alone would sleep for ever. What is acknowledged must wake it as well.
+  if (wake_ != nullptr) ::ibv_req_notify_cq(queue_, solicited_only && !core_->iwarp() ? 1 : 0);
 }
 
 }  // namespace tickpath::rdma::detail

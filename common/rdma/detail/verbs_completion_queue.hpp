@@ -17,6 +17,7 @@
 namespace tickpath::rdma::detail {
 
 class VerbsQueuePair;
+class VerbsDatagramQueuePair;
 
 // The device's completion events and our own wake-ups (a failed connection has not always something
 // to complete) behind one descriptor.
@@ -28,22 +29,24 @@ class VerbsChannel final : public CompletionChannel {
   int file_descriptor() const noexcept override { return epoll_; }
   void acknowledge() noexcept override;
   ibv_comp_channel* channel() const noexcept { return channel_; }
-  const std::shared_ptr<VerbsWake>& wake() const noexcept { return wake_; }
+  const std::shared_ptr<EventWake>& wake() const noexcept { return wake_; }
 
  private:
   std::shared_ptr<VerbsCore> core_;
   ibv_comp_channel* channel_ = nullptr;
-  std::shared_ptr<VerbsWake> wake_;
+  std::shared_ptr<EventWake> wake_;
   int epoll_ = -1;
 };
 
 // How a work request is found again by its completion: ibv_wc's wr_id.
-//   63-56 slot in the completion queue | 55-33 generation of the slot | 32 receive | 31-0 position
+//   63-56 slot in the completion queue | 55-34 generation of the slot | 33 acknowledgement (iWARP)
+//   | 32 receive | 31-0 position
 // The generation tells completions of a destroyed queue pair, which some devices (rxe) leave in the
 // completion queue, from those of its successor. No queue pair has generation 0: it marks requests
 // of the set-up (Hold).
 inline constexpr unsigned kSlotShift = 56;
-inline constexpr unsigned kTagShift = 33;  // slot and generation
+inline constexpr unsigned kTagShift = 34;  // slot and generation
+inline constexpr std::uint64_t kAckBit = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kGenerationMask = (std::uint64_t{1} << (kSlotShift - kTagShift)) - 1;
 
@@ -58,7 +61,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void arm(bool solicited_only) noexcept override;
 
   ibv_cq* queue() const noexcept { return queue_; }
-  const std::shared_ptr<VerbsWake>& wake() const noexcept { return wake_; }
+  const std::shared_ptr<EventWake>& wake() const noexcept { return wake_; }
 
   // Control thread, also while another thread polls. A place for a queue pair, by its tag: bits
   // 63-33 of its wr_ids. Throws SetupError{kLimit}.
@@ -67,6 +70,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void attach(VerbsQueuePair& queue_pair, std::uint32_t receives) noexcept;
   // Gives the place back; on return no poll sees the queue pair any more.
   void detach(const VerbsQueuePair& queue_pair, std::uint32_t send_depth) noexcept;
+  void attach(VerbsDatagramQueuePair& queue_pair) noexcept;
+  void detach(const VerbsDatagramQueuePair& queue_pair, std::uint32_t send_depth) noexcept;
 
   // During set-up its thread waits for completions of its own in a queue that another
   // thread polls, or that nobody polls just now. While it holds the queue, polls find nothing; what
@@ -104,9 +109,12 @@ class VerbsCompletionQueue final : public CompletionQueue {
   enum class Access : std::uint8_t { kOpen, kHeld, kKept };
 
   bool deliver(const ibv_wc& done, Completion& out) noexcept;
+  bool deliver_datagram(const ibv_wc& done, Completion& out) noexcept;
+  void give_back(std::size_t slot, std::uint32_t send_depth) noexcept;
   std::size_t poll_device(std::span<Completion> out) noexcept;
   std::size_t poll_kept(std::span<Completion> out) noexcept;
   std::size_t flush(std::span<Completion> out) noexcept;
+  std::size_t move_on(std::span<Completion> out, bool drained) noexcept;
   void make_room_for(std::uint32_t send_depth);  // mutex_ held
 
   std::uint64_t taken_ = 0;
@@ -115,9 +123,12 @@ class VerbsCompletionQueue final : public CompletionQueue {
   std::atomic<Access> access_{Access::kOpen};
   ibv_cq* queue_ = nullptr;
   std::uint32_t depth_;
+  // A place is taken in one of the two.
   std::array<std::atomic<VerbsQueuePair*>, kQueuePairsMax> slots_{};
+  std::array<std::atomic<VerbsDatagramQueuePair*>, kQueuePairsMax> datagram_slots_{};
   std::array<bool, kQueuePairsMax> reserved_{};
-  std::mutex mutex_;  // set-up and the end of queue pairs only
+  std::atomic<std::size_t> used_{0};  // slots before this one have had queue pairs
+  std::mutex mutex_;                  // set-up and the end of queue pairs only
   // Whoever may poll: the control thread while it holds the queue, else the polling thread, which
   // only moves on in it.
   std::vector<ibv_wc> kept_;
@@ -125,7 +136,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   std::uint32_t set_up_requests_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t send_depths_ = 0;  // of all attached
-  std::shared_ptr<VerbsWake> wake_;
+  std::shared_ptr<EventWake> wake_;
   std::shared_ptr<VerbsCore> core_;
 };
 

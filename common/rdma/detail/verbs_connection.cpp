@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include <boost/asio/steady_timer.hpp>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -15,28 +13,14 @@ namespace {
 // rdma_cm may report the end of a connection before the peer's notice, which says why, has come
 // over the set-up stream.
 constexpr auto kNoticeGrace = std::chrono::milliseconds(200);
+// Soft-iWARP has an event for some of these only, and the message that says which (Terminate, RFC
+// 5040, 4.8) goes no further than the other side's kernel.
+constexpr const char* kStreamEnded =
+    "the iWARP stream was ended by a device, which does not say why: a remote access error (key, "
+    "bounds, rights), a message that met no receive or a too short one, or TCP gave up";
 constexpr std::size_t kMailboxMax = 4;  // no side ever has more to say before it is answered
 
 }  // namespace
-
-VerbsWake::VerbsWake() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (fd_ < 0) {
-    throw SetupError(SetupCause::kSystem, std::string("eventfd: ") + std::strerror(errno));
-  }
-}
-
-VerbsWake::~VerbsWake() { ::close(fd_); }
-
-void VerbsWake::signal() noexcept {
-  const std::uint64_t one = 1;
-  // Fails only when the counter is full, and then it is readable anyway.
-  [[maybe_unused]] const ssize_t written = ::write(fd_, &one, sizeof(one));
-}
-
-void VerbsWake::acknowledge() noexcept {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(fd_, &count, sizeof(count));
-}
 
 VerbsConnection::VerbsConnection(VerbsCore& core, std::shared_ptr<net::SecureStream> stream,
                                  std::string peer)
@@ -73,8 +57,7 @@ void VerbsConnection::set_failure(VerbsCause cause, std::uint8_t detail,
 // To error, so that what is outstanding is flushed; wakes who is parked. Once.
 void VerbsConnection::end_queue_pair() noexcept {
   const std::lock_guard lock(queue_pair_mutex_);
-  if (queue_pair_ended_ || queue_pair_ == nullptr) return;
-  queue_pair_ended_ = true;
+  if (queue_pair_ended() || queue_pair_ == nullptr) return;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   if (::ibv_modify_qp(queue_pair_, &attributes, IBV_QP_STATE) != 0) {
@@ -82,6 +65,8 @@ void VerbsConnection::end_queue_pair() noexcept {
     software_flush_.store(true, std::memory_order_release);
     core_.set_flush_in_software();
   }
+  // Release: pairs with queue_pair_ended(). What the device flushed is in its completion queue.
+  queue_pair_ended_.store(true, std::memory_order_release);
   if (wake_ != nullptr) wake_->signal();
 }
 
@@ -97,7 +82,10 @@ void VerbsConnection::fail_device(const std::string& text) noexcept {
   software_flush_.store(true, std::memory_order_release);
   core_.set_flush_in_software();
   fail_with(VerbsCause::kOther, text);
-  // Also if it had failed before: a parked thread must come and flush.
+  wake();  // also if it had failed before: a parked thread must come and flush
+}
+
+void VerbsConnection::wake() noexcept {
   const std::lock_guard lock(queue_pair_mutex_);
   if (wake_ != nullptr) wake_->signal();
 }
@@ -128,6 +116,8 @@ std::string VerbsConnection::own_text() const {
       }
       return "the device reports: " + text;
     }
+    case VerbsCause::kStreamEnded:
+      return kStreamEnded;
     case VerbsCause::kOther: {
       const std::lock_guard lock(mutex_);
       return text_;
@@ -136,6 +126,33 @@ std::string VerbsConnection::own_text() const {
       return "the queue pair went to error";
   }
   return "an unknown failure";
+}
+
+// For the peer, whose requests may have ended us.
+VerbsVerdict VerbsConnection::own_verdict() const noexcept {
+  const std::uint64_t failure = failure_.load(std::memory_order_acquire);
+  const auto detail = static_cast<std::uint8_t>(failure >> 8);
+  switch (static_cast<VerbsCause>(failure & 0xff)) {
+    case VerbsCause::kDisconnected:
+      return VerbsVerdict::kDisconnected;
+    case VerbsCause::kCompletion:
+      return detail == IBV_WC_LOC_LEN_ERR ? VerbsVerdict::kLength : VerbsVerdict::kUnknown;
+    case VerbsCause::kEvent:
+      return detail == IBV_EVENT_QP_ACCESS_ERR || detail == IBV_EVENT_QP_REQ_ERR
+                 ? VerbsVerdict::kAccess
+                 : VerbsVerdict::kStreamEnded;
+    case VerbsCause::kStreamEnded:
+      return VerbsVerdict::kStreamEnded;
+    default:
+      return VerbsVerdict::kUnknown;
+  }
+}
+
+VerbsVerdict VerbsConnection::verdict() const noexcept {
+  // Acquire: pairs with on_frame(). Before the cause, which is set behind it.
+  const VerbsVerdict told = peer_verdict_.load(std::memory_order_acquire);
+  if (told != VerbsVerdict::kUnknown) return told;
+  return cause() == VerbsCause::kStreamEnded ? VerbsVerdict::kStreamEnded : VerbsVerdict::kUnknown;
 }
 
 std::string VerbsConnection::error_text() const {
@@ -182,6 +199,7 @@ void VerbsConnection::announce() noexcept {
       const std::string text = own_text().substr(0, kHelloBytesMax);
       VerbsHeader header;
       header.type = VerbsMessageType::kNotice;
+      header.verdict = own_verdict();
       stream_->send(encode(header, {}, std::as_bytes(std::span(text))));
     }
     stream_->finish();
@@ -223,6 +241,7 @@ void VerbsConnection::on_frame(const net::SecureFailure& failure,
     VerbsMessage message = parse_frame<VerbsHeader>(frame);
     if (message.header.type == VerbsMessageType::kNotice) {
       close_mailbox(message.text());
+      peer_verdict_.store(message.header.verdict, std::memory_order_release);
       fail_with(VerbsCause::kPeerFailed, message.text());
     } else {
       const std::lock_guard lock(mutex_);
@@ -264,10 +283,7 @@ void VerbsConnection::on_cm_event(rdma_cm_event_type event, int status) noexcept
       return;
     }
     case RDMA_CM_EVENT_DISCONNECTED: {
-      auto timer = std::make_shared<boost::asio::steady_timer>(core_.io(), kNoticeGrace);
-      timer->async_wait([self = shared_from_this(), timer](const boost::system::error_code&) {
-        self->fail_with(VerbsCause::kPeerFailed, "disconnected (rdma_cm)");
-      });
+      fail_when_overdue();
       return;
     }
     case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -279,6 +295,35 @@ void VerbsConnection::on_cm_event(rdma_cm_event_type event, int status) noexcept
       fail_with(VerbsCause::kOther, "rdma_cm: " + text);
     }
   }
+}
+
+// The queue pair's end is known before the peer's notice, which says why, has come.
+void VerbsConnection::fail_when_overdue() noexcept {
+  auto timer = std::make_shared<boost::asio::steady_timer>(core_.io(), kNoticeGrace);
+  timer->async_wait([self = shared_from_this(), timer](const boost::system::error_code&) {
+    // Over iWARP this is how a device that refused a request ends both sides.
+    const ibv_wc_status ended_by = self->ended_by_.load(std::memory_order_relaxed);
+    if (ended_by != IBV_WC_SUCCESS) {
+      self->set_failure(VerbsCause::kCompletion, static_cast<std::uint8_t>(ended_by), 0);
+    } else if (self->core_.iwarp() && self->stream_ != nullptr) {
+      self->fail(VerbsCause::kStreamEnded);
+    } else {
+      self->fail_with(VerbsCause::kPeerFailed, "disconnected (rdma_cm)");
+    }
+  });
+}
+
+void VerbsConnection::fail_event(ibv_event_type event) noexcept {
+  // Soft-iWARP says no more than that the stream has ended, also where the peer only left.
+  if (core_.iwarp() && event == IBV_EVENT_QP_FATAL) return note_stream_ended();
+  set_failure(VerbsCause::kEvent, static_cast<std::uint8_t>(event), 0);
+}
+
+void VerbsConnection::look_for_end() noexcept {
+  // Acquire: pairs with note_stream_ended().
+  if (waits_for_reason_ || !stream_ended_.load(std::memory_order_acquire)) return;
+  waits_for_reason_ = true;
+  fail_when_overdue();
 }
 
 bool VerbsConnection::uses(const ibv_qp* queue_pair) const noexcept {
@@ -353,7 +398,7 @@ void VerbsConnection::adopt(rdma_cm_id* id) noexcept {
   id_ = id;
 }
 
-void VerbsConnection::bind(ibv_qp* queue_pair, std::shared_ptr<VerbsWake> wake) {
+void VerbsConnection::bind(ibv_qp* queue_pair, std::shared_ptr<EventWake> wake) {
   const std::lock_guard lock(queue_pair_mutex_);
   queue_pair_ = queue_pair;
   wake_ = std::move(wake);

@@ -16,8 +16,9 @@
 #include <rdma/rdma_cma.h>
 
 #include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/event_wake.hpp"
+#include "common/rdma/detail/thread_pending.hpp"
 #include "common/rdma/detail/verbs_core.hpp"
-#include "common/rdma/detail/verbs_pending.hpp"
 #include "common/rdma/detail/verbs_setup.hpp"
 
 namespace tickpath::rdma::detail {
@@ -30,26 +31,16 @@ enum class VerbsCause : std::uint8_t {
   kCompletion,    // a request failed; the status is kept beside
   kEvent,         // the device told of it (ibv_get_async_event); the event is kept beside
   kOther,         // text is kept
+  kStreamEnded,   // iWARP: by a device that does not say why
   kFlushed,       // a request was flushed, the reason has not arrived yet: any other replaces it
-};
-
-// Wakes a thread that is parked on a completion channel although nothing completed.
-class VerbsWake {
- public:
-  VerbsWake();  // throws SetupError
-  ~VerbsWake();
-  VerbsWake(const VerbsWake&) = delete;
-  VerbsWake& operator=(const VerbsWake&) = delete;
-  int descriptor() const noexcept { return fd_; }
-  void signal() noexcept;
-  void acknowledge() noexcept;
-
- private:
-  int fd_;
 };
 
 class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
  public:
+  using Core = VerbsCore;
+  using Header = VerbsHeader;
+  static void check_hello(const Core&, const Header&) {}  // StreamListener: nothing more to ask
+
   // stream: null for a connection without our set-up (verbs_plain.hpp).
   VerbsConnection(VerbsCore& core, std::shared_ptr<net::SecureStream> stream, std::string peer);
   ~VerbsConnection();
@@ -79,6 +70,26 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
     return software_flush_.load(std::memory_order_acquire);
   }
 
+  // The queue pair is in error: the device flushes no more than what it has completed by now.
+  bool queue_pair_ended() const noexcept {
+    return queue_pair_ended_.load(std::memory_order_acquire);  // pairs with end_queue_pair()
+  }
+  // iWARP, polling thread: the device has ended the stream. The peer's notice, which says why,
+  // comes by another way and so a little later: the connection fails with it, or with no reason
+  // once it is overdue. Until then nothing is handed out as failed.
+  void note_stream_ended() noexcept {
+    stream_ended_.store(true, std::memory_order_release);  // pairs with look_for_end()
+  }
+  // The same, of a failed request: Soft-iWARP calls its own faults, and the peer's leaving while it
+  // sends, by one name (IBV_WC_LOC_QP_OP_ERR). Fails with it once the notice is overdue.
+  void note_stream_ended_by(ibv_wc_status status) noexcept {
+    ended_by_.store(status, std::memory_order_relaxed);  // before the release, and read behind it
+    note_stream_ended();
+  }
+  // iWARP: what the end of the connection says of a request that got no answer.
+  VerbsVerdict verdict() const noexcept;
+  bool plain() const noexcept { return stream_ == nullptr; }
+
   // ---- the thread of its set-up, then the control thread
   void start();  // begins to receive
   void send(std::vector<std::byte> frame);
@@ -91,20 +102,19 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   rdma_cm_id* await_cm_request(const SetupDeadline& deadline);
   void await_established(const SetupDeadline& deadline);
   void adopt(rdma_cm_id* id) noexcept;  // of the connecting side, already established
-  void bind(ibv_qp* queue_pair, std::shared_ptr<VerbsWake> wake);
+  void bind(ibv_qp* queue_pair, std::shared_ptr<EventWake> wake);
   void unbind() noexcept;
   // Says goodbye, closes and lets go, in the background.
   void close() noexcept;
 
   // ---- background thread
   void fail_with(VerbsCause cause, const std::string& text) noexcept;
-  void fail_event(ibv_event_type event) noexcept {
-    set_failure(VerbsCause::kEvent, static_cast<std::uint8_t>(event), 0);
-  }
+  void fail_event(ibv_event_type event) noexcept;
   void fail_device(const std::string& text) noexcept;  // it answers nothing any more
   void on_cm_request(rdma_cm_id* id) noexcept;
   void on_cm_event(rdma_cm_event_type event, int status) noexcept;
   void finish_failure() noexcept;  // of a connection that has failed: the queue pair, the peer
+  void look_for_end() noexcept;    // of one that has not: iWARP's stream
   bool uses(const ibv_qp* queue_pair) const noexcept;
   bool uses(const ibv_cq* queue) const noexcept;
 
@@ -112,12 +122,15 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   bool note_failure(VerbsCause cause, std::uint8_t detail, std::uint32_t vendor) noexcept;
   void set_failure(VerbsCause cause, std::uint8_t detail, std::uint32_t vendor) noexcept;
   void end_queue_pair() noexcept;
+  void wake() noexcept;      // who is parked
   void announce() noexcept;  // what failed, to the peer; once
   void announce_later() noexcept;
+  void fail_when_overdue() noexcept;
   void receive_next();
   void on_frame(const net::SecureFailure& failure, std::span<const std::byte> frame);
   void close_mailbox(const std::string& why);
   std::string own_text() const;  // without the peer's name
+  VerbsVerdict own_verdict() const noexcept;
   template <class Ready>
   void await(const SetupDeadline& deadline, const std::string& what, Ready&& ready);
 
@@ -125,10 +138,11 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   std::atomic<std::uint64_t> failure_{0};
   std::atomic<bool> software_flush_{false};
   VerbsCore& core_;
-  std::shared_ptr<net::SecureStream> stream_;  // background thread
-  bool announced_ = false;                     // background thread
-  bool waits_for_reason_ = false;              // background thread
-  bool reason_overdue_ = false;                // background thread
+  std::shared_ptr<net::SecureStream> stream_;                       // background thread
+  bool announced_ = false;                                          // background thread
+  bool waits_for_reason_ = false;                                   // background thread
+  bool reason_overdue_ = false;                                     // background thread
+  std::atomic<VerbsVerdict> peer_verdict_{VerbsVerdict::kUnknown};  // of its notice
 
   mutable std::mutex mutex_;  // set-up and failures only
   std::condition_variable changed_;
@@ -143,8 +157,10 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
 
   mutable std::mutex queue_pair_mutex_;  // failing against destroying
   ibv_qp* queue_pair_ = nullptr;
-  bool queue_pair_ended_ = false;
-  std::shared_ptr<VerbsWake> wake_;
+  std::atomic<bool> queue_pair_ended_{false};
+  std::atomic<bool> stream_ended_{false};
+  std::atomic<ibv_wc_status> ended_by_{IBV_WC_SUCCESS};
+  std::shared_ptr<EventWake> wake_;
 };
 
 }  // namespace tickpath::rdma::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <fcntl.h>
@@ -10,13 +11,17 @@
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
+#include "common/rdma/detail/iwarp_queues.hpp"
 #include "common/rdma/detail/verbs_attributes.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
+#include "common/rdma/detail/verbs_datagram_queue_pair.hpp"
+#include "common/rdma/detail/verbs_features.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
 
 constexpr int kCmBacklog = 64;
+constexpr int kPortTries = 16;
 // Between looks for connections whose failure a polling thread noted: a polling thread makes no
 // system call to wake anybody. Well within the 200 ms that the reason of a failure may take.
 constexpr std::chrono::milliseconds kSweepEvery{10};
@@ -33,8 +38,12 @@ int watched(int fd) {
   return copy;
 }
 
+// drivers/infiniband/sw/siw/siw.h: SIW_VENDOR_ID.
+constexpr std::uint32_t kSoftIwarp = 0x626d74;
+
 // What the device grants is known only by asking for a queue pair.
 std::uint32_t probe_inline(ibv_context* context, ibv_pd* domain) {
+  if (context->device->transport_type == IBV_TRANSPORT_IWARP) return kIwarpInlineBytes;
   ibv_cq* queue = ::ibv_create_cq(context, 1, nullptr, nullptr, 0);
   if (queue == nullptr) return 0;
   std::uint32_t granted = 0;
@@ -53,6 +62,13 @@ std::uint32_t probe_inline(ibv_context* context, ibv_pd* domain) {
   return granted;
 }
 
+// Requests of one queue. Over iWARP each may be several of the device's.
+std::uint32_t queue_depth_max(const ibv_device_attr& limits, bool iwarp) {
+  const auto most = static_cast<std::uint32_t>(std::min(limits.max_qp_wr, limits.max_cqe));
+  const std::uint32_t own = IwarpQueues::device_depth(0);
+  return iwarp ? (most - own) / (IwarpQueues::device_depth(1) - own) : most;
+}
+
 // The device says that it has windows bound to a queue pair, and really gives one.
 bool has_windows(const ibv_device_attr& limits, ibv_pd* domain) {
   constexpr unsigned kType2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
@@ -67,14 +83,18 @@ std::string describe_device(const ChosenDevice& chosen, const DeviceOptions& opt
   const VerbsAttributes attributes =
       verbs_attributes(options.verbs, {}, limits, responder_depth(options.verbs, limits),
                        asked_rnr_us(options.verbs, {}));
-  return "port " + std::to_string(chosen.port) + ", " + chosen.gid + ", MTU " +
-         std::to_string(128u << chosen.port_attributes.active_mtu) + ", " + describe(attributes) +
-         ", traffic class " + std::to_string(options.verbs.traffic_class) + ", inline up to " +
-         std::to_string(inline_bytes) + " bytes, keys " +
+  const bool iwarp = chosen.context->device->transport_type == IBV_TRANSPORT_IWARP;
+  return "port " + std::to_string(chosen.port) + ", " + chosen.gid + ", " +
+         (iwarp ? describe_iwarp(attributes)
+                : "MTU " + std::to_string(128u << chosen.port_attributes.active_mtu) + ", " +
+                      describe(attributes) + ", traffic class " +
+                      std::to_string(options.verbs.traffic_class)) +
+         ", inline up to " + std::to_string(inline_bytes) + " bytes, keys " +
          (windows ? "for one queue pair each (memory windows)"
                   : "for any queue pair of the device") +
-         ", atomics " + describe_atomics(limits) + ", set-up " +
-         std::string(net::to_string(options.security.mode));
+         ", atomics " + std::string(to_string(atomic_reach(limits))) + ", " +
+         describe_ordering(options.verbs) + ", " + describe_features(chosen.context.get()) +
+         ", set-up " + std::string(net::to_string(options.security.mode));
 }
 
 }  // namespace
@@ -110,23 +130,36 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   } catch (const net::SecureError& error) {
     throw SetupError(SetupCause::kPermission, error.what());
   }
-  binds_windows_ = has_windows(limits_, domain());
+  binds_windows_ = !iwarp() && has_windows(limits_, domain());
   if (!binds_windows_) do_without_windows();
   if (limits_.atomic_cap == IBV_ATOMIC_NONE) {
     note_once("atomics", chosen_.name +
                              " has no remote atomics: FETCH_ADD and COMPARE_SWAP are refused, and "
                              "regions are granted without that right");
   }
+  if (iwarp()) note_iwarp();
   const std::uint32_t inline_bytes = probe_inline(context(), domain());
-  info_ = {
-      .provider = "verbs",
-      .name = chosen_.name,
-      .attributes = describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
-      .inline_bytes_max = inline_bytes,
-      .queue_depth_max = static_cast<std::uint32_t>(std::min(limits_.max_qp_wr, limits_.max_cqe)),
-      .message_bytes_max = 0,
-      .revokes = true,
-      .reads_by_copy = false};
+  info_ = {.provider = "verbs",
+           .name = chosen_.name,
+           .attributes = describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
+           .inline_bytes_max = inline_bytes,
+           .queue_depth_max = queue_depth_max(limits_, iwarp()),
+           .message_bytes_max = 0,
+           .revokes = true,
+           .reads_by_copy = false,
+           .progress = Progress::kDevice,
+           // RFC 5040 promises nothing before a message is delivered. Soft-iWARP places bytes in
+           // the order in which TCP has them, front to back; of iWARP adapters nothing is known.
+           .places_last_word = !iwarp() || limits_.vendor_id == kSoftIwarp,
+           .atomics = atomic_reach(limits_),
+           .binds_keys = binds_windows_,
+           // One packet each; iWARP has neither.
+           .datagram_bytes_max = chosen_.context->device->transport_type == IBV_TRANSPORT_IB
+                                     ? 128u << chosen_.port_attributes.active_mtu
+                                     : 0,
+           .multicast = limits_.max_mcast_grp > 0 && chosen_.address.ss_family != 0,
+           .tells_refused = !iwarp(),
+           .solicits = !iwarp()};
   kick_.assign(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   async_.assign(watched(context()->async_fd));
   cm_.assign(watched(channel_->fd));
@@ -137,13 +170,41 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   thread_ = std::thread([this] { run(); });
 }
 
+void VerbsCore::note_iwarp() {
+  const bool soft = limits_.vendor_id == kSoftIwarp;
+  note_once("iwarp", chosen_.name +
+                         " is an iWARP device: timeout, retry_cnt and traffic_class of [fabric] "
+                         "have no effect, TCP repeats what is lost; that a host is gone is noticed "
+                         "by heartbeats and by the set-up connection's probes");
+  if (soft) {
+    // It sends by a socket from within the post, and the kernel signals who posts to a peer that
+    // has just gone: a process that has not said what it wants would end without a word.
+    struct sigaction now {};
+    if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+      std::signal(SIGPIPE, SIG_IGN);
+    note_once("siw", chosen_.name +
+                         " is Soft-iWARP, for tests: it does not check the right to READ, so a "
+                         "peer that does not play by the rules can READ all that this program has "
+                         "registered; and a word of eight bytes can be seen half written where a "
+                         "TCP segment ends (its lower half first)");
+  } else {
+    note_once("sink", chosen_.name +
+                          " wants memory into which READs come to be writable for peers: one that "
+                          "does not play by the rules can write there");
+  }
+}
+
+int VerbsCore::read_sink_access() const noexcept {
+  return iwarp() && limits_.vendor_id != kSoftIwarp ? int{IBV_ACCESS_REMOTE_WRITE} : 0;
+}
+
 VerbsCore::~VerbsCore() {
   io_.stop();
   if (thread_.joinable()) thread_.join();
 }
 
 void VerbsCore::do_without_windows() {
-  binds_windows_ = false;
+  binds_windows_ = info_.binds_keys = false;
   note_once("windows", chosen_.name +
                            " has no memory windows of type 2: a key that leaks works on any "
                            "connection of this device, not on its owner's only");
@@ -197,8 +258,13 @@ void VerbsCore::wait_for_sweep() {
 
 void VerbsCore::sweep() noexcept {
   for (const auto& connection : connections()) {
-    if (connection->failed()) connection->finish_failure();
+    if (connection->failed()) {
+      connection->finish_failure();
+    } else {
+      connection->look_for_end();
+    }
   }
+  for (const auto& each : datagrams()) each->finish();
 }
 
 std::vector<std::shared_ptr<VerbsConnection>> VerbsCore::connections() const {
@@ -213,6 +279,21 @@ std::vector<std::shared_ptr<VerbsConnection>> VerbsCore::connections() const {
 void VerbsCore::watch(const std::shared_ptr<VerbsConnection>& connection) {
   const std::lock_guard lock(mutex_);
   connections_[connection.get()] = connection;
+}
+
+void VerbsCore::watch(const std::shared_ptr<DatagramFate>& datagrams) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(datagrams_, [](const auto& each) { return each.expired(); });
+  datagrams_.push_back(datagrams);
+}
+
+std::vector<std::shared_ptr<DatagramFate>> VerbsCore::datagrams() const {
+  std::vector<std::shared_ptr<DatagramFate>> live;
+  const std::lock_guard lock(mutex_);
+  for (const auto& weak : datagrams_) {
+    if (auto fate = weak.lock()) live.push_back(std::move(fate));
+  }
+  return live;
 }
 
 void VerbsCore::forget(const VerbsConnection& connection) noexcept {
@@ -269,6 +350,9 @@ void VerbsCore::on_async_event(const ibv_async_event& event) noexcept {
       for (const auto& each : connections()) {
         if (each->uses(event.element.qp)) each->fail_event(event.event_type);
       }
+      for (const auto& each : datagrams()) {
+        if (each->uses(event.element.qp)) each->fail(what, false);
+      }
       return;
     case IBV_EVENT_CQ_ERR:
       for (const auto& each : connections()) {
@@ -307,6 +391,10 @@ void VerbsCore::fail_all(const std::string& why, bool gone) noexcept {
       each->fail_with(VerbsCause::kOther, why);
     }
   }
+  // Datagrams to a port that is down are lost, as others are; its queue pairs go on with it.
+  if (!gone) return;
+  set_flush_in_software();
+  for (const auto& each : datagrams()) each->fail(why, true);
 }
 
 // ---------------------------------------------------------------------------------- rdma_cm
@@ -379,7 +467,10 @@ VerbsCore::CmId VerbsCore::listen_cm(int family) {
   any.ss_family = static_cast<sa_family_t>(family);
   if (::rdma_bind_addr(raw, reinterpret_cast<sockaddr*>(&any)) != 0 ||
       ::rdma_listen(raw, kCmBacklog) != 0) {
-    throw_errno(SetupCause::kAddress, "rdma_cm cannot listen");
+    const int error = errno;
+    id.reset();
+    errno = error;
+    return nullptr;
   }
   return id;
 }
@@ -387,7 +478,10 @@ VerbsCore::CmId VerbsCore::listen_cm(int family) {
 std::uint16_t VerbsCore::cm_port(int family) {
   CmId& id = family == AF_INET6 ? listener6_ : listener4_;
   const std::lock_guard lock(mutex_);
-  if (id == nullptr) id = listen_cm(family);
+  // rdma_cm chooses a port of its own space. Over iWARP it is one of TCP's as well, where somebody
+  // else may have it.
+  for (int tries = 0; id == nullptr && tries < kPortTries; ++tries) id = listen_cm(family);
+  if (id == nullptr) throw_errno(SetupCause::kAddress, "rdma_cm cannot listen");
   return ntohs(::rdma_get_src_port(id.get()));
 }
 

@@ -29,6 +29,7 @@
 namespace tickpath::rdma::detail {
 
 class VerbsConnection;
+class DatagramFate;
 
 class VerbsCore {
  public:
@@ -39,10 +40,19 @@ class VerbsCore {
 
   ibv_context* context() const noexcept { return chosen_.context.get(); }
   ibv_pd* domain() const noexcept { return domain_.get(); }
+  const ChosenDevice& chosen() const noexcept { return chosen_; }
   const ibv_device_attr& limits() const noexcept { return limits_; }
   const DeviceOptions& options() const noexcept { return options_; }
   const DeviceInfo& info() const noexcept { return info_; }
   const std::shared_ptr<const net::SecureContext>& security() const noexcept { return security_; }
+  // Its queue pairs are rdma_cm's to move, and speak over TCP (iwarp_queues.hpp).
+  bool iwarp() const noexcept {
+    return chosen_.context->device->transport_type == IBV_TRANSPORT_IWARP;
+  }
+  // ibv_access_flags that memory needs for READs to land in it. iWARP's answers are WRITEs to the
+  // asking side, and adapters want that right (RFC 5040, 5.1; kernel: rdma_rw's registrations);
+  // Soft-iWARP does not, and so gives nobody a key by which this memory can be written.
+  int read_sink_access() const noexcept;
   // Grants are memory windows of type 2, which the device lets one queue pair use only. Where it
   // has none they are registrations, whose keys work on any connection of this device.
   bool binds_windows() const noexcept { return binds_windows_; }
@@ -73,6 +83,7 @@ class VerbsCore {
 
   // Control thread.
   void watch(const std::shared_ptr<VerbsConnection>& connection);
+  void watch(const std::shared_ptr<DatagramFate>& datagrams);
   void forget(const VerbsConnection& connection) noexcept;
   // The connection that a CM request with this token belongs to.
   void expect(const ConnectionToken& token, const std::shared_ptr<VerbsConnection>& connection);
@@ -92,6 +103,7 @@ class VerbsCore {
   };
   using CmId = std::unique_ptr<rdma_cm_id, CmIdDelete>;
 
+  void note_iwarp();
   void run() noexcept;
   void wait_for_kick();
   void wait_for_sweep();
@@ -103,7 +115,8 @@ class VerbsCore {
   void on_cm_request(const rdma_cm_event& event) noexcept;
   void fail_all(const std::string& why, bool gone) noexcept;
   std::vector<std::shared_ptr<VerbsConnection>> connections() const;
-  CmId listen_cm(int family);
+  std::vector<std::shared_ptr<DatagramFate>> datagrams() const;
+  CmId listen_cm(int family);  // null, and errno: it could not
 
   DeviceOptions options_;
   ChosenDevice chosen_;
@@ -121,6 +134,7 @@ class VerbsCore {
   std::vector<std::string> notes_;
   std::string lost_;
   std::map<const VerbsConnection*, std::weak_ptr<VerbsConnection>> connections_;
+  std::vector<std::weak_ptr<DatagramFate>> datagrams_;
   std::map<ConnectionToken, std::weak_ptr<VerbsConnection>> expected_;
   CmId listener4_, listener6_;
 

@@ -1,89 +1,19 @@
 #include "common/rdma/detail/verbs_device.hpp"
 
-#include <future>
-
 #include <unistd.h>
 
 #include "common/rdma/detail/pending.hpp"
+#include "common/rdma/detail/stream_listener.hpp"
+#include "common/rdma/detail/thread_pending.hpp"
 #include "common/rdma/detail/verbs_cm.hpp"
 #include "common/rdma/detail/verbs_completion_queue.hpp"
+#include "common/rdma/detail/verbs_datagram_queue_pair.hpp"
 #include "common/rdma/detail/verbs_listener.hpp"
 #include "common/rdma/detail/verbs_memory.hpp"
-#include "common/rdma/detail/verbs_pending.hpp"
 #include "common/rdma/detail/verbs_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
-
-SetupCause cause_of(net::SecureCause cause) {
-  switch (cause) {
-    case net::SecureCause::kUnreachable:
-    case net::SecureCause::kClosed:
-    case net::SecureCause::kRefused:
-    case net::SecureCause::kOverload:
-      return SetupCause::kRefused;
-    case net::SecureCause::kTimeout:
-      return SetupCause::kTimeout;
-    case net::SecureCause::kNotTls:
-    case net::SecureCause::kFrame:
-      return SetupCause::kProtocol;
-    case net::SecureCause::kSystem:
-      return SetupCause::kSystem;
-    default:
-      return SetupCause::kPermission;
-  }
-}
-
-// Where the background thread leaves the stream, or the reason why there is none.
-struct Arrival {
-  std::promise<std::shared_ptr<net::SecureStream>> promise;
-  std::atomic<bool> abandoned{false};
-};
-
-std::shared_ptr<net::SecureStream> open_stream(VerbsCore& core, const ConnectParameters& parameters,
-                                               const SetupDeadline& deadline) {
-  const HostPort where = parse_host_port(parameters.endpoint);
-  auto arrival = std::make_shared<Arrival>();
-  std::future<std::shared_ptr<net::SecureStream>> future = arrival->promise.get_future();
-  net::StreamLimits limits;
-  limits.setup_timeout_ms = parameters.timeout_ms;
-  net::secure_connect(
-      core.io(), core.security(), {where.host, where.port, parameters.peer_role},
-      [arrival, endpoint = parameters.endpoint](const net::SecureFailure& failure,
-                                                std::shared_ptr<net::SecureStream> stream) {
-        if (failure) {
-          arrival->promise.set_exception(std::make_exception_ptr(SetupError(
-              cause_of(failure.cause), "cannot connect to " + endpoint + ": " + failure.text)));
-        } else if (arrival->abandoned.load()) {
-          stream->close();
-        } else {
-          arrival->promise.set_value(std::move(stream));
-        }
-      },
-      limits);
-  while (future.wait_until(deadline.next_look()) != std::future_status::ready) {
-    if (!deadline.over()) continue;
-    arrival->abandoned.store(true);
-    throw SetupError(SetupCause::kTimeout, "timed out connecting to " + parameters.endpoint);
-  }
-  return future.get();
-}
-
-// Closes a connection that no queue pair owns yet.
-class ConnectionGuard {
- public:
-  explicit ConnectionGuard(std::shared_ptr<VerbsConnection> connection)
-      : connection_(std::move(connection)) {}
-  ~ConnectionGuard() {
-    if (connection_ != nullptr) connection_->close();
-  }
-  ConnectionGuard(const ConnectionGuard&) = delete;
-  ConnectionGuard& operator=(const ConnectionGuard&) = delete;
-  void release() noexcept { connection_ = nullptr; }
-
- private:
-  std::shared_ptr<VerbsConnection> connection_;
-};
 
 void send_hello(VerbsCore& core, VerbsConnection& connection, const ConnectParameters& parameters) {
   VerbsHeader header;
@@ -92,17 +22,6 @@ void send_hello(VerbsCore& core, VerbsConnection& connection, const ConnectParam
   header.process_id = static_cast<std::uint32_t>(::getpid());
   header.min_rnr_timer_us = asked_rnr_us(core.options().verbs, parameters.options);
   connection.send(encode(header, {}, parameters.hello));
-}
-
-VerbsMessage await_accept(VerbsConnection& connection, const SetupDeadline& deadline) {
-  VerbsMessage answer = connection.await_message(deadline, "the answer");
-  if (answer.header.type == VerbsMessageType::kReject) {
-    throw SetupError(SetupCause::kRefused, answer.text());
-  }
-  if (answer.header.type != VerbsMessageType::kAccept) {
-    throw SetupError(SetupCause::kProtocol, "peer " + connection.peer() + " answered out of turn");
-  }
-  return answer;
 }
 
 // Everything from the resolved address to the established connection.
@@ -122,7 +41,8 @@ void connect_queue_pair(CmConnector& cm, VerbsQueuePair& queue_pair,
 
 Connected run_connect(const std::shared_ptr<VerbsCore>& core, VerbsCompletionQueue& queue,
                       const ConnectParameters& parameters, const SetupDeadline& deadline) {
-  std::shared_ptr<net::SecureStream> stream = open_stream(*core, parameters, deadline);
+  std::shared_ptr<net::SecureStream> stream =
+      open_setup_stream(core->io(), core->security(), parameters, "verbs", deadline);
   const net::SecurePeer peer = stream->peer();
   auto connection = std::make_shared<VerbsConnection>(*core, std::move(stream), peer.text());
   ConnectionGuard guard(connection);
@@ -143,8 +63,10 @@ Connected run_connect(const std::shared_ptr<VerbsCore>& core, VerbsCompletionQue
   connect_queue_pair(cm, *queue_pair, connection, attributes,
                      std::as_bytes(std::span(&private_data, 1)), parameters.initial_receives,
                      deadline);
-  connection->send_regions(remote_regions(queue_pair->granted()));
-  queue_pair->set_remote_regions(connection->await_regions(deadline));
+  std::vector<RemoteRegion> told = queue_pair->regions_for_peer();
+  if (!core->iwarp()) connection->send_regions(told);
+  queue_pair->set_remote_regions(connection->await_regions(deadline), deadline);
+  if (core->iwarp()) connection->send_regions(told);  // the stream is open both ways now
   guard.release();
   return {std::move(queue_pair), std::move(answer.body)};
 }
@@ -170,19 +92,28 @@ std::unique_ptr<CompletionQueue> VerbsDevice::create_queue(std::uint32_t depth,
 }
 
 std::unique_ptr<Listener> VerbsDevice::listen(const std::string& endpoint) {
-  return std::make_unique<VerbsListener>(core_, endpoint);
+  return make_verbs_listener(core_, endpoint);
 }
 
 std::unique_ptr<PendingConnection> VerbsDevice::start_connect(CompletionQueue& queue,
                                                               const ConnectParameters& parameters) {
   require_sendable(parameters.hello, "a hello");
   auto kept = std::make_shared<KeptParameters>(parameters);
-  return std::make_unique<VerbsPending>([core = core_,
-                                         &verbs_queue = dynamic_cast<VerbsCompletionQueue&>(queue),
-                                         kept](const std::stop_token& given_up) {
+  return std::make_unique<ThreadPending>([core = core_,
+                                          &verbs_queue = dynamic_cast<VerbsCompletionQueue&>(queue),
+                                          kept](const std::stop_token& given_up) {
     const SetupDeadline deadline(std::chrono::milliseconds(kept->timeout_ms), given_up);
     return run_connect(core, verbs_queue, *kept, deadline);
   });
+}
+
+std::unique_ptr<DatagramQueuePair> VerbsDevice::create_datagram_queue_pair(
+    CompletionQueue& queue, const DatagramOptions& options) {
+  if (core_->info().datagram_bytes_max == 0) {  // says so
+    return Device::create_datagram_queue_pair(queue, options);
+  }
+  return std::make_unique<VerbsDatagramQueuePair>(core_, dynamic_cast<VerbsCompletionQueue&>(queue),
+                                                  options);
 }
 
 PlainConnected connect_plain(Device& device, CompletionQueue& queue,

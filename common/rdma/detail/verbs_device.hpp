@@ -25,6 +25,8 @@ class VerbsDevice final : public Device {
   std::unique_ptr<Listener> listen(const std::string& endpoint) override;
   std::unique_ptr<PendingConnection> start_connect(CompletionQueue& queue,
                                                    const ConnectParameters& parameters) override;
+  std::unique_ptr<DatagramQueuePair> create_datagram_queue_pair(
+      CompletionQueue& queue, const DatagramOptions& options) override;
 
   const std::shared_ptr<VerbsCore>& core() const noexcept { return core_; }
 

@@ -3,26 +3,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "common/rdma/detail/pages.hpp"
 #include "common/rdma/detail/setup_frame.hpp"
 #include "common/rdma/detail/verbs_attributes.hpp"
+#include "common/rdma/detail/verbs_features.hpp"
 
 namespace tickpath::rdma::detail {
-namespace {
-
-// Populated now: a page fault on the datapath costs more than a message.
-void* map(std::size_t size_bytes, int flags) {
-  void* data = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE | flags, -1, 0);
-  return data == MAP_FAILED ? nullptr : data;
-}
-
-// ibv_reg_mr with an error that says what to do.
-Registration register_memory(const VerbsCore& core, const VerbsPages& pages, std::size_t size_bytes,
-                             int flags, const std::string& name) {
+Registration register_memory(const VerbsCore& core, const AnonymousPages& pages,
+                             std::size_t size_bytes, int flags, const std::string& name) {
   Registration registration(::ibv_reg_mr(core.domain(), pages.data(), size_bytes, flags));
   if (registration != nullptr) return registration;
   const int error = errno;
@@ -39,6 +28,8 @@ Registration register_memory(const VerbsCore& core, const VerbsPages& pages, std
   throw SetupError(error == ENOMEM ? SetupCause::kNoMemory : SetupCause::kSystem, what);
 }
 
+namespace {
+
 Window allocate_window(const VerbsCore& core) {
   Window window(::ibv_alloc_mw(core.domain(), IBV_MW_TYPE_2));
   if (window != nullptr) return window;
@@ -54,41 +45,24 @@ unsigned window_access_flags(AccessFlags access) noexcept {
 
 }  // namespace
 
-VerbsPages::VerbsPages(std::size_t size_bytes, const std::string& name) {
-  if (size_bytes == 0) throw SetupError(SetupCause::kLimit, "a region of 0 bytes: " + name);
-  // Huge pages only where at least half of the last one is used, so that small regions do not waste
-  // 2 MiB each.
-  const std::size_t huge_bytes = round_up(size_bytes, kHugePageBytes);
-  void* data = nullptr;
-  if (huge_bytes - size_bytes <= kHugePageBytes / 2) data = map(huge_bytes, MAP_HUGETLB);
-  huge_ = data != nullptr;
-  mapped_bytes_ = huge_ ? huge_bytes : round_up(size_bytes, kPageBytes);
-  if (!huge_) data = map(mapped_bytes_, 0);
-  if (data == nullptr) {
-    throw SetupError(SetupCause::kNoMemory, "cannot allocate " + std::to_string(size_bytes) +
-                                                " bytes for " + name + ": " + std::strerror(errno) +
-                                                "; free memory or make it smaller");
-  }
-  data_ = static_cast<std::byte*>(data);
-}
-
-VerbsPages::~VerbsPages() {
-  if (data_ != nullptr) ::munmap(data_, mapped_bytes_);
-}
-
 VerbsRegion::VerbsRegion(std::shared_ptr<VerbsCore> core, std::size_t size_bytes,
                          AccessFlags access, const std::string& name)
-    : core_(std::move(core)), memory_(new VerbsMemory{VerbsPages(size_bytes, name), nullptr}) {
-  // For local use and for windows: it has no remote rights, so that peers reach it through keys of
-  // their own only. Windows for writing need local write (InfiniBand volume 1, C10-74).
-  int flags = access_flags(access) & IBV_ACCESS_LOCAL_WRITE;
-  if (core_->binds_windows()) flags |= IBV_ACCESS_MW_BIND;
-  const VerbsPages& pages = memory_->pages;
+    : core_(std::move(core)), memory_(new VerbsMemory{AnonymousPages(size_bytes, name), nullptr}) {
+  // For local use and for windows.
+  int flags = registration_flags(access, core_->options().verbs, core_->binds_windows());
+  if ((flags & IBV_ACCESS_LOCAL_WRITE) != 0) flags |= core_->read_sink_access();
+  const AnonymousPages& pages = memory_->pages;
   memory_->registration = register_memory(*core_, pages, size_bytes, flags, name);
   data_ = pages.data();
   size_bytes_ = size_bytes;
   lkey_ = memory_->registration->lkey;
   access_ = possible_access(core_->limits(), access);
+  if (core_->options().verbs.relaxed_ordering && (access & kRemoteRights) != 0) {
+    core_->note_once(
+        "ordering",
+        "fabric.relaxed_ordering is left out where peers have rights (" + name +
+            " and others): what they WRITE may be polled, and its last word must come last");
+  }
   if (!pages.huge() && pages.mapped_bytes() >= kHugePageBytes) {
     core_->note_once("huge", "no free huge pages for " + name +
                                  ": small pages are used; reserve some in vm.nr_hugepages");

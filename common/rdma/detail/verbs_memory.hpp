@@ -12,28 +12,11 @@
 
 #include <infiniband/verbs.h>
 
+#include "common/rdma/detail/pages.hpp"
 #include "common/rdma/detail/verbs_core.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
-
-// An anonymous mapping. Shared, not private: a fork would else move the pages of the parent away
-// from what the device was told (ibv_fork_init(3)).
-class VerbsPages {
- public:
-  VerbsPages(std::size_t size_bytes, const std::string& name);  // throws SetupError{kNoMemory}
-  ~VerbsPages();
-  VerbsPages(const VerbsPages&) = delete;
-  VerbsPages& operator=(const VerbsPages&) = delete;
-  std::byte* data() const noexcept { return data_; }
-  bool huge() const noexcept { return huge_; }
-  std::size_t mapped_bytes() const noexcept { return mapped_bytes_; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t mapped_bytes_ = 0;
-  bool huge_ = false;
-};
 
 struct RegionDeregister {
   void operator()(ibv_mr* region) const noexcept { ::ibv_dereg_mr(region); }
@@ -45,10 +28,14 @@ struct WindowDeallocate {
 };
 using Window = std::unique_ptr<ibv_mw, WindowDeallocate>;
 
+// ibv_reg_mr with an error that says what to do.
+Registration register_memory(const VerbsCore& core, const AnonymousPages& pages,
+                             std::size_t size_bytes, int flags, const std::string& name);
+
 // Registered pages. Shared by their region and its grants, as a registration must outlive the
 // windows that are bound to it; deregistered before the pages go.
 struct VerbsMemory {
-  VerbsPages pages;
+  AnonymousPages pages;
   Registration registration;
 };
 

@@ -62,6 +62,7 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQ
   receive_mask_ = std::bit_ceil(receive_depth_) - 1;
   sent_ = std::make_unique<Sent[]>(send_mask_ + 1);
   receives_ = std::make_unique<std::uint64_t[]>(receive_mask_ + 1);
+  if (core_->iwarp()) iwarp_ = std::make_unique<IwarpQueues>(*core_, options_);
   create(options_);
   // Windows after the queue pair that they will be bound to: the kernel destroys what a killed
   // process leaves newest first, and rxe waits for the end of every window before it lets a queue
@@ -74,15 +75,19 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQ
 // Inline data take room in the send queue: a device that cannot have as much as was asked says no,
 // and is asked for less.
 void VerbsQueuePair::create(const QueuePairOptions& options) {
+  const std::uint32_t pieces = iwarp_ != nullptr ? IwarpQueues::kPieces : 1;
   std::uint32_t inline_bytes = std::min(options.inline_bytes, core_->info().inline_bytes_max);
   for (;;) {
     ibv_qp_init_attr attributes{};
     attributes.send_cq = attributes.recv_cq = queue_->queue();
     attributes.qp_type = IBV_QPT_RC;
-    attributes.cap = {send_depth_, receive_depth_, 1, 1, inline_bytes};
+    attributes.cap = {device_send_depth(), receive_depth_, pieces, pieces,
+                      iwarp_ != nullptr ? 0 : inline_bytes};
     queue_pair_.reset(::ibv_create_qp(core_->domain(), &attributes));
     if (queue_pair_ != nullptr) {
-      inline_bytes_ = std::min(attributes.cap.max_inline_data, options.inline_bytes);
+      inline_bytes_ = iwarp_ != nullptr
+                          ? iwarp_->inline_bytes()
+                          : std::min(attributes.cap.max_inline_data, options.inline_bytes);
       return;
     }
     const int error = errno;
@@ -98,6 +103,10 @@ void VerbsQueuePair::create(const QueuePairOptions& options) {
   }
 }
 
+std::uint32_t VerbsQueuePair::device_send_depth() const noexcept {
+  return iwarp_ != nullptr ? IwarpQueues::device_depth(send_depth_) : send_depth_;
+}
+
 VerbsQueuePair::~VerbsQueuePair() {
   if (connection_owner_ != nullptr) leave();
   grants_.clear();      // a queue pair with windows bound to it need not be destroyable
@@ -106,10 +115,11 @@ VerbsQueuePair::~VerbsQueuePair() {
 
 void VerbsQueuePair::leave() noexcept {
   connection_owner_->fail(VerbsCause::kDisconnected);
-  queue_->detach(*this, send_depth_);
+  queue_->detach(*this, device_send_depth());
   std::uint64_t room = receives_posted_ - received_.get();
   for (std::uint64_t i = completed_.get(); i != posted_; ++i)
     room += sent_[i & send_mask_].signaled;
+  if (iwarp_ != nullptr) room += iwarp_->room_taken();
   queue_->return_room_later(room);
   connection_owner_->unbind();
   connection_owner_->close();
@@ -124,10 +134,12 @@ void VerbsQueuePair::initialise(rdma_cm_id* id, std::shared_ptr<VerbsConnection>
       access_flags(possible_access(core_->limits(), kRemoteWrite | kRemoteRead | kRemoteAtomic)) &
       ~IBV_ACCESS_LOCAL_WRITE);
   modify(queue_pair_.get(), attributes, mask | IBV_QP_ACCESS_FLAGS, "INIT");
-  tag_ = queue_->reserve(send_depth_);
+  tag_ = queue_->reserve(device_send_depth());
   connection_owner_ = std::move(connection);
   connection_ = connection_owner_.get();
   connection_->bind(queue_pair_.get(), queue_->wake());
+  if (iwarp_ != nullptr)
+    iwarp_->start(queue_pair_.get(), connection_, queue_, tag_, !connection_->plain());
   for (const ReceiveRequest& request : initial_receives) {
     const int error = post_receive_to_device(request);
     require(error == 0, std::string("cannot post a receive: ") + std::strerror(error));
@@ -136,6 +148,15 @@ void VerbsQueuePair::initialise(rdma_cm_id* id, std::shared_ptr<VerbsConnection>
 }
 
 void VerbsQueuePair::make_ready(rdma_cm_id* id, const VerbsAttributes& wanted) {
+  if (iwarp_ != nullptr) {  // rdma_connect and rdma_accept move it
+    const bool for_ever = wanted.rnr_retry == 7;
+    iwarp_->set_limits(
+        wanted.max_rd_atomic,
+        std::chrono::microseconds(for_ever ? 0
+                                           : (wanted.rnr_retry + 1) *
+                                                 asked_rnr_us(core_->options().verbs, options_)));
+    return;
+  }
   int mask = 0;
   ibv_qp_attr attributes = cm_attributes(id, IBV_QPS_RTR, mask);
   attributes.min_rnr_timer = wanted.min_rnr_timer;
@@ -174,6 +195,22 @@ void VerbsQueuePair::bind_grants(const SetupDeadline& deadline) {
   }
 }
 
+std::vector<RemoteRegion> VerbsQueuePair::regions_for_peer() const {
+  std::vector<RemoteRegion> regions = detail::remote_regions(grants_);
+  if (iwarp_ != nullptr) regions.push_back(iwarp_->receive_count());
+  return regions;
+}
+
+void VerbsQueuePair::set_remote_regions(std::vector<RemoteRegion> regions,
+                                        const SetupDeadline& deadline) {
+  if (iwarp_ != nullptr) {
+    iwarp_->greet(regions.empty() ? RemoteRegion{} : regions.back(), deadline);
+    regions.pop_back();
+  }
+  regions_ = std::move(regions);
+  if (iwarp_ != nullptr) iwarp_->set_granted(regions_);
+}
+
 QueuePairState VerbsQueuePair::state() const noexcept {
   if (connection_ == nullptr) return QueuePairState::kConnecting;
   return connection_->failed() ? QueuePairState::kError : QueuePairState::kReadyToSend;
@@ -187,7 +224,8 @@ void VerbsQueuePair::disconnect() noexcept { connection_->fail(VerbsCause::kDisc
 
 QueuePairCounters VerbsQueuePair::counters() const noexcept {
   QueuePairCounters counters;
-  counters.sent = completed_.get();
+  counters.sent = iwarp_ != nullptr ? iwarp_->completed() : completed_.get();
+  counters.rnr_waits = iwarp_ != nullptr ? iwarp_->waits() : 0;
   counters.received = received_.get();
   counters.refused = refused_.get();
   return counters;

@@ -12,6 +12,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "common/base/counter.hpp"
+#include "common/rdma/detail/iwarp_queues.hpp"
 #include "common/rdma/detail/verbs_attributes.hpp"
 #include "common/rdma/detail/verbs_completion_queue.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
@@ -38,7 +39,10 @@ class VerbsQueuePair final : public QueuePair {
   void make_ready(rdma_cm_id* id, const VerbsAttributes& attributes);
   // From its return on the peer may use what granted() says.
   void bind_grants(const SetupDeadline& deadline);
-  void set_remote_regions(std::vector<RemoteRegion> regions) { regions_ = std::move(regions); }
+  // What the peer is told, and what it tells. Over iWARP the last one is the count of receives,
+  // and the peer's is READ when it is known.
+  std::vector<RemoteRegion> regions_for_peer() const;
+  void set_remote_regions(std::vector<RemoteRegion> regions, const SetupDeadline& deadline);
 
   const QueuePairOptions& options() const noexcept { return options_; }
   std::span<const VerbsGrant> granted() const noexcept { return grants_; }
@@ -58,7 +62,10 @@ class VerbsQueuePair final : public QueuePair {
   std::size_t revoke(const MemoryRegion& region) noexcept override;
 
   // For the completion queue. Polling thread.
-  void complete(const ibv_wc& done, Completion& out) noexcept;
+  bool complete(const ibv_wc& done, Completion& out) noexcept;  // false: nothing for the program
+  // iWARP: what was held back, and once the connection has failed and the device has nothing more,
+  // what is not done.
+  std::size_t move_on(std::span<Completion> out, bool drained) noexcept;
   std::size_t flush_in_software(std::span<Completion> out) noexcept;
   std::uint64_t tag() const noexcept { return tag_; }
 
@@ -77,12 +84,14 @@ class VerbsQueuePair final : public QueuePair {
   };
 
   void create(const QueuePairOptions& options);
+  std::uint32_t device_send_depth() const noexcept;
   void leave() noexcept;
+  bool complete_iwarp(const ibv_wc& done, Completion& out) noexcept;
+  std::size_t flush_receives(std::span<Completion> out) noexcept;
   PostStatus admit(const WorkRequest& request) noexcept;
   PostStatus prepare(const WorkRequest& request, std::size_t index) noexcept;
   void record(const WorkRequest& request) noexcept;
   void unrecord() noexcept;
-  PostStatus post_chain(std::size_t count, std::size_t& accepted) noexcept;
   int post_receive_to_device(const ReceiveRequest& request) noexcept;
   void on_error(const ibv_wc& done, bool receive, Completion& out) noexcept;
   void complete_send(std::uint64_t position, Completion& out) noexcept;
@@ -91,6 +100,7 @@ class VerbsQueuePair final : public QueuePair {
   // Hot, in the order in which a post touches it.
   VerbsConnection* connection_ = nullptr;  // owned by connection_owner_
   VerbsCompletionQueue* queue_;
+  std::unique_ptr<IwarpQueues> iwarp_;  // null: InfiniBand and RoCE
   std::unique_ptr<ibv_qp, Destroy> queue_pair_;
   std::uint64_t tag_ = 0;
   std::uint64_t posted_ = 0;  // send requests
@@ -110,6 +120,9 @@ class VerbsQueuePair final : public QueuePair {
   std::unique_ptr<std::uint64_t[]> receives_;  // wr_ids
   ibv_recv_wr receive_request_{};
   ibv_sge receive_part_{};
+  bool ended_ = false;  // iWARP: seen, so that what the device completed before has been polled
+  bool flushed_ =
+      false;  // iWARP: what is left is flushed here; the device's own word comes too late
   bool interrupted_send_ = false;  // the first one that a dead peer left unanswered was reported
 
   Counter refused_;

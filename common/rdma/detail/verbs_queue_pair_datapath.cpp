@@ -1,10 +1,10 @@
 // The hot path of the verbs provider: post and complete. No allocation, no lock of ours, and no
 // system call but those of the device's own library.
 #include <array>
-#include <cerrno>
 
 #include <arpa/inet.h>
 
+#include "common/rdma/detail/verbs_posting.hpp"
 #include "common/rdma/detail/verbs_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
@@ -41,19 +41,6 @@ constexpr std::array<unsigned, 16> make_flags(unsigned fence) {
 // its fence waits for (Linux 6.1, rxe_wqe_is_fenced()), and the queue pair stands still for good.
 constexpr std::array<std::array<unsigned, 16>, 2> kFlags = {make_flags(IBV_SEND_FENCE),
                                                             make_flags(0)};
-
-PostStatus post_status(int error) noexcept {
-  switch (error) {
-    case 0:
-      return PostStatus::kOk;
-    case ENOMEM:
-      return PostStatus::kQueueFull;
-    case EINVAL:
-      return PostStatus::kBadRequest;
-    default:
-      return PostStatus::kNotReady;
-  }
-}
 
 }  // namespace
 
@@ -118,6 +105,7 @@ inline void VerbsQueuePair::unrecord() noexcept {
 }
 
 PostStatus VerbsQueuePair::post_send(const WorkRequest& request) noexcept {
+  if (iwarp_ != nullptr) return post_send(std::span(&request, 1), nullptr);
   const PostStatus status = prepare(request, 0);
   if (status != PostStatus::kOk) [[unlikely]]
     return status;
@@ -131,43 +119,32 @@ PostStatus VerbsQueuePair::post_send(const WorkRequest& request) noexcept {
   return PostStatus::kOk;
 }
 
-// The first `count` of requests_, recorded already, with one doorbell.
-PostStatus VerbsQueuePair::post_chain(std::size_t count, std::size_t& accepted) noexcept {
-  for (std::size_t i = 0; i + 1 < count; ++i) requests_[i].next = &requests_[i + 1];
-  ibv_send_wr* bad = nullptr;
-  const int error = ::ibv_post_send(queue_pair_.get(), requests_.data(), &bad);
-  for (std::size_t i = 0; i + 1 < count; ++i) requests_[i].next = nullptr;
-  std::size_t taken = count;
-  if (error != 0) [[unlikely]] {
-    taken = bad == nullptr ? 0 : static_cast<std::size_t>(bad - requests_.data());
-    for (std::size_t i = taken; i < count; ++i) unrecord();
-  }
-  accepted += taken;
-  return post_status(error);
-}
-
 PostStatus VerbsQueuePair::post_send(std::span<const WorkRequest> requests,
                                      std::size_t* posted) noexcept {
-  std::size_t accepted = 0;
-  PostStatus status = PostStatus::kOk;
-  while (status == PostStatus::kOk && accepted < requests.size()) {
-    const std::size_t first = accepted;
-    std::size_t chained = 0;
-    while (chained < kBatch && first + chained < requests.size()) {
-      status = prepare(requests[first + chained], chained);
-      if (status != PostStatus::kOk) break;
-      record(requests[first + chained]);
-      ++chained;
-    }
-    if (chained == 0) break;
-    const PostStatus sent = post_chain(chained, accepted);
-    if (sent != PostStatus::kOk) status = sent;
+  if (iwarp_ != nullptr) {
+    std::size_t accepted = 0;
+    const PostStatus status = iwarp_->post(requests, accepted);
+    if (status == PostStatus::kQueueFull) refused_.add();
+    if (posted != nullptr) *posted = accepted;
+    return status;
   }
-  if (posted != nullptr) *posted = accepted;
-  return status;
+  return post_in_chains(
+      queue_pair_.get(), std::span(requests_), requests, posted,
+      [this](const WorkRequest& request, std::size_t index) noexcept {
+        const PostStatus status = prepare(request, index);
+        if (status == PostStatus::kOk) record(request);
+        return status;
+      },
+      [this]() noexcept { unrecord(); });
 }
 
 int VerbsQueuePair::post_receive_to_device(const ReceiveRequest& request) noexcept {
+  if (iwarp_ != nullptr) {
+    const int error = iwarp_->post_receive(request, receives_posted_, received_.get());
+    if (error != 0) return error;
+    receives_[receives_posted_++ & receive_mask_] = request.wr_id;
+    return 0;
+  }
   receive_request_.wr_id =
       (tag_ << kTagShift) | kReceiveBit | static_cast<std::uint32_t>(receives_posted_);
   receive_request_.num_sge = request.length_bytes != 0 ? 1 : 0;
@@ -215,7 +192,8 @@ inline void VerbsQueuePair::complete_receive(Completion& out) noexcept {
   queue_->return_room();
 }
 
-void VerbsQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
+bool VerbsQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
+  if (iwarp_ != nullptr) return complete_iwarp(done, out);
   const bool receive = (done.wr_id & kReceiveBit) != 0;
   if (receive) {
     complete_receive(out);
@@ -231,6 +209,38 @@ void VerbsQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
   }
   if (done.status != IBV_WC_SUCCESS) [[unlikely]]
     on_error(done, receive, out);
+  return true;
+}
+
+bool VerbsQueuePair::complete_iwarp(const ibv_wc& done, Completion& out) noexcept {
+  if ((done.wr_id & kReceiveBit) == 0) {
+    if (!flushed_) iwarp_->on_send(done);
+    return false;  // move_on() hands out what this tells of
+  }
+  if (done.status == IBV_WC_WR_FLUSH_ERR || flushed_) [[unlikely]] {
+    connection_->note_stream_ended();
+    return false;  // move_on() flushes, behind the requests
+  }
+  const std::uint64_t position = received_.get();
+  complete_receive(out);
+  if (done.status != IBV_WC_SUCCESS) [[unlikely]] {
+    on_error(done, true, out);
+  } else if (!iwarp_->describe(done, position, out)) [[unlikely]] {
+    out.status = CompletionStatus::kGeneral;
+    connection_->note_completion(IBV_WC_BAD_RESP_ERR, 0);
+  }
+  return true;
+}
+
+std::size_t VerbsQueuePair::move_on(std::span<Completion> out, bool drained) noexcept {
+  std::size_t count = iwarp_->move_on(out);
+  if (!connection_->failed()) return count;
+  // What completed before the queue pair ended is polled first.
+  if (connection_->flush_in_software() || (ended_ && drained)) flushed_ = true;
+  ended_ = connection_->queue_pair_ended();
+  if (!flushed_) return count;
+  count += iwarp_->flush(out.subspan(count));
+  return count + flush_receives(out.subspan(count));
 }
 
 void VerbsQueuePair::on_error(const ibv_wc& done, bool receive, Completion& out) noexcept {
@@ -250,12 +260,17 @@ void VerbsQueuePair::on_error(const ibv_wc& done, bool receive, Completion& out)
 }
 
 std::size_t VerbsQueuePair::flush_in_software(std::span<Completion> out) noexcept {
-  if (!connection_->flush_in_software()) return 0;
+  if (!connection_->flush_in_software() || iwarp_ != nullptr) return 0;
   std::size_t count = 0;
   while (count < out.size() && completed_.get() != posted_) {
     complete_send(completed_.get(), out[count]);
     out[count++].status = CompletionStatus::kFlushed;
   }
+  return count + flush_receives(out.subspan(count));
+}
+
+std::size_t VerbsQueuePair::flush_receives(std::span<Completion> out) noexcept {
+  std::size_t count = 0;
   while (count < out.size() && received_.get() != receives_posted_) {
     complete_receive(out[count]);
     out[count++].status = CompletionStatus::kFlushed;

@@ -7,7 +7,10 @@
 //                                        (or kReject text)
 //   rdma_connect, token            ->    looks the token up: this queue pair belongs to that peer
 //                                  <-    rdma_accept
-//   kRegions regions              <->    once the sender's queue pair is in RTS and has its keys
+//   kRegions regions              <->    once the sender's queue pair is in RTS and has its keys;
+//                                        over iWARP the last one is its count of receives, and the
+//                                        connecting side has READ the other's before it says its
+//                                        own
 //   kNotice  text                  <->   the sender's queue pair went to error
 //   end of stream without a notice       the process, or its host, is gone
 #pragma once
@@ -17,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/rdma/detail/connection_token.hpp"
 #include "common/rdma/detail/setup_frame.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -24,19 +28,26 @@ namespace tickpath::rdma::detail {
 
 enum class VerbsMessageType : std::uint8_t { kHello = 1, kAccept, kReject, kRegions, kNotice };
 
+// Why the sender of a notice ended, as far as it concerns requests of the other side.
+enum class VerbsVerdict : std::uint8_t {
+  kUnknown,
+  kDisconnected,  // by its program
+  kAccess,        // its device refused a request: key, bounds, rights
+  kLength,        // a message did not fit into its receive
+  kStreamEnded,   // iWARP: its device ended the stream and does not say why
+};
+
 inline constexpr std::uint32_t kVerbsMagic = 0x42565054;  // "TPVB" in memory
 inline constexpr std::uint16_t kVerbsVersion = 2;
 
-// 128 random bits, made by the listener for one connection and worthless after it.
-using ConnectionToken = std::array<std::uint8_t, 16>;
-
 // Both directions, little-endian, 64 bytes, then grants * RemoteRegion, then the body.
 //   0 magic | 4 version | 6 type | 7 max_rd_atomic | 8 grants | 12 body_bytes | 16 process_id |
-//   20 min_rnr_timer_us | 24 cm_port | 26 reserved | 32 token | 48 cm_address
+//   20 min_rnr_timer_us | 24 cm_port | 26 verdict | 27 reserved | 32 token | 48 cm_address
 struct VerbsHeader {
   static constexpr std::uint32_t kMagic = kVerbsMagic;
   static constexpr std::uint16_t kVersion = kVerbsVersion;
   static constexpr VerbsMessageType kLastType = VerbsMessageType::kNotice;
+  static constexpr std::size_t kRegionsMax = kGrantsMax + 1;  // iWARP: the count of receives
   std::uint32_t magic = kVerbsMagic;
   std::uint16_t version = kVerbsVersion;
   VerbsMessageType type = VerbsMessageType::kHello;
@@ -48,7 +59,8 @@ struct VerbsHeader {
   // the sender asks for it, as everywhere behind this interface.
   std::uint32_t min_rnr_timer_us = 0;
   std::uint16_t cm_port = 0;  // kAccept: where rdma_cm listens
-  std::uint16_t reserved[3] = {};
+  VerbsVerdict verdict{};     // kNotice
+  std::uint8_t reserved[5] = {};
   ConnectionToken token{};                    // kAccept
   std::array<std::uint8_t, 16> cm_address{};  // kAccept: IPv6, or IPv4 mapped (RFC 4291, 2.5.5.2)
 };
@@ -68,8 +80,5 @@ struct CmPrivateData {
 static_assert(sizeof(CmPrivateData) == 24);
 
 using VerbsMessage = SetupFrame<VerbsHeader>;
-
-// From the kernel's random source. Throws SetupError{kSystem}.
-ConnectionToken random_token();
 
 }  // namespace tickpath::rdma::detail

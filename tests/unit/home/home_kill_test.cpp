@@ -258,7 +258,7 @@ void run_seed(std::uint64_t seed, Told& told) {
 // By hand, from 1 on: TICKPATH_HOME_SEEDS=200 TICKPATH_HOME_SEED=1 unit_home
 // --gtest_filter='HomeKills*'
 TEST(HomeKills, NothingIsTornAndNothingStuckWhateverIsKilled) {
-  if (test_support::kSanitized || link::test::on_verbs())
+  if (test_support::kSanitized || link::test::over_network())
     GTEST_SKIP() << "processes that are forked without exec";
   const std::uint64_t seeds = number_of("TICKPATH_HOME_SEEDS", 3);
   const std::uint64_t first = number_of("TICKPATH_HOME_SEED", 1);

@@ -21,7 +21,7 @@ using link::test::now_ns;
 
 constexpr std::uint32_t kInstruments = 64;
 // Guests with verbs are emulated: a turn takes milliseconds there.
-const std::uint64_t kSoonDeadNs = link::test::on_verbs() ? 2'000'000'000 : 20'000'000;
+const std::uint64_t kSoonDeadNs = link::test::over_network() ? 2'000'000'000 : 20'000'000;
 
 // An mdh as far as the home is concerned: symbols, and what it would put into their images.
 class Mdh {

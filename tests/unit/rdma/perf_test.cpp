@@ -28,6 +28,12 @@ namespace {
 using test_support::error_of;
 using ::testing::HasSubstr;
 
+DeviceInfo carries(std::uint32_t message_bytes_max) {
+  DeviceInfo info;
+  info.message_bytes_max = message_bytes_max;
+  return info;
+}
+
 std::string refusal(const std::function<void(PerfOptions&)>& change) {
   PerfOptions options;
   change(options);
@@ -70,7 +76,7 @@ TEST(PerfPlan, LeavesOutSendsThatTheProviderCannotCarryAndSaysSo) {
       .operations = {PerfOperation::kWrite, PerfOperation::kSend, PerfOperation::kFetchAdd},
       .sizes = {64, 2048, 4096}};
   std::vector<std::string> notes;
-  const std::vector<PerfCase> cases = plan_cases(options, 1024, notes);
+  const std::vector<PerfCase> cases = plan_cases(options, carries(1024), notes);
   ASSERT_EQ(cases.size(), 5u);  // WRITE at three sizes, SEND at one, one atomic
   EXPECT_EQ(cases[3].operation, PerfOperation::kSend);
   EXPECT_EQ(cases[3].size_bytes, 64u);
@@ -79,8 +85,24 @@ TEST(PerfPlan, LeavesOutSendsThatTheProviderCannotCarryAndSaysSo) {
   EXPECT_THAT(notes[0], HasSubstr("at most 1024 bytes: 2 larger sizes"));
   options.operations = {PerfOperation::kSend};
   options.sizes = {4096};
-  EXPECT_THAT(error_of([&] { (void)plan_cases(options, 1024, notes); }), HasSubstr("1024"));
-  EXPECT_EQ(plan_cases(options, 0, notes).size(), 1u) << "0 is no limit";
+  EXPECT_THAT(error_of([&] { (void)plan_cases(options, carries(1024), notes); }),
+              HasSubstr("1024"));
+  EXPECT_EQ(plan_cases(options, carries(0), notes).size(), 1u) << "0 is no limit";
+}
+
+TEST(PerfPlan, LeavesOutAtomicsWhereTheDeviceHasNoneAndSaysSo) {
+  DeviceInfo info;
+  info.name = "tcp";
+  info.atomics = AtomicReach::kNone;
+  PerfOptions options{.operations = {PerfOperation::kRead, PerfOperation::kFetchAdd},
+                      .sizes = {64}};
+  std::vector<std::string> notes;
+  EXPECT_EQ(plan_cases(options, info, notes).size(), 1u);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("tcp"));
+  EXPECT_THAT(notes[0], HasSubstr("no atomics"));
+  options.operations = {PerfOperation::kCompareSwap};
+  EXPECT_THAT(error_of([&] { (void)plan_cases(options, info, notes); }), HasSubstr("no atomics"));
 }
 
 TEST(PerfSamples, GiveTheColumnsOfKnownFigures) {

@@ -18,12 +18,12 @@ TEST(VerbsAttributes, LeaveOutAtomicsWhereTheDeviceHasNone) {
   ibv_device_attr attributes = device(16, 16);
   attributes.atomic_cap = IBV_ATOMIC_NONE;
   EXPECT_EQ(possible_access(attributes, kAllRights), kAllRights & ~AccessFlags{kRemoteAtomic});
-  EXPECT_EQ(describe_atomics(attributes), "none");
+  EXPECT_EQ(atomic_reach(attributes), AtomicReach::kNone);
   attributes.atomic_cap = IBV_ATOMIC_HCA;
   EXPECT_EQ(possible_access(attributes, kAllRights), kAllRights);
-  EXPECT_EQ(describe_atomics(attributes), "among its own connections");
+  EXPECT_EQ(atomic_reach(attributes), AtomicReach::kDevice);
   attributes.atomic_cap = IBV_ATOMIC_GLOB;
-  EXPECT_EQ(describe_atomics(attributes), "with the CPU");
+  EXPECT_EQ(atomic_reach(attributes), AtomicReach::kCpu);
 }
 
 // InfiniBand volume 1, table 46.

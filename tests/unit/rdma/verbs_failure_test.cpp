@@ -15,7 +15,7 @@ namespace {
 // A connection of a device that is not there: whoever touched the device would crash.
 struct Noted {
   alignas(VerbsCore) std::array<std::byte, sizeof(VerbsCore)> nothing{};
-  std::shared_ptr<VerbsWake> wake = std::make_shared<VerbsWake>();
+  std::shared_ptr<EventWake> wake = std::make_shared<EventWake>();
   VerbsConnection connection{reinterpret_cast<VerbsCore&>(nothing), nullptr, "10.0.0.2"};
 
   Noted() { connection.bind(reinterpret_cast<ibv_qp*>(nothing.data()), wake); }

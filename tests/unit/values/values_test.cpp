@@ -186,7 +186,7 @@ TEST_F(SharedValues, AWriterThatIsGoneMakesRoomForAnother) {
 // Each adds one to the same number by compare-and-swap; and enters the same keys as the others.
 TEST_F(SharedValues, NoChangeIsLostAndNoKeyStandsTwice) {
   constexpr int kClients = 4;
-  const int rounds = link::test::on_verbs() ? 25 : 400;
+  const int rounds = link::test::over_network() ? 25 : 400;
   constexpr int kKeys = 40;
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < kClients; ++i) clients.push_back(client());

@@ -1,7 +1,7 @@
-// A set-up of the verbs provider that is under way: a thread of its own goes through the steps
-// (authenticated stream, rdma_cm, queue pair, memory windows), each of which may have to wait for
-// the peer or the network. They are many, they are the libraries' own blocking calls, and a set-up
-// is rare: a thread reads better than a state for each of them.
+// A set-up that is under way over several libraries' blocking calls: a thread of its own goes
+// through the steps (authenticated stream, connection, queue pair, keys), each of which may have to
+// wait for the peer or the network. They are many, they are the libraries' own blocking calls, and
+// a set-up is rare: a thread reads better than a state for each of them.
 #pragma once
 
 #include <algorithm>
@@ -40,11 +40,11 @@ class SetupDeadline {
   std::stop_token given_up_;
 };
 
-class VerbsPending final : public PendingConnection {
+class ThreadPending final : public PendingConnection {
  public:
   // Runs on the new thread; throws SetupError; comes back soon after it was told to stop.
   using SetUp = std::function<Connected(const std::stop_token& given_up)>;
-  explicit VerbsPending(SetUp set_up);
+  explicit ThreadPending(SetUp set_up);
   std::optional<Connected> poll() override;
   void wait(std::chrono::milliseconds timeout) override { outcome_.wait_for(timeout); }
 

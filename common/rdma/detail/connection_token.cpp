@@ -1,9 +1,11 @@
-#include "common/rdma/detail/verbs_setup.hpp"
+#include "common/rdma/detail/connection_token.hpp"
 
 #include <cerrno>
 #include <cstring>
 
 #include <sys/random.h>
+
+#include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
 

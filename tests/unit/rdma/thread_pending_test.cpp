@@ -1,5 +1,5 @@
 // The hand-over between the thread of a verbs set-up and the control thread: without a device.
-#include "common/rdma/detail/verbs_pending.hpp"
+#include "common/rdma/detail/thread_pending.hpp"
 
 #include <atomic>
 #include <memory>
@@ -15,9 +15,9 @@ namespace {
 
 using test_support::kPatience;
 
-TEST(VerbsPending, IsUnderWayUntilTheThreadIsDoneAndThenGivesWhatItMade) {
+TEST(ThreadPending, IsUnderWayUntilTheThreadIsDoneAndThenGivesWhatItMade) {
   std::atomic<bool> answered{false};
-  VerbsPending pending([&](const std::stop_token& given_up) {
+  ThreadPending pending([&](const std::stop_token& given_up) {
     const SetupDeadline deadline(kPatience, given_up);
     while (!answered.load() && !deadline.over()) std::this_thread::yield();
     return Connected{nullptr, std::vector<std::byte>(1000, std::byte{7})};
@@ -28,8 +28,8 @@ TEST(VerbsPending, IsUnderWayUntilTheThreadIsDoneAndThenGivesWhatItMade) {
   EXPECT_EQ(connected.answer, std::vector<std::byte>(1000, std::byte{7}));
 }
 
-TEST(VerbsPending, ThrowsWhatTheSetUpThrew) {
-  VerbsPending pending([](const std::stop_token&) -> Connected {
+TEST(ThreadPending, ThrowsWhatTheSetUpThrew) {
+  ThreadPending pending([](const std::stop_token&) -> Connected {
     throw SetupError(SetupCause::kRefused, "the peer said no");
   });
   const auto error = test_support::thrown<SetupError>([&] { wait_for(pending); });
@@ -39,9 +39,9 @@ TEST(VerbsPending, ThrowsWhatTheSetUpThrew) {
 }
 
 // Its owner does not wait until the time of the set-up is over.
-TEST(VerbsPending, GivenUpItTellsItsThreadAndIsGoneWithIt) {
+TEST(ThreadPending, GivenUpItTellsItsThreadAndIsGoneWithIt) {
   std::atomic<bool> begun{false}, over{false};
-  auto pending = std::make_unique<VerbsPending>([&](const std::stop_token& given_up) -> Connected {
+  auto pending = std::make_unique<ThreadPending>([&](const std::stop_token& given_up) -> Connected {
     const SetupDeadline deadline(std::chrono::hours(1), given_up);
     begun.store(true);
     while (!deadline.over()) std::this_thread::sleep_until(deadline.next_look());

@@ -1,4 +1,4 @@
-#include "common/rdma/detail/verbs_pending.hpp"
+#include "common/rdma/detail/thread_pending.hpp"
 
 #include <system_error>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace tickpath::rdma::detail {
 
-VerbsPending::Outcome VerbsPending::outcome_of(const SetUp& set_up,
-                                               const std::stop_token& given_up) noexcept {
+ThreadPending::Outcome ThreadPending::outcome_of(const SetUp& set_up,
+                                                 const std::stop_token& given_up) noexcept {
   try {
     return {set_up(given_up), {}, {}};
   } catch (const SetupError& error) {
@@ -18,7 +18,7 @@ VerbsPending::Outcome VerbsPending::outcome_of(const SetUp& set_up,
   }
 }
 
-VerbsPending::VerbsPending(SetUp set_up) {
+ThreadPending::ThreadPending(SetUp set_up) {
   std::packaged_task<Outcome(const std::stop_token&)> task(
       [set_up = std::move(set_up)](const std::stop_token& given_up) {
         return outcome_of(set_up, given_up);
@@ -26,7 +26,7 @@ VerbsPending::VerbsPending(SetUp set_up) {
   outcome_ = task.get_future();
   try {
     thread_ = std::jthread([task = std::move(task)](const std::stop_token& given_up) mutable {
-      name_this_thread("verbs-set-up");
+      name_this_thread("fabric-set-up");
       task(given_up);
     });
   } catch (const std::system_error& error) {
@@ -35,7 +35,7 @@ VerbsPending::VerbsPending(SetUp set_up) {
   }
 }
 
-std::optional<Connected> VerbsPending::poll() {
+std::optional<Connected> ThreadPending::poll() {
   if (outcome_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
   Outcome outcome = outcome_.get();
   if (!outcome.failure.empty()) throw SetupError(outcome.cause, outcome.failure);

@@ -1,0 +1,98 @@
+// The hot path of the ofi provider: posting. A request is written into a queue; who has entered the
+// completion queue sends it, which is this thread unless another one is there.
+#include <cstring>
+
+#include "common/rdma/detail/ofi_core.hpp"
+#include "common/rdma/detail/ofi_queue_pair.hpp"
+
+namespace tickpath::rdma::detail {
+
+inline bool OfiQueuePair::acceptable(const WorkRequest& request) const noexcept {
+  if (request.opcode > Opcode::kCompareSwap) return false;
+  if ((request.flags & kInline) != 0 &&
+      (request.length_bytes > inline_bytes_ || is_fetch(request.opcode)))
+    return false;
+  return !is_atomic(request.opcode) ||
+         (request.length_bytes == 8 && request.remote_address % 8 == 0);
+}
+
+inline PostStatus OfiQueuePair::post_one(const WorkRequest& request) noexcept {
+  if (connection_->failed()) [[unlikely]]
+    return PostStatus::kNotReady;
+  // Only a request that will complete takes room in the completion queue.
+  const bool signaled = (request.flags & kSignaled) != 0;
+  // Relaxed: only this thread stores it.
+  const std::uint64_t posted = posted_.load(std::memory_order_relaxed);
+  if (posted - completed_.get() >= send_depth_ || (signaled && !queue_->has_room())) [[unlikely]] {
+    refused_.add();
+    return PostStatus::kQueueFull;
+  }
+  if (!acceptable(request)) [[unlikely]]
+    return PostStatus::kBadRequest;
+  record(request);
+  if (signaled) queue_->take_room();
+  return PostStatus::kOk;
+}
+
+inline void OfiQueuePair::record(const WorkRequest& request) noexcept {
+  const std::uint64_t posted = posted_.load(std::memory_order_relaxed);  // stored here alone
+  Sent& sent = sent_[posted & send_mask_];
+  sent.request = request;
+  if ((request.flags & kInline) != 0) {
+    sent.request.local_address = inline_slot(posted);
+    if (request.length_bytes != 0)
+      std::memcpy(inline_slot(posted), request.local_address, request.length_bytes);
+  }
+  sent.fetched = 0;
+  sent.fetched_all = false;
+  sent.status = CompletionStatus::kSuccess;
+  // Release: pairs with the acquire in send_requests(), which reads the request.
+  posted_.store(posted + 1, std::memory_order_release);
+}
+
+PostStatus OfiQueuePair::post_send(const WorkRequest& request) noexcept {
+  const PostStatus status = post_one(request);
+  if (status == PostStatus::kOk) queue_->look_after(*this);
+  return status;
+}
+
+PostStatus OfiQueuePair::post_send(std::span<const WorkRequest> requests,
+                                   std::size_t* posted) noexcept {
+  std::size_t count = 0;
+  PostStatus status = PostStatus::kOk;
+  for (const WorkRequest& request : requests) {
+    status = post_one(request);
+    if (status != PostStatus::kOk) break;
+    ++count;
+  }
+  if (count != 0) queue_->look_after(*this);
+  if (posted != nullptr) *posted = count;
+  return status;
+}
+
+PostStatus OfiQueuePair::post_receive(const ReceiveRequest& request) noexcept {
+  if (connection_->failed()) [[unlikely]]
+    return PostStatus::kNotReady;
+  // Relaxed: only this thread stores it.
+  const std::uint64_t posted = receives_posted_.load(std::memory_order_relaxed);
+  if (posted - received_.get() >= receive_depth_ || !queue_->has_room()) [[unlikely]] {
+    refused_.add();
+    return PostStatus::kQueueFull;
+  }
+  record(request);
+  queue_->take_room();
+  // Relaxed: where another thread finds at this very moment that a message has no receive, both may
+  // miss each other; then it is served by the next poll, or by OfiProgress.
+  if (starving_.load(std::memory_order_relaxed)) [[unlikely]]
+    queue_->look_after(*this);
+  return PostStatus::kOk;
+}
+
+void OfiQueuePair::record(const ReceiveRequest& request) noexcept {
+  const std::uint64_t posted = receives_posted_.load(std::memory_order_relaxed);  // stored here
+  receives_[posted & receive_mask_].request = request;
+  // Release: pairs with the loads in next_receive().
+  receives_posted_.store(posted + 1, std::memory_order_release);
+}
+
+}  // namespace tickpath::rdma::detail

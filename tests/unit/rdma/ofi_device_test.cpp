@@ -1,0 +1,94 @@
+// The ofi provider's device: which core provider, and what it says of itself.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/rdma/detail/ofi_shm_names.hpp"
+#include "common/rdma/rdma.hpp"
+#include "tests/support/thrown.hpp"
+
+namespace tickpath::rdma {
+namespace {
+
+using testing::HasSubstr;
+
+SetupError refusal(const std::string& device) {
+  const auto error = test_support::thrown<SetupError>([&] { open_device("ofi", device); });
+  return error ? *error : SetupError(SetupCause::kSystem, "opened");
+}
+
+TEST(OfiDevice, IsTcpUnlessTold) {
+  EXPECT_EQ(open_device("ofi", "")->info().name, "tcp");
+  const auto device = open_device("ofi", "tcp:127.0.0.1");
+  EXPECT_EQ(device->info().provider, "ofi");
+  EXPECT_THAT(device->info().attributes, HasSubstr("127.0.0.1"));
+}
+
+TEST(OfiDevice, OfACoreProviderThatIsNotThereNamesTheListOfThem) {
+  const SetupError error = refusal("nosuch");
+  EXPECT_EQ(error.cause(), SetupCause::kNoDevice);
+  EXPECT_THAT(error.what(), HasSubstr("nosuch"));
+  EXPECT_THAT(error.what(), HasSubstr("fi_info -l"));
+}
+
+TEST(OfiDevice, TakesNothingButAnAddressBehindTheColon) {
+  const SetupError error = refusal("tcp:eth0");
+  EXPECT_EQ(error.cause(), SetupCause::kAddress);
+  EXPECT_THAT(error.what(), HasSubstr("tcp:eth0"));
+}
+
+// Whatever the core provider: this library executes the peer's requests.
+TEST(OfiDevice, IsAsShmButForWhoMakesProgress) {
+  for (const std::string core : {"tcp", "shm"}) {
+    const auto device = open_device("ofi", core);
+    const DeviceInfo& info = device->info();
+    EXPECT_EQ(info.name, core);
+    EXPECT_EQ(info.progress, Progress::kThread);
+    EXPECT_EQ(info.atomics, AtomicReach::kCpu);
+    EXPECT_TRUE(info.places_last_word);
+    EXPECT_TRUE(info.binds_keys);
+    EXPECT_TRUE(info.revokes);
+    EXPECT_GE(info.queue_depth_max, 1024u);
+    EXPECT_THAT(device->notes(), testing::IsEmpty());
+  }
+}
+
+// The file of an endpoint of `pid`, as libfabric's shm leaves it where a process is killed.
+std::filesystem::path shm_file(pid_t pid) {
+  std::string name = detail::new_ofi_shm_name();
+  name.erase(0, std::string("fi_ns://").size());
+  const std::string own = "." + std::to_string(::getpid()) + ".";
+  name.replace(name.find(own), own.size(), "." + std::to_string(pid) + ".");
+  std::ofstream("/dev/shm/" + name) << "endpoint";
+  return "/dev/shm/" + name;
+}
+
+TEST(OfiDevice, OfSharedMemoryRemovesWhatKilledProcessesLeftAndNothingElse) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  const std::filesystem::path living = shm_file(::getpid());
+  const std::filesystem::path waited_for = shm_file(child);  // until it is, it has its number
+  (void)open_device("ofi", "shm");
+  EXPECT_TRUE(std::filesystem::exists(living));
+  EXPECT_TRUE(std::filesystem::exists(waited_for));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const std::filesystem::path foreign = "/dev/shm/tickpath.no_endpoint." + std::to_string(child);
+  std::ofstream(foreign) << "another's";
+  (void)open_device("ofi", "shm");
+  EXPECT_TRUE(std::filesystem::exists(living));
+  EXPECT_FALSE(std::filesystem::exists(waited_for));
+  EXPECT_TRUE(std::filesystem::exists(foreign));
+  std::filesystem::remove(living);
+  std::filesystem::remove(foreign);
+}
+
+TEST(OfiDevice, OfSharedMemoryNamesNoTwoEndpointsAlike) {
+  EXPECT_NE(detail::new_ofi_shm_name(), detail::new_ofi_shm_name());
+}
+
+}  // namespace
+}  // namespace tickpath::rdma
