@@ -44,12 +44,18 @@ std::chrono::sys_days today() {
   return std::chrono::floor<std::chrono::days>(now);
 }
 
-link::PublisherOptions publisher_options(const MdhConfig& config) {
+link::PublisherOptions publisher_options(const MdhConfig& config, const std::string& name) {
   link::PublisherOptions options;
   options.name = "mdh.books";
   options.image_count = config.instruments_max;
-  options.depth_max = config.publish_ring_slots_max;
-  options.images_per_flush = config.publish_images_per_flush;
+  options.depth_max = config.publish.ring_slots_max;
+  options.images_per_flush = config.publish.images_per_flush;
+  if (config.publish.mode == PublishMode::kMulticast) {
+    options.multicast.group =
+        group_of(config.publish, config.common.fabric.provider, config.common.run_dir, name);
+    options.multicast.depth = config.publish.history;
+    options.multicast.datagram_bytes_max = config.publish.datagram_bytes;
+  }
   return options;
 }
 
@@ -64,7 +70,8 @@ MdhApplication::MdhApplication(const MdhConfig& config, control::Runtime& runtim
       readers_(runtime.device()) {
   define_notes(runtime.hot_log());
   rdma::Device& device = runtime.device();
-  publisher_ = std::make_unique<BookPublisher>(device, channel_.get(), publisher_options(config));
+  publisher_ = std::make_unique<BookPublisher>(device, channel_.get(),
+                                               publisher_options(config, runtime.name()));
   directory_ = std::make_unique<DirectoryTable>(device, config.instruments_max, "mdh.directory");
   if (config.store.enabled) {
     log::info("store: prices of {} instruments take {} MiB", config.store.instruments,
@@ -98,6 +105,11 @@ void MdhApplication::on_start() {
   });
   log::info("feed {} on {}; subscribers at {}", config::format_address(config_.feed.group),
             config_.feed.interface, listener_->endpoint());
+  if (publisher_->multicast() != nullptr) {
+    const link::MulticastInvitation& told = publisher_->multicast()->invitation();
+    log::info("publish: by multicast to {}, datagrams of up to {} bytes", told.group,
+              told.part.datagram_bytes);
+  }
   if (!config_.shard.empty())
     log::info("feed: the books of shard {} are kept here; other symbols are passed over",
               config_.shard);
@@ -119,7 +131,20 @@ void MdhApplication::on_tick() {
   home_.tick();
   if (values_) values_->collect();
   tell_departed();
+  tell_multicast_lost();
   keep_symbols();
+}
+
+// Subscribers go on: what comes by multicast no more, they READ.
+void MdhApplication::tell_multicast_lost() {
+  if (multicast_lost_ || publisher_->multicast() == nullptr) return;
+  const std::string why = publisher_->multicast()->error_text();
+  multicast_lost_ = !why.empty();
+  if (multicast_lost_)
+    log::error(
+        "publish: datagrams reach nobody any more ({}); subscribers READ every update, which "
+        "is slower, until mdh is started again",
+        why);
 }
 
 void MdhApplication::remember_symbols() {
@@ -302,6 +327,8 @@ void MdhApplication::register_counters() {
   out.add("publish", "slots_posted", publish.slots_posted);
   out.add("publish", "slots_skipped", publish.slots_skipped);
   out.add("publish", "images_flushed", publish.images_flushed);
+  if (publisher_->multicast() != nullptr)
+    out.add("publish", publisher_->multicast()->counters(), {"datagrams"});
   out.add("publish", "subscribers_lost", publish.subscribers_lost);
   out.add(
       "publish", "subscribers", [this] { return publisher_->subscribers().size(); }, Weight::kKey);
@@ -371,13 +398,14 @@ void MdhApplication::describe(control::Json& status) {
   if (values_) status["values"] = {{"bytes", values_->bytes()}};
   status["subscribers"] = control::Json::array();
   for (const link::SubscriberStatus& peer : publisher_->subscribers())
-    status["subscribers"].push_back(
-        {{"name", peer.name},
-         {"peer", peer.peer},
-         {"mode", peer.mode == link::RingMode::kPoll ? "poll" : "immediate"},
-         {"ring_slots", peer.depth},
-         {"joined_at", peer.join_sequence},
-         {"skipped", peer.skipped}});
+    status["subscribers"].push_back({{"name", peer.name},
+                                     {"peer", peer.peer},
+                                     {"mode", peer.multicast                       ? "multicast"
+                                              : peer.mode == link::RingMode::kPoll ? "poll"
+                                                                                   : "immediate"},
+                                     {"ring_slots", peer.depth},
+                                     {"joined_at", peer.join_sequence},
+                                     {"skipped", peer.skipped}});
 }
 
 // --------------------------------------------------------------------------------------- end

@@ -43,6 +43,7 @@ class MdhApplication final : public control::Application {
   void accept_values(rdma::ConnectionRequest& request, const wire::Hello& hello);
   link::Accepted accepted(const rdma::ConnectionRequest& request, const wire::Hello& hello);
   void tell_departed();
+  void tell_multicast_lost();
   void remember_symbols();
   void keep_symbols();
   bool collect_symbols();
@@ -68,6 +69,7 @@ class MdhApplication final : public control::Application {
   control::Subscription watch_;
   link::TableReaders readers_;
   std::size_t departures_told_ = 0;
+  bool multicast_lost_ = false;
   control::Admission admission_{wire::Role::kMdh};
 };
 

@@ -151,18 +151,15 @@ config::Schema<MdhConfig> mdh_schema() {
   schema.integer("book.levels_max", &C::levels_max, {1, std::int64_t{1} << 28}, "levels",
                  "Price levels in use at one time, both sides of all instruments; 64 bytes each");
 
-  schema.integer("publish.ring_slots_max", &C::publish_ring_slots_max, {2, std::int64_t{1} << 24},
-                 "slots", "Longest update ring that a subscriber may ask for");
-  schema.integer("publish.images_per_flush", &C::publish_images_per_flush, {1, 65'536}, "images",
-                 "Book images written between two looks at the socket");
-  schema.duration("publish.image_delay", &C::publish_image_delay_ns, {0, 1'000'000'000},
-                  "Images wait for the end of a burst, but no longer than this");
-
+  schema.include("publish", &C::publish, publish_schema());
   schema.include("store", &C::store, store_schema());
   add_home(schema);
   add_values(schema);
   schema.check(check_feed);
   schema.check(check_home);
+  schema.check([](const C& config, config::Problems& problems) {
+    check_publish(config.publish, config.common.fabric.provider, problems);
+  });
   return schema;
 }
 

@@ -9,6 +9,7 @@
 #include "common/control/feed_endpoints.hpp"
 #include "common/prices/price_store.hpp"
 #include "mdh/arbiter.hpp"
+#include "mdh/publish_config.hpp"
 
 namespace tickpath::mdh {
 
@@ -32,9 +33,7 @@ struct MdhConfig {
   std::uint32_t orders_max = 1u << 20;
   std::uint32_t levels_max = 1u << 18;
 
-  std::uint32_t publish_ring_slots_max = 1u << 20;
-  std::uint32_t publish_images_per_flush = 64;
-  std::int64_t publish_image_delay_ns = 200'000;
+  PublishConfig publish;
 
   prices::StoreOptions store;
 

@@ -96,7 +96,7 @@ MdhDatapath::MdhDatapath(const MdhConfig& config, BookPublisher& publisher,
       batch_size_(config.feed_batch),
       datagram_bytes_(config.arbiter.datagram_bytes),
       image_delay_(clock::TickConverter().from_ns(
-          static_cast<std::uint64_t>(config.publish_image_delay_ns))) {
+          static_cast<std::uint64_t>(config.publish.image_delay_ns))) {
   const auto open_line = [&](Line line) {
     lines_.push_back(std::make_unique<FeedLine>(
         net::UdpMulticastReceiver(receiver_options(config, line)),

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/base/counter.hpp"
+#include "common/link/capabilities.hpp"
 #include "common/link/detail/one_sided.hpp"
 #include "common/link/versioned_record.hpp"
 #include "common/rdma/rdma.hpp"
@@ -22,7 +23,9 @@ class ControlBlock {
   ControlBlock(rdma::Device& device, const std::string& name)
       : region_(device.allocate(sizeof(VersionedRecord<T>),
                                 rdma::kLocalWrite | rdma::kRemoteWrite | rdma::kRemoteRead, name)),
-        record_(reinterpret_cast<VersionedRecord<T>*>(region_->data())) {}
+        record_(reinterpret_cast<VersionedRecord<T>*>(region_->data())) {
+    require_placement(device, name);
+  }
 
   // The right to write; give it to one peer only. READ is granted with it: the writer looks up
   // where its predecessor stopped.

@@ -5,7 +5,13 @@
 namespace tickpath::link {
 
 std::vector<std::byte> join_hello(std::span<const std::byte> program, const LinkPart& part) {
+  return join_hello(program, {}, part);
+}
+
+std::vector<std::byte> join_hello(std::span<const std::byte> program,
+                                  std::span<const std::byte> invitation, const LinkPart& part) {
   std::vector<std::byte> bytes(program.begin(), program.end());
+  bytes.insert(bytes.end(), invitation.begin(), invitation.end());
   const std::span<const std::byte> tail = bytes_of(part);
   bytes.insert(bytes.end(), tail.begin(), tail.end());
   if (bytes.size() > rdma::kHelloBytesMax)
@@ -20,12 +26,21 @@ std::optional<LinkPart> link_part(std::span<const std::byte> hello) noexcept {
   LinkPart part;
   std::memcpy(&part, hello.data() + hello.size() - sizeof(LinkPart), sizeof(LinkPart));
   if (part.magic != LinkPart::kMagic || part.version != LinkPart::kVersion) return std::nullopt;
+  if (part.multicast_bytes > hello.size() - sizeof(LinkPart)) return std::nullopt;
   return part;
 }
 
 std::span<const std::byte> program_part(std::span<const std::byte> hello) noexcept {
-  if (!link_part(hello)) return {};
-  return hello.first(hello.size() - sizeof(LinkPart));
+  const std::optional<LinkPart> part = link_part(hello);
+  if (!part) return {};
+  return hello.first(hello.size() - sizeof(LinkPart) - part->multicast_bytes);
+}
+
+std::span<const std::byte> invitation_part(std::span<const std::byte> hello) noexcept {
+  const std::optional<LinkPart> part = link_part(hello);
+  if (!part) return {};
+  return hello.subspan(hello.size() - sizeof(LinkPart) - part->multicast_bytes,
+                       part->multicast_bytes);
 }
 
 namespace {

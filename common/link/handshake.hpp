@@ -1,6 +1,7 @@
 // What link adds to a connection's hello and answer, behind the program's own opaque bytes.
 //
-//   hello, answer = program's bytes (any length, opaque here) | link's 64 bytes
+//   hello, answer = program's bytes (any length, opaque here) | an invitation or nothing |
+//                   link's 64 bytes
 //
 // Which region means what is link's business too: each pattern documents the order of its grants;
 // the program's own grants ("extras") follow them.
@@ -32,7 +33,8 @@ enum class RingMode : std::uint16_t {
 
 // Both directions. Fields that a pattern does not name are 0.
 //  0 magic | 4 version | 6 pattern | 8 mode | 10 reserved | 12 depth | 16 payload_bytes
-// 20 reply_bytes | 24 image_bytes | 28 image_count | 32 extra_grants | 36 reserved
+// 20 reply_bytes | 24 image_bytes | 28 image_count | 32 extra_grants | 36 takes_multicast
+// 40 multicast_bytes | 44 reserved
 struct LinkPart {
   static constexpr std::uint32_t kMagic = 0x6b6e6c74;  // "tlnk" as bytes in memory
   static constexpr std::uint16_t kVersion = 1;         // of everything in common/link
@@ -46,13 +48,21 @@ struct LinkPart {
   std::uint32_t reply_bytes = 0;    // channel: of what the server sends
   std::uint32_t image_bytes = 0;    // 0: no images
   std::uint32_t image_count = 0;
-  std::uint32_t extra_grants = 0;  // how many of the speaker's grants are the program's
-  std::uint32_t reserved1[7] = {};
+  std::uint32_t extra_grants = 0;     // how many of the speaker's grants are the program's
+  std::uint32_t takes_multicast = 0;  // ring, the subscriber's: 1, it can be sent datagrams
+  // Ring, the publisher's: bytes of an invitation (multicast.hpp) between the program's and these.
+  std::uint32_t multicast_bytes = 0;
+  std::uint32_t reserved1[5] = {};
 };
 static_assert(sizeof(LinkPart) == 64 && std::is_trivially_copyable_v<LinkPart>);
 
 // Control thread, all of it.
 std::vector<std::byte> join_hello(std::span<const std::byte> program, const LinkPart& part);
+// With an invitation to multicast, of part.multicast_bytes.
+std::vector<std::byte> join_hello(std::span<const std::byte> program,
+                                  std::span<const std::byte> invitation, const LinkPart& part);
+// The invitation; empty where there is none.
+std::span<const std::byte> invitation_part(std::span<const std::byte> hello) noexcept;
 // The program's bytes of a hello or answer; empty if there is no valid link part at the end.
 std::span<const std::byte> program_part(std::span<const std::byte> hello) noexcept;
 // Link's part; nullopt where magic or version do not match.

@@ -2,6 +2,7 @@
 //
 // clang-format off
 //   publisher.hpp, subscriber.hpp   update ring and images       one writes, many read, nobody waits
+//   multicast.hpp                   both of them by datagrams     one send for all, gaps are READ
 //   channel.hpp                     message channel              SEND/RECV with credits, both ways
 //   control_block.hpp               control block                one record that one peer may write
 //   remote_table.hpp                remote table                 rows that others READ
@@ -22,6 +23,7 @@
 #include "common/link/control_block.hpp"
 #include "common/link/handshake.hpp"
 #include "common/link/heartbeat.hpp"
+#include "common/link/multicast.hpp"
 #include "common/link/publisher.hpp"
 #include "common/link/reconnect.hpp"
 #include "common/link/remote_table.hpp"

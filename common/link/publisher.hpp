@@ -1,7 +1,8 @@
 // The writing side of update ring and images: one publisher, up to 16 subscribers.
 //
 // Grants. Subscriber to publisher: the ring region (WRITE; RingLayout). Publisher to subscriber:
-// 0 a line for returned receives (WRITE), 1 the image table (READ; only with images), extras.
+// 0 a line for returned receives (WRITE), the image table (READ; only with images), what multicast
+// subscribers READ (only for those; multicast.hpp), extras.
 //
 // A datapath turn:   publish(update)..., mark_dirty(image)..., flush(fill), turn()
 #pragma once
@@ -66,7 +67,8 @@ class Publisher {
 
   // ---- datapath thread; noexcept, no system call, no allocation
 
-  // Writes one slot to every subscriber; never waits. Returns the update's sequence, from 1.
+  // Writes one slot to every subscriber; never waits. Returns the update's sequence, from 1. By
+  // multicast: into a datagram, which is sent when it is full, or with the next flush() or turn().
   std::uint64_t publish(const T& update) noexcept;
   // Sequence of the newest update; 0 before the first.
   std::uint64_t sequence() const noexcept { return sequence_; }
@@ -91,11 +93,21 @@ class Publisher {
   void flush(Fill&& fill) noexcept;
 
   // Takes in new subscribers, reads completions, finds the dead, tells those who lost updates.
-  void turn() noexcept { peers_.turn(sequence_, flushed_sequence()); }
+  void turn() noexcept {
+    if (multicast_) {
+      multicast_->flush();
+      multicast_->turn();
+    }
+    if (peers_.closing()) finish_images();
+    peers_.turn(sequence_, flushed_sequence());
+  }
 
   // Tells every subscriber the final count; publish() is over. Call turn() until closed() or until
   // a bound of your own, then drop the publisher.
-  void close() noexcept { peers_.close(sequence_, flushed_sequence()); }
+  void close() noexcept {
+    if (multicast_) tell_state();
+    peers_.close(sequence_, flushed_sequence());
+  }
   // True once every living subscriber has been sent the close (its send queue had room).
   bool closed() const noexcept { return peers_.closed(); }
 
@@ -121,6 +133,8 @@ class Publisher {
   void end(std::uint32_t id) noexcept { peers_.end(id); }
 
   const PublisherCounters& counters() const noexcept { return peers_.counters(); }
+  // nullptr: every subscriber is written to.
+  const MulticastSender* multicast() const noexcept { return multicast_.get(); }
 
  private:
   LinkPart part() const noexcept;
@@ -130,7 +144,9 @@ class Publisher {
   }
   // Writes record `index` to one subscriber.
   void write_image(PublisherPeer& peer, std::uint64_t index) noexcept;
+  void finish_images() noexcept;
   void fill_newcomer(PublisherPeer& peer) noexcept;
+  void tell_state() noexcept;
 
   static constexpr std::uint32_t kFlushesPerWatermark = 16;
 
@@ -142,6 +158,7 @@ class Publisher {
   PublisherOptions options_;
   std::unique_ptr<rdma::MemoryRegion> image_region_;
   Record* records_ = nullptr;
+  std::unique_ptr<MulticastSender> multicast_;
   PublisherPeers peers_;
   std::uint64_t sequence_ = 0;
   // First in, first out, each image at most once; room for all.

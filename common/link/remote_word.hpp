@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/base/cpu.hpp"
+#include "common/link/capabilities.hpp"
 #include "common/link/detail/one_sided.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -23,7 +24,9 @@ class RemoteWord final : public OneSidedClient {
 
   // Control thread: memory for answers. Throws rdma::SetupError.
   RemoteWord(rdma::Device& device, const std::string& name)
-      : OneSidedClient(device, kCacheLineBytes, name) {}
+      : OneSidedClient(device, kCacheLineBytes, name) {
+    require_atomics(device, name);
+  }
 
   // Starts to use a connection: READs the word and the one behind it. The region has the word
   // first.

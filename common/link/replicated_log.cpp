@@ -1,6 +1,7 @@
 #include "common/link/replicated_log.hpp"
 
 #include "common/base/check.hpp"
+#include "common/link/capabilities.hpp"
 
 namespace tickpath::link {
 namespace {
@@ -20,7 +21,9 @@ std::size_t checked(std::size_t ring_bytes) noexcept {
 ReplicatedLog::ReplicatedLog(rdma::Device& device, std::size_t ring_bytes, const std::string& name)
     : ring_bytes_(checked(ring_bytes)),
       region_(device.allocate(sizeof(LogHeader) + ring_bytes,
-                              rdma::kLocalWrite | rdma::kRemoteWrite | rdma::kRemoteRead, name)) {}
+                              rdma::kLocalWrite | rdma::kRemoteWrite | rdma::kRemoteRead, name)) {
+  require_placement(device, name);
+}
 
 void ReplicatedLog::clear() noexcept {
   store_word(header().writer.tail, 0, std::memory_order_relaxed);

@@ -106,8 +106,10 @@ static_assert(sizeof(Watermark) == 56);
 // subscriber -> publisher, one line in the publisher's memory; each word by a WRITE of its own.
 //  0 returned | 8 leaving
 struct ReturnLine {
-  std::uint64_t returned;  // immediate mode: receives that the subscriber is done with
-  std::uint64_t leaving;   // not 0: it ends of its own will, and this update would be its next
+  // Immediate mode: receives that the subscriber is done with. Multicast: not 0 once it has all
+  // that there is after the close.
+  std::uint64_t returned;
+  std::uint64_t leaving;  // not 0: it ends of its own will, and this update would be its next
 };
 
 // Immediate data of a ring: the top bit tells a notice (the watermark changed) from a slot.

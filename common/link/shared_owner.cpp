@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/link/capabilities.hpp"
+
 namespace tickpath::link {
 namespace {
 
@@ -16,6 +18,7 @@ SharedOwner::SharedOwner(rdma::Device& device, std::size_t words_bytes, std::uin
     : words_(device.allocate(words_bytes, rdma::kLocalWrite | kWordRights, name + ".words")),
       readers_(device),
       writers_(device) {
+  require_atomics(device, name);
   for (std::uint32_t lane = 0; lane < lanes; ++lane)
     lanes_.push_back(device.allocate(lane_bytes, rdma::kLocalWrite | kLaneRights,
                                      name + ".lane" + std::to_string(lane)));

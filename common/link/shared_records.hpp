@@ -28,6 +28,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"
+#include "common/link/capabilities.hpp"
 #include "common/link/detail/one_sided.hpp"
 #include "common/link/words.hpp"
 #include "common/rdma/rdma.hpp"
@@ -149,6 +150,7 @@ class SharedRecords final : public OneSidedClient {
         fetch_(fetch),
         operations_(operations),
         known_(records) {
+    require_atomics(device, name);
     for (std::uint32_t i = 0; i < operations; ++i) free_[free_count_++] = i;
   }
 

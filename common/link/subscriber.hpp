@@ -10,9 +10,14 @@
 //   peer closed or lost -> what is still in the ring is handed over first, then on_link()
 //
 // Invariant once closed: published since join = seen + lapped.
+//
+// Where the publisher sends by multicast and we can take it, MulticastReceiver puts into ring and
+// images what its WRITEs would have put there; all else is the same.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,7 +28,9 @@
 #include "common/base/counter.hpp"
 #include "common/link/connection.hpp"
 #include "common/link/detail/handover.hpp"
+#include "common/link/detail/multicast_receiver.hpp"
 #include "common/link/detail/pending.hpp"
+#include "common/link/multicast.hpp"
 #include "common/link/ring.hpp"
 #include "common/link/versioned_record.hpp"
 #include "common/rdma/rdma.hpp"
@@ -38,17 +45,22 @@ struct SubscriberOptions {
   std::uint32_t images_per_poll = 64;  // bound of one poll() while resyncing
   std::uint32_t peer_timeout_ms = 0;   // 0: the device's; see rdma::QueuePairOptions
   std::string peer_role = {};          // who must answer; see rdma::ConnectParameters
+  bool multicast = true;               // to be taken where the publisher has it, and our device
+  MulticastLoss loss = {};
 };
 
 // One writer, the datapath; any thread reads. Since the newest connection.
 struct SubscriberCounters {
-  Counter published;  // by the publisher since the join, as far as known; final once closed
-  Counter seen;       // handed to the handler
-  Counter lapped;     // lost: overwritten, never sent, or superseded by an image
-  Counter laps;       // how often
-  Counter resyncs;    // from images, completed; the first one included
-  Counter images;     // handed to the handler
-  Counter conserved;  // 1 once closed and published = seen + lapped
+  Counter published;     // by the publisher since the join, as far as known; final once closed
+  Counter seen;          // handed to the handler
+  Counter lapped;        // lost: overwritten, never sent, or superseded by an image
+  Counter laps;          // how often
+  Counter resyncs;       // from images, completed; the first one included
+  Counter images;        // handed to the handler
+  Counter conserved;     // 1 once closed and published = seen + lapped
+  Counter by_multicast;  // 1: updates come by multicast, 0: by WRITE
+  Counter forged;  // connections that ended because what came by multicast was not the publisher's
+  MulticastCounters multicast;
 };
 
 enum class SubscriberState : std::uint8_t { kDown, kJoining, kResyncing, kLive };
@@ -87,9 +99,13 @@ class Subscriber {
   // handed to the datapath, which uses it from its next poll() on, or as soon as the former one has
   // ended. Throws rdma::SetupError: the attempt is over.
   std::optional<std::vector<std::byte>> poll_connect();
-  bool connecting() const noexcept { return connect_.under_way(); }
-  // Destroys what the datapath gave back. Call it now and then.
-  void collect() { handover_.collect(); }
+  bool connecting() const noexcept { return connect_.under_way() || joining_ != nullptr; }
+  // Destroys what the datapath gave back; ends a connection whose multicast has ended. Call it now
+  // and then.
+  void collect();
+  // Why multicast is not taken any more, whoever publishes; empty while it is. What was forged once
+  // may be forged again, so this stays: the next connection is written to.
+  std::string multicast_refused() const;
 
   // ---- datapath thread; noexcept, no system call, no allocation
 
@@ -148,11 +164,14 @@ class Subscriber {
  private:
   // One connection with the memory that its publisher writes.
   struct Session {
-    std::unique_ptr<rdma::MemoryRegion> region;  // outlives the queue pair
+    std::unique_ptr<rdma::MemoryRegion> region;   // outlives the queue pair
+    std::unique_ptr<MulticastReceiver> receiver;  // likewise; nullptr: it is written to
     std::unique_ptr<Connection> connection;
     RingLayout layout;
     std::uint32_t image_count = 0;  // the publisher's
     rdma::RemoteRegion return_line;
+    rdma::RemoteRegion image_table;             // multicast: the publisher's
+    rdma::RemoteRegion multicast_ring;          // likewise
     std::vector<std::uint64_t> image_version;   // of each image as shown last
     std::vector<std::uint64_t> image_sequence;  // its ring_sequence
   };
@@ -160,10 +179,19 @@ class Subscriber {
   // Control thread.
   std::unique_ptr<Session> make_session(std::size_t depth);
   std::vector<std::byte> adopt(PendingLink<Session> link, const std::vector<std::byte>& answer);
+  void begin_multicast(Session& session, std::span<const std::byte> invitation);
+  std::optional<std::vector<std::byte>> poll_join();
   LinkPart part(std::size_t depth, std::size_t extras) const noexcept;
   std::size_t usable_depth() const noexcept;
 
   // Datapath thread.
+  template <class Handler>
+  bool turn_multicast(Handler& handler) noexcept;
+  void confirm_close() noexcept;
+  // Slots are looked for in the ring: no completion tells of them.
+  bool polls_ring() const noexcept {
+    return options_.mode == RingMode::kPoll || receiver_ != nullptr;
+  }
   template <class Handler>
   void adopt(Session& session, Handler& handler) noexcept;
   template <class Handler>
@@ -194,8 +222,14 @@ class Subscriber {
   SubscriberOptions options_;
   Handover<Session> handover_{4};
   PendingConnect<Session> connect_;
+  std::unique_ptr<Session> joining_;  // connected; its multicast is being joined
+  std::vector<std::byte> joining_answer_;
+  std::chrono::steady_clock::time_point join_until_;
+  std::string join_error_;
+  std::atomic<bool> forged_{false};
 
   Session* current_ = nullptr;  // datapath thread from here on
+  MulticastReceiver* receiver_ = nullptr;
   RingReader ring_;
   SubscriberState state_ = SubscriberState::kDown;
   bool failed_ = false;              // the connection; what has landed is still read
@@ -212,6 +246,7 @@ class Subscriber {
   std::uint64_t reported_ = 0;            // of those, reported to the publisher
   std::uint64_t watermark_version_ = 0;
   std::uint32_t idle_polls_ = 0;
+  std::uint32_t idle_polls_mask_;
   std::uint32_t busy_polls_ = 0;
   Watermark watermark_{};
   SubscriberCounters counters_;

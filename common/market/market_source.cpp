@@ -1,6 +1,7 @@
 #include "common/market/market_source.hpp"
 
 #include "common/control/losses.hpp"
+#include "common/log/log.hpp"
 #include "common/wire/names.hpp"
 
 namespace tickpath::market {
@@ -11,7 +12,8 @@ link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
           .mode = options.mode,
           .depth = options.ring_depth,
           .image_count = options.instruments_max,
-          .peer_role = std::string(wire::name(wire::Role::kMdh))};
+          .peer_role = std::string(wire::name(wire::Role::kMdh)),
+          .loss = link::loss_of_environment()};
 }
 
 }  // namespace
@@ -28,6 +30,7 @@ MarketSource::MarketSource(rdma::Device& device, rdma::CompletionChannel* channe
 
 bool MarketSource::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
+  tell_refused();
   return reconnect_.step(now_ns, [this] {
     if (!subscriber_.connecting()) {
       wire::Hello hello =
@@ -39,8 +42,18 @@ bool MarketSource::maintain(std::uint64_t now_ns) {
   });
 }
 
+// Once: it stays refused for as long as this program runs.
+void MarketSource::tell_refused() {
+  if (multicast_refused_) return;
+  const std::string why = subscriber_.multicast_refused();
+  multicast_refused_ = !why.empty();
+  if (multicast_refused_)
+    log::error("mdh at {}: {}; updates are asked for by WRITE from now on", options_.endpoint, why);
+}
+
 std::string MarketSource::not_ready_reason() const {
-  if (alive_.get() != 0) return {};
+  if (alive_.get() != 0 && counters().resyncs.get() != 0) return {};
+  if (alive_.get() != 0) return "waiting for the books of mdh at " + options_.endpoint;
   const std::string waiting = "waiting for mdh at " + options_.endpoint;
   return reconnect_.error().empty() ? waiting : waiting + ": " + reconnect_.error();
 }
@@ -53,6 +66,9 @@ void MarketSource::register_counters(control::Counters& out, const std::string& 
   out.add(group, "laps", feed.laps);
   out.add(group, "resyncs", feed.resyncs);
   out.add(group, "images", feed.images);
+  out.add(group, "by_multicast", feed.by_multicast);
+  out.add(group, "forged", feed.forged);
+  out.add(group + "_multicast", feed.multicast);
   out.add(group, "mdh_alive", alive_);
   out.add(group, "symbol_conflicts", symbol_conflicts_);
   control::add_losses(out, group, "mdh", losses_);

@@ -64,7 +64,7 @@ class MarketSource {
   // Connects when it is down, without waiting for mdh; releases what is done with. True: connected
   // just now.
   bool maintain(std::uint64_t now_ns);
-  // Empty: updates are being taken.
+  // Empty: mdh lives, its books are known, and updates are being taken.
   std::string not_ready_reason() const;
   // Of `status`, and of the summary.
   void register_counters(control::Counters& out, const std::string& group) const;
@@ -196,6 +196,7 @@ class MarketSource {
   }
   void attach(std::uint64_t now_ns) noexcept;
   void detach(bool lost) noexcept;
+  void tell_refused();
 
   MarketReaderOptions options_;
   Subscriber subscriber_;
@@ -207,6 +208,7 @@ class MarketSource {
   Counter alive_;
   Counter lost_;  // the last connection
   Counter symbol_conflicts_;
+  bool multicast_refused_ = false;  // control thread
   link::Losses losses_;
 };
 

@@ -85,6 +85,10 @@ TEST_F(Deterministic, TradesAndConservesEverything) {
   EXPECT_EQ(mdh.at("feed_messages"), 20'000);
 }
 
+TEST_F(Deterministic, AConfigurationWithMulticastIsReplayedToTheSame) {
+  expect_equal(replay("multicast", {"--set", "mdh:publish.mode=multicast"}));
+}
+
 // From the plugin through oeg's checks and FIX to the exchange and back.
 TEST_F(Deterministic, AnOrderOfEveryTypeTradesAndImbalancesReachAStrategy) {
   const PipelineFolder own;

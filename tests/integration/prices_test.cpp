@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 struct Prices : ::testing::Test {
   void SetUp() override {
-    if (on_verbs()) GTEST_SKIP() << "the command is tried on shm; the client is on verbs, too";
+    if (over_network()) GTEST_SKIP() << "the command is tried on shm; the client is on verbs, too";
   }
   Finished prices(const std::vector<std::string>& arguments) const {
     std::vector<std::string> command{program("tickpath"), "prices", "--run-dir", folder_.run_dir()};

@@ -18,7 +18,7 @@ class Shards : public StacksRun {
  protected:
   Shards() : StacksRun("config/shards") {}
   void SetUp() override {
-    if (on_verbs()) GTEST_SKIP() << "config/shards is of shm";
+    if (over_network()) GTEST_SKIP() << "config/shards is of shm";
   }
   // The book of a symbol, of whichever shard, in the home that mdh-1 keeps.
   bool is_in_book_home(const std::string& symbol) const {

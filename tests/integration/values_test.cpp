@@ -15,7 +15,7 @@ namespace {
 
 struct Values : ::testing::Test {
   void SetUp() override {
-    if (on_verbs()) GTEST_SKIP() << "the command is tried on shm; the client is on verbs, too";
+    if (over_network()) GTEST_SKIP() << "the command is tried on shm; the client is on verbs, too";
   }
   void start(const std::vector<std::string>& more = {}) {
     std::vector<std::string> command{program("mdh"), folder_.config_dir() + "/mdh.toml",

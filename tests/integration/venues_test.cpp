@@ -25,7 +25,7 @@ class Venues : public StacksRun {
  protected:
   Venues() : StacksRun("config/venues") {}
   void SetUp() override {
-    if (on_verbs()) GTEST_SKIP() << "config/venues is of shm";
+    if (over_network()) GTEST_SKIP() << "config/venues is of shm";
   }
   // The same symbols, moved by other seeds.
   std::vector<std::string> up(std::uint64_t messages, double seconds,

@@ -116,6 +116,8 @@ Member make_mdh(const ProgramFile& file, const Options& options) {
     refuse(file, "feed.shard", "deterministic replay runs one mdh, which has all symbols");
   config.snapshot_server.clear();  // nobody joins late, and nothing is lost
   name_paths(schema, config);
+  // A group's rings come and go by the monitors' threads, at no moment of virtual time.
+  config.publish.mode = mdh::PublishMode::kWrite;
   return make<mdh::MdhApplication>("mdh", config);
 }
 

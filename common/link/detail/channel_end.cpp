@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/link/capabilities.hpp"
 #include "common/link/detail/setup.hpp"
 #include "common/link/words.hpp"
 
@@ -20,6 +21,7 @@ constexpr std::uint32_t kSpareSends = 64;
 ChannelEnds::ChannelEnds(rdma::Device& device, rdma::CompletionChannel* channel,
                          ChannelOptions options)
     : device_(device), channel_(channel), options_(std::move(options)) {
+  require_placement(device_, options_.name);
   if (options_.depth < 2 || !std::has_single_bit(options_.depth))
     throw rdma::SetupError(rdma::SetupCause::kLimit, options_.name + ": depth " +
                                                          std::to_string(options_.depth) +

@@ -15,6 +15,11 @@ template <SlotPayload T, ImagePayload Image>
 Publisher<T, Image>::Publisher(rdma::Device& device, rdma::CompletionChannel* channel,
                                PublisherOptions options)
     : options_(std::move(options)), peers_(device, channel, options_) {
+  if (!options_.multicast.group.empty()) {
+    multicast_ = std::make_unique<MulticastSender>(device, options_.name, options_.multicast,
+                                                   options_.image_count == 0 ? 0 : sizeof(Record));
+    peers_.use(*multicast_);
+  }
   if (options_.image_count == 0) return;
   image_region_ = device.allocate(options_.image_count * sizeof(Record),
                                   rdma::kLocalWrite | rdma::kRemoteRead, options_.name + ".images");
@@ -40,7 +45,8 @@ std::uint64_t Publisher<T, Image>::publish(const T& update) noexcept {
   RingSlot slot;
   std::memcpy(slot.payload, &update, sizeof(update));
   slot.sequence = ++sequence_;
-  for (PublisherPeer* const peer : peers_.active()) peers_.post_slot(*peer, slot);
+  if (multicast_) multicast_->append(slot);
+  for (PublisherPeer* const peer : peers_.writers()) peers_.post_slot(*peer, slot);
   peers_.counters().published.set(sequence_);
   return sequence_;
 }
@@ -56,6 +62,7 @@ void Publisher<T, Image>::mark_dirty(std::uint32_t index) noexcept {
 template <SlotPayload T, ImagePayload Image>
 template <class Fill>
 void Publisher<T, Image>::flush(Fill&& fill) noexcept {
+  if (multicast_) multicast_->flush();  // updates go ahead of images
   if (dirty_head_ == dirty_tail_ && watermark_sequence_ == sequence_ && !peers_.any_filling())
     return;
   for (std::uint32_t n = 0; n < options_.images_per_flush && dirty_head_ != dirty_tail_; ++n) {
@@ -65,18 +72,27 @@ void Publisher<T, Image>::flush(Fill&& fill) noexcept {
     fill(index, image);
     image.ring_sequence = sequence_;
     records_[index].store(image);
-    for (PublisherPeer* const peer : peers_.active()) write_image(*peer, index);
+    if (multicast_) multicast_->append_image(index, &records_[index]);
+    for (PublisherPeer* const peer : peers_.writers()) write_image(*peer, index);
     peers_.counters().images_flushed.add();
   }
+  if (multicast_) multicast_->flush();
   const bool published = std::exchange(flush_sequence_, sequence_) != sequence_;
   if (published && ++flushes_unmarked_ < kFlushesPerWatermark && !peers_.any_filling()) return;
   flushes_unmarked_ = 0;
   watermark_sequence_ = sequence_;
-  for (PublisherPeer* const peer : peers_.active()) {
+  if (multicast_) tell_state();
+  for (PublisherPeer* const peer : peers_.writers()) {
     if (peer->filling) fill_newcomer(*peer);
     if (!peer->filling && !peer->failed)
       peers_.post_watermark(*peer, sequence_, flushed_sequence());
   }
+}
+
+template <SlotPayload T, ImagePayload Image>
+void Publisher<T, Image>::tell_state() noexcept {
+  multicast_->tell({sequence_, flushed_sequence(), multicast_->images(), multicast_->images_used(),
+                    peers_.program_word(), peers_.program_place(), 0});
 }
 
 template <SlotPayload T, ImagePayload Image>
@@ -89,6 +105,14 @@ void Publisher<T, Image>::write_image(PublisherPeer& peer, std::uint64_t index) 
   // It may be half written: from here on again, and no watermark before that is done.
   peer.fill_cursor = peer.filling ? std::min(peer.fill_cursor, index) : index;
   peer.filling = true;
+}
+
+// After close() no flush() does: who lacks images, because its send queue was full, or because it
+// came late, gets them before it is told that it is over. One of them may be half written.
+template <SlotPayload T, ImagePayload Image>
+void Publisher<T, Image>::finish_images() noexcept {
+  for (PublisherPeer* const peer : peers_.active())
+    if (peer->filling && !peer->failed) fill_newcomer(*peer);
 }
 
 template <SlotPayload T, ImagePayload Image>

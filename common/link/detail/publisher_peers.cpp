@@ -1,7 +1,10 @@
 #include "common/link/detail/publisher_peers.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "common/clock/clock.hpp"
+#include "common/link/capabilities.hpp"
 #include "common/link/detail/setup.hpp"
 
 namespace tickpath::link {
@@ -12,11 +15,17 @@ namespace {
 constexpr std::uint64_t kOrdinary = 0;
 constexpr std::uint64_t kCloseWatermark = 1;
 
+// After close(): so long a subscriber may READ what it missed of the multicast. A stopped one must
+// not keep its publisher from ending.
+constexpr std::uint64_t kClosePatienceNs = 300'000'000;
+
 }  // namespace
 
 PublisherPeers::PublisherPeers(rdma::Device& device, rdma::CompletionChannel* channel,
                                const PublisherOptions& options)
-    : device_(device), channel_(channel), options_(options) {}
+    : device_(device), channel_(channel), options_(options) {
+  require_placement(device_, options_.name);
+}
 
 // ---------------------------------------------------------------------------- control thread
 
@@ -51,11 +60,18 @@ PendingLink<PublisherPeer> PublisherPeers::begin(rdma::ConnectionRequest& reques
   PublisherPeer& peer = *link.made;
   peer.name = std::move(name);
   peer.peer_name = request.peer();
-  peer.filling = ours.image_count != 0;
+  peer.multicast = multicast_ != nullptr && link.part.takes_multicast != 0;
+  peer.filling = ours.image_count != 0 && !peer.multicast;
   peer.return_region = device_.allocate(kCacheLineBytes, rdma::kLocalWrite | rdma::kRemoteWrite,
                                         options_.name + ".returned");
   std::vector<rdma::Grant> grants{{peer.return_region.get(), rdma::kRemoteWrite}};
   if (images.region != nullptr) grants.push_back(images);
+  std::vector<std::byte> invitation;
+  if (peer.multicast) {
+    grants.push_back(multicast_->grant());
+    invitation = invitation_bytes(multicast_->invitation());
+    ours.multicast_bytes = static_cast<std::uint32_t>(invitation.size());
+  }
   grants.insert(grants.end(), extras.begin(), extras.end());
 
   rdma::QueuePairOptions options;
@@ -65,8 +81,8 @@ PendingLink<PublisherPeer> PublisherPeers::begin(rdma::ConnectionRequest& reques
   options.message_bytes_max = sizeof(RingSlot);
   options.peer_timeout_ms = options_.peer_timeout_ms;
   link.queue = device_.create_queue(options_.send_depth * 2, channel_);
-  link.set_up =
-      request.start_accept(*link.queue, options, join_hello(program_answer, ours), grants, {});
+  link.set_up = request.start_accept(*link.queue, options,
+                                     join_hello(program_answer, invitation, ours), grants, {});
   return link;
 }
 
@@ -135,7 +151,7 @@ std::vector<SubscriberStatus> PublisherPeers::status() const {
   for (const std::unique_ptr<PublisherPeer>& peer : handover_.owned())
     result.push_back({peer->id, peer->name, peer->peer_name, peer->mode,
                       static_cast<std::uint32_t>(peer->layout.depth), peer->joined_at.get(),
-                      peer->skips.get(), peer->lost.get() != 0});
+                      peer->skips.get(), peer->lost.get() != 0, peer->multicast});
   return result;
 }
 
@@ -265,19 +281,32 @@ void PublisherPeers::take_in(std::uint64_t published) noexcept {
     peer->taken_in.set(1);
     if (closing_) peer->filling = false;  // too late for images, it is only told so
     active_[count_++] = peer;
+    if (!peer->multicast) writers_[writer_count_++] = peer;
   }
 }
 
 void PublisherPeers::turn(std::uint64_t published, std::uint64_t flushed) noexcept {
   take_in(published);
-  for (PublisherPeer* const peer : active()) {
-    read_completions(*peer);
-    if (peer->failed) continue;
-    if (peer->skipping) resume(*peer, published);
-    const bool due = peer->watermark_due || peer->notice_owed || (closing_ && !peer->close_posted);
-    if (due && !peer->filling) post_watermark(*peer, published, flushed);
+  for (PublisherPeer* const peer : writers()) serve(*peer, published, flushed);
+  if (writer_count_ != count_) {
+    // The others have next to nothing to be looked for: one a turn, so that a turn costs the same
+    // for any number of them.
+    const bool all = std::exchange(serve_all_, false) || closing_;
+    for (std::size_t i = 0; i < (all ? count_ : 1); ++i) {
+      served_ = served_ + 1 < count_ ? served_ + 1 : 0;
+      if (active_[served_]->multicast) serve(*active_[served_], published, flushed);
+    }
   }
   drop_failed();
+}
+
+void PublisherPeers::serve(PublisherPeer& peer, std::uint64_t published,
+                           std::uint64_t flushed) noexcept {
+  read_completions(peer);
+  if (peer.failed) return;
+  if (peer.skipping) resume(peer, published);
+  const bool due = peer.watermark_due || peer.notice_owed || (closing_ && !peer.close_posted);
+  if (due && !peer.filling) post_watermark(peer, published, flushed);
 }
 
 void PublisherPeers::end(std::uint32_t id) noexcept {
@@ -294,35 +323,52 @@ void PublisherPeers::drop_failed() noexcept {
       continue;
     }
     active_[i] = active_[--count_];
-    peer->left_at.set(counters_.published.get());
-    // Written before the queue pair failed, so it is there; orders nothing else. One that has been
-    // told the final count has no more to wait for.
-    const std::uint64_t leaving = load_word(peer->return_line->leaving, std::memory_order_relaxed);
-    const bool left = peer->close_done || leaving != 0;
-    // A foreign word, so it counts between joining and now.
-    if (leaving != 0)
-      peer->left_at.set(
-          std::max(peer->joined_at.get(), std::min(leaving - 1, counters_.published.get())));
-    peer->left.set(left ? 1 : 0);
-    peer->lost.set(1);
-    (left ? counters_.subscribers_left : counters_.subscribers_lost).add();
-    handover_.give_back(peer);
+    PublisherPeer** const end = writers_.data() + writer_count_;
+    writer_count_ =
+        static_cast<std::size_t>(std::remove(writers_.data(), end, peer) - writers_.data());
+    drop(*peer);
   }
 }
 
+void PublisherPeers::drop(PublisherPeer& peer) noexcept {
+  peer.left_at.set(counters_.published.get());
+  // Written before the queue pair failed, so it is there; orders nothing else. One that has been
+  // told the final count has no more to wait for.
+  const std::uint64_t leaving = load_word(peer.return_line->leaving, std::memory_order_relaxed);
+  // It may have gone on being told, before the acknowledgement of that was on its way.
+  const bool left = peer.close_done || peer.close_posted || leaving != 0;
+  // A foreign word, so it counts between joining and now.
+  if (leaving != 0)
+    peer.left_at.set(
+        std::max(peer.joined_at.get(), std::min(leaving - 1, counters_.published.get())));
+  peer.left.set(left ? 1 : 0);
+  peer.lost.set(1);
+  (left ? counters_.subscribers_left : counters_.subscribers_lost).add();
+  handover_.give_back(&peer);
+}
+
 void PublisherPeers::close(std::uint64_t published, std::uint64_t flushed) noexcept {
+  if (!closing_)
+    close_until_ = {tsc_now().value + clock::TickConverter().from_ns(kClosePatienceNs).value};
   closing_ = true;
-  // Images that a newcomer still lacks will not come: it gets its counts and what it has.
-  for (PublisherPeer* const peer : active()) peer->filling = false;
   turn(published, flushed);
 }
 
 bool PublisherPeers::closed() const noexcept {
   return closing_ && std::all_of(active_.begin(), active_.begin() + static_cast<long>(count_),
-                                 [](const PublisherPeer* peer) { return peer->close_done; });
+                                 [this](const PublisherPeer* peer) { return has_all(*peer); });
+}
+
+// It needs nothing of ours any more.
+bool PublisherPeers::has_all(const PublisherPeer& peer) const noexcept {
+  if (!peer.close_done) return false;
+  // Relaxed: it orders nothing; the subscriber has READ what it wanted before it wrote the word.
+  return !peer.multicast || load_word(peer.return_line->returned, std::memory_order_relaxed) != 0 ||
+         tsc_now() >= close_until_;
 }
 
 void PublisherPeers::arm() noexcept {
+  serve_all_ = true;  // in the look that follows: whoever wakes us may be any of them
   for (PublisherPeer* const peer : active()) peer->connection->completion_queue().arm(false);
 }
 

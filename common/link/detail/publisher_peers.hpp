@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
+#include "common/base/cpu.hpp"
 #include "common/link/connection.hpp"
 #include "common/link/detail/handover.hpp"
+#include "common/link/detail/multicast_sender.hpp"
 #include "common/link/detail/pending.hpp"
 #include "common/link/handshake.hpp"
+#include "common/link/multicast.hpp"
 #include "common/link/ring.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -28,12 +31,13 @@ struct PublisherOptions {
   std::uint32_t images_per_flush = 256;  // bound of one flush(), and of one newcomer's first fill
   std::uint32_t send_depth = 256;        // of each queue pair
   std::uint32_t peer_timeout_ms = 0;     // 0: the device's; see rdma::QueuePairOptions
+  MulticastOptions multicast = {};       // with a group: of all who can take it
 };
 
 // One writer, the datapath; any thread reads.
 struct PublisherCounters {
   Counter published;      // updates
-  Counter slots_posted;   // over all subscribers
+  Counter slots_posted;   // over all subscribers, but for multicast
   Counter slots_skipped;  // not written: no receive left (immediate) or send queue full
   Counter images_flushed;
   Counter watermarks;
@@ -50,6 +54,7 @@ struct SubscriberStatus {
   std::uint64_t join_sequence;
   std::uint64_t skipped;
   bool lost;
+  bool multicast;  // it takes datagrams, and is not written to
 };
 
 // What one subscriber was sent between joining and leaving: its side finds as many seen or lapped,
@@ -81,6 +86,7 @@ struct alignas(kCacheLineBytes) PublisherPeer {
   bool close_posted = false;
   bool close_done = false;
   bool failed = false;
+  bool multicast = false;  // nothing is written to it but what joining and leaving need
 
   std::uint64_t join_sequence = 0;
   std::uint64_t skipped_sequence = 0;  // newest update that was not written
@@ -106,6 +112,8 @@ class PublisherPeers {
  public:
   PublisherPeers(rdma::Device& device, rdma::CompletionChannel* channel,
                  const PublisherOptions& options);
+  // Before anything else: what subscribers that take multicast are told of.
+  void use(const MulticastSender& multicast) noexcept { multicast_ = &multicast; }
 
   // ---- control thread
   void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> program_answer,
@@ -120,8 +128,12 @@ class PublisherPeers {
 
   // ---- datapath thread
   std::span<PublisherPeer* const> active() const noexcept { return {active_.data(), count_}; }
+  // Of those, who is written to: an update costs nothing for the others.
+  std::span<PublisherPeer* const> writers() const noexcept {
+    return {writers_.data(), writer_count_};
+  }
   bool any_filling() const noexcept {
-    for (const PublisherPeer* const peer : active())
+    for (const PublisherPeer* const peer : writers())
       if (peer->filling) return true;
     return false;
   }
@@ -134,8 +146,11 @@ class PublisherPeers {
   void post_watermark(PublisherPeer& peer, std::uint64_t published, std::uint64_t flushed) noexcept;
   void set_program_word(std::uint64_t word) noexcept { program_word_ = word; }
   void set_program_place(std::uint64_t place) noexcept { program_place_ = place; }
+  std::uint64_t program_word() const noexcept { return program_word_; }
+  std::uint64_t program_place() const noexcept { return program_place_; }
   void turn(std::uint64_t published, std::uint64_t flushed) noexcept;
   void close(std::uint64_t published, std::uint64_t flushed) noexcept;
+  bool closing() const noexcept { return closing_; }
   bool closed() const noexcept;
   void end(std::uint32_t id) noexcept;
   void arm() noexcept;
@@ -158,7 +173,10 @@ class PublisherPeers {
   bool has_receive(PublisherPeer& peer) noexcept;
   void read_completions(PublisherPeer& peer) noexcept;
   void take_in(std::uint64_t published) noexcept;
+  void serve(PublisherPeer& peer, std::uint64_t published, std::uint64_t flushed) noexcept;
   void drop_failed() noexcept;
+  void drop(PublisherPeer& peer) noexcept;
+  bool has_all(const PublisherPeer& peer) const noexcept;
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
@@ -171,6 +189,12 @@ class PublisherPeers {
 
   std::array<PublisherPeer*, kSubscribersMax> active_{};  // datapath thread from here on
   std::size_t count_ = 0;
+  std::array<PublisherPeer*, kSubscribersMax> writers_{};
+  std::size_t writer_count_ = 0;
+  const MulticastSender* multicast_ = nullptr;
+  std::size_t served_ = 0;  // of those with multicast: whose turn it was
+  bool serve_all_ = false;
+  TscTicks close_until_{0};
   bool closing_ = false;
   std::uint64_t program_word_ = 0;
   std::uint64_t program_place_ = 0;

@@ -5,24 +5,21 @@
 
 namespace tickpath::link {
 
-// An idle ring is looked around (watermark, completions, state of the connection) once in so many
-// polls: each costs a line that the publisher may be writing. A closed or lost peer is noticed that
-// many polls later, which is microseconds.
-inline constexpr std::uint32_t kIdlePollsMask = 31;
 // A busy one reads completions that seldom: sinks (heartbeats, tables) can wait, not for ever.
 inline constexpr std::uint32_t kBusyPollsMask = 63;
 
 template <SlotPayload T, ImagePayload Image>
 template <class Handler>
 std::size_t Subscriber<T, Image>::poll(Handler& handler, std::size_t batch) noexcept {
+  if (receiver_ != nullptr && !turn_multicast(handler)) return 0;
   if (state_ == SubscriberState::kLive) [[likely]] {
-    const std::size_t count = options_.mode == RingMode::kPoll ? poll_ring(handler, batch)
-                                                               : poll_immediate(handler, batch);
+    const std::size_t count =
+        polls_ring() ? poll_ring(handler, batch) : poll_immediate(handler, batch);
     if (count != 0) {
       if ((++busy_polls_ & kBusyPollsMask) == 0) read_completions();
       return count;
     }
-    if ((++idle_polls_ & kIdlePollsMask) == 0 || options_.mode == RingMode::kImmediate)
+    if ((++idle_polls_ & idle_polls_mask_) == 0 || options_.mode == RingMode::kImmediate)
       look_around(handler);
     return 0;
   }
@@ -41,6 +38,7 @@ std::size_t Subscriber<T, Image>::poll(Handler& handler, std::size_t batch) noex
     }
     next_ = watermark_.join_sequence + 1;
     start_from(next_);
+    if (receiver_ != nullptr) receiver_->begin(next_);
   }
   return resynchronise(handler);
 }
@@ -49,6 +47,10 @@ template <SlotPayload T, ImagePayload Image>
 template <class Handler>
 void Subscriber<T, Image>::adopt(Session& session, Handler& handler) noexcept {
   current_ = &session;
+  receiver_ = session.receiver.get();
+  if (receiver_ != nullptr)
+    receiver_->attach(*session.connection, session.multicast_ring, session.image_table);
+  counters_.by_multicast.set(receiver_ != nullptr ? 1 : 0);
   ring_ = RingReader(
       reinterpret_cast<const RingSlot*>(session.region->data() + RingLayout::ring_offset()),
       session.layout.depth);
@@ -59,9 +61,12 @@ void Subscriber<T, Image>::adopt(Session& session, Handler& handler) noexcept {
   arrived_ = taken_ = notices_ = returned_ = reported_ = 0;
   watermark_ = {};
   watermark_version_ = 0;
+  MulticastCounters& multicast = counters_.multicast;
   for (Counter* counter :
        {&counters_.published, &counters_.seen, &counters_.lapped, &counters_.laps,
-        &counters_.resyncs, &counters_.images, &counters_.conserved})
+        &counters_.resyncs, &counters_.images, &counters_.conserved, &multicast.datagrams,
+        &multicast.duplicates, &multicast.gaps, &multicast.recovered, &multicast.images_recovered,
+        &multicast.verified, &multicast.foreign, &multicast.malformed, &multicast.dropped})
     counter->set(0);
   if constexpr (requires { handler.on_link(LinkEvent::kConnected); })
     handler.on_link(LinkEvent::kConnected);
@@ -74,7 +79,46 @@ void Subscriber<T, Image>::leave(LinkEvent event, Handler& handler) noexcept {
   if constexpr (requires { handler.on_link(event); }) handler.on_link(event);
   handover_.give_back(current_);
   current_ = nullptr;
+  receiver_ = nullptr;
   state_ = SubscriberState::kDown;
+}
+
+// -------------------------------------------------------------------------------------- multicast
+
+// False: the connection has ended.
+template <SlotPayload T, ImagePayload Image>
+template <class Handler>
+bool Subscriber<T, Image>::turn_multicast(Handler& handler) noexcept {
+  receiver_->step(next_);
+  if (receiver_->waiting()) read_completions();
+  if (receiver_->forged()) [[unlikely]] {
+    counters_.forged.add();
+    forged_.store(true, std::memory_order_relaxed);  // see multicast_refused()
+    leave(LinkEvent::kLost, handler);
+    return false;
+  }
+  if (receiver_->failed()) [[unlikely]]
+    failed_ = true;
+  // What came before it is handed over first; images that are being shown are shown to the end.
+  if (receiver_->lost_to() != 0 && state_ == SubscriberState::kLive &&
+      next_ == receiver_->frontier()) [[unlikely]] {
+    lap(std::max(receiver_->lost_to(), next_) + 1, handler);
+    receiver_->begin(next_);
+  }
+  return true;
+}
+
+// The publisher waits for this, a moment, before it ends.
+template <SlotPayload T, ImagePayload Image>
+void Subscriber<T, Image>::confirm_close() noexcept {
+  const std::uint64_t word = 1;
+  rdma::WorkRequest request;
+  request.flags = rdma::kInline | rdma::kSignaled;
+  request.local_address = &word;
+  request.length_bytes = sizeof(word);
+  request.rkey = current_->return_line.rkey;
+  request.remote_address = current_->return_line.address + offsetof(ReturnLine, returned);
+  (void)current_->connection->queue_pair().post_send(request);  // refused: it waits in vain
 }
 
 // ----------------------------------------------------------------------------- live: handing over
@@ -160,8 +204,14 @@ template <SlotPayload T, ImagePayload Image>
 template <class Handler>
 std::size_t Subscriber<T, Image>::resynchronise(Handler& handler) noexcept {
   // A publisher that has ended flushes no more: what there is must do.
-  const bool final = failed_ || watermark_.closed != 0;
-  if (!images_complete_ && watermark_.flushed_sequence < resync_target_ && !final) return 0;
+  const bool final =
+      failed_ ||
+      (watermark_.closed != 0 &&
+       (receiver_ == nullptr || receiver_->images_settled(watermark_.published_sequence)));
+  if (!images_complete_ && watermark_.flushed_sequence < resync_target_ && !final) {
+    if (receiver_ != nullptr) receiver_->look_soon();
+    return 0;
+  }
   images_complete_ = true;
   std::size_t shown = 0;
   const Record* const records = image_records();
@@ -204,22 +254,31 @@ void Subscriber<T, Image>::look_around(Handler& handler) noexcept {
   read_completions();
   const bool lost = current_->connection->failed() || failed_;
   const bool changed = read_watermark();
-  if (!lost && !changed && watermark_.closed == 0) return;
+  // A skip may have been told while updates before it still waited: it counts until next_ is past
+  // it.
+  const bool skipped = watermark_.skipped_sequence >= next_;
+  if (!lost && !changed && !skipped && watermark_.closed == 0) return;
+  // By multicast the close may be here before what it counts.
+  if (receiver_ != nullptr && watermark_.closed != 0 && !lost &&
+      !receiver_->settled(watermark_.published_sequence))
+    return;
+  if (receiver_ != nullptr && lost && receiver_->busy()) return;
   // All that landed before the watermark is visible now (RC ordering), so look once more: what is
   // still missing was never sent.
   if (update_waits()) return;
   if (watermark_.closed != 0) {
     if (next_ <= watermark_.published_sequence)
       return lap(watermark_.published_sequence + 1, handler);  // images once more, then the end
+    if (receiver_ != nullptr) confirm_close();
     return leave(LinkEvent::kClosed, handler);
   }
-  if (watermark_.skipped_sequence >= next_) return lap(watermark_.skipped_sequence + 1, handler);
+  if (skipped) return lap(watermark_.skipped_sequence + 1, handler);
   if (lost) leave(LinkEvent::kLost, handler);
 }
 
 template <SlotPayload T, ImagePayload Image>
 bool Subscriber<T, Image>::update_waits() noexcept {
-  if (options_.mode == RingMode::kImmediate) {
+  if (!polls_ring()) {
     read_completions();
     return taken_ != arrived_;
   }
@@ -238,8 +297,19 @@ void Subscriber<T, Image>::finish_counts() noexcept {
 
 template <SlotPayload T, ImagePayload Image>
 bool Subscriber<T, Image>::read_watermark() noexcept {
-  if (watermark_record().read_newer(watermark_, watermark_version_) != ReadStatus::kOk)
-    return false;
+  bool changed = watermark_record().read_newer(watermark_, watermark_version_) == ReadStatus::kOk;
+  if (receiver_ != nullptr && watermark_version_ != 0) {
+    // What is written is of the join and of the close; in between the state is looked at.
+    const MulticastState& state = receiver_->state();
+    if (current_->image_count != 0) watermark_.flushed_sequence = receiver_->flushed();
+    if (state.published > watermark_.published_sequence) {
+      watermark_.published_sequence = state.published;
+      watermark_.program_word = state.program_word;
+      watermark_.program_place = state.program_place;
+      changed = true;
+    }
+  }
+  if (!changed) return false;
   counters_.published.set(watermark_.published_sequence - watermark_.join_sequence);
   return true;
 }
@@ -279,6 +349,11 @@ void Subscriber<T, Image>::return_receives() noexcept {
 template <SlotPayload T, ImagePayload Image>
 void Subscriber<T, Image>::close() noexcept {
   if (current_ == nullptr) return;
+  // Who waited for images to the end has lost all that it knows of.
+  if (state_ == SubscriberState::kResyncing && next_ <= watermark_.published_sequence) {
+    counters_.lapped.add(watermark_.published_sequence + 1 - next_);
+    next_ = watermark_.published_sequence + 1;
+  }
   // What is published from here on, while it goes, is in nobody's account.
   const std::uint64_t leaving = std::max<std::uint64_t>(next_, 1);
   rdma::WorkRequest request;
@@ -295,6 +370,7 @@ template <SlotPayload T, ImagePayload Image>
 void Subscriber<T, Image>::arm() noexcept {
   if (current_ == nullptr) return;
   current_->connection->completion_queue().arm(true);
+  if (receiver_ != nullptr) receiver_->arm();
   armed_ = true;
 }
 
@@ -302,8 +378,10 @@ void Subscriber<T, Image>::arm() noexcept {
 // images must be read again, of which no completion tells.
 template <SlotPayload T, ImagePayload Image>
 bool Subscriber<T, Image>::may_sleep() const noexcept {
-  return current_ == nullptr || (armed_ && state_ == SubscriberState::kLive &&
-                                 options_.mode == RingMode::kImmediate && taken_ == arrived_);
+  if (current_ == nullptr) return true;
+  if (!armed_ || state_ != SubscriberState::kLive) return false;
+  if (receiver_ != nullptr) return receiver_->may_sleep(next_);
+  return options_.mode == RingMode::kImmediate && taken_ == arrived_;
 }
 
 template <SlotPayload T, ImagePayload Image>

@@ -16,8 +16,8 @@ namespace tickpath::link::test {
 
 using test_support::fresh_endpoint;
 using test_support::kPatience;
-using test_support::on_verbs;
 using test_support::open_test_device;
+using test_support::over_network;
 
 // Polls until `done` or kPatience is over.
 template <class Done>

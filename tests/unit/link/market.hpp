@@ -145,6 +145,14 @@ inline bool reach_down(TestSubscriber& subscriber, Sink& sink) {
   });
 }
 
+// Until nobody lacks an image because a send queue was full.
+inline bool all_told(Source& source) {
+  return eventually([&] {
+    source.end_turn();
+    return !source.publisher.busy();
+  });
+}
+
 // Closes, and polls until the subscriber knows.
 inline bool close_and_drain(Source& source, TestSubscriber& subscriber, Sink& sink) {
   source.end_turn();

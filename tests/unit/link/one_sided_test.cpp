@@ -104,7 +104,7 @@ TEST_F(OneSided, AReadIsExecutedBehindTheWriteBeforeIt) {
   auto& stored = *reinterpret_cast<std::uint64_t*>(shared->data() + 64);
   const auto& fetched = *reinterpret_cast<const std::uint64_t*>(local->data());
   const rdma::RemoteRegion remote = there->extras()[0];
-  const std::uint64_t rounds = on_verbs() ? 200 : 100'000;
+  const std::uint64_t rounds = over_network() ? 200 : 100'000;
   std::atomic<std::uint64_t> round{0};
   std::atomic<std::uint64_t> looked{0};
   std::uint64_t owner_saw = 0;

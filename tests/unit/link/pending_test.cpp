@@ -136,7 +136,7 @@ TEST_F(Pending, ATableReaderIsServedAndRevokedByItsTag) {
 }
 
 TEST_F(Pending, APeerThatNeverConfirmsHoldsUpNoOtherSubscriber) {
-  if (on_verbs()) GTEST_SKIP() << "a set-up on verbs goes on by itself: nobody stops half-way";
+  if (over_network()) GTEST_SKIP() << "a set-up on verbs goes on by itself: nobody stops half-way";
   const auto half = half_subscriber();
   Outcome never;
   start_accept(never);
@@ -150,7 +150,7 @@ TEST_F(Pending, APeerThatNeverConfirmsHoldsUpNoOtherSubscriber) {
 
 // All places of a publisher held by peers that never confirm: the oldest makes room.
 TEST_F(Pending, TheOldestSetUpMakesRoomForOneMore) {
-  if (on_verbs()) GTEST_SKIP() << "a set-up on verbs goes on by itself: nobody stops half-way";
+  if (over_network()) GTEST_SKIP() << "a set-up on verbs goes on by itself: nobody stops half-way";
   std::vector<std::unique_ptr<rdma::CompletionQueue>> queues;
   std::vector<std::unique_ptr<rdma::PendingConnection>> silent;
   std::vector<Outcome> outcomes(kSubscribersMax + 1);

@@ -231,7 +231,7 @@ TEST_F(ReplicatedLogs, ARegionThatIsTooSmallIsRefused) {
 // confirmed has been taken when the standby is at its fence. Round after round, on two threads.
 TEST_F(ReplicatedLogs, WhatWasConfirmedIsThereBehindTheFence) {
   start();
-  const int rounds = on_verbs() ? 20 : 300;
+  const int rounds = over_network() ? 20 : 300;
   std::mt19937 random(1);
   for (int round = 0; round < rounds; ++round) {
     log.clear();

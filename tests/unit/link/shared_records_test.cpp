@@ -105,11 +105,21 @@ SharedResult publish(typename Records<T>::Client& client, SharedGuard based_on, 
   return await<T>(client, nothing);
 }
 
+class OnAtomics : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (open_test_device()->info().atomics == rdma::AtomicReach::kNone)
+      GTEST_SKIP() << "the device lacks: atomics";
+  }
+};
+class SharedRecordsTest : public OnAtomics {};
+class SharedRecordsStress : public OnAtomics {};
+
 using Small = Row<8>;    // one line
 using Book = Row<40>;    // five
 using Large = Row<160>;  // twenty
 
-TEST(SharedRecordsTest, AreEmptyUntilSomebodyPublishes) {
+TEST_F(SharedRecordsTest, AreEmptyUntilSomebodyPublishes) {
   Records<Book> table;
   auto writer = table.client(0);
   auto reader = table.client(kLanesMax);
@@ -130,7 +140,7 @@ TEST(SharedRecordsTest, AreEmptyUntilSomebodyPublishes) {
 }
 
 // Versions come into the writer's slots in turn, and into another writer's.
-TEST(SharedRecordsTest, AReadThatExpectsTheWrongSlotAsksOnceMore) {
+TEST_F(SharedRecordsTest, AReadThatExpectsTheWrongSlotAsksOnceMore) {
   Records<Book> table;
   auto one = table.client(0);
   auto two = table.client(1);
@@ -161,7 +171,7 @@ TEST(SharedRecordsTest, AReadThatExpectsTheWrongSlotAsksOnceMore) {
   EXPECT_EQ(both.records->torn_reads() + expected.records->torn_reads(), 0u);
 }
 
-TEST(SharedRecordsTest, OfTwoWritersTheOneThatKnowsTheNewestVersionGoesOn) {
+TEST_F(SharedRecordsTest, OfTwoWritersTheOneThatKnowsTheNewestVersionGoesOn) {
   Records<Book> table;
   auto one = table.client(3);
   auto two = table.client(5);
@@ -182,7 +192,7 @@ TEST(SharedRecordsTest, OfTwoWritersTheOneThatKnowsTheNewestVersionGoesOn) {
 }
 
 // Which of its slots holds the record a client must have seen before it may touch the other one.
-TEST(SharedRecordsTest, NothingIsPublishedBeforeTheRecordWasRead) {
+TEST_F(SharedRecordsTest, NothingIsPublishedBeforeTheRecordWasRead) {
   Records<Small> table;
   auto writer = table.client(0);
   EXPECT_FALSE(writer.records->publish(1, SharedGuard{}, Small::of(1, 1), 0));
@@ -202,7 +212,7 @@ TEST(SharedRecordsTest, NothingIsPublishedBeforeTheRecordWasRead) {
 }
 
 // Whoever only reads has no right to write; whoever writes has it for its own lane.
-TEST(SharedRecordsTest, AReaderCannotPublish) {
+TEST_F(SharedRecordsTest, AReaderCannotPublish) {
   Records<Small> table;
   auto reader = table.client(kLanesMax);
   Small value{};
@@ -211,7 +221,7 @@ TEST(SharedRecordsTest, AReaderCannotPublish) {
   EXPECT_FALSE(reader.records->read(Records<Small>::kRecords, 0)) << "no such record";
 }
 
-TEST(SharedRecordsTest, AsManyAsThereIsRoomForAreUnderWayAtOnce) {
+TEST_F(SharedRecordsTest, AsManyAsThereIsRoomForAreUnderWayAtOnce) {
   Records<Small> table;
   auto writer = table.client(2);
   Small value{};
@@ -232,7 +242,7 @@ TEST(SharedRecordsTest, AsManyAsThereIsRoomForAreUnderWayAtOnce) {
 }
 
 // A writer ends, or stands still, with half a version written: nobody sees it.
-TEST(SharedRecordsTest, WhatAWriterLeftHalfWrittenIsNeverShown) {
+TEST_F(SharedRecordsTest, WhatAWriterLeftHalfWrittenIsNeverShown) {
   Records<Book> table;
   auto one = table.client(0);
   auto two = table.client(1);
@@ -250,7 +260,7 @@ TEST(SharedRecordsTest, WhatAWriterLeftHalfWrittenIsNeverShown) {
   EXPECT_EQ(value.writer, 2u);
 }
 
-TEST(SharedRecordsTest, AnOwnerThatIsGoneFailsWhatIsUnderWay) {
+TEST_F(SharedRecordsTest, AnOwnerThatIsGoneFailsWhatIsUnderWay) {
   Records<Small> table;
   auto writer = table.client(0);
   Small value{};
@@ -310,7 +320,7 @@ std::uint64_t reads_wanted() {
     return std::strtoull(text, nullptr, 10);
   const char* const freedoms = std::getenv("TICKPATH_SHM_FREEDOMS");
   const bool slow = freedoms != nullptr && *freedoms != '\0';
-  return on_verbs() || test_support::kSanitized || slow ? 300 : 20'000;
+  return over_network() || test_support::kSanitized || slow ? 300 : 20'000;
 }
 
 // With half of the clients fetching both slots, half the expected one.
@@ -349,8 +359,8 @@ void stress(std::uint32_t writers, std::uint32_t readers) {
 
 // What shared records must not be: a sequence lock that one WRITE writes and one READ reads,
 // version in front and behind. The same history, with every freedom that RDMA leaves to a device.
-TEST(SharedRecordsStress, ANaiveSequenceLockIsFoundOut) {
-  if (on_verbs()) GTEST_SKIP() << "the freedoms are the shm provider's";
+TEST_F(SharedRecordsStress, ANaiveSequenceLockIsFoundOut) {
+  if (over_network()) GTEST_SKIP() << "the freedoms are the shm provider's";
   struct Locked {
     std::uint64_t before;
     Book book;
@@ -402,10 +412,10 @@ TEST(SharedRecordsStress, ANaiveSequenceLockIsFoundOut) {
       before == nullptr ? std::nullopt : std::optional(rdma::detail::parse_freedoms(before)));
 }
 
-TEST(SharedRecordsStress, OneWriterOneLine) { stress<Small>(1, 2); }
-TEST(SharedRecordsStress, TwoWritersABookOfFiveLines) { stress<Book>(2, 2); }
-TEST(SharedRecordsStress, FourWritersTwentyLines) { stress<Large>(4, 2); }
-TEST(SharedRecordsStress, EightWritersABookOfFiveLines) { stress<Book>(8, 1); }
+TEST_F(SharedRecordsStress, OneWriterOneLine) { stress<Small>(1, 2); }
+TEST_F(SharedRecordsStress, TwoWritersABookOfFiveLines) { stress<Book>(2, 2); }
+TEST_F(SharedRecordsStress, FourWritersTwentyLines) { stress<Large>(4, 2); }
+TEST_F(SharedRecordsStress, EightWritersABookOfFiveLines) { stress<Book>(8, 1); }
 
 }  // namespace
 }  // namespace tickpath::link::test

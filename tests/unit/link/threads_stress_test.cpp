@@ -3,21 +3,25 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/unit/link/market.hpp"
+#include "tests/unit/link/multicast.hpp"
 
 namespace tickpath::link::test {
 namespace {
 
-class ThreadsStress : public OfBothModes {};
+class ThreadsStress : public OfBothModes {
+ protected:
+  void run(const PublisherOptions& publisher_options, const SubscriberOptions& subscriber_options);
+  Fabric fabric;
+};
 
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadsStress, kBothModes, mode_name);
 
 // One subscriber stays for the whole run, others come and go without a word. The one that stays
 // must be told everything exactly, the publisher must keep its pace, and nothing may be touched by
 // two threads at once.
-TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
-  Fabric fabric;
-  Source source(*fabric.device);
+void ThreadsStress::run(const PublisherOptions& publisher_options,
+                        const SubscriberOptions& subscriber_options) {
+  Source source(*fabric.device, publisher_options);
   std::atomic<bool> stop{false};
   std::thread publishing([&] {
     while (!stop.load()) {
@@ -33,7 +37,7 @@ TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
     }
   });
 
-  TestSubscriber staying(*fabric.device, nullptr, options(128));
+  TestSubscriber staying(*fabric.device, nullptr, subscriber_options);
   join(fabric, source, staying);
   Sink sink;
   std::thread reading([&] {
@@ -43,7 +47,7 @@ TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
   });
 
   for (int round = 0; round < 12; ++round) {
-    auto passing = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(128));
+    auto passing = std::make_unique<TestSubscriber>(*fabric.device, nullptr, subscriber_options);
     join(fabric, source, *passing);
     Sink short_lived;
     EXPECT_TRUE(eventually([&] {
@@ -61,6 +65,17 @@ TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
   expect_sound(sink);
   expect_same_values(source, sink);
   expect_conserved(source, staying);
+}
+
+TEST_P(ThreadsStress, SubscribersComeAndGoWhileOneStaysAndMissesNothing) {
+  run({.image_count = kThings}, options(128));
+}
+
+TEST_P(ThreadsStress, SubscribersOfMulticastComeAndGoLikewise) {
+  if (!fabric.device->info().multicast) GTEST_SKIP() << "the device has no multicast";
+  SubscriberOptions lossy = options(128);
+  lossy.loss.per_mille = 50;
+  run(multicast_options(*fabric.device), lossy);
 }
 
 }  // namespace

@@ -2,54 +2,12 @@
 #include "common/link/channel.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/connect.hpp"
-#include "tests/unit/link/market.hpp"
+#include "tests/unit/link/process_ends.hpp"
 
 namespace tickpath::link::test {
 namespace {
 
 using test_support::Child;
-
-// A publisher with its listener, in the process that made it.
-struct Publishing {
-  explicit Publishing(const std::string& endpoint)
-      : device(open_test_device()), listener(device->listen(endpoint)), source(*device) {}
-
-  bool let_one_in() {
-    request = wait_for_request(*listener);
-    if (request == nullptr) return false;
-    accept_now(source.publisher, *request, {}, {});
-    source.publisher.turn();
-    return true;
-  }
-  bool close() {
-    source.publisher.close();
-    return eventually([this] {
-      source.publisher.turn();
-      return source.publisher.closed();
-    });
-  }
-
-  std::unique_ptr<rdma::Device> device;
-  std::unique_ptr<rdma::Listener> listener;
-  std::unique_ptr<rdma::ConnectionRequest> request;
-  Source source;
-};
-
-// A subscriber that connects as soon as somebody listens.
-struct Subscribed {
-  Subscribed(const std::string& endpoint, const SubscriberOptions& options)
-      : device(open_test_device()),
-        channel(device->create_channel()),
-        subscriber(*device, options.mode == RingMode::kImmediate ? channel.get() : nullptr,
-                   options) {
-    connect_when_there([&] { connect_now(subscriber, endpoint, {}); });
-  }
-
-  std::unique_ptr<rdma::Device> device;
-  std::unique_ptr<rdma::CompletionChannel> channel;
-  TestSubscriber subscriber;
-  Sink sink;
-};
 
 class TwoProcesses : public OfBothModes {};
 
@@ -61,30 +19,12 @@ TEST_P(TwoProcesses, ConserveWhenThePublisherRunsAtFullSpeed) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
     Subscribed end(endpoint, options(64));
-    do {
-      if (end.subscriber.poll(end.sink) == 0) std::this_thread::yield();
-    } while (end.subscriber.state() != SubscriberState::kDown);
-    const SubscriberCounters& counters = end.subscriber.counters();
-    Sink& sink = end.sink;
-    if (sink.torn != 0) return 2;
-    if (sink.backwards != 0 || sink.disorder != 0) return 3;
-    if (counters.conserved.get() != 1) return 4;
-    if (sink.events.back() != LinkEvent::kClosed) return 5;
-    // The last change of every thing is known: each got the value that its number tells.
-    for (std::uint64_t thing = 0; thing < kThings; ++thing)
-      if ((sink.values[thing] - 1) % kThings != thing) return 6;
-    return 0;
+    read_to_the_end(end);
+    return broken_promise(end);
   });
   Publishing end(endpoint);
   ASSERT_TRUE(end.let_one_in());
-  Source& source = end.source;
-  const int turns = on_verbs() ? 2'000 : 20'000;  // emulated: a WRITE takes some 100 us
-  for (int turn = 0; turn < turns; ++turn) {
-    source.change_some(20);
-    source.end_turn();
-    if (turn % 64 == 0) std::this_thread::yield();
-  }
-  ASSERT_TRUE(end.close());
+  ASSERT_TRUE(publish_and_close(end));
   EXPECT_EQ(child.wait(), 0);
 }
 
@@ -139,7 +79,7 @@ TEST_P(TwoProcesses, ASubscriberLearnsThatItsPublisherWasKilled) {
   ASSERT_TRUE(reach_down(subscriber, sink));
   EXPECT_EQ(sink.events.back(), LinkEvent::kLost);
   expect_sound(sink);
-  if (!test_support::on_verbs())
+  if (!test_support::over_network())
     std::filesystem::remove(endpoint);  // the killed listener could not
 }
 

@@ -186,6 +186,23 @@ TEST_F(MarketReaders, FollowRowsWhoseIdsComeInAnyOrder) {
   EXPECT_EQ(reader.symbol_conflicts().get(), 0u);
 }
 
+// Connected is not ready: until the books are here there is nothing to go by.
+TEST_F(MarketReaders, AreReadyOnceTheBooksAreHere) {
+  list(0);
+  tick(0);
+  join();
+  mdh.publisher->turn();  // takes it in, and sends no image
+  ASSERT_TRUE(eventually([this] {
+    mdh.heartbeat.beat();
+    reader.poll(seen, now());
+    return seen.alives.size() == 1;
+  }));
+  EXPECT_THAT(reader.not_ready_reason(), ::testing::HasSubstr("waiting for the books of mdh at "));
+  poll_until_it_would_sleep();
+  EXPECT_THAT(seen.images, ElementsAre(0));
+  EXPECT_EQ(reader.not_ready_reason(), "");
+}
+
 TEST_F(MarketReaders, SayOnceThatMdhIsGone) {
   join();
   list(0);

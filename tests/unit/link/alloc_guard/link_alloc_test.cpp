@@ -45,11 +45,14 @@ bool on_datapath(Done&& done) {
   return eventually(done);
 }
 
-void run_ring(RingMode mode) {
+void run_ring(RingMode mode, MulticastOptions multicast = {}, std::uint32_t lost_per_mille = 0) {
   Fabric fabric;
-  Publisher<Update, Image> publisher(*fabric.device, nullptr, {.image_count = 8});
-  auto subscriber = std::make_unique<Subscriber<Update, Image>>(
-      *fabric.device, nullptr, SubscriberOptions{.mode = mode, .depth = 32, .image_count = 8});
+  Publisher<Update, Image> publisher(*fabric.device, nullptr,
+                                     {.image_count = 8, .multicast = std::move(multicast)});
+  SubscriberOptions options{.mode = mode, .depth = 32, .image_count = 8};
+  options.loss.per_mille = lost_per_mille;
+  auto subscriber =
+      std::make_unique<Subscriber<Update, Image>>(*fabric.device, nullptr, std::move(options));
   fabric.meet([&] { connect_now(*subscriber, fabric.endpoint, {}); },
               [&](rdma::ConnectionRequest& request) { accept_now(publisher, request, {}, {}); });
   Handler handler;
@@ -64,8 +67,7 @@ void run_ring(RingMode mode) {
       if (i % 2 == 0) subscriber->poll(handler, 1);
     }
     turn();
-    while (subscriber->poll(handler) != 0) {
-    }
+    for (int poll = 0; poll < 64; ++poll) subscriber->poll(handler);
     return handler.updates > 2000 && handler.laps > 20 && handler.images > 8;
   }));
   ASSERT_TRUE(on_datapath([&] {
@@ -84,6 +86,12 @@ void run_ring(RingMode mode) {
 TEST(LinkAllocation, RingsAndImagesAllocateNothingInPollMode) { run_ring(RingMode::kPoll); }
 TEST(LinkAllocation, RingsAndImagesAllocateNothingInImmediateMode) {
   run_ring(RingMode::kImmediate);
+}
+
+TEST(LinkAllocation, MulticastAllocatesNothingNorDoesWhatIsReadOfIt) {
+  const std::string group =
+      std::filesystem::temp_directory_path() / ("tp-alloc-group-" + std::to_string(::getpid()));
+  run_ring(RingMode::kPoll, {.group = group, .depth = 16}, 100);
 }
 
 TEST(LinkAllocation, ChannelsAllocateNothingFromTheFirstMessageToTheEnd) {
