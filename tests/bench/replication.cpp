@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,12 +20,6 @@ namespace tickpath::oeg {
 namespace {
 
 constexpr double kBar = 1.3;
-
-std::string text_option(int argc, char** argv, const char* name, const char* otherwise) {
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], name) == 0) return argv[i + 1];
-  return otherwise;
-}
 
 enum class Sender : std::uint8_t { kAlone, kPaired, kBare };
 
@@ -139,12 +132,12 @@ int run(int argc, char** argv) {
   const bool quick = bench::is_quick(argc, argv);
   const BenchFolder folder;
   bench::PlacementOptions placement;
-  placement.device.provider = text_option(argc, argv, "--provider", "shm");
-  placement.device.device = text_option(argc, argv, "--device", "");
+  placement.device.provider = bench::text_option(argc, argv, "--provider", "shm");
+  placement.device.device = bench::text_option(argc, argv, "--device", "");
   placement.device.security.mode = net::SecurityMode::kNone;
   const bool shm = placement.device.provider == "shm";
-  placement.endpoint = text_option(argc, argv, "--endpoint",
-                                   shm ? folder.path("placement").c_str() : "127.0.0.1:18516");
+  placement.endpoint = bench::text_option(
+      argc, argv, "--endpoint", shm ? folder.path("placement").c_str() : "127.0.0.1:18516");
   if (quick) placement.rounds = 100;
   // Before this thread is pinned: afterwards it is allowed one.
   const std::vector<int> cpus = allowed_cpus();

@@ -32,10 +32,15 @@ bool is_quick(int argc, char** argv) {
                      [](const char* each) { return std::strcmp(each, "--quick") == 0; });
 }
 
-std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise) {
+std::string text_option(int argc, char** argv, const char* name, const std::string& otherwise) {
   for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], name) == 0) return std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], name) == 0) return argv[i + 1];
   return otherwise;
+}
+
+std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise) {
+  const std::string text = text_option(argc, argv, name);
+  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
 }
 
 int run_main(int (*run)(int, char**), int argc, char** argv) {

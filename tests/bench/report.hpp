@@ -16,7 +16,9 @@ namespace tickpath::bench {
 // run means anything.
 bool is_quick(int argc, char** argv);
 
-// "NAME 20" among the arguments, else `otherwise`.
+// What follows NAME among the arguments, else `otherwise`.
+std::string text_option(int argc, char** argv, const char* name, const std::string& otherwise = {});
+// "NAME 20" likewise.
 std::uint64_t option(int argc, char** argv, const char* name, std::uint64_t otherwise);
 
 // main(): what it throws is printed, and 1 then.

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
@@ -200,9 +199,7 @@ void print_trace(const ScalingOptions& options) {
 int run(int argc, char** argv) {
   ScalingOptions options;
   options.quick = is_quick(argc, argv);
-  std::string only;
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+  const std::string only = text_option(argc, argv, "--only");
   print_environment("how cost grows");
   std::printf("| what | at | cost |\n| --- | --- | --- |\n");
   const std::pair<const char*, void (*)(const ScalingOptions&)> parts[] = {
