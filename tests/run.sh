@@ -146,7 +146,7 @@ fuzz() {
 guests() {
   local log="$logs/soft_roce.log" status=0
   say "real verbs, on Soft-RoCE in guests"
-  tests/soft_roce/run.sh --limit 1200 "$@" 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+  tests/soft_roce/run.sh --limit 1500 "$@" 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
   share "guests"
   if [ "$status" -eq 77 ]; then
     echo "skipped: real verbs, for the reason above"

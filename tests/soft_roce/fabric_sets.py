@@ -5,7 +5,7 @@ import subprocess
 
 import gtest
 from machine import TREE
-from report import eventually, expect, losing, running
+from report import Failed, eventually, expect, losing, running
 
 BINARY = "conformance_fabric"
 TESTS = "Providers/Fabric.*/{}"
@@ -38,6 +38,23 @@ def conformance(run):
         gtest.all_passed(one, "")
     with run.step("conformance runs the same tests on shm and on verbs"):
         gtest.print_equal(shm, one)
+
+
+def conformance_but_what_is_told(run, provider, label):
+    """The suite on `provider` in one guest: the tests of shm, except what the device lacks, which the run has to tell
+    and which is returned."""
+    shm = without_provider(gtest.on_host(run, BINARY, TESTS.format("shm"), "shm", 300))
+    found = without_provider(gtest.in_guest(run, run.guest(), BINARY, TESTS.format(provider), provider, 600, label))
+    gtest.all_passed(found, "")
+    told = gtest.left_out(run.folder(BINARY) / f"{provider}.{label}.log")
+    for test, lacks in told.items():
+        print(f"        {test}: {'; '.join(lacks)}", flush=True)
+    silent = [name for name, state in found.items() if state == "skipped" and name not in told]
+    if silent or set(shm) != set(found):
+        raise Failed(f"skipped without a word: {silent}; on one of shm and {label} only: {set(shm) ^ set(found)}")
+    print(f"        {gtest.count(found, 'passed')} of {len(found)} tests passed, "
+          f"{gtest.count(found, 'skipped')} left out", flush=True)
+    return told
 
 
 def with_far_peer(run, near, far, filter_text, label, more=None):

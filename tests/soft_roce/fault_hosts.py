@@ -84,7 +84,7 @@ class Hosts:
         more += [each for each in self.more if each.split(":")[0] in programs]
         self.jobs[guest] = guest.start(
             [self.tickpath, "up", TREE / "config/hosts", "--here", "--run-dir", self.run_dir, "--no-replay",
-             "--on-failure", "restart", "--only", *programs, *PATIENT, *settings(programs, more)], env=self.env, name="up")
+             "--on-failure", "restart", "--only", *programs, *PATIENT, *settings(self.run, programs, more)], env=self.env, name="up")
         self.clocks[guest] = GuestClock(guest)
 
     def begin(self):

@@ -84,6 +84,16 @@ def running_at_end(log):
     return started[-1] if started else "any test"
 
 
+def left_out(log_file):
+    """Of a conformance run: {test: what its device lacks}, as the run itself lists them."""
+    told = {}
+    for line in log_file.read_text(errors="replace").splitlines():
+        if " left out" in line and "the device lacks: " in line:
+            test, lack = line.strip().split(": ", 1)
+            told.setdefault("Fabric." + test.rsplit("/", 1)[0], []).append(lack)
+    return told
+
+
 def count(found, state):
     return sum(1 for each in found.values() if each == state)
 

@@ -1,4 +1,5 @@
-"""One guest: a small virtual machine with a real RoCE device (rxe) that runs commands on the host's files.
+"""One guest: a small virtual machine with a kernel RDMA device that runs commands on the host's files: RoCE v2 (rxe) or
+iWARP (siw).
 
     with Guest("guest1", results, joined=path) as guest:
         guest.boot(60)
@@ -54,6 +55,12 @@ def prepare():
     if done.returncode != 0:
         raise RigError(f"prepare.sh failed with status {done.returncode}")
     return pathlib.Path(done.stdout.strip())
+
+
+def without_siw(image):
+    """Why no guest of this image can have an iWARP device; empty where it can."""
+    missing = image / "siw.missing"
+    return missing.read_text().strip() if missing.exists() else ""
 
 
 @functools.cache
@@ -124,13 +131,15 @@ class Guest:
     same for both guests; guest 1 holds its end open, so guest 2 may die and come back. `share` is what the guest
     may write, `results` or a folder above it."""
 
-    def __init__(self, results, index=1, joined=None, image=None, memory_mb=2048, cpus=2, share=None):
+    def __init__(self, results, index=1, joined=None, image=None, memory_mb=2048, cpus=2, share=None, device="rxe"):
         self.results = pathlib.Path(results).resolve()
         self.results.mkdir(parents=True, exist_ok=True)
         self.share = pathlib.Path(share).resolve() if share else self.results
         self.index, self.joined, self.memory_mb, self.cpus = index, joined, memory_mb, cpus
         self.name, self.address = f"guest{index}", f"10.77.0.{index}"
-        self.image = image or prepare()
+        self.image, self.device = image or prepare(), device
+        if device == "siw" and (missing := without_siw(self.image)):
+            raise RigError(f"no guest with an iWARP device: {missing}")
         self.changed = threading.Condition()
         self.send_lock = threading.Lock()
         self.ready = self.lost = False
@@ -144,7 +153,7 @@ class Guest:
         self.close()
 
     def boot(self, limit=180):
-        """Returns when the guest has its rxe device and takes commands."""
+        """Returns when the guest has its RDMA device and takes commands."""
         self.power_on()
         self.wait_ready(limit)
 
@@ -240,7 +249,7 @@ class Guest:
 
     def _write_initrd(self):
         settings = {"RIG_TREE": TREE, "RIG_RESULTS": self.share, "RIG_NAME": self.name, "RIG_ADDRESS": self.address,
-                    "RIG_NETWORK": "joined" if self.joined else "alone"}
+                    "RIG_NETWORK": "joined" if self.joined else "alone", "RIG_DEVICE": self.device}
         text = "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items()).encode()
         data = (self.image / "initrd").read_bytes()
         # The kernel unpacks archive after archive (Documentation/driver-api/early-userspace/buffer-format).
@@ -326,13 +335,14 @@ class Guest:
 class Pair:
     """Two guests joined by a cable, both booted. `with Pair(results) as (one, two):`"""
 
-    def __init__(self, results, image=None, limit=180, share=None):
-        self.results, self.image, self.limit, self.share = results, image, limit, share
+    def __init__(self, results, image=None, limit=180, share=None, device="rxe"):
+        self.results, self.image, self.limit, self.share, self.device = results, image, limit, share, device
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="tickpath-cable-")
         cable = os.path.join(self.folder, "cable")
-        self.guests = [Guest(self.results, index, cable, self.image, share=self.share) for index in (1, 2)]
+        self.guests = [Guest(self.results, index, cable, self.image, share=self.share, device=self.device)
+                       for index in (1, 2)]
         try:
             for guest in self.guests:
                 guest.power_on()

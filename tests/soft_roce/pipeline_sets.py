@@ -27,8 +27,23 @@ MARKET_HOST, ORDER_HOST = ["sim", "mdh", "strategy"], ["oeg", "risk"]
 PLACES = {"mdh": "10.77.0.1:18501", "oeg": "10.77.0.1:18502"}
 
 
-def settings(programs, more=()):
-    each = [f"{program}:{setting}" for program in programs for setting in SMALL[program]]
+# Shared values are changed by atomics, which an iWARP device has not.
+WITHOUT_ATOMICS = {"mdh": ["values.keys=0"]}
+
+
+def small(programs):
+    return [f"{program}:{setting}" for program in programs for setting in SMALL[program]]
+
+
+def on_fabric(programs, provider, device):
+    return [f"{program}:fabric.{key}={value}" for program in programs if program != "sim"
+            for key, value in (("provider", provider), ("device", device)) if value]
+
+
+def settings(run, programs, more=()):
+    each = small(programs) + on_fabric(programs, *run.fabric)
+    if run.device == "siw":
+        each += [f"{program}:{setting}" for program in programs for setting in WITHOUT_ATOMICS.get(program, [])]
     return [word for setting in [*each, *more] for word in ("--set", setting)]
 
 
@@ -53,11 +68,10 @@ def orders_sent(text):
     return int(found[1]) if found else 0
 
 
-def on_verbs(places=None):
-    """What turns config/demo into verbs: a line or two for each program. `places`: where mdh and oeg listen."""
+def on_network(places=None):
+    """What takes config/demo from Unix sockets to addresses. `places`: where mdh and oeg listen."""
     places = places or PLACES
-    lines = [f"{program}:fabric.provider=verbs" for program in ("mdh", "strategy", "oeg", "risk")]
-    lines += [f"{program}:security.mode=none" for program in ("mdh", "strategy", "oeg", "risk")]
+    lines = [f"{program}:security.mode=none" for program in ("mdh", "strategy", "oeg", "risk")]
     lines += [f"{program}:fabric.endpoint={place}" for program, place in places.items()]
     lines += [f"{program}:feed.endpoint={places['mdh']}" for program in ("strategy", "risk")]
     lines += [f"{program}:gateway.endpoint={places['oeg']}" for program in ("strategy", "risk")]
@@ -76,7 +90,7 @@ def pipeline(run):
     with run.step("five programs trade a recording over verbs in one guest and conserve everything"):
         guest = run.guest()
         command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", "/tmp/pipeline", "--until-end",
-                   *PATIENT, *settings(SMALL, [f"sim:replay.file={file}", *on_verbs()])]
+                   *PATIENT, *settings(run, SMALL, [f"sim:replay.file={file}", *on_network()])]
         job = guest.start(command, env=run.environment())
         try:
             status = job.wait(400)
@@ -88,7 +102,7 @@ def pipeline(run):
         show_conservation(job.output)
         told = guest.run([run.bin / "tickpath", "trace", "/tmp/pipeline"], env=run.environment())
         (folder / "trace.log").write_text(told)
-        expect("provider verbs" in told, "the trace does not say verbs:\n" + told[:500])
+        expect(f"provider {run.fabric[0]}" in told, f"the trace does not say {run.fabric[0]}:\n" + told[:500])
 
 
 def keys(run):
@@ -103,7 +117,7 @@ def host(run, run_dir, programs, more=()):
     """`tickpath up` for the programs of one host, until somebody stops them."""
     more = [*more, *(f"{program}:security.keys={keys(run)}" for program in programs if program != "sim")]
     return [run.bin / "tickpath", "up", TREE / "config/hosts", "--here", "--run-dir", run_dir, "--no-replay",
-            "--on-failure", "continue", "--only", *programs, *PATIENT, *settings(programs, more)]
+            "--on-failure", "continue", "--only", *programs, *PATIENT, *settings(run, programs, more)]
 
 
 # Joins the feed's group on the order host and counts what it hears: MoldUDP64, session (10), sequence (8), count (2).
@@ -127,11 +141,11 @@ def heard(output):
     return max([0, *(int(count) for count in re.findall(r"heard (\d+)", output))])
 
 
-def trade(run, one, two, label, limit, messages=MESSAGES):
-    """Both hosts up, a replay, everything stopped in order across the hosts; then the books must balance."""
+def trade(run, one, two, label, limit, messages=MESSAGES, market=()):
+    """market: more settings of the programs of that host. Both hosts up, a replay, everything stopped in order across the hosts; then the books must balance."""
     file = recording(run, messages, SECONDS * messages // MESSAGES)
     tickpath, env, run_dir, folder = run.bin / "tickpath", run.environment(), f"/tmp/{label}", run.folder(label)
-    market = one.start(host(run, run_dir, MARKET_HOST, [f"sim:replay.file={file}"]), env=env, name="market")
+    market = one.start(host(run, run_dir, MARKET_HOST, [f"sim:replay.file={file}", *market]), env=env, name="market")
     orders = two.start(host(run, run_dir, ORDER_HOST), env=env, name="orders")
 
     def down(guest, *only):

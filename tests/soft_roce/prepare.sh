@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Prepares what a guest boots from, once, and prints the folder that holds it: vmlinuz, initrd.
+# Prepares what a guest boots from, once, and prints the folder that holds it: vmlinuz, initrd and, where
+# the guests can have no iWARP device (siw), siw.missing, which says why.
 #   tests/soft_roce/prepare.sh
-# Installs the packages of packages.txt; takes Debian's kernel package (nothing of it is installed)
-# and keeps it in ${XDG_CACHE_HOME:-~/.cache}/tickpath/soft_roce, so that later runs need no network.
+# Installs the packages of packages.txt; takes Debian's kernel package (nothing of it is installed),
+# builds the module that it lacks (siw_module.sh) and keeps both in ${XDG_CACHE_HOME:-~/.cache}/tickpath/soft_roce,
+# so that later runs need no network.
 # Exit status 77: not possible on this machine, the reason on standard error.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/tickpath/soft_roce
 # crc32_generic comes first: without it rxe refuses its device ("failed to add") and says no more.
 modules=(crc32_generic virtio_pci virtio_console 9p 9pnet_virtio dummy veth virtio_net sch_netem sch_prio cls_u32
-  rdma_rxe ib_uverbs rdma_ucm)
+  rdma_rxe ib_uverbs rdma_ucm libcrc32c crc32c_generic)
 
 cannot() { echo "soft_roce: $*" >&2; exit 77; }
 
@@ -41,6 +43,8 @@ fetch_kernel() {
 [ -d "$cache/kernel/boot" ] || fetch_kernel
 root=$cache/kernel
 release=$(basename "$(ls -d "$root"/lib/modules/*)")
+siw=$cache/siw-$release.ko
+without_siw=$("$here/siw_module.sh" "$root" "$siw" 2>&1) || echo "soft_roce: no siw: $without_siw" >&2
 
 # The initramfs: busybox, the modules in the order of their dependencies, and guest/init.
 make_initrd() {
@@ -61,15 +65,21 @@ make_initrd() {
     basename "$each" .xz >>"$work/modules/order"
   done <"$work/list"
   rm "$work/list"
+  # Not in the order: guest/init loads it where it is asked for.
+  [ ! -s "$siw" ] || cp "$siw" "$work/modules/siw.ko"
   install -m 755 "$here/guest/init" "$work/init"
   (cd "$work" && find . -print0 | cpio --null -o -H newc --quiet | gzip -1) >"$cache/$1.new"
   mv "$cache/$1.new" "$cache/$1"
   rm -rf "$work"
 }
 
-mark=$(printf '%s\n' "${modules[@]}" "$release" | cat - "$here/guest/init" "$(command -v busybox)" | sha256sum | cut -c1-16)
+parts=("$here/guest/init" "$(command -v busybox)")
+[ ! -s "$siw" ] || parts+=("$siw")
+mark=$(printf '%s\n' "${modules[@]}" "$release" | cat - "${parts[@]}" | sha256sum | cut -c1-16)
 [ -s "$cache/initrd.$mark" ] || make_initrd "initrd.$mark"
 mkdir -p "$cache/ready.$mark"
 ln -sfn "$(readlink -f "$root"/boot/vmlinuz-*)" "$cache/ready.$mark/vmlinuz"
 ln -sfn "../initrd.$mark" "$cache/ready.$mark/initrd"
+rm -f "$cache/ready.$mark/siw.missing"
+[ -s "$siw" ] || echo "$without_siw" >"$cache/ready.$mark/siw.missing"
 echo "$cache/ready.$mark"

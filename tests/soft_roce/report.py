@@ -5,7 +5,7 @@ import pathlib
 import signal
 import time
 
-from machine import DidNotBoot, Guest, Pair, RigError, TREE, TimeLimit
+from machine import DidNotBoot, Guest, Pair, RigError, TREE, TimeLimit, without_siw
 
 
 # Seconds for a boot, which takes about ten, and a minute beside a full build; a kernel that hangs is booted again.
@@ -47,6 +47,8 @@ class Run:
         self.tests = self.build / "tests"
         self.passed, self.failures, self.skipped = 0, [], []
         self.set = ""  # which one runs now
+        self.device = "rxe"  # of the guests that it gets
+        self.fabric = ("verbs", "")  # fabric.provider and fabric.device of the programs
         self.seeds, self.dead_after_ms = range(1, 2), 350  # of pair_two
         self.guests, self.opened, self.doubtful = [], contextlib.ExitStack(), False
 
@@ -65,7 +67,8 @@ class Run:
         return self._machines(2)
 
     def _machines(self, count):
-        if self.doubtful or len(self.guests) != count or any(guest.lost for guest in self.guests):
+        if self.doubtful or len(self.guests) != count or any(guest.lost or guest.device != self.device
+                                                             for guest in self.guests):
             self.opened.close()
             self.guests, self.doubtful = [], False
             began = time.monotonic()
@@ -78,13 +81,35 @@ class Run:
     def _boot(self, count, patience):
         folder = self.folder(f"guests.{count}")
         if count == 2:
-            return self.opened.enter_context(Pair(folder, self.image, patience, self.results))
-        guest = self.opened.enter_context(Guest(folder, image=self.image, memory_mb=3072, share=self.results))
+            return self.opened.enter_context(Pair(folder, self.image, patience, self.results, self.device))
+        guest = self.opened.enter_context(Guest(folder, image=self.image, memory_mb=3072, share=self.results,
+                                              device=self.device))
         guest.boot(patience)
         return [guest]
 
+    def on_siw(self, function):
+        """A set in guests with an iWARP device; where there can be none, it is skipped, and why is said."""
+        if missing := without_siw(self.image):
+            self.skip(self.set, f"the guests can have no iWARP device: {missing}")
+            return
+        self.device = "siw"
+        try:
+            function(self)
+        finally:
+            self.device = "rxe"
+
+    def on_ofi(self, core, function):
+        """A set whose programs use libfabric's core provider `core`."""
+        self.fabric = ("ofi", core)
+        try:
+            function(self)
+        finally:
+            self.fabric = ("verbs", "")
+
     def folder(self, name):
-        path = self.results / name
+        kind = f"ofi_{self.fabric[1]}" if self.fabric[0] == "ofi" else self.device
+        own = kind != "rxe" and name != "recordings"
+        path = self.results / (f"{name}.{kind}" if own else name)
         path.mkdir(parents=True, exist_ok=True)
         return path
 
