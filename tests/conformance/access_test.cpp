@@ -86,7 +86,7 @@ TEST_P(Fabric, AllowsExactlyWhatWasGranted) {
   post(mine().request(Opcode::kWrite, 3, 0, 64, kWriteOnly, kSmallBytes - 64, kSignaled));
   expect_done(3);
   EXPECT_EQ(peer_sum("write-only", kSmallBytes - 64, 64),
-            std::to_string(local_sum(mine().memory().data(), 64)));
+            std::to_string(checksum(mine().memory().data(), 64)));
   post(mine().request(Opcode::kWrite, 4, 0, 8, kFull, kMainBytes - 8, kSignaled));
   expect_done(4);
 }

@@ -97,4 +97,7 @@ int scaled_ms(int milliseconds);
 // Waits on a channel's descriptor; false after timeout_ms (not scaled).
 bool wait_readable(int fd, int timeout_ms);
 
+// Depends on every byte and its place (FNV-1a). Of memory that peers write, too.
+std::uint64_t checksum(const std::byte* data, std::size_t length);
+
 }  // namespace tickpath::rdma::conformance

@@ -158,16 +158,12 @@ class Peer {
     return endpoint_.memory().data();
   }
 
-  // sum REGION OFFSET LENGTH -> a checksum that depends on every byte and its place
+  // sum REGION OFFSET LENGTH -> checksum()
   std::string sum(std::istringstream& words) {
     std::string name;
     std::size_t offset = 0, length = 0;
     words >> name >> offset >> length;
-    std::uint64_t hash = 1469598103934665603u;  // FNV-1a
-    for (std::size_t i = 0; i < length; ++i) {
-      hash = (hash ^ std::to_integer<std::uint64_t>(region(name)[offset + i])) * 1099511628211u;
-    }
-    return "ok " + std::to_string(hash);
+    return "ok " + std::to_string(checksum(region(name) + offset, length));
   }
 
   std::string fill(std::istringstream& words) {

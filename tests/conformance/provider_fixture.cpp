@@ -190,14 +190,6 @@ bool Fabric::becomes_error() {
   return true;
 }
 
-std::uint64_t Fabric::local_sum(const std::byte* data, std::size_t length) {
-  std::uint64_t hash = 1469598103934665603u;  // FNV-1a, as the peer's "sum"
-  for (std::size_t i = 0; i < length; ++i) {
-    hash = (hash ^ std::to_integer<std::uint64_t>(data[i])) * 1099511628211u;
-  }
-  return hash;
-}
-
 void Fabric::fill_pattern(std::size_t offset, std::size_t length, unsigned seed) {
   for (std::size_t i = 0; i < length; ++i) {
     mine().memory().data()[offset + i] =

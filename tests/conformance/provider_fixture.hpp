@@ -92,7 +92,6 @@ class Fabric : public testing::TestWithParam<Provider> {
   bool vague(CompletionStatus status) const;
   // Waits until the queue pair is in error; false after five scaled seconds.
   bool becomes_error();
-  std::uint64_t local_sum(const std::byte* data, std::size_t length);
   void fill_pattern(std::size_t offset, std::size_t length, unsigned seed);
   std::string peer_sum(const std::string& region, std::size_t offset, std::size_t length);
 

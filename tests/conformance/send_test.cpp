@@ -19,7 +19,7 @@ TEST_P(Fabric, DeliversMessagesOfEveryLengthIntoThePostedBuffer) {
     EXPECT_EQ(peer().ask("poll 1 5000"), "1 5:0:" + std::to_string(length) + ":0");
     std::vector<std::byte> expected(8192, std::byte{204});
     std::memcpy(expected.data() + 192, mine().memory().data(), length);
-    ASSERT_EQ(peer_sum("main", 8000, 8192), std::to_string(local_sum(expected.data(), 8192)))
+    ASSERT_EQ(peer_sum("main", 8000, 8192), std::to_string(checksum(expected.data(), 8192)))
         << length;
   }
 }
@@ -51,7 +51,7 @@ TEST_P(Fabric, FailsBothSidesWhenAMessageIsLargerThanTheReceive) {
   EXPECT_EQ(peer().ask("state").substr(0, 5), "error");
   // Nothing of the long message went into the buffer behind it.
   EXPECT_EQ(peer_sum("main", 64, 192),
-            std::to_string(local_sum(std::vector<std::byte>(192, std::byte{7}).data(), 192)));
+            std::to_string(checksum(std::vector<std::byte>(192, std::byte{7}).data(), 192)));
 }
 
 TEST_P(Fabric, ReportsALengthErrorToTheReceiver) {

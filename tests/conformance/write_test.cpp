@@ -19,7 +19,7 @@ TEST_P(Fabric, WritesEveryLengthAndAlignmentAndNothingBesideIt) {
       expect_done(wr_id);
       std::vector<std::byte> expected(8192, std::byte{238});
       std::memcpy(expected.data() + at, mine().memory().data() + shift, length);
-      ASSERT_EQ(peer_sum("main", 0, 8192), std::to_string(local_sum(expected.data(), 8192)))
+      ASSERT_EQ(peer_sum("main", 0, 8192), std::to_string(checksum(expected.data(), 8192)))
           << length << " bytes at " << at;
     }
   }
@@ -31,7 +31,7 @@ TEST_P(Fabric, WritesALargeRegionInOneRequest) {
   post(mine().request(Opcode::kWrite, 1, 0, kMainBytes, kFull, 0, kSignaled));
   expect_done(1);
   EXPECT_EQ(peer_sum("main", 0, kMainBytes),
-            std::to_string(local_sum(mine().memory().data(), kMainBytes)));
+            std::to_string(checksum(mine().memory().data(), kMainBytes)));
 }
 
 TEST_P(Fabric, AWriteOfNothingCompletesAndTouchesNoKey) {
@@ -116,10 +116,10 @@ TEST_P(Fabric, AWriteWithImmediateConsumesAReceiveAndCarriesItsNumber) {
   post(request);
   expect_done(1);
   EXPECT_EQ(peer().ask("poll 1 5000"), "1 1000:0:100:" + std::to_string(0xcafe0001));
-  EXPECT_EQ(peer_sum("main", 640, 100), std::to_string(local_sum(mine().memory().data(), 100)));
+  EXPECT_EQ(peer_sum("main", 640, 100), std::to_string(checksum(mine().memory().data(), 100)));
   // The receive's buffer stays as it was.
   EXPECT_EQ(peer_sum("main", kReceiveOffset, 64),
-            std::to_string(local_sum(std::vector<std::byte>(64).data(), 64)));
+            std::to_string(checksum(std::vector<std::byte>(64).data(), 64)));
   request.length_bytes = 0;
   request.wr_id = 2;
   post(request);
@@ -139,7 +139,7 @@ TEST_P(Fabric, ReadsThePeersBytesOfEveryLength) {
     EXPECT_EQ(done.opcode, Opcode::kRead);
     EXPECT_EQ(done.byte_length, length);
     EXPECT_EQ(peer_sum("main", 64, length),
-              std::to_string(local_sum(mine().memory().data() + 8, length)));
+              std::to_string(checksum(mine().memory().data() + 8, length)));
     EXPECT_EQ(std::to_integer<int>(mine().memory().data()[7]), 0);
     EXPECT_EQ(std::to_integer<int>(mine().memory().data()[8 + length]), 0);
   }
