@@ -68,11 +68,7 @@ TEST_P(Fabric, LosesNoFetchAddOfSeveralProcesses) {
   mine().listen(my_address_);
   PeerProcess second(GetParam().name), third(GetParam().name);
   PeerProcess* const peers[] = {&peer(), &second, &third};
-  for (PeerProcess* each : peers) {
-    each->tell("connect " + my_address_);
-    mine().accept({}, "welcome");
-    each->answer();
-  }
+  for (PeerProcess* each : peers) let_connect(*each, my_address_);
   for (PeerProcess* each : peers) each->tell("add 128 " + std::to_string(kCount));
   for (PeerProcess* each : peers) EXPECT_EQ(each->answer(), "");
   EXPECT_EQ(AtomicWord::at(mine(), 128), 3 * kCount);
@@ -85,11 +81,7 @@ TEST_P(Fabric, LetsOnlyOneProcessHoldALockMadeOfCompareSwap) {
   mine().listen(my_address_);
   PeerProcess second(GetParam().name);
   PeerProcess* const peers[] = {&peer(), &second};
-  for (PeerProcess* each : peers) {
-    each->tell("connect " + my_address_);
-    mine().accept({}, "welcome");
-    each->answer();
-  }
+  for (PeerProcess* each : peers) let_connect(*each, my_address_);
   for (PeerProcess* each : peers) each->tell("locked_add 192 256 " + std::to_string(kCount));
   for (PeerProcess* each : peers) EXPECT_EQ(each->answer(), "");
   EXPECT_EQ(AtomicWord::at(mine(), 256), 2 * kCount);

@@ -93,9 +93,7 @@ TEST_P(Fabric, SurvivesAPeerThatDestroysWhatIsBeingWritten) {
   PeerProcess writer(GetParam().name);
   const std::string address = GetParam().new_address();
   mine().listen(address);
-  writer.tell("connect " + address);
-  mine().accept({}, "welcome");
-  writer.answer();
+  let_connect(writer, address);
   writer.tell("write_until_error");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   // Queue pairs and the region go while the writer writes into them.

@@ -76,6 +76,8 @@ class Fabric : public testing::TestWithParam<Provider> {
   std::uint64_t work(std::uint64_t count) const { return count / GetParam().work_divisor; }
   // Connects `mine` to the peer's listener; the peer accepts with these options ("key=value ...").
   QueuePair& connect(const EndpointOptions& options = {}, const std::string& peer_options = "");
+  // The other way round: `peer` connects to the listener of `mine` at `address`.
+  void let_connect(PeerProcess& peer, const std::string& address);
 
   // Does the provider's device say that it has this (DeviceInfo)? If not, that is kept for the list
   // at the end of the run (lists.cpp): of what a test leaves out, or of the whole test where it

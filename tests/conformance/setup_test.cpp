@@ -90,9 +90,7 @@ TEST_P(Fabric, ListensAgainAfterAListenerDiedWithoutCleaningUp) {
     }
   }
   PeerProcess other(GetParam().name);
-  other.tell("connect " + address_);
-  mine().accept({}, "welcome");
-  other.answer();
+  let_connect(other, address_);
 }
 
 TEST_P(Fabric, RefusesToGrantRightsThatTheRegionWasNotAllocatedWith) {
