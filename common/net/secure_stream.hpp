@@ -59,8 +59,9 @@ struct StreamLimits {
   // a buffer for ever.
   std::uint32_t frame_timeout_ms = 2000;
   // The host at the other end is gone when nothing is acknowledged for so long (TCP_USER_TIMEOUT,
-  // keep-alive probes every third of it); its process, at once (FIN or RST).
-  std::uint32_t silence_timeout_ms = 3000;
+  // a keep-alive probe every second); its process, at once (FIN or RST). Long enough for some
+  // probes to be lost: of 3 s two would end it, which a network that loses 3 % does now and then.
+  std::uint32_t silence_timeout_ms = 5000;
   std::uint32_t pending_max = 64;          // acceptor: connections not authenticated yet
   std::uint32_t pending_address_max = 16;  // of those, from one address
 };

@@ -50,14 +50,12 @@ void StreamImpl::tune_socket() {
   const auto set = [fd](int level, int option, int value) {
     (void)::setsockopt(fd, level, option, &value, sizeof(value));
   };
-  constexpr int kProbes = 3;
-  const int probe_s = std::max(1, static_cast<int>(limits_.silence_timeout_ms / 1000 / kProbes));
+  constexpr int kProbeSeconds = 1;  // the kernel's least
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(limits_.silence_timeout_ms));
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, probe_s);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, probe_s);
-  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kProbeSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
 }
 
 void StreamImpl::handshake() {
