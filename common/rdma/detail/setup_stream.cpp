@@ -26,9 +26,17 @@ SetupCause cause_of(net::SecureCause cause) {
   }
 }
 
-// Where the background thread leaves the stream, or the reason why there is none.
+// The stream, or the reason why there is none. No exception: the count of an exception_ptr's owners
+// is in libstdc++.so, where ThreadSanitizer does not see it, and takes the last owner for a race.
+struct Outcome {
+  std::shared_ptr<net::SecureStream> stream;
+  SetupCause cause{};
+  std::string failure;
+};
+
+// Where the background thread leaves it.
 struct Arrival {
-  std::promise<std::shared_ptr<net::SecureStream>> promise;
+  std::promise<Outcome> promise;
   std::atomic<bool> abandoned{false};
 };
 
@@ -66,7 +74,7 @@ std::shared_ptr<net::SecureStream> open_setup_stream(
     const SetupDeadline& deadline) {
   const HostPort where = parse_host_port(parameters.endpoint, provider);
   auto arrival = std::make_shared<Arrival>();
-  std::future<std::shared_ptr<net::SecureStream>> future = arrival->promise.get_future();
+  std::future<Outcome> future = arrival->promise.get_future();
   net::StreamLimits limits;
   limits.setup_timeout_ms = parameters.timeout_ms;
   net::secure_connect(
@@ -74,12 +82,12 @@ std::shared_ptr<net::SecureStream> open_setup_stream(
       [arrival, endpoint = parameters.endpoint](const net::SecureFailure& failure,
                                                 std::shared_ptr<net::SecureStream> stream) {
         if (failure) {
-          arrival->promise.set_exception(std::make_exception_ptr(SetupError(
-              cause_of(failure.cause), "cannot connect to " + endpoint + ": " + failure.text)));
+          arrival->promise.set_value({nullptr, cause_of(failure.cause),
+                                      "cannot connect to " + endpoint + ": " + failure.text});
         } else if (arrival->abandoned.load()) {
           stream->close();
         } else {
-          arrival->promise.set_value(std::move(stream));
+          arrival->promise.set_value({std::move(stream), {}, {}});
         }
       },
       limits);
@@ -88,7 +96,9 @@ std::shared_ptr<net::SecureStream> open_setup_stream(
     arrival->abandoned.store(true);
     throw SetupError(SetupCause::kTimeout, "timed out connecting to " + parameters.endpoint);
   }
-  return future.get();
+  Outcome outcome = future.get();
+  if (outcome.stream == nullptr) throw SetupError(outcome.cause, outcome.failure);
+  return std::move(outcome.stream);
 }
 
 }  // namespace tickpath::rdma::detail
