@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "common/base/cpu.hpp"
+#include "common/base/fnv.hpp"
 #include "common/link/shared_records.hpp"
 #include "common/wire/values.hpp"
 
@@ -54,10 +55,8 @@ struct ValuesLayout {
   }
 };
 
-// FNV-1a; see http://www.isthe.com/chongo/tech/comp/fnv, 64 bits.
 constexpr std::uint64_t hash_of(std::string_view key) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char each : key) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+  const std::uint64_t hash = fnv1a(key);
   return hash ^ hash >> 32;
 }
 

@@ -7,6 +7,8 @@
 
 #include <poll.h>
 
+#include "common/base/fnv.hpp"
+
 // What a peer WRITEs, READs and adds to is ordered by messages between processes, of which
 // ThreadSanitizer knows nothing. It sees them on ofi alone, where a thread of this process does it.
 extern "C" const char* __tsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
@@ -55,9 +57,9 @@ bool wait_readable(int fd, int timeout_ms) {
 // Not for ThreadSanitizer, which would suppress a race a byte, each for tens of microseconds.
 __attribute__((no_sanitize("thread"))) std::uint64_t checksum(const std::byte* data,
                                                               std::size_t length) {
-  std::uint64_t hash = 1469598103934665603u;
+  std::uint64_t hash = kFnvBasis;
   for (std::size_t i = 0; i < length; ++i)
-    hash = (hash ^ static_cast<std::uint64_t>(data[i])) * 1099511628211u;
+    hash = (hash ^ static_cast<std::uint64_t>(data[i])) * kFnvPrime;
   return hash;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/fnv.hpp"
 #include "common/rdma/detail/shm_datagram_setup.hpp"
 
 namespace tickpath::rdma::detail {
@@ -42,11 +43,10 @@ UniqueFd unbound_socket() {
   return socket;
 }
 
-// FNV-1a: a name for the folder that is the same in all processes.
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
-  for (unsigned shift = 0; shift < 64; shift += 8)
-    hash = (hash ^ ((value >> shift) & 0xff)) * 0x100000001b3;
-  return hash;
+// A name for the folder that is the same in all processes.
+std::uint64_t hash_of(const struct stat& folder) noexcept {
+  const std::uint64_t words[] = {folder.st_dev, folder.st_ino};
+  return fnv1a({reinterpret_cast<const char*>(words), sizeof(words)});
 }
 
 }  // namespace
@@ -72,8 +72,7 @@ GroupFolder::GroupFolder(const std::string& path) : path_(path) {
                      "others may write to the folder of multicast group " + path +
                          "; make it this user's, mode 0700, or change the group");
   }
-  const std::uint64_t hash =
-      mix(mix(0xcbf29ce484222325, status.st_dev), static_cast<std::uint64_t>(status.st_ino));
+  const std::uint64_t hash = hash_of(status);
   gid_[0] = std::byte{0xff};
   gid_[1] = std::byte{0x15};
   std::memcpy(gid_.data() + 8, &hash, sizeof(hash));
