@@ -185,16 +185,13 @@ std::string DatagramPeer::open(std::istringstream& words) {
       {"ring", &options.queue_pair.ring_datagrams},
       {"receives", &options.receives},
       {"receive_bytes", &options.receive_bytes}};
-  for (std::string word; words >> word;) {
-    const std::size_t equals = word.find('=');
-    const std::string key = word.substr(0, equals);
-    const auto value = static_cast<std::uint32_t>(std::stoul(word.substr(equals + 1)));
+  read_options(words, [&](const std::string& key, std::uint32_t value) {
     if (key == "channel") {
       options.channel = value != 0;
     } else {
       *numbers.at(key) = value;
     }
-  }
+  });
   side_.reset();
   side_ = std::make_unique<DatagramSide>(device_, options);
   return "ok " + to_word(side_->queue_pair().address());

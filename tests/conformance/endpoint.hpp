@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,15 @@ std::unique_ptr<Device> open_test_device(const std::string& provider);
 
 // A waiting time of a fast machine, as long as it may take here: times TICKPATH_TIME_SCALE (1).
 int scaled_ms(int milliseconds);
+
+// Of a command: take(key, value) for each "key=value" that follows.
+template <class Take>
+void read_options(std::istringstream& words, Take&& take) {
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    take(word.substr(0, equals), static_cast<std::uint32_t>(std::stoul(word.substr(equals + 1))));
+  }
+}
 
 // Waits on a channel's descriptor; false after timeout_ms (not scaled).
 bool wait_readable(int fd, int timeout_ms);

@@ -33,10 +33,7 @@ EndpointOptions parse_options(std::istringstream& words) {
       {"min_rnr_timer_us", &options.queue_pair.min_rnr_timer_us},
       {"completion_depth", &options.completion_depth},
       {"initial_receives", &options.initial_receives}};
-  for (std::string word; words >> word;) {
-    const std::size_t equals = word.find('=');
-    const std::string key = word.substr(0, equals);
-    const auto value = static_cast<std::uint32_t>(std::stoul(word.substr(equals + 1)));
+  read_options(words, [&](const std::string& key, std::uint32_t value) {
     if (key == "channel") {
       options.channel = value != 0;
     } else if (key == "rnr_retry") {
@@ -44,7 +41,7 @@ EndpointOptions parse_options(std::istringstream& words) {
     } else {
       *numbers.at(key) = value;
     }
-  }
+  });
   return options;
 }
 

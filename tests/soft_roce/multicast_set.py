@@ -2,8 +2,7 @@
 import contextlib
 
 import gtest
-from machine import TREE
-from pipeline_sets import ORDERS_LEAST, PATIENT, SMALL, keep, on_network, orders_sent, recording, settings, show_conservation, trade
+from pipeline_sets import trade, trade_in_one_guest
 from report import expect, losing
 
 TESTS = "*Multicast*"
@@ -27,18 +26,9 @@ def multicast(run):
         print("".join(f"        {line}\n" for line in text.splitlines()), end="", flush=True)
         expect("by multicast, 16 together" in text, "the table has no line of multicast")
     with run.step("five programs trade by multicast over verbs, 5 % of the datagrams lost, and conserve everything"):
-        file, folder, guest = recording(run), run.folder("multicast"), run.guest()
-        command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", "/tmp/multicast", "--until-end", *PATIENT,
-                   *settings(run, SMALL, [f"sim:replay.file={file}", "mdh:publish.mode=multicast", *on_network()])]
-        job = guest.start(command, env={**run.environment(), "TICKPATH_MULTICAST_LOSS": "per_mille=50,seed=1"})
-        try:
-            status = job.wait(400)
-        finally:
-            (folder / "up.log").write_text(job.output)
-            keep(guest, "/tmp/multicast", folder / "run")
-        expect(status == 0, f"tickpath up ended with {status}:\n{job.output[-3000:]}")
-        expect(orders_sent(job.output) >= ORDERS_LEAST, f"too few orders to tell:\n{job.output[-3000:]}")
-        show_conservation(job.output)
+        folder = run.folder("multicast")
+        trade_in_one_guest(run, folder, "/tmp/multicast", ["mdh:publish.mode=multicast"],
+                           {"TICKPATH_MULTICAST_LOSS": "per_mille=50,seed=1"})
         expect_multicast(folder / "run")
 
 

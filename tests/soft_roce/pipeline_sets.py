@@ -84,23 +84,28 @@ def keep(guest, run_dir, folder):
                 f"-exec cp -t {folder} {{}} +").wait(120)
 
 
+def trade_in_one_guest(run, folder, run_dir, more=(), environment=None):
+    """config/demo to the end of a recording in one guest, which must conserve everything. more: settings."""
+    file, guest = recording(run), run.guest()
+    command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", run_dir, "--until-end", *PATIENT,
+               *settings(run, SMALL, [f"sim:replay.file={file}", *more, *on_network()])]
+    job = guest.start(command, env={**run.environment(), **(environment or {})})
+    try:
+        status = job.wait(400)
+    finally:
+        (folder / "up.log").write_text(job.output)
+        keep(guest, run_dir, folder / "run")
+    expect(status == 0, f"tickpath up ended with {status}:\n{job.output[-3000:]}")
+    expect(orders_sent(job.output) >= ORDERS_LEAST, f"too few orders to tell:\n{job.output[-3000:]}")
+    show_conservation(job.output)
+
+
 def pipeline(run):
     """the demo pipeline (config/demo) on verbs in one guest, with conservation intact"""
-    file, folder = recording(run), run.folder("pipeline")
+    folder = run.folder("pipeline")
     with run.step("five programs trade a recording over verbs in one guest and conserve everything"):
-        guest = run.guest()
-        command = [run.bin / "tickpath", "up", TREE / "config/demo", "--run-dir", "/tmp/pipeline", "--until-end",
-                   *PATIENT, *settings(run, SMALL, [f"sim:replay.file={file}", *on_network()])]
-        job = guest.start(command, env=run.environment())
-        try:
-            status = job.wait(400)
-        finally:
-            (folder / "up.log").write_text(job.output)
-            keep(guest, "/tmp/pipeline", folder / "run")
-        expect(status == 0, f"tickpath up ended with {status}:\n{job.output[-3000:]}")
-        expect(orders_sent(job.output) >= ORDERS_LEAST, f"too few orders to tell:\n{job.output[-3000:]}")
-        show_conservation(job.output)
-        told = guest.run([run.bin / "tickpath", "trace", "/tmp/pipeline"], env=run.environment())
+        trade_in_one_guest(run, folder, "/tmp/pipeline")
+        told = run.guest().run([run.bin / "tickpath", "trace", "/tmp/pipeline"], env=run.environment())
         (folder / "trace.log").write_text(told)
         expect(f"provider {run.fabric[0]}" in told, f"the trace does not say {run.fabric[0]}:\n" + told[:500])
 

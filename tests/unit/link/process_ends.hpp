@@ -1,6 +1,8 @@
 // The two ends of a ring, each for a process of its own.
 #pragma once
 
+#include <poll.h>
+
 #include "tests/support/connect.hpp"
 #include "tests/unit/link/multicast.hpp"
 
@@ -88,6 +90,36 @@ inline bool publish_and_close(Publishing& end) {
     if (turn % 64 == 0) std::this_thread::yield();
   }
   return end.close();
+}
+
+// So slowly that a reader sleeps between updates.
+inline void publish_with_pauses(Source& source, int updates) {
+  for (int update = 0; update < updates; ++update) {
+    source.end_turn();
+    source.change_some(1);
+    source.end_turn();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+// Reads until its publisher has closed, asleep on the channel between updates. The exit status of
+// its process: which promise was broken, 0: none.
+inline int sleep_until_closed(Subscribed& end, std::uint64_t updates) {
+  TestSubscriber& subscriber = end.subscriber;
+  int sleeps = 0;
+  do {
+    if (subscriber.poll(end.sink) != 0) continue;
+    subscriber.arm();
+    if (subscriber.poll(end.sink) != 0 || !subscriber.may_sleep()) continue;
+    if (subscriber.state() == SubscriberState::kDown) break;  // learnt by that poll
+    pollfd waiting{end.channel->file_descriptor(), POLLIN, 0};
+    if (::poll(&waiting, 1, 5'000) != 1) return 2;  // slept through: nothing woke it
+    end.channel->acknowledge();
+    ++sleeps;
+  } while (subscriber.state() != SubscriberState::kDown);
+  if (subscriber.counters().conserved.get() != 1) return 3;
+  if (subscriber.counters().published.get() != updates) return 5;
+  return sleeps < 5 ? 4 : 0;
 }
 
 }  // namespace tickpath::link::test

@@ -88,32 +88,11 @@ TEST(TwoProcessSleep, ASleepingSubscriberIsWokenByAnUpdate) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {
     Subscribed end(endpoint, {.mode = RingMode::kImmediate, .depth = 64, .image_count = kThings});
-    TestSubscriber& subscriber = end.subscriber;
-    Sink& sink = end.sink;
-    int sleeps = 0;
-    do {
-      if (subscriber.poll(sink) != 0) continue;
-      subscriber.arm();
-      if (subscriber.poll(sink) != 0 || !subscriber.may_sleep()) continue;
-      if (subscriber.state() == SubscriberState::kDown) break;  // learnt by that poll
-      pollfd waiting{end.channel->file_descriptor(), POLLIN, 0};
-      if (::poll(&waiting, 1, 5'000) != 1) return 2;  // slept through: nothing woke it
-      end.channel->acknowledge();
-      ++sleeps;
-    } while (subscriber.state() != SubscriberState::kDown);
-    if (subscriber.counters().conserved.get() != 1) return 3;
-    if (subscriber.counters().published.get() != 40) return 5;
-    return sleeps < 5 ? 4 : 0;
+    return sleep_until_closed(end, 40);
   });
   Publishing end(endpoint);
   ASSERT_TRUE(end.let_one_in());
-  Source& source = end.source;
-  for (int update = 0; update < 40; ++update) {
-    source.end_turn();
-    source.change_some(1);
-    source.end_turn();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
+  publish_with_pauses(end.source, 40);
   ASSERT_TRUE(end.close());
   EXPECT_EQ(child.wait(), 0);
 }
