@@ -26,7 +26,7 @@ constexpr std::size_t kOfiRoom = 64 * (kOfiReceiveBuffers + kOfiSendBuffers);
 
 OfiCompletionQueue::OfiCompletionQueue(std::shared_ptr<OfiCore> core, std::uint32_t depth,
                                        OfiChannel* channel)
-    : depth_(depth), core_(std::move(core)) {
+    : CompletionRoom(depth), core_(std::move(core)) {
   if (depth == 0 || depth > kOfiDepthMax) {
     throw SetupError(SetupCause::kLimit,
                      "a completion queue of the ofi provider has a depth of 1 to " +

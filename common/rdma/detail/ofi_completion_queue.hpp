@@ -11,6 +11,7 @@
 #include <span>
 
 #include "common/base/counter.hpp"
+#include "common/rdma/detail/completion_room.hpp"
 #include "common/rdma/detail/event_wake.hpp"
 #include "common/rdma/detail/ofi_choice.hpp"
 #include "common/rdma/rdma.hpp"
@@ -32,7 +33,7 @@ class OfiChannel final : public CompletionChannel {
   std::shared_ptr<EventWake> wake_ = std::make_shared<EventWake>();
 };
 
-class OfiCompletionQueue final : public CompletionQueue {
+class OfiCompletionQueue final : public CompletionQueue, public CompletionRoom {
  public:
   static constexpr std::size_t kQueuePairsMax = 256;
 
@@ -67,19 +68,6 @@ class OfiCompletionQueue final : public CompletionQueue {
   int wait_descriptor() const noexcept { return wait_descriptor_; }
   bool may_wait() const noexcept;
   bool attend() noexcept;  // true: again soon, whatever libfabric's descriptor says
-
-  // Room accounting, polling thread: receives and signalled sends take room when posted and give it
-  // back when their completion is handed out.
-  bool has_room() const noexcept {
-    // Relaxed: a count; being late only refuses a moment longer.
-    return taken_ - returned_.load(std::memory_order_relaxed) < depth_;
-  }
-  void take_room() noexcept { ++taken_; }
-  void return_room() noexcept { --taken_; }
-  // Control thread.
-  void return_room_later(std::uint64_t count) noexcept {
-    returned_.fetch_add(count, std::memory_order_relaxed);
-  }
 
  private:
   enum class Armed : std::uint8_t { kNot, kAny, kSolicited };
@@ -119,14 +107,11 @@ class OfiCompletionQueue final : public CompletionQueue {
   std::size_t hand_out_receives(std::span<Completion> out) noexcept;
   bool has_something(bool solicited_only) noexcept;
 
-  std::uint64_t taken_ = 0;
-  std::atomic<std::uint64_t> returned_{0};
   Counter polls_;
   std::atomic<bool> entered_{false};
   std::atomic<bool> reading_{false};  // a poll that has not entered looks at queue pairs
   std::atomic<bool> asked_{false};    // somebody posted, and found it entered
   std::atomic<Armed> armed_{Armed::kNot};
-  std::uint32_t depth_;
   // Under entered_.
   // Also read by a poll that could not enter: see reading_.
   std::array<std::atomic<OfiQueuePair*>, kQueuePairsMax> slots_{};

@@ -10,7 +10,7 @@ namespace tickpath::rdma::detail {
 
 ShmCompletionQueue::ShmCompletionQueue(std::shared_ptr<DeviceCore> core, std::uint32_t depth,
                                        std::shared_ptr<Wake> wake)
-    : depth_(depth),
+    : CompletionRoom(depth),
       fence_polls_(!core->barriers.within_process),
       wake_(std::move(wake)),
       core_(std::move(core)) {}

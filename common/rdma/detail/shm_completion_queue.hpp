@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "common/rdma/detail/completion_room.hpp"
 #include "common/rdma/detail/shm_core.hpp"
 #include "common/rdma/rdma.hpp"
 
@@ -27,7 +28,7 @@ class ShmChannel final : public CompletionChannel {
   std::shared_ptr<Wake> wake_;
 };
 
-class ShmCompletionQueue final : public CompletionQueue {
+class ShmCompletionQueue final : public CompletionQueue, public CompletionRoom {
  public:
   // A poll looks at each: hundreds cost microseconds.
   static constexpr std::size_t kQueuePairsMax = 256;
@@ -48,20 +49,6 @@ class ShmCompletionQueue final : public CompletionQueue {
   void await_poll() noexcept;
 
   const std::shared_ptr<Wake>& wake() const noexcept { return wake_; }
-  std::uint32_t depth() const noexcept { return depth_; }
-
-  // Room accounting, polling thread: a request takes room when a completion of it may come to wait
-  // here, and gives it back when that completion is handed out (or will never come).
-  bool has_room() const noexcept {
-    // Relaxed: a count of room given back; being late only refuses a moment longer.
-    return taken_ - returned_.load(std::memory_order_relaxed) < depth_;
-  }
-  void take_room(std::uint64_t count = 1) noexcept { taken_ += count; }
-  void return_room() noexcept { --taken_; }
-  // From the destroyer of a queue pair.
-  void return_room_later(std::uint64_t count) noexcept {
-    returned_.fetch_add(count, std::memory_order_relaxed);
-  }
 
  private:
   template <class Pair>
@@ -80,11 +67,8 @@ class ShmCompletionQueue final : public CompletionQueue {
   std::uint64_t begin_poll() noexcept;
   void end_poll(std::uint64_t begun) noexcept;
 
-  std::uint64_t taken_ = 0;
-  std::atomic<std::uint64_t> returned_{0};
   std::atomic<std::uint64_t> polls_{0};  // odd: a poll is under way
-  std::uint32_t depth_;
-  bool fence_polls_;  // no membarrier here: the poller pays for detach()
+  bool fence_polls_;                     // no membarrier here: the poller pays for detach()
   Bound<ShmQueuePair> connected_;
   Bound<ShmDatagramQueuePair> datagrams_;
   std::mutex mutex_;  // attach and detach only

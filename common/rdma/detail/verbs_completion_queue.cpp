@@ -55,7 +55,7 @@ void VerbsChannel::acknowledge() noexcept {
 
 VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<VerbsCore> core, std::uint32_t depth,
                                            VerbsChannel* channel)
-    : depth_(depth), core_(std::move(core)) {
+    : CompletionRoom(depth), core_(std::move(core)) {
   const auto limit = static_cast<std::uint32_t>(core_->limits().max_cqe);
   if (depth == 0 || depth > limit) {
     throw SetupError(SetupCause::kLimit, "a completion queue of " + core_->info().name +
@@ -77,7 +77,7 @@ VerbsCompletionQueue::~VerbsCompletionQueue() {
 }
 
 void VerbsCompletionQueue::make_room_for(std::uint32_t send_depth) {
-  const std::uint64_t needed = depth_ + send_depths_ + send_depth;
+  const std::uint64_t needed = depth() + send_depths_ + send_depth;
   if (needed <= static_cast<std::uint64_t>(queue_->cqe)) return;
   const auto limit = static_cast<std::uint64_t>(core_->limits().max_cqe);
   if (needed > limit ||

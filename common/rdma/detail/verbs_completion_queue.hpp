@@ -10,6 +10,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "common/rdma/detail/completion_room.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
 #include "common/rdma/detail/verbs_core.hpp"
 #include "common/rdma/rdma.hpp"
@@ -50,7 +51,9 @@ inline constexpr std::uint64_t kAckBit = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kGenerationMask = (std::uint64_t{1} << (kSlotShift - kTagShift)) - 1;
 
-class VerbsCompletionQueue final : public CompletionQueue {
+// What completes without having taken room (unsignalled requests that fail) fits into the part of
+// the device's queue beyond depth(), which reserve() provides.
+class VerbsCompletionQueue final : public CompletionQueue, public CompletionRoom {
  public:
   static constexpr std::size_t kQueuePairsMax = 256;
 
@@ -91,20 +94,6 @@ class VerbsCompletionQueue final : public CompletionQueue {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // Room accounting, polling thread: receives and signalled sends take room when posted and give it
-  // back when their completion is handed out. What else may complete (unsignalled requests that
-  // fail) fits into the part of the queue beyond `depth`, which attach() provides.
-  bool has_room() const noexcept {
-    // Relaxed: a count; being late only refuses a moment longer.
-    return taken_ - returned_.load(std::memory_order_relaxed) < depth_;
-  }
-  void take_room() noexcept { ++taken_; }
-  void return_room() noexcept { --taken_; }
-  // Control thread.
-  void return_room_later(std::uint64_t count) noexcept {
-    returned_.fetch_add(count, std::memory_order_relaxed);
-  }
-
  private:
   enum class Access : std::uint8_t { kOpen, kHeld, kKept };
 
@@ -117,12 +106,9 @@ class VerbsCompletionQueue final : public CompletionQueue {
   std::size_t move_on(std::span<Completion> out, bool drained) noexcept;
   void make_room_for(std::uint32_t send_depth);  // mutex_ held
 
-  std::uint64_t taken_ = 0;
-  std::atomic<std::uint64_t> returned_{0};
   std::atomic<std::uint64_t> polls_{0};  // odd: a poll is under way
   std::atomic<Access> access_{Access::kOpen};
   ibv_cq* queue_ = nullptr;
-  std::uint32_t depth_;
   // A place is taken in one of the two.
   std::array<std::atomic<VerbsQueuePair*>, kQueuePairsMax> slots_{};
   std::array<std::atomic<VerbsDatagramQueuePair*>, kQueuePairsMax> datagram_slots_{};
