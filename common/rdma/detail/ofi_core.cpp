@@ -108,16 +108,6 @@ void OfiCore::run() noexcept {
   io_.run();
 }
 
-void OfiCore::note_once(const std::string& key, const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  if (noted_.insert(key).second) notes_.push_back(text);
-}
-
-std::vector<std::string> OfiCore::notes() const {
-  const std::lock_guard lock(mutex_);
-  return notes_;
-}
-
 void OfiCore::wait_for_sweep() {
   sweep_.async_wait([this](const boost::system::error_code& error) {
     if (!error) sweep_now();
@@ -137,45 +127,6 @@ bool OfiCore::sweep() noexcept {
   bool finished = true;
   for (const auto& connection : connections()) finished &= connection->finish_failure();
   return finished;
-}
-
-std::vector<std::shared_ptr<OfiConnection>> OfiCore::connections() const {
-  std::vector<std::shared_ptr<OfiConnection>> live;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [address, weak] : connections_) {
-    if (auto connection = weak.lock()) live.push_back(std::move(connection));
-  }
-  return live;
-}
-
-void OfiCore::watch(const std::shared_ptr<OfiConnection>& connection) {
-  const std::lock_guard lock(mutex_);
-  connections_[connection.get()] = connection;
-}
-
-void OfiCore::forget(const OfiConnection& connection) noexcept {
-  const std::lock_guard lock(mutex_);
-  connections_.erase(&connection);
-}
-
-void OfiCore::expect(const ConnectionToken& token,
-                     const std::shared_ptr<OfiConnection>& connection) {
-  const std::lock_guard lock(mutex_);
-  expected_[token] = connection;
-}
-
-void OfiCore::expect_no_more(const ConnectionToken& token) noexcept {
-  const std::lock_guard lock(mutex_);
-  expected_.erase(token);
-}
-
-std::shared_ptr<OfiConnection> OfiCore::take_expected(const ConnectionToken& token) {
-  const std::lock_guard lock(mutex_);
-  const auto found = expected_.find(token);
-  if (found == expected_.end()) return nullptr;
-  std::shared_ptr<OfiConnection> connection = found->second.lock();
-  expected_.erase(found);  // once: a second request with the same token is somebody else's
-  return connection;
 }
 
 // ------------------------------------------------------------------------- libfabric's events

@@ -5,10 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/connection_registry.hpp"
 #include "common/rdma/detail/ofi_choice.hpp"
 #include "common/rdma/detail/ofi_progress.hpp"
 #include "common/rdma/detail/ofi_setup.hpp"
@@ -30,7 +29,7 @@ namespace tickpath::rdma::detail {
 
 class OfiConnection;
 
-class OfiCore {
+class OfiCore : public DeviceNotes, public ConnectionRegistry<OfiConnection> {
  public:
   explicit OfiCore(const DeviceOptions& options);  // throws SetupError
   ~OfiCore();
@@ -79,10 +78,6 @@ class OfiCore {
 
   void sweep_now();  // background thread
 
-  // Each key's text once. Any thread.
-  void note_once(const std::string& key, const std::string& text);
-  std::vector<std::string> notes() const;
-
   // The background thread.
   boost::asio::io_context& io() noexcept { return io_; }
   template <class Function>
@@ -103,12 +98,8 @@ class OfiCore {
     endpoint.reset();
   }
 
-  // Control and set-up threads.
-  void watch(const std::shared_ptr<OfiConnection>& connection);
-  void forget(const OfiConnection& connection) noexcept;
-  void expect(const ConnectionToken& token, const std::shared_ptr<OfiConnection>& connection);
-  void expect_no_more(const ConnectionToken& token) noexcept;
-  // Where peers connect to: a passive endpoint, made at first use. Throws SetupError.
+  // Control and set-up threads. Where peers connect to: a passive endpoint, made at first use.
+  // Throws SetupError.
   std::uint16_t data_port(int family);
   const sockaddr_storage& own_address() const noexcept { return choice_.address; }
 
@@ -127,8 +118,6 @@ class OfiCore {
   void on_event(std::uint32_t event, const fi_eq_cm_entry& entry, std::size_t data_bytes) noexcept;
   void on_event_error() noexcept;
   void on_request(const fi_eq_cm_entry& entry, std::size_t data_bytes) noexcept;
-  std::shared_ptr<OfiConnection> take_expected(const ConnectionToken& token);
-  std::vector<std::shared_ptr<OfiConnection>> connections() const;
   Passive listen(int family);
 
   DeviceOptions options_;
@@ -141,11 +130,7 @@ class OfiCore {
   RegionTable regions_;
   std::atomic<std::uint32_t> numbers_{0};
 
-  mutable std::mutex mutex_;  // set-up, failures and notes only; never the datapath
-  std::set<std::string> noted_;
-  std::vector<std::string> notes_;
-  std::map<const OfiConnection*, std::weak_ptr<OfiConnection>> connections_;
-  std::map<ConnectionToken, std::weak_ptr<OfiConnection>> expected_;
+  std::mutex mutex_;  // set-up only; never the datapath
   Passive passive4_, passive6_;
   std::mutex event_mutex_;
 

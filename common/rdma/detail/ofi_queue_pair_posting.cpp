@@ -4,6 +4,7 @@
 
 #include "common/rdma/detail/ofi_core.hpp"
 #include "common/rdma/detail/ofi_queue_pair.hpp"
+#include "common/rdma/detail/post_each.hpp"
 
 namespace tickpath::rdma::detail {
 
@@ -59,12 +60,8 @@ PostStatus OfiQueuePair::post_send(const WorkRequest& request) noexcept {
 PostStatus OfiQueuePair::post_send(std::span<const WorkRequest> requests,
                                    std::size_t* posted) noexcept {
   std::size_t count = 0;
-  PostStatus status = PostStatus::kOk;
-  for (const WorkRequest& request : requests) {
-    status = post_one(request);
-    if (status != PostStatus::kOk) break;
-    ++count;
-  }
+  const PostStatus status = post_each(
+      requests, &count, [this](const WorkRequest& request) noexcept { return post_one(request); });
   if (count != 0) queue_->look_after(*this);
   if (posted != nullptr) *posted = count;
   return status;

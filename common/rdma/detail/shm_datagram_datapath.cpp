@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "common/rdma/detail/post_each.hpp"
 #include "common/rdma/detail/shm_datagram_queue_pair.hpp"
 
 namespace tickpath::rdma::detail {
@@ -72,15 +73,8 @@ PostStatus ShmDatagramQueuePair::post_send(const DatagramRequest& request) noexc
 
 PostStatus ShmDatagramQueuePair::post_send(std::span<const DatagramRequest> requests,
                                            std::size_t* posted) noexcept {
-  std::size_t count = 0;
-  PostStatus status = PostStatus::kOk;
-  for (const DatagramRequest& request : requests) {
-    status = post_send(request);
-    if (status != PostStatus::kOk) break;
-    ++count;
-  }
-  if (posted != nullptr) *posted = count;
-  return status;
+  return post_each(requests, posted,
+                   [this](const DatagramRequest& request) noexcept { return post_send(request); });
 }
 
 PostStatus ShmDatagramQueuePair::post_receive(const ReceiveRequest& request) noexcept {

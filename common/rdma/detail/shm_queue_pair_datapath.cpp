@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
+#include "common/rdma/detail/post_each.hpp"
 #include "common/rdma/detail/shm_copy.hpp"
 #include "common/rdma/detail/shm_datagram_queue_pair.hpp"
 #include "common/rdma/detail/shm_queue_pair.hpp"
@@ -51,15 +52,8 @@ PostStatus ShmQueuePair::post_send(const WorkRequest& request) noexcept {
 
 PostStatus ShmQueuePair::post_send(std::span<const WorkRequest> requests,
                                    std::size_t* posted) noexcept {
-  std::size_t count = 0;
-  PostStatus status = PostStatus::kOk;
-  for (const WorkRequest& request : requests) {
-    status = post_one(request);
-    if (status != PostStatus::kOk) break;
-    ++count;
-  }
-  if (posted != nullptr) *posted = count;
-  return status;
+  return post_each(requests, posted,
+                   [this](const WorkRequest& request) noexcept { return post_one(request); });
 }
 
 // The bytes to send; nullptr if the lkey does not cover them.

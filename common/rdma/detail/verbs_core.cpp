@@ -215,16 +215,6 @@ void VerbsCore::run() noexcept {
   io_.run();
 }
 
-void VerbsCore::note_once(const std::string& key, const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  if (noted_.insert(key).second) notes_.push_back(text);
-}
-
-std::vector<std::string> VerbsCore::notes() const {
-  const std::lock_guard lock(mutex_);
-  return notes_;
-}
-
 std::string VerbsCore::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_;
@@ -267,21 +257,7 @@ void VerbsCore::sweep() noexcept {
   for (const auto& each : datagrams()) each->finish();
 }
 
-std::vector<std::shared_ptr<VerbsConnection>> VerbsCore::connections() const {
-  std::vector<std::shared_ptr<VerbsConnection>> live;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [address, weak] : connections_) {
-    if (auto connection = weak.lock()) live.push_back(std::move(connection));
-  }
-  return live;
-}
-
-void VerbsCore::watch(const std::shared_ptr<VerbsConnection>& connection) {
-  const std::lock_guard lock(mutex_);
-  connections_[connection.get()] = connection;
-}
-
-void VerbsCore::watch(const std::shared_ptr<DatagramFate>& datagrams) {
+void VerbsCore::watch_datagrams(const std::shared_ptr<DatagramFate>& datagrams) {
   const std::lock_guard lock(mutex_);
   std::erase_if(datagrams_, [](const auto& each) { return each.expired(); });
   datagrams_.push_back(datagrams);
@@ -294,31 +270,6 @@ std::vector<std::shared_ptr<DatagramFate>> VerbsCore::datagrams() const {
     if (auto fate = weak.lock()) live.push_back(std::move(fate));
   }
   return live;
-}
-
-void VerbsCore::forget(const VerbsConnection& connection) noexcept {
-  const std::lock_guard lock(mutex_);
-  connections_.erase(&connection);
-}
-
-void VerbsCore::expect(const ConnectionToken& token,
-                       const std::shared_ptr<VerbsConnection>& connection) {
-  const std::lock_guard lock(mutex_);
-  expected_[token] = connection;
-}
-
-void VerbsCore::expect_no_more(const ConnectionToken& token) noexcept {
-  const std::lock_guard lock(mutex_);
-  expected_.erase(token);
-}
-
-std::shared_ptr<VerbsConnection> VerbsCore::take_expected(const ConnectionToken& token) {
-  const std::lock_guard lock(mutex_);
-  const auto found = expected_.find(token);
-  if (found == expected_.end()) return nullptr;
-  std::shared_ptr<VerbsConnection> connection = found->second.lock();
-  expected_.erase(found);  // once: a second request with the same token is somebody else's
-  return connection;
 }
 
 // ----------------------------------------------------------------------------- async events

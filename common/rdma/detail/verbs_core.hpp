@@ -5,10 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +20,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/connection_registry.hpp"
 #include "common/rdma/detail/verbs_choice.hpp"
 #include "common/rdma/detail/verbs_setup.hpp"
 #include "common/rdma/rdma.hpp"
@@ -31,7 +30,7 @@ namespace tickpath::rdma::detail {
 class VerbsConnection;
 class DatagramFate;
 
-class VerbsCore {
+class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection> {
  public:
   explicit VerbsCore(const DeviceOptions& options);  // throws SetupError
   ~VerbsCore();
@@ -66,9 +65,6 @@ class VerbsCore {
     flush_in_software_.store(true, std::memory_order_release);  // pairs with the load above
   }
 
-  // Each key's text once. Any thread.
-  void note_once(const std::string& key, const std::string& text);
-  std::vector<std::string> notes() const;
   // Why the device is gone; empty while it is there. Any thread.
   std::string lost() const;
 
@@ -82,13 +78,7 @@ class VerbsCore {
   void kick() noexcept;
 
   // Control thread.
-  void watch(const std::shared_ptr<VerbsConnection>& connection);
-  void watch(const std::shared_ptr<DatagramFate>& datagrams);
-  void forget(const VerbsConnection& connection) noexcept;
-  // The connection that a CM request with this token belongs to.
-  void expect(const ConnectionToken& token, const std::shared_ptr<VerbsConnection>& connection);
-  void expect_no_more(const ConnectionToken& token) noexcept;
-  std::shared_ptr<VerbsConnection> take_expected(const ConnectionToken& token);
+  void watch_datagrams(const std::shared_ptr<DatagramFate>& datagrams);
 
   // Port of rdma_cm's listener, which is made at first use. AF_INET or AF_INET6. Throws SetupError.
   std::uint16_t cm_port(int family);
@@ -114,7 +104,6 @@ class VerbsCore {
   void on_cm_event(const rdma_cm_event& event) noexcept;
   void on_cm_request(const rdma_cm_event& event) noexcept;
   void fail_all(const std::string& why, bool gone) noexcept;
-  std::vector<std::shared_ptr<VerbsConnection>> connections() const;
   std::vector<std::shared_ptr<DatagramFate>> datagrams() const;
   CmId listen_cm(int family);  // null, and errno: it could not
 
@@ -129,13 +118,9 @@ class VerbsCore {
   std::shared_ptr<const net::SecureContext> security_;
   std::atomic<bool> flush_in_software_{false};
 
-  mutable std::mutex mutex_;  // set-up, failures and notes only; never the datapath
-  std::set<std::string> noted_;
-  std::vector<std::string> notes_;
+  mutable std::mutex mutex_;  // set-up and failures only; never the datapath
   std::string lost_;
-  std::map<const VerbsConnection*, std::weak_ptr<VerbsConnection>> connections_;
   std::vector<std::weak_ptr<DatagramFate>> datagrams_;
-  std::map<ConnectionToken, std::weak_ptr<VerbsConnection>> expected_;
   CmId listener4_, listener6_;
 
   boost::asio::io_context io_{1};

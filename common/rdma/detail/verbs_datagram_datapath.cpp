@@ -8,16 +8,6 @@
 #include "common/rdma/detail/verbs_posting.hpp"
 
 namespace tickpath::rdma::detail {
-namespace {
-
-unsigned device_flags(std::uint8_t flags) noexcept {
-  return ((flags & kSignaled) != 0 ? unsigned{IBV_SEND_SIGNALED} : 0u) |
-         ((flags & kInline) != 0 ? unsigned{IBV_SEND_INLINE} : 0u) |
-         ((flags & kSolicited) != 0 ? unsigned{IBV_SEND_SOLICITED} : 0u);
-}
-
-}  // namespace
-
 // ------------------------------------------------------------------------------------ posting
 
 inline bool VerbsDatagramQueuePair::acceptable(const DatagramRequest& request) const noexcept {
@@ -33,19 +23,17 @@ inline PostStatus VerbsDatagramQueuePair::prepare(const DatagramRequest& request
                                                   std::size_t index) noexcept {
   if (fate_->failed()) [[unlikely]]
     return PostStatus::kNotReady;
-  // Only a request that will complete takes room in the completion queue.
-  const bool signaled = (request.flags & kSignaled) != 0;
-  if (posted_ - completed_.get() >= send_depth_ || (signaled && !queue_->has_room())) [[unlikely]] {
+  if (!sends_.has_place(request.flags, *queue_)) [[unlikely]] {
     refused_.add();
     return PostStatus::kQueueFull;
   }
   if (!acceptable(request)) [[unlikely]]
     return PostStatus::kBadRequest;
   ibv_send_wr& to = requests_[index];
-  to.wr_id = (tag_ << kTagShift) | static_cast<std::uint32_t>(posted_);
+  to.wr_id = (tag_ << kTagShift) | sends_.next_id();
   to.num_sge = request.length_bytes != 0 ? 1 : 0;
   to.opcode = request.opcode == Opcode::kSend ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
-  to.send_flags = device_flags(request.flags);
+  to.send_flags = device_flags(request.flags, 0);
   to.imm_data = htonl(request.imm_data);
   to.wr.ud.ah = static_cast<const VerbsAddressHandle*>(request.destination)->handle();
   to.wr.ud.remote_qpn = request.remote_qp_number;
@@ -57,28 +45,15 @@ inline PostStatus VerbsDatagramQueuePair::prepare(const DatagramRequest& request
   return PostStatus::kOk;
 }
 
-inline void VerbsDatagramQueuePair::record(const DatagramRequest& request) noexcept {
-  const bool signaled = (request.flags & kSignaled) != 0;
-  sent_[posted_ & send_mask_] = {request.wr_id, request.length_bytes, request.opcode, signaled};
-  ++posted_;
-  if (signaled) queue_->take_room();
-}
-
-// Undoes record() of the last request, which the device did not take.
-inline void VerbsDatagramQueuePair::unrecord() noexcept {
-  --posted_;
-  if (sent_[posted_ & send_mask_].signaled) queue_->return_room();
-}
-
 PostStatus VerbsDatagramQueuePair::post_send(const DatagramRequest& request) noexcept {
   const PostStatus status = prepare(request, 0);
   if (status != PostStatus::kOk) [[unlikely]]
     return status;
-  record(request);
+  sends_.record(request, *queue_);
   ibv_send_wr* bad = nullptr;
   const int error = ::ibv_post_send(queue_pair_.get(), requests_.data(), &bad);
   if (error != 0) [[unlikely]]
-    unrecord();
+    sends_.unrecord(*queue_);
   return post_status(error);
 }
 
@@ -88,10 +63,10 @@ PostStatus VerbsDatagramQueuePair::post_send(std::span<const DatagramRequest> re
       queue_pair_.get(), std::span(requests_), requests, posted,
       [this](const DatagramRequest& request, std::size_t index) noexcept {
         const PostStatus status = prepare(request, index);
-        if (status == PostStatus::kOk) record(request);
+        if (status == PostStatus::kOk) sends_.record(request, *queue_);
         return status;
       },
-      [this]() noexcept { unrecord(); });
+      [this]() noexcept { sends_.unrecord(*queue_); });
 }
 
 PostStatus VerbsDatagramQueuePair::post_receive(const ReceiveRequest& request) noexcept {
@@ -119,18 +94,6 @@ PostStatus VerbsDatagramQueuePair::post_receive(const ReceiveRequest& request) n
 
 // ----------------------------------------------------------------------------------- completing
 
-inline void VerbsDatagramQueuePair::complete_send(std::uint64_t position,
-                                                  Completion& out) noexcept {
-  const Sent& sent = sent_[position & send_mask_];
-  // Unsignalled requests before it are done, too: sends complete in order.
-  completed_.add(position + 1 - completed_.get());
-  if (sent.signaled) queue_->return_room();
-  out = {.wr_id = sent.wr_id,
-         .opcode = sent.opcode,
-         .byte_length = sent.length,
-         .qp_number = number()};
-}
-
 inline void VerbsDatagramQueuePair::complete_receive(Completion& out) noexcept {
   out = {.wr_id = receives_[receives_done_ & receive_mask_],
          .opcode = Opcode::kRecv,
@@ -144,9 +107,7 @@ void VerbsDatagramQueuePair::complete(const ibv_wc& done, Completion& out) noexc
   if (receive) {
     complete_receive(out);
   } else {
-    // The low 32 bits of the position, completed by what cannot be further away than the depth.
-    const std::uint64_t base = completed_.get();
-    complete_send(base + static_cast<std::uint32_t>(done.wr_id - base), out);
+    sends_.complete(sends_.position_of(done.wr_id), number(), *queue_, out);
   }
   if (done.status != IBV_WC_SUCCESS) [[unlikely]] {
     out.status = completion_status(done.status, receive);
@@ -167,8 +128,8 @@ void VerbsDatagramQueuePair::complete(const ibv_wc& done, Completion& out) noexc
 std::size_t VerbsDatagramQueuePair::flush_in_software(std::span<Completion> out) noexcept {
   if (!fate_->gone()) return 0;
   std::size_t count = 0;
-  for (; count < out.size() && completed_.get() != posted_; ++count) {
-    complete_send(completed_.get(), out[count]);
+  for (; count < out.size() && !sends_.all_done(); ++count) {
+    sends_.complete(sends_.oldest(), number(), *queue_, out[count]);
     out[count].status = CompletionStatus::kFlushed;
   }
   for (; count < out.size() && receives_done_ != receives_posted_; ++count) {

@@ -88,15 +88,10 @@ VerbsAddressHandle::VerbsAddressHandle(const VerbsDatagramQueuePair& owner,
 VerbsDatagramQueuePair::VerbsDatagramQueuePair(std::shared_ptr<VerbsCore> core,
                                                VerbsCompletionQueue& queue,
                                                const DatagramOptions& options)
-    : queue_(&queue),
-      send_mask_(std::bit_ceil(options.send_depth) - 1),
-      send_depth_(options.send_depth),
-      receive_mask_(std::bit_ceil(options.receive_depth) - 1),
-      receive_depth_(options.receive_depth),
-      core_(std::move(core)) {
+    : queue_(&queue), receive_depth_(options.receive_depth), core_(std::move(core)) {
   const DeviceInfo& info = core_->info();
-  require(send_depth_ != 0 && send_depth_ <= info.queue_depth_max && receive_depth_ != 0 &&
-              receive_depth_ <= info.queue_depth_max,
+  require(options.send_depth != 0 && options.send_depth <= info.queue_depth_max &&
+              receive_depth_ != 0 && receive_depth_ <= info.queue_depth_max,
           "send_depth and receive_depth of " + info.name + " are 1 to " +
               std::to_string(info.queue_depth_max));
   require(options.datagram_bytes_max <= info.datagram_bytes_max,
@@ -105,7 +100,8 @@ VerbsDatagramQueuePair::VerbsDatagramQueuePair(std::shared_ptr<VerbsCore> core,
               std::to_string(options.datagram_bytes_max));
   datagram_bytes_max_ =
       options.datagram_bytes_max == 0 ? info.datagram_bytes_max : options.datagram_bytes_max;
-  sent_ = std::make_unique<Sent[]>(send_mask_ + 1);
+  sends_.open(options.send_depth);
+  receive_mask_ = std::bit_ceil(receive_depth_) - 1;
   receives_ = std::make_unique<std::uint64_t[]>(receive_mask_ + 1);
   create(options);
   address_.qp_number = queue_pair_->qp_num;
@@ -119,45 +115,26 @@ VerbsDatagramQueuePair::VerbsDatagramQueuePair(std::shared_ptr<VerbsCore> core,
   receive_request_.sg_list = &receive_part_;
   receive_request_.num_sge = 1;
   fate_ = std::make_shared<DatagramFate>(queue_pair_.get(), queue_->wake());
-  core_->watch(fate_);
-  tag_ = queue_->reserve(send_depth_);
+  core_->watch_datagrams(fate_);
+  tag_ = queue_->reserve(sends_.depth());
   queue_->attach(*this);
 }
 
 VerbsDatagramQueuePair::~VerbsDatagramQueuePair() {
-  queue_->detach(*this, send_depth_);
-  std::uint64_t room = receives_posted_ - receives_done_;
-  for (std::uint64_t i = completed_.get(); i != posted_; ++i)
-    room += sent_[i & send_mask_].signaled ? 1 : 0;
-  queue_->return_room_later(room);
+  queue_->detach(*this, sends_.depth());
+  queue_->return_room_later(receives_posted_ - receives_done_ + sends_.room_taken());
   fate_->unbind();
   queue_pair_.reset();  // while the device is still open
 }
 
-// As for a connected one: a device that cannot have as much inline as was asked is asked for less.
 void VerbsDatagramQueuePair::create(const DatagramOptions& options) {
-  std::uint32_t inline_bytes = std::min(options.inline_bytes, core_->info().inline_bytes_max);
-  for (;;) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = queue_->queue();
-    attributes.qp_type = IBV_QPT_UD;
-    attributes.cap = {send_depth_, receive_depth_, 1, 1, inline_bytes};
-    queue_pair_.reset(::ibv_create_qp(core_->domain(), &attributes));
-    if (queue_pair_ != nullptr) {
-      inline_bytes_ = std::min(attributes.cap.max_inline_data, options.inline_bytes);
-      return;
-    }
-    const int error = errno;
-    if (error != EINVAL || inline_bytes == 0) {
-      throw SetupError(
-          error == ENOMEM ? SetupCause::kMemoryLock : SetupCause::kSystem,
-          std::string("cannot create a datagram queue pair of ") + core_->info().name +
-              " with send_depth " + std::to_string(send_depth_) + " and receive_depth " +
-              std::to_string(receive_depth_) + ": " + std::strerror(error) +
-              (error == ENOMEM ? "; raise `ulimit -l`, or make the queues smaller" : ""));
-    }
-    inline_bytes /= 2;
-  }
+  ibv_qp_cap cap{sends_.depth(), receive_depth_, 1, 1,
+                 std::min(options.inline_bytes, core_->info().inline_bytes_max)};
+  queue_pair_ = create_queue_pair(*core_, queue_->queue(), IBV_QPT_UD, cap,
+                                  "datagram queue pair of " + core_->info().name +
+                                      " with send_depth " + std::to_string(sends_.depth()) +
+                                      " and receive_depth " + std::to_string(receive_depth_));
+  inline_bytes_ = std::min(cap.max_inline_data, options.inline_bytes);
 }
 
 // INIT, RTR, RTS: nobody has to be connected (ibv_modify_qp(3), the table of UD).
@@ -180,7 +157,7 @@ QueuePairState VerbsDatagramQueuePair::state() const noexcept {
 }
 
 DatagramCounters VerbsDatagramQueuePair::counters() const noexcept {
-  return {.sent = completed_.get(), .received = received_.get(), .refused = refused_.get()};
+  return {.sent = sends_.completed(), .received = received_.get(), .refused = refused_.get()};
 }
 
 std::unique_ptr<AddressHandle> VerbsDatagramQueuePair::create_address_handle(

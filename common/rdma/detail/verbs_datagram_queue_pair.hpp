@@ -15,6 +15,7 @@
 #include "common/rdma/datagram.hpp"
 #include "common/rdma/detail/verbs_completion_queue.hpp"
 #include "common/rdma/detail/verbs_core.hpp"
+#include "common/rdma/detail/verbs_sends.hpp"
 
 namespace tickpath::rdma::detail {
 
@@ -104,37 +105,20 @@ class VerbsDatagramQueuePair final : public DatagramQueuePair {
  private:
   static constexpr std::size_t kBatch = 16;  // requests chained to one doorbell
 
-  struct Sent {
-    std::uint64_t wr_id;
-    std::uint32_t length;
-    Opcode opcode;
-    bool signaled;
-  };
-  struct Destroy {
-    void operator()(ibv_qp* queue_pair) const noexcept { ::ibv_destroy_qp(queue_pair); }
-  };
-
   void create(const DatagramOptions& options);
   void make_ready();
   bool acceptable(const DatagramRequest& request) const noexcept;
   PostStatus prepare(const DatagramRequest& request, std::size_t index) noexcept;
-  void record(const DatagramRequest& request) noexcept;
-  void unrecord() noexcept;
-  void complete_send(std::uint64_t position, Completion& out) noexcept;
   void complete_receive(Completion& out) noexcept;
 
   // Hot, in the order in which a post touches it.
   std::shared_ptr<DatagramFate> fate_;
   VerbsCompletionQueue* queue_;
-  std::unique_ptr<ibv_qp, Destroy> queue_pair_;
+  QueuePairHandle queue_pair_;
   std::uint64_t tag_ = 0;
-  std::uint64_t posted_ = 0;  // send requests
-  Counter completed_;         // of them: their slots are free again
-  std::uint64_t send_mask_;
-  std::uint32_t send_depth_;
+  VerbsSends sends_;
   std::uint32_t inline_bytes_ = 0;
   std::uint32_t datagram_bytes_max_;
-  std::unique_ptr<Sent[]> sent_;
   // Prefilled at set-up: list pointers and counts never change, posting sets the rest.
   std::array<ibv_send_wr, kBatch> requests_{};
   std::array<ibv_sge, kBatch> parts_{};

@@ -25,6 +25,14 @@ inline PostStatus post_status(int error) noexcept {
   }
 }
 
+// Of SendFlags. fence: what kFence stands for.
+constexpr unsigned device_flags(unsigned flags, unsigned fence) noexcept {
+  return ((flags & kSignaled) != 0 ? unsigned{IBV_SEND_SIGNALED} : 0u) |
+         ((flags & kInline) != 0 ? unsigned{IBV_SEND_INLINE} : 0u) |
+         ((flags & kFence) != 0 ? fence : 0u) |
+         ((flags & kSolicited) != 0 ? unsigned{IBV_SEND_SOLICITED} : 0u);
+}
+
 // Posts `requests` with one doorbell. taken: how many of them the device took before its status.
 inline PostStatus post_chained(ibv_qp* queue_pair, std::span<ibv_send_wr> requests,
                                std::size_t& taken) noexcept {

@@ -50,17 +50,15 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQ
                                std::span<const ReceiveRequest> initial_receives)
     : queue_(&queue), core_(std::move(core)), options_(effective(options, core_->options().verbs)) {
   const std::uint32_t limit = core_->info().queue_depth_max;
-  send_depth_ = options_.send_depth;
+  const std::uint32_t send_depth = options_.send_depth;
   receive_depth_ = options_.receive_depth;
-  require(
-      send_depth_ != 0 && send_depth_ <= limit && receive_depth_ != 0 && receive_depth_ <= limit,
-      "send_depth and receive_depth of " + core_->info().name + " are 1 to " +
-          std::to_string(limit));
+  require(send_depth != 0 && send_depth <= limit && receive_depth_ != 0 && receive_depth_ <= limit,
+          "send_depth and receive_depth of " + core_->info().name + " are 1 to " +
+              std::to_string(limit));
   require(initial_receives.size() <= receive_depth_,
           "more initial receives than receive_depth (" + std::to_string(receive_depth_) + ")");
-  send_mask_ = std::bit_ceil(send_depth_) - 1;
   receive_mask_ = std::bit_ceil(receive_depth_) - 1;
-  sent_ = std::make_unique<Sent[]>(send_mask_ + 1);
+  sends_.open(send_depth);
   receives_ = std::make_unique<std::uint64_t[]>(receive_mask_ + 1);
   if (core_->iwarp()) iwarp_ = std::make_unique<IwarpQueues>(*core_, options_);
   create(options_);
@@ -72,39 +70,21 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQ
   receive_request_.sg_list = &receive_part_;
 }
 
-// Inline data take room in the send queue: a device that cannot have as much as was asked says no,
-// and is asked for less.
 void VerbsQueuePair::create(const QueuePairOptions& options) {
-  const std::uint32_t pieces = iwarp_ != nullptr ? IwarpQueues::kPieces : 1;
-  std::uint32_t inline_bytes = std::min(options.inline_bytes, core_->info().inline_bytes_max);
-  for (;;) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = queue_->queue();
-    attributes.qp_type = IBV_QPT_RC;
-    attributes.cap = {device_send_depth(), receive_depth_, pieces, pieces,
-                      iwarp_ != nullptr ? 0 : inline_bytes};
-    queue_pair_.reset(::ibv_create_qp(core_->domain(), &attributes));
-    if (queue_pair_ != nullptr) {
-      inline_bytes_ = iwarp_ != nullptr
-                          ? iwarp_->inline_bytes()
-                          : std::min(attributes.cap.max_inline_data, options.inline_bytes);
-      return;
-    }
-    const int error = errno;
-    if (error != EINVAL || inline_bytes == 0) {
-      throw SetupError(
-          error == ENOMEM ? SetupCause::kMemoryLock : SetupCause::kSystem,
-          std::string("cannot create a queue pair of ") + core_->info().name + " with send_depth " +
-              std::to_string(send_depth_) + " and receive_depth " + std::to_string(receive_depth_) +
-              ": " + std::strerror(error) +
-              (error == ENOMEM ? "; raise `ulimit -l`, or make the queues smaller" : ""));
-    }
-    inline_bytes /= 2;
-  }
+  const bool iwarp = iwarp_ != nullptr;
+  const std::uint32_t pieces = iwarp ? IwarpQueues::kPieces : 1;
+  ibv_qp_cap cap{device_send_depth(), receive_depth_, pieces, pieces,
+                 iwarp ? 0 : std::min(options.inline_bytes, core_->info().inline_bytes_max)};
+  queue_pair_ = create_queue_pair(*core_, queue_->queue(), IBV_QPT_RC, cap,
+                                  "queue pair of " + core_->info().name + " with send_depth " +
+                                      std::to_string(sends_.depth()) + " and receive_depth " +
+                                      std::to_string(receive_depth_));
+  inline_bytes_ =
+      iwarp ? iwarp_->inline_bytes() : std::min(cap.max_inline_data, options.inline_bytes);
 }
 
 std::uint32_t VerbsQueuePair::device_send_depth() const noexcept {
-  return iwarp_ != nullptr ? IwarpQueues::device_depth(send_depth_) : send_depth_;
+  return iwarp_ != nullptr ? IwarpQueues::device_depth(sends_.depth()) : sends_.depth();
 }
 
 VerbsQueuePair::~VerbsQueuePair() {
@@ -116,9 +96,7 @@ VerbsQueuePair::~VerbsQueuePair() {
 void VerbsQueuePair::leave() noexcept {
   connection_owner_->fail(VerbsCause::kDisconnected);
   queue_->detach(*this, device_send_depth());
-  std::uint64_t room = receives_posted_ - received_.get();
-  for (std::uint64_t i = completed_.get(); i != posted_; ++i)
-    room += sent_[i & send_mask_].signaled;
+  std::uint64_t room = receives_posted_ - received_.get() + sends_.room_taken();
   if (iwarp_ != nullptr) room += iwarp_->room_taken();
   queue_->return_room_later(room);
   connection_owner_->unbind();
@@ -224,7 +202,7 @@ void VerbsQueuePair::disconnect() noexcept { connection_->fail(VerbsCause::kDisc
 
 QueuePairCounters VerbsQueuePair::counters() const noexcept {
   QueuePairCounters counters;
-  counters.sent = iwarp_ != nullptr ? iwarp_->completed() : completed_.get();
+  counters.sent = iwarp_ != nullptr ? iwarp_->completed() : sends_.completed();
   counters.rnr_waits = iwarp_ != nullptr ? iwarp_->waits() : 0;
   counters.received = received_.get();
   counters.refused = refused_.get();

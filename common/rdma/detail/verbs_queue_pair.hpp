@@ -17,11 +17,11 @@
 #include "common/rdma/detail/verbs_completion_queue.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
 #include "common/rdma/detail/verbs_memory.hpp"
+#include "common/rdma/detail/verbs_sends.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
 
-// Indices of requests count up for ever; 64 bits never wrap. Their low 32 bits travel in wr_id.
 class VerbsQueuePair final : public QueuePair {
  public:
   // In RESET, with grants prepared for its peer. Throws SetupError.
@@ -72,17 +72,6 @@ class VerbsQueuePair final : public QueuePair {
  private:
   static constexpr std::size_t kBatch = 16;  // requests chained to one doorbell
 
-  struct Sent {
-    std::uint64_t wr_id;
-    std::uint32_t length;
-    Opcode opcode;
-    bool signaled;
-  };
-
-  struct Destroy {
-    void operator()(ibv_qp* queue_pair) const noexcept { ::ibv_destroy_qp(queue_pair); }
-  };
-
   void create(const QueuePairOptions& options);
   std::uint32_t device_send_depth() const noexcept;
   void leave() noexcept;
@@ -90,25 +79,18 @@ class VerbsQueuePair final : public QueuePair {
   std::size_t flush_receives(std::span<Completion> out) noexcept;
   PostStatus admit(const WorkRequest& request) noexcept;
   PostStatus prepare(const WorkRequest& request, std::size_t index) noexcept;
-  void record(const WorkRequest& request) noexcept;
-  void unrecord() noexcept;
   int post_receive_to_device(const ReceiveRequest& request) noexcept;
   void on_error(const ibv_wc& done, bool receive, Completion& out) noexcept;
-  void complete_send(std::uint64_t position, Completion& out) noexcept;
   void complete_receive(Completion& out) noexcept;
 
   // Hot, in the order in which a post touches it.
   VerbsConnection* connection_ = nullptr;  // owned by connection_owner_
   VerbsCompletionQueue* queue_;
   std::unique_ptr<IwarpQueues> iwarp_;  // null: InfiniBand and RoCE
-  std::unique_ptr<ibv_qp, Destroy> queue_pair_;
+  QueuePairHandle queue_pair_;
   std::uint64_t tag_ = 0;
-  std::uint64_t posted_ = 0;  // send requests
-  Counter completed_;         // of them: executed or failed; their slots are free again
-  std::uint64_t send_mask_;
-  std::uint32_t send_depth_;
+  VerbsSends sends_;  // iWARP: none, they are in iwarp_
   std::uint32_t inline_bytes_ = 0;
-  std::unique_ptr<Sent[]> sent_;
   // Prefilled at set-up: list pointers and counts never change, posting sets the rest.
   std::array<ibv_send_wr, kBatch> requests_{};
   std::array<ibv_sge, kBatch> parts_{};

@@ -27,12 +27,7 @@ constexpr bool reads(Opcode opcode) noexcept {
 // By SendFlags, all sixteen combinations.
 constexpr std::array<unsigned, 16> make_flags(unsigned fence) {
   std::array<unsigned, 16> flags{};
-  for (unsigned i = 0; i < flags.size(); ++i) {
-    flags[i] = ((i & kSignaled) != 0 ? unsigned{IBV_SEND_SIGNALED} : 0u) |
-               ((i & kInline) != 0 ? unsigned{IBV_SEND_INLINE} : 0u) |
-               ((i & kFence) != 0 ? fence : 0u) |
-               ((i & kSolicited) != 0 ? unsigned{IBV_SEND_SOLICITED} : 0u);
-  }
+  for (unsigned i = 0; i < flags.size(); ++i) flags[i] = device_flags(i, fence);
   return flags;
 }
 // A READ or an atomic needs no fence: it is always ordered behind earlier ones (InfiniBand
@@ -49,9 +44,7 @@ constexpr std::array<std::array<unsigned, 16>, 2> kFlags = {make_flags(IBV_SEND_
 inline PostStatus VerbsQueuePair::admit(const WorkRequest& request) noexcept {
   if (connection_->failed()) [[unlikely]]
     return PostStatus::kNotReady;
-  // Only a request that will complete takes room in the completion queue.
-  const bool signaled = (request.flags & kSignaled) != 0;
-  if (posted_ - completed_.get() >= send_depth_ || (signaled && !queue_->has_room())) [[unlikely]] {
+  if (!sends_.has_place(request.flags, *queue_)) [[unlikely]] {
     refused_.add();
     return PostStatus::kQueueFull;
   }
@@ -70,7 +63,7 @@ inline PostStatus VerbsQueuePair::prepare(const WorkRequest& request, std::size_
     return PostStatus::kBadRequest;
   }
   ibv_send_wr& to = requests_[index];
-  to.wr_id = (tag_ << kTagShift) | static_cast<std::uint32_t>(posted_);
+  to.wr_id = (tag_ << kTagShift) | sends_.next_id();
   to.num_sge = request.length_bytes != 0 ? 1 : 0;
   to.opcode = kOpcodes[opcode];
   to.send_flags = kFlags[reads(request.opcode) ? 1 : 0][request.flags & 15];
@@ -91,29 +84,16 @@ inline PostStatus VerbsQueuePair::prepare(const WorkRequest& request, std::size_
   return PostStatus::kOk;
 }
 
-inline void VerbsQueuePair::record(const WorkRequest& request) noexcept {
-  const bool signaled = (request.flags & kSignaled) != 0;
-  sent_[posted_ & send_mask_] = {request.wr_id, request.length_bytes, request.opcode, signaled};
-  ++posted_;
-  if (signaled) queue_->take_room();
-}
-
-// Undoes record() of the last request, which the device did not take.
-inline void VerbsQueuePair::unrecord() noexcept {
-  --posted_;
-  if (sent_[posted_ & send_mask_].signaled) queue_->return_room();
-}
-
 PostStatus VerbsQueuePair::post_send(const WorkRequest& request) noexcept {
   if (iwarp_ != nullptr) return post_send(std::span(&request, 1), nullptr);
   const PostStatus status = prepare(request, 0);
   if (status != PostStatus::kOk) [[unlikely]]
     return status;
-  record(request);
+  sends_.record(request, *queue_);
   ibv_send_wr* bad = nullptr;
   const int error = ::ibv_post_send(queue_pair_.get(), requests_.data(), &bad);
   if (error != 0) [[unlikely]] {
-    unrecord();
+    sends_.unrecord(*queue_);
     return post_status(error);
   }
   return PostStatus::kOk;
@@ -132,10 +112,10 @@ PostStatus VerbsQueuePair::post_send(std::span<const WorkRequest> requests,
       queue_pair_.get(), std::span(requests_), requests, posted,
       [this](const WorkRequest& request, std::size_t index) noexcept {
         const PostStatus status = prepare(request, index);
-        if (status == PostStatus::kOk) record(request);
+        if (status == PostStatus::kOk) sends_.record(request, *queue_);
         return status;
       },
-      [this]() noexcept { unrecord(); });
+      [this]() noexcept { sends_.unrecord(*queue_); });
 }
 
 int VerbsQueuePair::post_receive_to_device(const ReceiveRequest& request) noexcept {
@@ -173,17 +153,6 @@ PostStatus VerbsQueuePair::post_receive(const ReceiveRequest& request) noexcept 
 
 // ----------------------------------------------------------------------------------- completing
 
-inline void VerbsQueuePair::complete_send(std::uint64_t position, Completion& out) noexcept {
-  const Sent& sent = sent_[position & send_mask_];
-  // Unsignalled requests before it are done, too: RC completes in order.
-  completed_.add(position + 1 - completed_.get());
-  if (sent.signaled) queue_->return_room();
-  out = {.wr_id = sent.wr_id,
-         .opcode = sent.opcode,
-         .byte_length = sent.length,
-         .qp_number = queue_pair_->qp_num};
-}
-
 inline void VerbsQueuePair::complete_receive(Completion& out) noexcept {
   out = {.wr_id = receives_[received_.get() & receive_mask_],
          .opcode = Opcode::kRecv,
@@ -203,9 +172,7 @@ bool VerbsQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
       out.imm_data = ntohl(done.imm_data);
     }
   } else {
-    // The low 32 bits of the position, completed by what cannot be further away than the depth.
-    const std::uint64_t base = completed_.get();
-    complete_send(base + static_cast<std::uint32_t>(done.wr_id - base), out);
+    sends_.complete(sends_.position_of(done.wr_id), number(), *queue_, out);
   }
   if (done.status != IBV_WC_SUCCESS) [[unlikely]]
     on_error(done, receive, out);
@@ -262,8 +229,8 @@ void VerbsQueuePair::on_error(const ibv_wc& done, bool receive, Completion& out)
 std::size_t VerbsQueuePair::flush_in_software(std::span<Completion> out) noexcept {
   if (!connection_->flush_in_software() || iwarp_ != nullptr) return 0;
   std::size_t count = 0;
-  while (count < out.size() && completed_.get() != posted_) {
-    complete_send(completed_.get(), out[count]);
+  while (count < out.size() && !sends_.all_done()) {
+    sends_.complete(sends_.oldest(), number(), *queue_, out[count]);
     out[count++].status = CompletionStatus::kFlushed;
   }
   return count + flush_receives(out.subspan(count));
