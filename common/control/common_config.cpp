@@ -1,5 +1,8 @@
 #include "common/control/common_config.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "common/base/names.hpp"
 #include "common/base/trusted_file.hpp"
 
@@ -74,6 +77,16 @@ void add_park_rule(config::Schema<CommonConfig>& schema) {
   });
 }
 
+void add_provider_rule(config::Schema<CommonConfig>& schema) {
+  schema.check([](const CommonConfig& c, config::Problems& problems) {
+    if (std::ranges::find(rdma::kProviders, c.fabric.provider) != rdma::kProviders.end()) return;
+    std::string allowed;
+    for (const std::string_view each : rdma::kProviders) allowed += " \"" + std::string(each) + '"';
+    problems.add("fabric.provider",
+                 "found \"" + c.fabric.provider + "\"; allowed is one of:" + allowed);
+  });
+}
+
 }  // namespace
 
 config::Schema<CommonConfig> common_schema() {
@@ -135,6 +148,7 @@ config::Schema<CommonConfig> common_schema() {
   schema.text("fabric.endpoint", &C::fabric_endpoint,
               "Where this program listens: a socket path (shm) or host:port (verbs, ofi)");
   add_park_rule(schema);
+  add_provider_rule(schema);
   add_security(schema);
   return schema;
 }

@@ -10,6 +10,7 @@
 // are noexcept, never block and never allocate.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -376,8 +377,10 @@ struct VerbsOptions {
   bool relaxed_ordering = false;
 };
 
+inline constexpr std::array<std::string_view, 3> kProviders = {"shm", "verbs", "ofi"};
+
 struct DeviceOptions {
-  std::string provider = "shm";
+  std::string provider = "shm";  // of kProviders
   // "" for the first usable. verbs: a device's name ("mlx5_0") or an address of its interface
   // ("10.0.0.1"). ofi: a provider of libfabric and, if wanted, the address of this host at which
   // data connections are taken ("tcp", "tcp:10.0.0.1").

@@ -411,6 +411,13 @@ TEST_F(Program, ThatWouldSleepForLongerThanAHangIsRefused) {
   EXPECT_TRUE(ready()["ready"]) << "it never sleeps";
 }
 
+TEST_F(Program, WithAProviderThatThereIsNotIsRefusedByCheck) {
+  launch({scratch_ / "echo.toml", "--check", "--set", "fabric.provider=ofy"});
+  EXPECT_EQ(wait_for_end(), 2);
+  EXPECT_THAT(read("out"), HasSubstr("fabric.provider: found \"ofy\"; allowed is one of: \"shm\" "
+                                     "\"verbs\" \"ofi\""));
+}
+
 TEST_F(Program, ChecksAndPrintsItsConfigurationWithoutRunning) {
   launch({scratch_ / "echo.toml", "--check"});
   EXPECT_EQ(wait_for_end(), 0);
