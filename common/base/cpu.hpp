@@ -22,7 +22,9 @@ inline constexpr std::size_t kCacheLineBytes = 64;
 inline void cpu_relax() noexcept { _mm_pause(); }
 
 // One TSC read, not serialising: about 10 ns on current hardware. Neighbouring instructions may
-// move across it by a few ns, which is below what the trace claims to resolve.
+// move across it: by a few ns in general, but a load ahead of it that misses the cache may take its
+// value later than the counter was read, by as long as the line takes to come. Where an order
+// between hosts or threads is concluded from it: tsc_after_loads().
 //
 // In virtual time (clock::VirtualTime: deterministic replay, never a live program) it reads a word
 // instead. The branch is always predicted and its pointer, written before any other thread exists,
@@ -35,6 +37,14 @@ inline TscTicks tsc_now() noexcept {
   if (detail::virtual_ticks != nullptr) [[unlikely]]
     return {detail::virtual_ticks->load(std::memory_order_relaxed)};
   return {__rdtsc()};
+}
+
+// The same once each load ahead of it has its value: LFENCE; RDTSC (Intel SDM volume 2B, RDTSC; AMD
+// orders by it, too, as Linux sets it up). What was read was there by the time that this returns.
+// Some 10 ns more; not for the datapath's stamps.
+inline TscTicks tsc_after_loads() noexcept {
+  _mm_lfence();
+  return tsc_now();
 }
 
 // Binds the calling thread to one CPU. Throws SystemError naming the CPU and the CPUs allowed.

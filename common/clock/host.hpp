@@ -22,10 +22,12 @@ std::string host_name();
 // programs never do.
 struct Source {
   std::uint64_t host = 0;
-  TscTicks (*read)(const void* state) = nullptr;  // nullptr: tsc_now()
+  TscTicks (*read)(const void* state) = nullptr;  // nullptr: tsc_after_loads()
   const void* state = nullptr;
 
-  TscTicks now() const noexcept { return read == nullptr ? tsc_now() : read(state); }
+  // Not before what was loaded ahead of it had its value: a peer's reading that has reached us is
+  // never of a later time than this.
+  TscTicks now() const noexcept { return read == nullptr ? tsc_after_loads() : read(state); }
 };
 // This host's TSC. Throws like host_id().
 Source this_host();

@@ -22,7 +22,7 @@ struct OtherClock {
     return {ours.value + static_cast<std::uint64_t>(offset_ticks + gained)};
   }
   static TscTicks read(const void* state) {
-    return static_cast<const OtherClock*>(state)->at(tsc_now());
+    return static_cast<const OtherClock*>(state)->at(tsc_after_loads());
   }
   clock::Source source() const { return {0x0a0b'0c0d, &OtherClock::read, this}; }
 };

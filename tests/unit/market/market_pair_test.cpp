@@ -181,6 +181,11 @@ TEST_F(MarketPairs, GoByNoneWhoseDirectoryIsAnothers) {
   settle();
   EXPECT_THAT(shown.traces, ElementsAre(2));
   followed.publisher.reset();
+  // Its end crosses threads: seen at some turn, not at the next one.
+  ASSERT_TRUE(eventually([this] {
+    reader.poll(shown, now());
+    return !shown.states.empty();
+  }));
   tick(refused);
   settle();
   EXPECT_THAT(shown.traces, ElementsAre(2));
