@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <immintrin.h>
-
 #include "common/base/units.hpp"
 
 namespace tickpath {
@@ -17,9 +15,12 @@ namespace tickpath {
 // by it, and a ring slot is exactly one. Changing it changes every wire format.
 inline constexpr std::size_t kCacheLineBytes = 64;
 
+// Instructions by the builtins of GCC and clang: <immintrin.h> costs each file that includes it
+// half a second of a compiler's time, and nearly all include this.
+
 // Tells the core that this is a spin loop: frees the pipeline for a sibling hyper-thread and avoids
 // the memory-order machine clear when the awaited line changes.
-inline void cpu_relax() noexcept { _mm_pause(); }
+inline void cpu_relax() noexcept { __builtin_ia32_pause(); }
 
 // One TSC read, not serialising: about 10 ns on current hardware. Neighbouring instructions may
 // move across it: by a few ns in general, but a load ahead of it that misses the cache may take its
@@ -36,14 +37,17 @@ inline TscTicks tsc_now() noexcept {
   // Relaxed: the thread that turns the datapaths moves the time itself; others want any recent one.
   if (detail::virtual_ticks != nullptr) [[unlikely]]
     return {detail::virtual_ticks->load(std::memory_order_relaxed)};
-  return {__rdtsc()};
+  return {__builtin_ia32_rdtsc()};
 }
+
+// No load behind it takes its value, and no counter is read, before each one ahead of it has.
+inline void load_fence() noexcept { __builtin_ia32_lfence(); }
 
 // The same once each load ahead of it has its value: LFENCE; RDTSC (Intel SDM volume 2B, RDTSC; AMD
 // orders by it, too, as Linux sets it up). What was read was there by the time that this returns.
 // Some 10 ns more; not for the datapath's stamps.
 inline TscTicks tsc_after_loads() noexcept {
-  _mm_lfence();
+  load_fence();
   return tsc_now();
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include <immintrin.h>
+#include <emmintrin.h>
 
 #include "common/base/counter.hpp"
 #include "common/base/cpu.hpp"

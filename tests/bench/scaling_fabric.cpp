@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <immintrin.h>
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -105,10 +104,10 @@ class TimedSink final : public mdh::UpdateSink {
       : sink_(publisher, directory), posting(samples) {}
   void publish(const wire::BookUpdate& update) noexcept override {
     // Fences: else the counter would be read while the book's cold lines are still on their way.
-    _mm_lfence();
+    load_fence();
     const TscTicks start = tsc_now();
     sink_.publish(update);
-    _mm_lfence();
+    load_fence();
     posting.add((tsc_now() - start).value);
   }
   void mark_dirty(std::uint32_t id) noexcept override { sink_.mark_dirty(id); }

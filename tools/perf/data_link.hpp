@@ -83,7 +83,7 @@ class DataLink {
   }
   void repost_receive();
   void pause() const noexcept {
-    for (std::uint32_t i = 0; i < pace_.fences; ++i) _mm_lfence();
+    for (std::uint32_t i = 0; i < pace_.fences; ++i) load_fence();
     for (std::uint32_t i = 0; i < pace_.pauses; ++i) cpu_relax();
   }
   void idle(Wait& wait) {

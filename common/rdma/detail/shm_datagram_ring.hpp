@@ -243,7 +243,7 @@ class DatagramReader {
     const std::int64_t ahead = distance(word, next_);
     if (ahead < 0) {
       // Keep the second line near too: it then travels together with the word's line.
-      if (far_expected_) _mm_prefetch(reinterpret_cast<const char*>(&slot + 1), _MM_HINT_T0);
+      if (far_expected_) __builtin_prefetch(&slot + 1);
       return Look::kNothing;
     }
     if (ahead > 0) [[unlikely]]

@@ -271,7 +271,7 @@ class WireReceiver {
         std::atomic_ref<std::uint64_t>(slot.word).load(std::memory_order_acquire);
     if (static_cast<std::uint32_t>(word) != static_cast<std::uint32_t>(next_.get() + 1)) {
       // Keep the other line of the slot near too: it then travels together with the word's line.
-      if (far_expected_) _mm_prefetch(reinterpret_cast<const char*>(slot.far), _MM_HINT_T0);
+      if (far_expected_) __builtin_prefetch(slot.far);
       return false;
     }
     message = {static_cast<WireKind>((word >> 32) & 0xff), slot.imm, slot.length};
