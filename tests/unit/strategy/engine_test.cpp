@@ -50,7 +50,8 @@ TEST_F(Market, TheCallbackThatRunsIsKnownByNameUntilItReturnsOrThrows) {
   list(3, "AAPL");
   Scripted& scripted = add(1);
   static std::string seen;
-  static int calls = 0;
+  static int calls;
+  calls = 0;
   scripted.on_change = [](Scripted&, const Scripted::BookChange&) {
     seen = foreign_code();
     if (++calls > 1) throw std::runtime_error("enough");
