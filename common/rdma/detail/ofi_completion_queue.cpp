@@ -56,48 +56,34 @@ OfiCompletionQueue::~OfiCompletionQueue() {
   }
 }
 
-// Who posted meanwhile could not enter, and did not wait: it is done here. Either try_enter() of
-// that thread sees the store of entered_, or this one sees its asked_ (both sequentially
-// consistent).
-void OfiCompletionQueue::leave() noexcept {
-  for (;;) {
-    quiet_ = false;  // whatever was done
-    entered_.store(false, std::memory_order_seq_cst);
-    if (!asked_.load(std::memory_order_seq_cst)) [[likely]]
-      return;
-    if (!try_enter()) return;  // whoever is there now does it
-    asked_.store(false, std::memory_order_seq_cst);
-    for_each([](OfiQueuePair& each) { each.look(); });
-  }
+// What was posted meanwhile is sent by who leaves: the polling thread does not wait.
+void OfiCompletionQueue::look_at_all() noexcept {
+  quiet_ = false;
+  for_each([](OfiQueuePair& each) { each.look(); });
 }
 
-// Of the polling thread, which is the one that posts: nobody else asks, so what it asked for itself
-// is all there can be. Release: pairs with try_enter().
+void OfiCompletionQueue::leave() noexcept {
+  quiet_ = false;  // whatever was done
+  gate_.leave_beside([this] { look_at_all(); });
+}
+
 inline void OfiCompletionQueue::leave_as_poller() noexcept {
-  if (asked_.load(std::memory_order_relaxed)) [[unlikely]] {
-    asked_.store(false, std::memory_order_relaxed);
-    quiet_ = false;
-    for_each([](OfiQueuePair& each) { each.look(); });
-  }
-  entered_.store(false, std::memory_order_release);
+  gate_.leave([this] { look_at_all(); });
 }
 
 void OfiCompletionQueue::look_after(OfiQueuePair& queue_pair) noexcept {
-  if (!try_enter()) {
-    asked_.store(true, std::memory_order_seq_cst);
-    if (!try_enter()) return;
-  }
+  if (!gate_.try_enter_or_ask()) return;
   quiet_ = false;
   queue_pair.look();
   leave_as_poller();
 }
 
-void OfiCompletionQueue::enter() noexcept {
-  while (!try_enter()) ::sched_yield();
+void OfiCompletionQueue::favour_poller() noexcept {
+  gate_.favour([this] { look_at_all(); });
 }
 
 std::uint64_t OfiCompletionQueue::reserve() {
-  enter();
+  gate_.enter_beside();
   const auto free = std::find(reserved_.begin(), reserved_.end(), false);
   if (free == reserved_.end()) {
     leave();
@@ -116,7 +102,7 @@ std::uint64_t OfiCompletionQueue::reserve() {
 
 void OfiCompletionQueue::attach(OfiQueuePair& queue_pair) noexcept {
   const std::size_t slot = queue_pair.tag() >> message_context::kSlotOfTag;
-  enter();
+  gate_.enter_beside();
   slots_[slot].store(&queue_pair, std::memory_order_release);
   used_.store(std::max(used_.load(), slot + 1), std::memory_order_release);
   leave();
@@ -126,7 +112,7 @@ void OfiCompletionQueue::attach(OfiQueuePair& queue_pair) noexcept {
 
 void OfiCompletionQueue::detach(const OfiQueuePair& queue_pair) noexcept {
   const std::size_t slot = queue_pair.tag() >> message_context::kSlotOfTag;
-  enter();
+  gate_.enter_beside();
   // Sequentially consistent, with hand_out_receives(): either it finds nothing here, or it is
   // waited for. It ends in a moment, it calls nobody.
   slots_[slot].store(nullptr, std::memory_order_seq_cst);
@@ -141,7 +127,7 @@ std::size_t OfiCompletionQueue::poll(std::span<Completion> out) noexcept {
   polls_.add();
   // While another thread is there no more than the receives that it has filled. If this one parks
   // now it is woken: OfiProgress looks what there is to tell after it has collected.
-  if (!try_enter()) return hand_out_receives(out);
+  if (!gate_.try_enter()) return hand_out_receives(out);
   const bool drained = read();
   std::size_t count = 0;
   // Most polls end here: nothing came, and nothing was left to do.
@@ -267,7 +253,7 @@ bool OfiCompletionQueue::may_wait() const noexcept {
 
 // The thread of OfiProgress, where the queue's own does not poll.
 bool OfiCompletionQueue::attend() noexcept {
-  if (!try_enter()) return true;
+  if (!gate_.try_enter_beside()) return true;
   collect(false);
   bool restless = false;
   for_each([&](const OfiQueuePair& each) { restless |= each.restless(); });

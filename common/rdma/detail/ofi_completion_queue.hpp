@@ -14,6 +14,7 @@
 #include "common/rdma/detail/completion_room.hpp"
 #include "common/rdma/detail/event_wake.hpp"
 #include "common/rdma/detail/ofi_choice.hpp"
+#include "common/rdma/detail/poller_gate.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
@@ -67,25 +68,22 @@ class OfiCompletionQueue final : public CompletionQueue, public CompletionRoom {
   bool armed() const noexcept { return armed_.load(std::memory_order_relaxed) != Armed::kNot; }
   int wait_descriptor() const noexcept { return wait_descriptor_; }
   bool may_wait() const noexcept;
+  void favour_poller() noexcept;  // it polls
+  bool favours_poller() const noexcept { return gate_.favoured(); }
   bool attend() noexcept;  // true: again soon, whatever libfabric's descriptor says
 
  private:
   enum class Armed : std::uint8_t { kNot, kAny, kSolicited };
 
-  // What libfabric completed is looked at by one thread at a time: the polling one, or OfiProgress,
-  // or the control thread while it takes a queue pair away. Whoever polls never waits for it.
-  bool try_enter() noexcept {
-    // Acquire pairs with the store in leave(): what the last one did to the queue pairs is seen.
-    // Sequentially consistent because of asked_.
-    return !entered_.exchange(true, std::memory_order_seq_cst);
-  }
   void leave() noexcept;
   void leave_as_poller() noexcept;
-  void enter() noexcept;  // waits; control thread only
+  void look_at_all() noexcept;
 
   class Entered {
    public:
-    explicit Entered(OfiCompletionQueue& queue) noexcept : queue_(queue) { queue_.enter(); }
+    explicit Entered(OfiCompletionQueue& queue) noexcept : queue_(queue) {
+      queue_.gate_.enter_beside();
+    }
     ~Entered() { queue_.leave(); }
     Entered(const Entered&) = delete;
     Entered& operator=(const Entered&) = delete;
@@ -108,11 +106,12 @@ class OfiCompletionQueue final : public CompletionQueue, public CompletionRoom {
   bool has_something(bool solicited_only) noexcept;
 
   Counter polls_;
-  std::atomic<bool> entered_{false};
+  // What libfabric completed is looked at by one thread at a time: the polling one, or OfiProgress,
+  // or the control thread while it takes a queue pair away. Whoever polls never waits for it.
+  PollerGate gate_;
   std::atomic<bool> reading_{false};  // a poll that has not entered looks at queue pairs
-  std::atomic<bool> asked_{false};    // somebody posted, and found it entered
   std::atomic<Armed> armed_{Armed::kNot};
-  // Under entered_.
+  // By who has entered.
   // Also read by a poll that could not enter: see reading_.
   std::array<std::atomic<OfiQueuePair*>, kQueuePairsMax> slots_{};
   std::array<bool, kQueuePairsMax> reserved_{};

@@ -92,6 +92,7 @@ int OfiProgress::look() noexcept {
     const std::uint64_t polls = each.queue->polls();
     const bool idle = polls == each.polls || each.queue->armed();
     each.polls = polls;
+    if (!idle) each.queue->favour_poller();
     const bool restless = idle && each.queue->attend();
     // Only what has nothing to tell may be waited for (fi_trywait(3)).
     wait_for(each, idle && each.queue->may_wait());
@@ -108,7 +109,9 @@ void OfiProgress::help(const OfiCompletionQueue& own) noexcept {
   if (!lock.owns_lock() || watched_.empty()) return;
   if (++next_helped_ >= watched_.size()) next_helped_ = 0;
   const Watched& each = watched_[next_helped_];
-  if (each.queue != &own && each.queue->polls() == each.polls) (void)each.queue->attend();
+  // One that its own thread was seen to poll is left to it: see PollerGate::favoured().
+  if (each.queue != &own && each.queue->polls() == each.polls && !each.queue->favours_poller())
+    (void)each.queue->attend();
 }
 
 void OfiProgress::run() noexcept {

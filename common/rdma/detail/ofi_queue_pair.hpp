@@ -2,7 +2,7 @@
 //
 // A request waits in our queue until it can go: its bytes travel in messages of kOfiPartBytes, and
 // the peer's library executes them in order (common/rdma/DESIGN.md, "The ofi provider"). Who has
-// entered the completion queue (OfiCompletionQueue::try_enter) sends, executes and hands out; who
+// entered the completion queue (PollerGate) sends, executes and hands out; who
 // posts only writes into the two queues of requests, and enters if nobody else is there.
 #pragma once
 

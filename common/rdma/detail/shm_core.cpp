@@ -1,30 +1,6 @@
 #include "common/rdma/detail/shm_core.hpp"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 namespace tickpath::rdma::detail {
-namespace {
-
-long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
-
-}  // namespace
-
-Barriers Barriers::register_process() noexcept {
-  Barriers barriers;
-  barriers.within_process = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-  barriers.across_processes = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
-  return barriers;
-}
-
-void Barriers::run_within() const noexcept {
-  if (within_process) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-}
-
-void Barriers::run_across() const noexcept {
-  if (across_processes) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
-}
 
 void DeviceCore::note_once(const std::string& key, const std::string& text) {
   const std::lock_guard lock(mutex_);

@@ -10,22 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "common/rdma/detail/barriers.hpp"
 #include "common/rdma/detail/region_table.hpp"
 #include "common/rdma/detail/shm_monitor.hpp"
 #include "common/rdma/rdma.hpp"
 
 namespace tickpath::rdma::detail {
-
-// membarrier(2): one thread runs a full barrier on every core where a thread of the registered
-// processes runs, so that the frequent side of a handshake needs no fence of its own.
-struct Barriers {
-  bool within_process = false;    // MEMBARRIER_CMD_PRIVATE_EXPEDITED works
-  bool across_processes = false;  // MEMBARRIER_CMD_GLOBAL_EXPEDITED works, and we are registered
-
-  static Barriers register_process() noexcept;
-  void run_within() const noexcept;
-  void run_across() const noexcept;
-};
 
 struct DeviceCore {
   DeviceInfo info;
