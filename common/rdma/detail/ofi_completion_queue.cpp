@@ -67,7 +67,7 @@ void OfiCompletionQueue::leave() noexcept {
   gate_.leave_beside([this] { look_at_all(); });
 }
 
-inline void OfiCompletionQueue::leave_as_poller() noexcept {
+void OfiCompletionQueue::leave_as_poller() noexcept {
   gate_.leave([this] { look_at_all(); });
 }
 

@@ -62,6 +62,9 @@ class OfiCompletionQueue final : public CompletionQueue, public CompletionRoom {
   }
   // Polling thread, after a post.
   void look_after(OfiQueuePair& queue_pair) noexcept;
+  // Polling thread, while it posts what goes at once: no poll has anything more to do for it.
+  bool try_enter_to_post() noexcept { return gate_.try_enter(); }
+  void leave_after_post() noexcept { leave_as_poller(); }
 
   // OfiProgress.
   std::uint64_t polls() const noexcept { return polls_.get(); }  // a sign of life

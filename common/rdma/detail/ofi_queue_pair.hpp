@@ -118,6 +118,8 @@ class OfiQueuePair final : public QueuePair {
   // Posting thread (ofi_queue_pair_posting.cpp).
   bool acceptable(const WorkRequest& request) const noexcept;
   PostStatus post_one(const WorkRequest& request) noexcept;
+  PostStatus may_post(const WorkRequest& request) noexcept;
+  bool send_at_once(const WorkRequest& request) noexcept;
   void record(const WorkRequest& request) noexcept;
   void record(const ReceiveRequest& request) noexcept;
   std::byte* inline_slot(std::uint64_t position) const noexcept {
@@ -133,6 +135,24 @@ class OfiQueuePair final : public QueuePair {
   bool local_bytes_allowed(const WorkRequest& request) const noexcept;
   void send_answers() noexcept;
   bool room_to_send() const noexcept { return !free_sends_.empty(); }
+  bool room_for_message() const noexcept {
+    return messages_ - answered_ < kOfiWindow && room_to_send();
+  }
+  // One message without a header of its own, see header_word.
+  bool goes_bare(const WorkRequest& request) const noexcept {
+    return request.opcode == Opcode::kSend && request.length_bytes <= inject_bytes_ &&
+           request.length_bytes <= kOfiPartBytes && word_bits_ != 0;
+  }
+  // wire_flags of the message that completes the request.
+  static std::uint8_t last_part_flags(const WorkRequest& request) noexcept {
+    const Opcode opcode = request.opcode;
+    std::uint8_t flags = wire_flags::kLast;
+    if (opcode == Opcode::kSendWithImm || opcode == Opcode::kWriteWithImm)
+      flags |= wire_flags::kImmediate;
+    if ((request.flags & kSolicited) != 0) flags |= wire_flags::kSolicited;
+    if ((request.flags & kSignaled) != 0 && !is_fetch(opcode)) flags |= wire_flags::kTell;
+    return flags;
+  }
   // The next free buffer; room_to_send() was asked.
   std::byte* message_buffer() const noexcept {
     return buffers_.at(OfiBuffers::send_index(free_sends_.front()));
@@ -152,7 +172,8 @@ class OfiQueuePair final : public QueuePair {
   bool valid(const OfiWireHeader& header, std::uint32_t bytes) const noexcept;
   void take_answer(const OfiWireHeader& header, const std::byte* bytes) noexcept;
   void take_fetched(const OfiWireHeader& header, const std::byte* bytes) noexcept;
-  void serve() noexcept;
+  bool serve(std::uint32_t buffer, const OfiWireHeader& header) noexcept;
+  void serve_waiting() noexcept;
   Step execute(const OfiWireHeader& header, const std::byte* bytes) noexcept;
   Step execute_write(const OfiWireHeader& header, const std::byte* bytes) noexcept;
   Step execute_send(const OfiWireHeader& header, const std::byte* bytes) noexcept;

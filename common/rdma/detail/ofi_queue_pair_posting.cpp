@@ -17,7 +17,7 @@ inline bool OfiQueuePair::acceptable(const WorkRequest& request) const noexcept 
          (request.length_bytes == 8 && request.remote_address % 8 == 0);
 }
 
-inline PostStatus OfiQueuePair::post_one(const WorkRequest& request) noexcept {
+inline PostStatus OfiQueuePair::may_post(const WorkRequest& request) noexcept {
   if (connection_->failed()) [[unlikely]]
     return PostStatus::kNotReady;
   // Only a request that will complete takes room in the completion queue.
@@ -30,9 +30,14 @@ inline PostStatus OfiQueuePair::post_one(const WorkRequest& request) noexcept {
   }
   if (!acceptable(request)) [[unlikely]]
     return PostStatus::kBadRequest;
-  record(request);
   if (signaled) queue_->take_room();
   return PostStatus::kOk;
+}
+
+inline PostStatus OfiQueuePair::post_one(const WorkRequest& request) noexcept {
+  const PostStatus status = may_post(request);
+  if (status == PostStatus::kOk) record(request);
+  return status;
 }
 
 inline void OfiQueuePair::record(const WorkRequest& request) noexcept {
@@ -51,9 +56,42 @@ inline void OfiQueuePair::record(const WorkRequest& request) noexcept {
   posted_.store(posted + 1, std::memory_order_release);
 }
 
+// A short SEND that nothing keeps goes from where its bytes are: they are not copied, nor is the
+// request, but for what its completion says. False: it is for the queue.
+inline bool OfiQueuePair::send_at_once(const WorkRequest& request) noexcept {
+  if (!goes_bare(request) || (request.flags & kInline) == 0 || (request.flags & kFence) != 0 ||
+      !queue_->try_enter_to_post())
+    return false;
+  // Relaxed: only this thread stores it.
+  const std::uint64_t posted = posted_.load(std::memory_order_relaxed);
+  bool gone = false;
+  if (ready_ && connection_->cause() == OfiCause::kNone && waiting_.empty() && given_ == posted &&
+      !refuses_ && room_for_message()) {
+    OfiWireHeader header;
+    header.kind = OfiKind::kSend;
+    header.length = request.length_bytes;
+    header.flags = last_part_flags(request);
+    gone = send_bare(header, request.local_address);
+  }
+  if (gone) {
+    Sent& sent = sent_[posted & send_mask_];
+    sent.request.wr_id = request.wr_id;
+    sent.request.opcode = request.opcode;
+    sent.request.flags = request.flags;
+    sent.last_message = ++messages_;
+    sent.status = CompletionStatus::kSuccess;
+    ++given_;
+    posted_.store(posted + 1, std::memory_order_release);
+  }
+  queue_->leave_after_post();
+  return gone;
+}
+
 PostStatus OfiQueuePair::post_send(const WorkRequest& request) noexcept {
-  const PostStatus status = post_one(request);
-  if (status == PostStatus::kOk) queue_->look_after(*this);
+  const PostStatus status = may_post(request);
+  if (status != PostStatus::kOk || send_at_once(request)) return status;
+  record(request);
+  queue_->look_after(*this);
   return status;
 }
 

@@ -27,15 +27,11 @@ constexpr OfiKind kind_of(Opcode opcode) noexcept {
   }
 }
 
-constexpr bool has_immediate(Opcode opcode) noexcept {
-  return opcode == Opcode::kSendWithImm || opcode == Opcode::kWriteWithImm;
-}
-
 }  // namespace
 
 // Nothing before it, and nothing under way, keeps it.
 inline bool OfiQueuePair::may_go(const Sent& sent) const noexcept {
-  if (messages_ - answered_ >= kOfiWindow || !room_to_send()) return false;
+  if (!room_for_message()) return false;
   if ((sent.request.flags & kFence) != 0 && fetches_ != 0) return false;
   return !is_fetch(sent.request.opcode) || fetches_ < kOfiFetchesMax;
 }
@@ -79,15 +75,11 @@ inline bool OfiQueuePair::send_next_part(Sent& sent) noexcept {
   header.fetch = fetches ? static_cast<std::uint32_t>(given_) : part_bytes_;
   const bool last = fetches || part_bytes_ + header.length == request.length_bytes;
   if (last) {
-    header.flags = wire_flags::kLast;
-    if (has_immediate(request.opcode)) header.flags |= wire_flags::kImmediate;
+    header.flags = last_part_flags(request);
     header.imm_data = request.imm_data;
-    if ((request.flags & kSolicited) != 0) header.flags |= wire_flags::kSolicited;
-    if ((request.flags & kSignaled) != 0 && !fetches) header.flags |= wire_flags::kTell;
   }
-  const bool bare = request.opcode == Opcode::kSend && request.length_bytes <= inject_bytes_ &&
-                    request.length_bytes <= kOfiPartBytes && word_bits_ != 0;
-  if (!(bare ? send_bare(header, request.local_address) : send_with_bytes(header, request)))
+  if (!(goes_bare(request) ? send_bare(header, request.local_address)
+                           : send_with_bytes(header, request)))
     return false;
   ++messages_;
   part_bytes_ = last ? 0 : part_bytes_ + header.length;
@@ -113,7 +105,7 @@ inline bool OfiQueuePair::send_with_bytes(const OfiWireHeader& header,
 }
 
 // Its bytes go from where they are, and their header beside them.
-inline bool OfiQueuePair::send_bare(OfiWireHeader header, const void* bytes) noexcept {
+bool OfiQueuePair::send_bare(OfiWireHeader header, const void* bytes) noexcept {
   header.executed = executed_;
   header.session = peer_session_;
   const void* const from = header.length == 0 ? message_buffer() : bytes;

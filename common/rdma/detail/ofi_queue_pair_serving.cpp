@@ -61,7 +61,7 @@ inline OfiWireHeader OfiQueuePair::header_of(std::uint32_t buffer) const noexcep
   return header_word::read((arrived.word & word_bits_) | left_out, arrived.bytes, answered_);
 }
 
-// True: a request, its buffer is kept until it is executed.
+// True: a request that waits, its buffer is kept until it is executed.
 inline bool OfiQueuePair::take(std::uint32_t buffer) noexcept {
   const Arrived& arrived = arrived_[buffer];
   if (!arrived.has_word && arrived.bytes < sizeof(OfiWireHeader)) [[unlikely]] {
@@ -84,8 +84,8 @@ inline bool OfiQueuePair::take(std::uint32_t buffer) noexcept {
     rnr_since_ = {};
   }
   if (is_request(header.kind)) {
-    if (waiting_.size() < kOfiWindow) [[likely]]
-      return true;
+    if (waiting_.empty()) return !serve(buffer, header);  // nothing is in front of it
+    if (waiting_.size() < kOfiWindow) return true;
     violate();
     return false;
   }
@@ -161,18 +161,23 @@ void OfiQueuePair::take_fetched(const OfiWireHeader& header, const std::byte* by
 
 // ------------------------------------------------------------------------------------ executing
 
-void OfiQueuePair::serve() noexcept {
+// False: it must wait, for a receive or for room, or nothing more is done for this peer.
+inline bool OfiQueuePair::serve(std::uint32_t buffer, const OfiWireHeader& header) noexcept {
+  // Nothing of a peer's is done once this side has ended the connection.
+  if (connection_->ended_here()) [[unlikely]]
+    return false;
+  if (execute(header, bytes_of(buffer)) != Step::kDone) return false;
+  ++executed_;
+  if ((header.flags & wire_flags::kTell) != 0) tell_ = true;
+  noticed_waiting_ = false;
+  return true;
+}
+
+void OfiQueuePair::serve_waiting() noexcept {
   while (!waiting_.empty()) {
-    // Nothing of a peer's is done once this side has ended the connection.
-    if (connection_->ended_here()) [[unlikely]]
-      return;
     const std::uint32_t buffer = waiting_.front();
-    const OfiWireHeader header = header_of(buffer);
-    if (execute(header, bytes_of(buffer)) != Step::kDone) return;
+    if (!serve(buffer, header_of(buffer))) return;
     waiting_.pop();
-    ++executed_;
-    if ((header.flags & wire_flags::kTell) != 0) tell_ = true;
-    noticed_waiting_ = false;
     idle_buffers_.push(buffer);
   }
 }
@@ -377,8 +382,8 @@ void OfiQueuePair::work(bool drained, bool polled) noexcept {
   if (connection_->cause() != OfiCause::kNone) [[unlikely]]
     seen_ended_ = connection_->ended();
   const bool told_late = tell_;
+  serve_waiting();
   take_arrived();
-  serve();
   // Before who is handed a message now answers it, a few buffers may wait.
   if (!polled || !news_ || idle_buffers_.size() > kOfiIdleBuffersMax) post_buffers_again();
   send_posted();
@@ -391,7 +396,7 @@ void OfiQueuePair::work(bool drained, bool polled) noexcept {
 void OfiQueuePair::look() noexcept {
   if (!ready_) [[unlikely]]
     return;
-  if (!waiting_.empty()) serve();
+  serve_waiting();
   send_posted();
   send_answers();
 }
