@@ -112,6 +112,31 @@ TEST_P(Fabric, CopiesAnInlineRequestThatHasToWait) {
   EXPECT_EQ(peer().ask("word 128"), "4711");
 }
 
+// More READs than a device has under way at once, and messages that could go at once behind them.
+TEST_P(Fabric, SendsInlineMessagesBehindTheRequestsThatWait) {
+  connect();
+  peer().ask("receive 8 128 64");
+  peer().ask("receive 9 192 64");
+  constexpr std::uint64_t kReads = 40;
+  for (std::uint64_t i = 0; i < kReads; ++i)
+    post(mine().request(Opcode::kRead, i, 64, 8, kFull, 0, kSignaled));
+  std::uint64_t value = 0;
+  WorkRequest message = mine().request(Opcode::kSend, kReads, 0, 8, kFull, 0, kInline | kSignaled);
+  message.local_address = &value;
+  message.lkey = 0;
+  value = 4711;
+  post(message);
+  post(mine().request(Opcode::kWrite, kReads + 1, 64, 8, kFull, 8, kSignaled));
+  value = 4712;
+  message.wr_id = kReads + 2;
+  post(message);
+  value = 0;
+  for (std::uint64_t i = 0; i < kReads + 3; ++i) expect_done(i);
+  EXPECT_EQ(peer().ask("poll 2 5000"), "2 8:0:8:0 9:0:8:0");
+  EXPECT_EQ(peer().ask("word 128"), "4711");
+  EXPECT_EQ(peer().ask("word 192"), "4712");
+}
+
 TEST_P(Fabric, GivesUpWaitingForAReceiveAfterItsRetries) {
   EndpointOptions options;
   options.queue_pair.rnr_retry = 3;
