@@ -78,10 +78,6 @@ void OfiCompletionQueue::look_after(OfiQueuePair& queue_pair) noexcept {
   leave_as_poller();
 }
 
-void OfiCompletionQueue::favour_poller() noexcept {
-  gate_.favour([this] { look_at_all(); });
-}
-
 std::uint64_t OfiCompletionQueue::reserve() {
   gate_.enter_beside();
   const auto free = std::find(reserved_.begin(), reserved_.end(), false);

@@ -71,7 +71,6 @@ class OfiCompletionQueue final : public CompletionQueue, public CompletionRoom {
   bool armed() const noexcept { return armed_.load(std::memory_order_relaxed) != Armed::kNot; }
   int wait_descriptor() const noexcept { return wait_descriptor_; }
   bool may_wait() const noexcept;
-  void favour_poller() noexcept;  // it polls
   bool favours_poller() const noexcept { return gate_.favoured(); }
   bool attend() noexcept;  // true: again soon, whatever libfabric's descriptor says
 

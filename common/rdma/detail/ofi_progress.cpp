@@ -92,7 +92,6 @@ int OfiProgress::look() noexcept {
     const std::uint64_t polls = each.queue->polls();
     const bool idle = polls == each.polls || each.queue->armed();
     each.polls = polls;
-    if (!idle) each.queue->favour_poller();
     const bool restless = idle && each.queue->attend();
     // Only what has nothing to tell may be waited for (fi_trywait(3)).
     wait_for(each, idle && each.queue->may_wait());

@@ -1,15 +1,15 @@
 // The door to what one thread uses all the time, and others now and then: a lock that costs its
 // polling thread no locked instruction.
 //
-// The gate favours the polling thread while that one polls: it comes and goes by plain stores to
-// `inside_`, and whoever else wants in takes `entered_`, ends the favour, and looks whether it is
-// inside. Not favoured, the polling thread takes `entered_` as well. This is Dekker's mutual
-// exclusion: each side stores its own word and reads the other's, and the store must be seen before
-// the read is done. The polling thread does not pay for that order: who ends the favour has every
-// running thread of the process execute a barrier (membarrier(2), PRIVATE_EXPEDITED, Linux 4.14).
-// So either the polling thread's read comes behind it, and finds the favour ended, or its store
-// came before, and is seen. (Biased locking, as in Dice, Moir and Scherer, "Quickly Reacquirable
-// Locks", 2003.)
+// The polling thread is favoured: it comes and goes by plain stores to `inside_`, and whoever else
+// wants in takes `entered_`, ends the favour, and looks whether it is inside. Not favoured, the
+// polling thread takes `entered_` as well, and is favoured again once it has come so some hundred
+// times: then it is the one that uses the gate. This is Dekker's mutual exclusion: each side stores
+// its own word and reads the other's, and the store must be seen before the read is done. The
+// polling thread does not pay for that order: who ends the favour has every running thread of the
+// process execute a barrier (membarrier(2), PRIVATE_EXPEDITED, Linux 4.14). So either the polling
+// thread's read comes behind it, and finds the favour ended, or its store came before, and is seen.
+// (Biased locking, as in Dice, Moir and Scherer, "Quickly Reacquirable Locks", 2003.)
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,9 @@ namespace tickpath::rdma::detail {
 
 // Where tests let another thread's steps happen.
 struct NoSteps {
+  // How often the polling thread takes `entered_` before it is favoured. Ending a favour costs a
+  // system call, so not at once; some tens of microseconds of polling.
+  static constexpr unsigned kPatience = 256;
   void refused() noexcept {}       // the polling thread, which asks next
   void found_inside() noexcept {}  // another thread, which gives back what it has taken
 };
@@ -37,8 +40,8 @@ class BasicPollerGate {
   bool try_enter() noexcept {
     inside_.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler's half of the order
-    // Acquire: pairs with favour(), which came after all that others did inside.
-    if (favoured_.load(std::memory_order_acquire)) [[likely]]
+    // Relaxed: true was stored by this thread, which had taken entered_; nobody has been in since.
+    if (favoured_.load(std::memory_order_relaxed)) [[likely]]
       return true;
     return try_enter_by_exchange();
   }
@@ -60,6 +63,11 @@ class BasicPollerGate {
     // Release: pairs with enter_beside() and try_enter_beside().
     if (by_exchange_) [[unlikely]] {
       by_exchange_ = false;
+      // Whoever takes entered_ from now on finds it favoured, and ends that first.
+      if (++patience_ >= Steps::kPatience && barriers_.within_process) {
+        patience_ = 0;
+        favoured_.store(true, std::memory_order_relaxed);
+      }
       entered_.store(false, std::memory_order_release);
     } else {
       inside_.store(false, std::memory_order_release);
@@ -101,15 +109,6 @@ class BasicPollerGate {
     }
   }
 
-  // One other thread, now and then while the polling thread polls: it will be favoured, unless
-  // somebody is in just now.
-  template <class Function>
-  void favour(Function&& late) noexcept {
-    if (!barriers_.within_process || favoured_.load(std::memory_order_relaxed)) return;
-    if (entered_.exchange(true, std::memory_order_seq_cst)) return;
-    favoured_.store(true, std::memory_order_release);
-    leave_beside(late);
-  }
   // For who would have to end it: a system call, and a moment of every other thread.
   bool favoured() const noexcept { return favoured_.load(std::memory_order_relaxed); }
 
@@ -131,6 +130,7 @@ class BasicPollerGate {
   // The polling thread's: inside without entered_, or about to look whether it may be.
   std::atomic<bool> inside_{false};
   bool by_exchange_ = false;  // of the polling thread: it is inside with entered_
+  unsigned patience_ = 0;     // of the polling thread: how often it was, since it was favoured
   Barriers barriers_ = Barriers::register_within();  // without them nobody is favoured
   std::atomic<bool> favoured_{false};                // stored under entered_
   std::atomic<bool> entered_{false};
