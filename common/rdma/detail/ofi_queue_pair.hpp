@@ -118,7 +118,7 @@ class OfiQueuePair final : public QueuePair {
   // Posting thread (ofi_queue_pair_posting.cpp).
   bool acceptable(const WorkRequest& request) const noexcept;
   PostStatus post_one(const WorkRequest& request) noexcept;
-  PostStatus may_post(const WorkRequest& request) noexcept;
+  PostStatus admit(const WorkRequest& request) noexcept;
   bool send_at_once(const WorkRequest& request) noexcept;
   void record(const WorkRequest& request) noexcept;
   void record(const ReceiveRequest& request) noexcept;

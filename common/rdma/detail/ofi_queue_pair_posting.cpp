@@ -17,7 +17,7 @@ inline bool OfiQueuePair::acceptable(const WorkRequest& request) const noexcept 
          (request.length_bytes == 8 && request.remote_address % 8 == 0);
 }
 
-inline PostStatus OfiQueuePair::may_post(const WorkRequest& request) noexcept {
+inline PostStatus OfiQueuePair::admit(const WorkRequest& request) noexcept {
   if (connection_->failed()) [[unlikely]]
     return PostStatus::kNotReady;
   // Only a request that will complete takes room in the completion queue.
@@ -35,7 +35,7 @@ inline PostStatus OfiQueuePair::may_post(const WorkRequest& request) noexcept {
 }
 
 inline PostStatus OfiQueuePair::post_one(const WorkRequest& request) noexcept {
-  const PostStatus status = may_post(request);
+  const PostStatus status = admit(request);
   if (status == PostStatus::kOk) record(request);
   return status;
 }
@@ -88,7 +88,7 @@ inline bool OfiQueuePair::send_at_once(const WorkRequest& request) noexcept {
 }
 
 PostStatus OfiQueuePair::post_send(const WorkRequest& request) noexcept {
-  const PostStatus status = may_post(request);
+  const PostStatus status = admit(request);
   if (status != PostStatus::kOk || send_at_once(request)) return status;
   record(request);
   queue_->look_after(*this);

@@ -191,8 +191,8 @@ TEST(PollerGate, LosesNothingWhileItIsFavouredAndNot) {
   EXPECT_GT(entered, turns / 100);
 }
 
-// The moment at which the favour ends, many times: both count without a locked instruction, and a
-// poller whose store is not seen in time loses counts. (Without the barrier, some of 100,000.)
+// The moment at which the favour ends, many times: a poller whose store is not seen in time is in
+// beside the other one, and counts are lost. (Without the barrier some are.)
 TEST(PollerGate, EndsItsFavourForAllToSee) {
   Gate gate;
   Guarded guarded;
