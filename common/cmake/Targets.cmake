@@ -69,6 +69,8 @@ function(tickpath_test_binary name)
   endif()
 endfunction()
 
+# Labels say which runs take an entry: `tests/run.sh` leaves out bench, fault and variant (the same code once more, by
+# another provider or configuration), and `tests/run.sh all` what is quick_only (a choice of what it runs anyway).
 # tickpath_test_cases(NAME BINARY binary [FILTER f] [TIMEOUT s] [LABELS ...]): one ctest entry, those
 # tests of the binary that the filter takes (default: all). A process a case would spend the two
 # cores on start-up.
@@ -90,13 +92,13 @@ function(tickpath_test_cases name)
     ENVIRONMENT "TICKPATH_BIN=${PROJECT_BINARY_DIR}/bin;TICKPATH_SOURCE=${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# tickpath_test(NAME SOURCES ... DEPENDS ... [OPTIMISED] [TIMEOUT s] [LABELS ...]): a binary and its one entry.
+# tickpath_test(NAME SOURCES ... DEPENDS ... [OPTIMISED] [SLOW] [TIMEOUT s] [LABELS ...]): a binary and its one entry.
 # Not there where a label keeps it out of the build: what ThreadSanitizer cannot see anything in
 # (one_thread), what only the release build can show (release_only), long ones of which one sanitizer
 # is enough, for the other sees the same code in integration_pipeline and in the programs' own tests
 # (asan_only, tsan_only).
 function(tickpath_test name)
-  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;SLOW" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   tickpath_test_left_out(left_out ${ARG_LABELS})
   if(left_out)
     return()
@@ -105,8 +107,13 @@ function(tickpath_test name)
   if(ARG_OPTIMISED)
     set(optimised OPTIMISED)
   endif()
+  set(labels ${ARG_LABELS})
+  if(ARG_SLOW)
+    list(APPEND optimised SLOW)
+    list(APPEND labels variant)  # nothing to run where it is not built
+  endif()
   tickpath_test_binary(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} ${optimised})
-  tickpath_test_cases(${name} BINARY ${name} TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_LABELS})
+  tickpath_test_cases(${name} BINARY ${name} TIMEOUT ${ARG_TIMEOUT} LABELS ${labels})
 endfunction()
 
 function(tickpath_test_left_out result)
@@ -120,14 +127,17 @@ function(tickpath_test_left_out result)
   endif()
 endfunction()
 
-# tickpath_unit_tests(NAME FOLDERS ... [DEPENDS ...] [OPTIMISED] [LABELS ...] [ONE_THREAD ...]): every *_test.cpp of the folders in
+# tickpath_unit_tests(NAME FOLDERS ... [DEPENDS ...] [OPTIMISED] [SLOW] [LABELS ...] [ONE_THREAD ...]): every *_test.cpp of the folders in
 # one binary, unit_NAME. One folder a library; small ones share a binary, because each binary costs
 # two cold builds of GoogleTest's headers.
 function(tickpath_unit_tests name)
-  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "FOLDERS;DEPENDS;LABELS;ONE_THREAD" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;SLOW" "TIMEOUT" "FOLDERS;DEPENDS;LABELS;ONE_THREAD" ${ARGN})
   set(optimised)
   if(ARG_OPTIMISED)
     set(optimised OPTIMISED)
+  endif()
+  if(ARG_SLOW)
+    list(APPEND optimised SLOW)
   endif()
   set(depends ${ARG_DEPENDS})
   set(sources)

@@ -23,6 +23,11 @@ def steps(log):
     return times
 
 
+def slowest(log):
+    """(output, seconds), slowest first."""
+    return sorted(steps(log).items(), key=lambda each: -each[1])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release")
     log = folder / ".ninja_log"
@@ -30,7 +35,7 @@ def main():
         print(f"{log}: no such file; build first, or name the build's folder", file=sys.stderr)
         return 2
     times = steps(log)
-    for output, seconds in sorted(times.items(), key=lambda each: -each[1])[:SHOWN]:
+    for output, seconds in slowest(log)[:SHOWN]:
         print(f"{seconds:6.1f} s  {output}")
     print(f"{sum(times.values()):6.0f} s  all {len(times)} steps, one after the other")
     over = [output for output, seconds in times.items() if seconds > SECONDS_MAX]

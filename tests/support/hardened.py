@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-PROGRAMS = ("sim", "mdh", "oeg", "risk", "strategy", "tickpath")
+PROGRAMS = ("sim", "mdh", "oeg", "risk", "strategy", "tickpath", "tickpath-data", "tickpath-history", "tickpath-measure")
 PLUGINS = ("momentum", "quoter")
 
 

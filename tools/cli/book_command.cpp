@@ -18,6 +18,7 @@
 #include "common/control/long_names.hpp"
 #include "common/home/reader.hpp"
 #include "common/wire/names.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/mdh_connection.hpp"
 
@@ -39,7 +40,7 @@ std::string price_text(std::uint32_t price) {
   return price == 0 ? "-" : formatted("%u.%04u", price / 10'000, price % 10'000);
 }
 
-std::string venues_text(std::uint8_t venues) {
+std::string venue_bits_text(std::uint8_t venues) {
   std::string text;
   for (unsigned venue = 0; venue < wire::kVenuesMax; ++venue)
     if ((venues >> venue & 1) != 0) text += (text.empty() ? "" : ",") + std::to_string(venue + 1);
@@ -96,8 +97,8 @@ std::string book_text(const std::string& symbol, const Shown& shown, std::size_t
   std::string text =
       formatted("%s  %u %s | %s %u  (venues %s | %s%s)\n", symbol.c_str(), best.best_bid_shares,
                 price_text(best.best_bid).c_str(), price_text(best.best_ask).c_str(),
-                best.best_ask_shares, venues_text(best.bid_venues).c_str(),
-                venues_text(best.ask_venues).c_str(), flags_text(best.flags));
+                best.best_ask_shares, venue_bits_text(best.bid_venues).c_str(),
+                venue_bits_text(best.ask_venues).c_str(), flags_text(best.flags));
   for (const Shown::Venue& each : shown.venues) {
     const wire::VenueBook& book = each.read.book;
     text += formatted("venue %u: feed %s, trading %s, written %.1f ms ago%s\n", each.venue + 1,
@@ -143,8 +144,8 @@ Json book_json(const std::string& symbol, const Shown& shown, std::size_t depth)
           {"best_ask", best.best_ask},
           {"best_bid_shares", best.best_bid_shares},
           {"best_ask_shares", best.best_ask_shares},
-          {"bid_venues", venues_text(best.bid_venues)},
-          {"ask_venues", venues_text(best.ask_venues)},
+          {"bid_venues", venue_bits_text(best.bid_venues)},
+          {"ask_venues", venue_bits_text(best.ask_venues)},
           {"locked", (best.flags & wire::kLocked) != 0},
           {"crossed", (best.flags & wire::kCrossed) != 0},
           {"venues", venues}};
@@ -180,8 +181,7 @@ void run_book(const BookArguments& arguments) {
 }  // namespace
 
 void add_book_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "book", "A symbol's books at all venues and the best over them, read from the book home");
+  auto* command = add_other_command(app, "book");
   auto arguments = std::make_shared<BookArguments>();
   command->add_option("symbol", arguments->symbol, "Symbol")->required();
   command->add_option("--depth", arguments->depth, "Levels of each side")

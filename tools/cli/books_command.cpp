@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/error.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
 
@@ -40,8 +41,7 @@ void run_books(const std::vector<std::string>& run_dirs) {
 }  // namespace
 
 void add_books_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "books", "Check that nothing was lost, over the run directories of all hosts");
+  auto* command = add_other_command(app, "books");
   auto run_dirs = std::make_shared<std::vector<std::string>>();
   command->add_option("run-dir", *run_dirs, "One of each host, copied to this one")->required();
   command->callback([run_dirs] { run_books(*run_dirs); });

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/perf_arguments.hpp"
 
@@ -23,8 +24,7 @@ void add_bw_command(CLI::App& app) {
   auto arguments = std::make_shared<PerfArguments>();
   arguments->options.tool = rdma::perf::PerfTool::kBandwidth;
   arguments->options.sizes = {65'536};
-  CLI::App* bw = app.add_subcommand(
-      "bw", "bandwidth and message rate of the fabric, in perftest's columns, beside memcpy");
+  CLI::App* bw = add_other_command(app, "bw");
   bw->add_option("operations", arguments->operations, "write, send, read (default: all)");
   add_perf_options(*bw, *arguments);
   bw->add_option("--batch", arguments->options.batch, "requests a doorbell (one list)")

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/doctor/doctor.hpp"
 
@@ -32,8 +33,7 @@ void run_doctor(const DoctorArguments& arguments) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "doctor", "Is this machine set up for low latency? Each finding with what to do about it");
+  auto* command = add_other_command(app, "doctor");
   auto arguments = std::make_shared<DoctorArguments>();
   command->add_option("--config", arguments->config,
                       "A program's file, or a pipeline's folder: its cores, provider, device and "

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/net/secret_file.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/history/chdb_library.hpp"
@@ -268,9 +269,7 @@ void add_queries(CLI::App& app, const Arguments& arguments) {
 }  // namespace
 
 void add_history_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "history",
-      "Runs in a column store: loads them, asks by SQL (ClickHouse, embedded or a server)");
+  auto* command = add_other_command(app, "history");
   command->require_subcommand(1);
   auto arguments = std::make_shared<HistoryArguments>();
   add_load(*command, arguments);

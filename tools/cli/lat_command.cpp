@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/perf_arguments.hpp"
 #include "tools/perf/baseline.hpp"
@@ -54,10 +55,7 @@ void run_lat(LatArguments& arguments) {
 
 void add_lat_command(CLI::App& app) {
   auto arguments = std::make_shared<LatArguments>();
-  CLI::App* lat = app.add_subcommand(
-      "lat",
-      "latency of the fabric: beside a bare cache line on this host (the default on shm), or in "
-      "perftest's columns (--perftest, and any option that only it has)");
+  CLI::App* lat = add_other_command(app, "lat");
   lat->add_option("operations", arguments->perf.operations,
                   "write, write_with_imm, send, read, fetch_add, compare_swap (default: all)");
   add_perf_options(*lat, arguments->perf);

@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "common/link/handshake.hpp"
-#include "tools/cli/perf_arguments.hpp"
 #include "tools/cli/remote_hosts.hpp"
+#include "tools/cli/security_options.hpp"
 
 namespace tickpath::cli {
 

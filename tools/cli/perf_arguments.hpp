@@ -22,9 +22,6 @@ struct PerfArguments {
   bool all_sizes = false, server = false, forever = false, fork = false, json = false;
 };
 
-// --security and --keys: how a tool proves its role where the fabric asks for it.
-void add_security_options(CLI::App& command, net::SecurityOptions& security);
-
 // Options that both tools understand.
 void add_perf_options(CLI::App& command, PerfArguments& arguments);
 

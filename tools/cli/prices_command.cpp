@@ -16,6 +16,7 @@
 #include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"
 #include "common/wire/names.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/mdh_connection.hpp"
 #include "tools/cli/prices_output.hpp"
@@ -183,7 +184,7 @@ void run_prices(const PriceArguments& arguments) {
 }  // namespace
 
 void add_prices_command(CLI::App& app) {
-  auto* command = app.add_subcommand("prices", "Recent prices of symbols, read from a running mdh");
+  auto* command = add_other_command(app, "prices");
   auto arguments = std::make_shared<PriceArguments>();
   command->add_option("symbol", arguments->symbols, "Symbols")->required();
   auto* trades = command->add_option("--trades", arguments->trades, "The newest N trades")

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/feed_recorder.hpp"
 #include "tools/cli/order_recorder.hpp"
@@ -155,8 +156,7 @@ void run_record(RecordArguments& arguments) {
 }  // namespace
 
 void add_record_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "record", "Record a live run: the feed off the network, orders from the FIX stores");
+  auto* command = add_other_command(app, "record");
   auto arguments = std::make_shared<RecordArguments>();
   command
       ->add_option("output", arguments->output,

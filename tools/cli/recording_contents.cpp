@@ -11,6 +11,7 @@
 #include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
 #include "tools/cli/progress_bar.hpp"
+#include "tools/cli/recording_writer.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -185,23 +186,6 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
   contents.remarks = iex::remarks_of(capture.counts());
   contents.damage = capture.damage();
   return contents;
-}
-
-std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
-                       std::string_view (*type_name)(char type) noexcept) {
-  std::vector<std::size_t> types;
-  for (std::size_t type = 0; type < by_type.size(); ++type)
-    if (by_type[type] > 0) types.push_back(type);
-  std::ranges::stable_sort(types, std::ranges::greater{},
-                           [&](std::size_t type) { return by_type[type]; });
-  std::string text;
-  for (const std::size_t type : types) {
-    const char letter = static_cast<char>(type);
-    text += formatted("  %c  %-32s %13s  %6.2f %%\n", letter >= ' ' && letter <= '~' ? letter : '?',
-                      std::string(type_name(letter)).c_str(), grouped(by_type[type]).c_str(),
-                      100.0 * static_cast<double>(by_type[type]) / static_cast<double>(messages));
-  }
-  return text;
 }
 
 std::string contents_text(const RecordingContents& contents, const std::string& file) {

@@ -46,8 +46,4 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
 std::string contents_text(const RecordingContents& contents, const std::string& file);
 std::string contents_json(const RecordingContents& contents, const std::string& file);
 
-// One line a type, most frequent first: "  A  Add Order      1,234   48.00 %".
-std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
-                       std::string_view (*type_name)(char type) noexcept);
-
 }  // namespace tickpath::cli

@@ -1,12 +1,15 @@
 #include "tools/cli/recording_writer.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <system_error>
+#include <vector>
 
+#include "common/base/format.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "tools/cli/progress_bar.hpp"
-#include "tools/cli/recording_contents.hpp"
 
 namespace tickpath::cli {
 
@@ -32,6 +35,23 @@ RecordingSummary write_recording(itch::RecordingReader& recording,
   if (!summary.damaged) writer.finish();
   summary.bytes = writer.bytes();
   return summary;
+}
+
+std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
+                       std::string_view (*type_name)(char type) noexcept) {
+  std::vector<std::size_t> types;
+  for (std::size_t type = 0; type < by_type.size(); ++type)
+    if (by_type[type] > 0) types.push_back(type);
+  std::ranges::stable_sort(types, std::ranges::greater{},
+                           [&](std::size_t type) { return by_type[type]; });
+  std::string text;
+  for (const std::size_t type : types) {
+    const char letter = static_cast<char>(type);
+    text += formatted("  %c  %-32s %13s  %6.2f %%\n", letter >= ' ' && letter <= '~' ? letter : '?',
+                      std::string(type_name(letter)).c_str(), grouped(by_type[type]).c_str(),
+                      100.0 * static_cast<double>(by_type[type]) / static_cast<double>(messages));
+  }
+  return text;
 }
 
 void print_summary(const RecordingSummary& summary, const std::filesystem::path& output) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "sim/recordings/recording.hpp"
 
@@ -26,5 +27,9 @@ RecordingSummary write_recording(itch::RecordingReader& recording,
 
 // Prints count and share of each type to stdout, most frequent first.
 void print_summary(const RecordingSummary& summary, const std::filesystem::path& output);
+
+// One line a type, most frequent first: "  A  Add Order      1,234   48.00 %".
+std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint64_t messages,
+                       std::string_view (*type_name)(char type) noexcept);
 
 }  // namespace tickpath::cli

@@ -9,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/replay_keys.hpp"
@@ -83,8 +84,7 @@ void run_replay(ReplayArguments arguments) {
 }  // namespace
 
 void add_replay_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "replay", "Start, pause, continue, seek, stop or watch the replay of a running sim");
+  auto* command = add_other_command(app, "replay");
   auto arguments = std::make_shared<ReplayArguments>();
   command
       ->add_option(

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/error.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/route_check.hpp"
 #include "tools/cli/routed_run.hpp"
@@ -46,8 +47,7 @@ void run_routes(const RoutesArguments& arguments) {
 }  // namespace
 
 void add_routes_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "routes", "Check what the router of strategies decided, against the books of the feeds");
+  auto* command = add_other_command(app, "routes");
   auto arguments = std::make_shared<RoutesArguments>();
   command
       ->add_option("run-dir", arguments->run_dirs,

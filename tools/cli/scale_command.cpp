@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/scale/report.hpp"
 
@@ -85,10 +86,7 @@ void run_scale(const ScaleArguments& arguments) {
 
 void add_scale_command(CLI::App& app) {
   auto arguments = std::make_shared<ScaleArguments>();
-  CLI::App* command = app.add_subcommand(
-      "scale",
-      "What several hosts carry, link by link: by arithmetic, and by a simulation of the "
-      "fan-out; nothing is started");
+  CLI::App* command = add_other_command(app, "scale");
   command
       ->add_option("scenario", arguments->file,
                    "What comes in, which programs there are, what each step costs (config/scale)")

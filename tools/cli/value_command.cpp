@@ -15,6 +15,7 @@
 #include "common/control/json.hpp"
 #include "common/values/value_client.hpp"
 #include "common/wire/hello.hpp"
+#include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/mdh_connection.hpp"
 
@@ -136,8 +137,7 @@ void run_list(const ValueArguments& arguments) {
 }  // namespace
 
 void add_value_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "value", "Values that strategies share, in the memory of an mdh with values.keys");
+  auto* command = add_other_command(app, "value");
   command->require_subcommand(1);
   auto arguments = std::make_shared<ValueArguments>();
   const auto add = [&](const char* name, const char* what, bool with_key) {

@@ -1,0 +1,123 @@
+#include "tools/cli/command_main.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "common/base/check.hpp"
+#include "common/base/error.hpp"
+#include "common/config/values.hpp"
+#include "common/control/command_line.hpp"
+#include "tools/cli/commands.hpp"
+
+namespace tickpath::cli {
+namespace {
+
+constexpr std::string_view kData = "tickpath-data";
+constexpr std::string_view kHistory = "tickpath-history";
+constexpr std::string_view kMeasure = "tickpath-measure";
+
+constexpr std::array kOtherCommands{
+    OtherCommand{"replay", kData,
+                 "Start, pause, continue, seek, stop or watch the replay of a running sim"},
+    OtherCommand{"record", kData,
+                 "Record a live run: the feed off the network, orders from the FIX stores"},
+    OtherCommand{"book", kData,
+                 "A symbol's books at all venues and the best over them, read from the book home"},
+    OtherCommand{"books", kData,
+                 "Check that nothing was lost, over the run directories of all hosts"},
+    OtherCommand{"routes", kData,
+                 "Check what the router of strategies decided, against the books of the feeds"},
+    OtherCommand{"prices", kData, "Recent prices of symbols, read from a running mdh"},
+    OtherCommand{"value", kData,
+                 "Values that strategies share, in the memory of an mdh with values.keys"},
+    OtherCommand{
+        "history", kHistory,
+        "Runs in a column store: loads them, asks by SQL (ClickHouse, embedded or a server)"},
+    OtherCommand{
+        "lat", kMeasure,
+        "latency of the fabric: beside a bare cache line on this host (the default on shm), or in "
+        "perftest's columns (--perftest, and any option that only it has)"},
+    OtherCommand{"bw", kMeasure,
+                 "bandwidth and message rate of the fabric, in perftest's columns, beside memcpy"},
+    OtherCommand{
+        "scale", kMeasure,
+        "What several hosts carry, link by link: by arithmetic, and by a simulation of the "
+        "fan-out; nothing is started"},
+    OtherCommand{"doctor", kMeasure,
+                 "Is this machine set up for low latency? Each finding with what to do about it"},
+};
+
+const OtherCommand* find_other_command(std::string_view name) {
+  const auto found = std::ranges::find(kOtherCommands, name, &OtherCommand::name);
+  return found == kOtherCommands.end() ? nullptr : &*found;
+}
+
+int run(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
+  CLI::App app("tickpath: run, watch and measure the trading pipeline", "tickpath");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
+  try {
+    if (before != nullptr) before(argv);
+    add(app);
+    app.parse(argc, argv);
+  } catch (const Exit& exit) {
+    return exit.status;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? control::kExitOk : control::kExitUsage;
+  } catch (const config::ConfigError& error) {
+    std::fprintf(stderr, "tickpath: %s\n", error.what());
+    return control::kExitUsage;
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "tickpath: %s\n", error.what());
+    return control::kExitFailed;
+  }
+  return control::kExitOk;
+}
+
+}  // namespace
+
+const OtherCommand& other_command(std::string_view name) {
+  const OtherCommand* const found = find_other_command(name);
+  TICKPATH_CHECK(found != nullptr, name.data());
+  return *found;
+}
+
+CLI::App* add_other_command(CLI::App& app, std::string_view name) {
+  return app.add_subcommand(std::string(name), std::string(other_command(name).help));
+}
+
+void list_other_commands(CLI::App& app) {
+  for (const OtherCommand& each : kOtherCommands) add_other_command(app, each.name);
+}
+
+void become_other_program(char** argv) {
+  const OtherCommand* const other =
+      argv[0] == nullptr || argv[1] == nullptr ? nullptr : find_other_command(argv[1]);
+  if (other == nullptr) return;
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / other->program;
+  ::execv(program.c_str(), argv);
+  if (errno != ENOENT) throw SystemError("starting " + program.string(), errno);
+  throw Error("`tickpath " + std::string(other->name) + "` is in the program " + program.string() +
+              ", which is not there; the demo does not need it. To build it: cmake --build "
+              "--preset release "
+              "--target tickpath_tools");
+}
+
+int command_main(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
+  // A file that reaches the limit on its size (ulimit -f) is an error code here, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
+  return control::finish_output("tickpath", run(argc, argv, add, before));
+}
+
+}  // namespace tickpath::cli
