@@ -75,7 +75,8 @@ build() {
   share "$preset build"
 }
 
-# Far beyond its bound a run ends itself and says so, before whoever waits for it gives up without a word.
+# Far beyond its bound a run ends itself and says so, before whoever waits for it gives up without a word: after 60 minutes, on
+# a slower machine up to 80.
 limit_minutes=${limit_minutes:-0} watcher=
 end_at_the_limit() {
   sleep "${limit_minutes}m" || return 0 # ended by at_exit
@@ -96,10 +97,6 @@ at_exit() {
   echo "stopped: this run took $limit_minutes minutes, its bound is $bound_minutes. The stages above ended; the next one did not."
 }
 rm -f "$logs/over-the-limit"
-if [ "$limit_minutes" != 0 ]; then
-  end_at_the_limit &
-  watcher=$!
-fi
 trap at_exit EXIT
 
 # suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total. None minds company: two at
@@ -223,6 +220,11 @@ share "packages"
 speed=$(tests/support/machine_speed.sh)
 printf 'speed\t%s\n' "$speed" >>"$stage_log"
 echo "this machine takes $speed times as long to compile as the one that the bounds are for"
+if [ "$limit_minutes" != 0 ]; then
+  limit_minutes=$(awk -v limit="$limit_minutes" -v speed="$speed" 'BEGIN { print speed <= 1 ? limit : limit * speed < 80 ? limit * speed : 80 }')
+  end_at_the_limit &
+  watcher=$!
+fi
 
 # The smoke of the sanitizers and the fuzzers.
 quick_sanitized=(fuzz_fix fuzz_itch fuzz_moldudp64 unit_net_secure)

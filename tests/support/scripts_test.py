@@ -2,6 +2,7 @@
 """The scripts that a user meets first: what they say where they cannot go on."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 import hardware  # noqa: E402
+import stage_times  # noqa: E402
 
 
 def run(*arguments, **environment):
@@ -79,6 +81,75 @@ class BuildTimes(unittest.TestCase):
 
     def test_no_build_is_said(self):
         self.assertEqual(run("tests/support/build_times.py", "/nowhere").returncode, 2)
+
+
+class StageTimes(unittest.TestCase):
+    RESULTS = """# Results
+
+## 2026-01-02: times of `tests/run.sh all`
+
+Machine's speed 2.00 (tests/support/machine_speed.sh), commit abc.
+
+| stage | min:s |
+| --- | --- |
+| packages | 0:05 |
+| ci build | 10:00 |
+| ci tests | 20:00 |
+
+## 2026-01-01: times of `tests/run.sh all`
+
+Machine's speed 1.00
+
+| stage | min:s |
+| --- | --- |
+| ci build | 1:00 |
+"""
+
+    def grown(self, log, command="tests/run.sh all"):
+        before = stage_times.kept_run(self.RESULTS, command)
+        return stage_times.grown(stage_times.read_run(log), before)
+
+    def test_a_stage_that_grew_by_a_tenth_is_named(self):
+        found = self.grown("command\ttests/run.sh all\nspeed\t2.00\nstage\tci build\t661\nstage\tci tests\t1319\n")
+        self.assertEqual(len(found), 1)
+        self.assertIn("ci build grew: 661 s, 600 s", found[0])
+
+    def test_a_slower_machine_may_take_longer(self):
+        self.assertEqual(self.grown("speed\t4.00\nstage\tci build\t1300\n"), [])
+        self.assertEqual(len(self.grown("speed\t1.00\nstage\tci build\t400\n")), 1)
+
+    def test_short_stages_and_new_ones_are_not_judged(self):
+        self.assertEqual(self.grown("speed\t2.00\nstage\tpackages\t50\nstage\tnew\t500\n"), [])
+
+    def test_parts_of_one_name_are_summed(self):
+        self.assertEqual(len(self.grown("speed\t2.00\nstage\tci build\t400\nstage\tci build\t400\n")), 1)
+
+    def test_another_command_has_nothing_to_be_compared_with(self):
+        self.assertIsNone(stage_times.kept_run(self.RESULTS, "tests/run.sh"))
+
+    def test_what_is_kept_can_be_read_again(self):
+        now = stage_times.Run("tests/run.sh", 1.25, {"packages": 65, "release tests": 3601})
+        again = stage_times.kept_run("# Results\n\n" + stage_times.section_of(now, [("a.o", 12.0)]), "tests/run.sh")
+        self.assertEqual((again.speed, again.seconds), (now.speed, now.seconds))
+
+
+class Limit(unittest.TestCase):
+    def test_a_run_of_all_ends_itself_and_says_so(self):
+        # In a copy where configuring never ends.
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "tests/support").mkdir(parents=True)
+            shutil.copy(ROOT / "tests/run.sh", pathlib.Path(folder) / "tests")
+            (pathlib.Path(folder) / "tests/soft_roce").mkdir()
+            for name, text in (("tests/support/install.sh", ""), ("tests/support/machine_speed.sh", "echo 0.90"),
+                               ("tests/soft_roce/prepare.sh", ""), ("cmake", "exec sleep 600")):
+                script = pathlib.Path(folder) / name
+                script.write_text(f"#!/bin/sh\n{text}\n")
+                script.chmod(0o755)
+            environment = {**os.environ, "TICKPATH_LIMIT_MINUTES": "0.01", "PATH": f"{folder}:{os.environ['PATH']}"}
+            done = subprocess.run(["bash", "tests/run.sh", "all"], cwd=folder, env=environment, capture_output=True, text=True,
+                                  timeout=60, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("stopped: this run took 0.01 minutes", done.stdout)
 
 
 class Hardware(unittest.TestCase):
