@@ -31,12 +31,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(--param=ggc-min-heapsize=400000)
 endif()
 
-find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
+# Decided when a folder is first configured: with another launcher all of it would be compiled anew, for example what the
+# demo has built when tests/run.sh installs ccache.
+if(NOT DEFINED TICKPATH_CCACHE)
+  find_program(CCACHE_PROGRAM ccache)
+  set(TICKPATH_CCACHE "${CCACHE_PROGRAM}" CACHE STRING "ccache's path; empty or NOTFOUND: compiled without")
+endif()
+if(TICKPATH_CCACHE)
   # base_dir and hash_dir let several checkouts of one tree share the cache. depend_mode: what the compiler says that a
   # file includes is enough; else each file is preprocessed once more, a tenth of a build with nothing cached.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-               ${CCACHE_PROGRAM})
+               ${TICKPATH_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
