@@ -31,8 +31,7 @@ bool Session::Impl::waits_behind_gap(std::string_view message) noexcept {
   const std::uint32_t seq = fields_.seq_num();
   const char type = fields_.msg_type();
   if (seq <= store_.next_target() || type == 'A' || type == '5' ||
-      (type == '4' && fields_.get(123) != "Y") || fields_.get(49) != options_.target ||
-      fields_.get(56) != options_.sender || fields_.get(8) != begin_string(options_.version))
+      (type == '4' && fields_.get(123) != "Y") || !is_peers())
     return false;
   const bool known = behind_gap();
   const bool answered = type == '2' || (type == '1' && answer_test_request());
@@ -44,6 +43,12 @@ bool Session::Impl::waits_behind_gap(std::string_view message) noexcept {
 }
 
 // The next of what waits, if its turn has come. False: nothing to do for now.
+// QuickFIX does, when it is shown the message that came too early.
+void Session::Impl::ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept {
+  to_quickfix(message);
+  if (fd_ >= 0) quickfix([&] { bridge_.forget_queued(static_cast<int>(seq)); });
+}
+
 bool Session::Impl::take_waiting() noexcept {
   const detail::GapBuffer::Entry next = waiting_.front();
   const std::uint32_t expected = store_.next_target();

@@ -12,6 +12,7 @@
 #include "common/fix/codec.hpp"
 #include "common/fix/detail/gap_buffer.hpp"
 #include "common/fix/detail/logon_rules.hpp"
+#include "common/fix/detail/long_message.hpp"
 #include "common/fix/detail/message_store.hpp"
 #include "common/fix/detail/quickfix_bridge.hpp"
 #include "common/fix/session.hpp"
@@ -101,6 +102,7 @@ class Session::Impl final : public detail::BridgeHooks {
   bool refused_by_dictionary(std::string_view message) noexcept;
   bool refused_as_business(const DecodeResult& result) noexcept;
   void refuse_as_business(BusinessRejectReason reason, std::string_view text,
+  bool is_peers() const noexcept;
                           std::uint32_t tag) noexcept;
   bool handle_in_place() noexcept;
   bool answer_test_request() noexcept;
@@ -111,8 +113,16 @@ class Session::Impl final : public detail::BridgeHooks {
   // intact: not garbled, so that a Logon in it would be taken.
   void to_quickfix(std::string_view message, bool intact = true) noexcept;
   bool take_waiting() noexcept;
+  // session_long.cpp: messages that are longer than is read.
+  void begin_long(std::size_t length) noexcept;
+  void read_past(std::string_view bytes) noexcept;
+  void take_long() noexcept;
+  void refuse_long() noexcept;
+  void tell_long() noexcept;
+
   void watch_gap(TscTicks now) noexcept;
   void begin_resend(std::uint32_t begin, std::uint32_t end) noexcept;
+  void ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept;
   bool resend_some() noexcept;
   void resend_next() noexcept;
   void resend(std::string_view message) noexcept;
@@ -189,6 +199,7 @@ class Session::Impl final : public detail::BridgeHooks {
   std::uint32_t gap_next_ = 0;           // the first missing number when timers() looked last
   TscTicks gap_since_;                   // it has been that
 
+  detail::LongMessage long_;
   struct Range {
     std::uint32_t begin = 0;  // 0: none
     std::uint32_t end = 0;    // the last one
