@@ -26,6 +26,10 @@ constexpr bool is_admin(char msg_type) noexcept {
   return (msg_type >= '0' && msg_type <= '5') || msg_type == 'A';
 }
 
+// The greatest number of a message, and the greatest that a peer may set (NewSeqNo, 36). QuickFIX
+// counts in int, and the next number must fit.
+inline constexpr std::uint32_t kSeqNumMax = 0x7fff'fffe;
+
 }  // namespace detail
 
 // One line for the control thread's log.
@@ -116,6 +120,13 @@ class Session::Impl final : public detail::BridgeHooks {
   // session_long.cpp: messages that are longer than is read.
   void begin_long(std::size_t length) noexcept;
   void read_past(std::string_view bytes) noexcept;
+  // session_gaps.cpp: what the peer has to send again, and what we have.
+  bool waits_behind_gap(std::string_view message) noexcept;
+  void ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept;
+  void ask_for_what_is_before(std::uint32_t seq) noexcept;
+  // intact: not garbled, so that a Logon in it would be taken.
+  void to_quickfix(std::string_view message, bool intact = true) noexcept;
+  bool take_waiting() noexcept;
   void take_long() noexcept;
   void refuse_long() noexcept;
   void tell_long() noexcept;
