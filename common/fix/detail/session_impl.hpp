@@ -102,24 +102,24 @@ class Session::Impl final : public detail::BridgeHooks {
   void resend_unasked(std::uint32_t peer_expects, std::uint32_t next_before) noexcept;
   void refuse_logon(std::string_view why) noexcept;
   bool in_sequence() noexcept;
+  bool is_peers() const noexcept;
   bool is_on_time() noexcept;
+  bool is_far_off(std::string_view sending_time) noexcept;
   bool refused_by_dictionary(std::string_view message) noexcept;
   bool refused_as_business(const DecodeResult& result) noexcept;
   void refuse_as_business(BusinessRejectReason reason, std::string_view text,
-  bool is_peers() const noexcept;
                           std::uint32_t tag) noexcept;
   bool handle_in_place() noexcept;
   bool answer_test_request() noexcept;
   bool reject_unreadable() noexcept;
 
-  // session_gaps.cpp: what the peer has to send again, and what we have.
-  bool waits_behind_gap(std::string_view message) noexcept;
-  // intact: not garbled, so that a Logon in it would be taken.
-  void to_quickfix(std::string_view message, bool intact = true) noexcept;
-  bool take_waiting() noexcept;
   // session_long.cpp: messages that are longer than is read.
   void begin_long(std::size_t length) noexcept;
   void read_past(std::string_view bytes) noexcept;
+  void take_long() noexcept;
+  void refuse_long() noexcept;
+  void tell_long() noexcept;
+
   // session_gaps.cpp: what the peer has to send again, and what we have.
   bool waits_behind_gap(std::string_view message) noexcept;
   void ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept;
@@ -127,13 +127,8 @@ class Session::Impl final : public detail::BridgeHooks {
   // intact: not garbled, so that a Logon in it would be taken.
   void to_quickfix(std::string_view message, bool intact = true) noexcept;
   bool take_waiting() noexcept;
-  void take_long() noexcept;
-  void refuse_long() noexcept;
-  void tell_long() noexcept;
-
   void watch_gap(TscTicks now) noexcept;
   void begin_resend(std::uint32_t begin, std::uint32_t end) noexcept;
-  void ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept;
   bool resend_some() noexcept;
   void resend_next() noexcept;
   void resend(std::string_view message) noexcept;
@@ -205,12 +200,12 @@ class Session::Impl final : public detail::BridgeHooks {
   bool broken_ = false;          // the kernel reported an error while sending
   bool logout_pending_ = false;  // as QuickFIX said last
 
+  detail::LongMessage long_;
   detail::GapBuffer waiting_;
   std::atomic<bool> behind_gap_{false};  // as QuickFIX said last
   std::uint32_t gap_next_ = 0;           // the first missing number when timers() looked last
   TscTicks gap_since_;                   // it has been that
 
-  detail::LongMessage long_;
   struct Range {
     std::uint32_t begin = 0;  // 0: none
     std::uint32_t end = 0;    // the last one
