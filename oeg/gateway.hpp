@@ -62,7 +62,7 @@ struct FlowCounters {
 struct GatewayCounters {
   FlowCounters orders;
   FlowCounters changes;
-  std::array<Counter, 32> refused_for;  // by RejectReason
+  std::array<Counter, wire::kRejectReasonValues> refused_for;  // by RejectReason
   struct Reports {
     TICKPATH_COUNTERS(received,    // from the venue
                       sent,        // into strategies' channels, oeg's own answers included

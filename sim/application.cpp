@@ -91,8 +91,7 @@ std::vector<std::unique_ptr<SessionDelay>> session_delays(const SimConfig& confi
 GatewayOptions gateway_options(const SimConfig& config) {
   GatewayOptions options;
   for (const OrderSessionConfig& session : config.orders) {
-    fix::SessionOptions fix = session.options(fix::SessionRole::kAcceptor, "orders.session");
-    fix.sending_time_max_s = session.sending_time_max_s;
+    const fix::SessionOptions fix = session.options(fix::SessionRole::kAcceptor, "orders.session");
     options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
   }
   options.rate = config.rate;

@@ -130,8 +130,6 @@ config::Schema<OrderSessionConfig> session_schema() {
   schema.include(
       "", [](C& config) -> fix::SessionConfig& { return config; },
       fix::session_schema("orders.session"));
-  schema.integer("sending_time_max", &C::sending_time_max_s, {0, 86'400}, "s",
-                 "How far SendingTime (52) may be from this host's clock; 0: it is not looked at");
   schema.choice("party", &C::party,
                 {{"session", PartyRule::kSession}, {"cl_ord_id", PartyRule::kClOrdId}},
                 "Whose orders never trade with each other, and have a row in the ledger: the "

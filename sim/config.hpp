@@ -60,7 +60,6 @@ struct OrderSessionConfig : fix::SessionConfig {
   bool cancel_on_disconnect = false;
   SecondLogon second_logon = SecondLogon::kRefuse;
   PartyRule party = PartyRule::kSession;
-  std::uint32_t sending_time_max_s = 120;  // as QuickFIX's MaxLatency
 };
 
 struct MatchingConfig : MatcherOptions {

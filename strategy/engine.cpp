@@ -31,6 +31,11 @@ static_assert(TICKPATH_GTC == static_cast<int>(wire::TimeInForce::kGoodTillCance
               TICKPATH_IOC == static_cast<int>(wire::TimeInForce::kImmediateOrCancel) &&
               TICKPATH_FOK == static_cast<int>(wire::TimeInForce::kFillOrKill) &&
               TICKPATH_AT_THE_CLOSE == static_cast<int>(wire::TimeInForce::kAtTheClose));
+// A reason of the wire without an enumerator in plugin.h does not compile.
+#define TICKPATH_SAME_REASON(enumerator, upper, lower, value) \
+  static_assert(TICKPATH_REASON_##upper == static_cast<int>(wire::RejectReason::enumerator));
+TICKPATH_REJECT_REASONS(TICKPATH_SAME_REASON)
+#undef TICKPATH_SAME_REASON
 
 Engine::Stack::Stack(const StackPorts& ports, std::uint8_t index_, std::uint8_t venue_,
                      std::uint32_t instruments_max)

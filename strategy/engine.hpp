@@ -336,6 +336,7 @@ class Engine {
   // These books cannot be trusted any more.
   void on_stale(Listings of) noexcept;
   bool sweep(Instance& instance) noexcept;
+  void put_off_sweep(Gateway& gateway) noexcept;
   void compare_symbols(std::uint32_t instrument) noexcept;
   void note(const Instance& instance, tickpath_log_level level, bool from_engine,
             std::string_view text) noexcept;

@@ -9,10 +9,6 @@
 namespace tickpath::strategy {
 namespace {
 
-// How long the engine waits before it repeats a cancel of its own that was refused for a passing
-// reason (session down, rate): long enough not to flood oeg, short against any stop timeout.
-constexpr std::uint64_t kSweepRetryNs = 10'000'000;
-
 void count(Counter& counter, std::int64_t change) noexcept {
   const std::int64_t value = static_cast<std::int64_t>(counter.get()) + change;
   counter.set(value > 0 ? static_cast<std::uint64_t>(value) : 0);
@@ -322,10 +318,19 @@ void Engine::settle_request(Instance& instance, Order& order,
   }
   Gateway& gateway = instance.gateways[order.stack];
   owe(instance, gateway, -1);
-  if (!wire::is_request_reject(report.kind))
+  if (!wire::is_request_reject(report.kind)) {
     tally(instance, gateway, &StrategyCounters::changes_accepted);
-  if (wire::is_request_reject(report.kind) && order.cancel_wanted)
-    gateway.next_sweep_ns = now_ns_ + kSweepRetryNs;
+    gateway.sweep_wait_ns = kSweepWaitMinNs;
+  } else if (order.cancel_wanted) {
+    put_off_sweep(gateway);
+  }
+}
+
+// Once for all the cancels of a sweep that are refused.
+void Engine::put_off_sweep(Gateway& gateway) noexcept {
+  if (now_ns_ < gateway.next_sweep_ns) return;
+  gateway.next_sweep_ns = now_ns_ + gateway.sweep_wait_ns;
+  gateway.sweep_wait_ns = std::min(2 * gateway.sweep_wait_ns, kSweepWaitMaxNs);
 }
 
 void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noexcept {

@@ -36,11 +36,19 @@ struct PendingSymbol {
 };
 
 // What is between one instance and one oeg: that of a venue, or of one shard of it.
+// How long the engine waits before it repeats cancels of its own that were refused for a passing
+// reason (session down, rate). The wait doubles with each sweep that is refused, or a venue
+// that is away would be asked for every open order a hundred times a second. The longest wait is
+// short against any stop timeout.
+inline constexpr std::uint64_t kSweepWaitMinNs = 10'000'000;
+inline constexpr std::uint64_t kSweepWaitMaxNs = 640'000'000;
+
 struct Gateway {
   bool connected = false;           // the engine's own cancels can be sent
   bool up = false;                  // connected and, after an outage, recovered
   bool recovering = false;          // connected again, uncertain orders not settled yet
   std::uint64_t next_sweep_ns = 0;  // the engine's cancels wait until then
+  std::uint64_t sweep_wait_ns = kSweepWaitMinNs;  // and so long after the next refusal
   std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
   std::uint32_t open_orders = 0;
   StrategyCounters counters;  // as Instance::counters, of this oeg alone

@@ -3,7 +3,6 @@
  * authors derive from tickpath::Strategy in plugin.hpp instead.
  *
  * Stability. TICKPATH_PLUGIN_ABI_VERSION changes whenever a plugin built before would misbehave.
- * Version 2: every order type of FIX that the exchange has (tickpath_new_order), imbalances, texts.
  * Functions may be appended to tickpath_host without raising it: a plugin asks for no more than the
  * host_struct_size that it was compiled with, and the engine refuses one that asks for more than it
  * has. Every event struct's size is checked as well, so that a plugin compiled with other packing
@@ -19,8 +18,7 @@
  * takes the process with it: oeg then cancels the orders of all strategies in it.
  *
  * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares, in
- * 1/10,000 (how a fill of five or six decimals is rounded: tickpath_report).
- * Times: nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
+ * 1/10,000. Times: nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
  */
 #ifndef TICKPATH_STRATEGY_PLUGIN_H
 #define TICKPATH_STRATEGY_PLUGIN_H
@@ -85,8 +83,7 @@ enum tickpath_instruction {
   TICKPATH_POST_ONLY = 1 /* limit orders: rejected where it would trade on arrival */
 };
 
-/* tickpath_report::reason: which check of oeg said no, or that the exchange did. reason_text tells.
- */
+/* tickpath_report::reason: who said no, and why. reason_text names also those of a newer oeg. */
 enum tickpath_reason {
   TICKPATH_REASON_NONE = 0,
   TICKPATH_REASON_ORDER_SIZE = 1,
@@ -98,12 +95,21 @@ enum tickpath_reason {
   TICKPATH_REASON_KILL_SWITCH = 7,
   TICKPATH_REASON_UNKNOWN_INSTRUMENT = 8,
   TICKPATH_REASON_UNKNOWN_ORDER = 9,
-  TICKPATH_REASON_SESSION_DOWN = 12,
+  TICKPATH_REASON_DUPLICATE_ORDER_ID = 10,
+  TICKPATH_REASON_MALFORMED = 11,    /* a field outside its range */
+  TICKPATH_REASON_SESSION_DOWN = 12, /* oeg is not logged on to the exchange */
   TICKPATH_REASON_RISK_ABSENT = 13,
-  TICKPATH_REASON_NO_MARKET = 14,
-  TICKPATH_REASON_VENUE = 16,
+  TICKPATH_REASON_NO_MARKET = 14, /* no fresh price to check collar or value against */
+  TICKPATH_REASON_CAPACITY = 15,  /* of an old oeg: a table is full */
+  TICKPATH_REASON_VENUE = 16,     /* the exchange refused it */
   TICKPATH_REASON_TOO_LATE = 17,
-  TICKPATH_REASON_PENDING_REQUEST = 18
+  TICKPATH_REASON_PENDING_REQUEST = 18, /* an earlier cancel or replace has no answer yet */
+  TICKPATH_REASON_STALE = 22,           /* it did not reach the exchange in time: not sent again */
+  TICKPATH_REASON_EXCEPTION = 23,       /* a report about this symbol could not be booked */
+  TICKPATH_REASON_ORDERS_FULL = 24,
+  TICKPATH_REASON_POSITIONS_FULL = 25,
+  TICKPATH_REASON_JOURNAL_FULL = 26, /* the disk of oeg is full */
+  TICKPATH_REASON_VENUE_GAP = 27     /* reports of the exchange are missing, and asked for */
 };
 
 enum tickpath_update_kind {
@@ -230,9 +236,8 @@ typedef struct tickpath_report {
   uint8_t side;   /* tickpath_side */
   uint8_t reason; /* of a reject: tickpath_reason, see reason_text */
   uint8_t state;  /* tickpath_order_state of the order after the report */
-  /* Of 1/10,000: the fifth and sixth decimal of last_price. Cash is rounded once for the whole
-   * fill, half away from zero: last_price x shares + (last_price_hundredths x shares + 50) / 100.
-   */
+  /* Of 1/10,000: the fifth and sixth decimal of last_price. Cash is rounded once for a whole fill,
+   * half away from zero: last_price x shares + (last_price_hundredths x shares + 50) / 100. */
   uint8_t last_price_hundredths;
   uint8_t reserved[3];
 } tickpath_report;

@@ -18,10 +18,11 @@ inline constexpr char kSoh = '\x01';
 // ------------------------------------------------------------------------------------- framing
 
 enum class FrameStatus : std::uint8_t {
-  kIncomplete,  // needs more bytes
-  kMessage,     // `length` bytes are one message whose length and checksum agree
-  kGarbled,     // drop `length` bytes (at least 1): they are not a message
-  kBadChecksum  // `length` bytes are framed like a message, but the checksum is wrong
+  kIncomplete,   // needs more bytes
+  kMessage,      // `length` bytes are one message whose length and checksum agree
+  kGarbled,      // drop `length` bytes (at least 1): they are not a message
+  kBadChecksum,  // `length` bytes are framed like a message, but the checksum is wrong
+  kTooLong       // by its BodyLength a message of `length` bytes; they need not all be there
 };
 struct Frame {
   FrameStatus status;
@@ -29,11 +30,15 @@ struct Frame {
 };
 
 // Looks at the start of `bytes`. A garbled start is skipped up to the next "8=FIX". A message
-// longer than `length_max` is garbled: no buffer could ever hold it.
+// longer than `length_max` is kTooLong as soon as its BodyLength (9) is there, unread otherwise.
 Frame frame(std::string_view bytes, std::size_t length_max) noexcept;
 
 // Sum of all bytes modulo 256, the value of tag 10.
 std::uint8_t checksum(std::string_view bytes) noexcept;
+
+// What a message ends with, "10=nnn" and SOH: the value; -1 if the bytes are something else.
+inline constexpr std::size_t kTrailerBytes = 7;
+int trailer_sum(std::string_view trailer) noexcept;
 
 // ------------------------------------------------------------------------------------- parsing
 
@@ -143,6 +148,7 @@ enum class SessionRejectReason : std::uint8_t {
   kTagOutOfOrder = 14,
   kGroupOutOfOrder = 15,
   kGroupCount = 16,
+  kOther = 99,  // the text says what
 };
 std::string_view describe(SessionRejectReason reason) noexcept;
 
@@ -158,6 +164,7 @@ struct Refusal {
   SessionRejectReason reason = SessionRejectReason::kInvalidTag;
   Route route{};
   std::string_view number{};  // 371 where the tag is a number that cannot be one
+  std::string_view text{};    // 58; empty: the reason's
 };
 
 // Tag 380, both versions.

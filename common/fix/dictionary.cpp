@@ -161,6 +161,16 @@ bool is_time(std::string_view text) noexcept {
 
 using Reason = SessionRejectReason;
 
+// values: each between two spaces.
+bool is_among(std::string_view value, std::string_view values) noexcept {
+  if (value.find(' ') != std::string_view::npos) return false;
+  std::size_t at = values.find(value);
+  while (at != std::string_view::npos &&
+         (values[at - 1] != ' ' || values[at + value.size()] != ' '))
+    at = values.find(value, at + 1);
+  return at != std::string_view::npos;
+}
+
 // Whether a value is what its field allows; says what is wrong.
 bool fits(const Field& field, bool v44, std::string_view value, Reason& reason) noexcept {
   reason = Reason::kBadFormat;
@@ -175,6 +185,9 @@ bool fits(const Field& field, bool v44, std::string_view value, Reason& reason) 
       reason = Reason::kBadValue;
       return value.size() == 1 &&
              (values.empty() || values.find(value[0]) != std::string_view::npos);
+    case FieldType::kCode:
+      reason = Reason::kBadValue;
+      return is_among(value, values);
     case FieldType::kInt:
       if (!all_digits(value[0] == '-' ? value.substr(1) : value)) return false;
       reason = Reason::kBadValue;

@@ -381,7 +381,7 @@ std::size_t Encoder::encode_reject(char* out, const Refusal& refusal, std::uint3
   // FIX 4.2 knows the reasons up to 11; the text has the others.
   if (version_ == Version::k44 || refusal.reason <= SessionRejectReason::kMsgType)
     body.raw("373=").number(static_cast<std::uint64_t>(refusal.reason));
-  body.free_text(describe(refusal.reason));
+  body.free_text(refusal.text.empty() ? describe(refusal.reason) : refusal.text);
   return finish(out, body.at());
 }
 

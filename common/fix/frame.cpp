@@ -9,7 +9,6 @@ constexpr std::string_view kBegin = "8=FIX";
 constexpr std::string_view kBeginField =
     "8=FIX.4.2\x01"
     "9=";
-constexpr std::size_t kTrailerBytes = 7;  // "10=nnn" and SOH
 
 // Bytes up to the next place where a message could begin, searching after the first byte; the tail
 // that could be the start of one is kept.
@@ -61,6 +60,17 @@ std::uint8_t checksum(std::string_view bytes) noexcept {
   return static_cast<std::uint8_t>(sum);
 }
 
+int trailer_sum(std::string_view trailer) noexcept {
+  if (trailer.size() != kTrailerBytes || trailer.substr(0, 3) != "10=" || trailer[6] != kSoh)
+    return -1;
+  unsigned sum = 0;
+  for (const char each : trailer.substr(3, 3)) {
+    if (digit(each) > 9) return -1;
+    sum = sum * 10 + digit(each);
+  }
+  return static_cast<int>(sum);
+}
+
 Frame frame(std::string_view bytes, std::size_t length_max) noexcept {
   if (bytes.empty()) return {FrameStatus::kIncomplete, 0};
   std::size_t at = after_begin(bytes);
@@ -77,14 +87,10 @@ Frame frame(std::string_view bytes, std::size_t length_max) noexcept {
   if (bytes[at] != kSoh || at == digits_at) return skip(bytes);
   const std::size_t body_end = at + 1 + body;
   const std::size_t length = body_end + kTrailerBytes;
-  if (length > length_max) return skip(bytes);
+  if (length > length_max) return {FrameStatus::kTooLong, length};
   if (bytes.size() < length) return {FrameStatus::kIncomplete, 0};
-  const std::string_view trailer = bytes.substr(body_end, kTrailerBytes);
-  if (bytes[body_end - 1] != kSoh || trailer.substr(0, 3) != "10=" || trailer[6] != kSoh ||
-      digit(trailer[3]) > 9 || digit(trailer[4]) > 9 || digit(trailer[5]) > 9) {
-    return skip(bytes);
-  }
-  const unsigned said = digit(trailer[3]) * 100 + digit(trailer[4]) * 10 + digit(trailer[5]);
+  const int said = trailer_sum(bytes.substr(body_end, kTrailerBytes));
+  if (bytes[body_end - 1] != kSoh || said < 0) return skip(bytes);
   if (said != checksum(bytes.substr(0, body_end))) return {FrameStatus::kBadChecksum, length};
   return {FrameStatus::kMessage, length};
 }

@@ -124,6 +124,7 @@ bool Session::Impl::attach(int socket) noexcept {
   fd_ = socket;
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
   held_ = false;
+  long_.clear();
   broken_ = false;
   forget_gaps();
   logout_pending_ = false;
@@ -153,6 +154,7 @@ void Session::Impl::close_transport() {
   fd_ = -1;
   rx_begin_ = rx_end_ = tx_begin_ = tx_end_ = 0;
   held_ = false;
+  long_.clear();
   forget_gaps();
   withdraw_logon();
   counters_.disconnects.add();

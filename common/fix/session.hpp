@@ -170,6 +170,7 @@ struct SessionCounters {
       received_in_place,  // of those, handled without QuickFIX
       garbled,            // bad framing, length or checksum: disregarded (FIX 4.2, vol. 2)
       rejected,           // well-framed but malformed, or of unknown type: answered by a Reject
+      too_long,           // read past, and answered by a Reject in their turn
       nonconforming,      // reports that break the dictionary in fields that are not read: taken
       send_refused,       // kDown and kFull
       stored_only,        // kStored

@@ -31,6 +31,9 @@ config::Schema<SessionConfig> session_schema(const std::string& section) {
                  "Messages of the peer that are missing, and of which none has come for so long, "
                  "end the session; what came behind them waits, as far as there is room. Until "
                  "they have come oeg refuses new orders (venue_gap)");
+  schema.integer("sending_time_max", &C::sending_time_max_s, {0, 86'400}, "s",
+                 "How far SendingTime (52) of the peer may be from this host's clock: beyond it "
+                 "the message is rejected, and the session ended; 0: it is not looked at");
   schema.text("start_time", &C::start_time,
               "When the session opens, UTC: \"08:00\", \"08:00:00\"; before it nobody logs on, and "
               "with it both sequence numbers begin with 1. Empty: it never ends");
@@ -88,6 +91,7 @@ SessionOptions SessionConfig::options(SessionRole role, const std::string& secti
     options.password = net::read_secret(password_file, section + ".password_file");
   options.validate = validate;
   options.gap_timeout_s = gap_timeout_s;
+  options.sending_time_max_s = sending_time_max_s;
   options.times = times();
   return options;
 }

@@ -19,6 +19,7 @@ struct SessionConfig {
   std::string store{};
   std::uint32_t store_messages = 1u << 15;
   std::uint32_t gap_timeout_s = 10;
+  std::uint32_t sending_time_max_s = 120;                        // as QuickFIX's MaxLatency
   std::string start_time{}, end_time{}, start_day{}, end_day{};  // SessionTimes
   bool allow_reset = false;
   bool next_expected = false;

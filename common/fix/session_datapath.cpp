@@ -15,7 +15,8 @@
 namespace tickpath::fix {
 namespace {
 
-// A longer message is garbled. Ours are below kMessageBytesMax, QuickFIX's below a few kilobytes.
+// A longer message is read past (session_long.cpp, which names the figure to people). Ours are
+// below kMessageBytesMax, QuickFIX's below a few kilobytes.
 constexpr std::size_t kIncomingBytesMax = 32768;
 
 // How often timers are looked at. Heartbeats are in seconds, so this is exact enough, and a logon
@@ -51,8 +52,11 @@ bool Session::Impl::poll(Handler& handler) noexcept {
   if (fd_ >= 0) {
     if (wants_write()) worked = flush();
     if (!broken_) worked |= receive();
-    if (resend_.begin != 0) [[unlikely]]
+    if (resend_.begin != 0) [[unlikely]] {
       worked |= resend_some();
+      // What came behind a gap may wait for the end of it (session_gaps.cpp).
+      if (resend_.begin == 0 && fd_ >= 0 && !waiting_.empty()) dispatch();
+    }
     const TscTicks now = tsc_now();
     if (now >= next_timer_) timers(now);
     if (broken_ && fd_ >= 0) drop("connection lost while sending");
@@ -110,8 +114,16 @@ void Session::Impl::dispatch() noexcept {
       continue;
     if (rx_begin_ == rx_end_) break;
     const std::string_view bytes(rx_.data() + rx_begin_, rx_end_ - rx_begin_);
+    if (long_.under_way()) [[unlikely]] {
+      read_past(bytes);
+      continue;
+    }
     const Frame next = frame(bytes, kIncomingBytesMax);
     if (next.status == FrameStatus::kIncomplete) return;
+    if (next.status == FrameStatus::kTooLong) [[unlikely]] {
+      begin_long(next.length);
+      continue;
+    }
     rx_begin_ += next.length;
     if (next.status == FrameStatus::kGarbled) {
       counters_.garbled.add();
@@ -151,9 +163,14 @@ void Session::Impl::handle(std::string_view message) noexcept {
 }
 
 bool Session::Impl::in_sequence() noexcept {
-  return fields_.seq_num() == store_.next_target() && !fields_.poss_dup() &&
-         fields_.get(49) == options_.target && fields_.get(56) == options_.sender &&
-         fields_.get(8) == begin_string(options_.version) && fields_.has(52) && is_on_time();
+  return fields_.seq_num() == store_.next_target() && fields_.seq_num() <= detail::kSeqNumMax &&
+         !fields_.poss_dup() && is_peers() && fields_.has(52) && is_on_time();
+}
+
+// By its CompIDs and BeginString the message is of this session.
+bool Session::Impl::is_peers() const noexcept {
+  return fields_.get(49) == options_.target && fields_.get(56) == options_.sender &&
+         fields_.get(8) == begin_string(options_.version);
 }
 
 // Clearly so: on the same date, and nearer to our clock than is allowed. Whatever is not QuickFIX

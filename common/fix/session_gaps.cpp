@@ -24,23 +24,29 @@ constexpr int kEndless = 999'999;
 
 // -------------------------------------------------------------------------------- the peer's gaps
 
-// fields_ are the message's. A Logon, a Logout and a SequenceReset that is none of a gap have their
-// meaning at once. So do requests of the peer, which may wait for the answer before it fills our
-// gap: only their numbers have their turn later.
+// fields_ are the message's. FIX 4.4, vol. 2, Response by Message Type: a Logon, a Logout and a
+// SequenceReset-Reset have their meaning at once. So has a ResendRequest, of which only the number
+// has its turn later: two sides that ask each other would wait for ever. All others wait, a Test
+// Request too.
 bool Session::Impl::waits_behind_gap(std::string_view message) noexcept {
   const std::uint32_t seq = fields_.seq_num();
   const char type = fields_.msg_type();
   if (seq <= store_.next_target() || type == 'A' || type == '5' ||
-      (type == '4' && fields_.get(123) != "Y") || fields_.get(49) != options_.target ||
-      fields_.get(56) != options_.sender || fields_.get(8) != begin_string(options_.version))
+      (type == '4' && fields_.get(123) != "Y") || !is_peers())
     return false;
   const bool known = behind_gap();
-  const bool answered = type == '2' || (type == '1' && answer_test_request());
-  if (!waiting_.push(seq, answered ? std::string_view{} : message)) counters_.gap_overflows.add();
-  if (known && type != '2') return true;
-  to_quickfix(message);  // asks for what is missing
-  if (fd_ >= 0) quickfix([&] { bridge_.forget_queued(static_cast<int>(seq)); });
+  const bool resend = type == '2';
+  if (!waiting_.push(seq, resend ? std::string_view{} : message)) counters_.gap_overflows.add();
+  // "Perform the Resend processing first, followed by a ResendRequest of your own": take_waiting().
+  if (resend) to_quickfix(message);
+  if (!resend && !known) ask_for_what_is_before(seq, message);
   return true;
+}
+
+// QuickFIX does, when it is shown the message that came too early.
+void Session::Impl::ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept {
+  to_quickfix(message);
+  if (fd_ >= 0) quickfix([&] { bridge_.forget_queued(static_cast<int>(seq)); });
 }
 
 // The next of what waits, if its turn has come. False: nothing to do for now.
@@ -56,11 +62,21 @@ bool Session::Impl::take_waiting() noexcept {
       handle(next.text);
     return true;
   }
-  if (behind_gap() || next.text.empty()) return false;
-  // What was asked for has come, and yet something is missing: the buffer was full meanwhile.
-  to_quickfix(next.text);
-  if (fd_ >= 0) quickfix([&] { bridge_.forget_queued(static_cast<int>(next.seq)); });
+  if (behind_gap()) return false;
+  // What was asked for has come, and yet something is missing: the buffer was full meanwhile. Or
+  // nothing was asked for, because a ResendRequest was the first behind the gap: its turn first.
+  if (!next.text.empty())
+    ask_for_what_is_before(next.seq, next.text);
+  else if (resend_.begin == 0)
+    ask_for_what_is_before(next.seq);
   return false;
+}
+
+// Where the message itself is not kept: another of its number serves as well.
+void Session::Impl::ask_for_what_is_before(std::uint32_t seq) noexcept {
+  char message[kMessageBytesMax];
+  const Encoder peers(options_.target, options_.sender, options_.version);
+  ask_for_what_is_before(seq, {message, peers.encode_heartbeat(message, {}, seq, utc_now())});
 }
 
 // As long as some of it comes there is hope.

@@ -1,4 +1,6 @@
 // What a Session asks of a Logon before QuickFIX gets it.
+#include <cstdlib>
+
 #include "common/fix/detail/session_impl.hpp"
 
 namespace tickpath::fix {
@@ -11,6 +13,8 @@ bool Session::Impl::takes_logon(std::string_view message, std::uint32_t& peer_ex
   peer_expects = verdict.logon ? verdict.next_expected : 0;
   if (verdict.refusal.empty() && peer_expects > store_.next_sender())
     verdict.refusal = "NextExpectedMsgSeqNum (789) is higher than any number that was sent";
+  if (verdict.logon && verdict.refusal.empty() && is_far_off(verdict.sending_time))
+    verdict.refusal = "SendingTime (52) of the Logon is too far from our clock (sending_time_max)";
   if (verdict.logon && verdict.refusal.empty() && options_.times.limited()) {
     base_ = clock::read_pair();  // it may come a moment after the start, before timers() looks
     watch_day();
@@ -19,6 +23,17 @@ bool Session::Impl::takes_logon(std::string_view message, std::uint32_t& peer_ex
   }
   if (!verdict.refusal.empty()) refuse_logon(verdict.refusal);
   return verdict.refusal.empty();
+}
+
+// What is no time at all QuickFIX refuses.
+bool Session::Impl::is_far_off(std::string_view sending_time) noexcept {
+  std::int64_t theirs = 0;
+  std::int64_t ours = 0;
+  if (options_.sending_time_max_s == 0 || !parse_utc(sending_time, theirs) ||
+      !parse_utc({utc_now(), UtcText::kLength}, ours))
+    return false;
+  return std::abs(theirs - ours) >
+         static_cast<std::int64_t>(options_.sending_time_max_s) * 1'000'000'000;
 }
 
 // What the peer lacks by its own word (789), up to our Logon; FIX 4.4, vol. 2, Logon: there is no

@@ -62,8 +62,10 @@ bool Session::Impl::for_quickfix(std::string_view message) noexcept {
     std::string_view digits = field.value;
     if (!digits.empty() && digits[0] == '-') digits.remove_prefix(1);
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return;
+    constexpr std::uint32_t kIntMax = 0x7fff'ffff;
+    const bool is_next = field.tag == 34 || field.tag == 36;
     std::uint64_t number = 0;
-    countable &= parse_number(digits, number) && number <= 0x7fff'ffff;
+    countable &= parse_number(digits, number) && number <= (is_next ? detail::kSeqNumMax : kIntMax);
   });
   if (countable) return true;
   counters_.garbled.add();

@@ -11,30 +11,31 @@
 namespace tickpath::trace {
 namespace {
 
-constexpr std::size_t kTickHops = 7;  // Hop::kSimSent..kStrategySeen, and slot 0 unused
 constexpr auto kUnset = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::size_t kHostsMax = 255;  // an index fits the byte beside each stamp
 
+// Both by place; element 0, which is no hop's, stays unset.
 struct Times {
   std::array<double, kHopCount> at;  // ticks of the host's reference
   std::array<std::uint8_t, kHopCount> host{};
   std::uint64_t trace_id = 0;
   Times() { at.fill(kUnset); }
-  bool has(Hop hop) const { return !std::isnan(at[static_cast<std::size_t>(hop)]); }
-  double operator[](Hop hop) const { return at[static_cast<std::size_t>(hop)]; }
+  bool has(Hop hop) const { return !std::isnan(at[place(hop)]); }
+  double operator[](Hop hop) const { return at[place(hop)]; }
   // The first occurrence counts: an order has several reports, a tick one life.
   void note(Hop hop, double time, std::uint8_t from) {
-    double& slot = at[static_cast<std::size_t>(hop)];
+    double& slot = at[place(hop)];
     if (!std::isnan(slot) && time >= slot) return;
     slot = time;
-    host[static_cast<std::size_t>(hop)] = from;
+    host[place(hop)] = from;
   }
 };
 
+// A day has some hundred million of them: they hold a tick's own hops alone.
 struct TickTimes {
-  std::array<double, kTickHops> at;
-  std::array<std::uint8_t, kTickHops> host{};
+  std::array<double, kTickHopCount> at;
+  std::array<std::uint8_t, kTickHopCount> host{};
   TickTimes() { at.fill(kUnset); }
 };
 
@@ -71,10 +72,6 @@ std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
   return venue_of_tick(tick) != 0
              ? tick
              : tick_id(static_cast<std::uint8_t>(file.header().venue), sequence_of_tick(tick));
-}
-
-bool is_tick_hop(Hop hop) {
-  return hop >= Hop::kSimSent && static_cast<std::size_t>(hop) < kTickHops;
 }
 
 // A feed sequence this far from the lowest one is damage, not a day's feed; it would cost memory.
@@ -116,10 +113,10 @@ void read_records(const TraceFile& file, Joined& joined) {
     if (info(hop).keyed_by_order) {
       joined.orders[id].note(hop, time, from);
     } else if (TickTimes* tick = joined.tick(with_venue(file, id))) {
-      double& slot = tick->at[static_cast<std::size_t>(hop)];
+      double& slot = tick->at[place(hop)];
       if (!std::isnan(slot) && time >= slot) return;
       slot = time;
-      tick->host[static_cast<std::size_t>(hop)] = from;
+      tick->host[place(hop)] = from;
     }
   });
 }
@@ -130,10 +127,8 @@ void inherit_ticks(Joined& joined) {
     if (order.trace_id == 0) continue;
     const TickTimes* tick = joined.tick(order.trace_id);
     if (tick == nullptr) continue;
-    for (std::size_t hop = 1; hop < kTickHops; ++hop) {
-      order.at[hop] = tick->at[hop];
-      order.host[hop] = tick->host[hop];
-    }
+    std::ranges::copy(tick->at, order.at.begin());
+    std::ranges::copy(tick->host, order.host.begin());
   }
 }
 
@@ -149,8 +144,8 @@ std::int64_t rounded_ns(const Joined& joined, std::size_t host, double ticks) {
 // Adds the time between two stamps, or counts why it cannot be told.
 template <class Stamps>
 void add_sample(const Joined& joined, const Stamps& stamps, Interval& interval) {
-  const auto from = static_cast<std::size_t>(interval.from);
-  const auto to = static_cast<std::size_t>(interval.to);
+  const std::size_t from = place(interval.from);
+  const std::size_t to = place(interval.to);
   const double elapsed = stamps.at[to] - stamps.at[from];
   if (std::isnan(elapsed)) return;
   const std::size_t first = stamps.host[from];
@@ -209,8 +204,9 @@ std::string hop_name(Hop from, Hop to) {
 
 void add_hops(const Joined& joined, const std::array<bool, kHopCount>& present, Analysis& result) {
   Hop from = Hop::kNone;
-  for (const Hop to : kHopsInTime) {
-    if (to == Hop::kNone || !present[static_cast<std::size_t>(to)]) continue;
+  for (std::size_t row = 1; row < kHopCount; ++row) {
+    const Hop to = kHops[row].hop;
+    if (!present[row]) continue;
     if (from != Hop::kNone) {
       if (is_tick_hop(to)) {
         result.hops.push_back(over_ticks(joined, hop_name(from, to), from, to));
@@ -230,7 +226,7 @@ void count_orders(const Joined& joined, Analysis& result) {
   std::array<std::uint64_t, kHopCount> missing{};
   double start = std::numeric_limits<double>::max();
   joined.for_each_tick([&](const TickTimes& tick) {
-    const double at = tick.at[static_cast<std::size_t>(Hop::kMdhRx)];
+    const double at = tick.at[place(Hop::kMdhRx)];
     if (!std::isnan(at)) start = std::min(start, at);
   });
   for (const auto& [id, order] : joined.orders) {
@@ -241,15 +237,14 @@ void count_orders(const Joined& joined, Analysis& result) {
       continue;
     }
     bool complete = true;
-    for (std::size_t index = 1; index < kHopCount; ++index) {
-      const Hop hop = static_cast<Hop>(index);
-      if (order.has(hop) || !is_known(hop) || is_optional(hop)) continue;
+    for (std::size_t row = 1; row < kHopCount; ++row) {
+      if (order.has(kHops[row].hop) || kHops[row].optional) continue;
       complete = false;
-      ++missing[index];
+      ++missing[row];
     }
     if (complete) ++result.orders_complete;
-    const std::size_t mdh = order.host[static_cast<std::size_t>(Hop::kMdhKernelRx)];
-    const std::size_t oeg = order.host[static_cast<std::size_t>(Hop::kOegSent)];
+    const std::size_t mdh = order.host[place(Hop::kMdhKernelRx)];
+    const std::size_t oeg = order.host[place(Hop::kOegSent)];
     if (order.has(Hop::kMdhKernelRx) && joined.clocks->comparable(mdh, oeg)) {
       const double ticks = order[Hop::kOegSent] - order[Hop::kMdhKernelRx];
       const double since =
@@ -257,9 +252,8 @@ void count_orders(const Joined& joined, Analysis& result) {
       result.orders.push_back({id, order.trace_id, since, rounded_ns(joined, mdh, ticks)});
     }
   }
-  for (std::size_t index = 1; index < kHopCount; ++index) {
-    if (missing[index] != 0) result.missing.emplace_back(static_cast<Hop>(index), missing[index]);
-  }
+  for (std::size_t row = 1; row < kHopCount; ++row)
+    if (missing[row] != 0) result.missing.emplace_back(kHops[row].hop, missing[row]);
   std::sort(result.orders.begin(), result.orders.end(),
             [](const auto& a, const auto& b) { return a.since_start_s < b.since_start_s; });
 }
@@ -267,13 +261,11 @@ void count_orders(const Joined& joined, Analysis& result) {
 std::array<bool, kHopCount> hops_present(const Joined& joined) {
   std::array<bool, kHopCount> present{};
   joined.for_each_tick([&](const TickTimes& tick) {
-    for (std::size_t hop = 1; hop < kTickHops; ++hop) present[hop] |= !std::isnan(tick.at[hop]);
+    for (std::size_t row = 1; row < kTickHopCount; ++row) present[row] |= !std::isnan(tick.at[row]);
   });
-  for (const auto& [id, order] : joined.orders) {
-    for (std::size_t hop = kTickHops; hop < kHopCount; ++hop) {
-      present[hop] |= !std::isnan(order.at[hop]);
-    }
-  }
+  for (const auto& [id, order] : joined.orders)
+    for (std::size_t row = kTickHopCount; row < kHopCount; ++row)
+      present[row] |= !std::isnan(order.at[row]);
   return present;
 }
 
@@ -363,7 +355,7 @@ Analysis analyse(std::span<const TraceFile> files) {
 
 std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Hop to) {
   if (files.empty()) throw Error("no trace files to read");
-  if (from == Hop::kNone || static_cast<std::size_t>(to) >= kHopCount || place(from) >= place(to))
+  if (!is_known(from) || place(from) >= place(to))
     throw Error("a latency is from a hop to a later one");
   const HostClocks clocks(files);
   const Joined joined = join(files, clocks);
@@ -373,7 +365,7 @@ std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Ho
     const std::size_t before = interval.sorted_ns.size();
     add_sample(joined, stamps, interval);
     if (interval.sorted_ns.size() == before) return;
-    timed.emplace_back(stamps.at[static_cast<std::size_t>(from)], interval.sorted_ns.back());
+    timed.emplace_back(stamps.at[place(from)], interval.sorted_ns.back());
   };
   if (is_tick_hop(to))
     joined.for_each_tick(add);

@@ -45,19 +45,9 @@ std::string_view name(ReportKind value) noexcept {
 }
 
 std::string_view name(RejectReason value) noexcept {
-  using enum RejectReason;
-  return name_in(value, {
-      {kNone, "none"}, {kOrderSize, "order_size"}, {kOrderValue, "order_value"},
-      {kPriceCollar, "price_collar"}, {kOpenOrders, "open_orders"},
-      {kPositionLimit, "position_limit"}, {kMessageRate, "message_rate"},
-      {kKillSwitch, "kill_switch"}, {kUnknownInstrument, "unknown_instrument"},
-      {kUnknownOrder, "unknown_order"}, {kDuplicateOrderId, "duplicate_order_id"},
-      {kMalformed, "malformed"}, {kSessionDown, "session_down"}, {kRiskAbsent, "risk_absent"},
-      {kNoMarket, "no_market"}, {kCapacity, "capacity"}, {kStale, "stale"},
-      {kException, "exception"}, {kVenue, "venue"}, {kTooLate, "too_late"},
-      {kPendingRequest, "pending_request"}, {kOrdersFull, "orders_full"},
-      {kPositionsFull, "positions_full"}, {kJournalFull, "journal_full"},
-      {kVenueGap, "venue_gap"}});
+  for (const RejectReasonName& each : kRejectReasons)
+    if (each.reason == value) return each.name;
+  return "?";
 }
 
 std::string_view name(KillCause value) noexcept {

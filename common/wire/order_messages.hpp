@@ -7,6 +7,7 @@
 
 #include "common/base/units.hpp"
 #include "common/wire/constants.hpp"
+#include "common/wire/reject_reasons.hpp"
 
 namespace tickpath::wire {
 
@@ -115,35 +116,6 @@ constexpr ReportKind reject_of(RequestKind kind) noexcept {
 constexpr bool names_target(ReportKind kind) noexcept {
   return kind == ReportKind::kCanceled || kind >= ReportKind::kReplaced;
 }
-
-// Why oeg, or the venue through oeg, said no. Values are stable: scripts and journals keep them.
-enum class RejectReason : std::uint8_t {
-  kNone = 0,
-  kOrderSize = 1,
-  kOrderValue = 2,
-  kPriceCollar = 3,
-  kOpenOrders = 4,
-  kPositionLimit = 5,
-  kMessageRate = 6,
-  kKillSwitch = 7,
-  kUnknownInstrument = 8,
-  kUnknownOrder = 9,
-  kDuplicateOrderId = 10,
-  kMalformed = 11,       // a field outside its range: kind, side, type, zero shares or price
-  kSessionDown = 12,     // FIX session not logged on
-  kRiskAbsent = 13,      // risk's heartbeat stopped longer ago than configured
-  kNoMarket = 14,        // no fresh price to check collar or value against
-  kCapacity = 15,        // of an oeg that did not name the table: see the last three
-  kVenue = 16,           // the exchange refused it
-  kTooLate = 17,         // cancel or replace of an order that is done
-  kPendingRequest = 18,  // an earlier cancel or replace is still on its way
-  kStale = 22,           // it did not reach the venue in time, and was not sent again
-  kException = 23,       // a report about this symbol could not be booked; a person must look at it
-  kOrdersFull = 24,      // oeg has room for so many open orders: orders.max
-  kPositionsFull = 25,   // ... for so many pairs of strategy and instrument: orders.positions_max
-  kJournalFull = 26,     // ... and none in its journal: the disk is full
-  kVenueGap = 27         // reports of the venue are missing, and asked for; cancels pass
-};
 
 // oeg -> strategy
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 execution_id | 32 instrument_id

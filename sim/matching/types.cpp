@@ -5,7 +5,7 @@
 namespace tickpath::sim {
 
 std::string_view describe(Reason reason) noexcept {
-  static constexpr std::array<std::string_view, kReasonCount> kTexts{
+  static constexpr auto kTexts = std::to_array<std::string_view>({
       "",
       "unknown symbol",
       "duplicate ClOrdID",
@@ -34,14 +34,16 @@ std::string_view describe(Reason reason) noexcept {
       "StopPx (99) is off the tick: whole cents from 1.00 up (Rule 612)",
       "more than 255 accounts (1) or parties (448) in one session",
       "a term of the order is not supported",
-  };
+  });
+  static_assert(kTexts.size() == kReasonCount, "a text for each reason");
   const auto at = static_cast<std::size_t>(reason);
   return at < kTexts.size() ? kTexts[at] : "unknown reason";
 }
 
 std::string_view name(FillSource source) noexcept {
-  static constexpr std::array<std::string_view, kFillSourceCount> kNames{
-      "none", "displayed", "execution", "crossing_add", "trade_through", "live", "cross"};
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"none", "displayed", "execution", "crossing_add", "trade_through", "live", "cross"});
+  static_assert(kNames.size() == kFillSourceCount, "a name for each source");
   const auto at = static_cast<std::size_t>(source);
   return at < kNames.size() ? kNames[at] : "unknown";
 }

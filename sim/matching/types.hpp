@@ -149,7 +149,7 @@ enum class Reason : std::uint8_t {
   kAccounts,      // more accounts than a session may have
   kTerms,         // terms that are valid FIX, and that the venue does not have
 };
-inline constexpr std::size_t kReasonCount = 28;
+inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kTerms) + 1;
 std::string_view describe(Reason reason) noexcept;  // a line for a person, at most 80 characters
 
 // Where a fill's counterparty came from. Each rule is told in sim/DESIGN.md.
@@ -162,7 +162,7 @@ enum class FillSource : std::uint8_t {
   kLive,          // another of our orders
   kCross,         // an opening, closing or reopening cross
 };
-inline constexpr std::size_t kFillSourceCount = 7;
+inline constexpr std::size_t kFillSourceCount = static_cast<std::size_t>(FillSource::kCross) + 1;
 std::string_view name(FillSource source) noexcept;
 
 // What a fill's order did to the book.
@@ -172,7 +172,7 @@ enum class Liquidity : std::uint8_t {
   kRemoved,  // it took what stood there
   kCross,    // it traded in an auction
 };
-inline constexpr std::size_t kLiquidityCount = 4;
+inline constexpr std::size_t kLiquidityCount = static_cast<std::size_t>(Liquidity::kCross) + 1;
 
 // What the core has to say about an order: at once, in order, on the caller's thread. kReplaced
 // with kSelfMatch is nobody's request: the order lost shares to self-match prevention.

@@ -13,6 +13,7 @@ namespace tickpath::fix::detail {
 enum class FieldType : std::uint8_t {
   kString,   // dates, currencies, CFICode and the like too: not looked at
   kChar,     // one character, out of the values if there are any
+  kCode,     // one of the values
   kInt,      // up to three digits where there is a largest value, else any
   kFloat,    // Price, Qty, Amt, Percentage
   kBoolean,  // Y, N
@@ -27,7 +28,8 @@ struct Field {
   std::uint16_t tag;
   FieldType type;
   std::string_view name;
-  // kChar: the characters allowed, of each version; empty: any.
+  // kChar: the characters allowed, of each version; empty: any. kCode: the texts allowed, each
+  // between two spaces.
   std::string_view values42{};
   std::string_view values44{};
   // kInt: the largest value, of each version (and 99, "other", in 4.4); 0: any.
@@ -148,7 +150,15 @@ inline constexpr Field kFields[] = {
     {157, F::kInt, "NumDaysInterest"},
     {158, F::kFloat, "AccruedInterestRate"},
     {159, F::kFloat, "AccruedInterestAmt"},
-    {167, F::kString, "SecurityType"},
+    {167, F::kCode, "SecurityType",
+     " ? BA CB CD CMO CORP CP CPP CS FHA FHL FN FOR FUT GN GOVT IET MF MIO MPO MPP MPT "
+     "MUNI NONE OPT PS RP RVRP SL TD USTB WAR ZOO ",
+     " EUSUPRA FAC FADN PEF SUPRA CORP CPP CB DUAL EUCORP XLINKD STRUCT YANK FOR CS PS "
+     "BRADY EUSOV TBOND TINT TIPS TCAL TPRN UST USTB TNOTE TBILL REPO FORWARD BUYSELL "
+     "SECLOAN SECPLEDGE TERM RVLV RVLVTRM BRIDGE LOFC SWING DINP DEFLTED WITHDRN "
+     "REPLACD MATURED AMENDED RETIRED BA BN BOX CD CL CP DN EUCD EUCP LQN MTN ONITE PN "
+     "PZFJ STN TD XCN YCD ABS CMBS CMO IET MBS MIO MPO MPP MPT PFAND TBA AN COFO COFP "
+     "GO MT RAN REV SPCLA SPCLO SPCLT TAN TAXA TECP TRAN VRDN WAR MF MLEG NONE FUT OPT "},
     {168, F::kTime, "EffectiveTime"},
     {192, F::kFloat, "OrderQty2"},
     {193, F::kString, "SettlDate2"},

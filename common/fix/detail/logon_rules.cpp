@@ -30,6 +30,12 @@ struct Credential {
   bool refused() const noexcept { return !wanted.empty() && (wrong || !said); }
 };
 
+// None: messages travel as they are.
+bool is_no_encryption(std::string_view method) noexcept {
+  std::uint64_t number = 1;
+  return parse_number(method, number) && number == 0;
+}
+
 // From 1, of as many digits as a session's numbers have.
 bool parse_count(std::string_view text, std::uint32_t& count) noexcept {
   std::uint64_t number = 0;
@@ -44,6 +50,8 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
   LogonVerdict verdict;
   bool readable = true;
   bool reset = false;
+  bool plain = false;      // EncryptMethod (98) says so,
+  bool encrypted = false;  // or something else
   Credential username{rules.username};
   Credential password{rules.password.reveal()};
   for_each_raw_field(message, [&](const RawField& field) {
@@ -51,6 +59,8 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
     readable &= field.readable;
     verdict.logon |= field.tag == 35 && field.value == "A";
     reset |= field.tag == 141 && field.value != "N";
+    if (field.tag == 52 && verdict.sending_time.empty()) verdict.sending_time = field.value;
+    if (field.tag == 98) (is_no_encryption(field.value) ? plain : encrypted) = true;
     if (field.tag == 789 && rules.next_expected)
       readable &= parse_count(field.value, verdict.next_expected);
     if (field.tag == 553) username.take(field.value);
@@ -63,6 +73,9 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
     verdict.refusal = "the credentials of this session are others, or missing";
   else if (reset && !rules.allow_reset)
     verdict.refusal = "ResetSeqNumFlag (141) other than N is not allowed in this session";
+  else if (encrypted || !plain)
+    verdict.refusal = encrypted ? "EncryptMethod (98) must be 0: nothing is encrypted here"
+                                : "EncryptMethod (98) is missing: it must be 0";
   return verdict;
 }
 

@@ -20,6 +20,7 @@ struct LogonRules {
 struct LogonVerdict {
   bool logon = false;               // what QuickFIX may take for one
   std::uint32_t next_expected = 0;  // 789; 0: not said, or not looked at
+  std::string_view sending_time;    // 52, the first
   std::string_view refusal;         // Text (58) of the answer; empty: it is taken
 };
 

@@ -12,6 +12,7 @@
 #include "common/fix/codec.hpp"
 #include "common/fix/detail/gap_buffer.hpp"
 #include "common/fix/detail/logon_rules.hpp"
+#include "common/fix/detail/long_message.hpp"
 #include "common/fix/detail/message_store.hpp"
 #include "common/fix/detail/quickfix_bridge.hpp"
 #include "common/fix/session.hpp"
@@ -24,6 +25,10 @@ namespace detail {
 constexpr bool is_admin(char msg_type) noexcept {
   return (msg_type >= '0' && msg_type <= '5') || msg_type == 'A';
 }
+
+// The greatest number of a message, and the greatest that a peer may set (NewSeqNo, 36). QuickFIX
+// counts in int, and the next number must fit.
+inline constexpr std::uint32_t kSeqNumMax = 0x7fff'fffe;
 
 }  // namespace detail
 
@@ -97,7 +102,9 @@ class Session::Impl final : public detail::BridgeHooks {
   void resend_unasked(std::uint32_t peer_expects, std::uint32_t next_before) noexcept;
   void refuse_logon(std::string_view why) noexcept;
   bool in_sequence() noexcept;
+  bool is_peers() const noexcept;
   bool is_on_time() noexcept;
+  bool is_far_off(std::string_view sending_time) noexcept;
   bool refused_by_dictionary(std::string_view message) noexcept;
   bool refused_as_business(const DecodeResult& result) noexcept;
   void refuse_as_business(BusinessRejectReason reason, std::string_view text,
@@ -106,8 +113,17 @@ class Session::Impl final : public detail::BridgeHooks {
   bool answer_test_request() noexcept;
   bool reject_unreadable() noexcept;
 
+  // session_long.cpp: messages that are longer than is read.
+  void begin_long(std::size_t length) noexcept;
+  void read_past(std::string_view bytes) noexcept;
+  void take_long() noexcept;
+  void refuse_long() noexcept;
+  void tell_long() noexcept;
+
   // session_gaps.cpp: what the peer has to send again, and what we have.
   bool waits_behind_gap(std::string_view message) noexcept;
+  void ask_for_what_is_before(std::uint32_t seq, std::string_view message) noexcept;
+  void ask_for_what_is_before(std::uint32_t seq) noexcept;
   // intact: not garbled, so that a Logon in it would be taken.
   void to_quickfix(std::string_view message, bool intact = true) noexcept;
   bool take_waiting() noexcept;
@@ -184,6 +200,7 @@ class Session::Impl final : public detail::BridgeHooks {
   bool broken_ = false;          // the kernel reported an error while sending
   bool logout_pending_ = false;  // as QuickFIX said last
 
+  detail::LongMessage long_;
   detail::GapBuffer waiting_;
   std::atomic<bool> behind_gap_{false};  // as QuickFIX said last
   std::uint32_t gap_next_ = 0;           // the first missing number when timers() looked last

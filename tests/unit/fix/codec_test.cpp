@@ -360,8 +360,9 @@ TEST(FixFrame, FindsAWrongChecksumALyingLengthAndAnEndlessMessage) {
             FrameStatus::kBadChecksum);
   EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=4|35=0|10=000|"), 1000).status,
             FrameStatus::kGarbled);
-  EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=99999|35=0|"), 1000).status,
-            FrameStatus::kGarbled);
+  const Frame longer = frame(test_support::with_separators("8=FIX.4.2|9=99999|35=0|"), 1000);
+  EXPECT_EQ(longer.status, FrameStatus::kTooLong);
+  EXPECT_EQ(longer.length, std::string("8=FIX.4.2|9=99999|").size() + 99999 + kTrailerBytes);
   EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=-5|35=0|"), 1000).status,
             FrameStatus::kGarbled);
   EXPECT_EQ(frame(test_support::with_separators("8=FIX.4.2|9=00000000000000000001|"), 1000).status,

@@ -138,6 +138,7 @@ TEST_P(DictionaryTest, FindsWhatIsWrongAndQuickFixRefusesItToo) {
       {"D", "11=1|21=1|55=A|54=1|60=20261121-10:11:12|40=1|354=4|58=a|=b|", R::kTagOutOfOrder, 58},
       {"2", "7=1|", R::kRequiredTagMissing, 16},
       {"4", "36=x|", R::kBadFormat, 36},
+      {"D", "11=1|21=1|55=A|167=BOO|54=1|60=20261121-10:11:12|40=1|", R::kBadValue, 167},
       {"zz", "1=1|", R::kMsgType, 35},
   };
   const std::string xml = quickfix_xml(GetParam());
@@ -160,6 +161,12 @@ TEST_P(DictionaryTest, PassesUserDefinedFieldsDataFieldsAndMessagesOfTheStandard
                        "9999=y|10001=z|"),
                violation))
       << violation.tag;
+  for (const char* const type : {"CS", "FUT", "BA", "OPT"})
+    EXPECT_TRUE(conforms(GetParam(),
+                         message("D", "11=1|21=1|55=A|167=" + std::string(type) +
+                                          "|54=1|60=20261121-10:11:12|40=1|"),
+                         violation))
+        << type;
   EXPECT_TRUE(conforms(GetParam(), message("B", "148=headline|"), violation));
   EXPECT_TRUE(conforms(GetParam(), message("U7", "1=1|"), violation));
 }

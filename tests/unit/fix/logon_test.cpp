@@ -52,6 +52,43 @@ TEST_F(LogonTest, AResetOfTheNumbersIsRefusedAndTheSessionStaysItsOwners) {
   EXPECT_EQ(session_->counters().forgotten.get(), 0u);
 }
 
+// Required in a Logon, and nothing is encrypted here.
+TEST_F(LogonTest, AnEncryptMethodThatIsMissingOrOtherThanNoneIsRefusedWithTheReason) {
+  for (const Version version : kBothVersionsOfFix) {
+    options_.version = version;
+    options_.store_path = folder_ / std::string(begin_string(version));
+    open();
+    for (const char* const body : {"98=1|108=30|", "98=5|108=30|", "98=abc|108=30|", "98=|108=30|",
+                                   "98=-1|108=30|", "98=0|98=1|108=30|"}) {
+      connect();
+      say("A", 1, body);
+      expect_refused("EncryptMethod (98) must be 0");
+    }
+    connect();
+    say("A", 1, "108=30|");
+    expect_refused("EncryptMethod (98) is missing");
+    EXPECT_EQ(session_->counters().bad_logons.get(), 7u);
+    connect();
+    say("A", 1, "98=0|108=30|");
+    EXPECT_TRUE(until([&] { return session_->logged_on(); }));
+  }
+}
+
+TEST_F(LogonTest, AnInitiatorRefusesALogonWhoseSendingTimeIsFarFromItsClock) {
+  options_.role = SessionRole::kInitiator;
+  options_.sending_time_max_s = 120;
+  open();
+  connect();
+  say("A", 1, "98=0|108=30|");  // in its header a time that is long gone
+  expect_refused("SendingTime (52) of the Logon is too far from our clock (sending_time_max)");
+  options_.sending_time_max_s = 0;
+  options_.store_path = folder_ / "any time";
+  open();
+  connect();
+  say("A", 1, "98=0|108=30|");
+  EXPECT_TRUE(until([&] { return session_->logged_on(); }));
+}
+
 TEST_F(LogonTest, AResetWhileLoggedOnIsRefusedToo) {
   open();
   connect();

@@ -36,6 +36,16 @@ inline const detail::Field& field_of(std::uint16_t tag) {
   throw Error(fmt::format("tag {} of the FIX dictionary is no field", tag));
 }
 
+// The values of a kCode, each between two spaces.
+template <class Visit>
+void for_each_code(std::string_view values, Visit&& visit) {
+  for (std::size_t at = 1; at < values.size();) {
+    const std::size_t end = values.find(' ', at);
+    visit(values.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 // Groups nest: a count opens its element, which the next field outside it closes.
 inline std::string field_list(const detail::Message& message, bool v44) {
   std::string xml;
@@ -58,8 +68,14 @@ inline std::string field_list(const detail::Message& message, bool v44) {
 inline std::string field_definition(const detail::Field& field, bool v44) {
   std::string xml = fmt::format("<field number='{}' name='{}' type='{}'>", field.tag, field.name,
                                 type_name(field.type));
-  for (const char value : v44 ? field.values44 : field.values42)
+  const std::string_view values = v44 ? field.values44 : field.values42;
+  const auto add = [&](std::string_view value) {
     xml += fmt::format("<value enum='{0}' description='V_{0}'/>", value);
+  };
+  if (field.type == FieldType::kCode)
+    for_each_code(values, add);
+  else
+    for (const char& value : values) add({&value, 1});
   return xml + "</field>\n";
 }
 

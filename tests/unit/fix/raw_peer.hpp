@@ -42,6 +42,7 @@ struct Recorder : Handler {
   std::vector<ExecutionReport> reports;
   std::vector<std::uint32_t> seqs;
   std::vector<MessageReject> rejects;
+  std::vector<std::uint64_t> refused;  // ClOrdIDs
   std::vector<bool> dups;
   std::vector<Resend> resends;
   std::uint64_t withheld = 0;  // an order that is not to be sent again
@@ -60,6 +61,9 @@ struct Recorder : Handler {
   void on_message_reject(const MessageReject& reject, const MessageInfo&) noexcept override {
     rejects.push_back(reject);
     rejects.back().text = {};
+  }
+  void on_refused(const RefusedMessage& message, const MessageInfo&) noexcept override {
+    refused.push_back(message.cl_ord_id);
   }
   bool may_resend(const Resend& resend) noexcept override {
     resends.push_back(resend);

@@ -125,20 +125,64 @@ TEST_F(SessionGapsTest, WaitsForAGapThatShrinks) {
   EXPECT_EQ(times("|35=5|"), 0u);
 }
 
-TEST_F(SessionGapsTest, AnswersTestAndResendRequestsBehindAGapAtOnceAndOnce) {
+// QuickFIX's script RejectResentMessage.
+TEST_F(SessionGapsTest, AnswersATestRequestBehindAGapInItsTurn) {
   log_on();
-  ++next_seq_;
+  const std::uint32_t missing = next_seq_++;
   say("1", "112=first|");
-  ASSERT_TRUE(hear("|112=first|"));
-  say("2", "7=1|16=0|");
-  ASSERT_TRUE(hear("|35=4|"));
+  ASSERT_TRUE(hear("|7=2|16=0|"));
+  write(
+      message("D", missing, "43=Y|122=20261121-10:11:12|11=1|126=20040415" + std::string(kOrder)));
   say("1", "112=second|");
   ASSERT_TRUE(hear("|112=second|"));
+  EXPECT_LT(heard_.find("|35=3|"), heard_.find("|112=first|"));
+  EXPECT_LT(heard_.find("|112=first|"), heard_.find("|112=second|"));
+  EXPECT_EQ(times("|112=first|"), 1u);
+}
+
+TEST_F(SessionGapsTest, AnswersAResendRequestBehindAGapAtOnceAndThenAsksItself) {
+  log_on();
+  ++next_seq_;
+  say("2", "7=1|16=0|");
+  ASSERT_TRUE(hear("|7=2|16=0|"));
+  EXPECT_LT(heard_.find("|35=4|"), heard_.find("|35=2|"));
+  EXPECT_TRUE(session_->behind_gap());
+  say("2", "7=1|16=0|");  // asked for already
+  ASSERT_TRUE(until([&] { return times("|123=Y|36=") == 2; }));
   fill(2, 3);
   say_order(1);
   ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
-  EXPECT_EQ(times("|112=first|"), 1u);
-  EXPECT_EQ(times("|112=second|"), 1u);
+  EXPECT_EQ(times("|35=2|"), 1u);
+}
+
+// In Reset mode its own number is ignored (FIX 4.4, vol. 2, Sequence Reset).
+TEST_F(SessionGapsTest, TakesASequenceResetAtOnceWhateverItsNumberIs) {
+  log_on();
+  write(message("4", 500, "36=1000|"));
+  next_seq_ = 1000;
+  say_order(1);
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
+  EXPECT_EQ(times("|35=2|"), 0u);
+}
+
+// The number behind it would not fit into QuickFIX's: -2147483648.
+TEST_F(SessionGapsTest, EndsTheConnectionAtASequenceResetBeyondAllNumbers) {
+  log_on();
+  write(message("4", next_seq_, "36=2147483647|"));
+  ASSERT_TRUE(until([&] { return !session_->connected(); }));
+  EXPECT_EQ(session_->next_target_seq(), 2u);
+}
+
+TEST_F(SessionGapsTest, TakesNumbersUpToTheLastThatFits) {
+  log_on();
+  write(message("4", next_seq_, "36=2147483646|"));
+  next_seq_ = 2147483646;
+  say_order(1);
+  ASSERT_TRUE(until([&] { return seen_.orders.size() == 1; }));
+  say_order(2);
+  ASSERT_TRUE(until([&] { return !session_->connected(); }));
+  EXPECT_EQ(seen_.orders.size(), 1u);
+  EXPECT_EQ(session_->next_target_seq(), 2147483647u);
 }
 
 // QuickFIX's own text of a message has its fields sorted: those of a group lie in heaps.

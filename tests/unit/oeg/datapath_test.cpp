@@ -324,7 +324,7 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   for (int i = 0; i < 100; ++i) turn();
   EXPECT_LT(strategy_.fills, 100);
-  EXPECT_EQ(oeg_->gateway().counters().refused_for[15].get(), 0u);
+  EXPECT_EQ(refused_for(wire::RejectReason::kJournalFull), 0u);
   oeg_->journal().maintain(0);
   for (int tick = 1; strategy_.fills < 100 || exchange_->orders < 11; ++tick) {
     until([&] { return !oeg_->gateway().ready() || exchange_->orders == 11; });
@@ -334,7 +334,7 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
   }
   EXPECT_EQ(oeg_->gateway().ledger().position(0).row.position_shares, 100);
   EXPECT_EQ(oeg_->gateway().counters().journal_lost.get(), 0u);
-  EXPECT_EQ(oeg_->gateway().counters().refused_for[15].get(), 0u);
+  EXPECT_EQ(refused_for(wire::RejectReason::kJournalFull), 0u);
   EXPECT_EQ(oeg_->gateway().ledger().open_orders(), 1u);
 }
 

@@ -100,6 +100,8 @@ std::string value_of(const fix::detail::Field& field, bool v44) {
   switch (field.type) {
     case FieldType::kChar:
       return values.empty() ? "1" : std::string(1, values[0]);
+    case FieldType::kCode:
+      return std::string(values.substr(1, values.find(' ', 1) - 1));
     case FieldType::kBoolean:
       return "Y";
     case FieldType::kTime:

@@ -433,19 +433,6 @@ TEST_F(Orders, StopLetsThePluginTradeOnceMoreThenCancelsAndRefuses) {
   EXPECT_EQ(strategy.reports.size(), 3u) << "reports keep coming after stop";
 }
 
-TEST_F(Orders, ACancelOfTheEngineThatIsRefusedForAPassingReasonIsRepeatedLater) {
-  const std::uint64_t id = rest();
-  engine.begin_stop();
-  engine.on_turn();
-  ASSERT_EQ(counters().cancels.get(), 1u);
-  tell(ReportKind::kCancelRejected, port.last().order_id, id, RejectReason::kSessionDown);
-  engine.on_turn();
-  EXPECT_EQ(counters().cancels.get(), 1u) << "not at once";
-  engine.advance(1'000'000 + 10'000'000);
-  engine.on_turn();
-  EXPECT_EQ(counters().cancels.get(), 2u);
-}
-
 TEST_F(Orders, AfterAnOutageOfOegEveryOrderIsSettledBeforeTradingGoesOn) {
   const std::uint64_t known = rest();
   const std::uint64_t forgotten = buy();

@@ -29,17 +29,17 @@ class TraceTest : public testing::Test {
   test_support::Folder folder_;
 };
 
-// A tick at every hop 1,000 ticks apart, and an order it caused. Index 11, which is retired, too:
-// an old file may have it.
+// A tick at every hop 1,000 ticks apart, and an order it caused. The retired number 11, too: an old
+// file may have it.
 void stamp_order(TraceWriter& writer, std::uint64_t tick, std::uint64_t order,
                  std::uint64_t start) {
   std::uint64_t time = start;
-  for (std::size_t index = 1; index < kHopCount; ++index) {
-    const Hop hop = static_cast<Hop>(index);
-    if (is_optional(hop)) continue;
+  for (const HopInfo& each : kHops) {
+    if (each.hop == Hop::kNone || each.optional) continue;
+    if (each.hop == Hop::kOegEncoded) writer.stamp_at(static_cast<Hop>(11), order, {time += 1000});
     time += 1000;
-    if (info(hop).realtime_clock) continue;
-    writer.stamp_at(hop, info(hop).keyed_by_order || index == 11 ? order : tick, {time});
+    if (each.realtime_clock) continue;
+    writer.stamp_at(each.hop, each.keyed_by_order ? order : tick, {time});
   }
   writer.link_order(order, tick);
 }
@@ -69,6 +69,51 @@ TEST_F(TraceTest, ShowsTheReplicationOfAPairWhereItHappens) {
   for (const auto& [hop, count] : analysis.missing) EXPECT_NE(hop, Hop::kOegReplicated);
   EXPECT_LT(place(Hop::kOegEncoded), place(Hop::kOegReplicated));
   EXPECT_LT(place(Hop::kOegReplicated), place(Hop::kOegSent));
+}
+
+// A file may have any number; each is a tick's, an order's, or is left out. A tick's hop that is
+// numbered beyond the others once overran the row of its tick: AddressSanitizer would see it here.
+TEST_F(TraceTest, EveryNumberThatAFileCanHoldHasItsPlaceOrIsLeftOut) {
+  {
+    TraceWriter writer(options("a.trace"));
+    for (unsigned number = 1; number < 256; ++number)
+      for (const std::uint64_t id : {7u, 8u})
+        if (number != static_cast<unsigned>(Hop::kOrderLink))
+          writer.stamp_at(static_cast<Hop>(number), id, {1'000 * number + id});
+    writer.link_order(8, 7);
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const Analysis analysis = analyse(files);
+  EXPECT_EQ(analysis.hops.size(), kHopCount - 2) << "from the first hop to the last";
+  EXPECT_EQ(analysis.ticks, 2u);
+  EXPECT_EQ(analysis.orders_complete, 1u);
+  for (const HopInfo& each : kHops) {
+    if (each.hop == Hop::kNone || each.hop == Hop::kSimSent) continue;
+    EXPECT_FALSE(samples(files, Hop::kSimSent, each.hop).empty()) << each.name;
+  }
+}
+
+TEST(Hops, ATicksHopNumberedBehindAnOrdersIsKeptWithTheTick) {
+  constexpr auto kDecoded = static_cast<Hop>(19);
+  constexpr auto kTable = std::to_array<HopInfo>({{Hop::kNone, "none", false, false},
+                                                  {Hop::kMdhRx, "mdh.rx", false, false},
+                                                  {kDecoded, "mdh.decoded", false, false},
+                                                  {Hop::kOegSent, "oeg.sent", true, false}});
+  static_assert(is_well_formed(kTable));
+  static_assert(rows_by_number(kTable)[19] == 2 && tick_rows(kTable) == 3);
+  static_assert(rows_by_number(kTable)[20] == 0, "not a hop");
+}
+
+TEST(Hops, ATableWithATicksHopBehindAnOrdersOrWithANumberTwiceIsRefused) {
+  constexpr auto kBehind = std::to_array<HopInfo>({{Hop::kNone, "none", false, false},
+                                                   {Hop::kOegSent, "oeg.sent", true, false},
+                                                   {Hop::kMdhRx, "mdh.rx", false, false}});
+  static_assert(!is_well_formed(kBehind));
+  constexpr auto kTwice = std::to_array<HopInfo>({{Hop::kNone, "none", false, false},
+                                                  {Hop::kMdhRx, "mdh.rx", false, false},
+                                                  {Hop::kMdhRx, "mdh.again", false, false}});
+  static_assert(!is_well_formed(kTwice));
 }
 
 TEST_F(TraceTest, JoinsAnOrderWithTheTickThatCausedIt) {
