@@ -266,7 +266,7 @@ wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& 
   // It may be of a strategy that has gone meanwhile, and would be cancelled at once.
   if (order.orphan) return RejectReason::kStale;
   Conditions now = conditions_;
-  now.session_up = true;  // it is about to be
+  now.session_up = venue_.takes_orders();  // it is about to be up
   now.behind_gap = venue_.behind_gap();
   return check_conditions(now, block_, order.strategy);
 }

@@ -48,6 +48,7 @@ Journal::Journal(const JournalOptions& options)
       checkpoint_path_(options.path + ".checkpoint") {
   if (options.records < 64)
     throw Error("journal " + options.path + ": segments of at least 64 records are needed");
+  kept_.reserve(std::min<std::size_t>(options.kept_max, options.records));
   lock();
   open();
 }
@@ -207,8 +208,7 @@ void Journal::shrink_last_of(const Files& files) noexcept {
   try {
     if (!files.empty()) JournalSegment::shrink(archive_path(files.rbegin()->first));
   } catch (const std::exception& error) {
-    problem_ = error.what();  // nothing is lost by it but room
-    failures_.add();
+    fail(error);  // nothing is lost by it but room
   }
 }
 
@@ -279,8 +279,7 @@ void Journal::prune() noexcept {
     }
     archived_.set(former.size());
   } catch (const std::exception& error) {
-    problem_ = error.what();  // nothing is lost by it but room
-    failures_.add();
+    fail(error);  // nothing is lost by it but room
   }
 }
 
