@@ -36,6 +36,15 @@ void JournalState::apply(const JournalRecord& record) {
   ++records;
   sequence = record.sequence;
   last = record;
+  note_unfinished(record);
+}
+
+void JournalState::note_unfinished(const JournalRecord& record) noexcept {
+  if (record.more != 0)
+    unfinished_seq = record.fix_seq;
+  else if (record.event.event == wire::EventKind::kNewSession ||
+           (record.event.event != wire::EventKind::kRequested && record.fix_seq == unfinished_seq))
+    unfinished_seq = 0;
 }
 
 bool JournalState::change(const JournalRecord& record) {
