@@ -175,6 +175,13 @@ void Journal::catch_up_to_lead() {
     if (kept.sequence > state_->sequence) state_->apply(kept);
 }
 
+bool Journal::give_executions(Executions& executions) noexcept {
+  if (state_->executions_to_lead == nullptr) return false;
+  std::swap(executions, *state_->executions_to_lead);
+  given_up_ = std::move(state_->executions_to_lead);
+  return true;
+}
+
 void Journal::follow_without_files() {
   forgo_sealed();
   notice_switch();  // nothing is sealed: it writes nothing

@@ -58,6 +58,7 @@ struct JournalOptions {
   // A new day begins with the positions of the last one. Without it, with nothing.
   bool carry_positions = true;
   std::uint32_t archived_max = 16;  // former segments kept
+  bool to_lead = false;             // somebody may have to begin with it at any moment
   std::size_t kept_max = 0;         // records that keep() has memory for; at most a segment's
   JournalSizes sizes{};
   // For tests: called before each step that changes files.
@@ -74,6 +75,9 @@ class Journal final : public JournalPort {
   const JournalState& state() const noexcept { return *state_; }
   // Control thread: of the records followed so far, the exceptions that are not taken off yet.
   std::vector<JournalRecord>& exceptions() noexcept { return state_->exceptions; }
+  // Control thread: swaps the executions into `executions`, which has the same size, where they are
+  // kept ready (JournalOptions::to_lead). False: they are not.
+  bool give_executions(Executions& executions) noexcept;
   std::uint16_t incarnation() const noexcept { return static_cast<std::uint16_t>(incarnation_); }
 
   // Datapath thread. Without a next segment (the disk is full, the control thread is late), an
@@ -122,7 +126,6 @@ class Journal final : public JournalPort {
  private:
   using Files = std::map<std::uint64_t, std::string>;  // by number
 
-  void lock();
   void open();
   Files survey() const;
   void set_aside() const;
@@ -180,7 +183,9 @@ class Journal final : public JournalPort {
   alignas(kCacheLineBytes) JournalRecord* records_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t used_ = 0;
-  std::uint64_t sequence_ = 0;       // of the last record
+  std::uint64_t sequence_ = 0;  // of the last record
+  // What a gateway had before give_executions(): to free it would take as long as to copy.
+  std::unique_ptr<Executions> given_up_;
   std::vector<JournalRecord> kept_;  // the last ones, which are in no segment yet
   Counter size_;                     // records in all, over all segments
   Counter segments_;                 // in use or left, since the start

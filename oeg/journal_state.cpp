@@ -107,6 +107,7 @@ bool JournalState::reported(const JournalRecord& record) {
   const wire::OrderEvent& event = record.event;
   Order* order = ledger.find(event.target_order_id);
   executions.apply(record);
+  if (executions_to_lead != nullptr) executions_to_lead->apply(record);
   if (order == nullptr) return wire::changes_fill(event.report_kind) && fill_changed(event);
   LedgerReport report;
   report.kind = event.report_kind;

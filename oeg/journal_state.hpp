@@ -43,6 +43,9 @@ class JournalState {
   Instruments instruments;  // their symbols alone
   std::vector<StrategyIds> strategies;
   Executions executions;
+  // The same once more, where somebody may have to begin with them at any moment: they are a day's,
+  // and a copy made at that moment would take the longer the later in the day. nullptr: nobody has.
+  std::unique_ptr<Executions> executions_to_lead;
   GatewayCounters counters;
   // Reports that could not be booked, in order: those that whoever owns this has not taken off,
   // because they are not known to stand in the list for a person (exceptions.hpp).

@@ -32,8 +32,6 @@ void install(Gateway& gateway, const JournalState& state) {
       if (!ledger.restore(order)) too_small("orders.max");
     });
   }
-  state.executions.for_each(
-      [&](const Execution& execution) { gateway.executions().add(execution); });
   RecoveredCounts counts{};
   counts.take(state.counters);
   gateway.set_recovered(counts);
@@ -41,13 +39,16 @@ void install(Gateway& gateway, const JournalState& state) {
 
 }  // namespace
 
-RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t next_sender,
+RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_sender,
                        std::uint32_t next_target) {
   const JournalState& state = journal.state();
   RecoveryResult result;
   result.records = state.records;
   result.impossible = state.impossible;
   install(gateway, state);
+  if (!journal.give_executions(gateway.executions()))
+    state.executions.for_each(
+        [&](const Execution& execution) { gateway.executions().add(execution); });
   gateway.set_own_incarnation(journal.incarnation());
 
   const JournalRecord& last = state.last;

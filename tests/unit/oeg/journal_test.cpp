@@ -279,6 +279,16 @@ TEST_F(JournalTest, WithoutANextSegmentOrdersGoFirstThenChangesThenReports) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(journal.append(record));
 }
 
+TEST_F(JournalTest, IsNotSetAsideWhileItIsInUse) {
+  {
+    const Journal journal(options());
+    EXPECT_THAT(test_support::error_of<Error>([&] { Journal::set_all_aside(path_); }),
+                HasSubstr("is in use by another oeg"));
+  }
+  EXPECT_NO_THROW(Journal::set_all_aside(path_));
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 // A standby's, when its leader dies.
 TEST_F(JournalTest, FollowsToTheEndThoughNoFileCanBeRenamed) {
   bool broken = false;

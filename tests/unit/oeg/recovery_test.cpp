@@ -158,6 +158,31 @@ TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
   EXPECT_EQ(g.position().cash, 0);
 }
 
+// A standby's: they stand ready, and the journal follows with its own.
+TEST_F(RecoveryTest, BeginsWithTheExecutionsThatAStandbyHasReady) {
+  GatewayFixture f;
+  f.rest(1);
+  f.report(ExecType::kPartialFill, f.id(1), 60, 40, 40, 990'000);  // execution 2
+  write(f);
+  JournalOptions given = options();
+  given.sizes.executions_max = f.options.executions_max;
+  given.to_lead = true;
+  Journal journal(given);
+  f.report(ExecType::kFill, f.id(1), 0, 100, 60, 980'000);  // execution 3
+  JournalRecord record = f.journal.records.back();
+  ASSERT_TRUE(journal.append(record));
+  journal.catch_up_to_lead();
+  GatewayFixture g;
+  g.slot->connected = false;
+  recover(*g.gateway, journal, f.venue.seq, 99);
+  expect_same(f, g);
+  for (const std::uint64_t id : {2u, 3u})
+    EXPECT_NE(g.gateway->executions().find(id, g.id(1)), nullptr) << id;
+  std::size_t known = 0;
+  journal.state().executions.for_each([&](const Execution&) { ++known; });
+  EXPECT_EQ(known, 2u);
+}
+
 TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
   GatewayFixture f;
   f.rest(1);
