@@ -57,6 +57,9 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       connections_(device, channel),
       word_(device, "oeg.witness"),
       writer_(device, options.log_bytes, "oeg.replication"),
+      // A quarter of the bound: a turn that comes late is no sign of the standby.
+      confirmed_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
+      taken_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
       peer_watch_(device, watch_options(heartbeat), "oeg.peer_heartbeat"),
       stage_(rules.role() == Role::kOutsider ? Stage::kFollowing : Stage::kLeading) {
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
@@ -346,6 +349,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
     rules_.on_peer_renounced();
     offered_.reset();
     moved_at_ = 0;
+    hand_over_.store(false, std::memory_order_relaxed);  // to the one before
     settle();
   }
   peer_ = &connection;
@@ -385,7 +389,7 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
   watch_progress(now_ns);
   // A joiner's heart does not beat before it has read the snapshot.
   const bool silent = peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
-  if (!replicates() || overdue(now_ns) || peer_->connection->failed() ||
+  if (!replicates() || overdue() || peer_->connection->failed() ||
       (silent && rules_.needs_confirmation()))
     return lose_standby();
   advance_offer();
@@ -403,11 +407,11 @@ void Pair::watch_progress(std::uint64_t now_ns) noexcept {
 
 // The transport confirms also for a standby that takes nothing: its log fills, and then everything
 // would wait for it. A joiner has as long as it wants, for nothing waits for it.
-bool Pair::overdue(std::uint64_t now_ns) const noexcept {
+bool Pair::overdue() const noexcept {
   const auto bound = static_cast<std::uint64_t>(options_.confirm_max_ns);
-  if (confirmed_.idle_ns(now_ns) > bound) return true;
+  if (confirmed_.idle_ns() > bound) return true;
   if (!rules_.needs_confirmation()) return false;
-  const std::uint64_t idle = taken_.idle_ns(now_ns);
+  const std::uint64_t idle = taken_.idle_ns();
   return idle > std::max(bound, kTakesNothingNs) ||
          (idle > bound && !writer_.has_room(kStepBytes + options_.log_bytes / 8));
 }

@@ -253,7 +253,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool may_enrol() const noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void watch_progress(std::uint64_t now_ns) noexcept;
-  bool overdue(std::uint64_t now_ns) const noexcept;
+  bool overdue() const noexcept;
   void advance_offer() noexcept;
   void send_kills() noexcept;
   void settle_kills() noexcept;
@@ -290,6 +290,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   wire::Leadership holds_;     // the witness, as far as we know
   bool witness_read_ = false;  // of this connection
   link::LogReplicator writer_;
+  Progress confirmed_;  // of what was appended: by the transport,
+  Progress taken_;      // and by the standby
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;
   std::unique_ptr<LogSpool> spool_;          // what was taken of the log before, until it is empty
@@ -301,8 +303,6 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t moved_at_ = 0;               // likewise; 0: not told
   wire::ControlBlock kills_{};
   std::uint64_t kills_at_ = 0;  // likewise, of the newest that is not confirmed; 0: there is none
-  Progress confirmed_;          // of what was appended: by the transport,
-  Progress taken_;              // and by the standby
   std::uint64_t next_probe_ns_ = 0;
   std::uint64_t now_ns_ = 0;
   // An entry that the standby had not taken when it was marked.

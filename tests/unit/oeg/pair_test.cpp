@@ -134,11 +134,14 @@ class PairTest : public ::testing::Test {
   void begin(std::int64_t standby_dead_after_ns = kNever) {
     begin({}, {.dead_after_ns = standby_dead_after_ns});
   }
-  void begin(const SideOptions& first, const SideOptions& second, bool spools = false) {
+  // starts: the second one is turned. spools: its log is taken meanwhile.
+  void begin(const SideOptions& first, const SideOptions& second, bool starts = true,
+             bool spools = false) {
     first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true, first);
     second_.emplace(folder_, *fabric_.device, std::uint8_t{2}, false, second);
     connect_witness(*first_);
     connect_witness(*second_);
+    if (!starts) stopped_ = 2;
     join(*first_, *second_, spools);
   }
 
@@ -410,8 +413,7 @@ TEST_F(PairTest, OfAFullLogCancelsAndReportsHaveAPartOfTheirOwn) {
 }
 
 TEST_F(PairTest, NothingWaitsForAJoinerWhoseLogIsFullItIsDropped) {
-  stopped_ = 2;
-  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
+  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false);
   ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
   for (std::size_t count = 0; count < 1000; ++count) {
     ASSERT_TRUE(recorded(*first_, count)) << count;
@@ -425,13 +427,15 @@ TEST_F(PairTest, NothingWaitsForAJoinerWhoseLogIsFullItIsDropped) {
 }
 
 TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
-  stopped_ = 2;
-  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, true);
+  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false, true);
   ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
   std::size_t count = 0;
   for (; count < 1000; ++count) {
     ASSERT_TRUE(recorded(*first_, count));
-    ASSERT_TRUE(turned_until([&] { return first_->pair().lag_bytes().get() < kSmallLog / 4; }));
+    bool turned = false;
+    ASSERT_TRUE(turned_until([&] {
+      return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 4;
+    }));
   }
   EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
   EXPECT_EQ(second_->journal().size().get(), 0u) << "its datapath has not begun";
@@ -441,10 +445,15 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
 }
 
+// More than the standby's segment has room for, which has no next one.
+constexpr std::uint64_t kSegment = 8192;
+constexpr std::size_t kMore = kSegment + 100;
+
 TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
-  begin({}, {.confirm_max_ns = kConfirmMax, .journal_records = 64});
+  begin({.journal_records = 2 * kSegment},
+        {.confirm_max_ns = kConfirmMax, .journal_records = kSegment});
   ASSERT_TRUE(paired());
-  for (std::size_t count = 0; count < 80; ++count) ASSERT_TRUE(recorded(*first_, count));
+  for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
   ASSERT_TRUE(turned_until(
       [&] { return second_->pair().stage() == Stage::kRetired && first_->pair().word().alone; }));
   EXPECT_EQ(first_->pair().stage(), Stage::kLeading);
@@ -453,16 +462,16 @@ TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
 }
 
 TEST_F(PairTest, AStandbyWithoutRoomInItsJournalLeadsWithAllThatWasConfirmedWhenItMust) {
-  begin({}, {.journal_records = 64});
+  begin({.journal_records = 2 * kSegment}, {.journal_records = kSegment});
   ASSERT_TRUE(paired());
-  for (std::size_t count = 0; count < 80; ++count) ASSERT_TRUE(recorded(*first_, count));
+  for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
   ASSERT_TRUE(turned_until(
-      [&] { return first_->pair().may_act() && second_->journal().size().get() == 62; }));
+      [&] { return first_->pair().may_act() && !second_->journal().has_room_for_reports(); }));
   first_.reset();
   ASSERT_TRUE(takes_over(*second_));
-  EXPECT_EQ(second_->journal().size().get(), 80u);
+  EXPECT_EQ(second_->journal().size().get(), kMore);
   second_->journal().catch_up_to_lead();
-  EXPECT_EQ(second_->journal().state().sequence, 80u);
+  EXPECT_EQ(second_->journal().state().sequence, kMore);
 }
 
 }  // namespace
