@@ -148,6 +148,7 @@ void restore_facts(Reader& reader, const CheckpointSection& section, JournalStat
     state.records = facts.records;
     state.impossible = facts.impossible;
     state.last = facts.last;
+    state.unfinished_seq = facts.last.more != 0 ? facts.last.fix_seq : 0;
   }
 }
 

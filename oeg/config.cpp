@@ -102,7 +102,8 @@ config::Schema<PairOptions> pair_schema() {
   schema.flag("trade_alone", &P::trade_alone,
               "Without a standby: go on, unreplicated; false: refuse new orders (session_down)");
   schema.duration("confirm_max", &P::confirm_max_ns, {1'000'000, 60'000'000'000},
-                  "A standby that confirms nothing for so long is given up");
+                  "A standby that confirms nothing for so long, or takes nothing while its log is "
+                  "full, is given up");
   return schema;
 }
 
@@ -143,6 +144,8 @@ JournalOptions OegConfig::journal_options() const {
   JournalOptions options = journal;
   options.sizes = {gateway.orders_max, position_rows(), gateway.instruments_max,
                    gateway.executions_max};
+  if (pair.place != 0)  // a full log of records
+    options.kept_max = pair.log_bytes / link::log_entry_bytes(sizeof(JournalRecord));
   return options;
 }
 

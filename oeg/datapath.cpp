@@ -69,7 +69,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   if (pair_ != nullptr) {
     pair_fd_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (pair_fd_.get() < 0) throw SystemError("eventfd", errno);
-    pair_->follow(std::move(start->log));
+    pair_->follow(std::move(start->log), std::move(start->spool));
     if (start->leader != nullptr)
       pair_->connections().adopt(std::move(start->leader), Pair::kLeader);
     leading_ = pair_->stage() == Pair::Stage::kLeading;
@@ -107,7 +107,7 @@ void OegDatapath::recover_gateway() {
 }
 
 void OegDatapath::take_over() {
-  journal_.catch_up();
+  journal_.catch_up_to_lead();
   recover_gateway();
   at(Step::kRecovered);
   pair_->recovered();

@@ -40,6 +40,7 @@ struct PairStart {
   Succession rules;
   // Of a standby: its log, and the connection to whom it was granted.
   std::unique_ptr<link::ReplicatedLog> log;
+  std::unique_ptr<LogSpool> spool;
   std::unique_ptr<link::Connection> leader;
 };
 
@@ -166,8 +167,9 @@ class OegDatapath final : public control::Datapath,
   }
   // A blocked leader is none.
   bool up() const noexcept override {
-    return session_.logged_on() && (pair_ == nullptr || pair_->may_trade());
+    return session_.logged_on() && (pair_ == nullptr || !pair_->blocked());
   }
+  bool takes_orders() const noexcept override { return pair_ == nullptr || pair_->may_trade(); }
   bool behind_gap() const noexcept override { return session_.behind_gap(); }
   bool congested() const noexcept override { return session_.wants_write(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }

@@ -130,7 +130,7 @@ bool Gateway::take_id(StrategySlot& slot, std::uint64_t order_id) noexcept {
     StrategySlot& slot) noexcept {
   if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
     return wire::RejectReason::kMessageRate;
-  conditions_.session_up = venue_.up();
+  conditions_.session_up = venue_.up() && venue_.takes_orders();
   conditions_.behind_gap = venue_.behind_gap();
   return check_conditions(conditions_, block_, slot.id);
 }
@@ -530,6 +530,7 @@ bool Gateway::cancel_orphans(StrategySlot& slot) noexcept {
     left |= order.orphan;
     // One that has a request on its way is looked at again when that is answered.
     if (stuck || order.pending_id != 0 || sent == kOrphansPerTurn) return;
+    if (!journal_.has_room_for_own_cancels()) return;
     if (cancel_orphan(slot, order))
       ++sent;
     else
@@ -555,8 +556,7 @@ bool Gateway::turn() noexcept {
       show_open_orders(slot);
     const bool unwanted =
         slot.orphans || (block_.cancels(slot.id) && ledger_.open_orders(slot.id) != 0);
-    if (unwanted && up && journal_.has_room_for_changes() && tsc_now() >= slot.next_own_cancel)
-      worked |= cancel_orphans(slot);
+    if (unwanted && up && tsc_now() >= slot.next_own_cancel) worked |= cancel_orphans(slot);
   }
   return worked;
 }

@@ -187,8 +187,8 @@ class Gateway final : public fix::Handler {
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 
-  // The venue does not know the order: it is over.
-  void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
+  // The first records of that message were booked, and others were to follow: it comes again.
+  void resume_report(std::uint32_t fix_seq) noexcept { resumed_seq_ = fix_seq; }
 
   // What the last run booked, so that what repeats it is known.
   Executions& executions() noexcept { return executions_; }
@@ -258,11 +258,17 @@ class Gateway final : public fix::Handler {
     wire::RejectReason reason = wire::RejectReason::kNone;
     std::uint32_t fix_seq = 0;  // 0: ours, the request never came to the venue
     bool repeated = false;      // PossDup or PossResend
+    bool more = false;          // another record follows of the same message
   };
   void book(Order& order, const VenueReport& report) noexcept;
   void book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
                 std::uint32_t fix_seq) noexcept;
-  void book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq) noexcept;
+  void book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq,
+                       bool more = false) noexcept;
+  void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
+  bool resumes(const fix::MessageInfo& info) const noexcept {
+    return info.seq_num == resumed_seq_ && resumed_seq_ != 0;
+  }
   void book_fill(Order* order, const fix::ExecutionReport& report,
                  const fix::MessageInfo& info) noexcept;
   bool is_new_execution(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;
@@ -290,7 +296,7 @@ class Gateway final : public fix::Handler {
   static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;
 
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
-               std::uint64_t execution_id) noexcept;
+               std::uint64_t execution_id, bool more = false) noexcept;
   void publish(const wire::OrderEvent& event, std::uint32_t row) noexcept;
   void report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept;
   void count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept;
@@ -330,6 +336,7 @@ class Gateway final : public fix::Handler {
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
   std::uint32_t epoch_ = 0;
+  std::uint32_t resumed_seq_ = 0;  // of a message that the last run booked in part; 0: none
   Executions executions_;
   std::size_t crowded_ = 0;  // strategies for which the venue waits
   const std::uint64_t unread_ticks_;

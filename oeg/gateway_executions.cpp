@@ -90,7 +90,7 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
   const bool follows = take_quantities(*order, report, venue.ledger);
-  if (!follows) except(ExceptionKind::kQuantities, order, report, info);
+  if (!follows && !resumes(info)) except(ExceptionKind::kQuantities, order, report, info);
   book(*order, venue);
 }
 
@@ -104,16 +104,18 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
       return known.side == report.side && instruments_[known.instrument].symbol == report.symbol;
     });
   if (execution == nullptr) return except(ExceptionKind::kUnknownExecution, order, report, info);
-  if (execution->canceled) {
+  const bool corrected = report.trade_change == fix::TradeChange::kCorrected;
+  const bool half_done = corrected && execution->canceled && resumes(info);
+  if (execution->canceled && !half_done) {
     if (info.may_repeat()) return counters_.reports.repeated.add();
     return except(ExceptionKind::kDuplicateExecution, order, report, info);
   }
-  const bool corrected = report.trade_change == fix::TradeChange::kCorrected;
   if (corrected && report.last_shares == 0)
     return except(ExceptionKind::kShares, order, report, info);
   if (corrected && !has_price(order, report, info)) return;
   const bool done = order == nullptr || wire::is_final(order->state);
-  if (done && report.leaves_qty != 0) except(ExceptionKind::kReopened, order, report, info);
+  if (done && report.leaves_qty != 0 && !resumes(info))
+    except(ExceptionKind::kReopened, order, report, info);
   if (done) order = nullptr;
 
   execution->canceled = true;
@@ -135,7 +137,8 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     canceled.ledger.cumulative = order->cumulative - std::min(order->cumulative, old.shares);
     canceled.ledger.leaves = std::max(order->leaves, 1u);
   }
-  change_fill(old, order, canceled);
+  canceled.more = corrected;
+  if (!half_done) change_fill(old, order, canceled);
   if (!corrected) return;
   const ExecutedPrice price = price_of(report);
   Execution right = old;
@@ -182,7 +185,7 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   event.side = execution.side;
   event.strategy_id = execution.strategy;
   event.state = wire::OrderState::kFilled;
-  journal(event, done, report.fix_seq, report.execution_id);
+  journal(event, done, report.fix_seq, report.execution_id, report.more);
   publish(event, row);
 
   wire::OrderReport out{};
@@ -244,6 +247,9 @@ void Gateway::journal(ExceptionNote& note, const wire::OrderEvent& event,
   record.execution_id = report.exec_id;
   record.fix_seq = note.fix_seq;
   record.exception = static_cast<std::uint8_t>(note.kind);
+  // One of a report that is booked all the same.
+  record.more =
+      note.kind == ExceptionKind::kQuantities || note.kind == ExceptionKind::kReopened ? 1 : 0;
   std::memcpy(record.symbol, note.symbol.text, note.symbol.length);
   if (journal_.append(record))
     note.journal_sequence = record.sequence;
@@ -266,7 +272,7 @@ wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& 
   // It may be of a strategy that has gone meanwhile, and would be cancelled at once.
   if (order.orphan) return RejectReason::kStale;
   Conditions now = conditions_;
-  now.session_up = true;  // it is about to be
+  now.session_up = venue_.takes_orders();  // it is about to be up
   now.behind_gap = venue_.behind_gap();
   return check_conditions(now, block_, order.strategy);
 }

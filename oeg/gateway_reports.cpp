@@ -123,6 +123,11 @@ void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
                                const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, reject.cl_ord_id, info.received);
   counters_.reports.received.add();
+  if (resumes(info)) [[unlikely]] {  // the request has its answer; the order's end is missing
+    if (const Order* order = ledger_.find(reject.orig_cl_ord_id))
+      expire_unknown(order->id, info.seq_num);
+    return;
+  }
   Order* order = ledger_.find(reject.cl_ord_id);
   if (order == nullptr || order->pending_id != reject.cl_ord_id) {
     counters_.reports.unknown.add();
@@ -132,7 +137,7 @@ void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
   // "Too late" says that a report has told, or will: not of a day that is over.
   const bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
                     (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
-  book_unanswered(*order, reason_of(reject.reason), info.seq_num);
+  book_unanswered(*order, reason_of(reject.reason), info.seq_num, gone);
   if (gone) expire_unknown(order_id, info.seq_num);
 }
 
@@ -171,8 +176,8 @@ void Gateway::book_end(Order& order, wire::ReportKind kind, wire::RejectReason r
 }
 
 // The cancel or replacement on its way is refused, or finds no answer of its own kind.
-void Gateway::book_unanswered(Order& order, wire::RejectReason reason,
-                              std::uint32_t fix_seq) noexcept {
+void Gateway::book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq,
+                              bool more) noexcept {
   VenueReport venue;
   venue.ledger.kind = wire::reject_of(order.pending_kind);
   venue.ledger.request_id = order.pending_id;
@@ -180,12 +185,14 @@ void Gateway::book_unanswered(Order& order, wire::RejectReason reason,
   venue.ledger.cumulative = order.cumulative;
   venue.reason = reason;
   venue.fix_seq = fix_seq;
+  venue.more = more;
   book(order, venue);
 }
 
 // What was on its way stays unanswered: the venue has begun anew as well. The journal's mark keeps
 // a restart from comparing numbers of two sessions (recovery.hpp).
 void Gateway::on_numbers_reset(bool new_day) noexcept {
+  resumed_seq_ = 0;
   for (std::size_t i = 0; new_day && i < slot_count(); ++i) {
     ledger_.for_each(slots_[i].id, [&](Order& order) {
       order.former_day = order.orphan = true;
@@ -258,7 +265,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   event.reason = report.reason;
   event.strategy_id = before.strategy;
   event.state = state;
-  journal(event, before, report.fix_seq, report.execution_id);
+  journal(event, before, report.fix_seq, report.execution_id, report.more);
   publish(event, before.row);
   if (change.kind == wire::ReportKind::kFill) {
     counters_.reports.fills.add();
@@ -384,7 +391,7 @@ void Gateway::reject_unsent(Order& order) noexcept {
 }
 
 void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
-                      std::uint64_t execution_id) noexcept {
+                      std::uint64_t execution_id, bool more) noexcept {
   JournalRecord record{};
   record.event = event;
   record.realtime_ns = clock::realtime_ns();
@@ -395,6 +402,7 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
   record.type = order.type;
   record.time_in_force = order.time_in_force;
   record.own = order.pending_own && order.pending_id == event.order_id ? 1 : 0;
+  record.more = more ? 1 : 0;
   const fix::Symbol& symbol = instruments_[order.instrument].symbol;
   std::memcpy(record.symbol, symbol.text, symbol.length);
   if (!journal_.append(record)) counters_.journal_lost.add();

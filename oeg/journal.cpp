@@ -28,8 +28,14 @@ constexpr std::uint64_t kRetryNs = 1'000'000'000;
 bool Journal::append(JournalRecord& record) noexcept {
   if (used_ == capacity_ && !go_on_in_next()) [[unlikely]]
     return false;
-  JournalRecord& slot = records_[used_];
   record.sequence = ++sequence_;
+  write(record);
+  size_.set(sequence_);
+  return true;
+}
+
+void Journal::write(const JournalRecord& record) noexcept {
+  JournalRecord& slot = records_[used_];
   // All but the sequence, at which the control thread may be looking: it is 0 until now.
   constexpr std::size_t kBehindSequence = offsetof(JournalRecord, event);
   std::memcpy(reinterpret_cast<char*>(&slot) + kBehindSequence,
@@ -39,11 +45,18 @@ bool Journal::append(JournalRecord& record) noexcept {
   // partners are JournalSegment::written() of the control thread, and the scan of a next run,
   // should this process die here.
   std::atomic_ref<std::uint64_t>(slot.sequence).store(record.sequence, std::memory_order_release);
-  size_.set(sequence_);
   // The next record is two cold lines: fetch them while nothing waits for them.
   const JournalRecord& ahead = ++used_ < capacity_ ? records_[used_] : slot;
   __builtin_prefetch(&ahead, 1);
   __builtin_prefetch(reinterpret_cast<const char*>(&ahead) + 64, 1);
+}
+
+// Only behind a full segment, so that the records stay in sequence.
+bool Journal::keep(JournalRecord& record) noexcept {
+  if (kept_.size() == kept_.capacity()) return false;
+  record.sequence = ++sequence_;
+  kept_.push_back(record);  // within its capacity: this allocates nothing
+  size_.set(sequence_);
   return true;
 }
 
@@ -53,6 +66,8 @@ bool Journal::go_on_in_next() noexcept {
   records_ = next->records();
   capacity_ = next->capacity();
   used_ = 0;
+  for (const JournalRecord& kept : kept_) write(kept);  // fewer than a segment has
+  kept_.clear();
   next_.store(nullptr, std::memory_order_release);  // see the member
   return true;
 }
@@ -69,10 +84,14 @@ void Journal::maintain(std::uint64_t now_ns) noexcept {
     keep_writable();
     problem_.clear();
   } catch (const std::exception& error) {
-    problem_ = error.what();
-    failures_.add();
+    fail(error);
     retry_ns_ = now_ns + kRetryNs;
   }
+}
+
+void Journal::fail(const std::exception& error) noexcept {
+  problem_ = error.what();
+  failures_.add();
 }
 
 void Journal::notice_switch() {
@@ -116,7 +135,9 @@ void Journal::apply(const JournalSegment& segment, std::uint64_t records_max) {
   const std::uint64_t left = segment.capacity() - followed_;
   const std::uint64_t end = followed_ + (left < records_max ? left : records_max);
   for (; followed_ < end && segment.written(followed_); ++followed_)
-    state_->apply(segment.record(followed_));
+    if (segment.record(followed_).sequence >
+        state_->sequence)  // else it was kept, and applied then
+      state_->apply(segment.record(followed_));
 }
 
 // From where the datapath is: this segment's end, and the next one's beginning.
@@ -130,16 +151,50 @@ void Journal::keep_writable() noexcept {
 }
 
 void Journal::finish_sealed() {
-  save(current_->header().number);
+  // With kept records the state is ahead of the segment's end: the next checkpoint stands for it.
+  if (state_->sequence + 1 == current_->first_sequence()) save(current_->header().number);
   sealed_.reset();
   followed_ = 0;
   prune();
 }
 
 void Journal::catch_up() {
-  notice_switch();
-  rename_switched();
-  follow(~std::uint64_t{0});
+  try {
+    notice_switch();
+    rename_switched();
+    follow(~std::uint64_t{0});
+  } catch (const SystemError& error) {
+    fail(error);
+    follow_without_files();
+  }
+}
+
+void Journal::catch_up_to_lead() {
+  catch_up();
+  for (const JournalRecord& kept : kept_)
+    if (kept.sequence > state_->sequence) state_->apply(kept);
+}
+
+bool Journal::give_executions(Executions& executions) noexcept {
+  if (state_->executions_to_lead == nullptr) return false;
+  std::swap(executions, *state_->executions_to_lead);
+  given_up_ = std::move(state_->executions_to_lead);
+  return true;
+}
+
+void Journal::follow_without_files() {
+  forgo_sealed();
+  notice_switch();  // nothing is sealed: it writes nothing
+  forgo_sealed();
+  apply(*current_, ~std::uint64_t{0});
+}
+
+// Without its checkpoint: a later one stands for its records, too, and none is removed before.
+void Journal::forgo_sealed() {
+  if (sealed_ == nullptr) return;
+  apply(*sealed_, ~std::uint64_t{0});
+  sealed_.reset();
+  followed_ = 0;
 }
 
 std::uint64_t Journal::write_snapshot(const std::string& path) {

@@ -58,6 +58,8 @@ struct JournalOptions {
   // A new day begins with the positions of the last one. Without it, with nothing.
   bool carry_positions = true;
   std::uint32_t archived_max = 16;  // former segments kept
+  bool to_lead = false;             // somebody may have to begin with it at any moment
+  std::size_t kept_max = 0;         // records that keep() has memory for; at most a segment's
   JournalSizes sizes{};
   // For tests: called before each step that changes files.
   std::function<void()> step = [] {};
@@ -73,6 +75,9 @@ class Journal final : public JournalPort {
   const JournalState& state() const noexcept { return *state_; }
   // Control thread: of the records followed so far, the exceptions that are not taken off yet.
   std::vector<JournalRecord>& exceptions() noexcept { return state_->exceptions; }
+  // Control thread: swaps the executions into `executions`, which has the same size, where they are
+  // kept ready (JournalOptions::to_lead). False: they are not.
+  bool give_executions(Executions& executions) noexcept;
   std::uint16_t incarnation() const noexcept { return static_cast<std::uint16_t>(incarnation_); }
 
   // Datapath thread. Without a next segment (the disk is full, the control thread is late), an
@@ -80,16 +85,23 @@ class Journal final : public JournalPort {
   bool has_room() const noexcept override { return has_left(8); }
   // ... half of that for reports alone, ...
   bool has_room_for_changes() const noexcept override { return has_left(16); }
-  // ... and when a quarter of it is left, what the venue says waits in its socket.
+  // ... when a quarter of it is left, what the venue says waits in its socket, ...
   bool has_room_for_reports() const noexcept override { return has_left(32); }
+  // ... and the last eighth is for cancels by oeg itself.
+  bool has_room_for_own_cancels() const noexcept override { return has_left(64); }
   bool append(JournalRecord& record) noexcept override;
+  // A standby's that has to lead with a full journal: the record stays in memory until there is a
+  // next segment. False: no memory is left that was set aside for it (JournalOptions::kept_max).
+  bool keep(JournalRecord& record) noexcept;
 
   // Control thread, every tick: follows the datapath, makes the next segment, archives. Never
   // throws; problem() says what failed, and it is tried again after a second.
   void maintain(std::uint64_t now_ns) noexcept;
-  // Control thread, while the datapath does not append: follows to the end. Throws SystemError,
-  // Error.
+  // Control thread: follows to where the datapath is. A file that cannot be written or renamed
+  // does not keep it from that: maintain() tries again. Throws Error (no room in the tables).
   void catch_up();
+  // Likewise, while the datapath does not append: what keep() has, too.
+  void catch_up_to_lead();
   // Control thread: follows to here, and writes what it comes to as a checkpoint to `path`, for a
   // journal that begins with the record behind it. Returns the last record's sequence. Throws
   // likewise.
@@ -114,7 +126,6 @@ class Journal final : public JournalPort {
  private:
   using Files = std::map<std::uint64_t, std::string>;  // by number
 
-  void lock();
   void open();
   Files survey() const;
   void set_aside() const;
@@ -134,6 +145,8 @@ class Journal final : public JournalPort {
   void follow(std::uint64_t records_max);
   void apply(const JournalSegment& segment, std::uint64_t records_max);
   void finish_sealed();
+  void follow_without_files();
+  void forgo_sealed();
   void prune() noexcept;
   void keep_writable() noexcept;
   void rename(const std::string& from, const std::string& to) const;
@@ -144,6 +157,8 @@ class Journal final : public JournalPort {
     return capacity_ - used_ > capacity_ / part || next_.load(std::memory_order_relaxed) != nullptr;
   }
   bool go_on_in_next() noexcept;
+  void write(const JournalRecord& record) noexcept;
+  void fail(const std::exception& error) noexcept;
 
   // Control thread.
   const JournalOptions options_;
@@ -169,8 +184,11 @@ class Journal final : public JournalPort {
   std::uint64_t capacity_ = 0;
   std::uint64_t used_ = 0;
   std::uint64_t sequence_ = 0;  // of the last record
-  Counter size_;                // records in all, over all segments
-  Counter segments_;            // in use or left, since the start
+  // What a gateway had before give_executions(): to free it would take as long as to copy.
+  std::unique_ptr<Executions> given_up_;
+  std::vector<JournalRecord> kept_;  // the last ones, which are in no segment yet
+  Counter size_;                     // records in all, over all segments
+  Counter segments_;                 // in use or left, since the start
   Counter archived_;
   Counter failures_;
 };

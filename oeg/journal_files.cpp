@@ -32,6 +32,16 @@ std::uint64_t number_in(const std::string& name, const std::string& base) {
   return parsed.ec == std::errc() && parsed.ptr == end ? number : 0;
 }
 
+// Held as long as it is open. Throws Error: another one holds it; SystemError.
+net::FileDescriptor lock_of(const std::string& journal) {
+  const std::string path = journal + ".lock";
+  net::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file.get() < 0) throw SystemError("cannot open " + path, errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error("journal " + journal + " is in use by another oeg; end that one first");
+  return file;
+}
+
 [[noreturn]] void refuse(const std::string& path, SegmentKind kind) {
   if (kind == SegmentKind::kOldVersion)
     throw Error("journal " + path +
@@ -48,20 +58,15 @@ Journal::Journal(const JournalOptions& options)
       checkpoint_path_(options.path + ".checkpoint") {
   if (options.records < 64)
     throw Error("journal " + options.path + ": segments of at least 64 records are needed");
-  lock();
+  kept_.reserve(std::min<std::size_t>(options.kept_max, options.records));
+  lock_ = lock_of(options.path);
   open();
-}
-
-void Journal::lock() {
-  const std::string path = options_.path + ".lock";
-  lock_ =
-      net::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (lock_.get() < 0) throw SystemError("cannot open " + path, errno);
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    throw Error("journal " + options_.path + " is in use by another oeg; end that one first");
+  if (options.to_lead)
+    state_->executions_to_lead = std::make_unique<Executions>(state_->executions);
 }
 
 void Journal::set_all_aside(const std::string& path) {
+  const net::FileDescriptor lock = lock_of(path);
   const fs::path own(path);
   const fs::path folder = own.has_parent_path() ? own.parent_path() : fs::path(".");
   const std::string base = own.filename();
@@ -207,8 +212,7 @@ void Journal::shrink_last_of(const Files& files) noexcept {
   try {
     if (!files.empty()) JournalSegment::shrink(archive_path(files.rbegin()->first));
   } catch (const std::exception& error) {
-    problem_ = error.what();  // nothing is lost by it but room
-    failures_.add();
+    fail(error);  // nothing is lost by it but room
   }
 }
 
@@ -279,8 +283,7 @@ void Journal::prune() noexcept {
     }
     archived_.set(former.size());
   } catch (const std::exception& error) {
-    problem_ = error.what();  // nothing is lost by it but room
-    failures_.add();
+    fail(error);  // nothing is lost by it but room
   }
 }
 

@@ -11,7 +11,7 @@ namespace tickpath::oeg {
 
 //   0 sequence | 8 event (56) | 64 realtime_ns | 72 execution_id | 80 fix_seq | 84 order_shares
 //  88 limit_price | 92 type | 93 time_in_force | 94 own | 95 exception | 96 symbol[16]
-// 112 reserved[16]                                                                    (128 bytes)
+// 112 more | 113 reserved[15] (128 bytes)
 //
 // Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
 struct JournalRecord {
@@ -29,10 +29,14 @@ struct JournalRecord {
   std::uint8_t own;        // 1: a cancel by oeg itself; kNewSession: it begins another day
   std::uint8_t exception;  // kException: its ExceptionKind (exceptions.hpp)
   char symbol[16];         // NUL-padded: instrument ids are mdh's and may differ after a restart
-  std::uint8_t reserved1[16];
+  // kReported, kException: 1 where the same message of the venue brings another record. A process
+  // that died between the two asks the venue for the message again, and books the rest of it.
+  std::uint8_t more;
+  std::uint8_t reserved1[15];
 };
 static_assert(std::is_trivially_copyable_v<JournalRecord>);
 static_assert(sizeof(JournalRecord) == 128 && offsetof(JournalRecord, event) == 8 &&
-              offsetof(JournalRecord, exception) == 95 && offsetof(JournalRecord, symbol) == 96);
+              offsetof(JournalRecord, exception) == 95 && offsetof(JournalRecord, symbol) == 96 &&
+              offsetof(JournalRecord, more) == 112);
 
 }  // namespace tickpath::oeg

@@ -36,6 +36,15 @@ void JournalState::apply(const JournalRecord& record) {
   ++records;
   sequence = record.sequence;
   last = record;
+  note_unfinished(record);
+}
+
+void JournalState::note_unfinished(const JournalRecord& record) noexcept {
+  if (record.more != 0)
+    unfinished_seq = record.fix_seq;
+  else if (record.event.event == wire::EventKind::kNewSession ||
+           (record.event.event != wire::EventKind::kRequested && record.fix_seq == unfinished_seq))
+    unfinished_seq = 0;
 }
 
 bool JournalState::change(const JournalRecord& record) {
@@ -98,6 +107,7 @@ bool JournalState::reported(const JournalRecord& record) {
   const wire::OrderEvent& event = record.event;
   Order* order = ledger.find(event.target_order_id);
   executions.apply(record);
+  if (executions_to_lead != nullptr) executions_to_lead->apply(record);
   if (order == nullptr) return wire::changes_fill(event.report_kind) && fill_changed(event);
   LedgerReport report;
   report.kind = event.report_kind;

@@ -43,12 +43,17 @@ class JournalState {
   Instruments instruments;  // their symbols alone
   std::vector<StrategyIds> strategies;
   Executions executions;
+  // The same once more, where somebody may have to begin with them at any moment: they are a day's,
+  // and a copy made at that moment would take the longer the later in the day. nullptr: nobody has.
+  std::unique_ptr<Executions> executions_to_lead;
   GatewayCounters counters;
   // Reports that could not be booked, in order: those that whoever owns this has not taken off,
   // because they are not known to stand in the list for a person (exceptions.hpp).
   std::vector<JournalRecord> exceptions;
-  std::uint64_t sequence = 0;    // of the last record applied, or of the checkpoint
-  JournalRecord last{};          // that record; its sequence is 0 where there is none
+  std::uint64_t sequence = 0;  // of the last record applied, or of the checkpoint
+  JournalRecord last{};        // that record; its sequence is 0 where there is none
+  // MsgSeqNum of a report of which some records are here and the last one is not; 0: there is none.
+  std::uint32_t unfinished_seq = 0;
   std::uint64_t records = 0;     // applied since the start of the day
   std::uint64_t impossible = 0;  // that do not follow from those before
 
@@ -59,6 +64,7 @@ class JournalState {
   bool requested(const JournalRecord& record);
   bool reported(const JournalRecord& record);
   bool fill_changed(const wire::OrderEvent& event);
+  void note_unfinished(const JournalRecord& record) noexcept;
 };
 static_assert(sizeof(JournalState::StrategyIds) == 16);
 

@@ -1,7 +1,6 @@
 #include "oeg/pair.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace tickpath::oeg {
@@ -13,7 +12,9 @@ namespace {
 
 // An answer of another host takes a few microseconds; what takes longer is looked for next turn.
 constexpr std::uint64_t kConfirmNs = 20'000;
-constexpr std::size_t kEntriesPerTurn = 256;
+// A standby that takes nothing for so long, though its heart beats and its log has room, is stuck:
+// nothing waits for it yet, but it could not take over either.
+constexpr std::uint64_t kTakesNothingNs = 1'000'000'000;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 
@@ -37,9 +38,6 @@ std::span<const std::byte> bytes(const T& value) noexcept {
 StoredEntry entry_of(std::uint32_t seq, const fix::SessionNumbers& numbers) noexcept {
   return {seq, numbers.next_sender, numbers.next_target, 0, numbers.began_ns};
 }
-fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
-  return {entry.next_sender, entry.next_target, entry.began_ns};
-}
 
 }  // namespace
 
@@ -59,6 +57,9 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       connections_(device, channel),
       word_(device, "oeg.witness"),
       writer_(device, options.log_bytes, "oeg.replication"),
+      // A quarter of the bound: a turn that comes late is no sign of the standby.
+      confirmed_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
+      taken_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
       peer_watch_(device, watch_options(heartbeat), "oeg.peer_heartbeat"),
       stage_(rules.role() == Role::kOutsider ? Stage::kFollowing : Stage::kLeading) {
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
@@ -348,13 +349,15 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
     rules_.on_peer_renounced();
     offered_.reset();
     moved_at_ = 0;
+    hand_over_.store(false, std::memory_order_relaxed);  // to the one before
     settle();
   }
   peer_ = &connection;
   const auto extras = connection.connection->extras();
   if (!writer_.attach(*connection.connection, extras[0])) return drop(peer_);
   peer_watch_.attach(*connection.connection, extras[1], now_ns);
-  unconfirmed_since_ns_ = 0;
+  confirmed_.restart(now_ns);
+  taken_.restart(now_ns);
   lag_mark_ = {};
   entries_taken_ = counters_.entries_sent.get();
   counters_.standbys_joined.add();
@@ -383,24 +386,34 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
     (void)writer_.probe();
   }
   measure_lag(now_ns);
-  if (writer_.all_confirmed())
-    unconfirmed_since_ns_ = 0;
-  else if (unconfirmed_since_ns_ == 0)
-    unconfirmed_since_ns_ = now_ns;
-  const bool overdue =
-      unconfirmed_since_ns_ != 0 &&
-      now_ns - unconfirmed_since_ns_ > static_cast<std::uint64_t>(options_.confirm_max_ns);
+  watch_progress(now_ns);
   // A joiner's heart does not beat before it has read the snapshot.
   const bool silent = peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
-  if (!replicates() || overdue || peer_->connection->failed() ||
+  if (!replicates() || overdue() || peer_->connection->failed() ||
       (silent && rules_.needs_confirmation()))
     return lose_standby();
   advance_offer();
-  if (hand_over_.load(std::memory_order_relaxed) && !rules_.word().alone &&
-      writer_.all_confirmed()) {
+  // All confirmed: no READ is under way, and there is room to post the entry that hands over.
+  if (hand_over_.load(std::memory_order_relaxed) && !rules_.word().alone && confirm()) {
     hand_over_.store(false, std::memory_order_relaxed);
     rules_.hand_over();
   }
+}
+
+void Pair::watch_progress(std::uint64_t now_ns) noexcept {
+  confirmed_.see(writer_.confirmed(), writer_.all_confirmed(), now_ns);
+  taken_.see(writer_.taken(), writer_.taken() == writer_.appended(), now_ns);
+}
+
+// The transport confirms also for a standby that takes nothing: its log fills, and then everything
+// would wait for it. A joiner has as long as it wants, for nothing waits for it.
+bool Pair::overdue() const noexcept {
+  const auto bound = static_cast<std::uint64_t>(options_.confirm_max_ns);
+  if (confirmed_.idle_ns() > bound) return true;
+  if (!rules_.needs_confirmation()) return false;
+  const std::uint64_t idle = taken_.idle_ns();
+  return idle > std::max(bound, kTakesNothingNs) ||
+         (idle > bound && !writer_.has_room(kStepBytes + options_.log_bytes / 8));
 }
 
 void Pair::measure_lag(std::uint64_t now_ns) noexcept {
@@ -460,132 +473,6 @@ void Pair::lose_standby() noexcept {
   lag_records_.set(0);
   hand_over_.store(false, std::memory_order_relaxed);
   rules_.on_standby_lost();
-}
-
-// ---------------------------------------------------------------------------------- the standby
-
-void Pair::turn_standby(std::uint64_t now_ns) noexcept {
-  if (peer_ != nullptr) peer_->connection->poll();
-  if (log_ == nullptr) {  // a claimant since its start
-    if (renounced_.exchange(false, std::memory_order_acquire)) rules_.on_peer_renounced();
-    return;
-  }
-  take_entries(kEntriesPerTurn);
-  if (stage() != Stage::kFollowing) return;
-  if (!fenced()) {
-    const bool renounced = renounced_.load(std::memory_order_acquire);
-    if (log_->status() == link::LogStatus::kOk && !renounced && !suspects_leader(now_ns)) return;
-    times_.suspected_ns.set(now());
-    if (!broken(Rule::kFence)) log_->fence();
-    times_.fenced_ns.set(now());
-    at(Step::kFenced);
-  }
-  if (!at_fence()) return;
-  const bool damaged = log_->status() != link::LogStatus::kOk;
-  if (rules_.role() == Role::kOutsider || damaged) {  // it has not come so far, or is no copy
-    if (damaged) {
-      counters_.damaged.add();
-      hot_log_.note(PairNote::kLogDamaged);
-      rules_.renounce();
-    }
-    settle();
-    stage_.store(Stage::kRetired, std::memory_order_release);
-    return;
-  }
-  if (renounced_.exchange(false, std::memory_order_acquire)) return rules_.on_peer_renounced();
-  if (rules_.role() != Role::kStandby) return;
-  hot_log_.note(PairNote::kSuspects, rules_.word().epoch);
-  rules_.on_leader_lost();
-  if (broken(Rule::kWitness) && rules_.wanted())
-    rules_.on_answer(*rules_.wanted(), rules_.wanted()->expected);
-}
-
-bool Pair::fenced() const noexcept {
-  return broken(Rule::kFence) ? times_.fenced_ns.get() != 0 : log_->fenced();
-}
-
-bool Pair::at_fence() const noexcept {
-  return broken(Rule::kFence) ? log_->behind() == 0 : log_->at_fence();
-}
-
-bool Pair::suspects_leader(std::uint64_t now_ns) noexcept {
-  return peer_ == nullptr ||  // its connection was there when the log was
-         peer_->connection->failed() || peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
-}
-
-void Pair::take_entries(std::size_t entries_max) noexcept {
-  if (!journal_.has_room_for_reports()) return;  // the ring holds them meanwhile
-  const std::size_t taken = log_->poll(
-      [this](std::uint32_t kind, std::span<const std::byte> payload) {
-        take(static_cast<PairEntry>(kind), payload);
-      },
-      entries_max);
-  if (taken == 0) return;
-  counters_.entries_taken.add(taken);
-  lag_bytes_.set(log_->behind());
-  times_.last_entry_ns.set(now());
-}
-
-void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
-  const auto read = [&](auto& value) {
-    if (payload.size() < sizeof(value)) return false;
-    std::memcpy(&value, payload.data(), sizeof(value));
-    return true;
-  };
-  JournalRecord record;
-  StoredEntry stored;
-  WordEntry word;
-  bool good = true;
-  switch (kind) {
-    case PairEntry::kRecord:
-      good = read(record);
-      // What the snapshot has comes again.
-      if (!good || record.sequence <= journal_.size().get()) break;
-      good = record.sequence == journal_.size().get() + 1 && journal_.append(record);
-      break;
-    case PairEntry::kStored:
-      good = read(stored);
-      if (good) {
-        const auto text = payload.subspan(sizeof(stored));
-        good = session_.adopt_message(stored.seq,
-                                      {reinterpret_cast<const char*>(text.data()), text.size()},
-                                      numbers_of(stored));
-      }
-      break;
-    case PairEntry::kNumbers:
-      good = read(stored);
-      if (good) session_.adopt_numbers(numbers_of(stored));
-      break;
-    case PairEntry::kStoreReset:
-      session_.adopt_reset();
-      break;
-    case PairEntry::kOffer:
-      good = read(word);
-      if (!good) break;
-      rules_.on_offer(wire::Leadership::of_word(word.word), word.witness);
-      hot_log_.note(PairNote::kStandbyReady, rules_.word().epoch);
-      settle();
-      break;
-    case PairEntry::kMove:
-      good = read(word);
-      if (good) rules_.on_move(word.witness);
-      settle();
-      break;
-    case PairEntry::kHandedOver:
-      good = read(word);
-      if (good) rules_.on_handed_over(wire::Leadership::of_word(word.word));
-      settle();
-      break;
-    case PairEntry::kKills: {
-      wire::ControlBlock told;
-      good = read(told);
-      if (good && told.kill_version > kills_.kill_version) kills_ = told;
-      break;
-    }
-    default:
-      good = false;
-  }
-  if (!good) log_->refuse();
 }
 
 }  // namespace tickpath::oeg

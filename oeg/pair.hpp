@@ -23,8 +23,10 @@
 #include "common/log/hot_log.hpp"
 #include "common/wire/control_block.hpp"
 #include "oeg/journal.hpp"
+#include "oeg/log_spool.hpp"
 #include "oeg/pair_memory.hpp"
 #include "oeg/ports.hpp"
+#include "oeg/progress.hpp"
 #include "oeg/steps.hpp"
 #include "oeg/succession.hpp"
 
@@ -38,7 +40,9 @@ struct PairOptions {
   std::string file = "{run_dir}/{name}.pair";
   std::uint32_t log_bytes = 1u << 22;
   bool trade_alone = true;
-  std::int64_t confirm_max_ns = 35'000'000;  // a standby that confirms nothing for so long is lost
+  // A standby that confirms nothing for so long is lost; likewise one that takes nothing while its
+  // log is full.
+  std::int64_t confirm_max_ns = 35'000'000;
 };
 
 // What the entries of a pair's log are, and their payloads. Host order: both sides are this
@@ -100,6 +104,7 @@ enum class PairNote : std::uint16_t {
   kWitnessUp,
   kWitnessDown,
   kLogDamaged,
+  kJournalFull,
 };
 
 class Pair final : public JournalPort, public fix::SessionMirror {
@@ -122,8 +127,13 @@ class Pair final : public JournalPort, public fix::SessionMirror {
 
   // ---- control thread
   link::BareConnections& connections() noexcept { return connections_; }
-  // Before the datapath starts: the log that this one stands by.
-  void follow(std::unique_ptr<link::ReplicatedLog> log) noexcept { log_ = std::move(log); }
+  // Before the datapath starts: the log that this one stands by, and what takes its entries until
+  // then, if anything does.
+  void follow(std::unique_ptr<link::ReplicatedLog> log,
+              std::unique_ptr<LogSpool> spool = nullptr) noexcept {
+    log_ = std::move(log);
+    spool_ = std::move(spool);
+  }
   // The journal's sequence at which the standby's log begins; 0: it has none.
   std::uint64_t streams_from() const noexcept {
     return streams_from_.load(std::memory_order_acquire);
@@ -194,12 +204,18 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   const wire::ControlBlock& kills() const noexcept { return kills_; }
 
   // ---- JournalPort
-  bool has_room() const noexcept override { return journal_.has_room() && has_log_room(); }
+  // Of the standby's log a part is kept for each that is more urgent, as of the journal.
+  bool has_room() const noexcept override {
+    return journal_.has_room() && has_log_room(options_.log_bytes / 8);
+  }
   bool has_room_for_changes() const noexcept override {
-    return journal_.has_room_for_changes() && has_log_room();
+    return journal_.has_room_for_changes() && has_log_room(options_.log_bytes / 16);
   }
   bool has_room_for_reports() const noexcept override {
-    return journal_.has_room_for_reports() && has_log_room();
+    return journal_.has_room_for_reports() && has_log_room(options_.log_bytes / 32);
+  }
+  bool has_room_for_own_cancels() const noexcept override {
+    return journal_.has_room_for_own_cancels() && has_log_room(0);
   }
   bool append(JournalRecord& record) noexcept override;
 
@@ -217,7 +233,11 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool replicates() const noexcept {
     return writer_.state() == link::LogReplicator::State::kReplicating;
   }
-  bool has_log_room() const noexcept { return !replicates() || writer_.has_room(kStepBytes); }
+  // A joiner is never waited for: what finds no room in its log ends its joining (send()).
+  bool has_log_room(std::size_t kept_bytes) const noexcept {
+    return !replicates() || !rules_.needs_confirmation() ||
+           writer_.has_room(kStepBytes + kept_bytes);
+  }
   void send(PairEntry kind, std::span<const std::byte> first,
             std::span<const std::byte> second = {}) noexcept;
   void send_word(PairEntry kind, wire::Leadership word) noexcept;
@@ -232,6 +252,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void drop_witness() noexcept;
   bool may_enrol() const noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
+  void watch_progress(std::uint64_t now_ns) noexcept;
+  bool overdue() const noexcept;
   void advance_offer() noexcept;
   void send_kills() noexcept;
   void settle_kills() noexcept;
@@ -241,6 +263,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool fenced() const noexcept;
   bool at_fence() const noexcept;
   bool suspects_leader(std::uint64_t now_ns) noexcept;
+  bool cannot_follow(std::uint64_t now_ns) noexcept;
   void take_entries(std::size_t entries_max) noexcept;
   void take(PairEntry kind, std::span<const std::byte> payload) noexcept;
   void show() noexcept;
@@ -267,15 +290,19 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   wire::Leadership holds_;     // the witness, as far as we know
   bool witness_read_ = false;  // of this connection
   link::LogReplicator writer_;
+  Progress confirmed_;  // of what was appended: by the transport,
+  Progress taken_;      // and by the standby
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;
+  std::unique_ptr<LogSpool> spool_;          // what was taken of the log before, until it is empty
+  std::uint64_t journal_full_since_ns_ = 0;  // standby; 0: it is not
+  bool stands_down_ = false;                 // standby: at the fence it renounces
 
   std::optional<wire::Leadership> offered_;  // not confirmed yet
   std::uint64_t offered_at_ = 0;             // bytes of the log, its end
   std::uint64_t moved_at_ = 0;               // likewise; 0: not told
   wire::ControlBlock kills_{};
   std::uint64_t kills_at_ = 0;  // likewise, of the newest that is not confirmed; 0: there is none
-  std::uint64_t unconfirmed_since_ns_ = 0;
   std::uint64_t next_probe_ns_ = 0;
   std::uint64_t now_ns_ = 0;
   // An entry that the standby had not taken when it was marked.

@@ -130,6 +130,7 @@ void PairKeeper::begin() {
     try {
       if (join()) return;
     } catch (const Error& error) {
+      start_.spool.reset();
       start_.log.reset();
       start_.leader.reset();
       if (why_ != error.what()) log::info("no pair to join yet: {}", error.what());
@@ -153,8 +154,9 @@ bool PairKeeper::join() {
   link::TableConnection leader =
       link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), grants,
                            kConnectMs, std::string(wire::name(wire::Role::kOeg)));
-  install(read_snapshot());
   start_.log = std::move(log);
+  start_.spool = std::make_unique<LogSpool>(*start_.log);
+  install(read_snapshot());
   start_.leader = std::move(leader.connection);
   log::info("joins {}", config_.pair.peer);
   return true;

@@ -21,6 +21,8 @@ class VenuePort {
   virtual fix::SendStatus send(const fix::OrderCancelReplaceRequest& message,
                                fix::SendTimes& times) = 0;
   virtual bool up() const noexcept = 0;
+  // While it is up: whether new orders and replacements may go there. Cancels always may.
+  virtual bool takes_orders() const noexcept = 0;
   // Something that it has said is missing, and asked for.
   virtual bool behind_gap() const noexcept = 0;
   // It does not read as fast as we write: what is sent now waits.
@@ -65,6 +67,8 @@ class JournalPort {
   virtual bool has_room_for_changes() const noexcept = 0;
   // Room for what the venue says next.
   virtual bool has_room_for_reports() const noexcept = 0;
+  // Room for one more cancel by oeg itself: the last to go, for a kill depends on it.
+  virtual bool has_room_for_own_cancels() const noexcept = 0;
   // Fills in the sequence. False: full; the change is not recorded.
   virtual bool append(JournalRecord& record) noexcept = 0;
 

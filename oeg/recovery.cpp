@@ -1,7 +1,6 @@
 #include "oeg/recovery.hpp"
 
 #include "common/base/error.hpp"
-#include "oeg/exceptions.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -10,13 +9,9 @@ namespace {
   throw Error(std::string("the journal needs more ") + key + " than the configuration has");
 }
 
-// An exception is: of a report that was not booked. That with a doubt is booked by a record that
-// follows.
-bool is_all_of_a_report(const JournalRecord& record) noexcept {
-  const auto kind = static_cast<ExceptionKind>(record.exception);
+bool is_of_a_report(const JournalRecord& record) noexcept {
   return record.event.event == wire::EventKind::kReported ||
-         (record.event.event == wire::EventKind::kException && kind != ExceptionKind::kQuantities &&
-          kind != ExceptionKind::kReopened);
+         record.event.event == wire::EventKind::kException;
 }
 
 // Brings the gateway, which has seen nothing yet, into the state.
@@ -37,8 +32,6 @@ void install(Gateway& gateway, const JournalState& state) {
       if (!ledger.restore(order)) too_small("orders.max");
     });
   }
-  state.executions.for_each(
-      [&](const Execution& execution) { gateway.executions().add(execution); });
   RecoveredCounts counts{};
   counts.take(state.counters);
   gateway.set_recovered(counts);
@@ -46,13 +39,16 @@ void install(Gateway& gateway, const JournalState& state) {
 
 }  // namespace
 
-RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t next_sender,
+RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_sender,
                        std::uint32_t next_target) {
   const JournalState& state = journal.state();
   RecoveryResult result;
   result.records = state.records;
   result.impossible = state.impossible;
   install(gateway, state);
+  if (!journal.give_executions(gateway.executions()))
+    state.executions.for_each(
+        [&](const Execution& execution) { gateway.executions().add(execution); });
   gateway.set_own_incarnation(journal.incarnation());
 
   const JournalRecord& last = state.last;
@@ -69,14 +65,13 @@ RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t n
         result.unsent = 1;
       }
     }
-    // Booked, then the process died before the session counted it: the venue must not resend it.
-    result.report_was_processed = is_all_of_a_report(last) && last.fix_seq == next_target;
+    // Booked, then the process died before the session counted it: the venue must not resend it,
+    // unless there is more to book of it.
+    result.report_was_processed =
+        is_of_a_report(last) && last.more == 0 && last.fix_seq == next_target;
   }
+  if (state.unfinished_seq == next_target) gateway.resume_report(next_target);
   if (result.records != 0) gateway.await_strategies();
-  // "Unknown order" ends an order by two records: the process may have died between them.
-  if (result.report_was_processed && last.event.event == wire::EventKind::kReported &&
-      last.event.reason == wire::RejectReason::kUnknownOrder)
-    gateway.expire_unknown(last.event.target_order_id, last.fix_seq);
   result.open_orders = gateway.ledger().open_orders();
   result.positions = gateway.ledger().position_count();
   return result;

@@ -22,7 +22,7 @@ struct RecoveryResult {
 // Brings the gateway into the journal's state. Control thread, before the datapath starts and
 // before the session is attached. next_sender, next_target: of the FIX store. Throws Error when the
 // journal needs more room than the configuration gives.
-RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t next_sender,
+RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_sender,
                        std::uint32_t next_target);
 
 }  // namespace tickpath::oeg

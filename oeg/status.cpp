@@ -84,6 +84,9 @@ void OegApplication::define_notes() {
   notes.define(PairNote::kWitnessDown, Level::kWarning,
                "the witness is gone: until it is back nobody can take over");
   notes.define(PairNote::kLogDamaged, Level::kError, "the leader's log is damaged");
+  notes.define(PairNote::kJournalFull, Level::kError,
+               "the journal has no room for what the leader records (a full disk?): stands by no "
+               "longer, and joins again");
   notes.define(Note::kOrdersFilling, Level::kWarning,
                "{} of {} open orders (orders.max): beyond them new ones are refused (orders_full)");
   notes.define(Note::kPositionsFilling, Level::kWarning,

@@ -109,6 +109,7 @@ class OrderPath final : private NoFabric {
   }
   bool congested() const noexcept override { return false; }
   bool up() const noexcept override { return session_.logged_on(); }
+  bool takes_orders() const noexcept override { return true; }
   bool behind_gap() const noexcept override { return session_.behind_gap(); }
   std::uint32_t next_seq() const noexcept override { return session_.next_sender_seq(); }
   // What goes to strategies and risk waits for the standby as the program's does.

@@ -31,12 +31,14 @@ struct Sink final : NoFabric, JournalPort {
     return fix::SendStatus::kSent;
   }
   bool up() const noexcept override { return true; }
+  bool takes_orders() const noexcept override { return true; }
   bool behind_gap() const noexcept override { return false; }
   bool congested() const noexcept override { return false; }
   std::uint32_t next_seq() const noexcept override { return 1; }
   bool has_room() const noexcept override { return true; }
   bool has_room_for_changes() const noexcept override { return true; }
   bool has_room_for_reports() const noexcept override { return true; }
+  bool has_room_for_own_cancels() const noexcept override { return true; }
   bool append(JournalRecord&) noexcept override { return true; }
 };
 

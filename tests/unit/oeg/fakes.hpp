@@ -15,6 +15,7 @@ struct FakeVenue final : VenuePort {
   std::vector<fix::OrderCancelReplaceRequest> replaces;
   std::uint32_t seq = 1;
   bool logged_on = true;
+  bool trades = true;
   bool reports_missing = false;
   bool full = false;
   bool slow = false;
@@ -29,6 +30,7 @@ struct FakeVenue final : VenuePort {
     return take(replaces, message);
   }
   bool up() const noexcept override { return logged_on; }
+  bool takes_orders() const noexcept override { return trades; }
   bool behind_gap() const noexcept override { return reports_missing; }
   bool congested() const noexcept override { return slow; }
   std::uint32_t next_seq() const noexcept override { return seq; }
@@ -74,9 +76,11 @@ struct FakeJournal final : JournalPort {
   bool room = true;
   bool room_for_changes = true;
   bool room_for_reports = true;
+  bool room_for_own_cancels = true;
   bool has_room() const noexcept override { return room; }
   bool has_room_for_changes() const noexcept override { return room_for_changes; }
   bool has_room_for_reports() const noexcept override { return room_for_reports; }
+  bool has_room_for_own_cancels() const noexcept override { return room_for_own_cancels; }
   bool append(JournalRecord& record) noexcept override {
     record.sequence = records.size() + 1;
     records.push_back(record);

@@ -279,6 +279,70 @@ TEST_F(JournalTest, WithoutANextSegmentOrdersGoFirstThenChangesThenReports) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(journal.append(record));
 }
 
+TEST_F(JournalTest, IsNotSetAsideWhileItIsInUse) {
+  {
+    const Journal journal(options());
+    EXPECT_THAT(test_support::error_of<Error>([&] { Journal::set_all_aside(path_); }),
+                HasSubstr("is in use by another oeg"));
+  }
+  EXPECT_NO_THROW(Journal::set_all_aside(path_));
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+// A standby's, when its leader dies.
+TEST_F(JournalTest, FollowsToTheEndThoughNoFileCanBeRenamed) {
+  bool broken = false;
+  JournalOptions given = options();
+  given.step = [&] {
+    if (broken) throw SystemError("cannot rename", ENOSPC);
+  };
+  const std::vector<JournalRecord> day = random_day(3, 400);
+  Journal journal(given);
+  journal.maintain(0);
+  broken = true;
+  std::size_t written = 0;
+  for (JournalRecord record = day[0]; journal.append(record); record = day[written]) ++written;
+  ASSERT_EQ(written, 128u) << "this segment, and the next one";
+  EXPECT_NO_THROW(journal.catch_up());
+  EXPECT_EQ(journal.state().sequence, written);
+  EXPECT_NE(journal.problem(), "");
+  broken = false;
+  journal.maintain(2'000'000'000);
+  EXPECT_EQ(journal.problem(), "");
+  JournalRecord next = day[written];
+  EXPECT_TRUE(journal.append(next));
+  journal.catch_up();
+  EXPECT_EQ(describe(journal.state()), reference(day, written + 1));
+}
+
+TEST_F(JournalTest, KeepsInMemoryWhatAFullSegmentCannotTakeAndWritesItLater) {
+  bool broken = true;
+  JournalOptions given = options();
+  given.kept_max = 20;
+  given.step = [&] {
+    if (broken) throw SystemError("cannot create", ENOSPC);
+  };
+  const std::vector<JournalRecord> day = random_day(4, 200);
+  std::size_t written = 0;
+  {
+    Journal journal(given);
+    for (JournalRecord record = day[0]; journal.append(record); record = day[written]) ++written;
+    for (JournalRecord record = day[written]; journal.keep(record); record = day[written])
+      ++written;
+    ASSERT_EQ(written, 64u + 20u);
+    journal.catch_up_to_lead();
+    EXPECT_EQ(describe(journal.state()), reference(day, written));
+    broken = false;
+    journal.maintain(2'000'000'000);
+    JournalRecord next = day[written++];
+    ASSERT_TRUE(journal.append(next));
+    EXPECT_EQ(next.sequence, written);
+    journal.maintain(3'000'000'000);
+    EXPECT_EQ(describe(journal.state()), reference(day, written)) << "none is applied twice";
+  }
+  EXPECT_EQ(describe(Journal(given).state()), reference(day, written));
+}
+
 TEST_F(JournalTest, AFullDiskIsToldAndLosesNoRecord) {
   const std::vector<JournalRecord> day = random_day(5, 300);
   JournalOptions given = options();

@@ -36,6 +36,30 @@ TEST_F(Kill, CancelsWhatIsOpenAndTellsTheStrategyOfEach) {
   EXPECT_TRUE(gateway->settled());
 }
 
+TEST_F(Kill, CancelsWhatIsOpenThoughThereIsNoRoomForAnythingElse) {
+  rest(1);
+  journal.room = journal.room_for_changes = journal.room_for_reports = false;
+  gateway->set_control_block(kill_of(kStrategy));
+  journal.room_for_own_cancels = false;
+  gateway->turn();
+  EXPECT_TRUE(venue.cancels.empty()) << "the journal says first what is sent";
+  journal.room_for_own_cancels = true;
+  gateway->turn();
+  EXPECT_EQ(venue.cancels.size(), 1u);
+}
+
+// pair.trade_alone = false, and no standby.
+TEST_F(Kill, CancelsWhatIsOpenWhereNoNewOrderMayGo) {
+  rest(1);
+  rest(2);
+  venue.trades = false;
+  EXPECT_EQ(request(limit_order(3)), RejectReason::kSessionDown);
+  EXPECT_EQ(request(cancel(4, id(1))), RejectReason::kNone) << "a cancel always passes";
+  gateway->set_control_block(kill_of(kStrategy));
+  gateway->turn();
+  EXPECT_EQ(venue.cancels.size(), 2u);
+}
+
 TEST_F(Kill, OfAllCancelsTheOrdersOfEveryStrategy) {
   rest(1);
   gateway->set_control_block(kill_of(wire::kKillAll));

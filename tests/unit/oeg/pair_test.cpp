@@ -43,21 +43,30 @@ std::vector<JournalRecord> orders(std::uint32_t count) {
   return fixture.journal.records;
 }
 
+struct SideOptions {
+  std::int64_t dead_after_ns = kNever;
+  std::int64_t confirm_max_ns = kNever;
+  std::uint32_t log_bytes = PairOptions{}.log_bytes;
+  std::uint64_t journal_records = 4096;
+};
+
 // One oeg, without all but its journal, its FIX store and its half of the pair.
 class PairSide {
  public:
   PairSide(const Folder& folder, rdma::Device& device, std::uint8_t place, bool leads,
-           std::int64_t dead_after_ns = kNever)
+           const SideOptions& side = {})
       : place_(place),
         options_([&] {
           PairOptions options;
           options.place = place;
           options.file = folder / ("oeg" + std::to_string(place) + ".pair");
-          options.confirm_max_ns = kNever;
+          options.confirm_max_ns = side.confirm_max_ns;
+          options.log_bytes = side.log_bytes;
           return options;
         }()),
         journal_({.path = folder / ("oeg" + std::to_string(place) + ".journal"),
-                  .records = 256,
+                  .records = side.journal_records,
+                  .kept_max = 256,
                   .sizes = {64, 16, 16, 1024}}),
         session_([&] {
           fix::SessionOptions options;
@@ -69,7 +78,7 @@ class PairSide {
         }()),
         memory_(options_.file, place),
         heartbeat_(device, "oeg.heartbeat"),
-        pair_(options_, watched(dead_after_ns), device, nullptr, journal_, session_, memory_,
+        pair_(options_, watched(side.dead_after_ns), device, nullptr, journal_, session_, memory_,
               rules(place, leads), hot_log_) {}
 
   Pair& pair() noexcept { return pair_; }
@@ -123,11 +132,17 @@ class PairTest : public ::testing::Test {
   }
 
   void begin(std::int64_t standby_dead_after_ns = kNever) {
-    first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);
-    second_.emplace(folder_, *fabric_.device, std::uint8_t{2}, false, standby_dead_after_ns);
+    begin({}, {.dead_after_ns = standby_dead_after_ns});
+  }
+  // starts: the second one is turned. spools: its log is taken meanwhile.
+  void begin(const SideOptions& first, const SideOptions& second, bool starts = true,
+             bool spools = false) {
+    first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true, first);
+    second_.emplace(folder_, *fabric_.device, std::uint8_t{2}, false, second);
     connect_witness(*first_);
     connect_witness(*second_);
-    join(*first_, *second_);
+    if (!starts) stopped_ = 2;
+    join(*first_, *second_, spools);
   }
 
   // Turns whoever is there until `done`.
@@ -150,7 +165,7 @@ class PairTest : public ::testing::Test {
     ASSERT_TRUE(turned_until([&] { return side.pair().has_witness(); }));
   }
 
-  void join(PairSide& leader, PairSide& joiner) {
+  void join(PairSide& leader, PairSide& joiner, bool spools = false) {
     auto log = std::make_unique<link::ReplicatedLog>(*fabric_.device, joiner.options().log_bytes,
                                                      "oeg.log");
     const std::array grants{log->grant(), joiner.heartbeat().grant()};
@@ -167,7 +182,8 @@ class PairTest : public ::testing::Test {
       return accepted.has_value();
     }));
     ASSERT_TRUE(*accepted);
-    joiner.pair().follow(std::move(log));
+    auto spool = spools ? std::make_unique<LogSpool>(*log) : nullptr;
+    joiner.pair().follow(std::move(log), std::move(spool));
     joiner.pair().connections().adopt(joining.get().connection, Pair::kLeader);
   }
 
@@ -186,6 +202,12 @@ class PairTest : public ::testing::Test {
   // The standby has seen that the leader is gone, and asked the witness.
   [[nodiscard]] bool takes_over(PairSide& side) {
     return turned_until([&] { return side.pair().stage() == Stage::kTakingOver; });
+  }
+
+  // Records one of a few orders; false: there is no room for it.
+  [[nodiscard]] bool recorded(PairSide& leader, std::size_t count) {
+    JournalRecord record = orders_[count % orders_.size()];
+    return leader.pair().has_room() && leader.pair().append(record);
   }
 
   Folder folder_;
@@ -346,6 +368,110 @@ TEST_F(PairTest, WhoComesAgainIsAStandbyAsBefore) {
   ASSERT_TRUE(replicated(*first_, orders_[3]));
   ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == 4; }));
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
+}
+
+// ------------------------------------------------------------- a log that is not taken
+
+constexpr std::uint32_t kSmallLog = 1u << 16;
+constexpr std::int64_t kConfirmMax = 30'000'000;
+
+TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
+  begin({.confirm_max_ns = kConfirmMax, .log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
+  ASSERT_TRUE(paired());
+  stopped_ = 2;  // its heart is believed to beat
+  std::size_t count = 0;
+  while (recorded(*first_, count)) ++count;
+  EXPECT_TRUE(first_->pair().may_act()) << "the transport confirms";
+  EXPECT_TRUE(first_->pair().has_room_for_own_cancels()) << "a kill's cancels leave";
+  EXPECT_FALSE(first_->pair().has_room());
+  ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
+  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 1u);
+  EXPECT_TRUE(recorded(*first_, count));
+  EXPECT_TRUE(first_->pair().may_act());
+}
+
+TEST_F(PairTest, OfAFullLogCancelsAndReportsHaveAPartOfTheirOwn) {
+  begin({.log_bytes = 1u << 20}, {.log_bytes = 1u << 20});
+  ASSERT_TRUE(paired());
+  stopped_ = 2;
+  const Pair& pair = first_->pair();
+  std::array<std::size_t, 4> taken{};
+  std::size_t count = 0;
+  for (; pair.has_room_for_own_cancels() && count < 40'000; ++count) {
+    JournalRecord record = orders_[count % orders_.size()];
+    taken[0] += pair.has_room() ? 1 : 0;
+    taken[1] += pair.has_room_for_changes() ? 1 : 0;
+    taken[2] += pair.has_room_for_reports() ? 1 : 0;
+    ++taken[3];
+    if (count % 2048 == 0) first_->journal().maintain(0);
+    ASSERT_TRUE(first_->pair().append(record));
+    ASSERT_TRUE(first_->pair().may_act());
+  }
+  EXPECT_LT(taken[0], taken[1]);
+  EXPECT_LT(taken[1], taken[2]);
+  EXPECT_LT(taken[2], taken[3]);
+}
+
+TEST_F(PairTest, NothingWaitsForAJoinerWhoseLogIsFullItIsDropped) {
+  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
+  for (std::size_t count = 0; count < 1000; ++count) {
+    ASSERT_TRUE(recorded(*first_, count)) << count;
+    ASSERT_TRUE(first_->pair().may_act()) << count;
+  }
+  EXPECT_EQ(first_->pair().counters().log_full.get(), 1u);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().counters().standbys_lost.get() == 1; }));
+  EXPECT_EQ(first_->pair().streams_from(), 0u);
+  stopped_ = 0;  // it finds its connection ended, and is to join again
+  ASSERT_TRUE(turned_until([&] { return second_->pair().stage() == Stage::kRetired; }));
+}
+
+TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
+  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false, true);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
+  std::size_t count = 0;
+  for (; count < 1000; ++count) {
+    ASSERT_TRUE(recorded(*first_, count));
+    bool turned = false;
+    ASSERT_TRUE(turned_until([&] {
+      return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 4;
+    }));
+  }
+  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
+  EXPECT_EQ(second_->journal().size().get(), 0u) << "its datapath has not begun";
+  stopped_ = 0;
+  ASSERT_TRUE(paired());
+  ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
+  EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
+}
+
+// More than the standby's segment has room for, which has no next one.
+constexpr std::uint64_t kSegment = 8192;
+constexpr std::size_t kMore = kSegment + 100;
+
+TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
+  begin({.journal_records = 2 * kSegment},
+        {.confirm_max_ns = kConfirmMax, .journal_records = kSegment});
+  ASSERT_TRUE(paired());
+  for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
+  ASSERT_TRUE(turned_until(
+      [&] { return second_->pair().stage() == Stage::kRetired && first_->pair().word().alone; }));
+  EXPECT_EQ(first_->pair().stage(), Stage::kLeading);
+  EXPECT_EQ(first_->pair().word().leader, 1);
+  EXPECT_TRUE(first_->pair().may_act());
+}
+
+TEST_F(PairTest, AStandbyWithoutRoomInItsJournalLeadsWithAllThatWasConfirmedWhenItMust) {
+  begin({.journal_records = 2 * kSegment}, {.journal_records = kSegment});
+  ASSERT_TRUE(paired());
+  for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
+  ASSERT_TRUE(turned_until(
+      [&] { return first_->pair().may_act() && !second_->journal().has_room_for_reports(); }));
+  first_.reset();
+  ASSERT_TRUE(takes_over(*second_));
+  EXPECT_EQ(second_->journal().size().get(), kMore);
+  second_->journal().catch_up_to_lead();
+  EXPECT_EQ(second_->journal().state().sequence, kMore);
 }
 
 }  // namespace

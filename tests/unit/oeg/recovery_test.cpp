@@ -158,6 +158,31 @@ TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
   EXPECT_EQ(g.position().cash, 0);
 }
 
+// A standby's: they stand ready, and the journal follows with its own.
+TEST_F(RecoveryTest, BeginsWithTheExecutionsThatAStandbyHasReady) {
+  GatewayFixture f;
+  f.rest(1);
+  f.report(ExecType::kPartialFill, f.id(1), 60, 40, 40, 990'000);  // execution 2
+  write(f);
+  JournalOptions given = options();
+  given.sizes.executions_max = f.options.executions_max;
+  given.to_lead = true;
+  Journal journal(given);
+  f.report(ExecType::kFill, f.id(1), 0, 100, 60, 980'000);  // execution 3
+  JournalRecord record = f.journal.records.back();
+  ASSERT_TRUE(journal.append(record));
+  journal.catch_up_to_lead();
+  GatewayFixture g;
+  g.slot->connected = false;
+  recover(*g.gateway, journal, f.venue.seq, 99);
+  expect_same(f, g);
+  for (const std::uint64_t id : {2u, 3u})
+    EXPECT_NE(g.gateway->executions().find(id, g.id(1)), nullptr) << id;
+  std::size_t known = 0;
+  journal.state().executions.for_each([&](const Execution&) { ++known; });
+  EXPECT_EQ(known, 2u);
+}
+
 TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
   GatewayFixture f;
   f.rest(1);
@@ -307,8 +332,12 @@ TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
     GatewayFixture g;
     // The session had not counted the message yet.
     const RecoveryResult result = recover_into(g, f.venue.seq, f.report_seq);
-    EXPECT_TRUE(result.report_was_processed);
-    EXPECT_EQ(result.open_orders, 0u);
+    EXPECT_EQ(result.report_was_processed, lost == 0);
+    if (lost != 0) {  // the venue sends it again
+      g.report_seq = f.report_seq - 1;
+      g.reject_change(f.id(2), f.id(1), fix::CxlRejReason::kUnknownOrder);
+    }
+    EXPECT_EQ(g.gateway->ledger().open_orders(), 0u);
     EXPECT_EQ(g.position().open_buy_shares, 0u);
     EXPECT_EQ(g.gateway->counters().reports.lost_by_venue.get(), lost);
     g.gateway->on_strategy_connected(0);
@@ -317,6 +346,60 @@ TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
     if (lost == 0) continue;
     EXPECT_EQ(g.last().kind, wire::ReportKind::kExpired);
     EXPECT_EQ(g.last().order_id, f.id(1));
+  }
+}
+
+// The venue corrects an execution: it is taken back, and booked as it was. oeg may die between the
+// two records, whether the order is open or done; the venue then sends the message again.
+TEST_F(RecoveryTest, BooksACorrectionAsAWholeWhereverItDied) {
+  for (const bool done : {false, true}) {
+    for (const std::size_t lost : {0u, 1u, 2u}) {
+      SCOPED_TRACE(testing::Message() << "done " << done << ", records lost " << lost);
+      std::filesystem::remove_all(directory_);
+      std::filesystem::create_directory(directory_);
+      GatewayFixture f;
+      f.rest(1);
+      if (done)
+        f.report(ExecType::kFill, f.id(1), 0, 100, 100, 990'000);
+      else
+        f.report(ExecType::kPartialFill, f.id(1), 60, 40, 40, 990'000);
+      const std::uint32_t shares = done ? 100 : 40;
+      const auto correct = [&](GatewayFixture& where) {
+        const fix::ExecutionReport report{.exec_id = 900,
+                                          .exec_ref_id = 2,
+                                          .cl_ord_id = where.id(1),
+                                          .last_price = {980'000},
+                                          .last_shares = shares,
+                                          .leaves_qty = 100 - shares,
+                                          .cum_qty = shares,
+                                          .exec_type = ExecType::kFill,
+                                          .side = Side::kBuy,
+                                          .trade_change = fix::TradeChange::kCorrected,
+                                          .symbol = fix::Symbol::from("AAPL")};
+        fix::MessageInfo info = where.info();
+        info.poss_dup = &where != &f;
+        where.gateway->on_execution_report(report, info);
+      };
+      correct(f);
+      const std::int64_t cash = f.position().cash;
+      EXPECT_EQ(cash, -std::int64_t{shares} * 980'000);
+      f.journal.records.resize(f.journal.records.size() - lost);
+      write(f);
+      GatewayFixture g;
+      const RecoveryResult result = recover_into(g, f.venue.seq, f.report_seq);
+      EXPECT_EQ(result.report_was_processed, lost == 0);
+      if (lost != 0) {
+        g.report_seq = f.report_seq - 1;
+        correct(g);
+      }
+      expect_same(f, g);
+      EXPECT_EQ(g.position().position_shares, shares);
+      EXPECT_EQ(g.position().cash, cash);
+      EXPECT_EQ(g.gateway->counters().exceptions.get(), 0u);
+      // Twice is once too often.
+      correct(g);
+      EXPECT_EQ(g.position().cash, cash);
+    }
   }
 }
 

@@ -1,0 +1,175 @@
+// The standby's half of a pair: it takes the leader's log, and leads once the leader is gone.
+#include <cstring>
+
+#include "oeg/pair.hpp"
+
+namespace tickpath::oeg {
+
+using Role = Succession::Role;
+
+namespace {
+
+constexpr std::size_t kEntriesPerTurn = 256;
+
+std::uint64_t time_of_step() noexcept { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
+
+fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
+  return {entry.next_sender, entry.next_target, entry.began_ns};
+}
+
+}  // namespace
+
+void Pair::turn_standby(std::uint64_t now_ns) noexcept {
+  if (peer_ != nullptr) peer_->connection->poll();
+  if (log_ == nullptr) {  // a claimant since its start
+    if (renounced_.exchange(false, std::memory_order_acquire)) rules_.on_peer_renounced();
+    return;
+  }
+  if (spool_ != nullptr && !spool_->end()) return;
+  take_entries(kEntriesPerTurn);
+  if (stage() != Stage::kFollowing) return;
+  if (!fenced()) {
+    const bool renounced = renounced_.load(std::memory_order_acquire);
+    if (log_->status() == link::LogStatus::kOk && !renounced && !suspects_leader(now_ns) &&
+        !cannot_follow(now_ns))
+      return;
+    times_.suspected_ns.set(time_of_step());
+    if (!broken(Rule::kFence)) log_->fence();
+    times_.fenced_ns.set(time_of_step());
+    at(Step::kFenced);
+  }
+  if (!at_fence()) return;
+  const bool damaged = log_->status() != link::LogStatus::kOk;
+  // It has not come so far, or is no copy, or has no room for more.
+  if (rules_.role() == Role::kOutsider || damaged || stands_down_) {
+    if (damaged) {
+      counters_.damaged.add();
+      hot_log_.note(PairNote::kLogDamaged);
+    }
+    rules_.renounce();
+    settle();
+    stage_.store(Stage::kRetired, std::memory_order_release);
+    return;
+  }
+  if (renounced_.exchange(false, std::memory_order_acquire)) return rules_.on_peer_renounced();
+  if (rules_.role() != Role::kStandby) return;
+  hot_log_.note(PairNote::kSuspects, rules_.word().epoch);
+  rules_.on_leader_lost();
+  if (broken(Rule::kWitness) && rules_.wanted())
+    rules_.on_answer(*rules_.wanted(), rules_.wanted()->expected);
+}
+
+bool Pair::fenced() const noexcept {
+  return broken(Rule::kFence) ? times_.fenced_ns.get() != 0 : log_->fenced();
+}
+
+bool Pair::at_fence() const noexcept {
+  if (spool_ != nullptr) return false;
+  return broken(Rule::kFence) ? log_->behind() == 0 : log_->at_fence();
+}
+
+bool Pair::suspects_leader(std::uint64_t now_ns) noexcept {
+  return peer_ == nullptr ||  // its connection was there when the log was
+         peer_->connection->failed() || peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
+}
+
+// A standby that cannot write its journal takes nothing, and the leader would soon wait for it.
+// True: that lasts, and the leader lives. It renounces only once it has read its log to the end:
+// the leader may have handed over to it.
+bool Pair::cannot_follow(std::uint64_t now_ns) noexcept {
+  if (journal_.has_room_for_reports()) {
+    journal_full_since_ns_ = 0;
+    return false;
+  }
+  if (journal_full_since_ns_ == 0) journal_full_since_ns_ = now_ns;
+  if (now_ns - journal_full_since_ns_ <= static_cast<std::uint64_t>(options_.confirm_max_ns))
+    return false;
+  hot_log_.note(PairNote::kJournalFull);
+  stands_down_ = true;
+  return true;
+}
+
+// A log that is fenced is read to its end, whatever room there is: what the journal cannot take
+// stays in memory (Journal::keep).
+void Pair::take_entries(std::size_t entries_max) noexcept {
+  if (!fenced() && !journal_.has_room_for_reports()) return;  // the ring holds them meanwhile
+  const auto each = [this](std::uint32_t kind, std::span<const std::byte> payload) {
+    take(static_cast<PairEntry>(kind), payload);
+  };
+  std::size_t taken = 0;
+  if (spool_ == nullptr) {
+    taken = log_->poll(each, entries_max);
+  } else {
+    taken = spool_->poll(each, entries_max);
+    if (spool_->empty() || log_->status() != link::LogStatus::kOk) spool_.reset();
+  }
+  if (taken == 0) return;
+  counters_.entries_taken.add(taken);
+  lag_bytes_.set(log_->behind());
+  times_.last_entry_ns.set(time_of_step());
+}
+
+void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
+  const auto read = [&](auto& value) {
+    if (payload.size() < sizeof(value)) return false;
+    std::memcpy(&value, payload.data(), sizeof(value));
+    return true;
+  };
+  JournalRecord record;
+  StoredEntry stored;
+  WordEntry word;
+  bool good = true;
+  switch (kind) {
+    case PairEntry::kRecord:
+      good = read(record);
+      // What the snapshot has comes again.
+      if (!good || record.sequence <= journal_.size().get()) break;
+      good = record.sequence == journal_.size().get() + 1 &&
+             (journal_.append(record) || (fenced() && journal_.keep(record)));
+      break;
+    case PairEntry::kStored:
+      good = read(stored);
+      if (good) {
+        const auto text = payload.subspan(sizeof(stored));
+        good = session_.adopt_message(stored.seq,
+                                      {reinterpret_cast<const char*>(text.data()), text.size()},
+                                      numbers_of(stored));
+      }
+      break;
+    case PairEntry::kNumbers:
+      good = read(stored);
+      if (good) session_.adopt_numbers(numbers_of(stored));
+      break;
+    case PairEntry::kStoreReset:
+      session_.adopt_reset();
+      break;
+    case PairEntry::kOffer:
+      good = read(word);
+      if (!good) break;
+      rules_.on_offer(wire::Leadership::of_word(word.word), word.witness);
+      hot_log_.note(PairNote::kStandbyReady, rules_.word().epoch);
+      settle();
+      break;
+    case PairEntry::kMove:
+      good = read(word);
+      if (good) rules_.on_move(word.witness);
+      settle();
+      break;
+    case PairEntry::kHandedOver:
+      good = read(word);
+      if (good) rules_.on_handed_over(wire::Leadership::of_word(word.word));
+      settle();
+      break;
+    case PairEntry::kKills: {
+      wire::ControlBlock told;
+      good = read(told);
+      if (good && told.kill_version > kills_.kill_version) kills_ = told;
+      break;
+    }
+    default:
+      good = false;
+  }
+  if (!good) log_->refuse();
+}
+
+}  // namespace tickpath::oeg
