@@ -93,7 +93,8 @@ GatewayOptions gateway_options(const SimConfig& config) {
   for (const OrderSessionConfig& session : config.orders) {
     fix::SessionOptions fix = session.options(fix::SessionRole::kAcceptor, "orders.session");
     fix.sending_time_max_s = session.sending_time_max_s;
-    options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
+    options.sessions.push_back(
+        {fix, session.cancel_on_disconnect, session.party, session.lenient_replace});
   }
   options.rate = config.rate;
   options.fees = FeeSchedule(config.fees);
