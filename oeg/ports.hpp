@@ -20,6 +20,7 @@ class VenuePort {
   virtual fix::SendStatus send(const fix::OrderCancelRequest& message, fix::SendTimes& times) = 0;
   virtual fix::SendStatus send(const fix::OrderCancelReplaceRequest& message,
                                fix::SendTimes& times) = 0;
+  virtual fix::SendStatus send(const fix::OrderStatusRequest& message, fix::SendTimes& times) = 0;
   virtual bool up() const noexcept = 0;
   // Something that it has said is missing, and asked for.
   virtual bool behind_gap() const noexcept = 0;

@@ -1,5 +1,6 @@
 #include "oeg/recovery.hpp"
 
+#include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "oeg/exceptions.hpp"
 
@@ -15,8 +16,7 @@ namespace {
 bool is_all_of_a_report(const JournalRecord& record) noexcept {
   const auto kind = static_cast<ExceptionKind>(record.exception);
   return record.event.event == wire::EventKind::kReported ||
-         (record.event.event == wire::EventKind::kException && kind != ExceptionKind::kQuantities &&
-          kind != ExceptionKind::kReopened);
+         (record.event.event == wire::EventKind::kException && !is_booked(kind));
 }
 
 // Brings the gateway, which has seen nothing yet, into the state.
@@ -33,7 +33,9 @@ void install(Gateway& gateway, const JournalState& state) {
     slot->last_id = ids.last_id;
     state.ledger.for_each(ids.strategy, [&](Order order) {
       order.orphan = order.former_day;
-      slot->orphans |= order.orphan;
+      slot->orphans |= order.orphan || order.second_cancel_id != 0;
+      order.asked_tsc = tsc_now().value;  // the venue has all the time that it ever had
+      if (order.second_cancel_id != 0) order.overdue = Overdue::kCanceledAgain;
       if (!ledger.restore(order)) too_small("orders.max");
     });
   }
@@ -65,7 +67,7 @@ RecoveryResult recover(Gateway& gateway, const Journal& journal, std::uint32_t n
         unsent.event.order_id = last.event.order_id;
         unsent.event.report_kind = wire::reject_of(last.event.request_kind);
         gateway.uncount_unsent(*order, unsent);
-        gateway.reject_unsent(*order);
+        gateway.reject_unsent(*order, last.event.order_id);
         result.unsent = 1;
       }
     }

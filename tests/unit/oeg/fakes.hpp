@@ -13,6 +13,7 @@ struct FakeVenue final : VenuePort {
   std::vector<fix::NewOrderSingle> orders;
   std::vector<fix::OrderCancelRequest> cancels;
   std::vector<fix::OrderCancelReplaceRequest> replaces;
+  std::vector<fix::OrderStatusRequest> status_requests;
   std::uint32_t seq = 1;
   bool logged_on = true;
   bool reports_missing = false;
@@ -27,6 +28,9 @@ struct FakeVenue final : VenuePort {
   }
   fix::SendStatus send(const fix::OrderCancelReplaceRequest& message, fix::SendTimes&) override {
     return take(replaces, message);
+  }
+  fix::SendStatus send(const fix::OrderStatusRequest& message, fix::SendTimes&) override {
+    return take(status_requests, message);
   }
   bool up() const noexcept override { return logged_on; }
   bool behind_gap() const noexcept override { return reports_missing; }
