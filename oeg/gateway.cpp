@@ -101,7 +101,7 @@ StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
 
 void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
   block_ = block;
-  limits_ = market::overridden(options_.limits, block);
+  limits_ = market::stricter(options_.limits, block);
   for (std::size_t i = 0; i < slot_count(); ++i)
     if (block_.killed(slots_[i].id)) show_open_orders(slots_[i]);
 }
