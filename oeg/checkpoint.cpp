@@ -86,6 +86,38 @@ std::vector<SavedOrder> orders_of(const JournalState& state) {
   return result;
 }
 
+std::vector<CheckpointSecondCancel> second_cancels_of(const JournalState& state) {
+  std::vector<CheckpointSecondCancel> result;
+  for (const JournalState::StrategyIds& ids : state.strategies)
+    state.ledger.for_each(ids.strategy, [&](const Order& order) {
+      if (order.second_cancel_id != 0)
+        result.push_back({order.id,
+                          order.second_cancel_id,
+                          order.second_cancel_own,
+                          order.second_cancel_stale,
+                          {}});
+    });
+  return result;
+}
+
+std::vector<CheckpointOrderTerms> terms_of(const JournalState& state) {
+  std::vector<CheckpointOrderTerms> result;
+  for (const JournalState::StrategyIds& ids : state.strategies)
+    state.ledger.for_each(ids.strategy, [&](const Order& order) {
+      const CheckpointOrderTerms terms{order.id,
+                                       order.display_shares,
+                                       order.minimum_shares,
+                                       order.stop_price,
+                                       order.pending_stop_price,
+                                       order.instructions,
+                                       {}};
+      if ((terms.display_shares | terms.minimum_shares | terms.stop_price |
+           terms.pending_stop_price | terms.instructions) != 0)
+        result.push_back(terms);
+    });
+  return result;
+}
+
 std::vector<Execution> executions_of(const JournalState& state) {
   std::vector<Execution> result;
   state.executions.for_each([&](const Execution& execution) { result.push_back(execution); });
@@ -177,6 +209,27 @@ void restore_orders(Reader& reader, const CheckpointSection& section, JournalSta
   }
 }
 
+void restore_second_cancels(Reader& reader, const CheckpointSection& section, JournalState& state) {
+  for (const CheckpointSecondCancel& item : reader.items<CheckpointSecondCancel>(section)) {
+    Order* const order = state.ledger.find(item.order_id);
+    if (order == nullptr || !state.ledger.set_second_cancel(*order, item.cancel_id, item.own != 0))
+      reader.damaged();
+    order->second_cancel_stale = item.stale != 0;
+  }
+}
+
+void restore_terms(Reader& reader, const CheckpointSection& section, JournalState& state) {
+  for (const CheckpointOrderTerms& item : reader.items<CheckpointOrderTerms>(section)) {
+    Order* const order = state.ledger.find(item.order_id);
+    if (order == nullptr) reader.damaged();
+    order->display_shares = item.display_shares;
+    order->minimum_shares = item.minimum_shares;
+    order->stop_price = item.stop_price;
+    order->pending_stop_price = item.pending_stop_price;
+    order->instructions = item.instructions;
+  }
+}
+
 void restore_section(Reader& reader, JournalState& state) {
   const CheckpointSection section = reader.section();
   switch (section.kind) {
@@ -199,6 +252,10 @@ void restore_section(Reader& reader, JournalState& state) {
     case SectionKind::kExceptions:
       state.exceptions = reader.items<JournalRecord>(section);
       return;
+    case SectionKind::kSecondCancels:
+      return restore_second_cancels(reader, section, state);
+    case SectionKind::kOrderTerms:
+      return restore_terms(reader, section, state);
     default:
       reader.unknown(section);
   }
@@ -242,6 +299,10 @@ void write_checkpoint(const std::string& path, const JournalState& state, std::u
   body.add<Execution>(SectionKind::kExecutions, executions_of(state));
   if (!state.exceptions.empty())
     body.add<JournalRecord>(SectionKind::kExceptions, state.exceptions);
+  if (const auto cancels = second_cancels_of(state); !cancels.empty())
+    body.add<CheckpointSecondCancel>(SectionKind::kSecondCancels, cancels);
+  if (const auto terms = terms_of(state); !terms.empty())
+    body.add<CheckpointOrderTerms>(SectionKind::kOrderTerms, terms);
   CheckpointHeader header{};
   std::memcpy(header.magic, CheckpointHeader::kMagic, sizeof(header.magic));
   header.version = CheckpointHeader::kVersion;

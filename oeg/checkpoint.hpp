@@ -36,13 +36,15 @@ static_assert(sizeof(CheckpointHeader) == 56);
 // Numbers are stable. A section that a program does not know ends its start: what it says would be
 // lost. One that is missing is empty, so that a program reads the checkpoints of its elders.
 enum class SectionKind : std::uint32_t {
-  kFacts = 1,        // CheckpointFacts, one
-  kInstruments = 2,  // CheckpointInstrument: the symbols of ids in use
-  kPositions = 3,    // wire::PositionRow, in the order of rows
-  kOrders = 4,       // SavedOrder, of each strategy the oldest first
-  kStrategies = 5,   // JournalState::StrategyIds
-  kExecutions = 6,   // Execution: those remembered, oldest first
-  kExceptions = 7,   // JournalRecord: those not known to be listed; left out where there are none
+  kFacts = 1,          // CheckpointFacts, one
+  kInstruments = 2,    // CheckpointInstrument: the symbols of ids in use
+  kPositions = 3,      // wire::PositionRow, in the order of rows
+  kOrders = 4,         // SavedOrder, of each strategy the oldest first
+  kStrategies = 5,     // JournalState::StrategyIds
+  kExecutions = 6,     // Execution: those remembered, oldest first
+  kExceptions = 7,     // JournalRecord: those not known to be listed; left out where there are none
+  kSecondCancels = 8,  // CheckpointSecondCancel, after the orders; likewise
+  kOrderTerms = 9,     // CheckpointOrderTerms, likewise
 };
 
 struct CheckpointSection {
@@ -65,6 +67,28 @@ struct CheckpointInstrument {
   char symbol[16];  // NUL-padded
 };
 static_assert(sizeof(CheckpointInstrument) == 20);
+
+// Of an order that has two requests on their way.
+struct CheckpointSecondCancel {
+  std::uint64_t order_id;
+  std::uint64_t cancel_id;
+  std::uint8_t own;
+  std::uint8_t stale;  // Order::second_cancel_stale
+  std::uint8_t reserved[6];
+};
+static_assert(sizeof(CheckpointSecondCancel) == 24);
+
+// Of an order with terms beyond price and shares.
+struct CheckpointOrderTerms {
+  std::uint64_t order_id;
+  std::uint32_t display_shares;
+  std::uint32_t minimum_shares;
+  std::uint32_t stop_price;
+  std::uint32_t pending_stop_price;
+  std::uint8_t instructions;
+  std::uint8_t reserved[7];
+};
+static_assert(sizeof(CheckpointOrderTerms) == 32);
 
 // Control thread. `renaming` is called between the writing and the renaming. Throws SystemError;
 // then the former one stands.

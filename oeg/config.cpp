@@ -51,6 +51,9 @@ config::Schema<GatewayOptions> gateway_schema() {
   schema.duration("venue.resend_age_max", &G::resend_age_max_ns, {0, 3'600'000'000'000},
                   "At a logon the exchange may ask for orders that never arrived: older ones, and "
                   "those not allowed any more, are not sent again but rejected; cancels are sent");
+  schema.duration("venue.answer_max", &G::answer_max_ns, {10'000'000, 3'600'000'000'000},
+                  "A request without an answer for so long does not keep an order alive that is to "
+                  "go: it is cancelled anyway, so much later asked for, and then an exception");
   market::OrderLimits most = market::kOrderLimitsMost;
   most.messages_per_second_max = 10'000'000;
   most.collar_basis_points = 10'000;  // 100 %

@@ -165,6 +165,9 @@ class OegDatapath final : public control::Datapath,
                        fix::SendTimes& times) override {
     return session_.send(message, &times);
   }
+  fix::SendStatus send(const fix::OrderStatusRequest& message, fix::SendTimes& times) override {
+    return session_.send(message, &times);
+  }
   // A blocked leader is none.
   bool up() const noexcept override {
     return session_.logged_on() && (pair_ == nullptr || !pair_->blocked());

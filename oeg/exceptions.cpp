@@ -40,7 +40,9 @@ constexpr KindText kKinds[] = {
     {ExceptionKind::kShares, "shares",
      "a fill of no shares, or of more than the order had left: not booked"},
     {ExceptionKind::kQuantities, "quantities",
-     "a fill was booked, but CumQty does not follow from those before it: one may be missing"},
+     "booked, but CumQty or LeavesQty does not follow from the fills before it: one may be "
+     "missing; "
+     "compare with the venue's trades"},
     {ExceptionKind::kUnknownExecution, "unknown_execution",
      "the venue takes back or corrects an execution (ExecRefID) that is not known: not booked"},
     {ExceptionKind::kReopened, "reopened",
@@ -52,8 +54,15 @@ constexpr KindText kKinds[] = {
      "an execution at a price (31) of more than the six decimals that are kept: not booked; book "
      "it "
      "by hand, at the venue's own amount"},
+    {ExceptionKind::kUnanswered, "unanswered",
+     "the venue answers neither a request of an order that is to go (venue.answer_max), nor a "
+     "second cancel, nor a status request: ask the venue for the order and cancel it there"},
     {ExceptionKind::kReplacement, "replacement",
-     "a replacement that nobody asked for, or a restatement that adds shares: not booked"},
+     "a replacement that nobody asked for, also in answer to a cancel, or a restatement that adds "
+     "shares: not booked"},
+    {ExceptionKind::kOutsideLimit, "outside_limit",
+     "a fill at a worse price than the order's limit: booked as reported; ask the venue to correct "
+     "it"},
 };
 
 const KindText& text_of(ExceptionKind kind) noexcept {

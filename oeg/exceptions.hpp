@@ -28,13 +28,20 @@ enum class ExceptionKind : std::uint8_t {
   kOtherSide = 4,
   kNoPrice = 5,           // an execution at no price, or beyond any that an order can have
   kShares = 6,            // none, or more than the order had left
-  kQuantities = 7,        // booked, but CumQty does not follow from what was known
+  kQuantities = 7,        // booked, but CumQty or LeavesQty does not follow from what was known
   kUnknownExecution = 8,  // a cancellation or correction of none that is known
   kReopened = 9,          // booked, but its order is done here and works on at the venue
   kUnreadable = 10,       // a report that lacks a field, or has a wrong one, that must be read
-  kReplacement = 11,      // that nobody asked for, or a restatement that adds shares
-  kPriceDecimals = 12,    // more than six that are not 0: cash would not be what the venue booked
+  kReplacement = 11,  // that nobody asked for (the answer to a cancel), or a restatement that adds
+  kPriceDecimals = 12,  // more than six that are not 0: cash would not be what the venue booked
+  kUnanswered = 13,     // no report: a request of an order that is to go has no answer
+  kOutsideLimit = 14,   // booked, but at a worse price than the order's limit
 };
+// The report was booked all the same, by a record of the journal that follows.
+constexpr bool is_booked(ExceptionKind kind) noexcept {
+  return kind == ExceptionKind::kQuantities || kind == ExceptionKind::kReopened ||
+         kind == ExceptionKind::kOutsideLimit;
+}
 std::string_view name(ExceptionKind kind) noexcept;
 // What it means and what to do about it: a sentence.
 std::string_view explain(ExceptionKind kind) noexcept;

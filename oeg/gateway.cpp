@@ -19,9 +19,6 @@ constexpr std::size_t kHeldSymbolsMax = 4096;
 // fills find room in the other half of the queue.
 constexpr std::size_t kReportsARequest = 2;
 
-// Own cancels sent in one turn: a strategy with thousands of open orders may not stall the others.
-constexpr int kOrphansPerTurn = 32;
-
 // The wire's numbers are those of tags 40 and 59.
 static_assert(int(fix::OrderType::kMarket) == int(wire::OrderType::kMarket) &&
               int(fix::OrderType::kLimit) == int(wire::OrderType::kLimit) &&
@@ -78,7 +75,9 @@ Gateway::Gateway(const GatewayOptions& options, VenuePort& venue, StrategyPort& 
       slots_(options.strategies_max),
       executions_(options.executions_max),
       unread_ticks_(
-          clock::TickConverter{}.from_ns(static_cast<std::uint64_t>(options.unread_max_ns)).value) {
+          clock::TickConverter{}.from_ns(static_cast<std::uint64_t>(options.unread_max_ns)).value),
+      answer_ticks_(
+          clock::TickConverter{}.from_ns(static_cast<std::uint64_t>(options.answer_max_ns)).value) {
   reserve_touched(held_symbols_, kHeldSymbolsMax);
   slot_of_.fill(kNoSlot);
   for (StrategySlot& slot : slots_) slot.queue.resize(std::size_t{options.report_queue} * 2);
@@ -102,7 +101,7 @@ StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
 
 void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
   block_ = block;
-  limits_ = market::overridden(options_.limits, block);
+  limits_ = market::stricter(options_.limits, block);
   for (std::size_t i = 0; i < slot_count(); ++i)
     if (block_.killed(slots_[i].id)) show_open_orders(slots_[i]);
 }
@@ -179,7 +178,8 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
                       target > slot.floor_id && target < slot.last_id;
     return used ? RejectReason::kTooLate : RejectReason::kUnknownOrder;
   }
-  if (order->pending_id != 0) return RejectReason::kPendingRequest;
+  if (waits_for_answer(*order)) [[unlikely]]
+    return check_second_cancel(request, *order);
   if (request.kind == wire::RequestKind::kCancel)
     return venue_.up() ? RejectReason::kNone : RejectReason::kSessionDown;
 
@@ -276,6 +276,10 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   fresh.side = request.side;
   fresh.type = request.type;
   fresh.time_in_force = request.time_in_force;
+  fresh.display_shares = request.display_shares;
+  fresh.minimum_shares = request.minimum_shares;
+  fresh.stop_price = request.stop_price;
+  fresh.instructions = request.instructions;
   Order& order = ledger_.add(fresh);
   const wire::OrderEvent event = requested(order, request);
   journal(event, order, venue_.next_seq(), 0);
@@ -294,7 +298,7 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   message.symbol = instruments_[request.instrument_id].symbol;
   fix::SendTimes times{};
   if (!fix::accepted(venue_.send(message, times))) [[unlikely]] {
-    reject_unsent(order);
+    reject_unsent(order, order.id);
     refuse(slot, request, wire::RejectReason::kSessionDown, nullptr);
     return;
   }
@@ -328,10 +332,11 @@ void Gateway::protect(Message& message, const wire::OrderRequest& request) const
   message.price = {std::int64_t{collar_price(request.side, reference, collar)}};
 }
 
-fix::SendStatus Gateway::send_cancel(const Order& order, fix::SendTimes& times) noexcept {
+fix::SendStatus Gateway::send_cancel(const Order& order, std::uint64_t request_id,
+                                     fix::SendTimes& times) noexcept {
   fix::OrderCancelRequest message;
-  message.cl_ord_id = order.pending_id;
-  message.orig_cl_ord_id = order.id;
+  message.cl_ord_id = request_id;
+  message.orig_cl_ord_id = order.id_unknown ? order.pending_id : order.id;
   message.order_qty = order.shares;
   message.side = order.side;
   message.symbol = instruments_[order.instrument].symbol;
@@ -348,6 +353,9 @@ fix::SendStatus Gateway::send_replace(const Order& order, const wire::OrderReque
   message.side = order.side;
   set_terms(message, order);
   message.stop_price = {std::int64_t{request.stop_price}};
+  message.max_floor = order.display_shares;
+  message.min_qty = order.minimum_shares;
+  message.post_only = (order.instructions & wire::kPostOnly) != 0;
   protect(message, request);
   message.symbol = instruments_[order.instrument].symbol;
   return venue_.send(message, times);
@@ -363,15 +371,27 @@ void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request
     refuse(slot, request, reason, order);
     return;
   }
-  ledger_.set_pending(*order, request.kind, request.order_id, request.trace_id,
-                      static_cast<std::uint32_t>(request.price.value), request.shares, false);
+  const bool cancels = request.kind == wire::RequestKind::kCancel;
+  if (order->pending_id == 0) [[likely]] {
+    ledger_.set_pending(*order, request.kind, request.order_id, request.trace_id,
+                        static_cast<std::uint32_t>(request.price.value), request.shares, false);
+    order->pending_stop_price = request.stop_price;
+  } else {
+    if (!ledger_.set_second_cancel(*order, request.order_id, false)) {
+      refuse(slot, request, wire::RejectReason::kPendingRequest, order);
+      return;
+    }
+    counters_.overdue.add();
+    order->overdue = Overdue::kCanceledAgain;
+    slot.orphans = true;  // turn() looks after it from now on
+  }
+  order->asked_tsc = seen.value;
   const wire::OrderEvent event = requested(*order, request);
   journal(event, *order, venue_.next_seq(), 0);
   fix::SendTimes times{};
-  const bool cancels = request.kind == wire::RequestKind::kCancel;
-  if (!fix::accepted(cancels ? send_cancel(*order, times) : send_replace(*order, request, times)))
-      [[unlikely]] {
-    reject_unsent(*order);
+  if (!fix::accepted(cancels ? send_cancel(*order, request.order_id, times)
+                             : send_replace(*order, request, times))) [[unlikely]] {
+    reject_unsent(*order, request.order_id);
     refuse(slot, request, wire::RejectReason::kSessionDown, order);
     return;
   }
@@ -464,53 +484,27 @@ void Gateway::on_strategy_lost(std::size_t index) noexcept {
   slot.taken.store(false, std::memory_order_relaxed);
 }
 
-void Gateway::orphan_orders(std::size_t index) noexcept {
-  if (!options_.cancel_orphans) return;
-  StrategySlot& slot = slots_[index];
-  ledger_.for_each(slot.id, [&](Order& order) {
-    if (wire::is_final(order.state) || order.orphan) return;
-    order.orphan = true;
-    slot.orphans = true;
-    counters_.orphaned_orders.add();
-  });
-}
-
-void Gateway::await_strategies() noexcept {
-  for (std::size_t i = 0; i < slot_count(); ++i) slots_[i].awaited = true;
-}
-
-void Gateway::give_up_awaited() noexcept {
-  for (std::size_t i = 0; i < slot_count(); ++i) {
-    if (!slots_[i].awaited) continue;
-    slots_[i].awaited = false;
-    drop_reports(slots_[i]);
-    orphan_orders(i);
-  }
-}
-
-void Gateway::cancel_everything() noexcept {
-  for (std::size_t i = 0; i < slot_count(); ++i) {
-    ledger_.for_each(slots_[i].id, [&](Order& order) {
-      order.orphan = true;
-      slots_[i].orphans = true;
-    });
-  }
-}
-
 bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {
+  const std::uint64_t id = ++own_cancels_;
+  ledger_.set_pending(order, wire::RequestKind::kCancel, id, 0, 0, 0, true);
+  order.asked_tsc = tsc_now().value;
+  return send_own_cancel(slot, order, id);
+}
+
+// The ledger has it already.
+bool Gateway::send_own_cancel(StrategySlot& slot, Order& order, std::uint64_t request_id) noexcept {
   wire::OrderRequest request{};
-  request.order_id = ++own_cancels_;
+  request.order_id = request_id;
   request.target_order_id = order.id;
   request.instrument_id = order.instrument;
   request.kind = wire::RequestKind::kCancel;
   request.side = order.side;
   request.strategy_id = slot.id;
-  ledger_.set_pending(order, request.kind, request.order_id, 0, 0, 0, true);
   const wire::OrderEvent event = requested(order, request);
   journal(event, order, venue_.next_seq(), 0);
   fix::SendTimes times{};
-  if (!fix::accepted(send_cancel(order, times))) {
-    reject_unsent(order);
+  if (!fix::accepted(send_cancel(order, request_id, times))) {
+    reject_unsent(order, request_id);
     return false;
   }
   counters_.changes.own.add();
@@ -518,31 +512,13 @@ bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {
   return true;
 }
 
-// Of a strategy that is killed all are to go, whenever they become known: what the venue accepts
-// after the kill, what a restart has recovered.
-bool Gateway::cancel_orphans(StrategySlot& slot) noexcept {
-  const bool all = block_.cancels(slot.id);
-  int sent = 0;
-  bool left = false;
-  bool stuck = false;
-  ledger_.for_each(slot.id, [&](Order& order) {
-    if ((!order.orphan && !all) || wire::is_final(order.state)) return;
-    left |= order.orphan;
-    // One that has a request on its way is looked at again when that is answered.
-    if (stuck || order.pending_id != 0 || sent == kOrphansPerTurn) return;
-    if (!journal_.has_room_for_own_cancels()) return;
-    if (cancel_orphan(slot, order))
-      ++sent;
-    else
-      stuck = true;
-  });
-  slot.orphans = left;
-  return sent != 0;
-}
-
 bool Gateway::turn() noexcept {
   bool worked = false;
   const bool up = venue_.up();
+  if (up != was_up_) [[unlikely]] {
+    was_up_ = up;
+    up_since_tsc_ = tsc_now().value;
+  }
   for (std::size_t i = 0; i < slot_count(); ++i) {
     StrategySlot& slot = slots_[i];
     if (slot.lead_untold) [[unlikely]]

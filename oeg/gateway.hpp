@@ -42,6 +42,8 @@ struct GatewayOptions {
   std::uint32_t report_queue = 4096;
   // The venue waits so long for a strategy that takes no report; then it is cut off.
   std::int64_t unread_max_ns = 1'000'000'000;
+  // A request without an answer for so long does not keep an order alive that is to go.
+  std::int64_t answer_max_ns = 1'000'000'000;
   bool market_order_protection = true;  // a market order is sent as a limit at the collar
   bool cancel_orphans = true;           // cancel the open orders of a strategy that is gone
   // New orders refused by the checks that are journaled, for people; further ones are counted
@@ -81,6 +83,7 @@ struct GatewayCounters {
   } reports;
   Counter exceptions;          // oeg/exceptions.hpp
   Counter commissions;         // fills with a Commission (12), which nothing here books
+  Counter overdue;             // orders canceled though a request had no answer
   Counter not_resent;          // orders and replacements too old, or not allowed any more
   Counter orphaned_orders;     // open when their strategy left
   Counter open_at_day_end;     // orders that the venue had not ended with the session's day
@@ -163,7 +166,7 @@ class Gateway final : public fix::Handler {
   // Nothing is open, nothing unanswered, nothing waits for a strategy.
   bool settled() const noexcept;
   // The request was journaled and never sent: the ledger forgets it, and the journal says so.
-  void reject_unsent(Order& order) noexcept;
+  void reject_unsent(Order& order, std::uint64_t request_id) noexcept;
 
   // ---- recovery; control thread, before the datapath starts
 
@@ -239,10 +242,24 @@ class Gateway final : public fix::Handler {
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   template <class Message>
   void protect(Message& message, const wire::OrderRequest& request) const noexcept;
-  fix::SendStatus send_cancel(const Order& order, fix::SendTimes& times) noexcept;
+  fix::SendStatus send_cancel(const Order& order, std::uint64_t request_id,
+                              fix::SendTimes& times) noexcept;
   fix::SendStatus send_replace(const Order& order, const wire::OrderRequest& request,
                                fix::SendTimes& times) noexcept;
   bool cancel_orphan(StrategySlot& slot, Order& order) noexcept;
+  bool send_own_cancel(StrategySlot& slot, Order& order, std::uint64_t request_id) noexcept;
+  // gateway_overdue.cpp
+  bool is_overdue(const Order& order) const noexcept;
+  wire::RejectReason check_second_cancel(const wire::OrderRequest& request,
+                                         const Order& order) const noexcept;
+  bool press(StrategySlot& slot, Order& order) noexcept;
+  bool cancel_again(StrategySlot& slot, Order& order) noexcept;
+  bool ask_for(Order& order) noexcept;
+  void list_unanswered(Order& order) noexcept;
+  void settle_overdue(const Order& before, std::uint32_t fix_seq) noexcept;
+  static bool second_cancel_finds_none(Order& order) noexcept;
+  void take_status(Order& order, const fix::ExecutionReport& report,
+                   const fix::MessageInfo& info) noexcept;
   bool cancel_orphans(StrategySlot& slot) noexcept;
   void show_open_orders(StrategySlot& slot) noexcept;
   wire::OrderEvent refuse(StrategySlot& slot, const wire::OrderRequest& request,
@@ -263,8 +280,8 @@ class Gateway final : public fix::Handler {
   void book(Order& order, const VenueReport& report) noexcept;
   void book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
                 std::uint32_t fix_seq) noexcept;
-  void book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq,
-                       bool more = false) noexcept;
+  void book_unanswered(Order& order, std::uint64_t request_id, wire::RejectReason reason,
+                       std::uint32_t fix_seq, bool more = false) noexcept;
   void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
   bool resumes(const fix::MessageInfo& info) const noexcept {
     return info.seq_num == resumed_seq_ && resumed_seq_ != 0;
@@ -279,6 +296,8 @@ class Gateway final : public fix::Handler {
                const fix::ExecutionReport& report) noexcept;
   bool has_price(const Order* order, const fix::ExecutionReport& report,
                  const fix::MessageInfo& info) noexcept;
+  bool take_total(const Order& order, const fix::ExecutionReport& report,
+                  LedgerReport& change) const noexcept;
   bool take_quantities(const Order& order, const fix::ExecutionReport& report,
                        LedgerReport& change) const noexcept;
   void change_execution(Order* order, const fix::ExecutionReport& report,
@@ -293,7 +312,7 @@ class Gateway final : public fix::Handler {
   // What was counted as sent was not, after all.
   static void count_unsent(GatewayCounters& counters, const Order& order, std::uint64_t request_id,
                            wire::ReportKind kind) noexcept;
-  static bool answers_pending(const Order& order, const LedgerReport& report) noexcept;
+  static bool answers_request(const Order& order, const LedgerReport& report) noexcept;
 
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
                std::uint64_t execution_id, bool more = false) noexcept;
@@ -340,6 +359,9 @@ class Gateway final : public fix::Handler {
   Executions executions_;
   std::size_t crowded_ = 0;  // strategies for which the venue waits
   const std::uint64_t unread_ticks_;
+  const std::uint64_t answer_ticks_;
+  std::uint64_t up_since_tsc_ = 0;  // the last logon that turn() has seen
+  bool was_up_ = false;
   GatewayCounters counters_;
 };
 

@@ -14,6 +14,22 @@ std::uint32_t ordered_shares(const Order& order) noexcept {
   return replacing ? std::max(order.shares, order.pending_shares) : order.shares;
 }
 
+std::uint32_t shares_left(const Order& order) noexcept {
+  const std::uint32_t ordered = ordered_shares(order);
+  return ordered > order.cumulative ? ordered - order.cumulative : 0;
+}
+
+// Worse than the order's limit and than that of a replacement on its way. An order without a limit
+// has none here either, whatever it was sent with.
+bool is_outside_limit(const Order& order, ExecutedPrice executed) noexcept {
+  const bool replacing = order.pending_id != 0 && order.pending_kind == wire::RequestKind::kReplace;
+  const std::uint32_t other = replacing ? order.pending_price : order.price;
+  if (order.price == 0 || other == 0) return false;
+  if (order.side == Side::kSell) return executed.price < std::min(order.price, other);
+  const std::uint32_t limit = std::max(order.price, other);
+  return executed.price > limit || (executed.price == limit && executed.hundredths != 0);
+}
+
 bool is_price(const fix::ExecutionReport& report) noexcept {
   const std::int64_t price = report.last_price.value;
   return price <= 0xffff'ffff && (price > 0 || (price == 0 && report.last_price_hundredths > 0));
@@ -60,12 +76,30 @@ bool Gateway::has_price(const Order* order, const fix::ExecutionReport& report,
   return false;
 }
 
+// Of a report that is no execution. CumQty is what was booked: an execution that is seen in it
+// alone was never reported. LeavesQty of a replacement is what is left of the total that was asked
+// for. False: one of them is not, and the books go on from what they have.
+bool Gateway::take_total(const Order& order, const fix::ExecutionReport& report,
+                         LedgerReport& change) const noexcept {
+  change.cumulative = order.cumulative;
+  wire::OrderState after = order.state;
+  if (!wire::apply(after, change.kind, report.leaves_qty, order.cumulative)) return true;
+  bool follows = report.cum_qty == order.cumulative;
+  if (change.kind == wire::ReportKind::kReplaced) {
+    const std::uint32_t left =
+        order.pending_shares > order.cumulative ? order.pending_shares - order.cumulative : 0;
+    change.leaves = std::min(report.leaves_qty, left);
+    follows &= report.leaves_qty == left;
+  }
+  return follows;
+}
+
 // CumQty and LeavesQty as reported where they follow from what was known; else what follows from
 // it, so that one wrong figure does not spoil the next. False: they do not follow.
 bool Gateway::take_quantities(const Order& order, const fix::ExecutionReport& report,
                               LedgerReport& change) const noexcept {
   const std::uint32_t cumulative = order.cumulative + report.last_shares;
-  const std::uint32_t leaves_max = ordered_shares(order) - cumulative;
+  const std::uint32_t leaves_max = shares_left(order) - report.last_shares;  // checked before
   change.cumulative = cumulative;
   change.leaves = std::min(report.leaves_qty, leaves_max);
   return report.cum_qty == cumulative && report.leaves_qty <= leaves_max;
@@ -80,7 +114,7 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
   }
   if (!is_about(*order, report, info)) return;
   if (!has_price(order, report, info)) return;
-  if (report.last_shares == 0 || report.last_shares > ordered_shares(*order) - order->cumulative)
+  if (report.last_shares == 0 || report.last_shares > shares_left(*order))
     return except(ExceptionKind::kShares, order, report, info);
   VenueReport venue;
   venue.ledger.kind = wire::ReportKind::kFill;
@@ -91,6 +125,8 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
   venue.fix_seq = info.seq_num;
   const bool follows = take_quantities(*order, report, venue.ledger);
   if (!follows && !resumes(info)) except(ExceptionKind::kQuantities, order, report, info);
+  if (is_outside_limit(*order, venue.ledger.last_price) && !resumes(info))
+    except(ExceptionKind::kOutsideLimit, order, report, info);
   book(*order, venue);
 }
 
@@ -117,6 +153,8 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   if (done && report.leaves_qty != 0 && !resumes(info))
     except(ExceptionKind::kReopened, order, report, info);
   if (done) order = nullptr;
+  if (corrected && order != nullptr && is_outside_limit(*order, price_of(report)) && !resumes(info))
+    except(ExceptionKind::kOutsideLimit, order, report, info);
 
   execution->canceled = true;
   const Execution old = *execution;
@@ -248,8 +286,7 @@ void Gateway::journal(ExceptionNote& note, const wire::OrderEvent& event,
   record.fix_seq = note.fix_seq;
   record.exception = static_cast<std::uint8_t>(note.kind);
   // One of a report that is booked all the same.
-  record.more =
-      note.kind == ExceptionKind::kQuantities || note.kind == ExceptionKind::kReopened ? 1 : 0;
+  record.more = is_booked(note.kind) ? 1 : 0;
   std::memcpy(record.symbol, note.symbol.text, note.symbol.length);
   if (journal_.append(record))
     note.journal_sequence = record.sequence;

@@ -65,6 +65,10 @@ wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
   }
 }
 
+bool asked_for_replacement(const Order& order, const fix::ExecutionReport& report) noexcept {
+  return report.cl_ord_id == order.pending_id && order.pending_kind == wire::RequestKind::kReplace;
+}
+
 bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) noexcept {
   return report.cl_ord_id == order.id && report.leaves_qty <= order.leaves &&
          report.cum_qty == order.cumulative;
@@ -77,12 +81,13 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   trace_.stamp_at(trace::Hop::kOegReportRx, report.cl_ord_id, info.received);
   counters_.reports.received.add();
   if (report.has_commission) counters_.commissions.add();
-  if (report.status) {
-    counters_.reports.status.add();
-    return;
-  }
   Order* order = ledger_.find(report.cl_ord_id);
   if (order == nullptr) order = ledger_.find(report.orig_cl_ord_id);
+  if (report.status) {
+    counters_.reports.status.add();
+    if (order != nullptr) take_status(*order, report, info);
+    return;
+  }
   if (report.trade_change != fix::TradeChange::kNone) return change_execution(order, report, info);
   VenueReport venue;
   if (!kind_of(report.exec_type, venue.ledger.kind)) {
@@ -97,7 +102,6 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   if (!is_about(*order, report, info)) return;
   venue.ledger.request_id = report.cl_ord_id;
   venue.ledger.leaves = report.leaves_qty;
-  venue.ledger.cumulative = report.cum_qty;
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
   venue.repeated = info.may_repeat();
@@ -109,13 +113,16 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   }
   // A replacement that we did not ask for, or a restatement that adds shares or trades some, cannot
   // be followed.
-  if ((venue.ledger.kind == wire::ReportKind::kReplaced && report.cl_ord_id != order->pending_id) ||
+  if ((venue.ledger.kind == wire::ReportKind::kReplaced &&
+       !asked_for_replacement(*order, report)) ||
       (venue.ledger.kind == wire::ReportKind::kRestated && !only_loses_shares(*order, report))) {
     if (venue.repeated) return counters_.reports.repeated.add();
     counters_.reports.impossible.add();
     except(ExceptionKind::kReplacement, order, report, info);
     return;
   }
+  if (!take_total(*order, report, venue.ledger) && !resumes(info))
+    except(ExceptionKind::kQuantities, order, report, info);
   book(*order, venue);
 }
 
@@ -129,15 +136,20 @@ void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
     return;
   }
   Order* order = ledger_.find(reject.cl_ord_id);
-  if (order == nullptr || order->pending_id != reject.cl_ord_id) {
+  const bool second = order != nullptr && order->second_cancel_id == reject.cl_ord_id;
+  if (order == nullptr || (order->pending_id != reject.cl_ord_id && !second)) {
     counters_.reports.unknown.add();
     return;
   }
   const std::uint64_t order_id = order->id;
   // "Too late" says that a report has told, or will: not of a day that is over.
-  const bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
-                    (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
-  book_unanswered(*order, reason_of(reject.reason), info.seq_num, gone);
+  bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
+              (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
+  if (second && gone) gone = second_cancel_finds_none(*order);
+  wire::RejectReason reason = reason_of(reject.reason);
+  // To the strategy "unknown" would say that the order is over.
+  if (!gone && reason == wire::RejectReason::kUnknownOrder) reason = wire::RejectReason::kTooLate;
+  book_unanswered(*order, reject.cl_ord_id, reason, info.seq_num, gone);
   if (gone) expire_unknown(order_id, info.seq_num);
 }
 
@@ -158,8 +170,10 @@ void Gateway::on_message_reject(const fix::MessageReject& reject,
     counters_.reports.unknown.add();
     return;
   }
-  if (order->pending_id == reject.ref_cl_ord_id)
-    return book_unanswered(*order, wire::RejectReason::kVenue, info.seq_num);
+  // A venue without status requests: nothing is known of the order by that.
+  if (reject.ref_msg_type == 'H') return counters_.reports.ignored.add();
+  if (order->pending_id == reject.ref_cl_ord_id || order->second_cancel_id == reject.ref_cl_ord_id)
+    return book_unanswered(*order, reject.ref_cl_ord_id, wire::RejectReason::kVenue, info.seq_num);
   book_end(*order, wire::ReportKind::kRejected, wire::RejectReason::kVenue, info.seq_num);
 }
 
@@ -176,11 +190,12 @@ void Gateway::book_end(Order& order, wire::ReportKind kind, wire::RejectReason r
 }
 
 // The cancel or replacement on its way is refused, or finds no answer of its own kind.
-void Gateway::book_unanswered(Order& order, wire::RejectReason reason, std::uint32_t fix_seq,
-                              bool more) noexcept {
+void Gateway::book_unanswered(Order& order, std::uint64_t request_id, wire::RejectReason reason,
+                              std::uint32_t fix_seq, bool more) noexcept {
   VenueReport venue;
-  venue.ledger.kind = wire::reject_of(order.pending_kind);
-  venue.ledger.request_id = order.pending_id;
+  venue.ledger.kind = request_id == order.pending_id ? wire::reject_of(order.pending_kind)
+                                                     : wire::ReportKind::kCancelRejected;
+  venue.ledger.request_id = request_id;
   venue.ledger.leaves = order.leaves;
   venue.ledger.cumulative = order.cumulative;
   venue.reason = reason;
@@ -200,8 +215,12 @@ void Gateway::on_numbers_reset(bool new_day) noexcept {
         slots_[i].orphans = true;
         counters_.open_at_day_end.add();
       }
+      // The row is free after the last answer that the order had to wait for.
+      const std::uint64_t second = order.second_cancel_id;
       if (order.pending_id != 0)
-        book_unanswered(order, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
+        book_unanswered(order, order.pending_id, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
+      if (second != 0)
+        book_unanswered(order, second, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
     });
   }
   JournalRecord mark{};
@@ -211,16 +230,17 @@ void Gateway::on_numbers_reset(bool new_day) noexcept {
   if (!journal_.append(mark)) counters_.journal_lost.add();
 }
 
-bool Gateway::answers_pending(const Order& order, const LedgerReport& report) noexcept {
-  return order.pending_id != 0 && report.request_id == order.pending_id &&
+bool Gateway::answers_request(const Order& order, const LedgerReport& report) noexcept {
+  const std::uint64_t id = report.request_id;
+  return id != 0 && (id == order.pending_id || id == order.second_cancel_id) &&
          !wire::is_execution(report.kind);
 }
 
 void Gateway::count_answer(GatewayCounters& counters, const Order& order,
                            const LedgerReport& report) noexcept {
-  if (answers_pending(order, report)) {
+  if (answers_request(order, report)) {
     FlowCounters& flow = counters.changes;
-    (order.pending_own                      ? flow.own_answered
+    (is_own(order, report.request_id)       ? flow.own_answered
      : wire::is_request_reject(report.kind) ? flow.rejected
                                             : flow.accepted)
         .add();
@@ -243,8 +263,9 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     count_unsent(counters_, before, change.request_id, change.kind);
   else
     count_answer(counters_, before, change);
-  const bool pending = answers_pending(before, change);
-  const bool own = pending && before.pending_own;
+  const bool answers = answers_request(before, change);
+  const bool own = answers && is_own(before, change.request_id);
+  const bool pending = answers && change.request_id == before.pending_id;
   const bool rejected = wire::is_request_reject(change.kind);
   StrategySlot& slot = slots_[slot_of_[before.strategy]];
 
@@ -279,6 +300,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     // It came too late, or must be repeated, but not as fast as the venue can say no. The strategy
     // never asked.
     slot.next_own_cancel = {tsc_now().value + hz_ / kOwnCancelsPerSecond};
+    if (before.overdue != Overdue::kNot) settle_overdue(before, report.fix_seq);
     return;
   }
 
@@ -301,6 +323,8 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   out.limit_price =
       change.kind == wire::ReportKind::kReplaced ? before.pending_price : before.price;
   report_to(slot, out);
+  if (before.overdue != Overdue::kNot) [[unlikely]]
+    settle_overdue(before, report.fix_seq);
 }
 
 void Gateway::count_recovered_request(GatewayCounters& counters,
@@ -317,7 +341,7 @@ void Gateway::count_recovered_request(GatewayCounters& counters,
 
 void Gateway::count_unsent(GatewayCounters& counters, const Order& order, std::uint64_t request_id,
                            wire::ReportKind kind) noexcept {
-  const bool own = order.pending_own && order.pending_id == request_id;
+  const bool own = is_own(order, request_id);
   FlowCounters& flow = kind == wire::ReportKind::kRejected ? counters.orders : counters.changes;
   Counter& counted = own ? flow.own : flow.sent;
   counted.set(counted.get() - 1);
@@ -368,24 +392,25 @@ void RecoveredCounts::give(GatewayCounters& counters) const noexcept {
                   [](Counter& live, const std::uint64_t& kept) { live.set(kept); });
 }
 
-void Gateway::reject_unsent(Order& order) noexcept {
-  const bool of_pending = order.pending_id != 0;
+void Gateway::reject_unsent(Order& order, std::uint64_t request_id) noexcept {
+  const bool of_pending = request_id != order.id;
   wire::OrderEvent event{};
-  event.order_id = of_pending ? order.pending_id : order.id;
+  event.order_id = request_id;
   event.target_order_id = order.id;
   event.instrument_id = order.instrument;
   event.leaves_shares = of_pending ? order.leaves : 0;
   event.cumulative_shares = order.cumulative;
   event.event = wire::EventKind::kReported;
-  event.report_kind =
-      of_pending ? wire::reject_of(order.pending_kind) : wire::ReportKind::kRejected;
+  event.report_kind = !of_pending                      ? wire::ReportKind::kRejected
+                      : request_id == order.pending_id ? wire::reject_of(order.pending_kind)
+                                                       : wire::ReportKind::kCancelRejected;
   event.side = order.side;
   event.reason = wire::RejectReason::kSessionDown;
   event.strategy_id = order.strategy;
   event.state = of_pending ? order.state : wire::OrderState::kRejected;
   journal(event, order, 0, 0);
   if (of_pending)
-    ledger_.undo_pending(order);
+    ledger_.undo_request(order, request_id);
   else
     ledger_.undo_add(order);
 }
@@ -401,7 +426,12 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
   record.limit_price = event.price;
   record.type = order.type;
   record.time_in_force = order.time_in_force;
-  record.own = order.pending_own && order.pending_id == event.order_id ? 1 : 0;
+  record.own = is_own(order, event.order_id) ? 1 : 0;
+  record.display_shares = order.display_shares;
+  record.minimum_shares = order.minimum_shares;
+  record.stop_price =
+      order.pending_id == event.order_id ? order.pending_stop_price : order.stop_price;
+  record.instructions = order.instructions;
   record.more = more ? 1 : 0;
   const fix::Symbol& symbol = instruments_[order.instrument].symbol;
   std::memcpy(record.symbol, symbol.text, symbol.length);

@@ -11,7 +11,8 @@ namespace tickpath::oeg {
 
 //   0 sequence | 8 event (56) | 64 realtime_ns | 72 execution_id | 80 fix_seq | 84 order_shares
 //  88 limit_price | 92 type | 93 time_in_force | 94 own | 95 exception | 96 symbol[16]
-// 112 more | 113 reserved[15] (128 bytes)
+// 112 display_shares | 116 minimum_shares | 120 stop_price | 124 instructions | 125 more | 126
+// reserved (128 bytes)
 //
 // Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
 struct JournalRecord {
@@ -29,14 +30,20 @@ struct JournalRecord {
   std::uint8_t own;        // 1: a cancel by oeg itself; kNewSession: it begins another day
   std::uint8_t exception;  // kException: its ExceptionKind (exceptions.hpp)
   char symbol[16];         // NUL-padded: instrument ids are mdh's and may differ after a restart
+  // kRequested, new and replace: as wire::OrderRequest has them, for later replacements. 0 in
+  // records of former versions.
+  std::uint32_t display_shares;
+  std::uint32_t minimum_shares;
+  std::uint32_t stop_price;
+  std::uint8_t instructions;
   // kReported, kException: 1 where the same message of the venue brings another record. A process
   // that died between the two asks the venue for the message again, and books the rest of it.
   std::uint8_t more;
-  std::uint8_t reserved1[15];
+  std::uint8_t reserved1[2];
 };
 static_assert(std::is_trivially_copyable_v<JournalRecord>);
 static_assert(sizeof(JournalRecord) == 128 && offsetof(JournalRecord, event) == 8 &&
               offsetof(JournalRecord, exception) == 95 && offsetof(JournalRecord, symbol) == 96 &&
-              offsetof(JournalRecord, more) == 112);
+              offsetof(JournalRecord, more) == 125);
 
 }  // namespace tickpath::oeg

@@ -77,9 +77,13 @@ bool JournalState::requested(const JournalRecord& record) {
   const wire::OrderEvent& event = record.event;
   if (event.request_kind != wire::RequestKind::kNew) {
     Order* order = ledger.find(event.target_order_id);
-    if (order == nullptr || order->pending_id != 0) return false;
+    if (order == nullptr) return false;
+    if (order->pending_id != 0)
+      return event.request_kind == wire::RequestKind::kCancel &&
+             ledger.set_second_cancel(*order, event.order_id, record.own != 0);
     ledger.set_pending(*order, event.request_kind, event.order_id, event.trace_id, event.price,
                        record.order_shares, record.own != 0);
+    order->pending_stop_price = record.stop_price;
     return true;
   }
   if (ledger.find(event.order_id) != nullptr) return false;
@@ -98,6 +102,10 @@ bool JournalState::requested(const JournalRecord& record) {
   order.side = event.side;
   order.type = record.type;
   order.time_in_force = record.time_in_force;
+  order.display_shares = record.display_shares;
+  order.minimum_shares = record.minimum_shares;
+  order.stop_price = record.stop_price;
+  order.instructions = record.instructions;
   ++ledger.position(row).row.events;
   ledger.add(order);
   return true;

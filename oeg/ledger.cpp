@@ -1,12 +1,21 @@
 #include "oeg/ledger.hpp"
 
+#include <algorithm>
+
 #include "common/base/check.hpp"
 #include "common/wire/control_block.hpp"
 
 namespace tickpath::oeg {
+namespace {
+
+// A venue that leaves more requests than this unanswered is down, and a person has been called.
+constexpr std::uint32_t kSecondCancelsMax = 1u << 14;
+
+}  // namespace
 
 Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
     : orders_(orders_max, wire::kMaxStrategies),
+      second_cancels_(std::min(orders_max, kSecondCancelsMax)),
       positions_(positions_max),
       rows_(positions_max),
       open_of_(wire::kMaxStrategies),
@@ -34,6 +43,11 @@ bool Ledger::restore(const Order& order) noexcept {
     --open_;
     --open_of_[order.strategy];
   }
+  added.second_cancel_id = 0;
+  if (order.second_cancel_id != 0 &&
+      !set_second_cancel(added, order.second_cancel_id, order.second_cancel_own))
+    return false;
+  added.second_cancel_stale = order.second_cancel_stale;
   if (order.pending_id == 0) return true;
   orders_.set_pending(added, order.pending_id);
   ++unanswered_of_[order.strategy];
@@ -71,6 +85,23 @@ void Ledger::clear_pending(Order& order) noexcept {
   orders_.clear_pending(order);
 }
 
+bool Ledger::set_second_cancel(Order& order, std::uint64_t request_id, bool own) noexcept {
+  if (order.second_cancel_id != 0 || find(request_id) != nullptr ||
+      !second_cancels_.insert(request_id, orders_.index(order)))
+    return false;
+  order.second_cancel_id = request_id;
+  order.second_cancel_own = own;
+  order.second_cancel_stale = false;
+  ++unanswered_of_[order.strategy];
+  return true;
+}
+
+void Ledger::clear_second_cancel(Order& order) noexcept {
+  second_cancels_.erase(order.second_cancel_id);
+  order.second_cancel_id = 0;
+  --unanswered_of_[order.strategy];
+}
+
 void Ledger::release_pending(Order& order) noexcept {
   --unanswered_of_[order.strategy];
   Position& position = positions_[order.row];
@@ -106,19 +137,7 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
     set_leaves(order, report.leaves);
   }
   if (report.kind == wire::ReportKind::kRestated) restate(order, report.leaves);
-  if (order.pending_id != 0 && report.request_id == order.pending_id && !execution) {
-    if (report.kind == wire::ReportKind::kReplaced) {
-      release_pending(order);
-      orders_.promote_pending(order);
-      order.trace_id = order.pending_trace_id;
-      order.price = order.pending_price;
-      order.shares = order.pending_shares;
-      order.cumulative = report.cumulative;
-      set_leaves(order, report.leaves);
-    } else {
-      clear_pending(order);
-    }
-  }
+  if (!execution) answer_request(order, report);
   state = order.state;
   if (wire::is_final(state) && !was_final) {
     set_leaves(order, 0);
@@ -127,6 +146,24 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
   }
   release_if_done(order);
   return true;
+}
+
+// The report may be the answer to a request that is on its way.
+void Ledger::answer_request(Order& order, const LedgerReport& report) noexcept {
+  if (order.second_cancel_id != 0 && report.request_id == order.second_cancel_id) [[unlikely]]
+    return clear_second_cancel(order);
+  if (order.pending_id == 0 || report.request_id != order.pending_id) return;
+  order.id_unknown = false;
+  if (report.kind != wire::ReportKind::kReplaced) return clear_pending(order);
+  release_pending(order);
+  orders_.promote_pending(order);
+  order.trace_id = order.pending_trace_id;
+  order.price = order.pending_price;
+  order.stop_price = order.pending_stop_price;
+  order.shares = order.pending_shares;
+  order.cumulative = report.cumulative;
+  order.second_cancel_stale = order.second_cancel_id != 0;
+  set_leaves(order, report.leaves);
 }
 
 void Ledger::trade(std::uint32_t at, Side side, std::uint32_t shares, ExecutedPrice price,
@@ -158,7 +195,8 @@ void Ledger::reserve(Order& order) noexcept {
 
 // A final order stays findable while an answer about it is still to come.
 void Ledger::release_if_done(Order& order) noexcept {
-  if (wire::is_final(order.state) && order.pending_id == 0) orders_.erase(order, order.strategy);
+  if (wire::is_final(order.state) && order.pending_id == 0 && order.second_cancel_id == 0)
+    orders_.erase(order, order.strategy);
 }
 
 void Ledger::set_leaves(Order& order, std::uint32_t leaves) noexcept {

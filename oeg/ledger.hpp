@@ -39,13 +39,48 @@ struct SavedOrder {
 };
 static_assert(std::is_trivially_copyable_v<SavedOrder> && sizeof(SavedOrder) == 72);
 
+// How far oeg has gone to end an order whose request the venue does not answer.
+enum class Overdue : std::uint8_t {
+  kNot,
+  kCanceledAgain,  // the second cancel was sent
+  kAskedFor,       // and a status request
+  kListed,         // and a person was told
+};
+
 struct alignas(64) Order : SavedOrder {
+  // A cancel that was sent although the pending request has no answer; 0: none. A checkpoint keeps
+  // it in a section of its own.
+  std::uint64_t second_cancel_id = 0;
+  std::uint64_t asked_tsc = 0;  // when the newest of its requests was sent
   std::uint32_t instrument = 0;
   std::uint32_t older = IdMap::kNone;  // of the same strategy
   std::uint32_t newer = IdMap::kNone;
+  // Terms that a replacement repeats: a venue may forget what it is not told again.
+  std::uint32_t display_shares = 0;
+  std::uint32_t minimum_shares = 0;
+  std::uint32_t stop_price = 0;
+  std::uint32_t pending_stop_price = 0;  // replace
+  std::uint8_t instructions = 0;
   std::uint8_t strategy = 0;
-  bool orphan = false;  // its strategy is gone, or its day over: to be cancelled
+  bool orphan = false;             // its strategy is gone, or its day over: to be cancelled
+  bool second_cancel_own = false;  // it is oeg's own
+  // It names an id that the order has no more: its rejection says nothing about the order.
+  bool second_cancel_stale = false;
+  // The venue does not know the live id: it may have taken the pending replacement without a word.
+  bool id_unknown = false;
+  Overdue overdue = Overdue::kNot;
 };
+static_assert(sizeof(Order) == 128);
+
+// A new request of the order has to wait for an answer.
+inline bool waits_for_answer(const Order& order) noexcept {
+  return order.pending_id != 0 || (order.second_cancel_id != 0 && !order.second_cancel_stale);
+}
+// The request is on its way and is oeg's own.
+inline bool is_own(const Order& order, std::uint64_t request_id) noexcept {
+  return request_id != 0 && ((order.pending_own != 0 && request_id == order.pending_id) ||
+                             (order.second_cancel_own && request_id == order.second_cancel_id));
+}
 
 // Position of one strategy in one instrument, with what only oeg needs.
 struct Position {
@@ -71,8 +106,14 @@ class Ledger {
 
   // ---- orders
 
-  // By its live id or by its pending request's; nullptr: not open.
-  Order* find(std::uint64_t id) noexcept { return orders_.find(id); }
+  // By its live id or by that of a request on its way; nullptr: not open.
+  Order* find(std::uint64_t id) noexcept {
+    Order* const order = orders_.find(id);
+    if (order != nullptr || second_cancels_.size() == 0) [[likely]]
+      return order;
+    const std::uint32_t at = second_cancels_.find(id);
+    return at == IdMap::kNone ? nullptr : &orders_.at(at);
+  }
   bool full() const noexcept { return orders_.full(); }
   // Rows in use: the open orders, and those that are final and wait for an answer.
   std::size_t orders() const noexcept { return orders_.size(); }
@@ -91,9 +132,14 @@ class Ledger {
   void set_pending(Order& order, wire::RequestKind kind, std::uint64_t request_id,
                    std::uint64_t trace_id, std::uint32_t price, std::uint32_t shares,
                    bool own) noexcept;
+  // A cancel is on its way although the pending request has no answer. False: the order has one
+  // already, or there is no room.
+  [[nodiscard]] bool set_second_cancel(Order& order, std::uint64_t request_id, bool own) noexcept;
   // The request never left: as if it had not been made.
   void undo_add(Order& order) noexcept;
-  void undo_pending(Order& order) noexcept { clear_pending(order); }
+  void undo_request(Order& order, std::uint64_t request_id) noexcept {
+    request_id == order.second_cancel_id ? clear_second_cancel(order) : clear_pending(order);
+  }
 
   // An order as it was, of a checkpoint; its row was restored before it. The oldest of a strategy
   // comes first. False: no room, or its id is there already.
@@ -137,9 +183,12 @@ class Ledger {
   void reserve(Order& order) noexcept;
   void release_pending(Order& order) noexcept;
   void clear_pending(Order& order) noexcept;
+  void clear_second_cancel(Order& order) noexcept;
+  void answer_request(Order& order, const LedgerReport& report) noexcept;
   void release_if_done(Order& order) noexcept;
 
   market::OrderPool<Order> orders_;  // a list for each strategy
+  IdMap second_cancels_;             // their ids, and the orders' rows in the pool
   std::vector<Position> positions_;
   IdMap rows_;
   std::uint32_t position_count_ = 0;

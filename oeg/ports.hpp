@@ -20,6 +20,7 @@ class VenuePort {
   virtual fix::SendStatus send(const fix::OrderCancelRequest& message, fix::SendTimes& times) = 0;
   virtual fix::SendStatus send(const fix::OrderCancelReplaceRequest& message,
                                fix::SendTimes& times) = 0;
+  virtual fix::SendStatus send(const fix::OrderStatusRequest& message, fix::SendTimes& times) = 0;
   virtual bool up() const noexcept = 0;
   // While it is up: whether new orders and replacements may go there. Cancels always may.
   virtual bool takes_orders() const noexcept = 0;

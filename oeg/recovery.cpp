@@ -1,5 +1,6 @@
 #include "oeg/recovery.hpp"
 
+#include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 
 namespace tickpath::oeg {
@@ -28,7 +29,9 @@ void install(Gateway& gateway, const JournalState& state) {
     slot->last_id = ids.last_id;
     state.ledger.for_each(ids.strategy, [&](Order order) {
       order.orphan = order.former_day;
-      slot->orphans |= order.orphan;
+      slot->orphans |= order.orphan || order.second_cancel_id != 0;
+      order.asked_tsc = tsc_now().value;  // the venue has all the time that it ever had
+      if (order.second_cancel_id != 0) order.overdue = Overdue::kCanceledAgain;
       if (!ledger.restore(order)) too_small("orders.max");
     });
   }
@@ -61,7 +64,7 @@ RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_se
         unsent.event.order_id = last.event.order_id;
         unsent.event.report_kind = wire::reject_of(last.event.request_kind);
         gateway.uncount_unsent(*order, unsent);
-        gateway.reject_unsent(*order);
+        gateway.reject_unsent(*order, last.event.order_id);
         result.unsent = 1;
       }
     }

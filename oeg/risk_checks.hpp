@@ -135,6 +135,12 @@ inline wire::RejectReason check_position(const Demand& demand, const Position& p
           ? row.position_shares + row.open_buy_shares + position.reserved_buy + demand.added_shares
           : -(row.position_shares - row.open_sell_shares - position.reserved_sell -
               std::int64_t{demand.added_shares});
+  // Open shares are 32 bits in the row, which risk reads, too.
+  const std::uint64_t open = demand.side == Side::kBuy
+                                 ? std::uint64_t{row.open_buy_shares} + position.reserved_buy
+                                 : std::uint64_t{row.open_sell_shares} + position.reserved_sell;
+  if (open + demand.added_shares > 0xffff'ffff) [[unlikely]]
+    return RejectReason::kPositionLimit;
   // Towards zero is always allowed: `worst` is then not positive.
   if (worst <= 0) return RejectReason::kNone;
   const auto held = static_cast<std::uint64_t>(worst);

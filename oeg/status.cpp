@@ -119,6 +119,7 @@ void OegApplication::register_counters() {
   counters.add("reports", gateway.reports, {"received", "sent", "fills"});
   counters.add("reports", "commissions", gateway.commissions);
   counters.add("fix", "not_resent", gateway.not_resent);
+  counters.add("orders", "overdue", gateway.overdue);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   counters.add("orders", "open_at_day_end", gateway.open_at_day_end);
   control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());

@@ -92,7 +92,8 @@ GatewayOptions gateway_options(const SimConfig& config) {
   GatewayOptions options;
   for (const OrderSessionConfig& session : config.orders) {
     const fix::SessionOptions fix = session.options(fix::SessionRole::kAcceptor, "orders.session");
-    options.sessions.push_back({fix, session.cancel_on_disconnect, session.party});
+    options.sessions.push_back(
+        {fix, session.cancel_on_disconnect, session.party, session.lenient_replace});
   }
   options.rate = config.rate;
   options.fees = FeeSchedule(config.fees);

@@ -139,6 +139,10 @@ config::Schema<OrderSessionConfig> session_schema() {
                 {{"refuse", SecondLogon::kRefuse}, {"replace", SecondLogon::kReplace}},
                 "A Logon while the session is logged on: refuse it, or end the older connection, "
                 "for a client that fails over. Whoever may log on may then end a connection");
+  schema.flag(
+      "lenient_replace", &C::lenient_replace,
+      "A replacement may leave out ExecInst (18) and MaxFloor (111), which the order keeps; "
+      "false: it is refused, as FIX carries ExecInst over to no replacement");
   schema.flag("cancel_on_disconnect", &C::cancel_on_disconnect,
               "Cancel the session's orders when it logs out or its connection is lost");
   return schema;

@@ -60,6 +60,7 @@ struct OrderSessionConfig : fix::SessionConfig {
   bool cancel_on_disconnect = false;
   SecondLogon second_logon = SecondLogon::kRefuse;
   PartyRule party = PartyRule::kSession;
+  bool lenient_replace = false;
 };
 
 struct MatchingConfig : MatcherOptions {

@@ -43,7 +43,7 @@ config::Schema<EngineOptions> engine_schema() {
   schema.integer("orders_max", &E::orders_max, {1, 1 << 20}, "orders",
                  "Open at one time, for each plugin");
   schema.integer("timers_max", &E::timers_max, {0, 65'536}, "timers",
-                 "Set at one time, by all plugins");
+                 "Set at one time, by each plugin");
   return schema;
 }
 

@@ -108,6 +108,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
                       (instance->failure_length != 0 ? std::string(instance->failure_text())
                                                      : "status " + std::to_string(status)));
   }
+  timers_.add_owner();
   instances_.push_back(std::move(instance));
   by_strategy_[spec.id] = instances_.back().get();
   return *instances_.back();

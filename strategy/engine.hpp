@@ -50,7 +50,7 @@ namespace tickpath::strategy {
 struct EngineOptions {
   std::uint32_t instruments_max = 16'384;
   std::uint32_t orders_max = 4'096;  // open at once, per strategy
-  std::uint32_t timers_max = 256;    // set at once, all strategies
+  std::uint32_t timers_max = 256;    // set at once, each strategy
   // Cancels every open order when mdh or its feed is lost, and those in one instrument when its
   // book alone is.
   bool cancel_when_feed_stale = true;
@@ -311,6 +311,7 @@ class Engine {
   // ---- orders (engine_orders.cpp)
   std::int32_t send_new(Instance& instance, const tickpath_new_order& order,
                         std::uint64_t& order_id) noexcept;
+  bool may_cancel(const Order& order) const noexcept;
   std::int32_t send_cancel(Instance& instance, Order& order, std::uint64_t& request_id) noexcept;
   // stop_price: of stop orders; else 0.
   std::int32_t send_replace(Instance& instance, Order& order, std::uint32_t stop_price,

@@ -62,6 +62,7 @@ void Engine::contain(Instance& instance, std::string_view callback, std::string_
   text << callback << " failed, the plugin is disabled and its orders are cancelled: " << why;
   note(instance, TICKPATH_LOG_ERROR, true, text.view());
   instance.set_failure(text.view());  // for the summary
+  timers_.drop(instance.index);
   want_cancels(instance, false, all_listings());
 }
 

@@ -9,6 +9,10 @@
 namespace tickpath::strategy {
 namespace {
 
+// A request that oeg has not answered for so long does not keep a cancel back any more. oeg has a
+// bound of its own (venue.answer_max) and says pending_request before it.
+constexpr std::uint64_t kAnswerMaxNs = 1'000'000'000;
+
 void count(Counter& counter, std::int64_t change) noexcept {
   const std::int64_t value = static_cast<std::int64_t>(counter.get()) + change;
   counter.set(value > 0 ? static_cast<std::uint64_t>(value) : 0);
@@ -174,9 +178,15 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   return TICKPATH_OK;
 }
 
+bool Engine::may_cancel(const Order& order) const noexcept {
+  if (order.pending_id == 0) return true;
+  return order.second_cancel_id == 0 && now_ns_ - order.asked_ns >= kAnswerMaxNs;
+}
+
 std::int32_t Engine::send_cancel(Instance& instance, Order& order,
                                  std::uint64_t& request_id) noexcept {
-  if (order.pending_id != 0) return TICKPATH_PENDING_REQUEST;
+  const bool again = order.pending_id != 0;
+  if (!may_cancel(order)) return TICKPATH_PENDING_REQUEST;
   wire::OrderRequest request{};
   request.kind = wire::RequestKind::kCancel;
   request.target_order_id = order.id;
@@ -184,7 +194,11 @@ std::int32_t Engine::send_cancel(Instance& instance, Order& order,
   request.type = order.type;
   request.time_in_force = order.time_in_force;
   if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
-  instance.orders.set_pending(order, request.order_id);
+  if (again)
+    order.second_cancel_id = request.order_id;
+  else
+    instance.orders.set_pending(order, request.order_id);
+  order.asked_ns = now_ns_;
   tally(instance, instance.gateways[order.stack], &StrategyCounters::cancels);
   request_id = request.order_id;
   return TICKPATH_OK;
@@ -210,6 +224,7 @@ std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_
     return TICKPATH_INVALID;
   if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
   instance.orders.set_pending(order, request.order_id);
+  order.asked_ns = now_ns_;
   tally(instance, instance.gateways[order.stack], &StrategyCounters::replaces);
   request_id = request.order_id;
   return TICKPATH_OK;
@@ -260,7 +275,9 @@ void Engine::take_report(Instance& instance, Gateway& gateway,
   } else if (!wire::changes_fill(report.kind)) {
     counters_.reports_unmatched.add();
   }
-  deliver(instance, report, static_cast<std::uint8_t>(report.kind), wire::OrderState::kCanceled);
+  const std::uint64_t id =
+      wire::names_target(report.kind) ? report.target_order_id : report.order_id;
+  deliver(instance, report, static_cast<std::uint8_t>(report.kind), instance.done.state_of(id));
 }
 
 void Engine::apply_report(Instance& instance, Order& order,
@@ -303,11 +320,14 @@ void Engine::settle_outage(Instance& instance, std::uint8_t stack) noexcept {
   if (gateway.recovering && gateway.open_orders == 0) on_gateway(instance.id, true, stack);
 }
 
-// The answer to the order's pending cancel or replace, if this is it.
+// The answer to one of the order's requests, if this is it.
 void Engine::settle_request(Instance& instance, Order& order,
                             const wire::OrderReport& report) noexcept {
-  if (order.pending_id == 0 || report.order_id != order.pending_id) return;
-  if (report.kind == wire::ReportKind::kReplaced) {
+  const bool second = order.second_cancel_id != 0 && report.order_id == order.second_cancel_id;
+  if (!second && (order.pending_id == 0 || report.order_id != order.pending_id)) return;
+  if (second) {
+    order.second_cancel_id = 0;
+  } else if (report.kind == wire::ReportKind::kReplaced) {
     order.price = report.limit_price;
     order.shares = report.leaves_shares + report.cumulative_shares;
     instance.orders.promote_pending(order);
@@ -351,6 +371,8 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
 
 // The order is final: everything it held is released.
 void Engine::finish(Instance& instance, Order& order) noexcept {
+  instance.done.add(order.id,
+                    wire::is_final(order.state) ? order.state : wire::OrderState::kCanceled);
   set_leaves(instance, order, 0);
   --instance.positions[order.instrument].open_orders;
   Gateway& gateway = instance.gateways[order.stack];
@@ -480,6 +502,7 @@ void Engine::lose_answers(Instance& instance, Gateway& gateway, std::size_t stac
         order.state == wire::OrderState::kPendingNew && is_owed(instance, gateway, order.id) ? 1
                                                                                              : 0;
     instance.orders.clear_pending(order);
+    order.second_cancel_id = 0;
     order.uncertain = true;
   });
   const std::uint64_t changes = unanswered > pending_new ? unanswered - pending_new : 0;
@@ -540,7 +563,7 @@ bool Engine::sweep(Instance& instance) noexcept {
   instance.orders.for_each([&](Order& order) {
     if (!order.cancel_wanted) return;
     left = true;
-    if ((blocked >> order.stack & 1) != 0 || order.pending_id != 0) return;
+    if ((blocked >> order.stack & 1) != 0 || !may_cancel(order)) return;
     std::uint64_t request_id = 0;
     if (send_cancel(instance, order, request_id) == TICKPATH_OK)
       any = true;

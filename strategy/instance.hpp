@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/wire/order_messages.hpp"
+#include "common/wire/order_state.hpp"
 #include "strategy/callback.hpp"
 #include "strategy/counters.hpp"
 #include "strategy/order_table.hpp"
@@ -54,6 +55,28 @@ struct Gateway {
   StrategyCounters counters;  // as Instance::counters, of this oeg alone
 };
 
+// How the newest orders ended: reports about them may still come.
+class DoneOrders {
+ public:
+  void add(std::uint64_t id, wire::OrderState state) noexcept {
+    entries_[next_++ % entries_.size()] = {id, state};
+  }
+  // Linear: late reports are rare. Of an order that was forgotten nothing better is known.
+  wire::OrderState state_of(std::uint64_t id) const noexcept {
+    for (const Entry& entry : entries_)
+      if (entry.id == id) return entry.state;
+    return wire::OrderState::kCanceled;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t id = 0;
+    wire::OrderState state = wire::OrderState::kCanceled;
+  };
+  std::array<Entry, 256> entries_{};
+  std::size_t next_ = 0;
+};
+
 struct Instance {
   Instance(Engine& engine_, std::uint32_t index_, std::uint8_t id_, std::string name_,
            const tickpath_plugin& plugin_, ParameterReader parameters_, std::size_t orders_max,
@@ -94,6 +117,7 @@ struct Instance {
   std::vector<PendingSymbol> symbols;
   bool setting_up = false;  // inside create or start
 
+  DoneOrders done;
   OrderTable orders;                         // of all venues: their ids are from one counter
   std::vector<tickpath_position> positions;  // by listing
   std::vector<Gateway> gateways;             // by stack

@@ -10,8 +10,10 @@
 namespace tickpath::strategy {
 
 struct Order {
-  std::uint64_t id = 0;          // the live one; a replacement changes it
-  std::uint64_t pending_id = 0;  // the cancel or replace on its way; 0: none
+  std::uint64_t id = 0;                // the live one; a replacement changes it
+  std::uint64_t pending_id = 0;        // the cancel or replace on its way; 0: none
+  std::uint64_t second_cancel_id = 0;  // sent although the pending request has no answer; 0: none
+  std::uint64_t asked_ns = 0;          // when the newest of them was sent
   std::uint32_t instrument = 0;
   std::uint32_t price = 0;  // limit in effect, 0: market
   std::uint32_t shares = 0;

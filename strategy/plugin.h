@@ -72,7 +72,7 @@ enum tickpath_order_type {
 };
 enum tickpath_time_in_force {
   TICKPATH_DAY = 0,
-  TICKPATH_GTC = 1,            /* good till cancelled: outlives the exchange's day */
+  TICKPATH_GTC = 1, /* good till cancelled: outlives the exchange's day, not its strategy */
   TICKPATH_AT_THE_OPENING = 2, /* in the opening cross or not at all; market and limit orders */
   TICKPATH_IOC = 3,            /* at once, as far as it goes */
   TICKPATH_FOK = 4,            /* at once and whole, or not at all */
@@ -441,7 +441,9 @@ typedef struct tickpath_host {
   int32_t (*depth)(void* context, uint32_t instrument, tickpath_depth* value);
 
   /* Orders. Each request has an id of its own; a cancel or replace names the live order's. After
-   * TICKPATH_REPORT_REPLACED the replacing request's id is the live one. Not in create or start. */
+   * TICKPATH_REPORT_REPLACED the replacing request's id is the live one. An order has one request
+   * without an answer; after a second without one a cancel is taken all the same. Not in create or
+   * start. */
   int32_t (*new_order)(void* context, const tickpath_new_order* order, uint64_t* order_id);
   int32_t (*cancel)(void* context, uint64_t order_id, uint64_t* request_id);
   /* Of limit and pegged orders (stop orders: replace_stop); what else they were sent with stays. */
@@ -477,7 +479,8 @@ typedef struct tickpath_host {
   int32_t (*wrong_parameter)(void* context, const char* key, const char* wanted);
 
   /* Of stop and stop limit orders that wait for their price (price: the limit, 0 of a stop order).
-   * One that has been triggered meanwhile is answered by TICKPATH_REPORT_REPLACE_REJECTED. */
+   * One that has been triggered meanwhile keeps its stop price: another one is answered by
+   * TICKPATH_REPORT_REPLACE_REJECTED. */
   int32_t (*replace_stop)(void* context, uint64_t order_id, uint32_t stop_price, uint32_t price,
                           uint32_t shares, uint64_t* request_id);
 

@@ -265,6 +265,7 @@ DecodeResult decode(const Fields& fields, OrderCancelReplaceRequest& message) no
   message.says_time_in_force = read.has(59);
   message.says_instructions = read.has(18);
   message.post_only = read.has(18) && instructions(read, message.type);
+  read.term_quantity(110, message.min_qty, false, "MinQty (110) is no whole number of shares");
   read.term_quantity(111, message.max_floor, false, kFloor);
   message.unsupported = read.unsupported();
   return read.result();

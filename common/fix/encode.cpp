@@ -177,6 +177,15 @@ class Encoder::Body {
     if (has_stop(message.type)) raw("99=").price(message.stop_price);
     return raw("59=").character(static_cast<char>('0' + static_cast<int>(message.time_in_force)));
   }
+  // Of a new order and of each replacement.
+  template <class Message>
+  void special_terms(const Message& message) noexcept {
+    const bool pegged = message.type == OrderType::kPegged;
+    if (pegged || message.post_only)
+      raw("18=").text(!pegged ? "6" : message.post_only ? "R 6" : "R");
+    if (message.min_qty != 0) raw("110=").number(message.min_qty);
+    if (message.max_floor != 0) raw("111=").number(message.max_floor);
+  }
   char* at() const noexcept { return at_; }
 
  private:
@@ -229,11 +238,7 @@ std::size_t Encoder::encode(char* out, const NewOrderSingle& message, std::uint3
   Body body(begin(out, 'D', seq, now));
   body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text).raw("21=1\x01");
   body.symbol_and_side(message).time(now).terms(message);
-  const bool pegged = message.type == OrderType::kPegged;
-  if (pegged || message.post_only)
-    body.raw("18=").text(!pegged ? "6" : message.post_only ? "R 6" : "R");
-  if (message.min_qty != 0) body.raw("110=").number(message.min_qty);
-  if (message.max_floor != 0) body.raw("111=").number(message.max_floor);
+  body.special_terms(message);
   return finish(out, body.at());
 }
 
@@ -253,7 +258,7 @@ std::size_t Encoder::encode(char* out, const OrderCancelReplaceRequest& message,
   body.raw("41=").id(message.orig_cl_ord_id, message.orig_cl_ord_id_text);
   body.raw("11=").id(message.cl_ord_id, message.cl_ord_id_text);
   body.raw("21=1\x01").symbol_and_side(message).time(now).terms(message);
-  if (message.type == OrderType::kPegged) body.raw("18=").text("R");
+  body.special_terms(message);
   return finish(out, body.at());
 }
 

@@ -190,11 +190,14 @@ struct OrderCancelReplaceRequest {
   std::string_view cl_ord_id_text;
   std::string_view orig_cl_ord_id_text;
   std::string_view unsupported;  // as of a new order
-  // What a venue may let stand as it is, and must not overlook. Read, not sent.
-  std::uint32_t max_floor = 0;      // 111: 0 (absent): not said
+  // As of a new order, and repeated: a venue carries ExecInst over to no replacement (FIX 4.2 and
+  // 4.4, vol. 4), and may forget the rest as well.
+  std::uint32_t max_floor = 0;
+  std::uint32_t min_qty = 0;
+  bool post_only = false;
+  // Read, not sent: which of those that a venue does not change were there.
   bool says_time_in_force = false;  // 59
   bool says_instructions = false;   // 18
-  bool post_only = false;           // as of a new order, if it says so
   std::string_view symbol_text;     // 55, whole
 };
 

@@ -14,10 +14,18 @@ config::Schema<OrderLimits> order_limits_schema(const OrderLimits& most) {
   return schema;
 }
 
-OrderLimits overridden(OrderLimits ours, const wire::ControlBlock& block) noexcept {
+bool are_all_off(const OrderLimits& limits) noexcept {
+  bool off = true;
+  for_each_limit([&](auto, auto limit, auto, auto, auto) { off &= limits.*limit == 0; });
+  return off;
+}
+
+OrderLimits stricter(OrderLimits ours, const wire::ControlBlock& block) noexcept {
   for_each_limit([&](auto, auto limit, auto given, auto, auto) {
     using Value = config::MemberType<OrderLimits, decltype(limit)>;
-    if (block.*given > 0) ours.*limit = static_cast<Value>(block.*given);
+    if (block.*given <= 0) return;
+    const auto theirs = static_cast<Value>(block.*given);
+    if (ours.*limit == 0 || theirs < ours.*limit) ours.*limit = theirs;
   });
   return ours;
 }

@@ -1,5 +1,5 @@
-// What oeg checks of every order: limits of its own, each replaced by risk's where its control
-// block has one. One table says what there is.
+// What oeg checks of every order: limits of its own and those of risk's control block, of which the
+// smaller counts. One table says what there is.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,11 @@ inline constexpr OrderLimits kOrderLimitsMost{.order_shares_max = 0xffff'ffff,
 // most: the largest counts that a configuration may have; money goes up to config::kMoneyMax.
 config::Schema<OrderLimits> order_limits_schema(const OrderLimits& most = kOrderLimitsMost);
 
-// Where risk has no such limit (0 in its block), ours stays.
-OrderLimits overridden(OrderLimits ours, const wire::ControlBlock& block) noexcept;
+// No order is refused by any of them.
+bool are_all_off(const OrderLimits& limits) noexcept;
+
+// The smaller of two limits each; where one side has none (0), the other's.
+OrderLimits stricter(OrderLimits ours, const wire::ControlBlock& block) noexcept;
 // risk's, into the block that it writes.
 void write_to(wire::ControlBlock& block, const OrderLimits& limits) noexcept;
 

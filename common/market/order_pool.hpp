@@ -51,6 +51,11 @@ class OrderPool {
     free_.push_back(index(order));
   }
 
+  // The order's row, as long as it is in the pool, and the order in a row.
+  std::uint32_t index(const Order& order) const noexcept {
+    return static_cast<std::uint32_t>(&order - orders_.data());
+  }
+  Order& at(std::uint32_t index) noexcept { return orders_[index]; }
   // By its live id or that of its pending request; nullptr: not open.
   Order* find(std::uint64_t id) noexcept {
     const std::uint32_t at = ids_.find(id);
@@ -106,10 +111,6 @@ class OrderPool {
     std::uint32_t oldest = IdMap::kNone;
     std::uint32_t newest = IdMap::kNone;
   };
-  std::uint32_t index(const Order& order) const noexcept {
-    return static_cast<std::uint32_t>(&order - orders_.data());
-  }
-
   std::vector<Order> orders_;
   std::vector<std::uint32_t> free_;
   IdMap ids_;

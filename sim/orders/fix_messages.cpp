@@ -153,6 +153,18 @@ std::string_view kept_term(const fix::OrderCancelReplaceRequest& message,
   return {};
 }
 
+// FIX 4.2 and 4.4, Order Cancel/Replace Request: ExecInst is not carried forward unless it is said
+// again, and what was not changed is to be sent again as well.
+std::string_view dropped_term(const fix::OrderCancelReplaceRequest& message,
+                              const LiveOrder& order) noexcept {
+  const bool instructed = order.post_only || order.type == OrderType::kPegged;
+  if (instructed && !message.says_instructions)
+    return "ExecInst (18) is missing: no replacement carries it over";
+  if (order.display != 0 && message.max_floor == 0)
+    return "MaxFloor (111) is missing: a replacement repeats it";
+  return {};
+}
+
 StatusQuery to_request(const fix::OrderStatusRequest& message, const Asked& asked) noexcept {
   StatusQuery query;
   query.order_id = asked.order_id;

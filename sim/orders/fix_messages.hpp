@@ -26,6 +26,9 @@ MassCancel to_request(const fix::OrderMassCancelRequest& message, const Asked& a
 // What a replacement leaves as it is in an order, and says otherwise; empty: nothing.
 std::string_view kept_term(const fix::OrderCancelReplaceRequest& message,
                            const LiveOrder& order) noexcept;
+// What the order has and a replacement does not repeat; empty: nothing.
+std::string_view dropped_term(const fix::OrderCancelReplaceRequest& message,
+                              const LiveOrder& order) noexcept;
 
 // Reports: a reject of a change is an Order Cancel Reject, everything else an Execution Report.
 constexpr bool is_cancel_reject(const Report& report) noexcept {

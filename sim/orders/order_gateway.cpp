@@ -43,6 +43,7 @@ class OrderGateway::Peer final : public fix::Handler {
         index_(index),
         party_(options.party),
         cancel_on_disconnect_(options.cancel_on_disconnect),
+        lenient_replace_(options.lenient_replace),
         rate_(rate) {}
 
   void on_new_order(const fix::NewOrderSingle& message,
@@ -298,6 +299,8 @@ class OrderGateway::Peer final : public fix::Handler {
     const LiveOrder* const order = gateway_.matcher_->find_live(asked.target_order_id);
     if (order == nullptr || order->party.session != index_) return;
     gateway_.request_text_ = kept_term(message, *order);
+    if (gateway_.request_text_.empty() && !lenient_replace_)
+      gateway_.request_text_ = dropped_term(message, *order);
     if (!gateway_.request_text_.empty()) [[unlikely]]
       asked.refusal = Reason::kTerms;
   }
@@ -342,6 +345,7 @@ class OrderGateway::Peer final : public fix::Handler {
   std::uint8_t index_;
   PartyRule party_;
   bool cancel_on_disconnect_;
+  bool lenient_replace_;
   bool gone_ = false;
   RateWindow rate_;
 };

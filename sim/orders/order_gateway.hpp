@@ -23,6 +23,7 @@ struct GatewaySession {
   fix::SessionOptions fix;            // an acceptor
   bool cancel_on_disconnect = false;  // its orders are cancelled when it is logged out or cut off
   PartyRule party = PartyRule::kSession;
+  bool lenient_replace = false;  // a replacement may leave out ExecInst and MaxFloor
 };
 
 struct GatewayOptions {

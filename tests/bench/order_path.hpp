@@ -107,6 +107,9 @@ class OrderPath final : private NoFabric {
                        fix::SendTimes& times) override {
     return session_.send(message, &times);
   }
+  fix::SendStatus send(const fix::OrderStatusRequest& message, fix::SendTimes& times) override {
+    return session_.send(message, &times);
+  }
   bool congested() const noexcept override { return false; }
   bool up() const noexcept override { return session_.logged_on(); }
   bool takes_orders() const noexcept override { return true; }

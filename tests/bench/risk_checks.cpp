@@ -30,6 +30,9 @@ struct Sink final : NoFabric, JournalPort {
   fix::SendStatus send(const fix::OrderCancelReplaceRequest&, fix::SendTimes&) override {
     return fix::SendStatus::kSent;
   }
+  fix::SendStatus send(const fix::OrderStatusRequest&, fix::SendTimes&) override {
+    return fix::SendStatus::kSent;
+  }
   bool up() const noexcept override { return true; }
   bool takes_orders() const noexcept override { return true; }
   bool behind_gap() const noexcept override { return false; }

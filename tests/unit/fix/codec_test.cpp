@@ -137,6 +137,17 @@ TEST(FixCodec, ReadsBackWhatAVenueTakesBesidesLimitAndMarketOrders) {
                                     .type = OrderType::kStop,
                                     .symbol = Symbol::from("MSFT")};
   EXPECT_EQ(round_trip(replace).stop_price.value, 77);
+  EXPECT_FALSE(round_trip(replace).says_instructions);
+  replace.type = OrderType::kLimit;
+  replace.stop_price = {};
+  replace.price = {100};
+  replace.max_floor = 5;
+  replace.min_qty = 3;
+  replace.post_only = true;
+  const OrderCancelReplaceRequest repeated = round_trip(replace);
+  EXPECT_EQ(repeated.max_floor, 5u);
+  EXPECT_EQ(repeated.min_qty, 3u);
+  EXPECT_TRUE(repeated.says_instructions && repeated.post_only);
 }
 
 TEST(FixCodec, ReadsBackEveryRequest) {

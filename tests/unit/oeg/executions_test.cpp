@@ -8,8 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "oeg/exceptions.hpp"
-#include "tests/support/folder.hpp"
-#include "tests/support/thrown.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -76,9 +74,7 @@ class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
     EXPECT_EQ(events.exceptions[0].kind, kind) << name(events.exceptions[0].kind);
     EXPECT_EQ(events.exceptions[0].fix_seq, report_seq);
     EXPECT_EQ(gateway->counters().exceptions.get(), 1u);
-    EXPECT_EQ(events.events.back().event == wire::EventKind::kException ||
-                  kind == ExceptionKind::kQuantities || kind == ExceptionKind::kReopened,
-              true);
+    EXPECT_NE(events.events.back().event == wire::EventKind::kException, is_booked(kind));
   }
 };
 
@@ -315,6 +311,99 @@ TEST_F(ExecutionsTest, BooksAFillWhoseTotalDoesNotFollowAndSaysSo) {
   expect_exception(ExceptionKind::kQuantities);
 }
 
+TEST_F(ExecutionsTest, ACancelationWhoseTotalDoesNotFollowEndsTheOrderAndSaysSo) {
+  report(fix::ExecType::kCanceled, id(1), 0, 60);
+  expect_holds(0, 0, 0);
+  EXPECT_EQ(last().kind, wire::ReportKind::kCanceled);
+  EXPECT_EQ(last().cumulative_shares, 0u) << "what is booked, as the position";
+  expect_exception(ExceptionKind::kQuantities);
+}
+
+TEST_F(ExecutionsTest, AnExpiryWhoseTotalDoesNotFollowEndsTheOrderAndSaysSo) {
+  take(fill());
+  report(fix::ExecType::kExpired, id(1), 0, 100);
+  expect_holds(40, -40 * 990'000, 0);
+  expect_exception(ExceptionKind::kQuantities);
+}
+
+TEST_F(ExecutionsTest, AReplacementWhoseTotalDoesNotFollowHidesNoFill) {
+  request(replace(2, id(1), 1'000'000, 100));
+  report(fix::ExecType::kReplaced, id(2), 40, 60, 0, 0, id(1));
+  expect_exception(ExceptionKind::kQuantities);
+  expect_holds(0, 0, 40);
+  // Its last fill does not follow either: 60 are still missing.
+  report(fix::ExecType::kFill, id(2), 0, 100, 40, 1'000'000);
+  ASSERT_EQ(events.exceptions.size(), 2u);
+  EXPECT_EQ(events.exceptions[1].kind, ExceptionKind::kQuantities);
+  expect_holds(40, -40 * 1'000'000, 0);
+}
+
+TEST_F(ExecutionsTest, AReplacementLeavesWhatWasAskedFor) {
+  request(replace(2, id(1), 1'000'000, 120));
+  report(fix::ExecType::kReplaced, id(2), 500, 0, 0, 0, id(1));
+  expect_exception(ExceptionKind::kQuantities);
+  expect_holds(0, 0, 120);
+}
+
+TEST_F(ExecutionsTest, AReplacementThatAnswersACancelIsAnExceptionAndNoFillFollowsFromIt) {
+  take(fill());
+  request(cancel(2, id(1)));
+  report(fix::ExecType::kReplaced, id(2), 60, 40, 0, 0, id(1));
+  expect_holds(40, -40 * 990'000, 60);
+  expect_exception(ExceptionKind::kReplacement);
+  report(fix::ExecType::kPartialFill, id(1), 0, 5'040, 5'000, 1'000'000);
+  ASSERT_EQ(events.exceptions.size(), 2u);
+  EXPECT_EQ(events.exceptions[1].kind, ExceptionKind::kShares);
+  expect_holds(40, -40 * 990'000, 60);
+}
+
+TEST_F(ExecutionsTest, AFillOutsideItsLimitIsBookedAndAnException) {
+  fix::ExecutionReport dear = fill();
+  dear.last_price = {1'500'000};
+  take(dear);
+  expect_holds(40, -40 * 1'500'000, 60);
+  expect_exception(ExceptionKind::kOutsideLimit);
+}
+
+TEST_F(ExecutionsTest, ASixthDecimalIsOutsideTheLimit) {
+  fix::ExecutionReport dear = fill();
+  dear.last_price = {1'000'000};
+  take(dear);
+  EXPECT_TRUE(events.exceptions.empty());
+  dear = fill(901);
+  dear.cum_qty = 80;
+  dear.leaves_qty = 20;
+  dear.last_price = {1'000'000};
+  dear.last_price_hundredths = 1;
+  take(dear);
+  expect_exception(ExceptionKind::kOutsideLimit);
+}
+
+// The venue may have taken it already.
+TEST_F(ExecutionsTest, AFillMayHaveThePriceOfAReplacementOnItsWay) {
+  request(replace(2, id(1), 1'010'000, 100));
+  fix::ExecutionReport better = fill();
+  better.last_price = {1'010'000};
+  take(better);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
+TEST_F(ExecutionsTest, ASellBelowItsLimitIsAnException) {
+  request(limit_order(2, 1'000'000, 100, Side::kSell));
+  accept(id(2));
+  report(fix::ExecType::kPartialFill, id(2), 60, 40, 40, 999'999);
+  expect_exception(ExceptionKind::kOutsideLimit);
+}
+
+TEST_F(ExecutionsTest, ACorrectionToAPriceOutsideTheLimitIsBookedAndAnException) {
+  take(fill());
+  fix::ExecutionReport right = corrected(30);
+  right.last_price = {1'200'000};
+  take(right);
+  expect_holds(30, -30 * 1'200'000, 70);
+  expect_exception(ExceptionKind::kOutsideLimit);
+}
+
 TEST_F(ExecutionsTest, ARejectionAfterTheAcceptanceEndsTheOrder) {
   report(fix::ExecType::kRejected, id(1), 0, 0);
   expect_holds(0, 0, 0);
@@ -453,92 +542,6 @@ TEST(Executions, ForgetsTheOldestWhenItIsFull) {
   for (std::uint64_t exec = 10; exec <= 12; ++exec) EXPECT_NE(executions.find(exec, 1), nullptr);
   executions.add({13, 1, 0, 1, 1, 0, Side::kBuy});
   EXPECT_EQ(executions.find(7, 3), nullptr);
-}
-
-TEST(ExceptionList, SurvivesARestartAndClearingDoesToo) {
-  const test_support::Folder folder;
-  const std::string path = folder / "oeg.exceptions";
-  ExceptionNote note{
-      .kind = ExceptionKind::kShares, .strategy = 3, .symbol = fix::Symbol::from("AAPL")};
-  std::memcpy(note.text, "8=F\x01\xff", 5);
-  note.length = 5;
-  {
-    ExceptionList list(path);
-    list.add(note);
-    list.add(note);
-    EXPECT_EQ(list.clear(1, "operator").kind, ExceptionKind::kShares);
-    EXPECT_THROW(list.clear(1, "operator"), Error);
-  }
-  ExceptionList list(path);
-  ASSERT_EQ(list.open().size(), 1u);
-  EXPECT_EQ(list.open()[0].id, 2u);
-  EXPECT_EQ(list.open()[0].symbol, "AAPL");
-  EXPECT_EQ(list.open()[0].message, "8=F|?");
-  EXPECT_EQ(list.add(note).id, 3u);
-}
-
-TEST(ExceptionList, KnowsWhatItHadOfTheJournalThoughItWasCleared) {
-  const test_support::Folder folder;
-  const std::string path = folder / "oeg.exceptions";
-  ExceptionNote note{
-      .kind = ExceptionKind::kShares, .journal_sequence = 12, .realtime_ns = 1774965731000000000};
-  JournalRecord record{.sequence = 12, .realtime_ns = note.realtime_ns};
-  {
-    ExceptionList list(path);
-    EXPECT_FALSE(list.knows(note));
-    list.add(note);
-    list.clear(1, "operator");
-  }
-  ExceptionList list(path);
-  EXPECT_TRUE(list.open().empty());
-  EXPECT_TRUE(list.knows(note_of(record)));
-  EXPECT_TRUE(list.has_written(record));
-  ++record.realtime_ns;  // of another journal, whose numbers began anew
-  EXPECT_FALSE(list.has_written(record));
-}
-
-TEST(ExceptionList, KeepsTheOldestAndTheRestInTheFileAlone) {
-  const test_support::Folder folder;
-  const std::string path = folder / "oeg.exceptions";
-  ExceptionNote note{.kind = ExceptionKind::kShares};
-  const auto ids = [](const ExceptionList& list) {
-    std::vector<std::uint64_t> result;
-    for (const Exception& exception : list.open()) result.push_back(exception.id);
-    return result;
-  };
-  using Ids = std::vector<std::uint64_t>;
-  {
-    ExceptionList list(path, 4);
-    for (int i = 0; i < 10; ++i) list.add(note);
-    EXPECT_EQ(ids(list), (Ids{1, 2, 3, 4}));
-    EXPECT_EQ(list.beyond(), 6u);
-    EXPECT_THROW(list.clear(5, "operator"), Error) << "nobody has seen it yet";
-    list.clear(2, "operator");
-    EXPECT_EQ(list.add(note).id, 11u);
-    EXPECT_EQ(ids(list), (Ids{1, 3, 4})) << "those in the file come first";
-    list.clear(3, "operator");
-    EXPECT_EQ(ids(list), (Ids{1, 4, 5, 6}));
-    list.clear(6, "operator");
-    EXPECT_EQ(list.beyond(), 5u);
-  }
-  ExceptionList list(path, 4);
-  EXPECT_EQ(ids(list), (Ids{1, 4, 5, 7}));
-  EXPECT_EQ(list.beyond(), 4u);
-  Ids beyond;
-  list.for_each_beyond([&](const Exception& exception) { beyond.push_back(exception.id); });
-  EXPECT_EQ(beyond, (Ids{8, 9, 10, 11})) << "their symbols are held, too";
-  for (const std::uint64_t id : {1u, 4u, 5u, 7u, 8u, 9u, 10u, 11u}) list.clear(id, "operator");
-  EXPECT_TRUE(list.open().empty());
-  EXPECT_EQ(list.beyond(), 0u);
-  EXPECT_EQ(list.add(note).id, 12u);
-}
-
-TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {
-  const test_support::Folder folder;
-  const std::string path = folder / "oeg.exceptions";
-  std::ofstream(path) << "{\"cleared\":1}\nnonsense\n";
-  EXPECT_THAT(test_support::error_of<Error>([&] { ExceptionList list(path); }),
-              ::testing::HasSubstr("line 2"));
 }
 
 TEST(Executions, AreVisitedOldestFirstBeforeAndAfterTheirPlacesAreFilled) {

@@ -13,6 +13,7 @@ struct FakeVenue final : VenuePort {
   std::vector<fix::NewOrderSingle> orders;
   std::vector<fix::OrderCancelRequest> cancels;
   std::vector<fix::OrderCancelReplaceRequest> replaces;
+  std::vector<fix::OrderStatusRequest> status_requests;
   std::uint32_t seq = 1;
   bool logged_on = true;
   bool trades = true;
@@ -28,6 +29,9 @@ struct FakeVenue final : VenuePort {
   }
   fix::SendStatus send(const fix::OrderCancelReplaceRequest& message, fix::SendTimes&) override {
     return take(replaces, message);
+  }
+  fix::SendStatus send(const fix::OrderStatusRequest& message, fix::SendTimes&) override {
+    return take(status_requests, message);
   }
   bool up() const noexcept override { return logged_on; }
   bool takes_orders() const noexcept override { return trades; }

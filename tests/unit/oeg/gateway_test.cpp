@@ -80,6 +80,24 @@ TEST_F(Gateway, GivesTheOrderItsNewIdWhenItIsReplaced) {
   EXPECT_EQ(position().position_shares, 150);
 }
 
+// FIX carries ExecInst over to no replacement, and a venue may forget the rest as well.
+TEST_F(Gateway, AReplacementRepeatsTheTermsOfItsOrder) {
+  wire::OrderRequest order = limit_order(1, 1'000'000, 500);
+  order.instructions = wire::kPostOnly;
+  order.display_shares = 100;
+  ASSERT_EQ(request(order), RejectReason::kNone);
+  accept(id(1), 500);
+  for (std::uint32_t next = 2; next <= 3; ++next) {
+    ASSERT_EQ(request(replace(next, id(next - 1), 1'000'500, 400)), RejectReason::kNone);
+    EXPECT_TRUE(venue.replaces.back().post_only);
+    EXPECT_EQ(venue.replaces.back().max_floor, 100u);
+    report(ExecType::kReplaced, id(next), 400, 0, 0, 0, id(next - 1));
+  }
+  const JournalRecord& asked = journal.records[0];
+  EXPECT_EQ(asked.display_shares, 100u);
+  EXPECT_EQ(asked.instructions, wire::kPostOnly);
+}
+
 TEST_F(Gateway, FollowsAVenueThatTakesSharesOffAnOrderUntraded) {
   rest(1);
   report(ExecType::kRestated, id(1), 60, 0);

@@ -101,7 +101,8 @@ std::vector<JournalRecord> random_day(unsigned seed, int steps) {
       const std::uint32_t traded = std::min(order.leaves, 100u);
       const bool last = traded == order.leaves;
       f.report(last ? ExecType::kFill : ExecType::kPartialFill, id, order.leaves - traded,
-               order.cumulative + traded, traded, 1'000'000 + static_cast<std::uint32_t>(step));
+               order.cumulative + traded, traded,
+               (order.side == Side::kBuy ? 900'000 : 1'000'000) + static_cast<std::uint32_t>(step));
       if (last) forget(id);
     } else if (pick == 4) {
       wire::OrderRequest replace = f.replace(++counter, id, 999'000, order.cumulative + 450);

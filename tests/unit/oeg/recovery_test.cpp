@@ -91,7 +91,8 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
       const std::uint32_t traded = last ? order.leaves : 100;
       f.report(last ? ExecType::kFill : ExecType::kPartialFill, id, order.leaves - traded,
                order.cumulative + traded, traded,
-               1'000'000 + static_cast<std::uint32_t>(random() % 100));
+               (order.side == Side::kBuy ? 990'000 : 1'010'000) +
+                   static_cast<std::uint32_t>(random() % 100));
       if (last) live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
     } else if (pick == 3 && order.pending_id == 0) {
       wire::OrderRequest replace = f.replace(++counter, id, 999'000, order.cumulative + 150);
@@ -122,6 +123,42 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
   g.gateway->on_strategy_connected(0);
   // Its ids are used up.
   EXPECT_EQ(g.request(g.limit_order(counter)), RejectReason::kDuplicateOrderId);
+}
+
+// By the journal alone, and by a checkpoint: later orders fill the segment that has it.
+TEST_F(RecoveryTest, KnowsASecondCancelThatHasNoAnswerAndWhatAReplacementRepeats) {
+  for (const std::uint32_t later_orders : {0u, 60u}) {
+    SCOPED_TRACE(later_orders);
+    const test_support::Folder folder;
+    path_ = folder / "oeg.journal";
+    GatewayFixture f;
+    f.options.answer_max_ns = 0;
+    f.start();
+    wire::OrderRequest order = f.limit_order(1);
+    order.instructions = wire::kPostOnly;
+    order.display_shares = 10;
+    f.request(order);
+    f.accept(f.id(1));
+    ASSERT_EQ(f.request(f.replace(2, f.id(1), 1'000'000, 150)), RejectReason::kNone);
+    ASSERT_EQ(f.request(f.cancel(3, f.id(1))), RejectReason::kNone);
+    for (std::uint32_t i = 0; i < later_orders; ++i) {
+      f.rest(10 + 2 * i);
+      f.request(f.cancel(11 + 2 * i, f.id(10 + 2 * i)));
+      f.report(ExecType::kCanceled, f.id(11 + 2 * i), 0, 0, 0, 0, f.id(10 + 2 * i));
+    }
+    write(f);
+    GatewayFixture g;
+    EXPECT_EQ(recover_into(g, f.venue.seq, f.report_seq + 1).impossible, 0u);
+    expect_same(f, g);
+    ASSERT_NE(g.gateway->ledger().find(g.id(3)), nullptr);
+    const Order& known = *g.gateway->ledger().find(g.id(3));
+    EXPECT_EQ(known.id, g.id(1));
+    EXPECT_EQ(known.display_shares, 10u) << "for its next replacement";
+    EXPECT_EQ(known.instructions, wire::kPostOnly);
+    g.report(ExecType::kCanceled, g.id(3), 0, 0, 0, 0, g.id(1));
+    EXPECT_TRUE(g.gateway->nothing_unanswered());
+    EXPECT_EQ(g.gateway->ledger().orders(), 0u);
+  }
 }
 
 TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {

@@ -381,6 +381,32 @@ TEST_F(RiskChecks, StopAtTheKillSwitchAndLetCancelsPass) {
   EXPECT_EQ(request(limit_order(6)), RejectReason::kKillSwitch);
 }
 
+// Their count in a row, which risk reads, has 32 bits.
+TEST_F(RiskChecks, RefuseMoreOpenSharesThanARowCanHold) {
+  limit({.position_value_max = std::uint64_t{1} << 60});
+  ASSERT_EQ(request(limit_order(1, 1, 0xffff'ffff)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(2, 1, 1)), RejectReason::kPositionLimit);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 1, Side::kSell)), RejectReason::kNone);
+  EXPECT_EQ(position().open_buy_shares, 0xffff'ffffu);
+}
+
+TEST_F(RiskChecks, GoByTheSmallerOfTwoLimits) {
+  limit({.order_shares_max = 10, .position_shares_max = 1000, .collar_basis_points = 20});
+  wire::ControlBlock block{};
+  block.order_shares_max = 1000;
+  block.position_shares_max = 15;
+  block.collar_basis_points = 10'000;
+  gateway->set_control_block(block);
+  EXPECT_EQ(request(limit_order(1, 1'000'000, 11)), RejectReason::kOrderSize) << "ours is smaller";
+  EXPECT_EQ(request(limit_order(2, 1'010'000, 10)), RejectReason::kPriceCollar);
+  EXPECT_EQ(request(limit_order(3, 1'000'000, 10)), RejectReason::kNone);
+  EXPECT_EQ(request(limit_order(4, 1'000'000, 10)), RejectReason::kPositionLimit) << "risk's is";
+  EXPECT_EQ(gateway->limits().order_shares_max, 10u);
+  block.order_shares_max = 0;  // risk has none
+  gateway->set_control_block(block);
+  EXPECT_EQ(gateway->limits().order_shares_max, 10u);
+}
+
 TEST_F(RiskChecks, TakeTheLimitsOfRiskAndKeepTheirOwnWhereItHasNone) {
   limit({.order_shares_max = 1000, .open_orders_max = 1});
   wire::ControlBlock block{};

@@ -284,8 +284,18 @@ logon
 < 9 11=3|41=1|39=0|58=MaxFloor (111) is not the order's, which a replacement keeps
 > G 41=1|11=4|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=500|40=2|44=1.5|18=6
 < 9 11=4|41=1|39=0|58=ExecInst (18) is not the order's, which a replacement keeps
+> G 41=1|11=6|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=500|40=2|44=1.5
+< 9 11=6|41=1|39=0|58=MaxFloor (111) is missing: a replacement repeats it
 > G 41=1|11=5|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=500|40=2|44=1.5|111=100|59=0
 < 8 150=5|11=5|41=1|44=1.5000
+)"},
+    {"AReplacementThatDropsTheOrdersInstructionsIsRefused", R"(
+> D 11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=500|40=2|44=1|18=6
+< 8 150=0
+> G 41=1|11=2|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=500|40=2|44=1.5
+< 9 11=2|41=1|39=0|58=ExecInst (18) is missing: no replacement carries it over
+> G 41=1|11=3|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=500|40=2|44=1.5|18=6
+< 8 150=5|11=3|41=1
 )"},
     {"AReplacedOrderHasTheStatusOfItsVersion", R"(
 > D 11=1|21=1|55=ZAAA|54=1|60=20261121-10:11:12|38=10|40=2|44=1

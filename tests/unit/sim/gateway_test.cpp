@@ -55,7 +55,7 @@ class GatewayTest : public ::testing::Test, protected OrderEntry {
                                   .store_path = folder_ / (std::string(target) + ".acceptor"),
                                   .store_messages = 1024,
                                   .send_buffer_bytes = send_buffer_bytes_};
-      options.sessions.push_back({session, cancel_on_disconnect_, party_});
+      options.sessions.push_back({session, cancel_on_disconnect_, party_, lenient_replace_});
     }
     options.reports_pending_max = reports_pending_max_;
     options.rate = rate_;
@@ -97,6 +97,7 @@ class GatewayTest : public ::testing::Test, protected OrderEntry {
   RateLimit rate_;
   FeeConfig fees_;
   bool cancel_on_disconnect_ = false;
+  bool lenient_replace_ = false;
   PartyRule party_ = PartyRule::kClOrdId;
   std::uint32_t reports_pending_max_ = 1024;
   std::size_t send_buffer_bytes_ = 1 << 20;
@@ -244,6 +245,29 @@ TEST_F(GatewayTest, OrderTypesTravelToTheCoreAndTheirRefusalsNameTheTag) {
   EXPECT_EQ(seen_.texts[4], describe(Reason::kMinimum));
   EXPECT_EQ(seen_.reports[5].exec_type, fix::ExecType::kRejected);
   EXPECT_EQ(seen_.texts[5], "MaxFloor (111) is below the least display quantity");
+}
+
+TEST_F(GatewayTest, AReplacementKeepsWhatItDoesNotRepeatWhereThatIsConfigured) {
+  lenient_replace_ = true;
+  open();
+  connect();
+  oeg_->send(fix::NewOrderSingle{.cl_ord_id = id(1),
+                                 .price = {10'000},
+                                 .order_qty = 500,
+                                 .max_floor = 100,
+                                 .post_only = true,
+                                 .symbol = fix::Symbol::from("ZAAA")});
+  oeg_->send(fix::OrderCancelReplaceRequest{.cl_ord_id = id(2),
+                                            .orig_cl_ord_id = id(1),
+                                            .price = {9'900},
+                                            .order_qty = 500,
+                                            .symbol = fix::Symbol::from("ZAAA")});
+  until_reports(2);
+  EXPECT_EQ(seen_.reports[1].exec_type, fix::ExecType::kReplaced);
+  const LiveOrder* const order = matcher_->find_live(id(2));
+  ASSERT_NE(order, nullptr);
+  EXPECT_TRUE(order->post_only);
+  EXPECT_EQ(order->display, 100u);
 }
 
 TEST_F(GatewayTest, ReportsOfASessionThatIsDownArriveAfterItsNextLogon) {

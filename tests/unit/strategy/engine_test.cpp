@@ -275,6 +275,7 @@ TEST_F(Market, APluginThatUsesUpTheTimersIsToldSo) {
   Scripted& strategy = add(1);
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(strategy.set_timer(100));
   EXPECT_FALSE(strategy.set_timer(100));
+  EXPECT_TRUE(add(2).set_timer(100)) << "another has its own";
 }
 
 TEST_F(Market, TextOfAPluginIsCutAndLoggedUnderItsStrategy) {

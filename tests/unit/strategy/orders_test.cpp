@@ -315,6 +315,7 @@ TEST_F(Orders, ACancelThatCrossesTheFillIsAnsweredLateAndSettled) {
   EXPECT_EQ(engine.counters().reports_late.get(), 1u);
   EXPECT_EQ(engine.counters().reports_unmatched.get(), 0u);
   EXPECT_EQ(strategy.reports.size(), 3u) << "accepted, filled, too late";
+  EXPECT_EQ(strategy.reports.back().state, static_cast<std::uint8_t>(wire::OrderState::kFilled));
   EXPECT_TRUE(engine.drained());
 }
 

@@ -1,4 +1,5 @@
 // The preallocated tables under the engine.
+#include <map>
 #include <random>
 #include <unordered_map>
 
@@ -77,6 +78,7 @@ TEST(OrderTable, KeepsEveryIdFindableWhenFullOfOrdersWithPendingRequests) {
 
 TEST(Timers, OfOneDeadlineFireInTheOrderTheyWereSet) {
   Timers timers(4);
+  timers.add_owner();
   timers.set(100, 1, 0);
   timers.set(100, 2, 0);
   timers.set(50, 3, 0);
@@ -88,10 +90,56 @@ TEST(Timers, OfOneDeadlineFireInTheOrderTheyWereSet) {
 
 TEST(Timers, OfAnotherOwnerCannotBeCancelled) {
   Timers timers(4);
+  timers.add_owner();
   const std::uint64_t id = timers.set(100, 1, 0);
   EXPECT_FALSE(timers.cancel(id, 1));
   EXPECT_TRUE(timers.cancel(id, 0));
   EXPECT_FALSE(timers.cancel(id, 0));
+  EXPECT_FALSE(timers.cancel(0, 0));
+}
+
+TEST(Timers, OfOneOwnerLeaveTheOthersTheirs) {
+  Timers timers(2);
+  timers.add_owner();
+  timers.add_owner();
+  EXPECT_NE(timers.set(10, 1, 0), 0u);
+  EXPECT_NE(timers.set(20, 2, 0), 0u);
+  EXPECT_EQ(timers.set(30, 3, 0), 0u) << "it has its share";
+  EXPECT_NE(timers.set(15, 4, 1), 0u);
+  timers.drop(0);
+  EXPECT_EQ(timers.next_deadline_ns(), 15u);
+  EXPECT_NE(timers.set(5, 5, 0), 0u);
+  Timer timer;
+  ASSERT_TRUE(timers.take_due(5, timer));
+  EXPECT_EQ(timer.cookie, 5u);
+}
+
+// Against a sorted list.
+TEST(Timers, FireInOrderWhateverIsCancelled) {
+  Timers timers(64);
+  timers.add_owner();
+  std::mt19937 random(3);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> expected;  // deadline, id
+  for (int step = 0; step < 5'000; ++step) {
+    if (random() % 3 != 0) {
+      const std::uint64_t deadline = random() % 1'000;
+      if (const std::uint64_t id = timers.set(deadline, static_cast<std::uint64_t>(step), 0);
+          id != 0)
+        expected[{deadline, id}] = static_cast<std::uint64_t>(step);
+      else
+        ASSERT_EQ(expected.size(), 64u);
+    } else if (!expected.empty() && random() % 2 == 0) {
+      auto victim = expected.begin();
+      std::advance(victim, static_cast<std::ptrdiff_t>(random() % expected.size()));
+      ASSERT_TRUE(timers.cancel(victim->first.second, 0));
+      expected.erase(victim);
+    } else if (!expected.empty()) {
+      Timer timer;
+      ASSERT_TRUE(timers.take_due(1'000, timer));
+      ASSERT_EQ(timer.cookie, expected.begin()->second);
+      expected.erase(expected.begin());
+    }
+  }
 }
 
 class ParametersOf : public ::testing::Test {
