@@ -171,6 +171,7 @@ class OegDatapathTest : public ::testing::Test {
   ~OegDatapathTest() override {
     client_.reset();
     risk_.reset();
+    config_.session.sending_time_max_s = 0;  // a venue by hand writes what time it likes
     oeg_.reset();
     listener_.reset();
     session_.reset();
