@@ -17,27 +17,32 @@ wire::Hello own_hello(wire::Service service) {
   return wire::make_hello(wire::Role::kOeg, service, "oeg");
 }
 
+// Whoever leads, or what it holds of the leader. nullptr: alone by configuration.
+std::unique_ptr<PairKeeper> begin_pair(const OegConfig& config, control::Runtime& runtime) {
+  if (config.pair.place == 0) return nullptr;
+  auto pair = std::make_unique<PairKeeper>(config, runtime);
+  runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +
+                          ", or the word of its witness at " + pair->witnesses() +
+                          " that it may lead",
+                      [&] { pair->begin(); });
+  return pair;
+}
+
 }  // namespace
 
 OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtime)
     : config_(config),
       runtime_(runtime),
+      pair_(begin_pair(config, runtime)),
       exceptions_(config.exceptions_file),
       readers_(runtime.device()) {
   define_notes();
-  if (config.pair.place != 0) {
-    pair_ = std::make_unique<PairKeeper>(config, runtime);
-    runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +
-                            ", or the word of its witness at " + pair_->witnesses() +
-                            " that it may lead",
-                        [this] { pair_->begin(); });
-  }
   datapath_ =
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log(),
                                     pair_ == nullptr ? nullptr : &pair_->start());
   if (pair_ != nullptr)
     pair_->attach(
-        *datapath_, [this] { tell_recovery(); }, [this] { connect_venue(); });
+        *datapath_, [this] { complete_takeover(); }, [this] { connect_venue(); });
   kills_ = std::make_unique<control::KillKeeper>(config_.kills_file, datapath_->risk().kills());
   datapath_->risk().restore_kills(kills_->restore());
   tell_recovery();

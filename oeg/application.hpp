@@ -56,10 +56,13 @@ class OegApplication final : public control::Application {
   control::Json switch_over();
   control::Json restore(const control::Json& request);
   void register_exceptions();
+  void hold_symbols();
+  void complete_takeover();
+  void follow_cleared();
   void take_exceptions();
   void list(const ExceptionNote& note);
   void list_journaled(std::uint64_t up_to);
-  void release_symbols();
+  void tell_cleared();
   control::Json list_exceptions(const control::Json& request) const;
   control::Json clear_exceptions(const control::Json& request);
   void maintain_market();
@@ -68,12 +71,13 @@ class OegApplication final : public control::Application {
 
   const OegConfig& config_;
   control::Runtime& runtime_;
-  ExceptionList exceptions_;
-  std::uint64_t exceptions_followed_ = 0;  // of the journal, at the last tick
-  std::vector<fix::Symbol> to_release_;    // of exceptions that were cleared
+  std::unique_ptr<PairKeeper> pair_;             // nullptr: alone by configuration
+  ExceptionList exceptions_;                     // behind it: who joins gets the leader's
+  std::uint64_t exceptions_followed_ = 0;        // of the journal, at the last tick
+  std::vector<ClearedException> cleared_;        // the datapath is to be told
+  std::vector<ClearedException> cleared_there_;  // at the leader, and not here yet
   // A venue that makes the session speak must not fill the disk.
   LogBudget fix_lines_{200, std::chrono::seconds(10)};
-  std::unique_ptr<PairKeeper> pair_;  // nullptr: alone by configuration
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;

@@ -25,12 +25,8 @@ control::Json shown(const Exception& exception) {
 }  // namespace
 
 void OegApplication::register_exceptions() {
-  list_journaled(~std::uint64_t{0});  // the last run died before it came to list them
-  const auto hold = [this](const Exception& exception) {
-    datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
-  };
-  for (const Exception& exception : exceptions_.open()) hold(exception);
-  exceptions_.for_each_beyond(hold);
+  // A standby holds them when it leads.
+  if (pair_ == nullptr || datapath_->pair()->stage() != Pair::Stage::kFollowing) hold_symbols();
   if (!exceptions_.open().empty())
     log::warning(
         "{} reports of the venue could not be booked in former runs and were not looked "
@@ -53,8 +49,37 @@ void OegApplication::register_exceptions() {
                        [this](const control::Json& request) { return clear_exceptions(request); });
 }
 
+// What is open now, of former runs or, at a takeover, of the leader's. The newest may not have been
+// listed yet.
+void OegApplication::hold_symbols() {
+  list_journaled(~std::uint64_t{0});
+  const auto hold = [this](const Exception& exception) {
+    datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
+  };
+  for (const Exception& exception : exceptions_.open()) hold(exception);
+  if (exceptions_.beyond() != 0) exceptions_.for_each_beyond(hold);
+}
+
+void OegApplication::complete_takeover() {
+  follow_cleared();
+  hold_symbols();
+  tell_recovery();
+}
+
+// What the leader has cleared may not be listed here yet: it is looked for again each tick.
+void OegApplication::follow_cleared() {
+  if (pair_ == nullptr) return;
+  ClearedException cleared;
+  while (datapath_->pair()->pop_cleared(cleared)) cleared_there_.push_back(cleared);
+  try {
+    std::erase_if(cleared_there_, [this](const auto& each) { return exceptions_.clear(each); });
+  } catch (const Error& error) {
+    log::error("{}", error.what());
+  }
+}
+
 void OegApplication::take_exceptions() {
-  release_symbols();
+  tell_cleared();
   ExceptionNote note;
   while (datapath_->pop_exception(note)) list(note);
   // Those of the tick before have been noted since, if there was room.
@@ -63,6 +88,7 @@ void OegApplication::take_exceptions() {
   exceptions_followed_ = journaled.empty() ? 0 : journaled.back().sequence;
   std::erase_if(journaled,
                 [this](const JournalRecord& record) { return exceptions_.has_written(record); });
+  follow_cleared();
 }
 
 void OegApplication::list(const ExceptionNote& note) {
@@ -112,17 +138,16 @@ control::Json OegApplication::clear_exceptions(const control::Json& request) {
     const Exception exception = exceptions_.clear(id.get<std::uint64_t>(), by);
     ++cleared;
     log::warning("exception {} was cleared by {}", exception.id, by);
-    to_release_.push_back(fix::Symbol::from(exception.symbol));
+    cleared_.push_back(oeg::cleared(exception, by));
   }
-  release_symbols();
+  tell_cleared();
   return {{"cleared", cleared}};
 }
 
 // Those for which the datapath has no room now wait for the next tick.
-void OegApplication::release_symbols() {
-  if (to_release_.empty()) return;
-  while (!to_release_.empty() && datapath_->release_symbol(to_release_.back()))
-    to_release_.pop_back();
+void OegApplication::tell_cleared() {
+  if (cleared_.empty()) return;
+  while (!cleared_.empty() && datapath_->tell_cleared(cleared_.back())) cleared_.pop_back();
   datapath_->wake();
 }
 

@@ -75,12 +75,14 @@ config::Schema<JournalOptions> journal_schema() {
                  "besides those archived");
   schema.integer("archived_max", &J::archived_max, {0, 1'000'000}, "segments",
                  "Former segments kept, <file>.000001 and on; the oldest are removed");
-  schema.choice("start", &J::start,
-                {{"resume", JournalStart::kResume},
-                 {"auto", JournalStart::kAuto},
-                 {"fresh", JournalStart::kFresh}},
-                "resume: go on with the last run's orders, positions and counts; auto: only if it "
-                "did not end in order, else a new day; fresh: a new day");
+  schema.choice(
+      "start", &J::start,
+      {{"resume", JournalStart::kResume},
+       {"auto", JournalStart::kAuto},
+       {"fresh", JournalStart::kFresh}},
+      "resume: go on with the last run's orders, positions and counts; auto: only if it "
+      "did not end in order, else a new day; fresh: a new day. An oeg that has joined its "
+      "pair always goes on with what its leader has");
   schema.flag("carry_positions", &J::carry_positions,
               "A new day begins with the positions of the last one; false: with none");
   return schema;

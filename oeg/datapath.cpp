@@ -44,13 +44,21 @@ market::MarketReaderOptions market_options(const OegConfig& config, clock::Offse
 
 }  // namespace
 
+JournalOptions PairStart::journal_options(const OegConfig& config) const {
+  JournalOptions options = config.journal_options();
+  const bool of_another = log != nullptr || rules.role() == Succession::Role::kClaimant;
+  if (of_another) options.start = JournalStart::kResume;
+  options.to_lead = of_another;
+  return options;
+}
+
 OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::TraceWriter& trace,
                          log::HotLog& hot_log, PairStart* start)
     : config_(config),
       device_(device),
       hot_log_(hot_log),
       channel_(config.common.wait == control::WaitMode::kPark ? device.create_channel() : nullptr),
-      journal_(config.journal_options()),
+      journal_(start == nullptr ? config.journal_options() : start->journal_options(config)),
       session_(config.session_options()),
       pair_(start == nullptr ? nullptr
                              : std::make_unique<Pair>(config.pair, config.heartbeat.options(),
@@ -106,9 +114,10 @@ void OegDatapath::recover_gateway() {
   claim_deadline_ = after(tsc_now(), config_.reconnect_grace_ns);
 }
 
-void OegDatapath::take_over() {
+void OegDatapath::take_over(const std::function<void()>& complete) {
   journal_.catch_up_to_lead();
   recover_gateway();
+  complete();
   at(Step::kRecovered);
   pair_->recovered();
   wake();
@@ -203,8 +212,7 @@ bool OegDatapath::turn() noexcept {
   int socket = -1;
   if (sockets_.try_pop(socket)) [[unlikely]]
     session_.attach(socket);
-  fix::Symbol released;
-  while (releases_.try_pop(released)) [[unlikely]] gateway_.release_symbol(released);
+  take_cleared();
   if (risk_.attach(now_ns_) || (pair_ != nullptr && now_ns_ >= next_leads_ns_)) [[unlikely]]
     tell_leads();
   risk_.watch(now_ns_);
@@ -312,11 +320,16 @@ void OegDatapath::orphan_unclaimed(TscTicks now) noexcept {
 void OegDatapath::publish(const wire::OrderEvent& event) noexcept {
   const bool hold =
       !held_events_.empty() || (unclaimed_ && events_.subscriber_count() == 0) || !may_act();
-  // Within its capacity, so that this allocates nothing.
-  if (hold && held_events_.size() < kHeldEventsMax) [[unlikely]]
+  if (!hold) [[likely]] {
+    events_.publish(event);
+    return;
+  }
+  // Within its capacity, so that this allocates nothing. One that finds no room may not overtake
+  // the others, or what is confirmed: its row's numbers have a gap then, and risk READs the row.
+  if (held_events_.size() < kHeldEventsMax)
     held_events_.push_back(event);
   else
-    events_.publish(event);
+    events_dropped_.add();
 }
 
 void OegDatapath::release_held_events() noexcept {
@@ -330,6 +343,14 @@ void OegDatapath::release_held_events() noexcept {
   if (held_released_ < held_events_.size()) return;
   held_events_.clear();
   held_released_ = 0;
+}
+
+void OegDatapath::take_cleared() noexcept {
+  ClearedException cleared;
+  while (cleared_.try_pop(cleared)) {
+    gateway_.release_symbol(cleared.symbol);
+    if (pair_ != nullptr) pair_->tell_cleared(cleared);
+  }
 }
 
 // ------------------------------------------------------------------------------------- market

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,6 +37,8 @@ struct PairStart {
   explicit PairStart(const PairOptions& options)
       : memory(options.file, options.place),
         rules(memory.load().value_or(Succession(options.place))) {}
+  // The configured ones, but that a book that was taken from another one is never begun anew.
+  JournalOptions journal_options(const OegConfig& config) const;
   PairMemory memory;
   Succession rules;
   // Of a standby: its log, and the connection to whom it was granted.
@@ -76,8 +79,9 @@ class OegDatapath final : public control::Datapath,
   // nullptr: no pair.
   Pair* pair() noexcept { return pair_.get(); }
   const Pair* pair() const noexcept { return pair_.get(); }
-  // Pair::Stage::kTakingOver: makes the gateway what the journal says. Throws Error.
-  void take_over();
+  // Pair::Stage::kTakingOver: makes the gateway what the journal says; then `complete` does the
+  // rest, and the datapath goes on. Throws Error.
+  void take_over(const std::function<void()>& complete);
   // Readable when the pair's stage has changed; the control thread reads it. -1: no pair.
   int pair_descriptor() const noexcept { return pair_fd_.get(); }
   // Nobody else leads: orders may be sent, as far as that goes.
@@ -121,10 +125,13 @@ class OegDatapath final : public control::Datapath,
 
   // Control thread. What the gateway could not book, oldest first; false: nothing new.
   bool pop_exception(ExceptionNote& note) noexcept { return exception_notes_.try_pop(note); }
+  // Events of the drop copy that had to wait and found no room.
+  const Counter& events_dropped() const noexcept { return events_dropped_; }
   // Exceptions that found no room on their way to the list.
   const Counter& exceptions_unlisted() const noexcept { return exceptions_unlisted_; }
-  // A person has cleared an exception of that symbol. False: try again in a moment.
-  bool release_symbol(const fix::Symbol& symbol) noexcept { return releases_.try_push(symbol); }
+  // A person has cleared an exception: its symbol is held by one less, and the standby is told.
+  // False: try again in a moment.
+  bool tell_cleared(const ClearedException& cleared) noexcept { return cleared_.try_push(cleared); }
 
   // ---- control::Datapath
   bool turn() noexcept override;
@@ -198,6 +205,7 @@ class OegDatapath final : public control::Datapath,
   void standby_turn() noexcept;
   void connect_slot(std::size_t slot) noexcept;
   void release_held_events() noexcept;
+  void take_cleared() noexcept;
   void refresh_quotes() noexcept;
   void watch_room() noexcept;
   void watch_strategies(std::uint64_t now_ns) noexcept;
@@ -243,7 +251,8 @@ class OegDatapath final : public control::Datapath,
   // but nonsense.
   SpscRing<ExceptionNote> exception_notes_{4096};
   Counter exceptions_unlisted_;
-  SpscRing<fix::Symbol> releases_{256};
+  Counter events_dropped_;
+  SpscRing<ClearedException> cleared_{256};
   RecoveryResult recovery_;
 
   std::uint64_t now_ns_ = 0;  // of this turn

@@ -131,6 +131,15 @@ ExceptionNote note_of(const JournalRecord& record) {
   return note;
 }
 
+ClearedException cleared(const Exception& exception, const std::string& by) noexcept {
+  ClearedException result;
+  result.journal_sequence = exception.journal_sequence;
+  result.realtime_ns = exception.realtime_ns;
+  result.symbol = fix::Symbol::from(exception.symbol);
+  by.copy(result.by, ClearedException::kByMax);
+  return result;
+}
+
 std::string_view name(ExceptionKind kind) noexcept { return text_of(kind).name; }
 std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).text; }
 
@@ -250,6 +259,17 @@ Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {
   open_.erase(found);
   if (beyond_ != 0 && open_.size() <= open_max_ / 2) move_up();
   return cleared;
+}
+
+// One that is known and not open was cleared before.
+bool ExceptionList::clear(const ClearedException& there) {
+  const auto found = std::ranges::find_if(open_, [&](const Exception& open) {
+    return open.journal_sequence == there.journal_sequence && open.realtime_ns == there.realtime_ns;
+  });
+  if (found == open_.end())
+    return beyond_ == 0 && journaled_.contains({there.journal_sequence, there.realtime_ns});
+  (void)clear(found->id, std::string(there.who()));
+  return true;
 }
 
 }  // namespace tickpath::oeg

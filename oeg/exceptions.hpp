@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -78,6 +79,18 @@ struct Exception {
   std::string message;  // SOH as '|'
 };
 
+// A person has cleared an exception, as the datapath is told: it releases the symbol, and one of a
+// pair tells its standby.
+struct ClearedException {
+  static constexpr std::size_t kByMax = 48;
+  std::uint64_t journal_sequence = 0;  // these two: of its record; 0: it has none
+  std::int64_t realtime_ns = 0;
+  fix::Symbol symbol;
+  char by[kByMax] = {};  // who, cut; NUL-padded
+  std::string_view who() const noexcept { return {by, ::strnlen(by, kByMax)}; }
+};
+ClearedException cleared(const Exception& exception, const std::string& by) noexcept;
+
 // Control thread.
 class ExceptionList {
  public:
@@ -104,6 +117,9 @@ class ExceptionList {
   bool has_written(const JournalRecord& record) const;
   // `by`: who looked at it. Throws Error when it is not one of open(), and SystemError.
   Exception clear(std::uint64_t id, const std::string& by);
+  // The leader of the pair had it cleared. False: it is not listed here yet, or waits in the file
+  // behind others; ask again. Throws SystemError.
+  bool clear(const ClearedException& there);
 
  private:
   // Which record of which journal: its numbers begin anew where the journal was moved away.

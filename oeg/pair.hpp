@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "common/base/counter.hpp"
+#include "common/base/spsc_ring.hpp"
 #include "common/clock/clock.hpp"
 #include "common/fix/session.hpp"
 #include "common/link/bare_connections.hpp"
@@ -22,6 +23,7 @@
 #include "common/link/replicated_log.hpp"
 #include "common/log/hot_log.hpp"
 #include "common/wire/control_block.hpp"
+#include "oeg/exceptions.hpp"
 #include "oeg/journal.hpp"
 #include "oeg/log_spool.hpp"
 #include "oeg/pair_memory.hpp"
@@ -56,6 +58,7 @@ enum class PairEntry : std::uint32_t {
   kMove = 6,        // WordEntry, of which the witness counts
   kHandedOver = 7,  // WordEntry, of which the word counts
   kKills = 8,       // wire::ControlBlock, of which the kill switch counts
+  kCleared = 9,     // ClearedException
 };
 struct StoredEntry {
   std::uint32_t seq;
@@ -156,6 +159,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // standby is lost before.
   void hand_over() noexcept { hand_over_.store(true, std::memory_order_relaxed); }
 
+  // Standby: exceptions that were cleared at the leader, in order; false: none.
+  bool pop_cleared(ClearedException& cleared) noexcept { return cleared_.try_pop(cleared); }
+
   // ---- any thread
   Stage stage() const noexcept { return stage_.load(std::memory_order_acquire); }
   bool blocked() const noexcept { return shown_blocked_.get() != 0; }
@@ -200,6 +206,10 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // The leader's kill switch has changed, or this one's has: its standby is to act on no older one
   // when it leads, whatever risk is there by then.
   void tell_kills(const wire::ControlBlock& block) noexcept;
+  // Leader: a person has cleared it.
+  void tell_cleared(const ClearedException& cleared) noexcept {
+    if (replicates()) send(PairEntry::kCleared, std::as_bytes(std::span(&cleared, 1)));
+  }
   // The newest that this one was told, by either.
   const wire::ControlBlock& kills() const noexcept { return kills_; }
 
@@ -302,6 +312,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t offered_at_ = 0;             // bytes of the log, its end
   std::uint64_t moved_at_ = 0;               // likewise; 0: not told
   wire::ControlBlock kills_{};
+  // One that finds no room is open here still: a person clears it once more.
+  SpscRing<ClearedException> cleared_{1024};
   std::uint64_t kills_at_ = 0;  // likewise, of the newest that is not confirmed; 0: there is none
   std::uint64_t next_probe_ns_ = 0;
   std::uint64_t now_ns_ = 0;

@@ -53,6 +53,12 @@ std::string content_of(const std::string& path) {
   return std::move(text).str();
 }
 
+// The file becomes `content`; what it was is kept beside it.
+void replace_aside(const std::string& path, std::string_view content) {
+  if (fs::exists(path)) fs::rename(path, path + ".former");
+  replace_file(path, {content});
+}
+
 // READs so many bytes of what the peer granted; waits for it. Throws Error.
 std::string read_all(rdma::Device& device, link::Connection& connection,
                      const rdma::RemoteRegion& region, std::uint64_t bytes) {
@@ -129,7 +135,7 @@ void PairKeeper::begin() {
          !runtime_.stop_wanted()) {
     try {
       if (join()) return;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // also of its files: a disk that is full, for now
       start_.spool.reset();
       start_.log.reset();
       start_.leader.reset();
@@ -187,18 +193,21 @@ void PairKeeper::install(const std::string& snapshot) const {
   SnapshotHeader header{};
   if (snapshot.size() < sizeof(header)) throw Error("the peer's snapshot is too short");
   std::memcpy(&header, snapshot.data(), sizeof(header));
-  if (header.checkpoint_bytes > snapshot.size() || header.store_bytes > snapshot.size() ||
-      sizeof(header) + header.checkpoint_bytes + header.store_bytes > snapshot.size())
-    throw Error("the peer's snapshot is shorter than it says");
-  const std::string_view all(snapshot);
+  std::string_view rest = std::string_view(snapshot).substr(sizeof(header));
+  const auto take = [&rest](std::uint64_t bytes) {
+    if (bytes > rest.size()) throw Error("the peer's snapshot is shorter than it says");
+    const std::string_view part = rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
+    return part;
+  };
+  const std::string_view checkpoint = take(header.checkpoint_bytes);
+  const std::string_view messages = take(header.store_bytes);
+  const std::string_view exceptions = take(header.exceptions_bytes);
   const std::string& journal = config_.journal.path;
   Journal::set_all_aside(journal);
-  replace_file(journal + ".checkpoint", {all.substr(sizeof(header), header.checkpoint_bytes)},
-               [] {});
-  const std::string store = config_.session_options().store_path;
-  if (fs::exists(store)) fs::rename(store, store + ".former");
-  replace_file(store, {all.substr(sizeof(header) + header.checkpoint_bytes, header.store_bytes)},
-               [] {});
+  replace_file(journal + ".checkpoint", {checkpoint});
+  replace_aside(config_.session_options().store_path, messages);
+  replace_aside(config_.exceptions_file, exceptions);
 }
 
 // Nobody has ever led: no witness has a word, and this one of the two is to begin. Both are asked,
@@ -237,10 +246,10 @@ std::string PairKeeper::witnesses() const {
 
 // ------------------------------------------------------------------------------------ afterwards
 
-void PairKeeper::attach(OegDatapath& datapath, std::function<void()> took_over,
+void PairKeeper::attach(OegDatapath& datapath, std::function<void()> complete,
                         std::function<void()> connect) {
   datapath_ = &datapath;
-  took_over_ = std::move(took_over);
+  complete_ = std::move(complete);
   connect_ = std::move(connect);
   stage_watch_ = runtime_.watch(datapath.pair_descriptor(), [this] {
     std::uint64_t count = 0;
@@ -254,11 +263,10 @@ void PairKeeper::on_stage() {
   if (stage == Pair::Stage::kTakingOver) {
     connect_();  // the venue takes the connection while this one recovers
     const FenceResult fence = datapath_->pair()->revoke_former();
-    datapath_->take_over();
+    datapath_->take_over(complete_);
     log::warning("takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
                  datapath_->pair()->word().epoch, datapath_->recovery().records,
                  datapath_->recovery().open_orders, datapath_->recovery().unsent, in_words(fence));
-    took_over_();
   } else if (stage == Pair::Stage::kLeading) {
     connect_();
   } else if (stage == Pair::Stage::kRetired) {
@@ -281,7 +289,8 @@ void PairKeeper::tick() {
   be_quick();
   datapath_->pair()->connections().collect();
   snapshot_readers_.collect();
-  if (snapshot_readers_.size() == 0) snapshot_.reset();
+  if (snapshot_readers_.size() == 0 && clock::monotonic_ns() > snapshot_until_ns_)
+    snapshot_.reset();
   connect_witness();
   ask_peer();
 }
@@ -387,14 +396,20 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request) {
   (void)datapath_->journal().write_snapshot(path);
   const std::string checkpoint = content_of(path);
   const std::string store = content_of(config_.session_options().store_path);
+  const std::string exceptions = content_of(config_.exceptions_file);
   fs::remove(path);
-  const SnapshotHeader header{checkpoint.size(), store.size()};
-  snapshot_ = runtime_.device().allocate(sizeof(header) + checkpoint.size() + store.size(),
-                                         rdma::kLocalWrite | rdma::kRemoteRead, "oeg.snapshot");
-  std::byte* const data = snapshot_->data();
-  std::memcpy(data, &header, sizeof(header));
-  std::memcpy(data + sizeof(header), checkpoint.data(), checkpoint.size());
-  std::memcpy(data + sizeof(header) + checkpoint.size(), store.data(), store.size());
+  const SnapshotHeader header{checkpoint.size(), store.size(), exceptions.size()};
+  const std::string_view head(reinterpret_cast<const char*>(&header), sizeof(header));
+  snapshot_until_ns_ = clock::monotonic_ns() + kSnapshotNs;
+  snapshot_ =
+      runtime_.device().allocate(head.size() + checkpoint.size() + store.size() + exceptions.size(),
+                                 rdma::kLocalWrite | rdma::kRemoteRead, "oeg.snapshot");
+  std::byte* place = snapshot_->data();
+  for (const std::string_view part : {head, std::string_view(checkpoint), std::string_view(store),
+                                      std::string_view(exceptions)}) {
+    std::memcpy(place, part.data(), part.size());
+    place += part.size();
+  }
   const rdma::Grant grants[] = {{snapshot_.get(), rdma::kRemoteRead}};
   const wire::Hello answer =
       own_hello(wire::Service::kSnapshot, runtime_.name(), config_.pair.place);

@@ -25,10 +25,9 @@ class PairKeeper {
   void begin();
   PairStart& start() noexcept { return start_; }
 
-  // The datapath exists, and runs soon. took_over: the gateway is as the journal says. connect: the
-  // venue may be connected to, once more at each step of a takeover.
-  void attach(OegDatapath& datapath, std::function<void()> took_over,
-              std::function<void()> connect);
+  // The datapath exists, and runs soon. complete: part of a takeover, the gateway is as the journal
+  // says. connect: the venue may be connected to, once more at each step of a takeover.
+  void attach(OegDatapath& datapath, std::function<void()> complete, std::function<void()> connect);
   void tick();
   void accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_snapshot(rdma::ConnectionRequest& request);
@@ -45,6 +44,7 @@ class PairKeeper {
   struct SnapshotHeader {
     std::uint64_t checkpoint_bytes;
     std::uint64_t store_bytes;
+    std::uint64_t exceptions_bytes;  // the list, as a file
   };
 
   bool join();
@@ -65,12 +65,13 @@ class PairKeeper {
   bool former_life_;
   std::string why_;  // nobody was joined; the last reason that was logged
   OegDatapath* datapath_ = nullptr;
-  std::function<void()> took_over_;
+  std::function<void()> complete_;
   std::function<void()> connect_;
   control::Subscription stage_watch_;
   link::TableReaders snapshot_readers_;
   link::BareConnections question_;  // to the other one, which answers by refusing it
   std::unique_ptr<rdma::MemoryRegion> snapshot_;
+  std::int64_t snapshot_until_ns_ = 0;  // a connection that is to read it may be in the making
   std::int64_t next_witness_ns_ = 0;
   std::int64_t next_ask_ns_ = 0;
   std::uint64_t witnesses_made_ = 0;  // connections

@@ -166,6 +166,12 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
       if (good && told.kill_version > kills_.kill_version) kills_ = told;
       break;
     }
+    case PairEntry::kCleared: {
+      ClearedException cleared;
+      good = read(cleared);
+      if (good) (void)cleared_.try_push(cleared);
+      break;
+    }
     default:
       good = false;
   }

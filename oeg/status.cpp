@@ -126,6 +126,7 @@ void OegApplication::register_counters() {
   control::add_losses(counters, "risk", "risk", datapath_->risk().losses());
   counters.add("strategies", "dropped", gateway.strategies_dropped);
   counters.add("events", "published", gateway.events);
+  counters.add("events", "dropped", datapath_->events_dropped());
   counters.add("orders", "rows_used", datapath_->orders_used());
   counters.add("orders", "position_rows_used", datapath_->positions_used());
   counters.add("journal", "records", datapath_->journal().size());

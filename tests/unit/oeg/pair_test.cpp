@@ -12,6 +12,7 @@
 
 #include "common/clock/clock.hpp"
 #include "common/wire/hello.hpp"
+#include "oeg/datapath.hpp"
 #include "risk/witness.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/patience.hpp"
@@ -42,6 +43,8 @@ std::vector<JournalRecord> orders(std::uint32_t count) {
     fixture.request(fixture.limit_order(i, 1'000'000, 100));
   return fixture.journal.records;
 }
+
+constexpr std::uint32_t kSmallLog = 1u << 16;
 
 struct SideOptions {
   std::int64_t dead_after_ns = kNever;
@@ -370,9 +373,33 @@ TEST_F(PairTest, WhoComesAgainIsAStandbyAsBefore) {
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
 }
 
+TEST_F(PairTest, TheStandbyIsToldWhichExceptionsAPersonHasCleared) {
+  begin();
+  ASSERT_TRUE(paired());
+  const Exception exception{.id = 3, .realtime_ns = 5, .journal_sequence = 12, .symbol = "AAPL"};
+  first_->pair().tell_cleared(cleared(exception, "anna"));
+  ClearedException told;
+  ASSERT_TRUE(turned_until([&] { return second_->pair().pop_cleared(told); }));
+  EXPECT_EQ(told.journal_sequence, 12u);
+  EXPECT_EQ(told.realtime_ns, 5);
+  EXPECT_EQ(told.who(), "anna");
+  EXPECT_FALSE(second_->pair().pop_cleared(told));
+}
+
+TEST_F(PairTest, WhoHasJoinedGoesOnWithTheLeadersBookWhateverJournalStartSays) {
+  OegConfig config;
+  config.journal.start = JournalStart::kFresh;
+  PairOptions options;
+  options.place = 2;
+  options.file = folder_ / "oeg2.pair";
+  PairStart start(options);
+  EXPECT_EQ(start.journal_options(config).start, JournalStart::kFresh);
+  start.log = std::make_unique<link::ReplicatedLog>(*fabric_.device, kSmallLog, "oeg.log");
+  EXPECT_EQ(start.journal_options(config).start, JournalStart::kResume);
+}
+
 // ------------------------------------------------------------- a log that is not taken
 
-constexpr std::uint32_t kSmallLog = 1u << 16;
 constexpr std::int64_t kConfirmMax = 30'000'000;
 
 TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
