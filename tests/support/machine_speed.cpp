@@ -1,4 +1,5 @@
-// A fixed piece of compiling for machine_speed.sh. A change of this file changes what every bound means.
+// A fixed piece of compiling for machine_speed.sh. A change of this file changes what every bound
+// means.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -18,7 +19,8 @@ struct Row {
   int sum(const std::string& name) {
     int total = N;
     for (const int each : by_name[name]) total += by_id[each](each);
-    std::sort(by_name[name].begin(), by_name[name].end(), [](int a, int b) { return a % N < b % N; });
+    std::sort(by_name[name].begin(), by_name[name].end(),
+              [](int a, int b) { return a % N < b % N; });
     return total;
   }
 };

@@ -53,7 +53,8 @@ void put_on_network(std::map<std::string, std::string>& texts) {
   }
 }
 
-// Programs touch their tables at the start. For the demo's, which hold a day, that takes longer than most tests run.
+// Programs touch their tables at the start. For the demo's, which hold a day, that takes longer
+// than most tests run.
 void make_tables_smaller(const PipelineFolder& folder) {
   folder.edit("mdh", "\ncapacity = 4194304\n", "\ncapacity = 1048576\n");
   folder.edit("sim", "\ncapacity = 2097152\n", "\ncapacity = 524288\n");
