@@ -1,8 +1,7 @@
 // The list of exceptions of a standby: what its leader's person has cleared is cleared here.
-#include "oeg/exceptions.hpp"
-
 #include <gtest/gtest.h>
 
+#include "oeg/exceptions.hpp"
 #include "tests/support/folder.hpp"
 
 namespace tickpath::oeg {
