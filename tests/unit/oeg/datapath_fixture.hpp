@@ -244,9 +244,9 @@ class OegDatapathTest : public ::testing::Test {
   }
   void until(const std::function<bool()>& done) {
     ASSERT_TRUE(test_support::turn_until(done, [&] { turn(); }));
-  std::uint64_t refused_for(wire::RejectReason reason) const {
-    return oeg_->gateway().counters().refused_for[static_cast<std::size_t>(reason)].get();
-  }
+    std::uint64_t refused_for(wire::RejectReason reason) const {
+      return oeg_->gateway().counters().refused_for[static_cast<std::size_t>(reason)].get();
+    }
   }
   wire::OrderRequest order(std::uint32_t price) {
     return {.order_id = wire::OrderId::make(kRemoteStrategy, 1, ++counter_),
