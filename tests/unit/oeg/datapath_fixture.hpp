@@ -153,6 +153,7 @@ class OegDatapathTest : public ::testing::Test {
     config_.journal.path = directory_ + "/oeg.journal";
     config_.journal.records = 4096;
     config_.session.store_messages = 4096;
+    config_.session.sending_time_max_s = 0;  // a venue by hand writes what time it likes
     config_.mdh.ring_slots = 1024;
     config_.gateway.instruments_max = 64;
     config_.risk_required = false;
@@ -171,7 +172,6 @@ class OegDatapathTest : public ::testing::Test {
   ~OegDatapathTest() override {
     client_.reset();
     risk_.reset();
-    config_.session.sending_time_max_s = 0;  // a venue by hand writes what time it likes
     oeg_.reset();
     listener_.reset();
     session_.reset();
@@ -226,6 +226,9 @@ class OegDatapathTest : public ::testing::Test {
   void turns(int count) {
     while (count-- > 0) turn();
   }
+  std::uint64_t refused_for(wire::RejectReason reason) const {
+    return oeg_->gateway().counters().refused_for[static_cast<std::size_t>(reason)].get();
+  }
   // The answer to a new order that rests: kAccepted, or why not.
   wire::OrderReport answer_to_an_order() {
     const int before = strategy_.reports;
@@ -244,9 +247,6 @@ class OegDatapathTest : public ::testing::Test {
   }
   void until(const std::function<bool()>& done) {
     ASSERT_TRUE(test_support::turn_until(done, [&] { turn(); }));
-    std::uint64_t refused_for(wire::RejectReason reason) const {
-      return oeg_->gateway().counters().refused_for[static_cast<std::size_t>(reason)].get();
-    }
   }
   wire::OrderRequest order(std::uint32_t price) {
     return {.order_id = wire::OrderId::make(kRemoteStrategy, 1, ++counter_),
