@@ -35,7 +35,7 @@ namespace tickpath::oeg {
 // What one of a pair begins with.
 struct PairStart {
   explicit PairStart(const PairOptions& options)
-      : memory(options.file, options.place),
+      : memory(options.file, options.place, clock::host_id()),
         rules(memory.load().value_or(Succession(options.place))) {}
   // The configured ones, but that a book that was taken from another one is never begun anew.
   JournalOptions journal_options(const OegConfig& config) const;

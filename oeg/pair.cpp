@@ -18,6 +18,10 @@ constexpr std::uint64_t kTakesNothingNs = 1'000'000'000;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 
+// A leader READs the word again so often: another one that leads since, whatever went wrong, is
+// noticed after so long.
+constexpr std::uint64_t kLookAgainNs = 250'000'000;
+
 // The other one is looked at so much more often than any other peer: what its death costs begins
 // with that.
 constexpr std::uint64_t kLooks = 10;
@@ -64,7 +68,6 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       stage_(rules.role() == Role::kOutsider ? Stage::kFollowing : Stage::kLeading) {
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
   if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
-  memory_.store(rules_);
   kills_confirmed_.set(1);
   show();
 }
@@ -224,6 +227,7 @@ void Pair::show() noexcept {
   shown_word_.set(rules_.word().word());
   shown_blocked_.set(rules_.blocked() ? 1 : 0);
   shown_waits_.set(rules_.blocked() || rules_.role() == Role::kClaimant ? 1 : 0);
+  shown_stands_by_.set(rules_.role() == Role::kStandby ? 1 : 0);
   shown_standby_.set(rules_.needs_confirmation() ? 1 : 0);
 }
 
@@ -241,7 +245,7 @@ void Pair::take_connections(std::uint64_t now_ns) noexcept {
       drop(witness_);
       witness_ = taken;
       asked_.reset();  // its answer would come by the former connection
-      witness_read_ = false;
+      witness_read_ = looks_again_ = false;
       word_.attach(*taken->connection, extras[0]);
     } else if (taken->tag == kStandby) {
       begin_streaming(*taken, now_ns);
@@ -273,6 +277,7 @@ void Pair::turn_witness() noexcept {
 
 void Pair::drop_witness() noexcept {
   word_.detach();
+  looks_again_ = false;
   drop(witness_);
   show_witness(false);
   uses_witness_.set(0);
@@ -297,7 +302,11 @@ bool Pair::may_enrol() const noexcept {
 }
 
 void Pair::on_witness() noexcept {
-  if (!witness_read_) holds_ = wire::Leadership::of_word(word_.value());
+  if (!witness_read_ || std::exchange(looks_again_, false)) {
+    holds_ = wire::Leadership::of_word(word_.value());
+    rules_.on_word(holds_);
+    settle();
+  }
   witness_read_ = true;
   if (asked_) {
     const Succession::Change change = *std::exchange(asked_, std::nullopt);
@@ -322,6 +331,9 @@ void Pair::on_witness() noexcept {
     asked_ = wanted;
     at(Step::kAsked);
   }
+  if (rules_.role() != Role::kLeader || now_ns_ < next_look_ns_ || !word_.read()) return;
+  looks_again_ = true;
+  next_look_ns_ = now_ns_ + kLookAgainNs;
 }
 
 // ----------------------------------------------------------------------------------- the leader

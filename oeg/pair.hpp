@@ -166,6 +166,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Stage stage() const noexcept { return stage_.load(std::memory_order_acquire); }
   bool blocked() const noexcept { return shown_blocked_.get() != 0; }
   wire::Leadership word() const noexcept { return wire::Leadership::of_word(shown_word_.get()); }
+  // This one has what the leader has, and may ask for its place.
+  bool stands_by() const noexcept { return shown_stands_by_.get() != 0; }
   bool has_standby() const noexcept { return shown_standby_.get() != 0; }
   bool has_witness() const noexcept { return shown_witness_.get() != 0; }
   // Connections to a witness that the datapath has taken, and whether it uses one.
@@ -299,6 +301,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::optional<Succession::Change> asked_;
   wire::Leadership holds_;     // the witness, as far as we know
   bool witness_read_ = false;  // of this connection
+  bool looks_again_ = false;   // the word is on its way once more
+  std::uint64_t next_look_ns_ = 0;
   link::LogReplicator writer_;
   Progress confirmed_;  // of what was appended: by the transport,
   Progress taken_;      // and by the standby
@@ -336,6 +340,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter shown_word_;
   Counter shown_blocked_;
   Counter shown_waits_;
+  Counter shown_stands_by_;
   Counter shown_standby_;
   Counter shown_witness_;
   Counter witnesses_taken_;

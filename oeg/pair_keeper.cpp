@@ -34,6 +34,8 @@ constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 // A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
 // to do.
 constexpr std::uint32_t kConnectMs = 3000;
+// A leader that begins again asks the witness, and does not wait long for one that is gone.
+constexpr std::uint32_t kAskMs = 500;
 // Between two questions to the other one, while the witness is away.
 constexpr std::int64_t kAskPeerNs = 500'000'000;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
@@ -59,6 +61,19 @@ void replace_aside(const std::string& path, std::string_view content) {
   replace_file(path, {content});
 }
 
+// Posts it, and waits for its end. False: it failed.
+bool completes(link::Connection& connection, const rdma::WorkRequest& request) {
+  if (connection.queue_pair().post_send(request) != rdma::PostStatus::kOk) return false;
+  bool done = false;
+  bool good = true;
+  while (!done && !connection.failed())
+    connection.poll([&](const rdma::Completion& completion) {
+      done = true;
+      good = completion.status == rdma::CompletionStatus::kSuccess;
+    });
+  return done && good;
+}
+
 // READs so many bytes of what the peer granted; waits for it. Throws Error.
 std::string read_all(rdma::Device& device, link::Connection& connection,
                      const rdma::RemoteRegion& region, std::uint64_t bytes) {
@@ -73,19 +88,26 @@ std::string read_all(rdma::Device& device, link::Connection& connection,
                                  .lkey = local->lkey(),
                                  .rkey = region.rkey,
                                  .remote_address = region.address + content.size()};
-    if (connection.queue_pair().post_send(read) != rdma::PostStatus::kOk)
-      throw Error("the snapshot's connection failed");
-    bool done = false;
-    bool good = true;
-    while (!done && !connection.failed())
-      connection.poll([&](const rdma::Completion& completion) {
-        done = true;
-        good = completion.status == rdma::CompletionStatus::kSuccess;
-      });
-    if (!done || !good) throw Error("the snapshot could not be READ to its end");
+    if (!completes(connection, read)) throw Error("what the peer granted could not be READ");
     content.append(reinterpret_cast<const char*>(local->data()), length);
   }
   return content;
+}
+
+// Says to a witness that this oeg, at place 2, remembers no leader. Throws Error.
+void say_newcomer(rdma::Device& device, link::Connection& connection,
+                  const rdma::RemoteRegion& block) {
+  const auto local = device.allocate(kCacheLineBytes, rdma::kLocalWrite, "oeg.newcomer");
+  rdma::WorkRequest swap{.opcode = rdma::Opcode::kCompareSwap,
+                         .flags = rdma::kSignaled,
+                         .local_address = local->data(),
+                         .length_bytes = sizeof(std::uint64_t),
+                         .lkey = local->lkey(),
+                         .rkey = block.rkey,
+                         .remote_address = block.address + offsetof(wire::WitnessBlock, newcomer)};
+  swap.compare_add = 0;
+  swap.swap = 1;
+  if (!completes(connection, swap)) throw Error("the witness did not take a word");
 }
 
 std::string_view name(FenceResult fence) {
@@ -122,15 +144,14 @@ PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
     : config_(config),
       runtime_(runtime),
       start_(config.pair),
-      former_life_(start_.memory.load().has_value()),
+      remembers_(start_.memory.load().has_value()),
       snapshot_readers_(runtime.device()),
       question_(runtime.device(), nullptr) {}
 
 // --------------------------------------------------------------------------------- the beginning
 
 void PairKeeper::begin() {
-  start_.rules.begin_again();
-  start_.memory.store(start_.rules);
+  if (remembers_) begin_again();
   while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr &&
          !runtime_.stop_wanted()) {
     try {
@@ -142,14 +163,49 @@ void PairKeeper::begin() {
       if (why_ != error.what()) log::info("no pair to join yet: {}", error.what());
       why_ = error.what();
     }
+    if (is_told_to_lead()) return;
     if (may_found()) {
       start_.rules.found();
       start_.memory.store(start_.rules);
-      log::info("leads: nobody has before, by its witness");
+      log::info("leads: neither of the pair, nor its witness, knows of a leader before");
       return;
     }
     std::this_thread::sleep_for(kTryAgain);
   }
+}
+
+void PairKeeper::begin_again() {
+  Succession& rules = start_.rules;
+  const bool led =
+      rules.role() == Succession::Role::kLeader || rules.role() == Succession::Role::kClaimant;
+  if (led && !start_.memory.is_of_this_boot()) return begin_after_boot();
+  std::optional<wire::Leadership> found;
+  if (rules.role() == Succession::Role::kLeader)
+    if (const auto block = newest_word(false)) found = wire::Leadership::of_word(block->word);
+  const std::uint32_t known = rules.word().epoch;
+  rules.begin_again(found);
+  start_.memory.store(rules);
+  if (led && rules.role() == Succession::Role::kOutsider)
+    log::warning(
+        "led in epoch {}, and the witness knows of epoch {} (is {} a copy that was put "
+        "back?): joins its pair",
+        known, rules.word().epoch, config_.pair.file);
+}
+
+// The witness knows whether the other one has led since. To join is to renounce, so this one asks
+// the witness first, and does nothing before it has answered.
+void PairKeeper::begin_after_boot() {
+  log::info("the host was started since this oeg led: asks the witness at {}", witnesses());
+  while (!runtime_.stop_wanted()) {
+    if (const auto block = newest_word(true)) {
+      start_.rules.begin_after_boot(wire::Leadership::of_word(block->word), block->incarnation);
+      start_.memory.store(start_.rules);
+      return;
+    }
+    if (is_told_to_lead()) return;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+  start_.rules.renounce();  // here alone: the next start asks again
 }
 
 bool PairKeeper::join() {
@@ -164,6 +220,7 @@ bool PairKeeper::join() {
   start_.spool = std::make_unique<LogSpool>(*start_.log);
   install(read_snapshot());
   start_.leader = std::move(leader.connection);
+  start_.memory.store(start_.rules);  // it has renounced, and has never to found a pair again
   log::info("joins {}", config_.pair.peer);
   return true;
 }
@@ -210,32 +267,79 @@ void PairKeeper::install(const std::string& snapshot) const {
   replace_aside(config_.exceptions_file, exceptions);
 }
 
-// Nobody has ever led: no witness has a word, and this one of the two is to begin. Both are asked,
-// for either may be the one that decides.
+// Nobody has ever led: no witness has a word, and neither of the two remembers anything. Place 2
+// says so to the witnesses, and place 1 begins. All of them are asked, for any may be the one that
+// decides.
 bool PairKeeper::may_found() {
-  if (config_.pair.place != 1 || former_life_) return false;
-  return holds_no_word(config_.pair.witness) &&
-         (config_.pair.witness_standby.empty() || holds_no_word(config_.pair.witness_standby));
+  if (remembers_) return false;
+  try {
+    bool nobody_has_led = true;
+    for (const std::string& endpoint : witness_endpoints()) {
+      const wire::WitnessBlock block = ask_witness(endpoint, kConnectMs);
+      nobody_has_led &= block.word == 0 && block.newcomer != 0;
+      const std::uint32_t epoch = wire::Leadership::of_word(block.word).epoch;
+      if (epoch > epoch_told_)
+        log::warning(
+            "remembers no leader, and the witness at {} knows of epoch {}: waits for the "
+            "other one, or for a person's word (docs/PAIRS.md, The first start)",
+            endpoint, epoch);
+      epoch_told_ = std::max(epoch_told_, epoch);
+    }
+    return nobody_has_led && config_.pair.place == 1;
+  } catch (const Error&) {
+    return false;  // it is not there
+  }
 }
 
-// False, too, where it is not there.
-bool PairKeeper::holds_no_word(const std::string& endpoint) {
-  try {
-    const wire::Hello hello =
-        own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
-    const link::TableConnection witness =
-        link::connect_tables(runtime_.device(), endpoint, link::bytes_of(hello), {}, kConnectMs,
-                             std::string(wire::name(wire::Role::kRisk)));
-    const auto extras = witness.connection->extras();
-    if (extras.empty()) return false;
-    const std::string block =
-        read_all(runtime_.device(), *witness.connection, extras[0], sizeof(wire::WitnessBlock));
-    std::uint64_t word = 0;
-    std::memcpy(&word, block.data(), sizeof(word));
-    return word == 0;
-  } catch (const Error&) {
-    return false;
+// A person knows what no program here can: that the other one does not lead, and will not.
+bool PairKeeper::is_told_to_lead() {
+  const std::string told = config_.pair.file + ".found";
+  std::error_code error;
+  if (!fs::remove(told, error)) return false;
+  const auto block = newest_word(false);
+  start_.rules.found(block ? wire::Leadership::of_word(block->word) : wire::Leadership{});
+  start_.memory.store(start_.rules);
+  log::warning("leads, in epoch {}: a person has said so ({})", start_.rules.word().epoch, told);
+  return true;
+}
+
+std::vector<std::string> PairKeeper::witness_endpoints() const {
+  if (config_.pair.witness_standby.empty()) return {config_.pair.witness};
+  return {config_.pair.witness, config_.pair.witness_standby};
+}
+
+// What it holds. A newcomer at place 2 says that it is one. Throws Error: it does not answer.
+wire::WitnessBlock PairKeeper::ask_witness(const std::string& endpoint, std::uint32_t wait_ms) {
+  const wire::Hello hello = own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
+  const link::TableConnection witness =
+      link::connect_tables(runtime_.device(), endpoint, link::bytes_of(hello), {}, wait_ms,
+                           std::string(wire::name(wire::Role::kRisk)));
+  const auto extras = witness.connection->extras();
+  if (extras.empty()) throw Error("the witness has granted nothing");
+  const std::string bytes =
+      read_all(runtime_.device(), *witness.connection, extras[0], sizeof(wire::WitnessBlock));
+  wire::WitnessBlock block;
+  std::memcpy(&block, bytes.data(), sizeof(block));
+  if (config_.pair.place == 2 && !remembers_ && block.newcomer == 0)
+    say_newcomer(runtime_.device(), *witness.connection, extras[0]);
+  return block;
+}
+
+// The latest word of the witnesses that answer. of_all: nothing unless all answer and differ. Where
+// two hold the same word of a pair, each of the pair might ask another one.
+std::optional<wire::WitnessBlock> PairKeeper::newest_word(bool of_all) {
+  std::optional<wire::WitnessBlock> newest;
+  bool clear = true;
+  for (const std::string& endpoint : witness_endpoints()) {
+    try {
+      const wire::WitnessBlock block = ask_witness(endpoint, of_all ? kConnectMs : kAskMs);
+      clear &= !newest || block.word != newest->word || wire::Leadership::of_word(block.word).alone;
+      if (!newest || block.word > newest->word) newest = block;
+    } catch (const Error&) {
+      clear = false;
+    }
   }
+  return of_all && !clear ? std::nullopt : newest;
 }
 
 std::string PairKeeper::witnesses() const {
@@ -288,6 +392,7 @@ void PairKeeper::be_quick() {
 void PairKeeper::tick() {
   be_quick();
   datapath_->pair()->connections().collect();
+  start_.memory.sync();
   snapshot_readers_.collect();
   if (snapshot_readers_.size() == 0 && clock::monotonic_ns() > snapshot_until_ns_)
     snapshot_.reset();
@@ -419,14 +524,11 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request) {
 
 std::string PairKeeper::not_ready_reason() const {
   const Pair& pair = *datapath_->pair();
-  const wire::Leadership word = pair.word();
   if (pair.stage() == Pair::Stage::kLeading) {
     if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
     return {};
   }
-  if (pair.stage() == Pair::Stage::kFollowing && word.epoch != 0 && !word.alone &&
-      word.leader != config_.pair.place)
-    return {};
+  if (pair.stage() == Pair::Stage::kFollowing && pair.stands_by()) return {};
   return "joins its pair";
 }
 

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/control/program.hpp"
 #include "common/link/connection.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/witness.hpp"
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
 
@@ -21,7 +24,8 @@ class PairKeeper {
   PairKeeper(const OegConfig& config, control::Runtime& runtime);
 
   // Returns once this oeg leads, or holds a log and what it follows: it asks its peer, and the
-  // witness where there is nobody to join, again and again. Throws Error, SystemError.
+  // witness where there is nobody to join, again and again. A file <pair.file>.found makes it lead
+  // where there is nobody to join: a person's word, used once. Throws Error, SystemError.
   void begin();
   PairStart& start() noexcept { return start_; }
 
@@ -47,9 +51,14 @@ class PairKeeper {
     std::uint64_t exceptions_bytes;  // the list, as a file
   };
 
+  void begin_again();
+  void begin_after_boot();
   bool join();
   bool may_found();
-  bool holds_no_word(const std::string& witness);
+  bool is_told_to_lead();
+  std::vector<std::string> witness_endpoints() const;
+  wire::WitnessBlock ask_witness(const std::string& endpoint, std::uint32_t wait_ms);
+  std::optional<wire::WitnessBlock> newest_word(bool of_all);
   std::string read_snapshot();
   void install(const std::string& snapshot) const;
   void connect_witness();
@@ -62,8 +71,9 @@ class PairKeeper {
   const OegConfig& config_;
   control::Runtime& runtime_;
   PairStart start_;
-  bool former_life_;
-  std::string why_;  // nobody was joined; the last reason that was logged
+  bool remembers_;                // a leader, or that it has joined one
+  std::uint32_t epoch_told_ = 0;  // of the witness, to the log
+  std::string why_;               // nobody was joined; the last reason that was logged
   OegDatapath* datapath_ = nullptr;
   std::function<void()> complete_;
   std::function<void()> connect_;

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common/base/error.hpp"
@@ -19,7 +20,7 @@ namespace {
 static_assert(std::is_trivially_copyable_v<Succession>);
 
 struct Header {
-  static constexpr char kMagic[8] = {'t', 'k', 'p', 'a', 'i', 'r', '1', 0};
+  static constexpr char kMagic[8] = {'t', 'k', 'p', 'a', 'i', 'r', '2', 0};
   char magic[8];  // stored last
   std::uint32_t state_bytes;
   std::uint32_t place;
@@ -28,16 +29,18 @@ struct Header {
 constexpr std::size_t kSlotsOffset = 64;
 constexpr std::size_t kSlotBytes = 256;
 constexpr std::size_t kFileBytes = 4096;
-static_assert(sizeof(std::uint64_t) + sizeof(Succession) <= kSlotBytes);
+static_assert(2 * sizeof(std::uint64_t) + sizeof(Succession) <= kSlotBytes);
 
 }  // namespace
 
 struct PairMemory::Slot {
   std::uint64_t sequence;
+  std::uint64_t boot;
   std::byte state[sizeof(Succession)];
 };
 
-PairMemory::PairMemory(const std::string& path, std::uint8_t place) {
+PairMemory::PairMemory(const std::string& path, std::uint8_t place, std::uint64_t boot)
+    : boot_(boot) {
   const net::FileDescriptor file(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.get() < 0) throw SystemError("cannot open " + path, errno);
@@ -57,7 +60,7 @@ PairMemory::PairMemory(const std::string& path, std::uint8_t place) {
   if (header.place != place)
     throw Error(path + " is of pair.place " + std::to_string(header.place) +
                 ", the configuration says " + std::to_string(place));
-  sequence_ = std::max(slot(0).sequence, slot(1).sequence);
+  sequence_ = synced_ = std::max(slot(0).sequence, slot(1).sequence);
 }
 
 PairMemory::Slot& PairMemory::slot(std::uint64_t sequence) const noexcept {
@@ -71,12 +74,29 @@ std::optional<Succession> PairMemory::load() const noexcept {
   return state;
 }
 
+bool PairMemory::is_of_this_boot() const noexcept {
+  return sequence_ != 0 && slot(sequence_).boot == boot_;
+}
+
+// Acquire: pairs with the release in store(), on the datapath thread. The slot's sequence goes to
+// the disk no earlier than its state.
+void PairMemory::sync() noexcept {
+  std::uint64_t newest = 0;
+  for (const std::uint64_t each : {0u, 1u})
+    newest = std::max(
+        newest,
+        std::atomic_ref<std::uint64_t>(slot(each).sequence).load(std::memory_order_acquire));
+  if (newest == synced_ || ::msync(mapping_.at<void>(0), kFileBytes, MS_SYNC) != 0) return;
+  synced_ = newest;
+}
+
 void PairMemory::store(const Succession& state) noexcept {
   Slot& next = slot(sequence_ + 1);
   // Release, twice: whoever reads the file after our end finds a slot that is whole, or one without
   // a sequence.
   std::atomic_ref<std::uint64_t>(next.sequence).store(0, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_release);
+  next.boot = boot_;
   std::memcpy(next.state, &state, sizeof(state));
   std::atomic_ref<std::uint64_t>(next.sequence).store(++sequence_, std::memory_order_release);
 }

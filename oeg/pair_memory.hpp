@@ -1,7 +1,9 @@
 // What one of a pair knows of the leadership, over its restarts: a small file, mapped. It survives
-// the end of the process, not a power cut: a host that comes back has to join.
+// the end of the process at once, and reaches the disk a moment later. So that of a former start of
+// the host may not be the newest: it says so, and who finds it asks the witness (PairKeeper).
 //
-//   0 magic | 8 state_bytes | 12 place | 64 slot 0 | 320 slot 1       slot: 0 sequence | 8 state
+//   0 magic | 8 state_bytes | 12 place | 64 slot 0 | 320 slot 1   slot: 0 sequence | 8 boot | 16
+//   state
 //
 // Host order; of this program alone, as the state is Succession itself. The slot with the higher
 // sequence counts; the other one is written next.
@@ -19,13 +21,17 @@ namespace tickpath::oeg {
 class PairMemory {
  public:
   // Control thread. Opens or makes the file. Throws SystemError, Error (no such file, or of the
-  // other place).
-  PairMemory(const std::string& path, std::uint8_t place);
+  // other place). boot: this start of the host (clock::host_id()).
+  PairMemory(const std::string& path, std::uint8_t place, std::uint64_t boot);
 
   // Nothing: there was no former life.
   std::optional<Succession> load() const noexcept;
+  // What load() returns was stored since the host was started.
+  bool is_of_this_boot() const noexcept;
   // One thread. Before anything of it takes effect.
   void store(const Succession& state) noexcept;
+  // Control thread, now and then: on the disk, if anything was stored since.
+  void sync() noexcept;
 
  private:
   struct Slot;
@@ -33,7 +39,9 @@ class PairMemory {
   Slot& slot(std::uint64_t sequence) const noexcept;
 
   Mapping mapping_;
+  const std::uint64_t boot_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t synced_ = 0;
 };
 
 }  // namespace tickpath::oeg

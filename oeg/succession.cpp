@@ -30,9 +30,9 @@ void Succession::on_answer(const Change& change, Leadership found) noexcept {
     case Asks::kNothing:
       return;
     case Asks::kEnrol:
+      asks_ = Asks::kNothing;
       if (!made) return (void)enrol(witness_, found);
       word_ = desired_;
-      asks_ = Asks::kNothing;
       return;
     case Asks::kPair:
       asks_ = Asks::kNothing;
@@ -88,26 +88,46 @@ void Succession::lose(Leadership found) noexcept {
 
 // --------------------------------------------------------------------------------- beginnings
 
-void Succession::begin_again() noexcept {
+// The latest epoch that this one knows of, or may have brought about.
+std::uint32_t Succession::newest() const noexcept {
+  return std::max({word_.epoch, last_offer_, asks_ == Asks::kNothing ? 0 : desired_.epoch});
+}
+
+void Succession::begin_again(std::optional<Leadership> found) noexcept {
+  if (role_ == Role::kLeader && found && found->epoch > newest()) return lose(*found);
+  if (blocked()) return;  // it goes on asking
   if (role_ == Role::kLeader && !needs_confirmation()) {
     // Another epoch: it is another life that leads.
     lead({word_.epoch + 1, self_, true});
   } else if (role_ == Role::kLeader) {
     on_standby_lost();
-    if (!blocked() && role_ == Role::kLeader) begin_again();  // the offer had not been made
+    // The offer had not been made.
+    if (!blocked() && role_ == Role::kLeader) begin_again(found);
   } else if (role_ == Role::kStandby) {
     renounce();
   }
 }
 
+void Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexcept {
+  const std::uint32_t known = newest();
+  const bool led = role_ == Role::kLeader || role_ == Role::kClaimant;
+  if (!led || found.leader != self_ || found.epoch > known)
+    return lose(found.epoch > word_.epoch ? found : word_);
+  lead(found);
+  witness_ = witness;
+  ask(Asks::kAlone, found, {known + 1, self_, true});
+}
+
 // -------------------------------------------------------------------------------------- leader
 
 bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
-  if (role_ != Role::kLeader || !word_.alone || offered_ != 0) return false;
+  if (role_ != Role::kLeader || !word_.alone || offered_ != 0 || blocked()) return false;
+  on_word(found);
+  if (role_ != Role::kLeader) return false;
   witness_ = witness;
   asks_ = Asks::kNothing;
   if (found == word_) return false;
-  // Whatever it holds: who leads alone is not in doubt, only the witness's memory is.
+  // What it holds is older, or of a claim that was given up.
   ask(Asks::kEnrol, found, {std::max(found.epoch, word_.epoch) + 1, self_, true});
   return true;
 }
@@ -195,5 +215,11 @@ void Succession::on_peer_renounced() noexcept {
 }
 
 void Succession::renounce() noexcept { lose(word_); }
+
+// A claim that was given up is in no later epoch than who leads since (on_peer_renounced).
+void Succession::on_word(Leadership found) noexcept {
+  const bool of_other = found.leader != 0 && found.leader != self_;
+  if (role_ == Role::kLeader && of_other && found.epoch > newest()) lose(found);
+}
 
 }  // namespace tickpath::oeg

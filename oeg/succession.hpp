@@ -13,7 +13,7 @@
 // leader that misses its standby acts on nothing until it has the word. So no lease and no clock is
 // needed: suspicion may be wrong at any time, and costs a change of leader, never an order.
 //
-// A witness that was restarted has forgotten the word. Which of its lives decides is therefore part
+// A witness that was restarted may not have the newest word. Which of its lives decides is part
 // of what is replicated (`witness` below): a standby asks only the one that its leader has told it.
 // A second witness is no more than another such life, which may be there at the same time.
 //
@@ -21,6 +21,7 @@
 // renounced before. It is what settles a pair that has lost its witness.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -71,16 +72,24 @@ class Succession {
 
   // ---- beginnings
 
-  // The first of a new pair: nobody has ever led.
-  void found() noexcept { lead({1, self_, true}); }
-  // This is what the process knew when its former life ended. Who led alone leads; who led in a
-  // pair, or asked for that place, asks again; who stood by has to join, for what it had confirmed
-  // may have been in its memory alone.
-  void begin_again() noexcept;
+  // The first of a new pair: nobody has ever led. Or a person says that this one is to lead: above
+  // whatever is known of an earlier one.
+  void found(wire::Leadership known = {}) noexcept {
+    lead({std::max(newest(), known.epoch) + 1, self_, true});
+  }
+  // This is what the process knew when its former life ended; `found`: what a witness holds, where
+  // one can be asked. Who led alone leads; who led in a pair, or asked for that place, asks again;
+  // who stood by has to join, for what it had confirmed may have been in its memory alone. A memory
+  // from before the newest word (a copy that was put back) has no right to anything.
+  void begin_again(std::optional<wire::Leadership> found = std::nullopt) noexcept;
+  // The host was started since: the newest of what was known may not have reached the disk. Only
+  // who leads by the word of the witness asks to go on; all others have to join.
+  void begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
 
   // ---- leader, alone
 
-  // Makes the witness hold our word; `found` is what it holds. False: it does already.
+  // Makes the witness hold our word; `found` is what it holds. False: it does already; or the other
+  // one has led since, and this one leads no more.
   bool enrol(std::uint64_t witness, wire::Leadership found) noexcept;
   // Enrolled, and a joiner has everything: from now on needs_confirmation(). What to tell it, with
   // witness(), as an entry of its log. Nothing: not now.
@@ -117,6 +126,9 @@ class Succession {
   // The other one has renounced. As a standby: our log is fenced and read to its end.
   void on_peer_renounced() noexcept;
   void renounce() noexcept;
+  // A witness holds that word. Of a later leadership than any that this one knows: it leads no
+  // more.
+  void on_word(wire::Leadership found) noexcept;
 
   friend bool operator==(const Succession&, const Succession&) = default;
 
@@ -129,6 +141,7 @@ class Succession {
   void ask(Asks what, wire::Leadership expected, wire::Leadership desired) noexcept;
   void lead(wire::Leadership word) noexcept;
   void lose(wire::Leadership found) noexcept;
+  std::uint32_t newest() const noexcept;
 
   std::uint8_t self_;
   Role role_ = Role::kOutsider;

@@ -69,8 +69,8 @@ RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& run
   datapath_ = std::make_unique<RiskDatapath>(links, *monitor_, config.monitor.instruments_max,
                                              channel_.get());
   if (config.witness_enabled)
-    witness_ =
-        std::make_unique<Witness>(runtime.device(), config.common.fabric_endpoint, runtime.name());
+    witness_ = std::make_unique<Witness>(runtime.device(), config.common.fabric_endpoint,
+                                         runtime.name(), config.witness_file);
   register_counters();
   register_commands();
 }

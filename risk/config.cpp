@@ -117,6 +117,8 @@ config::Schema<RiskConfig> risk_schema() {
   schema.flag("witness.enabled", &C::witness_enabled,
               "Listen at fabric.endpoint for a pair of oegs, and keep the word that says which of "
               "them leads");
+  schema.path("witness.file", &C::witness_file,
+              "That word, as it was last: a restart begins with it");
   schema.tables("venue", &C::venues, market::venue_schema(), {0, kVenuesMax},
                 "The venues that it watches, in place of feed.endpoint and gateway.endpoint; "
                 "none: one venue");

@@ -35,6 +35,7 @@ struct RiskConfig {
   std::string kills_file = "{run_dir}/{name}.kills";
 
   bool witness_enabled = false;
+  std::string witness_file = "{run_dir}/{name}.witness";
 
   MonitorOptions monitor;
   std::vector<OwnLimits> strategies;

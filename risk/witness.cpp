@@ -1,12 +1,15 @@
 #include "risk/witness.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <new>
 #include <utility>
 
 #include <sys/random.h>
 
 #include "common/base/error.hpp"
+#include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/rdma/ordering.hpp"
 #include "common/wire/grants.hpp"
@@ -26,16 +29,55 @@ std::uint64_t draw_incarnation() {
   return drawn;
 }
 
+// Host order: this program writes and reads it.
+struct SavedWord {
+  static constexpr char kMagic[8] = {'t', 'k', 'w', 'o', 'r', 'd', '1', 0};
+  char magic[8];
+  std::uint64_t word;
+};
+
+// 0: there is no such file.
+std::uint64_t read_word(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return 0;
+  SavedWord saved{};
+  if (!file.read(reinterpret_cast<char*>(&saved), sizeof(saved)) ||
+      std::memcmp(saved.magic, SavedWord::kMagic, sizeof(saved.magic)) != 0)
+    throw Error(path +
+                " is not the word of a witness. Move it away; the oeg that leads writes it again");
+  return saved.word;
+}
+
 }  // namespace
 
-Witness::Witness(rdma::Device& device, const std::string& endpoint, std::string name)
+Witness::Witness(rdma::Device& device, const std::string& endpoint, std::string name,
+                 std::string file)
     : name_(std::move(name)),
+      file_(std::move(file)),
+      saved_(read_word(file_)),
       region_(device.allocate(sizeof(wire::WitnessBlock), rdma::kLocalWrite | kPairsRights,
                               name_ + ".witness")),
       block_(new (region_->data()) wire::WitnessBlock{}),
       listener_(device.listen(endpoint)),
       peers_(device) {
   block_->incarnation = draw_incarnation();
+  block_->word = saved_;
+}
+
+Witness::~Witness() { save(); }
+
+// On the disk when it returns, or tried again at the next tick.
+void Witness::save() noexcept {
+  const SavedWord now{{'t', 'k', 'w', 'o', 'r', 'd', '1', 0}, leadership().word()};
+  if (now.word == saved_) return;
+  try {
+    replace_file(file_, {{reinterpret_cast<const char*>(&now), sizeof(now)}});
+    saved_ = now.word;
+    save_failed_ = false;
+  } catch (const std::exception& error) {
+    if (!std::exchange(save_failed_, true))
+      log::error("the word of who leads is not saved, and is lost if risk ends: {}", error.what());
+  }
 }
 
 void Witness::serve() {

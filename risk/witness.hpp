@@ -1,7 +1,8 @@
 // Where a pair of oegs keeps the word that says which of them leads (common/wire/leadership.hpp).
 //
-// risk offers the memory and lets oeg in; what is in it the pair decides by COMPARE_SWAP. Control
-// thread, all of it.
+// risk offers the memory and lets oeg in; what is in it the pair decides by COMPARE_SWAP. A small
+// file keeps the word over a restart, within a tick of each change. So a pair that has led is never
+// taken for a new one, and a leader of long ago finds out. Control thread, all of it.
 #pragma once
 
 #include <chrono>
@@ -20,15 +21,20 @@ namespace tickpath::risk {
 
 class Witness {
  public:
-  // Listens at `endpoint`. Throws Error, rdma::SetupError.
-  Witness(rdma::Device& device, const std::string& endpoint, std::string name);
+  // Listens at `endpoint`, with the word of the file if there is one. Throws Error (of the file),
+  // rdma::SetupError.
+  Witness(rdma::Device& device, const std::string& endpoint, std::string name, std::string file);
+  ~Witness();
 
   // Readable when serve() has something to do.
   int file_descriptor() const noexcept { return listener_->file_descriptor(); }
   std::string endpoint() const { return listener_->endpoint(); }
   void serve();
   // Each tick.
-  void collect() { peers_.collect(); }
+  void collect() {
+    peers_.collect();
+    save();
+  }
   // Whoever asks from now on is sent away.
   void close() noexcept { closing_ = true; }
 
@@ -39,8 +45,12 @@ class Witness {
 
  private:
   void accept(rdma::ConnectionRequest& request);
+  void save() noexcept;
 
   std::string name_;
+  const std::string file_;
+  std::uint64_t saved_ = 0;                     // the word in the file
+  bool save_failed_ = false;                    // the last time; that is logged once
   std::unique_ptr<rdma::MemoryRegion> region_;  // outlives the connections
   wire::WitnessBlock* block_;
   std::unique_ptr<rdma::Listener> listener_;

@@ -42,7 +42,7 @@ BenchPair::Side::Side(const BenchFolder& folder, rdma::Device& device, std::uint
         made.confirm_max_ns = kPatienceNs;
         return made;
       }()),
-      memory(options.file, place),
+      memory(options.file, place, 1),
       rules(place),
       heartbeat(device, "oeg.heartbeat") {
   if (place == 1) rules.found();

@@ -51,6 +51,7 @@ struct SideOptions {
   std::int64_t confirm_max_ns = kNever;
   std::uint32_t log_bytes = PairOptions{}.log_bytes;
   std::uint64_t journal_records = 4096;
+  int lives = 1;  // of who leads: each raises the epoch
 };
 
 // One oeg, without all but its journal, its FIX store and its half of the pair.
@@ -79,10 +80,10 @@ class PairSide {
           options.store_messages = 64;
           return options;
         }()),
-        memory_(options_.file, place),
+        memory_(options_.file, place, 1),
         heartbeat_(device, "oeg.heartbeat"),
         pair_(options_, watched(side.dead_after_ns), device, nullptr, journal_, session_, memory_,
-              rules(place, leads), hot_log_) {}
+              rules(place, leads ? side.lives : 0), hot_log_) {}
 
   Pair& pair() noexcept { return pair_; }
   Journal& journal() noexcept { return journal_; }
@@ -106,9 +107,10 @@ class PairSide {
   }
 
  private:
-  static Succession rules(std::uint8_t place, bool leads) {
+  static Succession rules(std::uint8_t place, int lives) {
     Succession rules(place);
-    if (leads) rules.found();
+    if (lives != 0) rules.found();
+    for (int life = 1; life < lives; ++life) rules.begin_again();
     return rules;
   }
 
@@ -128,10 +130,12 @@ class PairTest : public ::testing::Test {
 
   PairTest() { new_witness(); }
 
-  void new_witness() {
+  // Another life; it has forgotten, or remembers.
+  void new_witness(bool forgets = true) {
     witness_.reset();
-    witness_ =
-        std::make_unique<risk::Witness>(*fabric_.device, link::test::fresh_endpoint(), "risk");
+    if (forgets) witness_file_ = folder_ / ("witness" + std::to_string(++witnesses_));
+    witness_ = std::make_unique<risk::Witness>(*fabric_.device, link::test::fresh_endpoint(),
+                                               "risk", witness_file_);
   }
 
   void begin(std::int64_t standby_dead_after_ns = kNever) {
@@ -215,6 +219,8 @@ class PairTest : public ::testing::Test {
 
   Folder folder_;
   link::test::Fabric fabric_;
+  int witnesses_ = 0;
+  std::string witness_file_;
   std::unique_ptr<risk::Witness> witness_;
   std::optional<PairSide> first_;
   std::optional<PairSide> second_;
@@ -352,6 +358,47 @@ TEST_F(PairTest, AWitnessThatNobodyWasToldOfDecidesNothing) {
   EXPECT_EQ(witness_->leadership().epoch, 0u);
 }
 
+TEST_F(PairTest, AWitnessThatRemembersDecidesNothingEitherBeforeTheStandbyIsTold) {
+  begin();
+  ASSERT_TRUE(paired());
+  const wire::Leadership word = first_->pair().word();
+  new_witness(false);
+  EXPECT_EQ(witness_->leadership(), word);
+  ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
+  connect_witness(*second_);
+  connect_witness(*first_);
+  ASSERT_TRUE(turned_until([&] {
+    const std::optional<Succession> known = second_->memory().load();
+    return known && known->witness() == witness_->incarnation();
+  }));
+  first_.reset();
+  ASSERT_TRUE(takes_over(*second_));
+  EXPECT_EQ(witness_->leadership(), (wire::Leadership{word.epoch + 1, 2, true}));
+}
+
+// A copy of its file that was put back: it believes to lead alone, as the other one does.
+TEST_F(PairTest, OfTwoThatLeadAloneTheOneWhoseWordIsOlderStepsDown) {
+  first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);
+  connect_witness(*first_);
+  ASSERT_TRUE(turned_until([&] { return witness_->leadership() == first_->pair().word(); }));
+  SideOptions later;
+  later.lives = 5;
+  second_.emplace(folder_, *fabric_.device, std::uint8_t{2}, true, later);
+  connect_witness(*second_);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().stage() == Stage::kRetired; }))
+      << "it looks at the word again and again";
+  EXPECT_EQ(second_->pair().stage(), Stage::kLeading);
+  EXPECT_TRUE(second_->pair().may_act());
+  EXPECT_EQ(witness_->leadership(), second_->pair().word());
+  // It comes back as it was.
+  first_.reset();
+  std::filesystem::remove(folder_ / "oeg1.pair");
+  first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);
+  connect_witness(*first_);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().stage() == Stage::kRetired; }));
+  EXPECT_EQ(second_->pair().stage(), Stage::kLeading);
+}
+
 TEST_F(PairTest, WhoComesAgainIsAStandbyAsBefore) {
   begin();
   ASSERT_TRUE(paired());
@@ -467,8 +514,8 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
   EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
   EXPECT_EQ(second_->journal().size().get(), 0u) << "its datapath has not begun";
   stopped_ = 0;
-  ASSERT_TRUE(paired());
   ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
+  ASSERT_TRUE(paired());
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
 }
 

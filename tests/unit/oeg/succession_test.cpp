@@ -50,5 +50,113 @@ TEST(Succession, AMoveGoesOnToANewerLifeOfTheWitness) {
   EXPECT_EQ(leader.wanted()->witness, 3u);
 }
 
+// ------------------------------------------------------- a memory that is not the newest
+
+Succession lone_leader(std::uint8_t self, std::uint32_t epoch) {
+  Succession leader(self);
+  leader.found({epoch - 1, 1, true});
+  return leader;
+}
+
+TEST(Succession, WhoLedAloneLeadsAgainWhereTheWitnessKnowsOfNobodyLater) {
+  for (const Leadership found : {Leadership{}, Leadership{4, 1, true}, Leadership{3, 2, true}}) {
+    Succession leader = lone_leader(1, 4);
+    leader.begin_again(found);
+    EXPECT_EQ(leader.role(), Succession::Role::kLeader);
+    EXPECT_EQ(leader.word(), (Leadership{5, 1, true}));
+  }
+}
+
+TEST(Succession, WhoLedAloneJoinsWhereAnyoneHasLedSince) {
+  // Its own place, too: then its file is a copy from before, and its journal may be as old.
+  for (const Leadership found : {Leadership{6, 2, true}, Leadership{5, 2, true},
+                                 Leadership{6, 2, false}, Leadership{6, 1, true}}) {
+    Succession leader = lone_leader(1, 4);
+    leader.begin_again(found);
+    EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+    EXPECT_EQ(leader.word(), found);
+    EXPECT_FALSE(leader.wanted().has_value());
+  }
+}
+
+// The witness may have decided, and its answer been lost with the process.
+TEST(Succession, WhatItHadAskedForItselfIsNoLaterLeader) {
+  Succession leader = paired_leader();
+  leader.on_standby_lost();
+  const Succession::Change change = *leader.wanted();
+  leader.begin_again(change.desired);
+  ASSERT_TRUE(leader.wanted().has_value());
+  leader.on_answer(*leader.wanted(), change.desired);
+  EXPECT_EQ(leader.word(), change.desired);
+  EXPECT_TRUE(leader.may_act(false));
+}
+
+TEST(Succession, ALeaderWritesItsWordOverAnOlderOneAndNotOverALaterOne) {
+  Succession leader = lone_leader(1, 4);
+  ASSERT_TRUE(leader.enrol(1, {3, 2, true}));
+  EXPECT_EQ(leader.wanted()->desired, (Leadership{5, 1, true}));
+  leader = lone_leader(1, 4);
+  EXPECT_FALSE(leader.enrol(1, {5, 2, true}));
+  EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+  // It was first, while this one asked.
+  leader = lone_leader(1, 4);
+  ASSERT_TRUE(leader.enrol(1, {}));
+  leader.on_answer(*leader.wanted(), {5, 2, true});
+  EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+}
+
+// 2 claimed, renounced, and its claim stands at the witness still.
+TEST(Succession, AClaimThatWasGivenUpIsNoLaterLeader) {
+  Succession leader = paired_leader();
+  const Leadership claim{leader.word().epoch + 1, 2, true};
+  leader.on_peer_renounced();
+  leader.on_word(claim);
+  ASSERT_EQ(leader.role(), Succession::Role::kLeader);
+  ASSERT_TRUE(leader.enrol(1, claim));
+  EXPECT_GT(leader.wanted()->desired.epoch, claim.epoch);
+}
+
+TEST(Succession, ALeaderThatReadsALaterWordOfTheOtherOneLeadsNoMore) {
+  Succession leader = paired_leader();
+  const std::uint32_t epoch = leader.word().epoch;
+  for (const Leadership found :
+       {Leadership{}, Leadership{epoch, 1, false}, Leadership{epoch - 1, 2, true}})
+    leader.on_word(found);
+  EXPECT_EQ(leader.role(), Succession::Role::kLeader);
+  leader.on_word({epoch + 1, 2, true});
+  EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+  EXPECT_FALSE(leader.may_act(true));
+}
+
+TEST(Succession, AfterAStartOfTheHostOnlyWhoLeadsByTheWitnessesWordAsksToGoOn) {
+  Succession leader = lone_leader(1, 4);
+  leader.begin_after_boot({4, 1, true}, 9);
+  EXPECT_TRUE(leader.blocked()) << "it has to have the word first";
+  EXPECT_EQ(*leader.wanted(), (Succession::Change{{4, 1, true}, {5, 1, true}, 9}));
+  leader.begin_again(Leadership{4, 1, true});
+  EXPECT_TRUE(leader.blocked()) << "also in its next life";
+  leader.on_answer(*leader.wanted(), {4, 1, true});
+  EXPECT_TRUE(leader.may_act(false));
+  for (const Leadership found :
+       {Leadership{}, Leadership{5, 2, true}, Leadership{4, 2, false}, Leadership{5, 1, true}}) {
+    leader = lone_leader(1, 4);
+    leader.begin_after_boot(found, 9);
+    EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+  }
+  Succession standby(2);
+  standby.on_offer({4, 1, false}, 9);
+  standby.begin_after_boot({4, 2, true}, 9);
+  EXPECT_EQ(standby.role(), Succession::Role::kOutsider);
+}
+
+TEST(Succession, WhomAPersonMakesLeaderLeadsAboveAllThatIsKnown) {
+  Succession outsider(2);
+  outsider.on_offer({4, 1, false}, 9);
+  outsider.renounce();
+  outsider.found({7, 1, true});
+  EXPECT_EQ(outsider.word(), (Leadership{8, 2, true}));
+  EXPECT_TRUE(outsider.may_act(false));
+}
+
 }  // namespace
 }  // namespace tickpath::oeg

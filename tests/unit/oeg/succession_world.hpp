@@ -22,6 +22,8 @@ enum class Mutant : std::uint8_t {
   kLeaderNotAsking,  // a leader that misses its standby goes on without the word
   kEpochNotChecked,  // any word that the witness holds is taken for the one expected
   kMoveUntold,       // a new life of the witness decides before the standby knows
+  kFoundUnasked,     // a pair is founded where the witness holds no word, whoever remembers what
+  kMemoryTrusted,    // who begins again goes by its memory alone, also where that was put back
 };
 
 struct Budget {
@@ -35,6 +37,8 @@ struct Budget {
   int moves = 100;    // from one to another: of two it could turn for ever
   int joins = 1;
   int hand_overs = 0;
+  int losses = 0;  // of a memory, with the journal
+  int copies = 0;  // of both, put back at a later start
   std::uint32_t epoch_max = 6;
 };
 
@@ -72,6 +76,7 @@ struct Node {
   Succession::Change change{};
   Leadership found;
   bool told_move = false;
+  bool newcomer = false;  // it remembers nothing
   bool operator==(const Node&) const = default;
 };
 
@@ -94,10 +99,20 @@ struct Log {
   bool operator==(const Log&) const = default;
 };
 
+// Of a node's memory and journal.
+struct Copy {
+  bool there = false;
+  Succession journaled{1};
+  Book book;
+  bool operator==(const Copy&) const = default;
+};
+
 struct World {
   std::array<Node, 2> nodes{};
   Log log;
   std::array<Leadership, 3> words{};  // by life of the witness
+  std::array<bool, 3> newcomer{};     // likewise: 2 has said that it remembers nothing
+  std::array<Copy, 2> copies{};
   std::uint8_t life = 1;
   std::uint8_t session = 0;  // the venue's; 0: nobody
   std::uint8_t expected_seq = 1;
@@ -105,7 +120,7 @@ struct World {
   std::uint8_t taken_over_by = 0;
   // Spent.
   std::uint8_t orders = 0, logons = 0, crashes = 0, cuts = 0, lost = 0, joins = 0, hand_overs = 0,
-               moves = 0;
+               moves = 0, losses = 0, copied = 0;
   bool operator==(const World&) const = default;
 
   Node& node(int id) { return nodes[static_cast<std::size_t>(id - 1)]; }
@@ -153,7 +168,8 @@ struct Hash {
                   std::uint64_t(w.orders) << 24 | std::uint64_t(w.crashes) << 28 |
                   std::uint64_t(w.cuts) << 32 | std::uint64_t(w.lost) << 36 |
                   std::uint64_t(w.joins) << 40 | std::uint64_t(w.logons) << 44 |
-                  std::uint64_t(w.hand_overs) << 48 | std::uint64_t(w.moves) << 52);
+                  std::uint64_t(w.hand_overs) << 48 | std::uint64_t(w.moves) << 52 |
+                  std::uint64_t(w.losses) << 56 | std::uint64_t(w.copied) << 60);
     return seed;
   }
 };

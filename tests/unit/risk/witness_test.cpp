@@ -5,6 +5,7 @@
 
 #include "common/link/remote_word.hpp"
 #include "common/wire/hello.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/link/fabric.hpp"
 
@@ -21,7 +22,7 @@ class WitnessOfAPair : public ::testing::Test {
  protected:
   using Life = std::unique_ptr<Witness>;
 
-  Life begin() { return std::make_unique<Witness>(*device, endpoint, "risk"); }
+  Life begin() { return std::make_unique<Witness>(*device, endpoint, "risk", file); }
   // Connects as that role for that service; the witness serves meanwhile.
   link::TableConnection ask(Role role, Service service) {
     link::TableConnection made;
@@ -73,6 +74,8 @@ class WitnessOfAPair : public ::testing::Test {
 
   std::unique_ptr<rdma::Device> device = link::test::open_test_device();
   std::string endpoint = link::test::fresh_endpoint();
+  test_support::Folder folder;
+  std::string file = folder / "risk.witness";
   Life witness = begin();
 };
 
@@ -91,7 +94,7 @@ TEST_F(WitnessOfAPair, LetsOneOfTwoThatAskForTheSamePlaceHaveIt) {
   EXPECT_EQ(first.word->value(), (Leadership{2, 2, true}).word());
 }
 
-TEST_F(WitnessOfAPair, IsKnownAsAnotherAfterARestart) {
+TEST_F(WitnessOfAPair, IsKnownAsAnotherAfterARestartWithTheWordThatItHad) {
   std::uint64_t before = 0;
   {
     Peer peer = oeg();
@@ -103,9 +106,25 @@ TEST_F(WitnessOfAPair, IsKnownAsAnotherAfterARestart) {
   witness.reset();
   witness = begin();
   Peer peer = oeg();
-  EXPECT_EQ(peer.word->value(), 0u) << "it has forgotten who leads";
+  EXPECT_EQ(Leadership::of_word(peer.word->value()), (Leadership{1, 1, true}));
   EXPECT_NE(peer.word->second(), 0u);
   EXPECT_NE(peer.word->second(), before);
+}
+
+TEST_F(WitnessOfAPair, HasTheWordOnTheDiskAfterATickAndNotAtItsEndAlone) {
+  Peer peer = oeg();
+  peer.swap({}, {7, 2, true});
+  witness->collect();
+  std::filesystem::copy(file, folder / "copy");
+  const Witness later(*device, link::test::fresh_endpoint(), "risk", folder / "copy");
+  EXPECT_EQ(later.leadership(), (Leadership{7, 2, true}));
+}
+
+TEST_F(WitnessOfAPair, DoesNotBeginWithAFileThatIsNoWord) {
+  std::ofstream(folder / "other") << "something else";
+  const std::string error = test_support::error_of<Error>(
+      [&] { Witness(*device, link::test::fresh_endpoint(), "risk", folder / "other"); });
+  EXPECT_THAT(error, ::testing::HasSubstr("other is not the word of a witness. Move it away"));
 }
 
 TEST_F(WitnessOfAPair, RefusesEveryoneButOeg) {

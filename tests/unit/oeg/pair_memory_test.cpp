@@ -1,0 +1,33 @@
+#include "oeg/pair_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/folder.hpp"
+
+namespace tickpath::oeg {
+namespace {
+
+TEST(PairMemory, SaysWhetherTheHostWasStartedSinceItWasStored) {
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.pair";
+  Succession rules(1);
+  rules.found();
+  {
+    PairMemory memory(path, 1, 77);
+    EXPECT_FALSE(memory.load().has_value());
+    EXPECT_FALSE(memory.is_of_this_boot());
+    memory.store(rules);
+    memory.sync();
+    EXPECT_TRUE(memory.is_of_this_boot());
+  }
+  EXPECT_TRUE(PairMemory(path, 1, 77).is_of_this_boot());
+  PairMemory later(path, 1, 78);
+  EXPECT_EQ(later.load(), rules);
+  EXPECT_FALSE(later.is_of_this_boot());
+  EXPECT_FALSE(PairMemory(path, 1, 78).is_of_this_boot()) << "to look is not to decide";
+  later.store(rules);
+  EXPECT_TRUE(later.is_of_this_boot());
+}
+
+}  // namespace
+}  // namespace tickpath::oeg
