@@ -25,6 +25,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
       exceptions_(config.exceptions_file),
       readers_(runtime.device()) {
   define_notes();
+  for (const std::string& text : advice(config)) log::warning("{}", text);
   if (config.pair.place != 0) {
     pair_ = std::make_unique<PairKeeper>(config, runtime);
     runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +

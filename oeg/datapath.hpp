@@ -125,6 +125,10 @@ class OegDatapath final : public control::Datapath,
   // A person has cleared an exception of that symbol. False: try again in a moment.
   bool release_symbol(const fix::Symbol& symbol) noexcept { return releases_.try_push(symbol); }
 
+  // A person books a trade. False: try again in a moment; else its result comes next.
+  bool book_by_hand(const ManualTrade& trade) noexcept { return trades_.try_push(trade); }
+  bool pop_result(ManualResult& result) noexcept { return trade_results_.try_pop(result); }
+
   // ---- control::Datapath
   bool turn() noexcept override;
   void arm() noexcept override;
@@ -242,6 +246,8 @@ class OegDatapath final : public control::Datapath,
   SpscRing<ExceptionNote> exception_notes_{4096};
   Counter exceptions_unlisted_;
   SpscRing<fix::Symbol> releases_{256};
+  SpscRing<ManualTrade> trades_{4};  // one at a time
+  SpscRing<ManualResult> trade_results_{4};
   RecoveryResult recovery_;
 
   std::uint64_t now_ns_ = 0;  // of this turn
