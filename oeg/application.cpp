@@ -37,6 +37,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
       exceptions_(config.exceptions_file),
       readers_(runtime.device()) {
   define_notes();
+  for (const std::string& text : advice(config)) log::warning("{}", text);
   datapath_ =
       std::make_unique<OegDatapath>(config, runtime.device(), runtime.trace(), runtime.hot_log(),
                                     pair_ == nullptr ? nullptr : &pair_->start());

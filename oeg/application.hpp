@@ -65,6 +65,10 @@ class OegApplication final : public control::Application {
   void tell_cleared();
   control::Json list_exceptions(const control::Json& request) const;
   control::Json clear_exceptions(const control::Json& request);
+  void clear_exception(std::uint64_t id, const std::string& by);
+  control::Json book_exception(const control::Json& request);
+  control::Json adjust_position(const control::Json& request);
+  void book_by_hand(const ManualTrade& trade, std::uint64_t exception, const std::string& by);
   void maintain_market();
   void maintain_journal();
   std::string symbol(std::uint32_t instrument) const;

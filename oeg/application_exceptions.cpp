@@ -1,8 +1,13 @@
 // Exceptions as a person meets them: in the log, in a list, cleared one by one.
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "common/fix/codec.hpp"
 #include "common/log/log.hpp"
 #include "oeg/application.hpp"
 
@@ -20,6 +25,35 @@ control::Json shown(const Exception& exception) {
                         {"message", exception.message}};
   if (exception.strategy != kUnknownStrategy) json["strategy"] = exception.strategy;
   return json;
+}
+
+constexpr int kTriesToBook = 1000;  // of a millisecond each
+
+std::string name_of_person(const control::Json& request) {
+  std::string by = request.value("by", std::string());
+  if (by.empty()) throw Error("by: the name of who looked at them is wanted");
+  return by;
+}
+
+std::uint64_t unsigned_of(const control::Json& request, const char* key, std::uint64_t most) {
+  if (!request.contains(key) || !request.at(key).is_number_unsigned() ||
+      request.at(key).get<std::uint64_t>() > most)
+    throw Error(std::string(key) + ": a number up to " + std::to_string(most) + " is wanted");
+  return request.at(key).get<std::uint64_t>();
+}
+
+std::string_view explain(ManualResult result) noexcept {
+  switch (result) {
+    case ManualResult::kBooked:
+      return "booked";
+    case ManualResult::kNoSymbol:
+      return "symbol: oeg knows none of that name";
+    case ManualResult::kNoStrategy:
+      return "strategy: oeg knows none of that number";
+    case ManualResult::kNoRoom:
+      break;
+  }
+  return "there is no room in the journal, or for another position (orders.positions_max)";
 }
 
 }  // namespace
@@ -47,6 +81,14 @@ void OegApplication::register_exceptions() {
                        "\"by\" has looked at the exceptions \"ids\", at most 256: they are taken "
                        "off the list",
                        [this](const control::Json& request) { return clear_exceptions(request); });
+  runtime_.add_command("book_exception",
+                       "\"by\" books the fill of exception \"id\" as it was reported, for its "
+                       "strategy or for \"strategy\", and clears it",
+                       [this](const control::Json& request) { return book_exception(request); });
+  runtime_.add_command("adjust_position",
+                       "\"by\" books a trade of \"strategy\" in \"symbol\": \"shares\" (below 0: "
+                       "sold) at \"price\"; exception \"id\", if given, is cleared",
+                       [this](const control::Json& request) { return adjust_position(request); });
 }
 
 // What is open now, of former runs or, at a takeover, of the leader's. The newest may not have been
@@ -54,7 +96,8 @@ void OegApplication::register_exceptions() {
 void OegApplication::hold_symbols() {
   list_journaled(~std::uint64_t{0});
   const auto hold = [this](const Exception& exception) {
-    datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
+    if (holds_symbol(exception.kind))
+      datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
   };
   for (const Exception& exception : exceptions_.open()) hold(exception);
   if (exceptions_.beyond() != 0) exceptions_.for_each_beyond(hold);
@@ -125,9 +168,14 @@ control::Json OegApplication::list_exceptions(const control::Json& request) cons
   return {{"open", open}, {"more", at != all.end()}, {"beyond", exceptions_.beyond()}};
 }
 
+void OegApplication::clear_exception(std::uint64_t id, const std::string& by) {
+  const Exception exception = exceptions_.clear(id, by);
+  log::warning("exception {} was cleared by {}", exception.id, by);
+  cleared_.push_back(oeg::cleared(exception, by));
+}
+
 control::Json OegApplication::clear_exceptions(const control::Json& request) {
-  const std::string by = request.value("by", std::string());
-  if (by.empty()) throw Error("by: the name of who looked at them is wanted");
+  const std::string by = name_of_person(request);
   if (!request.contains("ids") || !request.at("ids").is_array())
     throw Error("ids: a list of exceptions' numbers is wanted");
   if (request.at("ids").size() > ExceptionList::kAtOnceMax)
@@ -135,13 +183,75 @@ control::Json OegApplication::clear_exceptions(const control::Json& request) {
   std::size_t cleared = 0;
   for (const control::Json& id : request.at("ids")) {
     if (!id.is_number_unsigned()) throw Error("ids: numbers are wanted");
-    const Exception exception = exceptions_.clear(id.get<std::uint64_t>(), by);
+    clear_exception(id.get<std::uint64_t>(), by);
     ++cleared;
-    log::warning("exception {} was cleared by {}", exception.id, by);
-    cleared_.push_back(oeg::cleared(exception, by));
   }
   tell_cleared();
   return {{"cleared", cleared}};
+}
+
+// Waits for the datapath, whose turn takes microseconds.
+void OegApplication::book_by_hand(const ManualTrade& trade, std::uint64_t exception,
+                                  const std::string& by) {
+  if (!datapath_->leads()) throw Error("this oeg stands by: ask the one that leads");
+  if (trade.strategy == kUnknownStrategy)
+    throw Error("strategy: no strategy is known; name the one whose trade it was");
+  if (datapath_->gateway().assign_slot(trade.strategy) == nullptr)
+    throw Error("strategy: there is no room for another one (strategies.max)");
+  ManualResult result{};
+  while (datapath_->pop_result(result)) {  // of one that was given up
+  }
+  bool answered = datapath_->book_by_hand(trade);
+  for (int tries = 0; answered && !datapath_->pop_result(result); ++tries) {
+    datapath_->wake();
+    answered = tries < kTriesToBook;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!answered)
+    throw Error("the datapath gives no answer: look at the positions before you retry");
+  if (result != ManualResult::kBooked) throw Error(std::string(explain(result)));
+  log::warning("{} booked by hand: strategy {}, {} {} {} at {}.{:04}{:02}{}", by, trade.strategy,
+               trade.side == Side::kBuy ? "bought" : "sold", trade.shares, trade.symbol.view(),
+               trade.price / kPriceScale, trade.price % kPriceScale, trade.price_hundredths,
+               exception == 0 ? std::string() : fmt::format(", of exception {}", exception));
+  exceptions_.record(trade, exception, by);
+}
+
+control::Json OegApplication::book_exception(const control::Json& request) {
+  const std::string by = name_of_person(request);
+  const auto id = unsigned_of(request, "id", UINT64_MAX);
+  ManualTrade trade = trade_of(exceptions_.find(id));
+  if (request.contains("strategy"))
+    trade.strategy = static_cast<std::uint8_t>(unsigned_of(request, "strategy", 254));
+  book_by_hand(trade, id, by);
+  clear_exception(id, by);
+  tell_cleared();
+  return {{"booked", id}};
+}
+
+// Shares above 0 are bought, below 0 sold.
+control::Json OegApplication::adjust_position(const control::Json& request) {
+  const std::string by = name_of_person(request);
+  const std::uint64_t id = request.contains("id") ? unsigned_of(request, "id", UINT64_MAX) : 0;
+  if (id != 0) (void)exceptions_.find(id);
+  ManualTrade trade;
+  trade.strategy = static_cast<std::uint8_t>(unsigned_of(request, "strategy", 254));
+  trade.symbol = fix::Symbol::from(request.value("symbol", std::string()));
+  const std::int64_t shares = request.value("shares", std::int64_t{0});
+  if (shares == 0 || std::abs(shares) > 0xffff'ffff) throw Error("shares: a number other than 0");
+  trade.side = shares > 0 ? Side::kBuy : Side::kSell;
+  trade.shares = static_cast<std::uint32_t>(std::abs(shares));
+  Price price;
+  bool exact = true;
+  if (!fix::parse_executed_price(request.value("price", std::string()), price,
+                                 trade.price_hundredths, exact) ||
+      !exact || price.value <= 0 || price.value > 0xffff'ffff)
+    throw Error("price: a text such as \"99.0125\" is wanted, of at most six decimals");
+  trade.price = static_cast<std::uint32_t>(price.value);
+  book_by_hand(trade, id, by);
+  if (id != 0) clear_exception(id, by);
+  tell_cleared();
+  return {{"adjusted", shares}};
 }
 
 // Those for which the datapath has no room now wait for the next tick.

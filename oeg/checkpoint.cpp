@@ -139,6 +139,23 @@ class Reader {
       damaged();
     return result;
   }
+  // Rows, with fees or without.
+  std::vector<wire::PositionRow> positions(const CheckpointSection& section) {
+    if (section.kind == SectionKind::kPositions) return items<wire::PositionRow>(section);
+    std::vector<wire::PositionRow> rows;
+    for (const CheckpointFormerRow& row : items<CheckpointFormerRow>(section))
+      rows.push_back({row.instrument_id,
+                      row.strategy_id,
+                      {},
+                      row.position_shares,
+                      row.cash,
+                      row.open_buy_shares,
+                      row.open_sell_shares,
+                      static_cast<std::uint32_t>(row.events),
+                      static_cast<std::uint32_t>(row.fills),
+                      0});
+    return rows;
+  }
   template <class Item>
   std::vector<Item> items(const CheckpointSection& section) {
     if (section.item_bytes != sizeof(Item)) unknown(section);
@@ -193,7 +210,7 @@ void restore_instruments(Reader& reader, const CheckpointSection& section, Journ
 }
 
 void restore_positions(Reader& reader, const CheckpointSection& section, JournalState& state) {
-  for (const wire::PositionRow& row : reader.items<wire::PositionRow>(section))
+  for (const wire::PositionRow& row : reader.positions(section))
     if (!state.ledger.restore(row)) reader.too_small("orders.positions_max");
 }
 
@@ -237,6 +254,7 @@ void restore_section(Reader& reader, JournalState& state) {
       return restore_facts(reader, section, state);
     case SectionKind::kInstruments:
       return restore_instruments(reader, section, state);
+    case SectionKind::kFormerPositions:
     case SectionKind::kPositions:
       return restore_positions(reader, section, state);
     case SectionKind::kOrders:
@@ -329,8 +347,9 @@ CheckpointHoldings read_checkpoint_holdings(const std::string& path) {
     const CheckpointSection section = reader.section();
     if (section.kind == SectionKind::kInstruments)
       holdings.instruments = reader.items<CheckpointInstrument>(section);
-    else if (section.kind == SectionKind::kPositions)
-      holdings.positions = reader.items<wire::PositionRow>(section);
+    else if (section.kind == SectionKind::kPositions ||
+             section.kind == SectionKind::kFormerPositions)
+      holdings.positions = reader.positions(section);
     else
       reader.skip(section);
   }

@@ -36,15 +36,16 @@ static_assert(sizeof(CheckpointHeader) == 56);
 // Numbers are stable. A section that a program does not know ends its start: what it says would be
 // lost. One that is missing is empty, so that a program reads the checkpoints of its elders.
 enum class SectionKind : std::uint32_t {
-  kFacts = 1,          // CheckpointFacts, one
-  kInstruments = 2,    // CheckpointInstrument: the symbols of ids in use
-  kPositions = 3,      // wire::PositionRow, in the order of rows
-  kOrders = 4,         // SavedOrder, of each strategy the oldest first
-  kStrategies = 5,     // JournalState::StrategyIds
-  kExecutions = 6,     // Execution: those remembered, oldest first
+  kFacts = 1,            // CheckpointFacts, one
+  kInstruments = 2,      // CheckpointInstrument: the symbols of ids in use
+  kFormerPositions = 3,  // CheckpointFormerRow, in the order of rows: of former versions
+  kOrders = 4,           // SavedOrder, of each strategy the oldest first
+  kStrategies = 5,       // JournalState::StrategyIds
+  kExecutions = 6,       // Execution: those remembered, oldest first
   kExceptions = 7,     // JournalRecord: those not known to be listed; left out where there are none
   kSecondCancels = 8,  // CheckpointSecondCancel, after the orders; likewise
   kOrderTerms = 9,     // CheckpointOrderTerms, likewise
+  kPositions = 10,     // wire::PositionRow, in the order of rows; before the orders
 };
 
 struct CheckpointSection {
@@ -68,7 +69,21 @@ struct CheckpointInstrument {
 };
 static_assert(sizeof(CheckpointInstrument) == 20);
 
-// Of an order that has two requests on their way.
+// A row without fees, as it was written once.
+struct CheckpointFormerRow {
+  std::uint32_t instrument_id;
+  std::uint8_t strategy_id;
+  std::uint8_t reserved[3];
+  std::int64_t position_shares;
+  std::int64_t cash;
+  std::uint32_t open_buy_shares;
+  std::uint32_t open_sell_shares;
+  std::uint64_t events;
+  std::uint64_t fills;
+};
+static_assert(sizeof(CheckpointFormerRow) == 48);
+
+// The second request of an order that has two on their way.
 struct CheckpointSecondCancel {
   std::uint64_t order_id;
   std::uint64_t cancel_id;
@@ -78,7 +93,7 @@ struct CheckpointSecondCancel {
 };
 static_assert(sizeof(CheckpointSecondCancel) == 24);
 
-// Of an order with terms beyond price and shares.
+// Terms of an order beyond price and shares.
 struct CheckpointOrderTerms {
   std::uint64_t order_id;
   std::uint32_t display_shares;

@@ -47,7 +47,7 @@ config::Schema<GatewayOptions> gateway_schema() {
                  "correct them");
   schema.flag("orders.stop_on_exception", &G::stop_on_exception,
               "Refuse new orders in a symbol of which a report could not be booked, until a person "
-              "clears it (tickpath exceptions)");
+              "clears or books it (tickpath exceptions)");
   schema.duration("venue.resend_age_max", &G::resend_age_max_ns, {0, 3'600'000'000'000},
                   "At a logon the exchange may ask for orders that never arrived: older ones, and "
                   "those not allowed any more, are not sent again but rejected; cancels are sent");
@@ -159,6 +159,13 @@ fix::SessionOptions OegConfig::session_options() const {
   options.heartbeat_s = heartbeat_s;
   options.reset_on_logon = reset_on_logon;
   return options;
+}
+
+std::vector<std::string> advice(const OegConfig& config) {
+  if (!market::are_all_off(config.gateway.limits)) return {};
+  return {
+      "every limit of [limits] is 0: orders are bounded by risk's [order_limits] alone, and by "
+      "nothing where those are 0, too"};
 }
 
 config::Schema<OegConfig> oeg_schema() {

@@ -64,5 +64,7 @@ struct OegConfig {
 };
 
 config::Schema<OegConfig> oeg_schema();
+// What is allowed and seldom meant.
+std::vector<std::string> advice(const OegConfig& config);
 
 }  // namespace tickpath::oeg

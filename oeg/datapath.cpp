@@ -213,6 +213,9 @@ bool OegDatapath::turn() noexcept {
   if (sockets_.try_pop(socket)) [[unlikely]]
     session_.attach(socket);
   take_cleared();
+  ManualTrade trade;
+  while (trades_.try_pop(trade))
+    [[unlikely]] (void) trade_results_.try_push(gateway_.book_by_hand(trade));
   if (risk_.attach(now_ns_) || (pair_ != nullptr && now_ns_ >= next_leads_ns_)) [[unlikely]]
     tell_leads();
   risk_.watch(now_ns_);

@@ -133,6 +133,10 @@ class OegDatapath final : public control::Datapath,
   // False: try again in a moment.
   bool tell_cleared(const ClearedException& cleared) noexcept { return cleared_.try_push(cleared); }
 
+  // A person books a trade. False: try again in a moment; else its result comes next.
+  bool book_by_hand(const ManualTrade& trade) noexcept { return trades_.try_push(trade); }
+  bool pop_result(ManualResult& result) noexcept { return trade_results_.try_pop(result); }
+
   // ---- control::Datapath
   bool turn() noexcept override;
   void arm() noexcept override;
@@ -253,6 +257,8 @@ class OegDatapath final : public control::Datapath,
   Counter exceptions_unlisted_;
   Counter events_dropped_;
   SpscRing<ClearedException> cleared_{256};
+  SpscRing<ManualTrade> trades_{4};  // one at a time
+  SpscRing<ManualResult> trade_results_{4};
   RecoveryResult recovery_;
 
   std::uint64_t now_ns_ = 0;  // of this turn

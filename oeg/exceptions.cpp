@@ -60,6 +60,9 @@ constexpr KindText kKinds[] = {
     {ExceptionKind::kReplacement, "replacement",
      "a replacement that nobody asked for, also in answer to a cancel, or a restatement that adds "
      "shares: not booked"},
+    {ExceptionKind::kCommission, "commission",
+     "a fill was booked, but its Commission (12) is of a type (13) other than 1 and 3, or of more "
+     "than six decimals: it is in no fees and no P&L"},
     {ExceptionKind::kOutsideLimit, "outside_limit",
      "a fill at a worse price than the order's limit: booked as reported; ask the venue to correct "
      "it"},
@@ -89,6 +92,11 @@ Json to_json(const Exception& exception) {
           {"message", exception.message}};
 }
 
+// A line of the file is an exception, or what a person has done about one.
+bool is_exception(const Json& json) {
+  return !json.contains("cleared") && !json.contains("booked");
+}
+
 Exception from_json(const Json& json) {
   Exception exception;
   exception.id = json.at("id").get<std::uint64_t>();
@@ -111,6 +119,60 @@ std::string readable(std::string_view message) {
 }
 
 }  // namespace
+
+namespace {
+
+// The value of a field in a message with '|' between them; empty: there is none.
+std::string_view field(std::string_view message, std::string_view tag) {
+  for (std::size_t at = 0; at < message.size();) {
+    const std::size_t end = std::min(message.find('|', at), message.size());
+    std::string_view one = message.substr(at, end - at);
+    // The journal's figures stand behind a remark.
+    if (const std::size_t blank = one.rfind(' '); blank != std::string_view::npos)
+      one.remove_prefix(blank + 1);
+    if (one.size() > tag.size() && one.starts_with(tag) && one[tag.size()] == '=')
+      return one.substr(tag.size() + 1);
+    at = end + 1;
+  }
+  return {};
+}
+
+bool can_be_booked(ExceptionKind kind) noexcept {
+  return kind == ExceptionKind::kDuplicateExecution || kind == ExceptionKind::kUnknownOrder ||
+         kind == ExceptionKind::kOtherSymbol || kind == ExceptionKind::kOtherSide ||
+         kind == ExceptionKind::kShares;
+}
+
+}  // namespace
+
+ManualTrade trade_of(const Exception& exception) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(fmt::format("exception {} ({}) {}; use `exceptions adjust`", exception.id,
+                            name(exception.kind), why));
+  };
+  if (is_booked(exception.kind)) refuse("was booked as it was reported");
+  if (!can_be_booked(exception.kind)) refuse("is about no fill that can be booked as reported");
+  ManualTrade trade;
+  std::uint64_t shares = 0;
+  Price price;
+  bool exact = true;
+  const std::string_view side = field(exception.message, "54");
+  if (!fix::parse_number(field(exception.message, "32"), shares) || shares == 0 ||
+      shares > 0xffff'ffff ||
+      !fix::parse_executed_price(field(exception.message, "31"), price, trade.price_hundredths,
+                                 exact) ||
+      !exact || price.value > 0xffff'ffff || (price.value == 0 && trade.price_hundredths == 0) ||
+      (side != "1" && side != "2"))
+    refuse("has no side (54), shares (32) and price (31) that can be read");
+  (void)fix::parse_id(field(exception.message, "17"), trade.exec_id);
+  trade.shares = static_cast<std::uint32_t>(shares);
+  trade.price = static_cast<std::uint32_t>(price.value);
+  trade.side = side == "1" ? Side::kBuy : Side::kSell;
+  trade.strategy = exception.strategy;
+  const std::string_view symbol = field(exception.message, "55");
+  trade.symbol = fix::Symbol::from(symbol.empty() ? exception.symbol : symbol);
+  return trade;
+}
 
 ExceptionNote note_of(const JournalRecord& record) {
   const wire::OrderEvent& event = record.event;
@@ -135,7 +197,7 @@ ClearedException cleared(const Exception& exception, const std::string& by) noex
   ClearedException result;
   result.journal_sequence = exception.journal_sequence;
   result.realtime_ns = exception.realtime_ns;
-  result.symbol = fix::Symbol::from(exception.symbol);
+  if (holds_symbol(exception.kind)) result.symbol = fix::Symbol::from(exception.symbol);
   by.copy(result.by, ClearedException::kByMax);
   return result;
 }
@@ -171,13 +233,14 @@ void ExceptionList::read(Take&& take) const {
 void ExceptionList::read_all() {
   std::unordered_set<std::uint64_t> open;
   read([&](const Json& json) {
+    if (json.contains("booked")) return;
     if (json.contains("cleared"))
       open.erase(json.at("cleared").get<std::uint64_t>());
     else
       open.insert(json.at("id").get<std::uint64_t>());
   });
   read([&](const Json& json) {
-    if (json.contains("cleared")) return;
+    if (!is_exception(json)) return;
     Exception exception = from_json(json);
     last_id_ = std::max(last_id_, exception.id);
     remember({exception.journal_sequence, exception.realtime_ns}, true);
@@ -189,8 +252,7 @@ void ExceptionList::read_all() {
 void ExceptionList::for_each_beyond(const std::function<void(Exception)>& take) const {
   const std::uint64_t after = last_kept_id_;
   read([&](const Json& json) {
-    if (!json.contains("cleared") && json.at("id").get<std::uint64_t>() > after)
-      take(from_json(json));
+    if (is_exception(json) && json.at("id").get<std::uint64_t>() > after) take(from_json(json));
   });
 }
 
@@ -246,13 +308,31 @@ bool ExceptionList::has_written(const JournalRecord& record) const {
   return found != journaled_.end() && found->second;
 }
 
-Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {
+const Exception& ExceptionList::find(std::uint64_t id) const {
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [id](const Exception& open) { return open.id == id; });
   if (found == open_.end() && id > last_kept_id_ && id <= last_id_)
     throw Error(fmt::format("exception {} waits in the file behind {} others; clear those first",
                             id, open_.size()));
   if (found == open_.end()) throw Error(fmt::format("no exception {} is open", id));
+  return *found;
+}
+
+void ExceptionList::record(const ManualTrade& trade, std::uint64_t id, const std::string& by) {
+  const Json line = {{"booked", id},
+                     {"by", by},
+                     {"strategy", trade.strategy},
+                     {"symbol", readable(trade.symbol.view())},
+                     {"side", trade.side == Side::kBuy ? "buy" : "sell"},
+                     {"shares", trade.shares},
+                     {"price", fmt::format("{}.{:04}{:02}", trade.price / kPriceScale,
+                                           trade.price % kPriceScale, trade.price_hundredths)},
+                     {"realtime_ns", clock::realtime_ns()}};
+  append(control::text_of(line));
+}
+
+Exception ExceptionList::clear(std::uint64_t id, const std::string& by) {
+  const auto found = open_.begin() + (&find(id) - open_.data());
   const Json line = {{"cleared", id}, {"by", by}, {"realtime_ns", clock::realtime_ns()}};
   append(control::text_of(line));
   Exception cleared = std::move(*found);

@@ -37,11 +37,17 @@ enum class ExceptionKind : std::uint8_t {
   kPriceDecimals = 12,  // more than six that are not 0: cash would not be what the venue booked
   kUnanswered = 13,     // no report: a request of an order that is to go has no answer
   kOutsideLimit = 14,   // booked, but at a worse price than the order's limit
+  kCommission = 15,     // booked, but what it costs (12, 13) cannot be read
 };
 // The report was booked all the same, by a record of the journal that follows.
 constexpr bool is_booked(ExceptionKind kind) noexcept {
   return kind == ExceptionKind::kQuantities || kind == ExceptionKind::kReopened ||
-         kind == ExceptionKind::kOutsideLimit;
+         kind == ExceptionKind::kOutsideLimit || kind == ExceptionKind::kCommission;
+}
+// The books are in doubt, so that orders.stop_on_exception applies: not by an order without an
+// answer, which trades nothing that is not reported.
+constexpr bool holds_symbol(ExceptionKind kind) noexcept {
+  return kind != ExceptionKind::kUnanswered;
 }
 std::string_view name(ExceptionKind kind) noexcept;
 // What it means and what to do about it: a sentence.
@@ -80,7 +86,7 @@ struct Exception {
 };
 
 // A person has cleared an exception, as the datapath is told: it releases the symbol, and one of a
-// pair tells its standby.
+// pair tells its standby. The symbol is empty where none was held (holds_symbol()).
 struct ClearedException {
   static constexpr std::size_t kByMax = 48;
   std::uint64_t journal_sequence = 0;  // these two: of its record; 0: it has none
@@ -90,6 +96,22 @@ struct ClearedException {
   std::string_view who() const noexcept { return {by, ::strnlen(by, kByMax)}; }
 };
 ClearedException cleared(const Exception& exception, const std::string& by) noexcept;
+
+// A trade that a person books: that of an exception, or one that sets a position right.
+struct ManualTrade {
+  std::uint64_t exec_id = 0;  // the venue's; 0: oeg gives it one
+  std::uint32_t shares = 0;
+  std::uint32_t price = 0;  // Price(4)
+  std::uint8_t price_hundredths = 0;
+  std::uint8_t strategy = kUnknownStrategy;
+  Side side = Side::kBuy;
+  fix::Symbol symbol;
+};
+enum class ManualResult : std::uint8_t { kBooked, kNoSymbol, kNoStrategy, kNoRoom };
+
+// The fill that the exception is about, as its message has it. Throws Error: it is none that can be
+// booked as it is, or was booked.
+ManualTrade trade_of(const Exception& exception);
 
 // Control thread.
 class ExceptionList {
@@ -115,6 +137,11 @@ class ExceptionList {
   // Whether it was ever in the list, and whether it is in the file.
   bool knows(const ExceptionNote& note) const { return journaled_.contains(key_of(note)); }
   bool has_written(const JournalRecord& record) const;
+  // Throws Error when it is not one of open().
+  const Exception& find(std::uint64_t id) const;
+  // For those who audit: that `by` has booked the trade, of the exception with that id (0: of
+  // none). Throws SystemError.
+  void record(const ManualTrade& trade, std::uint64_t id, const std::string& by);
   // `by`: who looked at it. Throws Error when it is not one of open(), and SystemError.
   Exception clear(std::uint64_t id, const std::string& by);
   // The leader of the pair had it cleared. False: it is not listed here yet, or waits in the file

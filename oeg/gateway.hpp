@@ -33,7 +33,7 @@ struct GatewayOptions {
   std::uint32_t positions_max = 1u << 12;
   std::uint32_t instruments_max = 1u << 14;
   std::uint32_t executions_max = 1u << 18;  // remembered: against repetitions, for cancellations
-  bool stop_on_exception = false;           // no new order in a symbol that has an exception
+  bool stop_on_exception = true;            // no new order in a symbol that has an exception
   // Orders and replacements that are older are not sent again.
   std::int64_t resend_age_max_ns = 1'000'000'000;
   // Reports kept for a strategy that is out of credits. At half of it, with what its requests on
@@ -82,7 +82,7 @@ struct GatewayCounters {
                       fills_changed);  // executions that the venue took back or corrected
   } reports;
   Counter exceptions;          // oeg/exceptions.hpp
-  Counter commissions;         // fills with a Commission (12), which nothing here books
+  Counter commissions;         // fills with a Commission (12)
   Counter overdue;             // orders canceled though a request had no answer
   Counter not_resent;          // orders and replacements too old, or not allowed any more
   Counter orphaned_orders;     // open when their strategy left
@@ -201,6 +201,9 @@ class Gateway final : public fix::Handler {
   // An exception of that symbol is open, since a former run or no more.
   void hold_symbol(const fix::Symbol& symbol) noexcept;
   void release_symbol(const fix::Symbol& symbol) noexcept;
+  // A person books a trade, with no order. The position moves; the journal, risk and the strategy
+  // get a corrected fill. The strategy has a slot.
+  ManualResult book_by_hand(const ManualTrade& trade) noexcept;
   // How many requests to take from a strategy's channel now; the rest waits there, and its credits
   // with it. Datapath thread.
   std::size_t requests_taken(std::size_t slot) const noexcept;
@@ -217,8 +220,8 @@ class Gateway final : public fix::Handler {
                         const fix::MessageInfo& info) noexcept override;
   void on_message_reject(const fix::MessageReject& reject,
                          const fix::MessageInfo& info) noexcept override;
-  // A new day: what is open is over at the venue. Its last reports may still come; else a cancel
-  // finds out.
+  // A new day: what is open is over at the venue, unless it outlives a day. Its last reports may
+  // still come; else a cancel finds out.
   void on_numbers_reset(bool new_day) noexcept override;
   // At a logon: what was sent before, and perhaps never arrived.
   bool may_resend(const fix::Resend& resend) noexcept override;
@@ -276,6 +279,7 @@ class Gateway final : public fix::Handler {
     std::uint32_t fix_seq = 0;  // 0: ours, the request never came to the venue
     bool repeated = false;      // PossDup or PossResend
     bool more = false;          // another record follows of the same message
+    std::int64_t fee = 0;       // of a fill, 1/1,000,000
   };
   void book(Order& order, const VenueReport& report) noexcept;
   void book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
@@ -315,7 +319,8 @@ class Gateway final : public fix::Handler {
   static bool answers_request(const Order& order, const LedgerReport& report) noexcept;
 
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
-               std::uint64_t execution_id, bool more = false) noexcept;
+               std::uint64_t execution_id, bool more = false, std::int64_t fee = 0) noexcept;
+  void charge(const wire::OrderEvent& fill, std::uint32_t row, std::int64_t fee) noexcept;
   void publish(const wire::OrderEvent& event, std::uint32_t row) noexcept;
   void report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept;
   void count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept;

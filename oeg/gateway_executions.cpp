@@ -76,9 +76,9 @@ bool Gateway::has_price(const Order* order, const fix::ExecutionReport& report,
   return false;
 }
 
-// Of a report that is no execution. CumQty is what was booked: an execution that is seen in it
-// alone was never reported. LeavesQty of a replacement is what is left of the total that was asked
-// for. False: one of them is not, and the books go on from what they have.
+// Takes the totals of a report that is no execution. CumQty is what was booked: an execution that
+// is seen in it alone was never reported. LeavesQty of a replacement is what is left of the total
+// that was asked for. False: one of them is not, and the books go on from what they have.
 bool Gateway::take_total(const Order& order, const fix::ExecutionReport& report,
                          LedgerReport& change) const noexcept {
   change.cumulative = order.cumulative;
@@ -123,7 +123,10 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
   venue.ledger.last_price = price_of(report);
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
+  venue.fee = report.commission_millionths;
   const bool follows = take_quantities(*order, report, venue.ledger);
+  if (!report.commission_known && !resumes(info))
+    except(ExceptionKind::kCommission, order, report, info);
   if (!follows && !resumes(info)) except(ExceptionKind::kQuantities, order, report, info);
   if (is_outside_limit(*order, venue.ledger.last_price) && !resumes(info))
     except(ExceptionKind::kOutsideLimit, order, report, info);
@@ -240,6 +243,28 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   report_to(slots_[slot], out);
 }
 
+ManualResult Gateway::book_by_hand(const ManualTrade& trade) noexcept {
+  const std::uint32_t instrument = instruments_.id_of(trade.symbol.view());
+  if (instrument == wire::kNoInstrument) return ManualResult::kNoSymbol;
+  if (slot_of_[trade.strategy] >= slots_.size()) return ManualResult::kNoStrategy;
+  if (!journal_.has_room_for_reports() ||
+      ledger_.position_row(trade.strategy, instrument) == IdMap::kNone)
+    return ManualResult::kNoRoom;
+  Execution execution;
+  execution.exec_id = trade.exec_id != 0 ? trade.exec_id : ++own_cancels_;
+  execution.instrument = instrument;
+  execution.shares = trade.shares;
+  execution.price = trade.price;
+  execution.price_hundredths = trade.price_hundredths;
+  execution.strategy = trade.strategy;
+  execution.side = trade.side;
+  VenueReport report;  // of no order, and no message
+  report.ledger.kind = wire::ReportKind::kFillCorrected;
+  report.execution_id = execution.exec_id;
+  change_fill(execution, nullptr, report);
+  return ManualResult::kBooked;
+}
+
 void Gateway::except(ExceptionKind kind, const Order* order, const fix::ExecutionReport& report,
                      const fix::MessageInfo& info) noexcept {
   counters_.exceptions.add();
@@ -265,7 +290,7 @@ void Gateway::except(ExceptionKind kind, const Order* order, const fix::Executio
   event.side = report.side;
   event.strategy_id = note.strategy;
   journal(note, event, report);
-  hold_symbol(note.symbol);
+  if (holds_symbol(kind)) hold_symbol(note.symbol);
   events_.note_exception(note);
   publish(event, IdMap::kNone);
 }
@@ -299,8 +324,13 @@ wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& 
   if (resend.age_ns > options_.resend_age_max_ns) return RejectReason::kStale;
   const bool replacement = resend.cl_ord_id == order.pending_id;
   // What it adds stands in the ledger already.
-  const Demand demand{order.instrument, replacement ? order.pending_price : order.price,
-                      replacement ? order.pending_shares : order.shares, 0, order.side};
+  const Demand demand{order.instrument,
+                      replacement ? order.pending_price : order.price,
+                      replacement ? order.pending_shares : order.shares,
+                      0,
+                      order.side,
+                      order.type == wire::OrderType::kPegged,
+                      replacement ? order.pending_stop_price : order.stop_price};
   const Instrument& instrument = instruments_[order.instrument];
   if (is_held(instrument.symbol)) return RejectReason::kException;
   const RejectReason limit = check_limits(demand, instrument, ledger_.position(order.row),

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "common/wire/order_terms.hpp"
 #include "oeg/gateway.hpp"
 
 namespace tickpath::oeg {
@@ -192,6 +193,8 @@ void Gateway::take_status(Order& order, const fix::ExecutionReport& report,
   if (order.overdue < Overdue::kAskedFor || !is_over(report.ord_status) ||
       wire::is_final(order.state) || report.cl_ord_id == 0)
     return;
+  if (report.ord_status == fix::OrdStatus::kDoneForDay && wire::outlives_day(order.time_in_force))
+    return;
   const bool unknown = report.ord_status == fix::OrdStatus::kRejected;
   if (unknown && may_be_renamed(order) && !order.id_unknown) {
     (void)second_cancel_finds_none(order);
@@ -199,7 +202,11 @@ void Gateway::take_status(Order& order, const fix::ExecutionReport& report,
   }
   if (!unknown && report.cum_qty != order.cumulative)
     except(ExceptionKind::kQuantities, &order, report, info);
+  // Answers come in order: one to the second cancel would have come before this.
+  const std::uint64_t second = order.second_cancel_id;
   expire_unknown(order.id, info.seq_num);
+  if (Order* const done = ledger_.find(second))
+    book_unanswered(*done, second, wire::RejectReason::kTooLate, info.seq_num);
 }
 
 }  // namespace tickpath::oeg

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/wire/order_terms.hpp"
 #include "oeg/gateway.hpp"
 
 namespace tickpath::oeg {
@@ -37,7 +38,7 @@ bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
     case fix::ExecType::kCanceled:
       kind = wire::ReportKind::kCanceled;
       return true;
-    case fix::ExecType::kDoneForDay:  // ours are for a day at most
+    case fix::ExecType::kDoneForDay:  // of an order that does not outlive it
     case fix::ExecType::kExpired:
       kind = wire::ReportKind::kExpired;
       return true;
@@ -95,6 +96,12 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
     return;
   }
   if (venue.ledger.kind == wire::ReportKind::kFill) return book_fill(order, report, info);
+  if (order != nullptr && report.exec_type == fix::ExecType::kDoneForDay &&
+      wire::outlives_day(order->time_in_force)) {
+    if (report.cum_qty != order->cumulative && !resumes(info))
+      except(ExceptionKind::kQuantities, order, report, info);
+    return counters_.reports.ignored.add();
+  }
   if (order == nullptr) {
     counters_.reports.unknown.add();
     return;
@@ -210,8 +217,9 @@ void Gateway::on_numbers_reset(bool new_day) noexcept {
   resumed_seq_ = 0;
   for (std::size_t i = 0; new_day && i < slot_count(); ++i) {
     ledger_.for_each(slots_[i].id, [&](Order& order) {
-      order.former_day = order.orphan = true;
-      if (!wire::is_final(order.state)) {
+      const bool over = ends_with_day(order);
+      if (over) order.former_day = order.orphan = true;
+      if (over && !wire::is_final(order.state)) {
         slots_[i].orphans = true;
         counters_.open_at_day_end.add();
       }
@@ -286,8 +294,10 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   event.reason = report.reason;
   event.strategy_id = before.strategy;
   event.state = state;
-  journal(event, before, report.fix_seq, report.execution_id, report.more);
+  journal(event, before, report.fix_seq, report.execution_id, report.more, report.fee);
   publish(event, before.row);
+  if (report.fee != 0) [[unlikely]]
+    charge(event, before.row, report.fee);
   if (change.kind == wire::ReportKind::kFill) {
     counters_.reports.fills.add();
     slot.counters.fills.add();
@@ -327,71 +337,6 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     settle_overdue(before, report.fix_seq);
 }
 
-void Gateway::count_recovered_request(GatewayCounters& counters,
-                                      const JournalRecord& record) noexcept {
-  FlowCounters& flow =
-      record.event.request_kind == wire::RequestKind::kNew ? counters.orders : counters.changes;
-  if (record.own != 0) {
-    flow.own.add();
-    return;
-  }
-  flow.received.add();
-  flow.sent.add();
-}
-
-void Gateway::count_unsent(GatewayCounters& counters, const Order& order, std::uint64_t request_id,
-                           wire::ReportKind kind) noexcept {
-  const bool own = is_own(order, request_id);
-  FlowCounters& flow = kind == wire::ReportKind::kRejected ? counters.orders : counters.changes;
-  Counter& counted = own ? flow.own : flow.sent;
-  counted.set(counted.get() - 1);
-  if (!own) flow.refused.add();
-}
-
-void Gateway::count_recovered_report(GatewayCounters& counters, const Order& order,
-                                     const JournalRecord& record) noexcept {
-  const wire::OrderEvent& event = record.event;
-  if (record.fix_seq == 0) return count_unsent(counters, order, event.order_id, event.report_kind);
-  counters.reports.received.add();
-  if (event.report_kind == wire::ReportKind::kFill) counters.reports.fills.add();
-  LedgerReport report;
-  report.kind = event.report_kind;
-  report.request_id = event.order_id;
-  count_answer(counters, order, report);
-}
-
-namespace {
-
-// visit(the counter, its number) for each pair.
-template <class Counters, class Counts, class Visit>
-void match_recovered(Counters& counters, Counts& counts, Visit&& visit) noexcept {
-  const auto flow = [&](auto& live, auto& kept) {
-    visit(live.received, kept.received);
-    visit(live.refused, kept.refused);
-    visit(live.sent, kept.sent);
-    visit(live.accepted, kept.accepted);
-    visit(live.rejected, kept.rejected);
-    visit(live.own, kept.own);
-    visit(live.own_answered, kept.own_answered);
-  };
-  flow(counters.orders, counts.orders);
-  flow(counters.changes, counts.changes);
-  visit(counters.reports.received, counts.reports_received);
-  visit(counters.reports.fills, counts.fills);
-}
-
-}  // namespace
-
-void RecoveredCounts::take(const GatewayCounters& counters) noexcept {
-  match_recovered(counters, *this,
-                  [](const Counter& live, std::uint64_t& kept) { kept = live.get(); });
-}
-
-void RecoveredCounts::give(GatewayCounters& counters) const noexcept {
-  match_recovered(counters, *this,
-                  [](Counter& live, const std::uint64_t& kept) { live.set(kept); });
-}
-
 void Gateway::reject_unsent(Order& order, std::uint64_t request_id) noexcept {
   const bool of_pending = request_id != order.id;
   wire::OrderEvent event{};
@@ -415,8 +360,16 @@ void Gateway::reject_unsent(Order& order, std::uint64_t request_id) noexcept {
     ledger_.undo_add(order);
 }
 
+// What the venue wants for a fill is in no cash, but in the row, and so in risk's P&L.
+void Gateway::charge(const wire::OrderEvent& fill, std::uint32_t row, std::int64_t fee) noexcept {
+  ledger_.charge(row, fee);
+  wire::OrderEvent event = fill;
+  wire::set_fee(event, fee);
+  publish(event, row);
+}
+
 void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
-                      std::uint64_t execution_id, bool more) noexcept {
+                      std::uint64_t execution_id, bool more, std::int64_t fee) noexcept {
   JournalRecord record{};
   record.event = event;
   record.realtime_ns = clock::realtime_ns();
@@ -427,8 +380,12 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
   record.type = order.type;
   record.time_in_force = order.time_in_force;
   record.own = is_own(order, event.order_id) ? 1 : 0;
-  record.display_shares = order.display_shares;
-  record.minimum_shares = order.minimum_shares;
+  if (event.event == wire::EventKind::kRequested) {
+    record.display_shares = order.display_shares;
+    record.minimum_shares = order.minimum_shares;
+  } else {
+    record.set_fee(fee);
+  }
   record.stop_price =
       order.pending_id == event.order_id ? order.pending_stop_price : order.stop_price;
   record.instructions = order.instructions;

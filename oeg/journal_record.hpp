@@ -30,8 +30,8 @@ struct JournalRecord {
   std::uint8_t own;        // 1: a cancel by oeg itself; kNewSession: it begins another day
   std::uint8_t exception;  // kException: its ExceptionKind (exceptions.hpp)
   char symbol[16];         // NUL-padded: instrument ids are mdh's and may differ after a restart
-  // kRequested, new and replace: as wire::OrderRequest has them, for later replacements. 0 in
-  // records of former versions.
+  // kRequested, new and replace: as wire::OrderRequest has them, for later replacements. kReported,
+  // a fill: its fee is in place of the first two. 0 in records of former versions.
   std::uint32_t display_shares;
   std::uint32_t minimum_shares;
   std::uint32_t stop_price;
@@ -40,6 +40,15 @@ struct JournalRecord {
   // that died between the two asks the venue for the message again, and books the rest of it.
   std::uint8_t more;
   std::uint8_t reserved1[2];
+
+  // In 1/1,000,000, of a fill; below 0 a rebate.
+  std::int64_t fee() const noexcept {
+    return static_cast<std::int64_t>(std::uint64_t{minimum_shares} << 32 | display_shares);
+  }
+  void set_fee(std::int64_t fee) noexcept {
+    display_shares = static_cast<std::uint32_t>(static_cast<std::uint64_t>(fee));
+    minimum_shares = static_cast<std::uint32_t>(static_cast<std::uint64_t>(fee) >> 32);
+  }
 };
 static_assert(std::is_trivially_copyable_v<JournalRecord>);
 static_assert(sizeof(JournalRecord) == 128 && offsetof(JournalRecord, event) == 8 &&

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "common/base/error.hpp"
 #include "common/wire/order_id.hpp"
+#include "common/wire/order_terms.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -64,7 +66,7 @@ bool JournalState::change(const JournalRecord& record) {
 void JournalState::begin_session(bool new_day) {
   if (!new_day) return;
   for (const StrategyIds& ids : strategies)
-    ledger.for_each(ids.strategy, [](Order& order) { order.former_day = true; });
+    ledger.for_each(ids.strategy, [](Order& order) { order.former_day = ends_with_day(order); });
 }
 
 JournalState::StrategyIds& JournalState::ids_of(std::uint8_t strategy) {
@@ -127,7 +129,13 @@ bool JournalState::reported(const JournalRecord& record) {
   ++ledger.position(order->row).row.events;
   Gateway::count_recovered_report(counters, *order, record);
   wire::OrderState state{};
-  return ledger.apply(*order, report, state);
+  const std::uint32_t row = order->row;  // it may be gone then
+  if (!ledger.apply(*order, report, state)) return false;
+  if (report.kind == wire::ReportKind::kFill && record.fee() != 0) {
+    ledger.charge(row, record.fee());
+    ++ledger.position(row).row.events;  // risk is told of it by an event of its own
+  }
+  return true;
 }
 
 // Of an order that was done.
@@ -140,25 +148,66 @@ bool JournalState::fill_changed(const wire::OrderEvent& event) {
   return true;
 }
 
+namespace {
+
+// What the position is worth at the price of the newest execution in its instrument: what it has
+// cost, from today on. A part of yesterday's result is in nobody's cash any more.
+std::int64_t carried_cash(std::int64_t shares, ExecutedPrice price) noexcept {
+  std::int64_t whole = 0;
+  std::int64_t parts = 0;
+  std::int64_t value = 0;
+  const bool fits = !__builtin_mul_overflow(shares, std::int64_t{price.price}, &whole) &&
+                    !__builtin_mul_overflow(shares, std::int64_t{price.hundredths}, &parts) &&
+                    !__builtin_add_overflow(whole, parts / 100, &value);
+  return fits ? -value : shares > 0 ? -INT64_MAX : INT64_MAX;
+}
+
+}  // namespace
+
 std::unique_ptr<JournalState> JournalState::next_day(bool carry) const {
   auto next = std::make_unique<JournalState>(sizes);
   next->sequence = sequence;
   next->exceptions = exceptions;
   if (!carry) return next;
   next->strategies = strategies;
+  const auto name = [&](std::uint32_t id) {
+    if (const Instrument* instrument = instruments.find(id))
+      next->instruments.set_symbol(id, instrument->symbol.view());
+  };
+  std::unordered_map<std::uint32_t, ExecutedPrice> newest;  // by instrument
   executions.for_each([&](const Execution& execution) {
     next->executions.add(execution);
-    if (const Instrument* instrument = instruments.find(execution.instrument))
-      next->instruments.set_symbol(execution.instrument, instrument->symbol.view());
+    name(execution.instrument);
+    if (!execution.canceled) newest[execution.instrument] = executed_price(execution);
   });
   for (std::uint32_t row = 0; row < ledger.position_count(); ++row) {
-    const wire::PositionRow& held = ledger.position(row).row;
+    wire::PositionRow held = ledger.position(row).row;
     if (held.position_shares == 0) continue;  // what it earned was that day's
-    (void)next->ledger.restore(held);         // as large a table, so there is room
-    if (const Instrument* instrument = instruments.find(held.instrument_id))
-      next->instruments.set_symbol(held.instrument_id, instrument->symbol.view());
+    const auto price = newest.find(held.instrument_id);
+    if (price != newest.end()) held.cash = carried_cash(held.position_shares, price->second);
+    held.fees = 0;
+    (void)next->ledger.restore(held);  // as large a table, so there is room
+    name(held.instrument_id);
   }
+  carry_orders(*next);
   return next;
+}
+
+// Orders that the venue keeps over its day. A request on its way is of the day that is over.
+void JournalState::carry_orders(JournalState& next) const {
+  for (const StrategyIds& ids : strategies)
+    ledger.for_each(ids.strategy, [&](const Order& order) {
+      if (!wire::outlives_day(order.time_in_force) || wire::is_final(order.state) ||
+          order.state == wire::OrderState::kPendingNew)
+        return;
+      Order kept = order;
+      kept.row = next.ledger.position_row(order.strategy, order.instrument);
+      kept.pending_id = kept.second_cancel_id = 0;
+      kept.reserved_shares = 0;
+      (void)next.ledger.restore(kept);
+      if (const Instrument* instrument = instruments.find(order.instrument))
+        next.instruments.set_symbol(order.instrument, instrument->symbol.view());
+    });
 }
 
 }  // namespace tickpath::oeg

@@ -26,8 +26,9 @@ class JournalState {
   // Throws Error where `sizes` have no room for it.
   void apply(const JournalRecord& record);
 
-  // A new day: no orders, counts from 0. carry: what a strategy holds goes with it, and the ids
-  // that it used; without it, nothing does.
+  // A new day: counts from 0. carry: positions, used ids and the orders that outlive a day go with
+  // it. A position is then worth what the newest execution in its instrument says, so that the
+  // day's result begins at zero. Without carry nothing goes on.
   std::unique_ptr<JournalState> next_day(bool carry) const;
 
   // The ids that a strategy has used, up to last_id (its low 48 bits), in order of first
@@ -65,6 +66,7 @@ class JournalState {
   bool reported(const JournalRecord& record);
   bool fill_changed(const wire::OrderEvent& event);
   void note_unfinished(const JournalRecord& record) noexcept;
+  void carry_orders(JournalState& next) const;
 };
 static_assert(sizeof(JournalState::StrategyIds) == 16);
 

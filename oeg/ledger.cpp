@@ -173,7 +173,13 @@ void Ledger::trade(std::uint32_t at, Side side, std::uint32_t shares, ExecutedPr
   const bool gains = (side == Side::kBuy) == stands;  // shares, for cash
   row.position_shares += gains ? std::int64_t{shares} : -std::int64_t{shares};
   row.cash += gains ? -value : value;
-  row.fills += stands ? 1 : ~std::uint64_t{0};  // unsigned: wraps to one less
+  row.fills += stands ? 1 : ~std::uint32_t{0};  // unsigned: wraps to one less
+}
+
+void Ledger::charge(std::uint32_t at, std::int64_t fee) noexcept {
+  std::int64_t& fees = positions_[at].row.fees;
+  std::int64_t sum = 0;  // stays where it is rather than to wrap
+  if (!__builtin_add_overflow(fees, fee, &sum)) fees = sum;
 }
 
 // What the order loses, a replacement that is on its way may bring back: it names a total.

@@ -10,6 +10,7 @@
 #include "common/market/order_pool.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
+#include "common/wire/order_terms.hpp"
 #include "common/wire/position.hpp"
 
 namespace tickpath::oeg {
@@ -64,7 +65,8 @@ struct alignas(64) Order : SavedOrder {
   std::uint8_t strategy = 0;
   bool orphan = false;             // its strategy is gone, or its day over: to be cancelled
   bool second_cancel_own = false;  // it is oeg's own
-  // It names an id that the order has no more: its rejection says nothing about the order.
+  // The second cancel names an id that the order has no more: its rejection says nothing of the
+  // order.
   bool second_cancel_stale = false;
   // The venue does not know the live id: it may have taken the pending replacement without a word.
   bool id_unknown = false;
@@ -75,6 +77,11 @@ static_assert(sizeof(Order) == 128);
 // A new request of the order has to wait for an answer.
 inline bool waits_for_answer(const Order& order) noexcept {
   return order.pending_id != 0 || (order.second_cancel_id != 0 && !order.second_cancel_stale);
+}
+// The venue's day is over, and so is the order. One that the venue has said nothing about may never
+// have come there.
+inline bool ends_with_day(const Order& order) noexcept {
+  return !wire::outlives_day(order.time_in_force) || order.state == wire::OrderState::kPendingNew;
 }
 // The request is on its way and is oeg's own.
 inline bool is_own(const Order& order, std::uint64_t request_id) noexcept {
@@ -167,6 +174,8 @@ class Ledger {
   // does it for an order that is open; this is for one that is done.
   void trade(std::uint32_t row, Side side, std::uint32_t shares, ExecutedPrice price,
              bool stands) noexcept;
+  // What the venue wants for an execution, in 1/1,000,000.
+  void charge(std::uint32_t row, std::int64_t fee) noexcept;
   // The row of (strategy, instrument), made at the first call; IdMap::kNone: no room.
   std::uint32_t position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept;
   // A row as it was but for what is open in it, which restore() of the orders brings back; rows

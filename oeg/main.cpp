@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
        .description = "checks the orders of strategies and trades them over FIX 4.2",
        .schema = oeg::oeg_schema(),
        .common = &oeg::OegConfig::common,
+       .advice = oeg::advice,
        .create =
            [](const oeg::OegConfig& config, control::Runtime& runtime) {
              return std::make_unique<oeg::OegApplication>(config, runtime);

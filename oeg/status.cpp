@@ -1,5 +1,6 @@
 // What oeg tells about itself: notes, counters, status, summary.
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,14 @@ control::RequestFlow flow_of(const FlowCounters& flow) {
   const std::uint64_t answered = result.accepted + result.rejected + flow.own_answered.get();
   result.unanswered = asked > answered ? asked - answered : 0;
   return result;
+}
+
+// In units of the currency.
+double carried_value(const Ledger& ledger) {
+  double sum = 0;
+  for (std::uint32_t row = 0; row < ledger.position_count(); ++row)
+    sum += std::abs(static_cast<double>(ledger.position(row).row.cash));
+  return sum / kPriceScale;
 }
 
 }  // namespace
@@ -99,7 +108,11 @@ void OegApplication::tell_recovery() {
             config_.journal.records * sizeof(JournalRecord) >> 20);
   const RecoveryResult& recovery = datapath_->recovery();
   if (recovery.records == 0 && recovery.positions != 0)
-    log::info("journal: a new day, {} positions carried over", recovery.positions);
+    log::info(
+        "journal: a new day, {} positions and {} open orders carried over; the positions are worth "
+        "{:.2f} (long and short together) at the prices of the newest executions, from where the "
+        "day's result counts",
+        recovery.positions, recovery.open_orders, carried_value(datapath_->gateway().ledger()));
   if (recovery.records == 0) return;
   log::info("journal: {} records, {} open orders, {} positions recovered; {} never sent",
             recovery.records, recovery.open_orders, recovery.positions, recovery.unsent);

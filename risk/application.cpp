@@ -53,6 +53,7 @@ std::vector<std::string> names_of(const std::vector<market::VenueConfig>& venues
 
 RiskApplication::RiskApplication(const RiskConfig& config, control::Runtime& runtime)
     : config_(config), runtime_(runtime), notes_(runtime.hot_log(), names_of(config.venues)) {
+  for (const std::string& text : advice(config)) log::warning("{}", text);
   monitor_ = std::make_unique<Monitor>(monitor_options(config), &notes_);
   for (unsigned id = 0; id < 256; ++id) {
     const auto strategy = static_cast<std::uint8_t>(id);

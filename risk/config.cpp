@@ -94,6 +94,30 @@ void check(const RiskConfig& config, config::Problems& problems) {
 
 }  // namespace
 
+namespace {
+
+template <class Limits, class Rows>
+bool are_all_off(const Limits& limits, const Rows& rows) {
+  return std::ranges::all_of(rows, [&](const auto& row) { return limits.*row.member <= 0; });
+}
+
+}  // namespace
+
+std::vector<std::string> advice(const RiskConfig& config) {
+  std::vector<std::string> result;
+  if (market::are_all_off(config.monitor.order_limits))
+    result.emplace_back("every limit of [order_limits] is 0: oeg goes by its own alone");
+  const bool none_of_one = are_all_off(config.monitor.strategy, kStrategyLimits) &&
+                           std::ranges::all_of(config.strategies, [](const OwnLimits& own) {
+                             return are_all_off(own.limits, kStrategyLimits);
+                           });
+  if (none_of_one && are_all_off(config.monitor.total, kTotalLimits))
+    result.emplace_back(
+        "every limit of [limits], [total] and [[strategy]] is 0: no loss and no "
+        "exposure kills a strategy");
+  return result;
+}
+
 config::Schema<RiskConfig> risk_schema() {
   using C = RiskConfig;
   config::Schema<C> schema;

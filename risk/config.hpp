@@ -42,6 +42,8 @@ struct RiskConfig {
 };
 
 config::Schema<RiskConfig> risk_schema();
+// What is allowed and seldom meant.
+std::vector<std::string> advice(const RiskConfig& config);
 
 MonitorOptions monitor_options(const RiskConfig& config);
 

@@ -70,6 +70,15 @@ void Ledger::change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPric
   total_.fills += change;
 }
 
+void Ledger::charge(Row& row, std::int64_t fee) noexcept {
+  const Int128 realised_before = row.realised();
+  row.fees = saturate(Int128{row.fees} + fee);
+  const Int128 realised = row.realised() - realised_before;
+  strategies_[row.strategy].realised += realised;
+  total_.realised += realised;
+  revalue(row);
+}
+
 void Ledger::trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept {
   const std::int64_t change = side == Side::kBuy ? std::int64_t{shares} : -std::int64_t{shares};
   const Int128 sign = change > 0 ? 1 : -1;
@@ -129,7 +138,7 @@ bool Ledger::quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t as
 void Ledger::revalue(Row& row) noexcept {
   const std::uint64_t doubled = doubled_mark(row);
   const Int128 value = doubled != 0 ? Int128{row.position} * doubled / 2 : row.cost;
-  const Int128 pnl = row.cash + value;
+  const Int128 pnl = row.cash + value - row.fee_cash();
   const Int128 notional = magnitude(value);
   if (venues_ > 1) revalue_venue(row, pnl, value);
   StrategySums& sums = strategies_[row.strategy];
@@ -219,6 +228,7 @@ void Ledger::adopt(Row& row, const wire::PositionRow& theirs) noexcept {
   }
   row.position = theirs.position_shares;
   row.cash = theirs.cash;
+  row.fees = theirs.fees;
   row.open_buy_shares = theirs.open_buy_shares;
   row.open_sell_shares = theirs.open_sell_shares;
   row.events = theirs.events;

@@ -1,9 +1,9 @@
 // Positions, cash and P&L of each strategy in each instrument, at average cost.
 //
 // Identities, exact in integers for every row at any time (fills only):
-//   realised   = cash + cost          cost: what the open position cost, negative when short
+//   realised   = cash + cost - fees   cost: what the open position cost, negative when short
 //   unrealised = position x mark - cost
-//   P&L        = realised + unrealised = cash + position x mark
+//   P&L        = realised + unrealised = cash + position x mark - fees
 //
 // A reducing fill releases its share of the cost, rounded towards zero; what is lost in rounding
 // stays in the cost of the rest, never outside the identities. The mark is the middle of the best
@@ -87,6 +87,8 @@ class Ledger {
   // realised cannot be separated any more: the cost basis goes on as if it had been traded back.
   void change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price,
                    bool stands) noexcept;
+  // What the venue charges for a fill, in 1/1,000,000.
+  void charge(Row& row, std::int64_t fee) noexcept;
   // A new quote: bid or ask 0 is "none", last_trade 0 "unchanged". True if any position is marked
   // anew by it.
   bool quote(std::uint32_t instrument, std::uint32_t bid, std::uint32_t ask,

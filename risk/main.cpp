@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
        .description = "watches every order and the market, holds limits and kill switch",
        .schema = risk::risk_schema(),
        .common = &risk::RiskConfig::common,
+       .advice = risk::advice,
        .create = [](const risk::RiskConfig& config, control::Runtime& runtime) {
          return std::make_unique<risk::RiskApplication>(config, runtime);
        }});

@@ -54,6 +54,8 @@ void Monitor::on_event(const wire::OrderEvent& event, std::uint32_t venue) noexc
     on_requested(*row, state, event, in_row);
   else if (event.event == wire::EventKind::kReported)
     on_reported(*row, state, event, in_row);
+  else if (event.event == wire::EventKind::kFee && in_row == InRow::kNo)
+    ledger_.charge(*row, wire::fee_of(event));
   judge(*row);
 }
 
@@ -78,7 +80,8 @@ Monitor::InRow Monitor::count(Row& row, const wire::OrderEvent& event) noexcept 
   const std::uint32_t ahead = event.row_event - static_cast<std::uint32_t>(row.events);
   if (row.counted && static_cast<std::int32_t>(ahead) <= 0) return InRow::kYes;
   // One that begins here is whole from its first event on; a gap says that events were lost.
-  const bool begins = !row.counted && row.events == 0 && row.fills == 0 && row.cash == 0;
+  const bool begins =
+      !row.counted && row.events == 0 && row.fills == 0 && row.cash == 0 && row.fees == 0;
   if (begins) row.whole = event.row_event == 1;
   if (row.counted && ahead != 1) row.whole = false;
   row.events = event.row_event;
@@ -264,8 +267,8 @@ bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbo
     tell_other_symbol(theirs.instrument_id, venue);
   if (row->filed != filed) [[unlikely]]
     judge(*row);  // a name brings rows of several venues together
-  const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(theirs.events) -
-                                               static_cast<std::uint32_t>(row->events));
+  const auto ahead =
+      static_cast<std::int32_t>(theirs.events - static_cast<std::uint32_t>(row->events));
   const bool at_rest =
       row->compared_events == row->events && row->compared_remote_events == theirs.events;
   row->compared_events = row->events;
@@ -278,7 +281,8 @@ bool Monitor::on_remote_row(const wire::PositionRow& theirs, std::uint64_t symbo
     take_over(*row, theirs);
     return true;
   }
-  const bool equal = row->position == theirs.position_shares && row->cash == theirs.cash;
+  const bool equal = row->position == theirs.position_shares && row->cash == theirs.cash &&
+                     row->fees == theirs.fees;
   const bool open_equal = row->open_buy_shares == theirs.open_buy_shares &&
                           row->open_sell_shares == theirs.open_sell_shares;
   if (ahead == 0 && equal && open_equal) return true;

@@ -12,6 +12,7 @@ struct Row {
   std::uint32_t strategy = 0;    // index into the ledger's strategies, not the id
   std::int64_t position = 0;
   std::int64_t cash = 0;
+  std::int64_t fees = 0;    // 1/1,000,000, paid to the venue; in no cash
   std::uint64_t filed = 0;  // several venues: the name under which SameSymbol has it; 0: none yet
   Int128 cost = 0;
   Int128 pnl = 0;       // as of the last mark
@@ -35,7 +36,11 @@ struct Row {
   std::uint64_t compared_events = 0;
   std::uint64_t compared_remote_events = 0;
 
-  Int128 realised() const noexcept { return cash + cost; }
+  // In 1/10,000, a part of it counted as a whole one that was paid.
+  Int128 fee_cash() const noexcept {
+    return fees > 0 ? (Int128{fees} + 99) / 100 : Int128{fees} / 100;
+  }
+  Int128 realised() const noexcept { return cash + cost - fee_cash(); }
   Int128 unrealised() const noexcept { return pnl - realised(); }
   Int128 value() const noexcept { return is_short ? -notional : notional; }
 };

@@ -86,6 +86,9 @@ int check(const ErasedProgram& program, const CommandLine& line,
     for (const std::string& problem : instance.check()) problems.push_back(problem);
   tell(program, problems);
   if (!problems.empty()) return kExitUsage;
+  for (const ErasedInstance& instance : instances)
+    for (const std::string& advice : instance.advice())
+      std::fprintf(stderr, "%s: warning: %s\n", program.program.c_str(), advice.c_str());
   for (const std::string& path : line.config_paths)
     std::printf("%s: %s is fine\n", program.program.c_str(), path.c_str());
   return kExitOk;

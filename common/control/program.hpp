@@ -88,6 +88,7 @@ struct ErasedInstance {
   std::shared_ptr<void> config;
   CommonConfig* common = nullptr;
   std::function<std::vector<std::string>()> check;
+  std::function<std::vector<std::string>()> advice;
   std::function<std::unique_ptr<Application>(Runtime&)> create;
   std::function<std::string()> why_alone;
 };
@@ -113,6 +114,8 @@ struct ProgramSpec {
   CommonConfig Config::*common;
   // What --check asks beyond the schema; returns what is wrong. Empty: nothing to ask.
   std::function<std::vector<std::string>(const Config&)> check = {};
+  // What --check warns of: allowed, and seldom meant. Empty: nothing.
+  std::function<std::vector<std::string>(const Config&)> advice = {};
   std::function<std::unique_ptr<Application>(const Config&, Runtime&)> create;
   OpenDevice open_device = {};
   // Set: several instances may share a process. Then nothing of them may be the process's: two do
@@ -126,8 +129,10 @@ int run_program(int argc, char** argv, const ProgramSpec<Config>& spec) {
   const auto make = [&spec] {
     const auto config = std::make_shared<Config>();
     return detail::ErasedInstance{
-        config, &((*config).*spec.common),
+        config,
+        &((*config).*spec.common),
         [&spec, config] { return spec.check ? spec.check(*config) : std::vector<std::string>(); },
+        [&spec, config] { return spec.advice ? spec.advice(*config) : std::vector<std::string>(); },
         [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); },
         [&spec, config] { return spec.why_alone ? spec.why_alone(*config) : std::string(); }};
   };

@@ -78,6 +78,26 @@ class Reader {
                       shares.value / kPriceScale <= 0xffff'ffff;
     value = fits ? static_cast<std::uint32_t>(shares.value / kPriceScale) : 0;
   }
+  // Commission (12) by its type (13), for the whole fill.
+  void commission(ExecutionReport& message) noexcept {
+    std::string_view text = fields_.get(12);
+    const bool rebate = !text.empty() && text[0] == '-';
+    if (rebate) text.remove_prefix(1);
+    Price whole;
+    std::uint8_t hundredths = 0;
+    bool exact = true;
+    const std::string_view type = fields_.get(13);
+    constexpr std::int64_t kMost = std::int64_t{1} << 56;  // times no more than one share
+    message.commission_known = parse_executed_price(text, whole, hundredths, exact) && exact &&
+                               whole.value < kMost / 100 && (type == "3" || type == "1");
+    message.commission_millionths = 0;
+    if (!message.commission_known) return;
+    const std::int64_t each = whole.value * 100 + hundredths;
+    std::int64_t fee = each;
+    if (type == "1" && __builtin_mul_overflow(each, std::int64_t{message.last_shares}, &fee))
+      message.commission_known = false;
+    message.commission_millionths = !message.commission_known ? 0 : rebate ? -fee : fee;
+  }
   // Of a request: any side that FIX has. The venue refuses those that it does not.
   void any_side(Side& value) noexcept {
     value = static_cast<Side>(one_of(54, "123456789ABCDEFG", '1', true) - '0');
@@ -386,6 +406,10 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
     read.executed_price(31, message);
   }
   message.has_commission = fill && read.has(12);
+  message.commission_known = true;
+  message.commission_millionths = 0;
+  if (message.has_commission) [[unlikely]]
+    read.commission(message);
   read.quantity_shown(38, message.order_qty);
   read.price_shown(44, message.price);
   // A reason that the version does not have is still a rejection.

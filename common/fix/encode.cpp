@@ -177,7 +177,7 @@ class Encoder::Body {
     if (has_stop(message.type)) raw("99=").price(message.stop_price);
     return raw("59=").character(static_cast<char>('0' + static_cast<int>(message.time_in_force)));
   }
-  // Of a new order and of each replacement.
+  // What a new order and each of its replacements say beyond price and size.
   template <class Message>
   void special_terms(const Message& message) noexcept {
     const bool pegged = message.type == OrderType::kPegged;

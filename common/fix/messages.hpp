@@ -284,9 +284,10 @@ struct ExecutionReport {
   std::uint8_t last_price_hundredths = 0;  // of 1/10,000: the fifth and sixth decimal of 31
   bool last_price_exact = true;            // received: 31 has no more decimals than these
   // 12, with CommType (13) 3, absolute: fee of this fill in millionths of the currency's unit,
-  // below 0 a rebate. Received: only that there is one.
+  // below 0 a rebate. Received also with 1, per share.
   bool has_commission = false;
-  std::uint8_t liquidity = 0;  // 851, sent in FIX 4.4: 1 added, 2 removed; 0: absent
+  bool commission_known = true;  // received: false: of another type, or of more than six decimals
+  std::uint8_t liquidity = 0;    // 851, sent in FIX 4.4: 1 added, 2 removed; 0: absent
   std::int64_t commission_millionths = 0;
   bool status = false;  // answers an Order Status Request: nothing has happened; exec_id is 0
   OrdRejReason reject_reason = OrdRejReason::kBrokerOption;  // 103: exec_type rejected only

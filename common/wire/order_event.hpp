@@ -20,6 +20,8 @@ enum class EventKind : std::uint8_t {
   // order_id; the rest is 0. When it begins to lead, for each risk that connects while it does, and
   // again now and then: a reader that was lapped may have missed it.
   kLeads = 6,
+  // Drop copy alone: what the venue charges for the fill before it, fee_of(). It counts in its row.
+  kFee = 7,
 };
 
 //  0 order_id | 8 target_order_id | 16 trace_id | 24 instrument_id | 28 shares | 32 price
@@ -27,7 +29,7 @@ enum class EventKind : std::uint8_t {
 // 47 side | 48 reason | 49 strategy_id | 50 state | 51 price_hundredths | 52 row_event  (56 bytes)
 struct OrderEvent {
   std::uint64_t order_id;
-  std::uint64_t target_order_id;
+  std::uint64_t target_order_id;  // kFee: the fee
   std::uint64_t trace_id;
   std::uint32_t instrument_id;
   std::uint32_t shares;  // requested: ordered; fill: last_shares
@@ -42,8 +44,8 @@ struct OrderEvent {
   std::uint8_t strategy_id;
   OrderState state;               // of the order after the event
   std::uint8_t price_hundredths;  // fill: fifth and sixth decimal, see executed_price()
-  // Number of this event among those of its row (strategy and instrument): PositionRow::events, low
-  // 32 bits, once the row includes it. Refusals change no row and have none (0). Compared modulo
+  // Number of this event among those of its row (strategy and instrument): PositionRow::events,
+  // once the row includes it. Refusals change no row and have none (0). Compared modulo
   // 2^32.
   std::uint32_t row_event;
 };
@@ -55,6 +57,15 @@ static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, ev
 // Of a fill, and of its cancellation or correction.
 constexpr ExecutedPrice executed_price(const OrderEvent& event) noexcept {
   return {event.price, event.price_hundredths};
+}
+
+// kFee: in 1/1,000,000, below 0 a rebate.
+constexpr std::int64_t fee_of(const OrderEvent& event) noexcept {
+  return static_cast<std::int64_t>(event.target_order_id);
+}
+constexpr void set_fee(OrderEvent& event, std::int64_t fee) noexcept {
+  event.event = EventKind::kFee;
+  event.target_order_id = static_cast<std::uint64_t>(fee);
 }
 
 }  // namespace tickpath::wire

@@ -49,7 +49,7 @@ struct OrderRequest {
   OrderType type;
   TimeInForce time_in_force;
   std::uint8_t strategy_id;  // oeg overwrites it with the connection's own
-  // Of new orders, as display_shares and minimum_shares; oeg repeats them in each replacement.
+  // A new order has these, display_shares and minimum_shares; oeg repeats them in each replacement.
   std::uint8_t instructions;  // kPostOnly
   std::uint8_t reserved0[2];
   std::uint32_t stop_price;      // Price(4): stop and stop limit; else 0

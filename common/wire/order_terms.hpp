@@ -18,6 +18,10 @@ constexpr bool has_stop(OrderType type) noexcept {
 constexpr bool is_immediate(TimeInForce time) noexcept {
   return time == TimeInForce::kImmediateOrCancel || time == TimeInForce::kFillOrKill;
 }
+// Works on at the venue when its day is over.
+constexpr bool outlives_day(TimeInForce time) noexcept {
+  return time == TimeInForce::kGoodTillCancel;
+}
 constexpr bool is_on_cross(TimeInForce time) noexcept {
   return time == TimeInForce::kAtTheOpening || time == TimeInForce::kAtTheClose;
 }

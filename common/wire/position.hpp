@@ -16,11 +16,13 @@ struct PositionRow {
   std::int64_t cash;             // 1/10,000: sold less bought
   std::uint32_t open_buy_shares;
   std::uint32_t open_sell_shares;
-  std::uint64_t events;  // drop-copy events included: those up to this OrderEvent::row_event
-  std::uint64_t fills;
+  std::uint32_t events;  // drop-copy events included: those up to this OrderEvent::row_event
+  std::uint32_t fills;
+  std::int64_t fees;  // 1/1,000,000: paid to the venue, below 0 received; in no cash
 };
 static_assert(std::is_trivially_copyable_v<PositionRow>);
-static_assert(sizeof(PositionRow) == 48 && offsetof(PositionRow, position_shares) == 8);
+static_assert(sizeof(PositionRow) == 48 && offsetof(PositionRow, position_shares) == 8 &&
+              offsetof(PositionRow, fees) == 40);
 
 // Travels as a VersionedRecord row of a remote table; 56 bytes, so that with its version it fills
 // one line. A position outlives mdh's runs, and what mdh calls by its id then may be another

@@ -98,7 +98,7 @@ struct ReplaceOrder {
   std::uint32_t shares = 0;  // the new total, what is filled included
   Party party{};
   Side side = Side::kBuy;
-  OrderType type = OrderType::kLimit;  // the order's own; of a triggered stop limit order: limit
+  OrderType type = OrderType::kLimit;  // the order's own; a triggered stop limit's: limit
 };
 
 // Asks for an order's state by its current id.

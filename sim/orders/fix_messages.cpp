@@ -154,7 +154,7 @@ std::string_view kept_term(const fix::OrderCancelReplaceRequest& message,
 }
 
 // FIX 4.2 and 4.4, Order Cancel/Replace Request: ExecInst is not carried forward unless it is said
-// again, and what was not changed is to be sent again as well.
+// again. Fields that were not changed are to be sent again as well.
 std::string_view dropped_term(const fix::OrderCancelReplaceRequest& message,
                               const LiveOrder& order) noexcept {
   const bool instructed = order.post_only || order.type == OrderType::kPegged;

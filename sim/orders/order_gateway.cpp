@@ -81,7 +81,8 @@ class OrderGateway::Peer final : public fix::Handler {
       return;
     Asked asked = begin(message, info);
     if (asked.refusal == Reason::kNone) look_at_kept_terms(message, asked);
-    const ReplaceOrder request = to_request(message, asked);
+    ReplaceOrder request = to_request(message, asked);
+    if (request.type == OrderType::kStopLimit) take_trigger(request);
     if (asked.refusal == Reason::kNone) [[likely]]
       gateway_.matcher_->replace(request);
     else
@@ -303,6 +304,16 @@ class OrderGateway::Peer final : public fix::Handler {
       gateway_.request_text_ = dropped_term(message, *order);
     if (!gateway_.request_text_.empty()) [[unlikely]]
       asked.refusal = Reason::kTerms;
+  }
+  // A triggered stop limit order is a limit order. Its owner has heard nothing of that, and may
+  // name the type and stop price that it had.
+  void take_trigger(ReplaceOrder& request) noexcept {
+    const LiveOrder* const order = gateway_.matcher_->find_live(request.target_order_id);
+    const bool triggered =
+        order != nullptr && order->type == OrderType::kLimit && order->stop_price != 0;
+    if (!triggered || request.stop_price.value != order->stop_price) return;
+    request.type = OrderType::kLimit;
+    request.stop_price = {};
   }
   // What of a request is known already.
   template <class Message>

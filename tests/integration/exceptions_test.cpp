@@ -143,6 +143,14 @@ TEST(Exceptions, AreListedWhateverDiesAndClearedOnceByAPersonWithAName) {
     EXPECT_NE(exceptions(folder, {"--clear", "1"}).exit_code, 0) << "by nobody";
     EXPECT_THAT(exceptions(folder, {"--clear", "99", "--by", "alice"}),
                 Ends(::testing::Ne(0), "no exception 99 is open"));
+    EXPECT_THAT(exceptions(folder, {"book", "1", "--by", "alice"}),
+                Ends(::testing::Ne(0), "no strategy is known"));
+    EXPECT_THAT(exceptions(folder, {"book", "1", "--by", "alice", "--strategy", "3"}),
+                Ends(::testing::Ne(0), "oeg knows none of that name"))
+        << "without an mdh";
+    EXPECT_THAT(exceptions(folder, {"adjust", "--strategy", "3", "--symbol", "ZAAA", "--shares",
+                                    "-5", "--price", "free", "--by", "alice"}),
+                Ends(::testing::Ne(0), "price: a text"));
     EXPECT_THAT(exceptions(folder, {"--clear", "1", "--by", "alice"}), Ends(0, "1 cleared"));
     EXPECT_TRUE(says(exceptions(folder).output, "no exceptions are open"));
     EXPECT_TRUE(says(read_file(folder.run_dir() + "/oeg.log"), "cleared by alice"));
@@ -159,7 +167,6 @@ TEST(Exceptions, AreListedWhateverDiesAndClearedOnceByAPersonWithAName) {
 TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
   const PipelineFolder folder;
   std::filesystem::create_directories(folder.run_dir());
-  folder.edit("oeg", "stop_on_exception = false", "stop_on_exception = true");
   // Left by a former run: more than are kept in memory, and behind them one of each symbol that the
   // recording will have.
   constexpr int kOthers = 4'096;

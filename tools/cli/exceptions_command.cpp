@@ -19,6 +19,11 @@ namespace {
 struct ExceptionArguments {
   std::vector<std::uint64_t> clear;
   bool all = false;
+  std::uint64_t id = 0;  // to book, or to clear by an adjustment; 0: none
+  int strategy = -1;     // -1: the exception's
+  std::string symbol;
+  std::int64_t shares = 0;
+  std::string price;
   std::string by;
   bool json = false;
   std::string run_dir = "run";
@@ -93,11 +98,67 @@ void clear(const ExceptionArguments& arguments) {
   std::printf("%llu cleared\n", static_cast<unsigned long long>(cleared));
 }
 
+void book(const ExceptionArguments& arguments) {
+  control::Json request = {
+      {"command", "book_exception"}, {"id", arguments.id}, {"by", arguments.by}};
+  if (arguments.strategy >= 0) request["strategy"] = static_cast<unsigned>(arguments.strategy);
+  (void)ask(arguments, request);
+  std::printf("exception %llu is booked and cleared\n",
+              static_cast<unsigned long long>(arguments.id));
+}
+
+void adjust(const ExceptionArguments& arguments) {
+  control::Json request = {
+      {"command", "adjust_position"}, {"strategy", static_cast<unsigned>(arguments.strategy)},
+      {"symbol", arguments.symbol},   {"shares", arguments.shares},
+      {"price", arguments.price},     {"by", arguments.by}};
+  if (arguments.id != 0) request["id"] = arguments.id;
+  (void)ask(arguments, request);
+  std::printf("strategy %d: %lld %s at %s\n", arguments.strategy,
+              static_cast<long long>(arguments.shares), arguments.symbol.c_str(),
+              arguments.price.c_str());
+}
+
+using Arguments = std::shared_ptr<ExceptionArguments>;
+
+void add_place(CLI::App& command, const Arguments& arguments) {
+  command.add_option("--run-dir", arguments->run_dir, "Where oeg runs")->capture_default_str();
+  command.add_option("--oeg", arguments->oeg, "Instance name of oeg")->capture_default_str();
+}
+
+void add_book(CLI::App& exceptions, const Arguments& arguments) {
+  auto* command = exceptions.add_subcommand(
+      "book", "Book the fill of an exception as the venue reported it, and clear it");
+  command->add_option("id", arguments->id, "Number of the exception")->required();
+  command
+      ->add_option("--strategy", arguments->strategy,
+                   "Whose trade it was, where the exception names none")
+      ->check(CLI::Range(0, 254));
+  command->add_option("--by", arguments->by, "Who books it; goes into the file")->required();
+  add_place(*command, arguments);
+  command->callback([arguments] { book(*arguments); });
+}
+
+void add_adjust(CLI::App& exceptions, const Arguments& arguments) {
+  auto* command = exceptions.add_subcommand(
+      "adjust", "Book a trade that is in no exception, so that a position is what the venue has");
+  command->add_option("--strategy", arguments->strategy, "Whose position it is")
+      ->check(CLI::Range(0, 254))
+      ->required();
+  command->add_option("--symbol", arguments->symbol, "Symbol")->required();
+  command->add_option("--shares", arguments->shares, "Bought; below 0: sold")->required();
+  command->add_option("--price", arguments->price, "Of a share, up to six decimals")->required();
+  command->add_option("--clear", arguments->id, "Number of the exception that is settled by it");
+  command->add_option("--by", arguments->by, "Who adjusts it; goes into the file")->required();
+  add_place(*command, arguments);
+  command->callback([arguments] { adjust(*arguments); });
+}
+
 }  // namespace
 
 void add_exceptions_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "exceptions", "List the venue's reports that oeg could not book, or clear them");
+      "exceptions", "List the venue's reports that oeg could not book, clear or book them");
   auto arguments = std::make_shared<ExceptionArguments>();
   auto* ids = command->add_option("--clear", arguments->clear,
                                   "Numbers of exceptions that were looked at: off the list");
@@ -106,9 +167,11 @@ void add_exceptions_command(CLI::App& app) {
   ids->excludes(all)->needs(by);
   all->needs(by);
   command->add_flag("--json", arguments->json, "The list as JSON");
-  command->add_option("--run-dir", arguments->run_dir, "Where oeg runs")->capture_default_str();
-  command->add_option("--oeg", arguments->oeg, "Instance name of oeg")->capture_default_str();
-  command->callback([arguments] {
+  add_place(*command, arguments);
+  add_book(*command, arguments);
+  add_adjust(*command, arguments);
+  command->callback([command, arguments] {
+    if (!command->get_subcommands().empty()) return;
     if (arguments->all || !arguments->clear.empty())
       clear(*arguments);
     else

@@ -320,8 +320,28 @@ TEST(FixEncoder, AFillHasItsCommissionOnlyWhereItIsTold) {
   EXPECT_EQ(body(Version::k42), head42 + "12=-1.200005|13=3|" + tail);
   EXPECT_EQ(body(Version::k44), head44 + "12=-1.200005|13=3|851=1|" + tail);
   EXPECT_TRUE(round_trip(report).has_commission);
+  EXPECT_TRUE(round_trip(report).commission_known);
+  EXPECT_EQ(round_trip(report).commission_millionths, -1'200'005);
   report.has_commission = false;
   EXPECT_FALSE(round_trip(report).has_commission);
+}
+
+TEST(FixDecoder, ReadsTheCommissionOfAWholeFillWhereItsTypeSaysIt) {
+  const auto commission_of = [](const std::string& tags) {
+    const std::string text = framed(
+        "35=8|49=A|56=B|34=1|52=20261121-10:11:12|37=7|11=11|17=9|20=0|150=2|39=2|55=MSFT|54=1|"
+        "32=100|31=2|151=0|14=100|6=2|" +
+        tags);
+    Fields fields;
+    ExecutionReport report;
+    EXPECT_TRUE(fields.scan(text) && decode(fields, report) && report.has_commission) << tags;
+    return report.commission_known ? std::to_string(report.commission_millionths) : "unknown";
+  };
+  EXPECT_EQ(commission_of("12=0.05|13=3|"), "50000");
+  EXPECT_EQ(commission_of("12=-0.0012|13=1|"), "-120000") << "a share";
+  for (const char* const unknown :
+       {"12=3|13=2|", "12=3|", "12=0.0000001|13=3|", "12=abc|13=3|", "12=99999999999999999|13=3|"})
+    EXPECT_EQ(commission_of(unknown), "unknown") << unknown;
 }
 
 TEST(FixEncoder, ReplacedIsAStatusOfFix42ThatATradeStandsAbove) {

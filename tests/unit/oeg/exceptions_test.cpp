@@ -101,5 +101,72 @@ TEST(ExceptionList, SaysWhichLineOfADamagedFileIsWrong) {
               ::testing::HasSubstr("line 2"));
 }
 
+Exception exception_of(ExceptionKind kind, const std::string& message) {
+  Exception exception;
+  exception.id = 7;
+  exception.kind = kind;
+  exception.strategy = 3;
+  exception.symbol = "AAPL";
+  exception.message = message;
+  return exception;
+}
+
+TEST(ManualTrade, IsTheFillOfAnExceptionAsItsMessageHasIt) {
+  const ManualTrade trade =
+      trade_of(exception_of(ExceptionKind::kUnknownOrder,
+                            "8=FIX.4.2|35=8|17=901|150=1|55=MSFT|54=2|32=40|31=99.000005|10=1|"));
+  EXPECT_EQ(trade.exec_id, 901u);
+  EXPECT_EQ(trade.shares, 40u);
+  EXPECT_EQ(trade.price, 990'000u);
+  EXPECT_EQ(trade.price_hundredths, 5);
+  EXPECT_EQ(trade.side, Side::kSell);
+  EXPECT_EQ(trade.strategy, 3);
+  EXPECT_EQ(trade.symbol.view(), "MSFT");
+}
+
+TEST(ManualTrade, IsReadFromTheJournalsFiguresToo) {
+  JournalRecord record{.sequence = 12, .execution_id = 900};
+  record.exception = static_cast<std::uint8_t>(ExceptionKind::kShares);
+  record.event.side = Side::kBuy;
+  record.event.shares = 40;
+  record.event.price = 990'000;
+  record.event.price_hundredths = 5;
+  const ExceptionNote note = note_of(record);
+  const ManualTrade trade =
+      trade_of(exception_of(ExceptionKind::kShares, std::string(note.text, note.length)));
+  EXPECT_EQ(trade.exec_id, 900u);
+  EXPECT_EQ(trade.shares, 40u);
+  EXPECT_EQ(trade.price, 990'000u);
+  EXPECT_EQ(trade.symbol.view(), "AAPL") << "the exception's";
+}
+
+TEST(ManualTrade, IsNoneWhereNothingCanBeBookedAsReported) {
+  const std::string fill = "17=9|54=1|32=40|31=99|";
+  for (const auto& [kind, message] :
+       {std::pair{ExceptionKind::kQuantities, fill}, std::pair{ExceptionKind::kUnanswered, fill},
+        std::pair{ExceptionKind::kUnknownExecution, fill},
+        std::pair{ExceptionKind::kShares, std::string("17=9|54=1")},
+        std::pair{ExceptionKind::kShares, std::string("54=1|32=0|31=1")},
+        std::pair{ExceptionKind::kShares, std::string("54=7|32=4|31=1")}})
+    EXPECT_THROW((void)trade_of(exception_of(kind, message)), Error) << name(kind) << message;
+}
+
+TEST(ExceptionList, KeepsForAuditorsWhatAPersonHasBooked) {
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.exceptions";
+  {
+    ExceptionList list(path);
+    list.add({.kind = ExceptionKind::kShares, .symbol = fix::Symbol::from("AAPL")});
+    list.record(
+        {.shares = 40, .price = 990'000, .strategy = 3, .symbol = fix::Symbol::from("AAPL")}, 1,
+        "alice");
+  }
+  const ExceptionList list(path);
+  EXPECT_EQ(list.open().size(), 1u) << "it is cleared by itself";
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(text, ::testing::HasSubstr(R"("booked":1,"by":"alice","price":"99.000000")"));
+}
+
 }  // namespace
 }  // namespace tickpath::oeg

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "oeg/exceptions.hpp"
+#include "oeg/journal_state.hpp"
 #include "tests/unit/oeg/fakes.hpp"
 
 namespace tickpath::oeg {
@@ -87,13 +88,33 @@ TEST_F(ExecutionsTest, AStatusAnswerBooksNothing) {
   EXPECT_TRUE(events.exceptions.empty());
 }
 
-TEST_F(ExecutionsTest, AFillThatNamesItsCommissionIsBookedAsAnyAndCounted) {
+TEST_F(ExecutionsTest, TheCommissionOfAFillIsBesideItsCashAndToldToRisk) {
   fix::ExecutionReport report = fill();
   report.has_commission = true;
+  report.commission_millionths = 118'200;
   take(report);
   expect_holds(40, -40 * 990'000, 60);
+  EXPECT_EQ(position().fees, 118'200);
   EXPECT_EQ(gateway->counters().commissions.get(), 1u);
   EXPECT_TRUE(events.exceptions.empty());
+  const wire::OrderEvent& told = events.events.back();
+  EXPECT_EQ(told.event, wire::EventKind::kFee);
+  EXPECT_EQ(wire::fee_of(told), 118'200);
+  EXPECT_EQ(told.row_event, position().events);
+  JournalState state({64, 16, 16, 64});
+  for (const JournalRecord& record : journal.records) state.apply(record);
+  EXPECT_EQ(state.ledger.position(0).row.fees, 118'200) << "after a restart, too";
+  EXPECT_EQ(state.ledger.position(0).row.events, position().events);
+}
+
+TEST_F(ExecutionsTest, ACommissionThatCannotBeReadIsAnExceptionOfABookedFill) {
+  fix::ExecutionReport report = fill();
+  report.has_commission = true;
+  report.commission_known = false;
+  take(report);
+  expect_holds(40, -40 * 990'000, 60);
+  EXPECT_EQ(position().fees, 0);
+  expect_exception(ExceptionKind::kCommission);
 }
 
 TEST_F(ExecutionsTest, BooksAnExecutionOnceHoweverOftenItIsResent) {
@@ -430,64 +451,44 @@ TEST_F(ExecutionsTest, AReportThatCouldNotBeReadIsAnException) {
   EXPECT_EQ(events.exceptions.size(), 1u);
 }
 
-class Resend : public ::testing::Test, protected GatewayFixture {};
-
-constexpr std::int64_t kYoung = 100'000'000;
-constexpr std::int64_t kOld = 5'000'000'000;
-
-TEST_F(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
-  request(limit_order(1));
-  EXPECT_TRUE(gateway->may_resend({'D', id(1), kYoung}));
-  EXPECT_TRUE(strategies.reports.empty());
-  EXPECT_FALSE(gateway->may_resend({'D', id(1), kOld}));
-  EXPECT_EQ(last().kind, wire::ReportKind::kRejected);
-  EXPECT_EQ(last().reason, wire::RejectReason::kStale);
-  EXPECT_EQ(position().open_buy_shares, 0u);
-  EXPECT_EQ(gateway->ledger().open_orders(), 0u);
-  EXPECT_TRUE(gateway->nothing_unanswered());
-  // It never came to the venue: the books must not look for it there.
-  EXPECT_EQ(gateway->counters().orders.sent.get(), 0u);
-  EXPECT_EQ(gateway->counters().orders.refused.get(), 1u);
-  EXPECT_EQ(gateway->counters().orders.rejected.get(), 0u);
-  // Asked for once more: it is known to be over.
-  EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
-  EXPECT_EQ(strategies.reports.size(), 1u);
+// No order moves; journal, risk and strategy get a corrected fill.
+TEST_F(ExecutionsTest, ATradeThatAPersonBooksMovesThePositionAlone) {
+  const ManualTrade sold{.shares = 30,
+                         .price = 990'000,
+                         .price_hundredths = 50,
+                         .strategy = kStrategy,
+                         .side = Side::kSell,
+                         .symbol = fix::Symbol::from("AAPL")};
+  EXPECT_EQ(gateway->book_by_hand(sold), ManualResult::kBooked);
+  expect_holds(-30, 30 * 990'000 + 15, 100);
+  EXPECT_EQ(last().kind, wire::ReportKind::kFillCorrected);
+  EXPECT_EQ(events.events.back().report_kind, wire::ReportKind::kFillCorrected);
+  JournalState state({64, 16, 16, 64});
+  for (const JournalRecord& record : journal.records) state.apply(record);
+  EXPECT_EQ(state.impossible, 0u);
+  EXPECT_EQ(state.ledger.position(0).row.position_shares, -30) << "after a restart, too";
+  ManualTrade other = sold;
+  other.symbol = fix::Symbol::from("ZZZZ");
+  EXPECT_EQ(gateway->book_by_hand(other), ManualResult::kNoSymbol);
+  other = sold;
+  other.strategy = 99;
+  EXPECT_EQ(gateway->book_by_hand(other), ManualResult::kNoStrategy);
+  journal.room_for_reports = false;
+  EXPECT_EQ(gateway->book_by_hand(sold), ManualResult::kNoRoom);
+  expect_holds(-30, 30 * 990'000 + 15, 100);
 }
 
-TEST_F(Resend, SendsNoOrderThatWouldNotBeSentNow) {
-  limit({.collar_basis_points = 100});
-  for (std::uint32_t order = 1; order <= 3; ++order) request(limit_order(order));
-  set_market(900'000, 901'000);  // the price has moved beyond the collar
-  EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kPriceCollar);
-  set_market(1'000'000, 1'001'000);
-  gateway->set_risk_alive(false);
-  EXPECT_FALSE(gateway->may_resend({'D', id(2), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kRiskAbsent);
-  gateway->set_risk_alive(true);
-  wire::ControlBlock block{};
-  block.kill_all = 1;
-  gateway->set_control_block(block);
-  EXPECT_FALSE(gateway->may_resend({'D', id(3), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kKillSwitch);
-  EXPECT_EQ(gateway->counters().not_resent.get(), 3u);
-}
-
-TEST_F(Resend, SendsNoOrderAgainWhileReportsOfTheVenueAreMissing) {
-  request(limit_order(1));
-  venue.reports_missing = true;
-  EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kVenueGap);
-}
-
-TEST_F(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {
-  rest(1);
-  request(replace(2, id(1), 1'000'000, 200));
-  EXPECT_FALSE(gateway->may_resend({'G', id(2), kOld}));
-  EXPECT_EQ(last().kind, wire::ReportKind::kReplaceRejected);
-  EXPECT_EQ(position().open_buy_shares, 100u);
-  request(cancel(3, id(1)));
-  EXPECT_TRUE(gateway->may_resend({'F', id(3), kOld}));
+TEST_F(ExecutionsTest, AVenueMayTakeBackWhatAPersonHasBooked) {
+  EXPECT_EQ(gateway->book_by_hand({.exec_id = 900,
+                                   .shares = 40,
+                                   .price = 990'000,
+                                   .strategy = kStrategy,
+                                   .symbol = fix::Symbol::from("AAPL")}),
+            ManualResult::kBooked);
+  fix::ExecutionReport canceled = bust(901, 900, 0);
+  canceled.cl_ord_id = 12'345;
+  take(canceled);
+  expect_holds(0, 0, 100);
 }
 
 TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {

@@ -207,6 +207,7 @@ struct GatewayFixture {
                          .positions_max = 16,
                          .instruments_max = 16,
                          .executions_max = 64,
+                         .stop_on_exception = false,
                          .report_queue = 8,
                          // An hour, so that no test depends on how fast it runs.
                          .unread_max_ns = 3'600'000'000'000};

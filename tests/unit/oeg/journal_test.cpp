@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <fstream>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -9,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "common/base/fnv.hpp"
 #include "oeg/checkpoint.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/small_disk.hpp"
@@ -34,7 +37,8 @@ std::string describe(const JournalState& state) {
     text << "row " << p.row.instrument_id << ' ' << instrument.symbol.view() << ' '
          << int(p.row.strategy_id) << ' ' << p.row.position_shares << ' ' << p.row.cash << ' '
          << p.row.open_buy_shares << ' ' << p.row.open_sell_shares << ' ' << p.row.events << ' '
-         << p.row.fills << ' ' << p.reserved_buy << ' ' << p.reserved_sell << '\n';
+         << p.row.fills << ' ' << p.row.fees << ' ' << p.reserved_buy << ' ' << p.reserved_sell
+         << '\n';
   }
   for (const JournalState::StrategyIds& ids : state.strategies) {
     text << "strategy " << int(ids.strategy) << " last id " << ids.last_id << '\n';
@@ -381,6 +385,7 @@ TEST_F(JournalTest, ANewDayCarriesPositionsAndUsedIdsAndNothingElse) {
     fs::remove_all(folder_);
     fs::create_directory(folder_);
     wire::PositionRow held{};
+    std::int64_t worth = 0;  // at the newest execution
     std::uint64_t last_id = 0;
     std::uint16_t incarnation = 0;
     {
@@ -391,10 +396,13 @@ TEST_F(JournalTest, ANewDayCarriesPositionsAndUsedIdsAndNothingElse) {
     {
       const Journal journal(options());  // its state, by another start: does not end in order
       held = journal.state().ledger.position(0).row;
+      journal.state().executions.for_each(
+          [&](const Execution& each) { worth = held.position_shares * std::int64_t{each.price}; });
       last_id = journal.state().strategies.at(0).last_id;
       incarnation = journal.incarnation();
     }
     ASSERT_NE(held.position_shares, 0);
+    ASSERT_NE(held.cash, -worth) << "the day had a result";
     if (start == JournalStart::kAuto) {
       Journal(options(start)).close_in_order();  // as after a crash: it goes on
       EXPECT_EQ(describe(Journal(options()).state()), reference(day, day.size()));
@@ -408,7 +416,7 @@ TEST_F(JournalTest, ANewDayCarriesPositionsAndUsedIdsAndNothingElse) {
       ASSERT_EQ(state.ledger.position_count(), 1u);
       const wire::PositionRow& row = state.ledger.position(0).row;
       EXPECT_EQ(row.position_shares, held.position_shares);
-      EXPECT_EQ(row.cash, held.cash);
+      EXPECT_EQ(row.cash, -worth) << "the new day's begins at zero";
       EXPECT_EQ(row.open_buy_shares, 0u);
       EXPECT_EQ(state.instruments[row.instrument_id].symbol.view(), "AAPL");
       EXPECT_EQ(state.strategies.at(0).last_id, last_id);
@@ -417,6 +425,30 @@ TEST_F(JournalTest, ANewDayCarriesPositionsAndUsedIdsAndNothingElse) {
       EXPECT_GT(journal.incarnation(), incarnation);
     }
   }
+}
+
+TEST_F(JournalTest, ANewDayCarriesOrdersThatOutliveADay) {
+  GatewayFixture f;
+  wire::OrderRequest lasting = f.limit_order(1, 990'000, 300);
+  lasting.time_in_force = wire::TimeInForce::kGoodTillCancel;
+  lasting.display_shares = 100;
+  f.request(lasting);
+  f.accept(f.id(1), 300);
+  f.report(ExecType::kPartialFill, f.id(1), 200, 100, 100, 990'000);
+  f.request(f.replace(2, f.id(1), 990'000, 400));  // of the day that is over: not carried
+  f.rest(3);
+  JournalState state({64, 16, 16, 64});
+  for (const JournalRecord& record : f.journal.records) state.apply(record);
+  EXPECT_EQ(state.impossible, 0u);
+  const std::unique_ptr<JournalState> next = state.next_day(true);
+  EXPECT_EQ(next->ledger.open_orders(), 1u);
+  const Order* const order = next->ledger.find(f.id(1));
+  ASSERT_NE(order, nullptr);
+  EXPECT_EQ(order->leaves, 200u);
+  EXPECT_EQ(order->pending_id, 0u);
+  EXPECT_EQ(order->display_shares, 100u);
+  EXPECT_EQ(next->ledger.position(order->row).row.open_buy_shares, 200u);
+  EXPECT_EQ(next->ledger.position(order->row).reserved_buy, 0u);
 }
 
 TEST_F(JournalTest, ADeathWhileANewDayBeginsLosesNoPosition) {
@@ -549,6 +581,49 @@ TEST_F(JournalTest, RefusesWhatItCannotReadAndSaysWhatToDo) {
   EXPECT_THAT(error_of(options()), HasSubstr("is of version 1"));
   { EXPECT_EQ(Journal(given).state().records, 0u); }
   EXPECT_TRUE(fs::exists(path_ + ".previous"));
+}
+
+TEST_F(JournalTest, ReadsTheRowsOfACheckpointThatKnewNoFees) {
+  JournalState state({64, 16, 16, 64});
+  for (const JournalRecord& record : random_day(9, 150)) state.apply(record);
+  fs::create_directories(folder_);
+  const std::string checkpoint = path_ + ".checkpoint";
+  const auto rewrite = [&](auto&& change) {
+    std::ifstream in(checkpoint, std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    change(bytes);
+    std::ofstream(checkpoint, std::ios::binary) << bytes;
+  };
+  write_checkpoint(checkpoint, state, 1, 1, [] {});
+  // As it was written once: the same bytes, of which the last 16 of a row were two counts.
+  rewrite([](std::string& bytes) {
+    std::size_t at = sizeof(CheckpointHeader);
+    CheckpointSection section{};
+    for (;; at += sizeof(section) + section.item_bytes * section.count) {
+      std::memcpy(&section, bytes.data() + at, sizeof(section));
+      if (section.kind == SectionKind::kPositions) break;
+    }
+    section.kind = SectionKind::kFormerPositions;
+    std::memcpy(bytes.data() + at, &section, sizeof(section));
+    CheckpointFormerRow row{};
+    std::memcpy(&row, bytes.data() + at + sizeof(section), sizeof(row));
+    row.events = 77;
+    row.fills = 33;
+    std::memcpy(bytes.data() + at + sizeof(section), &row, sizeof(row));
+    CheckpointHeader header{};
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    header.checksum = fnv1a(std::string_view(bytes).substr(sizeof(header)));
+    std::memcpy(bytes.data(), &header, sizeof(header));
+  });
+  JournalState again({64, 16, 16, 64});
+  read_checkpoint(checkpoint, again);
+  const wire::PositionRow& row = again.ledger.position(0).row;
+  EXPECT_EQ(row.position_shares, state.ledger.position(0).row.position_shares);
+  EXPECT_EQ(row.cash, state.ledger.position(0).row.cash);
+  EXPECT_EQ(row.events, 77u);
+  EXPECT_EQ(row.fills, 33u);
+  EXPECT_EQ(row.fees, 0);
+  EXPECT_EQ(read_checkpoint_holdings(checkpoint).positions.at(0).fills, 33u);
 }
 
 TEST_F(JournalTest, ACheckpointOfANewerOegIsRefused) {

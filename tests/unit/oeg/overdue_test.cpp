@@ -91,6 +91,16 @@ TEST_F(Overdue, AnUnansweredCancelIsRepeatedThenAskedForThenListed) {
   EXPECT_EQ(venue.status_requests.size(), 1u) << "nothing is repeated while it is unanswered";
 }
 
+TEST_F(Overdue, AnOrderWithoutAnAnswerHoldsNoSymbol) {
+  options.stop_on_exception = true;
+  start();
+  leave_a_replacement_unanswered();
+  ASSERT_EQ(request(cancel(3, id(1))), RejectReason::kNone);
+  turn_to_the_end();
+  ASSERT_EQ(events.exceptions.size(), 1u);
+  EXPECT_EQ(request(limit_order(4)), RejectReason::kNone);
+}
+
 TEST_F(Overdue, AStrategyMayCancelAgainWhatTheVenueDoesNotAnswer) {
   leave_a_replacement_unanswered();
   EXPECT_EQ(request(replace(3, id(1), 1'000'000, 160)), RejectReason::kPendingRequest);
@@ -180,6 +190,8 @@ TEST_F(Overdue, AStatusThatIsFinalEndsTheOrder) {
   EXPECT_EQ(gateway->ledger().open_orders(), 0u);
   ASSERT_EQ(events.exceptions.size(), 1u) << "shares that were never reported";
   EXPECT_EQ(events.exceptions[0].kind, ExceptionKind::kQuantities);
+  EXPECT_TRUE(gateway->settled());
+  EXPECT_EQ(gateway->ledger().orders(), 0u);
 }
 
 TEST_F(Overdue, ANewDayAnswersBothRequests) {

@@ -34,6 +34,26 @@ TEST_F(SessionDay, WhatIsStillOpenIsCancelledAtTheNextLogonAndPositionsStay) {
   EXPECT_EQ(request(limit_order(2)), RejectReason::kNone) << "the new day";
 }
 
+TEST_F(SessionDay, AnOrderGoodTillCanceledOutlivesIt) {
+  for (std::uint32_t counter = 1; counter <= 2; ++counter) {
+    wire::OrderRequest order = limit_order(counter);
+    order.time_in_force = wire::TimeInForce::kGoodTillCancel;
+    request(order);
+  }
+  accept(id(1));  // nothing is known of the other: a cancel finds out
+  request(replace(3, id(1), 990'000, 100));
+  report(fix::ExecType::kDoneForDay, id(1), 100, 0);
+  EXPECT_EQ(gateway->ledger().open_orders(), 2u);
+  gateway->on_numbers_reset(true);
+  EXPECT_EQ(last().kind, ReportKind::kReplaceRejected);
+  turn_to_the_end();
+  ASSERT_EQ(venue.cancels.size(), 1u);
+  EXPECT_EQ(venue.cancels[0].orig_cl_ord_id, id(2));
+  report(fix::ExecType::kFill, id(1), 0, 100, 100, 1'000'000);
+  EXPECT_EQ(position().position_shares, 100);
+  EXPECT_TRUE(events.exceptions.empty());
+}
+
 TEST_F(SessionDay, AReportThatComesAfterAllEndsTheOrderAsAnyOther) {
   rest(1);
   gateway->on_numbers_reset(true);

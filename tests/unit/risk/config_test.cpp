@@ -65,6 +65,14 @@ constexpr const char* kTwoVenues =
     "[[venue]]\nname = 'a'\nfeed.endpoint = 'f1'\ngateway.endpoint = 'g1'\n"
     "[[venue]]\nname = 'b'\nfeed.endpoint = 'f2'\ngateway.endpoint = 'g2'\nnumber = 7\n";
 
+TEST(RiskConfig, WarnsOfLimitsThatAreAllOff) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(advice(load("")), ElementsAre(HasSubstr("[order_limits]"), HasSubstr("[total]")));
+  EXPECT_THAT(
+      advice(load("order_limits.order_shares_max = 1\n[[strategy]]\nid = 1\nloss_max = 1.0\n")),
+      ElementsAre());
+}
+
 TEST(RiskConfig, WithoutVenuesFeedAndGatewayAreTheOne) {
   const RiskConfig config = load("feed.endpoint = 'f'\ngateway.endpoint = 'g'\n");
   const auto venues = venues_of(config);

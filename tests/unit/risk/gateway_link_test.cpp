@@ -156,7 +156,7 @@ TEST_F(GatewayLinkOf, TheBlockIsWrittenWhileARowChangesAllTheTime) {
   std::int64_t shares = 0;
   const auto trade = [&] {
     oeg.fill(static_cast<std::uint64_t>(++shares), 1, 1'000'000);
-    const auto count = static_cast<std::uint64_t>(shares);
+    const auto count = static_cast<std::uint32_t>(shares);
     oeg.positions.store(0, {{3, 1, {}, shares, -1'000'000 * shares, 0, 0, count, count}, 0});
   };
   ASSERT_TRUE(soon([&] {

@@ -46,7 +46,8 @@ class OneOfThePair {
   }
   void store() {
     const auto shares = static_cast<std::int64_t>(fills);
-    positions.store(0, {{3, 1, {}, shares, -1'000'000 * shares, 0, 0, fills, fills}, 0});
+    const auto count = static_cast<std::uint32_t>(fills);
+    positions.store(0, {{3, 1, {}, shares, -1'000'000 * shares, 0, 0, count, count}, 0});
   }
   void turn() {
     heartbeat.beat();

@@ -52,6 +52,23 @@ TEST_F(LedgerOf, AShortPositionEarnsWhenThePriceFalls) {
   EXPECT_EQ(narrow(row.unrealised()), 60 * 20'000);
 }
 
+TEST_F(LedgerOf, AFeeIsALossAndARebateAGain) {
+  ledger.fill(row, Side::kBuy, 100, {1'000'000});
+  ledger.quote(3, 1'000'000, 1'000'000, 0);
+  ledger.charge(row, 1'234'001);  // 1.234001: in 1/10,000 rounded up, as a loss is
+  EXPECT_EQ(narrow(row.pnl), -12'341);
+  EXPECT_EQ(narrow(row.realised()), -12'341);
+  EXPECT_EQ(narrow(sums().pnl), -12'341);
+  EXPECT_EQ(narrow(sums().realised), -12'341);
+  EXPECT_EQ(row.cash, -100'000'000) << "without fees";
+  ledger.charge(row, -2'234'001);  // a rebate of 2.234001
+  EXPECT_EQ(narrow(row.pnl), 10'000);
+  EXPECT_EQ(narrow(ledger.total().pnl), 10'000);
+  wire::PositionRow theirs{.position_shares = 100, .cash = -100'000'000, .fees = 5'000'000};
+  ledger.adopt(row, theirs);
+  EXPECT_EQ(narrow(sums().pnl), -50'000);
+}
+
 TEST_F(LedgerOf, AFillThroughZeroClosesOneSideAndOpensTheOtherAtItsPrice) {
   ledger.fill(row, Side::kBuy, 100, {1'000'000});
   ledger.fill(row, Side::kSell, 250, {1'010'000});  // closes 100 (+100.00), short 150 at 101.00

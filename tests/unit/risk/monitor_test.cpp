@@ -82,6 +82,19 @@ TEST_F(Risk, RealisedLossesCountAsWell) {
   EXPECT_EQ(breach(), LimitKind::kLoss);
 }
 
+TEST_F(Risk, FeesCountAgainstTheLossLimit) {
+  limit({.loss_max = 1'000'000});  // 100.00
+  fill(10, 100, 1'000'000);
+  quote(1'000'000, 1'000'000);
+  OrderEvent fee = event(EventKind::kReported, 10);
+  wire::set_fee(fee, 100'000'000);
+  take(fee);
+  EXPECT_EQ(breach(), LimitKind::kNone) << "at the limit";
+  wire::set_fee(fee, 1);
+  take(fee);
+  EXPECT_EQ(breach(), LimitKind::kLoss);
+}
+
 TEST_F(Risk, EachLimitBreaksAboveItsValueAndNotAtIt) {
   limit({.position_shares_max = 100});
   fill(10, 100, 1'000'000);
@@ -426,7 +439,7 @@ TEST_F(Reconciling, AGapInTheNumbersMakesTheNextReadTheTruth) {
 
 TEST_F(Reconciling, TheNumbersMayWrap) {
   monitor = std::make_unique<Monitor>(options());
-  theirs.events = 0x1'ffff'fffe;
+  theirs.events = 0xffff'fffe;
   monitor->on_remote_row(theirs);
   numbers[1] = 0xffff'fffd;
   fill(11, 1, 1'000'000);  // in the row
