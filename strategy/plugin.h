@@ -435,15 +435,13 @@ typedef struct tickpath_host {
   int32_t (*find_symbol)(void* context, const char* symbol, uint32_t* instrument);
   int32_t (*symbol_of)(void* context, uint32_t instrument, char name[17]);
 
-  /* Market. `quote` is the engine's copy, as of the last update it took; `depth` reads the image.
-   */
+  /* Market. `quote`: the engine's copy, as of the last update it took; `depth` reads the image. */
   int32_t (*quote)(void* context, uint32_t instrument, tickpath_quote* value);
   int32_t (*depth)(void* context, uint32_t instrument, tickpath_depth* value);
 
   /* Orders. Each request has an id of its own; a cancel or replace names the live order's. After
    * TICKPATH_REPORT_REPLACED the replacing request's id is the live one. An order has one request
-   * without an answer; after a second without one a cancel is taken all the same. Not in create or
-   * start. */
+   * open; after a second without an answer a cancel is taken all the same. Not in create, start. */
   int32_t (*new_order)(void* context, const tickpath_new_order* order, uint64_t* order_id);
   int32_t (*cancel)(void* context, uint64_t order_id, uint64_t* request_id);
   /* Of limit and pegged orders (stop orders: replace_stop); what else they were sent with stays. */
@@ -479,8 +477,7 @@ typedef struct tickpath_host {
   int32_t (*wrong_parameter)(void* context, const char* key, const char* wanted);
 
   /* Of stop and stop limit orders that wait for their price (price: the limit, 0 of a stop order).
-   * One that has been triggered meanwhile keeps its stop price: another one is answered by
-   * TICKPATH_REPORT_REPLACE_REJECTED. */
+   * One that was triggered keeps its stop price: another is TICKPATH_REPORT_REPLACE_REJECTED. */
   int32_t (*replace_stop)(void* context, uint64_t order_id, uint32_t stop_price, uint32_t price,
                           uint32_t shares, uint64_t* request_id);
 
