@@ -17,7 +17,7 @@ wire::Hello own_hello(wire::Service service) {
   return wire::make_hello(wire::Role::kOeg, service, "oeg");
 }
 
-// Whoever leads, or what it holds of the leader. nullptr: alone by configuration.
+// Finds out whether this oeg leads, or copies the leader. nullptr: alone by configuration.
 std::unique_ptr<PairKeeper> begin_pair(const OegConfig& config, control::Runtime& runtime) {
   if (config.pair.place == 0) return nullptr;
   auto pair = std::make_unique<PairKeeper>(config, runtime);

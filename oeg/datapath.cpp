@@ -327,8 +327,8 @@ void OegDatapath::publish(const wire::OrderEvent& event) noexcept {
     events_.publish(event);
     return;
   }
-  // Within its capacity, so that this allocates nothing. One that finds no room may not overtake
-  // the others, or what is confirmed: its row's numbers have a gap then, and risk READs the row.
+  // Within its capacity, so that this allocates nothing. An event that finds no room is dropped: it
+  // may not overtake the others. Its row's numbers have a gap then, and risk READs the row.
   if (held_events_.size() < kHeldEventsMax)
     held_events_.push_back(event);
   else

@@ -1,6 +1,6 @@
 // What oeg cancels by itself: orders of strategies that are gone or killed. A request that the
-// venue does not answer must not keep such an order alive: its last confirmed id is cancelled
-// anyway, then the venue is asked for the order, then a person is told.
+// venue does not answer must not keep such an order alive. So oeg cancels its last confirmed id
+// anyway, then asks the venue for the order, then lists it as an exception.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -68,8 +68,8 @@ void Gateway::cancel_everything() noexcept {
   }
 }
 
-// Of a strategy that is killed all are to go, whenever they become known: what the venue accepts
-// after the kill, what a restart has recovered.
+// All orders of a killed strategy are to go, whenever they become known: also those that the venue
+// accepts after the kill, and those that a restart has recovered.
 bool Gateway::cancel_orphans(StrategySlot& slot) noexcept {
   const bool all = block_.cancels(slot.id);
   int sent = 0;

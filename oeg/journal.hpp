@@ -100,7 +100,7 @@ class Journal final : public JournalPort {
   // Control thread: follows to where the datapath is. A file that cannot be written or renamed
   // does not keep it from that: maintain() tries again. Throws Error (no room in the tables).
   void catch_up();
-  // Likewise, while the datapath does not append: what keep() has, too.
+  // As catch_up(), and the records of keep(), too; while the datapath does not append.
   void catch_up_to_lead();
   // Control thread: follows to here, and writes what it comes to as a checkpoint to `path`, for a
   // journal that begins with the record behind it. Returns the last record's sequence. Throws

@@ -44,8 +44,8 @@ class JournalState {
   Instruments instruments;  // their symbols alone
   std::vector<StrategyIds> strategies;
   Executions executions;
-  // The same once more, where somebody may have to begin with them at any moment: they are a day's,
-  // and a copy made at that moment would take the longer the later in the day. nullptr: nobody has.
+  // A second copy for a standby, which may have to lead at any moment: a copy made then would take
+  // the longer the later in the day. nullptr: this oeg is no standby.
   std::unique_ptr<Executions> executions_to_lead;
   GatewayCounters counters;
   // Reports that could not be booked, in order: those that whoever owns this has not taken off,

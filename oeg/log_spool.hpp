@@ -1,6 +1,6 @@
-// A joiner's log, from the moment that its leader writes to it until the datapath is there to take
-// entries: opening the journal and making the tables takes seconds, in which a busy leader writes
-// more than the log has room for. A thread of its own moves the entries into memory meanwhile.
+// A joiner's log until its datapath takes entries. Opening the journal and making the tables takes
+// seconds, in which a busy leader writes more than the log has room for. So a thread of its own
+// moves the entries into memory meanwhile.
 #pragma once
 
 #include <atomic>

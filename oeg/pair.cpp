@@ -12,8 +12,8 @@ namespace {
 
 // An answer of another host takes a few microseconds; what takes longer is looked for next turn.
 constexpr std::uint64_t kConfirmNs = 20'000;
-// A standby that takes nothing for so long, though its heart beats and its log has room, is stuck:
-// nothing waits for it yet, but it could not take over either.
+// A standby that takes nothing for so long is stuck, though its heart beats and its log has room.
+// Nothing waits for it yet, but it could not take over either.
 constexpr std::uint64_t kTakesNothingNs = 1'000'000'000;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;

@@ -216,7 +216,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   const wire::ControlBlock& kills() const noexcept { return kills_; }
 
   // ---- JournalPort
-  // Of the standby's log a part is kept for each that is more urgent, as of the journal.
+  // Each use leaves a part of the standby's log, as of the journal, to the more urgent ones.
   bool has_room() const noexcept override {
     return journal_.has_room() && has_log_room(options_.log_bytes / 8);
   }

@@ -40,7 +40,7 @@ void Pair::turn_standby(std::uint64_t now_ns) noexcept {
   }
   if (!at_fence()) return;
   const bool damaged = log_->status() != link::LogStatus::kOk;
-  // It has not come so far, or is no copy, or has no room for more.
+  // This oeg has not joined yet, or its copy is damaged, or its journal is full.
   if (rules_.role() == Role::kOutsider || damaged || stands_down_) {
     if (damaged) {
       counters_.damaged.add();

@@ -78,9 +78,9 @@ class Succession {
     lead({std::max(newest(), known.epoch) + 1, self_, true});
   }
   // This is what the process knew when its former life ended; `found`: what a witness holds, where
-  // one can be asked. Who led alone leads; who led in a pair, or asked for that place, asks again;
-  // who stood by has to join, for what it had confirmed may have been in its memory alone. A memory
-  // from before the newest word (a copy that was put back) has no right to anything.
+  // one can be asked. An oeg that led alone leads. One that led in a pair, or asked for
+  // that place, asks again. A standby has to join: what it had confirmed may have been lost. A
+  // memory from before the newest word (a copy that was put back) has no right to anything.
   void begin_again(std::optional<wire::Leadership> found = std::nullopt) noexcept;
   // The host was started since: the newest of what was known may not have reached the disk. Only
   // who leads by the word of the witness asks to go on; all others have to join.

@@ -38,9 +38,9 @@ struct PendingSymbol {
 
 // What is between one instance and one oeg: that of a venue, or of one shard of it.
 // How long the engine waits before it repeats cancels of its own that were refused for a passing
-// reason (session down, rate). The wait doubles with each sweep that is refused, or a venue
-// that is away would be asked for every open order a hundred times a second. The longest wait is
-// short against any stop timeout.
+// reason (session down, rate). The wait doubles with each sweep that is refused: a venue that is
+// away must not be asked for every open order a hundred times a second. The longest wait is short
+// against any stop timeout.
 inline constexpr std::uint64_t kSweepWaitMinNs = 10'000'000;
 inline constexpr std::uint64_t kSweepWaitMaxNs = 640'000'000;
 

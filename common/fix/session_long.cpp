@@ -69,9 +69,9 @@ void Session::Impl::read_past(std::string_view bytes) noexcept {
   if (!long_.under_way()) take_long();
 }
 
-// Read to its end. By its checksum it is none that was garbled, so that asking for it again would
-// bring the same: it is refused by a Reject and counted (FIX 4.2 and 4.4, vol. 2, Reject). Behind a
-// gap it is as if it had not come: the peer sends it again with what is missing.
+// The whole message has been read past. Its checksum is right, so asking for it again would bring
+// the same bytes: a Reject answers it (FIX 4.2 and 4.4, vol. 2, Reject). Behind a gap it counts as
+// not received: the peer sends it again with what is missing.
 void Session::Impl::take_long() noexcept {
   if (!long_.intact()) return counters_.garbled.add();
   counters_.received.add();
