@@ -57,7 +57,7 @@ void BenchPair::Side::beat(std::uint64_t now_ns) noexcept {
 BenchPair::BenchPair(const BenchFolder& folder, rdma::Device& device, OrderPath& leader,
                      std::uint32_t orders, int standby_cpu)
     : path_(leader),
-      witness_(device, folder.path("risk.fabric"), "risk"),
+      witness_(device, folder.path("risk.fabric"), "risk", folder.path("risk.witness")),
       leading_(folder, device, 1),
       following_(folder, device, 2),
       standby_path_(folder, "standby", orders),
