@@ -14,7 +14,7 @@ case ${1:-} in
   -h | --help) sed -nE '2,9s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   "") stages=(quick_release quick_sanitizers quick_guest) bound_minutes=15 ;; # 12 after the demo
   all) [ $# -eq 1 ] || { echo "run.sh: 'all' stands alone" >&2; exit 2; }
-    limit_minutes=${TICKPATH_LIMIT_MINUTES:-60}
+    limit_minutes=${TICKPATH_LIMIT_MINUTES:-80}
     stages=(release asan tsan fuzz soft_roce) bound_minutes=45 ;;
   *) stages=("$@") bound_minutes=0 ;;
 esac
@@ -75,8 +75,7 @@ build() {
   share "$preset build"
 }
 
-# Far beyond its bound a run ends itself and says so, before whoever waits for it gives up without a word: after 60 minutes, on
-# a slower machine up to 80.
+# Far beyond its bound a run ends itself and says so, before whoever waits for it gives up without a word.
 limit_minutes=${limit_minutes:-0} watcher=
 end_at_the_limit() {
   sleep "${limit_minutes}m" || return 0 # ended by at_exit
@@ -221,7 +220,6 @@ speed=$(tests/support/machine_speed.sh)
 printf 'speed\t%s\n' "$speed" >>"$stage_log"
 echo "this machine takes $speed times as long to compile as the one that the bounds are for"
 if [ "$limit_minutes" != 0 ]; then
-  limit_minutes=$(awk -v limit="$limit_minutes" -v speed="$speed" 'BEGIN { print speed <= 1 ? limit : limit * speed < 80 ? limit * speed : 80 }')
   end_at_the_limit &
   watcher=$!
 fi
