@@ -56,7 +56,7 @@ struct alignas(64) Order : SavedOrder {
   std::uint32_t instrument = 0;
   std::uint32_t older = IdMap::kNone;  // of the same strategy
   std::uint32_t newer = IdMap::kNone;
-  // Terms that a replacement repeats: a venue may forget what it is not told again.
+  // Terms that a replacement repeats: a venue may drop those that it lacks.
   std::uint32_t display_shares = 0;
   std::uint32_t minimum_shares = 0;
   std::uint32_t stop_price = 0;

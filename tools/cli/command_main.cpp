@@ -21,6 +21,13 @@
 namespace tickpath::cli {
 namespace {
 
+// A command of another program.
+struct OtherCommand {
+  std::string_view name;
+  std::string_view program;  // beside tickpath
+  std::string_view help;
+};
+
 constexpr std::string_view kData = "tickpath-data";
 constexpr std::string_view kHistory = "tickpath-history";
 constexpr std::string_view kMeasure = "tickpath-measure";
@@ -86,14 +93,10 @@ int run(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
 
 }  // namespace
 
-const OtherCommand& other_command(std::string_view name) {
+CLI::App* add_other_command(CLI::App& app, std::string_view name) {
   const OtherCommand* const found = find_other_command(name);
   TICKPATH_CHECK(found != nullptr, name.data());
-  return *found;
-}
-
-CLI::App* add_other_command(CLI::App& app, std::string_view name) {
-  return app.add_subcommand(std::string(name), std::string(other_command(name).help));
+  return app.add_subcommand(std::string(name), std::string(found->help));
 }
 
 void list_other_commands(CLI::App& app) {

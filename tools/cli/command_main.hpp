@@ -11,17 +11,7 @@ class App;
 
 namespace tickpath::cli {
 
-// A command of another program.
-struct OtherCommand {
-  std::string_view name;
-  std::string_view program;  // beside tickpath
-  std::string_view help;
-};
-
-// What `name` does, one line. Aborts where no other program has it.
-const OtherCommand& other_command(std::string_view name);
-
-// Adds `name` to the command line of the program that has it.
+// Adds `name` to the command line of the program that has it. Aborts where none has.
 CLI::App* add_other_command(CLI::App& app, std::string_view name);
 
 // For `tickpath --help`: the commands of the other programs.
