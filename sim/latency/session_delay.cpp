@@ -40,7 +40,7 @@ DelayPipe::DelayPipe(const LatencyOptions& latency, std::uint64_t seed, const Ra
     : latency_(latency, seed), rate_(rate), bytes_(kBytes), entries_(kEntries) {}
 
 void DelayPipe::reset() noexcept {
-  begin_ = divided_ = end_ = 0;
+  begin_ = divided_ = end_ = long_left_ = 0;
   first_ = last_ = 0;
   ended_ = broken_ = false;
 }
@@ -66,22 +66,29 @@ bool DelayPipe::pull(int socket, TscTicks now) noexcept {
     return true;
   }
   ended_ = true;
-  if (divided_ != end_ && last_ - first_ != entries_.size()) add(end_ - divided_, now);
+  if (divided_ != end_ && last_ - first_ != entries_.size()) add(end_ - divided_, now, long_left_ != 0);
   return true;
 }
 
 void DelayPipe::divide(TscTicks now) noexcept {
   while (divided_ != end_ && last_ - first_ != entries_.size()) {
     const std::string_view rest(bytes_.data() + divided_, end_ - divided_);
-    const fix::Frame next = fix::frame(rest, kMessageBytesMax);
-    if (next.status == fix::FrameStatus::kIncomplete) return;
-    add(next.length, now);
+    const bool goes_on = long_left_ != 0;
+    std::size_t length = long_left_;
+    if (!goes_on) {
+      const fix::Frame next = fix::frame(rest, kMessageBytesMax);
+      if (next.status == fix::FrameStatus::kIncomplete) return;
+      length = next.length;
+    }
+    const std::size_t here = std::min(length, rest.size());
+    long_left_ = length - here;
+    add(here, now, goes_on);
   }
 }
 
-void DelayPipe::add(std::size_t bytes, TscTicks now) noexcept {
+void DelayPipe::add(std::size_t bytes, TscTicks now, bool goes_on) noexcept {
   TscTicks due = std::max(latency_.due(now), last_due_);
-  if (!is_session_message({bytes_.data() + divided_, bytes})) {
+  if (!goes_on && !is_session_message({bytes_.data() + divided_, bytes})) {
     const TscTicks slot = rate_.take(due);
     if (slot != due) rate_delayed_.add();
     due = slot;

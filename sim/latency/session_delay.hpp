@@ -39,7 +39,8 @@ class DelayPipe {
     std::uint32_t bytes;
   };
   void divide(TscTicks now) noexcept;
-  void add(std::size_t bytes, TscTicks now) noexcept;
+  // goes_on: a further piece of a message that counted with its first one.
+  void add(std::size_t bytes, TscTicks now, bool goes_on) noexcept;
   void make_room() noexcept;
 
   LatencyStage latency_;
@@ -49,6 +50,7 @@ class DelayPipe {
   std::size_t begin_ = 0;
   std::size_t divided_ = 0;
   std::size_t end_ = 0;
+  std::size_t long_left_ = 0;  // of a message longer than the session reads: handed on in pieces
   std::vector<Entry> entries_;  // a ring; a power of two
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;

@@ -1,6 +1,7 @@
 // Latency models, rate limits, and the way between a session and its socket.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -251,6 +252,28 @@ TEST_F(SessionDelayTest, ARateLimitHoldsOrdersAndNoHeartbeat) {
   turn_at(2'000'000);
   EXPECT_EQ(received(session_), order('D', 4));
   EXPECT_EQ(delay_->orders().rate_delayed().get(), 2u);
+}
+
+// The session reads past it; what is handed on is what came, neither more nor less.
+TEST_F(SessionDelayTest, HandsOnAMessageThatIsTooLongInPieces) {
+  open(SessionDelayOptions{.rate = {1, 1'000'000, RateRule::kDelay}});
+  const std::string head = "8=FIX.4.2\0019=40000\00135=D\00149=ME\00196=8=FIX.4.2\0019=50\001";
+  send(outside_, head);
+  turn_at(0);
+  EXPECT_EQ(received(session_), head);
+  // 40,000 bytes of body behind the second field, and the trailer.
+  std::string rest(40'000 + std::strlen("8=FIX.4.2\0019=40000\00110=000\001") - head.size(), 'x');
+  std::string got;
+  for (std::size_t at = 0; at < rest.size(); at += 4'000) {
+    send(outside_, rest.substr(at, 4'000));
+    turn_at(1);
+    got += received(session_);
+  }
+  EXPECT_EQ(got, rest);
+  send(outside_, order('0', 2));
+  turn_at(2);
+  EXPECT_EQ(received(session_), order('0', 2));
+  EXPECT_EQ(delay_->orders().rate_delayed().get(), 0u);
 }
 
 TEST_F(SessionDelayTest, TheEndComesAfterEverythingThatWasSaid) {
