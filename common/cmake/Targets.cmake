@@ -37,6 +37,14 @@ function(tickpath_cold target)
   target_compile_options(${target} PRIVATE ${TICKPATH_COLD_OPTIONS})
 endfunction()
 
+# tickpath_unoptimised_where_sanitized(TARGET): its tests compute little, and clang's optimiser is more than half of what a
+# sanitized build takes.
+function(tickpath_unoptimised_where_sanitized target)
+  if(TICKPATH_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # tickpath_fuzzed(TARGET): its coverage guides the fuzzers.
 function(tickpath_fuzzed target)
   if(TICKPATH_FUZZ)

@@ -66,7 +66,8 @@ bool DelayPipe::pull(int socket, TscTicks now) noexcept {
     return true;
   }
   ended_ = true;
-  if (divided_ != end_ && last_ - first_ != entries_.size()) add(end_ - divided_, now, long_left_ != 0);
+  if (divided_ != end_ && last_ - first_ != entries_.size())
+    add(end_ - divided_, now, long_left_ != 0);
   return true;
 }
 

@@ -50,7 +50,7 @@ class DelayPipe {
   std::size_t begin_ = 0;
   std::size_t divided_ = 0;
   std::size_t end_ = 0;
-  std::size_t long_left_ = 0;  // of a message longer than the session reads: handed on in pieces
+  std::size_t long_left_ = 0;   // of a message longer than the session reads: handed on in pieces
   std::vector<Entry> entries_;  // a ring; a power of two
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;

@@ -133,21 +133,53 @@ Machine's speed 1.00
         self.assertEqual((again.speed, again.seconds), (now.speed, now.seconds))
 
 
-class Limit(unittest.TestCase):
-    def test_a_run_of_all_ends_itself_and_says_so(self):
-        # In a copy where configuring never ends.
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "tests/support").mkdir(parents=True)
-            shutil.copy(ROOT / "tests/run.sh", pathlib.Path(folder) / "tests")
-            (pathlib.Path(folder) / "tests/soft_roce").mkdir()
-            for name, text in (("tests/support/install.sh", ""), ("tests/support/machine_speed.sh", "echo 0.90"),
-                               ("tests/soft_roce/prepare.sh", ""), ("cmake", "exec sleep 600")):
-                script = pathlib.Path(folder) / name
-                script.write_text(f"#!/bin/sh\n{text}\n")
-                script.chmod(0o755)
-            environment = {**os.environ, "TICKPATH_LIMIT_MINUTES": "0.01", "PATH": f"{folder}:{os.environ['PATH']}"}
-            done = subprocess.run(["bash", "tests/run.sh", "all"], cwd=folder, env=environment, capture_output=True, text=True,
-                                  timeout=60, check=False)
+class RunAll(unittest.TestCase):
+    """tests/run.sh all in a copy where what it calls is a few lines."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name in ("tests/support", "tests/soft_roce", "build/asan/fuzz"):
+            (self.folder / name).mkdir(parents=True)
+        for name in ("tests/run.sh", "tests/support/failed_tests.py"):
+            shutil.copy(ROOT / name, self.folder / name)
+        self.script("tests/support/install.sh")
+        self.script("tests/support/machine_speed.sh", "echo 0.90")
+        self.script("tests/support/stage_times.py")
+        self.script("tests/soft_roce/prepare.sh")
+        self.script("tests/soft_roce/run.sh", "echo 'soft_roce: 3 passed, 0 failed, 0 skipped'")
+        self.script("build/asan/fuzz/fuzz_one")
+        self.script("ctest", "echo \"ctest $2\" >>calls; echo '100% tests passed, 0 tests failed out of 2'")
+        self.script("cmake", '[ "$1" = --preset ] || echo "build $3 $5" >>calls')
+
+    def script(self, name, text=""):
+        (self.folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.folder / name).chmod(0o755)
+
+    def run_all(self, **environment):
+        return subprocess.run(["bash", "tests/run.sh", "all"], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                              check=False, env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", **environment})
+
+    def test_takes_every_stage_and_builds_before_it_tests(self):
+        done = self.run_all()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("10 passed, 0 failed, 0 skipped", done.stdout)
+        calls = (self.folder / "calls").read_text().splitlines()
+        self.assertEqual([each for each in calls if each.startswith("ctest")], ["ctest ci", "ctest asan", "ctest tsan"])
+        for build, test in (("build ci all", "ctest ci"), ("build ci all_verify_interface_header_sets", "ctest ci"),
+                            ("build asan tickpath_tests", "ctest asan"), ("build tsan tickpath_tests", "ctest tsan")):
+            self.assertLess(calls.index(build), calls.index(test))
+
+    def test_a_build_that_was_begun_ahead_and_failed_ends_it(self):
+        self.script("cmake", 'case "$*" in *build*asan*) echo "error: no such thing" >&2; exit 1 ;; esac')
+        done = self.run_all()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("error: no such thing", done.stdout)
+        self.assertIn("building asan failed", done.stdout)
+
+    def test_ends_itself_at_its_limit_and_says_so(self):
+        self.script("cmake", "exec sleep 600")
+        done = self.run_all(TICKPATH_LIMIT_MINUTES="0.01")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("stopped: this run took 0.01 minutes", done.stdout)
 

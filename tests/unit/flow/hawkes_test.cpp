@@ -105,20 +105,23 @@ FlowParameters known() {
 }
 
 TEST(HawkesFit, FindsTheParametersOfAProcessThatItIsShown) {
+  // With a sanitizer the same code on fewer: too few to hold the figures to.
+  constexpr std::size_t kEvents = test_support::kSanitized ? 3'000 : 60'000;
   const FlowParameters truth = known();
   Random random(7);
   const std::vector<double> one(1, 1.0);
   const AliasTable symbols(one);
   itch::detail::Hawkes process(truth, 10, 1, 0, symbols, random);
   std::vector<TimedEvent> events;
-  while (events.size() < 60'000) {
+  while (events.size() < kEvents) {
     const itch::detail::HawkesEvent event = process.next([](double) { return 1.0; });
     events.push_back({static_cast<std::uint64_t>(event.time_s * 1e9), event.kind});
   }
-  const double seconds = static_cast<double>(events.back().time_ns) * 1e-9;
-  EXPECT_NEAR(static_cast<double>(events.size()) / seconds, 10, 0.3) << "the rate asked for";
   FlowParameters found{.kernel_s = truth.kernel_s};
   fit_hawkes(events, found, 200);
+  if (test_support::kSanitized) return;
+  const double seconds = static_cast<double>(events.back().time_ns) * 1e-9;
+  EXPECT_NEAR(static_cast<double>(events.size()) / seconds, 10, 0.3) << "the rate asked for";
   // The slowest kernel, 150 events long here, is hard to tell from events that nothing caused.
   EXPECT_NEAR(found.branching[0][0], 0.5, 0.1);
   EXPECT_NEAR(found.branching[0][3], 0.2, 0.1);
