@@ -11,7 +11,6 @@
 
 #include "common/fix/codec.hpp"
 #include "common/log/log.hpp"
-#include "common/net/endpoint.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -19,12 +18,13 @@ namespace {
 // A Logon has some hundred bytes; what is longer before its end is none.
 constexpr std::size_t kLogonBytesMax = 4'096;
 
-// 0: no Internet address (a socketpair, in tests).
-std::uint32_t peer_address(int socket) noexcept {
+// Zeros: no Internet address (a socketpair, in tests).
+net::Endpoint peer_of(int socket) noexcept {
   sockaddr_in from{};
   socklen_t bytes = sizeof from;
   const bool known = ::getpeername(socket, reinterpret_cast<sockaddr*>(&from), &bytes) == 0;
-  return known && from.sin_family == AF_INET ? ntohl(from.sin_addr.s_addr) : 0;
+  if (!known || from.sin_family != AF_INET) return {};
+  return {ntohl(from.sin_addr.s_addr), ntohs(from.sin_port)};
 }
 
 bool gives_password(std::string_view logon, const LobbySession& session) noexcept {
@@ -67,17 +67,16 @@ Lobby::Words Lobby::first_words(std::string_view bytes, const LobbyOptions& opti
 
 void Lobby::accept(int socket) {
   counters_.connections.add();
-  const std::uint32_t address = peer_address(socket);
-  make_room(address);
-  guests_.push_back(
-      {net::FileDescriptor(socket), address, Clock::now(), false, 0, false, false, {}});
+  const net::Endpoint from = peer_of(socket);
+  make_room(from.address);
+  guests_.push_back({net::FileDescriptor(socket), from, Clock::now(), false, 0, false, false, {}});
   const Place guest = std::prev(guests_.end());
   guest->watch = watch_(socket, [this, guest] { look(guest); });
   look(guest);
 }
 
 void Lobby::make_room(std::uint32_t address) {
-  const auto same = [address](const Guest& guest) { return guest.address == address; };
+  const auto same = [address](const Guest& guest) { return guest.from.address == address; };
   const std::string_view why = "made room for another that connected";
   const std::size_t sessions = options_.sessions.size();
   if (static_cast<std::size_t>(std::ranges::count_if(guests_, same)) >=
@@ -142,7 +141,7 @@ bool Lobby::replace(Place guest) {
   guest->replaces = true;
   session_counters_[guest->session].replaced.add();
   log::warning("{}: {} logs on again, from {}: its older connection is ended", options_.name,
-               session.target, net::Endpoint{guest->address, 0}.text());
+               session.target, guest->from.text());
   ::shutdown(older.get(), SHUT_RDWR);
   older = net::FileDescriptor();
   return true;
@@ -167,8 +166,7 @@ void Lobby::turn(Clock::time_point now) {
 void Lobby::dismiss(Place guest, Counter& cause, std::string_view why) {
   cause.add();
   if (budget_.take(Clock::now()))
-    log::info("{}: a connection from {} {}", options_.name, net::Endpoint{guest->address, 0}.text(),
-              why);
+    log::info("{}: a connection from {} {}", options_.name, guest->from.text(), why);
   guests_.erase(guest);
 }
 

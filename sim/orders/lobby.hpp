@@ -16,6 +16,7 @@
 #include "common/base/secret.hpp"
 #include "common/control/runtime.hpp"
 #include "common/fix/messages.hpp"
+#include "common/net/endpoint.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "common/net/peer_rule.hpp"
 
@@ -98,7 +99,7 @@ class Lobby {
  private:
   struct Guest {
     net::FileDescriptor socket;
-    std::uint32_t address;
+    net::Endpoint from;
     Clock::time_point since;
     bool ready = false;        // its Logon is there
     std::size_t session = 0;   // of which it is

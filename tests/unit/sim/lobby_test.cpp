@@ -3,12 +3,15 @@
 
 #include <array>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "common/fix/codec.hpp"
+#include "common/log/log.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/sockets.hpp"
 
 namespace tickpath::sim {
@@ -95,6 +98,23 @@ TEST_F(LobbyTest, TheSessionGoesToWhoeverLogsOnAndItsLogonIsLeftToBeRead) {
   EXPECT_EQ(std::string(bytes, static_cast<std::size_t>(got)), logon);
   EXPECT_FALSE(closed(idle));
   EXPECT_EQ(lobby_->waiting(), 1u);
+}
+
+// Address and port: of several programs on one host, which one it was.
+TEST_F(LobbyTest, WhoIsTurnedAwayStandsInTheLogWithItsPort) {
+  const test_support::Folder folder;
+  const auto [theirs, ours] = test_support::tcp_pair();
+  ends_.push_back(ours);
+  // A thread of its own, because a thread keeps the log that it was given.
+  std::thread([&, accepted = theirs, peer = ours] {
+    log::open_for_this_thread({.name = "sim", .path = folder / "sim.log"});
+    lobby_->accept(accepted);
+    say(peer, "GET / HTTP/1.1\r\n\r\n", 0);
+    log::flush();
+  }).join();
+  const std::string line = test_support::read_file(folder / "sim.log");
+  const std::string from = "127.0.0.1:" + std::to_string(test_support::port_of(ours)) + " ";
+  EXPECT_NE(line.find("a connection from " + from), std::string::npos) << line;
 }
 
 TEST_F(LobbyTest, WhoeverSaysSomethingElseIsCutOff) {
