@@ -341,7 +341,7 @@ void MdhApplication::register_counters() {
     out.add("values", "readers", [this] { return values_->readers(); });
   }
   admission_.register_counters(out, "connections");
-  out.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
+  control::Admission::register_bad_peers(out, "connections", listener_);
 }
 
 void MdhApplication::register_lines(control::Counters& out) {

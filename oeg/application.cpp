@@ -290,7 +290,7 @@ void OegApplication::register_rights() {
                        [this](const control::Json&) { return switch_over(); });
 
   admission_.register_counters(runtime_.counters(), "connections");
-  runtime_.counters().add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
+  control::Admission::register_bad_peers(runtime_.counters(), "connections", listener_);
   runtime_.counters().add("connections", "rights_revoked", [this] { return rights_revoked_; });
   runtime_.add_command("revoke", "takes back the rights of \"role\" (risk, tool) and bars it",
                        [this](const control::Json& request) { return revoke(request); });

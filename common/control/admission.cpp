@@ -1,5 +1,7 @@
 #include "common/control/admission.hpp"
 
+#include <utility>
+
 #include "common/link/handshake.hpp"
 #include "common/log/log.hpp"
 #include "common/rdma/rdma.hpp"
@@ -15,6 +17,23 @@ constexpr std::uint32_t bit_of(wire::Role role) noexcept {
   return std::uint32_t{1} << (static_cast<unsigned>(role) & 31u);
 }
 
+// Why a peer does not get through an authenticated set-up. The other causes are of who connects.
+constexpr std::pair<net::SecureCause, const char*> kBadPeerCauses[] = {
+    {net::SecureCause::kNone, "hello"},
+    {net::SecureCause::kPolicy, "policy"},
+    {net::SecureCause::kTimeout, "timeout"},
+    {net::SecureCause::kClosed, "closed"},
+    {net::SecureCause::kNotTls, "not_tls"},
+    {net::SecureCause::kWrongKey, "wrong_key"},
+    {net::SecureCause::kUntrusted, "untrusted"},
+    {net::SecureCause::kExpired, "expired"},
+    {net::SecureCause::kUnknownRole, "unknown_role"},
+    {net::SecureCause::kWrongRole, "wrong_role"},
+    {net::SecureCause::kRefused, "refused"},
+    {net::SecureCause::kFrame, "frame"},
+    {net::SecureCause::kOverload, "overload"},
+    {net::SecureCause::kSystem, "system"}};
+
 }  // namespace
 
 std::optional<wire::Role> role_of(const std::string& name) noexcept {
@@ -28,13 +47,15 @@ void Admission::serve(rdma::Listener& listener,
                       const std::function<void(rdma::ConnectionRequest&)>& accept) {
   for (int i = 0; i < kRequestsPerTurn; ++i) {
     const std::unique_ptr<rdma::ConnectionRequest> request = listener.next();
-    if (request == nullptr) return;
+    if (request == nullptr) break;
     try {
       accept(*request);
     } catch (const Error& error) {
       failed(request->peer(), error.what());
     }
   }
+  while (const std::optional<rdma::BadPeer> bad = listener.next_bad_peer())
+    tell(bad->peer, bad->why);
 }
 
 std::optional<wire::Hello> Admission::admit(rdma::ConnectionRequest& request) {
@@ -98,6 +119,10 @@ bool Admission::admit_shard(rdma::ConnectionRequest& request, const wire::Hello&
 
 void Admission::failed(const std::string& peer, const std::string& why) {
   ++refused_;
+  tell(peer, why);
+}
+
+void Admission::tell(const std::string& peer, const std::string& why) {
   const auto now = LogBudget::Clock::now();
   if (const std::uint64_t unsaid = budget_.take_unsaid(now); unsaid != 0)
     log::warning("{} more connections were refused", unsaid);
@@ -120,6 +145,14 @@ void Admission::register_counters(Counters& counters, const std::string& group) 
   counters.add(group, "refused_right", [this] { return right_; });
   counters.add(group, "refused_barred", [this] { return barred_count_; });
   counters.add(group, "refused_shard", [this] { return shard_; });
+}
+
+void Admission::register_bad_peers(Counters& counters, const std::string& group,
+                                   const std::unique_ptr<rdma::Listener>& listener) {
+  counters.add(group, "bad_peers", [&listener] { return listener->bad_peers(); });
+  for (const auto& [cause, name] : kBadPeerCauses)
+    counters.add(group, std::string("bad_peers_") + name,
+                 [&listener, cause = cause] { return listener->bad_peers_by(cause); });
 }
 
 }  // namespace tickpath::control

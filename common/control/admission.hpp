@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,7 @@ class Admission {
 
   // Hands each request that waits to accept(), which answers it; what that throws (Error) counts as
   // failed(). A bounded number in a turn: newcomers in numbers must not keep a command waiting.
+  // Peers that did not get so far are logged, within the same bounds as those that are refused.
   void serve(rdma::Listener& listener, const std::function<void(rdma::ConnectionRequest&)>& accept);
 
   // The peer's hello, if it may have the service that it asks for. nullopt: refused with a text
@@ -53,9 +55,14 @@ class Admission {
   // {group}.refused, .refused_version, .refused_role, .refused_right, .refused_barred,
   // .refused_shard
   void register_counters(Counters& counters, const std::string& group) const;
+  // {group}.bad_peers, and by cause .bad_peers_hello, .bad_peers_wrong_key, ... `listener` is the
+  // owner's, and may be filled later: nobody reads the counters before.
+  static void register_bad_peers(Counters& counters, const std::string& group,
+                                 const std::unique_ptr<rdma::Listener>& listener);
   std::uint64_t refused() const noexcept { return refused_; }
 
  private:
+  void tell(const std::string& peer, const std::string& why);
   std::string judge(const rdma::ConnectionRequest& request, std::optional<wire::Hello>& hello);
 
   wire::Role self_;

@@ -322,10 +322,16 @@ class ConnectionRequest {
   virtual void reject(std::string_view reason) noexcept = 0;
 };
 
+// A peer that came to nothing before it was a request.
+struct BadPeer {
+  std::string peer;  // "10.0.0.2:4711", "process 4711 (user 1000)"
+  std::string why;   // with the remedy, where there is one
+};
+
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Readable when next() would return a request. Control thread.
+  // Readable when next() would return a request, or next_bad_peer() something. Control thread.
   virtual int file_descriptor() const noexcept = 0;
   // Non-blocking: nullptr when nobody waits. A peer that misbehaves during set-up is dropped and
   // counted, never thrown about.
@@ -334,6 +340,12 @@ class Listener {
   // Connections that came to nothing before they were a request: peers that misbehaved or were
   // silent, and newcomers when no descriptor was left to accept them.
   virtual std::uint64_t bad_peers() const noexcept = 0;
+  // How many of bad_peers() had this cause, where set-up is authenticated (verbs, ofi). kNone: the
+  // peer was let in, and then its hello was wrong.
+  virtual std::uint64_t bad_peers_by(net::SecureCause) const noexcept { return 0; }
+  // For the log: the oldest of bad_peers() that this function has not returned yet. A few are kept,
+  // the others only counted. nullopt: none.
+  virtual std::optional<BadPeer> next_bad_peer() { return std::nullopt; }
 };
 
 struct ConnectParameters {

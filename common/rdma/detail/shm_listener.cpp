@@ -126,7 +126,7 @@ std::unique_ptr<ConnectionRequest> ShmListener::take_newcomers() {
     }
     const PeerIdentity peer = peer_identity(socket);
     if (!peer_allowed(peer)) {
-      ++bad_peers_;
+      turn_away(peer, "it runs as another user, and is neither ours nor root");
       continue;
     }
     watch(socket.get());
@@ -134,8 +134,9 @@ std::unique_ptr<ConnectionRequest> ShmListener::take_newcomers() {
     set_timer(kHelloTimeout + kTimerSlack);  // by each newcomer, so the last one expires
     if (std::unique_ptr<ConnectionRequest> request = try_hello(pending_.size() - 1)) return request;
     if (pending_.size() <= kPendingMax) continue;
-    pending_.erase(pending_.begin());  // it was asked for its hello by this next() already
-    ++bad_peers_;
+    // The oldest was asked for its hello by this next() already.
+    turn_away(pending_.front().peer, "made room for others that connected");
+    pending_.erase(pending_.begin());
   }
   return nullptr;
 }
@@ -150,7 +151,26 @@ void ShmListener::drop_late() {
     set_timer(kHelloTimeout + kTimerSlack);  // of those who were silent before the pause
   }
   const auto now = std::chrono::steady_clock::now();
-  bad_peers_ += std::erase_if(pending_, [&](const Pending& each) { return each.deadline < now; });
+  std::erase_if(pending_, [&](const Pending& each) {
+    const bool late = each.deadline < now;
+    if (late) turn_away(each.peer, "said no hello in time");
+    return late;
+  });
+}
+
+// Counts the peer, and keeps it for the log while there is room: strangers in numbers must not cost
+// memory.
+void ShmListener::turn_away(const PeerIdentity& peer, std::string why) {
+  constexpr std::size_t kUntoldMax = 32;
+  ++bad_peers_;
+  if (untold_.size() < kUntoldMax) untold_.push_back({peer.text(), std::move(why)});
+}
+
+std::optional<BadPeer> ShmListener::next_bad_peer() {
+  if (untold_.empty()) return std::nullopt;
+  BadPeer peer = std::move(untold_.front());
+  untold_.pop_front();
+  return peer;
 }
 
 // A request if this peer's hello is here. Drops the peer if it does not speak our language.
@@ -166,10 +186,10 @@ std::unique_ptr<ConnectionRequest> ShmListener::try_hello(std::size_t index) {
       request = std::make_unique<ShmConnectionRequest>(core_, std::move(pending.socket),
                                                        pending.peer, std::move(*hello));
     } else {
-      ++bad_peers_;
+      turn_away(pending.peer, "a hello was expected");
     }
-  } catch (const SetupError&) {
-    ++bad_peers_;
+  } catch (const SetupError& error) {
+    turn_away(pending.peer, error.what());
   }
   pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
   return request;

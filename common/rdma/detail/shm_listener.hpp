@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ class ShmListener final : public Listener {
   std::unique_ptr<ConnectionRequest> next() override;
   std::string endpoint() const override { return endpoint_; }
   std::uint64_t bad_peers() const noexcept override { return bad_peers_; }
+  std::optional<BadPeer> next_bad_peer() override;
 
  private:
   // Connected, hello not read yet.
@@ -32,6 +35,7 @@ class ShmListener final : public Listener {
 
   std::unique_ptr<ConnectionRequest> take_newcomers();
   void drop_late();
+  void turn_away(const PeerIdentity& peer, std::string why);
   void pause_accepting();
   void set_timer(std::chrono::milliseconds after) noexcept;
   std::unique_ptr<ConnectionRequest> try_hello(std::size_t index);
@@ -46,7 +50,8 @@ class ShmListener final : public Listener {
   bool paused_ = false;  // no descriptors are left: the socket is not watched
   std::vector<Pending> pending_;
   std::uint64_t bad_peers_ = 0;
-  std::uint64_t inode_ = 0;  // of the socket file, so that only our own is removed
+  std::deque<BadPeer> untold_;  // of these
+  std::uint64_t inode_ = 0;     // of the socket file, so that only our own is removed
 };
 
 // Bound as endpoint; a stale file is replaced only if nobody listens on it. Throws

@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -153,6 +154,12 @@ class StreamListener : public Listener {
     acceptor_->start(
         [&core = *core_, inbox = std::weak_ptr(inbox_)](std::shared_ptr<net::SecureStream> stream) {
           greet(core, inbox, stream);
+        },
+        [inbox = std::weak_ptr(inbox_)](const std::string& peer, const net::SecureFailure& why) {
+          if (const std::shared_ptr<Inbox> into = inbox.lock(); into != nullptr) {
+            const std::lock_guard lock(into->mutex);
+            into->keep(peer, why.text);
+          }
         });
   }
   ~StreamListener() override {
@@ -177,11 +184,25 @@ class StreamListener : public Listener {
       if (!caller.connection->failed()) return std::make_unique<Request>(core_, std::move(caller));
       caller.connection->close();  // it left while it waited
     }
+    inbox_->arrived.acknowledge();  // it may have been for a bad peer
     return nullptr;
   }
   std::uint64_t bad_peers() const noexcept override {
     const std::lock_guard lock(inbox_->mutex);
     return inbox_->bad + acceptor_->counters().failures();
+  }
+  std::uint64_t bad_peers_by(net::SecureCause cause) const noexcept override {
+    const std::lock_guard lock(inbox_->mutex);
+    return cause == net::SecureCause::kNone
+               ? inbox_->bad
+               : acceptor_->counters().failed[static_cast<std::size_t>(cause)].get();
+  }
+  std::optional<BadPeer> next_bad_peer() override {
+    const std::lock_guard lock(inbox_->mutex);
+    if (inbox_->untold.empty()) return std::nullopt;
+    BadPeer peer = std::move(inbox_->untold.front());
+    inbox_->untold.pop_front();
+    return peer;
   }
 
  private:
@@ -190,6 +211,7 @@ class StreamListener : public Listener {
   // A peer sends its hello right after it was let in; who takes longer is broken. Generous for
   // emulated machines.
   static constexpr std::uint32_t kHelloTimeoutMs = 2000;
+  static constexpr std::size_t kUntoldMax = 32;
 
   // Filled by the background thread; outlives the listener while a hello is under way.
   struct Inbox {
@@ -197,6 +219,15 @@ class StreamListener : public Listener {
     std::mutex mutex;
     std::deque<Caller<Connection>> callers;
     std::uint64_t bad = 0;
+    std::deque<BadPeer> untold;
+
+    // Bounded: strangers in numbers must not cost memory. Locked by the caller.
+    void keep(const std::string& peer, std::string_view why) {
+      if (untold.size() == kUntoldMax) return;
+      if (why.starts_with(peer + ": ")) why.remove_prefix(peer.size() + 2);
+      untold.push_back({peer, std::string(why)});
+      arrived.signal();
+    }
   };
 
   static SetupFrame<Header> read_hello(const Core& core, const net::SecureFailure& failure,
@@ -228,6 +259,7 @@ class StreamListener : public Listener {
             into->arrived.signal();
           } catch (const SetupError& error) {
             ++into->bad;
+            into->keep(stream->peer().text(), error.what());
             if (failure) return;
             stream->send(encode_reject<Header>(error.what()));
             stream->finish();

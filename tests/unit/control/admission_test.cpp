@@ -106,6 +106,41 @@ TEST_F(AdmissionTest, RefusesAHelloOfAnyOtherLength) {
   }
 }
 
+// Its peers were turned away before they said who they are.
+class ListenerOfStrangers final : public rdma::Listener {
+ public:
+  int file_descriptor() const noexcept override { return -1; }
+  std::unique_ptr<rdma::ConnectionRequest> next() override { return nullptr; }
+  std::string endpoint() const override { return {}; }
+  std::uint64_t bad_peers() const noexcept override { return 5; }
+  std::uint64_t bad_peers_by(net::SecureCause cause) const noexcept override {
+    return cause == net::SecureCause::kWrongKey ? 3 : 0;
+  }
+  std::optional<rdma::BadPeer> next_bad_peer() override {
+    if (told == 2) return std::nullopt;
+    return rdma::BadPeer{"10.0.0.9:" + std::to_string(++told), "its key differs"};
+  }
+
+  int told = 0;
+};
+
+TEST_F(AdmissionTest, LogsAndCountsByCauseWhoDidNotGetThroughTheSetUp) {
+  ::testing::internal::CaptureStderr();
+  std::unique_ptr<rdma::Listener> listener;
+  Admission::register_bad_peers(counters, "connections", listener);
+  auto strangers = std::make_unique<ListenerOfStrangers>();
+  const int& told = strangers->told;
+  listener = std::move(strangers);
+  admission.serve(*listener, [](rdma::ConnectionRequest&) {});
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(lines, HasSubstr("refused 10.0.0.9:1: its key differs"));
+  EXPECT_EQ(told, 2) << "all are taken off, and one in a second has a line";
+  EXPECT_EQ(count("bad_peers"), 5u);
+  EXPECT_EQ(count("bad_peers_wrong_key"), 3u);
+  EXPECT_EQ(count("bad_peers_timeout"), 0u);
+  EXPECT_EQ(count("refused_connections"), 0u) << "they asked for nothing yet";
+}
+
 // Each refusal is counted, and answered; a stranger that asks on and on does not fill the log.
 TEST_F(AdmissionTest, WritesSoManyLinesOfStrangersAndNoMore) {
   ::testing::internal::CaptureStderr();
