@@ -50,6 +50,9 @@ struct DeepToItch::Handler {
                                 .match_number = to.next_match_++});
   }
   void operator()(const SystemEvent& m) const {
+    // Behind these ITCH has no more changes of books.
+    if (m.event == SystemEvent::kEndOfSystemHours || m.event == SystemEvent::kEndOfMessages)
+      to.end_events();
     const bool opens = m.event == SystemEvent::kStartOfRegularMarketHours;
     to.emit(
         itch::SystemEvent{.header = to.header({}),
@@ -105,6 +108,15 @@ void DeepToItch::complete(const itch::Stock& stock, Instrument& instrument) {
   instrument.event.clear();
 }
 
+// IEX does not complete every event; mdh, which applies each update as it comes, has these too.
+void DeepToItch::end_events() {
+  for (auto& [symbol, instrument] : instruments_) {
+    if (instrument.event.empty()) continue;
+    incomplete_ += instrument.event.size();
+    complete(itch::Stock(symbol), instrument);
+  }
+}
+
 void DeepToItch::set_level(const itch::Stock& stock, Instrument& instrument,
                            const std::pair<Side, std::uint32_t>& place, std::uint32_t size) {
   const auto [at, is_new] = instrument.levels.try_emplace(place, Level{next_reference_, size});
@@ -141,6 +153,8 @@ itch::ReadStatus DeepToItch::next(itch::RecordedMessage& message) {
     itch::RecordedMessage deep;
     const itch::ReadStatus status = deep_.next(deep);
     if (status != itch::ReadStatus::kMessage) {
+      end_events();
+      if (!waiting_.empty()) break;  // the next call comes here again
       damage_ = deep_.damage();
       return status;
     }
@@ -156,6 +170,9 @@ itch::ReadStatus DeepToItch::next(itch::RecordedMessage& message) {
 std::string DeepToItch::remarks() const {
   std::string text = deep_.remarks();
   itch::detail::add_remark(text, left_out_, "messages have no place in ITCH's books, left out");
+  itch::detail::add_remark(text, incomplete_,
+                           "changes of a level belonged to an event that the recording does not "
+                           "complete, applied at its end");
   itch::detail::add_remark(text, unusable_,
                            "with a price or symbol that ITCH cannot say, left out");
   return text;

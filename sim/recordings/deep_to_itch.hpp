@@ -12,8 +12,9 @@
 //   S system event                  S
 //
 // Updates of one event are held until it is complete; then removals come before adds, so that no
-// message shows a book in the middle of it. Everything else (auctions, official prices, breaks) has
-// no place in these books and is left out, counted.
+// message shows a book in the middle of it. Some events are still open at the end of the day or of
+// the recording. Their updates are applied there, and counted. Everything else (auctions, official
+// prices, breaks) has no place in these books and is left out, counted.
 #pragma once
 
 #include <array>
@@ -67,6 +68,7 @@ class DeepToItch final : public itch::RecordingReader {
   itch::Header header(const Instrument& instrument) const noexcept;
   void update(const Symbol& symbol, Side side, Price price, std::uint32_t size, bool is_complete);
   void complete(const itch::Stock& stock, Instrument& instrument);
+  void end_events();
   void set_level(const itch::Stock& stock, Instrument& instrument,
                  const std::pair<Side, std::uint32_t>& place, std::uint32_t size);
   template <class Message>
@@ -78,7 +80,7 @@ class DeepToItch final : public itch::RecordingReader {
   Encoded current_{};
   std::uint64_t time_ns_ = 0;
   std::uint64_t next_reference_ = 1, next_match_ = 1;
-  std::uint64_t left_out_ = 0, unusable_ = 0;
+  std::uint64_t left_out_ = 0, unusable_ = 0, incomplete_ = 0;
 };
 
 }  // namespace tickpath::iex

@@ -160,6 +160,36 @@ TEST_F(IexCapture, ConvertedToItchShowsTheSameBook) {
   }
 }
 
+// The removal of a level at the end of the day often belongs to an event that nothing completes.
+TEST_F(IexCapture, ConvertedToItchHasTheUpdatesOfEventsThatNeverCompleteAndCountsThem) {
+  const auto text_of = [](const auto& message) {
+    std::string text(kMaxMessageBytes, '\0');
+    text.resize(encode(message, reinterpret_cast<std::byte*>(text.data())));
+    return text;
+  };
+  const auto level = [&](std::uint8_t flags, std::uint32_t size, Price price) {
+    return text_of(BuyLevelUpdate{
+        .flags = flags, .timestamp = 5, .symbol = "IBM", .size = size, .price = price});
+  };
+  write({segment_of(1, {level(1, 100, 10), level(1, 200, 11), level(0, 0, 11),
+                        text_of(SystemEvent{.event = SystemEvent::kEndOfMessages, .timestamp = 6}),
+                        level(0, 70, 10)})});
+  DeepToItch recording(path_);
+  std::string types;
+  itch::RecordedMessage message;
+  book::LevelBookSet books({.orders_max = 16, .levels_max = 16});
+  mdh::BookHandler handler(books);
+  while (recording.next(message) == itch::ReadStatus::kMessage) {
+    types += static_cast<char>(message.bytes[0]);
+    ASSERT_EQ(itch::decode(message.bytes, handler), itch::DecodeStatus::kOk);
+  }
+  EXPECT_EQ(types, "RAADSX") << "the day's end comes behind its last change";
+  EXPECT_EQ(books.best(1, Side::kBuy), (book::Quote{10, 70}));
+  EXPECT_NE(recording.remarks().find("2 changes of a level belonged to an event"),
+            std::string::npos)
+      << recording.remarks();
+}
+
 TEST_F(IexCapture, AReaderOfItchSaysWhichSettingItNeeds) {
   write({segment_of(1, {"a", "b"})});
   EXPECT_THAT(
