@@ -35,6 +35,7 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
       runtime_(runtime),
       pair_(begin_pair(config, runtime)),
       exceptions_(config.exceptions_file),
+      venue_texts_(venue_texts_file(config.journal.path)),
       readers_(runtime.device()) {
   define_notes();
   for (const std::string& text : advice(config)) log::warning("{}", text);
@@ -81,12 +82,27 @@ void OegApplication::on_tick() {
   datapath_->events().collect();
   readers_.collect();
   take_exceptions();
+  take_venue_texts();
   std::string line;
   const auto now = LogBudget::Clock::now();
   while (datapath_->session().pop_event(line))
     if (fix_lines_.take(now)) log::info("fix: {}", line);
   if (const std::uint64_t unsaid = fix_lines_.take_unsaid(now); unsaid != 0)
     log::info("fix: {} more lines were left out", unsaid);
+}
+
+void OegApplication::take_venue_texts() {
+  VenueText text;
+  while (datapath_->pop_venue_text(text)) {
+    const std::string before = venue_texts_.error();
+    if (!venue_texts_.add(text) && venue_texts_.error() != before)
+      log::warning("the venue's texts are not kept: {}", venue_texts_.error());
+    if (venue_lines_.take(LogBudget::Clock::now()))
+      log::info("the venue about order {} of strategy {}: {}", text.cl_ord_id,
+                wire::OrderId::strategy(text.cl_ord_id), text.view());
+  }
+  if (const std::uint64_t unsaid = venue_lines_.take_unsaid(LogBudget::Clock::now()); unsaid != 0)
+    log::info("{} more texts of the venue are in {} alone", unsaid, venue_texts_.path());
 }
 
 void OegApplication::connect_venue() {
@@ -373,12 +389,15 @@ void OegApplication::tell_trouble() {
     else if (count != 0)
       log::info("refused {} requests: {}", count, wire::name(why));
   }
+  for (const auto& [text, count] : venue_texts_.counts())
+    log::info("the venue gave as a reason {} times: {}", count, text);
   const auto warn = [](const Counter& count, const char* what) {
     if (count.get() != 0) log::warning("{} {}", count.get(), what);
   };
   warn(counters.reports.unknown, "reports were about no order that we know");
   warn(counters.reports.impossible, "reports could not follow the state of their order");
   warn(counters.reports.dropped, "reports found their strategy gone");
+  warn(datapath_->venue_texts_lost(), "texts of the venue found no room and were not kept");
   warn(counters.journal_lost, "changes found the journal full and were not recorded");
 }
 

@@ -60,6 +60,7 @@ class OegApplication final : public control::Application {
   void complete_takeover();
   void follow_cleared();
   void take_exceptions();
+  void take_venue_texts();
   void list(const ExceptionNote& note);
   void list_journaled(std::uint64_t up_to);
   void tell_cleared();
@@ -82,6 +83,8 @@ class OegApplication final : public control::Application {
   std::vector<ClearedException> cleared_there_;  // at the leader, and not here yet
   // A venue that makes the session speak must not fill the disk.
   LogBudget fix_lines_{200, std::chrono::seconds(10)};
+  VenueTexts venue_texts_;
+  LogBudget venue_lines_{50, std::chrono::seconds(10)};  // likewise, of refusals
   std::unique_ptr<OegDatapath> datapath_;
   std::unique_ptr<control::KillKeeper> kills_;
   std::unique_ptr<rdma::Listener> listener_;

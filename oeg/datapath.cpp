@@ -74,6 +74,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
              .heartbeat = config.heartbeat.options()},
             device, events_, gateway_, pair_.get(), hot_log),
       positions_(device, config.position_rows(), "oeg.positions") {
+  session_.set_text_sink(this);
   if (pair_ != nullptr) {
     pair_fd_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (pair_fd_.get() < 0) throw SystemError("eventfd", errno);
@@ -267,6 +268,37 @@ bool OegDatapath::send(std::size_t slot, const wire::OrderReport& report) noexce
   if (!may_act() || strategies_.send(clients_[slot], report) != link::SendStatus::kOk) return false;
   at(Step::kReported);
   return true;
+}
+
+void OegDatapath::on_text(std::uint64_t cl_ord_id, std::string_view text) noexcept {
+  VenueText said;
+  said.set(cl_ord_id, text);
+  if (!venue_texts_.try_push(said)) venue_texts_lost_.add();
+  send_text(said);
+}
+
+// Goes to the strategy whose order it is, if that takes it now. Words for a log are not worth a
+// queue, and the report itself follows.
+void OegDatapath::send_text(const VenueText& said) noexcept {
+  const std::uint8_t strategy = wire::OrderId::strategy(said.cl_ord_id);
+  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot) {
+    const StrategySlot& to = gateway_.slot(slot);
+    if (to.id != strategy || !to.connected || to.lead_untold) continue;
+    for (std::string_view left = said.view(); !left.empty();) {
+      wire::TextReport part{};
+      const std::string_view now = left.substr(0, wire::TextReport::kTextBytes);
+      left.remove_prefix(now.size());
+      part.order_id = said.cl_ord_id;
+      std::memcpy(part.text, now.data(), now.size());
+      part.kind = wire::ReportKind::kText;
+      part.length = static_cast<std::uint8_t>(now.size());
+      part.last = left.empty() ? 1 : 0;
+      part.strategy_id = strategy;
+      wire::OrderReport report;
+      std::memcpy(&report, &part, sizeof(report));
+      if (!may_act() || strategies_.send(clients_[slot], report) != link::SendStatus::kOk) return;
+    }
+  }
 }
 
 void OegDatapath::drop(std::size_t slot) noexcept {

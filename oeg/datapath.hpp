@@ -29,6 +29,7 @@
 #include "oeg/recovery.hpp"
 #include "oeg/risk_link.hpp"
 #include "oeg/room_watch.hpp"
+#include "oeg/venue_texts.hpp"
 
 namespace tickpath::oeg {
 
@@ -50,7 +51,8 @@ struct PairStart {
 class OegDatapath final : public control::Datapath,
                           private VenuePort,
                           private StrategyPort,
-                          private EventPort {
+                          private EventPort,
+                          private fix::TextSink {
  public:
   using Strategies = link::ChannelServer<wire::OrderReport, wire::OrderRequest>;
   using Events = link::Publisher<wire::OrderEvent>;
@@ -136,6 +138,10 @@ class OegDatapath final : public control::Datapath,
   // A person books a trade. False: try again in a moment; else its result comes next.
   bool book_by_hand(const ManualTrade& trade) noexcept { return trades_.try_push(trade); }
   bool pop_result(ManualResult& result) noexcept { return trade_results_.try_pop(result); }
+  // Control thread. What the venue said, oldest first; false: nothing new.
+  bool pop_venue_text(VenueText& text) noexcept { return venue_texts_.try_pop(text); }
+  // Texts that found no room on their way there.
+  const Counter& venue_texts_lost() const noexcept { return venue_texts_lost_; }
 
   // ---- control::Datapath
   bool turn() noexcept override;
@@ -198,6 +204,10 @@ class OegDatapath final : public control::Datapath,
     if (!exception_notes_.try_push(note)) exceptions_unlisted_.add();
   }
 
+  // Called by the session.
+  void on_text(std::uint64_t cl_ord_id, std::string_view text) noexcept override;
+  void send_text(const VenueText& text) noexcept;
+
   bool may_act() noexcept { return pair_ == nullptr || pair_->may_act(); }
   void recover_gateway();
   bool turn_pair() noexcept;
@@ -259,6 +269,9 @@ class OegDatapath final : public control::Datapath,
   SpscRing<ClearedException> cleared_{256};
   SpscRing<ManualTrade> trades_{4};  // one at a time
   SpscRing<ManualResult> trade_results_{4};
+  // Room for what a venue refuses between two ticks of the control thread; the rest is counted.
+  SpscRing<VenueText> venue_texts_{8192};
+  Counter venue_texts_lost_;
   RecoveryResult recovery_;
 
   std::uint64_t now_ns_ = 0;  // of this turn

@@ -20,6 +20,7 @@ struct EngineCounters {
                     plugins_failed,
                     routes,             // calls of the router
                     routes_unrecorded,  // whose record found no room on its way to the file
+                    texts_unlogged,     // of the venue, beyond those that a second's log takes
                     log_dropped);       // texts of plugins lost because the log queue was full
 };
 

@@ -65,6 +65,9 @@ class StrategyDatapath final : public control::Datapath {
     void on_position(std::uint8_t strategy, const wire::PositionReport& held) noexcept {
       engine.on_position(strategy, held, stack);
     }
+    void on_text(std::uint8_t strategy, const wire::TextReport& text) noexcept {
+      engine.on_text(strategy, text, stack);
+    }
     void on_gateway(std::uint8_t strategy, bool up) noexcept {
       engine.on_gateway(strategy, up, stack);
     }

@@ -1,11 +1,19 @@
 #include "strategy/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.hpp"
 #include "strategy/plugin_file.hpp"
 
 namespace tickpath::strategy {
+namespace {
+
+// Lines of what the venue says: each IOC order that expires may bring one, and the plugins' own
+// lines must not be lost among them.
+constexpr std::uint32_t kTextLinesPerSecond = 20;
+
+}  // namespace
 
 static_assert(TICKPATH_NO_INSTRUMENT == wire::kNoInstrument);
 static_assert(TICKPATH_DEPTH_LEVELS == wire::kImageLevels);
@@ -181,6 +189,32 @@ bool Engine::on_turn() noexcept {
   for (std::uint64_t left = sweeping_; left != 0; left &= left - 1)
     any |= sweep(*instances_[static_cast<std::size_t>(std::countr_zero(left))]);
   return any;
+}
+
+void Engine::on_text(std::uint8_t strategy, const wire::TextReport& part,
+                     std::size_t stack) noexcept {
+  Instance* const instance = by_strategy_[strategy];
+  if (instance == nullptr) return;
+  Gateway& gateway = instance->gateways[stack];
+  if (std::exchange(gateway.venue_text_order, part.order_id) != part.order_id)
+    gateway.venue_text = {};
+  gateway.venue_text << std::string_view(part.text,
+                                         std::min<std::size_t>(part.length, sizeof(part.text)));
+  if (part.last == 0) return;
+  gateway.venue_text_order = 0;
+  log_text(*instance, part.order_id, gateway.venue_text.view());
+}
+
+void Engine::log_text(const Instance& instance, std::uint64_t order,
+                      std::string_view text) noexcept {
+  if (now_ns_ - text_second_ns_ >= 1'000'000'000) {
+    text_second_ns_ = now_ns_;
+    text_lines_ = 0;
+  }
+  if (++text_lines_ > kTextLinesPerSecond) return counters_.texts_unlogged.add();
+  TextBuilder line;
+  line << "order " << order << ": the venue says: " << text;
+  note(instance, TICKPATH_INFO, true, line.view());
 }
 
 void Engine::note(const Instance& instance, tickpath_log_level level, bool from_engine,

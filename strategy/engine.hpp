@@ -132,6 +132,8 @@ class Engine {
   // What oeg says that the strategy holds: after a restart, or after reports were lost.
   void on_position(std::uint8_t strategy, const wire::PositionReport& held,
                    std::size_t stack = 0) noexcept;
+  // What the venue gave as its reason, in parts: a line of the strategy's log.
+  void on_text(std::uint8_t strategy, const wire::TextReport& part, std::size_t stack = 0) noexcept;
   // Up: connected, positions received, and beating. Not up: the connection is gone, with the
   // answers that were on their way.
   void on_gateway(std::uint8_t strategy, bool up, std::size_t stack = 0) noexcept;
@@ -339,6 +341,7 @@ class Engine {
   bool sweep(Instance& instance) noexcept;
   void put_off_sweep(Gateway& gateway) noexcept;
   void compare_symbols(std::uint32_t instrument) noexcept;
+  void log_text(const Instance& instance, std::uint64_t order, std::string_view text) noexcept;
   void note(const Instance& instance, tickpath_log_level level, bool from_engine,
             std::string_view text) noexcept;
 
@@ -351,6 +354,8 @@ class Engine {
   RouteRecord route_;  // of the decision at hand
   trace::TraceWriter& trace_;
   LogRing& log_;
+  std::uint64_t text_second_ns_ = 0;  // when the second of text_lines_ began
+  std::uint32_t text_lines_ = 0;
 
   std::vector<std::unique_ptr<Instance>> instances_;
   std::array<Instance*, 256> by_strategy_{};

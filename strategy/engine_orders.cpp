@@ -96,7 +96,8 @@ void count_report(const Instance& instance, const Gateway& gateway, const wire::
     case wire::ReportKind::kPosition:
     case wire::ReportKind::kPositionsEnd:
     case wire::ReportKind::kLeads:
-      break;  // no reports of orders: they go to on_position()
+    case wire::ReportKind::kText:
+      break;  // no reports of orders: they go to on_position() and on_text()
   }
 }
 

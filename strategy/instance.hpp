@@ -52,6 +52,8 @@ struct Gateway {
   std::uint64_t sweep_wait_ns = kSweepWaitMinNs;  // and so long after the next refusal
   std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
   std::uint32_t open_orders = 0;
+  TextBuilder venue_text;  // as far as its parts have come; no other oeg's come between them
+  std::uint64_t venue_text_order = 0;
   StrategyCounters counters;  // as Instance::counters, of this oeg alone
 };
 

@@ -183,6 +183,11 @@ class OrderChannels final : public OrderPort {
       }
       if (entry.followed != &channel) [[unlikely]]
         return entry.superseded.add();
+      if (report.kind == wire::ReportKind::kText) [[unlikely]] {
+        wire::TextReport text;
+        std::memcpy(&text, &report, sizeof(text));
+        return handler.on_text(entry.strategy, text);
+      }
       entry.flow.reports.add();
       handler.on_report(entry.strategy, report);
     }

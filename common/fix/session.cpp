@@ -251,6 +251,7 @@ void Session::set_next_target_seq(std::uint32_t seq) noexcept {
   impl_->store().set_next_target(seq);
 }
 void Session::set_mirror(SessionMirror* mirror) noexcept { impl_->set_mirror(mirror); }
+void Session::set_text_sink(TextSink* sink) noexcept { impl_->set_text_sink(sink); }
 bool Session::adopt_message(std::uint32_t seq, std::string_view message,
                             const SessionNumbers& numbers) noexcept {
   return impl_->store().adopt(seq, message, numbers);

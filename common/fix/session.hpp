@@ -161,6 +161,17 @@ class Handler {
   virtual void on_logout() noexcept {}  // logged out, or the connection was lost after a logon
 };
 
+// Gets the peer's reason (Text, 58) for a refusal or for the end of an order. Called inside poll(),
+// ahead of the Handler's callback of the same message.
+class TextSink {
+ public:
+  // cl_ord_id: of the request or order that it is about; 0: unknown. text: not empty.
+  virtual void on_text(std::uint64_t cl_ord_id, std::string_view text) noexcept = 0;
+
+ protected:
+  ~TextSink() = default;
+};
+
 // Written by the polling thread; any thread reads.
 struct SessionCounters {
   TICKPATH_COUNTERS(
@@ -237,6 +248,8 @@ class Session {
   // Polling thread. Tells `mirror` what is written into the store from now on, and asks it before
   // bytes leave; nullptr: no longer. It outlives its being set.
   void set_mirror(SessionMirror* mirror) noexcept;
+  // Polling thread, of an initiator; nullptr: nobody. It outlives its being set.
+  void set_text_sink(TextSink* sink) noexcept;
   // Polling thread, of a session that was never attached: what the mirror of another one was told.
   // False: a message that is too long for a store.
   bool adopt_message(std::uint32_t seq, std::string_view message,

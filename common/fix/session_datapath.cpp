@@ -294,8 +294,21 @@ bool Session::Impl::deliver(Message& message,
                             DecodeResult& result) noexcept {
   result = decode(fields_, message);
   if (!result) return false;
+  if (fields_.has(58)) [[unlikely]]
+    hand_over_text();
   if (handler_ != nullptr) (handler_->*callback)(message, info_);
   return true;
+}
+
+// An Execution Report has a reason where it refuses, cancels or expires. What a venue says of a
+// fill is none.
+void Session::Impl::hand_over_text() noexcept {
+  const std::string_view status = fields_.get(39);
+  const bool ended = status == "8" || status == "4" || status == "C";
+  if (text_sink_ == nullptr || (fields_.msg_type() == '8' && !ended)) return;
+  std::uint64_t id = 0;
+  (void)parse_id(fields_.get(11), id);
+  text_sink_->on_text(id, fields_.get(58));
 }
 
 bool Session::Impl::deliver_application(DecodeResult& result) noexcept {
@@ -344,6 +357,8 @@ bool Session::Impl::deliver_application(DecodeResult& result) noexcept {
       // What was refused may be unreadable from some field on; the id comes early.
       (void)refused.scan(store_.get(message.ref_seq_num));
       (void)parse_id(refused.get(11), message.ref_cl_ord_id);
+      if (text_sink_ != nullptr && fields_.has(58))
+        text_sink_->on_text(message.ref_cl_ord_id, fields_.get(58));
       if (handler_ != nullptr) handler_->on_message_reject(message, info_);
       return true;
     }

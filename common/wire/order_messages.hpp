@@ -88,6 +88,8 @@ enum class ReportKind : std::uint8_t {
   // Of a pair of oegs, a PositionReport with the epoch: this one leads, and what follows counts.
   // First of all that it says to a strategy.
   kLeads = 14,
+  // A TextReport: the reason that the venue gave in words, ahead of the report about it.
+  kText = 15,
 };
 
 // It changes an execution that was reported before, of an order that may be done.
@@ -175,5 +177,23 @@ static_assert(sizeof(PositionReport) == sizeof(OrderReport) &&
               offsetof(PositionReport, strategy_id) == offsetof(OrderReport, strategy_id) &&
               offsetof(PositionReport, instrument_id) == offsetof(OrderReport, instrument_id) &&
               offsetof(PositionReport, epoch) == 56);
+
+// oeg -> strategy, as an OrderReport of kind kText: the venue's reason (Text, 58) for a refusal or
+// for the end of an order. A long text comes in parts, one right behind the other.
+//  0 order_id | 8 text | 52 kind | 53 length | 54 last | 55 strategy_id | 56 reserved
+struct TextReport {
+  static constexpr std::size_t kTextBytes = 44;
+  std::uint64_t order_id;  // the request or the live order, as OrderReport::order_id
+  char text[kTextBytes];
+  ReportKind kind;
+  std::uint8_t length;  // of text
+  std::uint8_t last;    // 1: no further part follows
+  std::uint8_t strategy_id;
+  std::uint8_t reserved[8];
+};
+static_assert(std::is_trivially_copyable_v<TextReport>);
+static_assert(sizeof(TextReport) == sizeof(OrderReport) &&
+              offsetof(TextReport, kind) == offsetof(OrderReport, kind) &&
+              offsetof(TextReport, strategy_id) == offsetof(OrderReport, strategy_id));
 
 }  // namespace tickpath::wire

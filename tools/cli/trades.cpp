@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "oeg/checkpoint.hpp"
+#include "oeg/venue_texts.hpp"
 #include "tools/history/journal_files.hpp"
 
 namespace tickpath::cli {
@@ -17,6 +18,8 @@ using oeg::JournalRecord;
 
 class Reader {
  public:
+  explicit Reader(std::unordered_map<std::uint64_t, std::string> texts)
+      : texts_(std::move(texts)) {}
   void take(const JournalRecord& record) {
     if (record.event.event == wire::EventKind::kRequested) requested(record);
     if (record.event.event == wire::EventKind::kReported) reported(record);
@@ -63,6 +66,8 @@ class Reader {
                                symbol(record), event.strategy_id, event.side, event.shares,
                                wire::executed_price(event), event.report_kind});
     if (order == nullptr) return;
+    if (const auto said = texts_.find(event.order_id); said != texts_.end())
+      order->venue_text = said->second;
     order->state = event.state;
     order->filled = std::max(order->filled, event.cumulative_shares);
     if (event.report_kind == wire::ReportKind::kRejected) order->reason = event.reason;
@@ -80,6 +85,7 @@ class Reader {
   }
 
   Trades trades_;
+  std::unordered_map<std::uint64_t, std::string> texts_;  // of the venue, by request
   std::unordered_map<std::uint64_t, std::size_t> index_;  // every id that an order has had
   std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> pending_;
 };
@@ -112,7 +118,7 @@ std::vector<CarriedPosition> carried_of(const Trades& trades,
 Trades read_trades(const std::string& journal) {
   // First: all that it holds is then in records that are read after it.
   const oeg::CheckpointHoldings before = oeg::read_checkpoint_holdings(journal + ".checkpoint");
-  Reader reader;
+  Reader reader(oeg::read_venue_texts(journal));
   history::for_each_record(journal, [&](const JournalRecord& record) { reader.take(record); });
   Trades trades = reader.take_trades();
   trades.carried = carried_of(trades, before);

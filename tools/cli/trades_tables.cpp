@@ -53,7 +53,7 @@ std::string tick_text(std::uint64_t tick) {
 
 Table orders_table(const Trades& trades) {
   Table table{{"sent_utc", "strategy", "order_id", "symbol", "side", "type", "time_in_force",
-               "price", "shares", "filled", "state", "reason", "tick"},
+               "price", "shares", "filled", "state", "reason", "tick", "venue_text"},
               {}};
   for (const TradedOrder& order : trades.orders)
     table.rows.push_back(
@@ -63,7 +63,7 @@ Table orders_table(const Trades& trades) {
          std::to_string(order.shares), std::to_string(order.filled),
          std::string(wire::name(order.state)),
          order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
-         tick_text(order.trace_id)});
+         tick_text(order.trace_id), order.venue_text});
   return table;
 }
 
@@ -176,6 +176,22 @@ Table overview_table(const Trades& trades, const std::vector<control::ProfitSumm
   return table;
 }
 
+// Rejected orders by reason, and by what the venue said; the most frequent first.
+Table refusals_table(const Trades& trades) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+  for (const TradedOrder& order : trades.orders)
+    if (order.state == wire::OrderState::kRejected)
+      ++counts[{std::string(wire::name(order.reason)), order.venue_text}];
+  std::vector<std::pair<std::pair<std::string, std::string>, std::uint64_t>> sorted(counts.begin(),
+                                                                                    counts.end());
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table{{"reason", "the venue's words", "orders"}, {}};
+  for (const auto& [why, count] : sorted)
+    table.rows.push_back({why.first, why.second, std::to_string(count)});
+  return table;
+}
+
 // --------------------------------------------------------------------------------- as text
 
 // RFC 4180: names of instruments may have commas.
@@ -252,7 +268,8 @@ std::string trades_html(const Trades& trades, const std::vector<control::ProfitS
                         std::size_t rows_max) {
   return "<h2>Orders, fills and positions by strategy and instrument</h2>\n"
          "<p>Money in currency units; P&amp;L by risk's last marks.</p>\n" +
-         html(overview_table(trades, profits), ~std::size_t{0}) + "<h2>Fills</h2>\n" +
+         html(overview_table(trades, profits), ~std::size_t{0}) + "<h2>Refusals</h2>\n" +
+         html(refusals_table(trades), rows_max) + "<h2>Fills</h2>\n" +
          html(fills_table(trades), rows_max) + "<h2>Orders</h2>\n" +
          html(orders_table(trades), rows_max);
 }

@@ -69,6 +69,7 @@ class Session::Impl final : public detail::BridgeHooks {
     mirror_ = mirror;
     store_.set_mirror(mirror);
   }
+  void set_text_sink(TextSink* sink) noexcept { text_sink_ = sink; }
   const SessionCounters& counters() const noexcept { return counters_; }
 
   // detail::BridgeHooks: called by QuickFIX, inside a call of ours.
@@ -148,6 +149,7 @@ class Session::Impl final : public detail::BridgeHooks {
                void (Handler::*callback)(const Message&, const MessageInfo&) noexcept,
                DecodeResult& result) noexcept;
   bool deliver_application(DecodeResult& result) noexcept;
+  void hand_over_text() noexcept;
   void tell_refused(std::uint32_t tag, std::string_view why) noexcept;
   void take_info(std::string_view message) noexcept;
   bool is_ours_to_take(char msg_type) const noexcept;
@@ -234,6 +236,7 @@ class Session::Impl final : public detail::BridgeHooks {
   TscTicks attached_;
   TscTicks last_sent_;
   SessionMirror* mirror_ = nullptr;
+  TextSink* text_sink_ = nullptr;
   TscTicks mirrored_;
   TscTicks last_received_;
   TscTicks next_timer_;

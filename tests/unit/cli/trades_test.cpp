@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "oeg/journal.hpp"
+#include "oeg/venue_texts.hpp"
 #include "tests/support/process.hpp"
 #include "tools/cli/trades_tables.hpp"
 
@@ -81,7 +82,7 @@ TEST_F(TradesOfAJournal, FollowAnOrderThroughItsReplacementAndItsFills) {
   ASSERT_EQ(trades.orders.size(), 1u);
   EXPECT_THAT(orders_csv(trades),
               HasSubstr("\n2023-11-14T22:13:20.123456789Z,1,1,AAPL,buy,pegged,gtc,100.1000,200,60,"
-                        "partly_filled,,5\n"));
+                        "partly_filled,,5,\n"));
   EXPECT_THAT(fills_csv(trades), HasSubstr("Z,1,1,AAPL,buy,60,100.090050,77,fill\n"));
   EXPECT_THAT(positions_csv(trades, {{1, "AAPL", 0, -15'000}}),
               HasSubstr("\n1,AAPL,60,0,60,0,1,-6005.4030,0.0000,-1.5000,-1.5000\n"));
@@ -98,10 +99,36 @@ TEST_F(TradesOfAJournal, HoldWhatWasRefusedWithItsReason) {
   append(journal, refused, 100);
   const Trades trades = read_trades(options().path);
   EXPECT_THAT(orders_csv(trades),
-              HasSubstr(",1,2,AAPL,buy,pegged,gtc,900.0000,100,0,rejected,price_collar,5\n"));
+              HasSubstr(",1,2,AAPL,buy,pegged,gtc,900.0000,100,0,rejected,price_collar,5,\n"));
   EXPECT_THAT(trades_html(trades, {}, 10),
               HasSubstr("<tr><td>1</td><td>AAPL</td><td>2</td><td>1</td><td>0</td><td>0</td>"))
       << "of two orders one was refused by oeg, none by the venue";
+}
+
+TEST_F(TradesOfAJournal, ShowWhatTheVenueSaidOfAnOrderOrOfARequestToChangeIt) {
+  oeg::Journal journal(options());
+  oeg::VenueTexts texts(oeg::venue_texts_file(options().path));
+  const auto say = [&](std::uint64_t id, std::string_view words) {
+    oeg::VenueText text;
+    text.set(id, words);
+    ASSERT_TRUE(texts.add(text));
+  };
+  append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  wire::OrderEvent rejected = reported(1, ReportKind::kRejected, 1, OrderState::kRejected);
+  rejected.reason = wire::RejectReason::kVenue;
+  append(journal, rejected, 0);
+  say(1, "Price (44) is off the tick, \"cents\"");
+  append(journal, requested(2, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  append(journal, reported(2, ReportKind::kAccepted, 0, OrderState::kWorking), 0);
+  append(journal, requested(3, wire::RequestKind::kCancel, 2, 0), 0);
+  append(journal, reported(3, ReportKind::kCancelRejected, 2, OrderState::kWorking), 0);
+  say(3, "too late");
+  EXPECT_THAT(trades_html(read_trades(options().path), {}, 10),
+              HasSubstr("<tr><td>venue</td><td>Price (44) is off the tick, "));
+  const std::string csv = orders_csv(read_trades(options().path));
+  EXPECT_THAT(csv, HasSubstr(",tick,venue_text\n"));
+  EXPECT_THAT(csv, HasSubstr(",rejected,venue,5,\"Price (44) is off the tick, \"\"cents\"\"\"\n"));
+  EXPECT_THAT(csv, HasSubstr(",working,,5,too late\n"));
 }
 
 // Whatever the checkpoint holds by now: that of the day's beginning is written over.

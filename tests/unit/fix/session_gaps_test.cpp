@@ -201,6 +201,33 @@ TEST_F(SessionGapsTest, AcceptsRepeatingGroupsBehindAGapAndInResends) {
   EXPECT_EQ(times("|35=3|"), 0u);
 }
 
+TEST_F(SessionGapsTest, InitiatorHandsOverTheReasonsOfRefusalsAndEndsAndNoOtherText) {
+  struct Sink final : TextSink {
+    void on_text(std::uint64_t id, std::string_view text) noexcept override {
+      said += std::to_string(id) + " " + std::string(text) + "|";
+    }
+    std::string said;
+  } sink;
+  options_.role = SessionRole::kInitiator;
+  open();
+  session_->set_text_sink(&sink);
+  connect();
+  say("A", "98=0|108=30|");
+  const auto report = [this](const std::string& id, const std::string& what) {
+    say("8", "37=1|17=" + id + "|20=0|11=" + id + "|55=AAPL|54=1|151=0|14=0|6=0|" + what);
+  };
+  report("1", "150=8|39=8|58=off the tick|");
+  report("2", "150=0|39=0|58=welcome|");
+  report("3", "150=4|39=4|58=self match|");
+  report("4", "150=C|39=C|58=closed|");
+  say("9", "37=1|11=5|41=4|39=4|434=1|58=too late|");
+  say("3", "45=1|58=cannot read it|");
+  report("6", "150=8|39=8|");
+  say("1", "112=done|");
+  ASSERT_TRUE(hear("|112=done|"));
+  EXPECT_EQ(sink.said, "1 off the tick|3 self match|4 closed|5 too late|0 cannot read it|");
+}
+
 TEST_F(SessionGapsTest, InitiatorTakesRepeatingGroupsBehindAGapAndInResends) {
   options_.role = SessionRole::kInitiator;
   open();

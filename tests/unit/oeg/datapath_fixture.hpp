@@ -33,6 +33,13 @@ class Exchange final : public fix::Handler {
   void on_new_order(const fix::NewOrderSingle& order, const fix::MessageInfo&) noexcept override {
     ++orders;
     fix::ExecutionReport report = of(order.cl_ord_id, order.order_qty, order.side, order.symbol);
+    if (order.price.value == kRefusedPrice) {
+      report.exec_type = fix::ExecType::kRejected;
+      report.ord_status = fix::OrdStatus::kRejected;
+      report.text = kRefusal;
+      session_.send(report);
+      return;
+    }
     report.exec_type = fix::ExecType::kNew;
     report.leaves_qty = order.order_qty;
     session_.send(report);
@@ -56,6 +63,10 @@ class Exchange final : public fix::Handler {
     session_.send(report);
   }
 
+  // At this price it refuses, with this reason.
+  static constexpr std::uint32_t kRefusedPrice = 410'000;
+  static constexpr std::string_view kRefusal =
+      "ExecInst (18) 6: the order would trade on arrival; ask again";
   int orders = 0;
   int cancels = 0;
 
@@ -85,6 +96,12 @@ struct Strategy {
       ++ends;
       return;
     }
+    if (report.kind == wire::ReportKind::kText) {
+      wire::TextReport part;
+      std::memcpy(&part, &report, sizeof(part));
+      text += std::string(part.text, part.length) + (part.last != 0 ? "|" : "");
+      return;
+    }
     last = report;
     ++reports;
     fills += report.kind == wire::ReportKind::kFill ? 1 : 0;
@@ -97,6 +114,7 @@ struct Strategy {
   int reports = 0;
   int fills = 0;
   int canceled = 0;
+  std::string text;  // of the venue; each ends with '|'
   bool up = false;
 };
 

@@ -10,6 +10,22 @@ namespace {
 
 using namespace played;
 
+TEST_F(OegDatapathTest, TheVenuesOwnReasonReachesTheStrategyAheadOfItsReportAndTheControlThread) {
+  connect_both();
+  ASSERT_EQ(client_->send(order(Exchange::kRefusedPrice)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 1; });
+  EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kRejected);
+  EXPECT_EQ(strategy_.last.reason, wire::RejectReason::kVenue);
+  EXPECT_EQ(strategy_.text, std::string(Exchange::kRefusal) + "|");
+  VenueText text;
+  ASSERT_TRUE(oeg_->pop_venue_text(text));
+  EXPECT_EQ(text.view(), Exchange::kRefusal);
+  EXPECT_EQ(text.cl_ord_id, strategy_.last.order_id);
+  ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.reports == 2; });
+  EXPECT_FALSE(oeg_->pop_venue_text(text)) << "nothing was refused";
+}
+
 TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
   connect_both();
   for (int i = 0; i < 200; ++i) {

@@ -109,6 +109,9 @@ class ChannelsToAPair : public ::testing::Test {
   }
   void on_gateway(std::uint8_t, bool up) noexcept { told.push_back(up ? "up" : "down"); }
   void on_gateway_silent(std::uint8_t) noexcept { told.push_back("silent"); }
+  void on_text(std::uint8_t, const wire::TextReport& text) noexcept {
+    told.push_back("text " + std::string(text.text, text.length));
+  }
   friend OrderChannels;
 
   void connect(OneOfAPair& oeg) {
