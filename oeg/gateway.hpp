@@ -73,6 +73,7 @@ struct GatewayCounters {
                       venue_held,  // times that a strategy's full queue made the venue wait
                       fills,
                       restated,        // orders that lost shares at the venue without a trade
+                      triggered,       // stop orders whose price was reached, as the venue told
                       unknown,         // about no order that we know
                       impossible,      // that cannot follow the order's state
                       lost_by_venue,   // open here, unknown there: expired

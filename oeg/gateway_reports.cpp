@@ -48,6 +48,9 @@ bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
     case fix::ExecType::kRestated:
       kind = wire::ReportKind::kRestated;
       return true;
+    case fix::ExecType::kTriggered:
+      kind = wire::ReportKind::kTriggered;
+      return true;
     default:
       return false;
   }
@@ -68,6 +71,16 @@ wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
 
 bool asked_for_replacement(const Order& order, const fix::ExecutionReport& report) noexcept {
   return report.cl_ord_id == order.pending_id && order.pending_kind == wire::RequestKind::kReplace;
+}
+
+// A stop order's price was reached. FIX 4.2 and 4.4 have no ExecType for it: a venue says Restated
+// with the OrdType (40) that the order has from then on, or L as FIX 5.0 has it.
+bool was_triggered(const Order& order, const fix::ExecutionReport& report) noexcept {
+  if (report.exec_type == fix::ExecType::kTriggered) return true;
+  const bool waits_no_more =
+      report.order_type == fix::OrderType::kMarket || report.order_type == fix::OrderType::kLimit;
+  return report.exec_type == fix::ExecType::kRestated && wire::has_stop(order.type) &&
+         waits_no_more && report.leaves_qty == order.leaves && report.cum_qty == order.cumulative;
 }
 
 bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) noexcept {
@@ -112,6 +125,10 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   venue.execution_id = report.exec_id;
   venue.fix_seq = info.seq_num;
   venue.repeated = info.may_repeat();
+  if (was_triggered(*order, report)) {
+    venue.ledger.kind = wire::ReportKind::kTriggered;
+    venue.ledger.leaves = order->leaves;
+  }
   if (venue.ledger.kind == wire::ReportKind::kRejected) {
     venue.reason = wire::RejectReason::kVenue;
     // After it was accepted: the venue has changed its mind, and the order is over.
@@ -306,6 +323,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
                      change.last_price.hundredths});
   }
   if (change.kind == wire::ReportKind::kRestated) counters_.reports.restated.add();
+  if (change.kind == wire::ReportKind::kTriggered) counters_.reports.triggered.add();
   if (own && rejected) {
     // It came too late, or must be repeated, but not as fast as the venue can say no. The strategy
     // never asked.

@@ -31,6 +31,7 @@ struct StrategyCounters {
                     accepted,  // answers and events
                     rejected, fills, shares_filled, canceled, expired, replaced,
                     restated,          // orders that lost shares at the venue without a trade
+                    triggered,         // stop orders whose price was reached, as the venue told
                     fills_changed,     // executions that the venue took back or corrected
                     request_rejects,   // cancels and replaces that oeg or the venue refused
                     changes_accepted,  // cancels and replaces answered by anything but a reject

@@ -27,6 +27,7 @@ static_assert(TICKPATH_REPORT_REPLACE_REJECTED ==
               TICKPATH_REPORT_RESTATED == static_cast<int>(wire::ReportKind::kRestated) &&
               TICKPATH_REPORT_FILL_CORRECTED ==
                   static_cast<int>(wire::ReportKind::kFillCorrected) &&
+              TICKPATH_REPORT_TRIGGERED == static_cast<int>(wire::ReportKind::kTriggered) &&
               TICKPATH_STATE_EXPIRED == static_cast<int>(wire::OrderState::kExpired));
 static_assert(TICKPATH_BUY == static_cast<int>(Side::kBuy) &&
               TICKPATH_LIMIT == static_cast<int>(wire::OrderType::kLimit) &&

@@ -87,6 +87,9 @@ void count_report(const Instance& instance, const Gateway& gateway, const wire::
     case wire::ReportKind::kRestated:
       counters.restated.add();
       break;
+    case wire::ReportKind::kTriggered:
+      counters.triggered.add();
+      break;
     case wire::ReportKind::kFillCanceled:
     case wire::ReportKind::kFillCorrected:
       counters.fills_changed.add();

@@ -151,8 +151,8 @@ enum tickpath_report_kind {
   /* The venue takes an execution back: last_shares, last_price and execution_id are what it was,
    * the position has lost it. It may come long after its order is done. */
   TICKPATH_REPORT_FILL_CANCELED = 12,
-  /* What stands in its place, if it was corrected: comes right after. */
-  TICKPATH_REPORT_FILL_CORRECTED = 13,
+  TICKPATH_REPORT_FILL_CORRECTED = 13, /* right after: what stands in its place, if corrected */
+  TICKPATH_REPORT_TRIGGERED = 16,      /* a stop order's price was reached; not every venue tells */
   TICKPATH_REPORT_LOST = 64 /* oeg was gone and does not know the order any more: it is closed */
 };
 

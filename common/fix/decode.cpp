@@ -192,10 +192,12 @@ class Reader {
   DecodeResult result_;
 };
 
-// Tag 39 in both versions, and 150 in FIX 4.2.
+// Tag 39 in both versions.
 constexpr std::string_view kStates = "0123456789ABCDE";
+// 150 in FIX 4.2, and L of FIX 5.0.
+constexpr std::string_view kExecTypes42 = "0123456789ABCDEL";
 // 150 in FIX 4.4: F is a trade, G and H correct one and take it back, I answers a status request.
-constexpr std::string_view kExecTypes44 = "03456789ABCDEFGHI";
+constexpr std::string_view kExecTypes44 = "03456789ABCDEFGHIL";
 
 // Of both versions; the venue takes few of them.
 constexpr std::string_view kOrderTypes = "123456789ABCDEFGHIJKLMP";
@@ -361,7 +363,7 @@ namespace {
 // What kind of report it is: 20, 150, 39 and, where an earlier execution is changed, 19.
 void report_kind(Reader& read, bool v44, ExecutionReport& message) noexcept {
   const char transaction = v44 ? '0' : read.one_of(20, "0123", '0', true);
-  const char exec_type = read.one_of(150, v44 ? kExecTypes44 : kStates, '0', true);
+  const char exec_type = read.one_of(150, v44 ? kExecTypes44 : kExecTypes42, '0', true);
   message.exec_type = static_cast<ExecType>(exec_type);
   message.ord_status = static_cast<OrdStatus>(read.one_of(39, kStates, '0', true));
   message.status = transaction == '3' || exec_type == 'I';
@@ -414,6 +416,8 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   read.price_shown(44, message.price);
   // A reason that the version does not have is still a rejection.
   message.reject_reason = static_cast<OrdRejReason>(read.number(103, 99, false));
+  const std::string_view type = fields.get(40);
+  message.order_type = type.size() == 1 ? static_cast<OrderType>(type[0] - '0') : OrderType{};
   message.text = read.text();
   return read.result();
 }

@@ -322,10 +322,17 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
   char exec_type = static_cast<char>(message.exec_type);
   if (v44 && (exec_type == '1' || exec_type == '2')) exec_type = 'F';
   if (message.status) exec_type = v44 ? 'I' : static_cast<char>(message.ord_status);
+  const bool triggered = message.exec_type == ExecType::kTriggered;
+  if (triggered) exec_type = static_cast<char>(ExecType::kRestated);
   body.raw("150=").character(exec_type);
   body.raw("39=").character(status_of(message));
-  // ExecRestatementReason, both versions: 5, partial decline of OrderQty.
+  // ExecRestatementReason, both versions: 5, partial decline of OrderQty; 4, broker option.
   if (message.exec_type == ExecType::kRestated) body.raw("378=5\x01");
+  if (triggered)
+    body.raw(
+            "378=4\x01"
+            "40=")
+        .character(static_cast<char>('0' + static_cast<unsigned>(message.order_type)));
   if (message.exec_type == ExecType::kRejected)
     body.raw("103=").number(static_cast<std::uint64_t>(message.reject_reason));
   body.symbol_and_side(message);

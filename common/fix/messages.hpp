@@ -83,6 +83,9 @@ enum class ExecType : char {
   kExpired = 'C',
   kRestated = 'D',  // the venue has changed the order by itself
   kPendingReplace = 'E',
+  // Of a stop order. Versions before FIX 5.0 do not have it: we send Restated with the OrdType (40)
+  // that the order has now. Some venues send it in FIX 4.2 and 4.4, and we take it.
+  kTriggered = 'L',
 };
 
 // What a report does to an execution that was reported before (ExecRefID, 19). FIX 4.2:
@@ -291,6 +294,7 @@ struct ExecutionReport {
   std::int64_t commission_millionths = 0;
   bool status = false;  // answers an Order Status Request: nothing has happened; exec_id is 0
   OrdRejReason reject_reason = OrdRejReason::kBrokerOption;  // 103: exec_type rejected only
+  OrderType order_type{};  // 40: sent of a triggered order; 0: absent
   Symbol symbol;
   std::string_view text;  // 58: empty is absent; at most kTextMax are sent
   // Sent only.

@@ -90,6 +90,9 @@ enum class ReportKind : std::uint8_t {
   kLeads = 14,
   // A TextReport: the reason that the venue gave in words, ahead of the report about it.
   kText = 15,
+  // A stop order's price was reached: from now on it works as a market or limit order. Nothing else
+  // of it changes; both ids name it.
+  kTriggered = 16,
 };
 
 // It changes an execution that was reported before, of an order that may be done.
@@ -125,7 +128,7 @@ constexpr bool names_target(ReportKind kind) noexcept {
 // 54 reason | 55 strategy_id | 56 limit_price | 60 last_price_hundredths | 61 reserved
 struct OrderReport {
   std::uint64_t order_id;         // the request answered, or the live order's id for a fill
-  std::uint64_t target_order_id;  // canceled, replaced, restated, rejects: the order concerned
+  std::uint64_t target_order_id;  // canceled, replaced, restated, triggered, rejects: the order
   std::uint64_t trace_id;         // of the request
   std::uint64_t execution_id;     // the venue's, unique in its session; 0 for oeg's own answers
   std::uint32_t instrument_id;

@@ -25,7 +25,8 @@ constexpr bool is_final(OrderState state) noexcept { return state >= OrderState:
 // the state: the caller counts it as a protocol violation.
 //
 //              accepted  rejected  fill         canceled  expired  replaced   *-rejected
-// (restated: as replaced, but never down to nothing, and the state stays; a fill canceled or
+// (restated: as replaced, but never down to nothing, and the state stays; triggered: as replaced,
+// but the state stays; a fill canceled or
 // corrected: by what is left and filled after it, also nothing; an order that is final stays so)
 // PendingNew   Working   Rejected  Partly/Full  Canceled  Expired  -          same
 // Working      -         -         Partly/Full  Canceled  Expired  by leaves  same
@@ -62,6 +63,8 @@ constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
       return true;
     case ReportKind::kRestated:
       return !pending && leaves != 0;
+    case ReportKind::kTriggered:
+      return !pending;
     case ReportKind::kFillCanceled:
     case ReportKind::kFillCorrected:
       if (pending) return false;

@@ -142,6 +142,7 @@ void Matcher::trigger_stops(std::uint32_t locate) noexcept {
     order.arrival = next_arrival();
     --instrument.watched;
     counters_.triggered.add();
+    emit(report_of(order, ReportKind::kTriggered));
     work(node);
   }
   instrument.high = instrument.low = instrument.last;

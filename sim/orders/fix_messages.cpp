@@ -55,6 +55,8 @@ fix::ExecType exec_type_of(const Report& report) noexcept {
     case ReportKind::kReplaced:
       return report.reason == Reason::kSelfMatch ? fix::ExecType::kRestated
                                                  : fix::ExecType::kReplaced;
+    case ReportKind::kTriggered:
+      return fix::ExecType::kTriggered;
     default:
       return fix::ExecType::kRejected;
   }
@@ -206,6 +208,8 @@ fix::ExecutionReport to_execution_report(const Report& report, std::string_view 
   message.reject_reason = order_reason_of(report.reason);
   message.symbol_text = symbol;
   message.text = describe(report.reason);
+  if (report.kind == ReportKind::kTriggered)
+    message.order_type = report.limit_price == 0 ? fix::OrderType::kMarket : fix::OrderType::kLimit;
   if (fees.any() && report.kind == ReportKind::kFill) {
     message.has_commission = true;
     message.commission_millionths = fees.of(report.liquidity, report.last_shares);

@@ -305,8 +305,8 @@ class OrderGateway::Peer final : public fix::Handler {
     if (!gateway_.request_text_.empty()) [[unlikely]]
       asked.refusal = Reason::kTerms;
   }
-  // A triggered stop limit order is a limit order. Its owner has heard nothing of that, and may
-  // name the type and stop price that it had.
+  // A triggered stop limit order is a limit order. Its owner may not have heard of that yet, and
+  // may name the type and stop price that it had.
   void take_trigger(ReplaceOrder& request) noexcept {
     const LiveOrder* const order = gateway_.matcher_->find_live(request.target_order_id);
     const bool triggered =

@@ -76,6 +76,7 @@ class Reader {
       if (const auto asked = pending_.find(event.order_id); asked != pending_.end())
         std::tie(order->price, order->shares) = asked->second;
     }
+    order->triggered |= event.report_kind == wire::ReportKind::kTriggered;
     if (event.report_kind == wire::ReportKind::kRestated)
       order->shares = event.leaves_shares + event.cumulative_shares;
   }

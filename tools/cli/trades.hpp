@@ -26,6 +26,7 @@ struct TradedOrder {
   std::uint32_t filled = 0;
   wire::OrderState state = wire::OrderState::kPendingNew;
   wire::RejectReason reason = wire::RejectReason::kNone;
+  bool triggered = false;    // a stop order, and the venue told that its price was reached
   std::string venue_text{};  // what the venue said last of it or of a request to change it
 };
 

@@ -53,7 +53,7 @@ std::string tick_text(std::uint64_t tick) {
 
 Table orders_table(const Trades& trades) {
   Table table{{"sent_utc", "strategy", "order_id", "symbol", "side", "type", "time_in_force",
-               "price", "shares", "filled", "state", "reason", "tick", "venue_text"},
+               "price", "shares", "filled", "state", "reason", "tick", "triggered", "venue_text"},
               {}};
   for (const TradedOrder& order : trades.orders)
     table.rows.push_back(
@@ -63,7 +63,7 @@ Table orders_table(const Trades& trades) {
          std::to_string(order.shares), std::to_string(order.filled),
          std::string(wire::name(order.state)),
          order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
-         tick_text(order.trace_id), order.venue_text});
+         tick_text(order.trace_id), order.triggered ? "yes" : "", order.venue_text});
   return table;
 }
 

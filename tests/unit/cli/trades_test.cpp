@@ -82,7 +82,7 @@ TEST_F(TradesOfAJournal, FollowAnOrderThroughItsReplacementAndItsFills) {
   ASSERT_EQ(trades.orders.size(), 1u);
   EXPECT_THAT(orders_csv(trades),
               HasSubstr("\n2023-11-14T22:13:20.123456789Z,1,1,AAPL,buy,pegged,gtc,100.1000,200,60,"
-                        "partly_filled,,5,\n"));
+                        "partly_filled,,5,,\n"));
   EXPECT_THAT(fills_csv(trades), HasSubstr("Z,1,1,AAPL,buy,60,100.090050,77,fill\n"));
   EXPECT_THAT(positions_csv(trades, {{1, "AAPL", 0, -15'000}}),
               HasSubstr("\n1,AAPL,60,0,60,0,1,-6005.4030,0.0000,-1.5000,-1.5000\n"));
@@ -99,7 +99,7 @@ TEST_F(TradesOfAJournal, HoldWhatWasRefusedWithItsReason) {
   append(journal, refused, 100);
   const Trades trades = read_trades(options().path);
   EXPECT_THAT(orders_csv(trades),
-              HasSubstr(",1,2,AAPL,buy,pegged,gtc,900.0000,100,0,rejected,price_collar,5,\n"));
+              HasSubstr(",1,2,AAPL,buy,pegged,gtc,900.0000,100,0,rejected,price_collar,5,,\n"));
   EXPECT_THAT(trades_html(trades, {}, 10),
               HasSubstr("<tr><td>1</td><td>AAPL</td><td>2</td><td>1</td><td>0</td><td>0</td>"))
       << "of two orders one was refused by oeg, none by the venue";
@@ -126,9 +126,17 @@ TEST_F(TradesOfAJournal, ShowWhatTheVenueSaidOfAnOrderOrOfARequestToChangeIt) {
   EXPECT_THAT(trades_html(read_trades(options().path), {}, 10),
               HasSubstr("<tr><td>venue</td><td>Price (44) is off the tick, "));
   const std::string csv = orders_csv(read_trades(options().path));
-  EXPECT_THAT(csv, HasSubstr(",tick,venue_text\n"));
-  EXPECT_THAT(csv, HasSubstr(",rejected,venue,5,\"Price (44) is off the tick, \"\"cents\"\"\"\n"));
-  EXPECT_THAT(csv, HasSubstr(",working,,5,too late\n"));
+  EXPECT_THAT(csv, HasSubstr(",tick,triggered,venue_text\n"));
+  EXPECT_THAT(csv, HasSubstr(",rejected,venue,5,,\"Price (44) is off the tick, \"\"cents\"\"\"\n"));
+  EXPECT_THAT(csv, HasSubstr(",working,,5,,too late\n"));
+}
+
+TEST_F(TradesOfAJournal, ShowThatAStopOrderWasTriggered) {
+  oeg::Journal journal(options());
+  append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  append(journal, reported(1, ReportKind::kAccepted, 0, OrderState::kWorking), 0);
+  append(journal, reported(1, ReportKind::kTriggered, 1, OrderState::kWorking), 0);
+  EXPECT_THAT(orders_csv(read_trades(options().path)), HasSubstr(",working,,5,yes,\n"));
 }
 
 // Whatever the checkpoint holds by now: that of the day's beginning is written over.

@@ -77,6 +77,9 @@ TEST_P(DictionaryTest, TakesWhatOurEncoderWritesAndQuickFixDoesSoToo) {
                                     {ExecType::kReplaced, OrdStatus::kNew},
                                     {ExecType::kExpired, OrdStatus::kExpired}})
     add(execution(type, state));
+  ExecutionReport triggered = execution(ExecType::kTriggered, OrdStatus::kNew);
+  triggered.order_type = OrderType::kMarket;
+  add(triggered);
   ExecutionReport answer = execution(ExecType::kNew, OrdStatus::kNew);
   answer.status = true;
   answer.status_request_id = "STATUS-8";

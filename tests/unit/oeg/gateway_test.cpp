@@ -115,6 +115,45 @@ TEST_F(Gateway, FollowsAVenueThatTakesSharesOffAnOrderUntraded) {
   EXPECT_EQ(gateway->ledger().open_orders(), 0u);
 }
 
+// FIX 4.2 and 4.4 have no ExecType for it: a venue says Restated with another OrdType, or L.
+TEST_F(Gateway, TellsThatAStopOrderWasTriggeredHoweverTheVenueSaysIt) {
+  for (const auto& [counter, type] :
+       {std::pair{1u, ExecType::kRestated}, {2u, ExecType::kTriggered}}) {
+    wire::OrderRequest stop = limit_order(counter, 1'010'000);
+    stop.type = wire::OrderType::kStopLimit;
+    stop.stop_price = 1'005'000;
+    ASSERT_EQ(request(stop), RejectReason::kNone);
+    accept(id(counter));
+    fix::ExecutionReport triggered{.exec_id = ++executions,
+                                   .cl_ord_id = id(counter),
+                                   .leaves_qty = 100,
+                                   .exec_type = type,
+                                   .symbol = fix::Symbol::from("AAPL")};
+    if (type == ExecType::kRestated) triggered.order_type = fix::OrderType::kLimit;
+    gateway->on_execution_report(triggered, info());
+    EXPECT_EQ(last().kind, ReportKind::kTriggered);
+    EXPECT_EQ(last().order_id, id(counter));
+    EXPECT_EQ(last().leaves_shares, 100u);
+    EXPECT_EQ(journal.records.back().event.report_kind, ReportKind::kTriggered);
+    EXPECT_EQ(events.events.back().state, wire::OrderState::kWorking);
+  }
+  EXPECT_EQ(gateway->counters().reports.triggered.get(), 2u);
+  EXPECT_EQ(gateway->counters().reports.restated.get(), 0u);
+  EXPECT_EQ(position().open_buy_shares, 200u);
+}
+
+TEST_F(Gateway, ARestatementThatOnlyRepeatsTheTypeOfALimitOrderTriggersNothing) {
+  rest(1);
+  gateway->on_execution_report({.exec_id = ++executions,
+                                .cl_ord_id = id(1),
+                                .leaves_qty = 60,
+                                .exec_type = ExecType::kRestated,
+                                .order_type = fix::OrderType::kLimit,
+                                .symbol = fix::Symbol::from("AAPL")},
+                               info());
+  EXPECT_EQ(last().kind, ReportKind::kRestated);
+}
+
 TEST_F(Gateway, BooksNoRestatementThatAddsOrTradesShares) {
   rest(1);
   report(ExecType::kRestated, id(1), 150, 0);

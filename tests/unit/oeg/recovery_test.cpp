@@ -73,7 +73,7 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
   std::vector<std::uint64_t> live;
   std::uint32_t counter = 0;
   for (int step = 0; step < 600; ++step) {
-    const auto pick = static_cast<std::uint32_t>(random() % 7);
+    const auto pick = static_cast<std::uint32_t>(random() % 8);
     if (pick < 2 || live.empty()) {
       ++counter;
       if (f.request(f.limit_order(counter, 1'000'000, 300, pick == 0 ? Side::kBuy : Side::kSell)) !=
@@ -109,9 +109,12 @@ TEST_F(RecoveryTest, RebuildsOrdersAndPositionsOfARandomDay) {
       f.reject_change(f.id(counter), id);
     } else if (pick == 6 && order.leaves > 50) {
       f.report(ExecType::kRestated, id, order.leaves - 50, order.cumulative);
+    } else if (pick == 7) {
+      f.report(ExecType::kTriggered, id, order.leaves, order.cumulative);
     }
   }
   ASSERT_GT(f.gateway->counters().reports.restated.get(), 0u);
+  ASSERT_GT(f.gateway->counters().reports.triggered.get(), 0u);
   ASSERT_GT(f.gateway->ledger().open_orders(), 0u);
   write(f);
   GatewayFixture g;

@@ -241,6 +241,10 @@ TEST_F(OrderTypes, AStopOrderWaitsForATradeAtItsPriceAndIsAMarketOrderThen) {
   go_on({Execute{1, 10}});
   EXPECT_EQ(fills(11), "20@107");
   EXPECT_EQ(matcher_->counters().triggered.get(), 1u);
+  const Report& triggered = log_.all[log_.all.size() - 2];
+  EXPECT_EQ(triggered.kind, ReportKind::kTriggered) << "ahead of what it trades";
+  EXPECT_EQ(triggered.order_id, 11u);
+  EXPECT_EQ(triggered.leaves_shares, 20u);
 }
 
 TEST_F(OrderTypes, AStopLimitOrderRestsWhenTriggeredBeyondItsLimit) {

@@ -511,6 +511,10 @@ class ReferenceMarket {
       Order o = orders_[*at];
       erase(*at);
       o.type = o.type == OrderType::kStop ? OrderType::kMarket : OrderType::kLimit;
+      log.push_back({.kind = ReportKind::kTriggered,
+                     .order_id = o.id,
+                     .leaves_shares = o.shares,
+                     .cumulative_shares = o.filled});
       o.arrival = ++arrivals_;
       o.in_book = true;
       work(o, 0);

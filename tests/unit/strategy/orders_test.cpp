@@ -295,6 +295,18 @@ TEST_F(Orders, ARestatedOrderHasLostSharesAndKeepsItsId) {
   EXPECT_TRUE(engine.drained());
 }
 
+TEST_F(Orders, AStopOrderThatIsTriggeredIsToldAndStaysAsItIs) {
+  const std::uint64_t id = rest();
+  wire::OrderReport triggered = report(ReportKind::kTriggered, id, id);
+  triggered.leaves_shares = 100;
+  engine.on_report(1, triggered);
+  EXPECT_EQ(strategy.reports.back().kind, TICKPATH_REPORT_TRIGGERED);
+  EXPECT_EQ(strategy.reports.back().state, TICKPATH_STATE_WORKING);
+  EXPECT_EQ(counters().triggered.get(), 1u);
+  EXPECT_EQ(engine.counters().reports_unmatched.get(), 0u);
+  EXPECT_EQ(strategy.position(3).open_buy_shares, 100u);
+}
+
 TEST_F(Orders, ARefusedReplacementLeavesTheOrderAsItWas) {
   const std::uint64_t id = rest();
   const auto replace = strategy.replace(id, 100'100, 100);

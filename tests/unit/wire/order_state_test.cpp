@@ -42,6 +42,13 @@ TEST(OrderState, KeepsAPartlyFilledOrderPartlyFilledThroughAReplacement) {
   EXPECT_EQ(after(OrderState::kPartlyFilled, ReportKind::kReplaced, 0, 10), OrderState::kFilled);
 }
 
+TEST(OrderState, StaysAsItIsWhenAStopOrderIsTriggered) {
+  for (const OrderState state : {OrderState::kWorking, OrderState::kPartlyFilled})
+    EXPECT_EQ(after(state, ReportKind::kTriggered, 10, 0), state);
+  for (const OrderState state : {OrderState::kPendingNew, OrderState::kFilled})
+    EXPECT_EQ(after(state, ReportKind::kTriggered, 10, 0, false), state);
+}
+
 TEST(OrderState, RefusesASecondAcknowledgement) {
   EXPECT_EQ(after(OrderState::kWorking, ReportKind::kAccepted, 10, 0, false), OrderState::kWorking);
   EXPECT_EQ(after(OrderState::kWorking, ReportKind::kRejected, 10, 0, false), OrderState::kWorking);
