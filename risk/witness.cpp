@@ -104,7 +104,7 @@ wire::Leadership Witness::leadership() const noexcept {
 
 void Witness::register_counters(control::Counters& counters) const {
   admission_.register_counters(counters, "connections");
-  counters.add("connections", "bad_peers", [this] { return listener_->bad_peers(); });
+  control::Admission::register_bad_peers(counters, "connections", listener_);
   counters.add("witness", "peers", [this] { return std::uint64_t{peers_.size()}; });
 }
 
