@@ -62,7 +62,8 @@ constexpr KindText kKinds[] = {
      "shares: not booked"},
     {ExceptionKind::kCommission, "commission",
      "a fill was booked, but its Commission (12) is of a type (13) other than 1 and 3, or of more "
-     "than six decimals: it is in no fees and no P&L"},
+     "than six decimals, and so in no fees and no P&L; or a fill with a fee was taken back or "
+     "corrected, and the fees are as they were"},
     {ExceptionKind::kOutsideLimit, "outside_limit",
      "a fill at a worse price than the order's limit: booked as reported; ask the venue to correct "
      "it"},

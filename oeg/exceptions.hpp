@@ -37,7 +37,7 @@ enum class ExceptionKind : std::uint8_t {
   kPriceDecimals = 12,  // more than six that are not 0: cash would not be what the venue booked
   kUnanswered = 13,     // no report: a request of an order that is to go has no answer
   kOutsideLimit = 14,   // booked, but at a worse price than the order's limit
-  kCommission = 15,     // booked, but what it costs (12, 13) cannot be read
+  kCommission = 15,     // booked, but what it costs (12, 13) cannot be read, or has changed
 };
 // The report was booked all the same, by a record of the journal that follows.
 constexpr bool is_booked(ExceptionKind kind) noexcept {

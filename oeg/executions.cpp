@@ -28,7 +28,7 @@ void Executions::apply(const JournalRecord& record) noexcept {
   } else if (event.report_kind == wire::ReportKind::kFill ||
              event.report_kind == wire::ReportKind::kFillCorrected) {
     add({record.execution_id, event.order_id, event.instrument_id, event.shares, event.price,
-         event.strategy_id, event.side, false, event.price_hundredths});
+         event.strategy_id, event.side, false, record.fee() != 0, event.price_hundredths});
   }
 }
 

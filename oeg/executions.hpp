@@ -20,7 +20,8 @@ struct Execution {
   std::uint32_t price = 0;  // Price(4); see executed_price()
   std::uint8_t strategy = 0;
   Side side = Side::kBuy;
-  bool canceled = false;  // taken back by the venue, or replaced by a correction
+  bool canceled : 1 = false;  // taken back by the venue, or replaced by a correction
+  bool charged : 1 = false;   // the venue wanted a fee for it, or gave a rebate
   std::uint8_t price_hundredths = 0;
 };
 static_assert(std::is_trivially_copyable_v<Execution> && sizeof(Execution) == 32);

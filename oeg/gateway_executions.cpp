@@ -158,6 +158,9 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   if (done) order = nullptr;
   if (corrected && order != nullptr && is_outside_limit(*order, price_of(report)) && !resumes(info))
     except(ExceptionKind::kOutsideLimit, order, report, info);
+  // What the fee is after the change, no field says for certain: a person looks at it.
+  if ((execution->charged || report.has_commission) && !resumes(info))
+    except(ExceptionKind::kCommission, order, report, info);
 
   execution->canceled = true;
   const Execution old = *execution;
@@ -187,7 +190,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   right.shares = report.last_shares;
   right.price = price.price;
   right.price_hundredths = price.hundredths;
-  right.canceled = false;
+  right.canceled = right.charged = false;
   change_fill(right, order, change_of(wire::ReportKind::kFillCorrected, right));
 }
 

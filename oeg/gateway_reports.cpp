@@ -73,8 +73,8 @@ bool asked_for_replacement(const Order& order, const fix::ExecutionReport& repor
   return report.cl_ord_id == order.pending_id && order.pending_kind == wire::RequestKind::kReplace;
 }
 
-// A stop order's price was reached. FIX 4.2 and 4.4 have no ExecType for it: a venue says Restated
-// with the OrdType (40) that the order has from then on, or L as FIX 5.0 has it.
+// A stop order's price was reached. FIX 4.2 and 4.4 have no ExecType for it. A venue says Restated
+// with the OrdType (40) that the order has from then on. Others send L of FIX 5.0.
 bool was_triggered(const Order& order, const fix::ExecutionReport& report) noexcept {
   if (report.exec_type == fix::ExecType::kTriggered) return true;
   const bool waits_no_more =
@@ -319,7 +319,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
     counters_.reports.fills.add();
     slot.counters.fills.add();
     executions_.add({report.execution_id, change.request_id, before.instrument, change.last_shares,
-                     change.last_price.price, before.strategy, before.side, false,
+                     change.last_price.price, before.strategy, before.side, false, report.fee != 0,
                      change.last_price.hundredths});
   }
   if (change.kind == wire::ReportKind::kRestated) counters_.reports.restated.add();
