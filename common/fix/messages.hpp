@@ -83,8 +83,8 @@ enum class ExecType : char {
   kExpired = 'C',
   kRestated = 'D',  // the venue has changed the order by itself
   kPendingReplace = 'E',
-  // Of a stop order. Versions before FIX 5.0 do not have it: we send Restated with the OrdType (40)
-  // that the order has now. Some venues send it in FIX 4.2 and 4.4, and we take it.
+  // A stop order's price was reached. FIX 4.2 and 4.4 do not have this value (FIX 5.0 has): we send
+  // Restated with the OrdType (40) that the order has now. Some venues send it, and we take it.
   kTriggered = 'L',
 };
 
