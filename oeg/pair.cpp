@@ -22,6 +22,10 @@ constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 // noticed after so long.
 constexpr std::uint64_t kLookAgainNs = 250'000'000;
 
+// So long a renunciation waits for a witness that is not connected: longer than the keeper takes
+// between two tries.
+constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
+
 // The other one is looked at so much more often than any other peer: what its death costs begins
 // with that.
 constexpr std::uint64_t kLooks = 10;
@@ -246,6 +250,7 @@ void Pair::take_connections(std::uint64_t now_ns) noexcept {
       witness_ = taken;
       asked_.reset();  // its answer would come by the former connection
       witness_read_ = looks_again_ = false;
+      answered_.reset();
       word_.attach(*taken->connection, extras[0]);
     } else if (taken->tag == kStandby) {
       begin_streaming(*taken, now_ns);
@@ -313,6 +318,7 @@ void Pair::on_witness() noexcept {
     const auto found = wire::Leadership::of_word(word_.value());
     holds_ = found == change.expected ? change.desired : found;
     rules_.on_answer(change, broken(Rule::kEpoch) ? change.expected : found);
+    answered_ = change;
     settle();
   }
   if (rules_.role() == Role::kLeader) {
@@ -334,6 +340,24 @@ void Pair::on_witness() noexcept {
   if (rules_.role() != Role::kLeader || now_ns_ < next_look_ns_ || !word_.read()) return;
   looks_again_ = true;
   next_look_ns_ = now_ns_ + kLookAgainNs;
+}
+
+// The one that decides, about the lead alone: what else is asked for is settled by renunciation.
+bool Pair::witness_may_answer(std::uint64_t now_ns) const noexcept {
+  const std::optional<Succession::Change> wanted = rules_.wanted();
+  if (!wanted || wanted == answered_ || !rules_.asks_to_lead_alone()) return false;
+  if (now_ns - renounced_since_ns_ > kWitnessAnswersNs) return false;
+  return !witness_read_ || wanted->witness == word_.second();
+}
+
+// Who asks to join may be another host with the place of a leader that still runs: so the witness
+// is asked where it answers. Where none does, the renunciation decides.
+void Pair::settle_renunciation(std::uint64_t now_ns) noexcept {
+  if (renounced_since_ns_ == 0) renounced_since_ns_ = now_ns;
+  if (witness_may_answer(now_ns)) return;
+  renounced_since_ns_ = 0;
+  renounced_.store(false, std::memory_order_relaxed);
+  rules_.on_peer_renounced();
 }
 
 // ----------------------------------------------------------------------------------- the leader
@@ -381,9 +405,9 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
 }
 
 void Pair::turn_leader(std::uint64_t now_ns) noexcept {
-  if (renounced_.exchange(false, std::memory_order_acquire) && rules_.needs_confirmation()) {
-    lose_standby();
-    rules_.on_peer_renounced();
+  if (renounced_.load(std::memory_order_acquire)) {
+    if (rules_.needs_confirmation() && !rules_.blocked()) lose_standby();
+    settle_renunciation(now_ns);
   }
   if (peer_ == nullptr) {
     settle_kills();

@@ -141,7 +141,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t streams_from() const noexcept {
     return streams_from_.load(std::memory_order_acquire);
   }
-  // The other one has renounced, and asks to join.
+  // The other one has renounced, and asks to join. This one leads by the witness's word, or by this
+  // alone where none answers.
   void peer_renounced() noexcept { renounced_.store(true, std::memory_order_release); }
   // kTakingOver: takes back the former leader's right to WRITE into our log. The log's own fence,
   // which came first, is what the proof rests on; this is the device's word for it.
@@ -263,6 +264,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void show_witness(bool there) noexcept;
   void drop_witness() noexcept;
   bool may_enrol() const noexcept;
+  bool witness_may_answer(std::uint64_t now_ns) const noexcept;
+  void settle_renunciation(std::uint64_t now_ns) noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void watch_progress(std::uint64_t now_ns) noexcept;
   bool overdue() const noexcept;
@@ -275,6 +278,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool fenced() const noexcept;
   bool at_fence() const noexcept;
   bool suspects_leader(std::uint64_t now_ns) noexcept;
+  void claim_lead() noexcept;
   bool cannot_follow(std::uint64_t now_ns) noexcept;
   void take_entries(std::size_t entries_max) noexcept;
   void take(PairEntry kind, std::span<const std::byte> payload) noexcept;
@@ -302,6 +306,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   wire::Leadership holds_;     // the witness, as far as we know
   bool witness_read_ = false;  // of this connection
   bool looks_again_ = false;   // the word is on its way once more
+  // By this witness, last. Where it is wanted still, the answer has settled nothing.
+  std::optional<Succession::Change> answered_;
+  std::uint64_t renounced_since_ns_ = 0;  // the other one; 0: it has not, or that is settled
   std::uint64_t next_look_ns_ = 0;
   link::LogReplicator writer_;
   Progress confirmed_;  // of what was appended: by the transport,

@@ -22,7 +22,7 @@ fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
 void Pair::turn_standby(std::uint64_t now_ns) noexcept {
   if (peer_ != nullptr) peer_->connection->poll();
   if (log_ == nullptr) {  // a claimant since its start
-    if (renounced_.exchange(false, std::memory_order_acquire)) rules_.on_peer_renounced();
+    if (renounced_.load(std::memory_order_acquire)) settle_renunciation(now_ns);
     return;
   }
   if (spool_ != nullptr && !spool_->end()) return;
@@ -51,8 +51,11 @@ void Pair::turn_standby(std::uint64_t now_ns) noexcept {
     stage_.store(Stage::kRetired, std::memory_order_release);
     return;
   }
-  if (renounced_.exchange(false, std::memory_order_acquire)) return rules_.on_peer_renounced();
-  if (rules_.role() != Role::kStandby) return;
+  if (rules_.role() == Role::kStandby) claim_lead();
+  if (renounced_.load(std::memory_order_acquire)) settle_renunciation(now_ns);
+}
+
+void Pair::claim_lead() noexcept {
   hot_log_.note(PairNote::kSuspects, rules_.word().epoch);
   rules_.on_leader_lost();
   if (broken(Rule::kWitness) && rules_.wanted())

@@ -65,6 +65,8 @@ class Succession {
   // The change to ask the witness for, again and again until on_answer(). Nothing: none is wanted,
   // or the witness that could decide is not known to both (then only renunciation helps).
   std::optional<Change> wanted() const noexcept;
+  // What is wanted is to lead, without the other one.
+  bool asks_to_lead_alone() const noexcept { return asks_ == Asks::kAlone; }
   // Whether a witness of that life can decide anything for this side. False: another one can.
   bool serves(std::uint64_t witness) const noexcept;
   // What the witness held before the change; it was made if that is what was expected.

@@ -45,6 +45,7 @@ std::vector<JournalRecord> orders(std::uint32_t count) {
 }
 
 constexpr std::uint32_t kSmallLog = 1u << 16;
+constexpr std::int64_t kConfirmMax = 30'000'000;
 
 struct SideOptions {
   std::int64_t dead_after_ns = kNever;
@@ -376,6 +377,33 @@ TEST_F(PairTest, AWitnessThatRemembersDecidesNothingEitherBeforeTheStandbyIsTold
   EXPECT_EQ(witness_->leadership(), (wire::Leadership{word.epoch + 1, 2, true}));
 }
 
+// A second host with the first one's place, say: who asks to join has renounced, and the leader
+// that has gone on alone has not.
+TEST_F(PairTest, WhoIsAskedForTheLeadAsksTheWitnessAllTheSameWhereItAnswers) {
+  begin({.confirm_max_ns = kConfirmMax, .log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
+  ASSERT_TRUE(paired());
+  stopped_ = 2;
+  for (std::size_t count = 0; recorded(*first_, count);) ++count;
+  ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
+  stopped_ = 1;
+  second_->pair().peer_renounced();
+  ASSERT_TRUE(turned_until([&] { return second_->pair().stage() != Stage::kFollowing; }));
+  EXPECT_EQ(second_->pair().stage(), Stage::kRetired);
+  EXPECT_EQ(witness_->leadership(), first_->pair().word());
+}
+
+TEST_F(PairTest, WhereNoWitnessAnswersWhoIsAskedForTheLeadLeads) {
+  begin();
+  ASSERT_TRUE(paired());
+  const std::uint32_t epoch = second_->pair().word().epoch;
+  new_witness();  // nobody is connected to this one
+  ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
+  first_.reset();
+  second_->pair().peer_renounced();
+  ASSERT_TRUE(takes_over(*second_));
+  EXPECT_EQ(second_->pair().word(), (wire::Leadership{epoch + 1, 2, true}));
+}
+
 // A copy of its file that was put back: it believes to lead alone, as the other one does.
 TEST_F(PairTest, OfTwoThatLeadAloneTheOneWhoseWordIsOlderStepsDown) {
   first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);
@@ -446,8 +474,6 @@ TEST_F(PairTest, WhoHasJoinedGoesOnWithTheLeadersBookWhateverJournalStartSays) {
 }
 
 // ------------------------------------------------------------- a log that is not taken
-
-constexpr std::int64_t kConfirmMax = 30'000'000;
 
 TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
   begin({.confirm_max_ns = kConfirmMax, .log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
