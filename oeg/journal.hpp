@@ -106,9 +106,9 @@ class Journal final : public JournalPort {
   // journal that begins with the record behind it. Returns the last record's sequence. Throws
   // likewise.
   std::uint64_t write_snapshot(const std::string& path);
-  // Control thread: moves every file of a journal into a folder beside it, <path>.former, of which
-  // the one before goes. Throws SystemError, Error (in use).
-  static void set_all_aside(const std::string& path);
+  // Control thread: moves every file of a journal into `folder`, beside it. Throws SystemError,
+  // Error (in use).
+  static void move_all(const std::string& path, const std::string& folder);
   bool has_next() const noexcept { return next_.load(std::memory_order_relaxed) != nullptr; }
   std::uint64_t number() const noexcept { return current_->header().number; }
   // Empty: nothing.

@@ -65,19 +65,17 @@ Journal::Journal(const JournalOptions& options)
     state_->executions_to_lead = std::make_unique<Executions>(state_->executions);
 }
 
-void Journal::set_all_aside(const std::string& path) {
+void Journal::move_all(const std::string& path, const std::string& folder) {
   const net::FileDescriptor lock = lock_of(path);
   const fs::path own(path);
-  const fs::path folder = own.has_parent_path() ? own.parent_path() : fs::path(".");
   const std::string base = own.filename();
-  const fs::path former = path + ".former";
-  fs::remove_all(former);
-  fs::create_directory(former);
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  fs::create_directories(folder);
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(own.has_parent_path() ? own.parent_path() : fs::path("."))) {
     const std::string name = entry.path().filename();
     const bool ours = name == base || name == base + ".next" || name == base + ".checkpoint" ||
                       number_in(name, base) != 0;
-    if (ours) fs::rename(entry.path(), former / name);
+    if (ours) fs::rename(entry.path(), fs::path(folder) / name);
   }
 }
 

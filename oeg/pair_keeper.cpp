@@ -55,12 +55,6 @@ std::string content_of(const std::string& path) {
   return std::move(text).str();
 }
 
-// The file becomes `content`; what it was is kept beside it.
-void replace_aside(const std::string& path, std::string_view content) {
-  if (fs::exists(path)) fs::rename(path, path + ".former");
-  replace_file(path, {content});
-}
-
 // Posts it, and waits for its end. False: it failed.
 bool completes(link::Connection& connection, const rdma::WorkRequest& request) {
   if (connection.queue_pair().post_send(request) != rdma::PostStatus::kOk) return false;
@@ -145,6 +139,7 @@ PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
       runtime_(runtime),
       start_(config.pair),
       remembers_(start_.memory.load().has_value()),
+      own_(config.journal.path, {config.session_options().store_path, config.exceptions_file}),
       snapshot_readers_(runtime.device()),
       question_(runtime.device(), nullptr) {}
 
@@ -260,11 +255,27 @@ void PairKeeper::install(const std::string& snapshot) const {
   const std::string_view checkpoint = take(header.checkpoint_bytes);
   const std::string_view messages = take(header.store_bytes);
   const std::string_view exceptions = take(header.exceptions_bytes);
-  const std::string& journal = config_.journal.path;
-  Journal::set_all_aside(journal);
-  replace_file(journal + ".checkpoint", {checkpoint});
-  replace_aside(config_.session_options().store_path, messages);
-  replace_aside(config_.exceptions_file, exceptions);
+  own_.begin();
+  try {
+    replace_file(config_.journal.path + ".checkpoint", {checkpoint});
+    replace_file(config_.session_options().store_path, {messages});
+    replace_file(config_.exceptions_file, {exceptions});
+  } catch (...) {
+    own_.put_back();
+    throw;
+  }
+}
+
+// What it had before it joined has served its purpose: it stands by, or leads.
+void PairKeeper::keep_own() {
+  const Pair& pair = *datapath_->pair();
+  if (own_kept_ || !(pair.stands_by() || pair.stage() == Pair::Stage::kLeading)) return;
+  own_kept_ = true;
+  try {
+    own_.keep();
+  } catch (const std::exception& error) {
+    log::warning("what this oeg had before it joined stays aside: {}", error.what());
+  }
 }
 
 // Nobody has ever led: no witness has a word, and neither of the two remembers anything. Place 2
@@ -355,6 +366,7 @@ void PairKeeper::attach(OegDatapath& datapath, std::function<void()> complete,
   datapath_ = &datapath;
   complete_ = std::move(complete);
   connect_ = std::move(connect);
+  keep_own();  // before anything is recorded by who leads
   stage_watch_ = runtime_.watch(datapath.pair_descriptor(), [this] {
     std::uint64_t count = 0;
     (void)!::read(datapath_->pair_descriptor(), &count, sizeof(count));
@@ -393,6 +405,7 @@ void PairKeeper::tick() {
   be_quick();
   datapath_->pair()->connections().collect();
   start_.memory.sync();
+  keep_own();
   snapshot_readers_.collect();
   if (snapshot_readers_.size() == 0 && clock::monotonic_ns() > snapshot_until_ns_)
     snapshot_.reset();

@@ -15,6 +15,7 @@
 #include "common/wire/witness.hpp"
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
+#include "oeg/set_aside.hpp"
 
 namespace tickpath::oeg {
 
@@ -61,6 +62,7 @@ class PairKeeper {
   std::optional<wire::WitnessBlock> newest_word(bool of_all);
   std::string read_snapshot();
   void install(const std::string& snapshot) const;
+  void keep_own();
   void connect_witness();
   void ask_peer();
   void take_answer(std::string_view refusal);
@@ -71,7 +73,9 @@ class PairKeeper {
   const OegConfig& config_;
   control::Runtime& runtime_;
   PairStart start_;
-  bool remembers_;                // a leader, or that it has joined one
+  bool remembers_;  // a leader, or that it has joined one
+  SetAside own_;    // what this one had before it joined
+  bool own_kept_ = false;
   std::uint32_t epoch_told_ = 0;  // of the witness, to the log
   std::string why_;               // nobody was joined; the last reason that was logged
   OegDatapath* datapath_ = nullptr;

@@ -119,13 +119,13 @@ TEST_F(JournalTest, WithoutANextSegmentOrdersGoFirstThenChangesThenReports) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(journal.append(record));
 }
 
-TEST_F(JournalTest, IsNotSetAsideWhileItIsInUse) {
+TEST_F(JournalTest, IsNotMovedWhileItIsInUse) {
   {
     const Journal journal(options());
-    EXPECT_THAT(test_support::error_of<Error>([&] { Journal::set_all_aside(path_); }),
+    EXPECT_THAT(test_support::error_of<Error>([&] { Journal::move_all(path_, path_ + ".aside"); }),
                 HasSubstr("is in use by another oeg"));
   }
-  EXPECT_NO_THROW(Journal::set_all_aside(path_));
+  EXPECT_NO_THROW(Journal::move_all(path_, path_ + ".aside"));
   EXPECT_FALSE(fs::exists(path_));
 }
 
